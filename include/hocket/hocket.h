@@ -1,0 +1,234 @@
+/* Hocket: collective communication between processes. This C99 header is the contract and the only ABI.
+ *
+ * Conventions, stated once:
+ *  - Every function that can fail returns a hocket_result. HOCKET_OK is 0. After anything else, hocket_last_error() and
+ *    hocket_last_cause() describe the failure of the latest call on the calling thread.
+ *  - `count` counts elements, never bytes. Where a buffer holds one block for each rank, the docstring says so.
+ *  - The caller owns every data buffer and keeps it valid, and unchanged where it is an input, until the call returns or,
+ *    for an asynchronous call, until its work is complete. Hocket never frees a caller's buffer.
+ *  - All ranks call the same collectives on a communicator in the same order. A rank that calls something else is found
+ *    out: all involved get HOCKET_MISMATCH with both calls in the message. It never hangs and never sums wrongly.
+ *  - A communicator may be used from several threads; calls take effect in the order in which they enter the library.
+ *  - The first failure of communication (a dead peer, a deadline, a mismatch, an abort) breaks the communicator on every
+ *    rank with the same first cause. Every later call returns that cause. Only hocket_comm_destroy() is useful then.
+ *    An invalid argument, found before anything moves, does not break the communicator of the rank that made it.
+ *  - Structs whose first member is `struct_size` can grow: set it to sizeof(the struct) and zero the rest (the *_INIT macros do).
+ */
+#ifndef HOCKET_HOCKET_H
+#define HOCKET_HOCKET_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#define HOCKET_VERSION_MAJOR 0
+#define HOCKET_VERSION_MINOR 1
+#define HOCKET_VERSION_PATCH 0
+
+#if defined(_WIN32)
+#define HOCKET_API
+#else
+#define HOCKET_API __attribute__((visibility("default")))
+#endif
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* What a call came to. The number of a code never changes between versions. */
+typedef enum hocket_result {
+  HOCKET_OK = 0,
+  HOCKET_IN_PROGRESS = 1,         /* hocket_work_test / hocket_work_wait: not finished yet; nothing is wrong */
+  HOCKET_INVALID_ARGUMENT = 2,    /* a null, overlapping, overflowing or out-of-range argument; nothing was moved */
+  HOCKET_UNSUPPORTED = 3,         /* well-formed, but this build or this pair of type and operation cannot do it */
+  HOCKET_INVALID_ENVIRONMENT = 4, /* a missing or malformed environment variable or option */
+  HOCKET_OUT_OF_RESOURCES = 5,    /* memory, file descriptors or threads ran out */
+  HOCKET_ADDRESS_IN_USE = 6,      /* the port is taken */
+  HOCKET_STORE_UNREACHABLE = 7,   /* the rendezvous store does not answer, or its connection was lost */
+  HOCKET_RANK_TAKEN = 8,          /* another process already joined with this rank */
+  HOCKET_PEER_LOST = 9,           /* a rank died, left, or its connection was lost */
+  HOCKET_TIMEOUT = 10,            /* a deadline passed */
+  HOCKET_ABORTED = 11,            /* hocket_comm_abort() was called on some rank */
+  HOCKET_MISMATCH = 12,           /* ranks called different things */
+  HOCKET_PROTOCOL_ERROR = 13,     /* bytes that are not Hocket's, or of another version */
+  HOCKET_NOT_FOUND = 14,          /* no such key, algorithm or transport */
+  HOCKET_INTERNAL = 15            /* a defect of Hocket; please report it */
+} hocket_result;
+
+typedef enum hocket_dtype {
+  HOCKET_FLOAT32 = 0,
+  HOCKET_FLOAT64 = 1,
+  HOCKET_INT32 = 2,
+  HOCKET_INT64 = 3,
+  HOCKET_UINT8 = 4
+} hocket_dtype;
+
+/* Reductions. Every rank ends with the same bits. Integer sums and products wrap modulo 2^bits. min and max of floats
+ * yield NaN if any operand is NaN. */
+typedef enum hocket_op { HOCKET_SUM = 0, HOCKET_PROD = 1, HOCKET_MIN = 2, HOCKET_MAX = 3 } hocket_op;
+
+typedef struct hocket_comm hocket_comm; /* a communicator: one rank's membership in a group of ranks */
+typedef struct hocket_work hocket_work; /* a handle on one asynchronous operation */
+
+/* How to create a communicator. Zero fields are taken from the environment, then from the default. */
+typedef struct hocket_comm_options {
+  size_t struct_size;
+  int32_t world_size; /* number of ranks; 0: HOCKET_WORLD_SIZE, else WORLD_SIZE, else the launcher's variable */
+  int32_t rank;       /* 0 … world_size-1. Read only where world_size is given; else from HOCKET_RANK, RANK, … */
+  const char* store;  /* store URL: "tcp://host:port", "file:///path". NULL: HOCKET_STORE; else rank 0 itself serves
+                         at MASTER_ADDR:MASTER_PORT and the others connect there */
+  int64_t timeout_ms; /* the deadline of creation and of every call that names none; 0: HOCKET_TIMEOUT_MS, else 300,000 */
+  const char* name;   /* separates jobs that share a store; NULL: HOCKET_JOB, else "default". Equal on all ranks */
+  const char* transport; /* "auto", "tcp"; NULL: HOCKET_TRANSPORT, else "auto" */
+  const char* algorithm; /* "auto" or a name that hocket-plan lists, for the collectives that have it; NULL:
+                            HOCKET_ALGORITHM, else "auto". Equal on all ranks */
+} hocket_comm_options;
+#define HOCKET_COMM_OPTIONS_INIT { sizeof(hocket_comm_options), 0, 0, NULL, 0, NULL, NULL, NULL }
+
+/* What one call may say beyond its arguments. A null pointer means all defaults. */
+typedef struct hocket_call_options {
+  size_t struct_size;
+  int64_t timeout_ms; /* deadline of this call; 0: the communicator's. When it passes, the communicator breaks */
+} hocket_call_options;
+#define HOCKET_CALL_OPTIONS_INIT { sizeof(hocket_call_options), 0 }
+
+/* Why something failed. Strings are cut to fit and end in '\0'. */
+typedef struct hocket_cause {
+  size_t struct_size;
+  hocket_result code;
+  int32_t rank;            /* the rank that first saw the failure; -1: not known */
+  int32_t peer;            /* the rank at fault or not heard of; -1: none */
+  uint64_t sequence;       /* sequence number of the operation in its communicator; 0: none */
+  double elapsed_seconds;  /* how long the operation had run; 0: it had not started */
+  char operation[64];      /* for instance "allreduce" */
+  char message[1024];      /* one sentence that says what happened and what to do */
+} hocket_cause;
+#define HOCKET_CAUSE_INIT { sizeof(hocket_cause), HOCKET_OK, -1, -1, 0, 0.0, {0}, {0} }
+
+/* What a communicator has done so far, counted as it happened on this rank. */
+typedef struct hocket_counters {
+  size_t struct_size;
+  uint64_t operations;     /* completed */
+  uint64_t steps;          /* send steps of schedules (a step counts once, however many slices it was cut into) */
+  uint64_t messages_sent;
+  uint64_t bytes_sent;     /* payload, without headers */
+  uint64_t bytes_received;
+} hocket_counters;
+#define HOCKET_COUNTERS_INIT { sizeof(hocket_counters), 0, 0, 0, 0, 0 }
+
+/* ---- version, names and errors (any thread, never fail) ------------------------------------------------------------ */
+
+/* The library's version as "major.minor.patch". */
+HOCKET_API const char* hocket_version(void);
+/* A static name such as "HOCKET_TIMEOUT"; "unknown result" for a number that is none. */
+HOCKET_API const char* hocket_result_name(hocket_result result);
+/* Bytes of one element; 0 for a number that is no dtype. */
+HOCKET_API size_t hocket_dtype_size(hocket_dtype dtype);
+/* The message of the calling thread's latest failed call, "" before any. Valid until this thread's next Hocket call. */
+HOCKET_API const char* hocket_last_error(void);
+/* Copies the details of the calling thread's latest failed call. HOCKET_INVALID_ARGUMENT: null, or struct_size too small. */
+HOCKET_API hocket_result hocket_last_cause(hocket_cause* cause);
+
+/* ---- communicators -------------------------------------------------------------------------------------------------- */
+
+/* Joins the group and stores the new communicator in *comm. Collective: every rank of the group calls it; it returns when
+ * this rank has reached its neighbours and knows everyone's address. `options` may be NULL (all from the environment).
+ * Errors: INVALID_ARGUMENT, INVALID_ENVIRONMENT, ADDRESS_IN_USE, STORE_UNREACHABLE, RANK_TAKEN, MISMATCH (ranks disagree on
+ * the size or on options), TIMEOUT (names the ranks that did not come), PEER_LOST, UNSUPPORTED, OUT_OF_RESOURCES. */
+HOCKET_API hocket_result hocket_comm_create(hocket_comm** comm, const hocket_comm_options* options);
+
+/* Creates `world_size` communicators of one group inside this process, for ranks that are threads; comms[i] is rank i.
+ * They speak over memory (the loopback transport), without a store. `options` may be NULL; rank, world_size and store in
+ * it are ignored. The caller destroys each. Errors: INVALID_ARGUMENT, INVALID_ENVIRONMENT, OUT_OF_RESOURCES. */
+HOCKET_API hocket_result hocket_comm_create_local(hocket_comm** comms, int32_t world_size, const hocket_comm_options* options);
+
+/* Leaves the group and frees the communicator; NULL is allowed. Pending asynchronous operations end with ABORTED, so wait
+ * for them first. No other thread may be inside a call on it. Work handles stay valid until released. Never waits for
+ * other ranks, save that a rank 0 that serves the store stays until the others have left or one second passed. */
+HOCKET_API hocket_result hocket_comm_destroy(hocket_comm* comm);
+
+/* Breaks the communicator on all ranks: pending and later calls end with ABORTED. Returns at once, from any thread and in
+ * any state; a communicator that is broken already keeps its first cause. `reason` may be NULL. Error: INVALID_ARGUMENT. */
+HOCKET_API hocket_result hocket_comm_abort(hocket_comm* comm, const char* reason);
+
+/* HOCKET_OK while the communicator works, else the code of what broke it (details: hocket_last_cause). Never blocks. */
+HOCKET_API hocket_result hocket_comm_status(hocket_comm* comm);
+
+/* Error of these three: INVALID_ARGUMENT. */
+HOCKET_API hocket_result hocket_comm_rank(const hocket_comm* comm, int32_t* rank);
+HOCKET_API hocket_result hocket_comm_size(const hocket_comm* comm, int32_t* world_size);
+HOCKET_API hocket_result hocket_comm_counters(hocket_comm* comm, hocket_counters* counters);
+
+/* ---- collectives ---------------------------------------------------------------------------------------------------- *
+ * The last two arguments of each: `options` (may be NULL) and `work`. With work == NULL the call blocks until this rank's
+ * part is done. Otherwise it starts the operation, stores a handle in *work and returns; release the handle when done.
+ * In place means what it means in NCCL; each function says which pointers must then be equal. Any other overlap of the two
+ * buffers is an INVALID_ARGUMENT. A buffer of zero elements may be NULL. count == 0 moves nothing and succeeds.
+ * Errors of all: INVALID_ARGUMENT, UNSUPPORTED, OUT_OF_RESOURCES, PEER_LOST, TIMEOUT, ABORTED, MISMATCH, PROTOCOL_ERROR. */
+
+/* recv[i] = op over all ranks of send[i]; both hold `count` elements. In place: send == recv. */
+HOCKET_API hocket_result hocket_allreduce(const void* send, void* recv, size_t count, hocket_dtype dtype, hocket_op op,
+                                          hocket_comm* comm, const hocket_call_options* options, hocket_work** work);
+
+/* As allreduce, but only `root` receives; recv is ignored elsewhere. In place at the root: send == recv. */
+HOCKET_API hocket_result hocket_reduce(const void* send, void* recv, size_t count, hocket_dtype dtype, hocket_op op,
+                                       int32_t root, hocket_comm* comm, const hocket_call_options* options,
+                                       hocket_work** work);
+
+/* Rank r gets block r of the reduction: send holds world_size blocks of recvcount elements, recv one.
+ * In place: recv == send + rank * recvcount. */
+HOCKET_API hocket_result hocket_reduce_scatter(const void* send, void* recv, size_t recvcount, hocket_dtype dtype,
+                                               hocket_op op, hocket_comm* comm, const hocket_call_options* options,
+                                               hocket_work** work);
+
+/* Block r of recv = rank r's send: send holds sendcount elements, recv world_size blocks of sendcount.
+ * In place: send == recv + rank * sendcount. */
+HOCKET_API hocket_result hocket_allgather(const void* send, void* recv, size_t sendcount, hocket_dtype dtype,
+                                          hocket_comm* comm, const hocket_call_options* options, hocket_work** work);
+
+/* Every rank's recv = the root's send; both hold `count` elements; send is ignored elsewhere. In place: send == recv. */
+HOCKET_API hocket_result hocket_broadcast(const void* send, void* recv, size_t count, hocket_dtype dtype, int32_t root,
+                                          hocket_comm* comm, const hocket_call_options* options, hocket_work** work);
+
+/* Rank r's recv = block r of the root's send, which holds world_size blocks of recvcount; send is ignored elsewhere.
+ * In place at the root: recv == send + root * recvcount. */
+HOCKET_API hocket_result hocket_scatter(const void* send, void* recv, size_t recvcount, hocket_dtype dtype, int32_t root,
+                                        hocket_comm* comm, const hocket_call_options* options, hocket_work** work);
+
+/* Block r of the root's recv = rank r's send, sendcount elements each; recv is ignored elsewhere.
+ * In place at the root: send == recv + root * sendcount. */
+HOCKET_API hocket_result hocket_gather(const void* send, void* recv, size_t sendcount, hocket_dtype dtype, int32_t root,
+                                       hocket_comm* comm, const hocket_call_options* options, hocket_work** work);
+
+/* Block j of rank i's send becomes block i of rank j's recv; both hold world_size blocks of `count` elements.
+ * There is no in-place form yet: send == recv is INVALID_ARGUMENT. */
+HOCKET_API hocket_result hocket_alltoall(const void* send, void* recv, size_t count, hocket_dtype dtype, hocket_comm* comm,
+                                         const hocket_call_options* options, hocket_work** work);
+
+/* Returns (or completes) on no rank before every rank has called it. */
+HOCKET_API hocket_result hocket_barrier(hocket_comm* comm, const hocket_call_options* options, hocket_work** work);
+
+/* ---- point to point ------------------------------------------------------------------------------------------------- *
+ * Messages between two ranks arrive in the order in which they were sent, and match receives of equal count and dtype in
+ * the order in which those were called; a differing count or dtype is a MISMATCH. A send may return before its receive is
+ * called. Sends and receives in different directions, or with different peers, do not wait for each other when they are
+ * asynchronous. peer == own rank is an INVALID_ARGUMENT. Errors: as collectives. */
+HOCKET_API hocket_result hocket_send(const void* send, size_t count, hocket_dtype dtype, int32_t peer, hocket_comm* comm,
+                                     const hocket_call_options* options, hocket_work** work);
+HOCKET_API hocket_result hocket_recv(void* recv, size_t count, hocket_dtype dtype, int32_t peer, hocket_comm* comm,
+                                     const hocket_call_options* options, hocket_work** work);
+
+/* ---- work handles (any thread) -------------------------------------------------------------------------------------- */
+
+/* HOCKET_OK when complete, HOCKET_IN_PROGRESS when not yet, else the operation's error. Never blocks. */
+HOCKET_API hocket_result hocket_work_test(hocket_work* work);
+/* Waits up to timeout_ms (0: until the operation's own deadline). The waiting thread drives the operation. Returns as
+ * hocket_work_test; HOCKET_IN_PROGRESS when the time passed: the operation goes on and may be waited for again. */
+HOCKET_API hocket_result hocket_work_wait(hocket_work* work, int64_t timeout_ms);
+/* Gives the handle back; NULL is allowed. An operation that is not complete goes on, and still uses its buffers. */
+HOCKET_API hocket_result hocket_work_release(hocket_work* work);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

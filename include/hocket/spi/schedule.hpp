@@ -1,0 +1,161 @@
+// Schedules: what an algorithm is. An algorithm is a pure function that writes, for one rank, the steps of one collective
+// on one slice of the data, in units of chunks. It knows no pointers, bytes, sockets, threads or clocks.
+//
+// Chunks. The data of a collective is divided into `shape.chunks` chunks with global numbers; an empty chunk (count < N)
+// is legal and its messages vanish on both sides. Which chunks each rank holds is the collective's, not the algorithm's:
+//   allreduce       input and output: all chunks on every rank (any number of chunks)
+//   reduce          input: all on every rank; output: all at the root
+//   broadcast       input: all at the root; output: all on every rank
+//   reduce_scatter  chunks = size. input: all; output: chunk `rank`
+//   allgather       chunks = size. input: chunk `rank`; output: all
+//   scatter         chunks = size. input: all at the root; output: chunk `rank`
+//   gather          chunks = size. input: chunk `rank`; output: all at the root
+//   alltoall        chunks = size. input chunk j goes to rank j; output chunk i comes from rank i
+//   barrier         no input or output; chunk 0 is one byte and lives in scratch
+//   send, recv      chunks = 1, between `rank` and `root` (which names the peer)
+//
+// Order. Steps are written in program order and run as soon as what they depend on allows. Dependencies are derived from
+// the ranges (a read waits for the writes before it, a write for the reads and writes before it; a send reads until it is
+// complete), and messages between two ranks on one lane keep program order. Authors never write ids.
+//
+// Rendezvous. A send may complete only when its receive has been reached. So a range must not be received into while it is
+// still being sent to the same peer (in-place recursive doubling deadlocks so, for every N): receive into scratch instead.
+// In place means that input chunk c and output chunk c are the same memory wherever a rank holds both; authors write for
+// buffers that may or may not be so, and the verifier tries both.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "hocket/spi/types.hpp"
+
+namespace hocket {
+
+// The whole argument of an algorithm: equal shapes give equal schedules.
+struct Shape {
+  Collective collective = Collective::allreduce;
+  Rank rank = 0;
+  Rank size = 1;
+  Rank root = 0;             // 0 where the collective has none; the peer of a send or recv
+  std::uint32_t chunks = 1;  // as the catalog's entry asks
+
+  friend bool operator==(const Shape&, const Shape&) = default;
+};
+
+enum class Space : std::uint8_t { input, output, scratch };
+
+// `count` adjoining chunks from `chunk` on. In scratch the range lies at cell `cell`, one cell for each chunk, each cell as
+// large as the largest chunk; `chunk` still says whose size and meaning the bytes have.
+struct Range {
+  Space space = Space::output;
+  std::uint16_t cell = 0;
+  std::uint32_t chunk = 0;
+  std::uint32_t count = 1;
+
+  friend bool operator==(const Range&, const Range&) = default;
+};
+
+enum class StepKind : std::uint8_t {
+  send,         // send `left` to `peer`
+  recv,         // receive into `to` from `peer`
+  recv_reduce,  // to = left ∘ incoming (or incoming ∘ left, if `swapped`)
+  copy,         // to = left
+  reduce,       // to = left ∘ right
+};
+
+struct Step {
+  StepKind kind = StepKind::copy;
+  std::uint8_t lane = 0;  // messages on different lanes of a link may overtake each other
+  bool swapped = false;
+  Rank peer = no_rank;
+  Range left, right, to;
+
+  friend bool operator==(const Step&, const Step&) = default;
+};
+
+// The steps of one rank for one slice, and the scratch cells that they need.
+struct Schedule {
+  Shape shape;
+  std::uint16_t scratch_cells = 0;
+  std::vector<Step> steps;
+
+  friend bool operator==(const Schedule&, const Schedule&) = default;
+};
+
+// What an author writes with. Chunk numbers are taken modulo shape.chunks in input() and output() of one chunk, so a ring
+// may count backwards past zero.
+class Script {
+ public:
+  explicit Script(const Shape& shape) { schedule_.shape = shape; }
+
+  const Shape& shape() const { return schedule_.shape; }
+  Range input(std::int64_t chunk) const { return {Space::input, 0, wrap(chunk), 1}; }
+  Range output(std::int64_t chunk) const { return {Space::output, 0, wrap(chunk), 1}; }
+  // Requires first + count <= shape.chunks.
+  Range input(std::uint32_t first, std::uint32_t count) const { return {Space::input, 0, first, count}; }
+  Range output(std::uint32_t first, std::uint32_t count) const { return {Space::output, 0, first, count}; }
+  // New scratch with room for `like`, whose size and meaning it takes. Use at(): to use the same cells for another chunk.
+  Range scratch(Range like) {
+    const Range made{Space::scratch, schedule_.scratch_cells, like.chunk, like.count};
+    schedule_.scratch_cells = static_cast<std::uint16_t>(schedule_.scratch_cells + like.count);
+    return made;
+  }
+  // The same cells, now holding what `like` means. Requires like.count <= the count they were made with.
+  static Range at(Range cells, Range like) { return {Space::scratch, cells.cell, like.chunk, like.count}; }
+
+  void send(Rank to, Range from) { add({.kind = StepKind::send, .peer = to, .left = from}); }
+  void recv(Rank from, Range to) { add({.kind = StepKind::recv, .peer = from, .to = to}); }
+  // to = mine ∘ incoming.
+  void recv_reduce(Rank from, Range mine, Range to) {
+    add({.kind = StepKind::recv_reduce, .peer = from, .left = mine, .to = to});
+  }
+  // to = incoming ∘ mine.
+  void recv_reduce_swapped(Rank from, Range mine, Range to) {
+    add({.kind = StepKind::recv_reduce, .swapped = true, .peer = from, .left = mine, .to = to});
+  }
+  // Vanishes where both are the same memory.
+  void copy(Range from, Range to) { add({.kind = StepKind::copy, .left = from, .to = to}); }
+  // to = left ∘ right; `to` may be either of them.
+  void reduce(Range left, Range right, Range to) {
+    add({.kind = StepKind::reduce, .left = left, .right = right, .to = to});
+  }
+
+  Schedule take() && { return std::move(schedule_); }
+
+ private:
+  std::uint32_t wrap(std::int64_t chunk) const {
+    const auto chunks = static_cast<std::int64_t>(schedule_.shape.chunks);
+    return static_cast<std::uint32_t>(((chunk % chunks) + chunks) % chunks);
+  }
+  void add(const Step& step) { schedule_.steps.push_back(step); }
+
+  Schedule schedule_;
+};
+
+using Author = void (*)(const Shape&, Script&);
+
+// How many chunks an algorithm wants. Collectives whose chunks are fixed (see above) ignore it.
+enum class Chunking : std::uint8_t { one, one_per_rank };
+
+// One line of the catalog.
+struct Algorithm {
+  std::string_view name;  // "ring"
+  Collective collective;
+  Chunking chunking;
+  Author author;
+  std::string_view summary;  // one line for people: idea, steps, bytes
+
+  Schedule write(Rank rank, Rank size, Rank root = 0) const;
+};
+
+// Number of chunks that a schedule of this algorithm has on `size` ranks.
+std::uint32_t chunks_of(const Algorithm& algorithm, Rank size);
+
+// Every algorithm there is, in the order in which they are listed to people. algorithms/catalog.cpp.
+std::span<const Algorithm> catalog();
+// Null where there is none.
+const Algorithm* find_algorithm(Collective collective, std::string_view name);
+
+}  // namespace hocket

@@ -1,0 +1,150 @@
+// The seam between what moves and how it moves. A transport reaches peers; a link is an ordered, reliable lane to one peer.
+//
+// Thread rule: all functions of one transport and of its links are called by one thread at a time (the driver; the caller
+// holds a lock). No function blocks, except where it says so.
+//
+// Life of a message: the executor calls send() or recv(); the transport calls completion.done() exactly once for each,
+// during that call or during a later progress(), also when the link breaks (then with the status that broke it). Buffers
+// must stay valid until then. done() may not call back into the transport.
+#pragma once
+
+#include <poll.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "hocket/spi/buffer.hpp"
+#include "hocket/spi/status.hpp"
+
+namespace hocket {
+
+// The call that a message belongs to, in clear, so that a mismatch can name both sides. Travels in every message.
+struct Signature {
+  Collective collective = Collective::barrier;
+  DataType dtype = DataType::uint8;
+  ReduceOp op = ReduceOp::sum;  // sum where nothing is reduced
+  std::uint8_t algorithm = 0;   // index in the catalog, so that ranks which chose differently find out
+  Rank root = 0;
+  std::uint64_t count = 0;
+
+  friend bool operator==(const Signature&, const Signature&) = default;
+};
+
+// "allreduce of 1024 float32, sum" and so on, for messages.
+std::string describe(const Signature& signature);
+
+struct Tag {
+  std::uint32_t communicator = 0;
+  std::uint32_t sequence = 0;  // of the operation, modulo 2^32; for send and recv: counted per peer and direction
+  Signature call;
+
+  friend bool operator==(const Tag&, const Tag&) = default;
+};
+
+// Called once when the operation on a link is over. Owned by the caller; no allocation.
+struct Completion {
+  void (*on_done)(Completion& self, const Status& status) = nullptr;
+
+  void done(const Status& status) { on_done(*this, status); }
+};
+
+// to[i] = left[i] ∘ right[i] for `count` elements; `to` may be left or right; no alignment is required.
+using ReduceKernel = void (*)(std::byte* to, const std::byte* left, const std::byte* right, std::size_t count);
+
+struct Reduction {
+  ReduceKernel kernel = nullptr;
+  std::size_t element_bytes = 1;
+  bool swapped = false;  // false: mine ∘ incoming; true: incoming ∘ mine
+};
+
+class Link {
+ public:
+  virtual ~Link() = default;
+
+  // Messages arrive in the order of send() calls and match recv() calls in their order. An arriving message whose tag or
+  // bytes differ from its receive's breaks the link on both sides with Code::mismatch, naming both calls. Bytes may be 0.
+  virtual void send(const Tag& tag, ConstBuffer from, Completion& completion) = 0;
+  virtual void recv(const Tag& tag, Buffer to, Completion& completion) = 0;
+  // to = mine ∘ incoming; mine.bytes == to.bytes, a multiple of reduction.element_bytes; `mine` may be `to`.
+  virtual void recv_reduce(const Tag& tag, ConstBuffer mine, Buffer to, const Reduction& reduction,
+                           Completion& completion) = 0;
+  // With an ok status: says goodbye after what was sent before. Else tells the peer `why`, ends all that is pending with
+  // it, and takes no more. Never blocks; later calls of send and recv complete at once with the status that closed it.
+  virtual void close(const Status& why) = 0;
+};
+
+// Told by a transport, inside progress() or any call above it, once for each peer that is lost.
+class TransportListener {
+ public:
+  virtual ~TransportListener() = default;
+  // The peer is gone: it died (Code::peer_lost), spoke nonsense (protocol_error), disagreed (mismatch), or passed on why
+  // its communicator broke: then `why` is the first cause as that peer knew it, with cause().rank set.
+  virtual void peer_failed(Rank peer, const Status& why) = 0;
+  // The peer said goodbye in good order. Only an error for operations that still need it.
+  virtual void peer_left(Rank peer) = 0;
+};
+
+// What a transport costs and can do, for selection and the cost model. Times are those of an idle machine.
+struct Traits {
+  std::string_view name;
+  double latency_us = 0;          // one small message, one way
+  double cost_us_per_message = 0; // processor time, both sides together
+  double bytes_per_us = 0;        // one direction, large messages
+  std::size_t slice_bytes = 0;    // preferred size of a message in a pipeline
+  bool has_window = false;        // can map peers' memory
+};
+
+// Opaque bytes that another process's transport of the same name can connect to; at most 512.
+using Address = std::string;
+
+class Transport {
+ public:
+  virtual ~Transport() = default;
+
+  virtual Traits traits() const = 0;
+  // Where peers reach this transport. Constant.
+  virtual const Address& address() const = 0;
+  // Whether `connect` to this address could work; symmetric between the two sides, so that both choose alike.
+  virtual bool reaches(const Address& address) const = 0;
+  // The link to a peer, made at the first call. Both sides call this; which of them dials is the transport's business.
+  // Returns at once: what is sent or received meanwhile waits for the connection, until `deadline` breaks it
+  // (peer_failed with Code::timeout, or Code::peer_lost where nobody listens there any more).
+  virtual Result<Link*> connect(Rank peer, const Address& address, Deadline deadline) = 0;
+  // Whether the link to this peer is up (connected, not failed).
+  virtual bool connected(Rank peer) const = 0;
+  // Registers memory so that links move it faster. Code::unsupported where that means nothing.
+  virtual Result<std::unique_ptr<Region>> enroll(Buffer buffer) = 0;
+
+  // Moves what can be moved without waiting; returns the number of things that happened (0: nothing to do now).
+  virtual std::size_t progress() = 0;
+  // Before sleeping: appends what poll(2) must watch so that progress() is called when it can do something. Returns
+  // false if something can be done already, so do not sleep. Each arm() that returned true is followed by a disarm().
+  virtual bool arm(std::vector<pollfd>& interests) = 0;
+  virtual void disarm() = 0;
+  // While nobody drives: appends what to watch so that a peer's end, or a newcomer at the door, is noticed, but not the
+  // arrival of ordinary data. What progress() cannot clear is left out, so that watching never spins. The descriptors stay
+  // open until the transport is destroyed, so another thread may drive meanwhile.
+  virtual void watch(std::vector<pollfd>& interests) = 0;
+  // When progress() must be called even though nothing watched or armed has happened (a connection's or handshake's
+  // deadline); nothing: no such need.
+  virtual std::optional<Deadline> next_deadline() const = 0;
+
+  // Closes all links with `why` and delivers what that means: goodbye or cause. May block until `deadline` so that peers
+  // get the word; afterwards only destruction is allowed.
+  virtual void shut_down(const Status& why, Deadline deadline) = 0;
+};
+
+// What a transport is made from.
+struct TransportConfig {
+  Rank rank = 0;
+  Rank size = 1;
+  std::uint64_t group = 0;  // unique id of the group of ranks; a connection from another group is refused
+  TransportListener* listener = nullptr;
+};
+
+}  // namespace hocket

@@ -1,0 +1,29 @@
+// Environment variables: the one place that reads them, and knows where each value came from.
+#pragma once
+
+#include <cstdint>
+#include <initializer_list>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "hocket/spi/status.hpp"
+
+namespace hocket::environment {
+
+// A value and the variable that held it, for messages.
+struct Variable {
+  std::string name;
+  std::string value;
+};
+
+// The first of `names` that is set and not empty.
+std::optional<Variable> find(std::initializer_list<const char*> names);
+
+// The variable's value as a whole decimal number in low … high. Code::invalid_environment names variable, value and range.
+Result<std::int64_t> to_integer(const Variable& variable, std::int64_t low, std::int64_t high);
+
+// Code::invalid_environment if a variable begins with "HOCKET_" but is none that Hocket knows; suggests the nearest one.
+Status check_names();
+
+}  // namespace hocket::environment

@@ -1,0 +1,65 @@
+// Plan: everything about a call that does not depend on where its buffers are. Made once, cached, shared by operations.
+#pragma once
+
+#include <cstdint>
+#include <list>
+#include <memory>
+#include <unordered_map>
+
+#include "hocket/spi/schedule.hpp"
+#include "src/plan/layout.hpp"
+#include "src/plan/program.hpp"
+
+namespace hocket {
+
+struct PlanKey {
+  const Algorithm* algorithm = nullptr;
+  Rank rank = 0, size = 1, root = 0;
+  std::size_t count = 0;
+  std::size_t element_bytes = 1;
+  std::size_t slice_bytes = 0;  // 0: one slice
+  Placement placement = Placement::out_of_place;
+
+  friend bool operator==(const PlanKey&, const PlanKey&) = default;
+};
+
+struct Plan {
+  PlanKey key;
+  Layout layout;
+  Program program;
+  std::size_t groups = 0;         // times the program runs; 0 where nothing moves
+  std::size_t scratch_bytes = 0;  // of one group; the operation keeps two in flight
+};
+
+// Writes, compiles and lays out. All ranks derive the same slices from the same call.
+std::shared_ptr<const Plan> make_plan(const PlanKey& key);
+
+// The last plans used. Not thread-safe: the communicator's lock covers it.
+class PlanCache {
+ public:
+  explicit PlanCache(std::size_t capacity) : capacity_(capacity) {}
+  std::shared_ptr<const Plan> get(const PlanKey& key);
+
+ private:
+  struct Hash {
+    std::size_t operator()(const PlanKey& key) const;
+  };
+  using Entries = std::list<std::shared_ptr<const Plan>>;  // latest used first
+
+  std::size_t capacity_;
+  Entries entries_;
+  std::unordered_map<PlanKey, Entries::iterator, Hash> index_;
+};
+
+// ---- selection -------------------------------------------------------------------------------------------------------
+
+struct Call {
+  Collective collective;
+  Rank size;
+  std::size_t bytes;  // the larger of the two buffers
+};
+
+// The algorithm for a call: `wanted` by name where the collective has it, else by size. Equal on all ranks for equal calls.
+const Algorithm& select_algorithm(const Call& call, std::string_view wanted);
+
+}  // namespace hocket

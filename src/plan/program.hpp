@@ -1,0 +1,52 @@
+// Program: a schedule compiled. Dependencies are derived from the ranges; nothing here depends on counts or pointers.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "hocket/spi/schedule.hpp"
+
+namespace hocket {
+
+enum class Placement : std::uint8_t { out_of_place, in_place };
+
+// One direction of one lane to one peer: its messages keep the order of `instructions`.
+struct Channel {
+  Rank peer = no_rank;
+  std::uint8_t lane = 0;
+  bool outgoing = false;
+  std::vector<std::uint32_t> instructions;
+};
+
+inline constexpr std::uint32_t no_channel = UINT32_MAX;
+
+struct Instruction {
+  Step step;
+  std::uint32_t piece = 0;  // which of the `interleave` slices of a group
+  std::uint32_t channel = no_channel;
+  std::uint32_t waits = 0;  // how many instructions must be complete before this one may run
+  std::uint32_t first_successor = 0, successors = 0;
+};
+
+// The instructions of one group of `interleave` adjoining slices, which run side by side: every step of the schedule stands
+// `interleave` times in a row. The executor runs the program once for each group. Every channel's order is (group, step,
+// piece) on both sides, so messages match without tags.
+struct Program {
+  Shape shape;
+  Placement placement = Placement::out_of_place;
+  std::uint32_t interleave = 1;
+  std::uint32_t scratch_cells = 0;  // of one piece
+  std::vector<Instruction> instructions;
+  std::vector<std::uint32_t> successors;
+  std::vector<Channel> channels;
+
+  std::span<const std::uint32_t> successors_of(const Instruction& instruction) const {
+    return {successors.data() + instruction.first_successor, instruction.successors};
+  }
+};
+
+// In place, input chunk c and output chunk c are one, and copies of a chunk onto itself vanish. Requires interleave >= 1.
+Program compile(const Schedule& schedule, Placement placement, std::uint32_t interleave);
+
+}  // namespace hocket
