@@ -20,10 +20,12 @@ struct Variable {
 // The first of `names` that is set and not empty.
 std::optional<Variable> find(std::initializer_list<const char*> names);
 
-// The variable's value as a whole decimal number in low … high. Code::invalid_environment names variable, value and range.
+// The variable's value as a whole decimal number in low … high. Code::invalid_environment names variable, value and
+// range.
 Result<std::int64_t> to_integer(const Variable& variable, std::int64_t low, std::int64_t high);
 
-// Code::invalid_environment if a variable begins with "HOCKET_" but is none that Hocket knows; suggests the nearest one.
+// Code::invalid_environment if a variable begins with "HOCKET_" but is none that Hocket knows; suggests the nearest
+// one.
 Status check_names();
 
 }  // namespace hocket::environment

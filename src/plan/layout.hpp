@@ -16,16 +16,18 @@ struct Extent {
 };
 
 // Cuts the data of one collective into slices and each slice into chunks.
-//  - Where chunks are parts of one vector (allreduce, reduce, broadcast, send, recv, barrier), slice s is the s-th run of
+//  - Where chunks are parts of one vector (allreduce, reduce, broadcast, send, recv, barrier), slice s is the s-th run
+//  of
 //    slice_elements() elements of the vector, and chunk c the c-th of `chunks` equal parts of that run.
-//  - Where chunks are the caller's blocks (the other collectives), slice s is the s-th run of slice_elements() elements of
+//  - Where chunks are the caller's blocks (the other collectives), slice s is the s-th run of slice_elements() elements
+//  of
 //    every block. A range of several chunks is then contiguous only if there is one slice; callers see to it.
 // Parts are ceil(length / chunks) elements long and the last ones shorter or empty, so that neighbouring chunks always
 // adjoin and every scratch cell has the same size.
 class Layout {
  public:
-  // `count` as in the C API: elements of the vector, or of one block. slice_bytes: wanted size of a slice of one chunk; 0
-  // for one single slice.
+  // `count` as in the C API: elements of the vector, or of one block. slice_bytes: wanted size of a slice of one chunk;
+  // 0 for one single slice.
   Layout(const Shape& shape, std::size_t count, std::size_t element_bytes, std::size_t slice_bytes);
 
   std::size_t slices() const { return slices_; }  // 0 where count is 0

@@ -51,7 +51,8 @@ class PlanCache {
   std::unordered_map<PlanKey, Entries::iterator, Hash> index_;
 };
 
-// ---- selection -------------------------------------------------------------------------------------------------------
+// ---- selection
+// -------------------------------------------------------------------------------------------------------
 
 struct Call {
   Collective collective;
@@ -59,7 +60,8 @@ struct Call {
   std::size_t bytes;  // the larger of the two buffers
 };
 
-// The algorithm for a call: `wanted` by name where the collective has it, else by size. Equal on all ranks for equal calls.
+// The algorithm for a call: `wanted` by name where the collective has it, else by size. Equal on all ranks for equal
+// calls.
 const Algorithm& select_algorithm(const Call& call, std::string_view wanted);
 
 }  // namespace hocket

@@ -29,9 +29,9 @@ struct Instruction {
   std::uint32_t first_successor = 0, successors = 0;
 };
 
-// The instructions of one group of `interleave` adjoining slices, which run side by side: every step of the schedule stands
-// `interleave` times in a row. The executor runs the program once for each group. Every channel's order is (group, step,
-// piece) on both sides, so messages match without tags.
+// The instructions of one group of `interleave` adjoining slices, which run side by side: every step of the schedule
+// stands `interleave` times in a row. The executor runs the program once for each group. Every channel's order is
+// (group, step, piece) on both sides, so messages match without tags.
 struct Program {
   Shape shape;
   Placement placement = Placement::out_of_place;
@@ -46,7 +46,8 @@ struct Program {
   }
 };
 
-// In place, input chunk c and output chunk c are one, and copies of a chunk onto itself vanish. Requires interleave >= 1.
+// In place, input chunk c and output chunk c are one, and copies of a chunk onto itself vanish. Requires interleave
+// >= 1.
 Program compile(const Schedule& schedule, Placement placement, std::uint32_t interleave);
 
 }  // namespace hocket

@@ -1,5 +1,5 @@
-// The verifier: proves by exhaustion, for one algorithm and one number of ranks, that its schedules do what the collective
-// means, without moving a byte.
+// The verifier: proves by exhaustion, for one algorithm and one number of ranks, that its schedules do what the
+// collective means, without moving a byte.
 #pragma once
 
 #include <cstdint>
@@ -13,10 +13,10 @@ namespace hocket {
 
 // What a run of all ranks counted.
 struct Verified {
-  std::uint64_t steps = 0;             // of all ranks
-  std::uint64_t sends_max = 0;         // send steps of the busiest rank
-  std::uint64_t chunks_sent_max = 0;   // non-empty chunks that the busiest sender sent
-  std::uint64_t rounds = 0;            // longest chain of messages that depend on each other
+  std::uint64_t steps = 0;            // of all ranks
+  std::uint64_t sends_max = 0;        // send steps of the busiest rank
+  std::uint64_t chunks_sent_max = 0;  // non-empty chunks that the busiest sender sent
+  std::uint64_t rounds = 0;           // longest chain of messages that depend on each other
   std::uint32_t scratch_cells_max = 0;
 };
 
@@ -26,14 +26,14 @@ struct VerifyOptions {
   std::uint32_t empty_from = UINT32_MAX;  // chunks from this one on are empty, as when count < N
 };
 
-// Writes the schedules of all `size` ranks with `schedule_of`, compiles them and runs them under rendezvous (a send ends
-// only when its receive has been reached). Since messages between two ranks keep their order and no receive is wild, one
-// order of running decides for all (a Kahn network), and what needs no buffering needs none of any size.
-// Checks: every receive gets a message whose chunks have the size and meaning that it expects; nothing is read before it is
-// written; the outputs are what the collective means (Schedule's comment), every contribution exactly once (barrier: at
-// least once); all ranks build equal expression trees for the same chunk, up to exchange of operands, so results have equal
-// bits; inputs are not written out of place; nothing is left unreceived; the run finishes.
-// The failure (Code::internal) names algorithm, ranks, step and what is wrong.
+// Writes the schedules of all `size` ranks with `schedule_of`, compiles them and runs them under rendezvous (a send
+// ends only when its receive has been reached). Since messages between two ranks keep their order and no receive is
+// wild, one order of running decides for all (a Kahn network), and what needs no buffering needs none of any size.
+// Checks: every receive gets a message whose chunks have the size and meaning that it expects; nothing is read before
+// it is written; the outputs are what the collective means (Schedule's comment), every contribution exactly once
+// (barrier: at least once); all ranks build equal expression trees for the same chunk, up to exchange of operands, so
+// results have equal bits; inputs are not written out of place; nothing is left unreceived; the run finishes. The
+// failure (Code::internal) names algorithm, ranks, step and what is wrong.
 Result<Verified> verify(Collective collective, Rank size, Rank root,
                         const std::function<Schedule(Rank rank)>& schedule_of, const VerifyOptions& options = {});
 Result<Verified> verify(const Algorithm& algorithm, Rank size, Rank root, const VerifyOptions& options = {});

@@ -1,8 +1,9 @@
-// Schedules: what an algorithm is. An algorithm is a pure function that writes, for one rank, the steps of one collective
-// on one slice of the data, in units of chunks. It knows no pointers, bytes, sockets, threads or clocks.
+// Schedules: what an algorithm is. An algorithm is a pure function that writes, for one rank, the steps of one
+// collective on one slice of the data, in units of chunks. It knows no pointers, bytes, sockets, threads or clocks.
 //
-// Chunks. The data of a collective is divided into `shape.chunks` chunks with global numbers; an empty chunk (count < N)
-// is legal and its messages vanish on both sides. Which chunks each rank holds is the collective's, not the algorithm's:
+// Chunks. The data of a collective is divided into `shape.chunks` chunks with global numbers; an empty chunk (count <
+// N) is legal and its messages vanish on both sides. Which chunks each rank holds is the collective's, not the
+// algorithm's:
 //   allreduce       input and output: all chunks on every rank (any number of chunks)
 //   reduce          input: all on every rank; output: all at the root
 //   broadcast       input: all at the root; output: all on every rank
@@ -14,14 +15,14 @@
 //   barrier         no input or output; chunk 0 is one byte and lives in scratch
 //   send, recv      chunks = 1, between `rank` and `root` (which names the peer)
 //
-// Order. Steps are written in program order and run as soon as what they depend on allows. Dependencies are derived from
-// the ranges (a read waits for the writes before it, a write for the reads and writes before it; a send reads until it is
-// complete), and messages between two ranks on one lane keep program order. Authors never write ids.
+// Order. Steps are written in program order and run as soon as what they depend on allows. Dependencies are derived
+// from the ranges (a read waits for the writes before it, a write for the reads and writes before it; a send reads
+// until it is complete), and messages between two ranks on one lane keep program order. Authors never write ids.
 //
-// Rendezvous. A send may complete only when its receive has been reached. So a range must not be received into while it is
-// still being sent to the same peer (in-place recursive doubling deadlocks so, for every N): receive into scratch instead.
-// In place means that input chunk c and output chunk c are the same memory wherever a rank holds both; authors write for
-// buffers that may or may not be so, and the verifier tries both.
+// Rendezvous. A send may complete only when its receive has been reached. So a range must not be received into while it
+// is still being sent to the same peer (in-place recursive doubling deadlocks so, for every N): receive into scratch
+// instead. In place means that input chunk c and output chunk c are the same memory wherever a rank holds both; authors
+// write for buffers that may or may not be so, and the verifier tries both.
 #pragma once
 
 #include <cstdint>
@@ -46,8 +47,8 @@ struct Shape {
 
 enum class Space : std::uint8_t { input, output, scratch };
 
-// `count` adjoining chunks from `chunk` on. In scratch the range lies at cell `cell`, one cell for each chunk, each cell as
-// large as the largest chunk; `chunk` still says whose size and meaning the bytes have.
+// `count` adjoining chunks from `chunk` on. In scratch the range lies at cell `cell`, one cell for each chunk, each
+// cell as large as the largest chunk; `chunk` still says whose size and meaning the bytes have.
 struct Range {
   Space space = Space::output;
   std::uint16_t cell = 0;
@@ -84,8 +85,8 @@ struct Schedule {
   friend bool operator==(const Schedule&, const Schedule&) = default;
 };
 
-// What an author writes with. Chunk numbers are taken modulo shape.chunks in input() and output() of one chunk, so a ring
-// may count backwards past zero.
+// What an author writes with. Chunk numbers are taken modulo shape.chunks in input() and output() of one chunk, so a
+// ring may count backwards past zero.
 class Script {
  public:
   explicit Script(const Shape& shape) { schedule_.shape = shape; }
@@ -96,7 +97,8 @@ class Script {
   // Requires first + count <= shape.chunks.
   Range input(std::uint32_t first, std::uint32_t count) const { return {Space::input, 0, first, count}; }
   Range output(std::uint32_t first, std::uint32_t count) const { return {Space::output, 0, first, count}; }
-  // New scratch with room for `like`, whose size and meaning it takes. Use at(): to use the same cells for another chunk.
+  // New scratch with room for `like`, whose size and meaning it takes. Use at(): to use the same cells for another
+  // chunk.
   Range scratch(Range like) {
     const Range made{Space::scratch, schedule_.scratch_cells, like.chunk, like.count};
     schedule_.scratch_cells = static_cast<std::uint16_t>(schedule_.scratch_cells + like.count);

@@ -15,8 +15,8 @@ namespace hocket {
 inline constexpr std::size_t store_key_bytes_max = 1024;
 inline constexpr std::size_t store_value_bytes_max = std::size_t{1} << 20;
 
-// Thread rule: every function may be called from any thread. Every function gives up at its deadline with Code::timeout,
-// and with Code::store_unreachable where the store behind it does not answer. Each change is atomic.
+// Thread rule: every function may be called from any thread. Every function gives up at its deadline with
+// Code::timeout, and with Code::store_unreachable where the store behind it does not answer. Each change is atomic.
 class Store {
  public:
   virtual ~Store() = default;
@@ -28,11 +28,11 @@ class Store {
   virtual Result<std::string> get(std::string_view key, Deadline deadline) = 0;
   // The value now, or nothing; does not wait for the key.
   virtual Result<std::optional<std::string>> peek(std::string_view key, Deadline deadline) = 0;
-  // Adds to a decimal number (absent: 0) and returns the sum. Code::invalid_argument where the value is no number, or the
-  // sum would overflow.
+  // Adds to a decimal number (absent: 0) and returns the sum. Code::invalid_argument where the value is no number, or
+  // the sum would overflow.
   virtual Result<std::int64_t> add(std::string_view key, std::int64_t delta, Deadline deadline) = 0;
-  // If the value is `expected` (nothing: the key is absent), sets it to `desired`. Returns the value found before, so the
-  // swap took place exactly when the result equals `expected`.
+  // If the value is `expected` (nothing: the key is absent), sets it to `desired`. Returns the value found before, so
+  // the swap took place exactly when the result equals `expected`.
   virtual Result<std::optional<std::string>> compare_and_set(std::string_view key,
                                                              std::optional<std::string_view> expected,
                                                              std::string_view desired, Deadline deadline) = 0;

@@ -1,11 +1,12 @@
-// The seam between what moves and how it moves. A transport reaches peers; a link is an ordered, reliable lane to one peer.
+// The seam between what moves and how it moves. A transport reaches peers; a link is an ordered, reliable lane to one
+// peer.
 //
-// Thread rule: all functions of one transport and of its links are called by one thread at a time (the driver; the caller
-// holds a lock). No function blocks, except where it says so.
+// Thread rule: all functions of one transport and of its links are called by one thread at a time (the driver; the
+// caller holds a lock). No function blocks, except where it says so.
 //
 // Life of a message: the executor calls send() or recv(); the transport calls completion.done() exactly once for each,
-// during that call or during a later progress(), also when the link breaks (then with the status that broke it). Buffers
-// must stay valid until then. done() may not call back into the transport.
+// during that call or during a later progress(), also when the link breaks (then with the status that broke it).
+// Buffers must stay valid until then. done() may not call back into the transport.
 #pragma once
 
 #include <poll.h>
@@ -66,15 +67,17 @@ class Link {
  public:
   virtual ~Link() = default;
 
-  // Messages arrive in the order of send() calls and match recv() calls in their order. An arriving message whose tag or
-  // bytes differ from its receive's breaks the link on both sides with Code::mismatch, naming both calls. Bytes may be 0.
+  // Messages arrive in the order of send() calls and match recv() calls in their order. An arriving message whose tag
+  // or bytes differ from its receive's breaks the link on both sides with Code::mismatch, naming both calls. Bytes may
+  // be 0.
   virtual void send(const Tag& tag, ConstBuffer from, Completion& completion) = 0;
   virtual void recv(const Tag& tag, Buffer to, Completion& completion) = 0;
   // to = mine ∘ incoming; mine.bytes == to.bytes, a multiple of reduction.element_bytes; `mine` may be `to`.
   virtual void recv_reduce(const Tag& tag, ConstBuffer mine, Buffer to, const Reduction& reduction,
                            Completion& completion) = 0;
-  // With an ok status: says goodbye after what was sent before. Else tells the peer `why`, ends all that is pending with
-  // it, and takes no more. Never blocks; later calls of send and recv complete at once with the status that closed it.
+  // With an ok status: says goodbye after what was sent before. Else tells the peer `why`, ends all that is pending
+  // with it, and takes no more. Never blocks; later calls of send and recv complete at once with the status that closed
+  // it.
   virtual void close(const Status& why) = 0;
 };
 
@@ -82,8 +85,8 @@ class Link {
 class TransportListener {
  public:
   virtual ~TransportListener() = default;
-  // The peer is gone: it died (Code::peer_lost), spoke nonsense (protocol_error), disagreed (mismatch), or passed on why
-  // its communicator broke: then `why` is the first cause as that peer knew it, with cause().rank set.
+  // The peer is gone: it died (Code::peer_lost), spoke nonsense (protocol_error), disagreed (mismatch), or passed on
+  // why its communicator broke: then `why` is the first cause as that peer knew it, with cause().rank set.
   virtual void peer_failed(Rank peer, const Status& why) = 0;
   // The peer said goodbye in good order. Only an error for operations that still need it.
   virtual void peer_left(Rank peer) = 0;
@@ -92,11 +95,11 @@ class TransportListener {
 // What a transport costs and can do, for selection and the cost model. Times are those of an idle machine.
 struct Traits {
   std::string_view name;
-  double latency_us = 0;          // one small message, one way
-  double cost_us_per_message = 0; // processor time, both sides together
-  double bytes_per_us = 0;        // one direction, large messages
-  std::size_t slice_bytes = 0;    // preferred size of a message in a pipeline
-  bool has_window = false;        // can map peers' memory
+  double latency_us = 0;           // one small message, one way
+  double cost_us_per_message = 0;  // processor time, both sides together
+  double bytes_per_us = 0;         // one direction, large messages
+  std::size_t slice_bytes = 0;     // preferred size of a message in a pipeline
+  bool has_window = false;         // can map peers' memory
 };
 
 // Opaque bytes that another process's transport of the same name can connect to; at most 512.
@@ -127,15 +130,15 @@ class Transport {
   virtual bool arm(std::vector<pollfd>& interests) = 0;
   virtual void disarm() = 0;
   // While nobody drives: appends what to watch so that a peer's end, or a newcomer at the door, is noticed, but not the
-  // arrival of ordinary data. What progress() cannot clear is left out, so that watching never spins. The descriptors stay
-  // open until the transport is destroyed, so another thread may drive meanwhile.
+  // arrival of ordinary data. What progress() cannot clear is left out, so that watching never spins. The descriptors
+  // stay open until the transport is destroyed, so another thread may drive meanwhile.
   virtual void watch(std::vector<pollfd>& interests) = 0;
   // When progress() must be called even though nothing watched or armed has happened (a connection's or handshake's
   // deadline); nothing: no such need.
   virtual std::optional<Deadline> next_deadline() const = 0;
 
-  // Closes all links with `why` and delivers what that means: goodbye or cause. May block until `deadline` so that peers
-  // get the word; afterwards only destruction is allowed.
+  // Closes all links with `why` and delivers what that means: goodbye or cause. May block until `deadline` so that
+  // peers get the word; afterwards only destruction is allowed.
   virtual void shut_down(const Status& why, Deadline deadline) = 0;
 };
 

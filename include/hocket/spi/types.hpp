@@ -42,9 +42,9 @@ inline constexpr DataType all_data_types[] = {DataType::float32, DataType::float
                                               DataType::uint8};
 inline constexpr ReduceOp all_reduce_ops[] = {ReduceOp::sum, ReduceOp::prod, ReduceOp::min, ReduceOp::max};
 inline constexpr Collective all_collectives[] = {
-    Collective::allreduce, Collective::reduce, Collective::reduce_scatter, Collective::allgather,
-    Collective::broadcast, Collective::scatter, Collective::gather,        Collective::alltoall,
-    Collective::barrier,   Collective::send,   Collective::recv};
+    Collective::allreduce, Collective::reduce, Collective::reduce_scatter, Collective::allgather, Collective::broadcast,
+    Collective::scatter,   Collective::gather, Collective::alltoall,       Collective::barrier,   Collective::send,
+    Collective::recv};
 
 constexpr std::size_t size_of(DataType dtype) {
   switch (dtype) {
