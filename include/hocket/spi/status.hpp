@@ -38,7 +38,7 @@ struct Cause {
   std::string message;
   Rank rank = no_rank;         // who saw it first
   Rank peer = no_rank;         // who is at fault, or was not heard of
-  std::string operation;       // "allreduce", "create" …; empty: none
+  std::string operation = {};  // "allreduce", "create" …; empty: none
   std::uint64_t sequence = 0;  // 0: none
   double elapsed_seconds = 0;
 };
