@@ -28,15 +28,25 @@ struct Plan {
   Layout layout;
   Program program;
   std::size_t groups = 0;         // times the program runs; 0 where nothing moves
+  std::size_t piece_bytes = 0;    // scratch of one piece, a multiple of 64
   std::size_t scratch_bytes = 0;  // of one group; the operation keeps two in flight
+
+  // Where a range of an instruction of piece `piece` lies in its space, when the program runs for the group-th time; in
+  // scratch: from the start of that group's scratch. bytes 0: the last group has no such slice, or the chunk is empty.
+  Extent extent(const Range& range, std::uint32_t piece, std::size_t group) const {
+    Extent found = layout.extent(range, group * program.interleave + piece);
+    if (range.space == Space::scratch) found.offset += piece * piece_bytes;
+    return found;
+  }
 };
 
 // Writes, compiles and lays out. All ranks derive the same slices from the same call.
 std::shared_ptr<const Plan> make_plan(const PlanKey& key);
 
-// The last plans used. Not thread-safe: the communicator's lock covers it.
+// The plans used last. Not thread-safe: the communicator's lock covers it.
 class PlanCache {
  public:
+  // Requires capacity >= 1.
   explicit PlanCache(std::size_t capacity) : capacity_(capacity) {}
   std::shared_ptr<const Plan> get(const PlanKey& key);
 
@@ -51,14 +61,18 @@ class PlanCache {
   std::unordered_map<PlanKey, Entries::iterator, Hash> index_;
 };
 
-// ---- selection
-// -------------------------------------------------------------------------------------------------------
+// ---- selection ------------------------------------------------------------------------------------------------------
 
 struct Call {
   Collective collective;
   Rank size;
   std::size_t bytes;  // the larger of the two buffers
 };
+
+inline constexpr std::string_view automatic_algorithm = "auto";
+
+// Whether `name` is "auto" or that of an algorithm of any collective.
+bool known_algorithm(std::string_view name);
 
 // The algorithm for a call: `wanted` by name where the collective has it, else by size. Equal on all ranks for equal
 // calls.

@@ -12,7 +12,8 @@
 //   scatter         chunks = size. input: all at the root; output: chunk `rank`
 //   gather          chunks = size. input: chunk `rank`; output: all at the root
 //   alltoall        chunks = size. input chunk j goes to rank j; output chunk i comes from rank i
-//   barrier         no input or output; chunk 0 is one byte and lives in scratch
+//   barrier         no input or output; chunk 0 is one byte and lives in scratch, which stands for "I am here" from the
+//                   start; recv_reduce passes on what a rank and its peer have heard (the byte itself means nothing)
 //   send, recv      chunks = 1, between `rank` and `root` (which names the peer)
 //
 // Order. Steps are written in program order and run as soon as what they depend on allows. Dependencies are derived
@@ -28,6 +29,7 @@
 #include <cstdint>
 #include <span>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "hocket/spi/types.hpp"
@@ -71,7 +73,7 @@ struct Step {
   std::uint8_t lane = 0;  // messages on different lanes of a link may overtake each other
   bool swapped = false;
   Rank peer = no_rank;
-  Range left, right, to;
+  Range left{}, right{}, to{};
 
   friend bool operator==(const Step&, const Step&) = default;
 };
@@ -148,6 +150,8 @@ struct Algorithm {
   Chunking chunking;
   Author author;
   std::string_view summary;  // one line for people: idea, steps, bytes
+  // Moves ranges of several blocks (see Layout), so the data is not cut into slices. Equal on all ranks.
+  bool whole = false;
 
   Schedule write(Rank rank, Rank size, Rank root = 0) const;
 };

@@ -1,0 +1,82 @@
+// The catalog: every algorithm, in the order in which people see them. A new algorithm is one line here.
+#include <algorithm>
+
+#include "algorithms/algorithms.hpp"
+
+namespace hocket {
+namespace {
+
+using namespace algorithms;
+using enum Chunking;
+
+constexpr Algorithm entries[] = {
+    {"ring", Collective::allreduce, one_per_rank, ring_allreduce,
+     "neighbours only: 2(N-1) steps, each rank sends 2(N-1)/N of the data, the least possible"},
+    {"recursive_doubling", Collective::allreduce, one, recursive_doubling_allreduce,
+     "partners at distance 1, 2, 4 ...: log2 N rounds of all the data"},
+    {"one_shot", Collective::allreduce, one, one_shot_allreduce,
+     "everybody sends everything to all and sums alone: 1 round, N-1 times the data"},
+    {"two_shot", Collective::allreduce, one_per_rank, two_shot_allreduce,
+     "rank j sums the j-th part of all and sends it to all: 2 rounds, 2(N-1)/N of the data"},
+    {"linear", Collective::allreduce, one, linear_allreduce,
+     "rank 0 sums in rank order and sends to all: 2 rounds, rank 0 moves 2(N-1) times the data"},
+    {"binomial_tree", Collective::reduce, one, binomial_reduce,
+     "up a binomial tree: log2 N rounds, each rank sends all the data once"},
+    {"ring", Collective::reduce_scatter, one_per_rank, ring_reduce_scatter,
+     "neighbours only: N-1 steps, each rank sends (N-1)/N of the data"},
+    {"direct", Collective::reduce_scatter, one_per_rank, direct_reduce_scatter,
+     "every rank sends each part to its owner: 1 round of N-1 messages, (N-1)/N of the data"},
+    {"ring", Collective::allgather, one_per_rank, ring_allgather,
+     "neighbours only: N-1 steps, each rank sends (N-1)/N of the data"},
+    {"direct", Collective::allgather, one_per_rank, direct_allgather,
+     "every rank sends its block to all: 1 round of N-1 messages, (N-1)/N of the data"},
+    {"binomial_tree", Collective::broadcast, one, binomial_broadcast,
+     "down a binomial tree: log2 N rounds, the root sends the data log2 N times"},
+    {"linear", Collective::scatter, one_per_rank, linear_scatter, "the root sends each rank its block: 1 round"},
+    {"linear", Collective::gather, one_per_rank, linear_gather, "every rank sends its block to the root: 1 round"},
+    {"pairwise", Collective::alltoall, one_per_rank, pairwise_alltoall,
+     "the k-th message goes k ranks to the right: N-1 messages, (N-1)/N of the data"},
+    {"dissemination", Collective::barrier, one, dissemination_barrier,
+     "one byte to the rank 1, 2, 4 ... further on: log2 N rounds, any N"},
+    {"direct", Collective::send, one, direct_send, "one message"},
+    {"direct", Collective::recv, one, direct_recv, "one message"},
+};
+
+}  // namespace
+
+std::span<const Algorithm> catalog() {
+  return entries;
+}
+
+const Algorithm* find_algorithm(Collective collective, std::string_view name) {
+  const auto found = std::ranges::find_if(
+      entries, [&](const Algorithm& entry) { return entry.collective == collective && entry.name == name; });
+  return found == std::end(entries) ? nullptr : found;
+}
+
+std::uint32_t chunks_of(const Algorithm& algorithm, Rank size) {
+  switch (algorithm.collective) {
+    case Collective::reduce_scatter:
+    case Collective::allgather:
+    case Collective::scatter:
+    case Collective::gather:
+    case Collective::alltoall: return static_cast<std::uint32_t>(size);
+    case Collective::barrier:
+    case Collective::send:
+    case Collective::recv: return 1;
+    case Collective::allreduce:
+    case Collective::reduce:
+    case Collective::broadcast: break;
+  }
+  return algorithm.chunking == Chunking::one_per_rank ? static_cast<std::uint32_t>(size) : 1;
+}
+
+Schedule Algorithm::write(Rank rank, Rank size, Rank root) const {
+  const Shape shape{
+      .collective = collective, .rank = rank, .size = size, .root = root, .chunks = chunks_of(*this, size)};
+  Script script(shape);
+  author(shape, script);
+  return std::move(script).take();
+}
+
+}  // namespace hocket

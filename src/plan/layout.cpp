@@ -1,0 +1,76 @@
+#include "src/plan/layout.hpp"
+
+#include <algorithm>
+
+namespace hocket {
+namespace {
+
+std::size_t divide_up(std::size_t value, std::size_t by) {
+  return value / by + (value % by != 0);
+}
+
+// Elements of one slice such that slices are of about equal length and no longer than `wanted`, which is a multiple of
+// `unit`.
+std::size_t even_slice(std::size_t count, std::size_t wanted, std::size_t unit) {
+  const std::size_t slices = divide_up(count, wanted);
+  return divide_up(divide_up(count, slices), unit) * unit;
+}
+
+}  // namespace
+
+bool Layout::is_vector(Collective collective) {
+  switch (collective) {
+    case Collective::reduce_scatter:
+    case Collective::allgather:
+    case Collective::scatter:
+    case Collective::gather:
+    case Collective::alltoall: return false;
+    default: return true;
+  }
+}
+
+std::uint32_t Layout::first_chunk(const Shape& shape, Space space) {
+  const bool only_own = space == Space::input
+                            ? shape.collective == Collective::allgather || shape.collective == Collective::gather
+                            : space == Space::output && (shape.collective == Collective::reduce_scatter ||
+                                                         shape.collective == Collective::scatter);
+  return only_own ? static_cast<std::uint32_t>(shape.rank) : 0;
+}
+
+Layout::Layout(const Shape& shape, std::size_t count, std::size_t element_bytes, std::size_t slice_bytes)
+    : vector_(is_vector(shape.collective)),
+      chunks_(shape.chunks),
+      first_input_(first_chunk(shape, Space::input)),
+      first_output_(first_chunk(shape, Space::output)),
+      count_(shape.collective == Collective::barrier ? 1 : count),
+      element_bytes_(element_bytes),
+      slice_elements_(count_) {
+  const std::size_t parts = vector_ ? chunks_ : 1;
+  if (slice_bytes != 0 && count_ != 0) {
+    const std::size_t wanted_part = std::max<std::size_t>(slice_bytes / element_bytes_, 1);
+    if (divide_up(count_, parts) > wanted_part) slice_elements_ = even_slice(count_, wanted_part * parts, parts);
+  }
+  slices_ = count_ == 0 ? 0 : divide_up(count_, slice_elements_);
+  part_elements_ = divide_up(slice_elements_, parts);
+}
+
+Extent Layout::extent(const Range& range, std::size_t slice) const {
+  if (slice >= slices_) return {};
+  const std::size_t begin = slice * slice_elements_;
+  const std::size_t length = std::min(slice_elements_, count_ - begin);
+  const std::size_t part = vector_ ? divide_up(length, chunks_) : length;
+
+  // Elements from the start of the slice; where chunks are blocks, a range of several is one run of a single slice.
+  const std::size_t whole = vector_ ? length : part * chunks_;
+  const std::size_t from = std::min(part * range.chunk, whole);
+  const std::size_t to = std::min(part * (std::size_t{range.chunk} + range.count), whole);
+  if (from == to) return {};
+
+  const std::size_t bytes = (to - from) * element_bytes_;
+  if (range.space == Space::scratch) return {range.cell * cell_bytes(), bytes};
+  if (vector_) return {(begin + from) * element_bytes_, bytes};
+  const std::uint32_t first = range.space == Space::input ? first_input_ : first_output_;
+  return {((range.chunk - first) * count_ + begin) * element_bytes_, bytes};
+}
+
+}  // namespace hocket

@@ -1,0 +1,56 @@
+#include "src/plan/plan.hpp"
+
+namespace hocket {
+namespace {
+
+std::size_t round_up_64(std::size_t bytes) {
+  return (bytes + 63) / 64 * 64;
+}
+
+}  // namespace
+
+std::shared_ptr<const Plan> make_plan(const PlanKey& key) {
+  const Schedule schedule = key.algorithm->write(key.rank, key.size, key.root);
+  const Layout layout(schedule.shape, key.count, key.element_bytes, key.algorithm->whole ? 0 : key.slice_bytes);
+
+  // Two slices side by side hide one's waiting behind the other's work; more only cost memory.
+  const std::uint32_t interleave = layout.slices() >= 2 ? 2 : 1;
+  const std::size_t piece_bytes = round_up_64(schedule.scratch_cells * layout.cell_bytes());
+  return std::make_shared<const Plan>(Plan{
+      .key = key,
+      .layout = layout,
+      .program = compile(schedule, key.placement, interleave),
+      .groups = (layout.slices() + interleave - 1) / interleave,
+      .piece_bytes = piece_bytes,
+      .scratch_bytes = interleave * piece_bytes,
+  });
+}
+
+std::size_t PlanCache::Hash::operator()(const PlanKey& key) const {
+  std::size_t hash = std::hash<const void*>()(key.algorithm);
+  const auto mix = [&hash](std::size_t value) { hash = (hash ^ value) * 0x9E3779B97F4A7C15u + (hash >> 29); };
+  mix(static_cast<std::size_t>(key.rank));
+  mix(static_cast<std::size_t>(key.size));
+  mix(static_cast<std::size_t>(key.root));
+  mix(key.count);
+  mix(key.element_bytes);
+  mix(key.slice_bytes);
+  mix(static_cast<std::size_t>(key.placement));
+  return hash;
+}
+
+std::shared_ptr<const Plan> PlanCache::get(const PlanKey& key) {
+  if (const auto found = index_.find(key); found != index_.end()) {
+    entries_.splice(entries_.begin(), entries_, found->second);
+    return entries_.front();
+  }
+  entries_.push_front(make_plan(key));
+  index_.emplace(key, entries_.begin());
+  if (entries_.size() > capacity_) {
+    index_.erase(entries_.back()->key);
+    entries_.pop_back();
+  }
+  return entries_.front();
+}
+
+}  // namespace hocket
