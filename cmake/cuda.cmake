@@ -1,0 +1,16 @@
+# Says in one line whether CUDA is there. Nothing is compiled with it yet: the CUDA IPC transport is still to be written.
+set(HOCKET_CUDA AUTO CACHE STRING "AUTO: use CUDA if found; ON: require it; OFF: do not look")
+set_property(CACHE HOCKET_CUDA PROPERTY STRINGS AUTO ON OFF)
+
+if(HOCKET_CUDA)
+  find_package(CUDAToolkit QUIET)
+endif()
+if(CUDAToolkit_FOUND)
+  message(STATUS "CUDA: found ${CUDAToolkit_VERSION}, not used yet (the CUDA IPC transport is not built in this version)")
+elseif(HOCKET_CUDA STREQUAL "AUTO")
+  message(STATUS "CUDA: not found, building without")
+elseif(HOCKET_CUDA)
+  message(FATAL_ERROR "CUDA: not found, but HOCKET_CUDA is ON. Install the toolkit, set CUDAToolkit_ROOT, or use AUTO.")
+else()
+  message(STATUS "CUDA: switched off (HOCKET_CUDA=OFF), building without")
+endif()

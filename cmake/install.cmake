@@ -1,0 +1,23 @@
+# What `cmake --install` puts where: headers, both libraries, the programs, and a description for CMake and for pkg-config.
+include(CMakePackageConfigHelpers)
+set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/Hocket)
+
+install(DIRECTORY include/hocket DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} FILES_MATCHING PATTERN "*.h" PATTERN "*.hpp")
+install(TARGETS hocket EXPORT HocketShared)
+install(TARGETS hocket_static EXPORT HocketStatic)
+if(HOCKET_PROGRAMS)
+  install(TARGETS ${HOCKET_PROGRAMS})
+endif()
+
+# Two export sets: whoever links the shared library needs none of the packages that the static one passes on.
+install(EXPORT HocketShared NAMESPACE Hocket:: DESTINATION ${package_dir})
+install(EXPORT HocketStatic NAMESPACE Hocket:: DESTINATION ${package_dir})
+configure_package_config_file(cmake/HocketConfig.cmake.in HocketConfig.cmake INSTALL_DESTINATION ${package_dir})
+write_basic_package_version_file(HocketConfigVersion.cmake COMPATIBILITY SameMinorVersion)
+install(FILES ${PROJECT_BINARY_DIR}/HocketConfig.cmake ${PROJECT_BINARY_DIR}/HocketConfigVersion.cmake
+  DESTINATION ${package_dir})
+
+# Relative to itself, so that `cmake --install --prefix` and moved trees work.
+file(RELATIVE_PATH prefix_from_pkgconfig ${CMAKE_INSTALL_FULL_LIBDIR}/pkgconfig ${CMAKE_INSTALL_PREFIX})
+configure_file(cmake/hocket.pc.in hocket.pc @ONLY)
+install(FILES ${PROJECT_BINARY_DIR}/hocket.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)

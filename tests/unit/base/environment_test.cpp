@@ -1,0 +1,121 @@
+#include "src/base/environment.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <cstdint>
+#include <cstdlib>
+#include <limits>
+#include <map>
+#include <string>
+#include <vector>
+
+namespace hocket::environment {
+namespace {
+
+using testing::AllOf;
+using testing::HasSubstr;
+using testing::Not;
+
+// Starts each test without HOCKET_ variables, and puts the process's own back afterwards.
+class EnvironmentTest : public testing::Test {
+ protected:
+  void SetUp() override { own_ = take_ours(); }
+  void TearDown() override {
+    take_ours();
+    for (const auto& [name, value] : own_) setenv(name.c_str(), value.c_str(), 1);
+  }
+
+ private:
+  static std::map<std::string, std::string> take_ours() {
+    std::map<std::string, std::string> ours;
+    for (char** entry = environ; *entry != nullptr; ++entry) {
+      const std::string pair = *entry;
+      if (pair.starts_with("HOCKET_")) ours[pair.substr(0, pair.find('='))] = pair.substr(pair.find('=') + 1);
+    }
+    for (const auto& [name, value] : ours) unsetenv(name.c_str());
+    return ours;
+  }
+
+  std::map<std::string, std::string> own_;
+};
+
+TEST_F(EnvironmentTest, FindsTheFirstVariableThatIsSetAndNotEmpty) {
+  EXPECT_FALSE(find({"HOCKET_RANK", "HOCKET_JOB"}));
+  setenv("HOCKET_JOB", "7", 1);
+  setenv("HOCKET_RANK", "", 1);
+  const auto second = find({"HOCKET_RANK", "HOCKET_JOB"});
+  ASSERT_TRUE(second);
+  EXPECT_EQ(second->name, "HOCKET_JOB");
+  EXPECT_EQ(second->value, "7");
+  setenv("HOCKET_RANK", "2", 1);
+  EXPECT_EQ(find({"HOCKET_RANK", "HOCKET_JOB"})->name, "HOCKET_RANK");
+}
+
+TEST_F(EnvironmentTest, ReadsWholeNumbersInRange) {
+  constexpr auto lowest = std::numeric_limits<std::int64_t>::min();
+  constexpr auto highest = std::numeric_limits<std::int64_t>::max();
+  EXPECT_EQ(to_integer({"A", "0"}, 0, 0).value(), 0);
+  EXPECT_EQ(to_integer({"A", "-12"}, -12, 5).value(), -12);
+  EXPECT_EQ(to_integer({"A", "007"}, 0, 7).value(), 7);
+  EXPECT_EQ(to_integer({"A", "9223372036854775807"}, lowest, highest).value(), highest);
+  EXPECT_EQ(to_integer({"A", "-9223372036854775808"}, lowest, highest).value(), lowest);
+}
+
+TEST_F(EnvironmentTest, RefusesWhatIsNoNumberInRange) {
+  const std::vector<std::string> wrong = {"",    " 1",  "1 ",  "+1",
+                                          "0x1", "1.0", "1e3", "one",
+                                          "--1", "8",   "-1",  "9223372036854775808",
+                                          "1,0", "1\n", "-",   "1234567890123456789012345678901234567890"};
+  for (const auto& value : wrong) {
+    const auto number = to_integer({"HOCKET_RANK", value}, 0, 7);
+    ASSERT_FALSE(number.ok()) << '"' << value << '"';
+    EXPECT_EQ(number.status().code(), Code::invalid_environment);
+    EXPECT_THAT(number.status().message(),
+                AllOf(HasSubstr("HOCKET_RANK"), HasSubstr('"' + value + '"'), HasSubstr("from 0 to 7")));
+  }
+}
+
+TEST_F(EnvironmentTest, AcceptsTheNamesThatHocketKnowsAndThoseOfOthers) {
+  for (const char* name :
+       {"HOCKET_RANK", "HOCKET_WORLD_SIZE", "HOCKET_STORE", "HOCKET_TIMEOUT_MS", "HOCKET_JOB", "HOCKET_TRANSPORT",
+        "HOCKET_ALGORITHM", "HOCKET_LOG_LEVEL", "HOCKET_HOST_ID", "HOCKET_SOCKET_IFNAME", "HOCKET_SOCKET_FAMILY"}) {
+    setenv(name, "1", 1);
+  }
+  setenv("HOCKETY", "1", 1);
+  setenv("MY_HOCKET_RANK", "1", 1);
+  const Status status = check_names();
+  unsetenv("HOCKETY");
+  unsetenv("MY_HOCKET_RANK");
+  EXPECT_TRUE(status.ok()) << status.message();
+}
+
+TEST_F(EnvironmentTest, SuggestsTheNameThatWasMeant) {
+  const std::map<std::string, std::string> meant = {
+      {"HOCKET_RNAK", "HOCKET_RANK"},          {"HOCKET_WORLDSIZE", "HOCKET_WORLD_SIZE"},
+      {"HOCKET_TIMEOUT", "HOCKET_TIMEOUT_MS"}, {"HOCKET_ALGORITHMS", "HOCKET_ALGORITHM"},
+      {"HOCKET_rank", "HOCKET_RANK"},          {"HOCKET_LOGLEVEL", "HOCKET_LOG_LEVEL"}};
+  for (const auto& [wrong, right] : meant) {
+    setenv(wrong.c_str(), "1", 1);
+    const Status status = check_names();
+    unsetenv(wrong.c_str());
+    ASSERT_FALSE(status.ok()) << wrong;
+    EXPECT_EQ(status.code(), Code::invalid_environment);
+    EXPECT_THAT(status.message(), AllOf(HasSubstr(wrong + " is not"), HasSubstr("did you mean " + right + "?")));
+  }
+}
+
+TEST_F(EnvironmentTest, ListsTheNamesWhereNoneIsNear) {
+  setenv("HOCKET_MOST_EXCELLENT_COLOUR", "red", 1);
+  EXPECT_THAT(check_names().message(), AllOf(HasSubstr("HOCKET_MOST_EXCELLENT_COLOUR"), Not(HasSubstr("did you mean")),
+                                             HasSubstr("HOCKET_RANK"), HasSubstr("HOCKET_SOCKET_FAMILY")));
+}
+
+TEST_F(EnvironmentTest, AnEmptyValueDoesNotExcuseAWrongName) {
+  setenv("HOCKET_RNAK", "", 1);
+  EXPECT_FALSE(check_names().ok());
+}
+
+}  // namespace
+}  // namespace hocket::environment
