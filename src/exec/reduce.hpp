@@ -1,0 +1,23 @@
+// Reduction kernels: the arithmetic of every (dtype, op) pair, for the best vector instructions of this processor.
+//
+// The result does not depend on which operand is left and which is right, bit for bit, so ranks that combine the same
+// values the other way round agree:
+//  - a NaN result is always the positive quiet NaN without payload;
+//  - float min and max yield NaN if any operand is NaN, and order -0 below +0;
+//  - integer sum and prod wrap modulo 2^bits.
+// Processors with different vector widths give equal bits too: every element is computed alone.
+#pragma once
+
+#include "hocket/spi/transport.hpp"
+#include "hocket/spi/types.hpp"
+
+namespace hocket {
+
+// Never null for the enumerators of DataType and ReduceOp; null for other values. Any thread. The kernel needs no
+// alignment; `to` may be left or right, but may not overlap them otherwise.
+ReduceKernel reduce_kernel(DataType dtype, ReduceOp op);
+
+// The kernel with its element size, not swapped.
+Reduction reduction_for(DataType dtype, ReduceOp op);
+
+}  // namespace hocket
