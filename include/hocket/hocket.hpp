@@ -1,0 +1,411 @@
+// Hocket for C++20: a thin, header-only wrapper over the C API of hocket.h, whose contract holds here too.
+// Failures are thrown as hocket::Error. Resources (Communicator, Work) are move-only and clean up after themselves.
+//
+//   hocket::Communicator comm = hocket::Communicator::create();  // rank and size from the environment
+//   std::vector<float> gradient = …;
+//   comm.allreduce(gradient, hocket::Op::sum);                   // in place
+//   hocket::Work work = comm.allreduce_async(gradient, sums, hocket::Op::sum);
+//   …                                                            // leave both vectors alone meanwhile
+//   work.wait();
+//
+// Data arguments are contiguous ranges: spans, vectors, arrays. All names live in an inline namespace, so that this
+// header links beside a Hocket library of any version, and may be included beside the headers under spi/.
+#pragma once
+
+#include <chrono>
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <ranges>
+#include <span>
+#include <stdexcept>
+#include <string>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "hocket/hocket.h"
+
+namespace hocket {
+inline namespace api {
+
+// What every member throws where the C API returns a failure.
+class Error : public std::runtime_error {
+ public:
+  explicit Error(const hocket_cause& cause) : std::runtime_error(cause.message), cause_(cause) {}
+  Error(hocket_result result, const std::string& message) : std::runtime_error(message) {
+    cause_.code = result;
+    message.copy(cause_.message, sizeof(cause_.message) - 1);
+  }
+
+  hocket_result result() const noexcept { return cause_.code; }
+  const hocket_cause& cause() const noexcept { return cause_; }
+
+ private:
+  hocket_cause cause_ = HOCKET_CAUSE_INIT;
+};
+
+// Throws the calling thread's latest failure unless `result` is HOCKET_OK.
+inline void check(hocket_result result) {
+  if (result == HOCKET_OK) return;
+  hocket_cause cause = HOCKET_CAUSE_INIT;
+  if (hocket_last_cause(&cause) != HOCKET_OK || cause.code != result) throw Error(result, hocket_result_name(result));
+  throw Error(cause);
+}
+
+enum class Op { sum = HOCKET_SUM, prod = HOCKET_PROD, min = HOCKET_MIN, max = HOCKET_MAX };
+
+// The element types that Hocket knows.
+template <class T>
+concept Element = std::same_as<T, float> || std::same_as<T, double> || std::same_as<T, std::uint8_t> ||
+    (std::signed_integral<T> && (sizeof(T) == 4 || sizeof(T) == 8) && !std::same_as<T, wchar_t>);
+
+// C++ type -> dtype of the C API.
+template <Element T>
+constexpr hocket_dtype dtype_of() {
+  if constexpr (std::same_as<T, float>) return HOCKET_FLOAT32;
+  if constexpr (std::same_as<T, double>) return HOCKET_FLOAT64;
+  if constexpr (std::same_as<T, std::uint8_t>) return HOCKET_UINT8;
+  return sizeof(T) == 4 ? HOCKET_INT32 : HOCKET_INT64;
+}
+
+// A contiguous range of elements that outlives the expression it appears in (a temporary vector does not).
+template <class R>
+concept Source = std::ranges::contiguous_range<R> && std::ranges::sized_range<R> && std::ranges::borrowed_range<R> &&
+    Element<std::ranges::range_value_t<R>>;
+template <class R>
+concept Sink = Source<R> && !std::is_const_v<std::remove_reference_t<std::ranges::range_reference_t<R>>>;
+
+// How to create a communicator. Zero and empty fields are taken from the environment, as hocket_comm_options says.
+struct Options {
+  int world_size = 0;
+  int rank = 0;
+  std::string store;
+  std::chrono::milliseconds timeout{0};
+  std::string name;
+  std::string transport;
+  std::string algorithm;
+};
+
+// What one call may say beyond its arguments; zero: the communicator's timeout.
+struct CallOptions {
+  std::chrono::milliseconds timeout{0};
+};
+
+// One asynchronous operation. The destructor waits for it (at most until its deadline), so that a scope that is left
+// early does not free buffers in use; release() gives the handle back without waiting. Any thread may use it.
+class Work {
+ public:
+  Work() = default;
+  Work(Work&& other) noexcept : handle_(std::exchange(other.handle_, nullptr)) {}
+  Work& operator=(Work&& other) noexcept {
+    if (this != &other) {
+      finish();
+      handle_ = std::exchange(other.handle_, nullptr);
+    }
+    return *this;
+  }
+  ~Work() { finish(); }
+
+  // True when complete. Throws the operation's error. Never blocks.
+  bool test() { return complete(hocket_work_test(handle_)); }
+  // Waits until the operation is complete. Throws its error.
+  void wait() {
+    while (!complete(hocket_work_wait(handle_, 0))) {
+    }
+  }
+  // True when complete, false when `span` passed before.
+  bool wait_for(std::chrono::milliseconds span) {
+    return span.count() <= 0 ? test() : complete(hocket_work_wait(handle_, span.count()));
+  }
+  // The operation goes on, and still uses its buffers.
+  void release() noexcept {
+    if (handle_ != nullptr) hocket_work_release(std::exchange(handle_, nullptr));
+  }
+  hocket_work* handle() const noexcept { return handle_; }
+
+ private:
+  friend class Communicator;
+
+  static bool complete(hocket_result result) {
+    if (result == HOCKET_IN_PROGRESS) return false;
+    check(result);
+    return true;
+  }
+  void finish() noexcept {
+    if (handle_ == nullptr) return;
+    while (hocket_work_wait(handle_, 0) == HOCKET_IN_PROGRESS) {
+    }
+    release();
+  }
+
+  hocket_work* handle_ = nullptr;
+};
+
+// One rank's membership in a group. Functions named …_async return at once; both ranges stay as they are until the
+// work is complete. `send` and `recv` may be the same range where hocket.h allows a call in place.
+class Communicator {
+ public:
+  // Joins the group; every rank calls it.
+  static Communicator create(const Options& options = {}) {
+    const hocket_comm_options given = to_c(options);
+    hocket_comm* handle = nullptr;
+    check(hocket_comm_create(&handle, &given));
+    return Communicator(handle);
+  }
+  // All ranks of one group, for threads of this process; element i is rank i.
+  static std::vector<Communicator> create_local(int world_size, const Options& options = {}) {
+    const hocket_comm_options given = to_c(options);
+    std::vector<hocket_comm*> handles(world_size > 0 ? static_cast<std::size_t>(world_size) : 1, nullptr);
+    check(hocket_comm_create_local(handles.data(), world_size, &given));
+    std::vector<Communicator> made;
+    made.reserve(handles.size());
+    for (hocket_comm* handle : handles) made.push_back(Communicator(handle));
+    return made;
+  }
+
+  Communicator(Communicator&& other) noexcept { *this = std::move(other); }
+  Communicator& operator=(Communicator&& other) noexcept {
+    if (this != &other) {
+      hocket_comm_destroy(handle_);
+      handle_ = std::exchange(other.handle_, nullptr);
+      rank_ = other.rank_;
+      size_ = other.size_;
+    }
+    return *this;
+  }
+  ~Communicator() { hocket_comm_destroy(handle_); }
+
+  int rank() const noexcept { return rank_; }
+  int size() const noexcept { return size_; }
+  hocket_comm* handle() const noexcept { return handle_; }
+  // Breaks the communicator on all ranks; any thread.
+  void abort(const std::string& reason = {}) { check(hocket_comm_abort(handle_, reason.c_str())); }
+  // Throws what broke the communicator, if something did.
+  void require_working() { check(hocket_comm_status(handle_)); }
+  hocket_counters counters() {
+    hocket_counters counters = HOCKET_COUNTERS_INIT;
+    check(hocket_comm_counters(handle_, &counters));
+    return counters;
+  }
+
+  template <Source Send, Sink Recv>
+  void allreduce(Send&& send, Recv&& recv, Op op, CallOptions options = {}) {
+    call_allreduce(std::span(send), std::span(recv), op, options, nullptr);
+  }
+  template <Sink Data>
+  void allreduce(Data&& data, Op op, CallOptions options = {}) {
+    allreduce(data, data, op, options);
+  }
+  template <Source Send, Sink Recv>
+  Work allreduce_async(Send&& send, Recv&& recv, Op op, CallOptions options = {}) {
+    return started([&](auto work) { call_allreduce(std::span(send), std::span(recv), op, options, work); });
+  }
+
+  // `recv` is ignored, and may be empty, everywhere but at the root.
+  template <Source Send, Sink Recv>
+  void reduce(Send&& send, Recv&& recv, Op op, int root, CallOptions options = {}) {
+    call_reduce(std::span(send), std::span(recv), op, root, options, nullptr);
+  }
+  template <Source Send, Sink Recv>
+  Work reduce_async(Send&& send, Recv&& recv, Op op, int root, CallOptions options = {}) {
+    return started([&](auto work) { call_reduce(std::span(send), std::span(recv), op, root, options, work); });
+  }
+
+  // `send` holds size() blocks as large as `recv`.
+  template <Source Send, Sink Recv>
+  void reduce_scatter(Send&& send, Recv&& recv, Op op, CallOptions options = {}) {
+    call_reduce_scatter(std::span(send), std::span(recv), op, options, nullptr);
+  }
+  template <Source Send, Sink Recv>
+  Work reduce_scatter_async(Send&& send, Recv&& recv, Op op, CallOptions options = {}) {
+    return started([&](auto work) { call_reduce_scatter(std::span(send), std::span(recv), op, options, work); });
+  }
+
+  // `recv` holds size() blocks as large as `send`.
+  template <Source Send, Sink Recv>
+  void allgather(Send&& send, Recv&& recv, CallOptions options = {}) {
+    call_allgather(std::span(send), std::span(recv), options, nullptr);
+  }
+  template <Source Send, Sink Recv>
+  Work allgather_async(Send&& send, Recv&& recv, CallOptions options = {}) {
+    return started([&](auto work) { call_allgather(std::span(send), std::span(recv), options, work); });
+  }
+
+  // `data` is the input at the root and the output elsewhere.
+  template <Sink Data>
+  void broadcast(Data&& data, int root, CallOptions options = {}) {
+    call_broadcast(std::span(data), root, options, nullptr);
+  }
+  template <Sink Data>
+  Work broadcast_async(Data&& data, int root, CallOptions options = {}) {
+    return started([&](auto work) { call_broadcast(std::span(data), root, options, work); });
+  }
+
+  // `send` holds size() blocks as large as `recv`; it is ignored, and may be empty, everywhere but at the root.
+  template <Source Send, Sink Recv>
+  void scatter(Send&& send, Recv&& recv, int root, CallOptions options = {}) {
+    call_scatter(std::span(send), std::span(recv), root, options, nullptr);
+  }
+  template <Source Send, Sink Recv>
+  Work scatter_async(Send&& send, Recv&& recv, int root, CallOptions options = {}) {
+    return started([&](auto work) { call_scatter(std::span(send), std::span(recv), root, options, work); });
+  }
+
+  // `recv` holds size() blocks as large as `send`; it is ignored, and may be empty, everywhere but at the root.
+  template <Source Send, Sink Recv>
+  void gather(Send&& send, Recv&& recv, int root, CallOptions options = {}) {
+    call_gather(std::span(send), std::span(recv), root, options, nullptr);
+  }
+  template <Source Send, Sink Recv>
+  Work gather_async(Send&& send, Recv&& recv, int root, CallOptions options = {}) {
+    return started([&](auto work) { call_gather(std::span(send), std::span(recv), root, options, work); });
+  }
+
+  // Both hold size() blocks of equal length.
+  template <Source Send, Sink Recv>
+  void alltoall(Send&& send, Recv&& recv, CallOptions options = {}) {
+    call_alltoall(std::span(send), std::span(recv), options, nullptr);
+  }
+  template <Source Send, Sink Recv>
+  Work alltoall_async(Send&& send, Recv&& recv, CallOptions options = {}) {
+    return started([&](auto work) { call_alltoall(std::span(send), std::span(recv), options, work); });
+  }
+
+  void barrier(CallOptions options = {}) { call_barrier(options, nullptr); }
+  Work barrier_async(CallOptions options = {}) {
+    return started([&](auto work) { call_barrier(options, work); });
+  }
+
+  template <Source Send>
+  void send(Send&& send, int peer, CallOptions options = {}) {
+    call_send(std::span(send), peer, options, nullptr);
+  }
+  template <Source Send>
+  Work send_async(Send&& send, int peer, CallOptions options = {}) {
+    return started([&](auto work) { call_send(std::span(send), peer, options, work); });
+  }
+  template <Sink Recv>
+  void recv(Recv&& recv, int peer, CallOptions options = {}) {
+    call_recv(std::span(recv), peer, options, nullptr);
+  }
+  template <Sink Recv>
+  Work recv_async(Recv&& recv, int peer, CallOptions options = {}) {
+    return started([&](auto work) { call_recv(std::span(recv), peer, options, work); });
+  }
+
+ private:
+  explicit Communicator(hocket_comm* handle) : handle_(handle) {
+    hocket_comm_rank(handle_, &rank_);
+    hocket_comm_size(handle_, &size_);
+  }
+
+  static const char* or_null(const std::string& text) { return text.empty() ? nullptr : text.c_str(); }
+  // The result points into `options`.
+  static hocket_comm_options to_c(const Options& options) {
+    hocket_comm_options given = HOCKET_COMM_OPTIONS_INIT;
+    given.world_size = options.world_size;
+    given.rank = options.rank;
+    given.store = or_null(options.store);
+    given.timeout_ms = options.timeout.count();
+    given.name = or_null(options.name);
+    given.transport = or_null(options.transport);
+    given.algorithm = or_null(options.algorithm);
+    return given;
+  }
+  static hocket_call_options to_c(CallOptions options) {
+    hocket_call_options given = HOCKET_CALL_OPTIONS_INIT;
+    given.timeout_ms = options.timeout.count();
+    return given;
+  }
+  static hocket_op to_c(Op op) { return static_cast<hocket_op>(op); }
+
+  template <class Call>
+  static Work started(const Call& call) {
+    Work work;
+    call(&work.handle_);
+    return work;
+  }
+  // The C API sees one count; ranges that disagree with it are found out here.
+  static void require_size(const char* call, const char* range, std::size_t found, std::size_t wanted) {
+    if (found == wanted) return;
+    throw Error(HOCKET_INVALID_ARGUMENT, std::string(call) + ": `" + range + "` has " + std::to_string(found) +
+                                             " elements but must have " + std::to_string(wanted) + ".");
+  }
+  std::size_t blocks(std::size_t count) const { return count * static_cast<std::size_t>(size_); }
+
+  template <class S, class T>
+  using SameElement = std::enable_if_t<std::same_as<std::remove_const_t<S>, T>>;
+
+  template <class S, class T, class = SameElement<S, T>>
+  void call_allreduce(std::span<S> send, std::span<T> recv, Op op, CallOptions options, hocket_work** work) {
+    require_size("allreduce", "recv", recv.size(), send.size());
+    const hocket_call_options given = to_c(options);
+    check(hocket_allreduce(send.data(), recv.data(), send.size(), dtype_of<T>(), to_c(op), handle_, &given, work));
+  }
+  template <class S, class T, class = SameElement<S, T>>
+  void call_reduce(std::span<S> send, std::span<T> recv, Op op, int root, CallOptions options, hocket_work** work) {
+    if (rank_ == root) require_size("reduce", "recv", recv.size(), send.size());
+    const hocket_call_options given = to_c(options);
+    check(hocket_reduce(send.data(), recv.data(), send.size(), dtype_of<T>(), to_c(op), root, handle_, &given, work));
+  }
+  template <class S, class T, class = SameElement<S, T>>
+  void call_reduce_scatter(std::span<S> send, std::span<T> recv, Op op, CallOptions options, hocket_work** work) {
+    require_size("reduce_scatter", "send", send.size(), blocks(recv.size()));
+    const hocket_call_options given = to_c(options);
+    check(hocket_reduce_scatter(send.data(), recv.data(), recv.size(), dtype_of<T>(), to_c(op), handle_, &given, work));
+  }
+  template <class S, class T, class = SameElement<S, T>>
+  void call_allgather(std::span<S> send, std::span<T> recv, CallOptions options, hocket_work** work) {
+    require_size("allgather", "recv", recv.size(), blocks(send.size()));
+    const hocket_call_options given = to_c(options);
+    check(hocket_allgather(send.data(), recv.data(), send.size(), dtype_of<T>(), handle_, &given, work));
+  }
+  template <class T>
+  void call_broadcast(std::span<T> data, int root, CallOptions options, hocket_work** work) {
+    const hocket_call_options given = to_c(options);
+    check(hocket_broadcast(data.data(), data.data(), data.size(), dtype_of<T>(), root, handle_, &given, work));
+  }
+  template <class S, class T, class = SameElement<S, T>>
+  void call_scatter(std::span<S> send, std::span<T> recv, int root, CallOptions options, hocket_work** work) {
+    if (rank_ == root) require_size("scatter", "send", send.size(), blocks(recv.size()));
+    const hocket_call_options given = to_c(options);
+    check(hocket_scatter(send.data(), recv.data(), recv.size(), dtype_of<T>(), root, handle_, &given, work));
+  }
+  template <class S, class T, class = SameElement<S, T>>
+  void call_gather(std::span<S> send, std::span<T> recv, int root, CallOptions options, hocket_work** work) {
+    if (rank_ == root) require_size("gather", "recv", recv.size(), blocks(send.size()));
+    const hocket_call_options given = to_c(options);
+    check(hocket_gather(send.data(), recv.data(), send.size(), dtype_of<T>(), root, handle_, &given, work));
+  }
+  template <class S, class T, class = SameElement<S, T>>
+  void call_alltoall(std::span<S> send, std::span<T> recv, CallOptions options, hocket_work** work) {
+    const std::size_t count = send.size() / static_cast<std::size_t>(size_);
+    require_size("alltoall", "send", send.size(), blocks(count));
+    require_size("alltoall", "recv", recv.size(), blocks(count));
+    const hocket_call_options given = to_c(options);
+    check(hocket_alltoall(send.data(), recv.data(), count, dtype_of<T>(), handle_, &given, work));
+  }
+  void call_barrier(CallOptions options, hocket_work** work) {
+    const hocket_call_options given = to_c(options);
+    check(hocket_barrier(handle_, &given, work));
+  }
+  template <class S>
+  void call_send(std::span<S> send, int peer, CallOptions options, hocket_work** work) {
+    const hocket_call_options given = to_c(options);
+    constexpr hocket_dtype dtype = dtype_of<std::remove_const_t<S>>();
+    check(hocket_send(send.data(), send.size(), dtype, peer, handle_, &given, work));
+  }
+  template <class T>
+  void call_recv(std::span<T> recv, int peer, CallOptions options, hocket_work** work) {
+    const hocket_call_options given = to_c(options);
+    check(hocket_recv(recv.data(), recv.size(), dtype_of<T>(), peer, handle_, &given, work));
+  }
+
+  hocket_comm* handle_ = nullptr;
+  std::int32_t rank_ = 0;
+  std::int32_t size_ = 0;
+};
+
+}  // namespace api
+}  // namespace hocket

@@ -1,0 +1,302 @@
+#include "tools/launch.hpp"
+
+#include <fcntl.h>
+#include <fmt/core.h>
+#include <poll.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/signalfd.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <optional>
+#include <string_view>
+
+#include "hocket/spi/types.hpp"
+#include "tools/launch_lines.hpp"
+#include "tools/launch_process.hpp"
+
+namespace hocket::launch {
+namespace {
+
+// How long to wait for processes to disappear after SIGKILL: only one that hangs inside the system takes longer.
+constexpr std::chrono::seconds after_kill{10};
+// How often to look for the end of processes that are nobody's children here.
+constexpr int poll_ms_max = 200;
+
+// One output stream of one rank on its way to this process's own.
+struct Relay {
+  UniqueFd from;
+  int to = -1;
+  LineCutter lines;
+};
+
+struct Member {
+  pid_t pid = -1;           // also the number of its process group
+  bool running = true;      // the rank itself
+  bool group_alive = true;  // it, or something that it started
+};
+
+// The signals that the launcher handles, blocked and read from a descriptor; the mask is restored at the end.
+class Signals {
+ public:
+  Signals() {
+    sigset_t handled;
+    sigemptyset(&handled);
+    for (const int number : {SIGCHLD, SIGINT, SIGTERM, SIGHUP}) sigaddset(&handled, number);
+    sigprocmask(SIG_BLOCK, &handled, &before_);
+    fd_ = UniqueFd(signalfd(-1, &handled, SFD_CLOEXEC | SFD_NONBLOCK));
+    before_pipe_ = signal(SIGPIPE, SIG_IGN);  // a closed output shows as EPIPE
+  }
+  ~Signals() {
+    signal(SIGPIPE, before_pipe_);
+    sigprocmask(SIG_SETMASK, &before_, nullptr);
+  }
+  Signals(const Signals&) = delete;
+  Signals& operator=(const Signals&) = delete;
+
+  int fd() const { return fd_.get(); }
+  // The next signal that arrived; 0: none.
+  int next() const {
+    signalfd_siginfo info{};
+    return read(fd_.get(), &info, sizeof(info)) == sizeof(info) ? static_cast<int>(info.ssi_signo) : 0;
+  }
+
+ private:
+  sigset_t before_;
+  sighandler_t before_pipe_ = SIG_DFL;
+  UniqueFd fd_;
+};
+
+std::string ranks_text(int count) {
+  return fmt::format("{} rank{}", count, count == 1 ? "" : "s");
+}
+
+// False when nobody reads there any more.
+bool write_all(int fd, std::string_view bytes) {
+  while (!bytes.empty()) {
+    const ssize_t written = write(fd, bytes.data(), bytes.size());
+    if (written >= 0) {
+      bytes.remove_prefix(static_cast<std::size_t>(written));
+    } else if (errno == EAGAIN) {
+      pollfd writable{fd, POLLOUT, 0};
+      poll(&writable, 1, poll_ms_max);
+    } else if (errno != EINTR) {
+      return false;
+    }
+  }
+  return true;
+}
+
+class Launch {
+ public:
+  explicit Launch(const Options& options) : options_(options) {}
+
+  int run() {
+    prctl(PR_SET_CHILD_SUBREAPER, 1);  // what ranks leave behind becomes our child, so that its end is noticed
+    if (const Status started = start_all(); !started) {
+      say(started.message());
+      status_ = started.code() == Code::not_found ? 127 : 126;
+      end_all(SIGKILL);
+    }
+    while (count_groups() > 0 && !gave_up()) {
+      wait_for_events();
+      handle_signals();
+      relay_output();
+      refresh_groups();
+      if (count_running() == 0) end_all(SIGTERM);
+      if (ending_ && !killed_ && ending_->passed()) kill_all();
+    }
+    relay_output();
+    for (Relay& relay : relays_) write_all(relay.to, relay.lines.finish());
+    return status_.value_or(0);
+  }
+
+ private:
+  void say(const std::string& sentence) { fmt::print(stderr, "{}: {}\n", options_.caller, sentence); }
+
+  Status start_all() {
+    const Result<std::uint16_t> port = free_port();
+    if (!port) return port.status();
+    for (int rank = 0; rank < options_.ranks; ++rank) {
+      if (const Status started = start(rank, *port); !started) return started;
+    }
+    return {};
+  }
+
+  Status start(int rank, std::uint16_t port) {
+    Streams streams;
+    UniqueFd output, error;
+    if (options_.input_to_rank_0 && rank == 0) streams.input = STDIN_FILENO;
+    if (options_.output != Output::inherited) {
+      if (const Status made = add_relay(rank, STDOUT_FILENO, &output); !made) return made;
+      if (const Status made = add_relay(rank, STDERR_FILENO, &error); !made) return made;
+      streams.output = output.get();
+      streams.error = error.get();
+    }
+    const Result<pid_t> pid = start_rank(options_.command, {rank, options_.ranks, port}, streams);
+    if (!pid) return pid.status();
+    members_.push_back({.pid = *pid});
+    guard_.add(*pid);
+    return {};
+  }
+
+  // Makes a pipe whose lines go to `to`; *write_end is for the rank.
+  Status add_relay(int rank, int to, UniqueFd* write_end) {
+    int ends[2];
+    if (pipe2(ends, O_CLOEXEC) != 0) {
+      return {Code::out_of_resources,
+              fmt::format("Cannot make a pipe for rank {}: {}; raise the limit (ulimit -n).", rank, strerror(errno))};
+    }
+    fcntl(ends[0], F_SETFL, O_NONBLOCK);
+    *write_end = UniqueFd(ends[1]);
+    const std::string label = options_.output == Output::labelled ? fmt::format("[{}] ", rank) : "";
+    relays_.push_back({UniqueFd(ends[0]), to, LineCutter(label)});
+    return {};
+  }
+
+  void wait_for_events() {
+    std::vector<pollfd> watched{{signals_.fd(), POLLIN, 0}};
+    for (const Relay& relay : relays_) {
+      if (relay.from) watched.push_back({relay.from.get(), POLLIN, 0});
+    }
+    poll(watched.data(), watched.size(), ending_ || count_running() == 0 ? poll_ms_max : -1);
+  }
+
+  void handle_signals() {
+    while (const int number = signals_.next()) {
+      if (number == SIGCHLD) {
+        reap();
+      } else {
+        interrupt(number);
+      }
+    }
+  }
+
+  // The first signal is forwarded and the ranks may end in peace; a second one means that somebody is impatient.
+  void interrupt(int number) {
+    if (interrupted_) return kill_all();
+    interrupted_ = true;
+    if (!status_) {
+      say(fmt::format("stopped by signal {} ({}); ending {}.", number, strsignal(number), ranks_text(count_running())));
+      status_ = 128 + number;
+    }
+    end_all(number);
+  }
+
+  void reap() {
+    struct Ended {
+      int rank;
+      int wait_status;
+    };
+    std::optional<Ended> failed;
+    int wait_status = 0;
+    for (pid_t pid; (pid = waitpid(-1, &wait_status, WNOHANG)) > 0;) {
+      const auto member = std::ranges::find(members_, pid, &Member::pid);
+      if (member == members_.end()) continue;  // something that a rank left behind
+      member->running = false;
+      if (wait_status == 0) continue;
+      // Of ranks that ended in one instant, a killed one is the cause and the others the effect.
+      const bool likelier = WIFSIGNALED(wait_status) && (!failed || WIFEXITED(failed->wait_status));
+      if (!failed || likelier) failed = {static_cast<int>(member - members_.begin()), wait_status};
+    }
+    if (failed && !status_) report_failure(failed->rank, failed->wait_status);
+  }
+
+  void report_failure(int rank, int wait_status) {
+    std::string how;
+    if (WIFSIGNALED(wait_status)) {
+      const int number = WTERMSIG(wait_status);
+      status_ = 128 + number;
+      how = fmt::format("rank {} was killed by signal {} ({})", rank, number, strsignal(number));
+    } else {
+      status_ = WEXITSTATUS(wait_status);
+      how = fmt::format("rank {} exited with status {}", rank, *status_);
+    }
+    relay_output();  // what it said last belongs before this
+    const int others = count_running();
+    say(others == 0 ? how + "." : fmt::format("{}; ending the other {}.", how, others));
+    end_all(SIGTERM);
+  }
+
+  // Sends `number` to all groups, once, and lets the time of grace begin.
+  void end_all(int number) {
+    if (ending_) return;
+    ending_ = Deadline::after(options_.grace);
+    signal_groups(number);
+  }
+
+  void kill_all() {
+    if (killed_) return;
+    if (count_running() > 0 && !interrupted_) {
+      say(fmt::format("{} did not end within {} s of SIGTERM; now killed.", ranks_text(count_running()),
+                      static_cast<double>(options_.grace.count()) / 1000));
+    }
+    killed_ = Deadline::after(after_kill);
+    signal_groups(SIGKILL);
+  }
+
+  void signal_groups(int number) {
+    for (const Member& member : members_) {
+      if (member.group_alive) kill(-member.pid, number);
+    }
+  }
+
+  void refresh_groups() {
+    for (Member& member : members_) {
+      if (member.running || !member.group_alive) continue;
+      if (kill(-member.pid, 0) == 0 || errno != ESRCH) continue;
+      member.group_alive = false;
+      guard_.remove(member.pid);
+    }
+  }
+
+  // Passes on what has been written so far: at most as much as a pipe can hold, so that a talkative rank keeps nobody
+  // waiting.
+  void relay_output() {
+    char bytes[65536];
+    constexpr int reads_max = 16;
+    for (Relay& relay : relays_) {
+      for (int reads = 0; reads < reads_max && relay.from; ++reads) {
+        const ssize_t got = read(relay.from.get(), bytes, sizeof(bytes));
+        if (got < 0 && errno == EINTR) continue;
+        if (got < 0) break;
+        const std::string lines =
+            got == 0 ? relay.lines.finish() : relay.lines.feed({bytes, static_cast<std::size_t>(got)});
+        if (got == 0) relay.from.reset();
+        if (!write_all(relay.to, lines)) output_closed();
+      }
+    }
+  }
+
+  void output_closed() {
+    if (!status_) status_ = 128 + SIGPIPE;
+    for (Relay& relay : relays_) relay.from.reset();
+    end_all(SIGTERM);
+  }
+
+  int count_running() const { return static_cast<int>(std::ranges::count(members_, true, &Member::running)); }
+  int count_groups() const { return static_cast<int>(std::ranges::count(members_, true, &Member::group_alive)); }
+  bool gave_up() const { return killed_ && killed_->passed(); }
+
+  const Options& options_;
+  Signals signals_;
+  Guard guard_;
+  std::vector<Member> members_;  // by rank
+  std::vector<Relay> relays_;
+  std::optional<int> status_;       // set by whatever went wrong first
+  std::optional<Deadline> ending_;  // SIGTERM was sent; SIGKILL follows when this passes
+  std::optional<Deadline> killed_;  // SIGKILL was sent
+  bool interrupted_ = false;
+};
+
+}  // namespace
+
+int run(const Options& options) {
+  return Launch(options).run();
+}
+
+}  // namespace hocket::launch

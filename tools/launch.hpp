@@ -1,0 +1,38 @@
+// Starts a program as several local ranks and looks after them: what hocket-run and hocket-bench --ranks share.
+#pragma once
+
+#include <chrono>
+#include <string>
+#include <vector>
+
+namespace hocket::launch {
+
+// What becomes of the ranks' standard output and error.
+enum class Output {
+  labelled,   // whole lines, each after "[rank] "
+  whole,      // whole lines, without a label
+  inherited,  // the ranks write to this process's own descriptors
+};
+
+struct Options {
+  std::string caller = "hocket-run";  // begins every message
+  int ranks = 1;
+  std::vector<std::string> command;  // the program, looked up in PATH, and its arguments
+  Output output = Output::labelled;
+  bool input_to_rank_0 = false;           // rank 0 reads this process's standard input; everybody else reads /dev/null
+  std::chrono::milliseconds grace{5000};  // from SIGTERM to SIGKILL
+};
+
+// Runs the ranks until all have ended, and returns the exit status for the caller: 0 if every rank ended well, else the
+// status of the first that failed (128 + signal if a signal killed it; 127 or 126 if the program could not be started).
+// Which rank failed, and how, is said on standard error.
+//
+// Each rank gets RANK, WORLD_SIZE, LOCAL_RANK, LOCAL_WORLD_SIZE, MASTER_ADDR=127.0.0.1 and MASTER_PORT (a free port);
+// HOCKET_RANK and HOCKET_WORLD_SIZE, which would overrule them, are removed. Each is the head of a process group of its
+// own, and every process in it ends with the run: when a rank fails, when SIGINT, SIGTERM or SIGHUP arrives
+// (forwarded), when all ranks have ended, and when this process is killed.
+//
+// The calling process must have one thread. Its signal mask is changed while the ranks run.
+int run(const Options& options);
+
+}  // namespace hocket::launch

@@ -1,0 +1,183 @@
+#include "tools/launch_process.hpp"
+
+#include <fcntl.h>
+#include <fmt/core.h>
+#include <netinet/in.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdlib>
+#include <fstream>
+#include <random>
+
+namespace hocket::launch {
+namespace {
+
+Status out_of_resources(const char* what) {
+  return {Code::out_of_resources, fmt::format("Cannot {}: {}.", what, strerror(errno))};
+}
+
+void set_variables(const RankEnvironment& environment) {
+  const auto set = [](const char* name, const std::string& value) { setenv(name, value.c_str(), 1); };
+  const std::string rank = std::to_string(environment.rank);
+  const std::string ranks = std::to_string(environment.ranks);
+  set("RANK", rank);
+  set("LOCAL_RANK", rank);
+  set("WORLD_SIZE", ranks);
+  set("LOCAL_WORLD_SIZE", ranks);
+  set("MASTER_ADDR", "127.0.0.1");
+  set("MASTER_PORT", std::to_string(environment.port));
+  unsetenv("HOCKET_RANK");
+  unsetenv("HOCKET_WORLD_SIZE");
+}
+
+// The launcher may have blocked or ignored signals; a program starts with the defaults.
+void reset_signals() {
+  signal(SIGPIPE, SIG_DFL);
+  sigset_t none;
+  sigemptyset(&none);
+  sigprocmask(SIG_SETMASK, &none, nullptr);
+}
+
+void redirect(int from, int to) {
+  if (from >= 0) dup2(from, to);
+}
+
+// Runs in the child. Returns only by writing errno to `failure`.
+[[noreturn]] void become_rank(const std::vector<std::string>& command, const RankEnvironment& environment,
+                              const Streams& streams, pid_t launcher, int failure) {
+  setpgid(0, 0);
+  prctl(PR_SET_PDEATHSIG, SIGKILL);
+  if (getppid() != launcher) _exit(1);  // it died before the line above
+  const int null = open("/dev/null", O_RDONLY | O_CLOEXEC);
+  redirect(streams.input >= 0 ? streams.input : null, STDIN_FILENO);
+  redirect(streams.output, STDOUT_FILENO);
+  redirect(streams.error, STDERR_FILENO);
+  set_variables(environment);
+  reset_signals();
+  std::vector<char*> arguments;
+  for (const std::string& argument : command) arguments.push_back(const_cast<char*>(argument.c_str()));
+  arguments.push_back(nullptr);
+  execvp(arguments[0], arguments.data());
+  const int error = errno;
+  [[maybe_unused]] const ssize_t written = write(failure, &error, sizeof(error));
+  _exit(127);
+}
+
+Status cannot_start(const std::string& program, int error) {
+  if (error == ENOENT) {
+    const char* where = program.find('/') == std::string::npos ? "in PATH" : "there";
+    return {Code::not_found, fmt::format("Cannot start '{}': there is no such program {}.", program, where)};
+  }
+  if (error == EACCES) {
+    return {Code::invalid_argument, fmt::format("Cannot start '{}': it is not an executable file.", program)};
+  }
+  return {Code::invalid_argument, fmt::format("Cannot start '{}': {}.", program, strerror(error))};
+}
+
+// True when the port was free a moment ago. Port 0 asks the system for one, which is stored in *port.
+bool try_port(std::uint16_t* port) {
+  const UniqueFd socket_fd(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  address.sin_port = htons(*port);
+  socklen_t length = sizeof(address);
+  auto* generic = reinterpret_cast<sockaddr*>(&address);
+  if (bind(socket_fd.get(), generic, length) != 0 || getsockname(socket_fd.get(), generic, &length) != 0) return false;
+  *port = ntohs(address.sin_port);
+  return true;
+}
+
+// Reads group ids until the launcher's end of the pipe closes; then kills those that were not taken back.
+[[noreturn]] void guard_groups(int pipe) {
+  std::vector<pid_t> groups;
+  pid_t message = 0;
+  while (true) {
+    const ssize_t got = read(pipe, &message, sizeof(message));
+    if (got < 0 && errno == EINTR) continue;
+    if (got != sizeof(message)) break;
+    if (message > 0) {
+      groups.push_back(message);
+    } else {
+      std::erase(groups, -message);
+    }
+  }
+  for (const pid_t group : groups) kill(-group, SIGKILL);
+  _exit(0);
+}
+
+}  // namespace
+
+Result<pid_t> start_rank(const std::vector<std::string>& command, const RankEnvironment& environment,
+                         const Streams& streams) {
+  int ends[2];
+  if (pipe2(ends, O_CLOEXEC) != 0) return out_of_resources("make a pipe");
+  const UniqueFd failure_read(ends[0]);
+  UniqueFd failure_write(ends[1]);
+  const pid_t launcher = getpid();
+  const pid_t pid = fork();
+  if (pid < 0) return out_of_resources("start a process");
+  if (pid == 0) become_rank(command, environment, streams, launcher, failure_write.get());
+  setpgid(pid, pid);  // here too: whoever comes first, the group exists from now on
+  failure_write.reset();
+  int error = 0;
+  ssize_t got = 0;
+  do {
+    got = read(failure_read.get(), &error, sizeof(error));  // ends at once when exec succeeds
+  } while (got < 0 && errno == EINTR);
+  if (got != sizeof(error)) return pid;
+  waitpid(pid, nullptr, 0);
+  return cannot_start(command.front(), error);
+}
+
+Result<std::uint16_t> free_port() {
+  // Outgoing connections, and servers that let the system choose, cannot take a port below this range between now and
+  // the moment when rank 0 binds it.
+  constexpr int lowest = 10000;
+  int handed_out_from = 32768;
+  std::ifstream("/proc/sys/net/ipv4/ip_local_port_range") >> handed_out_from;
+  if (handed_out_from > lowest + 1000) {
+    std::random_device random;
+    std::uniform_int_distribution<int> choose(lowest, handed_out_from - 1);
+    for (int attempt = 0; attempt < 100; ++attempt) {
+      auto port = static_cast<std::uint16_t>(choose(random));
+      if (try_port(&port)) return port;
+    }
+  }
+  std::uint16_t port = 0;
+  if (!try_port(&port)) return out_of_resources("find a free TCP port on 127.0.0.1 for MASTER_PORT");
+  return port;
+}
+
+Guard::Guard() {
+  int ends[2];
+  if (pipe2(ends, O_CLOEXEC) != 0) return;
+  UniqueFd read_end(ends[0]);
+  pipe_ = UniqueFd(ends[1]);
+  pid_ = fork();
+  if (pid_ != 0) return;
+  setpgid(0, 0);  // a Ctrl-C at the terminal is not meant for it
+  prctl(PR_SET_NAME, "hocket-guard");
+  const int kept = dup2(read_end.get(), STDIN_FILENO);
+  close_range(STDIN_FILENO + 1, ~0u, 0);
+  guard_groups(kept);
+}
+
+Guard::~Guard() {
+  pipe_.reset();
+  if (pid_ > 0) waitpid(pid_, nullptr, 0);
+}
+
+void Guard::tell(pid_t message) {
+  if (pid_ <= 0) return;
+  [[maybe_unused]] const ssize_t written = write(pipe_.get(), &message, sizeof(message));
+}
+
+}  // namespace hocket::launch

@@ -1,0 +1,56 @@
+// The processes behind a launch: one rank, and the guard that outlives the launcher.
+#pragma once
+
+#include <sys/types.h>
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "hocket/spi/status.hpp"
+#include "src/base/fd.hpp"
+
+namespace hocket::launch {
+
+struct RankEnvironment {
+  int rank = 0;
+  int ranks = 1;
+  std::uint16_t port = 0;  // MASTER_PORT
+};
+
+// Descriptors for a rank's standard streams; -1: /dev/null for input, inherited for the others.
+struct Streams {
+  int input = -1;
+  int output = -1;
+  int error = -1;
+};
+
+// Starts `command` as a rank, at the head of a new process group. Dies with the calling process, whose thread must live
+// as long. Errors: NOT_FOUND (no such program), INVALID_ARGUMENT (not executable), OUT_OF_RESOURCES.
+Result<pid_t> start_rank(const std::vector<std::string>& command, const RankEnvironment& environment,
+                         const Streams& streams);
+
+// A TCP port on 127.0.0.1 that nobody holds now, if possible outside the range from which the system hands out ports.
+Result<std::uint16_t> free_port();
+
+// A process that kills the process groups that it was told of when this process ends without having taken them back:
+// PR_SET_PDEATHSIG reaches the ranks, but not what they have started.
+class Guard {
+ public:
+  // Without a guard (out of resources) the launch works, with that much less protection.
+  Guard();
+  ~Guard();
+  Guard(const Guard&) = delete;
+  Guard& operator=(const Guard&) = delete;
+
+  void add(pid_t group) { tell(group); }
+  void remove(pid_t group) { tell(-group); }
+
+ private:
+  void tell(pid_t message);
+
+  pid_t pid_ = -1;
+  UniqueFd pipe_;
+};
+
+}  // namespace hocket::launch
