@@ -1,0 +1,123 @@
+// Executor: runs the operations of one communicator over its peers. The executor waits; nobody else does.
+//
+// One thread at a time drives: it runs ready steps, lets the transports progress, and sleeps when there is nothing to
+// do. A blocking call drives on its caller's thread. The executor's own thread drives what was started asynchronously,
+// and only while no caller does; a caller who needs the driving gets it. While nobody drives, that thread sleeps on
+// what tells of a peer's end, so that a death is noticed and passed on also by a rank that is busy elsewhere.
+//
+// The first failure breaks the executor for good: every operation, running, queued or later, ends with that first
+// cause.
+#pragma once
+
+#include <atomic>
+#include <condition_variable>
+#include <deque>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+#include "src/base/fd.hpp"
+#include "src/exec/operation.hpp"
+#include "src/exec/peers.hpp"
+#include "src/exec/waiting.hpp"
+
+namespace hocket {
+
+class Executor final : public TransportListener {
+ public:
+  struct Config {
+    Rank rank = 0;
+    std::uint32_t communicator = 0;  // goes into every tag
+  };
+
+  // `peers` must outlive stop(). Code::out_of_resources where descriptors or threads ran out.
+  static Result<std::unique_ptr<Executor>> make(const Config& config);
+  ~Executor() override;
+  // How long waits spin; may change at any time.
+  void set_wait_budget(const WaitBudget& budget) { budget_ = budget; }
+  // Must be called once, before anything else; starts the watching thread. `peers` must live until stop() has returned.
+  Status attach(Peers& peers);
+  // Ends everything that is pending with `why` and joins the thread. Peers are told (their close()). Idempotent.
+  void stop(const Status& why);
+
+  // Queues a bound operation and runs it to its end on this thread. Returns how it ended.
+  Status run(const std::shared_ptr<Operation>& operation);
+  // Queues a bound operation and returns.
+  Status start(const std::shared_ptr<Operation>& operation);
+  // Drives or waits until the operation is finished or `deadline` passes (then Code::in_progress).
+  Status wait(const std::shared_ptr<Operation>& operation, Deadline deadline);
+  // Breaks the communicator from any thread, in any state. Returns at once.
+  void abort(const Status& why);
+  // Ok while it works, else what broke it.
+  Status broken() const;
+  Counters counters() const;
+
+  // TransportListener: called by transports inside the driver's calls.
+  void peer_failed(Rank peer, const Status& why) override;
+  void peer_left(Rank peer) override;
+
+ private:
+  using Queue = std::deque<std::shared_ptr<Operation>>;
+
+  explicit Executor(const Config& config) : config_(config) {}
+
+  Status submit(const std::shared_ptr<Operation>& operation);
+  void assign_sequence(Operation& operation);
+  bool take_driving(std::unique_lock<std::mutex>& lock, const Operation& operation, Deadline deadline);
+  void give_driving(std::unique_lock<std::mutex>& lock);
+  void wake_driver();
+
+  // For the driver only.
+  template <class Enough>
+  void drive(Enough enough, Deadline deadline);
+  bool round();
+  void take_submissions();
+  void start_operations();
+  bool advance_operations();
+  void check_deadlines();
+  void sleep(Deadline deadline);
+  void break_down(const Status& first_cause);
+  Status with_context(const Status& cause, const Operation* operation) const;
+
+  void watch_loop();
+
+  const Config config_;
+  std::atomic<WaitBudget> budget_{WaitBudget{}};
+  Peers* peers_ = nullptr;
+  UniqueFd driver_wake_;  // ends the driver's sleep
+  UniqueFd watch_wake_;   // ends the watcher's sleep
+
+  mutable std::mutex mutex_;
+  std::condition_variable changed_;  // driving ended, or an operation finished while somebody waits
+  bool driving_ = false;
+  int waiters_ = 0;  // callers who want to drive
+  bool watcher_waits_ = false;
+  Queue submitted_;
+  std::uint64_t collectives_ = 0;                            // sequence number of the latest
+  std::map<std::pair<Rank, bool>, std::uint64_t> messages_;  // of send and recv, by peer and direction
+  Status broken_;
+  Counters shown_counters_;
+  std::atomic<bool> stopping_{false};
+  std::atomic<bool> has_submissions_{false};
+  std::atomic<bool> wanted_{false};  // waiters_ > 0
+  std::atomic<bool> sleeping_{false};
+  std::atomic<bool> is_broken_{false};
+  std::atomic<bool> abort_requested_{false};
+  Status abort_cause_;  // guarded by mutex_
+
+  // The driver's.
+  bool gives_way_ = false;  // to callers: the driver is the executor's own thread
+  Queue queued_;            // accepted, not started
+  std::vector<std::shared_ptr<Operation>> running_;
+  bool queue_changed_ = false;
+  Status peer_failure_;  // reported since the last round
+  Counters counters_;
+  std::vector<pollfd> interests_;
+  std::uint64_t watched_epoch_ = 0;
+
+  std::thread watcher_;
+};
+
+}  // namespace hocket

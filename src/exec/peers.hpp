@@ -1,0 +1,33 @@
+// What the executor needs of the communicator's connections. The mesh implements it over one or several transports.
+#pragma once
+
+#include <poll.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "hocket/spi/transport.hpp"
+
+namespace hocket {
+
+// Thread rule: one thread at a time (the driver's), except watch(), see Transport.
+class Peers {
+ public:
+  virtual ~Peers() = default;
+  // The link to a peer, made at the first call; it may still be connecting, and breaks at `deadline` if it stays so.
+  virtual Result<Link*> link(Rank peer, Deadline deadline) = 0;
+  // These are Transport's, over all transports.
+  virtual std::size_t progress() = 0;
+  virtual bool arm(std::vector<pollfd>& interests) = 0;
+  virtual void disarm() = 0;
+  virtual void watch(std::vector<pollfd>& interests) = 0;
+  virtual std::optional<Deadline> next_deadline() const = 0;
+  // Grows whenever there may be more to watch.
+  virtual std::uint64_t watch_epoch() const = 0;
+  // Closes every link with `why`, so that every peer hears of it. All pending completions are done when it returns.
+  virtual void close(const Status& why) = 0;
+};
+
+}  // namespace hocket
