@@ -14,16 +14,28 @@ namespace {
 constexpr std::int64_t smallest = 4 << 10;
 constexpr std::int64_t largest = 64 << 20;
 
-// Small enough values that no sum or product leaves the normal range of floats, whose arithmetic would be slower.
-std::vector<std::byte> operand(std::size_t bytes) {
-  return std::vector<std::byte>(bytes, std::byte{0x3F});
+// Ones, so that no repeated sum or product leaves the normal range of floats, where arithmetic is slower.
+std::vector<std::byte> ones(DataType dtype, std::size_t bytes) {
+  const auto fill = [bytes](auto one) {
+    std::vector<std::byte> filled(bytes);
+    for (std::size_t at = 0; at < bytes; at += sizeof one) std::memcpy(&filled[at], &one, sizeof one);
+    return filled;
+  };
+  switch (dtype) {
+    case DataType::float32: return fill(1.0F);
+    case DataType::float64: return fill(1.0);
+    case DataType::int32: return fill(std::int32_t{1});
+    case DataType::int64: return fill(std::int64_t{1});
+    case DataType::uint8: return fill(std::uint8_t{1});
+  }
+  return {};
 }
 
 void reduce_vector(benchmark::State& state, DataType dtype, ReduceOp op, bool in_place) {
   const auto bytes = static_cast<std::size_t>(state.range(0));
-  const auto left = operand(bytes);
-  const auto right = operand(bytes);
-  auto to = operand(bytes);
+  const auto left = ones(dtype, bytes);
+  const auto right = ones(dtype, bytes);
+  auto to = ones(dtype, bytes);
   const ReduceKernel kernel = reduce_kernel(dtype, op);
   const std::byte* const first = in_place ? to.data() : left.data();
   for (auto _ : state) {
@@ -35,8 +47,8 @@ void reduce_vector(benchmark::State& state, DataType dtype, ReduceOp op, bool in
 
 void copy_vector(benchmark::State& state) {
   const auto bytes = static_cast<std::size_t>(state.range(0));
-  const auto from = operand(bytes);
-  auto to = operand(bytes);
+  const auto from = ones(DataType::uint8, bytes);
+  auto to = ones(DataType::uint8, bytes);
   for (auto _ : state) {
     std::memcpy(to.data(), from.data(), bytes);
     benchmark::ClobberMemory();
