@@ -1,0 +1,22 @@
+// Calls in words, for messages.
+#include <fmt/format.h>
+
+#include "hocket/spi/transport.hpp"
+
+namespace hocket {
+
+std::string describe(const Signature& signature) {
+  const auto name = name_of(signature.collective);
+  if (signature.collective == Collective::barrier) return std::string(name);
+  std::string text = fmt::format("{} of {} {}", name, signature.count, name_of(signature.dtype));
+  if (reduces(signature.collective)) text += fmt::format(", {}", name_of(signature.op));
+  switch (signature.collective) {
+    case Collective::broadcast:
+    case Collective::scatter: return text + fmt::format(", from root {}", signature.root);
+    case Collective::reduce:
+    case Collective::gather: return text + fmt::format(", to root {}", signature.root);
+    default: return text;
+  }
+}
+
+}  // namespace hocket

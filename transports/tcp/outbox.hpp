@@ -1,0 +1,56 @@
+// Outbox: the sending half of a link. Messages wait here until the kernel has taken them.
+#pragma once
+
+#include <cstddef>
+#include <deque>
+#include <span>
+#include <vector>
+
+#include "hocket/spi/transport.hpp"
+#include "transports/tcp/wire.hpp"
+
+namespace hocket::tcp {
+
+class Outbox {
+ public:
+  struct Progress {
+    std::size_t completed = 0;  // messages
+    int error = 0;              // errno of a connection that takes no more; 0: none
+  };
+
+  void push(const Frame& header, ConstBuffer payload, Completion& completion) {
+    queue_.push_back({header, payload.data, payload.bytes, &completion});
+  }
+  // Bytes to send after all that is queued. Nothing may be pushed any more.
+  void finish_with(std::span<const std::byte> last);
+  // Takes all messages out and returns whom to tell. A message that the peer has in part already is copied and still
+  // goes out whole, because the peer could not tell its rest from what follows. If that rest is too large to copy, what
+  // finish_with() adds is dropped as well.
+  std::vector<Completion*> abandon();
+
+  bool empty() const { return queue_.empty() && last_.size() == last_sent_; }
+  // Whether messages wait whose buffers their owner must keep.
+  bool holds_messages() const { return !queue_.empty(); }
+
+  // Sends until the kernel takes no more; completes what it took.
+  Progress flush(int fd);
+
+ private:
+  struct Message {
+    Frame header;
+    const std::byte* data;
+    std::size_t bytes;
+    Completion* completion;
+  };
+
+  bool gather_and_send(int fd, Progress& progress);
+  void took(std::size_t bytes, Progress& progress);
+
+  std::deque<Message> queue_;
+  std::size_t sent_ = 0;  // of the front message, header included
+  std::vector<std::byte> last_;
+  std::size_t last_sent_ = 0;
+  bool cut_ = false;  // mid-message, with no way back
+};
+
+}  // namespace hocket::tcp

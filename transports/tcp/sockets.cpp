@@ -1,0 +1,117 @@
+#include "transports/tcp/sockets.hpp"
+
+#include <fmt/format.h>
+#include <netinet/tcp.h>
+
+#include <cerrno>
+#include <cstring>
+
+#include "src/base/log.hpp"
+
+namespace hocket::tcp {
+namespace {
+
+// Large enough that a sender seldom waits for the receiver's turn on a busy core, small enough to stay in cache.
+constexpr int send_buffer_bytes = 1 << 20;
+constexpr int receive_buffer_bytes = 1 << 20;
+// A host that stops answering is noticed after idle + probes * interval.
+constexpr int keepalive_idle_seconds = 15;
+constexpr int keepalive_interval_seconds = 5;
+constexpr int keepalive_probes = 9;
+constexpr unsigned unanswered_ms_max = 60'000;
+
+template <class T>
+bool set(int fd, int level, int option, const T& value) {
+  return ::setsockopt(fd, level, option, &value, sizeof value) == 0;
+}
+
+// Buffer sizes take part in the handshake's window scaling, so they are set before connect and listen.
+void set_buffers(int fd) {
+  set(fd, SOL_SOCKET, SO_SNDBUF, send_buffer_bytes);
+  set(fd, SOL_SOCKET, SO_RCVBUF, receive_buffer_bytes);
+}
+
+Status no_socket(const char* what) {
+  return Status(Code::out_of_resources, fmt::format("cannot {} a TCP socket: {}", what, std::strerror(errno)));
+}
+
+std::uint16_t local_port(int fd) {
+  SocketAddress bound;
+  bound.bytes = sizeof bound.storage;
+  ::getsockname(fd, reinterpret_cast<sockaddr*>(&bound.storage), &bound.bytes);
+  const auto endpoint = endpoint_of(bound.get());
+  return endpoint ? endpoint->port : std::uint16_t{0};
+}
+
+}  // namespace
+
+Result<ListeningSocket> listen_anywhere() {
+  constexpr int type = SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC;
+  UniqueFd fd(::socket(AF_INET6, type, 0));
+  const bool both = fd && set(fd.get(), IPPROTO_IPV6, IPV6_V6ONLY, 0);
+  sockaddr_storage any{};
+  any.ss_family = both ? AF_INET6 : AF_INET;  // all zeros: any address, any port
+  const socklen_t bytes = both ? sizeof(sockaddr_in6) : sizeof(sockaddr_in);
+  if (both) set_buffers(fd.get());
+  if (!both || ::bind(fd.get(), reinterpret_cast<const sockaddr*>(&any), bytes) != 0) {  // a host without IPv6
+    fd = UniqueFd(::socket(AF_INET, type, 0));
+    if (!fd) return no_socket("open");
+    set_buffers(fd.get());
+    any.ss_family = AF_INET;
+    if (::bind(fd.get(), reinterpret_cast<const sockaddr*>(&any), sizeof(sockaddr_in)) != 0) return no_socket("bind");
+  }
+  if (::listen(fd.get(), SOMAXCONN) != 0) return no_socket("listen on");
+  const std::uint16_t port = local_port(fd.get());
+  return ListeningSocket{std::move(fd), port};
+}
+
+Result<UniqueFd> start_connecting(const Endpoint& endpoint) {
+  UniqueFd fd(::socket(endpoint.is_ipv4() ? AF_INET : AF_INET6, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
+  if (!fd) return no_socket("open");
+  set_buffers(fd.get());
+  tune(fd.get());
+  const SocketAddress address = socket_address_of(endpoint);
+  if (::connect(fd.get(), address.get(), address.bytes) != 0 && errno != EINPROGRESS && errno != EINTR) {
+    return Status(Code::peer_lost, std::strerror(errno));
+  }
+  return fd;
+}
+
+int connect_error(int fd) {
+  int error = 0;
+  socklen_t bytes = sizeof error;
+  if (::getsockopt(fd, SOL_SOCKET, SO_ERROR, &error, &bytes) != 0) return errno;
+  return error;
+}
+
+Accepted accept_from(int listener) {
+  SocketAddress address;
+  address.bytes = sizeof address.storage;
+  Accepted accepted;
+  do {
+    accepted.fd = UniqueFd(::accept4(listener, reinterpret_cast<sockaddr*>(&address.storage), &address.bytes,
+                                     SOCK_NONBLOCK | SOCK_CLOEXEC));
+  } while (!accepted.fd && (errno == EINTR || errno == ECONNABORTED));
+  if (!accepted.fd) {
+    accepted.error = errno;
+  } else if (const auto endpoint = endpoint_of(address.get())) {
+    accepted.from = *endpoint;
+  }
+  return accepted;
+}
+
+void tune(int fd) {
+  set(fd, IPPROTO_TCP, TCP_NODELAY, 1);
+  set(fd, SOL_SOCKET, SO_KEEPALIVE, 1);
+  set(fd, IPPROTO_TCP, TCP_KEEPIDLE, keepalive_idle_seconds);
+  set(fd, IPPROTO_TCP, TCP_KEEPINTVL, keepalive_interval_seconds);
+  set(fd, IPPROTO_TCP, TCP_KEEPCNT, keepalive_probes);
+  set(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, unanswered_ms_max);
+  // A host's default may be bbr, which starves senders that share a core.
+  for (const char* name : {"cubic", "reno"}) {
+    if (::setsockopt(fd, IPPROTO_TCP, TCP_CONGESTION, name, static_cast<socklen_t>(std::strlen(name))) == 0) return;
+  }
+  log::debug("neither cubic nor reno can be chosen for TCP; the host's default congestion control stays");
+}
+
+}  // namespace hocket::tcp

@@ -1,0 +1,37 @@
+// The few socket calls that connecting needs, with every setting in one place. All sockets are non-blocking and closed
+// on exec.
+#pragma once
+
+#include <cstdint>
+
+#include "hocket/spi/status.hpp"
+#include "src/base/fd.hpp"
+#include "transports/tcp/endpoint.hpp"
+
+namespace hocket::tcp {
+
+struct ListeningSocket {
+  UniqueFd fd;
+  std::uint16_t port = 0;
+};
+
+// On all interfaces, IPv6 and IPv4, on a port that the kernel chooses. Code::out_of_resources where there is none.
+Result<ListeningSocket> listen_anywhere();
+
+// Begins to connect; poll(2) says POLLOUT when that has ended. Code::peer_lost where it cannot even begin.
+Result<UniqueFd> start_connecting(const Endpoint& endpoint);
+// How connecting ended: 0 or an errno.
+int connect_error(int fd);
+
+// A newcomer. `error` is an errno when there is none; EAGAIN: nobody waits.
+struct Accepted {
+  UniqueFd fd;
+  Endpoint from;
+  int error = 0;
+};
+Accepted accept_from(int listener);
+
+// The settings of a connection that carries data.
+void tune(int fd);
+
+}  // namespace hocket::tcp

@@ -1,0 +1,287 @@
+#include "transports/tcp/tcp_transport.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <utility>
+
+#include "src/base/log.hpp"
+#include "transports/tcp/sockets.hpp"
+
+namespace hocket::tcp {
+namespace {
+
+using std::chrono_literals::operator""s;
+
+constexpr std::size_t staging_bytes = std::size_t{128} << 10;  // half of it in a small L2 is what two sockets leave
+constexpr std::size_t greetings_max = 64;                      // newcomers who have not said who they are
+constexpr std::size_t refused_max = 64;                        // addresses that are logged
+constexpr unsigned calls_per_look = 64;
+constexpr auto door_pause = 1s;
+
+}  // namespace
+
+Result<std::unique_ptr<Transport>> make_transport(const TransportConfig& config) {
+  auto listening = listen_anywhere();
+  if (!listening) return listening.status();
+  const Reachability mine = local_reachability(listening->port);
+  return std::unique_ptr<Transport>(std::make_unique<TcpTransport>(config, std::move(listening->fd), mine));
+}
+
+TcpTransport::TcpTransport(const TransportConfig& config, UniqueFd listener, const Reachability& mine)
+    : config_(config),
+      context_{config.rank, config.listener, std::vector<std::byte>(staging_bytes)},
+      listener_(std::move(listener)),
+      mine_(mine),
+      address_(encode(mine)),
+      by_rank_(static_cast<std::size_t>(config.size)) {}
+
+Traits TcpTransport::traits() const {
+  return {.name = "tcp",
+          .latency_us = 8,
+          .cost_us_per_message = 8,
+          .bytes_per_us = 3000,
+          .slice_bytes = std::size_t{512} << 10,
+          .has_window = false};
+}
+
+bool TcpTransport::reaches(const Address& address) const {
+  return parse_reachability(address).has_value();
+}
+
+Result<Link*> TcpTransport::connect(Rank peer, const Address& address, Deadline deadline) {
+  if (peer < 0 || peer >= config_.size || peer == config_.rank) {
+    return Status(Code::invalid_argument,
+                  fmt::format("rank {} cannot connect to rank {} in a group of {}", config_.rank, peer, config_.size));
+  }
+  if (TcpLink* const link = by_rank_[static_cast<std::size_t>(peer)].get()) return link;
+  const auto theirs = parse_reachability(address);
+  if (!theirs) {
+    return Status(Code::invalid_argument, fmt::format("what rank {} advertises is no TCP address of Hocket's", peer));
+  }
+  TcpLink& link = make_link(peer);
+  expected_.push_back({&link, Deadline::Clock::now(), deadline, std::nullopt});
+  if (config_.rank > peer) {
+    const Hello hello{HelloKind::hello, config_.group, config_.rank, peer};
+    expected_.back().dial.emplace(hello, candidates(mine_, *theirs), deadline);
+  }
+  return &link;
+}
+
+TcpLink& TcpTransport::make_link(Rank peer) {
+  auto& link = by_rank_[static_cast<std::size_t>(peer)];
+  link = std::make_unique<TcpLink>(context_, peer);
+  links_.push_back(link.get());
+  return *link;
+}
+
+void TcpTransport::attach(TcpLink& link, UniqueFd fd, std::string address) {
+  link.attach(std::move(fd), std::move(address));
+  if (shut_down_with_) link.close(*shut_down_with_);
+  look_ = true;
+}
+
+bool TcpTransport::connected(Rank peer) const {
+  if (peer < 0 || peer >= config_.size) return false;
+  const auto& link = by_rank_[static_cast<std::size_t>(peer)];
+  return link && link->up();
+}
+
+Result<std::unique_ptr<Region>> TcpTransport::enroll(Buffer) {
+  return Status(Code::unsupported, "TCP sends from any memory alike, so registering means nothing to it");
+}
+
+std::size_t TcpTransport::progress() {
+  std::size_t happened = 0;
+  for (std::size_t i = 0; i < links_.size(); ++i) {
+    if (links_[i]->busy() || links_[i]->ready()) happened += links_[i]->advance();
+  }
+  if ((look_ && happened == 0) || unsettled() || ++calls_ % calls_per_look == 0) happened += look_round();
+  return happened;
+}
+
+// Asks the kernel once about everything that progress() does not touch every time.
+std::size_t TcpTransport::look_round() {
+  look_ = false;
+  polled_.clear();
+  polled_.push_back({door_open() ? listener_.get() : -1, POLLIN, 0});
+  const std::size_t links = links_.size();
+  for (std::size_t i = 0; i < links; ++i) {
+    const short events = links_[i]->interest();
+    polled_.push_back({events != 0 ? links_[i]->fd() : -1, events, 0});
+  }
+  std::size_t happened = 0;
+  if (::poll(polled_.data(), polled_.size(), 0) > 0) {
+    for (std::size_t i = 0; i < links; ++i) {
+      if (const short events = polled_[i + 1].revents; events != 0) happened += links_[i]->look(events);
+    }
+    if (polled_.front().revents != 0) answer_door();
+  }
+  return happened + step_greetings() + step_expected();
+}
+
+void TcpTransport::answer_door() {
+  while (true) {
+    Accepted accepted = accept_from(listener_.get());
+    if (accepted.fd) {
+      if (greetings_.size() == greetings_max) {
+        refuse(greetings_.front(), "too many others wait");
+        greetings_.erase(greetings_.begin());
+      }
+      greetings_.emplace_back(std::move(accepted.fd), accepted.from);
+      continue;
+    }
+    if (accepted.error == EAGAIN || accepted.error == EWOULDBLOCK) return;
+    if (!door_shut_until_) {
+      log::warn(fmt::format("rank {} cannot accept a connection: {}; raise the limit of open files (ulimit -n)",
+                            config_.rank, std::strerror(accepted.error)));
+    }
+    door_shut_until_ = Deadline::after(door_pause);
+    return;
+  }
+}
+
+std::size_t TcpTransport::step_greetings() {
+  const auto over = [&](Greeting& greeting) {
+    const Handshake now = greeting.step();
+    if (now == Handshake::waiting) return false;
+    const std::string problem = now == Handshake::done ? admit(greeting) : greeting.problem();
+    if (!problem.empty()) refuse(greeting, problem);
+    return true;
+  };
+  return std::erase_if(greetings_, over);
+}
+
+// Lets a newcomer in, or says why not.
+std::string TcpTransport::admit(Greeting& greeting) {
+  const Hello& hello = greeting.hello();
+  if (hello.group != config_.group) return "it belongs to another group of ranks";
+  if (hello.to != config_.rank) return fmt::format("it looks for rank {}, but this is rank {}", hello.to, config_.rank);
+  if (hello.from >= config_.size) return fmt::format("there is no rank {} in this group", hello.from);
+  if (hello.from <= config_.rank) return fmt::format("rank {} is not one that dials this rank", hello.from);
+  TcpLink* link = by_rank_[static_cast<std::size_t>(hello.from)].get();
+  if (link != nullptr && link->attached()) return fmt::format("rank {} is connected already", hello.from);
+  const Rank from = hello.from;
+  const std::string address = greeting.from().text();
+  UniqueFd fd = std::move(greeting).welcome(config_.rank);
+  if (!fd) return "";  // it has given up meanwhile
+  if (link == nullptr) link = &make_link(from);
+  std::erase_if(expected_, [&](const Expected& expected) { return expected.link == link; });
+  attach(*link, std::move(fd), address);
+  return "";
+}
+
+void TcpTransport::refuse(const Greeting& greeting, const std::string& why) {
+  if (refused_.size() >= refused_max || !refused_.insert(greeting.from().ip_text()).second) return;
+  log::warn(fmt::format("rank {} refused a connection from {}: {} (later ones from there are not logged)", config_.rank,
+                        greeting.from().text(), why));
+}
+
+std::size_t TcpTransport::step_expected() {
+  return std::erase_if(expected_, [&](Expected& expected) { return step(expected); });
+}
+
+// Whether the link is connected or given up now.
+bool TcpTransport::step(Expected& expected) {
+  TcpLink& link = *expected.link;
+  const auto fail = [&](Code code, std::string message) {
+    const std::chrono::duration<double> elapsed = Deadline::Clock::now() - expected.since;
+    link.fail(Status(Cause{.code = code,
+                           .message = std::move(message),
+                           .rank = config_.rank,
+                           .peer = link.peer(),
+                           .operation = {},
+                           .sequence = 0,
+                           .elapsed_seconds = elapsed.count()}),
+              true);
+    return true;
+  };
+  if (!expected.dial) {
+    if (!expected.deadline.passed()) return false;
+    return fail(Code::timeout,
+                fmt::format("rank {} did not connect to rank {} in time: see whether its process runs and can reach "
+                            "this host",
+                            link.peer(), config_.rank));
+  }
+  Dial& dial = *expected.dial;
+  switch (dial.step()) {
+    case Handshake::waiting: return false;
+    case Handshake::done: attach(link, dial.take(), dial.address()); return true;
+    case Handshake::failed: break;
+  }
+  if (dial.timed_out()) {
+    return fail(Code::timeout, fmt::format("rank {} could not be connected in time ({}): see whether its process runs "
+                                           "and a firewall lets it through",
+                                           link.peer(), dial.problem()));
+  }
+  return fail(Code::peer_lost, fmt::format("rank {} cannot be reached ({}): its process has ended, or this host has no "
+                                           "way to it",
+                                           link.peer(), dial.problem()));
+}
+
+bool TcpTransport::arm(std::vector<pollfd>& interests) {
+  for (const TcpLink* link : links_) {
+    if (link->ready()) return false;
+  }
+  for (const TcpLink* link : links_) {
+    if (const short events = link->interest(); events != 0) interests.push_back({link->fd(), events, 0});
+  }
+  if (door_open()) interests.push_back({listener_.get(), POLLIN, 0});
+  for (const Greeting& greeting : greetings_) interests.push_back(greeting.interest());
+  for (const Expected& expected : expected_) {
+    if (!expected.dial) continue;
+    if (!expected.dial->started()) return false;
+    interests.push_back(expected.dial->interest());
+  }
+  return true;
+}
+
+void TcpTransport::watch(std::vector<pollfd>& interests) {
+  for (const TcpLink* link : links_) {
+    if (const short events = link->end_interest(); events != 0) interests.push_back({link->fd(), events, 0});
+  }
+  if (door_open()) interests.push_back({listener_.get(), POLLIN, 0});
+  for (const Greeting& greeting : greetings_) interests.push_back(greeting.interest());
+  for (const Expected& expected : expected_) {
+    if (expected.dial && expected.dial->started()) interests.push_back(expected.dial->interest());
+  }
+  look_ = true;
+}
+
+std::optional<Deadline> TcpTransport::next_deadline() const {
+  std::optional<Deadline> next;
+  const auto consider = [&](Deadline deadline) { next = next ? earlier(*next, deadline) : deadline; };
+  for (const Greeting& greeting : greetings_) consider(greeting.deadline());
+  for (const Expected& expected : expected_) {
+    consider(expected.dial ? expected.dial->deadline() : expected.deadline);
+  }
+  if (door_shut_until_ && !door_open()) consider(*door_shut_until_);
+  return next;
+}
+
+bool TcpTransport::still_talking(bool await_peers) const {
+  return std::any_of(links_.begin(), links_.end(), [&](const TcpLink* link) {
+    return link->attached() && (link->flushing() || (await_peers && !link->ended()));
+  });
+}
+
+void TcpTransport::shut_down(const Status& why, Deadline deadline) {
+  shut_down_with_ = why;
+  for (TcpLink* link : links_) link->close(why);
+  // A socket that is closed with unread bytes resets the connection and may take our last words with it. So after a
+  // failure everything is read until the peers have closed as well.
+  const bool await_peers = !why.ok();
+  std::vector<pollfd> interests;
+  for (look_round(); still_talking(await_peers) && !deadline.passed(); look_round()) {
+    interests.clear();
+    if (!arm(interests)) continue;
+    const auto next = next_deadline();
+    ::poll(interests.data(), interests.size(), (next ? earlier(*next, deadline) : deadline).remaining_ms());
+  }
+  const Status given_up = why.ok() ? Status(Code::aborted, "the transport was shut down before this was sent") : why;
+  for (TcpLink* link : links_) link->fail(given_up, false);
+}
+
+}  // namespace hocket::tcp

@@ -1,0 +1,78 @@
+// Ranks that reach each other by TCP. One listening socket, one connection for each pair of ranks that speak.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "hocket/spi/transport.hpp"
+#include "src/base/fd.hpp"
+#include "transports/tcp/endpoint.hpp"
+#include "transports/tcp/handshake.hpp"
+#include "transports/tcp/tcp_link.hpp"
+
+namespace hocket::tcp {
+
+// Code::out_of_resources where no listening socket can be had.
+Result<std::unique_ptr<Transport>> make_transport(const TransportConfig& config);
+
+class TcpTransport final : public Transport {
+ public:
+  TcpTransport(const TransportConfig& config, UniqueFd listener, const Reachability& mine);
+
+  Traits traits() const override;
+  const Address& address() const override { return address_; }
+  bool reaches(const Address& address) const override;
+  Result<Link*> connect(Rank peer, const Address& address, Deadline deadline) override;
+  bool connected(Rank peer) const override;
+  Result<std::unique_ptr<Region>> enroll(Buffer buffer) override;
+  std::size_t progress() override;
+  bool arm(std::vector<pollfd>& interests) override;
+  void disarm() override { look_ = true; }
+  void watch(std::vector<pollfd>& interests) override;
+  std::optional<Deadline> next_deadline() const override;
+  void shut_down(const Status& why, Deadline deadline) override;
+
+ private:
+  // A link that is not connected yet.
+  struct Expected {
+    TcpLink* link;
+    Deadline::Clock::time_point since;
+    Deadline deadline;
+    std::optional<Dial> dial;  // nothing: the peer dials
+  };
+
+  TcpLink& make_link(Rank peer);
+  void attach(TcpLink& link, UniqueFd fd, std::string address);
+  bool door_open() const { return !door_shut_until_ || door_shut_until_->passed(); }
+  bool unsettled() const { return !expected_.empty() || !greetings_.empty(); }
+  std::size_t look_round();
+  void answer_door();
+  std::size_t step_greetings();
+  std::size_t step_expected();
+  bool step(Expected& expected);
+  std::string admit(Greeting& greeting);
+  void refuse(const Greeting& greeting, const std::string& why);
+  bool still_talking(bool await_peers) const;
+
+  TransportConfig config_;
+  LinkContext context_;
+  UniqueFd listener_;
+  Reachability mine_;
+  Address address_;
+  std::vector<std::unique_ptr<TcpLink>> by_rank_;
+  std::vector<TcpLink*> links_;  // those that exist
+  std::vector<Expected> expected_;
+  std::vector<Greeting> greetings_;
+  std::set<std::string> refused_;            // addresses already logged
+  std::optional<Deadline> door_shut_until_;  // no descriptor was left for a newcomer
+  std::optional<Status> shut_down_with_;
+  std::vector<pollfd> polled_;
+  bool look_ = true;  // something may have happened on a link where nothing is pending
+  unsigned calls_ = 0;
+};
+
+}  // namespace hocket::tcp

@@ -1,0 +1,75 @@
+// What travels on a connection. A connection begins with a hello from who dialled and a welcome from who was dialled;
+// then both sides send frames: a header of 32 bytes and its payload. Numbers are little-endian. Parsing is pure and
+// trusts nothing.
+//
+//   hello, welcome (24 bytes)           header (32 bytes)
+//    0 u32 magic "HCKT"                  0 u16 magic "HK"
+//    4 u8  version                       2 u8  version
+//    5 u8  kind: 1 hello, 2 welcome      3 u8  kind: 1 message, 2 cause, 3 goodbye
+//    6 u16 bytes of authentication       4 u32 communicator
+//    8 u64 group                         8 u32 sequence
+//   16 i32 rank of the sender           12 u32 bytes of payload
+//   20 i32 rank of the receiver         16 u8 collective, u8 dtype, u8 op, u8 algorithm
+//   24 authentication (none yet)        20 i32 root
+//                                       24 u64 count
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "hocket/spi/transport.hpp"
+
+namespace hocket::tcp {
+
+inline constexpr std::uint8_t wire_version = 1;
+inline constexpr std::size_t header_bytes = 32;
+inline constexpr std::size_t hello_bytes = 24;
+inline constexpr std::size_t cause_bytes_max = 4096;
+
+using Frame = std::array<std::byte, header_bytes>;
+using HelloFrame = std::array<std::byte, hello_bytes>;
+
+enum class FrameKind : std::uint8_t {
+  message = 1,  // payload: the message
+  cause = 2,    // the sender's link is broken; payload: why, as encode_cause() writes it; nothing follows
+  goodbye = 3,  // the sender leaves in good order; no payload; nothing follows
+};
+
+struct Header {
+  FrameKind kind = FrameKind::message;
+  Tag tag{};
+  std::uint32_t bytes = 0;
+
+  friend bool operator==(const Header&, const Header&) = default;
+};
+
+Frame encode(const Header& header);
+// Code::protocol_error says which field is wrong: magic, version, kind, a field of the call, or a size that its kind
+// cannot have.
+Result<Header> parse_header(std::span<const std::byte, header_bytes> bytes);
+
+enum class HelloKind : std::uint8_t { hello = 1, welcome = 2 };
+
+struct Hello {
+  HelloKind kind = HelloKind::hello;
+  std::uint64_t group = 0;
+  Rank from = no_rank;
+  Rank to = no_rank;
+
+  friend bool operator==(const Hello&, const Hello&) = default;
+};
+
+HelloFrame encode(const Hello& hello);
+// Code::protocol_error says what is wrong. Whether group and ranks are the right ones is the caller's to check.
+Result<Hello> parse_hello(std::span<const std::byte, hello_bytes> bytes);
+
+// A whole cause frame, header and payload. A message that is too long is cut.
+std::vector<std::byte> encode_cause(const Cause& cause);
+// The payload of a cause frame; nothing where it is malformed. Control characters in its texts become '?'.
+std::optional<Cause> parse_cause(std::span<const std::byte> payload);
+
+}  // namespace hocket::tcp
