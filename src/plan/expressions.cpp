@@ -1,0 +1,71 @@
+#include "src/plan/expressions.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <bit>
+
+namespace hocket {
+namespace {
+
+std::uint64_t pair_key(std::uint32_t high, std::uint32_t low) {
+  return std::uint64_t{high} << 32 | low;
+}
+
+}  // namespace
+
+Expressions::Id Expressions::contribution(Rank rank, std::uint32_t chunk) {
+  const auto [entry, is_new] =
+      leaves_.try_emplace(pair_key(static_cast<std::uint32_t>(rank), chunk), static_cast<Id>(chunks_.size()));
+  if (is_new) {
+    chunks_.push_back(chunk);
+    sets_.resize(sets_.size() + words_);
+    sets_[entry->second * words_ + static_cast<std::size_t>(rank) / 64] = std::uint64_t{1} << (rank % 64);
+  }
+  return entry->second;
+}
+
+Expressions::Id Expressions::combine(Id left, Id right) {
+  const auto [entry, is_new] =
+      combined_.try_emplace(pair_key(std::min(left, right), std::max(left, right)), static_cast<Id>(chunks_.size()));
+  if (is_new) {
+    chunks_.push_back(chunks_[left]);
+    sets_.resize(sets_.size() + words_);
+    for (std::size_t word = 0; word < words_; ++word) {
+      sets_[entry->second * words_ + word] = sets_[left * words_ + word] | sets_[right * words_ + word];
+    }
+  }
+  return entry->second;
+}
+
+std::optional<Rank> Expressions::first_in_both(Id left, Id right) const {
+  for (std::size_t word = 0; word < words_; ++word) {
+    const std::uint64_t both = ranks(left)[word] & ranks(right)[word];
+    if (both != 0) return static_cast<Rank>(word * 64) + std::countr_zero(both);
+  }
+  return std::nullopt;
+}
+
+std::optional<Rank> Expressions::first_missing(Id id) const {
+  for (std::size_t word = 0; word < words_; ++word) {
+    const Rank rank = static_cast<Rank>(word * 64) + std::countr_one(ranks(id)[word]);
+    if (rank < static_cast<Rank>(word * 64) + 64) return rank < size_ ? std::optional(rank) : std::nullopt;
+  }
+  return std::nullopt;
+}
+
+std::string Expressions::describe(Id id) const {
+  std::string list;
+  for (Rank rank = 0; rank < size_; ++rank) {
+    if (!has(id, rank)) continue;
+    Rank last = rank;
+    while (last + 1 < size_ && has(id, last + 1)) ++last;
+    if (!list.empty()) list += ", ";
+    list += last == rank ? fmt::format("{}", rank) : fmt::format("{}-{}", rank, last);
+    rank = last;
+  }
+  const bool one = list.find_first_of(",-") == std::string::npos;
+  return fmt::format("chunk {} of {} {}", chunk(id), one ? "rank" : "ranks", list);
+}
+
+}  // namespace hocket

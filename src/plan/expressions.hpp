@@ -1,0 +1,44 @@
+// What memory holds while the verifier runs: which inputs were combined, and in what order.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "hocket/spi/types.hpp"
+
+namespace hocket {
+
+// Expression trees over contributions. Equal trees have equal numbers, where the two operands of a sum may be
+// exchanged: x + y and y + x have equal bits, (x + y) + z and x + (y + z) have not.
+class Expressions {
+ public:
+  using Id = std::uint32_t;
+  static constexpr Id none = UINT32_MAX;
+
+  explicit Expressions(Rank size) : size_(size), words_((static_cast<std::size_t>(size) + 63) / 64) {}
+
+  Id contribution(Rank rank, std::uint32_t chunk);  // chunk `chunk` of the input of `rank`
+  Id combine(Id left, Id right);                    // requires both to be of one chunk
+
+  std::uint32_t chunk(Id id) const { return chunks_[id]; }
+  bool has(Id id, Rank rank) const { return ranks(id)[rank / 64] >> (rank % 64) & 1; }
+  std::optional<Rank> first_in_both(Id left, Id right) const;
+  std::optional<Rank> first_missing(Id id) const;  // the first rank that has not contributed
+  std::string describe(Id id) const;               // "chunk 3 of ranks 0-2, 5"
+
+ private:
+  std::span<const std::uint64_t> ranks(Id id) const { return {sets_.data() + id * words_, words_}; }
+
+  Rank size_;
+  std::size_t words_;                               // of one set of ranks
+  std::vector<std::uint32_t> chunks_;               // by id
+  std::vector<std::uint64_t> sets_;                 // by id: who has contributed
+  std::unordered_map<std::uint64_t, Id> leaves_;    // by rank and chunk
+  std::unordered_map<std::uint64_t, Id> combined_;  // by both operands, the smaller first
+};
+
+}  // namespace hocket

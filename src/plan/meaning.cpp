@@ -1,0 +1,114 @@
+#include "src/plan/meaning.hpp"
+
+#include <fmt/format.h>
+
+#include "src/plan/text.hpp"
+
+namespace hocket {
+namespace {
+
+// What is wrong with a range that a step uses; empty: nothing.
+std::string fault_of(const Schedule& schedule, const Range& range) {
+  const Shape& shape = schedule.shape;
+  if (range.count == 0) return "is empty";
+  if (std::uint64_t{range.chunk} + range.count > shape.chunks) {
+    return fmt::format("goes beyond the {} chunks that there are", shape.chunks);
+  }
+  if (range.space == Space::scratch) {
+    if (range.cell + range.count <= schedule.scratch_cells) return {};
+    return fmt::format("goes beyond the {} scratch cells that there are", schedule.scratch_cells);
+  }
+  for (std::uint32_t chunk = range.chunk; chunk < range.chunk + range.count; ++chunk) {
+    const bool held = range.space == Space::input ? has_input(shape, chunk) : wanted_output(shape, chunk).has_value();
+    if (!held) {
+      return fmt::format("is not there: this rank has no {} chunk {}", range.space == Space::input ? "input" : "output",
+                         chunk);
+    }
+  }
+  return {};
+}
+
+bool reads_left(StepKind kind) {
+  return kind != StepKind::recv;
+}
+
+bool writes(StepKind kind) {
+  return kind != StepKind::send;
+}
+
+// Chunk numbers of alltoall differ between input and output, and all of its chunks are of one size.
+bool same_chunks(const Shape& shape, const Range& a, const Range& b) {
+  return a.count == b.count && (a.chunk == b.chunk || shape.collective == Collective::alltoall);
+}
+
+std::string fault_of(const Schedule& schedule, const Step& step) {
+  const bool local = step.kind == StepKind::copy || step.kind == StepKind::reduce;
+  if (!local && (step.peer < 0 || step.peer >= schedule.shape.size || step.peer == schedule.shape.rank)) {
+    return fmt::format("names the peer {}, which is no other rank", step.peer);
+  }
+  if (reads_left(step.kind)) {
+    if (std::string fault = fault_of(schedule, step.left); !fault.empty()) return describe(step.left) + " " + fault;
+  }
+  if (step.kind == StepKind::reduce) {
+    if (std::string fault = fault_of(schedule, step.right); !fault.empty()) return describe(step.right) + " " + fault;
+    if (!same_chunks(schedule.shape, step.left, step.right)) return "combines different chunks";
+  }
+  if (!writes(step.kind)) return {};
+  if (step.to.space == Space::input) return "writes the input";
+  if (std::string fault = fault_of(schedule, step.to); !fault.empty()) return describe(step.to) + " " + fault;
+  if (reads_left(step.kind) && !same_chunks(schedule.shape, step.left, step.to))
+    return "puts a chunk in another's place";
+  return {};
+}
+
+}  // namespace
+
+bool has_input(const Shape& shape, std::uint32_t chunk) {
+  switch (shape.collective) {
+    case Collective::allreduce:
+    case Collective::reduce:
+    case Collective::reduce_scatter:
+    case Collective::alltoall:
+    case Collective::send: return true;
+    case Collective::broadcast:
+    case Collective::scatter: return shape.rank == shape.root;
+    case Collective::allgather:
+    case Collective::gather: return chunk == static_cast<std::uint32_t>(shape.rank);
+    case Collective::barrier:
+    case Collective::recv: break;
+  }
+  return false;
+}
+
+std::optional<Wanted> wanted_output(const Shape& shape, std::uint32_t chunk) {
+  const auto only_if = [](bool held, Wanted wanted) { return held ? std::optional(wanted) : std::nullopt; };
+  const auto own = static_cast<std::uint32_t>(shape.rank);
+  const auto source = static_cast<Rank>(chunk);
+  switch (shape.collective) {
+    case Collective::allreduce: return Wanted{no_rank, chunk};
+    case Collective::reduce: return only_if(shape.rank == shape.root, {no_rank, chunk});
+    case Collective::reduce_scatter: return only_if(chunk == own, {no_rank, chunk});
+    case Collective::broadcast:
+    case Collective::recv: return Wanted{shape.root, chunk};
+    case Collective::allgather: return Wanted{source, chunk};
+    case Collective::scatter: return only_if(chunk == own, {shape.root, chunk});
+    case Collective::gather: return only_if(shape.rank == shape.root, {source, chunk});
+    case Collective::alltoall: return Wanted{source, own};
+    case Collective::barrier:
+    case Collective::send: break;
+  }
+  return std::nullopt;
+}
+
+Status check_form(const Schedule& schedule) {
+  for (std::size_t index = 0; index < schedule.steps.size(); ++index) {
+    const Step& step = schedule.steps[index];
+    const std::string fault = fault_of(schedule, step);
+    if (fault.empty()) continue;
+    return Status(Code::internal,
+                  fmt::format("rank {}, step {} ({}): {}", schedule.shape.rank, index, describe(step), fault));
+  }
+  return {};
+}
+
+}  // namespace hocket

@@ -1,0 +1,42 @@
+#include "src/plan/text.hpp"
+
+#include <fmt/format.h>
+
+namespace hocket {
+namespace {
+
+std::string numbers(std::uint32_t first, std::uint32_t count) {
+  return count == 1 ? fmt::format("{}", first) : fmt::format("{}-{}", first, first + count - 1);
+}
+
+std::string lane_of(const Step& step) {
+  return step.lane == 0 ? "" : fmt::format(" on lane {}", step.lane);
+}
+
+}  // namespace
+
+std::string describe(const Range& range) {
+  switch (range.space) {
+    case Space::input: return "input " + numbers(range.chunk, range.count);
+    case Space::output: return "output " + numbers(range.chunk, range.count);
+    case Space::scratch: break;
+  }
+  return fmt::format("cell {} (chunk {})", numbers(range.cell, range.count), numbers(range.chunk, range.count));
+}
+
+std::string describe(const Step& step) {
+  switch (step.kind) {
+    case StepKind::send: return fmt::format("send to rank {}{}: {}", step.peer, lane_of(step), describe(step.left));
+    case StepKind::recv: return fmt::format("recv from rank {}{}: {}", step.peer, lane_of(step), describe(step.to));
+    case StepKind::recv_reduce: {
+      const std::string mine = describe(step.left);
+      return fmt::format("recv_reduce from rank {}{}: {} = {} + {}", step.peer, lane_of(step), describe(step.to),
+                         step.swapped ? "message" : mine, step.swapped ? mine : "message");
+    }
+    case StepKind::copy: return fmt::format("copy: {} = {}", describe(step.to), describe(step.left));
+    case StepKind::reduce: break;
+  }
+  return fmt::format("reduce: {} = {} + {}", describe(step.to), describe(step.left), describe(step.right));
+}
+
+}  // namespace hocket

@@ -1,0 +1,13 @@
+// Steps and ranges as people read them.
+#pragma once
+
+#include <string>
+
+#include "hocket/spi/schedule.hpp"
+
+namespace hocket {
+
+std::string describe(const Range& range);  // "output 3", "input 0-3", "cell 1 (chunk 3)"
+std::string describe(const Step& step);    // "recv_reduce from rank 2: output 3 = input 3 + message"
+
+}  // namespace hocket

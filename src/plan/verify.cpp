@@ -1,0 +1,145 @@
+#include "src/plan/verify.hpp"
+
+#include <fmt/format.h>
+
+#include "src/plan/layout.hpp"
+#include "src/plan/meaning.hpp"
+#include "src/plan/rendezvous.hpp"
+#include "src/plan/text.hpp"
+
+namespace hocket {
+namespace {
+
+Status failure(std::string message) {
+  return Status(Code::internal, std::move(message));
+}
+
+Status check_shape(const Shape& shape, Rank rank, Rank size, std::uint32_t chunks) {
+  if (shape.rank == rank && shape.size == size && shape.chunks == chunks) return {};
+  return failure(
+      fmt::format("the schedule of rank {} is written for rank {} of {} with {} chunks, expected {} of {} with {}",
+                  rank, shape.rank, shape.size, shape.chunks, rank, size, chunks));
+}
+
+Status check_output(RendezvousRun& run, Rank rank, std::uint32_t chunk, Expressions::Id held, const Wanted& wanted) {
+  Expressions& expressions = run.expressions();
+  const auto wrong = [&](const std::string& expected) {
+    return failure(fmt::format("rank {} ends with {} in output chunk {}, expected {}", rank,
+                               held == RendezvousRun::nothing ? "nothing" : expressions.describe(held), chunk,
+                               expected));
+  };
+  if (wanted.rank != no_rank) {
+    const Expressions::Id expected = expressions.contribution(wanted.rank, wanted.chunk);
+    return held == expected ? Status() : wrong(expressions.describe(expected));
+  }
+  const std::string expected = fmt::format("chunk {} of all ranks", wanted.chunk);
+  if (held == RendezvousRun::nothing || expressions.chunk(held) != wanted.chunk) return wrong(expected);
+  if (const auto missing = expressions.first_missing(held)) {
+    return wrong(fmt::format("{} (rank {} is missing)", expected, *missing));
+  }
+  return {};
+}
+
+Status check_outputs(RendezvousRun& run, const std::vector<Shape>& shapes, std::uint32_t interleave) {
+  struct First {
+    Rank rank = no_rank;
+    Expressions::Id held = RendezvousRun::nothing;
+  };
+  std::vector<First> first(shapes.front().chunks);  // who was first seen to hold the sum of a chunk
+  for (const Shape& shape : shapes) {
+    for (std::uint32_t chunk = 0; chunk < shape.chunks; ++chunk) {
+      const std::optional<Wanted> wanted = wanted_output(shape, chunk);
+      if (!wanted || run.is_empty(chunk)) continue;
+      for (std::uint32_t piece = 0; piece < interleave; ++piece) {
+        const Expressions::Id held = run.output(shape.rank, chunk, piece);
+        if (Status status = check_output(run, shape.rank, chunk, held, *wanted); !status) return status;
+        if (wanted->rank != no_rank) continue;
+        if (first[chunk].rank == no_rank) first[chunk] = {shape.rank, held};
+        if (first[chunk].held != held) {
+          return failure(fmt::format("ranks {} and {} sum chunk {} in different orders, so their results may differ",
+                                     first[chunk].rank, shape.rank, chunk));
+        }
+      }
+    }
+  }
+  return {};
+}
+
+Status check_barrier(RendezvousRun& run, Rank size) {
+  for (Rank rank = 0; rank < size; ++rank) {
+    if (const auto missing = run.expressions().first_missing(run.heard(rank))) {
+      return failure(fmt::format("rank {} leaves the barrier without having heard of rank {}", rank, *missing));
+    }
+  }
+  return {};
+}
+
+Status check_whole(const Algorithm& algorithm, const Schedule& schedule) {
+  if (algorithm.whole || Layout::is_vector(algorithm.collective)) return {};
+  for (const Step& step : schedule.steps) {
+    for (const Range& range : {step.left, step.right, step.to}) {
+      if (range.count <= 1) continue;
+      return failure(fmt::format("rank {} moves {} at once, so the algorithm's catalog entry must say `whole`",
+                                 schedule.shape.rank, describe(range)));
+    }
+  }
+  return {};
+}
+
+// Send and recv: the peer runs the other half, and further ranks do nothing.
+Schedule half_of(const Algorithm& algorithm, Rank rank, Rank size, Rank root) {
+  const Rank active = (root + 1) % size;
+  if (rank == active) return algorithm.write(rank, size, root);
+  const bool sends = algorithm.collective == Collective::send;
+  const Algorithm* other = find_algorithm(sends ? Collective::recv : Collective::send, algorithm.name);
+  if (rank == root && other != nullptr) return other->write(rank, size, active);
+  Schedule idle;
+  idle.shape = {.collective = Collective::send, .rank = rank, .size = size, .root = root, .chunks = 1};
+  return idle;
+}
+
+}  // namespace
+
+Result<Verified> verify(Collective collective, Rank size, Rank root,
+                        const std::function<Schedule(Rank rank)>& schedule_of, const VerifyOptions& options) {
+  RendezvousRun run(collective, size, options);
+  std::vector<Shape> shapes;
+  const auto check = [&]() -> Status {
+    for (Rank rank = 0; rank < size; ++rank) {
+      const Schedule schedule = schedule_of(rank);
+      shapes.push_back(schedule.shape);
+      if (Status status = check_shape(schedule.shape, rank, size, shapes.front().chunks); !status) return status;
+      if (Status status = check_form(schedule); !status) return status;
+      run.add(schedule);
+    }
+    if (Status status = run.run(); !status) return status;
+    if (collective == Collective::barrier) return check_barrier(run, size);
+    return check_outputs(run, shapes, options.interleave);
+  };
+  const Status status = check();
+  if (status) return run.counted();
+  const bool rooted = has_root(collective) || collective == Collective::send || collective == Collective::recv;
+  return failure(fmt::format("{} on {} ranks{}, {}: {}", name_of(collective), size,
+                             rooted ? fmt::format(", root {}", root) : "",
+                             options.placement == Placement::in_place ? "in place" : "out of place", status.message()));
+}
+
+Result<Verified> verify(const Algorithm& algorithm, Rank size, Rank root, const VerifyOptions& options) {
+  const bool point_to_point = algorithm.collective == Collective::send || algorithm.collective == Collective::recv;
+  // One rank has nobody to speak with.
+  if (point_to_point && size == 1) return Verified{};
+  Status whole;
+  Result<Verified> result = verify(
+      algorithm.collective, size, root,
+      [&](Rank rank) {
+        Schedule schedule = point_to_point ? half_of(algorithm, rank, size, root) : algorithm.write(rank, size, root);
+        if (whole) whole = check_whole(algorithm, schedule);
+        return schedule;
+      },
+      options);
+  const Status status = result ? whole : result.status();
+  if (status) return result;
+  return failure(fmt::format("{} {}", algorithm.name, status.message()));
+}
+
+}  // namespace hocket

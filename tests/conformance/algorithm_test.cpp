@@ -1,0 +1,113 @@
+#include "tests/conformance/algorithm_suite.hpp"
+
+#include <string>
+
+namespace hocket {
+namespace {
+
+constexpr auto test_name = [](const auto& test) {
+  return std::string(name_of(test.param.collective)) + "_" + std::string(test.param.name);
+};
+
+class EveryAlgorithm : public testing::TestWithParam<Algorithm> {};
+
+TEST_P(EveryAlgorithm, DoesWhatItsCollectiveMeans) {
+  test::check_algorithm(GetParam());
+}
+
+TEST_P(EveryAlgorithm, IsFoundByItsName) {
+  const Algorithm* found = find_algorithm(GetParam().collective, GetParam().name);
+  ASSERT_NE(found, nullptr);
+  EXPECT_EQ(found->author, GetParam().author);
+}
+
+TEST_P(EveryAlgorithm, WritesEqualSchedulesForEqualShapes) {
+  EXPECT_EQ(GetParam().write(2, 5, 1), GetParam().write(2, 5, 1));
+}
+
+INSTANTIATE_TEST_SUITE_P(Catalog, EveryAlgorithm, testing::ValuesIn(catalog().begin(), catalog().end()), test_name);
+
+// What an algorithm promises to cost, for the busiest rank.
+struct Cost {
+  Collective collective;
+  std::string_view name;
+  std::uint64_t (*rounds)(std::uint64_t size);
+  std::uint64_t (*chunks_sent)(std::uint64_t size);
+};
+
+constexpr std::uint64_t floor_log2(std::uint64_t value) {
+  return value < 2 ? 0 : 1 + floor_log2(value / 2);
+}
+constexpr std::uint64_t ceil_log2(std::uint64_t value) {
+  return value < 2 ? 0 : 1 + floor_log2(value - 1);
+}
+constexpr std::uint64_t one(std::uint64_t size) {
+  return size > 1 ? 1 : 0;
+}
+constexpr std::uint64_t two(std::uint64_t size) {
+  return size > 1 ? 2 : 0;
+}
+constexpr std::uint64_t others(std::uint64_t size) {
+  return size - 1;
+}
+constexpr std::uint64_t twice_others(std::uint64_t size) {
+  return 2 * (size - 1);
+}
+constexpr std::uint64_t doubling_rounds(std::uint64_t size) {
+  return floor_log2(size) + (ceil_log2(size) != floor_log2(size) ? 2 : 0);
+}
+constexpr std::uint64_t doubling_sends(std::uint64_t size) {
+  return floor_log2(size) + (ceil_log2(size) != floor_log2(size) ? 1 : 0);
+}
+
+constexpr Cost costs[] = {
+    {Collective::allreduce, "ring", twice_others, twice_others},
+    {Collective::allreduce, "recursive_doubling", doubling_rounds, doubling_sends},
+    {Collective::allreduce, "one_shot", one, others},
+    {Collective::allreduce, "two_shot", two, twice_others},
+    {Collective::reduce, "binomial_tree", ceil_log2, one},
+    {Collective::reduce_scatter, "ring", others, others},
+    {Collective::reduce_scatter, "direct", one, others},
+    {Collective::allgather, "ring", others, others},
+    {Collective::allgather, "direct", one, others},
+    // The messages that one rank sends do not depend on each other: the chain is one shorter than the rounds may be.
+    {Collective::broadcast, "binomial_tree", floor_log2, ceil_log2},
+    {Collective::scatter, "linear", one, others},
+    {Collective::gather, "linear", one, one},
+    {Collective::alltoall, "pairwise", one, others},
+    {Collective::barrier, "dissemination", ceil_log2, ceil_log2},
+};
+
+class EveryCost : public testing::TestWithParam<Cost> {};
+
+TEST_P(EveryCost, IsWhatTheAuthorStates) {
+  const Algorithm* algorithm = find_algorithm(GetParam().collective, GetParam().name);
+  ASSERT_NE(algorithm, nullptr);
+  for (Rank size = 1; size <= 33; ++size) {
+    const Result<Verified> result = verify(*algorithm, size, 0);
+    ASSERT_TRUE(result.ok()) << result.status().message();
+    EXPECT_EQ(result->rounds, GetParam().rounds(size)) << size << " ranks";
+    EXPECT_EQ(result->chunks_sent_max, GetParam().chunks_sent(size)) << size << " ranks";
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Stated, EveryCost, testing::ValuesIn(costs), test_name);
+
+// The ring's cost model, for each rank and not only the busiest.
+TEST(RingAllreduce, SendsTwiceNMinusOneChunksFromEveryRank) {
+  const Algorithm& ring = *find_algorithm(Collective::allreduce, "ring");
+  for (Rank size = 1; size <= 33; ++size) {
+    for (Rank rank = 0; rank < size; ++rank) {
+      std::uint64_t sends = 0, chunks = 0;
+      for (const Step& step : ring.write(rank, size).steps) {
+        sends += step.kind == StepKind::send;
+        chunks += step.kind == StepKind::send ? step.left.count : 0;
+      }
+      EXPECT_EQ(sends, 2u * (size - 1)) << "rank " << rank << " of " << size;
+      EXPECT_EQ(chunks, 2u * (size - 1)) << "rank " << rank << " of " << size;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace hocket

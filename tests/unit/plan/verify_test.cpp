@@ -1,0 +1,289 @@
+// Planted faults: each must be caught, and the message must say what is wrong.
+#include "src/plan/verify.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <functional>
+
+namespace hocket {
+namespace {
+
+using testing::HasSubstr;
+using Steps = std::function<void(const Shape&, Script&)>;
+
+Result<Verified> verify_steps(Collective collective, Rank size, std::uint32_t chunks, const Steps& steps,
+                              const VerifyOptions& options = {}) {
+  return verify(
+      collective, size, 0,
+      [&](Rank rank) {
+        const Shape shape{.collective = collective, .rank = rank, .size = size, .root = 0, .chunks = chunks};
+        Script script(shape);
+        steps(shape, script);
+        return std::move(script).take();
+      },
+      options);
+}
+
+std::string fault(Collective collective, Rank size, std::uint32_t chunks, const Steps& steps,
+                  Placement placement = Placement::out_of_place) {
+  const Result<Verified> result = verify_steps(collective, size, chunks, steps, {.placement = placement});
+  EXPECT_FALSE(result.ok()) << "the fault was not found";
+  if (result.ok()) return {};
+  EXPECT_EQ(result.status().code(), Code::internal);
+  EXPECT_THAT(result.status().message(), HasSubstr(name_of(collective)));
+  return result.status().message();
+}
+
+struct Neighbours {
+  explicit Neighbours(const Shape& shape)
+      : left((shape.rank + shape.size - 1) % shape.size), right((shape.rank + 1) % shape.size) {}
+  Rank left, right;
+};
+
+// A ring allreduce whose allgather begins `shift` chunks off and makes `steps` steps.
+void ring(const Shape& shape, Script& script, Rank shift, Rank steps) {
+  const Neighbours ring(shape);
+  for (Rank step = 0; step < shape.size - 1; ++step) {
+    const Rank outgoing = shape.rank - step - 1;
+    script.send(ring.right, step == 0 ? script.input(outgoing) : script.output(outgoing));
+    script.recv_reduce(ring.left, script.input(outgoing - 1), script.output(outgoing - 1));
+  }
+  for (Rank step = 0; step < steps; ++step) {
+    script.send(ring.right, script.output(shape.rank - step + shift));
+    script.recv(ring.left, script.output(shape.rank - step - 1 + shift));
+  }
+}
+
+TEST(Verify, AcceptsTheRingThatTheFaultsAreMadeFrom) {
+  for (const Placement placement : {Placement::out_of_place, Placement::in_place}) {
+    const Result<Verified> result =
+        verify_steps(Collective::allreduce, 5, 5, [](const Shape& shape, Script& script) { ring(shape, script, 0, 4); },
+                     {.placement = placement});
+    ASSERT_TRUE(result.ok()) << result.status().message();
+    EXPECT_EQ(result->steps, 5u * 16);
+    EXPECT_EQ(result->sends_max, 8u);
+    EXPECT_EQ(result->rounds, 8u);
+  }
+}
+
+TEST(Verify, CatchesARingThatIsOffByOne) {
+  const auto wrong = [](const Shape& shape, Script& script) { ring(shape, script, 1, 4); };
+  for (const Placement placement : {Placement::out_of_place, Placement::in_place}) {
+    EXPECT_THAT(fault(Collective::allreduce, 5, 5, wrong, placement), HasSubstr("expected chunk 0 of all ranks"));
+  }
+}
+
+TEST(Verify, CatchesAMissingChunk) {
+  const auto wrong = [](const Shape& shape, Script& script) { ring(shape, script, 0, 3); };
+  EXPECT_THAT(fault(Collective::allreduce, 5, 5, wrong), HasSubstr("expected chunk"));
+  EXPECT_THAT(fault(Collective::allreduce, 5, 5, wrong), HasSubstr("rank 0 ends with"));
+}
+
+TEST(Verify, CatchesAChunkThatIsNeverWritten) {
+  const auto wrong = [](const Shape& shape, Script& script) {
+    if (shape.rank == 0) script.copy(script.input(0), script.output(0));
+  };
+  EXPECT_THAT(fault(Collective::broadcast, 3, 1, wrong), HasSubstr("rank 1 ends with nothing in output chunk 0"));
+}
+
+TEST(Verify, CatchesACycleOfReceives) {
+  // Each receives before it passes on: nobody begins.
+  const auto wrong = [](const Shape& shape, Script& script) {
+    const Neighbours ring(shape);
+    const Range cell = script.scratch(script.input(0));
+    script.recv(ring.left, cell);
+    script.send(ring.right, cell);
+    script.copy(script.input(0), script.output(0));
+  };
+  const std::string message = fault(Collective::allreduce, 3, 1, wrong);
+  EXPECT_THAT(message, HasSubstr("deadlock"));
+  EXPECT_THAT(message, HasSubstr("(recv from rank 2: cell 0 (chunk 0)) waits for rank 2"));
+}
+
+// Exchanges with the partner straight in the output.
+void doubling_without_scratch(const Shape& shape, Script& script) {
+  Range have = script.input(0);
+  for (Rank bit = 1; bit < shape.size; bit *= 2) {
+    script.send(shape.rank ^ bit, have);
+    script.recv_reduce(shape.rank ^ bit, have, script.output(0));
+    have = script.output(0);
+  }
+}
+
+TEST(Verify, CatchesRecursiveDoublingWithoutScratch) {
+  for (const Rank size : {2, 4, 8, 16}) {
+    EXPECT_THAT(fault(Collective::allreduce, size, 1, doubling_without_scratch, Placement::in_place),
+                HasSubstr("deadlock under rendezvous"));
+  }
+  // Out of place, one round is fine; from the second on the output is sent and received into.
+  EXPECT_TRUE(verify_steps(Collective::allreduce, 2, 1, doubling_without_scratch).ok());
+  EXPECT_THAT(fault(Collective::allreduce, 4, 1, doubling_without_scratch), HasSubstr("deadlock under rendezvous"));
+}
+
+TEST(Verify, CatchesDoubleCounting) {
+  const auto wrong = [](const Shape& shape, Script& script) {
+    const Rank peer = 1 - shape.rank;
+    const Range cell = script.scratch(script.input(0));
+    script.send(peer, script.input(0));
+    script.recv_reduce(peer, script.input(0), cell);
+    script.reduce(script.input(0), cell, script.output(0));
+  };
+  EXPECT_THAT(fault(Collective::allreduce, 2, 1, wrong), HasSubstr("counts rank"));
+}
+
+TEST(Verify, CatchesAContributionThatIsLeftOut) {
+  const auto wrong = [](const Shape& shape, Script& script) {
+    if (shape.rank == 0) {
+      script.recv_reduce(1, script.input(0), script.output(0));
+    } else if (shape.rank == 1) {
+      script.send(0, script.input(0));
+    }
+  };
+  EXPECT_THAT(fault(Collective::reduce, 3, 1, wrong), HasSubstr("rank 2 is missing"));
+}
+
+TEST(Verify, CatchesScratchThatIsReadBeforeItIsWritten) {
+  const auto wrong = [](const Shape&, Script& script) {
+    script.copy(script.scratch(script.input(0)), script.output(0));
+  };
+  EXPECT_THAT(fault(Collective::allreduce, 1, 1, wrong), HasSubstr("reads cell 0 (chunk 0), where nothing"));
+}
+
+TEST(Verify, CatchesScratchThatHoldsAnotherChunk) {
+  const auto wrong = [](const Shape&, Script& script) {
+    const Range cell = script.scratch(script.input(0));
+    script.copy(script.input(0), cell);
+    script.copy(Script::at(cell, script.input(1)), script.output(1));
+  };
+  EXPECT_THAT(fault(Collective::allreduce, 1, 2, wrong), HasSubstr("which holds chunk 0"));
+}
+
+TEST(Verify, CatchesTreesThatDifferBetweenRanks) {
+  // Rank 2 adds from its own end of the row: the same sum on paper, other bits in floating point.
+  const auto wrong = [](const Shape& shape, Script& script) {
+    Range parts[3];
+    for (Rank rank = 0; rank < 3; ++rank) {
+      if (rank != shape.rank) script.send(rank, script.input(0));
+    }
+    for (Rank rank = 0; rank < 3; ++rank) {
+      parts[rank] = rank == shape.rank ? script.input(0) : script.scratch(script.input(0));
+      if (rank != shape.rank) script.recv(rank, parts[rank]);
+    }
+    if (shape.rank == 2) std::swap(parts[0], parts[2]);
+    const Range sum = script.scratch(script.input(0));
+    script.reduce(parts[0], parts[1], sum);
+    script.reduce(sum, parts[2], script.output(0));
+  };
+  EXPECT_THAT(fault(Collective::allreduce, 3, 1, wrong), HasSubstr("ranks 0 and 2 sum chunk 0 in different orders"));
+}
+
+TEST(Verify, AcceptsOperandsThatAreExchanged) {
+  const auto steps = [](const Shape& shape, Script& script) {
+    const Rank peer = 1 - shape.rank;
+    script.send(peer, script.input(0));
+    const Range cell = script.scratch(script.input(0));
+    script.recv(peer, cell);
+    script.reduce(script.input(0), cell, script.output(0));
+  };
+  EXPECT_TRUE(verify_steps(Collective::allreduce, 2, 1, steps).ok());
+}
+
+TEST(Verify, CatchesWritesToTheInput) {
+  const auto wrong = [](const Shape&, Script& script) {
+    script.reduce(script.input(0), script.input(0), script.input(0));
+  };
+  EXPECT_THAT(fault(Collective::allreduce, 1, 1, wrong), HasSubstr("writes the input"));
+}
+
+TEST(Verify, CatchesMessagesThatNobodyReceives) {
+  const auto wrong = [](const Shape& shape, Script& script) {
+    script.copy(script.input(0), script.output(0));
+    if (shape.rank == 0) script.send(1, script.input(0));
+  };
+  EXPECT_THAT(fault(Collective::allreduce, 2, 1, wrong),
+              HasSubstr("rank 0 sends 1 messages to rank 1, which receives 0"));
+}
+
+TEST(Verify, CatchesMessagesThatNobodySends) {
+  const auto wrong = [](const Shape& shape, Script& script) {
+    shape.rank == 0 ? script.copy(script.input(0), script.output(0)) : script.recv(0, script.output(0));
+  };
+  EXPECT_THAT(fault(Collective::broadcast, 2, 1, wrong), HasSubstr("nothing answers rank 1, step 0"));
+}
+
+TEST(Verify, CatchesMessagesOfOtherChunksThanExpected) {
+  const auto wrong = [](const Shape& shape, Script& script) {
+    if (shape.rank == 0) {
+      script.copy(script.input(0u, 2u), script.output(0u, 2u));
+      script.send(1, script.input(0));
+      script.send(1, script.input(1));
+    } else {
+      script.recv(0, script.output(1));
+      script.recv(0, script.output(0));
+    }
+  };
+  EXPECT_THAT(fault(Collective::broadcast, 2, 2, wrong), HasSubstr("expects other chunks"));
+}
+
+TEST(Verify, CatchesRangesAndPeersThatDoNotExist) {
+  const auto beyond = [](const Shape&, Script& script) { script.copy(script.input(0u, 3u), script.output(0u, 3u)); };
+  EXPECT_THAT(fault(Collective::allreduce, 1, 2, beyond), HasSubstr("beyond the 2 chunks"));
+  const auto nobody = [](const Shape& shape, Script& script) { script.send(shape.size, script.input(0)); };
+  EXPECT_THAT(fault(Collective::allreduce, 2, 1, nobody), HasSubstr("names the peer 2, which is no other rank"));
+  const auto itself = [](const Shape& shape, Script& script) { script.send(shape.rank, script.input(0)); };
+  EXPECT_THAT(fault(Collective::allreduce, 2, 1, itself), HasSubstr("which is no other rank"));
+  const auto other_output = [](const Shape&, Script& script) { script.copy(script.input(1), script.output(1)); };
+  EXPECT_THAT(fault(Collective::reduce_scatter, 2, 2, other_output), HasSubstr("this rank has no output chunk 1"));
+}
+
+TEST(Verify, CatchesABarrierThatForgetsARank) {
+  // A dissemination barrier that passes on only what it received last.
+  const auto wrong = [](const Shape& shape, Script& script) {
+    Range heard = script.scratch(script.output(0)), next = script.scratch(script.output(0));
+    for (Rank distance = 1; 2 * distance < shape.size; distance *= 2) {
+      script.send((shape.rank + distance) % shape.size, heard);
+      script.recv_reduce((shape.rank + shape.size - distance) % shape.size, heard, next);
+      std::swap(heard, next);
+    }
+  };
+  EXPECT_THAT(fault(Collective::barrier, 5, 1, wrong),
+              HasSubstr("rank 0 leaves the barrier without having heard of rank 1"));
+}
+
+TEST(Verify, CatchesAlltoallInPlace) {
+  const Result<Verified> result =
+      verify(*find_algorithm(Collective::alltoall, "pairwise"), 4, 0, {.placement = Placement::in_place});
+  EXPECT_FALSE(result.ok());
+}
+
+TEST(Verify, CatchesRunsOfBlocksThatTheCatalogDoesNotMention) {
+  const Author author = [](const Shape& shape, Script& script) {
+    if (shape.rank == 0) {
+      script.recv(1, script.output(1u, 1u));
+      script.copy(script.input(0), script.output(0));
+      script.send(1, script.output(0u, 2u));
+    } else {
+      script.send(0, script.input(1));
+      script.recv(0, script.output(0u, 2u));
+    }
+  };
+  Algorithm algorithm{"runs", Collective::allgather, Chunking::one_per_rank, author, ""};
+  const Result<Verified> result = verify(algorithm, 2, 0);
+  ASSERT_FALSE(result.ok());
+  EXPECT_THAT(result.status().message(), HasSubstr("`whole`"));
+  algorithm.whole = true;
+  EXPECT_TRUE(verify(algorithm, 2, 0).ok());
+}
+
+TEST(Verify, NamesAlgorithmRanksAndPlacement) {
+  const Author author = [](const Shape&, Script&) {};
+  const Result<Verified> result =
+      verify({"lazy", Collective::broadcast, Chunking::one, author, ""}, 3, 2, {.placement = Placement::in_place});
+  ASSERT_FALSE(result.ok());
+  EXPECT_THAT(result.status().message(),
+              HasSubstr("lazy broadcast on 3 ranks, root 2, in place: rank 0 ends with nothing"));
+}
+
+}  // namespace
+}  // namespace hocket
