@@ -1,0 +1,61 @@
+// The client's side of one connection to the store's server, shared by threads.
+#pragma once
+
+#include <condition_variable>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "src/store/dial.hpp"
+#include "src/store/wire.hpp"
+
+namespace hocket::store {
+
+// No thread of its own: one of the threads that wait for a response reads for all of them. Once lost, the connection
+// stays lost, and every call returns why.
+class Connection {
+ public:
+  Connection(Dialled dialled, std::string url)
+      : socket_(std::move(dialled.socket)), url_(std::move(url)), input_(std::move(dialled.rest)) {}
+
+  struct Reply {
+    Code code = Code::ok;
+    std::string payload;
+  };
+  // Sends the request (its id is set here) and waits for the response, which may carry the failure that the server
+  // found. Code::timeout where the deadline passed before anything was sent or a get was answered;
+  // Code::store_unreachable where the connection is lost, or another request than get is not answered by the deadline.
+  Result<Reply> exchange(wire::Request request, Deadline deadline);
+
+ private:
+  struct Pending {
+    bool done = false;
+    Reply reply;
+  };
+  using Lock = std::unique_lock<std::mutex>;
+
+  // Sends all bytes, or loses the connection. Only where sending_ was claimed.
+  void send(Lock& lock, std::string_view bytes, Deadline deadline);
+  // Waits, unlocked, for `events`; reads what comes meanwhile, unless another thread reads already.
+  void pump(Lock& lock, short events, Deadline deadline);
+  Status receive();
+  Status deliver();
+  void lose(std::string_view why);
+
+  const UniqueFd socket_;
+  const std::string url_;
+
+  std::mutex mutex_;  // guards all below; never held while waiting
+  std::condition_variable changed_;
+  Status lost_;
+  std::uint64_t last_id_ = 0;
+  std::unordered_map<std::uint64_t, Pending*> pending_;
+  std::vector<std::uint64_t> given_up_;  // gets that the server may still hold; told with the next request
+  bool sending_ = false;                 // some thread writes a frame
+  bool reading_ = false;                 // some thread reads, and input_ is its own meanwhile
+  std::string input_;
+};
+
+}  // namespace hocket::store

@@ -1,0 +1,169 @@
+#include "src/store/dial.hpp"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <poll.h>
+#include <sys/socket.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <thread>
+
+#include "src/base/log.hpp"
+#include "src/store/endpoint.hpp"
+#include "src/store/wire.hpp"
+
+namespace hocket::store {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr auto first_pause = 10ms;
+constexpr auto longest_pause = 500ms;
+constexpr auto one_attempt = 5s;  // for one of several addresses that does not answer
+constexpr auto silent_for = 5s;   // then the log says that the store is not there yet
+
+Status unreachable(std::string message) {
+  return {Code::store_unreachable, std::move(message)};
+}
+
+Status error_text(const char* what, int error) {
+  if (error == ECONNREFUSED) return unreachable("nothing listens there");
+  return unreachable(fmt::format("{} failed: {}", what, std::strerror(error)));
+}
+
+// 1: ready; 0: the deadline passed; -1: errno.
+int wait_for(int socket, short events, Deadline deadline) {
+  for (;;) {
+    pollfd entry{socket, events, 0};
+    const int ready = ::poll(&entry, 1, deadline.remaining_ms());
+    if (ready > 0 || (ready < 0 && errno != EINTR)) return ready;
+    if (ready == 0 && deadline.passed()) return 0;
+  }
+}
+
+// Linux connects a socket to itself when the port that it dials is the free one that it was just given.
+bool is_own_echo(int socket) {
+  Endpoint mine, theirs;
+  mine.bytes = theirs.bytes = sizeof(sockaddr_storage);
+  if (::getsockname(socket, reinterpret_cast<sockaddr*>(&mine.address), &mine.bytes) != 0) return false;
+  if (::getpeername(socket, reinterpret_cast<sockaddr*>(&theirs.address), &theirs.bytes) != 0) return false;
+  return mine.bytes == theirs.bytes && std::memcmp(&mine.address, &theirs.address, mine.bytes) == 0;
+}
+
+// A host that vanishes without a word is found out within about half a minute.
+void configure(int socket) {
+  const auto set = [&](int level, int option, int value) {
+    (void)::setsockopt(socket, level, option, &value, sizeof value);  // each is an improvement, none a need
+  };
+  set(IPPROTO_TCP, TCP_NODELAY, 1);
+  set(SOL_SOCKET, SO_KEEPALIVE, 1);
+  set(IPPROTO_TCP, TCP_KEEPIDLE, 15);
+  set(IPPROTO_TCP, TCP_KEEPINTVL, 5);
+  set(IPPROTO_TCP, TCP_KEEPCNT, 3);
+}
+
+Result<UniqueFd> connect_to(const Endpoint& endpoint, Deadline deadline) {
+  UniqueFd socket(::socket(endpoint.get()->sa_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+  if (!socket && (errno == EMFILE || errno == ENFILE)) {
+    return Status(Code::out_of_resources, "no file descriptor is left for a socket; raise the limit (ulimit -n)");
+  }
+  if (!socket) return error_text("socket", errno);
+  configure(socket.get());
+  if (::connect(socket.get(), endpoint.get(), endpoint.bytes) != 0) {
+    if (errno != EINPROGRESS && errno != EINTR) return error_text("connect", errno);
+    const int ready = wait_for(socket.get(), POLLOUT, deadline);
+    if (ready < 0) return error_text("poll", errno);
+    if (ready == 0) return unreachable("it does not answer");
+    int error = 0;
+    socklen_t bytes = sizeof error;
+    (void)::getsockopt(socket.get(), SOL_SOCKET, SO_ERROR, &error, &bytes);
+    if (error != 0) return error_text("connect", error);
+  }
+  if (is_own_echo(socket.get())) {
+    const linger reset{1, 0};  // leaves no TIME_WAIT behind that would keep the server off its port
+    (void)::setsockopt(socket.get(), SOL_SOCKET, SO_LINGER, &reset, sizeof reset);
+    return unreachable("nothing listens there");
+  }
+  return socket;
+}
+
+// Returns the bytes that arrived after the greeting.
+Result<std::string> greet(int socket, Deadline deadline) {
+  const std::string mine = wire::encode_greeting(wire::client_magic, {.word = wire::no_authentication, .text = {}});
+  if (::send(socket, mine.data(), mine.size(), MSG_NOSIGNAL) != static_cast<ssize_t>(mine.size())) {
+    return error_text("send", errno);  // so few bytes always fit into a new socket
+  }
+  std::string received;
+  for (;;) {
+    const auto greeting = wire::parse_greeting(received, wire::server_magic);
+    if (!greeting) {
+      return Status(Code::protocol_error,
+                    fmt::format("what listens there is no Hocket store: {}", greeting.status().message()));
+    }
+    if (*greeting) {
+      if (static_cast<wire::Verdict>((*greeting)->word) == wire::Verdict::welcome) {
+        return received.substr((*greeting)->size());
+      }
+      return Status(Code::protocol_error, fmt::format("the store refused this client: {}", (*greeting)->text));
+    }
+    const int ready = wait_for(socket, POLLIN, deadline);
+    if (ready < 0) return error_text("poll", errno);
+    if (ready == 0) return unreachable("something accepts connections there but does not answer as a Hocket store");
+    std::array<char, 4096> block;
+    const ssize_t got = ::recv(socket, block.data(), block.size(), 0);
+    if (got == 0) return unreachable("it closed the connection before it answered");
+    if (got < 0 && errno != EAGAIN && errno != EINTR) return error_text("recv", errno);
+    if (got > 0) received.append(block.data(), static_cast<std::size_t>(got));
+  }
+}
+
+Result<Dialled> attempt(const std::string& host, std::uint16_t port, Deadline deadline) {
+  const auto endpoints = resolve(host, port, deadline);
+  if (!endpoints) return endpoints.status();
+  Status last = unreachable("it has no address");
+  for (const Endpoint& endpoint : *endpoints) {
+    const bool alone = endpoints->size() == 1;
+    const Deadline its_own = alone ? deadline : earlier(deadline, Deadline::after(one_attempt));
+    auto socket = connect_to(endpoint, its_own);
+    if (!socket) {
+      last = socket.status();
+      continue;
+    }
+    auto rest = greet(socket->get(), its_own);
+    if (rest) return Dialled{std::move(*socket), std::move(*rest)};
+    last = rest.status();
+  }
+  return last;
+}
+
+}  // namespace
+
+Result<Dialled> dial(const std::string& host, std::uint16_t port, Deadline deadline) {
+  const auto began = Deadline::Clock::now();
+  const std::string where = host_and_port(host, port);
+  Status last = unreachable("the deadline had passed before the first attempt");
+  bool told = false;
+  for (std::chrono::nanoseconds pause = first_pause; !deadline.passed();) {
+    auto dialled = attempt(host, port, deadline);
+    if (dialled) return dialled;
+    last = dialled.status();
+    if (last.code() != Code::store_unreachable) break;
+    if (!told && Deadline::Clock::now() - began > silent_for) {
+      log::warn(fmt::format("still trying to reach the store at {}: {}", where, last.message()));
+      told = true;
+    }
+    std::this_thread::sleep_for(std::min(pause, deadline.remaining()));
+    pause = std::min<std::chrono::nanoseconds>(2 * pause, longest_pause);
+  }
+  const std::chrono::duration<double> tried = Deadline::Clock::now() - began;
+  return Status(last.code(), fmt::format("cannot reach the store at {} (tried for {:.1f} s): {}; start hocket-store or "
+                                         "rank 0 there, or correct the address",
+                                         where, tried.count(), last.message()));
+}
+
+}  // namespace hocket::store

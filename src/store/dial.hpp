@@ -1,0 +1,22 @@
+// Connects to a store's server that may start later than its clients.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "hocket/spi/status.hpp"
+#include "src/base/fd.hpp"
+
+namespace hocket::store {
+
+struct Dialled {
+  UniqueFd socket;   // non-blocking, greeted
+  std::string rest;  // bytes that arrived after the greeting
+};
+
+// Tries again until the deadline while nobody listens, and says so once in the log. Code::store_unreachable at the
+// deadline, naming host, port and the last failure; Code::protocol_error at once where something else than a store of
+// this version answers.
+Result<Dialled> dial(const std::string& host, std::uint16_t port, Deadline deadline);
+
+}  // namespace hocket::store

@@ -1,0 +1,16 @@
+// Stores by URL.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "hocket/spi/store.hpp"
+
+namespace hocket {
+
+// "tcp://host:port", "tcp://[v6]:port": connects, waiting until the server listens. "file:///path": opens or makes the
+// file. Code::invalid_environment where the URL is none of these; else the errors of the store's own factory.
+Result<std::unique_ptr<Store>> open_store(std::string_view url, Deadline deadline);
+
+}  // namespace hocket

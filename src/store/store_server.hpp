@@ -1,0 +1,43 @@
+// The store's server: the whole of hocket-store, and what rank 0 embeds where no store is running.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "hocket/spi/status.hpp"
+
+namespace hocket {
+
+struct StoreServerOptions {
+  std::chrono::milliseconds greeting_timeout{10'000};  // a connection that has not greeted by then is refused
+};
+
+// One thread serves all clients; signals go to other threads. What does not speak the protocol is refused, with one
+// line in the log for each address that it comes from. All functions may be called from any thread.
+class StoreServer {
+ public:
+  // Listens on every address of `host` ("127.0.0.1", "::1", "localhost", a name of this machine; "0.0.0.0" and "::" for
+  // all interfaces, the latter for IPv4 too). Port 0: the system chooses. Errors: address_in_use; invalid_environment
+  // where the host is none of this machine's; out_of_resources.
+  static Result<std::unique_ptr<StoreServer>> start(const std::string& host, std::uint16_t port,
+                                                    const StoreServerOptions& options = {});
+  // Stops: clients that wait, or call later, get store_unreachable.
+  ~StoreServer();
+
+  std::uint16_t port() const;
+  // "tcp://host:port", with the host as given to start().
+  std::string url() const;
+  // Clients that are connected and were welcomed.
+  std::size_t clients() const;
+  // Waits until there are none. False: the deadline passed first.
+  bool wait_until_no_clients(Deadline deadline) const;
+
+ private:
+  class Implementation;
+  explicit StoreServer(std::unique_ptr<Implementation> implementation);
+  std::unique_ptr<Implementation> implementation_;
+};
+
+}  // namespace hocket

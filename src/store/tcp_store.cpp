@@ -1,0 +1,91 @@
+#include "src/store/tcp_store.hpp"
+
+#include <fmt/format.h>
+
+#include "src/store/endpoint.hpp"
+#include "src/store/keys.hpp"
+
+namespace hocket {
+namespace {
+
+using store::wire::Operation;
+using store::wire::Request;
+
+std::optional<std::string> present(store::Connection::Reply reply) {
+  return reply.code == Code::ok ? std::optional<std::string>(std::move(reply.payload)) : std::nullopt;
+}
+
+}  // namespace
+
+Result<std::unique_ptr<TcpStore>> TcpStore::connect(const std::string& host, std::uint16_t port, Deadline deadline) {
+  auto dialled = store::dial(host, port, deadline);
+  if (!dialled) return dialled.status();
+  std::string url = "tcp://" + store::host_and_port(host, port);
+  return std::unique_ptr<TcpStore>(new TcpStore(std::move(*dialled), std::move(url)));
+}
+
+Status TcpStore::set(std::string_view key, std::string_view value, Deadline deadline) {
+  if (Status status = store::check_value(value); !status) return status;
+  return call({.operation = Operation::set, .key = key, .value = value}, deadline).status();
+}
+
+Result<std::string> TcpStore::get(std::string_view key, Deadline deadline) {
+  auto reply = call({.operation = Operation::get, .key = key}, deadline);
+  if (!reply) return reply.status();
+  return std::move(reply->payload);
+}
+
+Result<std::optional<std::string>> TcpStore::peek(std::string_view key, Deadline deadline) {
+  auto reply = call({.operation = Operation::peek, .key = key}, deadline);
+  if (!reply) return reply.status();
+  return present(std::move(*reply));
+}
+
+Result<std::int64_t> TcpStore::add(std::string_view key, std::int64_t delta, Deadline deadline) {
+  const auto reply = call({.operation = Operation::add, .key = key, .delta = delta}, deadline);
+  if (!reply) return reply.status();
+  return store::wire::parse_sum(reply->payload);
+}
+
+Result<std::optional<std::string>> TcpStore::compare_and_set(std::string_view key,
+                                                             std::optional<std::string_view> expected,
+                                                             std::string_view desired, Deadline deadline) {
+  for (const std::string_view value : {expected.value_or(""), desired}) {
+    if (Status status = store::check_value(value); !status) return status;
+  }
+  auto reply =
+      call({.operation = Operation::compare_and_set, .key = key, .value = desired, .expected = expected}, deadline);
+  if (!reply) return reply.status();
+  return present(std::move(*reply));
+}
+
+Result<bool> TcpStore::remove(std::string_view key, Deadline deadline) {
+  const auto reply = call({.operation = Operation::remove, .key = key}, deadline);
+  if (!reply) return reply.status();
+  return reply->code == Code::ok;
+}
+
+Result<std::vector<std::string>> TcpStore::list(std::string_view prefix, Deadline deadline) {
+  std::vector<std::string> keys;
+  for (;;) {
+    const std::string after = keys.empty() ? std::string() : keys.back();
+    const auto reply = call({.operation = Operation::list, .key = prefix, .value = after}, deadline);
+    if (!reply) return reply.status();
+    const std::size_t before = keys.size();
+    const auto more = store::wire::parse_page(reply->payload, keys);
+    if (!more) return more.status();
+    if (!*more) return keys;
+    if (keys.size() == before) return Status(Code::protocol_error, "the store " + url_ + " sent an endless list");
+  }
+}
+
+Result<store::Connection::Reply> TcpStore::call(const Request& request, Deadline deadline) {
+  const bool is_list = request.operation == Operation::list;
+  if (Status status = is_list ? store::check_prefix(request.key) : store::check_key(request.key); !status)
+    return status;
+  auto reply = connection_.exchange(request, deadline);
+  if (!reply || reply->code == Code::ok || reply->code == Code::not_found) return reply;
+  return Status(reply->code, std::move(reply->payload));
+}
+
+}  // namespace hocket

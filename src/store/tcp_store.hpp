@@ -1,0 +1,39 @@
+// The client of hocket-store and of the server embedded in rank 0.
+#pragma once
+
+#include <memory>
+
+#include "hocket/spi/store.hpp"
+#include "src/store/connection.hpp"
+
+namespace hocket {
+
+// One connection, shared by all threads. When it is lost, every pending and later call returns Code::store_unreachable.
+class TcpStore final : public Store {
+ public:
+  // Waits until the server listens. Errors: store_unreachable at the deadline; protocol_error where something else
+  // than a Hocket store of this version listens.
+  static Result<std::unique_ptr<TcpStore>> connect(const std::string& host, std::uint16_t port, Deadline deadline);
+
+  std::string url() const override { return url_; }
+  Status set(std::string_view key, std::string_view value, Deadline deadline) override;
+  Result<std::string> get(std::string_view key, Deadline deadline) override;
+  Result<std::optional<std::string>> peek(std::string_view key, Deadline deadline) override;
+  Result<std::int64_t> add(std::string_view key, std::int64_t delta, Deadline deadline) override;
+  Result<std::optional<std::string>> compare_and_set(std::string_view key, std::optional<std::string_view> expected,
+                                                     std::string_view desired, Deadline deadline) override;
+  Result<bool> remove(std::string_view key, Deadline deadline) override;
+  // In pages of 256 KiB of keys, each of them true at its own moment.
+  Result<std::vector<std::string>> list(std::string_view prefix, Deadline deadline) override;
+
+ private:
+  TcpStore(store::Dialled dialled, std::string url) : url_(url), connection_(std::move(dialled), std::move(url)) {}
+
+  // The reply, or the failure that it carries.
+  Result<store::Connection::Reply> call(const store::wire::Request& request, Deadline deadline);
+
+  std::string url_;
+  store::Connection connection_;
+};
+
+}  // namespace hocket

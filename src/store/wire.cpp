@@ -1,0 +1,188 @@
+#include "src/store/wire.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "src/store/bytes.hpp"
+#include "src/store/keys.hpp"
+
+namespace hocket::store::wire {
+namespace {
+
+Status malformed(std::string_view what) {
+  return {Code::protocol_error, fmt::format("malformed bytes: {}", what)};
+}
+
+bool known(std::uint8_t operation) {
+  return operation >= static_cast<std::uint8_t>(Operation::set) &&
+         operation <= static_cast<std::uint8_t>(Operation::cancel);
+}
+
+// Whether the fields of a request obey the bounds of keys and values.
+bool within_bounds(const Request& request) {
+  const bool may_be_empty = request.operation == Operation::list;
+  if (request.operation == Operation::cancel) return request.key.empty();
+  if (request.key.size() > store_key_bytes_max || (request.key.empty() && !may_be_empty)) return false;
+  const std::size_t value_max = may_be_empty ? store_key_bytes_max : store_value_bytes_max;
+  return request.value.size() <= value_max && request.expected.value_or("").size() <= store_value_bytes_max;
+}
+
+}  // namespace
+
+std::string_view name_of(Operation operation) {
+  switch (operation) {
+    case Operation::set: return "set";
+    case Operation::get: return "get";
+    case Operation::peek: return "peek";
+    case Operation::add: return "add";
+    case Operation::compare_and_set: return "compare_and_set";
+    case Operation::remove: return "remove";
+    case Operation::list: return "list";
+    case Operation::cancel: return "cancel";
+  }
+  return "unknown operation";
+}
+
+std::string encode_greeting(std::string_view magic, const Greeting& greeting) {
+  std::string bytes(magic);
+  put(bytes, greeting.version);
+  put(bytes, greeting.word);
+  put(bytes, static_cast<std::uint32_t>(greeting.text.size()));
+  bytes += greeting.text;
+  return bytes;
+}
+
+std::string encode_request(const Request& request) {
+  std::string body;
+  put(body, std::uint32_t{0});  // the length, filled in below
+  put(body, request.id);
+  put(body, static_cast<std::uint8_t>(request.operation));
+  put(body, static_cast<std::uint16_t>(request.key.size()));
+  body += request.key;
+  if (request.operation == Operation::add) put(body, request.delta);
+  if (request.operation == Operation::compare_and_set) {
+    const std::string_view expected = request.expected.value_or("");
+    put(body, static_cast<std::uint8_t>(request.expected.has_value()));
+    put(body, static_cast<std::uint32_t>(expected.size()));
+    body += expected;
+  }
+  body += request.value;
+  std::string length;
+  put(length, static_cast<std::uint32_t>(body.size() - frame_head_bytes));
+  std::copy(length.begin(), length.end(), body.begin());
+  return body;
+}
+
+std::string encode_response_head(std::uint64_t id, Code code, std::size_t payload_bytes) {
+  std::string head;
+  put(head, static_cast<std::uint32_t>(sizeof(id) + 1 + payload_bytes));
+  put(head, id);
+  put(head, static_cast<std::uint8_t>(code));
+  return head;
+}
+
+std::string encode_sum(std::int64_t sum) {
+  std::string payload;
+  put(payload, sum);
+  return payload;
+}
+
+std::string encode_page(const std::vector<std::string>& keys, bool more) {
+  std::string payload;
+  put(payload, static_cast<std::uint8_t>(more));
+  for (const std::string& key : keys) {
+    put(payload, static_cast<std::uint16_t>(key.size()));
+    payload += key;
+  }
+  return payload;
+}
+
+Result<std::optional<Greeting>> parse_greeting(std::string_view bytes, std::string_view magic) {
+  const std::size_t seen = std::min(bytes.size(), magic.size());
+  if (bytes.substr(0, seen) != magic.substr(0, seen)) {
+    return Status(Code::protocol_error, fmt::format("its first bytes {} are not those of Hocket's store protocol",
+                                                    quoted(bytes.substr(0, 16))));
+  }
+  if (bytes.size() < greeting_bytes) return std::optional<Greeting>();
+  Reader reader(bytes.substr(magic.size()));
+  Greeting greeting;
+  greeting.version = reader.number<std::uint16_t>();
+  greeting.word = reader.number<std::uint16_t>();
+  const auto text_bytes = reader.number<std::uint32_t>();
+  if (text_bytes > greeting_text_bytes_max) return malformed("a greeting that is too long");
+  greeting.text = reader.text(text_bytes);
+  return reader.ok() ? std::optional<Greeting>(greeting) : std::nullopt;
+}
+
+Result<std::optional<std::string_view>> parse_frame(std::string_view bytes, std::size_t bytes_max) {
+  Reader reader(bytes);
+  const auto length = reader.number<std::uint32_t>();
+  if (!reader.ok()) return std::optional<std::string_view>();
+  if (length == 0 || length > bytes_max) {
+    return Status(Code::protocol_error,
+                  fmt::format("a frame of {} bytes, where 1 to {} are allowed", length, bytes_max));
+  }
+  const std::string_view body = reader.text(length);
+  return reader.ok() ? std::optional<std::string_view>(body) : std::nullopt;
+}
+
+Result<Request> parse_request(std::string_view body) {
+  Reader reader(body);
+  Request request;
+  request.id = reader.number<std::uint64_t>();
+  const auto operation = reader.number<std::uint8_t>();
+  request.key = reader.text(reader.number<std::uint16_t>());
+  if (!reader.ok()) return malformed("a request that is cut short");
+  if (!known(operation)) return malformed(fmt::format("a request with the unknown operation {}", operation));
+  request.operation = static_cast<Operation>(operation);
+  switch (request.operation) {
+    case Operation::add: request.delta = reader.number<std::int64_t>(); break;
+    case Operation::compare_and_set: {
+      const auto has_expected = reader.number<std::uint8_t>();
+      const std::string_view expected = reader.text(reader.number<std::uint32_t>());
+      if (has_expected > 1 || (has_expected == 0 && !expected.empty())) return malformed("a wrong compare_and_set");
+      if (has_expected == 1) request.expected = expected;
+      request.value = reader.rest();
+      break;
+    }
+    case Operation::set:
+    case Operation::list: request.value = reader.rest(); break;
+    default: break;
+  }
+  if (!reader.whole()) return malformed(fmt::format("a {} of a wrong length", name_of(request.operation)));
+  if (!within_bounds(request)) return malformed(fmt::format("a {} out of bounds", name_of(request.operation)));
+  return request;
+}
+
+Result<Response> parse_response(std::string_view body) {
+  Reader reader(body);
+  Response response;
+  response.id = reader.number<std::uint64_t>();
+  const auto code = reader.number<std::uint8_t>();
+  if (!reader.ok()) return malformed("a response that is cut short");
+  if (code > static_cast<std::uint8_t>(Code::internal)) return malformed("a response with an unknown code");
+  response.code = static_cast<Code>(code);
+  response.payload = reader.rest();
+  return response;
+}
+
+Result<std::int64_t> parse_sum(std::string_view payload) {
+  Reader reader(payload);
+  const auto sum = reader.number<std::int64_t>();
+  if (!reader.whole()) return malformed("a sum of a wrong length");
+  return sum;
+}
+
+Result<bool> parse_page(std::string_view payload, std::vector<std::string>& keys) {
+  Reader reader(payload);
+  const auto more = reader.number<std::uint8_t>();
+  while (reader.ok() && !reader.whole()) {
+    const std::string_view key = reader.text(reader.number<std::uint16_t>());
+    if (reader.ok()) keys.emplace_back(key);
+  }
+  if (!reader.ok() || more > 1) return malformed("a list that is cut short");
+  return more == 1;
+}
+
+}  // namespace hocket::store::wire

@@ -1,0 +1,65 @@
+// hocket-store: the rendezvous store as a program of its own.
+#include <fmt/format.h>
+#include <signal.h>
+#include <sys/resource.h>
+
+#include <CLI/CLI.hpp>
+#include <cstdint>
+#include <cstdio>
+
+#include "hocket/hocket.h"
+#include "src/store/endpoint.hpp"
+#include "src/store/store_server.hpp"
+
+namespace {
+
+// Every client takes a file descriptor, and the usual limit is 1,024.
+void raise_descriptor_limit() {
+  rlimit limit{};
+  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
+  limit.rlim_cur = limit.rlim_max;
+  (void)::setrlimit(RLIMIT_NOFILE, &limit);  // where it fails, the server says so when it runs out
+}
+
+int serve(const std::string& bind, std::uint16_t port) {
+  sigset_t ends;
+  sigemptyset(&ends);
+  sigaddset(&ends, SIGTERM);
+  sigaddset(&ends, SIGINT);
+  pthread_sigmask(SIG_BLOCK, &ends, nullptr);  // taken below, by sigwait
+  raise_descriptor_limit();
+  const auto server = hocket::StoreServer::start(bind, port);
+  if (!server) {
+    fmt::print(stderr, "hocket-store: {}\n", server.status().message());
+    return 1;
+  }
+  fmt::print("hocket-store listening on {}\n", hocket::store::host_and_port(bind, (*server)->port()));
+  std::fflush(stdout);
+  int taken = 0;
+  sigwait(&ends, &taken);
+  return 0;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  std::string bind = "127.0.0.1";
+  std::uint16_t port = 29500;
+  CLI::App app{
+      "The rendezvous store of Hocket: ranks find each other through it. It keeps its data in memory, serves until "
+      "SIGTERM or SIGINT, and trusts everyone who can reach its address."};
+  app.add_option("--bind", bind, "address to listen on; 0.0.0.0 or :: for all interfaces")->capture_default_str();
+  app.add_option("--port", port, "port to listen on; 0: any free one, printed on standard output")
+      ->capture_default_str();
+  app.set_version_flag("--version", fmt::format("hocket-store {}.{}.{}", HOCKET_VERSION_MAJOR, HOCKET_VERSION_MINOR,
+                                                HOCKET_VERSION_PATCH));
+  try {
+    app.parse(argc, argv);
+    return serve(bind, port);
+  } catch (const CLI::ParseError& error) {
+    return app.exit(error);
+  } catch (const std::exception& error) {
+    fmt::print(stderr, "hocket-store: {}\n", error.what());
+    return 1;
+  }
+}
