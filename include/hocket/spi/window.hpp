@@ -1,0 +1,72 @@
+// Window: memory of all ranks of one host, mapped into each of them. What the direct paths run on.
+//
+// Members are numbered 0 … size()-1 in the order of their ranks. Each member has a board (lines that it writes and all
+// others read), a staging area (likewise) and any number of registered regions. Everything here is plain memory:
+// whoever writes uses release stores on the board's words, whoever reads acquire loads.
+//
+// Thread rule: as Transport (one thread at a time), except wake() and interrupt(), which any thread may call.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+
+#include "hocket/spi/buffer.hpp"
+#include "hocket/spi/status.hpp"
+
+namespace hocket {
+
+inline constexpr std::size_t cache_line_bytes = 64;
+
+// One line of a board. What the words mean is the direct paths' business.
+struct alignas(cache_line_bytes) BoardLine {
+  std::atomic<std::uint64_t> words[cache_line_bytes / sizeof(std::uint64_t)];
+};
+static_assert(sizeof(BoardLine) == cache_line_bytes);
+
+// Where registered memory lies, as one member tells the others: it fits into two words of a board.
+struct RegionRef {
+  std::uint32_t region = 0;  // 0: the memory is not registered
+  std::uint64_t offset = 0;
+
+  friend bool operator==(const RegionRef&, const RegionRef&) = default;
+};
+
+class Window {
+ public:
+  virtual ~Window() = default;
+
+  virtual std::uint32_t size() const = 0;
+  virtual std::uint32_t self() const = 0;  // own number
+  virtual Rank rank_of(std::uint32_t member) const = 0;
+
+  // `lines_per_member` lines, zero at first. Own lines are written, others' read.
+  static constexpr std::size_t lines_per_member = 64;
+  virtual BoardLine* board(std::uint32_t member) = 0;
+  // The same length for all members, a multiple of 2 MiB; contents undefined at first. Committed: touching it cannot
+  // fault.
+  virtual std::byte* staging(std::uint32_t member) = 0;
+  virtual std::size_t staging_bytes() const = 0;
+
+  // Own memory as others can find it; region 0 where these bytes do not lie within one registered region. Sends what
+  // other members need for mapping it, at the first time, so call this before the board tells them.
+  virtual RegionRef locate(const void* data, std::size_t bytes) = 0;
+  // Another member's registered memory in this process's address space; maps it at first use. Null where the member has
+  // no such region any more or the range does not lie in it (the caller then breaks with Code::invalid_argument naming
+  // the member). Never null for own memory that locate() has found.
+  virtual std::byte* map(std::uint32_t member, const RegionRef& ref, std::size_t bytes) = 0;
+
+  // Sleeping, when spinning did not help: prepare_sleep() announces it and returns a ticket; then look once more at
+  // what is waited for; then sleep(ticket), which returns after a wake() or interrupt() since the ticket, or at the
+  // deadline. Cheap for the waker: wake() is a load while the other does not sleep.
+  virtual std::uint32_t prepare_sleep() = 0;
+  virtual void sleep(std::uint32_t ticket, Deadline deadline) = 0;
+  virtual void cancel_sleep() = 0;
+  virtual void wake(std::uint32_t member) = 0;
+  // Ends this process's own sleep(), from any of its threads.
+  virtual void interrupt() = 0;
+};
+
+}  // namespace hocket
