@@ -14,6 +14,7 @@
  *    An invalid argument, found before anything moves, does not break the communicator of the rank that made it.
  *  - Structs whose first member is `struct_size` can grow: set it to sizeof(the struct) and zero the rest (the *_INIT macros do).
  */
+/* Laid out by hand, as a page to read: */ /* clang-format off */
 #ifndef HOCKET_HOCKET_H
 #define HOCKET_HOCKET_H
 

@@ -1,4 +1,5 @@
-/* Four ranks as threads would be usual; here one thread starts all four with asynchronous calls, then waits for each. */
+/* Four ranks as threads would be usual; here one thread starts all four with asynchronous calls, then waits for each.
+ */
 #include <hocket/hocket.h>
 #include <stdio.h>
 #include <string.h>

@@ -1,0 +1,197 @@
+#!/usr/bin/env python3
+"""Checks the structure of the source tree: include floors, sizes of files and functions, and suppressions.
+
+Usage: structure.py [ROOT]. Prints one line for each violation (file, line, rule) and exits with 1 if there is any.
+"""
+
+import re
+import sys
+from pathlib import Path
+
+# Who may include whom, besides a floor's own files. None: everything. A file belongs to the longest prefix that fits.
+FLOORS = {
+    "include": [],
+    "algorithms": ["include"],
+    "src/base": ["include"],
+    "src/store": ["include", "src/base"],
+    "src/plan": ["include", "src/base"],
+    "src/exec": ["include", "src/base", "src/plan"],
+    "transports/*": ["include", "src/base"],  # each folder is a floor of its own
+    "transports": ["include", "src/base", "transports/*"],  # the files directly in it: the list of all transports
+    "src/comm": ["include", "src/base", "src/store", "src/plan", "src/exec", "transports", "transports/*", "algorithms"],
+    "src/capi": ["include", "src/base", "src/comm"],
+    "bindings": ["include/hocket/hocket.h", "include/hocket/hocket.hpp"],
+    "bench": None,
+    "tests": None,
+    "tools": None,
+}
+# What the pure floors are made of is the standard library, without threads and clocks.
+PURE_FLOORS = ["algorithms", "src/plan"]
+IMPURE = {"atomic", "barrier", "condition_variable", "future", "latch", "mutex", "semaphore", "shared_mutex", "stop_token",
+          "thread", "ctime", "fstream", "filesystem", "random", "poll.h"}
+STANDARD_HEADER = re.compile(r"[a-z_0-9]+|(stddef|stdint|stdbool|string|poll)\.h")  # of C++, C and POSIX
+
+SOURCE_FOLDERS = ["include", "src", "transports", "algorithms", "bindings", "bench", "tests", "tools"]
+SOURCE_SUFFIXES = {".h", ".hpp", ".c", ".cpp", ".cu", ".cuh"}
+MAX_FILE_LINES = 450
+MAX_FUNCTION_LINES = 70
+
+
+def sources(root):
+    for folder in SOURCE_FOLDERS:
+        for path in sorted((root / folder).rglob("*")):
+            if path.suffix in SOURCE_SUFFIXES and path.is_file():
+                yield path.relative_to(root).as_posix()
+
+
+# ---- include floors --------------------------------------------------------------------------------------------------
+
+
+def floor_of(file):
+    """The floor that a file belongs to, with the folder's own name in place of '*'; None where there is no such floor."""
+    parts = file.split("/")
+    if parts[0] == "transports":
+        return f"transports/{parts[1]}" if len(parts) > 2 else "transports"
+    for floor in ("/".join(parts[:2]), parts[0]):
+        if floor in FLOORS:
+            return floor
+    return None
+
+
+def allowed(floor):
+    return FLOORS["transports/*" if floor.startswith("transports/") else floor]
+
+
+def target_of(root, file, name):
+    """The file of this tree that an include names, or None for one of another project."""
+    if name.startswith("hocket/"):
+        return "include/" + name
+    if name.split("/")[0] in SOURCE_FOLDERS:
+        return name
+    beside = (root / file).parent / name
+    return beside.resolve().relative_to(root.resolve()).as_posix() if beside.is_file() else None
+
+
+def include_problem(root, file, name):
+    floor = floor_of(file)
+    target = target_of(root, file, name)
+    if target is None:
+        if floor in ("include", *PURE_FLOORS) and not STANDARD_HEADER.fullmatch(name):
+            if not (floor == "src/plan" and name.startswith("fmt/")):
+                return f"{floor} may include the standard library only, not <{name}>"
+        if floor in PURE_FLOORS and name in IMPURE:
+            return f"{floor} is pure: no threads, clocks or files, so not <{name}>"
+        return None
+    below = allowed(floor)
+    other = floor_of(target)
+    if below is None or other == floor or other in below or target in below:
+        return None
+    if "transports/*" in below and other is not None and other.startswith("transports/"):
+        return None
+    return f"{floor} may not include {target}: it may include {', '.join(below) or 'nothing'} and its own files"
+
+
+def floor_violations(root):
+    for file in sources(root):
+        if floor_of(file) is None:
+            yield f"{file}:1: belongs to no floor; put it into one of {', '.join(FLOORS)}"
+            continue
+        for number, line in enumerate((root / file).read_text().splitlines(), 1):
+            include = re.match(r'\s*#\s*include\s*[<"]([^>"]+)[>"]', line)
+            problem = include and include_problem(root, file, include.group(1))
+            if problem:
+                yield f"{file}:{number}: {problem}"
+
+
+# ---- sizes -----------------------------------------------------------------------------------------------------------
+
+
+def long_files(root):
+    for file in sources(root):
+        lines = len((root / file).read_text().splitlines())
+        if lines > MAX_FILE_LINES:
+            yield f"{file}:1: {lines} lines; a file has at most {MAX_FILE_LINES}"
+
+
+# What could hold a brace that is none: comments, raw strings, strings, characters, and lines of the preprocessor.
+NOT_CODE = re.compile(r'//[^\n]*|/\*.*?\*/|R"(\w*)\(.*?\)\1"|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])\''
+                      r"|^[ \t]*#(?:[^\n]*\\\n)*[^\n]*", re.DOTALL | re.MULTILINE)
+BEFORE_FUNCTION = re.compile(r"\s*((public|private|protected)\s*:\s*)*")
+SCOPE = re.compile(r"(template\s*<[^{]*>\s*)?(inline\s+|typedef\s+)?(namespace|class|struct|union|enum|extern)\b")
+
+
+def kind_of_block(head):
+    """What a brace opens, told from the text between it and the statement before."""
+    without_parentheses = head
+    while "(" in without_parentheses:
+        shorter = re.sub(r"\([^()]*\)", "", without_parentheses)
+        if shorter == without_parentheses:
+            break
+        without_parentheses = shorter
+    if SCOPE.match(head.strip()) and "(" not in without_parentheses:
+        return "scope"
+    is_value = "=" in re.sub(r"operator\s*\S+", "", without_parentheses)
+    return "value" if is_value else "function"
+
+
+def functions(text):
+    """(first line, lines) of every function that is no part of another one."""
+    blank = NOT_CODE.sub(lambda match: re.sub(r"[^\n]", " ", match.group()), text)
+    scopes = []  # of each open brace: its kind
+    inside = 0  # how many of them are functions or values
+    head_start = 0
+    for brace in re.finditer(r"[{};]", blank):
+        position = brace.start()
+        if brace.group() == "{":
+            kind = "inner" if inside else kind_of_block(blank[head_start:position])
+            scopes.append((kind, head_start))
+            inside += kind != "scope"
+        elif brace.group() == "}" and scopes:
+            kind, start = scopes.pop()
+            inside -= kind != "scope"
+            if kind == "function":
+                start = BEFORE_FUNCTION.match(blank, start).end()
+                first = blank.count("\n", 0, start) + 1
+                yield first, blank.count("\n", start, position) + 1
+        if not inside:
+            head_start = position + 1
+
+
+def long_functions(root):
+    for file in sources(root):
+        for first, lines in functions((root / file).read_text()):
+            if lines > MAX_FUNCTION_LINES:
+                yield f"{file}:{first}: a function of {lines} lines; it has at most {MAX_FUNCTION_LINES}"
+
+
+# ---- suppressions ----------------------------------------------------------------------------------------------------
+
+SILENCED = re.compile(r"no_sanitize|NOLINT(NEXTLINE|BEGIN)?(?!\(|\w)")
+
+
+def suppressions(root):
+    """Sanitizers are clean without help, and a silenced check is named."""
+    for folder in [*SOURCE_FOLDERS, "cmake"]:
+        for path in sorted((root / folder).rglob("*supp*")):
+            if path.is_file() and path.suffix not in SOURCE_SUFFIXES:
+                for number, line in enumerate(path.read_text().splitlines(), 1):
+                    if line.strip() and not line.startswith("#"):
+                        yield f"{path.relative_to(root)}:{number}: a sanitizer suppression; repair the code instead"
+    for file in sources(root):
+        for number, line in enumerate((root / file).read_text().splitlines(), 1):
+            if SILENCED.search(line):
+                yield f"{file}:{number}: silences a sanitizer, or clang-tidy without naming the check"
+
+
+def main(arguments):
+    root = Path(arguments[1] if len(arguments) > 1 else ".")
+    count = 0
+    for check in (floor_violations, long_files, long_functions, suppressions):
+        for violation in check(root):
+            print(violation)
+            count += 1
+    return 1 if count else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv))
