@@ -1,3 +1,4 @@
+/* clang-format off */ /* laid out by hand, as a page to read */
 /* Hocket: collective communication between processes. This C99 header is the contract and the only ABI.
  *
  * Conventions, stated once:
@@ -14,7 +15,6 @@
  *    An invalid argument, found before anything moves, does not break the communicator of the rank that made it.
  *  - Structs whose first member is `struct_size` can grow: set it to sizeof(the struct) and zero the rest (the *_INIT macros do).
  */
-/* Laid out by hand, as a page to read: */ /* clang-format off */
 #ifndef HOCKET_HOCKET_H
 #define HOCKET_HOCKET_H
 
