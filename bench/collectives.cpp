@@ -1,0 +1,161 @@
+#include "bench/collectives.hpp"
+
+#include <algorithm>
+
+namespace hocket::bench {
+namespace {
+
+// name, kind, reduces, has root, has in place, send is blocks, recv is blocks
+constexpr CollectiveInfo table[] = {
+    {"allreduce", Kind::allreduce, true, false, true, false, false},
+    {"reduce", Kind::reduce, true, true, true, false, false},
+    {"reduce_scatter", Kind::reduce_scatter, true, false, true, true, false},
+    {"allgather", Kind::allgather, false, false, true, false, true},
+    {"broadcast", Kind::broadcast, false, true, true, false, false},
+    {"scatter", Kind::scatter, false, true, true, true, false},
+    {"gather", Kind::gather, false, true, true, false, true},
+    {"alltoall", Kind::alltoall, false, false, false, true, true},
+    {"sendrecv", Kind::sendrecv, false, false, false, false, false},
+    {"barrier", Kind::barrier, false, false, false, false, false},
+};
+
+std::size_t blocks(bool many, std::size_t count, int ranks) {
+  return many ? count * static_cast<std::size_t>(ranks) : count;
+}
+
+// The send is asynchronous: blocking sends all round a circle may wait for each other.
+hocket_result send_and_receive(const Case& what, Place place, hocket_comm* comm, const void* send, void* recv) {
+  const auto dtype = static_cast<hocket_dtype>(what.dtype);
+  const int next = (place.rank + 1) % place.size;
+  const int previous = (place.rank + place.size - 1) % place.size;
+  hocket_work* work = nullptr;
+  if (const hocket_result sent = hocket_send(send, what.count, dtype, next, comm, nullptr, &work); sent != HOCKET_OK) {
+    return sent;
+  }
+  hocket_result result = hocket_recv(recv, what.count, dtype, previous, comm, nullptr, nullptr);
+  if (result == HOCKET_OK) {
+    do {
+      result = hocket_work_wait(work, 0);
+    } while (result == HOCKET_IN_PROGRESS);
+  }
+  hocket_work_release(work);
+  return result;
+}
+
+}  // namespace
+
+std::span<const CollectiveInfo> all_benchmarks() {
+  return table;
+}
+
+const CollectiveInfo* find_benchmark(std::string_view name) {
+  const auto* found = std::ranges::find(table, name, &CollectiveInfo::name);
+  return found == std::end(table) ? nullptr : found;
+}
+
+double bus_factor(Kind kind, int ranks) {
+  const double n = ranks;
+  switch (kind) {
+    case Kind::allreduce: return 2 * (n - 1) / n;
+    case Kind::reduce_scatter:
+    case Kind::allgather:
+    case Kind::scatter:
+    case Kind::gather:
+    case Kind::alltoall: return (n - 1) / n;
+    case Kind::reduce:
+    case Kind::broadcast:
+    case Kind::sendrecv:
+    case Kind::barrier: return 1;
+  }
+  return 1;
+}
+
+std::size_t count_for(const CollectiveInfo& collective, DataType dtype, int ranks, std::uint64_t bytes) {
+  if (collective.kind == Kind::barrier) return 0;
+  const bool many = collective.send_is_blocks || collective.recv_is_blocks;
+  return bytes / size_of(dtype) / (many ? static_cast<std::size_t>(ranks) : 1);
+}
+
+std::size_t send_elements(const Case& what, int ranks) {
+  return blocks(what.collective->send_is_blocks, what.count, ranks);
+}
+
+std::size_t recv_elements(const Case& what, int ranks) {
+  return blocks(what.collective->recv_is_blocks, what.count, ranks);
+}
+
+std::uint64_t bytes_of(const Case& what, int ranks) {
+  return std::max(send_elements(what, ranks), recv_elements(what, ranks)) * size_of(what.dtype);
+}
+
+bool ignores_recv(const Case& what, Place place) {
+  const Kind kind = what.collective->kind;
+  return (kind == Kind::reduce || kind == Kind::gather) && place.rank != what.root;
+}
+
+bool ignores_send(const Case& what, Place place) {
+  const Kind kind = what.collective->kind;
+  return (kind == Kind::broadcast || kind == Kind::scatter) && place.rank != what.root;
+}
+
+std::vector<Segment> expected_output(const Case& what, Place place) {
+  const std::size_t count = what.count;
+  const std::size_t own_block = static_cast<std::size_t>(place.rank) * count;
+  if (ignores_recv(what, place)) return {};
+  const auto from_each_rank = [&](std::size_t first) {
+    std::vector<Segment> segments;
+    for (int rank = 0; rank < place.size; ++rank) {
+      segments.push_back({rank, first, static_cast<std::size_t>(rank) * count, count});
+    }
+    return segments;
+  };
+  switch (what.collective->kind) {
+    case Kind::allreduce:
+    case Kind::reduce: return {{reduction, 0, 0, count}};
+    case Kind::reduce_scatter: return {{reduction, own_block, 0, count}};
+    case Kind::broadcast: return {{what.root, 0, 0, count}};
+    case Kind::scatter: return {{what.root, own_block, 0, count}};
+    case Kind::allgather:
+    case Kind::gather: return from_each_rank(0);
+    case Kind::alltoall: return from_each_rank(own_block);
+    case Kind::sendrecv: return {{(place.rank + place.size - 1) % place.size, 0, 0, count}};
+    case Kind::barrier: return {};
+  }
+  return {};
+}
+
+std::size_t in_place_send_offset(const Case& what, Place place) {
+  const std::size_t own_block = static_cast<std::size_t>(place.rank) * what.count;
+  const Kind kind = what.collective->kind;
+  const bool gathers = kind == Kind::allgather || (kind == Kind::gather && place.rank == what.root);
+  return gathers ? own_block : 0;
+}
+
+std::size_t in_place_recv_offset(const Case& what, Place place) {
+  const std::size_t own_block = static_cast<std::size_t>(place.rank) * what.count;
+  const Kind kind = what.collective->kind;
+  const bool scatters = kind == Kind::reduce_scatter || (kind == Kind::scatter && place.rank == what.root);
+  return scatters ? own_block : 0;
+}
+
+hocket_result call(const Case& what, Place place, hocket_comm* comm, const void* send, void* recv) {
+  const auto dtype = static_cast<hocket_dtype>(what.dtype);
+  const auto op = static_cast<hocket_op>(what.op);
+  const std::size_t count = what.count;
+  const int root = what.root;
+  switch (what.collective->kind) {
+    case Kind::allreduce: return hocket_allreduce(send, recv, count, dtype, op, comm, nullptr, nullptr);
+    case Kind::reduce: return hocket_reduce(send, recv, count, dtype, op, root, comm, nullptr, nullptr);
+    case Kind::reduce_scatter: return hocket_reduce_scatter(send, recv, count, dtype, op, comm, nullptr, nullptr);
+    case Kind::allgather: return hocket_allgather(send, recv, count, dtype, comm, nullptr, nullptr);
+    case Kind::broadcast: return hocket_broadcast(send, recv, count, dtype, root, comm, nullptr, nullptr);
+    case Kind::scatter: return hocket_scatter(send, recv, count, dtype, root, comm, nullptr, nullptr);
+    case Kind::gather: return hocket_gather(send, recv, count, dtype, root, comm, nullptr, nullptr);
+    case Kind::alltoall: return hocket_alltoall(send, recv, count, dtype, comm, nullptr, nullptr);
+    case Kind::sendrecv: return send_and_receive(what, place, comm, send, recv);
+    case Kind::barrier: return hocket_barrier(comm, nullptr, nullptr);
+  }
+  return HOCKET_INTERNAL;
+}
+
+}  // namespace hocket::bench

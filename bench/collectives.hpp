@@ -1,0 +1,86 @@
+// The collectives that can be measured: their shapes, their calls, and what they must leave in each rank's memory.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "bench/data.hpp"
+#include "hocket/hocket.h"
+#include "hocket/spi/types.hpp"
+
+namespace hocket::bench {
+
+enum class Kind : std::uint8_t {
+  allreduce,
+  reduce,
+  reduce_scatter,
+  allgather,
+  broadcast,
+  scatter,
+  gather,
+  alltoall,
+  sendrecv,  // every rank sends to the next one and receives from the one before
+  barrier,
+};
+
+struct CollectiveInfo {
+  std::string_view name;
+  Kind kind;
+  bool reduces;
+  bool has_root;
+  bool has_in_place;
+  bool send_is_blocks;  // send holds one block of `count` elements for each rank, not `count` elements
+  bool recv_is_blocks;
+};
+
+std::span<const CollectiveInfo> all_benchmarks();
+const CollectiveInfo* find_benchmark(std::string_view name);  // null: none
+
+// busbw / algbw, as nccl-tests defines it.
+double bus_factor(Kind kind, int ranks);
+
+// One thing to measure.
+struct Case {
+  const CollectiveInfo* collective = nullptr;
+  DataType dtype = DataType::float32;
+  ReduceOp op = ReduceOp::sum;
+  int root = 0;
+  std::size_t count = 0;  // the argument of the call
+  bool in_place = false;
+};
+
+struct Place {
+  int rank = 0;
+  int size = 1;
+};
+
+// The count whose larger buffer is as near to `bytes` as possible, and not above.
+std::size_t count_for(const CollectiveInfo& collective, DataType dtype, int ranks, std::uint64_t bytes);
+std::size_t send_elements(const Case& what, int ranks);
+std::size_t recv_elements(const Case& what, int ranks);
+// Of the larger buffer.
+std::uint64_t bytes_of(const Case& what, int ranks);
+
+// Elements of a buffer that must equal elements of the pattern.
+struct Segment {
+  int source = 0;          // rank or `reduction`
+  std::size_t first = 0;   // element of the source
+  std::size_t offset = 0;  // element of the buffer
+  std::size_t count = 0;
+};
+// What recv must hold afterwards. Empty where the call ignores recv.
+std::vector<Segment> expected_output(const Case& what, Place place);
+// Whether this rank's recv / send argument takes no part.
+bool ignores_recv(const Case& what, Place place);
+bool ignores_send(const Case& what, Place place);
+// Where send and recv begin in a buffer that holds both, in elements from its start.
+std::size_t in_place_send_offset(const Case& what, Place place);
+std::size_t in_place_recv_offset(const Case& what, Place place);
+
+// Makes the blocking call.
+hocket_result call(const Case& what, Place place, hocket_comm* comm, const void* send, void* recv);
+
+}  // namespace hocket::bench

@@ -1,0 +1,103 @@
+// The JSON and CSV documents: one row for each case and placement, with the same names in both.
+#include <fmt/format.h>
+#include <sched.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+
+#include <cmath>
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+#include "bench/report.hpp"
+#include "hocket/hocket.h"
+
+namespace hocket::bench {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+std::string cpu_model() {
+  std::ifstream info("/proc/cpuinfo");
+  for (std::string line; std::getline(info, line);) {
+    const std::size_t colon = line.find(": ");
+    if (line.starts_with("model name") && colon != std::string::npos) return line.substr(colon + 2);
+  }
+  return "unknown";
+}
+
+Json describe_host() {
+  utsname system{};
+  uname(&system);
+  cpu_set_t allowed;
+  CPU_ZERO(&allowed);
+  sched_getaffinity(0, sizeof(allowed), &allowed);
+  return {{"name", system.nodename},
+          {"system", fmt::format("{} {} {}", system.sysname, system.release, system.machine)},
+          {"cpu", cpu_model()},
+          {"cpus", sysconf(_SC_NPROCESSORS_ONLN)},
+          {"cpus_allowed", CPU_COUNT(&allowed)},
+          {"memory_bytes", sysconf(_SC_PHYS_PAGES) * sysconf(_SC_PAGESIZE)}};
+}
+
+// Counts stay whole numbers where they are.
+Json number(double value) {
+  if (value == std::floor(value) && value < 1e15) return static_cast<std::int64_t>(value);
+  return value;
+}
+
+Json describe(const Row& row, const Options& options) {
+  const CollectiveInfo& collective = *row.what.collective;
+  const Measurement& measured = row.measured;
+  const Times& times = measured.time_us;
+  Json wrong = nullptr;  // not known
+  if (options.checks > 0) wrong = measured.findings.wrong + measured.findings.out_of_bounds;
+  return {
+      {"collective", collective.name},
+      {"ranks", row.ranks},
+      {"transport", options.transport},
+      {"algorithm", options.algorithm},
+      {"dtype", collective.kind == Kind::barrier ? "none" : name_of(row.what.dtype)},
+      {"op", collective.reduces ? name_of(row.what.op) : "none"},
+      {"root", collective.has_root ? row.what.root : no_rank},
+      {"bytes", bytes_of(row.what, row.ranks)},
+      {"count", row.what.count},
+      {"placement", row.what.in_place ? "in_place" : "out_of_place"},
+      {"memory", options.memory},
+      {"fresh", options.fresh},
+      {"iterations", measured.iterations},
+      {"time_us", {{"min", times.min}, {"p50", times.p50}, {"p90", times.p90}, {"p99", times.p99}, {"max", times.max}}},
+      {"algbw_GBps", row.algbw_GBps()},
+      {"busbw_GBps", row.busbw_GBps()},
+      {"cpu_us_per_op", measured.cpu_us_per_op},
+      {"steps_per_rank", number(measured.steps_per_rank)},
+      {"bytes_sent_per_rank", number(measured.bytes_sent_per_rank)},
+      {"wrong", wrong}};
+}
+
+}  // namespace
+
+std::string to_json(const std::vector<Row>& rows, const Options& options) {
+  Json document = {{"version", hocket_version()}, {"host", describe_host()}, {"rows", Json::array()}};
+  for (const Row& row : rows) document["rows"].push_back(describe(row, options));
+  return document.dump(2) + "\n";
+}
+
+std::string to_csv(const std::vector<Row>& rows, const Options& options) {
+  std::string text;
+  for (const Row& row : rows) {
+    const Json flat = describe(row, options).flatten();  // "/time_us/min"
+    std::string names, values;
+    for (const auto& [path, value] : flat.items()) {
+      std::string name = path.substr(1);
+      std::ranges::replace(name, '/', '_');
+      const char* comma = names.empty() ? "" : ",";
+      names += comma + name;
+      values += comma + (value.is_string() ? value.get<std::string>() : value.is_null() ? "" : value.dump());
+    }
+    if (text.empty()) text = names + "\n";
+    text += values + "\n";
+  }
+  return text;
+}
+
+}  // namespace hocket::bench

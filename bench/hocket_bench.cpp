@@ -1,0 +1,197 @@
+// hocket-bench: measures one collective and checks its results. The ranks are processes that a launcher started,
+// processes that this program starts (--ranks), or threads of this process (--transport loopback).
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <new>
+#include <thread>
+
+#include "bench/measure.hpp"
+#include "bench/options.hpp"
+#include "bench/progress.hpp"
+#include "bench/report.hpp"
+#include "hocket/hocket.hpp"
+#include "tools/launch.hpp"
+
+namespace hocket::bench {
+namespace {
+
+int complain(const std::string& sentence, int exit_status) {
+  fmt::print(stderr, "hocket-bench: {}\n", sentence);
+  return exit_status;
+}
+
+int exit_status_of(const Error& error) {
+  switch (error.result()) {
+    case HOCKET_INVALID_ARGUMENT:
+    case HOCKET_INVALID_ENVIRONMENT:
+    case HOCKET_UNSUPPORTED:
+    case HOCKET_NOT_FOUND: return exit_usage;
+    default: return exit_communication;
+  }
+}
+
+// Calls visit(case) for everything but the placement, in the order of the table.
+template <class Visit>
+void for_each_case(const Options& options, int ranks, const Visit& visit) {
+  const bool all_roots = options.collective->has_root && !options.root;
+  const int first_root = options.root.value_or(0);
+  const int last_root = all_roots ? ranks - 1 : first_root;
+  for (const DataType dtype : options.dtypes) {
+    for (const ReduceOp op : options.ops) {
+      for (int root = first_root; root <= last_root; ++root) {
+        for (const std::uint64_t bytes : options.sizes) {
+          visit(Case{options.collective, dtype, op, root, count_for(*options.collective, dtype, ranks, bytes), false});
+        }
+      }
+    }
+  }
+}
+
+// Measures everything on this rank; `report` and `progress` are rank 0's, null elsewhere. Throws hocket::Error.
+void measure_all(const Options& options, Member member, Report* report, Progress* progress) {
+  const Method method{options.iterations, options.seconds, options.warmup, options.checks, options.fresh};
+  if (progress != nullptr) {
+    member.progress = [progress](const char* phase, std::size_t done, std::size_t total) {
+      progress->show(phase, done, total);
+    };
+  }
+  const auto measure_placement = [&](Case what, bool wanted, bool in_place) -> std::optional<Row> {
+    if (!wanted) return std::nullopt;
+    what.in_place = in_place;
+    if (progress != nullptr) {
+      progress->set_subject(fmt::format("{} {} {}", what.collective->name, size_text(bytes_of(what, member.place.size)),
+                                        in_place ? "in place" : "out of place"));
+    }
+    return Row{what, measure(member, what, method), member.place.size};
+  };
+  for_each_case(options, member.place.size, [&](const Case& what) {
+    const std::optional<Row> out_of_place = measure_placement(what, options.out_of_place, false);
+    const std::optional<Row> in_place = measure_placement(what, options.in_place, true);
+    if (progress != nullptr) progress->clear();
+    if (report != nullptr) report->add(out_of_place, in_place);
+  });
+}
+
+// What depends on the number of ranks, which only a communicator knows.
+Status check_size(const Options& options, int ranks) {
+  if (options.root && *options.root >= ranks) {
+    return {Code::invalid_argument,
+            fmt::format("The root -r {} is not a rank: ranks are 0 to {}.", *options.root, ranks - 1)};
+  }
+  if (options.collective->kind == Kind::sendrecv && ranks < 2) {
+    return {Code::invalid_argument, "sendrecv needs at least 2 ranks."};
+  }
+  return {};
+}
+
+// The whole life of one rank. Returns its exit status.
+int run_member(const Options& options, Communicator& comm, bool ranks_are_threads) {
+  if (const Status fits = check_size(options, comm.size()); !fits) return complain(fits.message(), exit_usage);
+  const Member member{comm.handle(), {comm.rank(), comm.size()}, ranks_are_threads, nullptr};
+  if (comm.rank() != 0) {
+    measure_all(options, member, nullptr, nullptr);
+    comm.barrier();  // a launcher ends everybody when one rank leaves in haste: rank 0 still has files to write
+    return 0;
+  }
+  Result<Report> report = Report::open(options);
+  if (!report) return complain(report.status().message(), exit_usage);
+  Progress progress;
+  report->begin(comm.size());
+  measure_all(options, member, &*report, &progress);
+  const Status finished = report->finish();
+  comm.barrier();
+  if (!finished) return complain(finished.message(), exit_usage);
+  const Findings found = report->findings();
+  return found.wrong + found.out_of_bounds > 0 ? exit_wrong_results : 0;
+}
+
+// Turns what run_member throws into a message and an exit status.
+int run_guarded(const Options& options, Communicator& comm, bool ranks_are_threads) {
+  try {
+    return run_member(options, comm, ranks_are_threads);
+  } catch (const Error& error) {
+    return complain(fmt::format("rank {}: {}", comm.rank(), error.what()), exit_status_of(error));
+  } catch (const std::bad_alloc&) {
+    return complain(fmt::format("rank {}: no memory for the buffers; choose a smaller -e.", comm.rank()),
+                    exit_communication);
+  }
+}
+
+hocket::Options communicator_options(const Options& options) {
+  hocket::Options given;
+  given.transport = options.transport;
+  given.algorithm = options.algorithm;
+  return given;
+}
+
+int run_process(const Options& options) {
+  try {
+    Communicator comm = Communicator::create(communicator_options(options));
+    return run_guarded(options, comm, false);
+  } catch (const Error& error) {
+    const bool alone = error.result() == HOCKET_INVALID_ENVIRONMENT && getenv("RANK") == nullptr;
+    return complain(std::string(error.what()) + (alone ? " Or let --ranks N start the ranks." : ""),
+                    exit_status_of(error));
+  }
+}
+
+int run_threads(const Options& options) {
+  std::vector<Communicator> comms;
+  try {
+    hocket::Options given = communicator_options(options);
+    given.transport.clear();
+    comms = Communicator::create_local(options.ranks, given);
+  } catch (const Error& error) {
+    return complain(error.what(), exit_status_of(error));
+  }
+  std::vector<int> statuses(comms.size(), 0);
+  std::vector<std::thread> threads;
+  for (std::size_t rank = 0; rank < comms.size(); ++rank) {
+    threads.emplace_back([&, rank] {
+      statuses[rank] = run_guarded(options, comms[rank], true);
+      if (statuses[rank] > exit_wrong_results) hocket_comm_abort(comms[rank].handle(), "another rank has failed");
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  return *std::ranges::max_element(statuses);
+}
+
+// Starts this program again as the ranks, which print through the descriptors that they inherit.
+int run_processes(const Options& options, int argc, char** argv) {
+  launch::Options launch;
+  launch.caller = "hocket-bench";
+  launch.ranks = options.ranks;
+  launch.output = launch::Output::inherited;
+  launch.command = {std::filesystem::read_symlink("/proc/self/exe")};
+  for (int i = 1; i < argc; ++i) {
+    const std::string_view argument = argv[i];
+    if (argument == "--ranks") {
+      ++i;  // its value
+    } else if (!argument.starts_with("--ranks=")) {
+      launch.command.emplace_back(argument);
+    }
+  }
+  return launch::run(launch);
+}
+
+int run(int argc, char** argv) {
+  const Parsed parsed = parse_options(argc, argv);
+  if (!parsed.options) {
+    fmt::print(parsed.exit_status == 0 ? stdout : stderr, "{}", parsed.text);
+    return parsed.exit_status;
+  }
+  const Options& options = *parsed.options;
+  if (options.transport == "loopback") return run_threads(options);
+  if (options.ranks == 0) return run_process(options);
+  if (const Status fits = check_size(options, options.ranks); !fits) return complain(fits.message(), exit_usage);
+  return run_processes(options, argc, argv);
+}
+
+}  // namespace
+}  // namespace hocket::bench
+
+int main(int argc, char** argv) {
+  return hocket::bench::run(argc, argv);
+}

@@ -1,0 +1,240 @@
+#include "bench/measure.hpp"
+
+#include <time.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <limits>
+#include <memory>
+
+#include "hocket/hocket.hpp"
+
+namespace hocket::bench {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+constexpr std::size_t iterations_min = 5;
+constexpr std::size_t iterations_max = 100'000;
+constexpr double slow_us = 50'000;  // after an operation this long, progress is reported each time
+
+double microseconds(Clock::duration span) {
+  return std::chrono::duration<double, std::micro>(span).count();
+}
+
+double cpu_now_us(bool of_thread) {
+  timespec now{};
+  clock_gettime(of_thread ? CLOCK_THREAD_CPUTIME_ID : CLOCK_PROCESS_CPUTIME_ID, &now);
+  return static_cast<double>(now.tv_sec) * 1e6 + static_cast<double>(now.tv_nsec) / 1e3;
+}
+
+// What one rank used, or all of them together.
+struct Use {
+  double cpu_us = 0;
+  std::uint64_t steps = 0;
+  std::uint64_t bytes_sent = 0;
+};
+
+// What was used between start() and stop(), over many such spans.
+class UseMeter {
+ public:
+  explicit UseMeter(const Member& member) : member_(member) {}
+
+  void start() {
+    before_ = counters();
+    cpu_before_ = cpu_now_us(member_.ranks_are_threads);
+  }
+  void stop() {
+    used_.cpu_us += cpu_now_us(member_.ranks_are_threads) - cpu_before_;
+    const hocket_counters after = counters();
+    used_.steps += after.steps - before_.steps;
+    used_.bytes_sent += after.bytes_sent - before_.bytes_sent;
+  }
+  const Use& used() const { return used_; }
+
+ private:
+  hocket_counters counters() const {
+    hocket_counters now = HOCKET_COUNTERS_INIT;
+    check(hocket_comm_counters(member_.comm, &now));
+    return now;
+  }
+
+  const Member& member_;
+  hocket_counters before_ = HOCKET_COUNTERS_INIT;
+  double cpu_before_ = 0;
+  Use used_;
+};
+
+// One case on one rank. The ranks agree on what to do next through the communicator that is measured, in between the
+// measured operations.
+class Run {
+ public:
+  Run(const Member& member, const Case& what, const Method& method)
+      : member_(member), what_(what), method_(method), buffers_(what, member.place), meter_(member) {}
+
+  Measurement all() {
+    for (int i = 0; i < method_.checks; ++i) check_once(static_cast<std::uint64_t>(i) + 1);
+    use_pattern(0);
+    buffers_.poison_output();
+    buffers_.write_input(*pattern_);
+    for (int i = 0; i < method_.warmup; ++i) {
+      report("warm-up", i, method_.warmup);
+      operate();
+    }
+    const std::size_t iterations = method_.iterations > 0 ? static_cast<std::size_t>(method_.iterations) : calibrate();
+    std::vector<double> times = time_operations(iterations);
+    // Back to back and in place, reductions go on from what the last one left: then there is nothing to compare with.
+    if (method_.checks > 0 && (method_.fresh || !what_.in_place)) findings_ += buffers_.check(*pattern_);
+    return gather(times);
+  }
+
+ private:
+  void report(const char* phase, std::size_t done, std::size_t total) const {
+    if (member_.progress) member_.progress(phase, done, total);
+  }
+
+  void use_pattern(std::uint64_t salt) {
+    const std::optional<ReduceOp> op = what_.collective->reduces ? std::optional(what_.op) : std::nullopt;
+    pattern_ = make_pattern(what_.dtype, member_.place.size, op, salt);
+  }
+
+  void operate() { check(call(what_, member_.place, member_.comm, buffers_.send(), buffers_.recv())); }
+  void barrier() { check(hocket_barrier(member_.comm, nullptr, nullptr)); }
+
+  void check_once(std::uint64_t salt) {
+    report("check", salt - 1, static_cast<std::size_t>(method_.checks));
+    use_pattern(salt);
+    buffers_.poison_output();
+    buffers_.write_input(*pattern_);
+    operate();
+    findings_ += buffers_.check(*pattern_);
+  }
+
+  // Rank 0's value on all ranks.
+  std::uint64_t agree(std::uint64_t value) {
+    auto shared = static_cast<std::int64_t>(value);
+    check(hocket_broadcast(&shared, &shared, 1, HOCKET_INT64, 0, member_.comm, nullptr, nullptr));
+    return static_cast<std::uint64_t>(shared);
+  }
+
+  // Times ever larger batches until one takes a tenth of the time that there is, and returns the count that fits.
+  std::size_t calibrate() {
+    const double wanted_us = method_.seconds * 1e6;
+    std::size_t batch = 1;
+    while (true) {
+      report("calibration", 0, 0);
+      barrier();
+      const auto begin = Clock::now();
+      for (std::size_t i = 0; i < batch; ++i) operate();
+      barrier();
+      const double spent_us = std::max(microseconds(Clock::now() - begin), 0.1);
+      const double fitting = std::ceil(wanted_us / spent_us * static_cast<double>(batch));
+      const auto count = static_cast<std::size_t>(
+          std::clamp(fitting, static_cast<double>(iterations_min), static_cast<double>(iterations_max)));
+      const bool enough = spent_us * 10 >= wanted_us || batch >= iterations_max;
+      const std::uint64_t decision = agree(enough ? count : 0);
+      if (decision > 0) return decision;
+      batch = agree(std::min(batch * 4, iterations_max));
+    }
+  }
+
+  std::vector<double> time_operations(std::size_t iterations) {
+    std::vector<double> times(iterations);
+    barrier();
+    if (method_.fresh) {
+      for (std::size_t i = 0; i < iterations; ++i) times[i] = time_fresh(i, iterations);
+      return times;
+    }
+    meter_.start();
+    auto begin = Clock::now();
+    for (std::size_t i = 0; i < iterations; ++i) {
+      operate();
+      const auto end = Clock::now();
+      times[i] = microseconds(end - begin);
+      begin = end;
+      if (i % 256 == 0 || times[i] > slow_us) {
+        report("timing", i + 1, iterations);
+        begin = Clock::now();
+      }
+    }
+    meter_.stop();
+    return times;
+  }
+
+  double time_fresh(std::size_t done, std::size_t total) {
+    buffers_.write_input(*pattern_);
+    report("timing", done, total);
+    barrier();
+    meter_.start();
+    const auto begin = Clock::now();
+    operate();
+    const auto end = Clock::now();
+    meter_.stop();
+    return microseconds(end - begin);
+  }
+
+  // All ranks' `mine` on rank 0, one rank after another; empty elsewhere. Gathers only: were sums taken here by the
+  // reductions that are measured, a wrong one could hide its own errors.
+  template <class T>
+  std::vector<T> gather_all(const std::vector<T>& mine) {
+    std::vector<T> all(member_.place.rank == 0 ? mine.size() * static_cast<std::size_t>(member_.place.size) : 0);
+    check(hocket_gather(mine.data(), all.data(), mine.size(), dtype_of<T>(), 0, member_.comm, nullptr, nullptr));
+    return all;
+  }
+
+  Measurement gather(const std::vector<double>& times) {
+    Measurement result;
+    result.iterations = times.size();
+    const Use& used = meter_.used();
+    const std::vector<double> all_times = gather_all(times);
+    const std::vector<double> all_cpu = gather_all(std::vector<double>{used.cpu_us});
+    const std::vector<std::int64_t> mine = {
+        static_cast<std::int64_t>(used.steps), static_cast<std::int64_t>(used.bytes_sent),
+        static_cast<std::int64_t>(findings_.wrong), static_cast<std::int64_t>(findings_.out_of_bounds)};
+    const std::vector<std::int64_t> all_counts = gather_all(mine);
+    if (member_.place.rank != 0) return result;
+
+    const auto iterations = static_cast<double>(times.size());
+    std::vector<double> slowest(times.size(), 0.0);
+    for (std::size_t i = 0; i < all_times.size(); ++i) {
+      double& entry = slowest[i % times.size()];
+      entry = std::max(entry, all_times[i]);
+    }
+    result.time_us = summarize(std::move(slowest));
+    for (const double cpu : all_cpu) result.cpu_us_per_op += cpu / iterations;
+    for (std::size_t i = 0; i < all_counts.size(); i += mine.size()) {
+      result.steps_per_rank = std::max(result.steps_per_rank, static_cast<double>(all_counts[i]) / iterations);
+      result.bytes_sent_per_rank =
+          std::max(result.bytes_sent_per_rank, static_cast<double>(all_counts[i + 1]) / iterations);
+      result.findings.wrong += static_cast<std::uint64_t>(all_counts[i + 2]);
+      result.findings.out_of_bounds += static_cast<std::uint64_t>(all_counts[i + 3]);
+    }
+    return result;
+  }
+
+  const Member& member_;
+  const Case& what_;
+  const Method& method_;
+  Buffers buffers_;
+  std::unique_ptr<Pattern> pattern_;
+  UseMeter meter_;
+  Findings findings_;
+};
+
+}  // namespace
+
+Measurement measure(const Member& member, const Case& what, const Method& method) {
+  return Run(member, what, method).all();
+}
+
+Times summarize(std::vector<double> values) {
+  std::ranges::sort(values);
+  const auto percentile = [&values](double fraction) {
+    const double nearest = std::ceil(fraction * static_cast<double>(values.size()));
+    return values[static_cast<std::size_t>(std::max(nearest, 1.0)) - 1];
+  };
+  return {values.front(), percentile(0.50), percentile(0.90), percentile(0.99), values.back()};
+}
+
+}  // namespace hocket::bench

@@ -1,0 +1,52 @@
+// Measures one case on all ranks of a communicator.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <vector>
+
+#include "bench/buffers.hpp"
+#include "bench/collectives.hpp"
+#include "hocket/hocket.h"
+
+namespace hocket::bench {
+
+// How to measure.
+struct Method {
+  int iterations = 0;  // 0: as many as fit into `seconds`
+  double seconds = 0.25;
+  int warmup = 2;
+  int checks = 1;
+  bool fresh = false;
+};
+
+// One rank's membership in the benchmark.
+struct Member {
+  hocket_comm* comm = nullptr;
+  Place place;
+  bool ranks_are_threads = false;  // then each counts the processor time of its thread, else of its process
+  // Called now and then with a phase ("warm-up"), how much of it is done, and of how much (0: not known).
+  std::function<void(const char* phase, std::size_t done, std::size_t total)> progress;
+};
+
+struct Times {
+  double min = 0, p50 = 0, p90 = 0, p99 = 0, max = 0;  // microseconds
+};
+
+// Complete on rank 0; elsewhere only `iterations` means anything.
+struct Measurement {
+  std::size_t iterations = 0;
+  Times time_us;  // over iterations, of the slowest rank's time for one operation
+  double cpu_us_per_op = 0;
+  double steps_per_rank = 0;       // of the rank with the most, for one operation
+  double bytes_sent_per_rank = 0;  // likewise
+  Findings findings;               // of all ranks and all checks
+};
+
+// Every rank calls it with the same case and method. Throws hocket::Error when communication fails.
+Measurement measure(const Member& member, const Case& what, const Method& method);
+
+// Percentiles by nearest rank. Requires at least one value.
+Times summarize(std::vector<double> values);
+
+}  // namespace hocket::bench

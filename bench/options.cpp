@@ -1,0 +1,265 @@
+#include "bench/options.hpp"
+
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <cstdlib>
+#include <limits>
+
+namespace hocket::bench {
+namespace {
+
+// As the user wrote them.
+struct Written {
+  std::string collective;
+  std::string min = "4", max = "64M", step;
+  std::uint64_t factor = 4;
+  std::string dtype = "float32", op = "sum", root = "0", placement = "both";
+};
+
+template <class Table>
+std::string names_of(const Table& table) {
+  std::string names;
+  for (const auto& entry : table) names += fmt::format("{}{}", names.empty() ? "" : ", ", name_of(entry));
+  return names;
+}
+
+std::string benchmark_names() {
+  std::string names;
+  for (const CollectiveInfo& entry : all_benchmarks()) {
+    names += fmt::format("{}{}", names.empty() ? "" : ", ", entry.name);
+  }
+  return names;
+}
+
+// "all", or names between commas.
+template <class Enum, std::size_t size>
+Result<std::vector<Enum>> parse_names(const Enum (&table)[size], const char* what, const std::string& text) {
+  if (text == "all") return std::vector<Enum>(std::begin(table), std::end(table));
+  std::vector<Enum> found;
+  for (std::size_t begin = 0; begin <= text.size();) {
+    const std::size_t end = std::min(text.find(',', begin), text.size());
+    const std::string name = text.substr(begin, end - begin);
+    const auto entry = find_by_name(table, name);
+    if (!entry) {
+      return Status(Code::invalid_argument,
+                    fmt::format("Unknown {} '{}'. Choose from: {}, all.", what, name, names_of(table)));
+    }
+    found.push_back(*entry);
+    begin = end + 1;
+  }
+  return found;
+}
+
+Status set_sizes(const Written& written, Options& options, bool max_given) {
+  const auto low = parse_size(written.min);
+  if (!low) return low.status();
+  auto high = parse_size(written.max);
+  if (!high) return high.status();
+  if (!max_given) high = std::max(*high, *low);
+  std::uint64_t step = 0;
+  if (!written.step.empty()) {
+    const auto given = parse_size(written.step);
+    if (!given) return given.status();
+    if (*given == 0) return {Code::invalid_argument, "The step -i must be at least 1 byte."};
+    step = *given;
+  }
+  if (*low > *high) {
+    return {Code::invalid_argument,
+            fmt::format("The smallest size -b {} is larger than the largest size -e {}.", written.min, written.max)};
+  }
+  if (options.collective->kind == Kind::barrier) {
+    options.sizes = {0};
+  } else {
+    options.sizes = sweep(*low, *high, written.factor, step, size_of(options.dtypes.front()));
+  }
+  return {};
+}
+
+Status set_placement(const std::string& placement, Options& options) {
+  options.out_of_place = placement != "in";
+  options.in_place = placement != "out" && options.collective->has_in_place;
+  if (!options.out_of_place && !options.in_place) {
+    return {Code::invalid_argument,
+            fmt::format("{} has no in-place form; use --placement out.", options.collective->name)};
+  }
+  return {};
+}
+
+Status set_root(const std::string& root, Options& options) {
+  if (root == "all") {
+    options.root.reset();
+    return {};
+  }
+  char* end = nullptr;
+  const long value = std::strtol(root.c_str(), &end, 10);
+  const bool fits = value >= 0 && value <= std::numeric_limits<int>::max();
+  if (root.empty() || *end != '\0' || !fits) {
+    return {Code::invalid_argument, fmt::format("The root -r must be a rank or 'all', not '{}'.", root)};
+  }
+  if (options.ranks > 0 && value >= options.ranks) {
+    return {Code::invalid_argument, fmt::format("The root -r {} is not a rank: ranks are 0 to {} with --ranks {}.",
+                                                value, options.ranks - 1, options.ranks)};
+  }
+  options.root = static_cast<int>(value);
+  return {};
+}
+
+Status finish(const Written& written, Options& options, bool max_given) {
+  options.collective = find_benchmark(written.collective);
+  if (options.collective == nullptr) {
+    return {Code::invalid_argument,
+            fmt::format("Unknown collective '{}'. Choose one of: {}.", written.collective, benchmark_names())};
+  }
+  const auto dtypes = parse_names(all_data_types, "type", written.dtype);
+  if (!dtypes) return dtypes.status();
+  const auto ops = parse_names(all_reduce_ops, "operation", written.op);
+  if (!ops) return ops.status();
+  options.dtypes = *dtypes;
+  options.ops = *ops;
+  // What the collective does not have is measured once.
+  if (!options.collective->reduces) options.ops.resize(1);
+  if (options.collective->kind == Kind::barrier) options.dtypes.resize(1);
+  if (options.memory != "plain") {
+    return {Code::unsupported, fmt::format("--memory {} is not available in this build; use plain.", options.memory)};
+  }
+  if (options.transport == "loopback" && options.ranks == 0) {
+    return {Code::invalid_argument,
+            "Loopback ranks are threads of one process: say how many with --ranks N, and use no launcher."};
+  }
+  if (const Status set = set_sizes(written, options, max_given); !set) return set;
+  if (const Status set = set_placement(written.placement, options); !set) return set;
+  return set_root(written.root, options);
+}
+
+void set_from_environment(const char* name, std::string& field) {
+  if (const char* value = std::getenv(name); value != nullptr && *value != '\0') field = value;
+}
+
+// The flags that say what is measured.
+CLI::Option* add_subject(CLI::App& app, Written& written, Options& options) {
+  app.add_option("collective", written.collective, benchmark_names())->required()->type_name("COLLECTIVE");
+  app.add_option("-b,--minbytes", written.min, "smallest size, as 64K (4)")->type_name("SIZE");
+  CLI::Option* max = app.add_option("-e,--maxbytes", written.max, "largest size (64M)")->type_name("SIZE");
+  CLI::Option* factor = app.add_option("-f,--stepfactor", written.factor, "each size is this times the last (4)")
+                            ->check(CLI::Range(2, 1 << 20));
+  app.add_option("-i,--stepbytes", written.step, "each size is this more than the last")
+      ->type_name("SIZE")
+      ->excludes(factor);
+  app.add_option("-d,--datatype", written.dtype, names_of(all_data_types) + ", all (float32)")->type_name("TYPE");
+  app.add_option("-o,--op", written.op, names_of(all_reduce_ops) + ", all (sum)")->type_name("OP");
+  app.add_option("-r,--root", written.root, "rank, or all (0)")->type_name("RANK");
+  app.add_option("--placement", written.placement, "in, out or both (both)")
+      ->check(CLI::IsMember({"in", "out", "both"}))
+      ->type_name("PLACE");
+  app.add_option("--memory", options.memory, "plain, registered or cuda (plain)")
+      ->check(CLI::IsMember({"plain", "registered", "cuda"}))
+      ->type_name("KIND");
+  app.add_option("--transport", options.transport, "auto, tcp, shm, cuda_ipc, or loopback: ranks are threads (auto)")
+      ->check(CLI::IsMember({"auto", "tcp", "shm", "cuda_ipc", "loopback"}))
+      ->type_name("NAME");
+  app.add_option("--algorithm", options.algorithm, "auto, or a name that hocket-plan lists (auto)")->type_name("NAME");
+  return max;
+}
+
+// The flags that say how it is measured, and where the results go.
+void add_method(CLI::App& app, Options& options) {
+  app.add_option("--ranks", options.ranks, "start this many ranks here")->check(CLI::Range(1, 65536));
+  CLI::Option* iterations = app.add_option("-n,--iters", options.iterations, "operations to time for each size")
+                                ->check(CLI::Range(1, 10'000'000));
+  app.add_option("--seconds", options.seconds, "time for each size, instead of a count (0.25)")
+      ->check(CLI::Range(0.0, 86400.0))
+      ->excludes(iterations);
+  app.add_option("-w,--warmup_iters", options.warmup, "operations before those that are timed (2)")
+      ->check(CLI::Range(0, 1'000'000));
+  app.add_option("-c,--check", options.checks, "operations to check for each size; 0: none (1)")
+      ->check(CLI::Range(0, 1'000'000));
+  app.add_flag("--fresh", options.fresh,
+               "every rank rewrites its input before every operation, outside the clock; operations are timed one by "
+               "one. Without it: back to back");
+  app.add_option("--json", options.json_file, "write results there; -: standard output")->type_name("FILE");
+  app.add_option("--csv", options.csv_file, "write results there; -: standard output")->type_name("FILE");
+}
+
+}  // namespace
+
+Result<std::uint64_t> parse_size(std::string_view text) {
+  const Status wrong(Code::invalid_argument,
+                     fmt::format("'{}' is not a size: write bytes, or a number with K, M, G or T, as in 64K.", text));
+  std::string_view digits = text;
+  int shift = 0;
+  if (!digits.empty()) {
+    constexpr std::string_view units = "KMGT";
+    const char last = digits.back();
+    const auto unit = units.find(last >= 'a' && last <= 'z' ? static_cast<char>(last - 'a' + 'A') : last);
+    if (unit != std::string_view::npos) {
+      shift = 10 * static_cast<int>(unit + 1);
+      digits.remove_suffix(1);
+    }
+  }
+  if (digits.empty() || digits.size() > 15) return wrong;
+  std::uint64_t value = 0;
+  for (const char digit : digits) {
+    if (digit < '0' || digit > '9') return wrong;
+    value = value * 10 + static_cast<std::uint64_t>(digit - '0');
+  }
+  constexpr std::uint64_t limit = std::uint64_t{1} << 50;  // far from overflow, also times the number of ranks
+  if (value > (limit >> shift)) return Status(Code::invalid_argument, fmt::format("The size {} is too large.", text));
+  return value << shift;
+}
+
+std::string size_text(std::uint64_t bytes) {
+  constexpr std::string_view units = "KMGT";
+  for (int unit = 4; unit > 0; --unit) {
+    const std::uint64_t one = std::uint64_t{1} << (10 * unit);
+    if (bytes >= one && bytes % one == 0) {
+      return fmt::format("{}{}", bytes / one, units[static_cast<std::size_t>(unit - 1)]);
+    }
+  }
+  return fmt::format("{}", bytes);
+}
+
+std::vector<std::uint64_t> sweep(std::uint64_t low, std::uint64_t high, std::uint64_t factor, std::uint64_t step,
+                                 std::uint64_t unit) {
+  std::vector<std::uint64_t> sizes;
+  for (std::uint64_t size = low; size <= high;) {
+    sizes.push_back(size);
+    if (step > 0) {
+      size += step;
+    } else {
+      size = size == 0 ? unit : size * factor;
+    }
+  }
+  return sizes;
+}
+
+Parsed parse_options(int argc, const char* const* argv) {
+  Options options;
+  Written written;
+  set_from_environment("HOCKET_TRANSPORT", options.transport);
+  set_from_environment("HOCKET_ALGORITHM", options.algorithm);
+  CLI::App app(
+      "Measures one collective and checks its results element by element.\n"
+      "A size is the larger of a rank's two buffers. A time is the slowest rank's for one operation; rows show the\n"
+      "median. Exit status: 0, 1 on a wrong element, 2 on wrong usage, 3 when communication failed.",
+      "hocket-bench");
+  const CLI::Option* max = add_subject(app, written, options);
+  add_method(app, options);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::Success&) {
+    return {std::nullopt, app.help(), 0};
+  } catch (const CLI::ParseError& error) {
+    return {std::nullopt, fmt::format("hocket-bench: {}. Run hocket-bench --help for the options.\n", error.what()),
+            exit_usage};
+  }
+  if (options.json_file == "-" && options.csv_file == "-") {
+    return {std::nullopt, "hocket-bench: --json and --csv cannot both write to standard output.\n", exit_usage};
+  }
+  if (const Status finished = finish(written, options, max->count() > 0); !finished) {
+    return {std::nullopt, fmt::format("hocket-bench: {}\n", finished.message()), exit_usage};
+  }
+  return {options, "", 0};
+}
+
+}  // namespace hocket::bench

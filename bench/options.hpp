@@ -1,0 +1,57 @@
+// The command line of hocket-bench.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "bench/collectives.hpp"
+#include "hocket/spi/status.hpp"
+
+namespace hocket::bench {
+
+inline constexpr int exit_wrong_results = 1;
+inline constexpr int exit_usage = 2;
+inline constexpr int exit_communication = 3;
+
+struct Options {
+  const CollectiveInfo* collective = nullptr;
+  std::vector<std::uint64_t> sizes;  // bytes, ascending
+  std::vector<DataType> dtypes;
+  std::vector<ReduceOp> ops;
+  std::optional<int> root = 0;  // nothing: every rank in turn
+  int iterations = 0;           // 0: as many as fit into `seconds`
+  double seconds = 0.25;
+  int warmup = 2;
+  int checks = 1;
+  int ranks = 0;  // 0: this process is one rank, started by a launcher
+  std::string transport = "auto";
+  std::string algorithm = "auto";
+  bool out_of_place = true;
+  bool in_place = true;
+  std::string memory = "plain";
+  bool fresh = false;
+  std::string json_file;  // "-": standard output; empty: none
+  std::string csv_file;
+};
+
+// What parsing came to: options, or text to show and the status to exit with.
+struct Parsed {
+  std::optional<Options> options;
+  std::string text;
+  int exit_status = 0;
+};
+Parsed parse_options(int argc, const char* const* argv);
+
+// "64K" -> 65536. K, M, G and T are powers of 1024. Code::invalid_argument names the text.
+Result<std::uint64_t> parse_size(std::string_view text);
+// "64K" where that is exact, else the number.
+std::string size_text(std::uint64_t bytes);
+
+// low, low*factor, … or low, low+step, … up to and including high. After 0 comes `unit`.
+std::vector<std::uint64_t> sweep(std::uint64_t low, std::uint64_t high, std::uint64_t factor, std::uint64_t step,
+                                 std::uint64_t unit);
+
+}  // namespace hocket::bench

@@ -1,0 +1,126 @@
+#include "bench/report.hpp"
+
+#include <fmt/format.h>
+#include <string.h>
+
+#include <cerrno>
+#include <cmath>
+
+#include "hocket/hocket.h"
+
+namespace hocket::bench {
+namespace {
+
+std::string time_text(double us) {
+  return fmt::format("{:.{}f}", us, us >= 10'000 ? 0 : us >= 100 ? 1 : 2);
+}
+
+std::string measured_columns(const std::optional<Row>& row, bool checked) {
+  if (!row) return fmt::format("  {:>8}  {:>6}  {:>6}  {:>6}", "-", "-", "-", "-");
+  const std::string wrong = checked ? fmt::format("{}", row->measured.findings.wrong) : "N/A";
+  return fmt::format("  {:>8}  {:>6.2f}  {:>6.2f}  {:>6}", time_text(row->measured.time_us.p50), row->algbw_GBps(),
+                     row->busbw_GBps(), wrong);
+}
+
+std::string method_text(const Options& options) {
+  const std::string amount = options.iterations > 0 ? fmt::format("{} operations", options.iterations)
+                                                    : fmt::format("{} s (5 to 100000 operations)", options.seconds);
+  return fmt::format("{} for each size after {} to warm up, {}, {} checked", amount, options.warmup,
+                     options.fresh ? "one by one on fresh input" : "back to back", options.checks);
+}
+
+}  // namespace
+
+double Row::algbw_GBps() const {
+  const double us = measured.time_us.p50;
+  return us > 0 ? static_cast<double>(bytes_of(what, ranks)) / us / 1e3 : 0;
+}
+
+double Row::busbw_GBps() const {
+  return algbw_GBps() * bus_factor(what.collective->kind, ranks);
+}
+
+void Report::Close::operator()(std::FILE* file) const {
+  if (file != stdout) std::fclose(file);
+}
+
+Result<Report::File> Report::open_file(const std::string& name) {
+  if (name.empty()) return File();
+  if (name == "-") return File(stdout);
+  File file(std::fopen(name.c_str(), "w"));
+  if (file == nullptr) {
+    return Status(Code::invalid_argument, fmt::format("Cannot write '{}': {}.", name, strerror(errno)));
+  }
+  return file;
+}
+
+Result<Report> Report::open(const Options& options) {
+  Report report(options);
+  Result<File> json = open_file(options.json_file);
+  if (!json) return json.status();
+  Result<File> csv = open_file(options.csv_file);
+  if (!csv) return csv.status();
+  report.json_ = std::move(json).value();
+  report.csv_ = std::move(csv).value();
+  if (options.json_file == "-" || options.csv_file == "-") report.table_ = stderr;
+  return report;
+}
+
+void Report::begin(int ranks) {
+  fmt::print(table_, "# hocket-bench {}: {} on {} ranks, transport {}, algorithm {}, {} memory\n", hocket_version(),
+             options_.collective->name, ranks, options_.transport, options_.algorithm, options_.memory);
+  fmt::print(table_, "# {}\n", method_text(options_));
+  fmt::print(table_, "# time: median over operations of the slowest rank's time; 1 GB = 1e9 bytes\n#\n");
+  fmt::print(table_, "#{:>11}  {:>12}  {:>8}  {:>6}  {:>6}  {:^32}  {:^32}\n", "", "", "", "", "", "out of place",
+             "in place");
+  const std::string columns = fmt::format("  {:>8}  {:>6}  {:>6}  {:>6}", "time", "algbw", "busbw", "#wrong");
+  const std::string units = fmt::format("  {:>8}  {:>6}  {:>6}  {:>6}", "(us)", "(GB/s)", "(GB/s)", "");
+  fmt::print(table_, "#{:>11}  {:>12}  {:>8}  {:>6}  {:>6}{}{}\n", "size", "count", "type", "redop", "root", columns,
+             columns);
+  fmt::print(table_, "#{:>11}  {:>12}  {:>8}  {:>6}  {:>6}{}{}\n", "(B)", "(elements)", "", "", "", units, units);
+  std::fflush(table_);
+}
+
+void Report::add(const std::optional<Row>& out_of_place, const std::optional<Row>& in_place) {
+  const Row& row = out_of_place ? *out_of_place : *in_place;
+  const CollectiveInfo& collective = *row.what.collective;
+  const bool has_data = collective.kind != Kind::barrier;
+  fmt::print(table_, "{:>12}  {:>12}  {:>8}  {:>6}  {:>6}{}{}\n", bytes_of(row.what, row.ranks), row.what.count,
+             has_data ? name_of(row.what.dtype) : "none", collective.reduces ? name_of(row.what.op) : "none",
+             collective.has_root ? row.what.root : no_rank, measured_columns(out_of_place, options_.checks > 0),
+             measured_columns(in_place, options_.checks > 0));
+  std::fflush(table_);
+  if (out_of_place) rows_.push_back(*out_of_place);
+  if (in_place) rows_.push_back(*in_place);
+}
+
+Findings Report::findings() const {
+  Findings sum;
+  for (const Row& row : rows_) sum += row.measured.findings;
+  return sum;
+}
+
+Status Report::finish() {
+  const Findings found = findings();
+  double busbw = 0;
+  for (const Row& row : rows_) busbw += row.busbw_GBps() / static_cast<double>(rows_.size());
+  if (options_.checks > 0) {
+    fmt::print(table_, "# Wrong elements       : {} {}\n", found.wrong, found.wrong == 0 ? "OK" : "FAILED");
+    fmt::print(table_, "# Bytes out of bounds  : {} {}\n", found.out_of_bounds,
+               found.out_of_bounds == 0 ? "OK" : "FAILED");
+  } else {
+    fmt::print(table_, "# Results were not checked (-c 0)\n");
+  }
+  fmt::print(table_, "# Average bus bandwidth: {:.3f} GB/s\n", busbw);
+  std::fflush(table_);
+
+  const auto write = [](const File& file, const std::string& name, const std::string& text) -> Status {
+    if (file == nullptr) return {};
+    if (std::fwrite(text.data(), 1, text.size(), file.get()) == text.size() && std::fflush(file.get()) == 0) return {};
+    return {Code::out_of_resources, fmt::format("Cannot write the results to '{}': {}.", name, strerror(errno))};
+  };
+  if (const Status written = write(json_, options_.json_file, to_json(rows_, options_)); !written) return written;
+  return write(csv_, options_.csv_file, to_csv(rows_, options_));
+}
+
+}  // namespace hocket::bench

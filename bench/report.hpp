@@ -1,0 +1,58 @@
+// What rank 0 shows: a table for people while rows come in, and JSON or CSV for programs at the end.
+#pragma once
+
+#include <cstdio>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "bench/measure.hpp"
+#include "bench/options.hpp"
+
+namespace hocket::bench {
+
+// One case, measured.
+struct Row {
+  Case what;
+  Measurement measured;
+  int ranks = 1;
+
+  double algbw_GBps() const;  // 1e9 bytes a second, of the larger buffer, by the median time
+  double busbw_GBps() const;
+};
+
+class Report {
+ public:
+  // Opens the files that were asked for. Code::invalid_argument names one that cannot be written.
+  static Result<Report> open(const Options& options);
+
+  void begin(int ranks);
+  // One line of the table: what was measured in either placement.
+  void add(const std::optional<Row>& out_of_place, const std::optional<Row>& in_place);
+  // Writes the last lines and the files. Code::out_of_resources where a file could not be written in full.
+  Status finish();
+  // Of all rows.
+  Findings findings() const;
+
+ private:
+  explicit Report(const Options& options) : options_(options) {}
+
+  struct Close {
+    void operator()(std::FILE* file) const;
+  };
+  using File = std::unique_ptr<std::FILE, Close>;
+
+  static Result<File> open_file(const std::string& name);
+
+  Options options_;
+  std::FILE* table_ = stdout;  // standard error where standard output carries JSON or CSV
+  File json_, csv_;
+  std::vector<Row> rows_;
+};
+
+// The documents, for tests too.
+std::string to_json(const std::vector<Row>& rows, const Options& options);
+std::string to_csv(const std::vector<Row>& rows, const Options& options);
+
+}  // namespace hocket::bench
