@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <set>
+
 #include "src/plan/layout.hpp"
 #include "src/plan/meaning.hpp"
 #include "src/plan/rendezvous.hpp"
@@ -12,6 +14,15 @@ namespace {
 
 Status failure(std::string message) {
   return Status(Code::internal, std::move(message));
+}
+
+bool is_point_to_point(Collective collective) {
+  return collective == Collective::send || collective == Collective::recv;
+}
+
+// Of send and recv, the root is the peer.
+bool takes_root(Collective collective) {
+  return has_root(collective) || is_point_to_point(collective);
 }
 
 Status check_shape(const Shape& shape, Rank rank, Rank size, std::uint32_t chunks) {
@@ -118,14 +129,13 @@ Result<Verified> verify(Collective collective, Rank size, Rank root,
   };
   const Status status = check();
   if (status) return run.counted();
-  const bool rooted = has_root(collective) || collective == Collective::send || collective == Collective::recv;
   return failure(fmt::format("{} on {} ranks{}, {}: {}", name_of(collective), size,
-                             rooted ? fmt::format(", root {}", root) : "",
+                             takes_root(collective) ? fmt::format(", root {}", root) : "",
                              options.placement == Placement::in_place ? "in place" : "out of place", status.message()));
 }
 
 Result<Verified> verify(const Algorithm& algorithm, Rank size, Rank root, const VerifyOptions& options) {
-  const bool point_to_point = algorithm.collective == Collective::send || algorithm.collective == Collective::recv;
+  const bool point_to_point = is_point_to_point(algorithm.collective);
   // One rank has nobody to speak with.
   if (point_to_point && size == 1) return Verified{};
   Status whole;
@@ -140,6 +150,32 @@ Result<Verified> verify(const Algorithm& algorithm, Rank size, Rank root, const 
   const Status status = result ? whole : result.status();
   if (status) return result;
   return failure(fmt::format("{} {}", algorithm.name, status.message()));
+}
+
+std::vector<VerifyCase> verify_cases(const Algorithm& algorithm, Rank size) {
+  const bool thorough = size <= 17;
+  std::vector<Rank> roots{0};
+  if (takes_root(algorithm.collective)) {
+    for (Rank root = 1; root < size; ++root) {
+      if (thorough || root == 1 || root == size - 1) roots.push_back(root);
+    }
+  }
+  std::vector<VerifyOptions> options;
+  for (const Placement placement : {Placement::out_of_place, Placement::in_place}) {
+    if (placement == Placement::in_place && algorithm.collective == Collective::alltoall) continue;
+    options.push_back({.placement = placement});
+    if (!thorough) continue;
+    options.push_back({.placement = placement, .interleave = 2});
+    const std::uint32_t chunks = chunks_of(algorithm, size);
+    for (const std::uint32_t empty_from : std::set<std::uint32_t>{0, 1, chunks - 1}) {
+      options.push_back({.placement = placement, .interleave = 1, .empty_from = empty_from});
+    }
+  }
+  std::vector<VerifyCase> cases;
+  for (const Rank root : roots) {
+    for (const VerifyOptions& chosen : options) cases.push_back({root, chosen});
+  }
+  return cases;
 }
 
 }  // namespace hocket

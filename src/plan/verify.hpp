@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <vector>
 
 #include "hocket/spi/schedule.hpp"
 #include "hocket/spi/status.hpp"
@@ -37,5 +38,14 @@ struct VerifyOptions {
 Result<Verified> verify(Collective collective, Rank size, Rank root,
                         const std::function<Schedule(Rank rank)>& schedule_of, const VerifyOptions& options = {});
 Result<Verified> verify(const Algorithm& algorithm, Rank size, Rank root, const VerifyOptions& options = {});
+
+// What an algorithm is tried with on `size` ranks: every root up to 17 ranks, then the first two and the last; out of
+// place, and in place where the C API has that (not alltoall); up to 17 ranks also two slices side by side, and with
+// empty chunks.
+struct VerifyCase {
+  Rank root = 0;
+  VerifyOptions options;
+};
+std::vector<VerifyCase> verify_cases(const Algorithm& algorithm, Rank size);
 
 }  // namespace hocket

@@ -1,0 +1,131 @@
+// hocket-plan as a person runs it.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+
+#include <array>
+#include <cstdio>
+#include <filesystem>
+#include <string>
+
+namespace hocket {
+namespace {
+
+using testing::HasSubstr;
+using testing::Not;
+
+struct Outcome {
+  int status = -1;
+  std::string text;  // standard output and error
+};
+
+Outcome hocket_plan(const std::string& arguments) {
+  const auto program = std::filesystem::read_symlink("/proc/self/exe").parent_path() / "hocket-plan";
+  const std::string command = "timeout 60 '" + program.string() + "' " + arguments + " 2>&1";
+  Outcome outcome;
+  FILE* pipe = popen(command.c_str(), "r");
+  if (pipe == nullptr) return outcome;
+  std::array<char, 4096> buffer;
+  while (const std::size_t got = fread(buffer.data(), 1, buffer.size(), pipe)) outcome.text.append(buffer.data(), got);
+  const int status = pclose(pipe);
+  outcome.status = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+  return outcome;
+}
+
+TEST(HocketPlan, ListsTheCatalog) {
+  const Outcome outcome = hocket_plan("list");
+  EXPECT_EQ(outcome.status, 0);
+  for (const char* word : {"allreduce", "ring", "recursive_doubling", "alltoall", "pairwise", "dissemination"}) {
+    EXPECT_THAT(outcome.text, HasSubstr(word));
+  }
+}
+
+TEST(HocketPlan, PrintsTheStepsOfARank) {
+  const Outcome outcome = hocket_plan("print allreduce --algorithm ring --ranks 3 --rank 1");
+  EXPECT_EQ(outcome.status, 0) << outcome.text;
+  EXPECT_THAT(outcome.text, HasSubstr("ring allreduce on 3 ranks, out of place, 3 chunks"));
+  EXPECT_THAT(outcome.text, HasSubstr("0  send to rank 2: input 0\n"));
+  EXPECT_THAT(outcome.text, HasSubstr("1  recv_reduce from rank 0: output 2 = input 2 + message\n"));
+  EXPECT_THAT(outcome.text, testing::ContainsRegex("2  send to rank 2: output 2 +after 1\n"));
+  EXPECT_THAT(outcome.text, Not(HasSubstr("rank 2,")));  // no section of another rank
+}
+
+TEST(HocketPlan, PrintsWhatInPlaceChanges) {
+  EXPECT_THAT(hocket_plan("print allgather --algorithm ring --ranks 2").text, HasSubstr("copy: output 1 = input 1"));
+  EXPECT_THAT(hocket_plan("print allgather --algorithm ring --ranks 2 --in-place").text, Not(HasSubstr("copy")));
+}
+
+TEST(HocketPlan, PrintsTheOnlyAlgorithmWithoutItsName) {
+  const Outcome outcome = hocket_plan("print broadcast --ranks 4 --root 3 --rank 3");
+  EXPECT_EQ(outcome.status, 0) << outcome.text;
+  EXPECT_THAT(outcome.text, HasSubstr("binomial_tree broadcast on 4 ranks, root 3"));
+  EXPECT_THAT(outcome.text, HasSubstr("send to rank 1: input 0"));
+}
+
+TEST(HocketPlan, VerifiesWhatIsAskedFor) {
+  const Outcome outcome = hocket_plan("verify allreduce --algorithm ring --ranks 2-5,16");
+  EXPECT_EQ(outcome.status, 0) << outcome.text;
+  EXPECT_THAT(outcome.text, HasSubstr("All passed."));
+  EXPECT_THAT(outcome.text, testing::ContainsRegex("allreduce +ring +2-5,16"));
+  EXPECT_THAT(outcome.text, Not(HasSubstr("two_shot")));
+}
+
+TEST(HocketPlan, VerifiesTheWholeCatalog) {
+  const Outcome outcome = hocket_plan("verify --ranks 1-4");
+  EXPECT_EQ(outcome.status, 0) << outcome.text;
+  for (const char* name : {"one_shot", "binomial_tree", "pairwise", "dissemination", "direct"}) {
+    EXPECT_THAT(outcome.text, HasSubstr(name));
+  }
+}
+
+TEST(HocketPlan, TellsWhatIsChosenBySize) {
+  const Outcome all = hocket_plan("choose allreduce --ranks 4");
+  EXPECT_EQ(all.status, 0) << all.text;
+  EXPECT_THAT(all.text, HasSubstr("  0 to "));
+  EXPECT_THAT(all.text, HasSubstr("  from "));
+  const Outcome one = hocket_plan("choose barrier --ranks 4 --bytes 64K");
+  EXPECT_EQ(one.status, 0) << one.text;
+  EXPECT_THAT(one.text, HasSubstr("dissemination:"));
+}
+
+struct Mistake {
+  const char* arguments;
+  const char* sentence;
+};
+
+class HocketPlanMistake : public testing::TestWithParam<Mistake> {};
+
+TEST_P(HocketPlanMistake, IsNamed) {
+  const Outcome outcome = hocket_plan(GetParam().arguments);
+  EXPECT_EQ(outcome.status, 2);
+  EXPECT_THAT(outcome.text, HasSubstr(GetParam().sentence));
+  EXPECT_EQ(std::count(outcome.text.begin(), outcome.text.end(), '\n'), 1) << outcome.text;
+}
+
+constexpr Mistake mistakes[] = {
+    {"", "Give one of the commands list, print, verify and choose"},
+    {"show", "Give one of the commands list, print, verify and choose"},
+    {"list --all", "not expected: --all"},
+    {"print", "COLLECTIVE is required"},
+    {"print all --ranks 3", "COLLECTIVE: 'all' is none of allreduce, reduce,"},
+    {"print allreduce --ranks 3", "--algorithm is missing: allreduce has ring, "},
+    {"print allreduce --ranks 3 --algorithm rung", "--algorithm: allreduce has no 'rung', only ring, "},
+    {"print broadcast --ranks 0", "--ranks: Value 0 not in range 1 to 4096"},
+    {"print broadcast --ranks 3 --rank 3", "--rank 3 is no rank: with --ranks 3 they go from 0 to 2."},
+    {"print broadcast --ranks 3 --rank -1", "--rank -1 is no rank"},
+    {"print broadcast --ranks 3 --root 7", "--root 7 is no rank"},
+    {"print barrier --ranks 3 --root 1", "--root: barrier has no root."},
+    {"verify everything", "COLLECTIVE: 'everything' is none of"},
+    {"verify --algorithm rung", "--algorithm: there is no 'rung'"},
+    {"verify broadcast --algorithm ring", "--algorithm: broadcast has no 'ring', only binomial_tree."},
+    {"verify --ranks 5-2", "--ranks: '5-2' is no list of numbers and ranges from 1 to 512"},
+    {"verify --ranks 2,,3", "--ranks: '2,,3' is no list"},
+    {"verify --ranks 513", "--ranks: '513' is no list"},
+    {"choose allreduce", "--ranks is required"},
+    {"choose allreduce --ranks 4 --bytes many", "--bytes: "},
+};
+
+INSTANTIATE_TEST_SUITE_P(Every, HocketPlanMistake, testing::ValuesIn(mistakes));
+
+}  // namespace
+}  // namespace hocket
