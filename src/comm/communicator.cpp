@@ -1,0 +1,264 @@
+#include "src/comm/communicator.hpp"
+
+#include <fmt/format.h>
+#include <sched.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "src/base/log.hpp"
+#include "src/comm/rendezvous.hpp"
+#include "src/comm/validate.hpp"
+#include "src/exec/reduce.hpp"
+#include "src/store/open_store.hpp"
+#include "src/store/store_server.hpp"
+#include "transports/loopback/loopback_hub.hpp"
+#include "transports/registry.hpp"
+
+namespace hocket {
+
+namespace {
+
+constexpr std::size_t plans_kept = 256;
+constexpr std::size_t operations_kept = 16;
+constexpr std::chrono::seconds farewell{1};  // what leaving may take
+constexpr std::size_t vector_slice_bytes = std::size_t{512} << 10;
+
+int cores_available() {
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  return ::sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : 1;
+}
+
+Status at_creation(const Status& status, Rank rank) {
+  if (status.cause().rank != no_rank) return status;
+  Cause cause = status.cause();
+  cause.rank = rank;
+  if (cause.operation.empty()) cause.operation = "create";
+  return Status(std::move(cause));
+}
+
+}  // namespace
+
+Communicator::Communicator(Options options) : options_(std::move(options)), plans_(plans_kept) {}
+
+Communicator::~Communicator() {
+  if (executor_) {
+    executor_->stop(Status(
+        Code::aborted, fmt::format("rank {} destroyed its communicator while operations were pending", options_.rank)));
+  }
+  if (mesh_) mesh_->shut_down(executor_->broken(), Deadline::after(farewell));
+}
+
+// ---- creation -------------------------------------------------------------------------------------------------------
+
+Result<std::unique_ptr<Communicator>> Communicator::create(const Options& options) {
+  std::unique_ptr<Communicator> made(new Communicator(options));
+  const auto deadline = Deadline::after(options.timeout);
+  Status status;
+  if (options.size == 1) {
+    auto executor = Executor::make({.rank = 0});
+    status = executor.ok() ? made->adopt(std::move(*executor), {}) : executor.status();
+  } else {
+    status = made->find_others(deadline);
+  }
+  if (!status.ok()) return at_creation(status, options.rank);
+  return made;
+}
+
+// Meets the others, again if the store went away meanwhile: it may have been that of an earlier communicator, which
+// rank 0 had not destroyed yet.
+Status Communicator::find_others(Deadline deadline) {
+  for (;;) {
+    Status status = meet(deadline);
+    const bool store_lost = status.code() == Code::store_unreachable && status.cause().peer == no_rank;
+    if (status.ok() || !store_lost || deadline.passed()) {
+      if (!status.ok() && server_)
+        (void)server_->wait_until_no_clients(Deadline::after(farewell));  // let them read why
+      return status;
+    }
+    if (executor_) executor_->stop(status);
+    mesh_.reset();
+    executor_.reset();
+  }
+}
+
+Status Communicator::meet(Deadline deadline) {
+  if (!options_.serve_host.empty() && !server_) {
+    auto server = StoreServer::start(options_.serve_host, options_.serve_port);
+    if (server.ok()) {
+      server_ = std::move(*server);
+    } else if (server.status().code() != Code::address_in_use) {
+      return server.status();
+    }  // else somebody serves there already: an earlier communicator of this process, or a daemon
+  }
+  auto store = open_store(options_.store, deadline);
+  if (!store.ok()) return store.status();
+  auto rendezvous = Rendezvous::join(**store, options_, deadline);
+  if (!rendezvous.ok()) return rendezvous.status();
+
+  const Status status = [&]() -> Status {
+    auto executor = Executor::make({.rank = options_.rank});
+    if (!executor.ok()) return executor.status();
+    auto transports = open_transports(
+        options_.transport,
+        {.rank = options_.rank, .size = options_.size, .group = (*rendezvous)->group(), .listener = executor->get()});
+    if (!transports.ok()) return transports.status();
+    if (Status adopted = adopt(std::move(*executor), std::move(*transports)); !adopted.ok()) return adopted;
+    MemberCard mine{.doors = mesh_->doors(), .host = host_identity(), .algorithm = options_.algorithm};
+    if (Status published = (*rendezvous)->publish(mine); !published.ok()) return published;
+    std::vector<MemberCard> cards(static_cast<std::size_t>(options_.size));
+    for (const Rank neighbour :
+         {(options_.rank + 1) % options_.size, (options_.rank + options_.size - 1) % options_.size}) {
+      auto card = (*rendezvous)->card_of(neighbour);
+      if (!card.ok()) return card.status();
+      cards[static_cast<std::size_t>(neighbour)] = std::move(*card);
+    }
+    mesh_->set_cards(std::move(cards));
+    return introduce(mine, deadline);
+  }();
+  if (status.ok()) {
+    (*rendezvous)->finish();
+  } else {
+    (*rendezvous)->fail(status);
+  }
+  return status;
+}
+
+Status Communicator::adopt(std::unique_ptr<Executor> executor, std::vector<std::unique_ptr<Transport>> transports) {
+  executor_ = std::move(executor);
+  mesh_ = std::make_unique<Mesh>(std::move(transports));
+  executor_->set_wait_budget(WaitBudget::for_ranks(options_.size, cores_available()));
+  return executor_->attach(*mesh_);
+}
+
+// Connects to both neighbours and learns everyone's card by a ring allgather, so the store is not needed any more. The
+// ring of connections stays: each rank's end is noticed by two others, who pass it on.
+Status Communicator::introduce(const MemberCard& mine, Deadline deadline) {
+  const auto size = static_cast<std::size_t>(options_.size);
+  std::vector<std::byte> all(size * member_card_bytes_max);
+  const std::string text = mine.serialise();
+  if (text.size() + 2 > member_card_bytes_max) {
+    return {Code::internal, fmt::format("rank {}'s addresses take {} bytes, more than the {} that fit", options_.rank,
+                                        text.size(), member_card_bytes_max)};
+  }
+  std::byte* own = all.data() + static_cast<std::size_t>(options_.rank) * member_card_bytes_max;
+  own[0] = static_cast<std::byte>(text.size() & 0xff);
+  own[1] = static_cast<std::byte>(text.size() >> 8);
+  std::memcpy(own + 2, text.data(), text.size());
+
+  const Algorithm* ring = find_algorithm(Collective::allgather, "ring");
+  auto operation = operation_for({.algorithm = ring,
+                                  .rank = options_.rank,
+                                  .size = options_.size,
+                                  .count = member_card_bytes_max,
+                                  .placement = Placement::in_place});
+  operation->bind({.input = own,
+                   .output = all.data(),
+                   .signature = {.collective = Collective::allgather, .count = member_card_bytes_max},
+                   .reduction = {},
+                   .timeout = deadline.remaining()});
+  if (Status status = executor_->run(operation); !status.ok()) return status;
+
+  std::vector<MemberCard> cards(size);
+  int on_this_host = 0;
+  for (std::size_t rank = 0; rank < size; ++rank) {
+    const std::byte* at = all.data() + rank * member_card_bytes_max;
+    const std::size_t length = std::to_integer<std::size_t>(at[0]) + 256 * std::to_integer<std::size_t>(at[1]);
+    if (length + 2 > member_card_bytes_max) return {Code::protocol_error, fmt::format("rank {} sent no card", rank)};
+    auto card = MemberCard::parse({reinterpret_cast<const char*>(at) + 2, length});
+    if (!card.ok()) return card.status();
+    cards[rank] = std::move(*card);
+    on_this_host += cards[rank].host == mine.host ? 1 : 0;
+    if (cards[rank].algorithm != mine.algorithm) {
+      return Status(Cause{.code = Code::mismatch,
+                          .message = fmt::format("rank {} was told to use algorithm \"{}\", rank {} \"{}\": set "
+                                                 "HOCKET_ALGORITHM alike on all ranks",
+                                                 options_.rank, mine.algorithm, rank, cards[rank].algorithm),
+                          .peer = static_cast<Rank>(rank)});
+    }
+  }
+  mesh_->set_cards(std::move(cards));
+  executor_->set_wait_budget(WaitBudget::for_ranks(on_this_host, cores_available()));
+  return {};
+}
+
+Result<std::vector<std::unique_ptr<Communicator>>> Communicator::create_local(const Options& options) {
+  const auto hub = std::make_shared<LoopbackHub>(options.size);
+  std::vector<std::unique_ptr<Communicator>> made;
+  std::vector<MemberCard> cards;
+  for (Rank rank = 0; rank < options.size; ++rank) {
+    Options own = options;
+    own.rank = rank;
+    made.emplace_back(new Communicator(own));
+    auto executor = Executor::make({.rank = rank});
+    if (!executor.ok()) return executor.status();
+    std::vector<std::unique_ptr<Transport>> transports;
+    if (options.size > 1) {
+      auto transport =
+          hub->make_transport({.rank = rank, .size = options.size, .group = 0, .listener = executor->get()});
+      if (!transport.ok()) return transport.status();
+      transports.push_back(std::move(*transport));
+    }
+    if (Status status = made.back()->adopt(std::move(*executor), std::move(transports)); !status.ok()) return status;
+    cards.push_back({.doors = made.back()->mesh_->doors(), .host = {}, .algorithm = options.algorithm});
+  }
+  for (auto& communicator : made) communicator->mesh_->set_cards(cards);
+  return made;
+}
+
+// ---- calls ----------------------------------------------------------------------------------------------------------
+
+void Communicator::abort(std::string_view reason) {
+  executor_->abort(Status(Cause{
+      .code = Code::aborted,
+      .message = fmt::format("rank {} aborted the communicator{}{}", options_.rank, reason.empty() ? "" : ": ", reason),
+      .rank = options_.rank,
+      .peer = options_.rank}));
+}
+
+Result<std::shared_ptr<Operation>> Communicator::prepare(const CallArguments& arguments) {
+  if (Status broken = executor_->broken(); !broken.ok()) return broken;
+  auto checked = validate(arguments, options_.rank, options_.size);
+  if (!checked.ok()) return checked.status();
+  Signature& signature = checked->signature;
+  const Algorithm& algorithm = select_algorithm(
+      {.collective = arguments.collective, .size = options_.size, .bytes = checked->bytes}, options_.algorithm);
+  // Both ends of a message name the sender's call.
+  const Algorithm* named = arguments.collective == Collective::recv
+                               ? &select_algorithm({Collective::send, options_.size, checked->bytes}, "auto")
+                               : &algorithm;
+  signature.algorithm = static_cast<std::uint8_t>(named - catalog().data());
+  auto operation = operation_for({.algorithm = &algorithm,
+                                  .rank = options_.rank,
+                                  .size = options_.size,
+                                  .root = arguments.root,
+                                  .count = static_cast<std::size_t>(signature.count),
+                                  .element_bytes = size_of(signature.dtype),
+                                  .slice_bytes = vector_slice_bytes,
+                                  .placement = checked->placement});
+  const bool barrier = signature.collective == Collective::barrier;
+  operation->bind(
+      {.input = static_cast<const std::byte*>(arguments.send),
+       .output = static_cast<std::byte*>(arguments.recv),
+       .signature = signature,
+       .reduction = reduction_for(signature.dtype, barrier ? ReduceOp::max : signature.op),
+       .timeout = arguments.timeout_ms > 0 ? std::chrono::milliseconds(arguments.timeout_ms) : options_.timeout});
+  return operation;
+}
+
+// An operation for this plan that nobody uses any more, or a new one.
+std::shared_ptr<Operation> Communicator::operation_for(const PlanKey& key) {
+  const std::lock_guard lock(plans_mutex_);
+  for (auto at = idle_.rbegin(); at != idle_.rend(); ++at) {
+    if ((*at)->plan().key == key && at->use_count() == 1 && (*at)->finished()) {
+      std::rotate(at.base() - 1, at.base(), idle_.end());
+      return idle_.back();
+    }
+  }
+  idle_.push_back(std::make_shared<Operation>(plans_.get(key)));
+  if (idle_.size() > operations_kept) idle_.erase(idle_.begin());
+  return idle_.back();
+}
+
+}  // namespace hocket

@@ -1,0 +1,73 @@
+// Communicator: one rank's membership in a group of ranks. The floor that knows names: it chooses transports and
+// algorithms, makes plans and hands them to the executor.
+#pragma once
+
+#include <memory>
+#include <mutex>
+#include <vector>
+
+#include "src/comm/mesh.hpp"
+#include "src/comm/options.hpp"
+#include "src/exec/executor.hpp"
+#include "src/plan/plan.hpp"
+
+namespace hocket {
+
+class StoreServer;
+
+// The arguments of one call, unchecked.
+struct CallArguments {
+  Collective collective = Collective::barrier;
+  const void* send = nullptr;
+  void* recv = nullptr;
+  std::size_t count = 0;
+  int dtype = HOCKET_UINT8;
+  int op = HOCKET_SUM;
+  Rank root = 0;                // or the peer of a send or recv
+  std::int64_t timeout_ms = 0;  // 0: the communicator's
+};
+
+// Thread rule: any thread, except destruction.
+class Communicator {
+ public:
+  static Result<std::unique_ptr<Communicator>> create(const Options& options);
+  static Result<std::vector<std::unique_ptr<Communicator>>> create_local(const Options& options);
+  // Leaves the group: says goodbye, or ends what is pending with Code::aborted. Bounded by a second.
+  ~Communicator();
+
+  Rank rank() const { return options_.rank; }
+  Rank size() const { return options_.size; }
+  Counters counters() const { return executor_->counters(); }
+  Status status() const { return executor_->broken(); }
+  void abort(std::string_view reason);
+
+  // Checks, plans and binds a call.
+  Result<std::shared_ptr<Operation>> prepare(const CallArguments& arguments);
+  // Runs a prepared call to its end.
+  Status run(const std::shared_ptr<Operation>& operation) { return executor_->run(operation); }
+  Status start(const std::shared_ptr<Operation>& operation) { return executor_->start(operation); }
+  // Code::in_progress when the deadline passes first.
+  Status wait(const std::shared_ptr<Operation>& operation, Deadline deadline) {
+    return executor_->wait(operation, deadline);
+  }
+
+ private:
+  explicit Communicator(Options options);
+
+  Status find_others(Deadline deadline);
+  Status meet(Deadline deadline);
+  Status introduce(const MemberCard& mine, Deadline deadline);
+  Status adopt(std::unique_ptr<Executor> executor, std::vector<std::unique_ptr<Transport>> transports);
+  std::shared_ptr<Operation> operation_for(const PlanKey& key);
+
+  const Options options_;
+  std::unique_ptr<StoreServer> server_;  // where this rank serves the store
+  std::unique_ptr<Executor> executor_;
+  std::unique_ptr<Mesh> mesh_;
+
+  std::mutex plans_mutex_;
+  PlanCache plans_;
+  std::vector<std::shared_ptr<Operation>> idle_;  // latest used last; one that only this vector holds may run again
+};
+
+}  // namespace hocket

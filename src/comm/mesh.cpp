@@ -1,0 +1,162 @@
+#include "src/comm/mesh.hpp"
+
+#include <fmt/format.h>
+
+#include "src/base/log.hpp"
+#include "transports/registry.hpp"
+
+namespace hocket {
+
+namespace {
+
+// Strings behind a two-byte length, one after the other: enough for a card.
+void put(std::string& out, std::string_view text) {
+  out.push_back(static_cast<char>(text.size() & 0xff));
+  out.push_back(static_cast<char>(text.size() >> 8));
+  out.append(text);
+}
+
+class Reader {
+ public:
+  explicit Reader(std::string_view bytes) : rest_(bytes) {}
+  std::string take() {
+    if (rest_.size() < 2) return fail();
+    const std::size_t length = static_cast<unsigned char>(rest_[0]) + 256U * static_cast<unsigned char>(rest_[1]);
+    if (rest_.size() < 2 + length) return fail();
+    std::string text(rest_.substr(2, length));
+    rest_.remove_prefix(2 + length);
+    return text;
+  }
+  bool empty() const { return rest_.empty(); }
+  bool good() const { return good_; }
+
+ private:
+  std::string fail() {
+    good_ = false;
+    rest_ = {};
+    return {};
+  }
+  std::string_view rest_;
+  bool good_ = true;
+};
+
+}  // namespace
+
+std::string MemberCard::serialise() const {
+  std::string out;
+  put(out, host);
+  put(out, algorithm);
+  for (const Door& door : doors) {
+    put(out, door.transport);
+    put(out, door.address);
+  }
+  return out;
+}
+
+Result<MemberCard> MemberCard::parse(std::string_view bytes) {
+  Reader reader(bytes);
+  MemberCard card;
+  card.host = reader.take();
+  card.algorithm = reader.take();
+  while (!reader.empty()) {
+    Door door{.transport = reader.take(), .address = reader.take()};
+    card.doors.push_back(std::move(door));
+  }
+  if (!reader.good()) {
+    return Status(Code::protocol_error, "a rank's entry in the store is damaged; use a store of this job alone");
+  }
+  return card;
+}
+
+Result<std::vector<std::unique_ptr<Transport>>> open_transports(std::string_view wanted,
+                                                                const TransportConfig& config) {
+  std::vector<std::unique_ptr<Transport>> opened;
+  for (const TransportEntry& entry : transports()) {
+    if (wanted != "auto" && wanted != entry.name) continue;
+    auto transport = entry.make(config);
+    if (transport.ok()) {
+      opened.push_back(std::move(*transport));
+    } else if (wanted != "auto" || entry.name == transports().back().name) {
+      return transport.status();
+    } else {
+      log::warn(fmt::format("going on without transport {}: {}", entry.name, transport.status().message()));
+    }
+  }
+  return opened;
+}
+
+std::vector<MemberCard::Door> Mesh::doors() const {
+  std::vector<MemberCard::Door> doors;
+  for (const auto& transport : transports_) {
+    doors.push_back({.transport = std::string(transport->traits().name), .address = transport->address()});
+  }
+  return doors;
+}
+
+void Mesh::set_cards(std::vector<MemberCard> cards) {
+  cards_ = std::move(cards);
+  links_.resize(cards_.size());
+}
+
+Result<Link*> Mesh::link(Rank peer, Deadline deadline) {
+  Link*& known = links_[static_cast<std::size_t>(peer)];
+  if (known != nullptr) return known;
+  for (const auto& transport : transports_) {
+    for (const auto& door : cards_[static_cast<std::size_t>(peer)].doors) {
+      if (door.transport != transport->traits().name || !transport->reaches(door.address)) continue;
+      auto made = transport->connect(peer, door.address, deadline);
+      if (!made.ok()) return made;
+      ++links_made_;
+      return known = *made;
+    }
+  }
+  return Status(Cause{.code = Code::unsupported,
+                      .message = fmt::format("this rank and rank {} have no transport in common; "
+                                             "set HOCKET_TRANSPORT to the same value on all ranks",
+                                             peer),
+                      .peer = peer});
+}
+
+std::size_t Mesh::progress() {
+  std::size_t happened = 0;
+  for (const auto& transport : transports_) happened += transport->progress();
+  return happened;
+}
+
+bool Mesh::arm(std::vector<pollfd>& interests) {
+  for (std::size_t i = 0; i < transports_.size(); ++i) {
+    if (transports_[i]->arm(interests)) continue;
+    while (i-- > 0) transports_[i]->disarm();
+    return false;
+  }
+  return true;
+}
+
+void Mesh::disarm() {
+  for (const auto& transport : transports_) transport->disarm();
+}
+
+void Mesh::watch(std::vector<pollfd>& interests) {
+  for (const auto& transport : transports_) transport->watch(interests);
+}
+
+std::optional<Deadline> Mesh::next_deadline() const {
+  std::optional<Deadline> next;
+  for (const auto& transport : transports_) {
+    const auto one = transport->next_deadline();
+    if (one) next = next ? earlier(*next, *one) : *one;
+  }
+  return next;
+}
+
+void Mesh::close(const Status& why) {
+  for (Link* link : links_) {
+    if (link != nullptr) link->close(why);
+  }
+}
+
+void Mesh::shut_down(const Status& why, Deadline deadline) {
+  for (const auto& transport : transports_) transport->shut_down(why, deadline);
+}
+
+}  // namespace hocket

@@ -1,0 +1,59 @@
+// Mesh: one rank's connections to its peers, over the first transport of each peer that both sides have.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "hocket/spi/transport.hpp"
+#include "src/exec/peers.hpp"
+
+namespace hocket {
+
+// What a rank tells the others about itself.
+struct MemberCard {
+  struct Door {
+    std::string transport;
+    Address address;
+  };
+  std::vector<Door> doors;  // in order of preference
+  std::string host;         // equal for ranks of one host
+  std::string algorithm;    // options that must be equal on all ranks
+
+  std::string serialise() const;
+  // Code::protocol_error where the bytes are no card.
+  static Result<MemberCard> parse(std::string_view bytes);
+};
+inline constexpr std::size_t member_card_bytes_max = 2048;
+
+// The transports of this process, most preferred first: all that work here ("auto"), or the one named.
+Result<std::vector<std::unique_ptr<Transport>>> open_transports(std::string_view wanted, const TransportConfig& config);
+
+class Mesh final : public Peers {
+ public:
+  explicit Mesh(std::vector<std::unique_ptr<Transport>> transports) : transports_(std::move(transports)) {}
+
+  std::vector<MemberCard::Door> doors() const;
+  // Sets whom link() can reach. Cards of peers that are not known yet are empty.
+  void set_cards(std::vector<MemberCard> cards);
+  const std::vector<MemberCard>& cards() const { return cards_; }
+  // Says goodbye, or why not, and closes everything. Blocks until `deadline` at most.
+  void shut_down(const Status& why, Deadline deadline);
+
+  Result<Link*> link(Rank peer, Deadline deadline) override;
+  std::size_t progress() override;
+  bool arm(std::vector<pollfd>& interests) override;
+  void disarm() override;
+  void watch(std::vector<pollfd>& interests) override;
+  std::optional<Deadline> next_deadline() const override;
+  std::uint64_t watch_epoch() const override { return links_made_; }
+  void close(const Status& why) override;
+
+ private:
+  std::vector<std::unique_ptr<Transport>> transports_;
+  std::vector<MemberCard> cards_;
+  std::vector<Link*> links_;  // by rank; owned by their transports
+  std::uint64_t links_made_ = 0;
+};
+
+}  // namespace hocket

@@ -1,0 +1,166 @@
+#include "src/comm/options.hpp"
+
+#include <fmt/format.h>
+
+#include <string_view>
+
+#include "hocket/spi/schedule.hpp"
+#include "src/base/environment.hpp"
+#include "src/base/sized_struct.hpp"
+#include "src/plan/plan.hpp"
+#include "transports/registry.hpp"
+
+namespace hocket {
+
+namespace {
+
+using environment::Variable;
+
+constexpr std::int64_t size_max = 1 << 20;
+constexpr std::int64_t timeout_ms_max = std::int64_t{1000} * 3600 * 24 * 365;
+
+// The caller's string, else the variable's, else what stands in `value` already.
+void choose(std::string& value, const char* given, const char* variable) {
+  if (given != nullptr && *given != '\0') {
+    value = given;
+  } else if (const auto found = environment::find({variable})) {
+    value = found->value;
+  }
+}
+
+Status resolve_ranks(const hocket_comm_options& given, Options& options) {
+  if (given.world_size != 0) {
+    if (given.world_size < 0 || given.world_size > size_max) {
+      return {Code::invalid_argument, fmt::format("options.world_size is {}; it must be 1 … {}, or 0 to take it from "
+                                                  "the environment",
+                                                  given.world_size, size_max)};
+    }
+    if (given.rank < 0 || given.rank >= given.world_size) {
+      return {Code::invalid_argument, fmt::format("options.rank is {}; with world_size {} it must be 0 … {}",
+                                                  given.rank, given.world_size, given.world_size - 1)};
+    }
+    options.size = given.world_size;
+    options.rank = given.rank;
+    return {};
+  }
+  const auto size =
+      environment::find({"HOCKET_WORLD_SIZE", "WORLD_SIZE", "OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "SLURM_NTASKS"});
+  const auto rank = environment::find({"HOCKET_RANK", "RANK", "OMPI_COMM_WORLD_RANK", "PMI_RANK", "SLURM_PROCID"});
+  if (!size || !rank) {
+    return {Code::invalid_environment,
+            fmt::format("{} not set: start the ranks with hocket-run or another launcher, or set RANK and WORLD_SIZE, "
+                        "or fill in options.rank and options.world_size",
+                        size   ? "the rank is"
+                        : rank ? "the world size is"
+                               : "rank and world size are")};
+  }
+  const auto size_number = environment::to_integer(*size, 1, size_max);
+  if (!size_number.ok()) return size_number.status();
+  const auto rank_number = environment::to_integer(*rank, 0, *size_number - 1);
+  if (!rank_number.ok()) return rank_number.status();
+  options.size = static_cast<Rank>(*size_number);
+  options.rank = static_cast<Rank>(*rank_number);
+  return {};
+}
+
+Status resolve_store(const hocket_comm_options& given, Options& options) {
+  if (options.size == 1) return {};
+  choose(options.store, given.store, "HOCKET_STORE");
+  if (!options.store.empty()) return {};
+  const auto host = environment::find({"MASTER_ADDR"});
+  const auto port = environment::find({"MASTER_PORT"});
+  if (!host || !port) {
+    return {Code::invalid_environment,
+            fmt::format("{} not set and no store is named: start the ranks with hocket-run or another launcher, or set "
+                        "HOCKET_STORE (for instance tcp://127.0.0.1:29500, served by hocket-store)",
+                        host ? "MASTER_PORT is" : "MASTER_ADDR is")};
+  }
+  const auto number = environment::to_integer(*port, 1, 65535);
+  if (!number.ok()) return number.status();
+  const bool v6 = host->value.find(':') != std::string::npos && host->value.front() != '[';
+  options.store =
+      v6 ? fmt::format("tcp://[{}]:{}", host->value, *number) : fmt::format("tcp://{}:{}", host->value, *number);
+  if (options.rank == 0) {
+    options.serve_host = host->value;
+    options.serve_port = static_cast<std::uint16_t>(*number);
+  }
+  return {};
+}
+
+Status resolve_timeout(const hocket_comm_options& given, Options& options) {
+  if (given.timeout_ms < 0 || given.timeout_ms > timeout_ms_max) {
+    return {Code::invalid_argument, fmt::format("options.timeout_ms is {}; it must be 1 … {}, or 0 for the default",
+                                                given.timeout_ms, timeout_ms_max)};
+  }
+  if (given.timeout_ms > 0) {
+    options.timeout = std::chrono::milliseconds(given.timeout_ms);
+  } else if (const auto variable = environment::find({"HOCKET_TIMEOUT_MS"})) {
+    const auto number = environment::to_integer(*variable, 1, timeout_ms_max);
+    if (!number.ok()) return number.status();
+    options.timeout = std::chrono::milliseconds(*number);
+  }
+  return {};
+}
+
+std::string transport_names() {
+  std::string names = "auto";
+  for (const TransportEntry& entry : transports()) names += fmt::format(", {}", entry.name);
+  return names;
+}
+
+Status resolve_names(const hocket_comm_options& given, Options& options) {
+  choose(options.name, given.name, "HOCKET_JOB");
+  choose(options.transport, given.transport, "HOCKET_TRANSPORT");
+  choose(options.algorithm, given.algorithm, "HOCKET_ALGORITHM");
+  if (options.name.size() > 256) {
+    return {Code::invalid_argument, "the job's name (options.name or HOCKET_JOB) has more than 256 characters"};
+  }
+  if (options.transport != "auto" && find_transport(options.transport) == nullptr) {
+    return {Code::not_found, fmt::format("there is no transport \"{}\" (options.transport or HOCKET_TRANSPORT); this "
+                                         "build has: {}",
+                                         options.transport, transport_names())};
+  }
+  if (options.algorithm != "auto" && !known_algorithm(options.algorithm)) {
+    return {Code::not_found, fmt::format("there is no algorithm \"{}\" (options.algorithm or HOCKET_ALGORITHM); "
+                                         "`hocket-plan list` shows all",
+                                         options.algorithm)};
+  }
+  return {};
+}
+
+Result<hocket_comm_options> read(const hocket_comm_options* given) {
+  if (const auto copy = read_sized(given)) return *copy;
+  return Status(Code::invalid_argument,
+                fmt::format("options.struct_size is {}, or a member that this version ({} bytes) does not know is set; "
+                            "begin with HOCKET_COMM_OPTIONS_INIT",
+                            given->struct_size, sizeof *given));
+}
+
+}  // namespace
+
+Result<Options> resolve_options(const hocket_comm_options* given) {
+  const auto copy = read(given);
+  if (!copy.ok()) return copy.status();
+  Options options;
+  for (const auto step : {+[](const hocket_comm_options&, Options&) { return environment::check_names(); },
+                          &resolve_ranks, &resolve_store, &resolve_timeout, &resolve_names}) {
+    if (Status status = step(*copy, options); !status.ok()) return status;
+  }
+  return options;
+}
+
+Result<Options> resolve_local_options(const hocket_comm_options* given, Rank size) {
+  const auto copy = read(given);
+  if (!copy.ok()) return copy.status();
+  if (size < 1 || size > 1024) {
+    return Status(Code::invalid_argument, fmt::format("world_size is {}; ranks as threads can be 1 … 1024", size));
+  }
+  Options options;
+  options.size = size;
+  for (const auto step : {&resolve_timeout, &resolve_names}) {
+    if (Status status = step(*copy, options); !status.ok()) return status;
+  }
+  return options;
+}
+
+}  // namespace hocket

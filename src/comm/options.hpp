@@ -1,0 +1,32 @@
+// What a communicator is made from, after the caller's options, the environment and the defaults have been put
+// together.
+#pragma once
+
+#include <chrono>
+#include <string>
+
+#include "hocket/hocket.h"
+#include "hocket/spi/status.hpp"
+
+namespace hocket {
+
+struct Options {
+  Rank rank = 0;
+  Rank size = 1;
+  std::string store;       // URL; empty for one rank alone
+  std::string serve_host;  // where this rank serves the store itself; empty: it does not
+  std::uint16_t serve_port = 0;
+  std::chrono::milliseconds timeout{300'000};
+  std::string name = "default";
+  std::string transport = "auto";
+  std::string algorithm = "auto";
+};
+
+// The caller's fields first, then the environment (HOCKET_*, then torchrun's, then the launcher's), then the defaults.
+// `given` may be null. Errors: invalid_argument, invalid_environment, naming the field or variable and what it should
+// be.
+Result<Options> resolve_options(const hocket_comm_options* given);
+// The same for ranks that are threads: no rank, size or store.
+Result<Options> resolve_local_options(const hocket_comm_options* given, Rank size);
+
+}  // namespace hocket

@@ -1,0 +1,54 @@
+// Rendezvous: how the ranks of a group find each other through the store, before they can speak.
+//
+// Under the job's name, each rank's k-th communicator lives below "<job>/<k>/": "size" (what the first rank said),
+// "group" (a random number that names the group on every connection), "card/<rank>" (where a rank can be reached) and
+// "failed" (why some rank could not join, so that the others need not wait for their deadline). "<job>/claim/<rank>"
+// says which process holds a rank and whether it is still joining. Cards are removed once everyone has read them.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "hocket/spi/store.hpp"
+#include "src/comm/mesh.hpp"
+#include "src/comm/options.hpp"
+
+namespace hocket {
+
+class Rendezvous {
+ public:
+  // Claims the rank. Errors: rank_taken, mismatch (another world size), those of stores.
+  static Result<std::unique_ptr<Rendezvous>> join(Store& store, const Options& options, Deadline deadline);
+
+  std::uint64_t group() const { return group_; }
+  Status publish(const MemberCard& card);
+  // Waits for another rank's card. A timeout names all ranks that have not published one.
+  Result<MemberCard> card_of(Rank rank);
+  // This rank has all that it needs.
+  void finish();
+  // Tells the ranks that still wait why this one could not join.
+  void fail(const Status& why);
+
+ private:
+  Rendezvous(Store& store, const Options& options, Deadline deadline)
+      : store_(store), options_(options), deadline_(deadline) {}
+
+  Status claim();
+  Status agree_on_size();
+  Status agree_on_group();
+  Result<std::string> await(const std::string& key);
+  std::string missing_ranks() const;
+  std::string key(std::string_view name) const;
+  std::string claim_key() const;
+
+  Store& store_;
+  const Options options_;
+  const Deadline deadline_;
+  std::uint64_t instance_ = 0;
+  std::uint64_t group_ = 0;
+};
+
+// Equal for all ranks that run on one host: HOCKET_HOST_ID, else the boot id with the host's name.
+std::string host_identity();
+
+}  // namespace hocket

@@ -1,0 +1,126 @@
+#include "src/comm/validate.hpp"
+
+#include <fmt/format.h>
+
+#include <cstdint>
+
+namespace hocket {
+
+namespace {
+
+// How many blocks of `count` elements each buffer holds on this rank; 0: the buffer is not used here.
+struct Blocks {
+  std::size_t send = 0, recv = 0;
+};
+
+Blocks blocks_of(Collective collective, Rank rank, Rank root, std::size_t size) {
+  const bool at_root = rank == root;
+  switch (collective) {
+    case Collective::allreduce: return {1, 1};
+    case Collective::reduce: return {1, at_root ? 1U : 0U};
+    case Collective::broadcast: return {at_root ? 1U : 0U, 1};
+    case Collective::reduce_scatter: return {size, 1};
+    case Collective::allgather: return {1, size};
+    case Collective::scatter: return {at_root ? size : 0, 1};
+    case Collective::gather: return {1, at_root ? size : 0};
+    case Collective::alltoall: return {size, size};
+    case Collective::send: return {1, 0};
+    case Collective::recv: return {0, 1};
+    case Collective::barrier: break;
+  }
+  return {0, 0};
+}
+
+Status invalid(const CallArguments& arguments, const std::string& what) {
+  return {Code::invalid_argument, fmt::format("{}: {}", name_of(arguments.collective), what)};
+}
+
+Status check_scalars(const CallArguments& arguments, Rank rank, Rank size) {
+  if (size_of(static_cast<DataType>(arguments.dtype)) == 0 || arguments.dtype < 0 || arguments.dtype > 255) {
+    return invalid(arguments, fmt::format("dtype is {}, which is no hocket_dtype", arguments.dtype));
+  }
+  if (arguments.op < HOCKET_SUM || arguments.op > HOCKET_MAX) {
+    return invalid(arguments, fmt::format("op is {}, which is no hocket_op", arguments.op));
+  }
+  const bool to_peer = arguments.collective == Collective::send || arguments.collective == Collective::recv;
+  if ((has_root(arguments.collective) || to_peer) && (arguments.root < 0 || arguments.root >= size)) {
+    return invalid(arguments, fmt::format("{} is {}; with {} ranks it must be 0 … {}", to_peer ? "peer" : "root",
+                                          arguments.root, size, size - 1));
+  }
+  if (to_peer && arguments.root == rank) {
+    return invalid(arguments,
+                   fmt::format("peer is {}, this very rank; a rank cannot exchange messages with itself", rank));
+  }
+  if (arguments.timeout_ms < 0) {
+    return invalid(arguments, fmt::format("options.timeout_ms is {}; it must be positive, or 0 for the communicator's",
+                                          arguments.timeout_ms));
+  }
+  return {};
+}
+
+// Where the smaller buffer must start, in bytes from the start of the larger, to count as in place.
+std::size_t in_place_offset(Collective collective, Rank rank, std::size_t block_bytes) {
+  const bool by_block = collective == Collective::reduce_scatter || collective == Collective::allgather ||
+                        collective == Collective::scatter || collective == Collective::gather;
+  return by_block ? static_cast<std::size_t>(rank) * block_bytes : 0;
+}
+
+Result<Placement> placement_of(const CallArguments& arguments, const Blocks& blocks, std::size_t block_bytes,
+                               Rank rank) {
+  if (blocks.send == 0 || blocks.recv == 0 || block_bytes == 0) return Placement::out_of_place;
+  const auto send = reinterpret_cast<std::uintptr_t>(arguments.send);
+  const auto recv = reinterpret_cast<std::uintptr_t>(arguments.recv);
+  if (send + blocks.send * block_bytes <= recv || recv + blocks.recv * block_bytes <= send) {
+    return Placement::out_of_place;
+  }
+  const std::size_t offset = in_place_offset(arguments.collective, rank, block_bytes);
+  const bool send_is_larger = blocks.send > blocks.recv;
+  const bool in_place = send_is_larger ? recv == send + offset : send == recv + offset;
+  if (in_place && arguments.collective != Collective::alltoall) return Placement::in_place;
+  return invalid(arguments,
+                 arguments.collective == Collective::alltoall
+                     ? std::string("send and recv overlap; alltoall has no in-place form")
+                     : fmt::format("send and recv overlap but not as in place: {} must be {} + {} bytes",
+                                   send_is_larger ? "recv" : "send", send_is_larger ? "send" : "recv", offset));
+}
+
+}  // namespace
+
+Result<CheckedCall> validate(const CallArguments& arguments, Rank rank, Rank size) {
+  if (Status status = check_scalars(arguments, rank, size); !status.ok()) return status;
+  const auto dtype = static_cast<DataType>(arguments.dtype);
+  const Collective collective = arguments.collective;
+  const bool to_peer = collective == Collective::send || collective == Collective::recv;
+  const Blocks blocks = blocks_of(collective, rank, arguments.root, static_cast<std::size_t>(size));
+  // Checked against the larger buffer of any rank, so that all ranks refuse alike.
+  const bool blockwise = !Layout::is_vector(collective);
+  const std::size_t blocks_max = blockwise ? static_cast<std::size_t>(size) : 1;
+  if (arguments.count > static_cast<std::size_t>(PTRDIFF_MAX) / size_of(dtype) / blocks_max) {
+    return invalid(arguments, fmt::format("count {} is too large: {} × {} bytes do not fit in memory", arguments.count,
+                                          blocks_max, name_of(dtype)));
+  }
+  const std::size_t block_bytes = arguments.count * size_of(dtype);
+  if (blocks.send != 0 && block_bytes != 0 && arguments.send == nullptr) {
+    return invalid(arguments, fmt::format("send is null, but count is {}", arguments.count));
+  }
+  if (blocks.recv != 0 && block_bytes != 0 && arguments.recv == nullptr) {
+    return invalid(arguments, fmt::format("recv is null, but count is {}", arguments.count));
+  }
+  const auto placement = placement_of(arguments, blocks, block_bytes, rank);
+  if (!placement.ok()) return placement.status();
+
+  CheckedCall call;
+  call.placement = *placement;
+  call.bytes = block_bytes * blocks_max;
+  call.signature = {.collective = to_peer ? Collective::send : collective,  // both ends name the same call
+                    .dtype = dtype,
+                    .op = reduces(collective) ? static_cast<ReduceOp>(arguments.op) : ReduceOp::sum,
+                    .root = collective == Collective::send    ? rank
+                            : has_root(collective) || to_peer ? arguments.root
+                                                              : 0,
+                    .count = arguments.count};
+  if (collective == Collective::barrier) call.signature.count = 1;  // one byte, see Schedule
+  return call;
+}
+
+}  // namespace hocket

@@ -1,0 +1,18 @@
+// Checks the arguments of a call before anything moves.
+#pragma once
+
+#include "src/comm/communicator.hpp"
+
+namespace hocket {
+
+// What a call means once its arguments are known to be sound.
+struct CheckedCall {
+  Signature signature;
+  Placement placement = Placement::out_of_place;
+  std::size_t bytes = 0;  // of the larger buffer
+};
+
+// Code::invalid_argument or Code::unsupported; the message names the call and the argument and says what it should be.
+Result<CheckedCall> validate(const CallArguments& arguments, Rank rank, Rank size);
+
+}  // namespace hocket
