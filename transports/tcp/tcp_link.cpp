@@ -7,6 +7,8 @@
 #include <cstring>
 #include <utility>
 
+#include "src/base/mismatch.hpp"
+
 namespace hocket::tcp {
 namespace {
 
@@ -14,18 +16,6 @@ constexpr std::size_t message_bytes_max = UINT32_MAX;
 
 Status too_long(std::size_t bytes) {
   return Status(Code::internal, fmt::format("a message of {} bytes is too long for the wire", bytes));
-}
-
-// What differs between two calls beyond what describe() shows.
-std::string difference(const Header& got, Header expected) {
-  const std::uint8_t algorithm = std::exchange(expected.tag.call.algorithm, got.tag.call.algorithm);
-  if (!(got.tag.call == expected.tag.call)) return "";
-  if (got.tag.call.algorithm != algorithm) return "; they chose different algorithms";
-  if (got.tag.communicator != expected.tag.communicator) return "; the calls are of different communicators";
-  if (got.tag.sequence != expected.tag.sequence) {
-    return fmt::format("; these are calls number {} and {}", got.tag.sequence, expected.tag.sequence);
-  }
-  return fmt::format("; a message has {} bytes where {} were expected", got.bytes, expected.bytes);
 }
 
 }  // namespace
@@ -206,15 +196,7 @@ Status TcpLink::mismatch() const {
   const auto got = parse_header(inbox_.got());
   const auto expected = parse_header(inbox_.expected());
   if (!got || !expected) return Status(Code::mismatch, "a call cannot be expressed on the wire");
-  return Status(Cause{.code = Code::mismatch,
-                      .message = fmt::format("rank {} called {} while rank {} called {}{}: all ranks must make the "
-                                             "same calls in the same order",
-                                             peer_, describe(got->tag.call), context_.rank,
-                                             describe(expected->tag.call), difference(*got, *expected)),
-                      .rank = context_.rank,
-                      .peer = peer_,
-                      .operation = std::string(name_of(expected->tag.call.collective)),
-                      .sequence = expected->tag.sequence});
+  return hocket::mismatch(context_.rank, peer_, {got->tag, got->bytes}, {expected->tag, expected->bytes});
 }
 
 Status TcpLink::lost(int error) const {

@@ -1,0 +1,54 @@
+// Loopback: ranks that are threads (or just objects) of one process. Also the executable specification of Link, simple
+// on purpose, and the place where tests inject faults.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "hocket/spi/transport.hpp"
+
+namespace hocket {
+
+namespace loopback {
+struct Mailbox;
+struct Wire;
+}  // namespace loopback
+
+// What shall go wrong with the messages of one direction.
+struct LoopbackFault {
+  Rank from = no_rank;
+  Rank to = no_rank;
+  unsigned delay = 0;                   // a message is seen only after that many further progress() calls of `to`
+  std::uint64_t messages = UINT64_MAX;  // the link is lost when so many messages have been received
+  bool mid_message = false;             // … and half of the next one
+};
+
+// The meeting place of the ranks. Whoever makes it shares it with its transports; any thread may call it.
+class LoopbackHub : public std::enable_shared_from_this<LoopbackHub> {
+ public:
+  explicit LoopbackHub(Rank size, std::vector<LoopbackFault> faults = {});
+  ~LoopbackHub();
+  LoopbackHub(const LoopbackHub&) = delete;
+  LoopbackHub& operator=(const LoopbackHub&) = delete;
+
+  // The transport of config.rank; once for each rank. The hub must be held by a shared_ptr. Destroying a transport
+  // without shut_down() looks to its peers as if that rank had died. Code::invalid_argument where the rank is none of
+  // this hub's, the size differs, or the rank has a transport already; out_of_resources where no descriptor is left.
+  Result<std::unique_ptr<Transport>> make_transport(const TransportConfig& config);
+
+  Rank size() const { return size_; }
+
+  // For the transports of this hub.
+  loopback::Mailbox& mailbox(Rank rank) { return *mailboxes_[static_cast<std::size_t>(rank)]; }
+  loopback::Wire& wire(Rank a, Rank b);
+  LoopbackFault fault(Rank from, Rank to) const;
+
+ private:
+  Rank size_;
+  std::vector<LoopbackFault> faults_;
+  std::vector<std::unique_ptr<loopback::Mailbox>> mailboxes_;
+  std::vector<std::unique_ptr<loopback::Wire>> wires_;
+};
+
+}  // namespace hocket

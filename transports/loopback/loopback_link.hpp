@@ -1,0 +1,74 @@
+// One rank's end of a wire.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "hocket/spi/transport.hpp"
+#include "transports/loopback/loopback_hub.hpp"
+#include "transports/loopback/loopback_wire.hpp"
+
+namespace hocket::loopback {
+
+class LoopbackLink final : public Link {
+ public:
+  LoopbackLink(LoopbackHub& hub, const TransportConfig& config, Rank peer, Deadline deadline);
+
+  void send(const Tag& tag, ConstBuffer from, Completion& completion) override;
+  void recv(const Tag& tag, Buffer to, Completion& completion) override;
+  void recv_reduce(const Tag& tag, ConstBuffer mine, Buffer to, const Reduction& reduction,
+                   Completion& completion) override;
+  void close(const Status& why) override;
+
+  std::size_t advance();
+  // Whether advance() would do something.
+  bool ready();
+  // Both sides have called connect(), and nothing has ended.
+  bool up();
+  // When a link that is not connected yet must be given up.
+  std::optional<Deadline> deadline();
+
+ private:
+  struct Posted {
+    Tag tag;
+    Buffer to;
+    const std::byte* mine = nullptr;
+    Reduction reduction{};
+    Completion* completion = nullptr;
+  };
+  struct Waiting {
+    std::uint64_t number;  // of the parcel, counted from 1
+    Completion* completion;
+  };
+  // Completions are told after the wire's lock is released.
+  using Done = std::vector<std::pair<Completion*, Status>>;
+
+  void post(const Posted& posted);
+  void collect_taken(Done& done);
+  void take_parcels(Done& done);
+  void take_parcel(const Parcel& parcel, const Posted& posted);
+  bool cut(const Parcel* next);
+  void break_both(const Status& as_we_see_it, const Status& as_peer_sees_it);
+  void end(const Status& why, Done& done);
+  Status lost(Rank seen_by, Rank who) const;
+  bool both_opened() const { return out_.opened && in_.opened; }
+
+  LoopbackHub& hub_;
+  TransportListener* listener_;
+  Rank rank_, peer_;
+  Deadline deadline_;
+  LoopbackFault fault_;  // of what comes in
+  Wire& wire_;
+  Direction& out_;
+  Direction& in_;
+  Status& broken_here_;
+  Status& broken_there_;
+  std::deque<Waiting> waiting_;
+  std::deque<Posted> posted_;
+  std::optional<Status> ended_with_;
+};
+
+}  // namespace hocket::loopback

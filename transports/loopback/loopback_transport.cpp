@@ -1,0 +1,145 @@
+#include "transports/loopback/loopback_transport.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "transports/loopback/loopback_wire.hpp"
+
+namespace hocket::loopback {
+namespace {
+
+std::string hub_name(const LoopbackHub& hub) {
+  return fmt::format("loopback {} ", static_cast<const void*>(&hub));
+}
+
+}  // namespace
+
+LoopbackTransport::LoopbackTransport(std::shared_ptr<LoopbackHub> hub, const TransportConfig& config)
+    : hub_(std::move(hub)),
+      config_(config),
+      address_(hub_name(*hub_) + std::to_string(config.rank)),
+      mailbox_(hub_->mailbox(config.rank)),
+      links_(static_cast<std::size_t>(config.size)) {}
+
+LoopbackTransport::~LoopbackTransport() {
+  if (down_) return;
+  mailbox_.state = Mailbox::State::gone;
+  const Status died(
+      Cause{.code = Code::peer_lost,
+            .message = fmt::format("rank {} is gone (its loopback link ended without goodbye)", config_.rank),
+            .rank = no_rank,
+            .peer = config_.rank});
+  leave_unconnected(died);
+}
+
+Traits LoopbackTransport::traits() const {
+  return {.name = "loopback",
+          .latency_us = 1,
+          .cost_us_per_message = 1,
+          .bytes_per_us = 8000,
+          .slice_bytes = std::size_t{512} << 10,
+          .has_window = false};
+}
+
+bool LoopbackTransport::reaches(const Address& address) const {
+  return address.starts_with(hub_name(*hub_));
+}
+
+Result<Link*> LoopbackTransport::connect(Rank peer, const Address& address, Deadline deadline) {
+  if (peer < 0 || peer >= config_.size || peer == config_.rank) {
+    return Status(Code::invalid_argument,
+                  fmt::format("rank {} cannot connect to rank {} in a group of {}", config_.rank, peer, config_.size));
+  }
+  if (!reaches(address)) {
+    return Status(Code::invalid_argument, fmt::format("what rank {} advertises is not on this loopback hub", peer));
+  }
+  auto& link = links_[static_cast<std::size_t>(peer)];
+  if (!link) {
+    link = std::make_unique<LoopbackLink>(*hub_, config_, peer, deadline);
+    hub_->mailbox(peer).raise();
+  }
+  return link.get();
+}
+
+bool LoopbackTransport::connected(Rank peer) const {
+  if (peer < 0 || peer >= config_.size) return false;
+  const auto& link = links_[static_cast<std::size_t>(peer)];
+  return link && link->up();
+}
+
+Result<std::unique_ptr<Region>> LoopbackTransport::enroll(Buffer) {
+  return Status(Code::unsupported, "loopback reads any memory alike, so registering means nothing to it");
+}
+
+std::size_t LoopbackTransport::progress() {
+  mailbox_.quiet();
+  std::size_t happened = 0;
+  for (const auto& link : links_) {
+    if (link) happened += link->advance();
+  }
+  return happened;
+}
+
+bool LoopbackTransport::arm(std::vector<pollfd>& interests) {
+  {
+    const std::lock_guard lock(mailbox_.mutex);
+    mailbox_.armed = true;
+  }
+  if (std::any_of(links_.begin(), links_.end(), [](const auto& link) { return link && link->ready(); })) {
+    mailbox_.quiet();
+    return false;
+  }
+  interests.push_back({mailbox_.bell.get(), POLLIN, 0});
+  return true;
+}
+
+void LoopbackTransport::disarm() {
+  const std::lock_guard lock(mailbox_.mutex);
+  mailbox_.armed = false;
+}
+
+void LoopbackTransport::watch(std::vector<pollfd>& interests) {
+  interests.push_back({mailbox_.alarm.get(), POLLIN, 0});
+}
+
+std::optional<Deadline> LoopbackTransport::next_deadline() const {
+  std::optional<Deadline> next;
+  for (const auto& link : links_) {
+    const auto deadline = link ? link->deadline() : std::nullopt;
+    if (deadline) next = next ? earlier(*next, *deadline) : *deadline;
+  }
+  return next;
+}
+
+// Tells the peers that may still connect to this rank, or have been left without a word.
+void LoopbackTransport::leave_unconnected(const Status& why) {
+  for (Rank peer = 0; peer < config_.size; ++peer) {
+    if (peer == config_.rank) continue;
+    Wire& wire = hub_->wire(config_.rank, peer);
+    {
+      const std::lock_guard lock(wire.mutex);
+      const std::size_t mine = config_.rank < peer ? 0 : 1;
+      if (wire.directions[mine].goodbye) continue;
+      wire.directions[mine].withdraw();
+      Status& theirs = wire.broken[1 - mine];
+      if (theirs.ok()) theirs = why;
+    }
+    hub_->mailbox(peer).raise();
+  }
+}
+
+void LoopbackTransport::shut_down(const Status& why, Deadline) {
+  down_ = true;
+  mailbox_.state = Mailbox::State::gone;
+  for (const auto& link : links_) {
+    if (link) link->close(why);
+  }
+  const Status left(Cause{.code = Code::peer_lost,
+                          .message = fmt::format("rank {} has left the group", config_.rank),
+                          .rank = no_rank,
+                          .peer = config_.rank});
+  leave_unconnected(why.ok() ? left : why);
+}
+
+}  // namespace hocket::loopback

@@ -1,0 +1,42 @@
+// One rank's view of a hub.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "hocket/spi/transport.hpp"
+#include "transports/loopback/loopback_hub.hpp"
+#include "transports/loopback/loopback_link.hpp"
+
+namespace hocket::loopback {
+
+class LoopbackTransport final : public Transport {
+ public:
+  LoopbackTransport(std::shared_ptr<LoopbackHub> hub, const TransportConfig& config);
+  ~LoopbackTransport() override;
+
+  Traits traits() const override;
+  const Address& address() const override { return address_; }
+  bool reaches(const Address& address) const override;
+  Result<Link*> connect(Rank peer, const Address& address, Deadline deadline) override;
+  bool connected(Rank peer) const override;
+  Result<std::unique_ptr<Region>> enroll(Buffer buffer) override;
+  std::size_t progress() override;
+  bool arm(std::vector<pollfd>& interests) override;
+  void disarm() override;
+  void watch(std::vector<pollfd>& interests) override;
+  std::optional<Deadline> next_deadline() const override;
+  void shut_down(const Status& why, Deadline deadline) override;
+
+ private:
+  void leave_unconnected(const Status& why);
+
+  std::shared_ptr<LoopbackHub> hub_;
+  TransportConfig config_;
+  Address address_;
+  Mailbox& mailbox_;
+  std::vector<std::unique_ptr<LoopbackLink>> links_;  // by rank
+  bool down_ = false;
+};
+
+}  // namespace hocket::loopback

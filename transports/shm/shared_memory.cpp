@@ -1,0 +1,116 @@
+#include "transports/shm/shared_memory.hpp"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+
+#include <cerrno>
+#include <cstring>
+
+namespace hocket::shm {
+namespace {
+
+constexpr std::size_t huge_page_bytes = std::size_t{2} << 20;
+constexpr unsigned no_exec_seal = 8;  // MFD_NOEXEC_SEAL, which older headers lack
+constexpr int size_seals = F_SEAL_SHRINK | F_SEAL_GROW;
+
+Status cannot(Code code, std::string_view what, const char* purpose, std::size_t bytes, std::string_view why) {
+  return Status(code, fmt::format("cannot {} {} bytes of shared memory for {}: {}", what, bytes, purpose, why));
+}
+
+Status no_room(std::size_t bytes) {
+  return Status(Code::out_of_resources, fmt::format("cannot map {} bytes of shared memory ({}); see `ulimit -v` and "
+                                                    "vm.max_map_count",
+                                                    bytes, std::strerror(errno)));
+}
+
+Result<Mapping> reserve(std::size_t bytes) {
+  void* const at = ::mmap(nullptr, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (at == MAP_FAILED) return no_room(bytes);
+  return Mapping(static_cast<std::byte*>(at), bytes);
+}
+
+bool map_at(std::byte* at, int fd, std::uint64_t offset, std::size_t bytes, int flags) {
+  return ::mmap(at, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED | flags, fd, static_cast<off_t>(offset)) !=
+         MAP_FAILED;
+}
+
+}  // namespace
+
+Mapping::~Mapping() {
+  if (data_ != nullptr) ::munmap(data_, bytes_);
+}
+
+Result<UniqueFd> create_memory(const char* purpose, std::size_t bytes) {
+  rlimit file_size{};
+  if (::getrlimit(RLIMIT_FSIZE, &file_size) == 0 && file_size.rlim_cur < bytes) {  // the kernel would send SIGXFSZ
+    return cannot(Code::out_of_resources, "create", purpose, bytes,
+                  fmt::format("the limit of file sizes is {} bytes; raise `ulimit -f`", file_size.rlim_cur));
+  }
+  constexpr unsigned flags = MFD_CLOEXEC | MFD_ALLOW_SEALING;
+  UniqueFd fd(::memfd_create("hocket", flags | no_exec_seal));
+  if (!fd && errno == EINVAL) fd = UniqueFd(::memfd_create("hocket", flags));  // an older kernel
+  if (!fd) {
+    const bool limit = errno == EMFILE || errno == ENFILE || errno == ENOMEM;
+    return cannot(limit ? Code::out_of_resources : Code::unsupported, "create", purpose, bytes, std::strerror(errno));
+  }
+  if (::ftruncate(fd.get(), static_cast<off_t>(bytes)) != 0) {
+    return cannot(Code::out_of_resources, "create", purpose, bytes, std::strerror(errno));
+  }
+  int error = 0;
+  do {
+    error = ::fallocate(fd.get(), 0, 0, static_cast<off_t>(bytes)) == 0 ? 0 : errno;
+  } while (error == EINTR);
+  if (error != 0) return cannot(Code::out_of_resources, "commit", purpose, bytes, std::strerror(error));
+  if (::fcntl(fd.get(), F_ADD_SEALS, size_seals | F_SEAL_SEAL) != 0) {
+    return cannot(Code::unsupported, "seal", purpose, bytes, std::strerror(errno));
+  }
+  return fd;
+}
+
+Status check_memory(int fd, std::size_t bytes) {
+  struct stat file {};
+  const int seals = ::fcntl(fd, F_GET_SEALS);
+  if (seals >= 0 && (seals & size_seals) == size_seals && ::fstat(fd, &file) == 0 &&
+      static_cast<std::uint64_t>(file.st_size) >= bytes) {
+    return {};
+  }
+  return Status(Code::protocol_error, "what it handed over is not sealed memory of the right size");
+}
+
+Result<Mapping> map_memory(int fd, std::uint64_t offset, std::size_t bytes, Pages pages) {
+  const bool large = bytes >= huge_page_bytes;
+  auto area = reserve(large ? bytes + huge_page_bytes : bytes);
+  if (!area) return area;
+  std::byte* at = area->data();
+  if (large) {  // keep the aligned part, give the rest back
+    const auto address = reinterpret_cast<std::uintptr_t>(at);
+    const std::size_t before = (huge_page_bytes - address % huge_page_bytes) % huge_page_bytes;
+    at += before;
+    const auto page = static_cast<std::size_t>(::getpagesize());
+    const std::size_t kept = (bytes + page - 1) / page * page;
+    const std::size_t after = area->bytes() - before - kept;
+    *area = [&] {
+      if (before > 0) ::munmap(at - before, before);
+      if (after > 0) ::munmap(at + kept, after);
+      Mapping(std::move(*area)).release();
+      return Mapping(at, bytes);
+    }();
+  }
+  if (!map_at(at, fd, offset, bytes, pages == Pages::now ? MAP_POPULATE : 0)) return no_room(bytes);
+  return area;
+}
+
+Result<Mapping> map_ring(int fd, std::size_t front, std::size_t ring) {
+  auto area = reserve(front + 2 * ring);
+  if (!area) return area;
+  std::byte* const at = area->data();
+  if (!map_at(at, fd, 0, front + ring, MAP_POPULATE) || !map_at(at + front + ring, fd, front, ring, MAP_POPULATE)) {
+    return no_room(front + 2 * ring);
+  }
+  return area;
+}
+
+}  // namespace hocket::shm

@@ -1,0 +1,52 @@
+// Memory that processes share: a memfd, committed and sealed, and its mapping into this process.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <utility>
+
+#include "hocket/spi/status.hpp"
+#include "src/base/fd.hpp"
+
+namespace hocket::shm {
+
+// A stretch of address space that unmaps itself.
+class Mapping {
+ public:
+  Mapping() = default;
+  Mapping(std::byte* data, std::size_t bytes) : data_(data), bytes_(bytes) {}
+  Mapping(Mapping&& other) noexcept
+      : data_(std::exchange(other.data_, nullptr)), bytes_(std::exchange(other.bytes_, 0)) {}
+  Mapping& operator=(Mapping&& other) noexcept {
+    std::swap(data_, other.data_);
+    std::swap(bytes_, other.bytes_);
+    return *this;
+  }
+  ~Mapping();
+
+  std::byte* data() const { return data_; }
+  std::size_t bytes() const { return bytes_; }
+  explicit operator bool() const { return data_ != nullptr; }
+
+ private:
+  std::byte* data_ = nullptr;
+  std::size_t bytes_ = 0;
+};
+
+// `bytes` of zeros in a memfd. Committed, and sealed against any change of size, so touching it can never fault.
+// Code::unsupported where memfds are forbidden; Code::out_of_resources names the limit that was met.
+Result<UniqueFd> create_memory(const char* purpose, std::size_t bytes);
+
+// Whether what a peer handed over is such memory of at least `bytes`. Code::protocol_error if not.
+Status check_memory(int fd, std::size_t bytes);
+
+enum class Pages { on_demand, now };  // when they are entered into the page table
+// Maps a part of a file shared, readable and writable; `offset` is a multiple of the page size. Large parts begin at a
+// multiple of 2 MiB, so that huge pages fit. Code::out_of_resources.
+Result<Mapping> map_memory(int fd, std::uint64_t offset, std::size_t bytes, Pages pages);
+
+// Maps `front` bytes once and the `ring` bytes after them twice, one behind the other, so that a stretch that wraps
+// around lies in one piece. Both are multiples of the page size.
+Result<Mapping> map_ring(int fd, std::size_t front, std::size_t ring);
+
+}  // namespace hocket::shm
