@@ -107,7 +107,7 @@ class Launch {
       handle_signals();
       relay_output();
       refresh_groups();
-      if (count_running() == 0) end_all(SIGTERM);
+      if (count_running() == 0) end_leftovers();
       if (ending_ && !killed_ && ending_->passed()) kill_all();
     }
     relay_output();
@@ -229,6 +229,14 @@ class Launch {
     signal_groups(number);
   }
 
+  // What the ranks have started may have ignored the signal that the ranks were sent.
+  void end_leftovers() {
+    if (leftovers_ended_) return;
+    leftovers_ended_ = true;
+    if (!ending_) ending_ = Deadline::after(options_.grace);
+    signal_groups(SIGTERM);
+  }
+
   void kill_all() {
     if (killed_) return;
     if (count_running() > 0 && !interrupted_) {
@@ -291,6 +299,7 @@ class Launch {
   std::optional<Deadline> ending_;  // SIGTERM was sent; SIGKILL follows when this passes
   std::optional<Deadline> killed_;  // SIGKILL was sent
   bool interrupted_ = false;
+  bool leftovers_ended_ = false;
 };
 
 }  // namespace

@@ -80,11 +80,11 @@ concept Sink = Source<R> && !std::is_const_v<std::remove_reference_t<std::ranges
 struct Options {
   int world_size = 0;
   int rank = 0;
-  std::string store;
+  std::string store = {};
   std::chrono::milliseconds timeout{0};
-  std::string name;
-  std::string transport;
-  std::string algorithm;
+  std::string name = {};
+  std::string transport = {};
+  std::string algorithm = {};
 };
 
 // What one call may say beyond its arguments; zero: the communicator's timeout.
@@ -191,7 +191,7 @@ class Communicator {
 
   template <Source Send, Sink Recv>
   void allreduce(Send&& send, Recv&& recv, Op op, CallOptions options = {}) {
-    call_allreduce(std::span(send), std::span(recv), op, options, nullptr);
+    call_allreduce(view(send), view(recv), op, options, nullptr);
   }
   template <Sink Data>
   void allreduce(Data&& data, Op op, CallOptions options = {}) {
@@ -199,77 +199,77 @@ class Communicator {
   }
   template <Source Send, Sink Recv>
   Work allreduce_async(Send&& send, Recv&& recv, Op op, CallOptions options = {}) {
-    return started([&](auto work) { call_allreduce(std::span(send), std::span(recv), op, options, work); });
+    return started([&](auto work) { call_allreduce(view(send), view(recv), op, options, work); });
   }
 
   // `recv` is ignored, and may be empty, everywhere but at the root.
   template <Source Send, Sink Recv>
   void reduce(Send&& send, Recv&& recv, Op op, int root, CallOptions options = {}) {
-    call_reduce(std::span(send), std::span(recv), op, root, options, nullptr);
+    call_reduce(view(send), view(recv), op, root, options, nullptr);
   }
   template <Source Send, Sink Recv>
   Work reduce_async(Send&& send, Recv&& recv, Op op, int root, CallOptions options = {}) {
-    return started([&](auto work) { call_reduce(std::span(send), std::span(recv), op, root, options, work); });
+    return started([&](auto work) { call_reduce(view(send), view(recv), op, root, options, work); });
   }
 
   // `send` holds size() blocks as large as `recv`.
   template <Source Send, Sink Recv>
   void reduce_scatter(Send&& send, Recv&& recv, Op op, CallOptions options = {}) {
-    call_reduce_scatter(std::span(send), std::span(recv), op, options, nullptr);
+    call_reduce_scatter(view(send), view(recv), op, options, nullptr);
   }
   template <Source Send, Sink Recv>
   Work reduce_scatter_async(Send&& send, Recv&& recv, Op op, CallOptions options = {}) {
-    return started([&](auto work) { call_reduce_scatter(std::span(send), std::span(recv), op, options, work); });
+    return started([&](auto work) { call_reduce_scatter(view(send), view(recv), op, options, work); });
   }
 
   // `recv` holds size() blocks as large as `send`.
   template <Source Send, Sink Recv>
   void allgather(Send&& send, Recv&& recv, CallOptions options = {}) {
-    call_allgather(std::span(send), std::span(recv), options, nullptr);
+    call_allgather(view(send), view(recv), options, nullptr);
   }
   template <Source Send, Sink Recv>
   Work allgather_async(Send&& send, Recv&& recv, CallOptions options = {}) {
-    return started([&](auto work) { call_allgather(std::span(send), std::span(recv), options, work); });
+    return started([&](auto work) { call_allgather(view(send), view(recv), options, work); });
   }
 
   // `data` is the input at the root and the output elsewhere.
   template <Sink Data>
   void broadcast(Data&& data, int root, CallOptions options = {}) {
-    call_broadcast(std::span(data), root, options, nullptr);
+    call_broadcast(view(data), root, options, nullptr);
   }
   template <Sink Data>
   Work broadcast_async(Data&& data, int root, CallOptions options = {}) {
-    return started([&](auto work) { call_broadcast(std::span(data), root, options, work); });
+    return started([&](auto work) { call_broadcast(view(data), root, options, work); });
   }
 
   // `send` holds size() blocks as large as `recv`; it is ignored, and may be empty, everywhere but at the root.
   template <Source Send, Sink Recv>
   void scatter(Send&& send, Recv&& recv, int root, CallOptions options = {}) {
-    call_scatter(std::span(send), std::span(recv), root, options, nullptr);
+    call_scatter(view(send), view(recv), root, options, nullptr);
   }
   template <Source Send, Sink Recv>
   Work scatter_async(Send&& send, Recv&& recv, int root, CallOptions options = {}) {
-    return started([&](auto work) { call_scatter(std::span(send), std::span(recv), root, options, work); });
+    return started([&](auto work) { call_scatter(view(send), view(recv), root, options, work); });
   }
 
   // `recv` holds size() blocks as large as `send`; it is ignored, and may be empty, everywhere but at the root.
   template <Source Send, Sink Recv>
   void gather(Send&& send, Recv&& recv, int root, CallOptions options = {}) {
-    call_gather(std::span(send), std::span(recv), root, options, nullptr);
+    call_gather(view(send), view(recv), root, options, nullptr);
   }
   template <Source Send, Sink Recv>
   Work gather_async(Send&& send, Recv&& recv, int root, CallOptions options = {}) {
-    return started([&](auto work) { call_gather(std::span(send), std::span(recv), root, options, work); });
+    return started([&](auto work) { call_gather(view(send), view(recv), root, options, work); });
   }
 
   // Both hold size() blocks of equal length.
   template <Source Send, Sink Recv>
   void alltoall(Send&& send, Recv&& recv, CallOptions options = {}) {
-    call_alltoall(std::span(send), std::span(recv), options, nullptr);
+    call_alltoall(view(send), view(recv), options, nullptr);
   }
   template <Source Send, Sink Recv>
   Work alltoall_async(Send&& send, Recv&& recv, CallOptions options = {}) {
-    return started([&](auto work) { call_alltoall(std::span(send), std::span(recv), options, work); });
+    return started([&](auto work) { call_alltoall(view(send), view(recv), options, work); });
   }
 
   void barrier(CallOptions options = {}) { call_barrier(options, nullptr); }
@@ -279,19 +279,19 @@ class Communicator {
 
   template <Source Send>
   void send(Send&& send, int peer, CallOptions options = {}) {
-    call_send(std::span(send), peer, options, nullptr);
+    call_send(view(send), peer, options, nullptr);
   }
   template <Source Send>
   Work send_async(Send&& send, int peer, CallOptions options = {}) {
-    return started([&](auto work) { call_send(std::span(send), peer, options, work); });
+    return started([&](auto work) { call_send(view(send), peer, options, work); });
   }
   template <Sink Recv>
   void recv(Recv&& recv, int peer, CallOptions options = {}) {
-    call_recv(std::span(recv), peer, options, nullptr);
+    call_recv(view(recv), peer, options, nullptr);
   }
   template <Sink Recv>
   Work recv_async(Recv&& recv, int peer, CallOptions options = {}) {
-    return started([&](auto work) { call_recv(std::span(recv), peer, options, work); });
+    return started([&](auto work) { call_recv(view(recv), peer, options, work); });
   }
 
  private:
@@ -300,6 +300,10 @@ class Communicator {
     hocket_comm_size(handle_, &size_);
   }
 
+  template <class Range>
+  static auto view(Range& range) {
+    return std::span<std::remove_reference_t<std::ranges::range_reference_t<Range>>>(range);
+  }
   static const char* or_null(const std::string& text) { return text.empty() ? nullptr : text.c_str(); }
   // The result points into `options`.
   static hocket_comm_options to_c(const Options& options) {

@@ -1,0 +1,227 @@
+// hocket-bench as a person runs it, on threads and on processes.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+#include <sstream>
+#include <vector>
+
+#include "tests/process/program.hpp"
+
+namespace hocket {
+namespace {
+
+using nlohmann::json;
+using testing::ContainsRegex;
+using testing::HasSubstr;
+using testing::UnorderedElementsAre;
+
+// Runs hocket-bench with --json -, and returns its rows.
+std::vector<json> rows_of(const std::string& arguments) {
+  const Ran ran = run_command("$BENCH " + arguments + " --json -");
+  EXPECT_EQ(ran.status, 0) << arguments << "\n" << ran.error;
+  const json document = json::parse(ran.out, nullptr, false);
+  if (document.is_discarded()) {
+    ADD_FAILURE() << "not JSON: " << ran.out;
+    return {};
+  }
+  return document["rows"].get<std::vector<json>>();
+}
+
+struct Sweep {
+  const char* collective;
+  const char* transport;
+  const char* more;      // arguments
+  std::size_t per_size;  // rows: types × operations × roots × placements
+};
+
+std::string name_of_sweep(const testing::TestParamInfo<Sweep>& info) {
+  return std::string(info.param.collective) + "_" + info.param.transport;
+}
+
+class BenchSweep : public testing::TestWithParam<Sweep> {};
+
+TEST_P(BenchSweep, EveryElementIsRight) {
+  const Sweep& sweep = GetParam();
+  // 0, 8, 88, 968, 10,648 and 117,128 bytes: from nothing, to fewer elements than ranks, to counts that ranks do not
+  // divide.
+  const std::vector<json> rows = rows_of(std::string(sweep.collective) + " --ranks 3 --transport " + sweep.transport +
+                                         " -b 0 -e 128K -f 11 -n 3 -c 2 -d float32,float64,uint8 " + sweep.more);
+  const bool has_data = sweep.collective != std::string("barrier");
+  std::vector<std::string> placements;
+  for (const json& row : rows) {
+    EXPECT_EQ(row["wrong"], 0) << row.dump();
+    EXPECT_EQ(row["iterations"], 3);
+    EXPECT_EQ(row["collective"], sweep.collective);
+    EXPECT_EQ(row["ranks"], 3);
+    if (row["bytes"] > 0) EXPECT_GT(row["bytes_sent_per_rank"], 0) << row.dump();
+  }
+  if (has_data) {
+    // The first size after 0 is one element, so that each type has a sweep of its own; five steps of 11 in all.
+    EXPECT_GE(rows.size(), 5 * sweep.per_size);
+    EXPECT_EQ(rows.size() % sweep.per_size, 0u);
+  } else {
+    EXPECT_EQ(rows.size(), 1u);
+  }
+}
+
+std::vector<Sweep> all_sweeps() {
+  std::vector<Sweep> sweeps;
+  for (const char* transport : {"loopback", "tcp"}) {
+    sweeps.push_back({"allreduce", transport, "-o all", 3 * 4 * 2});
+    sweeps.push_back({"reduce", transport, "-o all -r all", 3 * 4 * 3 * 2});
+    sweeps.push_back({"reduce_scatter", transport, "-o all", 3 * 4 * 2});
+    sweeps.push_back({"allgather", transport, "", 3 * 2});
+    sweeps.push_back({"broadcast", transport, "-r all", 3 * 3 * 2});
+    sweeps.push_back({"scatter", transport, "-r all", 3 * 3 * 2});
+    sweeps.push_back({"gather", transport, "-r all", 3 * 3 * 2});
+    sweeps.push_back({"alltoall", transport, "", 3});
+    sweeps.push_back({"sendrecv", transport, "", 3});
+    sweeps.push_back({"barrier", transport, "", 1});
+  }
+  return sweeps;
+}
+INSTANTIATE_TEST_SUITE_P(All, BenchSweep, testing::ValuesIn(all_sweeps()), name_of_sweep);
+
+TEST(HocketBench, WritesTheDocumentedJson) {
+  const Ran ran = run_command("$BENCH broadcast --ranks 2 --transport tcp -b 4K -e 4K -n 7 -r 1 -d int32 --json -");
+  ASSERT_EQ(ran.status, 0) << ran.error;
+  EXPECT_THAT(ran.error, HasSubstr("algbw"));  // the table makes way for the document
+  const json document = json::parse(ran.out);
+  EXPECT_TRUE(document["version"].is_string());
+  EXPECT_TRUE(document["host"].is_object());
+  ASSERT_EQ(document["rows"].size(), 2u);
+  const json& row = document["rows"][1];
+  std::vector<std::string> names;
+  for (const auto& [name, value] : row.items()) names.push_back(name);
+  EXPECT_THAT(names,
+              UnorderedElementsAre("collective", "ranks", "transport", "algorithm", "dtype", "op", "root", "bytes",
+                                   "count", "placement", "memory", "fresh", "iterations", "time_us", "algbw_GBps",
+                                   "busbw_GBps", "cpu_us_per_op", "steps_per_rank", "bytes_sent_per_rank", "wrong"));
+  EXPECT_EQ(document["rows"][0]["placement"], "out_of_place");
+  EXPECT_EQ(row["placement"], "in_place");
+  EXPECT_EQ(row["transport"], "tcp");
+  EXPECT_EQ(row["algorithm"], "auto");
+  EXPECT_EQ(row["dtype"], "int32");
+  EXPECT_EQ(row["op"], "none");
+  EXPECT_EQ(row["root"], 1);
+  EXPECT_EQ(row["bytes"], 4096);
+  EXPECT_EQ(row["count"], 1024);
+  EXPECT_EQ(row["memory"], "plain");
+  EXPECT_EQ(row["fresh"], false);
+  EXPECT_EQ(row["iterations"], 7);
+  const json& time = row["time_us"];
+  EXPECT_GT(time["min"], 0);
+  EXPECT_LE(time["min"], time["p50"]);
+  EXPECT_LE(time["p50"], time["p90"]);
+  EXPECT_LE(time["p90"], time["p99"]);
+  EXPECT_LE(time["p99"], time["max"]);
+  EXPECT_DOUBLE_EQ(row["algbw_GBps"].get<double>(), 4096 / time["p50"].get<double>() / 1000);
+  EXPECT_GT(row["cpu_us_per_op"], 0);
+}
+
+TEST(HocketBench, CountsStepsAndBytesOfARing) {
+  // 2(N-1) steps, and 2(N-1)/N of the buffer sent, also where operations are timed one by one between barriers.
+  for (const char* how : {"--transport tcp", "--transport loopback", "--transport tcp --fresh"}) {
+    const std::vector<json> rows =
+        rows_of(std::string("allreduce --ranks 4 --algorithm ring -b 64K -e 64K -n 5 ") + how);
+    ASSERT_EQ(rows.size(), 2u);
+    for (const json& row : rows) {
+      EXPECT_EQ(row["steps_per_rank"], 6) << row.dump();
+      EXPECT_EQ(row["bytes_sent_per_rank"], 2 * 3 * 65536 / 4) << row.dump();
+      EXPECT_DOUBLE_EQ(row["busbw_GBps"].get<double>(), row["algbw_GBps"].get<double>() * 1.5);
+    }
+  }
+}
+
+TEST(HocketBench, RoundsDownToWhatTheRanksDivide) {
+  const std::vector<json> rows =
+      rows_of("allgather --ranks 3 --transport loopback -b 1000 -e 1000 -n 1 --placement out");
+  ASSERT_EQ(rows.size(), 1u);
+  EXPECT_EQ(rows[0]["count"], 83);
+  EXPECT_EQ(rows[0]["bytes"], 83 * 3 * 4);
+}
+
+TEST(HocketBench, MeasuresForATimeAndAtLeastFiveOperations) {
+  const std::vector<json> rows =
+      rows_of("allreduce --ranks 2 --transport loopback -b 4 -e 4 --seconds 0 --placement in --fresh");
+  ASSERT_EQ(rows.size(), 1u);
+  EXPECT_EQ(rows[0]["iterations"], 5);
+  EXPECT_EQ(rows[0]["fresh"], true);
+}
+
+TEST(HocketBench, UncheckedResultsAreNotCalledRight) {
+  const Ran ran = run_command("$BENCH allreduce --ranks 2 --transport loopback -b 64 -e 64 -n 1 -c 0 --json -");
+  EXPECT_EQ(ran.status, 0);
+  EXPECT_TRUE(json::parse(ran.out)["rows"][0]["wrong"].is_null());
+  EXPECT_THAT(ran.error, HasSubstr("Results were not checked"));
+  EXPECT_THAT(ran.error, HasSubstr("N/A"));
+}
+
+TEST(HocketBench, PrintsRowsAndCsvWithOneNameForEachValue) {
+  const TemporaryFolder folder;
+  const Ran ran =
+      run_command("$BENCH allreduce --ranks 2 --transport tcp -b 1K -e 4K -f 2 -n 2 --csv " + folder.file("rows.csv"));
+  EXPECT_EQ(ran.status, 0) << ran.error;
+  EXPECT_THAT(ran.out, ContainsRegex("\n +2048 +512 +float32 +sum +-1 +[0-9.]+ +[0-9.]+ +[0-9.]+ +0 "));
+  EXPECT_THAT(ran.out, HasSubstr("# Wrong elements       : 0 OK\n"));
+  std::istringstream csv(contents(folder.file("rows.csv")));
+  std::vector<std::string> lines;
+  for (std::string line; std::getline(csv, line);) lines.push_back(line);
+  ASSERT_EQ(lines.size(), 1u + 3 * 2);
+  EXPECT_THAT(lines[0], HasSubstr("collective,ranks,transport"));
+  EXPECT_THAT(lines[0], HasSubstr(",time_us_p50,"));
+  for (const std::string& line : lines) EXPECT_EQ(std::ranges::count(line, ','), std::ranges::count(lines[0], ','));
+}
+
+TEST(HocketBench, RunsUnderALauncher) {
+  const Ran ran = run_command("$RUN -n 3 --no-label $BENCH reduce_scatter -b 12 -e 12K -f 10 -n 2 -o max");
+  EXPECT_EQ(ran.status, 0) << ran.error;
+  EXPECT_THAT(ran.out, HasSubstr("# hocket-bench"));
+  EXPECT_THAT(ran.out, HasSubstr(" on 3 ranks"));
+  EXPECT_EQ(ran.out.find("# hocket-bench"), ran.out.rfind("# hocket-bench"));  // only rank 0 speaks
+}
+
+TEST(HocketBench, RefusesWrongUsage) {
+  const auto expect_refusal = [](const std::string& arguments, const std::string& sentence) {
+    const Ran ran = run_command("unset RANK WORLD_SIZE HOCKET_RANK HOCKET_WORLD_SIZE; $BENCH " + arguments);
+    EXPECT_EQ(ran.status, 2) << arguments;
+    EXPECT_THAT(ran.error, HasSubstr(sentence)) << arguments;
+  };
+  expect_refusal("", "collective is required");
+  expect_refusal("allrecude", "Unknown collective 'allrecude'. Choose one of: allreduce, reduce, ");
+  expect_refusal("allreduce --colour red", "--colour");
+  expect_refusal("allreduce -b 4Q", "'4Q' is not a size");
+  expect_refusal("allreduce -e -5", "-5");
+  expect_refusal("allreduce -b 8M -e 1M", "The smallest size -b 8M is larger than the largest size -e 1M.");
+  expect_refusal("allreduce -e 99999999T", "too large");
+  expect_refusal("allreduce -f 1", "not in range 2");
+  expect_refusal("allreduce -d half", "Unknown type 'half'. Choose from: float32, float64, int32, int64, uint8, all.");
+  expect_refusal("allreduce -o average", "Unknown operation 'average'. Choose from: sum, prod, min, max, all.");
+  expect_refusal("allreduce -n 3 --seconds 1", "excludes");
+  expect_refusal("allreduce --transport pigeon", "pigeon");
+  expect_refusal("allreduce --memory cuda", "--memory cuda is not available in this build");
+  expect_refusal("allreduce --memory registered", "--memory registered is not available in this build");
+  expect_refusal("allreduce --transport loopback", "say how many with --ranks N");
+  expect_refusal("alltoall --placement in --ranks 2", "alltoall has no in-place form");
+  expect_refusal("broadcast --ranks 2 -r 2", "The root -r 2 is not a rank: ranks are 0 to 1");
+  expect_refusal("broadcast --ranks 2 -r first", "must be a rank or 'all', not 'first'");
+  expect_refusal("sendrecv --ranks 1", "sendrecv needs at least 2 ranks.");
+  expect_refusal("allreduce --ranks 0", "not in range 1");
+  expect_refusal("allreduce", "--ranks N");
+  expect_refusal("allreduce --ranks 2 --algorithm magic", "magic");
+  expect_refusal("allreduce --ranks 2 --transport loopback -n 1 -e 4 --json /no/such/folder/x",
+                 "Cannot write '/no/such/folder/x': No such file or directory.");
+  expect_refusal("allreduce --json - --csv - --ranks 2", "cannot both write to standard output");
+}
+
+TEST(HocketBench, ReportsWhatTheLibrarySaysWhenCommunicationFails) {
+  // Nobody listens on port 1.
+  const Ran ran =
+      run_command("HOCKET_STORE=tcp://127.0.0.1:1 HOCKET_TIMEOUT_MS=500 RANK=0 WORLD_SIZE=2 $BENCH allreduce -n 1");
+  EXPECT_EQ(ran.status, 3);
+  EXPECT_THAT(ran.error, HasSubstr("127.0.0.1:1"));
+}
+
+}  // namespace
+}  // namespace hocket

@@ -1,0 +1,168 @@
+// The benchmark's data and its check: a check that cannot fail would be worth nothing.
+#include "bench/data.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstring>
+#include <limits>
+#include <numeric>
+
+namespace hocket::bench {
+namespace {
+
+template <class T>
+constexpr DataType dtype_of_type();
+template <>
+constexpr DataType dtype_of_type<float>() {
+  return DataType::float32;
+}
+template <>
+constexpr DataType dtype_of_type<double>() {
+  return DataType::float64;
+}
+template <>
+constexpr DataType dtype_of_type<std::int32_t>() {
+  return DataType::int32;
+}
+template <>
+constexpr DataType dtype_of_type<std::int64_t>() {
+  return DataType::int64;
+}
+template <>
+constexpr DataType dtype_of_type<std::uint8_t>() {
+  return DataType::uint8;
+}
+
+// Independent of the code under test: wraps in the unsigned type of the same width.
+template <class T>
+T reduce_two(T a, T b, ReduceOp op) {
+  if (op == ReduceOp::min) return b < a ? b : a;
+  if (op == ReduceOp::max) return a < b ? b : a;
+  if constexpr (std::is_floating_point_v<T>) {
+    return op == ReduceOp::sum ? a + b : a * b;
+  } else {
+    const std::uint64_t x = static_cast<std::make_unsigned_t<T>>(a), y = static_cast<std::make_unsigned_t<T>>(b);
+    return static_cast<T>(static_cast<std::make_unsigned_t<T>>(op == ReduceOp::sum ? x + y : x * y));
+  }
+}
+
+template <class T>
+class BenchData : public testing::Test {
+ protected:
+  static constexpr DataType dtype = dtype_of_type<T>();
+
+  static std::vector<T> input(const Pattern& pattern, int source, std::size_t first, std::size_t count) {
+    std::vector<T> values(count);
+    pattern.fill(source, first, values.data(), count);
+    return values;
+  }
+  // The inputs of `ranks`, reduced in the order given.
+  static std::vector<T> reduced(const Pattern& pattern, const std::vector<int>& ranks, ReduceOp op, std::size_t count) {
+    std::vector<T> sum = input(pattern, ranks.front(), 0, count);
+    for (std::size_t i = 1; i < ranks.size(); ++i) {
+      const std::vector<T> next = input(pattern, ranks[i], 0, count);
+      for (std::size_t k = 0; k < count; ++k) sum[k] = reduce_two(sum[k], next[k], op);
+    }
+    return sum;
+  }
+  // Pairs of pairs, as a tree does it.
+  static std::vector<T> reduced_as_tree(const Pattern& pattern, int ranks, ReduceOp op, std::size_t count) {
+    std::vector<std::vector<T>> level;
+    for (int rank = 0; rank < ranks; ++rank) level.push_back(input(pattern, rank, 0, count));
+    while (level.size() > 1) {
+      std::vector<std::vector<T>> above;
+      for (std::size_t i = 0; i + 1 < level.size(); i += 2) {
+        for (std::size_t k = 0; k < count; ++k) level[i][k] = reduce_two(level[i][k], level[i + 1][k], op);
+        above.push_back(std::move(level[i]));
+      }
+      if (level.size() % 2 == 1) above.push_back(std::move(level.back()));
+      level = std::move(above);
+    }
+    return level.front();
+  }
+  static std::vector<int> all_ranks(int ranks) {
+    std::vector<int> order(static_cast<std::size_t>(ranks));
+    std::iota(order.begin(), order.end(), 0);
+    return order;
+  }
+};
+
+using ElementTypes = testing::Types<float, double, std::int32_t, std::int64_t, std::uint8_t>;
+TYPED_TEST_SUITE(BenchData, ElementTypes);
+
+TYPED_TEST(BenchData, EveryOrderOfReductionGivesTheExpectedResult) {
+  constexpr std::size_t count = Pattern::period + 100;
+  for (const ReduceOp op : all_reduce_ops) {
+    for (const int ranks : {1, 2, 3, 7, 16, 257}) {
+      const auto pattern = make_pattern(TestFixture::dtype, ranks, op, 1);
+      std::vector<int> order = TestFixture::all_ranks(ranks);
+      const auto forwards = TestFixture::reduced(*pattern, order, op, count);
+      EXPECT_EQ(pattern->count_wrong(reduction, 0, forwards.data(), count), 0u) << name_of(op) << " " << ranks;
+      std::ranges::reverse(order);
+      const auto backwards = TestFixture::reduced(*pattern, order, op, count);
+      EXPECT_EQ(pattern->count_wrong(reduction, 0, backwards.data(), count), 0u) << name_of(op) << " " << ranks;
+      const auto tree = TestFixture::reduced_as_tree(*pattern, ranks, op, count);
+      EXPECT_EQ(pattern->count_wrong(reduction, 0, tree.data(), count), 0u) << name_of(op) << " " << ranks;
+    }
+  }
+}
+
+TYPED_TEST(BenchData, AMissingOrDoubledRankShows) {
+  constexpr std::size_t count = 1000;
+  constexpr int ranks = 5;
+  for (const ReduceOp op : all_reduce_ops) {
+    const auto pattern = make_pattern(TestFixture::dtype, ranks, op, 1);
+    for (int victim = 0; victim < ranks; ++victim) {
+      std::vector<int> order = TestFixture::all_ranks(ranks);
+      std::erase(order, victim);
+      const auto missing = TestFixture::reduced(*pattern, order, op, count);
+      EXPECT_GT(pattern->count_wrong(reduction, 0, missing.data(), count), 0u) << name_of(op) << " " << victim;
+      if (op == ReduceOp::min || op == ReduceOp::max) continue;  // where twice is as good as once
+      order = TestFixture::all_ranks(ranks);
+      order.push_back(victim);
+      const auto doubled = TestFixture::reduced(*pattern, order, op, count);
+      EXPECT_GT(pattern->count_wrong(reduction, 0, doubled.data(), count), 0u) << name_of(op) << " " << victim;
+    }
+  }
+}
+
+TYPED_TEST(BenchData, OneFlippedBitIsOneWrongElement) {
+  constexpr std::size_t count = 3 * Pattern::period;
+  const auto pattern = make_pattern(TestFixture::dtype, 4, ReduceOp::sum, 1);
+  for (const std::size_t at : {std::size_t{0}, Pattern::period - 1, Pattern::period, count - 1}) {
+    auto values = TestFixture::input(*pattern, reduction, 0, count);
+    reinterpret_cast<unsigned char*>(&values[at])[sizeof(TypeParam) - 1] ^= 1;
+    EXPECT_EQ(pattern->count_wrong(reduction, 0, values.data(), count), 1u) << at;
+  }
+}
+
+TYPED_TEST(BenchData, ShiftedSwappedOrStaleDataIsWrong) {
+  constexpr std::size_t count = 5000;
+  const auto pattern = make_pattern(TestFixture::dtype, 4, std::nullopt, 1);
+  const auto values = TestFixture::input(*pattern, 2, 10, count);
+  EXPECT_EQ(pattern->count_wrong(2, 10, values.data(), count), 0u);
+  EXPECT_GT(pattern->count_wrong(2, 11, values.data(), count), count / 2);
+  EXPECT_GT(pattern->count_wrong(2, 10 + 4096, values.data(), count), count / 2);
+  EXPECT_GT(pattern->count_wrong(3, 10, values.data(), count), count / 2);
+  const auto later = make_pattern(TestFixture::dtype, 4, std::nullopt, 2);
+  EXPECT_GT(later->count_wrong(2, 10, values.data(), count), count / 2);
+}
+
+TEST(BenchDataFloat, NotANumberIsWrong) {
+  const auto pattern = make_pattern(DataType::float32, 2, ReduceOp::max, 1);
+  std::vector<float> values(10);
+  pattern->fill(reduction, 0, values.data(), values.size());
+  values[3] = std::numeric_limits<float>::quiet_NaN();
+  EXPECT_EQ(pattern->count_wrong(reduction, 0, values.data(), values.size()), 1u);
+}
+
+TEST(BenchDataFloat, ProductsOfManyRanksStayFinite) {
+  const auto pattern = make_pattern(DataType::float32, 257, ReduceOp::prod, 3);
+  std::vector<float> values(Pattern::period);
+  pattern->fill(reduction, 0, values.data(), values.size());
+  for (const float value : values) ASSERT_TRUE(std::isnormal(value));
+}
+
+}  // namespace
+}  // namespace hocket::bench

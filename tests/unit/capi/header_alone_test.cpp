@@ -1,0 +1,169 @@
+// hocket.hpp compiles by itself, and its wrapper does what it says.
+#include "hocket/hocket.hpp"
+
+// Nothing else before the line above.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <array>
+#include <numeric>
+#include <thread>
+
+namespace {
+
+using testing::Each;
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+static_assert(!std::is_copy_constructible_v<hocket::Communicator> && !std::is_copy_constructible_v<hocket::Work>);
+static_assert(std::is_nothrow_move_constructible_v<hocket::Communicator>);
+static_assert(hocket::dtype_of<float>() == HOCKET_FLOAT32 && hocket::dtype_of<double>() == HOCKET_FLOAT64);
+static_assert(hocket::dtype_of<int>() == HOCKET_INT32 && hocket::dtype_of<long long>() == HOCKET_INT64);
+static_assert(hocket::dtype_of<long>() == HOCKET_INT64 && hocket::dtype_of<std::uint8_t>() == HOCKET_UINT8);
+static_assert(!hocket::Element<unsigned int> && !hocket::Element<bool> && !hocket::Element<char>);
+static_assert(hocket::Source<const std::vector<float>&> && !hocket::Sink<const std::vector<float>&>);
+static_assert(hocket::Sink<std::span<int>> && !hocket::Source<std::vector<int>>);  // no temporaries that own
+
+// Runs body(communicator) on a thread for each rank.
+template <class Body>
+void on_ranks(int ranks, const Body& body) {
+  std::vector<hocket::Communicator> comms = hocket::Communicator::create_local(ranks);
+  ASSERT_EQ(comms.size(), static_cast<std::size_t>(ranks));
+  std::vector<std::thread> threads;
+  for (hocket::Communicator& comm : comms) {
+    threads.emplace_back([&body, &comm] {
+      try {
+        body(comm);
+      } catch (const hocket::Error& error) {
+        ADD_FAILURE() << "rank " << comm.rank() << ": " << error.what();
+        comm.abort("a test has failed");
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+}
+
+std::vector<int> counting(std::size_t count, int from) {
+  std::vector<int> values(count);
+  std::iota(values.begin(), values.end(), from);
+  return values;
+}
+
+TEST(HeaderAlone, ReducesVectorsArraysAndSpans) {
+  on_ranks(3, [](hocket::Communicator& comm) {
+    const std::vector<float> mine(100, static_cast<float>(comm.rank() + 1));
+    std::vector<float> sum(100);
+    comm.allreduce(mine, sum, hocket::Op::sum);
+    EXPECT_THAT(sum, Each(6.0f));
+    std::array<std::int64_t, 4> in_place{1, 2, 3, comm.rank()};
+    comm.allreduce(in_place, hocket::Op::max);
+    EXPECT_THAT(in_place, ElementsAre(1, 2, 3, 2));
+    comm.allreduce(std::span(mine), std::span(sum), hocket::Op::prod);
+    EXPECT_THAT(sum, Each(6.0f));
+    std::vector<float> at_root(comm.rank() == 1 ? 100 : 0);
+    comm.reduce(mine, at_root, hocket::Op::min, 1);
+    EXPECT_THAT(at_root, Each(1.0f));
+    std::vector<float> block(25);
+    comm.reduce_scatter(std::span(mine).first(75), block, hocket::Op::sum);
+    EXPECT_THAT(block, Each(6.0f));
+  });
+}
+
+TEST(HeaderAlone, MovesBlocks) {
+  on_ranks(3, [](hocket::Communicator& comm) {
+    const std::vector<int> mine = counting(2, 10 * comm.rank());
+    std::vector<int> all(6);
+    comm.allgather(mine, all);
+    EXPECT_THAT(all, ElementsAre(0, 1, 10, 11, 20, 21));
+    std::vector<int> at_root(comm.rank() == 2 ? 6 : 0);
+    comm.gather(mine, at_root, 2);
+    EXPECT_EQ(at_root, comm.rank() == 2 ? all : std::vector<int>());
+    std::vector<int> block(2);
+    comm.scatter(at_root, block, 2);
+    EXPECT_EQ(block, mine);
+    comm.broadcast(block, 1);
+    EXPECT_THAT(block, ElementsAre(10, 11));
+    const std::vector<int> send = counting(3, 100 * comm.rank());
+    std::vector<int> received(3);
+    comm.alltoall(send, received);
+    EXPECT_THAT(received, ElementsAre(comm.rank(), 100 + comm.rank(), 200 + comm.rank()));
+    comm.barrier();
+  });
+}
+
+TEST(HeaderAlone, WorksCompleteByWaitTestAndDestruction) {
+  on_ranks(2, [](hocket::Communicator& comm) {
+    std::vector<double> first(1000, 1.0), second(1000, 2.0), third(1000, 3.0);
+    std::vector<double> sums(1000), products(1000), maxima(1000);
+    hocket::Work sum = comm.allreduce_async(first, sums, hocket::Op::sum);
+    hocket::Work product = comm.allreduce_async(second, products, hocket::Op::prod);
+    { const hocket::Work maximum = comm.allreduce_async(third, maxima, hocket::Op::max); }
+    EXPECT_THAT(maxima, Each(3.0));
+    sum.wait();
+    EXPECT_TRUE(sum.test());
+    EXPECT_THAT(sums, Each(2.0));
+    while (!product.wait_for(std::chrono::milliseconds(50))) {
+    }
+    EXPECT_THAT(products, Each(4.0));
+    hocket::Work moved = std::move(product);
+    EXPECT_EQ(product.handle(), nullptr);
+    EXPECT_TRUE(moved.test());
+    moved.release();
+    const int peer = 1 - comm.rank();
+    std::vector<int> received(3);
+    hocket::Work sending = comm.send_async(first, peer);
+    comm.recv(second, peer);
+    sending.wait();
+    EXPECT_EQ(first, second);
+  });
+}
+
+TEST(HeaderAlone, CountsWhatItDoes) {
+  on_ranks(2, [](hocket::Communicator& comm) {
+    const hocket_counters before = comm.counters();
+    std::vector<float> data(1000, 1.0f);
+    comm.allreduce(data, hocket::Op::sum);
+    EXPECT_EQ(comm.counters().operations, before.operations + 1);
+    EXPECT_GE(comm.counters().bytes_sent, before.bytes_sent + 4000);  // 2(N-1)/N of the buffer is the least
+  });
+}
+
+TEST(HeaderAlone, ThrowsErrorsWithTheirCause) {
+  try {
+    hocket::Communicator::create({.world_size = 2, .rank = 5});
+    FAIL() << "a rank out of range was accepted";
+  } catch (const hocket::Error& error) {
+    EXPECT_EQ(error.result(), HOCKET_INVALID_ARGUMENT);
+    EXPECT_EQ(error.cause().code, HOCKET_INVALID_ARGUMENT);
+    EXPECT_THAT(error.what(), HasSubstr("5"));
+  }
+  EXPECT_THROW(hocket::Communicator::create_local(0), hocket::Error);
+}
+
+TEST(HeaderAlone, FindsRangesThatDoNotFitTogether) {
+  std::vector<hocket::Communicator> comms = hocket::Communicator::create_local(1);
+  std::vector<float> three(3), four(4);
+  try {
+    comms[0].allreduce(three, four, hocket::Op::sum);
+    FAIL() << "ranges of different sizes were accepted";
+  } catch (const hocket::Error& error) {
+    EXPECT_EQ(error.result(), HOCKET_INVALID_ARGUMENT);
+    EXPECT_STREQ(error.what(), "allreduce: `recv` has 4 elements but must have 3.");
+  }
+  comms[0].require_working();  // nothing has moved, nothing is broken
+}
+
+TEST(HeaderAlone, AbortReachesTheOtherRanks) {
+  std::vector<hocket::Communicator> comms = hocket::Communicator::create_local(2);
+  comms[0].abort("enough");
+  std::vector<float> data(3);
+  try {
+    comms[1].allreduce(data, hocket::Op::sum);
+    FAIL() << "an aborted communicator went on";
+  } catch (const hocket::Error& error) {
+    EXPECT_EQ(error.result(), HOCKET_ABORTED);
+    EXPECT_THAT(error.what(), HasSubstr("enough"));
+  }
+}
+
+}  // namespace

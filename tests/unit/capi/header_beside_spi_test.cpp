@@ -1,0 +1,22 @@
+// hocket.hpp and the headers of spi/ speak different languages in one namespace: they may be included together.
+#include <gtest/gtest.h>
+
+#include "hocket/hocket.hpp"
+#include "hocket/spi/schedule.hpp"
+#include "hocket/spi/status.hpp"
+#include "hocket/spi/store.hpp"
+#include "hocket/spi/transport.hpp"
+
+namespace hocket {
+namespace {
+
+TEST(HeaderBesideSpi, NamesDoNotClash) {
+  const Error error(HOCKET_TIMEOUT, "late");
+  const Status status(Code::timeout, "late");
+  EXPECT_EQ(static_cast<int>(error.result()), static_cast<int>(status.code()));
+  EXPECT_EQ(static_cast<int>(Op::prod), static_cast<int>(ReduceOp::prod));
+  EXPECT_EQ(static_cast<int>(dtype_of<double>()), static_cast<int>(DataType::float64));
+}
+
+}  // namespace
+}  // namespace hocket
