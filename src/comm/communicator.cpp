@@ -244,11 +244,11 @@ Result<std::shared_ptr<Operation>> Communicator::prepare(const CallArguments& ar
        .signature = signature,
        .reduction = reduction_for(signature.dtype, barrier ? ReduceOp::max : signature.op),
        .timeout = arguments.timeout_ms > 0 ? std::chrono::milliseconds(arguments.timeout_ms) : options_.timeout});
-  return operation;
+  return std::shared_ptr<Operation>(std::move(operation));
 }
 
 // An operation for this plan that nobody uses any more, or a new one.
-std::shared_ptr<Operation> Communicator::operation_for(const PlanKey& key) {
+std::shared_ptr<ScheduleOperation> Communicator::operation_for(const PlanKey& key) {
   const std::lock_guard lock(plans_mutex_);
   for (auto at = idle_.rbegin(); at != idle_.rend(); ++at) {
     if ((*at)->plan().key == key && at->use_count() == 1 && (*at)->finished()) {
@@ -256,7 +256,7 @@ std::shared_ptr<Operation> Communicator::operation_for(const PlanKey& key) {
       return idle_.back();
     }
   }
-  idle_.push_back(std::make_shared<Operation>(plans_.get(key)));
+  idle_.push_back(std::make_shared<ScheduleOperation>(plans_.get(key)));
   if (idle_.size() > operations_kept) idle_.erase(idle_.begin());
   return idle_.back();
 }

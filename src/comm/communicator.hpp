@@ -9,6 +9,7 @@
 #include "src/comm/mesh.hpp"
 #include "src/comm/options.hpp"
 #include "src/exec/executor.hpp"
+#include "src/exec/schedule_operation.hpp"
 #include "src/plan/plan.hpp"
 
 namespace hocket {
@@ -58,7 +59,7 @@ class Communicator {
   Status meet(Deadline deadline);
   Status introduce(const MemberCard& mine, Deadline deadline);
   Status adopt(std::unique_ptr<Executor> executor, std::vector<std::unique_ptr<Transport>> transports);
-  std::shared_ptr<Operation> operation_for(const PlanKey& key);
+  std::shared_ptr<ScheduleOperation> operation_for(const PlanKey& key);
 
   const Options options_;
   std::unique_ptr<StoreServer> server_;  // where this rank serves the store
@@ -67,7 +68,8 @@ class Communicator {
 
   std::mutex plans_mutex_;
   PlanCache plans_;
-  std::vector<std::shared_ptr<Operation>> idle_;  // latest used last; one that only this vector holds may run again
+  std::vector<std::shared_ptr<ScheduleOperation>>
+      idle_;  // latest used last; one that only this vector holds may run again
 };
 
 }  // namespace hocket

@@ -78,7 +78,7 @@ void Executor::stop(const Status& why) {
 
 // Requires mutex_.
 void Executor::assign_sequence(Operation& operation) {
-  const auto& channels = operation.plan().program.channels;
+  const auto& channels = operation.channels();
   if (operation.signature().collective == Collective::send) {
     if (!channels.empty()) operation.set_sequence(++messages_[{channels[0].peer, channels[0].outgoing}]);
   } else {
@@ -245,7 +245,7 @@ void Executor::start_operations() {
   std::size_t kept = 0;
   for (std::size_t i = 0; i < considered; ++i) {
     auto operation = std::move(queued_[i]);
-    const auto conflicts = [&](const auto& other) { return operation->shares_channel(*other); };
+    const auto conflicts = [&](const auto& other) { return operation->must_wait_for(*other); };
     if (std::any_of(running_.begin(), running_.end(), conflicts) ||
         std::any_of(queued_.begin(), queued_.begin() + static_cast<std::ptrdiff_t>(kept), conflicts)) {
       queued_[kept++] = std::move(operation);

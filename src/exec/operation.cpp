@@ -1,28 +1,6 @@
 #include "src/exec/operation.hpp"
 
-#include <fmt/format.h>
-
-#include <algorithm>
-#include <cstring>
-
 namespace hocket {
-
-Operation::Operation(std::shared_ptr<const Plan> plan)
-    : plan_(std::move(plan)), deadline_(Deadline::Clock::time_point{}), began_{} {
-  const Program& program = plan_->program;
-  const std::size_t in_flight = std::min(plan_->groups, groups_in_flight);
-  slots_.resize(program.instructions.size() * in_flight);
-  for (std::uint32_t index = 0; index < slots_.size(); ++index) {
-    slots_[index].on_done = on_done;
-    slots_[index].operation = this;
-    slots_[index].index = index;
-  }
-  channels_.resize(program.channels.size());
-  done_.reserve(slots_.size());
-  locals_.reserve(slots_.size());
-  pumps_.reserve(slots_.size());
-  if (plan_->scratch_bytes != 0) scratch_ = std::make_unique<std::byte[]>(plan_->scratch_bytes * in_flight);
-}
 
 void Operation::bind(const Binding& binding) {
   binding_ = binding;
@@ -31,179 +9,6 @@ void Operation::bind(const Binding& binding) {
   failure_ = Status();
   status_ = Status();
   finished_.store(false, std::memory_order_relaxed);
-}
-
-Status Operation::start(const Tag& tag, Peers& peers) {
-  tag_ = tag;
-  groups_begun_ = groups_done_ = 0;
-  pumps_.clear();
-  locals_.clear();
-  done_.clear();
-  left_ = {};
-  if (plan_->program.instructions.empty()) groups_done_ = plan_->groups;
-  if (complete()) return {};
-  for (std::size_t i = 0; i < channels_.size(); ++i) {
-    auto link = peers.link(plan_->program.channels[i].peer, deadline_);
-    if (!link.ok()) return failure_ = link.status();
-    channels_[i] = {.link = *link};
-  }
-  begin_groups();
-  return {};
-}
-
-// Groups begin in order, each as soon as the one two before it is complete.
-void Operation::begin_groups() {
-  while (groups_begun_ < plan_->groups && left_[groups_begun_ % groups_in_flight] == 0) begin_group(groups_begun_);
-}
-
-void Operation::begin_group(std::size_t group) {
-  const auto& instructions = plan_->program.instructions;
-  const std::size_t half = group % groups_in_flight;
-  const auto first = static_cast<std::uint32_t>(half * instructions.size());
-  left_[half] = static_cast<std::uint32_t>(instructions.size());
-  group_at_[half] = group;
-  groups_begun_ = group + 1;
-  for (std::uint32_t i = 0; i < instructions.size(); ++i) {
-    slots_[first + i].waits = instructions[i].waits;
-    slots_[first + i].ready = false;
-  }
-  for (std::uint32_t i = 0; i < instructions.size(); ++i) {
-    if (instructions[i].waits == 0) make_ready(first + i);
-  }
-}
-
-void Operation::make_ready(std::uint32_t slot) {
-  const auto& instruction = plan_->program.instructions[slot % plan_->program.instructions.size()];
-  slots_[slot].ready = true;
-  if (instruction.channel == no_channel) {
-    locals_.push_back(slot);
-  } else {
-    pumps_.push_back(instruction.channel);
-  }
-}
-
-bool Operation::advance(Counters& counters) {
-  bool happened = false;
-  while (failure_.ok()) {
-    if (!done_.empty()) {
-      const std::uint32_t slot = done_.back();
-      done_.pop_back();
-      complete_slot(slot);
-    } else if (!pumps_.empty()) {  // messages first: peers wait for them
-      const std::uint32_t channel = pumps_.back();
-      pumps_.pop_back();
-      pump(channel, counters);
-    } else if (!locals_.empty()) {
-      const std::uint32_t slot = locals_.back();
-      locals_.pop_back();
-      run_local(slot);
-    } else {
-      break;
-    }
-    happened = true;
-  }
-  return happened;
-}
-
-// Posts the channel's messages in their order, as far as they are ready.
-void Operation::pump(std::uint32_t channel_index, Counters& counters) {
-  const auto& order = plan_->program.channels[channel_index].instructions;
-  const auto& instructions = plan_->program.instructions;
-  ChannelState& channel = channels_[channel_index];
-  while (channel.group < groups_begun_ && failure_.ok()) {
-    const std::size_t half = channel.group % groups_in_flight;
-    const auto slot = static_cast<std::uint32_t>(half * instructions.size() + order[channel.position]);
-    if (!slots_[slot].ready) return;
-    const std::size_t group = channel.group;
-    if (++channel.position == order.size()) {
-      channel.position = 0;
-      ++channel.group;
-    }
-    post(slot, group, channel, counters);
-  }
-}
-
-void Operation::post(std::uint32_t slot, std::size_t group, ChannelState& channel, Counters& counters) {
-  const Instruction& instruction = plan_->program.instructions[slot % plan_->program.instructions.size()];
-  const Step& step = instruction.step;
-  const bool sends = step.kind == StepKind::send;
-  const Range& range = sends ? step.left : step.to;
-  const Extent extent = plan_->extent(range, instruction.piece, group);
-  if (extent.bytes == 0) return complete_slot(slot);  // the peer finds the same, so nothing moves
-  ++channel.outstanding;
-  std::byte* at = address(range, extent, group);
-  Completion& completion = slots_[slot];
-  if (sends) {
-    if (group == 0 && instruction.piece == 0) ++counters.steps;
-    ++counters.messages_sent;
-    counters.bytes_sent += extent.bytes;
-    channel.link->send(tag_, ConstBuffer(at, extent.bytes), completion);
-    return;
-  }
-  counters.bytes_received += extent.bytes;
-  if (step.kind == StepKind::recv) {
-    channel.link->recv(tag_, Buffer{at, extent.bytes}, completion);
-    return;
-  }
-  const Extent mine = plan_->extent(step.left, instruction.piece, group);
-  Reduction reduction = binding_.reduction;
-  reduction.swapped = step.swapped;
-  channel.link->recv_reduce(tag_, ConstBuffer(address(step.left, mine, group), mine.bytes), Buffer{at, extent.bytes},
-                            reduction, completion);
-}
-
-void Operation::run_local(std::uint32_t slot) {
-  const auto count = plan_->program.instructions.size();
-  const Instruction& instruction = plan_->program.instructions[slot % count];
-  const Step& step = instruction.step;
-  const std::size_t group = group_at_[slot / count];
-  const Extent to = plan_->extent(step.to, instruction.piece, group);
-  if (to.bytes != 0) {
-    std::byte* target = address(step.to, to, group);
-    const std::byte* left = address(step.left, plan_->extent(step.left, instruction.piece, group), group);
-    if (step.kind == StepKind::copy) {
-      std::memcpy(target, left, to.bytes);
-    } else {
-      const std::byte* right = address(step.right, plan_->extent(step.right, instruction.piece, group), group);
-      binding_.reduction.kernel(target, left, right, to.bytes / binding_.reduction.element_bytes);
-    }
-  }
-  complete_slot(slot);
-}
-
-std::byte* Operation::address(const Range& range, const Extent& extent, std::size_t group) {
-  switch (range.space) {
-    // Steps never write the input out of place (verified), so taking const away here is only for the common type.
-    case Space::input: return const_cast<std::byte*>(binding_.input) + extent.offset;
-    case Space::output: return binding_.output + extent.offset;
-    case Space::scratch: break;
-  }
-  return scratch_.get() + (group % groups_in_flight) * plan_->scratch_bytes + extent.offset;
-}
-
-void Operation::on_done(Completion& completion, const Status& status) {
-  auto& slot = static_cast<Slot&>(completion);
-  Operation& self = *slot.operation;
-  const auto& instructions = self.plan_->program.instructions;
-  --self.channels_[instructions[slot.index % instructions.size()].channel].outstanding;
-  if (status.ok()) {
-    self.done_.push_back(slot.index);
-  } else if (self.failure_.ok()) {
-    self.failure_ = status;
-  }
-}
-
-void Operation::complete_slot(std::uint32_t slot) {
-  const Program& program = plan_->program;
-  const std::size_t count = program.instructions.size();
-  const std::size_t half = slot / count;
-  const auto first = static_cast<std::uint32_t>(half * count);
-  for (const std::uint32_t successor : program.successors_of(program.instructions[slot % count])) {
-    if (--slots_[first + successor].waits == 0) make_ready(first + successor);
-  }
-  if (--left_[half] != 0) return;
-  ++groups_done_;
-  begin_groups();
 }
 
 void Operation::finish(const Status& status) {
@@ -215,27 +20,14 @@ double Operation::elapsed_seconds() const {
   return std::chrono::duration<double>(Deadline::Clock::now() - began_).count();
 }
 
-bool Operation::shares_channel(const Operation& other) const {
-  for (const Channel& mine : plan_->program.channels) {
-    for (const Channel& theirs : other.plan_->program.channels) {
+bool Operation::must_wait_for(const Operation& earlier) const {
+  if (window() != nullptr && window() == earlier.window()) return true;
+  for (const Channel& mine : channels()) {
+    for (const Channel& theirs : earlier.channels()) {
       if (mine.peer == theirs.peer && mine.outgoing == theirs.outgoing) return true;
     }
   }
   return false;
-}
-
-Operation::Missing Operation::missing() const {
-  Missing missing;
-  for (const bool outgoing : {false, true}) {  // who should have sent is the likelier culprit
-    for (std::size_t i = 0; i < channels_.size(); ++i) {
-      const Channel& channel = plan_->program.channels[i];
-      if (channels_[i].outstanding == 0 || channel.outgoing != outgoing) continue;
-      if (missing.peer == no_rank) missing.peer = channel.peer;
-      missing.text += fmt::format("{}{} rank {}", missing.text.empty() ? "" : ", ",
-                                  outgoing ? "sending to" : "receiving from", channel.peer);
-    }
-  }
-  return missing;
 }
 
 }  // namespace hocket

@@ -1,0 +1,65 @@
+// ScheduleOperation: runs a plan over links. Holds what changes while it runs: ready counts and completions.
+#pragma once
+
+#include <array>
+#include <memory>
+#include <vector>
+
+#include "src/exec/operation.hpp"
+#include "src/plan/plan.hpp"
+
+namespace hocket {
+
+class ScheduleOperation final : public Operation {
+ public:
+  explicit ScheduleOperation(std::shared_ptr<const Plan> plan);
+
+  const Plan& plan() const { return *plan_; }
+
+  Status start(const Tag& tag, Peers& peers) override;
+  bool advance(Counters& counters) override;
+  bool complete() const override { return groups_done_ == plan_->groups || !failure().ok(); }
+  std::span<const Channel> channels() const override { return plan_->program.channels; }
+  Missing missing() const override;
+
+ private:
+  static constexpr std::size_t groups_in_flight = 2;
+
+  // One instruction of one of the groups in flight.
+  struct Slot : Completion {
+    ScheduleOperation* operation = nullptr;
+    std::uint32_t index = 0;  // into slots_
+    std::uint32_t waits = 0;
+    bool ready = false;
+  };
+  struct ChannelState {
+    Link* link = nullptr;
+    std::size_t group = 0;     // of the next message
+    std::size_t position = 0;  // of the next message in its group
+    std::uint32_t outstanding = 0;
+  };
+
+  static void on_done(Completion& completion, const Status& status);
+  void begin_groups();
+  void begin_group(std::size_t group);
+  void make_ready(std::uint32_t slot);
+  void pump(std::uint32_t channel, Counters& counters);
+  void post(std::uint32_t slot, std::size_t group, ChannelState& channel, Counters& counters);
+  void run_local(std::uint32_t slot);
+  void complete_slot(std::uint32_t slot);
+  std::byte* address(const Range& range, const Extent& extent, std::size_t group);
+
+  std::shared_ptr<const Plan> plan_;
+  Tag tag_;
+  std::vector<Slot> slots_;  // instructions × groups in flight
+  std::vector<ChannelState> channels_;
+  std::vector<std::uint32_t> pumps_;                      // channels whose head may have become ready
+  std::vector<std::uint32_t> locals_;                     // slots to run here
+  std::vector<std::uint32_t> done_;                       // slots that completed since the last advance()
+  std::array<std::uint32_t, groups_in_flight> left_{};    // instructions not complete
+  std::array<std::size_t, groups_in_flight> group_at_{};  // which group each half of slots_ runs
+  std::size_t groups_begun_ = 0, groups_done_ = 0;
+  std::unique_ptr<std::byte[]> scratch_;
+};
+
+}  // namespace hocket
