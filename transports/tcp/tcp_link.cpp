@@ -78,12 +78,16 @@ void TcpLink::close(const Status& why) {
   }
 }
 
-// Ends all that is pending, and sends `last` if the peer still listens.
+// Ends all that is pending. `last`: what to say yet; empty where the peer does not listen any more.
 void TcpLink::end_with(const Status& why, std::span<const std::byte> last) {
   ended_with_ = why;
   auto completions = outbox_.abandon();
   for (Completion* completion : inbox_.abandon()) completions.push_back(completion);
-  outbox_.finish_with(last);
+  if (last.empty()) {
+    outbox_ = Outbox();  // without the rest of a message that is half sent
+  } else {
+    outbox_.finish_with(last);
+  }
   flush();
   for (Completion* completion : completions) completion->done(why);
 }
@@ -174,7 +178,7 @@ bool TcpLink::act_on(Inbox::Event event) {
                             .message = fmt::format("{} has left the group", name()),
                             .rank = context_.rank,
                             .peer = peer_}),
-               encode(Header{.kind = FrameKind::goodbye}));
+               {});
       context_.listener->peer_left(peer_);
       return true;
     case Inbox::Event::mismatch: fail(mismatch(), true); return true;
