@@ -1,0 +1,325 @@
+#include "bench/peers/harness.hpp"
+
+#include <time.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <fstream>
+#include <new>
+#include <stdexcept>
+#include <utility>
+
+namespace peers {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+constexpr std::size_t iterations_min = 5;
+constexpr std::size_t iterations_max = 100'000;
+constexpr std::size_t period = 4099;  // of the input values; divides no usual block
+
+double microseconds(Clock::duration span) {
+  return std::chrono::duration<double, std::micro>(span).count();
+}
+
+// User and system time of all threads of this process.
+double cpu_us() {
+  timespec now{};
+  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
+  return static_cast<double>(now.tv_sec) * 1e6 + static_cast<double>(now.tv_nsec) / 1e3;
+}
+
+// What all processes of this network namespace have sent over the loopback interface since it exists.
+double loopback_bytes() {
+  std::ifstream file("/proc/net/dev");
+  for (std::string line; std::getline(file, line);) {
+    const auto colon = line.find("lo:");
+    if (colon != std::string::npos) return std::strtod(line.c_str() + colon + 3, nullptr);
+  }
+  return 0;
+}
+
+class Buffer {
+ public:
+  explicit Buffer(std::size_t count) : count_(count) {
+    constexpr std::size_t page = 4096;
+    const std::size_t bytes = (count * sizeof(float) / page + 1) * page;
+    memory_.reset(static_cast<float*>(std::aligned_alloc(page, bytes)));
+    if (memory_ == nullptr) throw std::bad_alloc();
+    std::memset(memory_.get(), 0, bytes);
+  }
+  std::span<float> elements() const { return {memory_.get(), count_}; }
+
+ private:
+  struct Free {
+    void operator()(float* memory) const { std::free(memory); }
+  };
+  std::size_t count_;
+  std::unique_ptr<float[], Free> memory_;
+};
+
+// Element i of a rank's input: small integers, whose sums float32 holds exactly in every order.
+float value(int rank, std::size_t i) {
+  return static_cast<float>((i % period * 7 + static_cast<std::size_t>(rank) * 131) % 127) - 63;
+}
+
+struct Shape {
+  std::size_t input = 0, output = 0;  // elements on this rank; 0: takes no part
+};
+
+Shape shape_of(Collective collective, std::size_t count, int rank, int size) {
+  const std::size_t all = count * static_cast<std::size_t>(size);
+  const bool root = rank == 0;
+  switch (collective) {
+    case Collective::allreduce: return {count, count};
+    case Collective::reduce: return {count, root ? count : 0};
+    case Collective::broadcast: return {root ? count : 0, count};
+    case Collective::reduce_scatter: return {all, count};
+    case Collective::allgather: return {count, all};
+    case Collective::gather: return {count, root ? all : 0};
+    case Collective::scatter: return {root ? all : 0, count};
+    case Collective::alltoall: return {all, all};
+    case Collective::barrier: return {};
+  }
+  return {};
+}
+
+// Blocks: the larger buffer holds one block of `count` elements for each rank.
+bool is_blocks(Collective collective) {
+  const auto shape = shape_of(collective, 1, 0, 2);
+  return std::max(shape.input, shape.output) == 2;
+}
+
+float expected(Collective collective, std::size_t count, int rank, int size, std::size_t i) {
+  const auto mine = static_cast<std::size_t>(rank) * count;
+  const auto sum = [size](std::size_t element) {
+    float total = 0;
+    for (int other = 0; other < size; ++other) total += value(other, element);
+    return total;
+  };
+  switch (collective) {
+    case Collective::allreduce:
+    case Collective::reduce: return sum(i);
+    case Collective::reduce_scatter: return sum(mine + i);
+    case Collective::broadcast: return value(0, i);
+    case Collective::scatter: return value(0, mine + i);
+    case Collective::allgather:
+    case Collective::gather: return value(static_cast<int>(i / count), i % count);
+    case Collective::alltoall: return value(static_cast<int>(i / count), mine + i % count);
+    case Collective::barrier: break;
+  }
+  return 0;
+}
+
+double bus_factor(Collective collective, int size) {
+  const double others = static_cast<double>(size - 1) / size;
+  switch (collective) {
+    case Collective::allreduce: return 2 * others;
+    case Collective::reduce:
+    case Collective::broadcast:
+    case Collective::barrier: return 1;
+    default: return others;
+  }
+}
+
+struct Row {
+  std::string algorithm;
+  std::size_t bytes = 0, count = 0, iterations = 0;
+  std::vector<double> times;  // sorted, microseconds
+  double cpu_us_per_op = 0, bytes_sent_per_rank = 0;
+  std::size_t wrong = 0;
+
+  double percentile(double fraction) const {
+    const auto nearest = static_cast<std::size_t>(std::ceil(fraction * static_cast<double>(times.size())));
+    return times[std::max<std::size_t>(nearest, 1) - 1];
+  }
+};
+
+// One case on one rank.
+class Run {
+ public:
+  Run(Peer& peer, const Options& options, const Case& what)
+      : peer_(peer), options_(options), what_(what), operation_(peer.prepare(what)) {
+    shape_ = shape_of(what.collective, what.count, peer.rank(), peer.size());
+    if (operation_.input == nullptr) shape_.input = 0;
+    if (operation_.output == nullptr) shape_.output = 0;
+    pattern_.resize(period);
+    for (std::size_t i = 0; i < period; ++i) pattern_[i] = value(peer.rank(), i);
+  }
+
+  bool possible() const { return operation_.run != nullptr; }
+
+  Row all() {
+    Row row;
+    write_input();
+    operation_.run();
+    std::size_t wrong = count_wrong();
+    write_input();
+    for (std::size_t i = 0; i < options_.warmup; ++i) operation_.run();
+    row.iterations = options_.iterations > 0 ? options_.iterations : calibrate();
+    peer_.barrier();
+    const double before = loopback_bytes();
+    row.times = time_operations(row.iterations);
+    peer_.barrier();
+    const double sent = loopback_bytes() - before;
+    // Once more from fresh inputs: in place and back to back, sums go on from what the last one left.
+    write_input();
+    operation_.run();
+    wrong += count_wrong();
+    peer_.maximize(row.times);
+    std::sort(row.times.begin(), row.times.end());
+    row.cpu_us_per_op = total(used_cpu_us_) / static_cast<double>(row.iterations);
+    row.bytes_sent_per_rank = sent / static_cast<double>(row.iterations) / peer_.size();
+    row.wrong = static_cast<std::size_t>(total(static_cast<double>(wrong)));
+    return row;
+  }
+
+ private:
+  void write_input() {
+    for (std::size_t at = 0; at < shape_.input; at += period) {
+      std::memcpy(operation_.input + at, pattern_.data(), std::min(period, shape_.input - at) * sizeof(float));
+    }
+  }
+
+  std::size_t count_wrong() const {
+    std::size_t wrong = 0;
+    for (std::size_t i = 0; i < shape_.output; ++i) {
+      wrong += operation_.output[i] != expected(what_.collective, what_.count, peer_.rank(), peer_.size(), i);
+    }
+    return wrong;
+  }
+
+  double total(double mine) {
+    std::vector<double> slots(static_cast<std::size_t>(peer_.size()), 0.0);
+    slots[static_cast<std::size_t>(peer_.rank())] = mine;
+    peer_.maximize(slots);
+    double sum = 0;
+    for (const double slot : slots) sum += slot;
+    return sum;
+  }
+
+  // Times ever larger batches until one takes a tenth of the time that there is, and returns the count that fits.
+  std::size_t calibrate() {
+    const double wanted_us = options_.seconds * 1e6;
+    for (std::size_t batch = 1;; batch = std::min(batch * 4, iterations_max)) {
+      peer_.barrier();
+      const auto begin = Clock::now();
+      for (std::size_t i = 0; i < batch; ++i) operation_.run();
+      peer_.barrier();
+      double spent_us = std::max(microseconds(Clock::now() - begin), 0.1);
+      peer_.maximize({&spent_us, 1});
+      if (spent_us * 10 < wanted_us && batch < iterations_max) continue;
+      const double fitting = std::ceil(wanted_us / spent_us * static_cast<double>(batch));
+      return static_cast<std::size_t>(
+          std::clamp(fitting, static_cast<double>(iterations_min), static_cast<double>(iterations_max)));
+    }
+  }
+
+  std::vector<double> time_operations(std::size_t iterations) {
+    std::vector<double> times(iterations);
+    if (options_.fresh) {
+      for (double& time : times) time = time_fresh();
+      return times;
+    }
+    const double cpu_before = cpu_us();
+    auto begin = Clock::now();
+    for (double& time : times) {
+      operation_.run();
+      const auto end = Clock::now();
+      time = microseconds(end - begin);
+      begin = end;
+    }
+    used_cpu_us_ = cpu_us() - cpu_before;
+    return times;
+  }
+
+  double time_fresh() {
+    write_input();
+    peer_.barrier();
+    const double cpu_before = cpu_us();
+    const auto begin = Clock::now();
+    operation_.run();
+    const auto end = Clock::now();
+    used_cpu_us_ += cpu_us() - cpu_before;
+    return microseconds(end - begin);
+  }
+
+  Peer& peer_;
+  const Options& options_;
+  Case what_;
+  Operation operation_;
+  Shape shape_;
+  std::vector<float> pattern_;
+  double used_cpu_us_ = 0;
+};
+
+std::string quoted(const std::string& text) {
+  std::string out = "\"";
+  for (const char c : text) {
+    if (c == '"' || c == '\\') out += '\\';
+    out += static_cast<unsigned char>(c) < 0x20 ? ' ' : c;
+  }
+  return out + "\"";
+}
+
+void write_row(std::FILE* file, const Peer& peer, const Options& options, const Row& row, bool first) {
+  const double algbw = static_cast<double>(row.bytes) / row.percentile(0.5) / 1e3;
+  std::fprintf(file, "%s\n  {\"collective\":%s,\"ranks\":%d,\"transport\":%s,\"algorithm\":%s,\"dtype\":\"float32\",",
+               first ? "" : ",", quoted(options.collective_name).c_str(), peer.size(),
+               quoted(options.transport).c_str(), quoted(row.algorithm).c_str());
+  std::fprintf(file, "\"op\":\"sum\",\"root\":0,\"bytes\":%zu,\"count\":%zu,\"placement\":\"%s\",\"memory\":\"plain\",",
+               row.bytes, row.count, options.in_place ? "in_place" : "out_of_place");
+  std::fprintf(file, "\"fresh\":%s,\"iterations\":%zu,\"time_us\":{\"min\":%.3f,\"p50\":%.3f,\"p90\":%.3f,",
+               options.fresh ? "true" : "false", row.iterations, row.times.front(), row.percentile(0.5),
+               row.percentile(0.9));
+  std::fprintf(file, "\"p99\":%.3f,\"max\":%.3f},\"algbw_GBps\":%.4f,\"busbw_GBps\":%.4f,\"cpu_us_per_op\":%.3f,",
+               row.percentile(0.99), row.times.back(), algbw, algbw * bus_factor(options.collective, peer.size()),
+               row.cpu_us_per_op);
+  // Steps are not known here; bytes are those of the loopback interface, headers and acknowledgements among them.
+  std::fprintf(file, "\"steps_per_rank\":null,\"bytes_sent_per_rank\":%.0f,\"wrong\":%zu}", row.bytes_sent_per_rank,
+               row.wrong);
+}
+
+}  // namespace
+
+std::size_t measure_all(Peer& peer, const Options& options) {
+  const auto ranks = static_cast<std::size_t>(peer.size());
+  const bool barrier_only = options.collective == Collective::barrier;
+  const std::size_t unit = sizeof(float) * (is_blocks(options.collective) ? ranks : 1);
+  const auto algorithms = options.algorithms.empty() ? peer.algorithms(options.collective) : options.algorithms;
+  std::FILE* file = nullptr;
+  if (peer.rank() == 0) {
+    file = options.json_file.empty() || options.json_file == "-" ? stdout : std::fopen(options.json_file.c_str(), "w");
+    if (file == nullptr) throw std::runtime_error("Cannot write " + options.json_file + ".");
+    std::fprintf(file, "{\"version\":%s,\"host\":{},\"rows\":[", quoted(peer.version()).c_str());
+  }
+  std::size_t wrong = 0;
+  bool first_row = true;
+  for (std::size_t bytes = options.min_bytes; bytes <= options.max_bytes; bytes *= options.factor) {
+    const std::size_t count = barrier_only ? 0 : std::max<std::size_t>(bytes / unit, 1);
+    const Buffer first(count * unit / sizeof(float)), second(count * unit / sizeof(float));
+    for (const std::string& algorithm : algorithms) {
+      Run run(peer, options,
+              {options.collective, algorithm, count, options.in_place, first.elements(), second.elements()});
+      if (!run.possible()) continue;
+      Row row = run.all();
+      row.algorithm = algorithm;
+      row.bytes = count * unit;
+      row.count = count;
+      wrong += row.wrong;
+      if (file != nullptr) write_row(file, peer, options, row, std::exchange(first_row, false));
+    }
+    if (barrier_only) break;
+  }
+  if (file != nullptr) {
+    std::fprintf(file, "\n]}\n");
+    if (file != stdout) std::fclose(file);
+  }
+  return wrong;
+}
+
+}  // namespace peers

@@ -1,0 +1,103 @@
+"""The tables that bench/compare prints, and the JSON that it writes."""
+
+import contenders
+import machine
+
+
+def size_text(size):
+    for unit, shift in (("GiB", 30), ("MiB", 20), ("KiB", 10)):
+        if size >= 1 << shift and size % (1 << shift) == 0:
+            return f"{size >> shift} {unit}"
+    return f"{size} B"
+
+
+def number(value):
+    """Three digits that count: 0.853, 9.87, 135, 48,400."""
+    if value is None:
+        return "–"
+    if value >= 100:
+        digits = 10 ** max(len(str(int(value))) - 3, 0)
+        return f"{round(value / digits) * digits:,}"
+    return f"{value:.2f}" if value >= 1 else f"{value:.3f}"
+
+
+def settings_text(results, ranks, sizes, library):
+    """Which settings of a library were its best: "cubic ring up to 16 KiB, bbr bcube up to 64 MiB". Empty: it has one."""
+    parts = []
+    for size in sizes:
+        cell = results.best(ranks, size, library)
+        if cell is None:
+            continue
+        setting = " ".join(part for part in (cell.control, cell.algorithm) if part and part != "default")
+        if not parts or parts[-1][0] != setting:
+            parts.append([setting, size])
+        parts[-1][1] = size
+    if all(not setting for setting, _ in parts):
+        return ""
+    return ", ".join(f"{setting or 'default'} up to {size_text(size)}" for setting, size in parts)
+
+
+def table(results, options, ranks, libraries, limit):
+    """A table in Markdown, and below it the settings that were best."""
+    peers = [library for library in libraries if library != "hocket"]
+    with_hocket = "hocket" in libraries
+    head = ["size"] + [contenders.TITLES[library] for library in libraries]
+    if with_hocket:
+        head += ["ratio", "CPU Hocket"]
+    head += ["CPU best peer", "limit"]
+    lines = []
+    for size in options.sizes:
+        cells = {library: results.best(ranks, size, library) for library in libraries}
+        best_peer, best = results.best_of(ranks, size, peers)
+        line = [size_text(size)]
+        line += [number(cells[library].time_us if cells[library] else None) for library in libraries]
+        if with_hocket:
+            hocket = cells["hocket"]
+            line.append(f"{best.time_us / hocket.time_us:.2f}" if best and hocket else "–")
+            line.append(number(hocket.cpu_us if hocket else None))
+        line.append(f"{number(best.cpu_us)} ({contenders.TITLES[best_peer]})" if best else "–")
+        line.append(number(machine.limit_us(limit, options.transport, options.collective, ranks, size)))
+        lines.append(line)
+    text = aligned([head] + lines)
+    for library in libraries:
+        settings = settings_text(results, ranks, options.sizes, library)
+        if settings:
+            text += f"\n{contenders.TITLES[library]}: {settings}."
+    return text
+
+
+def aligned(rows):
+    widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
+
+    def line(row):
+        return "| " + " | ".join(cell.rjust(width) for cell, width in zip(row, widths)) + " |"
+
+    rule = "|" + "|".join("-" * (width + 1) + ":" for width in widths) + "|"
+    return "\n".join([line(rows[0]), rule] + [line(row) for row in rows[1:]])
+
+
+def subject(options):
+    data = "fresh inputs" if options.fresh else "back to back"
+    return (f"{options.collective}, float32 sum, {options.placement} place, {data}, {options.transport}, "
+            f"{options.memory} memory")
+
+
+def heading(options, ranks):
+    return f"{subject(options)}, {ranks} ranks; µs, median of {options.rounds} rounds"
+
+
+def as_json(results, options, libraries, versions, limit, host, loads, notes):
+    cells = []
+    for ranks in options.ranks:
+        for size in options.sizes:
+            for library in libraries:
+                cell = results.best(ranks, size, library)
+                if cell:
+                    cells.append({"ranks": ranks, "bytes": size, "library": library, "time_us": cell.time_us,
+                                  "cpu_us_per_op": cell.cpu_us, "congestion_control": cell.control,
+                                  "algorithm": cell.algorithm, "rounds": cell.rounds})
+    rounds = [{"ranks": ranks, "bytes": size, "library": library, "congestion_control": control, "rows": rows}
+              for (ranks, size, library, control, _), rows in results.rows.items()]
+    return {"collective": options.collective, "transport": options.transport, "memory": options.memory,
+            "placement": options.placement, "fresh": options.fresh, "host": host, "load": loads, "limit": limit,
+            "versions": versions, "notes": notes, "best": cells, "measured": rounds}

@@ -1,0 +1,62 @@
+"""What was measured, and what it comes to: medians over rounds, and for each library its best setting."""
+
+import statistics
+from collections import defaultdict
+from dataclasses import dataclass
+
+
+@dataclass
+class Cell:
+    time_us: float  # median over rounds of the median times
+    cpu_us: float
+    control: str
+    algorithm: str
+    rounds: int
+
+
+class Results:
+    def __init__(self):
+        self.rows = defaultdict(list)  # (ranks, size, library, control, algorithm) -> rows of all rounds
+        self.wrong = []  # sentences
+
+    def add(self, ranks, sizes, contender, rows):
+        """Rows come by ascending size, and for each size by algorithm. Matched by their place, since a size that cannot
+        be divided among the ranks is measured as the nearest one that can."""
+        by_algorithm = defaultdict(list)
+        for row in rows:
+            by_algorithm[row["algorithm"] if contender.library != "hocket" else ""].append(row)
+        for algorithm, of_algorithm in by_algorithm.items():
+            if len(of_algorithm) != len(sizes):
+                raise ValueError(f"{contender.title} gave {len(of_algorithm)} rows for {len(sizes)} sizes.")
+            for size, row in zip(sizes, of_algorithm):
+                self.rows[ranks, size, contender.library, contender.control, algorithm].append(row)
+                if row["wrong"]:
+                    self.wrong.append(f"{contender.title}, {ranks} ranks, {size} bytes: {row['wrong']} wrong elements")
+
+    def best(self, ranks, size, library):
+        """The library's best setting at this point, or None."""
+        cells = []
+        for (r, s, lib, control, algorithm), rows in self.rows.items():
+            if (r, s, lib) == (ranks, size, library):
+                time = statistics.median(row["time_us"]["p50"] for row in rows)
+                cpu = statistics.median(row["cpu_us_per_op"] for row in rows)
+                cells.append(Cell(time, cpu, control, algorithm or rows[-1]["algorithm"], len(rows)))
+        # A setting that was given up after the first round counts with what it had reached.
+        return min(cells, key=lambda cell: cell.time_us, default=None)
+
+    def best_of(self, ranks, size, libraries):
+        """(library, cell) of the best one, or (None, None)."""
+        found = [(library, self.best(ranks, size, library)) for library in libraries]
+        found = [(library, cell) for library, cell in found if cell]
+        return min(found, key=lambda pair: pair[1].time_us, default=(None, None))
+
+    def worth_another_round(self, ranks, sizes, contender, margin=1.3):
+        """The contender's algorithms that were at some size within a margin of its library's best."""
+        keep = []
+        for (r, size, library, control, algorithm), rows in self.rows.items():
+            if (r, library, control) != (ranks, contender.library, contender.control) or size not in sizes:
+                continue
+            time = statistics.median(row["time_us"]["p50"] for row in rows)
+            if time <= margin * self.best(ranks, size, library).time_us and algorithm not in keep:
+                keep.append(algorithm)
+        return keep

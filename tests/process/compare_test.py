@@ -1,0 +1,178 @@
+#!/usr/bin/env python3
+"""bench/compare with programs in place of Hocket and its peers that report what a test wants."""
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+from importlib.machinery import SourceFileLoader
+from importlib.util import module_from_spec, spec_from_loader
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+sys.dont_write_bytecode = True
+
+
+def load_compare():
+    loader = SourceFileLoader("compare", str(ROOT / "bench/compare"))
+    module = module_from_spec(spec_from_loader("compare", loader))
+    loader.exec_module(module)
+    return module
+
+
+compare = load_compare()
+KIB, MIB = 1 << 10, 1 << 20
+
+# Reports, for every size, the time that TIMES has for its algorithm; notes how it was called.
+REPORTER = """#!/usr/bin/env python3
+import json, sys
+arguments = sys.argv
+value = lambda flag, default: arguments[arguments.index(flag) + 1] if flag in arguments else default
+with open({calls!r}, "a") as file:
+    file.write(" ".join(arguments[1:]) + "\\n")
+times = {times!r}
+size, rows = int(value("-b", 0)), []
+while size <= int(value("-e", 0)):
+    for name in value("--algorithm", ",".join(times)).split(","):
+        rows.append({{"algorithm": name, "bytes": size, "time_us": {{"p50": times[name]}}, "cpu_us_per_op": 3,
+                     "wrong": {wrong}}})
+    size *= int(value("-f", 2))
+json.dump({{"version": "fake", "rows": rows}}, open(value("--json", None), "w"))
+sys.exit({status})
+"""
+
+
+class Fakes:
+    """A folder with fake programs."""
+
+    def __init__(self):
+        self.folder = tempfile.TemporaryDirectory()
+        self.path = Path(self.folder.name)
+        (self.path / "bin").mkdir()
+
+    def write(self, name, text):
+        program = self.path / "bin" / name
+        program.write_text(text)
+        program.chmod(0o755)
+
+    def reporter(self, name, times, wrong=0, status=0):
+        calls = str(self.path / f"{name}.calls")
+        self.write(name, REPORTER.format(calls=calls, times=times, wrong=wrong, status=status))
+
+    def calls(self, name):
+        return (self.path / f"{name}.calls").read_text().splitlines()
+
+    def compare(self, *flags):
+        command = [ROOT / "bench/compare", "--no-build", "--build", self.path, "--hocket", self.path / "bin/hocket-bench",
+                   "--peers", "gloo", "--ranks", "2", "--json", self.path / "out.json", *flags]
+        done = subprocess.run([str(part) for part in command], capture_output=True, text=True, timeout=100)
+        document = self.path / "out.json"
+        return done, json.loads(document.read_text()) if document.exists() else None
+
+
+class Pieces(unittest.TestCase):
+    def test_sizes_are_swept_in_few_runs_and_none_is_lost(self):
+        for text in ("4", "4,1K,16K,256K,4M,64M", "1K,4K,16K,17K", "1K,2K,4K,16K,64K", "3,7,11"):
+            sizes = [compare.size(part) for part in text.split(",")]
+            swept = []
+            for low, high, factor in compare.geometric_runs(sizes):
+                while low <= high:
+                    swept.append(low)
+                    low *= factor
+            self.assertEqual(swept, sizes)
+        self.assertEqual(compare.geometric_runs([4, KIB, 16 * KIB, 256 * KIB]), [(4, 4, 2), (KIB, 256 * KIB, 16)])
+
+    def test_the_best_setting_counts_by_its_median_over_rounds(self):
+        results = compare.measured.Results()
+        one = compare.contenders.Contender("gloo", "bbr")
+        other = compare.contenders.Contender("gloo", "cubic")
+        for slow, fast in ((9, 5), (1, 6), (8, 50)):  # one lucky round of the slow one, one unlucky of the fast one
+            results.add(2, [4], one, [{"algorithm": "ring", "time_us": {"p50": slow}, "cpu_us_per_op": 2, "wrong": 0}])
+            results.add(2, [4], other, [{"algorithm": "ring", "time_us": {"p50": fast}, "cpu_us_per_op": 4, "wrong": 0}])
+        best = results.best(2, 4, "gloo")
+        self.assertEqual((best.time_us, best.cpu_us, best.control, best.rounds), (6, 4, "cubic", 3))
+        self.assertIsNone(results.best(4, 4, "gloo"))
+
+    def test_a_program_that_skips_a_size_is_an_error(self):
+        row = {"algorithm": "ring", "time_us": {"p50": 1}, "cpu_us_per_op": 2, "wrong": 0}
+        with self.assertRaisesRegex(ValueError, "1 rows for 2 sizes"):
+            compare.measured.Results().add(2, [4, 8], compare.contenders.Contender("gloo"), [row])
+
+    def test_the_limit_is_latency_for_small_sizes_and_bytes_for_large_ones(self):
+        limit = {"tcp_us": 6, "tcp_GBps_one_way": 3, "tcp_GBps_both_ways": 4, "flag_us": 0.2, "sum_GBps_all_cores": 20,
+                 "copy_GBps_all_cores": 15}
+        limit_us = compare.machine.limit_us
+        self.assertEqual(limit_us(limit, "tcp", "allreduce", 4, 4), 6)
+        self.assertAlmostEqual(limit_us(limit, "tcp", "allreduce", 4, 64 * MIB), 2 * 3 * 64 * MIB / 4e3)
+        self.assertAlmostEqual(limit_us(limit, "shm", "allreduce", 4, 64 * MIB), 2 * 4 * 64 * MIB / 20e3)
+        self.assertIsNone(limit_us(None, "tcp", "allreduce", 4, 4))
+
+
+class Programs(unittest.TestCase):
+    def setUp(self):
+        self.fakes = Fakes()
+        self.addCleanup(self.fakes.folder.cleanup)
+
+    def test_ratios_and_the_algorithms_that_stay(self):
+        self.fakes.reporter("hocket-bench", {"auto": 10.0})
+        self.fakes.reporter("peer-gloo", {"ring": 40.0, "bcube": 25.0, "slow": 300.0})
+        done, document = self.fakes.compare("--rounds", "2", "--sizes", "1K,4K", "--svg", self.fakes.path / "out.svg")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn("2.50", done.stdout)
+        best = {(cell["library"], cell["bytes"]): cell for cell in document["best"]}
+        self.assertEqual(best["gloo", 4 * KIB]["algorithm"], "bcube")
+        self.assertEqual(best["hocket", KIB]["rounds"], 2)
+        self.assertNotIn("--algorithm", self.fakes.calls("peer-gloo")[0])
+        self.assertIn("--algorithm bcube", self.fakes.calls("peer-gloo")[-1])
+        self.assertTrue((self.fakes.path / "out.svg").read_text().startswith("<svg"))
+
+    def test_a_wrong_element_is_exit_status_1(self):
+        for wrong in ("hocket-bench", "peer-gloo"):
+            self.fakes.reporter("hocket-bench", {"auto": 1.0})
+            self.fakes.reporter("peer-gloo", {"ring": 1.0})
+            self.fakes.reporter(wrong, {"auto": 1.0}, wrong=7, status=1)
+            done, _ = self.fakes.compare("--rounds", "1", "--sizes", "4")
+            self.assertEqual(done.returncode, 1)
+            self.assertIn("7 wrong elements", done.stdout)
+
+    def test_peers_that_are_missing_are_named_and_left_out(self):
+        self.fakes.reporter("hocket-bench", {"auto": 1.0})
+        done, document = self.fakes.compare("--rounds", "1", "--sizes", "4")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn("Gloo is left out: it is not installed", done.stdout)
+        self.assertEqual({cell["library"] for cell in document["best"]}, {"hocket"})
+
+    def test_hocket_failing_is_an_error_a_peer_failing_is_not(self):
+        self.fakes.reporter("hocket-bench", {"auto": 1.0})
+        self.fakes.write("peer-gloo", "#!/bin/sh\necho Something broke.\nexit 9\n")
+        done, _ = self.fakes.compare("--rounds", "2", "--sizes", "4")
+        self.assertEqual(done.returncode, 0)
+        self.assertIn("exit status 9: Something broke.", done.stdout)
+        self.fakes.write("hocket-bench", "#!/bin/sh\nexit 3\n")
+        done, _ = self.fakes.compare("--rounds", "2", "--sizes", "4")
+        self.assertEqual(done.returncode, 3)
+
+    def test_what_hangs_is_ended_with_its_ranks(self):
+        self.fakes.reporter("hocket-bench", {"auto": 1.0})
+        pids = self.fakes.path / "pids"
+        # A launcher that ignores the polite signal, and a rank in a session of its own.
+        self.fakes.write("peer-gloo", f"#!/bin/sh\ntrap '' TERM\nsetsid sleep 600 &\necho $! >> {pids}\nwait\nsleep 600\n")
+        done, _ = self.fakes.compare("--rounds", "1", "--sizes", "4", "--timeout", "1")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn("no end within 1 s", done.stdout)
+        for pid in pids.read_text().split():
+            self.assertFalse(compare.programs.alive(int(pid)))
+
+    def test_the_hosts_congestion_control_stays(self):
+        setting = Path(compare.network.SETTING)
+        before = setting.read_text() if setting.exists() else None
+        self.fakes.reporter("hocket-bench", {"auto": 1.0})
+        self.fakes.compare("--rounds", "1", "--sizes", "4")
+        self.assertEqual(setting.read_text() if setting.exists() else None, before)
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)
