@@ -26,10 +26,17 @@ Status no_room(std::size_t bytes) {
                                                     bytes, std::strerror(errno)));
 }
 
-Result<Mapping> reserve(std::size_t bytes) {
-  void* const at = ::mmap(nullptr, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-  if (at == MAP_FAILED) return no_room(bytes);
-  return Mapping(static_cast<std::byte*>(at), bytes);
+// Address space for `bytes`, which must be whole pages, at a multiple of `alignment`.
+Result<Mapping> reserve(std::size_t bytes, std::size_t alignment = 1) {
+  const std::size_t slack = alignment > 1 ? alignment : 0;
+  void* const got = ::mmap(nullptr, bytes + slack, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (got == MAP_FAILED) return no_room(bytes);
+  const std::size_t beyond = reinterpret_cast<std::uintptr_t>(got) % alignment;
+  const std::size_t before = beyond == 0 ? 0 : alignment - beyond;
+  std::byte* const at = static_cast<std::byte*>(got) + before;
+  if (before > 0) ::munmap(got, before);
+  if (slack > before) ::munmap(at + bytes, slack - before);
+  return Mapping(at, bytes);
 }
 
 bool map_at(std::byte* at, int fd, std::uint64_t offset, std::size_t bytes, int flags) {
@@ -81,25 +88,11 @@ Status check_memory(int fd, std::size_t bytes) {
 }
 
 Result<Mapping> map_memory(int fd, std::uint64_t offset, std::size_t bytes, Pages pages) {
-  const bool large = bytes >= huge_page_bytes;
-  auto area = reserve(large ? bytes + huge_page_bytes : bytes);
+  const auto page = static_cast<std::size_t>(::getpagesize());
+  const std::size_t whole = (bytes + page - 1) / page * page;
+  auto area = reserve(whole, bytes >= huge_page_bytes ? huge_page_bytes : 1);
   if (!area) return area;
-  std::byte* at = area->data();
-  if (large) {  // keep the aligned part, give the rest back
-    const auto address = reinterpret_cast<std::uintptr_t>(at);
-    const std::size_t before = (huge_page_bytes - address % huge_page_bytes) % huge_page_bytes;
-    at += before;
-    const auto page = static_cast<std::size_t>(::getpagesize());
-    const std::size_t kept = (bytes + page - 1) / page * page;
-    const std::size_t after = area->bytes() - before - kept;
-    *area = [&] {
-      if (before > 0) ::munmap(at - before, before);
-      if (after > 0) ::munmap(at + kept, after);
-      Mapping(std::move(*area)).release();
-      return Mapping(at, bytes);
-    }();
-  }
-  if (!map_at(at, fd, offset, bytes, pages == Pages::now ? MAP_POPULATE : 0)) return no_room(bytes);
+  if (!map_at(area->data(), fd, offset, whole, pages == Pages::now ? MAP_POPULATE : 0)) return no_room(bytes);
   return area;
 }
 

@@ -15,14 +15,18 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "hocket/spi/buffer.hpp"
 #include "hocket/spi/status.hpp"
+#include "hocket/spi/window.hpp"
 
 namespace hocket {
+
+class RegionTable;
 
 // The call that a message belongs to, in clear, so that a mismatch can name both sides. Travels in every message.
 struct Signature {
@@ -122,6 +126,15 @@ class Transport {
   virtual bool connected(Rank peer) const = 0;
   // Registers memory so that links move it faster. Code::unsupported where that means nothing.
   virtual Result<std::unique_ptr<Region>> enroll(Buffer buffer) = 0;
+  // Memory that all `members` share (ranks in ascending order, this one among them). Every member calls this with the
+  // same list, and all get a window or none does. Blocks until `deadline` at most; connects the members where they are
+  // not connected yet, so that connect() then returns their links at once. The window must be destroyed before this
+  // transport. Code::unsupported where has_window is false; Code::out_of_resources names the member and the limit.
+  virtual Result<std::unique_ptr<Window>> open_window(std::span<const Rank> members, Deadline deadline) {
+    (void)members;
+    (void)deadline;
+    return Status(Code::unsupported, "this transport has no memory that ranks could share");
+  }
 
   // Moves what can be moved without waiting; returns the number of things that happened (0: nothing to do now).
   virtual std::size_t progress() = 0;
@@ -148,6 +161,7 @@ struct TransportConfig {
   Rank size = 1;
   std::uint64_t group = 0;  // unique id of the group of ranks; a connection from another group is refused
   TransportListener* listener = nullptr;
+  const RegionTable* regions = nullptr;  // memory that a window can show to other members; null: none
 };
 
 }  // namespace hocket

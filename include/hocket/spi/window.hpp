@@ -4,7 +4,8 @@
 // others read), a staging area (likewise) and any number of registered regions. Everything here is plain memory:
 // whoever writes uses release stores on the board's words, whoever reads acquire loads.
 //
-// Thread rule: as Transport (one thread at a time), except wake() and interrupt(), which any thread may call.
+// Thread rule: as Transport (one thread at a time), except wake() and interrupt(), which any thread may call. map() may
+// find a peer's end and tell the TransportListener.
 #pragma once
 
 #include <atomic>
@@ -57,6 +58,9 @@ class Window {
   // no such region any more or the range does not lie in it (the caller then breaks with Code::invalid_argument naming
   // the member). Never null for own memory that locate() has found.
   virtual std::byte* map(std::uint32_t member, const RegionRef& ref, std::size_t bytes) = 0;
+  // Call between operations, while no pointer from map() is in use: tells the others which own regions are gone, and
+  // unmaps those that their owners removed. Cheap when there are none.
+  virtual void tidy() = 0;
 
   // Sleeping, when spinning did not help: prepare_sleep() announces it and returns a ticket; then look once more at
   // what is waited for; then sleep(ticket), which returns after a wake() or interrupt() since the ticket, or at the

@@ -1,0 +1,129 @@
+#include "src/base/region_table.hpp"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cinttypes>
+#include <cstdio>
+#include <cstring>
+#include <fstream>
+#include <string>
+
+namespace hocket {
+namespace {
+
+bool covers(const SharedRegion& region, std::uintptr_t begin, std::size_t bytes) {
+  const auto start = reinterpret_cast<std::uintptr_t>(region.address);
+  return begin >= start && bytes <= region.bytes && begin - start <= region.bytes - bytes;
+}
+
+// Where in the file that `fd` stands for the memory at `address` lies. A wrong descriptor would make peers read and
+// write something else without anybody noticing, so the kernel is asked.
+Result<std::uint64_t> offset_in_file(int fd, std::uintptr_t address, std::size_t bytes) {
+  const auto no_mapping = [&](std::string_view why) {
+    return Status(Code::invalid_argument,
+                  fmt::format("the {} bytes at {:#x} are not memory of file descriptor {}: {}; map it with MAP_SHARED, "
+                              "readable and writable, and register what mmap returned",
+                              bytes, address, fd, why));
+  };
+  struct stat file {};
+  if (::fstat(fd, &file) != 0) return no_mapping(std::strerror(errno));
+  std::ifstream maps("/proc/self/maps");
+  if (!maps) return Status(Code::unsupported, "/proc/self/maps cannot be read, so no memory can be registered");
+  std::optional<std::uint64_t> found;
+  std::uintptr_t at = address;
+  const std::uintptr_t end = address + bytes;
+  for (std::string line; at < end && std::getline(maps, line);) {
+    std::uint64_t from = 0, to = 0, offset = 0, inode = 0;
+    char rights[5] = "";
+    if (std::sscanf(line.c_str(), "%" SCNx64 "-%" SCNx64 " %4s %" SCNx64 " %*s %" SCNu64, &from, &to, rights, &offset,
+                    &inode) != 5 ||
+        to <= at) {
+      continue;
+    }
+    if (from > at) break;
+    if (std::string_view(rights).substr(0, 2) != "rw" || rights[3] != 's') {
+      return no_mapping("it is not mapped shared, readable and writable");
+    }
+    const std::uint64_t here = offset + (at - from);
+    if (inode != file.st_ino || (found && here != *found + (at - address))) return no_mapping("it is another file's");
+    if (!found) found = here;
+    at = to;
+  }
+  if (!found || at < end) return no_mapping("it is not mapped");
+  return *found;
+}
+
+}  // namespace
+
+Result<std::uint32_t> RegionTable::add(int fd, void* address, std::size_t bytes) {
+  const auto begin = reinterpret_cast<std::uintptr_t>(address);
+  if (bytes == 0 || address == nullptr || begin + bytes < begin) {
+    return Status(Code::invalid_argument, "an empty or null range of memory cannot be registered");
+  }
+  const auto offset = offset_in_file(fd, begin, bytes);
+  if (!offset) return offset.status();
+  struct stat file {};
+  if (::fstat(fd, &file) != 0 || static_cast<std::uint64_t>(file.st_size) < *offset + bytes) {
+    return Status(Code::invalid_argument, fmt::format("file descriptor {} has {} bytes, fewer than the memory to be "
+                                                      "registered: enlarge it with ftruncate first",
+                                                      fd, file.st_size));
+  }
+  // Peers must not find pages missing that nothing is left for.
+  int error = 0;
+  do {
+    error =
+        ::fallocate(fd, FALLOC_FL_KEEP_SIZE, static_cast<off_t>(*offset), static_cast<off_t>(bytes)) == 0 ? 0 : errno;
+  } while (error == EINTR);
+  if (error != 0 && error != EOPNOTSUPP) {
+    return Status(Code::out_of_resources,
+                  fmt::format("the {} bytes to be registered cannot be committed: {}", bytes, std::strerror(error)));
+  }
+  auto own = std::make_shared<const UniqueFd>(::fcntl(fd, F_DUPFD_CLOEXEC, 3));
+  if (!*own) {
+    return Status(Code::out_of_resources,
+                  fmt::format("no file descriptor is left for a registered region ({}); raise `ulimit -n`",
+                              std::strerror(errno)));
+  }
+  const std::lock_guard lock(mutex_);
+  const auto after = std::find_if(entries_.begin(), entries_.end(), [&](const Entry& entry) {
+    return reinterpret_cast<std::uintptr_t>(entry.region.address) + entry.region.bytes > begin;
+  });
+  if (after != entries_.end() && reinterpret_cast<std::uintptr_t>(after->region.address) < begin + bytes) {
+    return Status(Code::invalid_argument,
+                  fmt::format("the {} bytes at {} overlap memory that is registered already", bytes, address));
+  }
+  const SharedRegion region{++last_id_, static_cast<std::byte*>(address), bytes, *offset, own};
+  entries_.insert(after, Entry{region, std::move(own)});
+  version_.fetch_add(1, std::memory_order_release);
+  return region.id;
+}
+
+bool RegionTable::remove(std::uint32_t id) {
+  const std::lock_guard lock(mutex_);
+  const auto count = std::erase_if(entries_, [&](const Entry& entry) { return entry.region.id == id; });
+  if (count > 0) version_.fetch_add(1, std::memory_order_release);
+  return count > 0;
+}
+
+std::optional<SharedRegion> RegionTable::find(const void* data, std::size_t bytes) const {
+  const auto begin = reinterpret_cast<std::uintptr_t>(data);
+  const std::lock_guard lock(mutex_);
+  for (const Entry& entry : entries_) {
+    if (covers(entry.region, begin, bytes)) return entry.region;
+  }
+  return std::nullopt;
+}
+
+std::vector<SharedRegion> RegionTable::snapshot() const {
+  const std::lock_guard lock(mutex_);
+  std::vector<SharedRegion> regions;
+  regions.reserve(entries_.size());
+  for (const Entry& entry : entries_) regions.push_back(entry.region);
+  return regions;
+}
+
+}  // namespace hocket

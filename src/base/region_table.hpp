@@ -1,0 +1,55 @@
+// RegionTable: this process's memory that other processes can map, because it is mapped shared from a file descriptor.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <vector>
+
+#include "hocket/spi/status.hpp"
+#include "src/base/fd.hpp"
+
+namespace hocket {
+
+struct SharedRegion {
+  std::uint32_t id = 0;  // never 0, never used again
+  std::byte* address = nullptr;
+  std::size_t bytes = 0;
+  std::uint64_t file_offset = 0;     // of `address` in the file
+  std::weak_ptr<const UniqueFd> fd;  // weak: the memory is free as soon as the region is removed
+};
+
+// Thread rule: any thread. Readers who look often keep a snapshot and take a new one when version() has changed.
+class RegionTable {
+ public:
+  // Registers `bytes` at `address`, which this process has mapped shared and writable from `fd`; keeps a duplicate of
+  // `fd`. Returns the region's id. The file must not shrink while it is registered. Code::invalid_argument where the
+  // memory is not such a mapping or overlaps a registered region; Code::out_of_resources where the file's memory or a
+  // descriptor cannot be had.
+  Result<std::uint32_t> add(int fd, void* address, std::size_t bytes);
+  // False where there is no such region. The memory itself stays the caller's.
+  bool remove(std::uint32_t id);
+  // The region in which all these bytes lie.
+  std::optional<SharedRegion> find(const void* data, std::size_t bytes) const;
+
+  // Changes whenever a region is added or removed.
+  std::uint64_t version() const { return version_.load(std::memory_order_acquire); }
+  // All regions, by ascending address.
+  std::vector<SharedRegion> snapshot() const;
+
+ private:
+  struct Entry {
+    SharedRegion region;
+    std::shared_ptr<const UniqueFd> fd;
+  };
+
+  mutable std::mutex mutex_;
+  std::vector<Entry> entries_;  // by ascending address
+  std::uint32_t last_id_ = 0;
+  std::atomic<std::uint64_t> version_{0};
+};
+
+}  // namespace hocket

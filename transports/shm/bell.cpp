@@ -1,0 +1,57 @@
+#include "transports/shm/bell.hpp"
+
+#include <linux/futex.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <ctime>
+
+namespace hocket::shm {
+namespace {
+
+static_assert(std::atomic<std::uint32_t>::is_always_lock_free);
+
+// Not private: the word lies in memory that processes share. The time is that of CLOCK_MONOTONIC, as Deadline's.
+long futex(std::atomic<std::uint32_t>& word, int operation, std::uint32_t value, const timespec* until) {
+  return ::syscall(SYS_futex, reinterpret_cast<std::uint32_t*>(&word), operation, value, until, nullptr,
+                   FUTEX_BITSET_MATCH_ANY);
+}
+
+}  // namespace
+
+std::uint32_t Bell::prepare() {
+  const std::uint32_t ticket = word_.fetch_add(1, std::memory_order_seq_cst) + 1;
+  std::atomic_thread_fence(std::memory_order_seq_cst);
+  return ticket;
+}
+
+void Bell::sleep(std::uint32_t ticket, Deadline deadline) {
+  const auto at = deadline.at().time_since_epoch();
+  const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(at);
+  timespec until{};
+  until.tv_sec = static_cast<std::time_t>(seconds.count());
+  until.tv_nsec = static_cast<long>(std::chrono::duration_cast<std::chrono::nanoseconds>(at - seconds).count());
+  while (word_.load(std::memory_order_acquire) == ticket && !deadline.passed()) {
+    futex(word_, FUTEX_WAIT_BITSET, ticket, &until);
+  }
+  cancel();
+}
+
+void Bell::cancel() {
+  std::uint32_t now = word_.load(std::memory_order_relaxed);
+  while ((now & 1) != 0 && !word_.compare_exchange_weak(now, now + 1)) {
+  }
+}
+
+void Bell::interrupt() {
+  std::uint32_t now = word_.load(std::memory_order_relaxed);
+  while (!word_.compare_exchange_weak(now, now + ((now & 1) != 0 ? 1 : 2))) {
+  }
+  ring();
+}
+
+void Bell::ring() {
+  futex(word_, FUTEX_WAKE, 1, nullptr);
+}
+
+}  // namespace hocket::shm

@@ -1,0 +1,176 @@
+#include "transports/shm/channel.hpp"
+
+#include <fcntl.h>
+#include <sys/socket.h>
+#include <sys/uio.h>
+
+#include <algorithm>
+#include <bit>
+#include <cerrno>
+#include <cstring>
+
+namespace hocket::shm {
+namespace {
+
+constexpr std::uint32_t magic = 0x4d534b48;  // "HKSM"
+constexpr std::uint32_t version = 1;
+constexpr std::size_t text_bytes_max = 4096;
+constexpr std::size_t fds_max = 4;
+
+struct Head {
+  std::uint32_t magic;
+  std::uint32_t version;
+  PacketKind kind;
+  std::uint32_t text_bytes;
+  std::array<std::uint64_t, 4> words;
+};
+
+// Room for a control message with the file descriptors.
+union Control {
+  cmsghdr aligned;
+  std::byte bytes[CMSG_SPACE(fds_max * sizeof(int))];
+};
+
+// Text from elsewhere must not steer a terminal.
+std::string printable(std::string_view text) {
+  std::string clean(text);
+  std::replace_if(
+      clean.begin(), clean.end(), [](unsigned char c) { return c < 0x20 || c == 0x7f; }, '?');
+  return clean;
+}
+
+std::vector<UniqueFd> take_fds(msghdr& message) {
+  std::vector<UniqueFd> fds;
+  for (cmsghdr* part = CMSG_FIRSTHDR(&message); part != nullptr; part = CMSG_NXTHDR(&message, part)) {
+    if (part->cmsg_level != SOL_SOCKET || part->cmsg_type != SCM_RIGHTS) continue;
+    const std::size_t count = (part->cmsg_len - CMSG_LEN(0)) / sizeof(int);
+    for (std::size_t i = 0; i < count; ++i) {
+      int fd;
+      std::memcpy(&fd, CMSG_DATA(part) + i * sizeof fd, sizeof fd);
+      fds.emplace_back(fd);
+    }
+  }
+  return fds;
+}
+
+bool well_formed(const Head& head, std::size_t taken) {
+  return taken >= sizeof head && head.magic == magic && head.version == version && head.kind >= PacketKind::hello &&
+         head.kind <= PacketKind::gone_region && head.text_bytes == taken - sizeof head;
+}
+
+}  // namespace
+
+Packet packet_of(const Cause& cause) {
+  Packet packet{.kind = PacketKind::cause};
+  const auto ranks =
+      std::uint64_t{static_cast<std::uint32_t>(cause.rank)} << 32 | static_cast<std::uint32_t>(cause.peer);
+  packet.words = {static_cast<std::uint64_t>(cause.code), ranks, cause.sequence,
+                  std::bit_cast<std::uint64_t>(cause.elapsed_seconds)};
+  packet.text = cause.operation.substr(0, 64) + '\n' + cause.message;
+  return packet;
+}
+
+Cause cause_of(const Packet& packet) {
+  Cause cause;
+  const auto code = packet.words[0];
+  const bool failure =
+      code > static_cast<std::uint64_t>(Code::in_progress) && code <= static_cast<std::uint64_t>(Code::internal);
+  cause.code = failure ? static_cast<Code>(code) : Code::internal;
+  cause.rank = static_cast<Rank>(packet.words[1] >> 32);
+  cause.peer = static_cast<Rank>(packet.words[1] & 0xffffffff);
+  cause.sequence = packet.words[2];
+  cause.elapsed_seconds = std::bit_cast<double>(packet.words[3]);
+  const auto line = packet.text.find('\n');
+  if (line != std::string::npos) cause.operation = printable(packet.text.substr(0, line));
+  cause.message = printable(packet.text.substr(line == std::string::npos ? 0 : line + 1));
+  return cause;
+}
+
+Channel::Sent Channel::send_now(const Packet& packet, std::span<const int> fds) {
+  const auto text = std::string_view(packet.text).substr(0, text_bytes_max);
+  Head head{magic, version, packet.kind, static_cast<std::uint32_t>(text.size()), packet.words};
+  iovec parts[] = {{&head, sizeof head}, {const_cast<char*>(text.data()), text.size()}};
+  msghdr message{};
+  message.msg_iov = parts;
+  message.msg_iovlen = std::size(parts);
+  Control control{};
+  if (!fds.empty()) {
+    message.msg_control = &control;
+    message.msg_controllen = CMSG_SPACE(fds.size_bytes());
+    cmsghdr* const part = CMSG_FIRSTHDR(&message);
+    part->cmsg_level = SOL_SOCKET;
+    part->cmsg_type = SCM_RIGHTS;
+    part->cmsg_len = CMSG_LEN(fds.size_bytes());
+    std::memcpy(CMSG_DATA(part), fds.data(), fds.size_bytes());
+  }
+  ssize_t sent;
+  do {
+    sent = ::sendmsg(fd_.get(), &message, MSG_DONTWAIT | MSG_NOSIGNAL);
+  } while (sent < 0 && errno == EINTR);
+  if (sent >= 0) return Sent::yes;
+  // ETOOMANYREFS: this user has too many descriptors on their way; peers are about to take them.
+  const bool full = errno == EAGAIN || errno == EWOULDBLOCK || errno == ENOBUFS || errno == ETOOMANYREFS;
+  broken_ = broken_ || !full;
+  return full ? Sent::full : Sent::broken;
+}
+
+void Channel::send(const Packet& packet, std::span<const int> fds) {
+  if (broken_) return;
+  if (waiting_.empty() && send_now(packet, fds) != Sent::full) return;
+  Waiting later{{packet.kind, packet.words, packet.text, {}}};
+  for (const int fd : fds) later.packet.fds.emplace_back(::fcntl(fd, F_DUPFD_CLOEXEC, 3));
+  waiting_.push_back(std::move(later));
+}
+
+bool Channel::try_send(const Packet& packet, std::span<const int> fds) {
+  return !broken_ && waiting_.empty() && send_now(packet, fds) == Sent::yes;
+}
+
+bool Channel::flush() {
+  while (!waiting_.empty() && !broken_) {
+    const Packet& front = waiting_.front().packet;
+    std::vector<int> fds;
+    for (const UniqueFd& fd : front.fds) fds.push_back(fd.get());
+    if (send_now(front, fds) == Sent::full) break;
+    waiting_.pop_front();
+  }
+  if (broken_) waiting_.clear();
+  return !broken_;
+}
+
+Channel::Event Channel::receive(Packet& packet) {
+  if (!fd_ || error_ != 0) return Event::end;
+  struct {
+    Head head;
+    char text[text_bytes_max];
+  } bytes;
+  iovec part{&bytes, sizeof bytes};
+  Control control{};
+  msghdr message{};
+  message.msg_iov = &part;
+  message.msg_iovlen = 1;
+  message.msg_control = &control;
+  message.msg_controllen = sizeof control;
+  ssize_t taken;
+  do {
+    // ECONNRESET: the peer closed without having read everything; what it sent before is still there.
+    taken = ::recvmsg(fd_.get(), &message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
+  } while (taken < 0 && (errno == EINTR || errno == ECONNRESET));
+  if (taken < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) return Event::nothing;
+  if (taken < 0) {
+    error_ = errno;
+    return Event::error;
+  }
+  packet.fds = take_fds(message);
+  if (taken == 0) return Event::end;
+  if ((message.msg_flags & MSG_CTRUNC) != 0) return Event::no_room;
+  if ((message.msg_flags & MSG_TRUNC) != 0 || !well_formed(bytes.head, static_cast<std::size_t>(taken))) {
+    return Event::nonsense;
+  }
+  packet.kind = bytes.head.kind;
+  packet.words = bytes.head.words;
+  packet.text.assign(bytes.text, bytes.head.text_bytes);
+  return Event::packet;
+}
+
+}  // namespace hocket::shm

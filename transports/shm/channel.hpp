@@ -1,0 +1,89 @@
+// Channel: the Unix socket between two ranks of one host. Its end is how a peer's death is noticed; it carries
+// everything that is not data: greetings, file descriptors, the cause of a failure, goodbye.
+//
+// A packet is one message of a SOCK_SEQPACKET socket: a fixed head, a text, and file descriptors beside it. Both ends
+// run on one kernel, so numbers travel as they lie in memory; nothing of what comes is trusted.
+#pragma once
+
+#include <poll.h>
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "hocket/spi/status.hpp"
+#include "src/base/fd.hpp"
+
+namespace hocket::shm {
+
+enum class PacketKind : std::uint32_t {
+  hello = 1,   // words: group, from, to; the sender's bell
+  welcome,     // the same, from who was dialled
+  cause,       // the sender's link is broken; nothing follows. See encode(Cause)
+  goodbye,     // the sender leaves in good order, all its messages lie in the ring; nothing follows
+  ring,        // words: bytes; the memory through which the sender's messages will come
+  segment,     // words: window, bytes; the sender's memory in a window. Without memory: text says why there is none
+  ready,       // words: window; the sender has mapped all segments. With a text: it has not, and why
+  region,      // words: window, region, offset in the file, bytes; registered memory
+  gone_region  // words: window, region; it is no longer registered
+};
+
+struct Packet {
+  PacketKind kind = PacketKind::goodbye;
+  std::array<std::uint64_t, 4> words{};
+  std::string text = {};
+  std::vector<UniqueFd> fds = {};  // of a packet that came
+};
+
+Packet packet_of(const Cause& cause);
+// Requires kind cause. Control characters in texts become '?'. Code::internal where the code is none of a failure.
+Cause cause_of(const Packet& packet);
+
+class Channel {
+ public:
+  enum class Event {
+    packet,
+    nothing,   // none now
+    end,       // the peer's side is closed
+    no_room,   // a packet's file descriptors were lost because this process may have no more
+    nonsense,  // what came is no packet
+    error,     // the socket broke: error()
+  };
+
+  Channel() = default;
+  explicit Channel(UniqueFd fd) : fd_(std::move(fd)) {}
+
+  int fd() const { return fd_.get(); }
+  explicit operator bool() const { return static_cast<bool>(fd_); }
+
+  // Sends now or, where the socket is full, later; file descriptors are duplicated if need be.
+  void send(const Packet& packet, std::span<const int> fds = {});
+  // Sends now or not at all.
+  bool try_send(const Packet& packet, std::span<const int> fds = {});
+  // Sends what waits. False where the peer takes no more.
+  bool flush();
+  bool flushing() const { return !waiting_.empty(); }
+
+  // The next packet; after end, nonsense or error there is none any more.
+  Event receive(Packet& packet);
+  int error() const { return error_; }
+
+ private:
+  struct Waiting {
+    Packet packet;  // its fds are ours until they are sent
+  };
+
+  enum class Sent { yes, full, broken };
+  Sent send_now(const Packet& packet, std::span<const int> fds);
+
+  UniqueFd fd_;
+  std::deque<Waiting> waiting_;
+  bool broken_ = false;  // nobody takes packets any more
+  int error_ = 0;
+};
+
+}  // namespace hocket::shm

@@ -1,0 +1,85 @@
+// Door: how two ranks of one host find each other. Each listens on a Unix socket whose abstract name follows from its
+// group and rank; the higher rank dials.
+#pragma once
+
+#include <poll.h>
+#include <sys/types.h>
+
+#include <cstdint>
+#include <string>
+
+#include "hocket/spi/transport.hpp"
+#include "src/base/fd.hpp"
+#include "transports/shm/channel.hpp"
+
+namespace hocket::shm {
+
+// Equal for exactly the processes that can reach each other: one boot of one kernel, one namespace of network and of
+// users, one user, one HOCKET_HOST_ID. Code::unsupported where the kernel does not say.
+Result<Address> local_address();
+
+// Code::address_in_use where another process listens there, Code::out_of_resources where there is no socket.
+Result<UniqueFd> listen_as(std::uint64_t group, Rank rank);
+
+enum class Handshake { waiting, done, failed };
+
+// A connection that stands, before it is a link's.
+struct Connection {
+  Channel channel;
+  UniqueFd bell;  // the peer's
+  pid_t pid = 0;  // the peer's; 0: not visible from here
+};
+
+struct Hello {
+  std::uint64_t group = 0;
+  Rank from = no_rank;
+  Rank to = no_rank;
+};
+
+// Dials a rank of this host until it answers.
+class Dial {
+ public:
+  Dial(const Hello& hello, int bell) : hello_(hello), bell_(bell) {}
+
+  Handshake step();
+  // What step() waits for; a negative descriptor: nothing but time.
+  pollfd interest() const { return {connection_.channel.fd(), POLLIN, 0}; }
+  Connection take() { return std::move(connection_); }
+  const std::string& problem() const { return problem_; }
+
+ private:
+  Handshake begin();
+  Handshake fail(std::string problem);
+
+  Hello hello_;
+  int bell_;
+  Connection connection_;
+  std::string problem_;
+};
+
+// A newcomer at the door, until it has said who it is.
+class Greeting {
+ public:
+  explicit Greeting(UniqueFd fd);
+
+  // After done, hello() is well-formed (whether it is welcome is for the caller to say).
+  Handshake step();
+  pollfd interest() const { return {connection_.channel.fd(), POLLIN, 0}; }
+  Deadline deadline() const { return deadline_; }
+  const Hello& hello() const { return hello_; }
+  pid_t pid() const { return connection_.pid; }
+  uid_t uid() const { return uid_; }
+  // Empty where the newcomer left without a word.
+  const std::string& problem() const { return problem_; }
+  // Answers.
+  Connection welcome(int bell) &&;
+
+ private:
+  Connection connection_;
+  uid_t uid_;
+  Deadline deadline_;
+  Hello hello_;
+  std::string problem_;
+};
+
+}  // namespace hocket::shm

@@ -1,0 +1,108 @@
+#include "transports/shm/inbox.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+#include "transports/shm/outbox.hpp"
+
+namespace hocket::shm {
+namespace {
+
+constexpr std::size_t piece_bytes = std::size_t{32} << 10;       // then the writer may go on
+constexpr std::size_t bytes_per_advance = std::size_t{1} << 20;  // then others have their turn
+
+}  // namespace
+
+std::vector<Completion*> Inbox::abandon() {
+  std::vector<Completion*> completions;
+  completions.reserve(posted_.size());
+  for (const PostedReceive& receive : posted_) completions.push_back(receive.completion);
+  posted_.clear();
+  return completions;
+}
+
+Inbox::Progress Inbox::advance(int bell) {
+  Progress progress;
+  while (!posted_.empty() && progress.bytes < bytes_per_advance) {
+    if (!in_message_ && !begin(progress)) break;
+    const PostedReceive& front = posted_.front();
+    const std::size_t missing = front.to.bytes - got_;
+    if (missing > 0) {
+      const std::size_t available = ring_.available(missing);
+      if (available > ring_data_bytes) {
+        progress.event = Event::nonsense;
+        break;
+      }
+      if (!take(std::min({available, missing, piece_bytes}), progress)) break;
+      if (got_ < front.to.bytes) {
+        give_back(bell);
+        continue;
+      }
+    }
+    ring_.align();
+    Completion* const completion = front.completion;
+    posted_.pop_front();
+    in_message_ = false;
+    got_ = 0;
+    ++progress.completed;
+    completion->done(Status());
+  }
+  if (progress.bytes > 0) give_back(bell);
+  return progress;
+}
+
+// Takes the next header. False: there is none, or it is not the one that must come.
+bool Inbox::begin(Progress& progress) {
+  const std::size_t available = ring_.available();
+  if (available == 0) return false;
+  if (available > ring_data_bytes || available < sizeof header_) {
+    progress.event = Event::nonsense;
+    return false;
+  }
+  std::memcpy(&header_, ring_.at(), sizeof header_);
+  if (std::memcmp(&header_, &posted_.front().expected, sizeof header_) != 0) {
+    progress.event = Event::mismatch;
+    return false;
+  }
+  ring_.skip(sizeof header_);
+  progress.bytes += sizeof header_;
+  in_message_ = true;
+  return true;
+}
+
+// Puts up to `bytes` of payload in place, whole elements only. False: not even one is there.
+bool Inbox::take(std::size_t bytes, Progress& progress) {
+  const PostedReceive& front = posted_.front();
+  bytes -= bytes % front.reduction.element_bytes;
+  if (bytes == 0) return false;
+  std::byte* const to = front.to.data + got_;
+  if (front.reduction.kernel == nullptr) {
+    std::memcpy(to, ring_.at(), bytes);
+  } else {
+    const std::byte* left = front.mine + got_;
+    const std::byte* right = ring_.at();
+    if (front.reduction.swapped) std::swap(left, right);
+    front.reduction.kernel(to, left, right, bytes / front.reduction.element_bytes);
+  }
+  ring_.skip(bytes);
+  got_ += bytes;
+  progress.bytes += bytes;
+  return true;
+}
+
+// The writer is woken only when there is room for half a ring: it would fill less at once and sleep again.
+void Inbox::give_back(int bell) {
+  if (ring_.give_back() < ring_data_bytes / 2) return;
+  std::atomic_thread_fence(std::memory_order_seq_cst);  // either the writer sees it, or we see that the writer sleeps
+  auto& asleep = ring_.control().writer_sleeps;
+  if (asleep.load(std::memory_order_relaxed) != 0 && asleep.exchange(0) != 0) ring_bell(bell);
+}
+
+void Inbox::announce_sleep(bool asleep) {
+  if (!ring_ || (asleep && posted_.empty())) return;
+  auto& word = ring_.control().reader_sleeps;
+  if (asleep || word.load(std::memory_order_relaxed) != 0) word.store(asleep ? 1 : 0, std::memory_order_relaxed);
+}
+
+}  // namespace hocket::shm

@@ -1,0 +1,67 @@
+// Inbox: the receiving half of a link. What came lies in the ring; from there it is copied to where its receive wants
+// it, or reduced without any copy.
+#pragma once
+
+#include <cstddef>
+#include <deque>
+#include <vector>
+
+#include "transports/shm/ring.hpp"
+
+namespace hocket::shm {
+
+struct PostedReceive {
+  MessageHeader expected;  // the header that must come
+  Buffer to{};
+  const std::byte* mine = nullptr;  // for a reduction
+  Reduction reduction{};            // no kernel: the bytes just land in `to`
+  Completion* completion = nullptr;
+};
+
+class Inbox {
+ public:
+  enum class Event {
+    none,      // nothing but messages that fit their receives
+    mismatch,  // the next message does not fit the next receive: got() and expected()
+    nonsense,  // the peer has written nonsense into the ring
+  };
+  struct Progress {
+    std::size_t completed = 0;  // messages
+    std::size_t bytes = 0;      // read
+    Event event = Event::none;  // anything else is the last thing this inbox has to say
+  };
+
+  void post(const PostedReceive& receive) { posted_.push_back(receive); }
+  // Takes all receives out and returns whom to tell.
+  std::vector<Completion*> abandon();
+  bool wanted() const { return !posted_.empty(); }
+
+  bool open() const { return static_cast<bool>(ring_); }
+  RingReader& ring() { return ring_; }
+  bool ready() { return !posted_.empty() && ring_.available(wanted_bytes()) >= wanted_bytes(); }
+  // Whether all that came has been received.
+  bool drained() { return ring_.available() == 0; }
+  // Delivers what has come. Wakes the writer by its bell when there is much room.
+  Progress advance(int bell);
+
+  // Says that this side sleeps until something comes, or does not any more.
+  void announce_sleep(bool asleep);
+
+  MessageIdentity got() const { return {header_.tag, header_.bytes}; }
+  MessageIdentity expected() const { return {posted_.front().expected.tag, posted_.front().expected.bytes}; }
+
+ private:
+  // What there must be, at least, for the front receive to go on.
+  std::size_t wanted_bytes() const { return in_message_ ? posted_.front().reduction.element_bytes : 1; }
+  bool begin(Progress& progress);
+  bool take(std::size_t available, Progress& progress);
+  void give_back(int bell);
+
+  std::deque<PostedReceive> posted_;
+  bool in_message_ = false;  // the front receive's header has been taken
+  std::size_t got_ = 0;      // bytes of its payload that are in place
+  MessageHeader header_;     // the latest
+  RingReader ring_;
+};
+
+}  // namespace hocket::shm

@@ -1,0 +1,78 @@
+#include "transports/shm/outbox.hpp"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstring>
+
+namespace hocket::shm {
+namespace {
+
+constexpr std::size_t piece_bytes = std::size_t{32} << 10;     // then the reader may begin
+constexpr std::size_t bytes_per_flush = std::size_t{1} << 20;  // then others have their turn
+
+}  // namespace
+
+void ring_bell(int fd) {
+  const std::uint64_t one = 1;
+  [[maybe_unused]] const auto written = ::write(fd, &one, sizeof one);  // fails only when it rings already
+}
+
+std::vector<Completion*> Outbox::abandon() {
+  std::vector<Completion*> completions;
+  completions.reserve(queue_.size());
+  for (const Message& message : queue_) completions.push_back(message.completion);
+  queue_.clear();
+  return completions;
+}
+
+Outbox::Progress Outbox::flush(int bell) {
+  Progress progress;
+  while (!queue_.empty() && progress.bytes < bytes_per_flush) {
+    const Message front = queue_.front();
+    const std::size_t whole = bytes_in_ring(front.header.bytes);
+    const std::size_t room = ring_.room();
+    if (room > ring_data_bytes) {
+      progress.nonsense = true;
+      break;
+    }
+    const std::size_t bytes = std::min({whole - sent_, room, piece_bytes});
+    if (bytes == 0) break;
+    copy(front, bytes);
+    ring_.publish(bytes);
+    progress.bytes += bytes;
+    std::atomic_thread_fence(std::memory_order_seq_cst);  // either the reader sees it, or we see that the reader sleeps
+    auto& asleep = ring_.control().reader_sleeps;
+    if (asleep.load(std::memory_order_relaxed) != 0 && asleep.exchange(0) != 0) ring_bell(bell);
+    sent_ += bytes;
+    if (sent_ < whole) continue;
+    sent_ = 0;
+    queue_.pop_front();
+    ++progress.completed;
+    front.completion->done(Status());
+  }
+  return progress;
+}
+
+// The next `bytes` of header, payload and padding, a whole number of cache lines.
+void Outbox::copy(const Message& message, std::size_t bytes) {
+  constexpr std::size_t header_bytes = sizeof(MessageHeader);
+  std::byte* to = ring_.at();
+  std::size_t from = sent_;
+  if (from == 0) {
+    std::memcpy(to, &message.header, header_bytes);
+    to += header_bytes;
+    from = header_bytes;
+    bytes -= header_bytes;
+  }
+  const std::size_t payload = std::min<std::size_t>(bytes, message.header.bytes - (from - header_bytes));
+  if (payload > 0) std::memcpy(to, message.data + (from - header_bytes), payload);
+}
+
+void Outbox::announce_sleep(bool asleep) {
+  if (!ring_ || (asleep && queue_.empty())) return;
+  auto& word = ring_.control().writer_sleeps;
+  if (asleep || word.load(std::memory_order_relaxed) != 0) word.store(asleep ? 1 : 0, std::memory_order_relaxed);
+}
+
+}  // namespace hocket::shm

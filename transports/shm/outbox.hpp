@@ -1,0 +1,54 @@
+// Outbox: the sending half of a link. Messages wait here until they lie in the ring.
+#pragma once
+
+#include <cstddef>
+#include <deque>
+#include <vector>
+
+#include "transports/shm/ring.hpp"
+
+namespace hocket::shm {
+
+// Rings the eventfd of a process that sleeps.
+void ring_bell(int fd);
+
+class Outbox {
+ public:
+  struct Progress {
+    std::size_t completed = 0;  // messages
+    std::size_t bytes = 0;      // written, headers and padding included
+    bool nonsense = false;      // the peer has written nonsense into the ring
+  };
+
+  void push(const MessageHeader& header, const std::byte* data, Completion& completion) {
+    queue_.push_back({header, data, &completion});
+  }
+  bool empty() const { return queue_.empty(); }
+  // Takes all messages out and returns whom to tell.
+  std::vector<Completion*> abandon();
+
+  // Whether ring() has been given memory.
+  bool open() const { return static_cast<bool>(ring_); }
+  RingWriter& ring() { return ring_; }
+  bool ready() { return !queue_.empty() && ring_.room() > 0; }
+  // Writes as much as there is room for; completes what is written whole. Wakes the reader by its bell.
+  Progress flush(int bell);
+
+  // Says that this side sleeps until there is room, or does not any more.
+  void announce_sleep(bool asleep);
+
+ private:
+  struct Message {
+    MessageHeader header;
+    const std::byte* data;
+    Completion* completion;
+  };
+
+  void copy(const Message& message, std::size_t bytes);
+
+  std::deque<Message> queue_;
+  std::size_t sent_ = 0;  // of the front message, header and padding included
+  RingWriter ring_;
+};
+
+}  // namespace hocket::shm

@@ -1,0 +1,49 @@
+#include "transports/shm/ring.hpp"
+
+namespace hocket::shm {
+
+static_assert(std::atomic<std::uint64_t>::is_always_lock_free);
+
+Result<UniqueFd> RingWriter::create() {
+  auto fd = create_memory("messages", ring_bytes);
+  if (!fd) return fd;
+  auto mapping = map_ring(fd->get(), ring_front_bytes, ring_data_bytes);
+  if (!mapping) return mapping.status();
+  mapping_ = std::move(*mapping);
+  return fd;
+}
+
+std::size_t RingWriter::room() {
+  if (!mapping_) return 0;
+  if (written_ - taken_ >= ring_data_bytes / 2) taken_ = control().taken.load(std::memory_order_acquire);
+  return ring_data_bytes - (written_ - taken_);
+}
+
+void RingWriter::publish(std::size_t bytes) {
+  written_ += bytes;
+  control().written.store(written_, std::memory_order_release);
+}
+
+Status RingReader::open(int fd) {
+  if (Status checked = check_memory(fd, ring_bytes); !checked.ok()) return checked;
+  auto mapping = map_ring(fd, ring_front_bytes, ring_data_bytes);
+  if (!mapping) return mapping.status();
+  mapping_ = std::move(*mapping);
+  return {};
+}
+
+std::size_t RingReader::available(std::size_t wanted) {
+  if (!mapping_) return 0;
+  if (written_ < position_ + wanted) written_ = control().written.load(std::memory_order_acquire);
+  return written_ - position_;
+}
+
+std::size_t RingReader::give_back() {
+  const std::uint64_t whole = position_ / cache_line_bytes * cache_line_bytes;
+  if (whole == given_) return 0;
+  given_ = whole;
+  control().taken.store(whole, std::memory_order_release);
+  return ring_data_bytes - (written_ - whole);
+}
+
+}  // namespace hocket::shm

@@ -1,0 +1,83 @@
+// Ring: bytes from one process to another through shared memory, with one writer and one reader.
+//
+// A message is a header, its payload, and padding to a whole cache line; what is published or given back is whole cache
+// lines. The data area is mapped twice, one behind the other, so every stretch of it lies in one piece.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+
+#include "hocket/spi/transport.hpp"
+#include "src/base/mismatch.hpp"
+#include "transports/shm/shared_memory.hpp"
+
+namespace hocket::shm {
+
+// What lies before the data. Each word has a line of its own, written by one side.
+struct RingControl {
+  alignas(cache_line_bytes) std::atomic<std::uint64_t> written;        // bytes ever; the writer's
+  alignas(cache_line_bytes) std::atomic<std::uint64_t> taken;          // bytes ever; the reader's
+  alignas(cache_line_bytes) std::atomic<std::uint32_t> writer_sleeps;  // until there is room
+  alignas(cache_line_bytes) std::atomic<std::uint32_t> reader_sleeps;  // until something comes
+};
+
+inline constexpr std::size_t ring_front_bytes = 4096;
+inline constexpr std::size_t ring_data_bytes = std::size_t{256} << 10;
+inline constexpr std::size_t ring_bytes = ring_front_bytes + ring_data_bytes;
+static_assert(sizeof(RingControl) <= ring_front_bytes);
+
+// What a message begins with.
+struct MessageHeader {
+  Tag tag;
+  std::uint64_t bytes = 0;
+};
+static_assert(sizeof(MessageHeader) == 32 && std::has_unique_object_representations_v<MessageHeader>);
+
+constexpr std::size_t bytes_in_ring(std::size_t payload) {
+  return (sizeof(MessageHeader) + payload + cache_line_bytes - 1) / cache_line_bytes * cache_line_bytes;
+}
+
+// Both ends begin without memory; then there is neither room nor data.
+class RingWriter {
+ public:
+  // Creates the memory and returns its descriptor, for the reader.
+  Result<UniqueFd> create();
+  explicit operator bool() const { return static_cast<bool>(mapping_); }
+  RingControl& control() const { return *reinterpret_cast<RingControl*>(mapping_.data()); }
+
+  // Bytes that may be written now; more than the ring holds where the reader has written nonsense.
+  std::size_t room();
+  std::byte* at() const { return mapping_.data() + ring_front_bytes + written_ % ring_data_bytes; }
+  void publish(std::size_t bytes);
+
+ private:
+  Mapping mapping_;
+  std::uint64_t written_ = 0;
+  std::uint64_t taken_ = 0;  // as last seen
+};
+
+class RingReader {
+ public:
+  Status open(int fd);
+  explicit operator bool() const { return static_cast<bool>(mapping_); }
+  RingControl& control() const { return *reinterpret_cast<RingControl*>(mapping_.data()); }
+
+  // Bytes that may be read now; more than the ring holds where the writer has written nonsense. Looks again only where
+  // fewer than `wanted` are known.
+  std::size_t available(std::size_t wanted = 1);
+  const std::byte* at() const { return mapping_.data() + ring_front_bytes + position_ % ring_data_bytes; }
+  void skip(std::size_t bytes) { position_ += bytes; }
+  // Goes on to the next cache line, where the next message begins.
+  void align() { position_ = (position_ + cache_line_bytes - 1) / cache_line_bytes * cache_line_bytes; }
+  // Gives back what was skipped; returns the bytes that are free now, 0 if nothing was given back.
+  std::size_t give_back();
+
+ private:
+  Mapping mapping_;
+  std::uint64_t position_ = 0;
+  std::uint64_t given_ = 0;
+  std::uint64_t written_ = 0;  // as last seen
+};
+
+}  // namespace hocket::shm

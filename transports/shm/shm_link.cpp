@@ -1,0 +1,254 @@
+#include "transports/shm/shm_link.hpp"
+
+#include <fmt/format.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <utility>
+
+#include "src/base/mismatch.hpp"
+
+namespace hocket::shm {
+namespace {
+
+// None where the process is this one, or cannot be seen.
+UniqueFd watch_process(pid_t pid) {
+  if (pid <= 0 || pid == ::getpid()) return {};
+  const long fd = ::syscall(SYS_pidfd_open, pid, 0);
+  return UniqueFd(static_cast<int>(fd));
+}
+
+}  // namespace
+
+std::string ShmLink::name() const {
+  return connection_.pid == 0 ? fmt::format("rank {}", peer_)
+                              : fmt::format("rank {} (process {})", peer_, connection_.pid);
+}
+
+Status ShmLink::problem(Code code, std::string message) const {
+  return Status(Cause{.code = code, .message = std::move(message), .rank = context_.rank, .peer = peer_});
+}
+
+Status ShmLink::lost() const {
+  return problem(Code::peer_lost, fmt::format("{} is gone (its connection ended without goodbye): look at what that "
+                                              "process printed last",
+                                              name()));
+}
+
+void ShmLink::attach(Connection connection) {
+  connection_ = std::move(connection);
+  process_ = watch_process(connection_.pid);
+  flush();
+}
+
+void ShmLink::send(const Tag& tag, ConstBuffer from, Completion& completion) {
+  if (ended_with_) {
+    completion.done(*ended_with_);
+    return;
+  }
+  const bool first = outbox_.empty();
+  outbox_.push({tag, from.bytes}, from.data, completion);
+  if (first && attached()) flush();
+}
+
+void ShmLink::recv(const Tag& tag, Buffer to, Completion& completion) {
+  post(tag, {.expected = {}, .to = to, .completion = &completion});
+}
+
+void ShmLink::recv_reduce(const Tag& tag, ConstBuffer mine, Buffer to, const Reduction& reduction,
+                          Completion& completion) {
+  post(tag, {.expected = {}, .to = to, .mine = mine.data, .reduction = reduction, .completion = &completion});
+}
+
+void ShmLink::post(const Tag& tag, PostedReceive receive) {
+  if (ended_with_) {
+    receive.completion->done(*ended_with_);
+    return;
+  }
+  receive.expected = {tag, receive.to.bytes};
+  inbox_.post(receive);
+}
+
+// ---- ending
+// -----------------------------------------------------------------------------------------------------------
+
+std::vector<Completion*> ShmLink::abandon() {
+  auto completions = outbox_.abandon();
+  for (Completion* completion : inbox_.abandon()) completions.push_back(completion);
+  return completions;
+}
+
+void ShmLink::close(const Status& why) {
+  if (ended_with_) return;
+  if (!why.ok()) {
+    ended_with_ = why;
+    if (attached()) channel().send(packet_of(why.cause()));
+    for (Completion* completion : abandon()) completion->done(why);
+    return;
+  }
+  ended_with_ = Status(Code::aborted, fmt::format("the link to {} is closed", name()));
+  owes_goodbye_ = true;
+  for (Completion* completion : inbox_.abandon()) completion->done(*ended_with_);
+  flush();
+  finish_goodbye();
+}
+
+// Goodbye follows the last message.
+void ShmLink::finish_goodbye() {
+  if (!owes_goodbye_ || !outbox_.empty() || !attached()) return;
+  owes_goodbye_ = false;
+  channel().send({.kind = PacketKind::goodbye});
+}
+
+void ShmLink::fail(const Status& why, bool tell_peer) {
+  if (ended_with_) {
+    owes_goodbye_ = false;
+    for (Completion* completion : outbox_.abandon()) completion->done(why);
+    return;
+  }
+  ended_with_ = why;
+  if (tell_peer && attached()) channel().send(packet_of(why.cause()));
+  for (Completion* completion : abandon()) completion->done(why);
+  context_.listener->peer_failed(peer_, why);
+}
+
+void ShmLink::nonsense(std::string_view what) {
+  fail(problem(Code::protocol_error, fmt::format("{} does not keep to Hocket's protocol: {}", name(), what)), true);
+}
+
+// The peer has said goodbye. Its messages come first.
+void ShmLink::leave_if_drained() {
+  if (!goodbye_came_ || !up() || !inbox_.drained()) return;
+  ended_with_ = problem(Code::peer_lost, fmt::format("{} has left the group", name()));
+  channel().send({.kind = PacketKind::goodbye});
+  for (Completion* completion : abandon()) completion->done(*ended_with_);
+  context_.listener->peer_left(peer_);
+}
+
+// ---- messages
+// ---------------------------------------------------------------------------------------------------------
+
+std::size_t ShmLink::advance() {
+  std::size_t happened = outbox_.empty() ? 0 : flush();
+  if (up() && inbox_.wanted()) happened += receive();
+  return happened;
+}
+
+// The memory of a direction is made by its sender, when there is something to send.
+bool ShmLink::open_outbox() {
+  if (outbox_.open()) return true;
+  auto memory = outbox_.ring().create();
+  if (!memory) {
+    fail(problem(memory.status().code(), memory.status().message()), true);
+    return false;
+  }
+  const int fd = memory->get();
+  channel().send({.kind = PacketKind::ring, .words = {ring_bytes}}, {&fd, 1});
+  return true;
+}
+
+std::size_t ShmLink::flush() {
+  if (!attached() || outbox_.empty() || !open_outbox()) return 0;
+  const auto progress = outbox_.flush(connection_.bell.get());
+  if (progress.nonsense) nonsense("its end of the ring lies beyond ours");
+  if (owes_goodbye_) finish_goodbye();
+  return progress.completed + (progress.bytes > 0 ? 1 : 0);
+}
+
+std::size_t ShmLink::receive() {
+  const auto progress = inbox_.advance(connection_.bell.get());
+  const std::size_t happened = progress.completed + (progress.bytes > 0 ? 1 : 0);
+  switch (progress.event) {
+    case Inbox::Event::none: leave_if_drained(); return happened;
+    case Inbox::Event::mismatch:
+      fail(hocket::mismatch(context_.rank, peer_, inbox_.got(), inbox_.expected()), true);
+      break;
+    case Inbox::Event::nonsense: nonsense("its end of the ring lies beyond ours"); break;
+  }
+  return happened + 1;
+}
+
+bool ShmLink::ready() {
+  return attached() && (outbox_.ready() || (up() && inbox_.ready()));
+}
+
+void ShmLink::announce_sleep(bool asleep) {
+  outbox_.announce_sleep(asleep);
+  inbox_.announce_sleep(asleep);
+}
+
+// ---- packets
+// ----------------------------------------------------------------------------------------------------------
+
+std::size_t ShmLink::listen(bool died) {
+  if (!attached() || peer_ended_) return 0;
+  std::size_t happened = 0;
+  if (!channel().flush()) died = true;
+  for (Packet packet;;) {
+    const auto event = channel().receive(packet);
+    switch (event) {
+      case Channel::Event::packet:
+        ++happened;
+        act_on(packet);
+        continue;
+      case Channel::Event::nothing:
+        if (!died) return happened;
+        break;
+      case Channel::Event::no_room:
+        fail(problem(Code::out_of_resources,
+                     fmt::format("no file descriptor is left for what {} hands over: raise `ulimit -n`", name())),
+             true);
+        continue;
+      case Channel::Event::nonsense: nonsense("a packet on its socket is none of ours"); continue;
+      case Channel::Event::end:
+      case Channel::Event::error: break;
+    }
+    break;
+  }
+  peer_ended_ = true;
+  while (up() && inbox_.wanted() && receive() > 0) {
+  }                                            // what it sent before it ended
+  if (goodbye_came_ && up()) return happened;  // until its last messages are received
+  fail(lost(), false);
+  return happened + 1;
+}
+
+void ShmLink::act_on(Packet& packet) {
+  if (ended_with_) return;  // only the end of the socket still matters
+  switch (packet.kind) {
+    case PacketKind::hello:
+    case PacketKind::welcome: return nonsense("it greets twice");
+    case PacketKind::cause: {
+      while (up() && inbox_.wanted() && receive() > 0) {
+      }  // what it sent before
+      Cause cause = cause_of(packet);
+      if (cause.rank == no_rank) cause.rank = peer_;
+      return fail(Status(std::move(cause)), false);
+    }
+    case PacketKind::goodbye: goodbye_came_ = true; return leave_if_drained();
+    case PacketKind::ring: {
+      if (packet.fds.size() != 1 || inbox_.open()) return nonsense("it hands over a ring that nobody waits for");
+      const Status opened = inbox_.ring().open(packet.fds.front().get());
+      if (opened.code() == Code::protocol_error) return nonsense(opened.message());
+      if (!opened.ok()) fail(problem(opened.code(), opened.message()), true);
+      return;
+    }
+    case PacketKind::segment:
+    case PacketKind::ready:
+    case PacketKind::region:
+    case PacketKind::gone_region:
+      if (!context_.sink->deliver(peer_, packet)) nonsense("it speaks of a window that cannot be");
+      return;
+  }
+}
+
+void ShmLink::interests(std::vector<pollfd>& interests) const {
+  const bool listening = attached() && !peer_ended_;
+  const short events = connection_.channel.flushing() ? POLLIN | POLLOUT : POLLIN;
+  interests.push_back({listening ? connection_.channel.fd() : -1, events, 0});
+  interests.push_back({listening && process_ ? process_.get() : -1, POLLIN, 0});
+}
+
+}  // namespace hocket::shm

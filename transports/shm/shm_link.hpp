@@ -1,0 +1,97 @@
+// What connects two ranks of one host: a Unix socket, and a ring in shared memory for each direction that is used.
+#pragma once
+
+#include <poll.h>
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "hocket/spi/transport.hpp"
+#include "src/base/fd.hpp"
+#include "transports/shm/door.hpp"
+#include "transports/shm/inbox.hpp"
+#include "transports/shm/outbox.hpp"
+
+namespace hocket::shm {
+
+// Takes the packets that belong to windows. False: it makes no sense.
+class PacketSink {
+ public:
+  virtual ~PacketSink() = default;
+  virtual bool deliver(Rank from, Packet& packet) = 0;
+};
+
+// What all links of a transport share.
+struct LinkContext {
+  Rank rank = 0;
+  TransportListener* listener = nullptr;
+  PacketSink* sink = nullptr;
+};
+
+class ShmLink final : public Link {
+ public:
+  ShmLink(const LinkContext& context, Rank peer) : context_(context), peer_(peer) {}
+
+  void send(const Tag& tag, ConstBuffer from, Completion& completion) override;
+  void recv(const Tag& tag, Buffer to, Completion& completion) override;
+  void recv_reduce(const Tag& tag, ConstBuffer mine, Buffer to, const Reduction& reduction,
+                   Completion& completion) override;
+  void close(const Status& why) override;
+
+  Rank peer() const { return peer_; }
+  // "rank 2 (process 4711)", as far as known.
+  std::string name() const;
+  Channel& channel() { return connection_.channel; }
+
+  // The connection stands.
+  void attach(Connection connection);
+  bool attached() const { return static_cast<bool>(connection_.channel); }
+  // Connected and neither failed nor closed, on either side.
+  bool up() const { return attached() && !ended_with_; }
+  // What later sends and receives end with; ok while the link works.
+  Status ended_with() const { return ended_with_.value_or(Status()); }
+
+  // Ends everything with `why` and tells the listener, unless this side had closed the link before.
+  void fail(const Status& why, bool tell_peer);
+
+  // Moves what can be moved through the rings; returns the number of things that happened.
+  std::size_t advance();
+  // Takes all packets that have come; `died`: the peer's process has ended, whoever holds its socket.
+  std::size_t listen(bool died = false);
+
+  bool busy() const { return attached() && (!outbox_.empty() || (up() && inbox_.wanted())); }
+  // Whether advance() has something to do.
+  bool ready();
+  // Whether something still has to go out.
+  bool flushing() const { return !outbox_.empty() || connection_.channel.flushing(); }
+  void announce_sleep(bool asleep);
+  // Appends what poll(2) must watch for packets and the peer's end: the socket, then the process if it can be watched.
+  void interests(std::vector<pollfd>& interests) const;
+
+ private:
+  void post(const Tag& tag, PostedReceive receive);
+  std::size_t flush();
+  std::size_t receive();
+  bool open_outbox();
+  void act_on(Packet& packet);
+  void leave_if_drained();
+  void nonsense(std::string_view what);
+  Status problem(Code code, std::string message) const;
+  Status lost() const;
+  std::vector<Completion*> abandon();
+  void finish_goodbye();
+
+  const LinkContext& context_;
+  Rank peer_;
+  Connection connection_;
+  UniqueFd process_;  // of the peer, where it can be watched; a child of it may keep the socket open after its end
+  Outbox outbox_;
+  Inbox inbox_;
+  std::optional<Status> ended_with_;  // nothing: the link works
+  bool owes_goodbye_ = false;         // closed in good order, with messages still to go out
+  bool goodbye_came_ = false;
+  bool peer_ended_ = false;  // the socket has no more to say
+};
+
+}  // namespace hocket::shm

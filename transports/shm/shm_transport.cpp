@@ -1,0 +1,362 @@
+#include "transports/shm/shm_transport.hpp"
+
+#include <fmt/format.h>
+#include <sys/eventfd.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+
+#include "src/base/log.hpp"
+
+namespace hocket::shm {
+namespace {
+
+using std::chrono_literals::operator""s;
+using std::chrono_literals::operator""ms;
+
+constexpr std::size_t greetings_max = 64;  // newcomers who have not said who they are
+constexpr std::size_t refused_max = 64;    // strangers that are logged
+constexpr unsigned calls_per_look = 64;
+constexpr auto door_pause = 1s;
+constexpr auto dial_pause = 5ms;  // until the next attempt, where too many knock at once
+
+Status cannot_share(const Status& why) {
+  return Status(Code::unsupported, fmt::format("ranks of this host cannot share memory: {}", why.message()));
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Transport>> make_transport(const TransportConfig& config) {
+  auto address = local_address();
+  if (!address) return address.status();
+  if (auto memory = create_memory("messages", ring_bytes); !memory) return cannot_share(memory.status());
+  auto listener = listen_as(config.group, config.rank);
+  if (!listener) return cannot_share(listener.status());
+  UniqueFd bell(::eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC));
+  if (!bell) return cannot_share(Status(Code::out_of_resources, std::strerror(errno)));
+  return std::unique_ptr<Transport>(
+      std::make_unique<ShmTransport>(config, std::move(*address), std::move(*listener), std::move(bell)));
+}
+
+ShmTransport::ShmTransport(const TransportConfig& config, Address address, UniqueFd listener, UniqueFd bell)
+    : config_(config),
+      owner_(::getpid()),
+      context_{config.rank, config.listener, &desk_},
+      address_(std::move(address)),
+      listener_(std::move(listener)),
+      bell_(std::move(bell)),
+      by_rank_(static_cast<std::size_t>(config.size)) {}
+
+ShmTransport::~ShmTransport() = default;
+
+Traits ShmTransport::traits() const {
+  return {.name = "shm",
+          .latency_us = 0.5,
+          .cost_us_per_message = 0.5,
+          .bytes_per_us = 6000,
+          .slice_bytes = std::size_t{256} << 10,
+          .has_window = true};
+}
+
+// ---- connecting
+// -------------------------------------------------------------------------------------------------------
+
+Result<Link*> ShmTransport::connect(Rank peer, const Address& address, Deadline deadline) {
+  if (peer < 0 || peer >= config_.size || peer == config_.rank) {
+    return Status(Code::invalid_argument,
+                  fmt::format("rank {} cannot connect to rank {} in a group of {}", config_.rank, peer, config_.size));
+  }
+  if (!reaches(address)) {
+    return Status(Code::invalid_argument,
+                  fmt::format("rank {} does not live where rank {} can share memory with it", peer, config_.rank));
+  }
+  return &expect(peer, deadline);
+}
+
+ShmLink& ShmTransport::make_link(Rank peer) {
+  auto& link = by_rank_[static_cast<std::size_t>(peer)];
+  link = std::make_unique<ShmLink>(context_, peer);
+  links_.push_back(link.get());
+  return *link;
+}
+
+ShmLink& ShmTransport::expect(Rank peer, Deadline deadline) {
+  if (ShmLink* const link = by_rank_[static_cast<std::size_t>(peer)].get()) return *link;
+  ShmLink& link = make_link(peer);
+  expected_.push_back({&link, Deadline::Clock::now(), deadline, std::nullopt});
+  if (config_.rank > peer) {
+    expected_.back().dial.emplace(Hello{config_.group, config_.rank, peer}, bell_.get());
+    step_expected();
+  }
+  return link;
+}
+
+void ShmTransport::attach(ShmLink& link, Connection connection) {
+  link.attach(std::move(connection));
+  if (shut_down_with_) link.close(*shut_down_with_);
+  look_ = true;
+}
+
+bool ShmTransport::connected(Rank peer) const {
+  if (peer < 0 || peer >= config_.size) return false;
+  const auto& link = by_rank_[static_cast<std::size_t>(peer)];
+  return link && link->up();
+}
+
+Result<std::unique_ptr<Region>> ShmTransport::enroll(Buffer) {
+  return Status(Code::unsupported,
+                "messages through shared memory leave from any memory alike; memory that peers can "
+                "map is registered with the process");
+}
+
+void ShmTransport::answer_door() {
+  while (true) {
+    UniqueFd fd(::accept4(listener_.get(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC));
+    if (fd) {
+      if (greetings_.size() == greetings_max) {
+        refuse(greetings_.front(), "too many others wait");
+        greetings_.erase(greetings_.begin());
+      }
+      greetings_.emplace_back(std::move(fd));
+      continue;
+    }
+    if (errno == EINTR || errno == ECONNABORTED) continue;
+    if (errno == EAGAIN || errno == EWOULDBLOCK) return;
+    if (!door_shut_until_) {
+      log::warn(fmt::format("rank {} cannot accept a connection: {}; raise the limit of open files (ulimit -n)",
+                            config_.rank, std::strerror(errno)));
+    }
+    door_shut_until_ = Deadline::after(door_pause);
+    return;
+  }
+}
+
+std::size_t ShmTransport::step_greetings() {
+  const auto over = [&](Greeting& greeting) {
+    const Handshake now = greeting.step();
+    if (now == Handshake::waiting) return false;
+    const std::string problem = now == Handshake::done ? admit(greeting) : greeting.problem();
+    if (!problem.empty()) refuse(greeting, problem);
+    return true;
+  };
+  return std::erase_if(greetings_, over);
+}
+
+// Lets a newcomer in, or says why not.
+std::string ShmTransport::admit(Greeting& greeting) {
+  const Hello& hello = greeting.hello();
+  if (hello.group != config_.group) return "it belongs to another group of ranks";
+  if (hello.to != config_.rank) return fmt::format("it looks for rank {}, but this is rank {}", hello.to, config_.rank);
+  if (hello.from >= config_.size) return fmt::format("there is no rank {} in this group", hello.from);
+  if (hello.from <= config_.rank) return fmt::format("rank {} is not one that dials this rank", hello.from);
+  ShmLink* link = by_rank_[static_cast<std::size_t>(hello.from)].get();
+  if (link != nullptr && link->attached()) return fmt::format("rank {} is connected already", hello.from);
+  if (link == nullptr) link = &make_link(hello.from);
+  std::erase_if(expected_, [&](const Expected& expected) { return expected.link == link; });
+  attach(*link, std::move(greeting).welcome(bell_.get()));
+  return "";
+}
+
+void ShmTransport::refuse(const Greeting& greeting, const std::string& why) {
+  if (refused_.size() >= refused_max || !refused_.insert({greeting.uid(), greeting.pid()}).second) return;
+  log::warn(fmt::format("rank {} refused a connection from process {}: {} (later ones from there are not logged)",
+                        config_.rank, greeting.pid(), why));
+}
+
+std::size_t ShmTransport::step_expected() {
+  return std::erase_if(expected_, [&](Expected& expected) { return step(expected); });
+}
+
+// Whether the link is connected or given up now.
+bool ShmTransport::step(Expected& expected) {
+  ShmLink& link = *expected.link;
+  const auto fail = [&](Code code, std::string message) {
+    const std::chrono::duration<double> elapsed = Deadline::Clock::now() - expected.since;
+    link.fail(Status(Cause{.code = code,
+                           .message = std::move(message),
+                           .rank = config_.rank,
+                           .peer = link.peer(),
+                           .operation = {},
+                           .sequence = 0,
+                           .elapsed_seconds = elapsed.count()}),
+              true);
+    return true;
+  };
+  const auto too_late = [&] {
+    if (!expected.deadline.passed()) return false;
+    return fail(Code::timeout, fmt::format("rank {} did not connect to rank {} in time: see whether its process runs",
+                                           link.peer(), config_.rank));
+  };
+  if (!expected.dial) return too_late();
+  switch (expected.dial->step()) {
+    case Handshake::waiting: return too_late();
+    case Handshake::done: attach(link, expected.dial->take()); return true;
+    case Handshake::failed: break;
+  }
+  return fail(Code::peer_lost,
+              fmt::format("rank {} cannot be reached through shared memory ({}): its process has ended, "
+                          "or lives in another container",
+                          link.peer(), expected.dial->problem()));
+}
+
+// ---- progress and sleep
+// -----------------------------------------------------------------------------------------------
+
+std::size_t ShmTransport::progress() {
+  std::size_t happened = 0;
+  for (std::size_t i = 0; i < links_.size(); ++i) {
+    if (links_[i]->busy()) happened += links_[i]->advance();
+  }
+  if ((look_ && happened == 0) || !expected_.empty() || !greetings_.empty() || ++calls_ % calls_per_look == 0) {
+    happened += look_round();
+  }
+  return happened;
+}
+
+// Asks the kernel once about all sockets.
+std::size_t ShmTransport::look_round() {
+  look_ = false;
+  for (const auto& [number, window] : desk_.windows()) window->announce_removals();
+  polled_.clear();
+  polled_.push_back({door_open() ? listener_.get() : -1, POLLIN, 0});
+  const std::size_t links = links_.size();
+  for (std::size_t i = 0; i < links; ++i) links_[i]->interests(polled_);
+  std::size_t happened = 0;
+  if (::poll(polled_.data(), polled_.size(), 0) > 0) {
+    for (std::size_t i = 0; i < links; ++i) {
+      const bool died = polled_[2 * i + 2].revents != 0;
+      if (died || polled_[2 * i + 1].revents != 0) happened += links_[i]->listen(died);
+    }
+    if (polled_.front().revents != 0) answer_door();
+  }
+  return happened + step_greetings() + step_expected();
+}
+
+bool ShmTransport::arm(std::vector<pollfd>& interests) {
+  for (ShmLink* link : links_) link->announce_sleep(true);
+  std::atomic_thread_fence(std::memory_order_seq_cst);  // either we see what peers do, or they see that we sleep
+  if (std::any_of(links_.begin(), links_.end(), [](ShmLink* link) { return link->ready(); })) {
+    disarm();
+    return false;
+  }
+  interests.push_back({bell_.get(), POLLIN, 0});
+  watch(interests);
+  return true;
+}
+
+void ShmTransport::disarm() {
+  for (ShmLink* link : links_) link->announce_sleep(false);
+  std::uint64_t rung = 0;
+  [[maybe_unused]] const auto taken = ::read(bell_.get(), &rung, sizeof rung);  // fails only when it was silent
+  look_ = true;
+}
+
+void ShmTransport::watch(std::vector<pollfd>& interests) {
+  for (const ShmLink* link : links_) link->interests(interests);
+  if (door_open()) interests.push_back({listener_.get(), POLLIN, 0});
+  for (const Greeting& greeting : greetings_) interests.push_back(greeting.interest());
+  for (const Expected& expected : expected_) {
+    if (expected.dial) interests.push_back(expected.dial->interest());
+  }
+  look_ = true;
+}
+
+std::optional<Deadline> ShmTransport::next_deadline() const {
+  std::optional<Deadline> next;
+  const auto consider = [&](Deadline deadline) { next = next ? earlier(*next, deadline) : deadline; };
+  for (const Greeting& greeting : greetings_) consider(greeting.deadline());
+  for (const Expected& expected : expected_) {
+    consider(expected.deadline);
+    if (expected.dial && expected.dial->interest().fd < 0) consider(Deadline::after(dial_pause));
+  }
+  if (door_shut_until_ && !door_open()) consider(*door_shut_until_);
+  return next;
+}
+
+void ShmTransport::shut_down(const Status& why, Deadline deadline) {
+  if (::getpid() != owner_) return;  // a forked child must not speak for its parent
+  shut_down_with_ = why;
+  for (ShmLink* link : links_) link->close(why);
+  const auto flushing = [](const ShmLink* link) { return link->attached() && link->flushing(); };
+  std::vector<pollfd> interests;
+  for (progress(); std::any_of(links_.begin(), links_.end(), flushing) && !deadline.passed(); progress()) {
+    interests.clear();
+    if (!arm(interests)) continue;
+    const auto next = next_deadline();
+    ::poll(interests.data(), interests.size(), (next ? earlier(*next, deadline) : deadline).remaining_ms());
+    disarm();
+  }
+  const Status given_up = why.ok() ? Status(Code::aborted, "the transport was shut down before this was sent") : why;
+  for (ShmLink* link : links_) link->fail(given_up, false);
+}
+
+// ---- windows
+// ----------------------------------------------------------------------------------------------------------
+
+Status ShmTransport::check_members(std::span<const Rank> members) const {
+  const bool ascending = std::adjacent_find(members.begin(), members.end(), std::greater_equal<>()) == members.end();
+  const bool present = std::find(members.begin(), members.end(), config_.rank) != members.end();
+  if (!members.empty() && ascending && present && members.front() >= 0 && members.back() < config_.size) return {};
+  return Status(Code::invalid_argument,
+                fmt::format("the members of a window must be ranks 0 … {} in ascending order, rank {} among them",
+                            config_.size - 1, config_.rank));
+}
+
+// Makes progress until `done`, or a member fails or refuses.
+template <class Done>
+Status ShmTransport::await(const ShmWindow& window, std::span<ShmLink* const> links, Done done, Deadline deadline) {
+  std::vector<pollfd> interests;
+  while (true) {
+    progress();
+    if (!window.refusal().ok()) return window.refusal();
+    if (done()) return {};
+    for (const ShmLink* link : links) {
+      if (link != nullptr && !link->ended_with().ok()) return link->ended_with();
+    }
+    if (deadline.passed()) {
+      return Status(Cause{.code = Code::timeout,
+                          .message = fmt::format("rank {} waited in vain for rank {} to open a window: see whether its "
+                                                 "process runs",
+                                                 config_.rank, window.missing()),
+                          .rank = config_.rank,
+                          .peer = window.missing()});
+    }
+    interests.clear();
+    if (!arm(interests)) continue;
+    const auto next = next_deadline();
+    ::poll(interests.data(), interests.size(), (next ? earlier(*next, deadline) : deadline).remaining_ms());
+    disarm();
+  }
+}
+
+Result<std::unique_ptr<Window>> ShmTransport::open_window(std::span<const Rank> members, Deadline deadline) {
+  if (Status checked = check_members(members); !checked.ok()) return checked;
+  const auto self = std::find(members.begin(), members.end(), config_.rank) - members.begin();
+  std::vector<ShmLink*> links;
+  for (const Rank rank : members) links.push_back(rank == config_.rank ? nullptr : &expect(rank, deadline));
+
+  auto window = std::make_unique<ShmWindow>(desk_, config_.regions, members, links, static_cast<std::uint32_t>(self));
+  window->attach();
+  const auto all_connected = [&] {
+    return std::all_of(links.begin(), links.end(), [](const ShmLink* link) { return link == nullptr || link->up(); });
+  };
+  if (Status status = await(*window, links, all_connected, deadline); !status.ok()) return status;
+  if (Status status = window->publish_own(); !status.ok()) return status;
+  if (Status status = await(
+          *window, links, [&] { return window->all_published(); }, deadline);
+      !status.ok()) {
+    return status;
+  }
+  if (Status status = window->confirm(); !status.ok()) return status;
+  if (Status status = await(
+          *window, links, [&] { return window->all_confirmed(); }, deadline);
+      !status.ok()) {
+    return status;
+  }
+  return std::unique_ptr<Window>(std::move(window));
+}
+
+}  // namespace hocket::shm

@@ -1,0 +1,87 @@
+// Ranks of one host that reach each other through shared memory.
+#pragma once
+
+#include <sys/types.h>
+
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "hocket/spi/transport.hpp"
+#include "src/base/fd.hpp"
+#include "transports/shm/door.hpp"
+#include "transports/shm/shm_link.hpp"
+#include "transports/shm/shm_window.hpp"
+
+namespace hocket::shm {
+
+// Code::unsupported where this process may not share memory, and why; Code::invalid_environment for a bad
+// HOCKET_HOST_ID.
+Result<std::unique_ptr<Transport>> make_transport(const TransportConfig& config);
+
+class ShmTransport final : public Transport {
+ public:
+  ShmTransport(const TransportConfig& config, Address address, UniqueFd listener, UniqueFd bell);
+  ~ShmTransport() override;
+
+  Traits traits() const override;
+  const Address& address() const override { return address_; }
+  bool reaches(const Address& address) const override { return address == address_; }
+  Result<Link*> connect(Rank peer, const Address& address, Deadline deadline) override;
+  bool connected(Rank peer) const override;
+  Result<std::unique_ptr<Region>> enroll(Buffer buffer) override;
+  Result<std::unique_ptr<Window>> open_window(std::span<const Rank> members, Deadline deadline) override;
+  std::size_t progress() override;
+  bool arm(std::vector<pollfd>& interests) override;
+  void disarm() override;
+  void watch(std::vector<pollfd>& interests) override;
+  std::optional<Deadline> next_deadline() const override;
+  void shut_down(const Status& why, Deadline deadline) override;
+
+ private:
+  // A link that is not connected yet.
+  struct Expected {
+    ShmLink* link;
+    Deadline::Clock::time_point since;
+    Deadline deadline;
+    std::optional<Dial> dial;  // nothing: the peer dials
+  };
+
+  ShmLink& make_link(Rank peer);
+  ShmLink& expect(Rank peer, Deadline deadline);
+  void attach(ShmLink& link, Connection connection);
+  bool door_open() const { return !door_shut_until_ || door_shut_until_->passed(); }
+  std::size_t look_round();
+  void answer_door();
+  std::size_t step_greetings();
+  std::size_t step_expected();
+  bool step(Expected& expected);
+  std::string admit(Greeting& greeting);
+  void refuse(const Greeting& greeting, const std::string& why);
+  Status check_members(std::span<const Rank> members) const;
+  template <class Done>
+  Status await(const ShmWindow& window, std::span<ShmLink* const> links, Done done, Deadline deadline);
+
+  TransportConfig config_;
+  pid_t owner_;  // a forked child is not it
+  WindowDesk desk_;
+  LinkContext context_;
+  Address address_;
+  UniqueFd listener_;
+  UniqueFd bell_;  // rung by peers while this process sleeps in poll(2)
+  std::vector<std::unique_ptr<ShmLink>> by_rank_;
+  std::vector<ShmLink*> links_;  // those that exist
+  std::vector<Expected> expected_;
+  std::vector<Greeting> greetings_;
+  std::set<std::pair<uid_t, pid_t>> refused_;  // already logged
+  std::optional<Deadline> door_shut_until_;    // no descriptor was left for a newcomer
+  std::optional<Status> shut_down_with_;
+  std::vector<pollfd> polled_;
+  bool look_ = true;  // something may have happened on a socket
+  unsigned calls_ = 0;
+};
+
+}  // namespace hocket::shm
