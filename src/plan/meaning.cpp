@@ -36,6 +36,10 @@ bool writes(StepKind kind) {
   return kind != StepKind::send;
 }
 
+bool combines(StepKind kind) {
+  return kind == StepKind::recv_reduce || kind == StepKind::reduce;
+}
+
 // Chunk numbers of alltoall differ between input and output, and all of its chunks are of one size.
 bool same_chunks(const Shape& shape, const Range& a, const Range& b) {
   return a.count == b.count && (a.chunk == b.chunk || shape.collective == Collective::alltoall);
@@ -45,6 +49,9 @@ std::string fault_of(const Schedule& schedule, const Step& step) {
   const bool local = step.kind == StepKind::copy || step.kind == StepKind::reduce;
   if (!local && (step.peer < 0 || step.peer >= schedule.shape.size || step.peer == schedule.shape.rank)) {
     return fmt::format("names the peer {}, which is no other rank", step.peer);
+  }
+  if (combines(step.kind) && !reduces(schedule.shape.collective) && schedule.shape.collective != Collective::barrier) {
+    return "combines, in a collective that has no reduction";
   }
   if (reads_left(step.kind)) {
     if (std::string fault = fault_of(schedule, step.left); !fault.empty()) return describe(step.left) + " " + fault;

@@ -21,8 +21,8 @@ bool has_input(const Shape& shape, std::uint32_t chunk);
 // Nothing where this rank's output has no such chunk.
 std::optional<Wanted> wanted_output(const Shape& shape, std::uint32_t chunk);
 
-// Whether every step is possible at all: ranges inside the spaces that this rank has, operands of one chunk, peers that
-// exist, the input only read. Code::internal names rank and step.
+// Whether every step is possible at all: ranges inside the spaces that this rank has, operands of one chunk, reductions
+// only where there are some, peers that exist, the input only read. Code::internal names rank and step.
 Status check_form(const Schedule& schedule);
 
 }  // namespace hocket

@@ -223,14 +223,10 @@ Status RendezvousRun::load(Place place, const Range& range, std::vector<Spot>& i
   return {};
 }
 
-// left = left ∘ right. That operands may be exchanged makes `swapped` meaningless here.
+// left = left ∘ right, of equal chunks by check_form(). Operands may be exchanged, so `swapped` means nothing here.
 Status RendezvousRun::combine(Place place, std::vector<Spot>& left, const std::vector<Spot>& right) {
   for (std::size_t i = 0; i < left.size(); ++i) {
     const Expressions::Id mine = left[i].value, other = right[i].value;
-    if (expressions_.chunk(mine) != expressions_.chunk(other)) {
-      return failure(fmt::format("{} combines {} with {}", name(place), expressions_.describe(mine),
-                                 expressions_.describe(other)));
-    }
     const std::optional<Rank> twice = expressions_.first_in_both(mine, other);
     if (twice && collective_ != Collective::barrier) {
       return failure(fmt::format("{} counts rank {} twice: it combines {} with {}", name(place), *twice,

@@ -59,6 +59,14 @@ TEST(Compile, WritesWaitForTheWriteBeforeThem) {
   EXPECT_EQ(edges_of(std::move(script)), (Edges{{0, 1}}));
 }
 
+TEST(Compile, NothingWaitsForReadsFromBeforeTheLastWrite) {
+  Script script = script_of();
+  script.send(1, script.output(2));
+  script.recv(2, script.output(2));
+  script.recv(3, script.output(2));
+  EXPECT_EQ(edges_of(std::move(script)), (Edges{{0, 1}, {1, 2}}));
+}
+
 TEST(Compile, AReductionOnItselfWaitsForOthersOnly) {
   Script script = script_of();
   script.recv_reduce(1, script.input(0), script.output(0));

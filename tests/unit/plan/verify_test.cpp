@@ -235,6 +235,26 @@ TEST(Verify, CatchesRangesAndPeersThatDoNotExist) {
   EXPECT_THAT(fault(Collective::allreduce, 2, 1, itself), HasSubstr("which is no other rank"));
   const auto other_output = [](const Shape&, Script& script) { script.copy(script.input(1), script.output(1)); };
   EXPECT_THAT(fault(Collective::reduce_scatter, 2, 2, other_output), HasSubstr("this rank has no output chunk 1"));
+  const auto other_input = [](const Shape&, Script& script) { script.send(1, script.input(1)); };
+  EXPECT_THAT(fault(Collective::allgather, 2, 2, other_input), HasSubstr("this rank has no input chunk 1"));
+  const auto other_cell = [](const Shape&, Script& script) { script.copy(script.input(0), {Space::scratch, 2, 0, 1}); };
+  EXPECT_THAT(fault(Collective::allreduce, 1, 1, other_cell), HasSubstr("beyond the 0 scratch cells"));
+}
+
+TEST(Verify, CatchesStepsThatMixChunks) {
+  const auto copied = [](const Shape&, Script& script) { script.copy(script.input(0), script.output(1)); };
+  EXPECT_THAT(fault(Collective::allreduce, 1, 2, copied), HasSubstr("puts a chunk in another's place"));
+  const auto combined = [](const Shape&, Script& script) {
+    script.reduce(script.input(0), script.input(1), script.output(0));
+  };
+  EXPECT_THAT(fault(Collective::allreduce, 1, 2, combined), HasSubstr("combines different chunks"));
+}
+
+TEST(Verify, CatchesReductionsInCollectivesThatHaveNone) {
+  const auto wrong = [](const Shape&, Script& script) {
+    script.reduce(script.input(0), script.input(0), script.output(0));
+  };
+  EXPECT_THAT(fault(Collective::broadcast, 1, 1, wrong), HasSubstr("combines, in a collective that has no reduction"));
 }
 
 TEST(Verify, CatchesABarrierThatForgetsARank) {
