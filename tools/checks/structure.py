@@ -32,7 +32,7 @@ IMPURE = {"atomic", "barrier", "condition_variable", "future", "latch", "mutex",
 STANDARD_HEADER = re.compile(r"[a-z_0-9]+|(stddef|stdint|stdbool|string|poll)\.h")  # of C++, C and POSIX
 
 SOURCE_FOLDERS = ["include", "src", "transports", "algorithms", "bindings", "bench", "tests", "tools"]
-SOURCE_SUFFIXES = {".h", ".hpp", ".c", ".cpp", ".cu", ".cuh"}
+SOURCE_SUFFIXES = {".h", ".hpp", ".c", ".cc", ".cpp", ".cu", ".cuh"}
 MAX_FILE_LINES = 450
 MAX_FUNCTION_LINES = 70
 
