@@ -110,7 +110,7 @@ Channel::Sent Channel::send_now(const Packet& packet, std::span<const int> fds) 
   if (sent >= 0) return Sent::yes;
   // ETOOMANYREFS: this user has too many descriptors on their way; peers are about to take them.
   const bool full = errno == EAGAIN || errno == EWOULDBLOCK || errno == ENOBUFS || errno == ETOOMANYREFS;
-  broken_ = broken_ || !full;
+  broken_ = !full;
   return full ? Sent::full : Sent::broken;
 }
 
@@ -126,6 +126,11 @@ bool Channel::try_send(const Packet& packet, std::span<const int> fds) {
   return !broken_ && waiting_.empty() && send_now(packet, fds) == Sent::yes;
 }
 
+void Channel::finish() {
+  finishing_ = true;
+  flush();
+}
+
 bool Channel::flush() {
   while (!waiting_.empty() && !broken_) {
     const Packet& front = waiting_.front().packet;
@@ -135,6 +140,10 @@ bool Channel::flush() {
     waiting_.pop_front();
   }
   if (broken_) waiting_.clear();
+  if (finishing_ && waiting_.empty() && !broken_) {
+    ::shutdown(fd_.get(), SHUT_WR);
+    finishing_ = false;
+  }
   return !broken_;
 }
 

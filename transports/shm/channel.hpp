@@ -64,6 +64,8 @@ class Channel {
   void send(const Packet& packet, std::span<const int> fds = {});
   // Sends now or not at all.
   bool try_send(const Packet& packet, std::span<const int> fds = {});
+  // Closes this side after what waits; nothing may be sent any more.
+  void finish();
   // Sends what waits. False where the peer takes no more.
   bool flush();
   bool flushing() const { return !waiting_.empty(); }
@@ -82,6 +84,7 @@ class Channel {
 
   UniqueFd fd_;
   std::deque<Waiting> waiting_;
+  bool finishing_ = false;
   bool broken_ = false;  // nobody takes packets any more
   int error_ = 0;
 };

@@ -84,7 +84,7 @@ void ShmLink::close(const Status& why) {
   if (ended_with_) return;
   if (!why.ok()) {
     ended_with_ = why;
-    if (attached()) channel().send(packet_of(why.cause()));
+    last_word(packet_of(why.cause()));
     for (Completion* completion : abandon()) completion->done(why);
     return;
   }
@@ -95,11 +95,17 @@ void ShmLink::close(const Status& why) {
   finish_goodbye();
 }
 
+void ShmLink::last_word(const Packet& packet) {
+  if (!attached()) return;
+  channel().send(packet);
+  channel().finish();
+}
+
 // Goodbye follows the last message.
 void ShmLink::finish_goodbye() {
   if (!owes_goodbye_ || !outbox_.empty() || !attached()) return;
   owes_goodbye_ = false;
-  channel().send({.kind = PacketKind::goodbye});
+  last_word({.kind = PacketKind::goodbye});
 }
 
 void ShmLink::fail(const Status& why, bool tell_peer) {
@@ -109,7 +115,7 @@ void ShmLink::fail(const Status& why, bool tell_peer) {
     return;
   }
   ended_with_ = why;
-  if (tell_peer && attached()) channel().send(packet_of(why.cause()));
+  if (tell_peer) last_word(packet_of(why.cause()));
   for (Completion* completion : abandon()) completion->done(why);
   context_.listener->peer_failed(peer_, why);
 }
@@ -122,7 +128,7 @@ void ShmLink::nonsense(std::string_view what) {
 void ShmLink::leave_if_drained() {
   if (!goodbye_came_ || !up() || !inbox_.drained()) return;
   ended_with_ = problem(Code::peer_lost, fmt::format("{} has left the group", name()));
-  channel().send({.kind = PacketKind::goodbye});
+  last_word({.kind = PacketKind::goodbye});
   for (Completion* completion : abandon()) completion->done(*ended_with_);
   context_.listener->peer_left(peer_);
 }
@@ -244,9 +250,9 @@ void ShmLink::act_on(Packet& packet) {
   }
 }
 
-void ShmLink::interests(std::vector<pollfd>& interests) const {
+void ShmLink::interests(std::vector<pollfd>& interests, short events) const {
   const bool listening = attached() && !peer_ended_;
-  const short events = connection_.channel.flushing() ? POLLIN | POLLOUT : POLLIN;
+  if (connection_.channel.flushing()) events |= POLLOUT;
   interests.push_back({listening ? connection_.channel.fd() : -1, events, 0});
   interests.push_back({listening && process_ ? process_.get() : -1, POLLIN, 0});
 }

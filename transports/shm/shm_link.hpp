@@ -66,8 +66,9 @@ class ShmLink final : public Link {
   // Whether something still has to go out.
   bool flushing() const { return !outbox_.empty() || connection_.channel.flushing(); }
   void announce_sleep(bool asleep);
-  // Appends what poll(2) must watch for packets and the peer's end: the socket, then the process if it can be watched.
-  void interests(std::vector<pollfd>& interests) const;
+  // Appends what poll(2) must watch for `events` on the socket (POLLIN: packets, POLLRDHUP: their end), and for the end
+  // of the peer's process; always two entries.
+  void interests(std::vector<pollfd>& interests, short events) const;
 
  private:
   void post(const Tag& tag, PostedReceive receive);
@@ -81,6 +82,7 @@ class ShmLink final : public Link {
   Status lost() const;
   std::vector<Completion*> abandon();
   void finish_goodbye();
+  void last_word(const Packet& packet);
 
   const LinkContext& context_;
   Rank peer_;

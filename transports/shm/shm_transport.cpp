@@ -223,7 +223,7 @@ std::size_t ShmTransport::look_round() {
   polled_.clear();
   polled_.push_back({door_open() ? listener_.get() : -1, POLLIN, 0});
   const std::size_t links = links_.size();
-  for (std::size_t i = 0; i < links; ++i) links_[i]->interests(polled_);
+  for (std::size_t i = 0; i < links; ++i) links_[i]->interests(polled_, POLLIN);
   std::size_t happened = 0;
   if (::poll(polled_.data(), polled_.size(), 0) > 0) {
     for (std::size_t i = 0; i < links; ++i) {
@@ -243,7 +243,7 @@ bool ShmTransport::arm(std::vector<pollfd>& interests) {
     return false;
   }
   interests.push_back({bell_.get(), POLLIN, 0});
-  watch(interests);
+  append_interests(interests, POLLIN);
   return true;
 }
 
@@ -255,13 +255,18 @@ void ShmTransport::disarm() {
 }
 
 void ShmTransport::watch(std::vector<pollfd>& interests) {
-  for (const ShmLink* link : links_) link->interests(interests);
+  append_interests(interests, POLLRDHUP);
+  look_ = true;
+}
+
+// `events`: of the links.
+void ShmTransport::append_interests(std::vector<pollfd>& interests, short events) {
+  for (const ShmLink* link : links_) link->interests(interests, events);
   if (door_open()) interests.push_back({listener_.get(), POLLIN, 0});
   for (const Greeting& greeting : greetings_) interests.push_back(greeting.interest());
   for (const Expected& expected : expected_) {
     if (expected.dial) interests.push_back(expected.dial->interest());
   }
-  look_ = true;
 }
 
 std::optional<Deadline> ShmTransport::next_deadline() const {

@@ -54,6 +54,7 @@ class ShmTransport final : public Transport {
   ShmLink& expect(Rank peer, Deadline deadline);
   void attach(ShmLink& link, Connection connection);
   bool door_open() const { return !door_shut_until_ || door_shut_until_->passed(); }
+  void append_interests(std::vector<pollfd>& interests, short events);
   std::size_t look_round();
   void answer_door();
   std::size_t step_greetings();
