@@ -1,0 +1,279 @@
+// Who knocks at a rank's port: strangers, liars, and peers that vanish. And how connections end, as only TCP knows.
+#include <arpa/inet.h>
+#include <fcntl.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+
+#include "src/base/fd.hpp"
+#include "tests/conformance/transport_ranks.hpp"
+#include "transports/registry.hpp"
+#include "transports/tcp/endpoint.hpp"
+#include "transports/tcp/wire.hpp"
+
+namespace hocket::testing {
+namespace {
+
+using ::testing::HasSubstr;
+
+struct TcpMaker {
+  explicit TcpMaker(Rank) {}
+  Result<std::unique_ptr<Transport>> make(const TransportConfig& config) { return find_transport("tcp")->make(config); }
+};
+
+constexpr std::uint64_t group = 77;  // what Ranks uses
+
+// A client that is none of the group's transports, with blocking calls.
+class Stranger {
+ public:
+  explicit Stranger(const Address& address) : fd_(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
+    const timeval patience{60, 0};
+    ::setsockopt(fd_.get(), SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
+    sockaddr_in to{};
+    to.sin_family = AF_INET;
+    to.sin_port = htons(tcp::parse_reachability(address)->port);
+    to.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    EXPECT_EQ(::connect(fd_.get(), reinterpret_cast<const sockaddr*>(&to), sizeof to), 0);
+  }
+  template <class Bytes>
+  void say(const Bytes& bytes) {
+    EXPECT_EQ(::send(fd_.get(), bytes.data(), bytes.size(), MSG_NOSIGNAL), static_cast<ssize_t>(bytes.size()));
+  }
+  // Whether the other side has ended the connection without a word, while `ranks` progress.
+  bool refused(Ranks<TcpMaker>& ranks) {
+    char byte;
+    return ranks.until([&] {
+      const ssize_t got = ::recv(fd_.get(), &byte, 1, MSG_DONTWAIT);
+      EXPECT_LE(got, 0);
+      return got == 0 || (got < 0 && errno == ECONNRESET);
+    });
+  }
+  tcp::HelloFrame hear(Ranks<TcpMaker>& ranks) {
+    tcp::HelloFrame frame{};
+    std::size_t have = 0;
+    EXPECT_TRUE(ranks.until([&] {
+      const ssize_t got = ::recv(fd_.get(), frame.data() + have, frame.size() - have, MSG_DONTWAIT);
+      if (got > 0) have += static_cast<std::size_t>(got);
+      return have == frame.size();
+    }));
+    return frame;
+  }
+  void reset() {
+    const linger at_once{1, 0};
+    ::setsockopt(fd_.get(), SOL_SOCKET, SO_LINGER, &at_once, sizeof at_once);
+    fd_.reset();
+  }
+  void leave() { fd_.reset(); }
+
+ private:
+  UniqueFd fd_;
+};
+
+tcp::HelloFrame hello(Rank from, Rank to, std::uint64_t of_group = group) {
+  return tcp::encode(tcp::Hello{tcp::HelloKind::hello, of_group, from, to});
+}
+
+// That ranks 0 and 1 still do their work.
+void expect_unharmed(Ranks<TcpMaker>& ranks) {
+  auto [from, to] = ranks.connect_both(0, 1);
+  Bytes sent = pattern(70'000, 1), received(sent.size());
+  Outcome send, receive;
+  to->recv(tag(1), whole(received), receive);
+  from->send(tag(1), whole(sent), send);
+  EXPECT_TRUE(ranks.until([&] { return send.done() && receive.done(); }));
+  EXPECT_TRUE(send.good() && receive.good());
+  EXPECT_EQ(sent, received);
+  EXPECT_TRUE(ranks.seen(0).failures.empty());
+  EXPECT_TRUE(ranks.seen(1).failures.empty());
+}
+
+TEST(TcpDoor, RefusesStrangersAndGoesOn) {
+  Ranks<TcpMaker> ranks(3);
+  const Address& door = ranks[0].address();
+  std::vector<std::pair<const char*, Bytes>> greetings;
+  const auto add = [&](const char* name, const auto& bytes) {
+    const auto* at = reinterpret_cast<const std::byte*>(bytes.data());
+    greetings.emplace_back(name, Bytes(at, at + bytes.size()));
+  };
+  add("HTTP", std::string("GET / HTTP/1.1\r\nHost: rank\r\n\r\n"));
+  add("garbage", pattern(5000, 9));
+  add("another group", hello(1, 0, group + 1));
+  add("another rank's port", hello(2, 1));
+  add("a rank that is too large", hello(3, 0));
+  add("this rank itself", hello(0, 0));
+  add("a welcome", tcp::encode(tcp::Hello{tcp::HelloKind::welcome, group, 1, 0}));
+  auto version = hello(1, 0);
+  version[4] = std::byte{9};
+  add("another version", version);
+  auto authentication = hello(1, 0);
+  authentication[6] = std::byte{8};
+  add("authentication", authentication);
+  for (const auto& [name, greeting] : greetings) {
+    Stranger stranger(door);
+    stranger.say(greeting);
+    EXPECT_TRUE(stranger.refused(ranks)) << name;
+  }
+  expect_unharmed(ranks);
+}
+
+TEST(TcpDoor, SilentScannersAndHalfGreetingsDoNoHarm) {
+  Ranks<TcpMaker> ranks(2);
+  std::vector<Stranger> silent;
+  for (int i = 0; i < 200; ++i) silent.emplace_back(ranks[0].address());
+  Stranger half(ranks[0].address());
+  const auto greeting = hello(1, 0);
+  half.say(std::span(greeting).first(10));
+  Stranger scanner(ranks[0].address());
+  scanner.leave();
+  Stranger rude(ranks[0].address());
+  rude.reset();
+  ranks.settle();
+  ASSERT_TRUE(ranks[0].next_deadline().has_value());  // the silent ones will be shown out
+  expect_unharmed(ranks);
+  EXPECT_TRUE(silent.front().refused(ranks));  // the oldest made room
+}
+
+TEST(TcpDoor, OneConnectionForEachRank) {
+  Ranks<TcpMaker> ranks(2);
+  ranks.connect_both(0, 1);
+  Stranger second(ranks[0].address());
+  second.say(hello(1, 0));
+  EXPECT_TRUE(second.refused(ranks));
+  expect_unharmed(ranks);
+}
+
+TEST(TcpDoor, AHelloInPiecesIsWelcomed) {
+  Ranks<TcpMaker> ranks(2);
+  Stranger peer(ranks[0].address());
+  const auto greeting = hello(1, 0);
+  for (const std::byte& byte : greeting) {
+    peer.say(std::span(&byte, 1));
+    ranks.settle();
+  }
+  const auto welcome = tcp::parse_hello(peer.hear(ranks));
+  ASSERT_TRUE(welcome.ok());
+  EXPECT_EQ(*welcome, (tcp::Hello{tcp::HelloKind::welcome, group, 0, 1}));
+  EXPECT_TRUE(ranks[0].connected(1));
+}
+
+// A stranger that has been let in as rank 1, and what rank 0 sees of it.
+struct Impostor {
+  Ranks<TcpMaker> ranks{2};
+  Stranger peer{ranks[0].address()};
+  Link* link = nullptr;
+  Bytes bytes{100};
+  Outcome receive;
+
+  Impostor() {
+    peer.say(hello(1, 0));
+    peer.hear(ranks);
+    link = &ranks.connect(0, 1);
+    link->recv(tag(1, 25), {bytes.data(), 100}, receive);
+    ranks.settle();
+  }
+  const Status& failure() {
+    EXPECT_TRUE(ranks.until([&] { return !ranks.seen(0).failures.empty() && receive.done(); }));
+    EXPECT_EQ(ranks.seen(0).failures.size(), 1u);
+    EXPECT_EQ(receive.times, 1);
+    EXPECT_EQ(receive.status.code(), ranks.seen(0).failures[0].second.code());
+    return ranks.seen(0).failures[0].second;
+  }
+};
+
+TEST(TcpLoss, AResetNamesThePeerItsAddressAndTheReason) {
+  Impostor impostor;
+  impostor.peer.reset();
+  const Status& why = impostor.failure();
+  EXPECT_EQ(why.code(), Code::peer_lost);
+  EXPECT_THAT(why.message(), HasSubstr("rank 1 (127.0.0.1:"));
+  EXPECT_THAT(why.message(), HasSubstr("reset"));
+  EXPECT_EQ(why.cause().rank, 0);
+  EXPECT_EQ(why.cause().peer, 1);
+}
+
+TEST(TcpLoss, AnEndInTheMidstOfAMessage) {
+  Impostor impostor;
+  impostor.peer.say(tcp::encode(tcp::Header{.kind = tcp::FrameKind::message, .tag = tag(1, 25), .bytes = 100}));
+  impostor.peer.say(Bytes(50));
+  impostor.ranks.settle();
+  EXPECT_FALSE(impostor.receive.done());
+  impostor.peer.leave();
+  EXPECT_EQ(impostor.failure().code(), Code::peer_lost);
+}
+
+TEST(TcpLoss, NonsenseAfterTheHandshake) {
+  Impostor impostor;
+  impostor.peer.say(pattern(300, 4));
+  const Status& why = impostor.failure();
+  EXPECT_EQ(why.code(), Code::protocol_error);
+  EXPECT_THAT(why.message(), HasSubstr("rank 1 (127.0.0.1:"));
+}
+
+TEST(TcpLoss, AMalformedCauseIsNonsense) {
+  Impostor impostor;
+  auto frame = tcp::encode_cause({.code = Code::timeout, .message = "late"});
+  frame[tcp::header_bytes] = std::byte{200};
+  impostor.peer.say(frame);
+  EXPECT_EQ(impostor.failure().code(), Code::protocol_error);
+}
+
+TEST(TcpLoss, MessagesByteByByteThenACause) {
+  Impostor impostor;
+  Bytes stream;
+  const auto append = [&](const auto& bytes) { stream.insert(stream.end(), bytes.begin(), bytes.end()); };
+  Bytes payload = pattern(100, 2);
+  append(tcp::encode(tcp::Header{.kind = tcp::FrameKind::message, .tag = tag(1, 25), .bytes = 100}));
+  append(payload);
+  append(tcp::encode_cause({.code = Code::aborted, .message = "the first cause", .rank = 3}));
+  Bytes second(100);
+  Outcome late;
+  impostor.link->recv(tag(2, 25), whole(second), late);
+  for (const std::byte& byte : stream) {
+    impostor.peer.say(std::span(&byte, 1));
+    impostor.ranks.step();
+  }
+  EXPECT_TRUE(impostor.ranks.until([&] { return late.done(); }));
+  EXPECT_TRUE(impostor.receive.good());
+  EXPECT_EQ(impostor.bytes, payload);
+  ASSERT_EQ(impostor.ranks.seen(0).failures.size(), 1u);
+  const Status& why = impostor.ranks.seen(0).failures[0].second;
+  EXPECT_EQ(why.code(), Code::aborted);
+  EXPECT_EQ(why.message(), "the first cause");
+  EXPECT_EQ(why.cause().rank, 3);
+}
+
+TEST(TcpLoss, TheCauseWinsOverTheResetBehindIt) {
+  Impostor impostor;
+  impostor.peer.say(tcp::encode_cause({.code = Code::timeout, .message = "late", .rank = 1}));
+  impostor.peer.reset();
+  Outcome send;
+  Bytes bytes(100'000);
+  impostor.link->send(tag(1), whole(bytes), send);  // meets the closed socket before the cause is read
+  impostor.link->send(tag(1), whole(bytes), send);
+  EXPECT_EQ(impostor.failure().code(), Code::timeout);
+}
+
+TEST(TcpDoor, SurvivesRunningOutOfDescriptors) {
+  Ranks<TcpMaker> ranks(2);
+  ranks.settle();
+  rlimit before{};
+  ASSERT_EQ(::getrlimit(RLIMIT_NOFILE, &before), 0);
+  std::vector<Stranger> strangers;
+  for (int i = 0; i < 3; ++i) strangers.emplace_back(ranks[0].address());
+  const int free = ::fcntl(0, F_DUPFD_CLOEXEC, 0);  // the lowest that is free, and all below it are taken
+  ASSERT_GE(free, 0);
+  ::close(free);
+  const rlimit none{static_cast<rlim_t>(free), before.rlim_max};
+  ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &none), 0);
+  ranks.settle();
+  std::vector<pollfd> interests;
+  const bool armed = ranks[0].arm(interests);
+  ranks[0].disarm();
+  ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &before), 0);
+  EXPECT_TRUE(armed);
+  EXPECT_FALSE(something_ready(interests));  // or waiting would spin
+  EXPECT_TRUE(ranks[0].next_deadline().has_value());
+  expect_unharmed(ranks);
+}
+
+}  // namespace
+}  // namespace hocket::testing

@@ -1,0 +1,189 @@
+#include "transports/tcp/wire.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+#include <random>
+
+namespace hocket::tcp {
+namespace {
+
+using ::testing::HasSubstr;
+
+const Header message{.kind = FrameKind::message,
+                     .tag = {.communicator = 0x01020304,
+                             .sequence = 0xfffffffe,
+                             .call = {.collective = Collective::reduce_scatter,
+                                      .dtype = DataType::int64,
+                                      .op = ReduceOp::max,
+                                      .algorithm = 200,
+                                      .root = 7,
+                                      .count = std::numeric_limits<std::uint64_t>::max()}},
+                     .bytes = 0xffffffff};
+
+Frame with(Frame frame, std::size_t at, unsigned value) {
+  frame[at] = static_cast<std::byte>(value);
+  return frame;
+}
+
+TEST(Wire, HeaderComesBack) {
+  const auto parsed = parse_header(encode(message));
+  ASSERT_TRUE(parsed.ok());
+  EXPECT_EQ(*parsed, message);
+  const Header goodbye{.kind = FrameKind::goodbye};
+  ASSERT_TRUE(parse_header(encode(goodbye)).ok());
+  EXPECT_EQ(*parse_header(encode(goodbye)), goodbye);
+}
+
+TEST(Wire, HeaderIsLaidOutAsDocumented) {
+  const Frame frame = encode(message);
+  EXPECT_EQ(static_cast<char>(frame[0]), 'H');
+  EXPECT_EQ(static_cast<char>(frame[1]), 'K');
+  EXPECT_EQ(frame[2], std::byte{wire_version});
+  EXPECT_EQ(frame[3], std::byte{1});
+  EXPECT_EQ(frame[4], std::byte{4});  // communicator, least byte first
+  EXPECT_EQ(frame[8], std::byte{0xfe});
+  EXPECT_EQ(frame[16], static_cast<std::byte>(Collective::reduce_scatter));
+  EXPECT_EQ(frame[19], std::byte{200});
+  EXPECT_EQ(frame[20], std::byte{7});
+}
+
+TEST(Wire, HeaderSaysWhichFieldIsWrong) {
+  const Frame right = encode(message);
+  const struct {
+    std::size_t at;
+    unsigned value;
+    const char* says;
+  } wrong[] = {{0, 'X', "magic"},  {1, 'X', "magic"},    {2, 99, "version 99"}, {3, 0, "kind 0"},
+               {3, 4, "kind 4"},   {3, 2, "too long"},   {3, 3, "payload"},     {16, 11, "collective"},
+               {17, 255, "dtype"}, {18, 4, "reduction"}, {23, 0x80, "root"}};
+  for (const auto& [at, value, says] : wrong) {
+    const auto parsed = parse_header(with(right, at, value));
+    ASSERT_FALSE(parsed.ok()) << says;
+    EXPECT_EQ(parsed.status().code(), Code::protocol_error);
+    EXPECT_THAT(parsed.status().message(), HasSubstr(says));
+  }
+}
+
+TEST(Wire, RandomHeadersAreRefusedOrComeBackAlike) {
+  std::mt19937 random(1);
+  int accepted = 0;
+  for (int i = 0; i < 200'000; ++i) {
+    Frame frame = encode(message);
+    const int changes = 1 + static_cast<int>(random() % 4);
+    for (int change = 0; change < changes; ++change) frame = with(frame, random() % header_bytes, random() % 256);
+    const auto parsed = parse_header(frame);
+    if (!parsed) continue;
+    ++accepted;
+    EXPECT_EQ(encode(*parsed), frame);
+  }
+  EXPECT_GT(accepted, 0);
+}
+
+TEST(Wire, HelloComesBackAndIsChecked) {
+  const Hello hello{.kind = HelloKind::welcome, .group = 0x1122334455667788, .from = 3, .to = 4095};
+  const HelloFrame right = encode(hello);
+  ASSERT_TRUE(parse_hello(right).ok());
+  EXPECT_EQ(*parse_hello(right), hello);
+  const struct {
+    std::size_t at;
+    unsigned value;
+    const char* says;
+  } wrong[] = {{0, 'G', "protocol"},     {4, 2, "version 2"},      {5, 0, "kind"},         {5, 3, "kind"},
+               {6, 1, "authentication"}, {7, 1, "authentication"}, {19, 0x80, "negative"}, {23, 0xff, "negative"}};
+  for (const auto& [at, value, says] : wrong) {
+    HelloFrame frame = right;
+    frame[at] = static_cast<std::byte>(value);
+    ASSERT_FALSE(parse_hello(frame).ok()) << says;
+    EXPECT_THAT(parse_hello(frame).status().message(), HasSubstr(says));
+  }
+}
+
+const Cause whole_cause{.code = Code::mismatch,
+                        .message = "rank 1 called this while rank 2 called that",
+                        .rank = 2,
+                        .peer = 1,
+                        .operation = "allreduce",
+                        .sequence = std::uint64_t{1} << 40,
+                        .elapsed_seconds = 0.25};
+
+std::span<const std::byte> payload_of(const std::vector<std::byte>& frame) {
+  return std::span(frame).subspan(header_bytes);
+}
+
+void expect_equal(const Cause& a, const Cause& b) {
+  EXPECT_EQ(a.code, b.code);
+  EXPECT_EQ(a.message, b.message);
+  EXPECT_EQ(a.rank, b.rank);
+  EXPECT_EQ(a.peer, b.peer);
+  EXPECT_EQ(a.operation, b.operation);
+  EXPECT_EQ(a.sequence, b.sequence);
+  EXPECT_EQ(a.elapsed_seconds, b.elapsed_seconds);
+}
+
+TEST(Wire, CauseComesBack) {
+  const auto frame = encode_cause(whole_cause);
+  const auto header = parse_header(std::span(frame).first<header_bytes>());
+  ASSERT_TRUE(header.ok());
+  EXPECT_EQ(header->kind, FrameKind::cause);
+  EXPECT_EQ(header->bytes + header_bytes, frame.size());
+  const auto parsed = parse_cause(payload_of(frame));
+  ASSERT_TRUE(parsed.has_value());
+  expect_equal(*parsed, whole_cause);
+}
+
+TEST(Wire, ALongCauseIsCutToFit) {
+  Cause cause = whole_cause;
+  cause.message.assign(100'000, 'm');
+  cause.operation.assign(100'000, 'o');
+  const auto frame = encode_cause(cause);
+  EXPECT_EQ(frame.size(), header_bytes + cause_bytes_max);
+  ASSERT_TRUE(parse_header(std::span(frame).first<header_bytes>()).ok());
+  const auto parsed = parse_cause(payload_of(frame));
+  ASSERT_TRUE(parsed.has_value());
+  EXPECT_GT(parsed->message.size(), 3000u);
+  EXPECT_EQ(parsed->operation, std::string(64, 'o'));
+}
+
+TEST(Wire, ACutOrPaddedCauseIsRefused) {
+  auto frame = encode_cause(whole_cause);
+  const auto payload = payload_of(frame);
+  for (std::size_t length = 0; length < payload.size(); ++length) {
+    EXPECT_FALSE(parse_cause(payload.first(length)).has_value()) << length;
+  }
+  frame.push_back({});
+  EXPECT_FALSE(parse_cause(payload_of(frame)).has_value());
+}
+
+TEST(Wire, ACauseMustBeAFailure) {
+  for (const unsigned code : {0u, 1u, 16u, 255u}) {
+    auto frame = encode_cause(whole_cause);
+    frame[header_bytes] = static_cast<std::byte>(code);
+    EXPECT_FALSE(parse_cause(payload_of(frame)).has_value()) << code;
+  }
+}
+
+TEST(Wire, ACauseCannotSteerATerminal) {
+  Cause cause = whole_cause;
+  cause.message = "red \x1b[31m and\na new line, but ∘ stays";
+  const auto parsed = parse_cause(payload_of(encode_cause(cause)));
+  ASSERT_TRUE(parsed.has_value());
+  EXPECT_EQ(parsed->message, "red ?[31m and?a new line, but ∘ stays");
+}
+
+TEST(Wire, RandomCausesDoNoHarm) {
+  std::mt19937 random(2);
+  for (int i = 0; i < 100'000; ++i) {
+    auto frame = encode_cause(whole_cause);
+    for (std::size_t change = random() % 6; change > 0; --change) {
+      frame[header_bytes + random() % (frame.size() - header_bytes)] = static_cast<std::byte>(random() % 256);
+    }
+    const auto parsed = parse_cause(payload_of(frame).first(random() % (frame.size() - header_bytes + 1)));
+    EXPECT_TRUE(!parsed || parsed->message.size() + parsed->operation.size() <= frame.size());
+  }
+}
+
+}  // namespace
+}  // namespace hocket::tcp
