@@ -90,9 +90,12 @@ std::string to_csv(const std::vector<Row>& rows, const Options& options) {
     for (const auto& [path, value] : flat.items()) {
       std::string name = path.substr(1);
       std::ranges::replace(name, '/', '_');
-      const char* comma = names.empty() ? "" : ",";
-      names += comma + name;
-      values += comma + (value.is_string() ? value.get<std::string>() : value.is_null() ? "" : value.dump());
+      if (!names.empty()) {
+        names += ',';
+        values += ',';
+      }
+      names += name;
+      if (!value.is_null()) values += value.is_string() ? value.get<std::string>() : value.dump();
     }
     if (text.empty()) text = names + "\n";
     text += values + "\n";
