@@ -1,0 +1,275 @@
+// Groups that cannot come together: each rank gets a sentence that says why, in time.
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <signal.h>
+#include <sys/socket.h>
+
+#include <chrono>
+#include <cstdlib>
+#include <filesystem>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "tests/process/support/call.hpp"
+#include "tests/process/support/failure.hpp"
+#include "tests/process/support/process_group.hpp"
+
+namespace hocket::process_testing {
+namespace {
+
+using testing::AnyOf;
+using testing::HasSubstr;
+
+// Creation that must fail; what it returned.
+hocket_result create(const hocket_comm_options* options = nullptr) {
+  hocket_comm* comm = nullptr;
+  const hocket_result result = hocket_comm_create(&comm, options);
+  EXPECT_EQ(comm, nullptr) << "a failed creation leaves no communicator";
+  hocket_comm_destroy(comm);
+  return result;
+}
+
+hocket_result create_within(std::int64_t timeout_ms) {
+  hocket_comm_options options = HOCKET_COMM_OPTIONS_INIT;
+  options.timeout_ms = timeout_ms;
+  return create(&options);
+}
+
+// ---- ranks that do not come, or come twice
+
+TEST(Creation, NamesTheRanksThatDidNotCome) {
+  run_ranks(5, [](Child& child) {
+    if (child.index == 1 || child.index == 3) return;
+    expect_result(create_within(1500), HOCKET_TIMEOUT);
+    EXPECT_THAT(std::string(hocket_last_error()), testing::ContainsRegex("missing[^0-9]*1, 3"));
+  });
+}
+
+TEST(Creation, WithoutRankZeroSaysThatNobodyServesTheStore) {
+  run_ranks(3, [](Child& child) {
+    if (child.index == 0) return;
+    expect_result(create_within(1000), HOCKET_STORE_UNREACHABLE);
+    expect_message_names(std::getenv("MASTER_PORT"));
+  });
+}
+
+// The first process waits for rank 2 while the second comes. Rank 2 only comes when the second has been refused.
+TEST(Creation, RefusesASecondProcessOfOneRank) {
+  ProcessGroup group(4, [](Child& child) {
+    constexpr int second = 3;
+    ::setenv("WORLD_SIZE", "3", 1);
+    if (child.index >= 2) {
+      EXPECT_EQ(child.hear(), "come");
+    }
+    if (child.index == second) {
+      ::setenv("RANK", "1", 1);
+      expect_result(create_within(20'000), HOCKET_RANK_TAKEN);
+      expect_message_names("rank 1");
+      child.say("refused");
+      return;
+    }
+    if (child.index == 1) child.say("joining");
+    const Comm comm;
+    ASSERT_TRUE(comm);
+    Call({.count = 100}, child.index, 3).run(comm.get());
+  });
+  EXPECT_EQ(group.hear(1), "joining");
+  std::this_thread::sleep_for(std::chrono::milliseconds(500));  // it is waiting for rank 2 by now
+  group.tell(3, "come");
+  EXPECT_EQ(group.hear(3), "refused");
+  group.tell(2, "come");
+  group.expect_success();
+}
+
+TEST(Creation, FindsOutThatRanksDisagreeOnTheWorldSize) {
+  run_ranks(2, [](Child& child) {
+    ::setenv("WORLD_SIZE", child.index == 0 ? "2" : "3", 1);
+    expect_result(create_within(20'000), HOCKET_MISMATCH);
+    expect_message_names("2");
+    expect_message_names("3");
+  });
+}
+
+TEST(Creation, FindsOutThatRanksDisagreeOnTheAlgorithm) {
+  run_ranks(2, [](Child& child) {
+    ::setenv("HOCKET_ALGORITHM", child.index == 0 ? "ring" : "two_shot", 1);
+    expect_result(create_within(20'000), HOCKET_MISMATCH);
+    expect_message_names("ring");
+    expect_message_names("two_shot");
+  });
+}
+
+TEST(Creation, EndsForTheOthersWhenARankIsKilledInIt) {
+  ProcessGroup group(3, [](Child& child) {
+    if (child.index == 2) {
+      child.say("here");
+      (void)child.hear();
+      return;
+    }
+    child.say("here");
+    const hocket_result result = create_within(2000);
+    EXPECT_TRUE(result == HOCKET_TIMEOUT || result == HOCKET_STORE_UNREACHABLE || result == HOCKET_PEER_LOST)
+        << hocket_result_name(result) << hocket_last_error();
+  });
+  group.hear_from_all("here");
+  group.signal(0, SIGKILL);
+  group.tell(2, "leave");
+  group.expect_success(0);
+}
+
+// ---- stores
+
+TEST(Store, ThatIsUnreachableIsNamed) {
+  run_ranks(2, [](Child&) {
+    const std::string closed = "tcp://127.0.0.1:" + std::string(std::getenv("MASTER_PORT"));
+    for (const std::string& url :
+         {closed, std::string("tcp://no-such-host.invalid:1234"), std::string("file:///no/such/folder/store")}) {
+      hocket_comm_options options = HOCKET_COMM_OPTIONS_INIT;
+      options.timeout_ms = 1000;
+      options.store = url.c_str();
+      expect_result(create(&options), HOCKET_STORE_UNREACHABLE, url);
+      expect_message_names(url.substr(url.find("//") + 2));
+    }
+  });
+}
+
+TEST(Store, OfNoKnownKindIsRefused) {
+  run_ranks(2, [](Child&) {
+    for (const char* url : {"carrier-pigeon://nest", "127.0.0.1:80", "tcp://127.0.0.1", "tcp://127.0.0.1:99999"}) {
+      hocket_comm_options options = HOCKET_COMM_OPTIONS_INIT;
+      options.timeout_ms = 1000;
+      options.store = url;
+      expect_result(create(&options), HOCKET_INVALID_ENVIRONMENT, url);
+      expect_message_names(url);
+    }
+  });
+}
+
+// A listener that never says a word.
+class SilentListener {
+ public:
+  SilentListener() : socket_(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)), port_(free_port()) {
+    sockaddr_in address{};
+    address.sin_family = AF_INET;
+    address.sin_addr.s_addr = htonl(INADDR_ANY);
+    address.sin_port = htons(static_cast<std::uint16_t>(port_));
+    EXPECT_EQ(::bind(socket_.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address), 0);
+    EXPECT_EQ(::listen(socket_.get(), 16), 0);
+  }
+  int port() const { return port_; }
+
+ private:
+  UniqueFd socket_;
+  int port_;
+};
+
+TEST(Store, WhosePortIsTakenIsAnErrorOnAllRanks) {
+  const SilentListener other;
+  run_ranks(2, [&](Child& child) {
+    ::setenv("MASTER_PORT", std::to_string(other.port()).c_str(), 1);
+    const hocket_result result = create_within(1500);
+    if (child.index == 0) {
+      EXPECT_THAT(result, AnyOf(HOCKET_ADDRESS_IN_USE, HOCKET_STORE_UNREACHABLE)) << hocket_last_error();
+    } else {
+      EXPECT_THAT(result, AnyOf(HOCKET_STORE_UNREACHABLE, HOCKET_TIMEOUT, HOCKET_PROTOCOL_ERROR))
+          << hocket_last_error();
+    }
+    expect_message_names(std::to_string(other.port()));
+  });
+}
+
+// A store that is a file serves as well as one over TCP.
+TEST(Store, InAFileBringsRanksTogether) {
+  std::string folder = std::filesystem::temp_directory_path() / "hocket_store_XXXXXX";
+  ASSERT_NE(::mkdtemp(folder.data()), nullptr);
+  const std::string url = "file://" + folder + "/store";
+  run_ranks(3, [&](Child& child) {
+    hocket_comm_options options = HOCKET_COMM_OPTIONS_INIT;
+    options.store = url.c_str();
+    const Comm comm(&options);
+    ASSERT_TRUE(comm);
+    Call({.count = 1000}, child.index, child.size).run(comm.get());
+  });
+  std::filesystem::remove_all(folder);
+}
+
+// ---- environment
+
+struct BadEnvironment {
+  const char* name;
+  std::vector<std::pair<const char*, const char*>> variables;  // null: unset
+  std::vector<const char*> in_message;
+};
+
+TEST(Environment, ThatIsWrongIsNamed) {
+  const std::vector<BadEnvironment> all = {
+      {"rank is no number", {{"RANK", "abc"}}, {"RANK", "abc"}},
+      {"rank has a tail", {{"RANK", "1x"}}, {"RANK", "1x"}},
+      {"rank is outside", {{"RANK", "9"}, {"WORLD_SIZE", "4"}}, {"RANK", "9"}},
+      {"rank is negative", {{"RANK", "-1"}}, {"RANK", "-1"}},
+      {"size is zero", {{"WORLD_SIZE", "0"}}, {"WORLD_SIZE", "0"}},
+      {"size is huge", {{"WORLD_SIZE", "99999999999999999999"}}, {"WORLD_SIZE"}},
+      {"no rank", {{"RANK", nullptr}}, {"RANK"}},
+      {"no environment",
+       {{"RANK", nullptr}, {"WORLD_SIZE", nullptr}, {"MASTER_ADDR", nullptr}, {"MASTER_PORT", nullptr}},
+       {"RANK", "WORLD_SIZE"}},
+      {"no store", {{"MASTER_PORT", nullptr}}, {"MASTER_PORT"}},
+      {"port is no number", {{"MASTER_PORT", "http"}}, {"MASTER_PORT", "http"}},
+      {"port is outside", {{"MASTER_PORT", "70000"}}, {"MASTER_PORT", "70000"}},
+      {"timeout is no number", {{"HOCKET_TIMEOUT_MS", "soon"}}, {"HOCKET_TIMEOUT_MS", "soon"}},
+      {"unknown variable", {{"HOCKET_TIMEOUT", "5"}}, {"HOCKET_TIMEOUT"}},
+  };
+  for (const BadEnvironment& bad : all) {
+    SCOPED_TRACE(bad.name);
+    ProcessGroup group(1, [&](Child&) {
+      ::setenv("WORLD_SIZE", "2", 1);
+      ::setenv("HOCKET_TIMEOUT_MS", "1000", 1);
+      for (const auto& [name, value] : bad.variables) {
+        if (value == nullptr) {
+          ::unsetenv(name);
+        } else {
+          ::setenv(name, value, 1);
+        }
+      }
+      expect_result(create(), HOCKET_INVALID_ENVIRONMENT);
+      for (const char* text : bad.in_message) expect_message_names(text);
+    });
+    group.expect_success();
+  }
+}
+
+TEST(Environment, NamesOfThingsThatDoNotExist) {
+  for (const char* variable : {"HOCKET_ALGORITHM", "HOCKET_TRANSPORT"}) {
+    run_ranks(1, [&](Child&) {
+      ::setenv(variable, "warp_drive", 1);
+      expect_result(create(), HOCKET_NOT_FOUND);
+      expect_message_names("warp_drive");
+      expect_message_names(variable);
+    });
+  }
+}
+
+TEST(Options, ThatAreWrongAreNamed) {
+  run_ranks(1, [](Child&) {
+    hocket_comm_options options = HOCKET_COMM_OPTIONS_INIT;
+    options.world_size = 4;
+    options.rank = 4;
+    expect_result(create(&options), HOCKET_INVALID_ARGUMENT);
+    expect_message_names("rank");
+    options = HOCKET_COMM_OPTIONS_INIT;
+    options.world_size = -2;
+    expect_result(create(&options), HOCKET_INVALID_ARGUMENT);
+    expect_message_names("world_size");
+    options = HOCKET_COMM_OPTIONS_INIT;
+    options.timeout_ms = -1;
+    expect_result(create(&options), HOCKET_INVALID_ARGUMENT);
+    expect_message_names("timeout_ms");
+    options = {};
+    expect_result(create(&options), HOCKET_INVALID_ARGUMENT);
+    expect_message_names("struct_size");
+  });
+}
+
+}  // namespace
+}  // namespace hocket::process_testing

@@ -1,0 +1,109 @@
+// Strangers at the door: bytes that are not Hocket's, sent to every port on which a rank listens while the ranks work.
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+
+#include <chrono>
+#include <random>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "tests/process/support/call.hpp"
+#include "tests/process/support/failure.hpp"
+#include "tests/process/support/process_group.hpp"
+
+namespace hocket::process_testing {
+namespace {
+
+// Connects, sends, and gives the socket to the caller, who closes it when he likes. Sending may stop early where the
+// other side has hung up, which is its good right.
+UniqueFd send_to_port(int port, const std::string& bytes) {
+  UniqueFd socket(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  address.sin_port = htons(static_cast<std::uint16_t>(port));
+  EXPECT_EQ(::connect(socket.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address), 0) << port;
+  std::size_t sent = 0;
+  while (sent < bytes.size()) {
+    const auto n = ::send(socket.get(), bytes.data() + sent, bytes.size() - sent, MSG_NOSIGNAL | MSG_DONTWAIT);
+    if (n <= 0) break;
+    sent += static_cast<std::size_t>(n);
+  }
+  return socket;
+}
+
+std::string noise(std::mt19937& random, std::size_t bytes) {
+  std::string text(bytes, '\0');
+  for (char& byte : text) byte = static_cast<char>(random());
+  return text;
+}
+
+// Allreduces with checked results until the parent has said so and every rank has heard it.
+void allreduce_until_told(Child& child, hocket_comm* comm) {
+  for (std::uint64_t round = 0;; ++round) {
+    Call({.count = 20'000, .salt = round}, child.index, child.size).run(comm);
+    if (testing::Test::HasFailure()) return;
+    std::int32_t stop = child.index == 0 && child.parent.has_news() ? 1 : 0;
+    ASSERT_EQ(hocket_allreduce(&stop, &stop, 1, HOCKET_INT32, HOCKET_MAX, comm, nullptr, nullptr), HOCKET_OK)
+        << hocket_last_error();
+    if (round == 3) child.say("looping");
+    if (stop == 1 && round > 3) return;
+  }
+}
+
+TEST(Garbage, SentToEveryPortDoesNoHarm) {
+  ProcessGroup group(3, [](Child& child) {
+    const Comm comm;
+    ASSERT_TRUE(comm);
+    allreduce_until_told(child, comm.get());
+  });
+  group.hear_from_all("looping");
+  std::mt19937 random(7);
+  std::vector<UniqueFd> left_open;
+  int ports = 0;
+  for (int index = 0; index < group.size(); ++index) {
+    for (const int port : listening_ports(group.process(index))) {
+      ++ports;
+      for (const std::size_t bytes : {0, 1, 7, 32, 1000, 100'000}) {
+        send_to_port(port, noise(random, bytes));
+        left_open.push_back(send_to_port(port, noise(random, bytes)));
+      }
+      send_to_port(port, "GET / HTTP/1.1\r\nHost: localhost\r\n\r\n");
+      send_to_port(port, std::string(5000, '\0'));
+      send_to_port(port, std::string(5000, '\xFF'));
+    }
+  }
+  EXPECT_GT(ports, 0) << "no rank listens anywhere: the test tests nothing";
+  group.tell(0, "stop");
+  group.expect_success();
+}
+
+// Strangers who come while the group is still meeting, and stay.
+TEST(Garbage, SentWhileRanksJoinDoesNoHarm) {
+  ProcessGroup group(3, [](Child& child) {
+    if (child.index == 2) {
+      EXPECT_EQ(child.hear(), "come");
+    }
+    const Comm comm;
+    ASSERT_TRUE(comm);
+    Call({.count = 20'000}, child.index, child.size).run(comm.get());
+  });
+  std::mt19937 random(8);
+  std::vector<UniqueFd> left_open;
+  for (int attempt = 0; attempt < 200 && left_open.size() < 30; ++attempt) {
+    for (int index = 0; index < 2; ++index) {
+      for (const int port : listening_ports(group.process(index))) {
+        left_open.push_back(send_to_port(port, noise(random, 1 + random() % 5000)));
+      }
+    }
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  }
+  EXPECT_GT(left_open.size(), 0U);
+  group.tell(2, "come");
+  group.expect_success();
+}
+
+}  // namespace
+}  // namespace hocket::process_testing

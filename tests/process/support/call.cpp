@@ -1,0 +1,259 @@
+#include "tests/process/support/call.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <limits>
+#include <type_traits>
+
+namespace hocket::process_testing {
+namespace {
+
+constexpr std::size_t fence_bytes = 256;
+constexpr std::byte fence{0xA5};
+constexpr std::byte unwritten{0x5A};
+
+// ---- values
+
+std::uint64_t mix(std::uint64_t x) {
+  x = (x ^ (x >> 30)) * 0xBF58476D1CE4E5B9U;
+  x = (x ^ (x >> 27)) * 0x94D049BB133111EBU;
+  return x ^ (x >> 31);
+}
+
+// Element `index` of the input of `rank`. Floats are such that every sum and product of a few of them is exact, so that
+// the order of operations cannot matter: small whole numbers, or powers of two for products.
+template <class T>
+T input_at(const Case& what, Rank rank, std::size_t index) {
+  const std::uint64_t bits =
+      mix(what.salt * 0x9E3779B97F4A7C15U + static_cast<std::uint64_t>(rank) * 0x100000001B3U + index);
+  if constexpr (std::is_floating_point_v<T>) {
+    if (what.op == ReduceOp::prod)
+      return static_cast<T>((bits & 1) != 0 ? -1 : 1) * static_cast<T>((bits & 2) != 0 ? 2 : 0.5);
+    if (what.op != ReduceOp::sum && bits % 61 == 0) return std::numeric_limits<T>::quiet_NaN();
+    return static_cast<T>(static_cast<int>(bits & 1023) - 512);
+  } else {
+    return static_cast<T>(bits);
+  }
+}
+
+template <class T>
+T combine(ReduceOp op, T a, T b) {
+  if constexpr (std::is_floating_point_v<T>) {
+    if (std::isnan(a) || std::isnan(b)) return std::numeric_limits<T>::quiet_NaN();
+  }
+  switch (op) {
+    case ReduceOp::min: return a < b ? a : b;
+    case ReduceOp::max: return a > b ? a : b;
+    case ReduceOp::sum:
+      if constexpr (std::is_floating_point_v<T>)
+        return a + b;
+      else
+        return static_cast<T>(static_cast<std::uint64_t>(a) + static_cast<std::uint64_t>(b));
+    case ReduceOp::prod:
+      if constexpr (std::is_floating_point_v<T>)
+        return a * b;
+      else
+        return static_cast<T>(static_cast<std::uint64_t>(a) * static_cast<std::uint64_t>(b));
+  }
+  return a;
+}
+
+template <class T>
+T reduced_at(const Case& what, Rank size, std::size_t index) {
+  T sum = input_at<T>(what, 0, index);
+  for (Rank rank = 1; rank < size; ++rank) sum = combine(what.op, sum, input_at<T>(what, rank, index));
+  return sum;
+}
+
+// What the collective's definition says of element `index` of the output of `rank`.
+template <class T>
+T output_at(const Case& what, Rank rank, Rank size, std::size_t index) {
+  const std::size_t mine = static_cast<std::size_t>(rank) * what.count;
+  const auto block = what.count == 0 ? 0 : static_cast<Rank>(index / what.count);
+  const std::size_t within = what.count == 0 ? 0 : index % what.count;
+  switch (what.collective) {
+    case Collective::allreduce:
+    case Collective::reduce: return reduced_at<T>(what, size, index);
+    case Collective::reduce_scatter: return reduced_at<T>(what, size, mine + index);
+    case Collective::broadcast: return input_at<T>(what, what.root, index);
+    case Collective::allgather:
+    case Collective::gather: return input_at<T>(what, block, within);
+    case Collective::scatter: return input_at<T>(what, what.root, mine + index);
+    case Collective::alltoall: return input_at<T>(what, block, mine + within);
+    case Collective::recv: return input_at<T>(what, what.root, index);
+    case Collective::barrier:
+    case Collective::send: break;
+  }
+  return T{};
+}
+
+template <class Function>
+decltype(auto) with_type(DataType dtype, Function&& function) {
+  switch (dtype) {
+    case DataType::float32: return function(float{});
+    case DataType::float64: return function(double{});
+    case DataType::int32: return function(std::int32_t{});
+    case DataType::int64: return function(std::int64_t{});
+    case DataType::uint8: break;
+  }
+  return function(std::uint8_t{});
+}
+
+// ---- shapes
+
+struct Blocks {
+  std::size_t send = 0, recv = 0;  // 0: this rank has no such buffer
+};
+
+Blocks blocks_of(const Case& what, Rank rank, Rank size) {
+  const auto all = static_cast<std::size_t>(size);
+  const bool at_root = rank == what.root;
+  switch (what.collective) {
+    case Collective::allreduce: return {1, 1};
+    case Collective::reduce: return {1, at_root ? 1U : 0U};
+    case Collective::broadcast: return {at_root ? 1U : 0U, 1};
+    case Collective::reduce_scatter: return {all, 1};
+    case Collective::allgather: return {1, all};
+    case Collective::scatter: return {at_root ? all : 0, 1};
+    case Collective::gather: return {1, at_root ? all : 0};
+    case Collective::alltoall: return {all, all};
+    case Collective::send: return {1, 0};
+    case Collective::recv: return {0, 1};
+    case Collective::barrier: break;
+  }
+  return {};
+}
+
+}  // namespace
+
+std::string describe(const Case& what) {
+  return std::string(name_of(what.collective)) + " of " + std::to_string(what.count) + " " +
+         std::string(name_of(what.dtype)) + ", " + std::string(name_of(what.op)) + ", root or peer " +
+         std::to_string(what.root) + (what.in_place ? ", in place" : ", out of place") + ", misaligned by " +
+         std::to_string(what.misalignment);
+}
+
+// ---- Call
+
+void Call::Memory::make(std::size_t wanted, std::size_t misalignment) {
+  size = wanted;
+  bytes.assign(wanted + 2 * fence_bytes + 64 + misalignment, fence);
+  const auto address = reinterpret_cast<std::uintptr_t>(bytes.data()) + fence_bytes;
+  start = fence_bytes + (64 - address % 64) + misalignment;
+  std::fill_n(data(), size, unwritten);
+}
+
+bool Call::Memory::fences_stand() const {
+  const auto is_fence = [](std::byte byte) { return byte == fence; };
+  const auto first = bytes.begin() + static_cast<std::ptrdiff_t>(start);
+  return std::all_of(bytes.begin(), bytes.empty() ? bytes.begin() : first, is_fence) &&
+         std::all_of(bytes.empty() ? bytes.end() : first + static_cast<std::ptrdiff_t>(size), bytes.end(), is_fence);
+}
+
+Call::Call(const Case& what, Rank rank, Rank size) : what_(what), rank_(rank), size_(size) {
+  const Blocks blocks = blocks_of(what, rank, size);
+  const std::size_t block_bytes = what.count * size_of(what.dtype);
+  send_bytes_ = blocks.send * block_bytes;
+  recv_bytes_ = blocks.recv * block_bytes;
+  if (what.in_place) {
+    // The smaller buffer is this rank's block of the larger one.
+    first_.make(std::max(send_bytes_, recv_bytes_), what.misalignment);
+    const std::size_t own_block = static_cast<std::size_t>(rank) * block_bytes;
+    send_ = first_.data() + (blocks.send < blocks.recv && blocks.send != 0 ? own_block : 0);
+    recv_ = first_.data() + (blocks.recv < blocks.send && blocks.recv != 0 ? own_block : 0);
+  } else {
+    first_.make(send_bytes_, what.misalignment);
+    second_.make(recv_bytes_, (what.misalignment * 3) % 64);
+    send_ = first_.data();
+    recv_ = second_.data();
+  }
+  // "Ignored elsewhere": so that nobody reads or writes through it.
+  if (blocks.send == 0) send_ = nullptr;
+  if (blocks.recv == 0) recv_ = nullptr;
+
+  with_type(what.dtype, [&]<class T>(T) {
+    for (std::size_t index = 0; index < send_bytes_ / sizeof(T); ++index) {
+      const T value = input_at<T>(what_, rank_, index);
+      std::memcpy(send_ + index * sizeof(T), &value, sizeof(T));
+    }
+  });
+}
+
+hocket_result Call::issue(hocket_comm* comm, hocket_work** work, const hocket_call_options* options) {
+  const auto dtype = static_cast<hocket_dtype>(what_.dtype);
+  const auto op = static_cast<hocket_op>(what_.op);
+  const std::size_t count = what_.count;
+  const Rank root = what_.root;
+  switch (what_.collective) {
+    case Collective::allreduce: return hocket_allreduce(send_, recv_, count, dtype, op, comm, options, work);
+    case Collective::reduce: return hocket_reduce(send_, recv_, count, dtype, op, root, comm, options, work);
+    case Collective::reduce_scatter: return hocket_reduce_scatter(send_, recv_, count, dtype, op, comm, options, work);
+    case Collective::allgather: return hocket_allgather(send_, recv_, count, dtype, comm, options, work);
+    case Collective::broadcast: return hocket_broadcast(send_, recv_, count, dtype, root, comm, options, work);
+    case Collective::scatter: return hocket_scatter(send_, recv_, count, dtype, root, comm, options, work);
+    case Collective::gather: return hocket_gather(send_, recv_, count, dtype, root, comm, options, work);
+    case Collective::alltoall: return hocket_alltoall(send_, recv_, count, dtype, comm, options, work);
+    case Collective::barrier: return hocket_barrier(comm, options, work);
+    case Collective::send: return hocket_send(send_, count, dtype, root, comm, options, work);
+    case Collective::recv: return hocket_recv(recv_, count, dtype, root, comm, options, work);
+  }
+  return HOCKET_INTERNAL;
+}
+
+void Call::expect_correct() const {
+  expect_output();
+  expect_rest_untouched();
+}
+
+void Call::expect_output() const {
+  with_type(what_.dtype, [&]<class T>(T) {
+    for (std::size_t index = 0; index < recv_bytes_ / sizeof(T); ++index) {
+      T found;
+      std::memcpy(&found, recv_ + index * sizeof(T), sizeof(T));
+      const T expected = output_at<T>(what_, rank_, size_, index);
+      if (std::memcmp(&found, &expected, sizeof(T)) == 0) continue;
+      ADD_FAILURE() << describe(what_) << " on " << size_ << " ranks: element " << index << " at rank " << rank_
+                    << " is " << +found << ", not " << +expected;
+      return;
+    }
+  });
+}
+
+// Fences, and the input where the output does not lie.
+void Call::expect_rest_untouched() const {
+  EXPECT_TRUE(first_.fences_stand() && second_.fences_stand()) << describe(what_) << ": bytes beside a buffer changed";
+  with_type(what_.dtype, [&]<class T>(T) {
+    for (std::size_t index = 0; index < send_bytes_ / sizeof(T); ++index) {
+      const std::byte* const at = send_ + index * sizeof(T);
+      if (recv_ != nullptr && at >= recv_ && at < recv_ + recv_bytes_) continue;
+      const T expected = input_at<T>(what_, rank_, index);
+      if (std::memcmp(at, &expected, sizeof(T)) == 0) continue;
+      ADD_FAILURE() << describe(what_) << ": element " << index << " of the input of rank " << rank_ << " was changed";
+      return;
+    }
+  });
+}
+
+void Call::run(hocket_comm* comm) {
+  ASSERT_EQ(issue(comm), HOCKET_OK) << describe(what_) << ": " << hocket_last_error();
+  expect_correct();
+}
+
+std::vector<std::byte> Call::output() const {
+  return std::vector<std::byte>(recv_, recv_ + recv_bytes_);
+}
+
+// ---- Comm
+
+Comm::Comm(const hocket_comm_options* options) {
+  EXPECT_EQ(hocket_comm_create(&handle_, options), HOCKET_OK) << hocket_last_error();
+}
+
+Comm::~Comm() {
+  EXPECT_EQ(hocket_comm_destroy(handle_), HOCKET_OK) << hocket_last_error();
+}
+
+}  // namespace hocket::process_testing

@@ -1,0 +1,81 @@
+// One call of the C API with everything around it: inputs that every rank can compute, buffers between fences, and a
+// plain reference that each element of the result is compared with.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "hocket/spi/types.hpp"
+
+namespace hocket::process_testing {
+
+// What to call. `root` is the peer for send and recv. Salted so that no two calls of a test move the same values.
+struct Case {
+  Collective collective = Collective::allreduce;
+  std::size_t count = 1;
+  DataType dtype = DataType::float32;
+  ReduceOp op = ReduceOp::sum;
+  Rank root = 0;
+  bool in_place = false;
+  std::size_t misalignment = 0;
+  std::uint64_t salt = 1;
+};
+
+std::string describe(const Case& what);
+
+class Call {
+ public:
+  Call(const Case& what, Rank rank, Rank size);
+  Call(Call&&) = default;  // moved buffers stay where they are
+
+  // The result of the library's function. Buffers live as long as this object.
+  hocket_result issue(hocket_comm* comm, hocket_work** work = nullptr, const hocket_call_options* options = nullptr);
+  // After success: every element of the output, and that nothing else was written.
+  void expect_correct() const;
+  // issue() and expect_correct().
+  void run(hocket_comm* comm);
+  // The output's bytes, for comparing ranks.
+  std::vector<std::byte> output() const;
+
+ private:
+  // Bytes between fences, or nothing where the rank has no such buffer.
+  struct Memory {
+    std::vector<std::byte> bytes;
+    std::size_t start = 0;
+    std::size_t size = 0;
+    std::byte* data() { return bytes.data() + start; }
+    const std::byte* data() const { return bytes.data() + start; }
+    void make(std::size_t wanted, std::size_t misalignment);
+    bool fences_stand() const;
+  };
+
+  void expect_output() const;
+  void expect_rest_untouched() const;
+
+  const Case what_;
+  const Rank rank_, size_;
+  std::size_t send_bytes_ = 0, recv_bytes_ = 0;
+  Memory first_;   // holds the input, and the output too where in place
+  Memory second_;  // holds the output otherwise
+  std::byte* send_ = nullptr;
+  std::byte* recv_ = nullptr;
+};
+
+// A communicator that is destroyed in time; creation that fails fails the test.
+class Comm {
+ public:
+  explicit Comm(const hocket_comm_options* options = nullptr);
+  ~Comm();
+  Comm(const Comm&) = delete;
+  Comm& operator=(const Comm&) = delete;
+
+  hocket_comm* get() const { return handle_; }
+  explicit operator bool() const { return handle_ != nullptr; }
+
+ private:
+  hocket_comm* handle_ = nullptr;
+};
+
+}  // namespace hocket::process_testing

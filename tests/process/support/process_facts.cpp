@@ -1,0 +1,85 @@
+// What the system knows about processes: descriptors, threads, ports.
+#include <arpa/inet.h>
+#include <dirent.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+
+#include <filesystem>
+#include <fstream>
+#include <random>
+#include <set>
+#include <sstream>
+#include <stdexcept>
+
+#include "tests/process/support/process_group.hpp"
+
+namespace hocket::process_testing {
+namespace {
+
+int entries_of(const char* directory) {
+  int count = 0;
+  for ([[maybe_unused]] const auto& entry : std::filesystem::directory_iterator(directory)) ++count;
+  return count;
+}
+
+std::set<std::string> socket_inodes(pid_t process) {
+  std::set<std::string> inodes;
+  const std::string prefix = "socket:[";
+  std::error_code error;
+  for (const auto& entry : std::filesystem::directory_iterator("/proc/" + std::to_string(process) + "/fd", error)) {
+    const std::string target = std::filesystem::read_symlink(entry.path(), error).string();
+    if (target.starts_with(prefix)) inodes.insert(target.substr(prefix.size(), target.size() - prefix.size() - 1));
+  }
+  return inodes;
+}
+
+bool is_free(int port) {
+  const UniqueFd socket(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_addr.s_addr = htonl(INADDR_ANY);
+  address.sin_port = htons(static_cast<std::uint16_t>(port));
+  return ::bind(socket.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0;
+}
+
+}  // namespace
+
+int free_port() {
+  std::random_device random;
+  for (int attempt = 0; attempt < 100; ++attempt) {
+    const int port = 20000 + static_cast<int>(random() % 12000);
+    if (is_free(port)) return port;
+  }
+  throw std::runtime_error("no free port");
+}
+
+int open_descriptors() {
+  return entries_of("/proc/self/fd");
+}
+
+int running_threads() {
+  return entries_of("/proc/self/task");
+}
+
+std::vector<int> listening_ports(pid_t process) {
+  const auto inodes = socket_inodes(process);
+  std::vector<int> ports;
+  for (const char* table : {"/proc/net/tcp", "/proc/net/tcp6"}) {
+    std::ifstream file(table);
+    std::string line;
+    std::getline(file, line);
+    while (std::getline(file, line)) {
+      // number, local address:port, remote address:port, state (0A: listening), five more, inode: proc(5).
+      std::istringstream fields(line);
+      std::string number, local, remote, state, skipped, inode;
+      fields >> number >> local >> remote >> state;
+      for (int field = 0; field < 5; ++field) fields >> skipped;
+      fields >> inode;
+      if (state != "0A" || !inodes.contains(inode)) continue;
+      ports.push_back(std::stoi(local.substr(local.find(':') + 1), nullptr, 16));
+    }
+  }
+  return ports;
+}
+
+}  // namespace hocket::process_testing
