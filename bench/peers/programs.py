@@ -49,7 +49,7 @@ def end(child):
         for pid in family[:1] if number == signal.SIGTERM else family:
             if alive(pid):
                 os.kill(pid, number)
-        deadline = time.monotonic() + 5
+        deadline = time.monotonic() + 2
         while time.monotonic() < deadline and any(alive(pid) for pid in family):
             child.poll()
             time.sleep(0.05)
