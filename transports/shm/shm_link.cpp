@@ -96,7 +96,7 @@ void ShmLink::close(const Status& why) {
 }
 
 void ShmLink::last_word(const Packet& packet) {
-  if (!attached()) return;
+  if (!attached() || ::getpid() != context_.owner) return;
   channel().send(packet);
   channel().finish();
 }

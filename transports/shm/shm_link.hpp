@@ -25,6 +25,7 @@ class PacketSink {
 // What all links of a transport share.
 struct LinkContext {
   Rank rank = 0;
+  pid_t owner = 0;  // a forked child is not it, and must not speak for its parent
   TransportListener* listener = nullptr;
   PacketSink* sink = nullptr;
 };

@@ -43,8 +43,7 @@ Result<std::unique_ptr<Transport>> make_transport(const TransportConfig& config)
 
 ShmTransport::ShmTransport(const TransportConfig& config, Address address, UniqueFd listener, UniqueFd bell)
     : config_(config),
-      owner_(::getpid()),
-      context_{config.rank, config.listener, &desk_},
+      context_{config.rank, ::getpid(), config.listener, &desk_},
       address_(std::move(address)),
       listener_(std::move(listener)),
       bell_(std::move(bell)),
@@ -282,7 +281,7 @@ std::optional<Deadline> ShmTransport::next_deadline() const {
 }
 
 void ShmTransport::shut_down(const Status& why, Deadline deadline) {
-  if (::getpid() != owner_) return;  // a forked child must not speak for its parent
+  if (::getpid() != context_.owner) return;
   shut_down_with_ = why;
   for (ShmLink* link : links_) link->close(why);
   const auto flushing = [](const ShmLink* link) { return link->attached() && link->flushing(); };

@@ -67,7 +67,6 @@ class ShmTransport final : public Transport {
   Status await(const ShmWindow& window, std::span<ShmLink* const> links, Done done, Deadline deadline);
 
   TransportConfig config_;
-  pid_t owner_;  // a forked child is not it
   WindowDesk desk_;
   LinkContext context_;
   Address address_;

@@ -196,6 +196,7 @@ bool ShmWindow::take_region(Member& member, Packet& packet) {
   foreign.bytes = packet.words[3];
   struct stat file {};
   if (::fstat(foreign.fd.get(), &file) != 0) return false;
+  foreign.page_bytes = static_cast<std::size_t>(std::max<long>(file.st_blksize, ::getpagesize()));  // may be huge pages
   const auto size = static_cast<std::uint64_t>(file.st_size);
   if (foreign.file_offset > size || foreign.bytes > size - foreign.file_offset) return false;  // would be SIGBUS later
   return member.regions.emplace(static_cast<std::uint32_t>(packet.words[1]), std::move(foreign)).second;
@@ -275,7 +276,7 @@ std::byte* ShmWindow::map(std::uint32_t number, const RegionRef& ref, std::size_
   Foreign& foreign = found->second;
   if (!lies_in(foreign.bytes)) return nullptr;
   if (foreign.data == nullptr) {
-    const std::size_t before = foreign.file_offset % static_cast<std::size_t>(::getpagesize());
+    const std::size_t before = foreign.file_offset % foreign.page_bytes;
     auto mapping = map_memory(foreign.fd.get(), foreign.file_offset - before, before + foreign.bytes, Pages::on_demand);
     if (!mapping) {
       log::warn(

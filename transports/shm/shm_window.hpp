@@ -91,6 +91,7 @@ class ShmWindow final : public Window {
     UniqueFd fd;  // until it is mapped
     std::uint64_t file_offset = 0;
     std::size_t bytes = 0;
+    std::size_t page_bytes = 0;  // what the file is mapped in
     Mapping mapping;
     std::byte* data = nullptr;
   };
