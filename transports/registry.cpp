@@ -1,11 +1,13 @@
 #include "transports/registry.hpp"
 
+#include "transports/shm/shm_transport.hpp"
 #include "transports/tcp/tcp_transport.hpp"
 
 namespace hocket {
 namespace {
 
 constexpr TransportEntry table[] = {
+    {"shm", shm::make_transport},
     {"tcp", tcp::make_transport},
 };
 

@@ -159,6 +159,21 @@ HOCKET_API hocket_result hocket_comm_rank(const hocket_comm* comm, int32_t* rank
 HOCKET_API hocket_result hocket_comm_size(const hocket_comm* comm, int32_t* world_size);
 HOCKET_API hocket_result hocket_comm_counters(hocket_comm* comm, hocket_counters* counters);
 
+/* ---- registered memory (any thread) --------------------------------------------------------------------------------- *
+ * Between ranks of one host, collectives on registered buffers need no copies. All ranks' buffers of a call must be
+ * registered for that; otherwise the call works as with plain memory. Free or unregister memory only when no call uses it. */
+
+/* Memory for at least `bytes` bytes, aligned to a page, zero at first. Give it back with hocket_mem_free().
+ * Errors: INVALID_ARGUMENT (null, 0 bytes), OUT_OF_RESOURCES (names the limit), UNSUPPORTED (no memfd here). */
+HOCKET_API hocket_result hocket_mem_alloc(void** memory, size_t bytes);
+/* NULL is allowed. Error: INVALID_ARGUMENT for any other pointer that hocket_mem_alloc() did not return. */
+HOCKET_API hocket_result hocket_mem_free(void* memory);
+/* Registers `bytes` at `address`, which the caller has mapped shared and writable from `fd`. Hocket keeps a duplicate of
+ * fd. The file must not shrink meanwhile. Errors: INVALID_ARGUMENT (not such a mapping), OUT_OF_RESOURCES. */
+HOCKET_API hocket_result hocket_register(int fd, void* address, size_t bytes);
+/* `address` as given to hocket_register(). The mapping stays the caller's. Error: INVALID_ARGUMENT. */
+HOCKET_API hocket_result hocket_unregister(void* address);
+
 /* ---- collectives ---------------------------------------------------------------------------------------------------- *
  * The last two arguments of each: `options` (may be NULL) and `work`. With work == NULL the call blocks until this rank's
  * part is done. Otherwise it starts the operation, stores a handle in *work and returns; release the handle when done.

@@ -9,6 +9,7 @@
 #include "hocket/hocket.h"
 #include "src/base/sized_struct.hpp"
 #include "src/comm/communicator.hpp"
+#include "src/comm/shared_allocation.hpp"
 
 #define HOCKET_TEXT(number) #number
 #define HOCKET_VERSION_TEXT(major, minor, patch) HOCKET_TEXT(major) "." HOCKET_TEXT(minor) "." HOCKET_TEXT(patch)
@@ -31,6 +32,13 @@ using hocket::Deadline;
 using hocket::Status;
 
 thread_local Cause latest_failure{.code = Code::ok, .message = {}, .operation = {}};
+
+// The process's registered memory: the one thing that calls share without a communicator. Never destroyed, because memory
+// may be freed after main.
+hocket::RegionTable& registered_memory() {
+  static auto* const table = new hocket::RegionTable;
+  return *table;
+}
 
 hocket_result report(const Status& status) {
   if (status.ok()) return HOCKET_OK;
@@ -142,7 +150,7 @@ hocket_result hocket_comm_create(hocket_comm** comm, const hocket_comm_options* 
     *comm = nullptr;
     const auto resolved = hocket::resolve_options(options);
     if (!resolved.ok()) return resolved.status();
-    auto made = hocket::Communicator::create(*resolved);
+    auto made = hocket::Communicator::create(*resolved, registered_memory());
     if (!made.ok()) return made.status();
     *comm = new hocket_comm{std::move(*made)};
     return {};
@@ -290,6 +298,36 @@ hocket_result hocket_work_release(hocket_work* work) {
   return guarded([&]() -> Status {
     delete work;
     return {};
+  });
+}
+
+hocket_result hocket_mem_alloc(void** memory, size_t bytes) {
+  return guarded([&]() -> Status {
+    if (memory == nullptr) return null_argument("memory");
+    *memory = nullptr;
+    auto made = hocket::allocate_shared(registered_memory(), bytes);
+    if (!made.ok()) return made.status();
+    *memory = *made;
+    return {};
+  });
+}
+
+hocket_result hocket_mem_free(void* memory) {
+  return guarded([&] { return hocket::free_shared(registered_memory(), memory); });
+}
+
+hocket_result hocket_register(int fd, void* address, size_t bytes) {
+  return guarded([&]() -> Status {
+    const auto id = registered_memory().add(fd, address, bytes);
+    return id.ok() ? Status() : id.status();
+  });
+}
+
+hocket_result hocket_unregister(void* address) {
+  return guarded([&]() -> Status {
+    const auto region = registered_memory().find(address, 1);
+    if (region && region->address == address && registered_memory().remove(region->id)) return {};
+    return {Code::invalid_argument, "address is not the start of registered memory"};
   });
 }
 

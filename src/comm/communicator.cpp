@@ -2,9 +2,11 @@
 
 #include <fmt/format.h>
 #include <sched.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cstring>
+#include <numeric>
 
 #include "src/base/log.hpp"
 #include "src/comm/rendezvous.hpp"
@@ -21,7 +23,8 @@ namespace {
 
 constexpr std::size_t plans_kept = 256;
 constexpr std::size_t operations_kept = 16;
-constexpr std::chrono::seconds farewell{1};  // what leaving may take
+constexpr std::chrono::seconds farewell{1};     // what leaving may take
+constexpr std::uint8_t direct_algorithm = 255;  // in signatures: none of the catalog's
 constexpr std::size_t vector_slice_bytes = std::size_t{512} << 10;
 
 int cores_available() {
@@ -40,20 +43,23 @@ Status at_creation(const Status& status, Rank rank) {
 
 }  // namespace
 
-Communicator::Communicator(Options options) : options_(std::move(options)), plans_(plans_kept) {}
+Communicator::Communicator(Options options, const RegionTable* regions)
+    : options_(std::move(options)), regions_(regions), plans_(plans_kept) {}
 
 Communicator::~Communicator() {
   if (executor_) {
     executor_->stop(Status(
         Code::aborted, fmt::format("rank {} destroyed its communicator while operations were pending", options_.rank)));
   }
+  idle_direct_.clear();
+  window_.reset();
   if (mesh_) mesh_->shut_down(executor_->broken(), Deadline::after(farewell));
 }
 
 // ---- creation -------------------------------------------------------------------------------------------------------
 
-Result<std::unique_ptr<Communicator>> Communicator::create(const Options& options) {
-  std::unique_ptr<Communicator> made(new Communicator(options));
+Result<std::unique_ptr<Communicator>> Communicator::create(const Options& options, const RegionTable& regions) {
+  std::unique_ptr<Communicator> made(new Communicator(options, &regions));
   const auto deadline = Deadline::after(options.timeout);
   Status status;
   if (options.size == 1) {
@@ -78,6 +84,7 @@ Status Communicator::find_others(Deadline deadline) {
       return status;
     }
     if (executor_) executor_->stop(status);
+    window_.reset();
     mesh_.reset();
     executor_.reset();
   }
@@ -100,9 +107,11 @@ Status Communicator::meet(Deadline deadline) {
   const Status status = [&]() -> Status {
     auto executor = Executor::make({.rank = options_.rank});
     if (!executor.ok()) return executor.status();
-    auto transports = open_transports(
-        options_.transport,
-        {.rank = options_.rank, .size = options_.size, .group = (*rendezvous)->group(), .listener = executor->get()});
+    auto transports = open_transports(options_.transport, {.rank = options_.rank,
+                                                           .size = options_.size,
+                                                           .group = (*rendezvous)->group(),
+                                                           .listener = executor->get(),
+                                                           .regions = regions_});
     if (!transports.ok()) return transports.status();
     if (Status adopted = adopt(std::move(*executor), std::move(*transports)); !adopted.ok()) return adopted;
     MemberCard mine{.doors = mesh_->doors(), .host = host_identity(), .algorithm = options_.algorithm};
@@ -180,7 +189,25 @@ Status Communicator::introduce(const MemberCard& mine, Deadline deadline) {
   }
   mesh_->set_cards(std::move(cards));
   executor_->set_wait_budget(WaitBudget::for_ranks(on_this_host, cores_available()));
-  return {};
+  return open_window(deadline);
+}
+
+// Where one transport can show every rank the memory of all, collectives run over that. Every rank decides by the same
+// cards.
+Status Communicator::open_window(Deadline deadline) {
+  Transport* transport = mesh_->window_transport();
+  if (transport == nullptr) return {};
+  std::vector<Rank> members(static_cast<std::size_t>(options_.size));
+  std::iota(members.begin(), members.end(), 0);
+  return executor_->undisturbed([&]() -> Status {
+    auto window = transport->open_window(members, deadline);
+    if (!window.ok()) return window.status();
+    window_ = std::move(*window);
+    const auto online = ::sysconf(_SC_NPROCESSORS_ONLN);  // not this rank's own cores: all ranks must find the same
+    window_use_ = {.window = window_.get(), .turn = 0, .shares_work = options_.size > online};
+    executor_->use_window(*window_);
+    return {};
+  });
 }
 
 Result<std::vector<std::unique_ptr<Communicator>>> Communicator::create_local(const Options& options) {
@@ -190,7 +217,7 @@ Result<std::vector<std::unique_ptr<Communicator>>> Communicator::create_local(co
   for (Rank rank = 0; rank < options.size; ++rank) {
     Options own = options;
     own.rank = rank;
-    made.emplace_back(new Communicator(own));
+    made.emplace_back(new Communicator(own, nullptr));
     auto executor = Executor::make({.rank = rank});
     if (!executor.ok()) return executor.status();
     std::vector<std::unique_ptr<Transport>> transports;
@@ -222,6 +249,17 @@ Result<std::shared_ptr<Operation>> Communicator::prepare(const CallArguments& ar
   auto checked = validate(arguments, options_.rank, options_.size);
   if (!checked.ok()) return checked.status();
   Signature& signature = checked->signature;
+  const auto timeout = arguments.timeout_ms > 0 ? std::chrono::milliseconds(arguments.timeout_ms) : options_.timeout;
+  if (window_ && signature.collective != Collective::send && options_.algorithm == "auto") {
+    signature.algorithm = direct_algorithm;
+    auto direct = direct_operation();
+    direct->bind({.input = static_cast<const std::byte*>(arguments.send),
+                  .output = static_cast<std::byte*>(arguments.recv),
+                  .signature = signature,
+                  .reduction = reduction_for(signature.dtype, signature.op),
+                  .timeout = timeout});
+    return direct;
+  }
   const Algorithm& algorithm = select_algorithm(
       {.collective = arguments.collective, .size = options_.size, .bytes = checked->bytes}, options_.algorithm);
   // Both ends of a message name the sender's call.
@@ -238,12 +276,11 @@ Result<std::shared_ptr<Operation>> Communicator::prepare(const CallArguments& ar
                                   .slice_bytes = vector_slice_bytes,
                                   .placement = checked->placement});
   const bool barrier = signature.collective == Collective::barrier;
-  operation->bind(
-      {.input = static_cast<const std::byte*>(arguments.send),
-       .output = static_cast<std::byte*>(arguments.recv),
-       .signature = signature,
-       .reduction = reduction_for(signature.dtype, barrier ? ReduceOp::max : signature.op),
-       .timeout = arguments.timeout_ms > 0 ? std::chrono::milliseconds(arguments.timeout_ms) : options_.timeout});
+  operation->bind({.input = static_cast<const std::byte*>(arguments.send),
+                   .output = static_cast<std::byte*>(arguments.recv),
+                   .signature = signature,
+                   .reduction = reduction_for(signature.dtype, barrier ? ReduceOp::max : signature.op),
+                   .timeout = timeout});
   return std::shared_ptr<Operation>(std::move(operation));
 }
 
@@ -259,6 +296,16 @@ std::shared_ptr<ScheduleOperation> Communicator::operation_for(const PlanKey& ke
   idle_.push_back(std::make_shared<ScheduleOperation>(plans_.get(key)));
   if (idle_.size() > operations_kept) idle_.erase(idle_.begin());
   return idle_.back();
+}
+
+std::shared_ptr<Operation> Communicator::direct_operation() {
+  const std::lock_guard lock(plans_mutex_);
+  for (auto& operation : idle_direct_) {
+    if (operation.use_count() == 1 && operation->finished()) return operation;
+  }
+  auto made = std::make_shared<DirectOperation>(window_use_);
+  if (idle_direct_.size() < operations_kept) idle_direct_.push_back(made);
+  return made;
 }
 
 }  // namespace hocket

@@ -6,8 +6,10 @@
 #include <mutex>
 #include <vector>
 
+#include "src/base/region_table.hpp"
 #include "src/comm/mesh.hpp"
 #include "src/comm/options.hpp"
+#include "src/exec/direct/direct_operation.hpp"
 #include "src/exec/executor.hpp"
 #include "src/exec/schedule_operation.hpp"
 #include "src/plan/plan.hpp"
@@ -31,7 +33,8 @@ struct CallArguments {
 // Thread rule: any thread, except destruction.
 class Communicator {
  public:
-  static Result<std::unique_ptr<Communicator>> create(const Options& options);
+  // `regions`: this process's registered memory; outlives the communicator.
+  static Result<std::unique_ptr<Communicator>> create(const Options& options, const RegionTable& regions);
   static Result<std::vector<std::unique_ptr<Communicator>>> create_local(const Options& options);
   // Leaves the group: says goodbye, or ends what is pending with Code::aborted. Bounded by a second.
   ~Communicator();
@@ -53,23 +56,29 @@ class Communicator {
   }
 
  private:
-  explicit Communicator(Options options);
+  Communicator(Options options, const RegionTable* regions);
 
   Status find_others(Deadline deadline);
   Status meet(Deadline deadline);
   Status introduce(const MemberCard& mine, Deadline deadline);
+  Status open_window(Deadline deadline);
   Status adopt(std::unique_ptr<Executor> executor, std::vector<std::unique_ptr<Transport>> transports);
   std::shared_ptr<ScheduleOperation> operation_for(const PlanKey& key);
+  std::shared_ptr<Operation> direct_operation();
 
   const Options options_;
+  const RegionTable* const regions_;
   std::unique_ptr<StoreServer> server_;  // where this rank serves the store
   std::unique_ptr<Executor> executor_;
   std::unique_ptr<Mesh> mesh_;
+  std::unique_ptr<Window> window_;  // where all ranks share memory
+  WindowUse window_use_;
 
   std::mutex plans_mutex_;
   PlanCache plans_;
   std::vector<std::shared_ptr<ScheduleOperation>>
       idle_;  // latest used last; one that only this vector holds may run again
+  std::vector<std::shared_ptr<DirectOperation>> idle_direct_;
 };
 
 }  // namespace hocket

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "src/base/log.hpp"
 #include "transports/registry.hpp"
 
@@ -96,6 +98,19 @@ std::vector<MemberCard::Door> Mesh::doors() const {
 void Mesh::set_cards(std::vector<MemberCard> cards) {
   cards_ = std::move(cards);
   links_.resize(cards_.size());
+}
+
+Transport* Mesh::window_transport() const {
+  for (const auto& transport : transports_) {
+    if (!transport->traits().has_window) continue;
+    const auto reaches = [&](const MemberCard& card) {
+      return std::any_of(card.doors.begin(), card.doors.end(), [&](const MemberCard::Door& door) {
+        return door.transport == transport->traits().name && transport->reaches(door.address);
+      });
+    };
+    if (std::all_of(cards_.begin(), cards_.end(), reaches)) return transport.get();
+  }
+  return nullptr;
 }
 
 Result<Link*> Mesh::link(Rank peer, Deadline deadline) {

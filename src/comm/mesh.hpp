@@ -37,6 +37,8 @@ class Mesh final : public Peers {
   // Sets whom link() can reach. Cards of peers that are not known yet are empty.
   void set_cards(std::vector<MemberCard> cards);
   const std::vector<MemberCard>& cards() const { return cards_; }
+  // The transport over which every rank can share memory with all; null where there is none. Equal on all ranks.
+  Transport* window_transport() const;
   // Says goodbye, or why not, and closes everything. Blocks until `deadline` at most.
   void shut_down(const Status& why, Deadline deadline);
 

@@ -15,8 +15,10 @@ namespace hocket {
 namespace {
 
 constexpr int rounds_between_deadline_checks = 256;
-constexpr std::size_t lookahead = 64;  // queued operations that are considered for starting early
+constexpr unsigned rounds_between_looks = 32;  // at links, while everything runs over the window
+constexpr std::size_t lookahead = 64;          // queued operations that are considered for starting early
 constexpr std::chrono::seconds longest_sleep{60};
+constexpr std::chrono::milliseconds mixed_sleep{1};
 
 void ring(const UniqueFd& bell) {
   const std::uint64_t one = 1;
@@ -99,11 +101,20 @@ Status Executor::submit(const std::shared_ptr<Operation>& operation) {
 }
 
 Status Executor::run(const std::shared_ptr<Operation>& operation) {
-  {
-    const std::lock_guard lock(mutex_);
-    if (Status status = submit(operation); !status.ok()) return status;
+  const Deadline never(Deadline::Clock::time_point::max());
+  std::unique_lock lock(mutex_);
+  if (Status status = submit(operation); !status.ok()) return status;
+  if (driving_) {
+    lock.unlock();
+    return wait(operation, never);
   }
-  return wait(operation, Deadline(Deadline::Clock::time_point::max()));
+  driving_ = true;
+  accept_submissions();
+  lock.unlock();
+  drive([&] { return operation->finished(); }, never);
+  lock.lock();
+  give_driving(lock);
+  return operation->status();
 }
 
 Status Executor::start(const std::shared_ptr<Operation>& operation) {
@@ -158,7 +169,25 @@ void Executor::give_driving(std::unique_lock<std::mutex>&) {
 }
 
 void Executor::wake_driver() {
-  if (sleeping_) ring(driver_wake_);
+  if (!sleeping_) return;
+  ring(driver_wake_);
+  if (Window* window = window_) window->interrupt();
+}
+
+Status Executor::undisturbed(const std::function<Status()>& work) {
+  std::unique_lock lock(mutex_);
+  ++waiters_;
+  wanted_ = true;
+  wake_driver();
+  while (driving_) changed_.wait_for(lock, longest_sleep);
+  wanted_ = --waiters_ > 0;
+  driving_ = true;
+  lock.unlock();
+  Status status = work();
+  if (status.ok()) status = std::exchange(peer_failure_, Status());
+  lock.lock();
+  give_driving(lock);
+  return status;
 }
 
 void Executor::abort(const Status& why) {
@@ -218,6 +247,10 @@ bool Executor::round() {
   if (has_submissions_) take_submissions();
   if (queue_changed_) start_operations();
   bool happened = advance_operations();
+  const bool links_rest =
+      !running_.empty() && std::all_of(running_.begin(), running_.end(), [](const auto& op) { return op->window(); });
+  if (links_rest && ++rounds_ % rounds_between_looks != 0 && !peers_call_) return happened;
+  peers_call_ = false;
   if (peers_->progress() != 0) {
     happened = true;
     advance_operations();
@@ -231,6 +264,11 @@ bool Executor::round() {
 
 void Executor::take_submissions() {
   const std::lock_guard lock(mutex_);
+  accept_submissions();
+}
+
+// Requires mutex_ and the driving.
+void Executor::accept_submissions() {
   has_submissions_ = false;
   for (auto& operation : submitted_) queued_.push_back(std::move(operation));
   submitted_.clear();
@@ -282,7 +320,7 @@ bool Executor::advance_operations() {
       return true;
     }
     ++counters_.operations;
-    {
+    if (gives_way_) {  // who waits for it may ask for the counters before this thread rests
       const std::lock_guard lock(mutex_);
       shown_counters_ = counters_;
     }
@@ -313,19 +351,40 @@ void Executor::check_deadlines() {
                           .peer = missing.peer}));
 }
 
+bool Executor::must_look_again() const {
+  return has_submissions_ || (abort_requested_ && !is_broken_) || (gives_way_ && wanted_) || stopping_ || peers_call_;
+}
+
 void Executor::sleep(Deadline deadline) {
   for (const auto& operation : running_) deadline = earlier(deadline, operation->deadline());
   if (const auto next = peers_->next_deadline()) deadline = earlier(deadline, *next);
   deadline = earlier(deadline, Deadline::after(longest_sleep));
+  const auto over_window = [](const auto& operation) { return operation->window() != nullptr; };
+  const bool any_window = std::any_of(running_.begin(), running_.end(), over_window);
+  if (any_window && std::all_of(running_.begin(), running_.end(), over_window)) {
+    return sleep_on_window(*running_.front()->window(), deadline);
+  }
+  if (any_window) deadline = earlier(deadline, Deadline::after(mixed_sleep));  // a window does not wake poll(2)
   interests_.clear();
   interests_.push_back({.fd = driver_wake_.get(), .events = POLLIN, .revents = 0});
   if (!peers_->arm(interests_)) return;
   sleeping_ = true;  // from here on whoever wants the driver rings
-  const bool look_again = has_submissions_ || (abort_requested_ && !is_broken_) || (gives_way_ && wanted_) || stopping_;
-  if (!look_again) ::poll(interests_.data(), interests_.size(), deadline.remaining_ms());
+  if (!must_look_again()) ::poll(interests_.data(), interests_.size(), deadline.remaining_ms());
   sleeping_ = false;
   peers_->disarm();
   if ((interests_[0].revents & POLLIN) != 0) silence(driver_wake_);
+}
+
+// The watcher looks at the links meanwhile.
+void Executor::sleep_on_window(Window& window, Deadline deadline) {
+  const std::uint32_t ticket = window.prepare_sleep();
+  sleeping_ = true;
+  if (advance_operations() || must_look_again()) {
+    window.cancel_sleep();
+  } else {
+    window.sleep(ticket, deadline);
+  }
+  sleeping_ = false;
 }
 
 void Executor::peer_failed(Rank, const Status& why) {
@@ -382,6 +441,8 @@ void Executor::watch_loop() {
   std::unique_lock lock(mutex_);
   while (!stopping_) {
     if (driving_ || waiters_ > 0) {
+      peers_call_ = true;
+      wake_driver();
       watcher_waits_ = true;
       changed_.wait_for(lock, longest_sleep);
       watcher_waits_ = false;

@@ -12,6 +12,7 @@
 #include <atomic>
 #include <condition_variable>
 #include <deque>
+#include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -37,6 +38,8 @@ class Executor final : public TransportListener {
   ~Executor() override;
   // How long waits spin; may change at any time.
   void set_wait_budget(const WaitBudget& budget) { budget_ = budget; }
+  // The window that direct operations run on; before the first of them. It must outlive stop().
+  void use_window(Window& window) { window_ = &window; }
   // Must be called once, before anything else; starts the watching thread. `peers` must live until stop() has returned.
   Status attach(Peers& peers);
   // Ends everything that is pending with `why` and joins the thread. Peers are told (their close()). Idempotent.
@@ -48,6 +51,9 @@ class Executor final : public TransportListener {
   Status start(const std::shared_ptr<Operation>& operation);
   // Drives or waits until the operation is finished or `deadline` passes (then Code::in_progress).
   Status wait(const std::shared_ptr<Operation>& operation, Deadline deadline);
+  // Runs `work` while nobody drives, for what must call the transports directly. For creation only: waits without bound
+  // for a driver who rests.
+  Status undisturbed(const std::function<Status()>& work);
   // Breaks the communicator from any thread, in any state. Returns at once.
   void abort(const Status& why);
   // Ok while it works, else what broke it.
@@ -74,10 +80,13 @@ class Executor final : public TransportListener {
   void drive(Enough enough, Deadline deadline);
   bool round();
   void take_submissions();
+  void accept_submissions();
   void start_operations();
   bool advance_operations();
   void check_deadlines();
   void sleep(Deadline deadline);
+  void sleep_on_window(Window& window, Deadline deadline);
+  bool must_look_again() const;
   void break_down(const Status& first_cause);
   Status with_context(const Status& cause, const Operation* operation) const;
 
@@ -86,6 +95,7 @@ class Executor final : public TransportListener {
   const Config config_;
   std::atomic<WaitBudget> budget_{WaitBudget{}};
   Peers* peers_ = nullptr;
+  std::atomic<Window*> window_{nullptr};
   UniqueFd driver_wake_;  // ends the driver's sleep
   UniqueFd watch_wake_;   // ends the watcher's sleep
 
@@ -103,11 +113,13 @@ class Executor final : public TransportListener {
   std::atomic<bool> has_submissions_{false};
   std::atomic<bool> wanted_{false};  // waiters_ > 0
   std::atomic<bool> sleeping_{false};
+  std::atomic<bool> peers_call_{false};  // the watcher saw something that the driver must look at
   std::atomic<bool> is_broken_{false};
   std::atomic<bool> abort_requested_{false};
   Status abort_cause_;  // guarded by mutex_
 
   // The driver's.
+  unsigned rounds_ = 0;
   bool gives_way_ = false;  // to callers: the driver is the executor's own thread
   Queue queued_;            // accepted, not started
   std::vector<std::shared_ptr<Operation>> running_;

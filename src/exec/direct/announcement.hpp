@@ -1,0 +1,64 @@
+// What a member tells the others at the start of a direct operation: one board line.
+#pragma once
+
+#include <cstring>
+
+#include "hocket/spi/transport.hpp"
+#include "hocket/spi/window.hpp"
+
+namespace hocket {
+
+struct Announcement {
+  enum Flag : std::uint64_t {
+    inlined = 1,  // the input stands in the line itself, from word 3 on
+    staged = 2,   // the input lies in the member's payload slot
+    mapped = 4,   // both buffers are registered; words 3 to 5 say where
+  };
+  static constexpr std::size_t inline_bytes_max = 32;
+
+  Signature call;
+  std::uint64_t flags = 0;
+  RegionRef input, output;
+  std::byte payload[inline_bytes_max] = {};
+
+  void write(BoardLine& line, std::uint64_t turn) const {
+    constexpr auto relaxed = std::memory_order_relaxed;
+    std::uint64_t words[4] = {input.region | (std::uint64_t{output.region} << 32), input.offset, output.offset, 0};
+    if ((flags & inlined) != 0) std::memcpy(words, payload, inline_bytes_max);
+    line.words[1].store(pack(call), relaxed);
+    line.words[2].store(call.count, relaxed);
+    for (std::size_t i = 0; i < 4; ++i) line.words[3 + i].store(words[i], relaxed);
+    line.words[7].store(flags, relaxed);
+    line.words[0].store(turn, std::memory_order_release);
+  }
+
+  // Requires that the line's turn has been acquired.
+  void read(const BoardLine& line) {
+    constexpr auto relaxed = std::memory_order_relaxed;
+    call = unpack(line.words[1].load(relaxed));
+    call.count = line.words[2].load(relaxed);
+    std::uint64_t words[4];
+    for (std::size_t i = 0; i < 4; ++i) words[i] = line.words[3 + i].load(relaxed);
+    flags = line.words[7].load(relaxed);
+    if ((flags & inlined) != 0) std::memcpy(payload, words, inline_bytes_max);
+    input = {.region = static_cast<std::uint32_t>(words[0]), .offset = words[1]};
+    output = {.region = static_cast<std::uint32_t>(words[0] >> 32), .offset = words[2]};
+  }
+
+ private:
+  static std::uint64_t pack(const Signature& call) {
+    return static_cast<std::uint64_t>(call.collective) | static_cast<std::uint64_t>(call.dtype) << 8 |
+           static_cast<std::uint64_t>(call.op) << 16 | std::uint64_t{call.algorithm} << 24 |
+           std::uint64_t{static_cast<std::uint32_t>(call.root)} << 32;
+  }
+  static Signature unpack(std::uint64_t word) {
+    return {.collective = static_cast<Collective>(word & 0xff),
+            .dtype = static_cast<DataType>(word >> 8 & 0xff),
+            .op = static_cast<ReduceOp>(word >> 16 & 0xff),
+            .algorithm = static_cast<std::uint8_t>(word >> 24 & 0xff),
+            .root = static_cast<Rank>(static_cast<std::uint32_t>(word >> 32)),
+            .count = 0};
+  }
+};
+
+}  // namespace hocket

@@ -1,0 +1,25 @@
+// Where things lie on the boards and in the staging areas of a window that direct operations run on.
+#pragma once
+
+#include <cstddef>
+
+namespace hocket::board {
+
+// Lines of a member's board.
+inline constexpr std::size_t announcement_lines = 4;  // lines 0 … 3, in turn
+inline constexpr std::size_t progress_line = 4;       // words below, each a stamp (turn and count)
+inline constexpr std::size_t claim_line = 8;          // member 0's: the next part to be taken
+inline constexpr std::size_t finished_line = 9;       // member 0's: how many parts are done
+
+// Words of the progress line.
+inline constexpr std::size_t own_parts_done = 0;  // mapped, without sharing
+inline constexpr std::size_t rounds_in = 1;       // staged: copied in
+inline constexpr std::size_t rounds_combined = 2;
+inline constexpr std::size_t rounds_out = 3;
+
+// A member's staging area: payload slots of one-shot operations, then the rounds of staged ones.
+inline constexpr std::size_t payload_slot_bytes = std::size_t{256} << 10;
+inline constexpr std::size_t payload_bytes = announcement_lines * payload_slot_bytes;
+inline constexpr std::size_t rounds_in_flight = 3;
+
+}  // namespace hocket::board

@@ -1,0 +1,62 @@
+#include "src/exec/direct/combine.hpp"
+
+#include <emmintrin.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <cstring>
+
+namespace hocket {
+namespace {
+
+constexpr std::size_t block_bytes = 8192;  // two of these and the sources fit into 48 KiB
+
+void stream(std::byte* to, const std::byte* from, std::size_t bytes) {
+  const std::size_t head = std::min(bytes, (16 - reinterpret_cast<std::uintptr_t>(to) % 16) % 16);
+  std::memcpy(to, from, head);
+  std::size_t at = head;
+  for (; at + 16 <= bytes; at += 16) {
+    const __m128i data = _mm_loadu_si128(reinterpret_cast<const __m128i*>(from + at));
+    _mm_stream_si128(reinterpret_cast<__m128i*>(to + at), data);
+  }
+  std::memcpy(to + at, from + at, bytes - at);
+}
+
+// What all targets are to hold of one block: in `scratch`, or where it lies already.
+const std::byte* reduce_block(const Reduction& reduction, std::span<const std::byte* const> sources, std::size_t at,
+                              std::size_t bytes, std::byte* scratch) {
+  const std::size_t count = bytes / reduction.element_bytes;
+  const std::byte* sum = sources[0] + at;
+  for (std::size_t i = 1; i < sources.size(); ++i) {
+    reduction.kernel(scratch, sum, sources[i] + at, count);
+    sum = scratch;
+  }
+  return sum;
+}
+
+}  // namespace
+
+void combine(const Reduction& reduction, std::span<const std::byte* const> sources, std::span<std::byte* const> targets,
+             std::size_t bytes, Stores stores) {
+  alignas(64) std::byte scratch[block_bytes];
+  for (std::size_t at = 0; at < bytes; at += block_bytes) {
+    const std::size_t length = std::min(block_bytes, bytes - at);
+    if (stores == Stores::streaming) {
+      const std::byte* sum = reduce_block(reduction, sources, at, length, scratch);
+      for (std::byte* target : targets) stream(target + at, sum, length);
+      continue;
+    }
+    const std::byte* sum = sources[0] + at;
+    if (sources.size() > 1) {  // the last operand goes straight into the first target
+      if (sources.size() > 2) sum = reduce_block(reduction, sources.first(sources.size() - 1), at, length, scratch);
+      reduction.kernel(targets[0] + at, sum, sources.back() + at, length / reduction.element_bytes);
+      sum = targets[0] + at;
+    }
+    for (std::byte* target : targets) {
+      if (target + at != sum) std::memcpy(target + at, sum, length);
+    }
+  }
+  if (stores == Stores::streaming) _mm_sfence();
+}
+
+}  // namespace hocket

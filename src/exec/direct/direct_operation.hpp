@@ -1,0 +1,94 @@
+// DirectOperation: a collective over a window, without messages.
+//
+// Every member announces the operation with one line on its board: its turn (the number of the operation on this
+// window), the call's signature, and where its data is. That line is the ready flag, the address and the check for
+// mismatches in one. What follows depends on what all members announced:
+//   one-shot  everyone's data is small and lies in its announcement or staging: each member combines what it needs
+//   itself;
+//             nobody waits for anybody again
+//   mapped    everyone's buffers are registered: members share out the parts, and each reads all inputs and writes all
+//             outputs of its parts (2·S bytes of memory traffic per rank for an allreduce, the least possible)
+//   staged    otherwise: through the staging areas, in rounds, two-shot and pipelined
+// Announcements rotate over a few lines, so one is overwritten only when everyone has left its operation.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "hocket/spi/window.hpp"
+#include "src/exec/direct/announcement.hpp"
+#include "src/exec/direct/exchange.hpp"
+#include "src/exec/operation.hpp"
+
+namespace hocket {
+
+// What the operations on one window share.
+struct WindowUse {
+  Window* window = nullptr;
+  std::uint64_t turn = 0;    // of the operation begun last
+  bool shares_work = false;  // members outnumber cores: whoever is awake takes the next part. Equal on all members
+};
+
+class DirectOperation final : public Operation {
+ public:
+  // `use` outlives the operation.
+  explicit DirectOperation(WindowUse& use);
+
+  Status start(const Tag& tag, Peers& peers) override;
+  bool advance(Counters& counters) override;
+  bool complete() const override { return phase_ == Phase::done || !failure().ok(); }
+  std::span<const Channel> channels() const override { return {}; }
+  Window* window() const override { return use_.window; }
+  Missing missing() const override;
+
+ private:
+  enum class Phase { enter, gather, one_shot, mapped, mapped_end, staged, done };
+
+  void announce(Counters& counters);
+  bool put_payload(Announcement& own, Counters& counters);
+  bool read_announcements();
+  bool check(std::uint32_t member, const Announcement& theirs);
+  void choose_path();
+  std::byte* payload_slot(std::uint32_t member) const;
+
+  void run_one_shot();
+  void begin_mapped();
+  bool advance_mapped(Counters& counters);
+  bool mapped_finished();
+  std::size_t claim_task();
+  void finish_task();
+  void begin_staged();
+  bool advance_staged(Counters& counters);
+  bool copy_in(Counters& counters);
+  bool combine_own();
+  bool copy_out();
+  std::byte* staged_input(std::uint32_t member, std::size_t round, std::uint32_t part) const;
+  std::byte* staged_result(std::uint32_t member, std::size_t round) const;
+  std::uint64_t stamp(std::size_t count) const { return (turn_ << count_bits) | count; }
+  void publish(std::size_t word, std::size_t count);
+  bool everyone_reached(std::size_t word, std::size_t count) const;
+  std::atomic<std::uint64_t>& word(std::uint32_t member, std::size_t line, std::size_t index) const {
+    return use_.window->board(member)[line].words[index];
+  }
+  void wake_others();
+
+  static constexpr unsigned count_bits = 24;  // of a stamp; the rest is the turn
+
+  WindowUse& use_;
+  const std::uint32_t members_, self_;
+  Phase phase_ = Phase::done;
+  std::uint64_t turn_ = 0;
+  Exchange exchange_;
+  std::uint32_t next_member_ = 0;            // first whose announcement has not been read
+  std::vector<Announcement> announcements_;  // of this turn, by member
+  std::vector<const std::byte*> sources_;    // scratch for combine()
+  std::vector<std::byte*> targets_;
+  std::vector<const std::byte*> mapped_inputs_;  // by member
+  std::vector<std::byte*> mapped_outputs_;
+  std::size_t own_next_ = 0;                                   // mapped, without sharing: my next part
+  std::size_t copied_in_ = 0, combined_ = 0, copied_out_ = 0;  // staged: rounds
+};
+
+}  // namespace hocket

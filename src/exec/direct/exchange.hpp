@@ -1,0 +1,55 @@
+// Exchange: what a collective does to memory that every member can reach, as a list of parts. A part is one stretch of
+// bytes, read from one member's input (or combined from everyone's) and written to one member's output (or everyone's).
+// All direct paths, for all collectives, are loops over this list.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "hocket/spi/transport.hpp"
+
+namespace hocket {
+
+inline constexpr std::uint32_t everyone = UINT32_MAX;
+
+struct Part {
+  std::uint32_t source = everyone;  // member, or everyone: combined
+  std::uint32_t target = everyone;  // member, or everyone
+  std::size_t source_offset = 0;    // bytes into the source's input
+  std::size_t target_offset = 0;    // bytes into the target's output
+  std::size_t bytes = 0;            // 0: nothing to do
+
+  bool comes_from(std::uint32_t member) const { return source == everyone || source == member; }
+  bool goes_to(std::uint32_t member) const { return target == everyone || target == member; }
+};
+
+class Exchange {
+ public:
+  Exchange() = default;
+  // `root` is a member's number. A part is at most about `grain` bytes, rounded to whole cache lines.
+  Exchange(const Signature& call, std::uint32_t root, std::uint32_t members, std::size_t grain);
+
+  // Parts come in rounds of parts() each; the same part of every round lies in the same block, one behind the other.
+  std::size_t rounds() const { return rounds_; }
+  std::uint32_t parts() const { return parts_; }
+  Part part(std::size_t round, std::uint32_t index) const;
+  bool combines() const { return combines_; }
+  std::uint32_t root() const { return root_; }  // member 0 where the collective has none
+  std::size_t grain() const { return grain_; }
+  // How many parts of one round come from one member, and which of these a part is.
+  std::uint32_t parts_per_source() const;
+  std::uint32_t place_at_source(std::uint32_t index) const;
+
+  // Bytes of a member's input and output; 0 where it has none.
+  std::size_t input_bytes(std::uint32_t member) const;
+  std::size_t output_bytes(std::uint32_t member) const;
+
+ private:
+  Collective collective_ = Collective::barrier;
+  std::uint32_t root_ = 0, members_ = 1, parts_ = 1;
+  bool combines_ = false;
+  std::size_t block_bytes_ = 0;  // of the vector, or of one block
+  std::size_t grain_ = 0, rounds_ = 0;
+};
+
+}  // namespace hocket

@@ -1,0 +1,117 @@
+// The staged path of direct operations: through the staging areas, in rounds, with a few rounds in flight.
+//
+// In a round every member copies in what others need of its input; where the collective combines, part p is combined by
+// member p, which takes its own operand from its own buffer and writes its own output itself; then everyone copies out
+// what it needs. Each member publishes how many rounds it has brought through each stage.
+#include <algorithm>
+
+#include "src/exec/direct/board.hpp"
+#include "src/exec/direct/combine.hpp"
+#include "src/exec/direct/direct_operation.hpp"
+
+namespace hocket {
+namespace {
+
+constexpr std::size_t staged_grain_bytes = std::size_t{64} << 10;
+
+}  // namespace
+
+void DirectOperation::begin_staged() {
+  // Room for one round: every part that one member copies in, and the part that it combines.
+  const std::size_t round_bytes = (use_.window->staging_bytes() - board::payload_bytes) / board::rounds_in_flight /
+                                  (exchange_.parts_per_source() + 1);
+  exchange_ =
+      Exchange(binding().signature, exchange_.root(), members_, std::min(staged_grain_bytes, round_bytes / 64 * 64));
+  phase_ = Phase::staged;
+}
+
+std::byte* DirectOperation::staged_input(std::uint32_t member, std::size_t round, std::uint32_t part) const {
+  const std::size_t slot = round % board::rounds_in_flight * (exchange_.parts_per_source() + 1);
+  return use_.window->staging(member) + board::payload_bytes +
+         (slot + exchange_.place_at_source(part)) * exchange_.grain();
+}
+
+std::byte* DirectOperation::staged_result(std::uint32_t member, std::size_t round) const {
+  const std::size_t slot = round % board::rounds_in_flight * (exchange_.parts_per_source() + 1);
+  return use_.window->staging(member) + board::payload_bytes +
+         (slot + exchange_.parts_per_source()) * exchange_.grain();
+}
+
+void DirectOperation::publish(std::size_t index, std::size_t count) {
+  word(self_, board::progress_line, index).store(stamp(count), std::memory_order_release);
+}
+
+bool DirectOperation::everyone_reached(std::size_t index, std::size_t count) const {
+  for (std::uint32_t member = 0; member < members_; ++member) {
+    if (word(member, board::progress_line, index).load(std::memory_order_acquire) < stamp(count)) return false;
+  }
+  return true;
+}
+
+// One stage of one round, the last stage first: that frees the most.
+bool DirectOperation::advance_staged(Counters& counters) {
+  const bool happened = copy_out() || combine_own() || copy_in(counters);
+  if (happened) wake_others();
+  if (copied_out_ == exchange_.rounds()) phase_ = Phase::done;
+  return happened;
+}
+
+bool DirectOperation::copy_in(Counters& counters) {
+  if (copied_in_ == exchange_.rounds()) return false;
+  if (copied_in_ >= board::rounds_in_flight) {  // the slot's last round must have been read by all
+    const std::size_t last = copied_in_ - board::rounds_in_flight + 1;
+    if (!everyone_reached(exchange_.combines() ? board::rounds_combined : board::rounds_out, last)) return false;
+  }
+  for (std::uint32_t index = 0; index < exchange_.parts(); ++index) {
+    const Part part = exchange_.part(copied_in_, index);
+    const bool for_others = exchange_.combines() ? index != self_ : part.target != self_;
+    if (part.bytes == 0 || !part.comes_from(self_) || !for_others) continue;
+    std::memcpy(staged_input(self_, copied_in_, index), binding().input + part.source_offset, part.bytes);
+    counters.bytes_sent += part.bytes;
+    if (copied_in_ == 0) ++counters.steps;
+  }
+  publish(board::rounds_in, ++copied_in_);
+  return true;
+}
+
+bool DirectOperation::combine_own() {
+  if (!exchange_.combines() || combined_ == copied_in_ || !everyone_reached(board::rounds_in, combined_ + 1))
+    return false;
+  if (combined_ >= board::rounds_in_flight &&
+      !everyone_reached(board::rounds_out, combined_ - board::rounds_in_flight + 1)) {
+    return false;
+  }
+  const Part part = exchange_.part(combined_, self_);
+  if (part.bytes != 0) {
+    sources_.clear();
+    targets_.clear();
+    for (std::uint32_t member = 0; member < members_; ++member) {
+      sources_.push_back(member == self_ ? binding().input + part.source_offset
+                                         : staged_input(member, combined_, self_));
+    }
+    if (part.goes_to(self_)) targets_.push_back(binding().output + part.target_offset);
+    if (part.target != self_) targets_.push_back(staged_result(self_, combined_));
+    combine(binding().reduction, sources_, targets_, part.bytes);
+  }
+  publish(board::rounds_combined, ++combined_);
+  return true;
+}
+
+bool DirectOperation::copy_out() {
+  const bool combines = exchange_.combines();
+  if (copied_out_ == (combines ? combined_ : copied_in_)) return false;
+  if (!everyone_reached(combines ? board::rounds_combined : board::rounds_in, copied_out_ + 1)) return false;
+  for (std::uint32_t index = 0; index < exchange_.parts(); ++index) {
+    const Part part = exchange_.part(copied_out_, index);
+    if (part.bytes == 0 || !part.goes_to(self_) || (combines && index == self_)) continue;
+    const std::byte* from = combines               ? staged_result(index, copied_out_)
+                            : part.source == self_ ? binding().input + part.source_offset
+                                                   : staged_input(part.source, copied_out_, index);
+    std::byte* to = binding().output + part.target_offset;
+    if (from != to) std::memcpy(to, from, part.bytes);
+  }
+  publish(board::rounds_out, ++copied_out_);
+  return true;
+}
+
+}  // namespace hocket
