@@ -13,7 +13,7 @@ class Contender:
     """A library in one setting. Several contenders of one library: its best one counts."""
 
     library: str
-    control: str = ""  # congestion control; empty: no TCP
+    control: str = ""  # the congestion control that it runs under; empty: no TCP, or it chooses for itself
     program: str = ""
     algorithms: list = field(default_factory=list)  # those worth another round; empty: what the program chooses
     environment: dict = field(default_factory=dict)
@@ -71,7 +71,7 @@ def find_contenders(options, peers_folder, networks):
     contenders, notes = [], []
     if os.access(options.hocket, os.X_OK):
         flags = ["--memory", options.memory] + shlex.split(options.hocket_flags)
-        contenders.append(Contender("hocket", networks.default if tcp else "", options.hocket, flags=flags))
+        contenders.append(Contender("hocket", "", options.hocket, flags=flags))
     else:
         notes.append(f"Hocket is left out: there is no program {options.hocket}. Build it, or say where with --hocket.")
     for library in options.peers:

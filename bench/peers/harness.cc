@@ -282,6 +282,7 @@ void write_row(std::FILE* file, const Peer& peer, const Options& options, const 
   // Steps are not known here; bytes are those of the loopback interface, headers and acknowledgements among them.
   std::fprintf(file, "\"steps_per_rank\":null,\"bytes_sent_per_rank\":%.0f,\"wrong\":%zu}", row.bytes_sent_per_rank,
                row.wrong);
+  std::fflush(file);  // what there is counts even if a later size takes too long
 }
 
 }  // namespace

@@ -1,7 +1,8 @@
 """Network namespaces with nothing but a loopback interface, one for each congestion control.
 
-A program in such a namespace uses the congestion control that was the host's default when the namespace was made. So the
-host's setting changes for the moment of making only, and what a program sends can be read off its loopback interface.
+A program in such a namespace uses the congestion control that was the host's default when the namespace was made. So
+the host's setting changes for the moment of making only, and what a program sends can be read off its loopback
+interface.
 """
 
 import ctypes
@@ -50,7 +51,7 @@ def make_namespace():
 
 
 class Networks:
-    """Where programs run over TCP: `controls` maps a congestion control to a namespace, or the default to None (here)."""
+    """Where programs run over TCP: `controls` maps congestion controls to namespaces, or the default to None (here)."""
 
     def __init__(self):
         self.default = read_setting()
@@ -61,7 +62,7 @@ class Networks:
         try:
             self.controls[self.default] = make_namespace()
         except OSError as error:
-            self.notes.append(f"No network namespaces ({error}): all run under {self.default}, the host's default, only.")
+            self.notes.append(f"No network namespaces ({error}): all run under {self.default}, the default, only.")
             return
         if self.default != "cubic":
             self.open_cubic()
@@ -71,7 +72,7 @@ class Networks:
             with open(SETTING, "w") as file:
                 file.write("cubic")
         except OSError as error:
-            self.notes.append(f"Congestion control cannot be set to cubic ({error}): peers run under {self.default} only.")
+            self.notes.append(f"No right to choose cubic ({error}): peers run under {self.default}, the default, only.")
             return
         try:
             self.controls["cubic"] = make_namespace()
@@ -80,8 +81,9 @@ class Networks:
                 file.write(self.default)
 
     def enter(self, control):
-        """A function that moves a child process there before it starts its program, or None."""
-        namespace = self.controls.get(control)
+        """A function that moves a child process there before it starts its program, or None. Without a congestion
+        control: where the host's default holds."""
+        namespace = self.controls.get(control or self.default)
         if namespace is None:
             return None
         return lambda: check(libc.setns(namespace, CLONE_NEWNET), "setns")

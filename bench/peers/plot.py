@@ -39,8 +39,9 @@ def series_of(results, options, ranks, libraries, limit):
     for library in libraries:
         cells = [(size, results.best(ranks, size, library)) for size in options.sizes]
         series[library] = [(size, cell.time_us) for size, cell in cells if cell]
-    limits = [(size, machine.limit_us(limit, options.transport, options.collective, ranks, size)) for size in options.sizes]
-    series["limit"] = [(size, time) for size, time in limits if time]
+    for size in options.sizes:
+        time = machine.limit_us(limit, options.transport, options.collective, ranks, size)
+        series.setdefault("limit", []).extend([(size, time)] if time else [])
     return {name: points for name, points in series.items() if points}
 
 
@@ -82,7 +83,8 @@ def legend(names, left):
     for name in names:
         words = contenders.TITLES.get(name, "limit of the machine")
         dash = ' stroke-dasharray="5 4"' if name == "limit" else ""
-        drawn.append(f'<line x1="{left}" x2="{left + 26}" y1="54" y2="54" stroke="{COLOURS[name]}" stroke-width="3"{dash}/>')
+        drawn.append(f'<line x1="{left}" x2="{left + 26}" y1="54" y2="54" stroke="{COLOURS[name]}" '
+                     f'stroke-width="3"{dash}/>')
         drawn.append(text(left + 32, 58, words, anchor="start", size=12, colour="#222"))
         left += 56 + 7.2 * len(words)
     return drawn
@@ -100,13 +102,14 @@ def draw(results, options, libraries, limit):
         ticks.append(ticks[0] * 10)
     width = LEFT + len(panels) * (PANEL + GAP) - GAP + 24
     height = TOP + HEIGHT + BOTTOM
-    drawn = [f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height}" viewBox="0 0 {width} {height}" '
-             'font-family="DejaVu Sans, Helvetica, Arial, sans-serif">',
+    drawn = [f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height}" '
+             f'viewBox="0 0 {width} {height}" font-family="DejaVu Sans, Helvetica, Arial, sans-serif">',
              f'<rect width="{width}" height="{height}" fill="white"/>',
              text(LEFT, 28, report.subject(options), anchor="start", size=15, weight="bold", colour="#111")]
     names = [name for name in (*libraries, "limit") if any(name in series for series in panels.values())]
     drawn += legend(names, LEFT)
     for index, (ranks, series) in enumerate(panels.items()):
         drawn += panel(LEFT + index * (PANEL + GAP), ranks, series, options.sizes, ticks)
-    drawn.append(text(width / 2, height - 14, "size of the larger buffer; time of one operation on the slowest rank, lower is better"))
+    axes = "size of the larger buffer; time of one operation on the slowest rank, lower is better"
+    drawn.append(text(width / 2, height - 14, axes))
     return "\n".join(drawn + ["</svg>", ""])

@@ -9,8 +9,8 @@ from pathlib import Path
 
 def execute(command, environment, enter, timeout):
     """(exit status, the last line that it said); no status when it ran out of time."""
-    child = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
-                             errors="replace", env={**os.environ, **environment}, preexec_fn=enter)
+    child = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                             text=True, errors="replace", env={**os.environ, **environment}, preexec_fn=enter)
     try:
         output = child.communicate(timeout=timeout)[0]
     except subprocess.TimeoutExpired:

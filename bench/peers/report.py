@@ -22,13 +22,13 @@ def number(value):
 
 
 def settings_text(results, ranks, sizes, library):
-    """Which settings of a library were its best: "cubic ring up to 16 KiB, bbr bcube up to 64 MiB". Empty: it has one."""
+    """Which settings of a library were its best: "cubic ring up to 16 KiB, bbr up to 64 MiB". Empty: it has one."""
     parts = []
     for size in sizes:
         cell = results.best(ranks, size, library)
         if cell is None:
             continue
-        setting = " ".join(part for part in (cell.control, cell.algorithm) if part and part != "default")
+        setting = " ".join(part for part in (cell.control, cell.algorithm) if part not in ("", "default", "auto"))
         if not parts or parts[-1][0] != setting:
             parts.append([setting, size])
         parts[-1][1] = size

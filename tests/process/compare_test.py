@@ -6,7 +6,6 @@ import os
 import subprocess
 import sys
 import tempfile
-import time
 import unittest
 from importlib.machinery import SourceFileLoader
 from importlib.util import module_from_spec, spec_from_loader
@@ -38,7 +37,7 @@ size, rows = int(value("-b", 0)), []
 while size <= int(value("-e", 0)):
     for name in value("--algorithm", ",".join(times)).split(","):
         rows.append({{"algorithm": name, "bytes": size, "time_us": {{"p50": times[name]}}, "cpu_us_per_op": 3,
-                     "wrong": {wrong}}})
+                     "wrong": {wrong}, "ranks": 2, "bytes_sent_per_rank": {sent}}})
     size *= int(value("-f", 2))
 json.dump({{"version": "fake", "rows": rows}}, open(value("--json", None), "w"))
 sys.exit({status})
@@ -58,16 +57,17 @@ class Fakes:
         program.write_text(text)
         program.chmod(0o755)
 
-    def reporter(self, name, times, wrong=0, status=0):
+    def reporter(self, name, times, wrong=0, status=0, sent=1e9):
         calls = str(self.path / f"{name}.calls")
-        self.write(name, REPORTER.format(calls=calls, times=times, wrong=wrong, status=status))
+        self.write(name, REPORTER.format(calls=calls, times=times, wrong=wrong, status=status, sent=sent))
 
     def calls(self, name):
         return (self.path / f"{name}.calls").read_text().splitlines()
 
     def compare(self, *flags):
-        command = [ROOT / "bench/compare", "--no-build", "--build", self.path, "--hocket", self.path / "bin/hocket-bench",
-                   "--peers", "gloo", "--ranks", "2", "--json", self.path / "out.json", *flags]
+        command = [ROOT / "bench/compare", "--no-build", "--build", self.path,
+                   "--hocket", self.path / "bin/hocket-bench", "--peers", "gloo", "--ranks", "2",
+                   "--json", self.path / "out.json", *flags]
         done = subprocess.run([str(part) for part in command], capture_output=True, text=True, timeout=100)
         document = self.path / "out.json"
         return done, json.loads(document.read_text()) if document.exists() else None
@@ -90,16 +90,28 @@ class Pieces(unittest.TestCase):
         one = compare.contenders.Contender("gloo", "bbr")
         other = compare.contenders.Contender("gloo", "cubic")
         for slow, fast in ((9, 5), (1, 6), (8, 50)):  # one lucky round of the slow one, one unlucky of the fast one
-            results.add(2, [4], one, [{"algorithm": "ring", "time_us": {"p50": slow}, "cpu_us_per_op": 2, "wrong": 0}])
-            results.add(2, [4], other, [{"algorithm": "ring", "time_us": {"p50": fast}, "cpu_us_per_op": 4, "wrong": 0}])
+            for contender, time, cpu in ((one, slow, 2), (other, fast, 4)):
+                row = {"algorithm": "ring", "time_us": {"p50": time}, "cpu_us_per_op": cpu, "wrong": 0}
+                results.add(2, [4], contender, [row])
         best = results.best(2, 4, "gloo")
         self.assertEqual((best.time_us, best.cpu_us, best.control, best.rounds), (6, 4, "cubic", 3))
         self.assertIsNone(results.best(4, 4, "gloo"))
 
-    def test_a_program_that_skips_a_size_is_an_error(self):
-        row = {"algorithm": "ring", "time_us": {"p50": 1}, "cpu_us_per_op": 2, "wrong": 0}
-        with self.assertRaisesRegex(ValueError, "1 rows for 2 sizes"):
-            compare.measured.Results().add(2, [4, 8], compare.contenders.Contender("gloo"), [row])
+    def test_what_a_program_wrote_before_it_was_ended_counts(self):
+        row = '{"algorithm": "ring", "time_us": {"p50": 1}, "cpu_us_per_op": 2, "wrong": 0}'
+        with tempfile.NamedTemporaryFile("w") as file:
+            file.write('{"version":"x","host":{},"rows":[\n  ' + row + ",\n  " + row)
+            file.flush()
+            version, rows = compare.measured.read_rows(file.name)
+            self.assertEqual((version, len(rows)), ("x", 2))
+            file.write(',\n  {"algorithm": "ri')
+            file.flush()
+            self.assertEqual(len(compare.measured.read_rows(file.name)[1]), 2)
+        results = compare.measured.Results()
+        self.assertFalse(results.add(2, [4, 8, 16], compare.contenders.Contender("gloo"), rows))
+        self.assertEqual(results.best(2, 8, "gloo").time_us, 1)
+        self.assertIsNone(results.best(2, 16, "gloo"))
+        self.assertEqual(compare.measured.read_rows("/nowhere/rows.json"), (None, []))
 
     def test_the_limit_is_latency_for_small_sizes_and_bytes_for_large_ones(self):
         limit = {"tcp_us": 6, "tcp_GBps_one_way": 3, "tcp_GBps_both_ways": 4, "flag_us": 0.2, "sum_GBps_all_cores": 20,
@@ -155,11 +167,19 @@ class Programs(unittest.TestCase):
         done, _ = self.fakes.compare("--rounds", "2", "--sizes", "4")
         self.assertEqual(done.returncode, 3)
 
+    def test_a_peer_that_does_not_use_tcp_does_not_count(self):
+        self.fakes.reporter("hocket-bench", {"auto": 1.0})
+        self.fakes.reporter("peer-gloo", {"ring": 1.0}, sent=100)
+        done, document = self.fakes.compare("--rounds", "1", "--sizes", "4K")
+        self.assertIn("does not use TCP", done.stdout)
+        self.assertEqual({cell["library"] for cell in document["best"]}, {"hocket"})
+
     def test_what_hangs_is_ended_with_its_ranks(self):
         self.fakes.reporter("hocket-bench", {"auto": 1.0})
         pids = self.fakes.path / "pids"
         # A launcher that ignores the polite signal, and a rank in a session of its own.
-        self.fakes.write("peer-gloo", f"#!/bin/sh\ntrap '' TERM\nsetsid sleep 600 &\necho $! >> {pids}\nwait\nsleep 600\n")
+        body = f"trap '' TERM\nsetsid sleep 600 &\necho $! >> {pids}\nwait\nsleep 600\n"
+        self.fakes.write("peer-gloo", "#!/bin/sh\n" + body)
         done, _ = self.fakes.compare("--rounds", "1", "--sizes", "4", "--timeout", "1")
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertIn("no end within 1 s", done.stdout)
