@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <filesystem>
 #include <new>
 #include <thread>
@@ -146,16 +147,18 @@ int run_threads(const Options& options) {
   } catch (const Error& error) {
     return complain(error.what(), exit_status_of(error));
   }
-  std::vector<int> statuses(comms.size(), 0);
+  std::atomic<int> first_failure = 0;
   std::vector<std::thread> threads;
   for (std::size_t rank = 0; rank < comms.size(); ++rank) {
     threads.emplace_back([&, rank] {
-      statuses[rank] = run_guarded(options, comms[rank], true);
-      if (statuses[rank] > exit_wrong_results) hocket_comm_abort(comms[rank].handle(), "another rank has failed");
+      const int status = run_guarded(options, comms[rank], true);
+      int none = 0;
+      if (status != 0) first_failure.compare_exchange_strong(none, status);
+      if (status > exit_wrong_results) hocket_comm_abort(comms[rank].handle(), "another rank has failed");
     });
   }
   for (std::thread& thread : threads) thread.join();
-  return *std::ranges::max_element(statuses);
+  return first_failure;
 }
 
 // Starts this program again as the ranks, which print through the descriptors that they inherit.
