@@ -231,6 +231,15 @@ Result<std::vector<std::unique_ptr<Communicator>>> Communicator::create_local(co
     cards.push_back({.doors = made.back()->mesh_->doors(), .host = {}, .algorithm = options.algorithm});
   }
   for (auto& communicator : made) communicator->mesh_->set_cards(cards);
+  // The ring of connections, through which every rank learns that another has ended.
+  for (Rank rank = 0; rank < options.size && options.size > 1; ++rank) {
+    Communicator& own = *made[static_cast<std::size_t>(rank)];
+    for (const Rank neighbour : {(rank + 1) % options.size, (rank + options.size - 1) % options.size}) {
+      const Status linked = own.executor_->undisturbed(
+          [&] { return own.mesh_->link(neighbour, Deadline::after(options.timeout)).status(); });
+      if (!linked.ok()) return linked;
+    }
+  }
   return made;
 }
 

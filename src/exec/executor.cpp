@@ -9,6 +9,7 @@
 #include <system_error>
 
 #include "src/base/log.hpp"
+#include "src/exec/bell.hpp"
 
 namespace hocket {
 
@@ -18,17 +19,6 @@ constexpr int rounds_between_deadline_checks = 256;
 constexpr unsigned rounds_between_looks = 32;  // at links, while everything runs over the window
 constexpr std::size_t lookahead = 64;          // queued operations that are considered for starting early
 constexpr std::chrono::seconds longest_sleep{60};
-constexpr std::chrono::milliseconds mixed_sleep{1};
-
-void ring(const UniqueFd& bell) {
-  const std::uint64_t one = 1;
-  [[maybe_unused]] const auto written = ::write(bell.get(), &one, sizeof one);  // fails only when it rings already
-}
-
-void silence(const UniqueFd& bell) {
-  std::uint64_t count = 0;
-  [[maybe_unused]] const auto got = ::read(bell.get(), &count, sizeof count);  // fails only when it was silent
-}
 
 }  // namespace
 
@@ -160,12 +150,12 @@ bool Executor::take_driving(std::unique_lock<std::mutex>& lock, const Operation&
 
 // Requires mutex_.
 void Executor::give_driving(std::unique_lock<std::mutex>&) {
+  if (peers_->watch_epoch() != watched_epoch_) show_watcher();
   shown_counters_ = counters_;
   driving_ = false;
-  if (waiters_ > 0) changed_.notify_all();
   const bool left_over = !running_.empty() || !queued_.empty() || !submitted_.empty();
-  if (watcher_waits_ || left_over) changed_.notify_all();
-  if (left_over || peers_->watch_epoch() != watched_epoch_) ring(watch_wake_);
+  if (waiters_ > 0 || watcher_waits_ || left_over) changed_.notify_all();
+  if (left_over) ring(watch_wake_);
 }
 
 void Executor::wake_driver() {
@@ -234,6 +224,11 @@ void Executor::drive(Enough enough, Deadline deadline) {
   }
 }
 
+void Executor::drive_for_nobody() {
+  drive([&] { return wanted_ || stopping_ || (running_.empty() && queued_.empty() && !has_submissions_); },
+        Deadline(Deadline::Clock::time_point::max()));
+}
+
 // Everything that can be done without waiting, once. Returns whether anything happened.
 bool Executor::round() {
   if (abort_requested_ && !is_broken_) {
@@ -249,8 +244,8 @@ bool Executor::round() {
   bool happened = advance_operations();
   const bool links_rest =
       !running_.empty() && std::all_of(running_.begin(), running_.end(), [](const auto& op) { return op->window(); });
-  if (links_rest && ++rounds_ % rounds_between_looks != 0 && !peers_call_) return happened;
-  peers_call_ = false;
+  const bool called = peers_call_.exchange(false);
+  if (links_rest && ++rounds_ % rounds_between_looks != 0 && !called) return happened;
   if (peers_->progress() != 0) {
     happened = true;
     advance_operations();
@@ -258,6 +253,10 @@ bool Executor::round() {
   if (!peer_failure_.ok()) {
     const Status why = std::exchange(peer_failure_, Status());
     if (!is_broken_) break_down(why);
+  }
+  if (called) {
+    const std::lock_guard lock(mutex_);
+    show_watcher();
   }
   return happened;
 }
@@ -351,42 +350,6 @@ void Executor::check_deadlines() {
                           .peer = missing.peer}));
 }
 
-bool Executor::must_look_again() const {
-  return has_submissions_ || (abort_requested_ && !is_broken_) || (gives_way_ && wanted_) || stopping_ || peers_call_;
-}
-
-void Executor::sleep(Deadline deadline) {
-  for (const auto& operation : running_) deadline = earlier(deadline, operation->deadline());
-  if (const auto next = peers_->next_deadline()) deadline = earlier(deadline, *next);
-  deadline = earlier(deadline, Deadline::after(longest_sleep));
-  const auto over_window = [](const auto& operation) { return operation->window() != nullptr; };
-  const bool any_window = std::any_of(running_.begin(), running_.end(), over_window);
-  if (any_window && std::all_of(running_.begin(), running_.end(), over_window)) {
-    return sleep_on_window(*running_.front()->window(), deadline);
-  }
-  if (any_window) deadline = earlier(deadline, Deadline::after(mixed_sleep));  // a window does not wake poll(2)
-  interests_.clear();
-  interests_.push_back({.fd = driver_wake_.get(), .events = POLLIN, .revents = 0});
-  if (!peers_->arm(interests_)) return;
-  sleeping_ = true;  // from here on whoever wants the driver rings
-  if (!must_look_again()) ::poll(interests_.data(), interests_.size(), deadline.remaining_ms());
-  sleeping_ = false;
-  peers_->disarm();
-  if ((interests_[0].revents & POLLIN) != 0) silence(driver_wake_);
-}
-
-// The watcher looks at the links meanwhile.
-void Executor::sleep_on_window(Window& window, Deadline deadline) {
-  const std::uint32_t ticket = window.prepare_sleep();
-  sleeping_ = true;
-  if (advance_operations() || must_look_again()) {
-    window.cancel_sleep();
-  } else {
-    window.sleep(ticket, deadline);
-  }
-  sleeping_ = false;
-}
-
 void Executor::peer_failed(Rank, const Status& why) {
   if (peer_failure_.ok() && !is_broken_) peer_failure_ = why;
 }
@@ -432,42 +395,6 @@ void Executor::break_down(const Status& first_cause) {
   queued_.clear();
   const std::lock_guard lock(mutex_);
   changed_.notify_all();
-}
-
-// ---- the executor's own thread --------------------------------------------------------------------------------------
-
-void Executor::watch_loop() {
-  std::vector<pollfd> watched;
-  std::unique_lock lock(mutex_);
-  while (!stopping_) {
-    if (driving_ || waiters_ > 0) {
-      peers_call_ = true;
-      wake_driver();
-      watcher_waits_ = true;
-      changed_.wait_for(lock, longest_sleep);
-      watcher_waits_ = false;
-      continue;
-    }
-    driving_ = gives_way_ = true;
-    lock.unlock();
-    drive([&] { return wanted_ || stopping_ || (running_.empty() && queued_.empty() && !has_submissions_); },
-          Deadline(Deadline::Clock::time_point::max()));
-    watched.clear();
-    watched.push_back({.fd = watch_wake_.get(), .events = POLLIN, .revents = 0});
-    watched_epoch_ = peers_->watch_epoch();
-    if (!is_broken_) peers_->watch(watched);
-    auto deadline = Deadline::after(longest_sleep);
-    if (const auto next = peers_->next_deadline(); next && !is_broken_) deadline = earlier(deadline, *next);
-    lock.lock();
-    shown_counters_ = counters_;
-    driving_ = gives_way_ = false;
-    if (waiters_ > 0) changed_.notify_all();
-    if (stopping_ || !submitted_.empty() || waiters_ > 0) continue;
-    lock.unlock();
-    ::poll(watched.data(), watched.size(), deadline.remaining_ms());
-    silence(watch_wake_);
-    lock.lock();
-  }
 }
 
 }  // namespace hocket

@@ -78,6 +78,7 @@ class Executor final : public TransportListener {
   // For the driver only.
   template <class Enough>
   void drive(Enough enough, Deadline deadline);
+  void drive_for_nobody();
   bool round();
   void take_submissions();
   void accept_submissions();
@@ -90,6 +91,7 @@ class Executor final : public TransportListener {
   void break_down(const Status& first_cause);
   Status with_context(const Status& cause, const Operation* operation) const;
 
+  void show_watcher();
   void watch_loop();
 
   const Config config_;
@@ -104,6 +106,9 @@ class Executor final : public TransportListener {
   bool driving_ = false;
   int waiters_ = 0;  // callers who want to drive
   bool watcher_waits_ = false;
+  std::vector<pollfd> watched_;  // what the watcher sleeps on, as the driver last saw it
+  std::optional<Deadline> watch_until_;
+  std::uint64_t watch_version_ = 0;
   Queue submitted_;
   std::uint64_t collectives_ = 0;                            // sequence number of the latest
   std::map<std::pair<Rank, bool>, std::uint64_t> messages_;  // of send and recv, by peer and direction

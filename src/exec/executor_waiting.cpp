@@ -1,0 +1,106 @@
+// How the executor waits: the driver's sleep, and the thread that watches while nobody drives.
+#include <algorithm>
+
+#include "src/exec/bell.hpp"
+#include "src/exec/executor.hpp"
+
+namespace hocket {
+
+namespace {
+
+constexpr std::chrono::seconds longest_sleep{60};
+constexpr std::chrono::milliseconds mixed_sleep{1};
+
+}  // namespace
+
+bool Executor::must_look_again() const {
+  return has_submissions_ || (abort_requested_ && !is_broken_) || (gives_way_ && wanted_) || stopping_ || peers_call_;
+}
+
+void Executor::sleep(Deadline deadline) {
+  for (const auto& operation : running_) deadline = earlier(deadline, operation->deadline());
+  if (const auto next = peers_->next_deadline()) deadline = earlier(deadline, *next);
+  deadline = earlier(deadline, Deadline::after(longest_sleep));
+  const auto over_window = [](const auto& operation) { return operation->window() != nullptr; };
+  const bool any_window = std::any_of(running_.begin(), running_.end(), over_window);
+  if (any_window && std::all_of(running_.begin(), running_.end(), over_window)) {
+    return sleep_on_window(*running_.front()->window(), deadline);
+  }
+  if (any_window) deadline = earlier(deadline, Deadline::after(mixed_sleep));  // a window does not wake poll(2)
+  interests_.clear();
+  interests_.push_back({.fd = driver_wake_.get(), .events = POLLIN, .revents = 0});
+  if (!peers_->arm(interests_)) return;
+  sleeping_ = true;  // from here on whoever wants the driver rings
+  if (!must_look_again()) ::poll(interests_.data(), interests_.size(), deadline.remaining_ms());
+  sleeping_ = false;
+  peers_->disarm();
+  if ((interests_[0].revents & POLLIN) != 0) silence(driver_wake_);
+}
+
+// The watcher looks at the links meanwhile.
+void Executor::sleep_on_window(Window& window, Deadline deadline) {
+  const std::uint32_t ticket = window.prepare_sleep();
+  sleeping_ = true;
+  if (advance_operations() || must_look_again()) {
+    window.cancel_sleep();
+  } else {
+    window.sleep(ticket, deadline);
+  }
+  sleeping_ = false;
+}
+
+// Requires mutex_ and the driving: only the driver may ask the transports.
+void Executor::show_watcher() {
+  watched_.clear();
+  watched_.push_back({.fd = watch_wake_.get(), .events = POLLIN, .revents = 0});
+  watched_epoch_ = peers_->watch_epoch();
+  if (!is_broken_) peers_->watch(watched_);
+  watch_until_ = is_broken_ ? std::nullopt : peers_->next_deadline();
+  ++watch_version_;
+  if (watcher_waits_) changed_.notify_all();
+  ring(watch_wake_);
+}
+
+// Drives what nobody else drives, else sleeps on what tells of a peer's end. What it sees while somebody drives, it
+// passes on: a driver who sleeps on a window does not see it.
+void Executor::watch_loop() {
+  std::vector<pollfd> watching;
+  std::unique_lock lock(mutex_);
+  bool called = true;  // something is to be looked at
+  while (!stopping_) {
+    const bool work = !submitted_.empty() || (!driving_ && (!running_.empty() || !queued_.empty()));
+    if (!driving_ && waiters_ == 0 && (called || work || (abort_requested_ && !is_broken_))) {
+      driving_ = gives_way_ = true;
+      peers_call_ = called;
+      lock.unlock();
+      drive_for_nobody();
+      lock.lock();
+      gives_way_ = false;
+      give_driving(lock);
+      called = false;
+      continue;
+    }
+    if (called || (work && !driving_)) {
+      if (called) peers_call_ = true;
+      wake_driver();
+      const std::uint64_t version = watch_version_;
+      watcher_waits_ = true;
+      while (!stopping_ && (driving_ || waiters_ > 0) && version == watch_version_)
+        changed_.wait_for(lock, longest_sleep);
+      watcher_waits_ = false;
+      if (version != watch_version_) called = false;
+      continue;
+    }
+    watching = watched_;
+    Deadline deadline = Deadline::after(longest_sleep);
+    if (watch_until_) deadline = earlier(deadline, *watch_until_);
+    lock.unlock();
+    const int ready = ::poll(watching.data(), watching.size(), deadline.remaining_ms());
+    silence(watch_wake_);
+    lock.lock();
+    const bool rung = !watching.empty() && watching[0].revents != 0;
+    called = ready > (rung ? 1 : 0) || (watch_until_ && watch_until_->passed());
+  }
+}
+
+}  // namespace hocket
