@@ -273,18 +273,23 @@ TEST(Leaving, WithoutTheOthersIsAnErrorForThoseWhoStillNeedTheRank) {
 }
 
 TEST(Leaving, WithWorkInFlightEndsIt) {
-  run_ranks(2, [](Child& child) {
+  ProcessGroup group(2, [](Child& child) {
     hocket_work* work = nullptr;
     float value = 0;
     {
       const Comm comm;
       ASSERT_TRUE(comm);
       ASSERT_EQ(hocket_recv(&value, 1, HOCKET_FLOAT32, 1 - child.index, comm.get(), nullptr, &work), HOCKET_OK);
+      child.say("receiving");
+      EXPECT_EQ(child.hear(), "leave");
     }
     const hocket_result result = hocket_work_test(work);
     EXPECT_TRUE(result == HOCKET_ABORTED || result == HOCKET_PEER_LOST) << hocket_result_name(result);
     EXPECT_EQ(hocket_work_release(work), HOCKET_OK);
   });
+  group.hear_from_all("receiving");
+  for (const int index : {0, 1}) group.tell(index, "leave");
+  group.expect_success();
 }
 
 }  // namespace
