@@ -31,14 +31,6 @@ union Control {
   std::byte bytes[CMSG_SPACE(fds_max * sizeof(int))];
 };
 
-// Text from elsewhere must not steer a terminal.
-std::string printable(std::string_view text) {
-  std::string clean(text);
-  std::replace_if(
-      clean.begin(), clean.end(), [](unsigned char c) { return c < 0x20 || c == 0x7f; }, '?');
-  return clean;
-}
-
 std::vector<UniqueFd> take_fds(msghdr& message) {
   std::vector<UniqueFd> fds;
   for (cmsghdr* part = CMSG_FIRSTHDR(&message); part != nullptr; part = CMSG_NXTHDR(&message, part)) {
@@ -60,6 +52,19 @@ bool well_formed(const Head& head, std::size_t taken) {
 
 }  // namespace
 
+Code failure_code(std::uint64_t word) {
+  const bool failure =
+      word > static_cast<std::uint64_t>(Code::in_progress) && word <= static_cast<std::uint64_t>(Code::internal);
+  return failure ? static_cast<Code>(word) : Code::internal;
+}
+
+std::string printable(std::string_view text) {
+  std::string clean(text);
+  std::replace_if(
+      clean.begin(), clean.end(), [](unsigned char c) { return c < 0x20 || c == 0x7f; }, '?');
+  return clean;
+}
+
 Packet packet_of(const Cause& cause) {
   Packet packet{.kind = PacketKind::cause};
   const auto ranks =
@@ -72,10 +77,7 @@ Packet packet_of(const Cause& cause) {
 
 Cause cause_of(const Packet& packet) {
   Cause cause;
-  const auto code = packet.words[0];
-  const bool failure =
-      code > static_cast<std::uint64_t>(Code::in_progress) && code <= static_cast<std::uint64_t>(Code::internal);
-  cause.code = failure ? static_cast<Code>(code) : Code::internal;
+  cause.code = failure_code(packet.words[0]);
   cause.rank = static_cast<Rank>(packet.words[1] >> 32);
   cause.peer = static_cast<Rank>(packet.words[1] & 0xffffffff);
   cause.sequence = packet.words[2];

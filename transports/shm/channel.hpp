@@ -13,6 +13,7 @@
 #include <deque>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "hocket/spi/status.hpp"
@@ -26,8 +27,9 @@ enum class PacketKind : std::uint32_t {
   cause,       // the sender's link is broken; nothing follows. See encode(Cause)
   goodbye,     // the sender leaves in good order, all its messages lie in the ring; nothing follows
   ring,        // words: bytes; the memory through which the sender's messages will come
-  segment,     // words: window, bytes; the sender's memory in a window. Without memory: text says why there is none
-  ready,       // words: window; the sender has mapped all segments. With a text: it has not, and why
+  segment,     // words: window, bytes, fingerprint of its members; the sender's memory in a window
+  ready,       // words: window; the sender has mapped all segments. With a text: there is no window, and why; words:
+               // window, code, rank at fault
   region,      // words: window, region, offset in the file, bytes; registered memory
   gone_region  // words: window, region; it is no longer registered
 };
@@ -39,8 +41,13 @@ struct Packet {
   std::vector<UniqueFd> fds = {};  // of a packet that came
 };
 
+// What a packet's word or text says, whatever it holds: a code that is none of a failure becomes Code::internal,
+// control characters become '?', so that a text cannot steer a terminal.
+Code failure_code(std::uint64_t word);
+std::string printable(std::string_view text);
+
 Packet packet_of(const Cause& cause);
-// Requires kind cause. Control characters in texts become '?'. Code::internal where the code is none of a failure.
+// Requires kind cause.
 Cause cause_of(const Packet& packet);
 
 class Channel {

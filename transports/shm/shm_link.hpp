@@ -62,6 +62,8 @@ class ShmLink final : public Link {
   std::size_t listen(bool died = false);
 
   bool busy() const { return attached() && (!outbox_.empty() || (up() && inbox_.wanted())); }
+  // Whether messages are wanted whose memory the peer has still to hand over.
+  bool awaits_ring() const { return up() && inbox_.wanted() && !inbox_.open(); }
   // Whether advance() has something to do.
   bool ready();
   // Whether something still has to go out.

@@ -80,42 +80,44 @@ void ShmWindow::adopt(Member& member, Mapping segment) {
 
 Status ShmWindow::publish_own() {
   Member& own = members_[self_];
-  const auto make = [&]() -> Status {
-    auto fd = create_memory("a window", segment_bytes);
-    if (!fd) return fd.status();
-    auto mapping = map_memory(fd->get(), 0, segment_bytes, Pages::now);
-    if (!mapping) return mapping.status();
-    own.fd = std::move(*fd);
-    adopt(own, std::move(*mapping));
-    return {};
-  };
-  Status made = make();
-  const Packet packet{.kind = PacketKind::segment,
-                      .words = {number_, segment_bytes, fingerprint_},
-                      .text = made.ok() ? "" : made.message()};
-  if (const int fd = own.fd.get(); made.ok()) {
-    tell(packet, {&fd, 1});
-  } else {
-    tell(packet);
-  }
-  own.fd.reset();
-  own.published = own.confirmed = true;
-  return made;
+  auto fd = create_memory("a window", segment_bytes);
+  if (!fd) return fd.status();
+  auto mapping = map_memory(fd->get(), 0, segment_bytes, Pages::now);
+  if (!mapping) return mapping.status();
+  adopt(own, std::move(*mapping));
+  const int number = fd->get();
+  tell({.kind = PacketKind::segment, .words = {number_, segment_bytes, fingerprint_}}, {&number, 1});
+  own.published = true;
+  return {};
 }
 
 Status ShmWindow::confirm() {
-  Status status;
   for (Member& member : members_) {
-    if (!status.ok() || member.segment) continue;
-    status = check_memory(member.fd.get(), segment_bytes);
-    if (!status.ok()) break;
+    if (member.segment) continue;
+    if (Status checked = check_memory(member.fd.get(), segment_bytes); !checked.ok()) return checked;
     auto mapping = map_memory(member.fd.get(), 0, segment_bytes, Pages::now);
+    if (!mapping) return mapping.status();
     member.fd.reset();
-    status = mapping.status();
-    if (status.ok()) adopt(member, std::move(*mapping));
+    adopt(member, std::move(*mapping));
   }
-  tell({.kind = PacketKind::ready, .words = {number_}, .text = status.ok() ? "" : status.message()});
-  return status;
+  tell({.kind = PacketKind::ready, .words = {number_}});
+  members_[self_].confirmed = true;
+  return {};
+}
+
+Status ShmWindow::give_up(const Status& why) {
+  const Member& own = members_[self_];
+  Cause cause = why.cause();
+  if (cause.rank == no_rank) {
+    cause.rank = cause.peer = own.rank;
+    cause.message = fmt::format("rank {} takes no part in a window: {}", own.rank, cause.message);
+  }
+  if (!own.confirmed) {
+    tell({.kind = PacketKind::ready,
+          .words = {number_, static_cast<std::uint64_t>(cause.code), static_cast<std::uint32_t>(cause.peer)},
+          .text = cause.message});
+  }
+  return Status(std::move(cause));
 }
 
 bool ShmWindow::all_published() const {
@@ -136,20 +138,19 @@ Rank ShmWindow::missing() const {
   return no_rank;
 }
 
-void ShmWindow::refuse(const Member& member, std::string_view why) {
-  if (!refusal_.ok()) return;
-  refusal_ = Status(Cause{.code = Code::out_of_resources,
-                          .message = fmt::format("rank {} takes no part in a window: {}", member.rank, why),
-                          .rank = member.rank,
-                          .peer = member.rank});
+void ShmWindow::differ(Rank from) {
+  const Rank self = members_[self_].rank;
+  refusal_ = Status(Cause{.code = Code::mismatch,
+                          .message = fmt::format("rank {} opened a window with other members than rank {}", from, self),
+                          .rank = self,
+                          .peer = from});
 }
 
 bool ShmWindow::take(Rank from, Packet& packet) {
   const auto found =
       std::find_if(members_.begin(), members_.end(), [&](const Member& member) { return member.rank == from; });
   if (found == members_.end()) {
-    refusal_ = Status(Code::mismatch, fmt::format("rank {} opened a window with other members than rank {}", from,
-                                                  members_[self_].rank));
+    differ(from);
     return true;
   }
   Member& member = *found;
@@ -157,21 +158,22 @@ bool ShmWindow::take(Rank from, Packet& packet) {
     case PacketKind::segment:
       if (member.published) return false;
       member.published = true;
-      if (!packet.text.empty()) {
-        refuse(member, packet.text);
-      } else if (packet.words[2] != fingerprint_) {
-        refusal_ = Status(Code::mismatch, fmt::format("rank {} opened a window with other members than rank {}", from,
-                                                      members_[self_].rank));
-      } else if (packet.words[1] != segment_bytes || packet.fds.size() != 1) {
-        return false;
-      } else {
-        member.fd = std::move(packet.fds.front());
+      if (packet.words[2] != fingerprint_) {
+        differ(from);
+        return true;
       }
+      if (packet.words[1] != segment_bytes || packet.fds.size() != 1) return false;
+      member.fd = std::move(packet.fds.front());
       return true;
     case PacketKind::ready:
       if (member.confirmed) return false;
       member.confirmed = true;
-      if (!packet.text.empty()) refuse(member, packet.text);
+      if (!packet.text.empty() && refusal_.ok()) {
+        refusal_ = Status(Cause{.code = failure_code(packet.words[1]),
+                                .message = printable(packet.text),
+                                .rank = from,
+                                .peer = static_cast<Rank>(packet.words[2])});
+      }
       return true;
     case PacketKind::region: return take_region(member, packet);
     case PacketKind::gone_region: {

@@ -54,14 +54,17 @@ class ShmWindow final : public Window {
             std::span<ShmLink* const> links, std::uint32_t self);
   ~ShmWindow() override;
 
-  // Opening, in this order. Each tells the members what it did, also if it failed.
-  Status publish_own();
-  void attach();  // from here on packets come
+  // Opening, in this order.
+  void attach();         // from here on packets come
+  Status publish_own();  // to members who are all connected
   bool all_published() const;
   Status confirm();  // every member has all segments
+  bool confirmed(std::size_t member) const { return members_[member].confirmed; }
   bool all_confirmed() const;
   // Why a member cannot take part; ok: none has said so.
   const Status& refusal() const { return refusal_; }
+  // Tells the members, unless they have been told the contrary, that there is no window. Returns why as they see it.
+  Status give_up(const Status& why);
   // The first member of whom nothing has come yet.
   Rank missing() const;
 
@@ -113,7 +116,7 @@ class ShmWindow final : public Window {
   Bell& own_bell() { return members_[self_].tail->bell; }
   void adopt(Member& member, Mapping segment);
   void tell(const Packet& packet, std::span<const int> fds = {});
-  void refuse(const Member& member, std::string_view why);
+  void differ(Rank from);
   bool take_region(Member& member, Packet& packet);
   void take_own_regions();
   bool announce(Own& own);

@@ -127,9 +127,10 @@ class Transport {
   // Registers memory so that links move it faster. Code::unsupported where that means nothing.
   virtual Result<std::unique_ptr<Region>> enroll(Buffer buffer) = 0;
   // Memory that all `members` share (ranks in ascending order, this one among them). Every member calls this with the
-  // same list, and all get a window or none does. Blocks until `deadline` at most; connects the members where they are
-  // not connected yet, so that connect() then returns their links at once. The window must be destroyed before this
-  // transport. Code::unsupported where has_window is false; Code::out_of_resources names the member and the limit.
+  // same list, and all get a window or none does (unless one dies, or its deadline passes). Blocks until `deadline` at
+  // most; connects the members where they are not connected yet, so that connect() then returns their links at once.
+  // The window must be destroyed before this transport. Code::unsupported where has_window is false;
+  // Code::out_of_resources names the member and the limit, Code::mismatch those whose lists differ.
   virtual Result<std::unique_ptr<Window>> open_window(std::span<const Rank> members, Deadline deadline) {
     (void)members;
     (void)deadline;

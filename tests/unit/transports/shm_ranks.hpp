@@ -1,6 +1,7 @@
 // Ranks as forked processes, each with a shared-memory transport of its own.
 #pragma once
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/wait.h>
 #include <unistd.h>

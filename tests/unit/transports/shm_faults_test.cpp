@@ -1,0 +1,245 @@
+// What must not happen when a process may not share memory, runs into a limit, forks, or dies.
+#include <dirent.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <signal.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+
+#include <fstream>
+#include <thread>
+
+#include "tests/unit/transports/shm_ranks.hpp"
+#include "transports/shm/shared_memory.hpp"
+
+namespace hocket::shm {
+namespace {
+
+using ::testing::HasSubstr;
+
+// Runs `body` in a process of its own, so that it may spoil that. It passes if no expectation fails there.
+void in_a_process(const std::function<void()>& body) {
+  const pid_t child = ::fork();
+  if (child == 0) {
+    body();
+    std::fflush(nullptr);
+    ::_exit(testing::Test::HasFailure() ? 1 : 0);
+  }
+  int status = 0;
+  ::waitpid(child, &status, 0);
+  EXPECT_TRUE(WIFEXITED(status)) << "ended by signal " << WTERMSIG(status);
+  EXPECT_EQ(WEXITSTATUS(status), 0);
+}
+
+// What `make_transport` says where it must not succeed.
+Status refusal() {
+  Witness witness;
+  auto made = make_transport({.rank = 0, .size = 2, .group = fresh_group(), .listener = &witness});
+  EXPECT_FALSE(made.ok());
+  return made.status();
+}
+
+void set_limit(__rlimit_resource resource, rlim_t limit) {
+  rlimit now{};
+  ASSERT_EQ(::getrlimit(resource, &now), 0);
+  now.rlim_cur = limit;
+  ASSERT_EQ(::setrlimit(resource, &now), 0);
+}
+
+TEST(ShmFaults, WhereMemfdsAreForbiddenItIsUnsupported) {
+  in_a_process([] {
+    sock_filter steps[] = {
+        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_memfd_create, 0, 1),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+    };
+    const sock_fprog program{std::size(steps), steps};
+    ASSERT_EQ(::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0), 0);
+    ASSERT_EQ(::prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program), 0);
+    const Status why = refusal();
+    EXPECT_EQ(why.code(), Code::unsupported);
+    EXPECT_THAT(why.message(), HasSubstr("Operation not permitted"));
+  });
+}
+
+TEST(ShmFaults, TinyLimitsAreErrorsAndNeverSignals) {
+  in_a_process([] {
+    set_limit(RLIMIT_FSIZE, 4096);
+    EXPECT_THAT(refusal().message(), HasSubstr("ulimit -f"));
+  });
+  in_a_process([] {
+    const int lowest_free = ::dup(0);
+    ::close(lowest_free);
+    set_limit(RLIMIT_NOFILE, static_cast<rlim_t>(lowest_free));
+    EXPECT_EQ(refusal().code(), Code::unsupported);
+  });
+}
+
+TEST(ShmFaults, AWindowIsForAllOrForNone) {
+  for (const auto resource : {RLIMIT_FSIZE, RLIMIT_AS}) {
+    Ranks(3, [&](Party& party, Rank rank) {
+      rlimit before{};
+      ASSERT_EQ(::getrlimit(resource, &before), 0);
+      if (rank == 1) set_limit(resource, std::size_t{1} << 20);
+      auto refused = party.open_window(3);
+      if (rank == 1) set_limit(resource, before.rlim_cur);
+      ASSERT_FALSE(refused.ok());
+      EXPECT_EQ(refused.status().code(), Code::out_of_resources);
+      EXPECT_THAT(refused.status().message(), HasSubstr(resource == RLIMIT_FSIZE ? "ulimit -f" : "ulimit -v"));
+      EXPECT_THAT(refused.status().message(), HasSubstr("rank 1 "));
+      EXPECT_TRUE(party.witness.failed.empty()) << "the links go on";
+      auto second = party.open_window(3);
+      EXPECT_TRUE(second.ok()) << second.status().message();
+      party.transport->shut_down(Status(), generous());
+    });
+  }
+}
+
+TEST(ShmFaults, WindowsOfDifferentMembersAreAMismatch) {
+  Ranks(3, [&](Party& party, Rank rank) {
+    const std::vector<Rank> all{0, 1, 2}, two{0, 1};
+    auto refused = party.transport->open_window(rank == 0 ? two : all, generous());
+    ASSERT_FALSE(refused.ok());
+    // Rank 0 may be gone before rank 2 has found it.
+    EXPECT_TRUE(refused.status().code() == Code::mismatch || rank == 2) << refused.status().message();
+    party.transport->shut_down(refused.status(), generous());
+  });
+}
+
+TEST(ShmFaults, BadMemberListsAreRefused) {
+  Ranks(1, [&](Party& party, Rank) {
+    for (const auto& members : {std::vector<Rank>{}, {1}, {0, 0}, {0, 1}, {-1, 0}}) {
+      auto refused = party.transport->open_window(members, generous());
+      ASSERT_FALSE(refused.ok());
+      EXPECT_EQ(refused.status().code(), Code::invalid_argument);
+    }
+  });
+}
+
+TEST(ShmFaults, AMemberThatNeverOpensItsWindowIsNamed) {
+  Ranks(2, [&](Party& party, Rank rank) {
+    if (rank == 1) {  // connects, and no more
+      ASSERT_TRUE(party.transport->connect(0, party.transport->address(), generous()).ok());
+      EXPECT_TRUE(party.until([&] { return !party.witness.failed.empty(); }));
+      EXPECT_EQ(party.witness.failure.code(), Code::timeout);
+      return;
+    }
+    const std::vector<Rank> members{0, 1};
+    auto late = party.transport->open_window(members, Deadline::after(std::chrono::milliseconds(50)));
+    ASSERT_FALSE(late.ok());
+    EXPECT_EQ(late.status().code(), Code::timeout);
+    EXPECT_THAT(late.status().message(), HasSubstr("rank 1"));
+    party.transport->shut_down(late.status(), generous());
+  });
+}
+
+// More regions than a socket takes at once, while nobody reads: none blocks, and what was located can be mapped.
+TEST(ShmFaults, ManyRegionsNeverBlock) {
+  Ranks(2, [&](Party& party, Rank rank) {
+    auto opened = party.open_window(2);
+    ASSERT_TRUE(opened.ok()) << opened.status().message();
+    Window& window = **opened;
+    constexpr std::size_t page = 4096, count = 3000;
+    auto& said = window.board(0)[0].words;
+    if (rank == 0) {
+      auto fd = create_memory("a test", count * page);
+      auto memory = map_memory(fd->get(), 0, count * page, Pages::on_demand);
+      std::uint64_t located = 0;
+      for (std::size_t i = 0; i < count; ++i) {
+        std::byte* const at = memory->data() + i * page;
+        const auto id = party.regions.add(fd->get(), at, page);
+        ASSERT_TRUE(id.ok()) << id.status().message();
+        *at = static_cast<std::byte>(*id);
+        if (window.locate(at, page).region == *id) ++located;
+      }
+      EXPECT_GT(located, 0u);
+      said[1] = located;
+      said[0] = 1;
+      EXPECT_TRUE(party.until([&] { return !party.witness.left.empty(); }));
+    } else {
+      while (said[0] == 0) ::sched_yield();
+      std::uint64_t mapped = 0;
+      for (std::uint32_t id = 1; id <= count; ++id) {
+        const std::byte* const data = window.map(0, {id, 0}, page);
+        if (data != nullptr && *data == static_cast<std::byte>(id)) ++mapped;
+      }
+      EXPECT_GE(mapped, said[1]);
+      party.transport->shut_down(Status(), generous());
+    }
+  });
+}
+
+// A child that a rank forked holds copies of its sockets; the rank's death is noticed nevertheless.
+TEST(ShmFaults, AForkedChildDoesNotHideItsParentsDeath) {
+  int hold[2];
+  ASSERT_EQ(::pipe(hold), 0);
+  {
+    Ranks ranks(2, [&](Party& party, Rank rank) {
+      auto opened = party.open_window(2);
+      ASSERT_TRUE(opened.ok()) << opened.status().message();
+      if (rank == 1) {
+        if (::fork() == 0) {
+          party.transport->shut_down(Status(), generous());  // must not speak for the parent
+          char byte;
+          ::close(hold[1]);
+          [[maybe_unused]] const auto got = ::read(hold[0], &byte, 1);  // until rank 0 lets go
+          ::_exit(0);
+        }
+        ::kill(::getpid(), SIGKILL);
+      }
+      EXPECT_TRUE(party.until([&] { return !party.witness.failed.empty() || !party.witness.left.empty(); }));
+      EXPECT_EQ(party.witness.failed, std::vector<Rank>{1});
+      EXPECT_EQ(party.witness.failure.code(), Code::peer_lost);
+    });
+    ranks.allow_killed();
+  }
+  ::close(hold[1]);
+  ::close(hold[0]);
+}
+
+std::size_t open_descriptors() {
+  std::size_t count = 0;
+  DIR* const folder = ::opendir("/proc/self/fd");
+  while (::readdir(folder) != nullptr) ++count;
+  ::closedir(folder);
+  return count;
+}
+
+std::size_t lines_with(const char* file, const std::string& text) {
+  std::ifstream lines(file);
+  std::size_t count = 0;
+  for (std::string line; std::getline(lines, line);) count += line.find(text) != std::string::npos;
+  return count;
+}
+
+TEST(ShmFaults, NothingIsLeftBehind) {
+  const std::size_t before = open_descriptors();
+  const std::size_t maps_before = lines_with("/proc/self/maps", "memfd:hocket");
+  const std::uint64_t group = fresh_group();
+  char name[40];
+  std::snprintf(name, sizeof name, "@hocket-%016llx-", static_cast<unsigned long long>(group));
+  {
+    Party a(group, 0, 2), b(group, 1, 2);
+    Result<std::unique_ptr<Window>> window_a(Status(Code::internal, "not opened"));
+    std::thread other([&] { window_a = a.open_window(2); });
+    auto window_b = b.open_window(2);
+    other.join();
+    ASSERT_TRUE(window_a.ok() && window_b.ok());
+    auto fd = create_memory("a test", 4096);
+    auto memory = map_memory(fd->get(), 0, 4096, Pages::now);
+    const auto id = a.regions.add(fd->get(), memory->data(), 4096);
+    ASSERT_TRUE(id.ok());
+    EXPECT_NE((*window_b)->map(0, (*window_a)->locate(memory->data(), 1), 1), nullptr);
+    EXPECT_EQ(lines_with("/proc/net/unix", name), 3u);  // two that listen, one accepted
+    EXPECT_GT(open_descriptors(), before);
+  }
+  EXPECT_EQ(open_descriptors(), before);
+  EXPECT_EQ(lines_with("/proc/self/maps", "memfd:hocket"), maps_before);
+  EXPECT_EQ(lines_with("/proc/net/unix", name), 0u);
+}
+
+}  // namespace
+}  // namespace hocket::shm
