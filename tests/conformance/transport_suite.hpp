@@ -284,10 +284,10 @@ TYPED_TEST_P(TransportSuite, ArmedWaitEndsWhenDataCome) {
 }
 
 TYPED_TEST_P(TransportSuite, DoesNotSleepOnWhatIsHereAlready) {
+  Bytes sent = pattern(50, 8), received(50);
+  Outcome send, receive;  // before the ranks, so that they outlive what is pending at the end
   Ranks<TypeParam> ranks(2);
   auto [from, to] = ranks.connect_both(0, 1);
-  Bytes sent = pattern(50, 8), received(50);
-  Outcome send, receive;
   from->send(tag(1), whole(sent), send);
   ranks.settle();
   to->recv(tag(1), whole(received), receive);
@@ -298,10 +298,10 @@ TYPED_TEST_P(TransportSuite, DoesNotSleepOnWhatIsHereAlready) {
 }
 
 TYPED_TEST_P(TransportSuite, EarlyDataDoNotKeepASleeperAwake) {
-  Ranks<TypeParam> ranks(2);
-  auto [from, to] = ranks.connect_both(0, 1);
   Bytes sent = pattern(100'000, 8);
   Outcome send;
+  Ranks<TypeParam> ranks(2);
+  auto [from, to] = ranks.connect_both(0, 1);
   from->send(tag(1), whole(sent), send);
   ranks.settle();
   std::vector<pollfd> interests;
