@@ -142,7 +142,10 @@ bool Executor::take_driving(std::unique_lock<std::mutex>& lock, const Operation&
   }
   wanted_ = --waiters_ > 0;
   if (driving_ || operation.finished() || deadline.passed()) {
-    if (!driving_) changed_.notify_all();  // the driving that was offered is somebody else's now
+    if (!driving_) {  // the driving that was offered is somebody else's now
+      changed_.notify_all();
+      ring(watch_wake_);
+    }
     return false;
   }
   return driving_ = true;
@@ -254,6 +257,7 @@ bool Executor::round() {
     const Status why = std::exchange(peer_failure_, Status());
     if (!is_broken_) break_down(why);
   }
+  if (!departed_.empty()) check_departures();
   if (called) {
     const std::lock_guard lock(mutex_);
     show_watcher();
@@ -350,12 +354,24 @@ void Executor::check_deadlines() {
                           .peer = missing.peer}));
 }
 
+void Executor::check_departures() {
+  for (const Rank peer : departed_) {
+    const auto stranded = [&](const auto& operation) {
+      return !operation->complete() && !operation->can_do_without(peer);
+    };
+    if (std::none_of(running_.begin(), running_.end(), stranded)) continue;
+    return break_down(Status(Cause{
+        .code = Code::peer_lost, .message = fmt::format("rank {} has left the communicator", peer), .peer = peer}));
+  }
+}
+
 void Executor::peer_failed(Rank, const Status& why) {
   if (peer_failure_.ok() && !is_broken_) peer_failure_ = why;
 }
 
 void Executor::peer_left(Rank peer) {
   log::debug(fmt::format("rank {} left the communicator", peer));
+  departed_.push_back(peer);
 }
 
 // Fills in what the floors below could not know.

@@ -85,6 +85,7 @@ class Executor final : public TransportListener {
   void start_operations();
   bool advance_operations();
   void check_deadlines();
+  void check_departures();
   void sleep(Deadline deadline);
   void sleep_on_window(Window& window, Deadline deadline);
   bool must_look_again() const;
@@ -129,7 +130,8 @@ class Executor final : public TransportListener {
   Queue queued_;            // accepted, not started
   std::vector<std::shared_ptr<Operation>> running_;
   bool queue_changed_ = false;
-  Status peer_failure_;  // reported since the last round
+  Status peer_failure_;         // reported since the last round
+  std::vector<Rank> departed_;  // peers that left in good order
   Counters counters_;
   std::vector<pollfd> interests_;
   std::uint64_t watched_epoch_ = 0;

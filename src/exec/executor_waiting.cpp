@@ -80,8 +80,8 @@ void Executor::watch_loop() {
       called = false;
       continue;
     }
-    if (called || (work && !driving_)) {
-      if (called) peers_call_ = true;
+    if (called) {
+      peers_call_ = true;
       wake_driver();
       const std::uint64_t version = watch_version_;
       watcher_waits_ = true;

@@ -53,6 +53,11 @@ class Operation {
   // any of these in common waits for the earlier.
   virtual std::span<const Channel> channels() const = 0;
   virtual Window* window() const { return nullptr; }
+  // Whether `peer`, which has left in good order, had done all its part. Links say so themselves.
+  virtual bool can_do_without(Rank peer) const {
+    (void)peer;
+    return true;
+  }
   // Whom it still waits for: "receiving from rank 2, sending to rank 3", and the first of them.
   struct Missing {
     Rank peer = no_rank;

@@ -162,6 +162,15 @@ void DirectOperation::wake_others() {
   }
 }
 
+// Who has announced and left has also finished.
+bool DirectOperation::can_do_without(Rank peer) const {
+  for (std::uint32_t member = 0; member < members_; ++member) {
+    if (use_.window->rank_of(member) != peer) continue;
+    return word(member, turn_ % board::announcement_lines, 0).load(std::memory_order_acquire) >= turn_;
+  }
+  return true;
+}
+
 Operation::Missing DirectOperation::missing() const {
   Missing missing;
   for (std::uint32_t member = 0; member < members_; ++member) {

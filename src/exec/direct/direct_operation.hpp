@@ -41,6 +41,7 @@ class DirectOperation final : public Operation {
   bool complete() const override { return phase_ == Phase::done || !failure().ok(); }
   std::span<const Channel> channels() const override { return {}; }
   Window* window() const override { return use_.window; }
+  bool can_do_without(Rank peer) const override;
   Missing missing() const override;
 
  private:
