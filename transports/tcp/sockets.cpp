@@ -14,11 +14,12 @@ namespace {
 // Large enough that a sender seldom waits for the receiver's turn on a busy core, small enough to stay in cache.
 constexpr int send_buffer_bytes = 1 << 20;
 constexpr int receive_buffer_bytes = 1 << 20;
-// A host that stops answering is noticed after idle + probes * interval.
+// A host that stops answering is noticed after idle + probes * interval by everyone who waits to receive from it.
+// TCP_USER_TIMEOUT is left alone on purpose: Linux also applies it to a healthy peer that merely does not read for so
+// long (a zero window whose probes are answered), as a rank does that comes late to a collective.
 constexpr int keepalive_idle_seconds = 15;
 constexpr int keepalive_interval_seconds = 5;
 constexpr int keepalive_probes = 9;
-constexpr unsigned unanswered_ms_max = 60'000;
 
 template <class T>
 bool set(int fd, int level, int option, const T& value) {
@@ -106,7 +107,6 @@ void tune(int fd) {
   set(fd, IPPROTO_TCP, TCP_KEEPIDLE, keepalive_idle_seconds);
   set(fd, IPPROTO_TCP, TCP_KEEPINTVL, keepalive_interval_seconds);
   set(fd, IPPROTO_TCP, TCP_KEEPCNT, keepalive_probes);
-  set(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, unanswered_ms_max);
   // A host's default may be bbr, which starves senders that share a core.
   for (const char* name : {"cubic", "reno"}) {
     if (::setsockopt(fd, IPPROTO_TCP, TCP_CONGESTION, name, static_cast<socklen_t>(std::strlen(name))) == 0) return;
