@@ -249,6 +249,7 @@ TEST(Abort, EndsAsynchronousWork) {
     ASSERT_EQ(hocket_recv(values.data(), values.size(), HOCKET_FLOAT32, 1 - child.index, comm.get(), nullptr, &work),
               HOCKET_OK);
     EXPECT_EQ(hocket_work_test(work), HOCKET_IN_PROGRESS);
+    ASSERT_EQ(hocket_barrier(comm.get(), nullptr, nullptr), HOCKET_OK) << "both have begun to receive";
     if (child.index == 0) {
       EXPECT_EQ(hocket_comm_abort(comm.get(), nullptr), HOCKET_OK);
     }
