@@ -5,6 +5,8 @@
 #include <cstring>
 #include <new>
 
+#include "hocket/hocket.h"
+
 namespace hocket::bench {
 namespace {
 
@@ -22,17 +24,27 @@ std::size_t second_bytes(const Case& what, Place place) {
 
 }  // namespace
 
-GuardedBytes::GuardedBytes(std::size_t bytes) : bytes_(bytes) {
+GuardedBytes::GuardedBytes(std::size_t bytes, bool registered) : bytes_(bytes), memory_(nullptr, Free{registered}) {
   constexpr std::size_t alignment = 64;
   const std::size_t rounded = (bytes + 2 * guard + alignment - 1) / alignment * alignment;
-  memory_.reset(static_cast<std::byte*>(std::aligned_alloc(alignment, rounded)));
+  void* memory = nullptr;
+  if (!registered) {
+    memory = std::aligned_alloc(alignment, rounded);
+  } else if (hocket_mem_alloc(&memory, rounded) != HOCKET_OK) {
+    memory = nullptr;
+  }
+  memory_.reset(static_cast<std::byte*>(memory));
   if (memory_ == nullptr) throw std::bad_alloc();
   std::fill_n(memory_.get(), guard, guard_value);
   std::fill_n(data() + bytes_, guard, guard_value);
 }
 
 void GuardedBytes::Free::operator()(std::byte* memory) const {
-  std::free(memory);
+  if (!registered) {
+    std::free(memory);
+  } else {
+    (void)hocket_mem_free(memory);
+  }
 }
 
 std::uint64_t GuardedBytes::count_out_of_bounds() const {
@@ -43,7 +55,10 @@ std::uint64_t GuardedBytes::count_out_of_bounds() const {
 }
 
 Buffers::Buffers(const Case& what, Place place)
-    : what_(what), place_(place), first_(first_bytes(what, place)), second_(second_bytes(what, place)) {
+    : what_(what),
+      place_(place),
+      first_(first_bytes(what, place), what.registered),
+      second_(second_bytes(what, place), what.registered) {
   if (what.in_place) {
     send_ = first_.data() + in_place_send_offset(what, place) * size_of(what.dtype);
     recv_ = first_.data() + in_place_recv_offset(what, place) * size_of(what.dtype);

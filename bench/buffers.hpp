@@ -16,7 +16,7 @@ class GuardedBytes {
  public:
   static constexpr std::size_t guard = 64;
 
-  explicit GuardedBytes(std::size_t bytes);  // throws std::bad_alloc
+  GuardedBytes(std::size_t bytes, bool registered);  // throws std::bad_alloc
   std::byte* data() { return memory_.get() + guard; }
   const std::byte* data() const { return memory_.get() + guard; }
   std::size_t size() const { return bytes_; }
@@ -26,6 +26,7 @@ class GuardedBytes {
  private:
   struct Free {
     void operator()(std::byte* memory) const;
+    bool registered = false;
   };
   std::size_t bytes_;
   std::unique_ptr<std::byte[], Free> memory_;

@@ -50,6 +50,7 @@ struct Case {
   int root = 0;
   std::size_t count = 0;  // the argument of the call
   bool in_place = false;
+  bool registered = false;  // the buffers' memory
 };
 
 struct Place {

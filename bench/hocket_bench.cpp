@@ -43,7 +43,8 @@ void for_each_case(const Options& options, int ranks, const Visit& visit) {
     for (const ReduceOp op : options.ops) {
       for (int root = first_root; root <= last_root; ++root) {
         for (const std::uint64_t bytes : options.sizes) {
-          visit(Case{options.collective, dtype, op, root, count_for(*options.collective, dtype, ranks, bytes), false});
+          visit(Case{options.collective, dtype, op, root, count_for(*options.collective, dtype, ranks, bytes), false,
+                     options.memory == "registered"});
         }
       }
     }

