@@ -241,7 +241,7 @@ TEST(Abort, FromAnotherThreadEndsAReceiveAndAllRanks) {
 }
 
 TEST(Abort, EndsAsynchronousWork) {
-  run_ranks(2, [](Child& child) {
+  ProcessGroup group(2, [](Child& child) {
     const Comm comm;
     ASSERT_TRUE(comm);
     std::vector<float> values(1000);
@@ -249,13 +249,17 @@ TEST(Abort, EndsAsynchronousWork) {
     ASSERT_EQ(hocket_recv(values.data(), values.size(), HOCKET_FLOAT32, 1 - child.index, comm.get(), nullptr, &work),
               HOCKET_OK);
     EXPECT_EQ(hocket_work_test(work), HOCKET_IN_PROGRESS);
-    ASSERT_EQ(hocket_barrier(comm.get(), nullptr, nullptr), HOCKET_OK) << "both have begun to receive";
+    child.say("receiving");
+    EXPECT_EQ(child.hear(), "go on");
     if (child.index == 0) {
       EXPECT_EQ(hocket_comm_abort(comm.get(), nullptr), HOCKET_OK);
     }
     expect_result(hocket_work_wait(work, 0), HOCKET_ABORTED);
     hocket_work_release(work);
   });
+  group.hear_from_all("receiving");
+  for (const int index : {0, 1}) group.tell(index, "go on");
+  group.expect_success();
 }
 
 // ---- left
