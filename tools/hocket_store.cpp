@@ -44,18 +44,19 @@ int serve(const std::string& bind, std::uint16_t port) {
 
 int main(int argc, char** argv) {
   std::string bind = "127.0.0.1";
-  std::uint16_t port = 29500;
+  int port = 29500;
   CLI::App app{
       "The rendezvous store of Hocket: ranks find each other through it. It keeps its data in memory, serves until "
       "SIGTERM or SIGINT, and trusts everyone who can reach its address."};
   app.add_option("--bind", bind, "address to listen on; 0.0.0.0 or :: for all interfaces")->capture_default_str();
   app.add_option("--port", port, "port to listen on; 0: any free one, printed on standard output")
+      ->check(CLI::Range(0, 65535))
       ->capture_default_str();
   app.set_version_flag("--version", fmt::format("hocket-store {}.{}.{}", HOCKET_VERSION_MAJOR, HOCKET_VERSION_MINOR,
                                                 HOCKET_VERSION_PATCH));
   try {
     app.parse(argc, argv);
-    return serve(bind, port);
+    return serve(bind, static_cast<std::uint16_t>(port));
   } catch (const CLI::ParseError& error) {
     return app.exit(error);
   } catch (const std::exception& error) {

@@ -94,7 +94,7 @@ Result<UniqueFd> connect_to(const Endpoint& endpoint, Deadline deadline) {
 
 // Returns the bytes that arrived after the greeting.
 Result<std::string> greet(int socket, Deadline deadline) {
-  const std::string mine = wire::encode_greeting(wire::client_magic, {.word = wire::no_authentication, .text = {}});
+  const std::string mine = wire::encode_greeting(wire::client_magic, {.word = wire::no_authentication});
   if (::send(socket, mine.data(), mine.size(), MSG_NOSIGNAL) != static_cast<ssize_t>(mine.size())) {
     return error_text("send", errno);  // so few bytes always fit into a new socket
   }

@@ -19,18 +19,22 @@ namespace {
 using namespace std::chrono_literals;
 using store::Dictionary;
 
+constexpr auto longest_wait_for_key = 20ms;
+constexpr auto longest_wait_for_lock = 2ms;
+constexpr auto brief = 50us;
+
 // Sleeps a little longer each time, and never past the deadline.
 class Backoff {
  public:
-  explicit Backoff(Deadline deadline) : deadline_(deadline) {}
+  Backoff(Deadline deadline, std::chrono::nanoseconds longest) : deadline_(deadline), longest_(longest) {}
   void sleep() {
     std::this_thread::sleep_for(std::min<std::chrono::nanoseconds>(pause_, deadline_.remaining()));
-    pause_ = std::min<std::chrono::nanoseconds>(2 * pause_, 20ms);
+    pause_ = std::min<std::chrono::nanoseconds>(2 * pause_, longest_);
   }
 
  private:
   Deadline deadline_;
-  std::chrono::nanoseconds pause_ = 100us;
+  std::chrono::nanoseconds longest_, pause_ = 100us;
 };
 
 Status cannot_open(const std::string& path, int error) {
@@ -46,16 +50,21 @@ Status cannot_open(const std::string& path, int error) {
 
 class FileStore::Guard {
  public:
-  Guard(std::unique_lock<std::mutex> lock, int file) : lock_(std::move(lock)), file_(file) {}
-  Guard(Guard&& other) noexcept : lock_(std::move(other.lock_)), file_(std::exchange(other.file_, -1)) {}
+  Guard(FileStore& store, std::unique_lock<std::mutex> lock) : store_(&store), lock_(std::move(lock)) {}
+  Guard(Guard&& other) noexcept
+      : store_(std::exchange(other.store_, nullptr)), lock_(std::move(other.lock_)), since_(other.since_) {}
   Guard& operator=(Guard&&) = delete;
   ~Guard() {
-    if (file_ >= 0) ::flock(file_, LOCK_UN);
+    if (store_ == nullptr) return;
+    ::flock(store_->file_.get(), LOCK_UN);
+    const auto now = Deadline::Clock::now();
+    store_->others_first_until_ = now + (now - since_);
   }
 
  private:
+  FileStore* store_;
   std::unique_lock<std::mutex> lock_;
-  int file_;
+  Deadline::Clock::time_point since_ = Deadline::Clock::now();
 };
 
 Result<std::unique_ptr<FileStore>> FileStore::open(const std::string& path, Deadline deadline) {
@@ -81,7 +90,7 @@ Status FileStore::set(std::string_view key, std::string_view value, Deadline dea
 
 Result<std::string> FileStore::get(std::string_view key, Deadline deadline) {
   const auto began = Deadline::Clock::now();
-  for (Backoff backoff(deadline);; backoff.sleep()) {
+  for (Backoff backoff(deadline, longest_wait_for_key);; backoff.sleep()) {
     const auto found = peek(key, deadline);
     if (found && *found) return **found;
     if (deadline.passed() && (found || found.status().code() == Code::timeout)) {
@@ -127,10 +136,11 @@ Result<std::vector<std::string>> FileStore::list(std::string_view prefix, Deadli
 Result<FileStore::Guard> FileStore::lock(Access access, std::string_view call, std::string_view key,
                                          Deadline deadline) {
   const int wanted = (access == Access::write ? LOCK_EX : LOCK_SH) | LOCK_NB;
-  for (Backoff backoff(deadline); !deadline.passed(); backoff.sleep()) {
+  for (Backoff backoff(deadline, longest_wait_for_lock); !deadline.passed(); backoff.sleep()) {
     std::unique_lock lock(mutex_);
+    if (others_first_until_ - Deadline::Clock::now() > brief) continue;
     if (::flock(file_.get(), wanted) == 0) {
-      Guard guard(std::move(lock), file_.get());
+      Guard guard(*this, std::move(lock));
       if (Status status = refresh(access); !status) return status;
       return guard;
     }

@@ -53,6 +53,8 @@ class FileStore final : public Store {
   std::mutex mutex_;  // guards all below; held with the file's lock, never while waiting
   store::Dictionary dictionary_;
   std::size_t read_ = 0;  // how much of the file is in dictionary_
+  // Who had the lock leaves it alone for as long, or a busy process would keep it from those who poll for it.
+  Deadline::Clock::time_point others_first_until_{};
 };
 
 }  // namespace hocket

@@ -3,8 +3,6 @@
 #include <fmt/format.h>
 
 #include <array>
-#include <asio/buffer.hpp>
-#include <asio/write.hpp>
 
 namespace hocket::store {
 namespace {

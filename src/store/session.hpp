@@ -1,14 +1,13 @@
 // The server's side of one connection. Included by the server's own sources only (Asio).
 #pragma once
 
-#include <asio/ip/tcp.hpp>
-#include <asio/steady_timer.hpp>
 #include <chrono>
 #include <deque>
 #include <memory>
 #include <string>
 #include <vector>
 
+#include "src/store/asio.hpp"
 #include "src/store/service.hpp"
 
 namespace hocket::store {

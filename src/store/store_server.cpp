@@ -3,10 +3,6 @@
 #include <fmt/format.h>
 #include <signal.h>
 
-#include <asio/io_context.hpp>
-#include <asio/ip/tcp.hpp>
-#include <asio/ip/v6_only.hpp>
-#include <asio/post.hpp>
 #include <condition_variable>
 #include <cstring>
 #include <list>
@@ -16,6 +12,7 @@
 #include <unordered_map>
 
 #include "src/base/log.hpp"
+#include "src/store/asio.hpp"
 #include "src/store/endpoint.hpp"
 #include "src/store/session.hpp"
 

@@ -56,7 +56,7 @@ inline constexpr std::uint16_t no_authentication = 0;
 struct Greeting {
   std::uint16_t version = wire::version;
   std::uint16_t word = 0;
-  std::string_view text;
+  std::string_view text = {};
 
   std::size_t size() const { return greeting_bytes + text.size(); }  // on the wire
 };

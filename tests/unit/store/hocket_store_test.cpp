@@ -1,0 +1,174 @@
+// The daemon as a real process.
+#include <fcntl.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <thread>
+
+#include "src/base/fd.hpp"
+#include "src/store/store_server.hpp"
+#include "src/store/tcp_store.hpp"
+
+namespace hocket {
+namespace {
+
+using testing::HasSubstr;
+using testing::StartsWith;
+
+Deadline generous() {
+  return Deadline::after(std::chrono::seconds(120));
+}
+
+// Beside the test's own program, or in the folder above it.
+std::string program() {
+  const std::filesystem::path here = std::filesystem::read_symlink("/proc/self/exe").parent_path();
+  for (const auto& directory : {here, here.parent_path()}) {
+    if (std::filesystem::exists(directory / "hocket-store")) return directory / "hocket-store";
+  }
+  ADD_FAILURE() << "hocket-store is not in " << here << "; build it first";
+  return "hocket-store";
+}
+
+class Daemon {
+ public:
+  explicit Daemon(std::vector<std::string> arguments) {
+    const std::string path = program();
+    arguments.insert(arguments.begin(), path);
+    std::vector<char*> pointers;
+    for (std::string& argument : arguments) pointers.push_back(argument.data());
+    pointers.push_back(nullptr);
+    int ends[2];
+    if (::pipe2(ends, O_CLOEXEC) != 0) return;
+    output_ = UniqueFd(ends[0]);
+    const UniqueFd theirs(ends[1]);
+    pid_ = ::fork();
+    if (pid_ == 0) {
+      ::dup2(theirs.get(), 1);
+      ::dup2(theirs.get(), 2);
+      ::execv(path.c_str(), pointers.data());
+      ::_exit(127);
+    }
+  }
+  ~Daemon() {
+    if (pid_ > 0) {
+      ::kill(pid_, SIGKILL);
+      ::waitpid(pid_, nullptr, 0);
+    }
+  }
+  void signal(int number) { ::kill(pid_, number); }
+  // Returns when the process runs no more.
+  void stop() {
+    ::kill(pid_, SIGSTOP);
+    ::waitpid(pid_, nullptr, WUNTRACED);
+  }
+  // Exit status, or 128 + signal.
+  int wait() {
+    int status = 0;
+    ::waitpid(pid_, &status, 0);
+    pid_ = -1;
+    return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+  }
+  // What it prints (both streams) until the end of a line, or until its end.
+  std::string line() { return read_until('\n'); }
+  std::string rest() { return read_until('\0'); }
+  // After the line that says so.
+  std::uint16_t port() {
+    const std::string said = line();
+    EXPECT_THAT(said, StartsWith("hocket-store listening on "));
+    return static_cast<std::uint16_t>(std::stoi("0" + said.substr(said.rfind(':') + 1)));
+  }
+
+ private:
+  std::string read_until(char end) {
+    std::string text;
+    for (char letter = 0; ::read(output_.get(), &letter, 1) == 1 && letter != end;) text += letter;
+    return text;
+  }
+
+  pid_t pid_ = -1;
+  UniqueFd output_;
+};
+
+TEST(HocketStore, ServesUntilItIsTold) {
+  for (const int number : {SIGTERM, SIGINT}) {
+    Daemon daemon({"--port", "0"});
+    const std::uint16_t port = daemon.port();
+    const auto store = TcpStore::connect("127.0.0.1", port, generous());
+    ASSERT_TRUE(store.ok()) << store.status().message();
+    EXPECT_EQ((*store)->add("n", 2, generous()).value(), 2);
+    Result<std::string> got = std::string();
+    std::thread waiter([&] { got = (*store)->get("never", generous()); });
+    daemon.signal(number);
+    EXPECT_EQ(daemon.wait(), 0);
+    waiter.join();
+    EXPECT_EQ(got.status().code(), Code::store_unreachable);
+    EXPECT_EQ(daemon.rest(), "");
+  }
+}
+
+TEST(HocketStore, BindsWhereItIsTold) {
+  Daemon daemon({"--bind", "0.0.0.0", "--port", "0"});
+  const auto store = TcpStore::connect("127.0.0.1", daemon.port(), generous());
+  EXPECT_TRUE(store.ok()) << store.status().message();
+}
+
+TEST(HocketStore, ItsDeathEndsWaits) {
+  Daemon daemon({"--port", "0"});
+  const auto store = TcpStore::connect("127.0.0.1", daemon.port(), generous());
+  ASSERT_TRUE(store.ok()) << store.status().message();
+  Result<std::string> got = std::string();
+  std::thread waiter([&] { got = (*store)->get("never", generous()); });
+  daemon.signal(SIGKILL);
+  waiter.join();
+  EXPECT_EQ(got.status().code(), Code::store_unreachable);
+}
+
+TEST(HocketStore, AStoppedProcessIsUnreachable) {
+  Daemon daemon({"--port", "0"});
+  const auto store = TcpStore::connect("127.0.0.1", daemon.port(), generous());
+  ASSERT_TRUE(store.ok()) << store.status().message();
+  daemon.stop();
+  const Status status = (*store)->set("key", "value", Deadline::after(std::chrono::milliseconds(100)));
+  EXPECT_EQ(status.code(), Code::store_unreachable);
+  EXPECT_THAT(status.message(), HasSubstr("did not answer"));
+  daemon.signal(SIGCONT);
+  EXPECT_EQ((*store)->get("key", generous()).value(), "value");  // the connection is whole
+}
+
+TEST(HocketStore, ATakenPortIsOneSentence) {
+  const auto server = StoreServer::start("127.0.0.1", 0);
+  ASSERT_TRUE(server.ok()) << server.status().message();
+  const std::string port = std::to_string((*server)->port());
+  Daemon daemon({"--port", port});
+  const std::string said = daemon.rest();
+  EXPECT_EQ(daemon.wait(), 1);
+  EXPECT_THAT(said, HasSubstr("127.0.0.1:" + port));
+  EXPECT_THAT(said, HasSubstr("choose another port"));
+  EXPECT_EQ(std::count(said.begin(), said.end(), '\n'), 1) << said;
+}
+
+TEST(HocketStore, WrongArgumentsAreNamed) {
+  const std::vector<std::pair<std::vector<std::string>, std::string>> cases = {
+      {{"--bogus"}, "--bogus"}, {{"--port", "65536"}, "--port"}, {{"--port", "x"}, "--port"},
+      {{"--port"}, "--port"},   {{"--bind", ""}, "bind"},        {{"extra"}, "extra"}};
+  for (const auto& [arguments, named] : cases) {
+    Daemon daemon(arguments);
+    const std::string said = daemon.rest();
+    EXPECT_NE(daemon.wait(), 0) << said;
+    EXPECT_THAT(said, HasSubstr(named));
+  }
+}
+
+TEST(HocketStore, SaysItsVersion) {
+  Daemon daemon({"--version"});
+  EXPECT_EQ(daemon.rest(), "hocket-store 0.1.0\n");
+  EXPECT_EQ(daemon.wait(), 0);
+}
+
+}  // namespace
+}  // namespace hocket
