@@ -17,8 +17,8 @@ namespace hocket {
 
 namespace {
 
-constexpr std::chrono::seconds look_around_every{2};  // while waiting: did somebody fail, who is missing
-constexpr int looks_before_warning = 5;
+constexpr std::chrono::milliseconds look_around_every{250};  // while waiting: did somebody fail, who is missing
+constexpr int looks_before_warning = 40;
 
 // This process on this host, told apart from a later one with the same number.
 std::string process_identity() {

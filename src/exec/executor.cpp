@@ -9,6 +9,7 @@
 #include <system_error>
 
 #include "src/base/log.hpp"
+#include "src/base/mismatch.hpp"
 #include "src/exec/bell.hpp"
 
 namespace hocket {
@@ -17,7 +18,9 @@ namespace {
 
 constexpr int rounds_between_deadline_checks = 256;
 constexpr unsigned rounds_between_looks = 32;  // at links, while everything runs over the window
-constexpr std::size_t lookahead = 64;          // queued operations that are considered for starting early
+constexpr std::chrono::seconds telling_interval{1};
+constexpr std::chrono::milliseconds grace{1000};  // see check_deadlines()
+constexpr std::size_t lookahead = 64;             // queued operations that are considered for starting early
 constexpr std::chrono::seconds longest_sleep{60};
 
 }  // namespace
@@ -340,18 +343,48 @@ bool Executor::advance_operations() {
   return happened;
 }
 
+// Tells peers where this rank waits, and gives up what is late. A rank whose peers all wait themselves leaves the
+// verdict, for a moment, to those who wait for the silent one, so that all learn the same cause.
 void Executor::check_deadlines() {
-  const auto late = [](const auto& operation) { return operation->deadline().passed(); };
-  auto found = std::find_if(running_.begin(), running_.end(), late);
-  if (found == running_.end()) {
-    found = std::find_if(queued_.begin(), queued_.end(), late) == queued_.end() ? running_.end() : running_.begin();
+  const auto now = Deadline::Clock::now();
+  for (const auto& operation : running_) {
+    if (now >= operation->next_telling().at()) {
+      operation->tell_waiting();
+      operation->set_next_telling(Deadline(now + telling_interval));
+    }
+    if (now < operation->deadline().at()) continue;
+    const auto missing = operation->missing();
+    if (!missing.silent && now < operation->deadline().at() + grace) continue;
+    return break_down(Status(Cause{.code = Code::timeout,
+                                   .message = fmt::format("{} did not finish before its deadline: still {}",
+                                                          describe(operation->signature()), missing.text),
+                                   .peer = missing.peer}));
   }
-  if (found == running_.end()) return;
-  const auto missing = (*found)->missing();
-  break_down(Status(Cause{.code = Code::timeout,
-                          .message = fmt::format("{} did not finish before its deadline: still {}",
-                                                 describe((*found)->signature()), missing.text),
-                          .peer = missing.peer}));
+  for (const auto& operation : queued_) {
+    if (now < operation->deadline().at() + grace) continue;
+    return break_down(Status(Code::timeout, fmt::format("{} could not begin before its deadline: operations before it "
+                                                        "are not finished",
+                                                        describe(operation->signature()))));
+  }
+}
+
+// When check_deadlines() has something to do for an operation.
+Deadline Executor::wake_up_for(const Operation& operation) const {
+  const bool late = operation.deadline().passed();  // and still here: its peers wait too
+  const Deadline verdict = late ? Deadline(operation.deadline().at() + grace) : operation.deadline();
+  return earlier(verdict, operation.next_telling());
+}
+
+// A peer in another call with the same number will never answer this one.
+void Executor::peer_waits(Rank peer, const Tag& tag) {
+  for (const auto& operation : running_) {
+    const bool message = operation->signature().collective == Collective::send;
+    if (operation->window() != nullptr || message || tag.call.collective == Collective::send) continue;
+    if (static_cast<std::uint32_t>(operation->sequence()) != tag.sequence) continue;
+    operation->hear_waiting(peer);
+    const Tag mine{.communicator = config_.communicator, .sequence = tag.sequence, .call = operation->signature()};
+    if (mine != tag) peer_failed(peer, mismatch(config_.rank, peer, {tag, 0}, {mine, 0}));
+  }
 }
 
 void Executor::check_departures() {

@@ -63,6 +63,7 @@ class Executor final : public TransportListener {
   // TransportListener: called by transports inside the driver's calls.
   void peer_failed(Rank peer, const Status& why) override;
   void peer_left(Rank peer) override;
+  void peer_waits(Rank peer, const Tag& tag) override;
 
  private:
   using Queue = std::deque<std::shared_ptr<Operation>>;
@@ -85,6 +86,7 @@ class Executor final : public TransportListener {
   void start_operations();
   bool advance_operations();
   void check_deadlines();
+  Deadline wake_up_for(const Operation& operation) const;
   void check_departures();
   void sleep(Deadline deadline);
   void sleep_on_window(Window& window, Deadline deadline);

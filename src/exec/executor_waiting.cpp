@@ -18,7 +18,7 @@ bool Executor::must_look_again() const {
 }
 
 void Executor::sleep(Deadline deadline) {
-  for (const auto& operation : running_) deadline = earlier(deadline, operation->deadline());
+  for (const auto& operation : running_) deadline = earlier(deadline, wake_up_for(*operation));
   if (const auto next = peers_->next_deadline()) deadline = earlier(deadline, *next);
   deadline = earlier(deadline, Deadline::after(longest_sleep));
   const auto over_window = [](const auto& operation) { return operation->window() != nullptr; };

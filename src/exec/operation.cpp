@@ -1,11 +1,17 @@
 #include "src/exec/operation.hpp"
 
 namespace hocket {
+namespace {
+
+constexpr std::chrono::milliseconds first_telling_after{200};
+
+}  // namespace
 
 void Operation::bind(const Binding& binding) {
   binding_ = binding;
   began_ = Deadline::Clock::now();
   deadline_ = Deadline(began_ + binding.timeout);
+  next_telling_ = Deadline(began_ + first_telling_after);
   failure_ = Status();
   status_ = Status();
   finished_.store(false, std::memory_order_relaxed);

@@ -58,10 +58,14 @@ class Operation {
     (void)peer;
     return true;
   }
+  // Tells the peers that it waits for where it stands; and what they told.
+  virtual void tell_waiting() {}
+  virtual void hear_waiting(Rank peer) { (void)peer; }
   // Whom it still waits for: "receiving from rank 2, sending to rank 3", and the first of them.
   struct Missing {
     Rank peer = no_rank;
     std::string text;
+    bool silent = true;  // whether `peer` has not told that it waits itself
   };
   virtual Missing missing() const = 0;
 
@@ -74,6 +78,9 @@ class Operation {
   std::uint64_t sequence() const { return sequence_; }
   void set_sequence(std::uint64_t sequence) { sequence_ = sequence; }
   double elapsed_seconds() const;
+  // When to tell_waiting() next.
+  const Deadline& next_telling() const { return next_telling_; }
+  void set_next_telling(Deadline at) { next_telling_ = at; }
   bool must_wait_for(const Operation& earlier) const;
 
   // ---- for any thread ----
@@ -91,6 +98,7 @@ class Operation {
  private:
   Binding binding_;
   Deadline deadline_{Deadline::Clock::time_point{}};
+  Deadline next_telling_{Deadline::Clock::time_point{}};
   Deadline::Clock::time_point began_{};
   std::uint64_t sequence_ = 0;
   Status failure_;

@@ -25,6 +25,7 @@ ScheduleOperation::ScheduleOperation(std::shared_ptr<const Plan> plan) : plan_(s
 
 Status ScheduleOperation::start(const Tag& tag, Peers& peers) {
   tag_ = tag;
+  waiting_peers_.clear();
   groups_begun_ = groups_done_ = 0;
   pumps_.clear();
   locals_.clear();
@@ -196,13 +197,29 @@ void ScheduleOperation::complete_slot(std::uint32_t slot) {
   begin_groups();
 }
 
+void ScheduleOperation::tell_waiting() {
+  for (const ChannelState& channel : channels_) {
+    if (channel.outstanding != 0) channel.link->tell_waiting(tag_);
+  }
+}
+
+void ScheduleOperation::hear_waiting(Rank peer) {
+  if (std::find(waiting_peers_.begin(), waiting_peers_.end(), peer) == waiting_peers_.end()) {
+    waiting_peers_.push_back(peer);
+  }
+}
+
 Operation::Missing ScheduleOperation::missing() const {
   Missing missing;
   for (const bool outgoing : {false, true}) {  // who should have sent is the likelier culprit
     for (std::size_t i = 0; i < channels_.size(); ++i) {
       const Channel& channel = plan_->program.channels[i];
       if (channels_[i].outstanding == 0 || channel.outgoing != outgoing) continue;
-      if (missing.peer == no_rank) missing.peer = channel.peer;
+      const bool silent = std::find(waiting_peers_.begin(), waiting_peers_.end(), channel.peer) == waiting_peers_.end();
+      if (missing.peer == no_rank || (silent && !missing.silent)) {
+        missing.peer = channel.peer;
+        missing.silent = silent;
+      }
       missing.text += fmt::format("{}{} rank {}", missing.text.empty() ? "" : ", ",
                                   outgoing ? "sending to" : "receiving from", channel.peer);
     }

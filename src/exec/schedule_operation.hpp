@@ -20,6 +20,8 @@ class ScheduleOperation final : public Operation {
   bool advance(Counters& counters) override;
   bool complete() const override { return groups_done_ == plan_->groups || !failure().ok(); }
   std::span<const Channel> channels() const override { return plan_->program.channels; }
+  void tell_waiting() override;
+  void hear_waiting(Rank peer) override;
   Missing missing() const override;
 
  private:
@@ -59,6 +61,7 @@ class ScheduleOperation final : public Operation {
   std::array<std::uint32_t, groups_in_flight> left_{};    // instructions not complete
   std::array<std::size_t, groups_in_flight> group_at_{};  // which group each half of slots_ runs
   std::size_t groups_begun_ = 0, groups_done_ = 0;
+  std::vector<Rank> waiting_peers_;  // who told that they wait in this operation
   std::unique_ptr<std::byte[]> scratch_;
 };
 

@@ -21,7 +21,7 @@ long futex(std::atomic<std::uint32_t>& word, int operation, std::uint32_t value,
 
 std::uint32_t Bell::prepare() {
   const std::uint32_t ticket = word_.fetch_add(1, std::memory_order_seq_cst) + 1;
-  std::atomic_thread_fence(std::memory_order_seq_cst);
+  full_fence();
   return ticket;
 }
 

@@ -8,6 +8,7 @@
 #include <cstdint>
 
 #include "hocket/spi/types.hpp"
+#include "transports/shm/fence.hpp"
 
 namespace hocket::shm {
 
@@ -20,7 +21,7 @@ class Bell {
 
   // Anybody's, after having written what the sleeper waits for.
   void wake() {
-    std::atomic_thread_fence(std::memory_order_seq_cst);  // what was written before, the sleeper sees or is woken for
+    full_fence();  // what was written before, the sleeper sees or is woken for
     std::uint32_t now = word_.load(std::memory_order_relaxed);
     if ((now & 1) != 0 && word_.compare_exchange_strong(now, now + 1)) ring();
   }

@@ -4,6 +4,7 @@
 #include <cstring>
 #include <utility>
 
+#include "transports/shm/fence.hpp"
 #include "transports/shm/outbox.hpp"
 
 namespace hocket::shm {
@@ -94,7 +95,7 @@ bool Inbox::take(std::size_t bytes, Progress& progress) {
 // The writer is woken only when there is room for half a ring: it would fill less at once and sleep again.
 void Inbox::give_back(int bell) {
   if (ring_.give_back() < ring_data_bytes / 2) return;
-  std::atomic_thread_fence(std::memory_order_seq_cst);  // either the writer sees it, or we see that the writer sleeps
+  full_fence();  // either the writer sees it, or we see that the writer sleeps
   auto& asleep = ring_.control().writer_sleeps;
   if (asleep.load(std::memory_order_relaxed) != 0 && asleep.exchange(0) != 0) ring_bell(bell);
 }

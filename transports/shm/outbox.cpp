@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "transports/shm/fence.hpp"
 namespace hocket::shm {
 namespace {
 
@@ -41,7 +42,7 @@ Outbox::Progress Outbox::flush(int bell) {
     copy(front, bytes);
     ring_.publish(bytes);
     progress.bytes += bytes;
-    std::atomic_thread_fence(std::memory_order_seq_cst);  // either the reader sees it, or we see that the reader sleeps
+    full_fence();  // either the reader sees it, or we see that the reader sleeps
     auto& asleep = ring_.control().reader_sleeps;
     if (asleep.load(std::memory_order_relaxed) != 0 && asleep.exchange(0) != 0) ring_bell(bell);
     sent_ += bytes;

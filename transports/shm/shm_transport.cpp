@@ -10,6 +10,7 @@
 #include <cstring>
 
 #include "src/base/log.hpp"
+#include "transports/shm/fence.hpp"
 
 namespace hocket::shm {
 namespace {
@@ -242,7 +243,7 @@ std::size_t ShmTransport::look_round() {
 
 bool ShmTransport::arm(std::vector<pollfd>& interests) {
   for (ShmLink* link : links_) link->announce_sleep(true);
-  std::atomic_thread_fence(std::memory_order_seq_cst);  // either we see what peers do, or they see that we sleep
+  full_fence();  // either we see what peers do, or they see that we sleep
   if (std::any_of(links_.begin(), links_.end(), [](ShmLink* link) { return link->ready(); })) {
     disarm();
     return false;

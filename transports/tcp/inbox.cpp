@@ -38,6 +38,7 @@ Inbox::Progress Inbox::advance(int fd, std::span<std::byte> staging) {
 bool Inbox::settle(Progress& progress) {
   while (have_ == header_bytes) {
     if (!matched_ && !judge(progress)) return false;
+    if (have_ == 0) return true;  // it was for nobody's receive
     if (in_cause_ || payload_missing() > 0) return true;
     finish(progress);
   }
@@ -61,6 +62,10 @@ bool Inbox::judge(Progress& progress) {
   }
   switch (header->kind) {
     case FrameKind::goodbye: return stop(Event::goodbye);
+    case FrameKind::waiting:
+      waiting_ = header->tag;
+      have_ = 0;
+      return true;
     case FrameKind::cause:
       in_cause_ = true;
       cause_bytes_.resize(header->bytes);

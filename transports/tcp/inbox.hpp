@@ -10,6 +10,7 @@
 #include <deque>
 #include <optional>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "hocket/spi/transport.hpp"
@@ -42,6 +43,8 @@ class Inbox {
     Event event = Event::none;  // anything else is the last thing this inbox has to say
   };
 
+  // What the peer said last of an operation in which it waits; once.
+  std::optional<Tag> take_waiting() { return std::exchange(waiting_, std::nullopt); }
   void post(const PostedReceive& receive) { posted_.push_back(receive); }
   // Takes all receives out and returns whom to tell.
   std::vector<Completion*> abandon();
@@ -99,6 +102,7 @@ class Inbox {
   std::vector<std::byte> cause_bytes_;
   std::size_t cause_have_ = 0;
   std::optional<Cause> cause_;
+  std::optional<Tag> waiting_;
   Status problem_;
   int error_ = 0;
 };

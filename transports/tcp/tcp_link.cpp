@@ -66,6 +66,12 @@ void TcpLink::post(const Tag& tag, PostedReceive receive) {
   inbox_.post(receive);
 }
 
+void TcpLink::tell_waiting(const Tag& tag) {
+  if (ended_with_ || !attached()) return;
+  outbox_.push(encode(Header{FrameKind::waiting, tag, 0}), ConstBuffer(), nobody_);
+  flush();
+}
+
 void TcpLink::close(const Status& why) {
   if (ended_with_) return;
   if (why.ok()) {
@@ -148,6 +154,7 @@ std::size_t TcpLink::flush() {
 
 std::size_t TcpLink::receive() {
   const auto progress = inbox_.advance(fd(), context_.staging);
+  if (const auto tag = inbox_.take_waiting()) context_.listener->peer_waits(peer_, *tag);
   const std::size_t ended = act_on(progress.event) ? 1 : 0;
   return progress.completed + (progress.bytes > 0 ? 1 : 0) + ended;
 }

@@ -28,6 +28,7 @@ class TcpLink final : public Link {
   void recv(const Tag& tag, Buffer to, Completion& completion) override;
   void recv_reduce(const Tag& tag, ConstBuffer mine, Buffer to, const Reduction& reduction,
                    Completion& completion) override;
+  void tell_waiting(const Tag& tag) override;
   void close(const Status& why) override;
 
   Rank peer() const { return peer_; }
@@ -82,7 +83,8 @@ class TcpLink final : public Link {
   std::optional<Status> ended_with_;  // what later sends and receives end with; nothing: the link works
   int send_error_ = 0;                // seen while sending, not yet dealt with
   bool shut_ = false;                 // our direction is closed
-  bool drained_ = false;              // the peer's direction has ended after ours
+  Completion nobody_{[](Completion&, const Status&) {}};  // of frames that nobody waits for
+  bool drained_ = false;                                  // the peer's direction has ended after ours
 };
 
 }  // namespace hocket::tcp

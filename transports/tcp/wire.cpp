@@ -83,7 +83,8 @@ Result<Header> parse_header(std::span<const std::byte, header_bytes> bytes) {
       if (header.bytes > cause_bytes_max) return nonsense(fmt::format("a cause of {} bytes is too long", header.bytes));
       break;
     case FrameKind::goodbye:
-      if (header.bytes != 0) return nonsense("a goodbye has a payload");
+    case FrameKind::waiting:
+      if (header.bytes != 0) return nonsense("a goodbye or a waiting has a payload");
       break;
     default: return nonsense(fmt::format("a frame has the unknown kind {}", static_cast<int>(header.kind)));
   }

@@ -5,7 +5,8 @@
 //   hello, welcome (24 bytes)           header (32 bytes)
 //    0 u32 magic "HCKT"                  0 u16 magic "HK"
 //    4 u8  version                       2 u8  version
-//    5 u8  kind: 1 hello, 2 welcome      3 u8  kind: 1 message, 2 cause, 3 goodbye
+//    5 u8  kind: 1 hello, 2 welcome      3 u8  kind: 1 message, 2 cause, 3 goodbye,
+//                                                4 waiting
 //    6 u16 bytes of authentication       4 u32 communicator
 //    8 u64 group                         8 u32 sequence
 //   16 i32 rank of the sender           12 u32 bytes of payload
@@ -37,6 +38,7 @@ enum class FrameKind : std::uint8_t {
   message = 1,  // payload: the message
   cause = 2,    // the sender's link is broken; payload: why, as encode_cause() writes it; nothing follows
   goodbye = 3,  // the sender leaves in good order; no payload; nothing follows
+  waiting = 4,  // the sender waits in the operation of the tag; no payload
 };
 
 struct Header {

@@ -79,6 +79,9 @@ class Link {
   // to = mine ∘ incoming; mine.bytes == to.bytes, a multiple of reduction.element_bytes; `mine` may be `to`.
   virtual void recv_reduce(const Tag& tag, ConstBuffer mine, Buffer to, const Reduction& reduction,
                            Completion& completion) = 0;
+  // Tells the peer, once for each call of this, that this rank waits for it in the operation of `tag`, so that a peer
+  // that is in another operation, or alive but waiting itself, can be told apart. A transport may leave it out.
+  virtual void tell_waiting(const Tag& tag) { (void)tag; }
   // With an ok status: says goodbye after what was sent before. Else tells the peer `why`, ends all that is pending
   // with it, and takes no more. Never blocks; later calls of send and recv complete at once with the status that closed
   // it.
@@ -94,6 +97,11 @@ class TransportListener {
   virtual void peer_failed(Rank peer, const Status& why) = 0;
   // The peer said goodbye in good order. Only an error for operations that still need it.
   virtual void peer_left(Rank peer) = 0;
+  // The peer told that it waits for this rank (Link::tell_waiting).
+  virtual void peer_waits(Rank peer, const Tag& tag) {
+    (void)peer;
+    (void)tag;
+  }
 };
 
 // What a transport costs and can do, for selection and the cost model. Times are those of an idle machine.
