@@ -129,10 +129,10 @@ TEST(ShmDoor, TheSilentDoNoHarm) {
 // A stranger that has been let in as rank 1, and what rank 0 sees of it.
 struct Impostor {
   Maker maker{2};
+  testing::Bytes bytes = testing::Bytes(100);
+  Outcome receive;  // outlives the ranks, who may end it
   Ranks<Maker> ranks{2, maker};
   Stranger peer{maker.group, 0};
-  testing::Bytes bytes{100};
-  Outcome receive;
 
   Impostor() {
     peer.say_hello(maker.group, 1, 0);

@@ -35,18 +35,27 @@ void in_a_process(const std::function<void()>& body) {
 
 // What `make_transport` says where it must not succeed.
 Status refusal() {
-  Witness witness;
-  auto made = make_transport({.rank = 0, .size = 2, .group = fresh_group(), .listener = &witness});
+  auto made = make_transport({.rank = 0, .size = 2, .group = 1});
   EXPECT_FALSE(made.ok());
   return made.status();
 }
 
-void set_limit(__rlimit_resource resource, rlim_t limit) {
-  rlimit now{};
-  ASSERT_EQ(::getrlimit(resource, &now), 0);
-  now.rlim_cur = limit;
-  ASSERT_EQ(::setrlimit(resource, &now), 0);
-}
+// A resource limit for as long as this object lives.
+class Limit {
+ public:
+  Limit(__rlimit_resource resource, rlim_t limit) : resource_(resource) {
+    EXPECT_EQ(::getrlimit(resource, &before_), 0);
+    const rlimit now{limit, before_.rlim_max};
+    EXPECT_EQ(::setrlimit(resource, &now), 0);
+  }
+  Limit(const Limit&) = delete;
+  Limit& operator=(const Limit&) = delete;
+  ~Limit() { ::setrlimit(resource_, &before_); }
+
+ private:
+  __rlimit_resource resource_;
+  rlimit before_{};
+};
 
 TEST(ShmFaults, WhereMemfdsAreForbiddenItIsUnsupported) {
   in_a_process([] {
@@ -66,26 +75,27 @@ TEST(ShmFaults, WhereMemfdsAreForbiddenItIsUnsupported) {
 }
 
 TEST(ShmFaults, TinyLimitsAreErrorsAndNeverSignals) {
-  in_a_process([] {
-    set_limit(RLIMIT_FSIZE, 4096);
+  {
+    const Limit file_size(RLIMIT_FSIZE, 4096);
     EXPECT_THAT(refusal().message(), HasSubstr("ulimit -f"));
-  });
-  in_a_process([] {
-    const int lowest_free = ::dup(0);
-    ::close(lowest_free);
-    set_limit(RLIMIT_NOFILE, static_cast<rlim_t>(lowest_free));
-    EXPECT_EQ(refusal().code(), Code::unsupported);
-  });
+  }
+  const int lowest_free = ::dup(0);
+  ::close(lowest_free);
+  Status why;
+  {
+    const Limit descriptors(RLIMIT_NOFILE, static_cast<rlim_t>(lowest_free));
+    why = refusal();
+  }
+  EXPECT_EQ(why.code(), Code::unsupported);
 }
 
 TEST(ShmFaults, AWindowIsForAllOrForNone) {
   for (const auto resource : {RLIMIT_FSIZE, RLIMIT_AS}) {
     Ranks(3, [&](Party& party, Rank rank) {
-      rlimit before{};
-      ASSERT_EQ(::getrlimit(resource, &before), 0);
-      if (rank == 1) set_limit(resource, std::size_t{1} << 20);
+      std::optional<Limit> limit;
+      if (rank == 1) limit.emplace(resource, std::size_t{1} << 20);
       auto refused = party.open_window(3);
-      if (rank == 1) set_limit(resource, before.rlim_cur);
+      limit.reset();
       ASSERT_FALSE(refused.ok());
       EXPECT_EQ(refused.status().code(), Code::out_of_resources);
       EXPECT_THAT(refused.status().message(), HasSubstr(resource == RLIMIT_FSIZE ? "ulimit -f" : "ulimit -v"));
