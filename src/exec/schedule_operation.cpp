@@ -197,9 +197,12 @@ void ScheduleOperation::complete_slot(std::uint32_t slot) {
   begin_groups();
 }
 
+// All peers, not only those it waits for: who waits for this rank must learn that it is alive.
 void ScheduleOperation::tell_waiting() {
-  for (const ChannelState& channel : channels_) {
-    if (channel.outstanding != 0) channel.link->tell_waiting(tag_);
+  for (std::size_t i = 0; i < channels_.size(); ++i) {
+    const auto same_link = [&](const ChannelState& other) { return other.link == channels_[i].link; };
+    const auto end = channels_.begin() + static_cast<std::ptrdiff_t>(i);
+    if (std::none_of(channels_.begin(), end, same_link)) channels_[i].link->tell_waiting(tag_);
   }
 }
 

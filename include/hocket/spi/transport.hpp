@@ -79,8 +79,8 @@ class Link {
   // to = mine ∘ incoming; mine.bytes == to.bytes, a multiple of reduction.element_bytes; `mine` may be `to`.
   virtual void recv_reduce(const Tag& tag, ConstBuffer mine, Buffer to, const Reduction& reduction,
                            Completion& completion) = 0;
-  // Tells the peer, once for each call of this, that this rank waits for it in the operation of `tag`, so that a peer
-  // that is in another operation, or alive but waiting itself, can be told apart. A transport may leave it out.
+  // Tells the peer that this rank has waited for a while in the operation of `tag`, so that a peer that is in another
+  // operation finds out, and one that waits for this rank learns that it is alive. A transport may leave it out.
   virtual void tell_waiting(const Tag& tag) { (void)tag; }
   // With an ok status: says goodbye after what was sent before. Else tells the peer `why`, ends all that is pending
   // with it, and takes no more. Never blocks; later calls of send and recv complete at once with the status that closed
