@@ -227,7 +227,8 @@ HOCKET_API hocket_result hocket_barrier(hocket_comm* comm, const hocket_call_opt
  * Messages between two ranks arrive in the order in which they were sent, and match receives of equal count and dtype in
  * the order in which those were called; a differing count or dtype is a MISMATCH. A send may return before its receive is
  * called. Sends and receives in different directions, or with different peers, do not wait for each other when they are
- * asynchronous. peer == own rank is an INVALID_ARGUMENT. Errors: as collectives. */
+ * asynchronous. They and collectives keep the order of the calls: a collective called after a pending receive may wait for it,
+ * so do not call a collective before the matching send. peer == own rank is an INVALID_ARGUMENT. Errors: as collectives. */
 HOCKET_API hocket_result hocket_send(const void* send, size_t count, hocket_dtype dtype, int32_t peer, hocket_comm* comm,
                                      const hocket_call_options* options, hocket_work** work);
 HOCKET_API hocket_result hocket_recv(void* recv, size_t count, hocket_dtype dtype, int32_t peer, hocket_comm* comm,

@@ -23,6 +23,7 @@ namespace {
 
 constexpr std::size_t plans_kept = 256;
 constexpr std::size_t operations_kept = 16;
+constexpr std::chrono::seconds stranger{5};     // how long what listens on the store's port has to show that it is one
 constexpr std::chrono::seconds farewell{1};     // what leaving may take
 constexpr std::uint8_t direct_algorithm = 255;  // in signatures: none of the catalog's
 constexpr std::size_t vector_slice_bytes = std::size_t{512} << 10;
@@ -91,15 +92,21 @@ Status Communicator::find_others(Deadline deadline) {
 }
 
 Status Communicator::meet(Deadline deadline) {
+  Status taken;
   if (!options_.serve_host.empty() && !server_) {
     auto server = StoreServer::start(options_.serve_host, options_.serve_port);
     if (server.ok()) {
       server_ = std::move(*server);
-    } else if (server.status().code() != Code::address_in_use) {
+    } else if (server.status().code() == Code::address_in_use) {
+      taken = server.status();  // perhaps by a store: that of an earlier communicator of this process, or a daemon
+    } else {
       return server.status();
-    }  // else somebody serves there already: an earlier communicator of this process, or a daemon
+    }
   }
-  auto store = open_store(options_.store, deadline);
+  auto store = open_store(options_.store, taken.ok() ? deadline : earlier(deadline, Deadline::after(stranger)));
+  if (!store.ok() && !taken.ok()) {
+    return {Code::address_in_use, fmt::format("{}; what listens there is no store of Hocket's", taken.message())};
+  }
   if (!store.ok()) return store.status();
   auto rendezvous = Rendezvous::join(**store, options_, deadline);
   if (!rendezvous.ok()) return rendezvous.status();
