@@ -1,0 +1,141 @@
+// The list of parts says what each collective means: applied to plain memory it gives the reference's result.
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <random>
+#include <vector>
+
+#include "src/exec/direct/combine.hpp"
+#include "src/exec/direct/exchange.hpp"
+#include "src/exec/reduce.hpp"
+
+namespace hocket {
+namespace {
+
+using Buffer32 = std::vector<std::int32_t>;
+constexpr std::int32_t untouched = -77;
+
+struct Memory {
+  std::vector<Buffer32> inputs, outputs;
+};
+
+Signature call_of(Collective collective, std::size_t count) {
+  return {.collective = collective, .dtype = DataType::int32, .op = ReduceOp::sum, .root = 0, .count = count};
+}
+
+Memory fill(const Exchange& exchange, std::uint32_t members) {
+  Memory memory;
+  for (std::uint32_t member = 0; member < members; ++member) {
+    Buffer32 input(exchange.input_bytes(member) / 4);
+    for (std::size_t i = 0; i < input.size(); ++i) input[i] = static_cast<std::int32_t>(1000 * (member + 1) + i);
+    memory.inputs.push_back(std::move(input));
+    memory.outputs.emplace_back(exchange.output_bytes(member) / 4, untouched);
+  }
+  return memory;
+}
+
+void apply(const Exchange& exchange, std::uint32_t members, Memory& memory, Stores stores) {
+  const Reduction sum = reduction_for(DataType::int32, ReduceOp::sum);
+  for (std::size_t round = 0; round < exchange.rounds(); ++round) {
+    for (std::uint32_t index = 0; index < exchange.parts(); ++index) {
+      const Part part = exchange.part(round, index);
+      if (part.bytes == 0) continue;
+      std::vector<const std::byte*> sources;
+      std::vector<std::byte*> targets;
+      for (std::uint32_t member = 0; member < members; ++member) {
+        if (part.comes_from(member)) {
+          ASSERT_LE(part.source_offset + part.bytes, exchange.input_bytes(member));
+          sources.push_back(reinterpret_cast<const std::byte*>(memory.inputs[member].data()) + part.source_offset);
+        }
+        if (part.goes_to(member)) {
+          ASSERT_LE(part.target_offset + part.bytes, exchange.output_bytes(member));
+          targets.push_back(reinterpret_cast<std::byte*>(memory.outputs[member].data()) + part.target_offset);
+          for (std::size_t at = part.target_offset; at < part.target_offset + part.bytes; at += 4) {
+            ASSERT_EQ(memory.outputs[member][at / 4], untouched) << "written twice";
+          }
+        }
+      }
+      combine(sum, sources, targets, part.bytes, stores);
+    }
+  }
+}
+
+std::int32_t expected(Collective collective, const Memory& memory, std::uint32_t root, std::uint32_t member,
+                      std::size_t i, std::size_t count) {
+  const auto& in = memory.inputs;
+  const std::size_t block = count == 0 ? 0 : i / count, at = count == 0 ? 0 : i % count;
+  std::int32_t sum = 0;
+  switch (collective) {
+    case Collective::allreduce:
+    case Collective::reduce:
+      for (const auto& input : in) sum += input[i];
+      return sum;
+    case Collective::reduce_scatter:
+      for (const auto& input : in) sum += input[member * count + i];
+      return sum;
+    case Collective::broadcast: return in[root][i];
+    case Collective::scatter: return in[root][member * count + i];
+    case Collective::allgather:
+    case Collective::gather: return in[block][at];
+    default: return in[block][member * count + at];  // alltoall
+  }
+}
+
+TEST(Exchange, AppliedToMemoryIsTheCollective) {
+  std::mt19937 random(7);
+  for (const Collective collective :
+       {Collective::allreduce, Collective::reduce, Collective::reduce_scatter, Collective::allgather,
+        Collective::broadcast, Collective::scatter, Collective::gather, Collective::alltoall}) {
+    for (int trial = 0; trial < 200; ++trial) {
+      const auto members = static_cast<std::uint32_t>(1 + random() % 6);
+      const std::size_t count = random() % 3 == 0 ? random() % 20 : random() % 3000;
+      const auto root = has_root(collective) ? static_cast<std::uint32_t>(random() % members) : 0U;
+      const std::size_t grain = 1 + random() % 2000;
+      SCOPED_TRACE(testing::Message() << name_of(collective) << " of " << count << " on " << members << ", root "
+                                      << root << ", grain " << grain);
+      const Exchange exchange(call_of(collective, count), root, members, grain);
+      Memory memory = fill(exchange, members);
+      apply(exchange, members, memory, trial % 2 == 0 ? Stores::ordinary : Stores::streaming);
+      if (HasFatalFailure()) return;
+      for (std::uint32_t member = 0; member < members; ++member) {
+        for (std::size_t i = 0; i < memory.outputs[member].size(); ++i) {
+          ASSERT_EQ(memory.outputs[member][i], expected(collective, memory, root, member, i, count))
+              << "element " << i << " of member " << member;
+        }
+      }
+    }
+  }
+}
+
+TEST(Exchange, RoundsAreNoLargerThanTheGrain) {
+  const Exchange exchange(call_of(Collective::allreduce, 1'000'000), 0, 3, 10'000);
+  EXPECT_LE(exchange.grain(), 10'048u) << "rounded up to cache lines";
+  EXPECT_EQ(exchange.rounds(), (4'000'000 / 3 + exchange.grain()) / exchange.grain());
+}
+
+TEST(Combine, InPlaceAndManySources) {
+  const Reduction sum = reduction_for(DataType::int32, ReduceOp::sum);
+  for (std::size_t sources = 1; sources <= 5; ++sources) {
+    std::vector<Buffer32> buffers(sources, Buffer32(5000));
+    for (std::size_t k = 0; k < sources; ++k) {
+      for (std::size_t i = 0; i < 5000; ++i) buffers[k][i] = static_cast<std::int32_t>(i + 7 * k);
+    }
+    std::int32_t offset = 0;
+    for (std::size_t k = 0; k < sources; ++k) offset += static_cast<std::int32_t>(7 * k);
+    std::vector<const std::byte*> from;
+    std::vector<std::byte*> to;
+    for (auto& buffer : buffers) {
+      from.push_back(reinterpret_cast<const std::byte*>(buffer.data()));
+      to.push_back(reinterpret_cast<std::byte*>(buffer.data()));  // everyone's input is everyone's output
+    }
+    combine(sum, from, to, 5000 * 4);
+    for (const auto& buffer : buffers) {
+      for (std::size_t i = 0; i < 5000; ++i) {
+        ASSERT_EQ(buffer[i], static_cast<std::int32_t>(sources * i) + offset);
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace hocket
