@@ -33,8 +33,8 @@ using hocket::Status;
 
 thread_local Cause latest_failure{.code = Code::ok, .message = {}, .operation = {}};
 
-// The process's registered memory: the one thing that calls share without a communicator. Never destroyed, because memory
-// may be freed after main.
+// The process's registered memory: the one thing that calls share without a communicator. Never destroyed, because
+// memory may be freed after main.
 hocket::RegionTable& registered_memory() {
   static auto* const table = new hocket::RegionTable;
   return *table;
