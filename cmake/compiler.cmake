@@ -22,8 +22,10 @@ add_compile_options(-Wall -Wextra -Werror -Wpedantic -Wshadow -Wconversion -Wno-
   -Wno-missing-field-initializers $<$<CXX_COMPILER_ID:GNU>:-Wno-restrict> $<$<CONFIG:Debug>:-D_GLIBCXX_ASSERTIONS>)
 
 if(HOCKET_SANITIZE)
+  # The vptr check looks whether memory can be read through a pipe of its own, so it sees a ghost in every test in which the
+  # descriptors have run out.
   # GCC's flow analysis sees ghosts in instrumented code; the other presets have these warnings as errors.
-  add_compile_options(-fsanitize=${HOCKET_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer
+  add_compile_options(-fsanitize=${HOCKET_SANITIZE} -fno-sanitize=vptr -fno-sanitize-recover=all -fno-omit-frame-pointer
     -Wno-error=maybe-uninitialized -Wno-error=stringop-overflow -Wno-error=array-bounds)
   add_link_options(-fsanitize=${HOCKET_SANITIZE})
 endif()
