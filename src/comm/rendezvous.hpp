@@ -36,7 +36,7 @@ class Rendezvous {
   Status claim();
   Status agree_on_size();
   Status agree_on_group();
-  Result<std::string> await(const std::string& key);
+  Result<std::string> await(const std::string& name);
   std::string missing_ranks() const;
   std::string key(std::string_view name) const;
   std::string claim_key() const;

@@ -92,7 +92,7 @@ class Executor final : public TransportListener {
   void sleep_on_window(Window& window, Deadline deadline);
   bool must_look_again() const;
   void break_down(const Status& first_cause);
-  Status with_context(const Status& cause, const Operation* operation) const;
+  Status with_context(const Status& status, const Operation* operation) const;
 
   void show_watcher();
   void watch_loop();

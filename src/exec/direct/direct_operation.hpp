@@ -68,8 +68,8 @@ class DirectOperation final : public Operation {
   std::byte* staged_input(std::uint32_t member, std::size_t round, std::uint32_t part) const;
   std::byte* staged_result(std::uint32_t member, std::size_t round) const;
   std::uint64_t stamp(std::size_t count) const { return (turn_ << count_bits) | count; }
-  void publish(std::size_t word, std::size_t count);
-  bool everyone_reached(std::size_t word, std::size_t count) const;
+  void publish(std::size_t index, std::size_t count);
+  bool everyone_reached(std::size_t index, std::size_t count) const;
   std::atomic<std::uint64_t>& word(std::uint32_t member, std::size_t line, std::size_t index) const {
     return use_.window->board(member)[line].words[index];
   }
