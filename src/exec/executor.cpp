@@ -23,6 +23,10 @@ constexpr std::chrono::milliseconds grace{1000};  // see check_deadlines()
 constexpr std::size_t lookahead = 64;             // queued operations that are considered for starting early
 constexpr std::chrono::seconds longest_sleep{60};
 
+bool over_window(const std::shared_ptr<Operation>& operation) {
+  return operation->window() != nullptr;
+}
+
 }  // namespace
 
 // ---- making and ending ----------------------------------------------------------------------------------------------
@@ -221,7 +225,7 @@ void Executor::drive(Enough enough, Deadline deadline) {
     }
     if (happened) {
       waiter.reset();
-    } else if (!waiter.spin()) {
+    } else if (!waiter.spin(links_rest_)) {
       check_deadlines();
       if (enough() || deadline.passed()) return;
       sleep(deadline);
@@ -248,10 +252,9 @@ bool Executor::round() {
   if (has_submissions_) take_submissions();
   if (queue_changed_) start_operations();
   bool happened = advance_operations();
-  const bool links_rest =
-      !running_.empty() && std::all_of(running_.begin(), running_.end(), [](const auto& op) { return op->window(); });
+  links_rest_ = !running_.empty() && std::all_of(running_.begin(), running_.end(), over_window);
   const bool called = peers_call_.exchange(false);
-  if (links_rest && ++rounds_ % rounds_between_looks != 0 && !called) return happened;
+  if (links_rest_ && ++rounds_ % rounds_between_looks != 0 && !called) return happened;
   if (peers_->progress() != 0) {
     happened = true;
     advance_operations();

@@ -128,8 +128,9 @@ class Executor final : public TransportListener {
 
   // The driver's.
   unsigned rounds_ = 0;
-  bool gives_way_ = false;  // to callers: the driver is the executor's own thread
-  Queue queued_;            // accepted, not started
+  bool links_rest_ = false;  // everything that runs does so over the window
+  bool gives_way_ = false;   // to callers: the driver is the executor's own thread
+  Queue queued_;             // accepted, not started
   std::vector<std::shared_ptr<Operation>> running_;
   bool queue_changed_ = false;
   Status peer_failure_;         // reported since the last round
