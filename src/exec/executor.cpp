@@ -18,9 +18,7 @@ namespace {
 
 constexpr int rounds_between_deadline_checks = 256;
 constexpr unsigned rounds_between_looks = 32;  // at links, while everything runs over the window
-constexpr std::chrono::seconds telling_interval{1};
-constexpr std::chrono::milliseconds grace{1000};  // see check_deadlines()
-constexpr std::size_t lookahead = 64;             // queued operations that are considered for starting early
+constexpr std::size_t lookahead = 64;          // queued operations that are considered for starting early
 constexpr std::chrono::seconds longest_sleep{60};
 
 bool over_window(const std::shared_ptr<Operation>& operation) {
@@ -344,38 +342,6 @@ bool Executor::advance_operations() {
   }
   if (queue_changed_) start_operations();
   return happened;
-}
-
-// Tells peers where this rank waits, and gives up what is late. A rank whose peers all wait themselves leaves the
-// verdict, for a moment, to those who wait for the silent one, so that all learn the same cause.
-void Executor::check_deadlines() {
-  const auto now = Deadline::Clock::now();
-  for (const auto& operation : running_) {
-    if (now >= operation->next_telling().at()) {
-      operation->tell_waiting();
-      operation->set_next_telling(Deadline(now + telling_interval));
-    }
-    if (now < operation->deadline().at()) continue;
-    const auto missing = operation->missing();
-    if (!missing.silent && now < operation->deadline().at() + grace) continue;
-    return break_down(Status(Cause{.code = Code::timeout,
-                                   .message = fmt::format("{} did not finish before its deadline: still {}",
-                                                          describe(operation->signature()), missing.text),
-                                   .peer = missing.peer}));
-  }
-  for (const auto& operation : queued_) {
-    if (now < operation->deadline().at() + grace) continue;
-    return break_down(Status(Code::timeout, fmt::format("{} could not begin before its deadline: operations before it "
-                                                        "are not finished",
-                                                        describe(operation->signature()))));
-  }
-}
-
-// When check_deadlines() has something to do for an operation.
-Deadline Executor::wake_up_for(const Operation& operation) const {
-  const bool late = operation.deadline().passed();  // and still here: its peers wait too
-  const Deadline verdict = late ? Deadline(operation.deadline().at() + grace) : operation.deadline();
-  return earlier(verdict, operation.next_telling());
 }
 
 // A peer in another call with the same number will never answer this one.

@@ -1,4 +1,6 @@
 // How the executor waits: the driver's sleep, and the thread that watches while nobody drives.
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "src/exec/bell.hpp"
@@ -10,8 +12,42 @@ namespace {
 
 constexpr std::chrono::seconds longest_sleep{60};
 constexpr std::chrono::milliseconds mixed_sleep{1};
+constexpr std::chrono::seconds telling_interval{1};
+constexpr std::chrono::milliseconds grace{1000};  // see check_deadlines()
 
 }  // namespace
+
+// Tells peers where this rank waits, and gives up what is late. A rank whose peers all wait themselves leaves the
+// verdict, for a moment, to those who wait for the silent one, so that all learn the same cause.
+void Executor::check_deadlines() {
+  const auto now = Deadline::Clock::now();
+  for (const auto& operation : running_) {
+    if (now >= operation->next_telling().at()) {
+      operation->tell_waiting();
+      operation->set_next_telling(Deadline(now + telling_interval));
+    }
+    if (now < operation->deadline().at()) continue;
+    const auto missing = operation->missing();
+    if (!missing.silent && now < operation->deadline().at() + grace) continue;
+    return break_down(Status(Cause{.code = Code::timeout,
+                                   .message = fmt::format("{} did not finish before its deadline: still {}",
+                                                          describe(operation->signature()), missing.text),
+                                   .peer = missing.peer}));
+  }
+  for (const auto& operation : queued_) {
+    if (now < operation->deadline().at() + grace) continue;
+    return break_down(Status(Code::timeout, fmt::format("{} could not begin before its deadline: operations before it "
+                                                        "are not finished",
+                                                        describe(operation->signature()))));
+  }
+}
+
+// When check_deadlines() has something to do for an operation.
+Deadline Executor::wake_up_for(const Operation& operation) const {
+  const bool late = operation.deadline().passed();  // and still here: its peers wait too
+  const Deadline verdict = late ? Deadline(operation.deadline().at() + grace) : operation.deadline();
+  return earlier(verdict, operation.next_telling());
+}
 
 bool Executor::must_look_again() const {
   return has_submissions_ || (abort_requested_ && !is_broken_) || (gives_way_ && wanted_) || stopping_ || peers_call_;

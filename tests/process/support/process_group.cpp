@@ -138,6 +138,10 @@ bool ProcessGroup::reap(Member& member, bool block) {
 
 void ProcessGroup::signal(int index, int number) const {
   ::kill(process(index), number);
+  if (number == SIGSTOP) {  // takes effect later: wait until every thread has stopped
+    siginfo_t info{};
+    ::waitid(P_PID, static_cast<id_t>(process(index)), &info, WSTOPPED);
+  }
 }
 
 void ProcessGroup::tell(int index, std::string_view line) {
