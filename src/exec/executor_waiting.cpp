@@ -12,6 +12,8 @@ namespace {
 
 constexpr std::chrono::seconds longest_sleep{60};
 constexpr std::chrono::milliseconds mixed_sleep{1};
+constexpr std::chrono::milliseconds look_at_links_every{
+    50};  // by a driver asleep on a window, whatever the watcher sees
 constexpr std::chrono::seconds telling_interval{1};
 constexpr std::chrono::milliseconds grace{1000};  // see check_deadlines()
 
@@ -80,7 +82,8 @@ void Executor::sleep_on_window(Window& window, Deadline deadline) {
   if (advance_operations() || must_look_again()) {
     window.cancel_sleep();
   } else {
-    window.sleep(ticket, deadline);
+    window.sleep(ticket, earlier(deadline, Deadline::after(look_at_links_every)));
+    peers_call_ = true;
   }
   sleeping_ = false;
 }
