@@ -54,7 +54,7 @@ class Inbox {
   // What there must be, at least, for the front receive to go on.
   std::size_t wanted_bytes() const { return in_message_ ? posted_.front().reduction.element_bytes : 1; }
   bool begin(Progress& progress);
-  bool take(std::size_t available, Progress& progress);
+  bool take(std::size_t bytes, Progress& progress);
   void give_back(int bell);
 
   std::deque<PostedReceive> posted_;

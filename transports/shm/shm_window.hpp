@@ -80,7 +80,7 @@ class ShmWindow final : public Window {
   std::byte* staging(std::uint32_t member) override { return members_[member].segment.data(); }
   std::size_t staging_bytes() const override { return window_staging_bytes; }
   RegionRef locate(const void* data, std::size_t bytes) override;
-  std::byte* map(std::uint32_t member, const RegionRef& ref, std::size_t bytes) override;
+  std::byte* map(std::uint32_t number, const RegionRef& ref, std::size_t bytes) override;
   void tidy() override;
   std::uint32_t prepare_sleep() override { return own_bell().prepare(); }
   void sleep(std::uint32_t ticket, Deadline deadline) override { own_bell().sleep(ticket, deadline); }
