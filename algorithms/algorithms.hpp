@@ -30,6 +30,12 @@ void pairwise_alltoall(const Shape& shape, Script& script);
 void direct_send(const Shape& shape, Script& script);
 void direct_recv(const Shape& shape, Script& script);
 
+// two_level.cpp
+void two_level_allreduce(const Shape& shape, Script& script);
+void two_level_reduce_scatter(const Shape& shape, Script& script);
+void two_level_allgather(const Shape& shape, Script& script);
+void two_level_broadcast(const Shape& shape, Script& script);
+
 // dissemination.cpp
 void dissemination_barrier(const Shape& shape, Script& script);
 

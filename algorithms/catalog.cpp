@@ -20,18 +20,42 @@ constexpr Algorithm entries[] = {
      "rank j sums the j-th part of all and sends it to all: 2 rounds, 2(N-1)/N of the data"},
     {"linear", Collective::allreduce, one, linear_allreduce,
      "rank 0 sums in rank order and sends to all: 2 rounds, rank 0 moves 2(N-1) times the data"},
+    {.name = "two_level",
+     .collective = Collective::allreduce,
+     .chunking = one_per_rail_and_host,
+     .author = two_level_allreduce,
+     .summary = "sums on each host, rings over one rank of each host: a host sends 2(H-1)/H of the data",
+     .by_host = true},
     {"binomial_tree", Collective::reduce, one, binomial_reduce,
      "up a binomial tree: log2 N rounds, each rank sends all the data once"},
     {"ring", Collective::reduce_scatter, one_per_rank, ring_reduce_scatter,
      "neighbours only: N-1 steps, each rank sends (N-1)/N of the data"},
     {"direct", Collective::reduce_scatter, one_per_rank, direct_reduce_scatter,
      "every rank sends each part to its owner: 1 round of N-1 messages, (N-1)/N of the data"},
+    {.name = "two_level",
+     .collective = Collective::reduce_scatter,
+     .chunking = one_per_rank,
+     .author = two_level_reduce_scatter,
+     .summary = "sums each part on each host, then sends it to its owner: 1 round between hosts",
+     .by_host = true},
     {"ring", Collective::allgather, one_per_rank, ring_allgather,
      "neighbours only: N-1 steps, each rank sends (N-1)/N of the data"},
     {"direct", Collective::allgather, one_per_rank, direct_allgather,
      "every rank sends its block to all: 1 round of N-1 messages, (N-1)/N of the data"},
+    {.name = "two_level",
+     .collective = Collective::allgather,
+     .chunking = one_per_rank,
+     .author = two_level_allgather,
+     .summary = "each block enters each host once and is passed on there: 1 round between hosts",
+     .by_host = true},
     {"binomial_tree", Collective::broadcast, one, binomial_broadcast,
      "down a binomial tree: log2 N rounds, the root sends the data log2 N times"},
+    {.name = "two_level",
+     .collective = Collective::broadcast,
+     .chunking = one_per_rail,
+     .author = two_level_broadcast,
+     .summary = "each host gets the data once, cut up among its ranks: log2 H rounds between hosts",
+     .by_host = true},
     {"linear", Collective::scatter, one_per_rank, linear_scatter, "the root sends each rank its block: 1 round"},
     {"linear", Collective::gather, one_per_rank, linear_gather, "every rank sends its block to the root: 1 round"},
     {"pairwise", Collective::alltoall, one_per_rank, pairwise_alltoall,
@@ -41,6 +65,13 @@ constexpr Algorithm entries[] = {
     {"direct", Collective::send, one, direct_send, "one message"},
     {"direct", Collective::recv, one, direct_recv, "one message"},
 };
+
+// The fewest ranks that a host has.
+std::uint32_t rails_of(const Topology& topology, Rank size) {
+  const auto hosts = topology.ranks_by_host(size);
+  const auto fewer = [](const auto& a, const auto& b) { return a.size() < b.size(); };
+  return static_cast<std::uint32_t>(std::ranges::min_element(hosts, fewer)->size());
+}
 
 }  // namespace
 
@@ -54,7 +85,7 @@ const Algorithm* find_algorithm(Collective collective, std::string_view name) {
   return found == std::end(entries) ? nullptr : found;
 }
 
-std::uint32_t chunks_of(const Algorithm& algorithm, Rank size) {
+std::uint32_t chunks_of(const Algorithm& algorithm, Rank size, const Topology& topology) {
   switch (algorithm.collective) {
     case Collective::reduce_scatter:
     case Collective::allgather:
@@ -68,12 +99,23 @@ std::uint32_t chunks_of(const Algorithm& algorithm, Rank size) {
     case Collective::reduce:
     case Collective::broadcast: break;
   }
-  return algorithm.chunking == Chunking::one_per_rank ? static_cast<std::uint32_t>(size) : 1;
+  switch (algorithm.chunking) {
+    case Chunking::one: break;
+    case Chunking::one_per_rank: return static_cast<std::uint32_t>(size);
+    case Chunking::one_per_rail: return rails_of(topology, size);
+    case Chunking::one_per_rail_and_host:
+      return rails_of(topology, size) * static_cast<std::uint32_t>(topology.hosts());
+  }
+  return 1;
 }
 
-Schedule Algorithm::write(Rank rank, Rank size, Rank root) const {
-  const Shape shape{
-      .collective = collective, .rank = rank, .size = size, .root = root, .chunks = chunks_of(*this, size)};
+Schedule Algorithm::write(Rank rank, Rank size, Rank root, const Topology& topology) const {
+  const Shape shape{.collective = collective,
+                    .rank = rank,
+                    .size = size,
+                    .root = root,
+                    .chunks = chunks_of(*this, size, topology),
+                    .topology = topology};
   Script script(shape);
   author(shape, script);
   return std::move(script).take();

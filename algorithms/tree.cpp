@@ -1,37 +1,14 @@
 // Binomial trees, any root. R. Thakur, R. Rabenseifner and W. Gropp, "Optimization of collective communication
 // operations in MPICH", International Journal of High Performance Computing Applications 19 (2005), sections 4.2
-// (broadcast) and 4.5 (reduce). Places in the tree count from the root: the parent of place p is p without its lowest
-// set bit.
-#include <bit>
+// (broadcast) and 4.5 (reduce).
+#include "algorithms/tree.hpp"
 
 #include "algorithms/algorithms.hpp"
 
 namespace hocket::algorithms {
-namespace {
-
-struct Place {
-  explicit Place(const Shape& shape)
-      : size(shape.size),
-        root(shape.root),
-        number((shape.rank - shape.root + shape.size) % shape.size),
-        reach(number == 0 ? static_cast<Rank>(std::bit_ceil(static_cast<std::uint32_t>(shape.size)))
-                          : number & -number) {}
-
-  bool is_root() const { return number == 0; }
-  bool has_child(Rank bit) const { return bit < reach && number + bit < size; }
-  Rank child(Rank bit) const { return (root + number + bit) % size; }
-  Rank parent() const { return (root + number - reach) % size; }
-
-  Rank size, root;
-  Rank number;  // 0 at the root
-  Rank reach;   // children are number + 1, + 2, + 4 … below number + reach
-};
-
-}  // namespace
-
 // ceil(log2 N) rounds; the root sends S that often. Farthest child first: its subtree is the largest.
 void binomial_broadcast(const Shape& shape, Script& script) {
-  const Place place(shape);
+  const Place place(shape.rank, shape.size, shape.root);
   const Range data = place.is_root() ? script.input(0) : script.output(0);
   if (!place.is_root()) script.recv(place.parent(), data);
   for (Rank bit = place.reach / 2; bit > 0; bit /= 2) {
@@ -42,7 +19,7 @@ void binomial_broadcast(const Shape& shape, Script& script) {
 
 // ceil(log2 N) rounds; every rank but the root sends S once. Partial sums grow in one cell, at the root in the output.
 void binomial_reduce(const Shape& shape, Script& script) {
-  const Place place(shape);
+  const Place place(shape.rank, shape.size, shape.root);
   const Range input = script.input(0);
   if (shape.size == 1) return script.copy(input, script.output(0));
   Range have = input;

@@ -27,7 +27,7 @@ struct UsageError {
 };
 
 struct Arguments {
-  std::string collective, algorithm, rank_list = "1-33";
+  std::string collective, algorithm, hosts, rank_list = "1-33";
   Rank ranks = 0;
   std::optional<Rank> rank, root;
   bool in_place = false;
@@ -67,16 +67,19 @@ void check_rank(std::string_view option, Rank rank, Rank ranks) {
       fmt::format("{} {} is no rank: with --ranks {} they go from 0 to {}.", option, rank, ranks, ranks - 1)};
 }
 
+// From 1 to `most`; throws `wrong` where it is none.
+Rank parse_number(const std::string& digits, Rank most, const UsageError& wrong) {
+  if (digits.empty() || digits.size() > 4 || digits.find_first_not_of("0123456789") != std::string::npos) throw wrong;
+  const Rank value = std::stoi(digits);
+  if (value < 1 || value > most) throw wrong;
+  return value;
+}
+
 // "2-33,64"
 std::vector<Rank> parse_rank_list(const std::string& text) {
   const UsageError wrong{fmt::format("--ranks: '{}' is no list of numbers and ranges from 1 to {}, as in 2-33,64.",
                                      text, verify_ranks_max)};
-  const auto parse = [&](const std::string& digits) {
-    if (digits.empty() || digits.size() > 4 || digits.find_first_not_of("0123456789") != std::string::npos) throw wrong;
-    const Rank value = std::stoi(digits);
-    if (value < 1 || value > verify_ranks_max) throw wrong;
-    return value;
-  };
+  const auto parse = [&](const std::string& digits) { return parse_number(digits, verify_ranks_max, wrong); };
   std::vector<Rank> sizes;
   for (std::size_t begin = 0; begin <= text.size();) {
     const std::size_t end = std::min(text.find(',', begin), text.size());
@@ -89,6 +92,36 @@ std::vector<Rank> parse_rank_list(const std::string& text) {
     begin = end + 1;
   }
   return sizes;
+}
+
+// "4,4,2": the first four ranks on one host, the next four on another ... Sets the number of ranks.
+Topology take_hosts(Arguments& given) {
+  if (given.hosts.empty()) {
+    if (given.ranks == 0) throw UsageError{"--ranks is required, unless --hosts is given. See hocket-plan --help."};
+    return {};
+  }
+  const UsageError wrong{fmt::format("--hosts: '{}' is no list of numbers of ranks, at most {} in all, as in 4,4,2.",
+                                     given.hosts, print_ranks_max)};
+  std::vector<std::uint32_t> host_by_rank;
+  std::uint32_t host = 0;
+  for (std::size_t begin = 0; begin <= given.hosts.size(); ++host) {
+    const std::size_t end = std::min(given.hosts.find(',', begin), given.hosts.size());
+    const Rank ranks = parse_number(given.hosts.substr(begin, end - begin), print_ranks_max, wrong);
+    host_by_rank.insert(host_by_rank.end(), static_cast<std::size_t>(ranks), host);
+    if (host_by_rank.size() > static_cast<std::size_t>(print_ranks_max)) throw wrong;
+    begin = end + 1;
+  }
+  const auto ranks = static_cast<Rank>(host_by_rank.size());
+  if (given.ranks != 0 && given.ranks != ranks) {
+    throw UsageError{fmt::format("--hosts {} are {} ranks, but --ranks says {}.", given.hosts, ranks, given.ranks)};
+  }
+  given.ranks = ranks;
+  return Topology(host_by_rank);
+}
+
+std::string ranks_text(const Arguments& given) {
+  return fmt::format("{} rank{}{}", given.ranks, given.ranks == 1 ? "" : "s",
+                     given.hosts.empty() ? "" : fmt::format(" on hosts of {}", given.hosts));
 }
 
 int list() {
@@ -115,9 +148,9 @@ void print_program(const Program& program) {
   }
 }
 
-int print(const Arguments& given) {
+int print(Arguments given) {
+  const Topology topology = take_hosts(given);
   const Collective collective = collective_of(given.collective);
-  const Algorithm& algorithm = algorithm_of(collective, given.algorithm);
   if (given.rank) check_rank("--rank", *given.rank, given.ranks);
   if (given.root) {
     if (!has_root(collective) && !is_point_to_point(collective)) {
@@ -125,19 +158,19 @@ int print(const Arguments& given) {
     }
     check_rank("--root", *given.root, given.ranks);
   }
+  const Algorithm& algorithm = algorithm_of(collective, given.algorithm);
   const Placement placement = given.in_place ? Placement::in_place : Placement::out_of_place;
   const Rank root = given.root.value_or(0);
 
   std::string rooted;
   if (has_root(collective)) rooted = fmt::format(", root {}", root);
   if (is_point_to_point(collective)) rooted = fmt::format(", peer {}", root);
-  const std::uint32_t chunks = chunks_of(algorithm, given.ranks);
-  fmt::print("{} {} on {} rank{}{}, {}, {} chunk{}: {}\n", algorithm.name, given.collective, given.ranks,
-             given.ranks == 1 ? "" : "s", rooted, given.in_place ? "in place" : "out of place", chunks,
-             chunks == 1 ? "" : "s", algorithm.summary);
+  const std::uint32_t chunks = chunks_of(algorithm, given.ranks, topology);
+  fmt::print("{} {} on {}{}, {}, {} chunk{}: {}\n", algorithm.name, given.collective, ranks_text(given), rooted,
+             given.in_place ? "in place" : "out of place", chunks, chunks == 1 ? "" : "s", algorithm.summary);
   for (Rank rank = 0; rank < given.ranks; ++rank) {
     if (given.rank && rank != *given.rank) continue;
-    const Schedule schedule = algorithm.write(rank, given.ranks, root);
+    const Schedule schedule = algorithm.write(rank, given.ranks, root, topology);
     fmt::print("\nrank {}, {} scratch cell{}\n", rank, schedule.scratch_cells, schedule.scratch_cells == 1 ? "" : "s");
     print_program(compile(schedule, placement, 1));
   }
@@ -207,17 +240,18 @@ int verify(const Arguments& given) {
 
 // ---- choose ---------------------------------------------------------------------------------------------------------
 
-int choose(const Arguments& given) {
+int choose(Arguments given) {
+  const Topology topology = take_hosts(given);
   const Collective collective = collective_of(given.collective);
   const auto chosen = [&](std::size_t bytes) {
-    return &select_algorithm({.collective = collective, .size = given.ranks, .bytes = bytes}, automatic_algorithm);
+    return &select_algorithm({.collective = collective, .size = given.ranks, .bytes = bytes, .topology = topology},
+                             automatic_algorithm);
   };
   if (given.bytes) {
     fmt::print("{}: {}\n", chosen(*given.bytes)->name, chosen(*given.bytes)->summary);
     return 0;
   }
-  fmt::print("{} on {} rank{} (bytes of the larger buffer):\n", given.collective, given.ranks,
-             given.ranks == 1 ? "" : "s");
+  fmt::print("{} on {} (bytes of the larger buffer):\n", given.collective, ranks_text(given));
   for (std::size_t from = 0; from < largest_bytes;) {
     // The last size with the same choice: by doubling, then by halving. Shorter islands than that are not in the table.
     const Algorithm* algorithm = chosen(from);
@@ -244,9 +278,11 @@ int run(int argc, char** argv) {
   CLI::App* print_command = app.add_subcommand("print", "the steps of each rank, and what each step waits for");
   print_command->add_option("COLLECTIVE", given.collective, "allreduce, broadcast ...")->required();
   print_command->add_option("--algorithm", given.algorithm, "name, as `list` shows it");
-  print_command->add_option("--ranks", given.ranks, "number of ranks")
-      ->required()
-      ->check(CLI::Range(1, print_ranks_max));
+  const auto add_hosts = [&](CLI::App* command) {
+    command->add_option("--hosts", given.hosts, "ranks of each host, as in 4,4,2 (all on one)");
+  };
+  print_command->add_option("--ranks", given.ranks, "number of ranks")->check(CLI::Range(1, print_ranks_max));
+  add_hosts(print_command);
   print_command->add_option("--rank", given.rank, "only this rank (all)");
   print_command->add_option("--root", given.root, "root, or the peer of send and recv (0)");
   print_command->add_flag("--in-place", given.in_place, "input and output are the same memory");
@@ -258,7 +294,8 @@ int run(int argc, char** argv) {
 
   CLI::App* choose_command = app.add_subcommand("choose", "the algorithm that is selected, by size");
   choose_command->add_option("COLLECTIVE", given.collective, "allreduce, broadcast ...")->required();
-  choose_command->add_option("--ranks", given.ranks, "number of ranks")->required()->check(CLI::Range(1, 1 << 20));
+  choose_command->add_option("--ranks", given.ranks, "number of ranks")->check(CLI::Range(1, 1 << 20));
+  add_hosts(choose_command);
   choose_command->add_option("--bytes", given.bytes, "size of the larger buffer, as in 64K (all sizes)")
       ->transform(CLI::AsSizeValue(false));
   try {

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cstring>
 #include <numeric>
+#include <unordered_map>
 
 #include "src/base/log.hpp"
 #include "src/comm/rendezvous.hpp"
@@ -32,6 +33,15 @@ int cores_available() {
   cpu_set_t set;
   CPU_ZERO(&set);
   return ::sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : 1;
+}
+
+Topology topology_of(const std::vector<MemberCard>& cards) {
+  std::unordered_map<std::string_view, std::uint32_t> numbers;
+  std::vector<std::uint32_t> host_by_rank;
+  for (const MemberCard& card : cards) {
+    host_by_rank.push_back(numbers.try_emplace(card.host, static_cast<std::uint32_t>(numbers.size())).first->second);
+  }
+  return Topology(host_by_rank);
 }
 
 Status at_creation(const Status& status, Rank rank) {
@@ -194,6 +204,7 @@ Status Communicator::introduce(const MemberCard& mine, Deadline deadline) {
                           .peer = static_cast<Rank>(rank)});
     }
   }
+  topology_ = topology_of(cards);
   mesh_->set_cards(std::move(cards));
   executor_->set_wait_budget(WaitBudget::for_ranks(on_this_host, cores_available()));
   return open_window(deadline);
@@ -277,7 +288,8 @@ Result<std::shared_ptr<Operation>> Communicator::prepare(const CallArguments& ar
     return direct;
   }
   const Algorithm& algorithm = select_algorithm(
-      {.collective = arguments.collective, .size = options_.size, .bytes = checked->bytes}, options_.algorithm);
+      {.collective = arguments.collective, .size = options_.size, .bytes = checked->bytes, .topology = topology_},
+      options_.algorithm);
   // Both ends of a message name the sender's call.
   const Algorithm* named = arguments.collective == Collective::recv
                                ? &select_algorithm({Collective::send, options_.size, checked->bytes}, "auto")
@@ -290,7 +302,8 @@ Result<std::shared_ptr<Operation>> Communicator::prepare(const CallArguments& ar
                                   .count = static_cast<std::size_t>(signature.count),
                                   .element_bytes = size_of(signature.dtype),
                                   .slice_bytes = vector_slice_bytes,
-                                  .placement = checked->placement});
+                                  .placement = checked->placement,
+                                  .topology = topology_});
   const bool barrier = signature.collective == Collective::barrier;
   operation->bind({.input = static_cast<const std::byte*>(arguments.send),
                    .output = static_cast<std::byte*>(arguments.recv),

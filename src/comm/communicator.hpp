@@ -71,6 +71,7 @@ class Communicator {
   std::unique_ptr<StoreServer> server_;  // where this rank serves the store
   std::unique_ptr<Executor> executor_;
   std::unique_ptr<Mesh> mesh_;
+  Topology topology_;
   std::unique_ptr<Window> window_;  // where all ranks share memory
   WindowUse window_use_;
 

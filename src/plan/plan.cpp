@@ -10,7 +10,7 @@ std::size_t round_up_64(std::size_t bytes) {
 }  // namespace
 
 std::shared_ptr<const Plan> make_plan(const PlanKey& key) {
-  const Schedule schedule = key.algorithm->write(key.rank, key.size, key.root);
+  const Schedule schedule = key.algorithm->write(key.rank, key.size, key.root, key.topology);
   const Layout layout(schedule.shape, key.count, key.element_bytes, key.algorithm->whole ? 0 : key.slice_bytes);
 
   // Two slices side by side hide one's waiting behind the other's work; more only cost memory.
@@ -26,6 +26,7 @@ std::shared_ptr<const Plan> make_plan(const PlanKey& key) {
   });
 }
 
+// Without the topology: it is the same for all plans of a communicator.
 std::size_t PlanCache::Hash::operator()(const PlanKey& key) const {
   std::size_t hash = std::hash<const void*>()(key.algorithm);
   const auto mix = [&hash](std::size_t value) { hash = (hash ^ value) * 0x9E3779B97F4A7C15u + (hash >> 29); };

@@ -19,6 +19,7 @@ struct PlanKey {
   std::size_t element_bytes = 1;
   std::size_t slice_bytes = 0;  // 0: one slice
   Placement placement = Placement::out_of_place;
+  Topology topology{};
 
   friend bool operator==(const PlanKey&, const PlanKey&) = default;
 };
@@ -67,6 +68,7 @@ struct Call {
   Collective collective;
   Rank size;
   std::size_t bytes;  // the larger of the two buffers
+  Topology topology{};
 };
 
 inline constexpr std::string_view automatic_algorithm = "auto";

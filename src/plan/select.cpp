@@ -9,29 +9,40 @@ namespace {
 constexpr Rank any_size = INT32_MAX;
 constexpr std::size_t any_bytes = SIZE_MAX;
 
+// Where a rule holds: everywhere, or where there are several hosts and some ranks share one.
+enum class Hosts : std::uint8_t { any, shared };
+
 struct Rule {
   Collective collective;
+  Hosts hosts;
   Rank size_max;
   std::size_t bytes_max;
   std::string_view algorithm;
 };
 
-// Small messages cost rounds, large ones bytes.
+using enum Hosts;
+
+// Small messages cost rounds, large ones bytes. Between hosts two levels move the least in one round, but an allreduce
+// takes two or more, where doubling takes one for each doubling of the hosts.
 constexpr Rule rules[] = {
-    {Collective::allreduce, any_size, 16 << 10, "recursive_doubling"},
-    {Collective::allreduce, any_size, any_bytes, "ring"},
-    {Collective::reduce, any_size, any_bytes, "binomial_tree"},
-    {Collective::reduce_scatter, any_size, 16 << 10, "direct"},
-    {Collective::reduce_scatter, any_size, any_bytes, "ring"},
-    {Collective::allgather, any_size, 16 << 10, "direct"},
-    {Collective::allgather, any_size, any_bytes, "ring"},
-    {Collective::broadcast, any_size, any_bytes, "binomial_tree"},
-    {Collective::scatter, any_size, any_bytes, "linear"},
-    {Collective::gather, any_size, any_bytes, "linear"},
-    {Collective::alltoall, any_size, any_bytes, "pairwise"},
-    {Collective::barrier, any_size, any_bytes, "dissemination"},
-    {Collective::send, any_size, any_bytes, "direct"},
-    {Collective::recv, any_size, any_bytes, "direct"},
+    {Collective::allreduce, any, any_size, 16 << 10, "recursive_doubling"},
+    {Collective::allreduce, shared, any_size, any_bytes, "two_level"},
+    {Collective::allreduce, any, any_size, any_bytes, "ring"},
+    {Collective::reduce, any, any_size, any_bytes, "binomial_tree"},
+    {Collective::reduce_scatter, shared, any_size, any_bytes, "two_level"},
+    {Collective::reduce_scatter, any, any_size, 16 << 10, "direct"},
+    {Collective::reduce_scatter, any, any_size, any_bytes, "ring"},
+    {Collective::allgather, shared, any_size, any_bytes, "two_level"},
+    {Collective::allgather, any, any_size, 16 << 10, "direct"},
+    {Collective::allgather, any, any_size, any_bytes, "ring"},
+    {Collective::broadcast, shared, any_size, any_bytes, "two_level"},
+    {Collective::broadcast, any, any_size, any_bytes, "binomial_tree"},
+    {Collective::scatter, any, any_size, any_bytes, "linear"},
+    {Collective::gather, any, any_size, any_bytes, "linear"},
+    {Collective::alltoall, any, any_size, any_bytes, "pairwise"},
+    {Collective::barrier, any, any_size, any_bytes, "dissemination"},
+    {Collective::send, any, any_size, any_bytes, "direct"},
+    {Collective::recv, any, any_size, any_bytes, "direct"},
 };
 
 }  // namespace
@@ -43,9 +54,11 @@ bool known_algorithm(std::string_view name) {
 
 const Algorithm& select_algorithm(const Call& call, std::string_view wanted) {
   if (const Algorithm* named = find_algorithm(call.collective, wanted)) return *named;
+  const Rank hosts = call.topology.hosts();
+  const bool shared = hosts > 1 && hosts < call.size;
   const Rule& rule = *std::ranges::find_if(rules, [&](const Rule& candidate) {
-    return candidate.collective == call.collective && call.size <= candidate.size_max &&
-           call.bytes <= candidate.bytes_max;
+    return candidate.collective == call.collective && (candidate.hosts == Hosts::any || shared) &&
+           call.size <= candidate.size_max && call.bytes <= candidate.bytes_max;
   });
   return *find_algorithm(call.collective, rule.algorithm);
 }

@@ -39,4 +39,10 @@ std::string describe(const Step& step) {
   return fmt::format("reduce: {} = {} + {}", describe(step.to), describe(step.left), describe(step.right));
 }
 
+std::string describe(const Topology& topology, Rank size) {
+  std::string text;
+  for (Rank rank = 0; rank < size; ++rank) text += fmt::format("{}{}", rank == 0 ? "" : ",", topology.host_of(rank));
+  return text;
+}
+
 }  // namespace hocket

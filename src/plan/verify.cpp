@@ -129,9 +129,11 @@ Result<Verified> verify(Collective collective, Rank size, Rank root,
   };
   const Status status = check();
   if (status) return run.counted();
-  return failure(fmt::format("{} on {} ranks{}, {}: {}", name_of(collective), size,
-                             takes_root(collective) ? fmt::format(", root {}", root) : "",
-                             options.placement == Placement::in_place ? "in place" : "out of place", status.message()));
+  return failure(
+      fmt::format("{} on {} ranks{}{}, {}: {}", name_of(collective), size,
+                  options.topology.hosts() == 1 ? "" : fmt::format(" on hosts {}", describe(options.topology, size)),
+                  takes_root(collective) ? fmt::format(", root {}", root) : "",
+                  options.placement == Placement::in_place ? "in place" : "out of place", status.message()));
 }
 
 Result<Verified> verify(const Algorithm& algorithm, Rank size, Rank root, const VerifyOptions& options) {
@@ -142,7 +144,8 @@ Result<Verified> verify(const Algorithm& algorithm, Rank size, Rank root, const 
   Result<Verified> result = verify(
       algorithm.collective, size, root,
       [&](Rank rank) {
-        Schedule schedule = point_to_point ? half_of(algorithm, rank, size, root) : algorithm.write(rank, size, root);
+        Schedule schedule =
+            point_to_point ? half_of(algorithm, rank, size, root) : algorithm.write(rank, size, root, options.topology);
         if (whole) whole = check_whole(algorithm, schedule);
         return schedule;
       },
@@ -161,14 +164,16 @@ std::vector<VerifyCase> verify_cases(const Algorithm& algorithm, Rank size) {
     }
   }
   std::vector<VerifyOptions> options;
-  for (const Placement placement : {Placement::out_of_place, Placement::in_place}) {
-    if (placement == Placement::in_place && algorithm.collective == Collective::alltoall) continue;
-    options.push_back({.placement = placement});
-    if (!thorough) continue;
-    options.push_back({.placement = placement, .interleave = 2});
-    const std::uint32_t chunks = chunks_of(algorithm, size);
-    for (const std::uint32_t empty_from : std::set<std::uint32_t>{0, 1, chunks - 1}) {
-      options.push_back({.placement = placement, .interleave = 1, .empty_from = empty_from});
+  for (const Topology& topology : algorithm.by_host ? verify_topologies(size) : std::vector<Topology>{{}}) {
+    const std::uint32_t chunks = chunks_of(algorithm, size, topology);
+    for (const Placement placement : {Placement::out_of_place, Placement::in_place}) {
+      if (placement == Placement::in_place && algorithm.collective == Collective::alltoall) continue;
+      options.push_back({.placement = placement, .topology = topology});
+      if (!thorough) continue;
+      options.push_back({.placement = placement, .interleave = 2, .topology = topology});
+      for (const std::uint32_t empty_from : std::set<std::uint32_t>{0, 1, chunks - 1}) {
+        options.push_back({.placement = placement, .interleave = 1, .empty_from = empty_from, .topology = topology});
+      }
     }
   }
   std::vector<VerifyCase> cases;
@@ -176,6 +181,27 @@ std::vector<VerifyCase> verify_cases(const Algorithm& algorithm, Rank size) {
     for (const VerifyOptions& chosen : options) cases.push_back({root, chosen});
   }
   return cases;
+}
+
+std::vector<Topology> verify_topologies(Rank size) {
+  using Ranks = std::uint32_t;
+  std::vector<Topology> topologies;
+  const auto add = [&](auto host_of) {
+    std::vector<std::uint32_t> hosts;
+    for (Ranks rank = 0; rank < static_cast<Ranks>(size); ++rank) hosts.push_back(host_of(rank));
+    const Topology made(hosts);
+    if (std::ranges::find(topologies, made) == topologies.end()) topologies.push_back(made);
+  };
+  const auto ranks = static_cast<Ranks>(size);
+  for (Ranks hosts = 1; hosts <= std::min<Ranks>(ranks, 5); ++hosts) {
+    if (size > 33 && hosts != 1 && hosts != 3) continue;
+    add([&](Ranks rank) { return rank * hosts / ranks; });                         // 0 0 0 1 1 1
+    add([&](Ranks rank) { return rank % hosts; });                                 // 0 1 0 1 0 1
+    add([&](Ranks rank) { return rank < hosts ? rank : 0; });                      // 0 1 0 0 0 0
+    add([&](Ranks rank) { return rank % 4 < 3 ? hosts - 1 : rank % hosts; });      // 1 1 1 0 1 1
+    add([&](Ranks rank) { return std::min(hosts - 1, (ranks - 1 - rank) / 2); });  // 1 1 1 1 0 0
+  }
+  return topologies;
 }
 
 }  // namespace hocket

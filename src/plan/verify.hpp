@@ -25,6 +25,7 @@ struct VerifyOptions {
   Placement placement = Placement::out_of_place;
   std::uint32_t interleave = 1;
   std::uint32_t empty_from = UINT32_MAX;  // chunks from this one on are empty, as when count < N
+  Topology topology{};                    // of algorithms that ask for it
 };
 
 // Writes the schedules of all `size` ranks with `schedule_of`, compiles them and runs them under rendezvous (a send
@@ -41,11 +42,15 @@ Result<Verified> verify(const Algorithm& algorithm, Rank size, Rank root, const 
 
 // What an algorithm is tried with on `size` ranks: every root up to 17 ranks, then the first two and the last; out of
 // place, and in place where the C API has that (not alltoall); up to 17 ranks also two slices side by side, and with
-// empty chunks.
+// empty chunks; algorithms that go by hosts, on many groupings of the ranks.
 struct VerifyCase {
   Rank root = 0;
   VerifyOptions options;
 };
 std::vector<VerifyCase> verify_cases(const Algorithm& algorithm, Rank size);
+
+// Groupings of `size` ranks on one to five hosts: adjoining, dealt out in turn, and of unequal numbers, both ways; from
+// 34 ranks on a few of them.
+std::vector<Topology> verify_topologies(Rank size);
 
 }  // namespace hocket

@@ -56,10 +56,10 @@ TEST(HocketPlan, PrintsWhatInPlaceChanges) {
 }
 
 TEST(HocketPlan, PrintsTheOnlyAlgorithmWithoutItsName) {
-  const Outcome outcome = hocket_plan("print broadcast --ranks 4 --root 3 --rank 3");
+  const Outcome outcome = hocket_plan("print scatter --ranks 4 --root 3 --rank 3");
   EXPECT_EQ(outcome.status, 0) << outcome.text;
-  EXPECT_THAT(outcome.text, HasSubstr("binomial_tree broadcast on 4 ranks, root 3"));
-  EXPECT_THAT(outcome.text, HasSubstr("send to rank 1: input 0"));
+  EXPECT_THAT(outcome.text, HasSubstr("linear scatter on 4 ranks, root 3"));
+  EXPECT_THAT(outcome.text, HasSubstr("send to rank 1: input 1"));
 }
 
 TEST(HocketPlan, VerifiesWhatIsAskedFor) {
@@ -86,6 +86,17 @@ TEST(HocketPlan, TellsWhatIsChosenBySize) {
   const Outcome one = hocket_plan("choose barrier --ranks 4 --bytes 64K");
   EXPECT_EQ(one.status, 0) << one.text;
   EXPECT_THAT(one.text, HasSubstr("dissemination:"));
+}
+
+TEST(HocketPlan, KnowsHosts) {
+  const Outcome printed = hocket_plan("print allreduce --algorithm two_level --hosts 2,1 --rank 0");
+  EXPECT_EQ(printed.status, 0) << printed.text;
+  EXPECT_THAT(printed.text, HasSubstr("two_level allreduce on 3 ranks on hosts of 2,1, out of place, 2 chunks"));
+  EXPECT_THAT(printed.text, HasSubstr("recv_reduce from rank 1: output 1 = input 1 + message"));
+  const Outcome chosen = hocket_plan("choose allreduce --hosts 4,4,2 --ranks 10 --bytes 1M");
+  EXPECT_EQ(chosen.status, 0) << chosen.text;
+  EXPECT_THAT(chosen.text, HasSubstr("two_level:"));
+  EXPECT_THAT(hocket_plan("choose allreduce --hosts 1,1,1 --bytes 1M").text, HasSubstr("ring:"));
 }
 
 struct Mistake {
@@ -117,11 +128,15 @@ constexpr Mistake mistakes[] = {
     {"print barrier --ranks 3 --root 1", "--root: barrier has no root."},
     {"verify everything", "COLLECTIVE: 'everything' is none of"},
     {"verify --algorithm rung", "--algorithm: there is no 'rung'"},
-    {"verify broadcast --algorithm ring", "--algorithm: broadcast has no 'ring', only binomial_tree."},
+    {"verify broadcast --algorithm ring", "--algorithm: broadcast has no 'ring', only binomial_tree"},
     {"verify --ranks 5-2", "--ranks: '5-2' is no list of numbers and ranges from 1 to 512"},
     {"verify --ranks 2,,3", "--ranks: '2,,3' is no list"},
     {"verify --ranks 513", "--ranks: '513' is no list"},
     {"choose allreduce", "--ranks is required"},
+    {"print broadcast", "--ranks is required"},
+    {"choose allreduce --hosts 4,,2", "--hosts: '4,,2' is no list of numbers of ranks, at most 4096 in all"},
+    {"choose allreduce --hosts 4096,1", "--hosts: '4096,1' is no list"},
+    {"choose allreduce --hosts 4,4 --ranks 7", "--hosts 4,4 are 8 ranks, but --ranks says 7."},
     {"choose allreduce --ranks 4 --bytes many", "--bytes: "},
 };
 

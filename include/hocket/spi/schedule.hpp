@@ -32,6 +32,7 @@
 #include <utility>
 #include <vector>
 
+#include "hocket/spi/topology.hpp"
 #include "hocket/spi/types.hpp"
 
 namespace hocket {
@@ -43,6 +44,7 @@ struct Shape {
   Rank size = 1;
   Rank root = 0;             // 0 where the collective has none; the peer of a send or recv
   std::uint32_t chunks = 1;  // as the catalog's entry asks
+  Topology topology{};       // algorithms that treat all ranks alike leave it aside
 
   friend bool operator==(const Shape&, const Shape&) = default;
 };
@@ -140,8 +142,9 @@ class Script {
 
 using Author = void (*)(const Shape&, Script&);
 
-// How many chunks an algorithm wants. Collectives whose chunks are fixed (see above) ignore it.
-enum class Chunking : std::uint8_t { one, one_per_rank };
+// How many chunks an algorithm wants. Collectives whose chunks are fixed (see above) ignore it. A rail is one rank of
+// each host; there are as many as the host with the fewest ranks has ranks.
+enum class Chunking : std::uint8_t { one, one_per_rank, one_per_rail, one_per_rail_and_host };
 
 // One line of the catalog.
 struct Algorithm {
@@ -152,12 +155,14 @@ struct Algorithm {
   std::string_view summary;  // one line for people: idea, steps, bytes
   // Moves ranges of several blocks (see Layout), so the data is not cut into slices. Equal on all ranks.
   bool whole = false;
+  // Writes by shape.topology, so it is proven for many of them.
+  bool by_host = false;
 
-  Schedule write(Rank rank, Rank size, Rank root = 0) const;
+  Schedule write(Rank rank, Rank size, Rank root = 0, const Topology& topology = {}) const;
 };
 
 // Number of chunks that a schedule of this algorithm has on `size` ranks.
-std::uint32_t chunks_of(const Algorithm& algorithm, Rank size);
+std::uint32_t chunks_of(const Algorithm& algorithm, Rank size, const Topology& topology = {});
 
 // Every algorithm there is, in the order in which they are listed to people. algorithms/catalog.cpp.
 std::span<const Algorithm> catalog();

@@ -74,7 +74,7 @@ TEST(PlanCache, ReturnsThePlanItHas) {
 TEST(PlanCache, TellsAllPartsOfAKeyApart) {
   PlanCache cache(16);
   const PlanKey key = key_of(Collective::reduce, "binomial_tree", 8, 16);
-  std::vector<PlanKey> others(8, key);
+  std::vector<PlanKey> others(9, key);
   others[0].algorithm = find_algorithm(Collective::broadcast, "binomial_tree");
   others[1].rank = 2;
   others[2].size = 5;
@@ -83,6 +83,7 @@ TEST(PlanCache, TellsAllPartsOfAKeyApart) {
   others[5].element_bytes = 8;
   others[6].slice_bytes = 0;
   others[7].placement = Placement::in_place;
+  others[8].topology = Topology({0, 0, 1, 1});
   const auto plan = cache.get(key);
   for (const PlanKey& other : others) {
     EXPECT_NE(cache.get(other), plan);
@@ -121,6 +122,21 @@ TEST(Selection, TakesTheNamedAlgorithmWhereTheCollectiveHasIt) {
 TEST(Selection, ChangesTheAllreduceWithTheSize) {
   EXPECT_EQ(select_algorithm({Collective::allreduce, 4, 4}, "auto").name, "recursive_doubling");
   EXPECT_EQ(select_algorithm({Collective::allreduce, 4, 1 << 20}, "auto").name, "ring");
+}
+
+TEST(Selection, GoesByHostsWhereRanksShareSeveral) {
+  const auto chosen = [](Collective collective, std::size_t bytes, const Topology& topology) {
+    return select_algorithm({collective, 4, bytes, topology}, "auto").name;
+  };
+  const Topology pairs({0, 1, 0, 1}), apart({0, 1, 2, 3});
+  for (const Collective collective :
+       {Collective::allreduce, Collective::reduce_scatter, Collective::allgather, Collective::broadcast}) {
+    EXPECT_EQ(chosen(collective, 1 << 20, pairs), "two_level") << name_of(collective);
+    EXPECT_NE(chosen(collective, 1 << 20, apart), "two_level") << name_of(collective);
+    EXPECT_NE(chosen(collective, 1 << 20, {}), "two_level") << name_of(collective);
+  }
+  EXPECT_EQ(chosen(Collective::allreduce, 4, pairs), "recursive_doubling");
+  EXPECT_EQ(chosen(Collective::alltoall, 1 << 20, pairs), "pairwise");
 }
 
 TEST(Selection, KnowsTheNamesThereAre) {

@@ -1,0 +1,211 @@
+// Two levels: ranks of one host exchange among themselves what they have, so that between hosts only the least possible
+// moves, and all ranks of a host share that work. N. T. Karonis et al., "Exploiting hierarchy in parallel computer
+// networks to optimize collective operation performance", IPDPS 2000; for several ranks of a host at the network: K.
+// Kandalla et al., "Designing multi-leader-based allgather algorithms for multi-core clusters", IPDPS 2009.
+//
+// Costs: N ranks on H hosts, R of them on this one; L rails, as many as the host with the fewest ranks has ranks. A
+// rail is one rank of each host. Ranks of one host need not adjoin, and hosts may have different numbers of them.
+#include <vector>
+
+#include "algorithms/algorithms.hpp"
+#include "algorithms/ring.hpp"
+#include "algorithms/tree.hpp"
+
+namespace hocket::algorithms {
+namespace {
+
+struct Hosts {
+  explicit Hosts(const Shape& shape)
+      : ranks(shape.topology.ranks_by_host(shape.size)),
+        count(shape.topology.hosts()),
+        own(shape.topology.host_of(shape.rank)),
+        local(number_of(shape.rank, own)) {}
+
+  Rank size_of(Rank host) const { return static_cast<Rank>(ranks[static_cast<std::size_t>(host)].size()); }
+  // Numbers go round: a host with few ranks serves several of a host with many.
+  Rank rank_at(Rank host, Rank number) const {
+    return ranks[static_cast<std::size_t>(host)][static_cast<std::size_t>(number % size_of(host))];
+  }
+  Rank number_of(Rank rank, Rank host) const {
+    Rank number = 0;
+    while (rank_at(host, number) != rank) ++number;
+    return number;
+  }
+  Rank after(Rank distance) const { return (own + distance) % count; }
+  Rank before(Rank distance) const { return (own - distance + count) % count; }
+
+  std::vector<std::vector<Rank>> ranks;  // by host, ascending
+  Rank count;
+  Rank own;    // host of this rank
+  Rank local;  // this rank's number on it
+};
+
+// The other ranks of this host with their numbers, the right neighbour first, so that not all begin with the same one.
+template <class Visit>
+void for_each_neighbour(const Hosts& hosts, Visit visit) {
+  const Rank size = hosts.size_of(hosts.own);
+  for (Rank distance = 1; distance < size; ++distance) {
+    const Rank number = (hosts.local + distance) % size;
+    visit(hosts.rank_at(hosts.own, number), number);
+  }
+}
+
+// The same from the left neighbour on: the order in which they turn to this rank.
+template <class Visit>
+void for_each_neighbour_backwards(const Hosts& hosts, Visit visit) {
+  const Rank size = hosts.size_of(hosts.own);
+  for (Rank distance = 1; distance < size; ++distance) {
+    const Rank number = (hosts.local - distance + size) % size;
+    visit(hosts.rank_at(hosts.own, number), number);
+  }
+}
+
+}  // namespace
+
+// Rail l works on the l-th of L parts, cut into H chunks. On each host its rank gets what the others have of it, the
+// ring of the rail's ranks sums it up, and each sends the result to the others of its host. Between hosts: 2(H - 1)
+// steps, each host sends and receives 2(H - 1)/H · S, the least possible. On a host: 2(R - 1) · H messages of a rail's
+// rank, 2(R - 1)/L · S.
+void two_level_allreduce(const Shape& shape, Script& script) {
+  const Hosts hosts(shape);
+  if (shape.size == 1) return script.copy(script.input(0), script.output(0));
+  const Rank rails = static_cast<Rank>(shape.chunks) / hosts.count;
+  const bool on_rail = hosts.local < rails;
+  const auto ring_of = [&](Rank rail) {
+    return Ring{.place = hosts.own,
+                .size = hosts.count,
+                .left = hosts.rank_at(hosts.before(1), rail),
+                .right = hosts.rank_at(hosts.after(1), rail),
+                .first_chunk = static_cast<std::uint32_t>(rail * hosts.count)};
+  };
+  // A rail's chunks in the order in which its ring takes them up, and in that in which it is done with them.
+  const auto for_each_chunk = [&](Rank rail, Rank start, auto visit) {
+    for (Rank step = 0; step < hosts.count; ++step) visit(ring_of(rail).chunk_of(start - step));
+  };
+
+  for_each_neighbour(hosts, [&](Rank peer, Rank number) {
+    if (number >= rails) return;
+    for_each_chunk(number, hosts.own - 1, [&](std::uint32_t chunk) { script.send(peer, script.input(chunk)); });
+  });
+  Space sums = Space::input;
+  for_each_neighbour_backwards(hosts, [&](Rank peer, Rank) {
+    if (!on_rail) return;
+    for_each_chunk(hosts.local, hosts.own - 1, [&](std::uint32_t chunk) {
+      script.recv_reduce(peer, {sums, 0, chunk}, script.output(chunk));
+    });
+    sums = Space::output;
+  });
+
+  if (on_rail) ring_allreduce_among(ring_of(hosts.local), sums, script);
+
+  for_each_neighbour(hosts, [&](Rank peer, Rank) {
+    if (!on_rail) return;
+    for_each_chunk(hosts.local, hosts.own, [&](std::uint32_t chunk) { script.send(peer, script.output(chunk)); });
+  });
+  for_each_neighbour_backwards(hosts, [&](Rank peer, Rank number) {
+    if (number >= rails) return;
+    for_each_chunk(number, hosts.own, [&](std::uint32_t chunk) { script.recv(peer, script.output(chunk)); });
+  });
+}
+
+// Each host sums up every block at one of its ranks, which sends that partial sum to the block's owner. Between hosts:
+// 1 round; a host sends (N - R)/N · S, the least possible. Hosts turn to each other in the order of their distance, on
+// both sides, so partial sums may alternate between two cells: what one waits for is always nearer.
+void two_level_reduce_scatter(const Shape& shape, Script& script) {
+  const Hosts hosts(shape);
+  Range sum = script.input(shape.rank);  // of the own block
+  Range cells[2];
+  std::size_t cells_used = 0;
+  const auto next_cell = [&](Range like) {
+    Range& cell = cells[cells_used % 2];
+    if (cells_used++ < 2) cell = script.scratch(like);
+    return Script::at(cell, like);
+  };
+  for (Rank distance = 0; distance < hosts.count; ++distance) {
+    const Rank to = hosts.after(distance);
+    for (Rank number = 0; number < hosts.size_of(to); ++number) {
+      const Rank owner = hosts.rank_at(to, number);
+      const Rank summing = hosts.rank_at(hosts.own, number);
+      const Range mine = script.input(owner);
+      if (summing != shape.rank) {
+        script.send(summing, mine);
+        continue;
+      }
+      Range partial = mine;
+      for_each_neighbour_backwards(hosts, [&](Rank peer, Rank) {
+        const Range held = partial;
+        if (held == mine) partial = distance == 0 ? script.output(owner) : next_cell(mine);
+        script.recv_reduce(peer, held, partial);
+      });
+      if (distance == 0) {
+        sum = partial;
+      } else {
+        script.send(owner, partial);
+      }
+    }
+    if (distance == 0) continue;
+    script.recv_reduce(hosts.rank_at(hosts.before(distance), hosts.local), sum, script.output(shape.rank));
+    sum = script.output(shape.rank);
+  }
+  if (shape.size == 1) script.copy(sum, script.output(0));
+}
+
+// Every rank sends its block to one rank of each other host, which passes it on to the others there. Between hosts: 1
+// round; a host receives (N - R)/N · S, the least possible.
+void two_level_allgather(const Shape& shape, Script& script) {
+  const Hosts hosts(shape);
+  const Range own = script.input(shape.rank);
+  for (Rank distance = 0; distance < hosts.count; ++distance) {
+    if (distance > 0) script.send(hosts.rank_at(hosts.after(distance), hosts.local), own);
+    const Rank from = hosts.before(distance);
+    for (Rank number = 0; number < hosts.size_of(from); ++number) {
+      const Rank source = hosts.rank_at(from, number);
+      const Rank passing = hosts.rank_at(hosts.own, number);
+      const Range block = source == shape.rank ? own : script.output(source);
+      if (passing != shape.rank) {
+        script.recv(passing, block);
+        continue;
+      }
+      if (source != shape.rank) script.recv(source, block);
+      for_each_neighbour(hosts, [&](Rank peer, Rank) { script.send(peer, block); });
+    }
+  }
+  script.copy(own, script.output(shape.rank));
+}
+
+// The root gives each rail its chunk, one of L; a binomial tree takes it along the rail, and each host's rank on the
+// rail sends it to the others there. Between hosts: ceil(log2 H) rounds; every host but the root's receives S, once.
+void two_level_broadcast(const Shape& shape, Script& script) {
+  const Hosts hosts(shape);
+  const Rank root_host = shape.topology.host_of(shape.root);
+  const Rank root_number = hosts.number_of(shape.root, root_host);
+  const Place place(hosts.own, hosts.count, root_host);
+  const auto rails = static_cast<Rank>(shape.chunks);
+  const bool is_root = shape.rank == shape.root;
+  // The root is on rail 0.
+  const auto rank_on = [&](Rank rail, Rank host) { return hosts.rank_at(host, root_number + rail); };
+  const auto data = [&](Rank rail) { return is_root ? script.input(rail) : script.output(rail); };
+
+  for (Rank rail = 0; rail < rails; ++rail) {
+    const Rank holder = rank_on(rail, hosts.own);
+    if (is_root && holder != shape.root) script.send(holder, data(rail));
+    if (holder != shape.rank) continue;
+    if (!is_root) script.recv(place.is_root() ? shape.root : rank_on(rail, place.parent()), data(rail));
+    for (Rank bit = place.reach / 2; bit > 0; bit /= 2) {
+      if (place.has_child(bit)) script.send(rank_on(rail, place.child(bit)), data(rail));
+    }
+  }
+  for (Rank rail = 0; rail < rails; ++rail) {
+    const Rank holder = rank_on(rail, hosts.own);
+    if (holder != shape.rank) {
+      if (!is_root) script.recv(holder, data(rail));
+      continue;
+    }
+    for_each_neighbour(hosts, [&](Rank peer, Rank) {
+      if (peer != shape.root) script.send(peer, data(rail));
+    });
+  }
+  if (is_root) script.copy(script.input(0u, shape.chunks), script.output(0u, shape.chunks));
+}
+
+}  // namespace hocket::algorithms

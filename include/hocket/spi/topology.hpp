@@ -1,0 +1,55 @@
+// Topology: which host each rank is on.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "hocket/spi/types.hpp"
+
+namespace hocket {
+
+// A value: equal where the same ranks share hosts. Copies share one immutable list; where all ranks are on one host
+// there is none, so that copying costs nothing. Hosts are numbered from 0 on, in the order of their lowest ranks.
+class Topology {
+ public:
+  Topology() = default;  // all ranks on one host, however many
+  // The host of each rank, by any numbers: ranks share a host where theirs are equal.
+  explicit Topology(const std::vector<std::uint32_t>& host_by_rank) {
+    List list;
+    std::vector<std::uint32_t> seen;
+    for (const std::uint32_t host : host_by_rank) {
+      const auto known = std::find(seen.begin(), seen.end(), host);
+      list.host_by_rank.push_back(static_cast<Rank>(known - seen.begin()));
+      if (known == seen.end()) seen.push_back(host);
+    }
+    list.hosts = static_cast<Rank>(seen.size());
+    if (list.hosts > 1) list_ = std::make_shared<const List>(std::move(list));
+  }
+
+  Rank hosts() const { return list_ ? list_->hosts : 1; }
+  Rank host_of(Rank rank) const { return list_ ? list_->host_by_rank[static_cast<std::size_t>(rank)] : 0; }
+  // The ranks of each host, ascending. `size` is the number of all ranks.
+  std::vector<std::vector<Rank>> ranks_by_host(Rank size) const {
+    std::vector<std::vector<Rank>> ranks(static_cast<std::size_t>(hosts()));
+    for (Rank rank = 0; rank < size; ++rank) ranks[static_cast<std::size_t>(host_of(rank))].push_back(rank);
+    return ranks;
+  }
+
+  friend bool operator==(const Topology& a, const Topology& b) {
+    return a.list_ == b.list_ || (a.list_ && b.list_ && a.list_->host_by_rank == b.list_->host_by_rank);
+  }
+
+ private:
+  struct List {
+    std::vector<Rank> host_by_rank;
+    Rank hosts = 1;
+  };
+
+  std::shared_ptr<const List> list_;  // null: one host
+};
+
+}  // namespace hocket
