@@ -31,11 +31,12 @@ inline void expect_message_names(const std::string& text) {
 
 // Calls allreduces of `count` floats until one fails; what it returned. `each` is called after every success.
 template <class Each>
-hocket_result allreduce_until_failure(hocket_comm* comm, std::size_t count, Each each) {
+hocket_result allreduce_until_failure(hocket_comm* comm, std::size_t count, Each each,
+                                      const hocket_call_options* options = nullptr) {
   std::vector<float> values(count, 1);
   for (;;) {
     const hocket_result result =
-        hocket_allreduce(values.data(), values.data(), count, HOCKET_FLOAT32, HOCKET_MAX, comm, nullptr, nullptr);
+        hocket_allreduce(values.data(), values.data(), count, HOCKET_FLOAT32, HOCKET_MAX, comm, options, nullptr);
     if (result != HOCKET_OK) return result;
     each();
   }
