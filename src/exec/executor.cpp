@@ -8,8 +8,6 @@
 #include <cstring>
 #include <system_error>
 
-#include "src/base/log.hpp"
-#include "src/base/mismatch.hpp"
 #include "src/exec/bell.hpp"
 
 namespace hocket {
@@ -18,6 +16,7 @@ namespace {
 
 constexpr int rounds_between_deadline_checks = 256;
 constexpr unsigned rounds_between_looks = 32;  // at links, while everything runs over the window
+constexpr int turns_alone = 1024;              // of an operation, before links are looked at
 constexpr std::size_t lookahead = 64;          // queued operations that are considered for starting early
 constexpr std::chrono::seconds longest_sleep{60};
 
@@ -73,7 +72,7 @@ void Executor::stop(const Status& why) {
 
 // ---- for callers ----------------------------------------------------------------------------------------------------
 
-// Requires mutex_.
+// Requires mutex_, or the driving and a collective.
 void Executor::assign_sequence(Operation& operation) {
   const auto& channels = operation.channels();
   if (operation.signature().collective == Collective::send) {
@@ -81,6 +80,12 @@ void Executor::assign_sequence(Operation& operation) {
   } else {
     operation.set_sequence(++collectives_);
   }
+}
+
+Tag Executor::tag_of(const Operation& operation) const {
+  return {.communicator = config_.communicator,
+          .sequence = static_cast<std::uint32_t>(operation.sequence()),
+          .call = operation.signature()};
 }
 
 // Requires mutex_.
@@ -97,18 +102,24 @@ Status Executor::submit(const std::shared_ptr<Operation>& operation) {
 
 Status Executor::run(const std::shared_ptr<Operation>& operation) {
   const Deadline never(Deadline::Clock::time_point::max());
-  std::unique_lock lock(mutex_);
-  if (Status status = submit(operation); !status.ok()) return status;
-  if (driving_) {
-    lock.unlock();
-    return wait(operation, never);
+  if (!try_driving()) {
+    Status started = start(operation);
+    return started.ok() ? wait(operation, never) : started;
   }
-  driving_ = true;
-  accept_submissions();
-  lock.unlock();
+  const bool alone = !left_over_ && !has_submissions_ && !is_broken_ && !stopping_;
+  if (alone && operation->window() != nullptr) {
+    assign_sequence(*operation);
+    if (run_alone(*operation)) {
+      give_driving();
+      return operation->status();
+    }
+    running_.push_back(operation);
+  } else {
+    const std::lock_guard lock(mutex_);
+    if (submit(operation).ok()) accept_submissions();
+  }
   drive([&] { return operation->finished(); }, never);
-  lock.lock();
-  give_driving(lock);
+  give_driving();
   return operation->status();
 }
 
@@ -125,45 +136,52 @@ Status Executor::start(const std::shared_ptr<Operation>& operation) {
 
 Status Executor::wait(const std::shared_ptr<Operation>& operation, Deadline deadline) {
   if (operation->finished()) return operation->status();
-  std::unique_lock lock(mutex_);
-  if (take_driving(lock, *operation, deadline)) {
-    lock.unlock();
+  if (take_driving(*operation, deadline)) {
     drive([&] { return operation->finished(); }, deadline);
-    lock.lock();
-    give_driving(lock);
+    give_driving();
   }
   if (operation->finished()) return operation->status();
   return Status(Code::in_progress, "the operation is not finished yet");
 }
 
+bool Executor::try_driving() {
+  bool nobody = false;
+  return driving_.compare_exchange_strong(nobody, true);
+}
+
 // Whether this thread drives now; false when the operation finished, or the deadline passed, under another driver.
-bool Executor::take_driving(std::unique_lock<std::mutex>& lock, const Operation& operation, Deadline deadline) {
-  if (!driving_) return driving_ = true;
+bool Executor::take_driving(const Operation& operation, Deadline deadline) {
+  if (try_driving()) return true;
+  std::unique_lock lock(mutex_);
   ++waiters_;
   wanted_ = true;
   wake_driver();
-  while (driving_ && !operation.finished() && !deadline.passed()) {
+  bool taken = false;
+  while (!operation.finished() && !deadline.passed() && !(taken = try_driving())) {
     changed_.wait_until(lock, earlier(deadline, Deadline::after(longest_sleep)).at());
   }
   wanted_ = --waiters_ > 0;
-  if (driving_ || operation.finished() || deadline.passed()) {
-    if (!driving_) {  // the driving that was offered is somebody else's now
-      changed_.notify_all();
-      ring(watch_wake_);
-    }
-    return false;
+  if (!taken && !driving_) {  // the driving that was offered is somebody else's now
+    changed_.notify_all();
+    ring(watch_wake_);
   }
-  return driving_ = true;
+  return taken;
 }
 
-// Requires mutex_.
-void Executor::give_driving(std::unique_lock<std::mutex>&) {
-  if (peers_->watch_epoch() != watched_epoch_) show_watcher();
-  shown_counters_ = counters_;
+void Executor::give_driving() {
+  if (peers_->watch_epoch() != watched_epoch_) {
+    const std::lock_guard lock(mutex_);
+    show_watcher();
+  }
+  shown_counters_.show(counters_);
+  const bool left_over = !running_.empty() || !queued_.empty();
+  if (left_over_ != left_over) left_over_ = left_over;
   driving_ = false;
-  const bool left_over = !running_.empty() || !queued_.empty() || !submitted_.empty();
-  if (waiters_ > 0 || watcher_waits_ || left_over) changed_.notify_all();
-  if (left_over) ring(watch_wake_);
+  const bool work = left_over || has_submissions_;
+  if (!work && waiters_ == 0 && !watcher_waits_) return;
+  const std::lock_guard lock(mutex_);
+  changed_.notify_all();
+  if (work) ring(watch_wake_);
 }
 
 void Executor::wake_driver() {
@@ -177,14 +195,12 @@ Status Executor::undisturbed(const std::function<Status()>& work) {
   ++waiters_;
   wanted_ = true;
   wake_driver();
-  while (driving_) changed_.wait_for(lock, longest_sleep);
+  while (!try_driving()) changed_.wait_for(lock, longest_sleep);
   wanted_ = --waiters_ > 0;
-  driving_ = true;
   lock.unlock();
   Status status = work();
   if (status.ok()) status = std::exchange(peer_failure_, Status());
-  lock.lock();
-  give_driving(lock);
+  give_driving();
   return status;
 }
 
@@ -204,11 +220,32 @@ Status Executor::broken() const {
 }
 
 Counters Executor::counters() const {
-  const std::lock_guard lock(mutex_);
-  return shown_counters_;
+  return shown_counters_.get();
 }
 
 // ---- the driver -----------------------------------------------------------------------------------------------------
+
+// Runs an operation over the window that has nothing before it, without the queue and without a look at the links, as
+// long as nobody calls for the driver and it need not sleep. Returns whether it is finished.
+bool Executor::run_alone(Operation& operation) {
+  (void)operation.start(tag_of(operation), *peers_);
+  Waiter waiter(budget_.load());
+  for (int turns = 0; turns < turns_alone && !must_look_again(); ++turns) {
+    const bool happened = operation.advance(counters_);
+    if (operation.complete()) {
+      if (!operation.failure().ok()) break;
+      ++counters_.operations;
+      operation.finish(Status());
+      return true;
+    }
+    if (happened) {
+      waiter.reset();
+    } else if (!waiter.spin(true)) {
+      break;
+    }
+  }
+  return false;
+}
 
 template <class Enough>
 void Executor::drive(Enough enough, Deadline deadline) {
@@ -296,11 +333,8 @@ void Executor::start_operations() {
       queued_[kept++] = std::move(operation);
       continue;
     }
-    const Tag tag{.communicator = config_.communicator,
-                  .sequence = static_cast<std::uint32_t>(operation->sequence()),
-                  .call = operation->signature()};
     running_.push_back(operation);
-    const Status started = operation->start(tag, *peers_);
+    const Status started = operation->start(tag_of(*operation), *peers_);
     if (!started.ok()) {
       queued_.erase(queued_.begin() + static_cast<std::ptrdiff_t>(kept),
                     queued_.begin() + static_cast<std::ptrdiff_t>(i + 1));
@@ -327,10 +361,7 @@ bool Executor::advance_operations() {
       return true;
     }
     ++counters_.operations;
-    if (gives_way_) {  // who waits for it may ask for the counters before this thread rests
-      const std::lock_guard lock(mutex_);
-      shown_counters_ = counters_;
-    }
+    if (gives_way_) shown_counters_.show(counters_);  // who waits for it may ask before this thread rests
     running_[i]->finish(Status());
     running_.erase(running_.begin() + static_cast<std::ptrdiff_t>(i));
     queue_changed_ = queue_changed_ || !queued_.empty();
@@ -342,77 +373,6 @@ bool Executor::advance_operations() {
   }
   if (queue_changed_) start_operations();
   return happened;
-}
-
-// A peer in another call with the same number will never answer this one.
-void Executor::peer_waits(Rank peer, const Tag& tag) {
-  for (const auto& operation : running_) {
-    const bool message = operation->signature().collective == Collective::send;
-    if (operation->window() != nullptr || message || tag.call.collective == Collective::send) continue;
-    if (static_cast<std::uint32_t>(operation->sequence()) != tag.sequence) continue;
-    operation->hear_waiting(peer);
-    const Tag mine{.communicator = config_.communicator, .sequence = tag.sequence, .call = operation->signature()};
-    if (mine != tag) peer_failed(peer, mismatch(config_.rank, peer, {tag, 0}, {mine, 0}));
-  }
-}
-
-void Executor::check_departures() {
-  for (const Rank peer : departed_) {
-    const auto stranded = [&](const auto& operation) {
-      return !operation->complete() && !operation->can_do_without(peer);
-    };
-    if (std::none_of(running_.begin(), running_.end(), stranded)) continue;
-    return break_down(Status(Cause{
-        .code = Code::peer_lost, .message = fmt::format("rank {} has left the communicator", peer), .peer = peer}));
-  }
-}
-
-void Executor::peer_failed(Rank, const Status& why) {
-  if (peer_failure_.ok() && !is_broken_) peer_failure_ = why;
-}
-
-void Executor::peer_left(Rank peer) {
-  log::debug(fmt::format("rank {} left the communicator", peer));
-  departed_.push_back(peer);
-}
-
-// Fills in what the floors below could not know.
-Status Executor::with_context(const Status& status, const Operation* operation) const {
-  if (status.cause().rank != no_rank) return status;  // as the rank that saw it first told it
-  Cause cause = status.cause();
-  cause.rank = config_.rank;
-  cause.message += fmt::format(" (seen by rank {}", config_.rank);
-  if (operation != nullptr) {
-    cause.operation = name_of(operation->signature().collective);
-    cause.sequence = operation->sequence();
-    cause.elapsed_seconds = operation->elapsed_seconds();
-    cause.message +=
-        fmt::format(" in {} number {}, after {:.3f} s", cause.operation, cause.sequence, cause.elapsed_seconds);
-  }
-  cause.message += ")";
-  return Status(std::move(cause));
-}
-
-void Executor::break_down(const Status& first_cause) {
-  const Status cause = with_context(first_cause, running_.empty() ? nullptr : running_.front().get());
-  Queue ended;
-  {
-    const std::lock_guard lock(mutex_);
-    if (!is_broken_) broken_ = cause;
-    is_broken_ = true;
-    ended.swap(submitted_);
-    has_submissions_ = false;
-  }
-  log::info(fmt::format("the communicator is broken: {}", cause.message()));
-  peers_->close(broken_);  // after this no completion is outstanding
-  peer_failure_ = Status();
-  for (auto& operation : running_) operation->finish(broken_);
-  for (auto& operation : queued_) operation->finish(broken_);
-  for (auto& operation : ended) operation->finish(broken_);
-  running_.clear();
-  queued_.clear();
-  const std::lock_guard lock(mutex_);
-  changed_.notify_all();
 }
 
 }  // namespace hocket

@@ -71,12 +71,15 @@ class Executor final : public TransportListener {
   explicit Executor(const Config& config) : config_(config) {}
 
   Status submit(const std::shared_ptr<Operation>& operation);
+  Tag tag_of(const Operation& operation) const;
   void assign_sequence(Operation& operation);
-  bool take_driving(std::unique_lock<std::mutex>& lock, const Operation& operation, Deadline deadline);
-  void give_driving(std::unique_lock<std::mutex>& lock);
+  bool try_driving();
+  bool take_driving(const Operation& operation, Deadline deadline);
+  void give_driving();
   void wake_driver();
 
   // For the driver only.
+  bool run_alone(Operation& operation);
   template <class Enough>
   void drive(Enough enough, Deadline deadline);
   void drive_for_nobody();
@@ -106,17 +109,20 @@ class Executor final : public TransportListener {
 
   mutable std::mutex mutex_;
   std::condition_variable changed_;  // driving ended, or an operation finished while somebody waits
-  bool driving_ = false;
-  int waiters_ = 0;  // callers who want to drive
-  bool watcher_waits_ = false;
-  std::vector<pollfd> watched_;  // what the watcher sleeps on, as the driver last saw it
+  // Taken without mutex_. Who waits for it says so (waiters_, watcher_waits_) before a last try under mutex_; who gives
+  // it looks afterwards whether anybody waits. So a call that meets nobody touches no lock.
+  std::atomic<bool> driving_{false};
+  std::atomic<int> waiters_{0};  // callers who want to drive
+  std::atomic<bool> watcher_waits_{false};
+  std::atomic<bool> left_over_{false};  // by the latest driver: operations that run or are queued
+  std::vector<pollfd> watched_;         // what the watcher sleeps on, as the driver last saw it
   std::optional<Deadline> watch_until_;
   std::uint64_t watch_version_ = 0;
   Queue submitted_;
-  std::uint64_t collectives_ = 0;                            // sequence number of the latest
+  std::atomic<std::uint64_t> collectives_{0};                // sequence number of the latest
   std::map<std::pair<Rank, bool>, std::uint64_t> messages_;  // of send and recv, by peer and direction
   Status broken_;
-  Counters shown_counters_;
+  ShownCounters shown_counters_;
   std::atomic<bool> stopping_{false};
   std::atomic<bool> has_submissions_{false};
   std::atomic<bool> wanted_{false};  // waiters_ > 0

@@ -56,7 +56,10 @@ bool Executor::must_look_again() const {
 }
 
 void Executor::sleep(Deadline deadline) {
-  for (const auto& operation : running_) deadline = earlier(deadline, wake_up_for(*operation));
+  for (const auto& operation : running_) {
+    operation->before_sleep();
+    deadline = earlier(deadline, wake_up_for(*operation));
+  }
   if (const auto next = peers_->next_deadline()) deadline = earlier(deadline, *next);
   deadline = earlier(deadline, Deadline::after(longest_sleep));
   const auto over_window = [](const auto& operation) { return operation->window() != nullptr; };
@@ -107,15 +110,15 @@ void Executor::watch_loop() {
   std::unique_lock lock(mutex_);
   bool called = true;  // something is to be looked at
   while (!stopping_) {
-    const bool work = !submitted_.empty() || (!driving_ && (!running_.empty() || !queued_.empty()));
-    if (!driving_ && waiters_ == 0 && (called || work || (abort_requested_ && !is_broken_))) {
-      driving_ = gives_way_ = true;
+    const bool work = has_submissions_ || left_over_ || called || (abort_requested_ && !is_broken_);
+    if (work && waiters_ == 0 && try_driving()) {
+      gives_way_ = true;
       peers_call_ = called;
       lock.unlock();
       drive_for_nobody();
-      lock.lock();
       gives_way_ = false;
-      give_driving(lock);
+      give_driving();
+      lock.lock();
       called = false;
       continue;
     }

@@ -9,11 +9,9 @@ constexpr std::chrono::milliseconds first_telling_after{200};
 
 void Operation::bind(const Binding& binding) {
   binding_ = binding;
-  began_ = Deadline::Clock::now();
-  deadline_ = Deadline(began_ + binding.timeout);
-  next_telling_ = Deadline(began_ + first_telling_after);
-  failure_ = Status();
-  status_ = Status();
+  clock_.reset();
+  if (!failure_.ok()) failure_ = Status();
+  if (!status_.ok()) status_ = Status();
   finished_.store(false, std::memory_order_relaxed);
 }
 
@@ -22,8 +20,16 @@ void Operation::finish(const Status& status) {
   finished_.store(true, std::memory_order_release);
 }
 
+Operation::RunClock& Operation::clock() const {
+  if (!clock_) {
+    const auto now = Deadline::Clock::now();
+    clock_ = RunClock{now, Deadline(now + binding_.timeout), Deadline(now + first_telling_after)};
+  }
+  return *clock_;
+}
+
 double Operation::elapsed_seconds() const {
-  return std::chrono::duration<double>(Deadline::Clock::now() - began_).count();
+  return std::chrono::duration<double>(Deadline::Clock::now() - clock().began).count();
 }
 
 bool Operation::must_wait_for(const Operation& earlier) const {

@@ -4,6 +4,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 
@@ -29,6 +30,22 @@ struct Counters {
   std::uint64_t messages_sent = 0;
   std::uint64_t bytes_sent = 0;
   std::uint64_t bytes_received = 0;
+};
+
+// Counters as other threads see them; each number is right, all together only while nothing runs.
+class ShownCounters {
+ public:
+  void show(const Counters& counters) {
+    operations_.store(counters.operations, std::memory_order_relaxed);
+    steps_.store(counters.steps, std::memory_order_relaxed);
+    messages_sent_.store(counters.messages_sent, std::memory_order_relaxed);
+    bytes_sent_.store(counters.bytes_sent, std::memory_order_relaxed);
+    bytes_received_.store(counters.bytes_received, std::memory_order_relaxed);
+  }
+  Counters get() const { return {operations_, steps_, messages_sent_, bytes_sent_, bytes_received_}; }
+
+ private:
+  std::atomic<std::uint64_t> operations_{0}, steps_{0}, messages_sent_{0}, bytes_sent_{0}, bytes_received_{0};
 };
 
 // Thread rule: driven by one thread at a time; finished() and status() from any thread.
@@ -58,6 +75,8 @@ class Operation {
     (void)peer;
     return true;
   }
+  // Does what advance() put off in the hope that nobody needs it; before every sleep.
+  virtual void before_sleep() {}
   // Tells the peers that it waits for where it stands; and what they told.
   virtual void tell_waiting() {}
   virtual void hear_waiting(Rank peer) { (void)peer; }
@@ -74,13 +93,14 @@ class Operation {
   void finish(const Status& status);
 
   const Signature& signature() const { return binding_.signature; }
-  const Deadline& deadline() const { return deadline_; }
+  // The clock is read at the first of these three, not when the run begins: most runs are over before anybody asks.
+  const Deadline& deadline() const { return clock().deadline; }
   std::uint64_t sequence() const { return sequence_; }
   void set_sequence(std::uint64_t sequence) { sequence_ = sequence; }
   double elapsed_seconds() const;
   // When to tell_waiting() next.
-  const Deadline& next_telling() const { return next_telling_; }
-  void set_next_telling(Deadline at) { next_telling_ = at; }
+  const Deadline& next_telling() const { return clock().next_telling; }
+  void set_next_telling(Deadline at) { clock().next_telling = at; }
   bool must_wait_for(const Operation& earlier) const;
 
   // ---- for any thread ----
@@ -96,10 +116,15 @@ class Operation {
   }
 
  private:
+  struct RunClock {
+    Deadline::Clock::time_point began;
+    Deadline deadline;
+    Deadline next_telling;
+  };
+  RunClock& clock() const;
+
   Binding binding_;
-  Deadline deadline_{Deadline::Clock::time_point{}};
-  Deadline next_telling_{Deadline::Clock::time_point{}};
-  Deadline::Clock::time_point began_{};
+  mutable std::optional<RunClock> clock_;
   std::uint64_t sequence_ = 0;
   Status failure_;
   Status status_;

@@ -19,9 +19,9 @@ class Bell {
   void sleep(std::uint32_t ticket, Deadline deadline);
   void cancel();
 
-  // Anybody's, after having written what the sleeper waits for.
+  // Anybody's, after having written what the sleeper waits for, and a full_fence(): so the sleeper sees it, or is
+  // woken.
   void wake() {
-    full_fence();  // what was written before, the sleeper sees or is woken for
     std::uint32_t now = word_.load(std::memory_order_relaxed);
     if ((now & 1) != 0 && word_.compare_exchange_strong(now, now + 1)) ring();
   }

@@ -252,6 +252,13 @@ bool ShmWindow::announce(Own& own) {
   return true;
 }
 
+void ShmWindow::wake_others() {
+  full_fence();
+  for (std::size_t member = 0; member < members_.size(); ++member) {
+    if (member != self_) members_[member].tail->bell.wake();
+  }
+}
+
 RegionRef ShmWindow::locate(const void* data, std::size_t bytes) {
   if (table_ == nullptr) return {};
   announce_removals();

@@ -85,7 +85,7 @@ class ShmWindow final : public Window {
   std::uint32_t prepare_sleep() override { return own_bell().prepare(); }
   void sleep(std::uint32_t ticket, Deadline deadline) override { own_bell().sleep(ticket, deadline); }
   void cancel_sleep() override { own_bell().cancel(); }
-  void wake(std::uint32_t member) override { members_[member].tail->bell.wake(); }
+  void wake_others() override;
   void interrupt() override { own_bell().interrupt(); }
 
  private:

@@ -4,8 +4,8 @@
 // others read), a staging area (likewise) and any number of registered regions. Everything here is plain memory:
 // whoever writes uses release stores on the board's words, whoever reads acquire loads.
 //
-// Thread rule: as Transport (one thread at a time), except wake() and interrupt(), which any thread may call. map() may
-// find a peer's end and tell the TransportListener.
+// Thread rule: as Transport (one thread at a time), except wake_others() and interrupt(), which any thread may call.
+// map() may find a peer's end and tell the TransportListener.
 #pragma once
 
 #include <atomic>
@@ -63,12 +63,12 @@ class Window {
   virtual void tidy() = 0;
 
   // Sleeping, when spinning did not help: prepare_sleep() announces it and returns a ticket; then look once more at
-  // what is waited for; then sleep(ticket), which returns after a wake() or interrupt() since the ticket, or at the
-  // deadline. Cheap for the waker: wake() is a load while the other does not sleep.
+  // what is waited for; then sleep(ticket), which returns after another member's wake_others() or an interrupt() since
+  // the ticket, or at the deadline. Whoever wakes pays a fence, and a load for each member who does not sleep.
   virtual std::uint32_t prepare_sleep() = 0;
   virtual void sleep(std::uint32_t ticket, Deadline deadline) = 0;
   virtual void cancel_sleep() = 0;
-  virtual void wake(std::uint32_t member) = 0;
+  virtual void wake_others() = 0;
   // Ends this process's own sleep(), from any of its threads.
   virtual void interrupt() = 0;
 };

@@ -15,6 +15,7 @@ namespace {
 constexpr std::size_t one_shot_work_bytes = std::size_t{512} << 10;
 // Below this, mapping and the second hand-over cost more than they save.
 constexpr std::size_t mapped_bytes_min = std::size_t{4} << 10;
+constexpr int polls_before_waking = 8;
 constexpr std::size_t mapped_grain_bytes = std::size_t{128} << 10;
 
 }  // namespace
@@ -37,24 +38,22 @@ Status DirectOperation::start(const Tag&, Peers&) {
   std::uint32_t root = 0;
   while (root + 1 < members_ && use_.window->rank_of(root) != binding().signature.root) ++root;
   exchange_ = Exchange(binding().signature, root, members_, mapped_grain_bytes);
-  phase_ = Phase::enter;
+  phase_ = Phase::announce;
   return {};
 }
 
 bool DirectOperation::advance(Counters& counters) {
   switch (phase_) {
-    case Phase::enter:
-      // The line and slot to be used were used `announcement_lines` turns ago: has everyone left that operation?
-      for (std::uint32_t member = 0; member < members_; ++member) {
-        if (turn_ < board::announcement_lines) break;
-        const std::uint64_t left = turn_ - board::announcement_lines + 1;
-        if (word(member, left % board::announcement_lines, 0).load(std::memory_order_acquire) < left) return false;
-      }
+    case Phase::announce:
       announce(counters);
       phase_ = Phase::gather;
       [[fallthrough]];
     case Phase::gather:
-      if (!read_announcements()) return false;
+      if (!read_announcements()) {
+        if (polls_to_waking_ >= 0 && polls_to_waking_-- == 0) use_.window->wake_others();
+        return false;
+      }
+      settle_waking();
       choose_path();
       return true;
     case Phase::one_shot: run_one_shot(); return true;
@@ -72,7 +71,7 @@ bool DirectOperation::advance(Counters& counters) {
 // ---- announcing -----------------------------------------------------------------------------------------------------
 
 std::byte* DirectOperation::payload_slot(std::uint32_t member) const {
-  return use_.window->staging(member) + (turn_ % board::announcement_lines) * board::payload_slot_bytes;
+  return use_.window->staging(member) + turn_ % board::announcements * board::payload_slot_bytes;
 }
 
 // Puts this member's input where the others can read it, if it is small. False: it is not.
@@ -111,14 +110,14 @@ void DirectOperation::announce(Counters& counters) {
   } else {
     put_payload(own, counters);
   }
-  own.write(use_.window->board(self_)[turn_ % board::announcement_lines], turn_);
-  wake_others();
+  own.write(use_.window->board(self_)[board::announcement_line(turn_)], turn_);
+  polls_to_waking_ = use_.shares_work ? 0 : polls_before_waking;
 }
 
 bool DirectOperation::read_announcements() {
   for (; next_member_ < members_; ++next_member_) {
     if (next_member_ == self_) continue;
-    const BoardLine& line = use_.window->board(next_member_)[turn_ % board::announcement_lines];
+    const BoardLine& line = use_.window->board(next_member_)[board::announcement_line(turn_)];
     if (line.words[0].load(std::memory_order_acquire) < turn_) return false;
     Announcement& theirs = announcements_[next_member_];
     theirs.read(line);
@@ -156,17 +155,16 @@ void DirectOperation::choose_path() {
   }
 }
 
-void DirectOperation::wake_others() {
-  for (std::uint32_t member = 0; member < members_; ++member) {
-    if (member != self_) use_.window->wake(member);
-  }
+void DirectOperation::settle_waking() {
+  if (polls_to_waking_ >= 0) use_.window->wake_others();
+  polls_to_waking_ = -1;
 }
 
 // Who has announced and left has also finished.
 bool DirectOperation::can_do_without(Rank peer) const {
   for (std::uint32_t member = 0; member < members_; ++member) {
     if (use_.window->rank_of(member) != peer) continue;
-    return word(member, turn_ % board::announcement_lines, 0).load(std::memory_order_acquire) >= turn_;
+    return word(member, board::announcement_line(turn_), 0).load(std::memory_order_acquire) >= turn_;
   }
   return true;
 }
@@ -174,8 +172,8 @@ bool DirectOperation::can_do_without(Rank peer) const {
 Operation::Missing DirectOperation::missing() const {
   Missing missing;
   for (std::uint32_t member = 0; member < members_; ++member) {
-    const bool announced = word(member, turn_ % board::announcement_lines, 0).load(std::memory_order_acquire) >= turn_;
-    const bool here = phase_ == Phase::enter || phase_ == Phase::gather
+    const bool announced = word(member, board::announcement_line(turn_), 0).load(std::memory_order_acquire) >= turn_;
+    const bool here = phase_ == Phase::announce || phase_ == Phase::gather
                           ? announced
                           : phase_ != Phase::staged ||
                                 word(member, board::progress_line, board::rounds_out) >= stamp(copied_out_ + 1);

@@ -9,7 +9,8 @@
 //   mapped    everyone's buffers are registered: members share out the parts, and each reads all inputs and writes all
 //             outputs of its parts (2·S bytes of memory traffic per rank for an allreduce, the least possible)
 //   staged    otherwise: through the staging areas, in rounds, two-shot and pipelined
-// Announcements rotate over a few lines, so one is overwritten only when everyone has left its operation.
+// Announcements take turns on two lines: who announces an operation has seen everyone announce the one before it, so
+// everyone has left the one before that, whose line is overwritten.
 #pragma once
 
 #include <array>
@@ -42,10 +43,11 @@ class DirectOperation final : public Operation {
   std::span<const Channel> channels() const override { return {}; }
   Window* window() const override { return use_.window; }
   bool can_do_without(Rank peer) const override;
+  void before_sleep() override { settle_waking(); }
   Missing missing() const override;
 
  private:
-  enum class Phase { enter, gather, one_shot, mapped, mapped_end, staged, done };
+  enum class Phase { announce, gather, one_shot, mapped, mapped_end, staged, done };
 
   void announce(Counters& counters);
   bool put_payload(Announcement& own, Counters& counters);
@@ -73,7 +75,8 @@ class DirectOperation final : public Operation {
   std::atomic<std::uint64_t>& word(std::uint32_t member, std::size_t line, std::size_t index) const {
     return use_.window->board(member)[line].words[index];
   }
-  void wake_others();
+  // Waking costs a fence, which holds up the first looks at the others' announcements; so these come first.
+  void settle_waking();
 
   static constexpr unsigned count_bits = 24;  // of a stamp; the rest is the turn
 
@@ -82,6 +85,7 @@ class DirectOperation final : public Operation {
   Phase phase_ = Phase::done;
   std::uint64_t turn_ = 0;
   Exchange exchange_;
+  int polls_to_waking_ = -1;                 // until the others are woken; -1: they have been
   std::uint32_t next_member_ = 0;            // first whose announcement has not been read
   std::vector<Announcement> announcements_;  // of this turn, by member
   std::vector<const std::byte*> sources_;    // scratch for combine()

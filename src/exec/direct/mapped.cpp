@@ -50,7 +50,7 @@ bool DirectOperation::advance_mapped(Counters& counters) {
   if (task == no_task) {
     if (!use_.shares_work) {
       publish(board::own_parts_done, 1);
-      wake_others();
+      use_.window->wake_others();
     }
     phase_ = Phase::mapped_end;
     return true;
@@ -99,7 +99,7 @@ void DirectOperation::finish_task() {
   do {
     next = count_of(seen, turn_, count_bits) + 1;
   } while (!finished.compare_exchange_weak(seen, stamp(next), std::memory_order_acq_rel, std::memory_order_relaxed));
-  if (next == exchange_.rounds() * exchange_.parts()) wake_others();
+  if (next == exchange_.rounds() * exchange_.parts()) use_.window->wake_others();
 }
 
 bool DirectOperation::mapped_finished() {

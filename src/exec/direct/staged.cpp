@@ -51,7 +51,7 @@ bool DirectOperation::everyone_reached(std::size_t index, std::size_t count) con
 // One stage of one round, the last stage first: that frees the most.
 bool DirectOperation::advance_staged(Counters& counters) {
   const bool happened = copy_out() || combine_own() || copy_in(counters);
-  if (happened) wake_others();
+  if (happened) use_.window->wake_others();
   if (copied_out_ == exchange_.rounds()) phase_ = Phase::done;
   return happened;
 }

@@ -32,9 +32,7 @@ std::atomic<std::uint64_t>& word(Window& window, std::uint32_t member, std::size
 // The first `members` have said `value` on `line` when this returns.
 void barrier(Window& window, std::size_t line, std::uint64_t value, std::uint32_t members) {
   word(window, window.self(), line).store(value, std::memory_order_release);
-  for (std::uint32_t member = 0; member < members; ++member) {
-    if (member != window.self()) window.wake(member);
-  }
+  window.wake_others();
   for (std::uint32_t member = 0; member < members; ++member) {
     sleep_until(window, [&] { return word(window, member, line).load(std::memory_order_acquire) >= value; });
   }

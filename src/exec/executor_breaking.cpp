@@ -1,0 +1,83 @@
+// How the executor breaks: what peers report, and how the first failure ends everything.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "src/base/log.hpp"
+#include "src/base/mismatch.hpp"
+#include "src/exec/executor.hpp"
+
+namespace hocket {
+
+// A peer in another call with the same number will never answer this one.
+void Executor::peer_waits(Rank peer, const Tag& tag) {
+  for (const auto& operation : running_) {
+    const bool message = operation->signature().collective == Collective::send;
+    if (operation->window() != nullptr || message || tag.call.collective == Collective::send) continue;
+    if (static_cast<std::uint32_t>(operation->sequence()) != tag.sequence) continue;
+    operation->hear_waiting(peer);
+    const Tag mine = tag_of(*operation);
+    if (mine != tag) peer_failed(peer, mismatch(config_.rank, peer, {tag, 0}, {mine, 0}));
+  }
+}
+
+void Executor::check_departures() {
+  for (const Rank peer : departed_) {
+    const auto stranded = [&](const auto& operation) {
+      return !operation->complete() && !operation->can_do_without(peer);
+    };
+    if (std::none_of(running_.begin(), running_.end(), stranded)) continue;
+    return break_down(Status(Cause{
+        .code = Code::peer_lost, .message = fmt::format("rank {} has left the communicator", peer), .peer = peer}));
+  }
+}
+
+void Executor::peer_failed(Rank, const Status& why) {
+  if (peer_failure_.ok() && !is_broken_) peer_failure_ = why;
+}
+
+void Executor::peer_left(Rank peer) {
+  log::debug(fmt::format("rank {} left the communicator", peer));
+  departed_.push_back(peer);
+}
+
+// Fills in what the floors below could not know.
+Status Executor::with_context(const Status& status, const Operation* operation) const {
+  if (status.cause().rank != no_rank) return status;  // as the rank that saw it first told it
+  Cause cause = status.cause();
+  cause.rank = config_.rank;
+  cause.message += fmt::format(" (seen by rank {}", config_.rank);
+  if (operation != nullptr) {
+    cause.operation = name_of(operation->signature().collective);
+    cause.sequence = operation->sequence();
+    cause.elapsed_seconds = operation->elapsed_seconds();
+    cause.message +=
+        fmt::format(" in {} number {}, after {:.3f} s", cause.operation, cause.sequence, cause.elapsed_seconds);
+  }
+  cause.message += ")";
+  return Status(std::move(cause));
+}
+
+void Executor::break_down(const Status& first_cause) {
+  const Status cause = with_context(first_cause, running_.empty() ? nullptr : running_.front().get());
+  Queue ended;
+  {
+    const std::lock_guard lock(mutex_);
+    if (!is_broken_) broken_ = cause;
+    is_broken_ = true;
+    ended.swap(submitted_);
+    has_submissions_ = false;
+  }
+  log::info(fmt::format("the communicator is broken: {}", cause.message()));
+  peers_->close(broken_);  // after this no completion is outstanding
+  peer_failure_ = Status();
+  for (auto& operation : running_) operation->finish(broken_);
+  for (auto& operation : queued_) operation->finish(broken_);
+  for (auto& operation : ended) operation->finish(broken_);
+  running_.clear();
+  queued_.clear();
+  const std::lock_guard lock(mutex_);
+  changed_.notify_all();
+}
+
+}  // namespace hocket
