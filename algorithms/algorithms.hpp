@@ -13,22 +13,48 @@ void ring_allreduce(const Shape& shape, Script& script);
 
 // recursive.cpp
 void recursive_doubling_allreduce(const Shape& shape, Script& script);
+void rabenseifner_allreduce(const Shape& shape, Script& script);
+void recursive_halving_reduce_scatter(const Shape& shape, Script& script);
+void recursive_doubling_allgather(const Shape& shape, Script& script);
+
+// circulant.cpp
+void circulant_allreduce(const Shape& shape, Script& script);
+void circulant_reduce_scatter(const Shape& shape, Script& script);
+void circulant_allgather(const Shape& shape, Script& script);
+void bruck_allgather(const Shape& shape, Script& script);
+
+// bruck.cpp
+void bruck_alltoall(const Shape& shape, Script& script);
 
 // tree.cpp
+void binomial_allreduce(const Shape& shape, Script& script);
 void binomial_broadcast(const Shape& shape, Script& script);
 void binomial_reduce(const Shape& shape, Script& script);
+void binomial_scatter(const Shape& shape, Script& script);
+void binomial_gather(const Shape& shape, Script& script);
+void binomial_barrier(const Shape& shape, Script& script);
+void scatter_allgather_broadcast(const Shape& shape, Script& script);
+
+// chain.cpp
+void chain_broadcast(const Shape& shape, Script& script);
+void chain_reduce(const Shape& shape, Script& script);
 
 // direct.cpp
 void one_shot_allreduce(const Shape& shape, Script& script);
 void two_shot_allreduce(const Shape& shape, Script& script);
-void linear_allreduce(const Shape& shape, Script& script);
 void direct_reduce_scatter(const Shape& shape, Script& script);
 void direct_allgather(const Shape& shape, Script& script);
-void linear_scatter(const Shape& shape, Script& script);
-void linear_gather(const Shape& shape, Script& script);
 void pairwise_alltoall(const Shape& shape, Script& script);
 void direct_send(const Shape& shape, Script& script);
 void direct_recv(const Shape& shape, Script& script);
+
+// linear.cpp
+void linear_allreduce(const Shape& shape, Script& script);
+void linear_reduce_scatter(const Shape& shape, Script& script);
+void linear_allgather(const Shape& shape, Script& script);
+void linear_scatter(const Shape& shape, Script& script);
+void linear_gather(const Shape& shape, Script& script);
+void linear_barrier(const Shape& shape, Script& script);
 
 // two_level.cpp
 void two_level_allreduce(const Shape& shape, Script& script);

@@ -5,15 +5,10 @@
 #include <vector>
 
 #include "algorithms/algorithms.hpp"
+#include "algorithms/blocks.hpp"
 
 namespace hocket::algorithms {
 namespace {
-
-// The other ranks, the right neighbour first, so that not all ranks begin with the same one.
-template <class Visit>
-void for_each_peer(const Shape& shape, Visit visit) {
-  for (Rank distance = 1; distance < shape.size; ++distance) visit((shape.rank + distance) % shape.size);
-}
 
 // Receives every other rank's part for `mine` into a cell of its own and sums in rank order into `sum`. Only the last
 // reduction writes `sum`, which may be the memory of `mine`.
@@ -65,33 +60,6 @@ void direct_allgather(const Shape& shape, Script& script) {
 void two_shot_allreduce(const Shape& shape, Script& script) {
   direct_reduce_scatter(shape, script);
   exchange(shape, script.output(shape.rank), script);
-}
-
-// 2 rounds; rank 0 receives and then sends (N - 1) · S, in rank order.
-void linear_allreduce(const Shape& shape, Script& script) {
-  const Range input = script.input(0), output = script.output(0);
-  if (shape.size == 1) return script.copy(input, output);
-  if (shape.rank != 0) {
-    script.send(0, input);
-    script.recv(0, output);
-    return;
-  }
-  for (Rank rank = 1; rank < shape.size; ++rank) script.recv_reduce(rank, rank == 1 ? input : output, output);
-  for (Rank rank = 1; rank < shape.size; ++rank) script.send(rank, output);
-}
-
-// 1 round; the root sends (N - 1)/N · S.
-void linear_scatter(const Shape& shape, Script& script) {
-  if (shape.rank != shape.root) return script.recv(shape.root, script.output(shape.rank));
-  for_each_peer(shape, [&](Rank peer) { script.send(peer, script.input(peer)); });
-  script.copy(script.input(shape.rank), script.output(shape.rank));
-}
-
-// 1 round; the root receives (N - 1)/N · S.
-void linear_gather(const Shape& shape, Script& script) {
-  if (shape.rank != shape.root) return script.send(shape.root, script.input(shape.rank));
-  for_each_peer(shape, [&](Rank peer) { script.recv(peer, script.output(peer)); });
-  script.copy(script.input(shape.rank), script.output(shape.rank));
 }
 
 // 1 round of N - 1 messages, the k-th to the k-th rank on the right and from the k-th on the left; sends and receives

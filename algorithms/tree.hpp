@@ -1,6 +1,7 @@
 // Places in a binomial tree.
 #pragma once
 
+#include <algorithm>
 #include <bit>
 
 #include "hocket/spi/types.hpp"
@@ -19,6 +20,18 @@ struct Place {
   bool has_child(Rank bit) const { return bit < reach && number + bit < size; }
   Rank child(Rank bit) const { return (root + number + bit) % size; }
   Rank parent() const { return (root + number - reach) % size; }
+  bool is_leaf() const { return end() == number + 1; }
+  // Places of this subtree are number … end - 1; those of the child at `bit` begin at number + bit.
+  Rank end() const { return std::min(number + reach, size); }
+  Rank end_of_child(Rank bit) const { return std::min(number + 2 * bit, size); }
+
+  // Calls visit(bit) for each child, the farthest first: its subtree is the largest.
+  template <class Visit>
+  void for_each_child(Visit visit) const {
+    for (Rank bit = reach / 2; bit > 0; bit /= 2) {
+      if (has_child(bit)) visit(bit);
+    }
+  }
 
   Rank size, root;
   Rank number;  // 0 at the root

@@ -144,7 +144,7 @@ void print_program(const Program& program) {
   if (program.instructions.empty()) fmt::print("      nothing to do\n");
   for (std::uint32_t index = 0; index < program.instructions.size(); ++index) {
     const std::string step = describe(program.instructions[index].step);
-    fmt::print("{:5}  {:<{}}{}\n", index, step, after[index].empty() ? 0 : 68, after[index]);
+    fmt::print("{:5}  {:<{}}{}\n", index, step, after[index].empty() ? 0 : 76, after[index]);
   }
 }
 

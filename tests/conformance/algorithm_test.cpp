@@ -66,12 +66,16 @@ constexpr Cost costs[] = {
     {Collective::allreduce, "one_shot", one, others},
     {Collective::allreduce, "two_shot", two, twice_others},
     {Collective::reduce, "binomial_tree", ceil_log2, one},
+    {Collective::reduce, "chain", others, one},
     {Collective::reduce_scatter, "ring", others, others},
     {Collective::reduce_scatter, "direct", one, others},
+    {Collective::reduce_scatter, "circulant", ceil_log2, others},
     {Collective::allgather, "ring", others, others},
     {Collective::allgather, "direct", one, others},
     // The messages that one rank sends do not depend on each other: the chain is one shorter than the rounds may be.
     {Collective::broadcast, "binomial_tree", floor_log2, ceil_log2},
+    {Collective::broadcast, "chain", others, one},
+    {Collective::scatter, "binomial_tree", floor_log2, others},
     {Collective::scatter, "linear", one, others},
     {Collective::gather, "linear", one, one},
     {Collective::alltoall, "pairwise", one, others},
@@ -92,6 +96,59 @@ TEST_P(EveryCost, IsWhatTheAuthorStates) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Stated, EveryCost, testing::ValuesIn(costs), test_name);
+
+// What is only a limit: where chunks pass the last one a round takes two messages, and chains may be shorter.
+struct Limit {
+  Collective collective;
+  std::string_view name;
+  std::uint64_t (*rounds)(std::uint64_t size);
+  std::uint64_t (*sends)(std::uint64_t size);
+};
+
+constexpr std::uint64_t twice_ceil_log2(std::uint64_t size) {
+  return 2 * ceil_log2(size);
+}
+constexpr std::uint64_t four_times_ceil_log2(std::uint64_t size) {
+  return 4 * ceil_log2(size);
+}
+constexpr std::uint64_t halving_and_doubling(std::uint64_t size) {
+  return floor_log2(size) + doubling_rounds(size);
+}
+constexpr std::uint64_t halving_and_doubling_sends(std::uint64_t size) {
+  return floor_log2(size) + doubling_sends(size);
+}
+
+constexpr Limit limits[] = {
+    {Collective::allreduce, "circulant", twice_ceil_log2, four_times_ceil_log2},
+    {Collective::allreduce, "rabenseifner", halving_and_doubling, halving_and_doubling_sends},
+    {Collective::allreduce, "binomial_tree", twice_ceil_log2, ceil_log2},
+    {Collective::reduce_scatter, "circulant", ceil_log2, twice_ceil_log2},
+    {Collective::reduce_scatter, "recursive_halving", doubling_rounds, doubling_sends},
+    {Collective::allgather, "circulant", ceil_log2, twice_ceil_log2},
+    {Collective::allgather, "bruck", ceil_log2, twice_ceil_log2},
+    {Collective::allgather, "recursive_doubling", doubling_rounds, doubling_sends},
+    {Collective::scatter, "binomial_tree", ceil_log2, twice_ceil_log2},
+    {Collective::gather, "binomial_tree", ceil_log2, two},
+    {Collective::alltoall, "bruck", ceil_log2, ceil_log2},
+    {Collective::barrier, "binomial_tree", twice_ceil_log2, ceil_log2},
+};
+
+class EveryLimit : public testing::TestWithParam<Limit> {};
+
+TEST_P(EveryLimit, IsKept) {
+  const Algorithm* algorithm = find_algorithm(GetParam().collective, GetParam().name);
+  ASSERT_NE(algorithm, nullptr);
+  for (Rank size = 1; size <= 33; ++size) {
+    for (const Rank root : {0, size / 2}) {
+      const Result<Verified> result = verify(*algorithm, size, root);
+      ASSERT_TRUE(result.ok()) << result.status().message();
+      EXPECT_LE(result->rounds, GetParam().rounds(size)) << size << " ranks";
+      EXPECT_LE(result->sends_max, GetParam().sends(size)) << size << " ranks";
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Stated, EveryLimit, testing::ValuesIn(limits), test_name);
 
 // The ring's cost model, for each rank and not only the busiest.
 TEST(RingAllreduce, SendsTwiceNMinusOneChunksFromEveryRank) {

@@ -56,10 +56,10 @@ TEST(HocketPlan, PrintsWhatInPlaceChanges) {
 }
 
 TEST(HocketPlan, PrintsTheOnlyAlgorithmWithoutItsName) {
-  const Outcome outcome = hocket_plan("print scatter --ranks 4 --root 3 --rank 3");
+  const Outcome outcome = hocket_plan("print send --ranks 4 --root 3 --rank 2");
   EXPECT_EQ(outcome.status, 0) << outcome.text;
-  EXPECT_THAT(outcome.text, HasSubstr("linear scatter on 4 ranks, root 3"));
-  EXPECT_THAT(outcome.text, HasSubstr("send to rank 1: input 1"));
+  EXPECT_THAT(outcome.text, HasSubstr("direct send on 4 ranks, peer 3"));
+  EXPECT_THAT(outcome.text, HasSubstr("send to rank 3: input 0"));
 }
 
 TEST(HocketPlan, VerifiesWhatIsAskedFor) {
@@ -122,13 +122,14 @@ constexpr Mistake mistakes[] = {
     {"print allreduce --ranks 3", "--algorithm is missing: allreduce has ring, "},
     {"print allreduce --ranks 3 --algorithm rung", "--algorithm: allreduce has no 'rung', only ring, "},
     {"print broadcast --ranks 0", "--ranks: Value 0 not in range 1 to 4096"},
-    {"print broadcast --ranks 3 --rank 3", "--rank 3 is no rank: with --ranks 3 they go from 0 to 2."},
-    {"print broadcast --ranks 3 --rank -1", "--rank -1 is no rank"},
-    {"print broadcast --ranks 3 --root 7", "--root 7 is no rank"},
-    {"print barrier --ranks 3 --root 1", "--root: barrier has no root."},
+    {"print broadcast --algorithm chain --ranks 3 --rank 3",
+     "--rank 3 is no rank: with --ranks 3 they go from 0 to 2."},
+    {"print broadcast --algorithm chain --ranks 3 --rank -1", "--rank -1 is no rank"},
+    {"print broadcast --algorithm chain --ranks 3 --root 7", "--root 7 is no rank"},
+    {"print barrier --algorithm linear --ranks 3 --root 1", "--root: barrier has no root."},
     {"verify everything", "COLLECTIVE: 'everything' is none of"},
     {"verify --algorithm rung", "--algorithm: there is no 'rung'"},
-    {"verify broadcast --algorithm ring", "--algorithm: broadcast has no 'ring', only binomial_tree"},
+    {"verify broadcast --algorithm ring", "--algorithm: broadcast has no 'ring', only binomial_tree, "},
     {"verify --ranks 5-2", "--ranks: '5-2' is no list of numbers and ranges from 1 to 512"},
     {"verify --ranks 2,,3", "--ranks: '2,,3' is no list"},
     {"verify --ranks 513", "--ranks: '513' is no list"},

@@ -108,6 +108,11 @@ class Script {
     schedule_.scratch_cells = static_cast<std::uint16_t>(schedule_.scratch_cells + like.count);
     return made;
   }
+  // `count` of the range's chunks, from chunk `first` on. Requires that the range has them.
+  static Range part(Range of, std::uint32_t first, std::uint32_t count) {
+    const std::uint32_t cells = of.space == Space::scratch ? first - of.chunk : 0;
+    return {of.space, static_cast<std::uint16_t>(of.cell + cells), first, count};
+  }
   // The same cells, now holding what `like` means. Requires like.count <= the count they were made with.
   static Range at(Range cells, Range like) { return {Space::scratch, cells.cell, like.chunk, like.count}; }
 
