@@ -75,7 +75,7 @@ std::vector<Case> any_cases(int number, Rank size, unsigned seed) {
   return cases;
 }
 
-class AsyncCollectives : public testing::TestWithParam<int> {};
+class AsyncCollectives : public testing::TestWithParam<Ranks> {};
 
 TEST_P(AsyncCollectives, ManyInFlightWaitedForFromTheLast) {
   run_ranks(GetParam(), [](Child& child) {
@@ -141,10 +141,12 @@ TEST_P(AsyncCollectives, AWaitThatIsTooShortSaysSoAndCanBeRepeated) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Ranks, AsyncCollectives, testing::Values(1, 2, 3, 4, 5, 8), testing::PrintToStringParamName());
+INSTANTIATE_TEST_SUITE_P(Hosts, AsyncCollectives, testing::Values("0110", "00112", "01200121"),
+                         testing::PrintToStringParamName());
 
 // ---- point to point
 
-class PointToPoint : public testing::TestWithParam<int> {};
+class PointToPoint : public testing::TestWithParam<Ranks> {};
 
 // Every rank sends to every other and receives from it, all at once. A library that waits for a receive before it reads
 // would stand still here.

@@ -56,7 +56,7 @@ void say_hashes(Child& child, hocket_comm* comm, hocket_dtype dtype) {
   }
 }
 
-class EqualBits : public testing::TestWithParam<int> {};
+class EqualBits : public testing::TestWithParam<Ranks> {};
 
 TEST_P(EqualBits, OfEveryAllreduce) {
   std::vector<std::string> names = {"auto"};
@@ -86,6 +86,8 @@ TEST_P(EqualBits, OfEveryAllreduce) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Ranks, EqualBits, testing::Values(2, 3, 4, 5, 7, 8), testing::PrintToStringParamName());
+INSTANTIATE_TEST_SUITE_P(Hosts, EqualBits, testing::Values("0011", "01201", "0001122", "01011010"),
+                         testing::PrintToStringParamName());
 
 }  // namespace
 }  // namespace hocket::process_testing

@@ -46,13 +46,13 @@ void run_everywhere(hocket_comm* comm, Rank rank, Rank size, Case what) {
   }
 }
 
-class Collectives : public testing::TestWithParam<int> {
+class Collectives : public testing::TestWithParam<Ranks> {
  protected:
-  const int size_ = GetParam();
+  const Ranks ranks_ = GetParam();
 };
 
 TEST_P(Collectives, EveryCountRootAndPlacement) {
-  run_ranks(size_, [](Child& child) {
+  run_ranks(ranks_, [](Child& child) {
     const Comm comm;
     ASSERT_TRUE(comm);
     const auto size = static_cast<std::size_t>(child.size);
@@ -67,7 +67,7 @@ TEST_P(Collectives, EveryCountRootAndPlacement) {
 }
 
 TEST_P(Collectives, EveryTypeAndOperation) {
-  run_ranks(size_, [](Child& child) {
+  run_ranks(ranks_, [](Child& child) {
     const Comm comm;
     ASSERT_TRUE(comm);
     for (const Collective collective : all_collectives) {
@@ -87,7 +87,7 @@ TEST_P(Collectives, EveryTypeAndOperation) {
 }
 
 TEST_P(Collectives, EveryAlgorithmByName) {
-  run_ranks(size_, [](Child& child) {
+  run_ranks(ranks_, [](Child& child) {
     std::set<std::string> names;
     for (const Algorithm& algorithm : catalog()) names.emplace(algorithm.name);
     for (const std::string& name : names) {
@@ -108,7 +108,7 @@ TEST_P(Collectives, EveryAlgorithmByName) {
 }
 
 TEST_P(Collectives, RankAndSizeAreWhatTheEnvironmentSays) {
-  run_ranks(size_, [](Child& child) {
+  run_ranks(ranks_, [](Child& child) {
     const Comm comm;
     ASSERT_TRUE(comm);
     int32_t rank = -1;
@@ -122,6 +122,8 @@ TEST_P(Collectives, RankAndSizeAreWhatTheEnvironmentSays) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Ranks, Collectives, testing::Values(1, 2, 3, 4, 5, 7, 8), testing::PrintToStringParamName());
+INSTANTIATE_TEST_SUITE_P(Hosts, Collectives, testing::Values("0011", "01201", "0001122", "01010101", "00011212"),
+                         testing::PrintToStringParamName());
 
 // The whole vector has `megabytes`, whether it is one buffer or one block for each rank.
 void run_large(std::size_t megabytes) {

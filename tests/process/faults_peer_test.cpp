@@ -43,7 +43,7 @@ void expect_lost(hocket_comm* comm, hocket_result found, int victim) {
 
 // ---- killed
 
-class KilledRank : public testing::TestWithParam<int> {
+class KilledRank : public testing::TestWithParam<Ranks> {
  protected:
   // A moment at which the loop of allreduces is anywhere. The seed changes which, not whether the test must pass.
   void let_it_run() {
@@ -54,7 +54,7 @@ class KilledRank : public testing::TestWithParam<int> {
 };
 
 TEST_P(KilledRank, EndsTheAllreducesOfAllOthers) {
-  for (int victim = 0; victim < GetParam(); ++victim) {
+  for (int victim = 0; victim < GetParam().size; ++victim) {
     for (const std::size_t count : {1, 3000, 1'000'000}) {
       SCOPED_TRACE("victim " + std::to_string(victim) + ", count " + std::to_string(count));
       ProcessGroup group(GetParam(), [&](Child& child) {
@@ -76,7 +76,7 @@ TEST_P(KilledRank, EndsTheAllreducesOfAllOthers) {
 }
 
 TEST_P(KilledRank, EndsWhatIsInFlight) {
-  for (int victim = 0; victim < GetParam(); ++victim) {
+  for (int victim = 0; victim < GetParam().size; ++victim) {
     SCOPED_TRACE("victim " + std::to_string(victim));
     ProcessGroup group(GetParam(), [&](Child& child) {
       const Comm comm;
@@ -109,7 +109,7 @@ TEST_P(KilledRank, EndsWhatIsInFlight) {
 }
 
 TEST_P(KilledRank, EndsTheBarrierThatItNeverReached) {
-  for (int victim = 0; victim < GetParam(); ++victim) {
+  for (int victim = 0; victim < GetParam().size; ++victim) {
     SCOPED_TRACE("victim " + std::to_string(victim));
     ProcessGroup group(GetParam(), [&](Child& child) {
       const Comm comm;
@@ -128,7 +128,7 @@ TEST_P(KilledRank, EndsTheBarrierThatItNeverReached) {
 
 // Survivors that are not inside any call when it happens.
 TEST_P(KilledRank, IsNoticedByThoseWhoAreBusyElsewhere) {
-  for (int victim = 0; victim < GetParam(); ++victim) {
+  for (int victim = 0; victim < GetParam().size; ++victim) {
     SCOPED_TRACE("victim " + std::to_string(victim));
     ProcessGroup group(GetParam(), [&](Child& child) {
       const Comm comm;
@@ -147,6 +147,7 @@ TEST_P(KilledRank, IsNoticedByThoseWhoAreBusyElsewhere) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Ranks, KilledRank, testing::Values(2, 3, 4, 5), testing::PrintToStringParamName());
+INSTANTIATE_TEST_SUITE_P(Hosts, KilledRank, testing::Values("0011", "01200"), testing::PrintToStringParamName());
 
 // ---- stopped
 

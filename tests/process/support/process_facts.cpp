@@ -61,6 +61,20 @@ int running_threads() {
   return entries_of("/proc/self/task");
 }
 
+std::set<std::string> shared_memory_files() {
+  std::set<std::string> files;
+  std::ifstream maps("/proc/self/maps");
+  std::string line;
+  while (std::getline(maps, line)) {
+    // address, permissions, offset, device, inode, name: proc(5).
+    std::istringstream fields(line);
+    std::string address, permissions, offset, device, inode, name;
+    fields >> address >> permissions >> offset >> device >> inode >> name;
+    if (name.starts_with("/memfd:")) files.insert(inode);
+  }
+  return files;
+}
+
 std::vector<int> listening_ports(pid_t process) {
   const auto inodes = socket_inodes(process);
   std::vector<int> ports;

@@ -12,6 +12,7 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstdlib>
+#include <ostream>
 #include <stdexcept>
 #include <thread>
 
@@ -24,7 +25,8 @@ void set(const char* name, const std::string& value) {
   ::setenv(name, value.c_str(), 1);
 }
 
-void set_environment(int rank, int size, int port) {
+void set_environment(int rank, const Ranks& ranks, int port) {
+  const int size = ranks.size;
   for (const char* name : {"HOCKET_RANK", "HOCKET_WORLD_SIZE", "HOCKET_STORE", "HOCKET_JOB"}) ::unsetenv(name);
   set("RANK", std::to_string(rank));
   set("WORLD_SIZE", std::to_string(size));
@@ -32,6 +34,7 @@ void set_environment(int rank, int size, int port) {
   set("LOCAL_WORLD_SIZE", std::to_string(size));
   set("MASTER_ADDR", "127.0.0.1");
   set("MASTER_PORT", std::to_string(port));
+  if (!ranks.hosts.empty()) set("HOCKET_HOST_ID", std::string("host ") + ranks.hosts[static_cast<std::size_t>(rank)]);
 }
 
 [[noreturn]] void be_child(Child child, const ProcessGroup::Body& body) {
@@ -95,10 +98,11 @@ bool Channel::has_news() {
 
 // ---- ProcessGroup
 
-ProcessGroup::ProcessGroup(int size, const Body& body, std::chrono::seconds limit) : limit_(Clock::now() + limit) {
+ProcessGroup::ProcessGroup(const Ranks& ranks, const Body& body, std::chrono::seconds limit)
+    : limit_(Clock::now() + limit) {
   const int port = free_port();
   std::fflush(nullptr);  // or children print what is still in the buffer once more
-  for (int index = 0; index < size; ++index) {
+  for (int index = 0; index < ranks.size; ++index) {
     int ends[2];
     if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0) throw std::runtime_error("socketpair failed");
     UniqueFd mine(ends[0]);
@@ -108,9 +112,9 @@ ProcessGroup::ProcessGroup(int size, const Body& body, std::chrono::seconds limi
     if (process == 0) {
       members_.clear();  // the parent's ends of the older children's channels
       mine.reset();
-      set_environment(index, size, port);
+      set_environment(index, ranks, port);
       Channel channel(std::move(theirs));
-      be_child({index, size, channel}, body);
+      be_child({index, ranks.size, channel}, body);
     }
     members_.push_back({process, true, {}, std::make_unique<Channel>(std::move(mine))});
   }
@@ -183,8 +187,12 @@ void ProcessGroup::expect_success(int killed) {
   }
 }
 
-void run_ranks(int size, const ProcessGroup::Body& body) {
-  ProcessGroup(size, body).expect_success();
+void PrintTo(const Ranks& ranks, std::ostream* out) {
+  *out << (ranks.hosts.empty() ? std::to_string(ranks.size) : ranks.hosts);
+}
+
+void run_ranks(const Ranks& ranks, const ProcessGroup::Body& body) {
+  ProcessGroup(ranks, body).expect_success();
 }
 
 }  // namespace hocket::process_testing

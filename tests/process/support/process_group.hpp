@@ -9,7 +9,9 @@
 
 #include <chrono>
 #include <functional>
+#include <iosfwd>
 #include <memory>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -45,6 +47,17 @@ struct Child {
   std::string hear() { return parent.hear(std::chrono::steady_clock::time_point::max()); }
 };
 
+// How many ranks, and what hosts they take this machine for (HOCKET_HOST_ID).
+struct Ranks {
+  Ranks(int number) : size(number) {}  // all on one host, this one
+  // A character for each rank, equal for those that share a host: "0011". Each host is one only within this Ranks.
+  Ranks(const char* names) : size(static_cast<int>(std::string_view(names).size())), hosts(names) {}
+
+  int size;
+  std::string hosts;  // empty: one host
+};
+void PrintTo(const Ranks& ranks, std::ostream* out);  // "4", "0011": also names of tests
+
 // How a process ended.
 struct Outcome {
   int status = -1;  // exit status; -1 where a signal ended it
@@ -56,7 +69,7 @@ class ProcessGroup {
   using Body = std::function<void(Child&)>;
 
   // Forks at once. What still runs after `limit` is killed and fails the test.
-  ProcessGroup(int size, const Body& body, std::chrono::seconds limit = std::chrono::seconds(90));
+  ProcessGroup(const Ranks& ranks, const Body& body, std::chrono::seconds limit = std::chrono::seconds(90));
   // Kills what still runs.
   ~ProcessGroup();
   ProcessGroup(const ProcessGroup&) = delete;
@@ -90,8 +103,8 @@ class ProcessGroup {
   std::chrono::steady_clock::time_point limit_;
 };
 
-// Forks `size` ranks, waits for them and expects all to succeed.
-void run_ranks(int size, const ProcessGroup::Body& body);
+// Forks the ranks, waits for them and expects all to succeed.
+void run_ranks(const Ranks& ranks, const ProcessGroup::Body& body);
 
 // A TCP port of 127.0.0.1 that nobody listens on, below the range from which the system takes ports by itself.
 int free_port();
@@ -99,6 +112,9 @@ int free_port();
 // All descriptors open in this process, and all its threads.
 int open_descriptors();
 int running_threads();
+
+// What tells apart the memory files that this process has mapped: those of ranks that share memory have some in common.
+std::set<std::string> shared_memory_files();
 
 // TCP ports on which a process listens.
 std::vector<int> listening_ports(pid_t process);
