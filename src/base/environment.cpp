@@ -17,10 +17,10 @@ namespace {
 constexpr std::string_view prefix = "HOCKET_";
 
 // Every variable with our prefix that anything in Hocket reads.
-constexpr std::array<std::string_view, 11> known_names = {
+constexpr std::array<std::string_view, 12> known_names = {
     "HOCKET_RANK",    "HOCKET_WORLD_SIZE",    "HOCKET_STORE",         "HOCKET_TIMEOUT_MS",
     "HOCKET_JOB",     "HOCKET_TRANSPORT",     "HOCKET_ALGORITHM",     "HOCKET_LOG_LEVEL",
-    "HOCKET_HOST_ID", "HOCKET_SOCKET_IFNAME", "HOCKET_SOCKET_FAMILY",
+    "HOCKET_HOST_ID", "HOCKET_SOCKET_IFNAME", "HOCKET_SOCKET_FAMILY", "HOCKET_SINGLE_COPY",
 };
 
 // Further than this from every known name, a guess would only mislead.

@@ -222,7 +222,11 @@ Status Communicator::open_window(Deadline deadline) {
     if (!window.ok()) return window.status();
     window_ = std::move(*window);
     const auto online = ::sysconf(_SC_NPROCESSORS_ONLN);  // not this rank's own cores: all ranks must find the same
-    window_use_ = {.window = window_.get(), .turn = 0, .shares_work = options_.size > online};
+    const bool shares_work = options_.size > online;
+    window_use_ = {.window = window_.get(),
+                   .turn = 0,
+                   .single_copy = SingleCopy::for_mode(options_.single_copy, shares_work),
+                   .shares_work = shares_work};
     executor_->use_window(*window_);
     return {};
   });

@@ -102,6 +102,17 @@ Status resolve_timeout(const hocket_comm_options& given, Options& options) {
   return {};
 }
 
+Status resolve_single_copy(const hocket_comm_options&, Options& options) {
+  const auto variable = environment::find({"HOCKET_SINGLE_COPY"});
+  if (!variable) return {};
+  if (variable->value != "auto" && variable->value != "on" && variable->value != "off") {
+    return {Code::invalid_environment,
+            fmt::format("HOCKET_SINGLE_COPY is \"{}\"; it must be auto, on or off", variable->value)};
+  }
+  options.single_copy = variable->value;
+  return {};
+}
+
 std::string transport_names() {
   std::string names = "auto";
   for (const TransportEntry& entry : transports()) names += fmt::format(", {}", entry.name);
@@ -143,7 +154,7 @@ Result<Options> resolve_options(const hocket_comm_options* given) {
   if (!copy.ok()) return copy.status();
   Options options;
   for (const auto step : {+[](const hocket_comm_options&, Options&) { return environment::check_names(); },
-                          &resolve_ranks, &resolve_store, &resolve_timeout, &resolve_names}) {
+                          &resolve_ranks, &resolve_store, &resolve_timeout, &resolve_names, &resolve_single_copy}) {
     if (Status status = step(*copy, options); !status.ok()) return status;
   }
   return options;

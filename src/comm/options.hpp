@@ -20,6 +20,7 @@ struct Options {
   std::string name = "default";
   std::string transport = "auto";
   std::string algorithm = "auto";
+  std::string single_copy = "auto";  // HOCKET_SINGLE_COPY, see SingleCopy
 };
 
 // The caller's fields first, then the environment (HOCKET_*, then torchrun's, then the launcher's), then the defaults.

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <chrono>
+#include <cstdlib>
 #include <set>
 #include <string>
 #include <thread>
@@ -124,6 +125,48 @@ TEST_P(Collectives, RankAndSizeAreWhatTheEnvironmentSays) {
 INSTANTIATE_TEST_SUITE_P(Ranks, Collectives, testing::Values(1, 2, 3, 4, 5, 7, 8), testing::PrintToStringParamName());
 INSTANTIATE_TEST_SUITE_P(Hosts, Collectives, testing::Values("0011", "01201", "0001122", "01010101", "00011212"),
                          testing::PrintToStringParamName());
+
+// Plain memory read where it lies, whatever the size: counts of one round and of several, and that the setting is
+// heard.
+TEST(SingleCopy, EveryCollectiveCountRootAndPlacement) {
+  for (const int ranks : {2, 3, 5}) {
+    run_ranks(ranks, [](Child& child) {
+      ::setenv("HOCKET_SINGLE_COPY", "on", 1);
+      const Comm comm;
+      ASSERT_TRUE(comm);
+      for (const Collective collective : all_collectives) {
+        if (is_point_to_point(collective)) continue;
+        for (const std::size_t count : {1, 16, 50021, 700001}) {
+          run_everywhere(comm.get(), child.index, child.size,
+                         {.collective = collective, .count = count, .salt = count});
+          if (testing::Test::HasFailure()) return;
+        }
+      }
+    });
+  }
+}
+
+TEST(SingleCopy, RanksThatDisagreeGoThroughTheStagingAreas) {
+  run_ranks(3, [](Child& child) {
+    ::setenv("HOCKET_SINGLE_COPY", child.index == 1 ? "off" : "on", 1);
+    const Comm comm;
+    ASSERT_TRUE(comm);
+    for (const Collective collective : all_collectives) {
+      if (is_point_to_point(collective)) continue;
+      run_everywhere(comm.get(), child.index, child.size, {.collective = collective, .count = 300007});
+      if (testing::Test::HasFailure()) return;
+    }
+  });
+}
+
+TEST(SingleCopy, AWordThatMeansNothingIsRefused) {
+  run_ranks(2, [](Child&) {
+    ::setenv("HOCKET_SINGLE_COPY", "yes", 1);
+    hocket_comm* comm = nullptr;
+    EXPECT_EQ(hocket_comm_create(&comm, nullptr), HOCKET_INVALID_ENVIRONMENT);
+    EXPECT_NE(std::string(hocket_last_error()).find("HOCKET_SINGLE_COPY"), std::string::npos) << hocket_last_error();
+  });
+}
 
 // The whole vector has `megabytes`, whether it is one buffer or one block for each rank.
 void run_large(std::size_t megabytes) {

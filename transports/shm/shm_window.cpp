@@ -85,6 +85,7 @@ Status ShmWindow::publish_own() {
   auto mapping = map_memory(fd->get(), 0, segment_bytes, Pages::now);
   if (!mapping) return mapping.status();
   adopt(own, std::move(*mapping));
+  plain_memory_.show(own.tail->plain_memory);
   const int number = fd->get();
   tell({.kind = PacketKind::segment, .words = {number_, segment_bytes, fingerprint_}}, {&number, 1});
   own.published = true;
@@ -100,6 +101,9 @@ Status ShmWindow::confirm() {
     member.fd.reset();
     adopt(member, std::move(*mapping));
   }
+  reads_plain_memory_ = std::all_of(members_.begin(), members_.end(), [](Member& member) {
+    return member.plain_memory.probe(member.tail->plain_memory);
+  });
   tell({.kind = PacketKind::ready, .words = {number_}});
   members_[self_].confirmed = true;
   return {};
@@ -250,6 +254,15 @@ bool ShmWindow::announce(Own& own) {
     if (link != nullptr && link->up() && !link->channel().try_send(packet, {&number, 1})) return false;
   }
   return true;
+}
+
+Status ShmWindow::read(std::uint32_t member, std::uintptr_t from, std::byte* to, std::size_t bytes) {
+  const Status status = members_[member].plain_memory.read(from, to, bytes);
+  if (status.ok()) return status;
+  const Rank rank = members_[member].rank;
+  return Status(Cause{.code = status.code(),
+                      .message = fmt::format("rank {}'s part of the data is gone: {}", rank, status.message()),
+                      .peer = rank});
 }
 
 void ShmWindow::wake_others() {

@@ -11,6 +11,7 @@
 #include "hocket/spi/window.hpp"
 #include "src/base/region_table.hpp"
 #include "transports/shm/bell.hpp"
+#include "transports/shm/plain_memory.hpp"
 #include "transports/shm/shared_memory.hpp"
 #include "transports/shm/shm_link.hpp"
 
@@ -21,6 +22,7 @@ inline constexpr std::size_t window_staging_bytes = std::size_t{4} << 20;
 // What lies behind the staging area of a segment.
 struct SegmentTail {
   alignas(4096) Bell bell;
+  alignas(64) PlainMemoryCard plain_memory;
   alignas(4096) BoardLine lines[Window::lines_per_member];
 };
 inline constexpr std::size_t segment_bytes = window_staging_bytes + sizeof(SegmentTail);
@@ -81,6 +83,8 @@ class ShmWindow final : public Window {
   std::size_t staging_bytes() const override { return window_staging_bytes; }
   RegionRef locate(const void* data, std::size_t bytes) override;
   std::byte* map(std::uint32_t number, const RegionRef& ref, std::size_t bytes) override;
+  bool reads_plain_memory() const override { return reads_plain_memory_; }
+  Status read(std::uint32_t member, std::uintptr_t from, std::byte* to, std::size_t bytes) override;
   void tidy() override;
   std::uint32_t prepare_sleep() override { return own_bell().prepare(); }
   void sleep(std::uint32_t ticket, Deadline deadline) override { own_bell().sleep(ticket, deadline); }
@@ -104,6 +108,7 @@ class ShmWindow final : public Window {
     UniqueFd fd;  // of the segment, until it is mapped
     Mapping segment;
     SegmentTail* tail = nullptr;
+    PlainMemory plain_memory;
     bool published = false;
     bool confirmed = false;
     std::unordered_map<std::uint32_t, Foreign> regions;
@@ -131,6 +136,8 @@ class ShmWindow final : public Window {
   Status refusal_;
   std::vector<Own> own_;  // by ascending address
   std::uint64_t own_version_ = 0;
+  PlainMemoryOwner plain_memory_;
+  bool reads_plain_memory_ = false;
   std::vector<Mapping> retired_;  // of regions that their owners removed
 };
 

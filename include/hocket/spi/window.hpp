@@ -58,6 +58,11 @@ class Window {
   // no such region any more or the range does not lie in it (the caller then breaks with Code::invalid_argument naming
   // the member). Never null for own memory that locate() has found.
   virtual std::byte* map(std::uint32_t member, const RegionRef& ref, std::size_t bytes) = 0;
+  // Whether every member's plain memory can be read by this one: found out when the window opened, constant since.
+  virtual bool reads_plain_memory() const = 0;
+  // Copies bytes that another member has at an address of its own. Requires reads_plain_memory(). Errors name the
+  // member: Code::peer_lost where it has ended, Code::invalid_argument where it has no memory there.
+  virtual Status read(std::uint32_t member, std::uintptr_t from, std::byte* to, std::size_t bytes) = 0;
   // Call between operations, while no pointer from map() is in use: tells the others which own regions are gone, and
   // unmaps those that their owners removed. Cheap when there are none.
   virtual void tidy() = 0;

@@ -1,4 +1,5 @@
-// What a member tells the others at the start of a direct operation: one board line.
+// What a member tells the others at the start of a direct operation: one board line, and a second one where plain
+// memory is to be read.
 #pragma once
 
 #include <cstring>
@@ -13,6 +14,7 @@ struct Announcement {
     inlined = 1,  // the input stands in the line itself, from word 3 on
     staged = 2,   // the input lies in the member's payload slot
     mapped = 4,   // both buffers are registered; words 3 to 5 say where
+    plain = 8,    // this member can read all others' plain memory; the next line says where its own buffers are
   };
   static constexpr std::size_t inline_bytes_max = 32;
 
@@ -20,9 +22,16 @@ struct Announcement {
   std::uint64_t flags = 0;
   RegionRef input, output;
   std::byte payload[inline_bytes_max] = {};
+  std::uintptr_t input_at = 0, output_at = 0;
 
-  void write(BoardLine& line, std::uint64_t turn) const {
+  // `lines`: two of them.
+  void write(BoardLine* lines, std::uint64_t turn) const {
     constexpr auto relaxed = std::memory_order_relaxed;
+    BoardLine& line = lines[0];
+    if ((flags & plain) != 0) {
+      lines[1].words[0].store(input_at, relaxed);
+      lines[1].words[1].store(output_at, relaxed);
+    }
     std::uint64_t words[4] = {input.region | (std::uint64_t{output.region} << 32), input.offset, output.offset, 0};
     if ((flags & inlined) != 0) std::memcpy(words, payload, inline_bytes_max);
     line.words[1].store(pack(call), relaxed);
@@ -32,14 +41,19 @@ struct Announcement {
     line.words[0].store(turn, std::memory_order_release);
   }
 
-  // Requires that the line's turn has been acquired.
-  void read(const BoardLine& line) {
+  // Requires that the first line's turn has been acquired.
+  void read(const BoardLine* lines) {
     constexpr auto relaxed = std::memory_order_relaxed;
+    const BoardLine& line = lines[0];
     call = unpack(line.words[1].load(relaxed));
     call.count = line.words[2].load(relaxed);
     std::uint64_t words[4];
     for (std::size_t i = 0; i < 4; ++i) words[i] = line.words[3 + i].load(relaxed);
     flags = line.words[7].load(relaxed);
+    if ((flags & plain) != 0) {
+      input_at = lines[1].words[0].load(relaxed);
+      output_at = lines[1].words[1].load(relaxed);
+    }
     if ((flags & inlined) != 0) std::memcpy(payload, words, inline_bytes_max);
     input = {.region = static_cast<std::uint32_t>(words[0]), .offset = words[1]};
     output = {.region = static_cast<std::uint32_t>(words[0] >> 32), .offset = words[2]};

@@ -110,17 +110,24 @@ void DirectOperation::announce(Counters& counters) {
   } else {
     put_payload(own, counters);
   }
-  own.write(use_.window->board(self_)[board::announcement_line(turn_)], turn_);
+  const std::size_t largest = exchange_.buffer_bytes_max();
+  if (largest >= use_.single_copy.bytes_min && largest <= use_.single_copy.bytes_max &&
+      use_.window->reads_plain_memory()) {
+    own.flags |= Announcement::plain;
+    own.input_at = reinterpret_cast<std::uintptr_t>(binding().input);
+    own.output_at = reinterpret_cast<std::uintptr_t>(binding().output);
+  }
+  own.write(&use_.window->board(self_)[board::announcement_line(turn_)], turn_);
   polls_to_waking_ = use_.shares_work ? 0 : polls_before_waking;
 }
 
 bool DirectOperation::read_announcements() {
   for (; next_member_ < members_; ++next_member_) {
     if (next_member_ == self_) continue;
-    const BoardLine& line = use_.window->board(next_member_)[board::announcement_line(turn_)];
-    if (line.words[0].load(std::memory_order_acquire) < turn_) return false;
+    const BoardLine* lines = &use_.window->board(next_member_)[board::announcement_line(turn_)];
+    if (lines->words[0].load(std::memory_order_acquire) < turn_) return false;
     Announcement& theirs = announcements_[next_member_];
-    theirs.read(line);
+    theirs.read(lines);
     if (!check(next_member_, theirs)) return false;
   }
   return true;
@@ -151,6 +158,7 @@ void DirectOperation::choose_path() {
   } else if ((all & Announcement::mapped) != 0) {
     begin_mapped();
   } else {
+    single_copy_ = (all & Announcement::plain) != 0;
     begin_staged();
   }
 }
@@ -175,8 +183,8 @@ Operation::Missing DirectOperation::missing() const {
     const bool announced = word(member, board::announcement_line(turn_), 0).load(std::memory_order_acquire) >= turn_;
     const bool here = phase_ == Phase::announce || phase_ == Phase::gather
                           ? announced
-                          : phase_ != Phase::staged ||
-                                word(member, board::progress_line, board::rounds_out) >= stamp(copied_out_ + 1);
+                          : phase_ != Phase::staged || word(member, board::progress_line, board::rounds_out) >=
+                                                           stamp(std::min(copied_out_ + 1, exchange_.rounds()));
     if (here || member == self_) continue;
     const Rank rank = use_.window->rank_of(member);
     if (missing.peer == no_rank) missing.peer = rank;

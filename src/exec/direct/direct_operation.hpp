@@ -8,7 +8,9 @@
 //             nobody waits for anybody again
 //   mapped    everyone's buffers are registered: members share out the parts, and each reads all inputs and writes all
 //             outputs of its parts (2·S bytes of memory traffic per rank for an allreduce, the least possible)
-//   staged    otherwise: through the staging areas, in rounds, two-shot and pipelined
+//   single copy  everyone can read everyone's plain memory: each member reads what it needs where it lies
+//   staged    otherwise: through the staging areas
+// The last two run in rounds, two-shot and pipelined.
 // Announcements take turns on two lines: who announces an operation has seen everyone announce the one before it, so
 // everyone has left the one before that, whose line is overwritten.
 #pragma once
@@ -16,6 +18,7 @@
 #include <array>
 #include <cstdint>
 #include <memory>
+#include <string_view>
 #include <vector>
 
 #include "hocket/spi/window.hpp"
@@ -25,10 +28,24 @@
 
 namespace hocket {
 
+// For which buffers, by the bytes of the largest that any member has, plain memory is read where it lies, if it can be.
+struct SingleCopy {
+  std::size_t bytes_min = SIZE_MAX, bytes_max = 0;
+
+  // `mode`: "auto", "on" (always) or "off". Measured on two cores: with one rank a core, 4 to 16 MiB are 12 to 15 %
+  // faster than through the staging areas, smaller and larger ones and more ranks are slower.
+  static SingleCopy for_mode(std::string_view mode, bool shares_work) {
+    if (mode == "on") return {.bytes_min = 1, .bytes_max = SIZE_MAX};
+    if (mode == "off" || shares_work) return {};
+    return {.bytes_min = std::size_t{4} << 20, .bytes_max = std::size_t{16} << 20};
+  }
+};
+
 // What the operations on one window share.
 struct WindowUse {
   Window* window = nullptr;
-  std::uint64_t turn = 0;    // of the operation begun last
+  std::uint64_t turn = 0;  // of the operation begun last
+  SingleCopy single_copy;
   bool shares_work = false;  // members outnumber cores: whoever is awake takes the next part. Equal on all members
 };
 
@@ -67,6 +84,10 @@ class DirectOperation final : public Operation {
   bool copy_in(Counters& counters);
   bool combine_own();
   bool copy_out();
+  bool combine_single_copy(const Part& part);
+  bool fetch(std::uint32_t member, std::uintptr_t from, std::byte* to, std::size_t bytes);
+  std::size_t fetch_block_bytes() const;
+  std::byte* fetch_slot(std::uint32_t member) const;
   std::byte* staged_input(std::uint32_t member, std::size_t round, std::uint32_t part) const;
   std::byte* staged_result(std::uint32_t member, std::size_t round) const;
   std::uint64_t stamp(std::size_t count) const { return (turn_ << count_bits) | count; }
@@ -93,6 +114,7 @@ class DirectOperation final : public Operation {
   std::vector<const std::byte*> mapped_inputs_;  // by member
   std::vector<std::byte*> mapped_outputs_;
   std::size_t own_next_ = 0;                                   // mapped, without sharing: my next part
+  bool single_copy_ = false;                                   // staged: without the staging
   std::size_t copied_in_ = 0, combined_ = 0, copied_out_ = 0;  // staged: rounds
 };
 

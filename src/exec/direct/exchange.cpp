@@ -96,6 +96,11 @@ std::size_t Exchange::input_bytes(std::uint32_t member) const {
   }
 }
 
+std::size_t Exchange::buffer_bytes_max() const {
+  const bool blocks_at_somebody = !is_vector(collective_);
+  return blocks_at_somebody ? block_bytes_ * members_ : block_bytes_;
+}
+
 std::size_t Exchange::output_bytes(std::uint32_t member) const {
   switch (collective_) {
     case Collective::reduce: return member == root_ ? block_bytes_ : 0;

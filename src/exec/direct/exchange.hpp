@@ -43,6 +43,8 @@ class Exchange {
   // Bytes of a member's input and output; 0 where it has none.
   std::size_t input_bytes(std::uint32_t member) const;
   std::size_t output_bytes(std::uint32_t member) const;
+  // The largest buffer that any member has.
+  std::size_t buffer_bytes_max() const;
 
  private:
   Collective collective_ = Collective::barrier;

@@ -3,6 +3,9 @@
 // In a round every member copies in what others need of its input; where the collective combines, part p is combined by
 // member p, which takes its own operand from its own buffer and writes its own output itself; then everyone copies out
 // what it needs. Each member publishes how many rounds it has brought through each stage.
+//
+// With single copy nothing is copied in: who combines or copies out reads it where it lies (single_copy.cpp). Then a
+// member stays until all have read what they need of it.
 #include <algorithm>
 
 #include "src/exec/direct/board.hpp"
@@ -13,15 +16,16 @@ namespace hocket {
 namespace {
 
 constexpr std::size_t staged_grain_bytes = std::size_t{64} << 10;
+constexpr std::size_t single_copy_grain_bytes = std::size_t{512} << 10;
 
 }  // namespace
 
 void DirectOperation::begin_staged() {
   // Room for one round: every part that one member copies in, and the part that it combines.
-  const std::size_t round_bytes = (use_.window->staging_bytes() - board::payload_bytes) / board::rounds_in_flight /
-                                  (exchange_.parts_per_source() + 1);
-  exchange_ =
-      Exchange(binding().signature, exchange_.root(), members_, std::min(staged_grain_bytes, round_bytes / 64 * 64));
+  const std::size_t room = (use_.window->staging_bytes() - board::payload_bytes) / board::rounds_in_flight;
+  const std::size_t grain = single_copy_ ? std::min(single_copy_grain_bytes, room / 2)
+                                         : std::min(staged_grain_bytes, room / (exchange_.parts_per_source() + 1));
+  exchange_ = Exchange(binding().signature, exchange_.root(), members_, grain / 64 * 64);
   phase_ = Phase::staged;
 }
 
@@ -32,6 +36,10 @@ std::byte* DirectOperation::staged_input(std::uint32_t member, std::size_t round
 }
 
 std::byte* DirectOperation::staged_result(std::uint32_t member, std::size_t round) const {
+  if (single_copy_) {  // the first half is for what is fetched
+    return use_.window->staging(member) + use_.window->staging_bytes() / 2 +
+           round % board::rounds_in_flight * exchange_.grain();
+  }
   const std::size_t slot = round % board::rounds_in_flight * (exchange_.parts_per_source() + 1);
   return use_.window->staging(member) + board::payload_bytes +
          (slot + exchange_.parts_per_source()) * exchange_.grain();
@@ -52,13 +60,15 @@ bool DirectOperation::everyone_reached(std::size_t index, std::size_t count) con
 bool DirectOperation::advance_staged(Counters& counters) {
   const bool happened = copy_out() || combine_own() || copy_in(counters);
   if (happened) use_.window->wake_others();
-  if (copied_out_ == exchange_.rounds()) phase_ = Phase::done;
+  if (copied_out_ == exchange_.rounds() && (!single_copy_ || everyone_reached(board::rounds_out, copied_out_))) {
+    phase_ = Phase::done;
+  }
   return happened;
 }
 
 bool DirectOperation::copy_in(Counters& counters) {
   if (copied_in_ == exchange_.rounds()) return false;
-  if (copied_in_ >= board::rounds_in_flight) {  // the slot's last round must have been read by all
+  if (!single_copy_ && copied_in_ >= board::rounds_in_flight) {  // the slot's last round must have been read by all
     const std::size_t last = copied_in_ - board::rounds_in_flight + 1;
     if (!everyone_reached(exchange_.combines() ? board::rounds_combined : board::rounds_out, last)) return false;
   }
@@ -66,23 +76,29 @@ bool DirectOperation::copy_in(Counters& counters) {
     const Part part = exchange_.part(copied_in_, index);
     const bool for_others = exchange_.combines() ? index != self_ : part.target != self_;
     if (part.bytes == 0 || !part.comes_from(self_) || !for_others) continue;
-    std::memcpy(staged_input(self_, copied_in_, index), binding().input + part.source_offset, part.bytes);
+    if (!single_copy_) {
+      std::memcpy(staged_input(self_, copied_in_, index), binding().input + part.source_offset, part.bytes);
+    }
     counters.bytes_sent += part.bytes;
     if (copied_in_ == 0) ++counters.steps;
   }
-  publish(board::rounds_in, ++copied_in_);
+  ++copied_in_;
+  if (!single_copy_) publish(board::rounds_in, copied_in_);
   return true;
 }
 
 bool DirectOperation::combine_own() {
-  if (!exchange_.combines() || combined_ == copied_in_ || !everyone_reached(board::rounds_in, combined_ + 1))
-    return false;
-  if (combined_ >= board::rounds_in_flight &&
+  if (!exchange_.combines() || combined_ == copied_in_) return false;
+  if (!single_copy_ && !everyone_reached(board::rounds_in, combined_ + 1)) return false;
+  const Part part = exchange_.part(combined_, self_);
+  const bool takes_slot = !single_copy_ || !part.goes_to(self_);
+  if (takes_slot && combined_ >= board::rounds_in_flight &&
       !everyone_reached(board::rounds_out, combined_ - board::rounds_in_flight + 1)) {
     return false;
   }
-  const Part part = exchange_.part(combined_, self_);
-  if (part.bytes != 0) {
+  if (part.bytes != 0 && single_copy_) {
+    if (!combine_single_copy(part)) return true;
+  } else if (part.bytes != 0) {
     sources_.clear();
     targets_.clear();
     for (std::uint32_t member = 0; member < members_; ++member) {
@@ -99,15 +115,27 @@ bool DirectOperation::combine_own() {
 
 bool DirectOperation::copy_out() {
   const bool combines = exchange_.combines();
+  const bool staged = !single_copy_;
   if (copied_out_ == (combines ? combined_ : copied_in_)) return false;
-  if (!everyone_reached(combines ? board::rounds_combined : board::rounds_in, copied_out_ + 1)) return false;
+  if ((combines || staged) &&
+      !everyone_reached(combines ? board::rounds_combined : board::rounds_in, copied_out_ + 1)) {
+    return false;
+  }
   for (std::uint32_t index = 0; index < exchange_.parts(); ++index) {
     const Part part = exchange_.part(copied_out_, index);
     if (part.bytes == 0 || !part.goes_to(self_) || (combines && index == self_)) continue;
+    std::byte* to = binding().output + part.target_offset;
+    if (single_copy_ && combines && part.goes_to(index)) {  // the result lies in the output of who combined it
+      if (!fetch(index, announcements_[index].output_at + part.target_offset, to, part.bytes)) return true;
+      continue;
+    }
+    if (single_copy_ && !combines && part.source != self_) {
+      if (!fetch(part.source, announcements_[part.source].input_at + part.source_offset, to, part.bytes)) return true;
+      continue;
+    }
     const std::byte* from = combines               ? staged_result(index, copied_out_)
                             : part.source == self_ ? binding().input + part.source_offset
                                                    : staged_input(part.source, copied_out_, index);
-    std::byte* to = binding().output + part.target_offset;
     if (from != to) std::memcpy(to, from, part.bytes);
   }
   publish(board::rounds_out, ++copied_out_);

@@ -1,0 +1,84 @@
+// Reading other processes' memory: real processes, one of them dead.
+#include "transports/shm/plain_memory.hpp"
+
+#include <gtest/gtest.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cstring>
+#include <vector>
+
+namespace hocket::shm {
+namespace {
+
+// Memory that this process and its children share, and a child that shows its card there and waits for its end.
+class PlainMemoryTest : public testing::Test {
+ protected:
+  struct Shared {
+    PlainMemoryCard card;
+    std::atomic<std::uint64_t> data_at{0};
+    std::atomic<bool> ready{false};
+  };
+
+  void SetUp() override {
+    void* memory = ::mmap(nullptr, sizeof(Shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    ASSERT_NE(memory, MAP_FAILED);
+    shared_ = new (memory) Shared;
+    child_ = ::fork();
+    ASSERT_GE(child_, 0);
+    if (child_ == 0) {
+      const PlainMemoryOwner owner;
+      const std::vector<char> data(100'000, 'x');
+      owner.show(shared_->card);
+      shared_->data_at = reinterpret_cast<std::uintptr_t>(data.data());
+      shared_->ready = true;
+      for (;;) ::pause();
+    }
+    while (!shared_->ready) ::usleep(100);
+  }
+  void TearDown() override {
+    end_child();
+    ::munmap(shared_, sizeof(Shared));
+  }
+  void end_child() {
+    if (child_ <= 0) return;
+    ::kill(child_, SIGKILL);
+    ::waitpid(child_, nullptr, 0);
+    child_ = -1;
+  }
+
+  Shared* shared_ = nullptr;
+  pid_t child_ = -1;
+  PlainMemory memory_;
+};
+
+TEST_F(PlainMemoryTest, IsReadFromAnotherProcess) {
+  if (!memory_.probe(shared_->card)) GTEST_SKIP() << "this user may not read other processes' memory here";
+  std::vector<std::byte> got(100'000);
+  ASSERT_TRUE(memory_.read(shared_->data_at, got.data(), got.size()).ok());
+  EXPECT_EQ(got, std::vector<std::byte>(100'000, std::byte{'x'}));
+}
+
+TEST_F(PlainMemoryTest, WithoutTheSecretItIsAnotherProcess) {
+  shared_->card.secret = shared_->card.secret ^ 1;
+  EXPECT_FALSE(memory_.probe(shared_->card));
+}
+
+TEST_F(PlainMemoryTest, NothingThereIsAnError) {
+  if (!memory_.probe(shared_->card)) GTEST_SKIP() << "this user may not read other processes' memory here";
+  std::byte got[64];
+  const Status status = memory_.read(64, got, sizeof got);
+  EXPECT_EQ(status.code(), Code::invalid_argument) << status.message();
+}
+
+TEST_F(PlainMemoryTest, ADeadProcessIsLost) {
+  if (!memory_.probe(shared_->card)) GTEST_SKIP() << "this user may not read other processes' memory here";
+  end_child();
+  std::byte got[64];
+  EXPECT_EQ(memory_.read(shared_->data_at, got, sizeof got).code(), Code::peer_lost);
+  EXPECT_FALSE(memory_.probe(shared_->card));
+}
+
+}  // namespace
+}  // namespace hocket::shm
