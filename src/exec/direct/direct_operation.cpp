@@ -15,6 +15,10 @@ namespace {
 constexpr std::size_t one_shot_work_bytes = std::size_t{512} << 10;
 // Below this, mapping and the second hand-over cost more than they save.
 constexpr std::size_t mapped_bytes_min = std::size_t{4} << 10;
+// The same where members outnumber cores, so that work which everyone repeats takes time away from the others; and up to
+// where the pool beats the staging areas.
+constexpr std::size_t alone_work_bytes_max = std::size_t{16} << 10;
+constexpr std::size_t pooled_bytes_max = std::size_t{128} << 10;
 constexpr int polls_before_waking = 8;
 constexpr std::size_t mapped_grain_bytes = std::size_t{128} << 10;
 
@@ -57,6 +61,7 @@ bool DirectOperation::advance(Counters& counters) {
       choose_path();
       return true;
     case Phase::one_shot: run_one_shot(); return true;
+    case Phase::pooled: return advance_pooled();
     case Phase::mapped: return advance_mapped(counters);
     case Phase::mapped_end:
       if (!mapped_finished()) return false;
@@ -83,7 +88,10 @@ bool DirectOperation::put_payload(Announcement& own, Counters& counters) {
   const std::size_t work = exchange_.combines()
                                ? largest * members_
                                : std::max(exchange_.output_bytes(0), exchange_.output_bytes(exchange_.root()));
-  if (largest > board::payload_slot_bytes || work > one_shot_work_bytes) return false;
+  pools_work_ = exchange_.combines() && use_.shares_work && work > alone_work_bytes_max;
+  if (pools_work_ ? largest > pooled_bytes_max : largest > board::payload_slot_bytes || work > one_shot_work_bytes) {
+    return false;
+  }
   if (bytes <= Announcement::inline_bytes_max) {
     own.flags |= Announcement::inlined;
     if (bytes != 0) std::memcpy(own.payload, binding().input, bytes);
@@ -153,6 +161,8 @@ void DirectOperation::choose_path() {
   }
   if (exchange_.rounds() == 0) {
     phase_ = Phase::done;
+  } else if (payloads && pools_work_) {
+    begin_pooled();
   } else if (payloads) {
     phase_ = Phase::one_shot;
   } else if ((all & Announcement::mapped) != 0) {
@@ -194,21 +204,22 @@ Operation::Missing DirectOperation::missing() const {
   return missing;
 }
 
+const std::byte* DirectOperation::payload_of(std::uint32_t member) const {
+  if (member == self_) return binding().input;
+  const Announcement& theirs = announcements_[member];
+  return (theirs.flags & Announcement::inlined) != 0 ? theirs.payload : payload_slot(member);
+}
+
 // ---- one-shot -------------------------------------------------------------------------------------------------------
 
 void DirectOperation::run_one_shot() {
-  const auto input_of = [&](std::uint32_t member) -> const std::byte* {
-    if (member == self_) return binding().input;
-    const Announcement& theirs = announcements_[member];
-    return (theirs.flags & Announcement::inlined) != 0 ? theirs.payload : payload_slot(member);
-  };
   for (std::size_t round = 0; round < exchange_.rounds(); ++round) {
     for (std::uint32_t index = 0; index < exchange_.parts(); ++index) {
       const Part part = exchange_.part(round, index);
       if (part.bytes == 0 || !part.goes_to(self_)) continue;
       sources_.clear();
       for (std::uint32_t member = 0; member < members_; ++member) {
-        if (part.comes_from(member)) sources_.push_back(input_of(member) + part.source_offset);
+        if (part.comes_from(member)) sources_.push_back(payload_of(member) + part.source_offset);
       }
       std::byte* target = binding().output + part.target_offset;
       combine(binding().reduction, sources_, {&target, 1}, part.bytes);

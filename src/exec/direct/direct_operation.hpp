@@ -4,8 +4,9 @@
 // window), the call's signature, and where its data is. That line is the ready flag, the address and the check for
 // mismatches in one. What follows depends on what all members announced:
 //   one-shot  everyone's data is small and lies in its announcement or staging: each member combines what it needs
-//   itself;
-//             nobody waits for anybody again
+//             itself; nobody waits for anybody again
+//   pooled    the same where members outnumber cores and there is more to combine: whoever is awake combines parts, for
+//             everybody
 //   mapped    everyone's buffers are registered: members share out the parts, and each reads all inputs and writes all
 //             outputs of its parts (2·S bytes of memory traffic per rank for an allreduce, the least possible)
 //   single copy  everyone can read everyone's plain memory: each member reads what it needs where it lies
@@ -64,7 +65,7 @@ class DirectOperation final : public Operation {
   Missing missing() const override;
 
  private:
-  enum class Phase { announce, gather, one_shot, mapped, mapped_end, staged, done };
+  enum class Phase { announce, gather, one_shot, pooled, mapped, mapped_end, staged, done };
 
   void announce(Counters& counters);
   bool put_payload(Announcement& own, Counters& counters);
@@ -74,6 +75,9 @@ class DirectOperation final : public Operation {
   std::byte* payload_slot(std::uint32_t member) const;
 
   void run_one_shot();
+  void begin_pooled();
+  bool advance_pooled();
+  const std::byte* payload_of(std::uint32_t member) const;
   void begin_mapped();
   bool advance_mapped(Counters& counters);
   bool mapped_finished();
@@ -99,6 +103,7 @@ class DirectOperation final : public Operation {
   // Waking costs a fence, which holds up the first looks at the others' announcements; so these come first.
   void settle_waking();
 
+  static constexpr std::size_t no_task = SIZE_MAX;
   static constexpr unsigned count_bits = 24;  // of a stamp; the rest is the turn
 
   WindowUse& use_;
@@ -113,7 +118,8 @@ class DirectOperation final : public Operation {
   std::vector<std::byte*> targets_;
   std::vector<const std::byte*> mapped_inputs_;  // by member
   std::vector<std::byte*> mapped_outputs_;
-  std::size_t own_next_ = 0;                                   // mapped, without sharing: my next part
+  std::size_t own_next_ = 0;  // mapped, without sharing: my next part
+  bool pools_work_ = false;
   bool single_copy_ = false;                                   // staged: without the staging
   std::size_t copied_in_ = 0, combined_ = 0, copied_out_ = 0;  // staged: rounds
 };

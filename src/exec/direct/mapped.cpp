@@ -10,7 +10,6 @@
 namespace hocket {
 namespace {
 
-constexpr std::size_t no_task = SIZE_MAX;
 constexpr std::uint64_t streaming_bytes_min = std::uint64_t{4} << 20;  // measured: from here on, out of place
 
 // The count of a stamp; 0 if it is of an earlier turn.
