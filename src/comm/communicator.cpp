@@ -225,7 +225,7 @@ Status Communicator::open_window(Deadline deadline) {
     const bool shares_work = options_.size > online;
     window_use_ = {.window = window_.get(),
                    .turn = 0,
-                   .single_copy = SingleCopy::for_mode(options_.single_copy, shares_work),
+                   .single_copy = options_.single_copy,
                    .shares_work = shares_work};
     executor_->use_window(*window_);
     return {};

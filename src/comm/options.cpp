@@ -109,7 +109,8 @@ Status resolve_single_copy(const hocket_comm_options&, Options& options) {
     return {Code::invalid_environment,
             fmt::format("HOCKET_SINGLE_COPY is \"{}\"; it must be auto, on or off", variable->value)};
   }
-  options.single_copy = variable->value;
+  if (variable->value == "on") options.single_copy = SingleCopy::always;
+  if (variable->value == "off") options.single_copy = SingleCopy::never;
   return {};
 }
 

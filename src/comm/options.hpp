@@ -7,6 +7,7 @@
 
 #include "hocket/hocket.h"
 #include "hocket/spi/status.hpp"
+#include "src/exec/direct/single_copy.hpp"
 
 namespace hocket {
 
@@ -20,7 +21,7 @@ struct Options {
   std::string name = "default";
   std::string transport = "auto";
   std::string algorithm = "auto";
-  std::string single_copy = "auto";  // HOCKET_SINGLE_COPY, see SingleCopy
+  SingleCopy single_copy = SingleCopy::automatic;
 };
 
 // The caller's fields first, then the environment (HOCKET_*, then torchrun's, then the launcher's), then the defaults.

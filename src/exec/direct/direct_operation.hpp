@@ -19,34 +19,21 @@
 #include <array>
 #include <cstdint>
 #include <memory>
-#include <string_view>
 #include <vector>
 
 #include "hocket/spi/window.hpp"
 #include "src/exec/direct/announcement.hpp"
 #include "src/exec/direct/exchange.hpp"
+#include "src/exec/direct/single_copy.hpp"
 #include "src/exec/operation.hpp"
 
 namespace hocket {
-
-// For which buffers, by the bytes of the largest that any member has, plain memory is read where it lies, if it can be.
-struct SingleCopy {
-  std::size_t bytes_min = SIZE_MAX, bytes_max = 0;
-
-  // `mode`: "auto", "on" (always) or "off". Measured on two cores: with one rank a core, 4 to 16 MiB are 12 to 15 %
-  // faster than through the staging areas, smaller and larger ones and more ranks are slower.
-  static SingleCopy for_mode(std::string_view mode, bool shares_work) {
-    if (mode == "on") return {.bytes_min = 1, .bytes_max = SIZE_MAX};
-    if (mode == "off" || shares_work) return {};
-    return {.bytes_min = std::size_t{4} << 20, .bytes_max = std::size_t{16} << 20};
-  }
-};
 
 // What the operations on one window share.
 struct WindowUse {
   Window* window = nullptr;
   std::uint64_t turn = 0;  // of the operation begun last
-  SingleCopy single_copy;
+  SingleCopy single_copy = SingleCopy::automatic;
   bool shares_work = false;  // members outnumber cores: whoever is awake takes the next part. Equal on all members
 };
 
@@ -68,6 +55,7 @@ class DirectOperation final : public Operation {
   enum class Phase { announce, gather, one_shot, pooled, mapped, mapped_end, staged, done };
 
   void announce(Counters& counters);
+  bool wants_single_copy() const;
   bool put_payload(Announcement& own, Counters& counters);
   bool read_announcements();
   bool check(std::uint32_t member, const Announcement& theirs);
