@@ -229,18 +229,19 @@ Counters Executor::counters() const {
 // long as nobody calls for the driver and it need not sleep. Returns whether it is finished.
 bool Executor::run_alone(Operation& operation) {
   (void)operation.start(tag_of(operation), *peers_);
-  Waiter waiter(budget_.load());
+  waiter_.set(budget_.load());
   for (int turns = 0; turns < turns_alone && !must_look_again(); ++turns) {
     const bool happened = operation.advance(counters_);
     if (operation.complete()) {
       if (!operation.failure().ok()) break;
+      waiter_.reset();
       ++counters_.operations;
       operation.finish(Status());
       return true;
     }
     if (happened) {
-      waiter.reset();
-    } else if (!waiter.spin(true)) {
+      waiter_.reset();
+    } else if (!waiter_.spin(true)) {
       break;
     }
   }
@@ -249,7 +250,7 @@ bool Executor::run_alone(Operation& operation) {
 
 template <class Enough>
 void Executor::drive(Enough enough, Deadline deadline) {
-  Waiter waiter(budget_.load());
+  waiter_.set(budget_.load());
   int rounds = 0;
   for (;;) {
     const bool happened = round();
@@ -259,12 +260,12 @@ void Executor::drive(Enough enough, Deadline deadline) {
       if (deadline.passed()) return;
     }
     if (happened) {
-      waiter.reset();
-    } else if (!waiter.spin(links_rest_)) {
+      waiter_.reset();
+    } else if (!waiter_.spin(links_rest_)) {
       check_deadlines();
       if (enough() || deadline.passed()) return;
       sleep(deadline);
-      waiter.reset();
+      waiter_.reset();
     }
   }
 }

@@ -133,6 +133,7 @@ class Executor final : public TransportListener {
   Status abort_cause_;  // guarded by mutex_
 
   // The driver's.
+  Waiter waiter_;
   unsigned rounds_ = 0;
   bool links_rest_ = false;  // everything that runs does so over the window
   bool gives_way_ = false;   // to callers: the driver is the executor's own thread

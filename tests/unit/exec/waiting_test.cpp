@@ -1,0 +1,55 @@
+#include "src/exec/waiting.hpp"
+
+#include <gtest/gtest.h>
+
+namespace hocket {
+namespace {
+
+constexpr WaitBudget budget{.pauses = 30, .yields = 7};
+
+// How many polls a wait has until it should sleep; then what was waited for happens.
+int polls_until_sleep(Waiter& waiter) {
+  int polls = 0;
+  while (waiter.spin(true)) ++polls;
+  waiter.reset();
+  return polls;
+}
+
+// A wait that ends after so many polls.
+void wait_for(Waiter& waiter, int polls) {
+  for (int i = 0; i < polls; ++i) ASSERT_TRUE(waiter.spin(true));
+  waiter.reset();
+}
+
+TEST(Waiter, PausesThenYieldsThenSleeps) {
+  Waiter waiter;
+  waiter.set(budget);
+  EXPECT_EQ(polls_until_sleep(waiter), budget.pauses + budget.yields);
+  EXPECT_EQ(polls_until_sleep(waiter), budget.pauses + budget.yields);
+  while (waiter.spin(false)) {
+  }
+  waiter.reset();
+  int polls = 0;
+  while (waiter.spin(false)) ++polls;
+  EXPECT_EQ(polls, budget.yields) << "a poll that is a system call needs no pauses";
+}
+
+TEST(Waiter, SkipsPausesForAWhileAfterTheFirstYieldsHelped) {
+  Waiter waiter;
+  waiter.set(budget);
+  wait_for(waiter, budget.pauses + 1);
+  for (int i = 0; i < 64; ++i) EXPECT_EQ(polls_until_sleep(waiter), budget.yields) << "wait " << i;
+  EXPECT_EQ(polls_until_sleep(waiter), budget.pauses + budget.yields) << "the pauses are never tried again";
+}
+
+TEST(Waiter, KeepsPausingWhilePausesHelpOrNothingDoes) {
+  Waiter waiter;
+  waiter.set(budget);
+  wait_for(waiter, budget.pauses / 2);
+  wait_for(waiter, budget.pauses);
+  wait_for(waiter, budget.pauses + budget.yields);
+  EXPECT_EQ(polls_until_sleep(waiter), budget.pauses + budget.yields);
+}
+
+}  // namespace
+}  // namespace hocket
