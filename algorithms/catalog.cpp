@@ -84,6 +84,13 @@ constexpr Algorithm entries[] = {
      .author = two_level_broadcast,
      .summary = "each host gets the data once, cut up among its ranks: log2 H rounds between hosts",
      .by_host = true},
+    {.name = "leaders",
+     .collective = Collective::broadcast,
+     .chunking = one,
+     .author = two_level_broadcast,
+     .summary =
+         "down a binomial tree of hosts, then one on each host: the fewest messages, each host gets the data once",
+     .by_host = true},
     {"linear", Collective::scatter, one_per_rank, linear_scatter, "the root sends each rank its block: 1 round"},
     {"binomial_tree", Collective::scatter, one_per_rank, binomial_scatter,
      "down a binomial tree, a subtree's blocks in one message: log2 N rounds", whole},

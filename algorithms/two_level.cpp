@@ -173,37 +173,37 @@ void two_level_allgather(const Shape& shape, Script& script) {
   script.copy(own, script.output(shape.rank));
 }
 
-// The root gives each rail its chunk, one of L; a binomial tree takes it along the rail, and each host's rank on the
-// rail sends it to the others there. Between hosts: ceil(log2 H) rounds; every host but the root's receives S, once.
+// The root gives each rail its chunk, one of L (or one in all); a binomial tree takes it along the rail, and another
+// one, on each host, from the rail's rank to the others. Between hosts: ceil(log2 H) rounds; every host but the root's
+// receives S, once.
 void two_level_broadcast(const Shape& shape, Script& script) {
   const Hosts hosts(shape);
   const Rank root_host = shape.topology.host_of(shape.root);
   const Rank root_number = hosts.number_of(shape.root, root_host);
-  const Place place(hosts.own, hosts.count, root_host);
   const auto rails = static_cast<Rank>(shape.chunks);
   const bool is_root = shape.rank == shape.root;
-  // The root is on rail 0.
-  const auto rank_on = [&](Rank rail, Rank host) { return hosts.rank_at(host, root_number + rail); };
+  // Numbers on a host count from the root's, so that the root is on rail 0.
+  const auto rank_at = [&](Rank host, Rank number) { return hosts.rank_at(host, root_number + number); };
   const auto data = [&](Rank rail) { return is_root ? script.input(rail) : script.output(rail); };
 
+  const Place place(hosts.own, hosts.count, root_host);
   for (Rank rail = 0; rail < rails; ++rail) {
-    const Rank holder = rank_on(rail, hosts.own);
+    const Rank holder = rank_at(hosts.own, rail);
     if (is_root && holder != shape.root) script.send(holder, data(rail));
     if (holder != shape.rank) continue;
-    if (!is_root) script.recv(place.is_root() ? shape.root : rank_on(rail, place.parent()), data(rail));
-    for (Rank bit = place.reach / 2; bit > 0; bit /= 2) {
-      if (place.has_child(bit)) script.send(rank_on(rail, place.child(bit)), data(rail));
-    }
+    if (!is_root) script.recv(place.is_root() ? shape.root : rank_at(place.parent(), rail), data(rail));
+    place.for_each_child([&](Rank bit) { script.send(rank_at(place.child(bit), rail), data(rail)); });
   }
+
+  const Rank size = hosts.size_of(hosts.own);
+  const Rank number = (hosts.local - root_number % size + size) % size;
   for (Rank rail = 0; rail < rails; ++rail) {
-    const Rank holder = rank_on(rail, hosts.own);
-    if (holder != shape.rank) {
-      if (!is_root) script.recv(holder, data(rail));
-      continue;
-    }
-    for_each_neighbour(hosts, [&](Rank peer, Rank) {
-      if (peer != shape.root) script.send(peer, data(rail));
-    });
+    const Rank first = hosts.own == root_host && rail > 0 ? 1 : 0;  // not the root, which has it already
+    if (number < first) continue;
+    const Place local(number - first, size - first, rail - first);
+    const auto rank_of = [&](Rank member) { return rank_at(hosts.own, first + member); };
+    if (!local.is_root()) script.recv(rank_of(local.parent()), data(rail));
+    local.for_each_child([&](Rank bit) { script.send(rank_of(local.child(bit)), data(rail)); });
   }
   if (is_root) script.copy(script.input(0u, shape.chunks), script.output(0u, shape.chunks));
 }

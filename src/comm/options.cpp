@@ -127,6 +127,9 @@ Status resolve_names(const hocket_comm_options& given, Options& options) {
   if (options.name.size() > 256) {
     return {Code::invalid_argument, "the job's name (options.name or HOCKET_JOB) has more than 256 characters"};
   }
+  if (const auto host = environment::find({"HOCKET_HOST_ID"}); host && host->value.size() > 256) {
+    return {Code::invalid_environment, "HOCKET_HOST_ID has more than 256 characters; name each host more shortly"};
+  }
   if (options.transport != "auto" && find_transport(options.transport) == nullptr) {
     return {Code::not_found, fmt::format("there is no transport \"{}\" (options.transport or HOCKET_TRANSPORT); this "
                                          "build has: {}",

@@ -22,11 +22,12 @@ struct Rule {
 
 using enum Hosts;
 
-// Small messages cost rounds, large ones bytes. Between hosts two levels move the least in one round, but an allreduce
-// takes two or more, where doubling takes one for each doubling of the hosts.
+// Small messages cost rounds, large ones bytes. Two levels move the least between hosts; only their allreduce takes
+// more rounds there than doubling does.
 constexpr Rule rules[] = {
-    {Collective::allreduce, any, any_size, 16 << 10, "recursive_doubling"},
+    {Collective::allreduce, shared, any_size, 2 << 10, "recursive_doubling"},
     {Collective::allreduce, shared, any_size, any_bytes, "two_level"},
+    {Collective::allreduce, any, any_size, 16 << 10, "recursive_doubling"},
     {Collective::allreduce, any, any_size, any_bytes, "ring"},
     {Collective::reduce, any, any_size, any_bytes, "binomial_tree"},
     {Collective::reduce_scatter, shared, any_size, any_bytes, "two_level"},
@@ -35,6 +36,7 @@ constexpr Rule rules[] = {
     {Collective::allgather, shared, any_size, any_bytes, "two_level"},
     {Collective::allgather, any, any_size, 16 << 10, "direct"},
     {Collective::allgather, any, any_size, any_bytes, "ring"},
+    {Collective::broadcast, shared, any_size, 16 << 10, "leaders"},
     {Collective::broadcast, shared, any_size, any_bytes, "two_level"},
     {Collective::broadcast, any, any_size, any_bytes, "binomial_tree"},
     {Collective::scatter, any, any_size, any_bytes, "linear"},

@@ -34,7 +34,12 @@ Traffic traffic_of(const Algorithm& algorithm, Rank size, Rank root, const Topol
   return traffic;
 }
 
-class TwoLevel : public testing::TestWithParam<Collective> {
+struct Entry {
+  Collective collective;
+  std::string_view name;
+};
+
+class TwoLevel : public testing::TestWithParam<Entry> {
  protected:
   // For every number of ranks and grouping: visit(size, topology, ranks of each host, chunks of all the data).
   template <class Visit>
@@ -49,7 +54,7 @@ class TwoLevel : public testing::TestWithParam<Collective> {
       }
     }
   }
-  const Algorithm& algorithm_ = *find_algorithm(GetParam(), "two_level");
+  const Algorithm& algorithm_ = *find_algorithm(GetParam().collective, GetParam().name);
 };
 
 class TwoLevelAllreduce : public TwoLevel {};
@@ -73,7 +78,7 @@ TEST_P(TwoLevelAllreduce, MovesTheLeastBetweenHosts) {
 TEST_P(TwoLevelBlocks, MoveTheLeastBetweenHosts) {
   for_each_grouping([&](Rank size, const Topology& topology, const auto& ranks, std::uint64_t chunks) {
     const Traffic traffic = traffic_of(algorithm_, size, 0, topology);
-    const bool gathers = GetParam() == Collective::allgather;
+    const bool gathers = GetParam().collective == Collective::allgather;
     for (std::size_t host = 0; host < ranks.size(); ++host) {
       EXPECT_EQ((gathers ? traffic.received : traffic.sent)[host], chunks - ranks[host]) << "host " << host;
     }
@@ -106,11 +111,19 @@ TEST_P(TwoLevelAllreduce, SharesTheTrafficAmongTheRanksOfAHost) {
   }
 }
 
-constexpr auto name = [](const auto& test) { return std::string(name_of(test.param)); };
+constexpr auto name = [](const auto& test) {
+  return std::string(name_of(test.param.collective)) + "_" + std::string(test.param.name);
+};
 
-INSTANTIATE_TEST_SUITE_P(Of, TwoLevelAllreduce, testing::Values(Collective::allreduce), name);
-INSTANTIATE_TEST_SUITE_P(Of, TwoLevelBlocks, testing::Values(Collective::reduce_scatter, Collective::allgather), name);
-INSTANTIATE_TEST_SUITE_P(Of, TwoLevelBroadcast, testing::Values(Collective::broadcast), name);
+INSTANTIATE_TEST_SUITE_P(Of, TwoLevelAllreduce, testing::Values(Entry{Collective::allreduce, "two_level"}), name);
+INSTANTIATE_TEST_SUITE_P(Of, TwoLevelBlocks,
+                         testing::Values(Entry{Collective::reduce_scatter, "two_level"},
+                                         Entry{Collective::allgather, "two_level"}),
+                         name);
+INSTANTIATE_TEST_SUITE_P(Of, TwoLevelBroadcast,
+                         testing::Values(Entry{Collective::broadcast, "two_level"},
+                                         Entry{Collective::broadcast, "leaders"}),
+                         name);
 
 // The groupings that are tried are those that the verifier promises.
 TEST(VerifyTopologies, AreEqualUnequalAndInterleaved) {

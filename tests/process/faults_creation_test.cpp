@@ -203,6 +203,7 @@ struct BadEnvironment {
 };
 
 TEST(Environment, ThatIsWrongIsNamed) {
+  const std::string long_name(257, 'h');
   const std::vector<BadEnvironment> all = {
       {"rank is no number", {{"RANK", "abc"}}, {"RANK", "abc"}},
       {"rank has a tail", {{"RANK", "1x"}}, {"RANK", "1x"}},
@@ -218,6 +219,7 @@ TEST(Environment, ThatIsWrongIsNamed) {
       {"port is no number", {{"MASTER_PORT", "http"}}, {"MASTER_PORT", "http"}},
       {"port is outside", {{"MASTER_PORT", "70000"}}, {"MASTER_PORT", "70000"}},
       {"timeout is no number", {{"HOCKET_TIMEOUT_MS", "soon"}}, {"HOCKET_TIMEOUT_MS", "soon"}},
+      {"host's name is long", {{"HOCKET_HOST_ID", long_name.c_str()}}, {"HOCKET_HOST_ID", "256"}},
       {"unknown variable", {{"HOCKET_TIMEOUT", "5"}}, {"HOCKET_TIMEOUT"}},
   };
   for (const BadEnvironment& bad : all) {

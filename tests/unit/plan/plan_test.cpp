@@ -136,6 +136,7 @@ TEST(Selection, GoesByHostsWhereRanksShareSeveral) {
     EXPECT_NE(chosen(collective, 1 << 20, {}), "two_level") << name_of(collective);
   }
   EXPECT_EQ(chosen(Collective::allreduce, 4, pairs), "recursive_doubling");
+  EXPECT_EQ(chosen(Collective::broadcast, 4, pairs), "leaders");
   EXPECT_EQ(chosen(Collective::alltoall, 1 << 20, pairs), "pairwise");
 }
 
