@@ -121,7 +121,6 @@ Result<Link*> Mesh::link(Rank peer, Deadline deadline) {
       if (door.transport != transport->traits().name || !transport->reaches(door.address)) continue;
       auto made = transport->connect(peer, door.address, deadline);
       if (!made.ok()) return made;
-      ++links_made_;
       return known = *made;
     }
   }
@@ -162,6 +161,12 @@ std::optional<Deadline> Mesh::next_deadline() const {
     if (one) next = next ? earlier(*next, *one) : *one;
   }
   return next;
+}
+
+std::uint64_t Mesh::watch_epoch() const {
+  std::uint64_t sum = 0;
+  for (const auto& transport : transports_) sum += transport->watch_epoch();
+  return sum;
 }
 
 void Mesh::close(const Status& why) {

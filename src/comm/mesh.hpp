@@ -48,14 +48,13 @@ class Mesh final : public Peers {
   void disarm() override;
   void watch(std::vector<pollfd>& interests) override;
   std::optional<Deadline> next_deadline() const override;
-  std::uint64_t watch_epoch() const override { return links_made_; }
+  std::uint64_t watch_epoch() const override;
   void close(const Status& why) override;
 
  private:
   std::vector<std::unique_ptr<Transport>> transports_;
   std::vector<MemberCard> cards_;
   std::vector<Link*> links_;  // by rank; owned by their transports
-  std::uint64_t links_made_ = 0;
 };
 
 }  // namespace hocket

@@ -291,6 +291,10 @@ bool Executor::round() {
   links_rest_ = !running_.empty() && std::all_of(running_.begin(), running_.end(), over_window);
   const bool called = peers_call_.exchange(false);
   if (links_rest_ && ++rounds_ % rounds_between_looks != 0 && !called) return happened;
+  if (called) {  // first, so that progress() looks at what the watcher saw
+    const std::lock_guard lock(mutex_);
+    show_watcher();
+  }
   if (peers_->progress() != 0) {
     happened = true;
     advance_operations();
@@ -300,10 +304,6 @@ bool Executor::round() {
     if (!is_broken_) break_down(why);
   }
   if (!departed_.empty()) check_departures();
-  if (called) {
-    const std::lock_guard lock(mutex_);
-    show_watcher();
-  }
   return happened;
 }
 

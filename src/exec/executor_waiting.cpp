@@ -12,8 +12,6 @@ namespace {
 
 constexpr std::chrono::seconds longest_sleep{60};
 constexpr std::chrono::milliseconds mixed_sleep{1};
-constexpr std::chrono::milliseconds look_at_links_every{
-    50};  // by a driver asleep on a window, whatever the watcher sees
 constexpr std::chrono::seconds telling_interval{1};
 constexpr std::chrono::milliseconds grace{1000};  // see check_deadlines()
 
@@ -78,15 +76,18 @@ void Executor::sleep(Deadline deadline) {
   if ((interests_[0].revents & POLLIN) != 0) silence(driver_wake_);
 }
 
-// The watcher looks at the links meanwhile.
+// The watcher looks at the links meanwhile, at all of them.
 void Executor::sleep_on_window(Window& window, Deadline deadline) {
+  if (peers_->watch_epoch() != watched_epoch_) {
+    const std::lock_guard lock(mutex_);
+    show_watcher();
+  }
   const std::uint32_t ticket = window.prepare_sleep();
   sleeping_ = true;
   if (advance_operations() || must_look_again()) {
     window.cancel_sleep();
   } else {
-    window.sleep(ticket, earlier(deadline, Deadline::after(look_at_links_every)));
-    peers_call_ = true;
+    window.sleep(ticket, deadline);
   }
   sleeping_ = false;
 }

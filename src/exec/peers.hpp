@@ -24,7 +24,6 @@ class Peers {
   virtual void disarm() = 0;
   virtual void watch(std::vector<pollfd>& interests) = 0;
   virtual std::optional<Deadline> next_deadline() const = 0;
-  // Grows whenever there may be more to watch.
   virtual std::uint64_t watch_epoch() const = 0;
   // Closes every link with `why`, so that every peer hears of it. All pending completions are done when it returns.
   virtual void close(const Status& why) = 0;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <set>
 #include <thread>
 
 #include "tests/conformance/transport_ranks.hpp"
@@ -333,12 +334,51 @@ TYPED_TEST_P(TransportSuite, AWatcherHearsOfDeathButNotOfData) {
   EXPECT_EQ(receive.status.code(), Code::peer_lost);
 }
 
+// Whoever watches an older list must learn that it is not the whole one any more: else a death goes unnoticed.
+TYPED_TEST_P(TransportSuite, TheEpochGrowsWithWhatIsToBeWatched) {
+  Ranks<TypeParam> ranks(3);
+  struct Seen {
+    std::set<int> watched;
+    std::uint64_t epoch;
+  };
+  const auto look = [&](Rank rank) {
+    std::vector<pollfd> interests;
+    const std::uint64_t epoch = ranks[rank].watch_epoch();
+    ranks[rank].watch(interests);
+    Seen seen{{}, epoch};
+    for (const pollfd& one : interests) {
+      if (one.fd >= 0) seen.watched.insert(one.fd);
+    }
+    return seen;
+  };
+  std::vector<Seen> before{look(0), look(1), look(2)};
+  const auto check = [&] {
+    for (Rank rank = 0; rank < 3; ++rank) {
+      Seen& known = before[static_cast<std::size_t>(rank)];
+      Seen now = look(rank);
+      const bool covered =
+          std::includes(known.watched.begin(), known.watched.end(), now.watched.begin(), now.watched.end());
+      EXPECT_TRUE(covered || now.epoch > known.epoch) << "rank " << rank;
+      if (now.epoch > known.epoch) known = std::move(now);
+    }
+  };
+  for (const auto &[a, b] : {std::pair(0, 1), std::pair(1, 0), std::pair(2, 0), std::pair(0, 2)}) {
+    ranks.connect(a, b);
+    check();
+  }
+  EXPECT_TRUE(ranks.until([&] {
+    check();
+    return ranks[0].connected(1) && ranks[1].connected(0) && ranks[0].connected(2) && ranks[2].connected(0);
+  }));
+  check();
+}
+
 REGISTER_TYPED_TEST_SUITE_P(TransportSuite, DeliversEverySizeInOrder, LargeMessagesBothWaysAtOnceDoNotDeadlock,
                             ManySmallMessagesBeforeTheirReceives, ReceivePostedLongAfterALargeMessageCame,
                             ReducesOddElementsAtUnalignedPlaces, AllPairsAtOnce, RanksAsThreadsThatSleep,
                             ConnectsOnceAndOnlyToRanksThatExist, WhatIsSentBeforeThePeerConnectsArrives,
                             GivesUpOnAPeerThatNeverConnects, ConnectingToTheDeadSaysSo, ArmedWaitEndsWhenDataCome,
                             DoesNotSleepOnWhatIsHereAlready, EarlyDataDoNotKeepASleeperAwake,
-                            AWatcherHearsOfDeathButNotOfData);
+                            AWatcherHearsOfDeathButNotOfData, TheEpochGrowsWithWhatIsToBeWatched);
 
 }  // namespace hocket::testing

@@ -82,6 +82,7 @@ ShmLink& ShmTransport::make_link(Rank peer) {
   auto& link = by_rank_[static_cast<std::size_t>(peer)];
   link = std::make_unique<ShmLink>(context_, peer);
   links_.push_back(link.get());
+  ++watch_epoch_;
   return *link;
 }
 
@@ -100,6 +101,7 @@ void ShmTransport::attach(ShmLink& link, Connection connection) {
   link.attach(std::move(connection));
   if (shut_down_with_) link.close(*shut_down_with_);
   look_ = true;
+  ++watch_epoch_;
 }
 
 bool ShmTransport::connected(Rank peer) const {
@@ -123,6 +125,7 @@ void ShmTransport::answer_door() {
         greetings_.erase(greetings_.begin());
       }
       greetings_.emplace_back(std::move(fd));
+      ++watch_epoch_;
       continue;
     }
     if (errno == EINTR || errno == ECONNABORTED) continue;
@@ -193,7 +196,10 @@ bool ShmTransport::step(Expected& expected) {
                                            link.peer(), config_.rank));
   };
   if (!expected.dial) return too_late();
-  switch (expected.dial->step()) {
+  const int socket = expected.dial->interest().fd;
+  const Handshake now = expected.dial->step();
+  if (expected.dial->interest().fd != socket) ++watch_epoch_;
+  switch (now) {
     case Handshake::waiting: return too_late();
     case Handshake::done: attach(link, expected.dial->take()); return true;
     case Handshake::failed: break;

@@ -38,6 +38,7 @@ class ShmTransport final : public Transport {
   bool arm(std::vector<pollfd>& interests) override;
   void disarm() override;
   void watch(std::vector<pollfd>& interests) override;
+  std::uint64_t watch_epoch() const override { return watch_epoch_; }
   std::optional<Deadline> next_deadline() const override;
   void shut_down(const Status& why, Deadline deadline) override;
 
@@ -82,6 +83,7 @@ class ShmTransport final : public Transport {
   std::vector<pollfd> polled_;
   bool look_ = true;  // something may have happened on a socket
   unsigned calls_ = 0;
+  std::uint64_t watch_epoch_ = 0;
 };
 
 }  // namespace hocket::shm

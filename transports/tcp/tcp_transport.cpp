@@ -74,6 +74,7 @@ TcpLink& TcpTransport::make_link(Rank peer) {
   auto& link = by_rank_[static_cast<std::size_t>(peer)];
   link = std::make_unique<TcpLink>(context_, peer);
   links_.push_back(link.get());
+  ++watch_epoch_;
   return *link;
 }
 
@@ -81,6 +82,7 @@ void TcpTransport::attach(TcpLink& link, UniqueFd fd, std::string address) {
   link.attach(std::move(fd), std::move(address));
   if (shut_down_with_) link.close(*shut_down_with_);
   look_ = true;
+  ++watch_epoch_;
 }
 
 bool TcpTransport::connected(Rank peer) const {
@@ -131,6 +133,7 @@ void TcpTransport::answer_door() {
         greetings_.erase(greetings_.begin());
       }
       greetings_.emplace_back(std::move(accepted.fd), accepted.from);
+      ++watch_epoch_;
       continue;
     }
     if (accepted.error == EAGAIN || accepted.error == EWOULDBLOCK) return;
@@ -206,7 +209,10 @@ bool TcpTransport::step(Expected& expected) {
                             link.peer(), config_.rank));
   }
   Dial& dial = *expected.dial;
-  switch (dial.step()) {
+  const int socket = dial.interest().fd;
+  const Handshake now = dial.step();
+  if (dial.interest().fd != socket) ++watch_epoch_;
+  switch (now) {
     case Handshake::waiting: return false;
     case Handshake::done: attach(link, dial.take(), dial.address()); return true;
     case Handshake::failed: break;

@@ -153,8 +153,11 @@ class Transport {
   virtual void disarm() = 0;
   // While nobody drives: appends what to watch so that a peer's end, or a newcomer at the door, is noticed, but not the
   // arrival of ordinary data. What progress() cannot clear is left out, so that watching never spins. The descriptors
-  // stay open until the transport is destroyed, so another thread may drive meanwhile.
+  // stay open until the transport is destroyed, so another thread may drive meanwhile. The next progress()
+  // that has nothing to move looks at all of it.
   virtual void watch(std::vector<pollfd>& interests) = 0;
+  // Grows whenever watch() may append what it did not append before: who drives then shows the watcher the new list.
+  virtual std::uint64_t watch_epoch() const = 0;
   // When progress() must be called even though nothing watched or armed has happened (a connection's or handshake's
   // deadline); nothing: no such need.
   virtual std::optional<Deadline> next_deadline() const = 0;
