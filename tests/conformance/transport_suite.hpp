@@ -362,7 +362,7 @@ TYPED_TEST_P(TransportSuite, TheEpochGrowsWithWhatIsToBeWatched) {
       if (now.epoch > known.epoch) known = std::move(now);
     }
   };
-  for (const auto &[a, b] : {std::pair(0, 1), std::pair(1, 0), std::pair(2, 0), std::pair(0, 2)}) {
+  for (const auto& [a, b] : {std::pair(0, 1), std::pair(1, 0), std::pair(2, 0), std::pair(0, 2)}) {
     ranks.connect(a, b);
     check();
   }
