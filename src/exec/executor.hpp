@@ -92,6 +92,7 @@ class Executor final : public TransportListener {
   Deadline wake_up_for(const Operation& operation) const;
   void check_departures();
   void sleep(Deadline deadline);
+  void sleep_on_links(Deadline deadline);
   void sleep_on_window(Window& window, Deadline deadline);
   bool must_look_again() const;
   void break_down(const Status& first_cause);

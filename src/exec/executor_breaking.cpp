@@ -71,7 +71,10 @@ void Executor::break_down(const Status& first_cause) {
   log::info(fmt::format("the communicator is broken: {}", cause.message()));
   peers_->close(broken_);  // after this no completion is outstanding
   peer_failure_ = Status();
-  for (auto& operation : running_) operation->finish(broken_);
+  for (auto& operation : running_) {
+    operation->withdraw();
+    operation->finish(broken_);
+  }
   for (auto& operation : queued_) operation->finish(broken_);
   for (auto& operation : ended) operation->finish(broken_);
   running_.clear();

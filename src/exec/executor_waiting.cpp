@@ -11,8 +11,6 @@ namespace hocket {
 namespace {
 
 constexpr std::chrono::seconds longest_sleep{60};
-constexpr std::chrono::milliseconds mixed_sleep{1};
-constexpr std::chrono::seconds telling_interval{1};
 constexpr std::chrono::milliseconds grace{1000};  // see check_deadlines()
 
 }  // namespace
@@ -61,11 +59,16 @@ void Executor::sleep(Deadline deadline) {
   if (const auto next = peers_->next_deadline()) deadline = earlier(deadline, *next);
   deadline = earlier(deadline, Deadline::after(longest_sleep));
   const auto over_window = [](const auto& operation) { return operation->window() != nullptr; };
-  const bool any_window = std::any_of(running_.begin(), running_.end(), over_window);
-  if (any_window && std::all_of(running_.begin(), running_.end(), over_window)) {
-    return sleep_on_window(*running_.front()->window(), deadline);
-  }
-  if (any_window) deadline = earlier(deadline, Deadline::after(mixed_sleep));  // a window does not wake poll(2)
+  const auto first = std::find_if(running_.begin(), running_.end(), over_window);
+  if (first == running_.end()) return sleep_on_links(deadline);
+  Window& window = *(*first)->window();
+  if (std::all_of(running_.begin(), running_.end(), over_window)) return sleep_on_window(window, deadline);
+  window.prepare_poll();
+  if (!advance_operations()) sleep_on_links(deadline);
+  window.cancel_sleep();
+}
+
+void Executor::sleep_on_links(Deadline deadline) {
   interests_.clear();
   interests_.push_back({.fd = driver_wake_.get(), .events = POLLIN, .revents = 0});
   if (!peers_->arm(interests_)) return;

@@ -1,5 +1,7 @@
 #include "src/exec/operation.hpp"
 
+#include <algorithm>
+
 namespace hocket {
 namespace {
 
@@ -23,7 +25,8 @@ void Operation::finish(const Status& status) {
 Operation::RunClock& Operation::clock() const {
   if (!clock_) {
     const auto now = Deadline::Clock::now();
-    clock_ = RunClock{now, Deadline(now + binding_.timeout), Deadline(now + first_telling_after)};
+    const auto first_telling = std::min<std::chrono::nanoseconds>(first_telling_after, binding_.timeout / 2);
+    clock_ = RunClock{now, Deadline(now + binding_.timeout), Deadline(now + first_telling)};
   }
   return *clock_;
 }

@@ -48,6 +48,8 @@ class ShownCounters {
   std::atomic<std::uint64_t> operations_{0}, steps_{0}, messages_sent_{0}, bytes_sent_{0}, bytes_received_{0};
 };
 
+inline constexpr std::chrono::seconds telling_interval{1};  // between two signs of life, see Operation::tell_waiting()
+
 // Thread rule: driven by one thread at a time; finished() and status() from any thread.
 class Operation {
  public:
@@ -87,6 +89,9 @@ class Operation {
     bool silent = true;  // whether `peer` has not told that it waits itself
   };
   virtual Missing missing() const = 0;
+
+  // Before it is ended without being complete: takes back what would let peers complete it that have not begun it yet.
+  virtual void withdraw() {}
 
   const Status& failure() const { return failure_; }
   // Ends the run for good with `status`; requires that no completion is outstanding.

@@ -152,9 +152,10 @@ INSTANTIATE_TEST_SUITE_P(Hosts, KilledRank, testing::Values("0011", "01200"), te
 // ---- stopped
 
 // The stopped rank comes back later, and finds out too.
-void run_with_stopped_rank(int size, int victim) {
+void run_with_stopped_rank(const std::string& transport, int size, int victim) {
+  SCOPED_TRACE(transport + ", rank " + std::to_string(victim) + " of " + std::to_string(size));
   ProcessGroup group(size, [&](Child& child) {
-    ::setenv("HOCKET_TRANSPORT", "tcp", 1);  // over shared memory a resumed rank may lack the details of the cause
+    ::setenv("HOCKET_TRANSPORT", transport.c_str(), 1);
     const Comm comm;
     ASSERT_TRUE(comm);
     Call({.count = 1000}, child.index, child.size).run(comm.get());
@@ -185,15 +186,19 @@ void run_with_stopped_rank(int size, int victim) {
   EXPECT_THAT(named, testing::Each(std::to_string(victim))) << "who did not come, as each rank says";
 }
 
-TEST(StoppedRank, OfTwoIsNamedByTheTimeout) {
-  run_with_stopped_rank(2, 1);
-  run_with_stopped_rank(2, 0);
+class StoppedRank : public testing::TestWithParam<std::string> {};
+
+TEST_P(StoppedRank, OfTwoIsNamedByTheTimeout) {
+  run_with_stopped_rank(GetParam(), 2, 1);
+  run_with_stopped_rank(GetParam(), 2, 0);
 }
 
-TEST(StoppedRank, OfFourIsNamedByTheTimeout) {
-  run_with_stopped_rank(4, 2);
-  run_with_stopped_rank(4, 0);
+TEST_P(StoppedRank, OfFourIsNamedByTheTimeout) {
+  run_with_stopped_rank(GetParam(), 4, 2);
+  run_with_stopped_rank(GetParam(), 4, 0);
 }
+
+INSTANTIATE_TEST_SUITE_P(Over, StoppedRank, testing::Values("tcp", "shm"), [](const auto& of) { return of.param; });
 
 TEST(LateRank, IsNamedByTheBarrierThatTimedOut) {
   run_ranks(3, [](Child& child) {

@@ -19,8 +19,8 @@ long futex(std::atomic<std::uint32_t>& word, int operation, std::uint32_t value,
 
 }  // namespace
 
-std::uint32_t Bell::prepare() {
-  const std::uint32_t ticket = word_.fetch_add(1, std::memory_order_seq_cst) + 1;
+std::uint32_t Bell::prepare(std::uint32_t how) {
+  const std::uint32_t ticket = word_.fetch_add(how, std::memory_order_seq_cst) + how;  // was awake
   full_fence();
   return ticket;
 }
@@ -39,13 +39,13 @@ void Bell::sleep(std::uint32_t ticket, Deadline deadline) {
 
 void Bell::cancel() {
   std::uint32_t now = word_.load(std::memory_order_relaxed);
-  while ((now & 1) != 0 && !word_.compare_exchange_weak(now, now + 1)) {
+  while ((now & asleep) != 0 && !word_.compare_exchange_weak(now, awake_after(now))) {
   }
 }
 
 void Bell::interrupt() {
   std::uint32_t now = word_.load(std::memory_order_relaxed);
-  while (!word_.compare_exchange_weak(now, now + ((now & 1) != 0 ? 1 : 2))) {
+  while (!word_.compare_exchange_weak(now, awake_after(now))) {
   }
   ring();
 }

@@ -1,7 +1,8 @@
 // Bell: a word in shared memory on which one thread sleeps and any other, of any process, wakes it.
 //
-// Even: awake; odd: asleep, or about to be. Who wakes makes it even again, so a sleep costs at most one system call of
-// all who would wake it.
+// The lowest bits say: awake (0), asleep on the word (1), asleep in poll(2) (3), or about to be. Who wakes sets them to
+// awake, so a sleep costs at most one system call of all who would wake it; the bits above count, so that no sleep
+// misses a change.
 #pragma once
 
 #include <atomic>
@@ -15,20 +16,29 @@ namespace hocket::shm {
 class Bell {
  public:
   // The sleeper's: prepare, look once more at what is waited for, then either sleep or cancel.
-  std::uint32_t prepare();
+  std::uint32_t prepare() { return prepare(asleep); }
   void sleep(std::uint32_t ticket, Deadline deadline);
   void cancel();
+  // In place of prepare(): the sleep is a poll(2), and ends with cancel().
+  void prepare_poll() { prepare(asleep | polls); }
 
   // Anybody's, after having written what the sleeper waits for, and a full_fence(): so the sleeper sees it, or is
-  // woken.
-  void wake() {
+  // woken. True: the sleeper polls, so the caller must wake it as such a one is woken.
+  bool wake() {
     std::uint32_t now = word_.load(std::memory_order_relaxed);
-    if ((now & 1) != 0 && word_.compare_exchange_strong(now, now + 1)) ring();
+    if ((now & asleep) == 0 || !word_.compare_exchange_strong(now, awake_after(now))) return false;
+    if ((now & polls) != 0) return true;
+    ring();
+    return false;
   }
-  // As wake(), but also where a waker died between changing the word and ringing.
+  // Ends a sleep on the word, also where a waker died between changing the word and ringing.
   void interrupt();
 
  private:
+  static constexpr std::uint32_t asleep = 1, polls = 2, bits = asleep | polls;
+
+  static std::uint32_t awake_after(std::uint32_t word) { return (word | bits) + 1; }
+  std::uint32_t prepare(std::uint32_t how);
   void ring();
 
   std::atomic<std::uint32_t> word_{0};

@@ -1,6 +1,8 @@
 #include "transports/shm/channel.hpp"
 
 #include <fcntl.h>
+#include <linux/sockios.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <sys/uio.h>
 
@@ -47,7 +49,7 @@ std::vector<UniqueFd> take_fds(msghdr& message) {
 
 bool well_formed(const Head& head, std::size_t taken) {
   return taken >= sizeof head && head.magic == magic && head.version == version && head.kind >= PacketKind::hello &&
-         head.kind <= PacketKind::gone_region && head.text_bytes == taken - sizeof head;
+         head.kind <= PacketKind::waiting && head.text_bytes == taken - sizeof head;
 }
 
 }  // namespace
@@ -126,6 +128,11 @@ void Channel::send(const Packet& packet, std::span<const int> fds) {
 
 bool Channel::try_send(const Packet& packet, std::span<const int> fds) {
   return !broken_ && waiting_.empty() && send_now(packet, fds) == Sent::yes;
+}
+
+std::size_t Channel::unread() const {
+  int bytes = 0;
+  return ::ioctl(fd_.get(), SIOCOUTQ, &bytes) == 0 ? static_cast<std::size_t>(bytes) : 0;
 }
 
 void Channel::finish() {

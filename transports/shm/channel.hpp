@@ -22,16 +22,17 @@
 namespace hocket::shm {
 
 enum class PacketKind : std::uint32_t {
-  hello = 1,   // words: group, from, to; the sender's bell
-  welcome,     // the same, from who was dialled
-  cause,       // the sender's link is broken; nothing follows. See encode(Cause)
-  goodbye,     // the sender leaves in good order, all its messages lie in the ring; nothing follows
-  ring,        // words: bytes; the memory through which the sender's messages will come
-  segment,     // words: window, bytes, fingerprint of its members; the sender's memory in a window
-  ready,       // words: window; the sender has mapped all segments. With a text: there is no window, and why; words:
-               // window, code, rank at fault
-  region,      // words: window, region, offset in the file, bytes; registered memory
-  gone_region  // words: window, region; it is no longer registered
+  hello = 1,    // words: group, from, to; the sender's bell
+  welcome,      // the same, from who was dialled
+  cause,        // the sender's link is broken; nothing follows. See encode(Cause)
+  goodbye,      // the sender leaves in good order, all its messages lie in the ring; nothing follows
+  ring,         // words: bytes; the memory through which the sender's messages will come
+  segment,      // words: window, bytes, fingerprint of its members; the sender's memory in a window
+  ready,        // words: window; the sender has mapped all segments. With a text: there is no window, and why; words:
+                // window, code, rank at fault
+  region,       // words: window, region, offset in the file, bytes; registered memory
+  gone_region,  // words: window, region; it is no longer registered
+  waiting       // words: a Tag; the sender waits there
 };
 
 struct Packet {
@@ -71,6 +72,8 @@ class Channel {
   void send(const Packet& packet, std::span<const int> fds = {});
   // Sends now or not at all.
   bool try_send(const Packet& packet, std::span<const int> fds = {});
+  // Bytes that the peer has not read yet.
+  std::size_t unread() const;
   // Closes this side after what waits; nothing may be sent any more.
   void finish();
   // Sends what waits. False where the peer takes no more.

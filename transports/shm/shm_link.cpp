@@ -4,6 +4,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <bit>
 #include <cerrno>
 #include <cstring>
 #include <utility>
@@ -12,6 +13,19 @@
 
 namespace hocket::shm {
 namespace {
+
+constexpr std::size_t unread_max = std::size_t{16} << 10;
+
+// A tag in a packet's words.
+struct TagWords {
+  Tag tag;
+  std::uint64_t unused = 0;
+};
+static_assert(sizeof(TagWords) == sizeof(Packet::words));
+
+std::array<std::uint64_t, 4> words_of(const Tag& tag) {
+  return std::bit_cast<std::array<std::uint64_t, 4>>(TagWords{tag});
+}
 
 // None where the process is this one, or cannot be seen.
 UniqueFd watch_process(pid_t pid) {
@@ -69,6 +83,12 @@ void ShmLink::post(const Tag& tag, PostedReceive receive) {
   }
   receive.expected = {tag, receive.to.bytes};
   inbox_.post(receive);
+}
+
+// Not to a peer that does not read: its socket must have room for a last word.
+void ShmLink::tell_waiting(const Tag& tag) {
+  if (!up() || channel().unread() > unread_max) return;
+  channel().try_send({.kind = PacketKind::waiting, .words = words_of(tag)});
 }
 
 // ---- ending
@@ -241,6 +261,7 @@ void ShmLink::act_on(Packet& packet) {
       if (!opened.ok()) fail(problem(opened.code(), opened.message()), true);
       return;
     }
+    case PacketKind::waiting: return context_.listener->peer_waits(peer_, std::bit_cast<TagWords>(packet.words).tag);
     case PacketKind::segment:
     case PacketKind::ready:
     case PacketKind::region:

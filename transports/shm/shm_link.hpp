@@ -38,11 +38,14 @@ class ShmLink final : public Link {
   void recv(const Tag& tag, Buffer to, Completion& completion) override;
   void recv_reduce(const Tag& tag, ConstBuffer mine, Buffer to, const Reduction& reduction,
                    Completion& completion) override;
+  void tell_waiting(const Tag& tag) override;
   void close(const Status& why) override;
 
   Rank peer() const { return peer_; }
   // "rank 2 (process 4711)", as far as known.
   std::string name() const;
+  // The eventfd that ends the peer's poll(2).
+  int bell() const { return connection_.bell.get(); }
   Channel& channel() { return connection_.channel; }
 
   // The connection stands.

@@ -89,6 +89,7 @@ class ShmWindow final : public Window {
   std::uint32_t prepare_sleep() override { return own_bell().prepare(); }
   void sleep(std::uint32_t ticket, Deadline deadline) override { own_bell().sleep(ticket, deadline); }
   void cancel_sleep() override { own_bell().cancel(); }
+  void prepare_poll() override { own_bell().prepare_poll(); }
   void wake_others() override;
   void interrupt() override { own_bell().interrupt(); }
 

@@ -73,6 +73,9 @@ class Window {
   virtual std::uint32_t prepare_sleep() = 0;
   virtual void sleep(std::uint32_t ticket, Deadline deadline) = 0;
   virtual void cancel_sleep() = 0;
+  // In place of prepare_sleep(), where links are waited for too: until cancel_sleep(), another member's wake_others()
+  // ends the poll(2) of who has armed the window's transport.
+  virtual void prepare_poll() = 0;
   virtual void wake_others() = 0;
   // Ends this process's own sleep(), from any of its threads.
   virtual void interrupt() = 0;

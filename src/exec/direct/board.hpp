@@ -13,8 +13,12 @@ inline constexpr std::size_t announcement_line(std::uint64_t turn) {
   return turn % announcements * 2;
 }
 inline constexpr std::size_t progress_line = 4;  // words below, each a stamp (turn and count)
+inline constexpr std::size_t life_line = 6;      // when the member said last that it waits
 inline constexpr std::size_t claim_line = 8;     // member 0's: the next part to be taken
 inline constexpr std::size_t finished_line = 9;  // member 0's: how many parts are done
+
+// In place of an announcement's turn: the member has given up, and whoever has not read the announcement yet must not.
+inline constexpr std::uint64_t withdrawn = UINT64_MAX;
 
 // Words of the progress line.
 inline constexpr std::size_t own_parts_done = 0;  // mapped, without sharing

@@ -144,7 +144,8 @@ bool DirectOperation::read_announcements() {
   for (; next_member_ < members_; ++next_member_) {
     if (next_member_ == self_) continue;
     const BoardLine* lines = &use_.window->board(next_member_)[board::announcement_line(turn_)];
-    if (lines->words[0].load(std::memory_order_acquire) < turn_) return false;
+    const std::uint64_t turn = lines->words[0].load(std::memory_order_acquire);
+    if (turn < turn_ || turn == board::withdrawn) return false;
     Announcement& theirs = announcements_[next_member_];
     theirs.read(lines);
     if (!check(next_member_, theirs)) return false;
@@ -187,32 +188,6 @@ void DirectOperation::choose_path() {
 void DirectOperation::settle_waking() {
   if (polls_to_waking_ >= 0) use_.window->wake_others();
   polls_to_waking_ = -1;
-}
-
-// Who has announced and left has also finished.
-bool DirectOperation::can_do_without(Rank peer) const {
-  for (std::uint32_t member = 0; member < members_; ++member) {
-    if (use_.window->rank_of(member) != peer) continue;
-    return word(member, board::announcement_line(turn_), 0).load(std::memory_order_acquire) >= turn_;
-  }
-  return true;
-}
-
-Operation::Missing DirectOperation::missing() const {
-  Missing missing;
-  for (std::uint32_t member = 0; member < members_; ++member) {
-    const bool announced = word(member, board::announcement_line(turn_), 0).load(std::memory_order_acquire) >= turn_;
-    const bool here = phase_ == Phase::announce || phase_ == Phase::gather
-                          ? announced
-                          : phase_ != Phase::staged || word(member, board::progress_line, board::rounds_out) >=
-                                                           stamp(std::min(copied_out_ + 1, exchange_.rounds()));
-    if (here || member == self_) continue;
-    const Rank rank = use_.window->rank_of(member);
-    if (missing.peer == no_rank) missing.peer = rank;
-    missing.text += fmt::format("{} rank {}", missing.text.empty() ? "waiting for" : ",", rank);
-  }
-  if (missing.text.empty()) missing.text = "waiting for ranks that have begun but not finished their part";
-  return missing;
 }
 
 const std::byte* DirectOperation::payload_of(std::uint32_t member) const {

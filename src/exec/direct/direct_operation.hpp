@@ -49,7 +49,9 @@ class DirectOperation final : public Operation {
   Window* window() const override { return use_.window; }
   bool can_do_without(Rank peer) const override;
   void before_sleep() override { settle_waking(); }
+  void tell_waiting() override;
   Missing missing() const override;
+  void withdraw() override;
 
  private:
   enum class Phase { announce, gather, one_shot, pooled, mapped, mapped_end, staged, done };
@@ -61,6 +63,9 @@ class DirectOperation final : public Operation {
   bool check(std::uint32_t member, const Announcement& theirs);
   void choose_path();
   std::byte* payload_slot(std::uint32_t member) const;
+
+  bool has_done_its_part(std::uint32_t member) const;
+  std::chrono::nanoseconds silence_of(std::uint32_t member) const;
 
   void run_one_shot();
   void begin_pooled();
