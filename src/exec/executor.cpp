@@ -291,11 +291,7 @@ bool Executor::round() {
   links_rest_ = !running_.empty() && std::all_of(running_.begin(), running_.end(), over_window);
   const bool called = peers_call_.exchange(false);
   if (links_rest_ && ++rounds_ % rounds_between_looks != 0 && !called) return happened;
-  if (called) {  // first, so that progress() looks at what the watcher saw
-    const std::lock_guard lock(mutex_);
-    show_watcher();
-  }
-  if (peers_->progress() != 0) {
+  if (called ? look_at_links() : peers_->progress() != 0) {
     happened = true;
     advance_operations();
   }
@@ -356,7 +352,8 @@ bool Executor::advance_operations() {
       continue;
     }
     if (!running_[i]->failure().ok()) {
-      // What a transport said of the peer is the cause; the operation's own failure only its consequence.
+      // What peers said is the cause; the operation's own failure only its consequence.
+      if (peer_failure_.ok()) look_at_links();
       const Status why = peer_failure_.ok() ? running_[i]->failure() : std::exchange(peer_failure_, Status());
       break_down(why);
       return true;

@@ -99,6 +99,7 @@ class Executor final : public TransportListener {
   Status with_context(const Status& status, const Operation* operation) const;
 
   void show_watcher();
+  bool look_at_links();
   void watch_loop();
 
   const Config config_;

@@ -107,6 +107,15 @@ void Executor::show_watcher() {
   ring(watch_wake_);
 }
 
+// Progress that leaves out nothing that is watched.
+bool Executor::look_at_links() {
+  {
+    const std::lock_guard lock(mutex_);
+    show_watcher();
+  }
+  return peers_->progress() != 0;
+}
+
 // Drives what nobody else drives, else sleeps on what tells of a peer's end. What it sees while somebody drives, it
 // passes on: a driver who sleeps on a window does not see it.
 void Executor::watch_loop() {

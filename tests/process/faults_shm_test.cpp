@@ -27,6 +27,7 @@ constexpr std::size_t large = 3'000'000;  // floats: many rounds
 // Where in an allreduce the victim touches the trap, and with it dies or stops.
 struct Point {
   const char* name;
+  const char* single_copy;  // HOCKET_SINGLE_COPY
   std::size_t count;
   Memory memory;
   bool output;     // in its output, not its input
@@ -41,19 +42,21 @@ void PrintTo(const Point& point, std::ostream* out) {
 std::vector<Point> points() {
   using enum Memory;
   return {
-      {"small_before_it_announces", 5000, plain, false, 0, 0},
-      {"small_after_it_announced", 5000, plain, true, 0, 0},
-      {"staged_first_round_in", large, plain, false, 0, 0},
-      {"staged_middle_round_in", large, plain, false, 0.5, 0},
-      {"staged_last_round_in", large, plain, false, 0.999, 0},
-      {"staged_first_round_out", large, plain, true, 0, 0},
-      {"staged_middle_round_out", large, plain, true, 0.5, 0},
-      {"mapped_first_part", large, registered, false, 0, 0},
-      {"mapped_middle_part", large, registered, false, 0.5, 0},
-      {"mapped_output", large, registered, true, 0.5, 0},
-      {"staged_with_more_ranks_than_cores", large, plain, true, 0.5, 1},
-      {"mapped_with_more_ranks_than_cores", large, registered, false, 0, 1},
-      {"mapped_middle_with_more_ranks_than_cores", large, registered, true, 0.5, 1},
+      {"small_before_it_announces", "off", 5000, plain, false, 0, 0},
+      {"small_after_it_announced", "off", 5000, plain, true, 0, 0},
+      {"staged_first_round_in", "off", large, plain, false, 0, 0},
+      {"staged_middle_round_in", "off", large, plain, false, 0.5, 0},
+      {"staged_last_round_in", "off", large, plain, false, 0.999, 0},
+      {"staged_first_round_out", "off", large, plain, true, 0, 0},
+      {"staged_middle_round_out", "off", large, plain, true, 0.5, 0},
+      {"single_copy_first_round", "on", large, plain, true, 0, 0},
+      {"single_copy_middle_round", "on", large, plain, true, 0.5, 0},
+      {"mapped_first_part", "off", large, registered, false, 0, 0},
+      {"mapped_middle_part", "off", large, registered, false, 0.5, 0},
+      {"mapped_output", "off", large, registered, true, 0.5, 0},
+      {"staged_with_more_ranks_than_cores", "off", large, plain, true, 0.5, 1},
+      {"mapped_with_more_ranks_than_cores", "off", large, registered, false, 0, 1},
+      {"mapped_middle_with_more_ranks_than_cores", "off", large, registered, true, 0.5, 1},
   };
 }
 
@@ -97,6 +100,7 @@ TEST_P(KilledIn, TheMidstOfItsWorkIsNamedByAllOthers) {
   const int size = ranks_at(point, few);
   const int victim = size / 2;
   ProcessGroup group(size, [&, &where = point](Child& child) {
+    ::setenv("HOCKET_SINGLE_COPY", where.single_copy, 1);
     const auto files = named_files();
     const int descriptors = open_descriptors();
     const std::size_t segments = mapped_segments();
@@ -214,6 +218,7 @@ TEST_P(StoppedIn, TheMidstOfItsWorkIsNamedByAllOthers) {
   const int size = ranks_at(point, few);
   const int victim = size / 2;
   ProcessGroup group(size, [&, &where = point](Child& child) {
+    ::setenv("HOCKET_SINGLE_COPY", where.single_copy, 1);
     const Comm comm;
     ASSERT_TRUE(comm);
     const VectorCall call(where.count, where.memory);
@@ -223,7 +228,7 @@ TEST_P(StoppedIn, TheMidstOfItsWorkIsNamedByAllOthers) {
     options.timeout_ms = child.index == victim ? 60'000 : 1500;
     if (child.index == victim) set_trap(where, call, SIGSTOP);
     hocket_result result = call.issue(comm.get(), nullptr, &options);
-    if (child.index == victim && result == HOCKET_OK) ::kill(::getpid(), SIGSTOP);  // had nothing left to touch
+    if (child.index == victim && !Trap::sprung()) ::kill(::getpid(), SIGSTOP);  // others had left it nothing to touch
     // Whoever has all it needs may finish this call; the next one ends with the cause.
     if (result == HOCKET_OK) result = hocket_barrier(comm.get(), &options, nullptr);
     expect_result(result, HOCKET_TIMEOUT);
@@ -250,11 +255,12 @@ std::vector<std::tuple<Point, int>> points_of_stops() {
   using enum Memory;
   std::vector<std::tuple<Point, int>> all;
   for (const int few : {2, 4}) {
-    all.emplace_back(Point{"before_it_announces", 5000, plain, false, 0, 0}, few);
-    all.emplace_back(Point{"staged", large, plain, false, 0.5, 0}, few);
-    all.emplace_back(Point{"mapped", large, registered, false, 0.5, 0}, few);
+    all.emplace_back(Point{"before_it_announces", "off", 5000, plain, false, 0, 0}, few);
+    all.emplace_back(Point{"staged", "off", large, plain, false, 0.5, 0}, few);
+    all.emplace_back(Point{"single_copy", "on", large, plain, true, 0.5, 0}, few);
+    all.emplace_back(Point{"mapped", "off", large, registered, false, 0.5, 0}, few);
   }
-  all.emplace_back(Point{"mapped_with_more_ranks_than_cores", large, registered, false, 0, 1}, 4);
+  all.emplace_back(Point{"mapped_with_more_ranks_than_cores", "off", large, registered, false, 0, 1}, 4);
   return all;
 }
 

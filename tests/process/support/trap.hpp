@@ -6,6 +6,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include <csignal>
 #include <cstddef>
 #include <cstdint>
 
@@ -13,7 +14,7 @@ namespace hocket::process_testing {
 
 inline constexpr std::size_t page_bytes = 4096;
 
-// One at a time; springs once.
+// One in a process; springs once.
 class Trap {
  public:
   // From the first whole page at or after `begin` to the last before `end`, so that these are not touched by others.
@@ -28,6 +29,8 @@ class Trap {
     ::mprotect(set_.at, set_.bytes, PROT_NONE);
   }
 
+  static bool sprung() { return sprung_ != 0; }
+
  private:
   struct Set {
     std::byte* at;
@@ -36,9 +39,11 @@ class Trap {
   };
   static void spring(int) {
     ::mprotect(set_.at, set_.bytes, PROT_READ | PROT_WRITE);
+    sprung_ = 1;
     ::kill(::getpid(), set_.signal);
   }
   static inline Set set_{};
+  static inline volatile std::sig_atomic_t sprung_ = 0;
 };
 
 }  // namespace hocket::process_testing

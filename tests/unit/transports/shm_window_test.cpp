@@ -177,6 +177,33 @@ TEST(ShmWindow, InterruptEndsASleep) {
   });
 }
 
+// Every round needs its wake-up: members sleep in poll(2), where they would hear of their links too.
+TEST_P(ShmWindowOf, WhoPollsIsWokenToo) {
+  Ranks(GetParam(), [&](Party& party, Rank) {
+    auto opened = party.open_window(GetParam());
+    ASSERT_TRUE(opened.ok()) << opened.status().message();
+    Window& window = **opened;
+    std::vector<pollfd> interests;
+    for (std::uint64_t round = 1; round <= 2000 && !testing::Test::HasFailure(); ++round) {
+      word(window, window.self(), 0).store(round, std::memory_order_release);
+      window.wake_others();
+      for (std::uint32_t member = 0; member < window.size(); ++member) {
+        const auto came = [&] { return word(window, member, 0).load(std::memory_order_acquire) >= round; };
+        while (!came()) {
+          interests.clear();
+          window.prepare_poll();
+          if (!came() && party.transport->arm(interests)) {
+            ASSERT_GT(::poll(interests.data(), interests.size(), generous().remaining_ms()), 0) << "a lost wake-up";
+            party.transport->disarm();
+          }
+          window.cancel_sleep();
+          party.transport->progress();
+        }
+      }
+    }
+  });
+}
+
 TEST(ShmWindow, AKilledMemberIsReportedByRank) {
   Ranks run(3, [&](Party& party, Rank rank) {
     auto opened = party.open_window(3);
