@@ -21,7 +21,7 @@ inline constexpr std::size_t finished_line = 9;  // member 0's: how many parts a
 inline constexpr std::uint64_t withdrawn = UINT64_MAX;
 
 // Words of the progress line.
-inline constexpr std::size_t own_parts_done = 0;  // mapped, without sharing
+inline constexpr std::size_t own_parts_done = 0;  // mapped, without sharing; pooled, by who leaves early
 inline constexpr std::size_t rounds_in = 1;       // staged: copied in
 inline constexpr std::size_t rounds_combined = 2;
 inline constexpr std::size_t rounds_out = 3;

@@ -64,6 +64,7 @@ class DirectOperation final : public Operation {
   void choose_path();
   std::byte* payload_slot(std::uint32_t member) const;
 
+  bool someone_has_withdrawn() const;
   bool has_done_its_part(std::uint32_t member) const;
   std::chrono::nanoseconds silence_of(std::uint32_t member) const;
 

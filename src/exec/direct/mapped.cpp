@@ -43,8 +43,10 @@ void DirectOperation::begin_mapped() {
   phase_ = Phase::mapped;
 }
 
-// One part, so that the driver can look at other things between parts.
+// One part, so that the driver can look at other things between parts. None where someone has given up: a rank that was
+// stopped must not go on writing into others' memory.
 bool DirectOperation::advance_mapped(Counters& counters) {
+  if (someone_has_withdrawn()) return false;
   const std::size_t task = claim_task();
   if (task == no_task) {
     if (!use_.shares_work) {

@@ -45,8 +45,8 @@ bool DirectOperation::has_done_its_part(std::uint32_t member) const {
     return word(member, board::progress_line, board::rounds_out).load(acquire) >=
            stamp(std::min(copied_out_ + 1, exchange_.rounds()));
   }
-  // Whoever takes parts as they come does not say which.
-  return !use_.shares_work && word(member, board::progress_line, board::own_parts_done).load(acquire) >= stamp(1);
+  // Members that share the work do not say which parts are theirs.
+  return word(member, board::progress_line, board::own_parts_done).load(acquire) >= stamp(1);
 }
 
 Operation::Missing DirectOperation::missing() const {
@@ -71,6 +71,14 @@ Operation::Missing DirectOperation::missing() const {
 void DirectOperation::withdraw() {
   if (phase_ == Phase::announce || phase_ == Phase::done) return;
   word(self_, board::announcement_line(turn_), 0).store(board::withdrawn, std::memory_order_release);
+}
+
+bool DirectOperation::someone_has_withdrawn() const {
+  for (std::uint32_t member = 0; member < members_; ++member) {
+    if (word(member, board::announcement_line(turn_), 0).load(std::memory_order_relaxed) == board::withdrawn)
+      return true;
+  }
+  return false;
 }
 
 }  // namespace hocket
