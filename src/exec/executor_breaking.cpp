@@ -9,13 +9,14 @@
 
 namespace hocket {
 
-// A peer in another call with the same number will never answer this one.
+// A peer in another call with the same number will never answer this one. One in an earlier call is alive, and waits
+// for somebody else.
 void Executor::peer_waits(Rank peer, const Tag& tag) {
   for (const auto& operation : running_) {
     const bool message = operation->signature().collective == Collective::send;
     if (operation->window() != nullptr || message || tag.call.collective == Collective::send) continue;
-    if (static_cast<std::uint32_t>(operation->sequence()) != tag.sequence) continue;
     operation->hear_waiting(peer);
+    if (static_cast<std::uint32_t>(operation->sequence()) != tag.sequence) continue;
     const Tag mine = tag_of(*operation);
     if (mine != tag) peer_failed(peer, mismatch(config_.rank, peer, {tag, 0}, {mine, 0}));
   }

@@ -6,6 +6,7 @@
 #include "tests/conformance/transport_ranks.hpp"
 #include "transports/registry.hpp"
 #include "transports/tcp/endpoint.hpp"
+#include "transports/tcp/interfaces.hpp"
 #include "transports/tcp/sockets.hpp"
 #include "transports/tcp/wire.hpp"
 
@@ -28,7 +29,7 @@ in6_addr ip(const char* text) {
 // A server that is no transport of the group, at the address of rank 0.
 struct FalseRank {
   tcp::ListeningSocket listening = std::move(tcp::listen_anywhere()).value();
-  Address address = tcp::encode(tcp::local_reachability(listening.port));
+  Address address = tcp::encode(std::move(tcp::LocalHost::from_environment()).value().advertise(listening.port));
   tcp::Accepted caller;
 
   bool called() {

@@ -2,13 +2,9 @@
 
 #include <arpa/inet.h>
 #include <fmt/format.h>
-#include <ifaddrs.h>
 #include <net/if.h>
-#include <sys/stat.h>
 
-#include <algorithm>
 #include <cstring>
-#include <fstream>
 
 #include "transports/tcp/little_endian.hpp"
 
@@ -24,32 +20,6 @@ in6_addr mapped(std::uint32_t network_order) {
   return ip;
 }
 
-bool is_loopback(const in6_addr& ip) {
-  return IN6_IS_ADDR_LOOPBACK(&ip) || (IN6_IS_ADDR_V4MAPPED(&ip) && ip.s6_addr[12] == 127);
-}
-
-// Lower is tried first.
-int preference(const in6_addr& ip) {
-  if (is_loopback(ip)) return 2;
-  return IN6_IS_ADDR_V4MAPPED(&ip) ? 0 : 1;
-}
-
-// FNV-1a.
-void mix(std::uint64_t& hash, std::string_view bytes) {
-  for (const char c : bytes) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3;
-}
-
-// One booted kernel and one network namespace in it: there, 127.0.0.1 is the same place.
-std::uint64_t host_id() {
-  std::uint64_t hash = 0xcbf29ce484222325;
-  std::string boot;
-  std::getline(std::ifstream("/proc/sys/kernel/random/boot_id"), boot);
-  mix(hash, boot);
-  struct stat network {};
-  if (::stat("/proc/self/ns/net", &network) == 0) mix(hash, fmt::format("{}:{}", network.st_dev, network.st_ino));
-  return hash;
-}
-
 }  // namespace
 
 bool Endpoint::is_ipv4() const {
@@ -63,6 +33,8 @@ std::string Endpoint::ip_text() const {
   } else {
     ::inet_ntop(AF_INET6, &ip, text, sizeof text);
   }
+  char interface[IF_NAMESIZE];
+  if (scope != 0 && ::if_indextoname(scope, interface) != nullptr) return fmt::format("{}%{}", text, interface);
   return text;
 }
 
@@ -80,7 +52,7 @@ std::optional<Endpoint> endpoint_of(const sockaddr* address) {
   if (address->sa_family == AF_INET6) {
     sockaddr_in6 v6;
     std::memcpy(&v6, address, sizeof v6);
-    return Endpoint{v6.sin6_addr, ntohs(v6.sin6_port)};
+    return Endpoint{v6.sin6_addr, ntohs(v6.sin6_port), v6.sin6_scope_id};
   }
   return std::nullopt;
 }
@@ -99,28 +71,11 @@ SocketAddress socket_address_of(const Endpoint& endpoint) {
     v6.sin6_family = AF_INET6;
     v6.sin6_port = htons(endpoint.port);
     v6.sin6_addr = endpoint.ip;
+    v6.sin6_scope_id = endpoint.scope;
     std::memcpy(&made.storage, &v6, sizeof v6);
     made.bytes = sizeof v6;
   }
   return made;
-}
-
-Reachability local_reachability(std::uint16_t port) {
-  Reachability mine{.host = host_id(), .port = port, .ips = {}};
-  ifaddrs* list = nullptr;
-  if (::getifaddrs(&list) == 0) {
-    for (const ifaddrs* entry = list; entry != nullptr; entry = entry->ifa_next) {
-      const auto endpoint = endpoint_of(entry->ifa_addr);
-      if (!endpoint || (entry->ifa_flags & IFF_UP) == 0) continue;
-      if (IN6_IS_ADDR_LINKLOCAL(&endpoint->ip)) continue;  // means nothing without the peer's interface
-      mine.ips.push_back(endpoint->ip);
-    }
-    ::freeifaddrs(list);
-  }
-  std::stable_sort(mine.ips.begin(), mine.ips.end(),
-                   [](const in6_addr& a, const in6_addr& b) { return preference(a) < preference(b); });
-  if (mine.ips.size() > ips_max) mine.ips.resize(ips_max);
-  return mine;
 }
 
 std::string encode(const Reachability& reachability) {
@@ -145,13 +100,6 @@ std::optional<Reachability> parse_reachability(std::string_view bytes) {
   for (std::uint8_t i = 0; i < count; ++i) theirs.ips.push_back(from.take<in6_addr>());
   if (!from.ok() || from.left() != 0) return std::nullopt;
   return theirs;
-}
-
-std::vector<Endpoint> candidates(const Reachability& mine, const Reachability& theirs) {
-  if (mine.host == theirs.host) return {Endpoint{mapped(htonl(INADDR_LOOPBACK)), theirs.port}};
-  std::vector<Endpoint> endpoints;
-  for (const in6_addr& ip : theirs.ips) endpoints.push_back(Endpoint{ip, theirs.port});
-  return endpoints;
 }
 
 }  // namespace hocket::tcp

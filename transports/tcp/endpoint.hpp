@@ -1,4 +1,4 @@
-// Where a process can be reached: the addresses of all its interfaces, as they travel through the store.
+// Where a process can be reached: the addresses of its interfaces, as they travel through the store.
 #pragma once
 
 #include <netinet/in.h>
@@ -18,8 +18,9 @@ namespace hocket::tcp {
 struct Endpoint {
   in6_addr ip{};
   std::uint16_t port = 0;
+  std::uint32_t scope = 0;  // index of the interface through which a link-local address is reached; else 0
 
-  // "10.0.0.1:4000" or "[fe80::1]:4000".
+  // "10.0.0.1:4000" or "[fe80::1%eth0]:4000".
   std::string text() const;
   std::string ip_text() const;
   bool is_ipv4() const;
@@ -44,13 +45,8 @@ struct Reachability {
 
 inline constexpr std::size_t ips_max = 24;  // so that the address stays below its limit of 512 bytes
 
-// The addresses of this host's interfaces that are up, loopback last.
-Reachability local_reachability(std::uint16_t port);
 std::string encode(const Reachability& reachability);
 // Nothing where the bytes are no such address.
 std::optional<Reachability> parse_reachability(std::string_view bytes);
-
-// Where to dial, in order: by loopback if both live on one host, else each advertised address.
-std::vector<Endpoint> candidates(const Reachability& mine, const Reachability& theirs);
 
 }  // namespace hocket::tcp

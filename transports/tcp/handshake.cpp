@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <sys/socket.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <utility>
@@ -12,10 +13,11 @@
 namespace hocket::tcp {
 namespace {
 
-using std::chrono_literals::operator""s;
+using namespace std::chrono_literals;
 
 constexpr auto stranger_patience = 10s;  // for a newcomer to say hello
-constexpr auto endpoint_patience = 10s;  // for one of several endpoints to answer
+constexpr auto endpoint_patience = 10s;  // for the welcome of one of several endpoints
+constexpr auto next_after = 250ms;       // for one of several endpoints to accept, before another is called as well
 
 enum class Filled { yes, not_yet, closed, error };
 
@@ -42,74 +44,132 @@ bool send_whole(int fd, const HelloFrame& frame) {
 }  // namespace
 
 Dial::Dial(const Hello& hello, std::vector<Endpoint> endpoints, Deadline deadline)
-    : hello_(hello), endpoints_(std::move(endpoints)), deadline_(deadline), patience_(deadline) {}
+    : hello_(hello), endpoints_(std::move(endpoints)), deadline_(deadline), next_at_(deadline) {
+  if (endpoints_.empty()) problem_ = "it advertises no address that this rank may use";
+}
 
-// Starts on endpoint at_, or on the first after it that lets itself be started on.
-bool Dial::begin() {
-  while (at_ < endpoints_.size()) {
-    connected_ = false;
+void Dial::note(std::size_t endpoint, const std::string& why) {
+  problem_ += fmt::format("{}{}: {}", problem_.empty() ? "" : "; ", endpoints_[endpoint].text(), why);
+}
+
+void Dial::end(std::size_t attempt, const std::string& why) {
+  note(attempts_[attempt].endpoint, why);
+  attempts_.erase(attempts_.begin() + static_cast<std::ptrdiff_t>(attempt));
+}
+
+Dial::Attempt* Dial::greeted() {
+  const auto found =
+      std::find_if(attempts_.begin(), attempts_.end(), [](const Attempt& one) { return one.patience.has_value(); });
+  return found == attempts_.end() ? nullptr : &*found;
+}
+
+// Calls the next endpoint that lets itself be called.
+void Dial::begin_next() {
+  while (next_ < endpoints_.size()) {
+    const std::size_t endpoint = next_++;
+    auto started = start_connecting(endpoints_[endpoint]);
+    if (!started) {
+      note(endpoint, started.status().message());
+      continue;
+    }
+    attempts_.push_back({endpoint, std::move(*started)});
+    next_at_ = Deadline::after(next_after);
+    return;
+  }
+}
+
+Handshake Dial::step() {
+  if (deadline_.passed()) return run_out_of_time();
+  for (std::size_t i = 0; i < attempts_.size();) {
+    const auto problem = look_at(attempts_[i]);
+    if (!problem) {
+      ++i;
+    } else {
+      end(i, *problem);
+    }
+  }
+  while (!greeted() && greet_one()) continue;
+  if (Attempt* const attempt = greeted()) {
+    if (const auto problem = await_welcome(*attempt)) {
+      end(static_cast<std::size_t>(attempt - attempts_.data()), *problem);
+    } else if (done_) {
+      std::swap(attempts_.front(), *attempt);
+      attempts_.resize(1);
+      return Handshake::done;
+    }
+  }
+  if (attempts_.empty() || (!greeted() && next_at_.passed())) begin_next();
+  return attempts_.empty() ? Handshake::failed : Handshake::waiting;
+}
+
+// Whether its connecting has ended.
+std::optional<std::string> Dial::look_at(Attempt& attempt) const {
+  if (attempt.connected) return std::nullopt;
+  pollfd ready{attempt.fd.get(), POLLOUT, 0};
+  if (::poll(&ready, 1, 0) <= 0) return std::nullopt;
+  if (const int error = connect_error(attempt.fd.get()); error != 0) return std::strerror(error);
+  attempt.connected = true;
+  return std::nullopt;
+}
+
+// Says hello to the first that has accepted. Whether another may be tried at once: this one has hung up.
+bool Dial::greet_one() {
+  for (std::size_t i = 0; i < attempts_.size(); ++i) {
+    if (!attempts_[i].connected) continue;
     have_ = 0;
-    patience_ = at_ + 1 < endpoints_.size() ? Deadline::after(endpoint_patience) : deadline_;
-    auto started = start_connecting(endpoints_[at_]);
-    if (started) {
-      fd_ = std::move(*started);
+    if (!send_whole(attempts_[i].fd.get(), encode(hello_))) {
+      end(i, "it closed the connection");
       return true;
     }
-    problem_ +=
-        fmt::format("{}{}: {}", problem_.empty() ? "" : "; ", endpoints_[at_].text(), started.status().message());
-    ++at_;
+    attempts_[i].patience = Deadline::after(endpoint_patience);
+    return false;
   }
   return false;
 }
 
-// Goes on to the next endpoint; false: there is none.
-bool Dial::give_up(const std::string& why) {
-  problem_ += fmt::format("{}{}: {}", problem_.empty() ? "" : "; ", endpoints_[at_].text(), why);
-  fd_.reset();
-  ++at_;
-  return begin();
-}
-
-Handshake Dial::step() {
-  if (!fd_) {
-    if (endpoints_.empty()) problem_ = "it advertises no address";
-    if (!begin()) return Handshake::failed;
-  }
-  if (deadline_.passed()) {
-    timed_out_ = true;
-    problem_ += fmt::format("{}{}: {}", problem_.empty() ? "" : "; ", endpoints_[at_].text(),
-                            connected_ ? "it accepted the connection, but did not answer" : "no answer");
-    fd_.reset();
-    return Handshake::failed;
-  }
-  if (patience_.passed()) return next("no answer");
-  if (!connected_) {
-    if (const Handshake now = await_connection(); !connected_) return now;
-  }
-  return await_welcome();
-}
-
-Handshake Dial::await_connection() {
-  pollfd ready = interest();
-  if (::poll(&ready, 1, 0) <= 0) return Handshake::waiting;
-  if (const int error = connect_error(fd_.get()); error != 0) return next(std::strerror(error));
-  if (!send_whole(fd_.get(), encode(hello_))) return next("it closed the connection");
-  connected_ = true;
-  return Handshake::waiting;
-}
-
-Handshake Dial::await_welcome() {
-  switch (fill(fd_.get(), welcome_, have_)) {
-    case Filled::not_yet: return Handshake::waiting;
-    case Filled::closed: return next("it refused us: no rank of this group listens there");
-    case Filled::error: return next(std::strerror(errno));
+std::optional<std::string> Dial::await_welcome(Attempt& attempt) {
+  switch (fill(attempt.fd.get(), welcome_, have_)) {
+    case Filled::not_yet:
+      if (attempt.patience->passed() && others_remain()) return "it accepted the connection, but did not answer";
+      return std::nullopt;
+    case Filled::closed: return "it refused us: no rank of this group listens there";
+    case Filled::error: return std::strerror(errno);
     case Filled::yes: break;
   }
   const auto welcome = parse_hello(welcome_);
-  if (!welcome) return next(welcome.status().message());
+  if (!welcome) return welcome.status().message();
   const Hello right{HelloKind::welcome, hello_.group, hello_.to, hello_.from};
-  if (!(*welcome == right)) return next("another group or rank listens there");
-  return Handshake::done;
+  if (!(*welcome == right)) return "another group or rank listens there";
+  done_ = true;
+  return std::nullopt;
+}
+
+Handshake Dial::run_out_of_time() {
+  timed_out_ = true;
+  for (const Attempt& attempt : attempts_) {
+    note(attempt.endpoint, attempt.patience ? "it accepted the connection, but did not answer" : "no answer");
+  }
+  attempts_.clear();
+  return Handshake::failed;
+}
+
+void Dial::watch(std::vector<pollfd>& interests) const {
+  for (const Attempt& attempt : attempts_) {
+    if (attempt.connected && !attempt.patience) continue;  // accepted, but another one was first
+    interests.push_back({attempt.fd.get(), attempt.connected ? short{POLLIN} : short{POLLOUT}, 0});
+  }
+}
+
+Deadline Dial::deadline() const {
+  Deadline next = deadline_;
+  const auto spoken_to = [](const Attempt& one) { return one.patience.has_value(); };
+  const auto greeted = std::find_if(attempts_.begin(), attempts_.end(), spoken_to);
+  if (greeted != attempts_.end()) {
+    if (others_remain()) next = earlier(next, *greeted->patience);
+  } else if (next_ < endpoints_.size()) {
+    next = earlier(next, next_at_);
+  }
+  return next;
 }
 
 Greeting::Greeting(UniqueFd fd, const Endpoint& from)

@@ -5,6 +5,7 @@
 #include <poll.h>
 
 #include <cstddef>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -17,40 +18,55 @@ namespace hocket::tcp {
 
 enum class Handshake { waiting, done, failed };
 
-// Tries a peer's endpoints one after the other until one answers with the right welcome.
+// Calls at a peer's endpoints until one answers with the right welcome. Begins with the next one as soon as one has
+// failed, or when none has accepted for a while, and goes on with those under way (as RFC 8305 does); says hello to one
+// at a time, so that the peer never sees two callers.
 class Dial {
  public:
   Dial(const Hello& hello, std::vector<Endpoint> endpoints, Deadline deadline);
 
   Handshake step();
-  // Whether step() has been called, so that interest() means something.
-  bool started() const { return static_cast<bool>(fd_); }
-  // What step() waits for.
-  pollfd interest() const { return {fd_.get(), connected_ ? short{POLLIN} : short{POLLOUT}, 0}; }
-  Deadline deadline() const { return earlier(deadline_, patience_); }
+  // Whether step() has been called, so that watch() means something.
+  bool started() const { return !attempts_.empty(); }
+  // Appends what step() waits for.
+  void watch(std::vector<pollfd>& interests) const;
+  // When step() must be called even so.
+  Deadline deadline() const;
 
   // After done.
-  UniqueFd take() { return std::move(fd_); }
-  std::string address() const { return endpoints_[at_].text(); }
+  UniqueFd take() { return std::move(attempts_.front().fd); }
+  std::string address() const { return endpoints_[attempts_.front().endpoint].text(); }
   // After failed: what each endpoint answered, and whether it was only time that ran out.
   const std::string& problem() const { return problem_; }
   bool timed_out() const { return timed_out_; }
 
  private:
-  bool begin();
-  bool give_up(const std::string& why);
-  Handshake await_connection();
-  Handshake await_welcome();
-  Handshake next(const std::string& why) { return give_up(why) ? Handshake::waiting : Handshake::failed; }
+  struct Attempt {
+    std::size_t endpoint;
+    UniqueFd fd;
+    bool connected = false;
+    std::optional<Deadline> patience = {};  // for the welcome; set once this side has said hello
+  };
+
+  Attempt* greeted();
+  bool others_remain() const { return attempts_.size() > 1 || next_ < endpoints_.size(); }
+  void begin_next();
+  // Both say what went wrong; nothing: no news.
+  std::optional<std::string> look_at(Attempt& attempt) const;
+  std::optional<std::string> await_welcome(Attempt& attempt);
+  void note(std::size_t endpoint, const std::string& why);
+  void end(std::size_t attempt, const std::string& why);
+  bool greet_one();
+  Handshake run_out_of_time();
 
   Hello hello_;
   std::vector<Endpoint> endpoints_;
-  Deadline deadline_, patience_;
-  std::size_t at_ = 0;
-  UniqueFd fd_;
-  bool connected_ = false;
+  Deadline deadline_, next_at_;
+  std::size_t next_ = 0;  // endpoint to begin with next
+  std::vector<Attempt> attempts_;
   HelloFrame welcome_{};
   std::size_t have_ = 0;
+  bool done_ = false;
   std::string problem_;
   bool timed_out_ = false;
 };

@@ -24,18 +24,20 @@ constexpr auto door_pause = 1s;
 }  // namespace
 
 Result<std::unique_ptr<Transport>> make_transport(const TransportConfig& config) {
+  auto host = LocalHost::from_environment();
+  if (!host) return host.status();
   auto listening = listen_anywhere();
   if (!listening) return listening.status();
-  const Reachability mine = local_reachability(listening->port);
-  return std::unique_ptr<Transport>(std::make_unique<TcpTransport>(config, std::move(listening->fd), mine));
+  return std::unique_ptr<Transport>(
+      std::make_unique<TcpTransport>(config, std::move(listening->fd), std::move(*host), listening->port));
 }
 
-TcpTransport::TcpTransport(const TransportConfig& config, UniqueFd listener, const Reachability& mine)
+TcpTransport::TcpTransport(const TransportConfig& config, UniqueFd listener, LocalHost host, std::uint16_t port)
     : config_(config),
       context_{config.rank, config.listener, std::vector<std::byte>(staging_bytes)},
       listener_(std::move(listener)),
-      mine_(mine),
-      address_(encode(mine)),
+      host_(std::move(host)),
+      address_(encode(host_.advertise(port))),
       by_rank_(static_cast<std::size_t>(config.size)) {}
 
 Traits TcpTransport::traits() const {
@@ -65,7 +67,7 @@ Result<Link*> TcpTransport::connect(Rank peer, const Address& address, Deadline 
   expected_.push_back({&link, Deadline::Clock::now(), deadline, std::nullopt});
   if (config_.rank > peer) {
     const Hello hello{HelloKind::hello, config_.group, config_.rank, peer};
-    expected_.back().dial.emplace(hello, candidates(mine_, *theirs), deadline);
+    expected_.back().dial.emplace(hello, host_.candidates(*theirs), deadline);
   }
   return &link;
 }
@@ -239,7 +241,7 @@ bool TcpTransport::arm(std::vector<pollfd>& interests) {
   for (const Expected& expected : expected_) {
     if (!expected.dial) continue;
     if (!expected.dial->started()) return false;
-    interests.push_back(expected.dial->interest());
+    expected.dial->watch(interests);
   }
   return true;
 }
@@ -251,7 +253,7 @@ void TcpTransport::watch(std::vector<pollfd>& interests) {
   if (door_open()) interests.push_back({listener_.get(), POLLIN, 0});
   for (const Greeting& greeting : greetings_) interests.push_back(greeting.interest());
   for (const Expected& expected : expected_) {
-    if (expected.dial && expected.dial->started()) interests.push_back(expected.dial->interest());
+    if (expected.dial && expected.dial->started()) expected.dial->watch(interests);
   }
   look_ = true;
 }

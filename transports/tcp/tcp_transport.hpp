@@ -12,16 +12,18 @@
 #include "src/base/fd.hpp"
 #include "transports/tcp/endpoint.hpp"
 #include "transports/tcp/handshake.hpp"
+#include "transports/tcp/interfaces.hpp"
 #include "transports/tcp/tcp_link.hpp"
 
 namespace hocket::tcp {
 
-// Code::out_of_resources where no listening socket can be had.
+// Code::out_of_resources where no listening socket can be had, invalid_environment where HOCKET_SOCKET_IFNAME or
+// HOCKET_SOCKET_FAMILY leave no address.
 Result<std::unique_ptr<Transport>> make_transport(const TransportConfig& config);
 
 class TcpTransport final : public Transport {
  public:
-  TcpTransport(const TransportConfig& config, UniqueFd listener, const Reachability& mine);
+  TcpTransport(const TransportConfig& config, UniqueFd listener, LocalHost host, std::uint16_t port);
 
   Traits traits() const override;
   const Address& address() const override { return address_; }
@@ -62,7 +64,7 @@ class TcpTransport final : public Transport {
   TransportConfig config_;
   LinkContext context_;
   UniqueFd listener_;
-  Reachability mine_;
+  LocalHost host_;
   Address address_;
   std::vector<std::unique_ptr<TcpLink>> by_rank_;
   std::vector<TcpLink*> links_;  // those that exist

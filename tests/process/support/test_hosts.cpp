@@ -50,7 +50,10 @@ TestHosts::TestHosts(const std::string& options) : name_(fmt::format("test-{}", 
     const int fd = state["namespaces"][std::to_string(host)].get<int>();
     namespaces_.push_back(open_namespace(fmt::format("{}/fd/{}", holder, fd)));
   }
-  ipv4_ = std::ranges::find(state["families"], "ipv4") != state["families"].end();
+  const auto has = [&](const char* family) {
+    return std::ranges::find(state["families"], family) != state["families"].end();
+  };
+  master_ = has("ipv4") ? ipv4(0) : has("ipv6") ? ipv6(0) : link_local(0) + "%eth0";
 }
 
 TestHosts::~TestHosts() {
@@ -60,7 +63,7 @@ TestHosts::~TestHosts() {
 void TestHosts::enter(int host) const {
   if (user_namespace_) move_into(user_namespace_, CLONE_NEWUSER);
   move_into(namespaces_.at(static_cast<std::size_t>(host)), CLONE_NEWNET);
-  ::setenv("MASTER_ADDR", (ipv4_ ? ipv4(0) : ipv6(0)).c_str(), 1);
+  ::setenv("MASTER_ADDR", master_.c_str(), 1);
   ::setenv("HOCKET_HOST_ID", fmt::format("{}/h{}", name_, host).c_str(), 1);
 }
 
@@ -70,6 +73,10 @@ std::string TestHosts::ipv4(int host, int network) {
 
 std::string TestHosts::ipv6(int host, int network) {
   return network == 0 ? fmt::format("fd77::{:x}", host + 1) : fmt::format("fd77:{:x}::{:x}", network, host + 1);
+}
+
+std::string TestHosts::link_local(int host, int network) {
+  return fmt::format("fe80::77:{:x}:{:x}", network, host + 1);
 }
 
 void TestHosts::change(const std::string& verb, int host, const std::string& rest) const {

@@ -29,9 +29,10 @@ class TestHosts {
   // Moves this process, which must have one thread, to a host. MASTER_ADDR becomes the address of host 0, and
   // HOCKET_HOST_ID the host's name.
   void enter(int host) const;
-  // Of a host: "10.77.0.2", "fd77::2".
+  // Of a host: "10.77.0.2", "fd77::2", "fe80::77:0:2".
   static std::string ipv4(int host, int network = 0);
   static std::string ipv6(int host, int network = 0);
+  static std::string link_local(int host, int network = 0);
 
   // `tools/test-hosts VERB NAME HOST REST`: cut, lose, rate, heal, exec.
   void change(const std::string& verb, int host, const std::string& rest = "") const;
@@ -39,7 +40,7 @@ class TestHosts {
  private:
   const std::string name_;
   std::string problem_;
-  bool ipv4_ = true;
+  std::string master_;
   UniqueFd user_namespace_;  // empty where this process may enter the others without
   std::vector<UniqueFd> namespaces_;
 };

@@ -8,6 +8,8 @@
 #include <cerrno>
 #include <string>
 
+#include "transports/tcp/interfaces.hpp"
+
 namespace hocket::tcp {
 namespace {
 
@@ -19,7 +21,7 @@ int option(int fd, int level, int name) {
 }
 
 Endpoint loopback(std::uint16_t port) {
-  return candidates(Reachability{.host = 1, .port = 1, .ips = {}}, Reachability{.host = 1, .port = port, .ips = {}})[0];
+  return LocalHost(1, Family::any, {}).candidates(Reachability{.host = 1, .port = port, .ips = {}})[0];
 }
 
 void await(int fd, short events) {

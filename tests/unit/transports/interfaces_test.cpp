@@ -1,0 +1,169 @@
+#include "transports/tcp/interfaces.hpp"
+
+#include <arpa/inet.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <net/if.h>
+
+#include <string>
+#include <vector>
+
+namespace hocket::tcp {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+in6_addr ip(const std::string& text) {
+  in6_addr address{};
+  const std::string whole = text.find(':') == std::string::npos ? "::ffff:" + text : text;
+  EXPECT_EQ(::inet_pton(AF_INET6, whole.c_str(), &address), 1) << text;
+  return address;
+}
+
+// ---- HOCKET_SOCKET_IFNAME and HOCKET_SOCKET_FAMILY
+
+std::vector<LocalAddress> four_interfaces() {
+  return {{"lo", 1, ip("127.0.0.1"), 104},      {"lo", 1, ip("::1"), 128},         {"eth0", 2, ip("10.0.0.1"), 120},
+          {"eth0", 2, ip("fd00::1"), 64},       {"eth01", 3, ip("10.0.1.1"), 120}, {"eth1", 4, ip("10.0.2.1"), 120},
+          {"docker0", 5, ip("172.17.0.1"), 112}};
+}
+
+std::vector<std::string> chosen(const std::string& names, const std::string& family = "") {
+  const auto choice = AddressChoice::parse(names, family);
+  EXPECT_TRUE(choice.ok()) << choice.status().message();
+  const auto addresses = choice->choose(four_interfaces());
+  EXPECT_TRUE(addresses.ok()) << addresses.status().message();
+  std::vector<std::string> texts;
+  for (const LocalAddress& address : *addresses) texts.push_back(Endpoint{address.ip, 0}.ip_text());
+  return texts;
+}
+
+TEST(AddressChoice, NothingGivenIsEverything) {
+  EXPECT_EQ(chosen("").size(), 7u);
+  EXPECT_EQ(chosen("", "any").size(), 7u);
+}
+
+TEST(AddressChoice, NamesArePrefixes) {
+  EXPECT_THAT(chosen("eth0"), ElementsAre("10.0.0.1", "fd00::1", "10.0.1.1"));
+  EXPECT_THAT(chosen("eth1,doc"), ElementsAre("10.0.2.1", "172.17.0.1"));
+  EXPECT_THAT(chosen("ib0,eth1"), ElementsAre("10.0.2.1"));
+  EXPECT_THAT(chosen(",eth1,"), ElementsAre("10.0.2.1"));
+}
+
+TEST(AddressChoice, EqualsAsksForWholeNames) {
+  EXPECT_THAT(chosen("=eth0"), ElementsAre("10.0.0.1", "fd00::1"));
+  EXPECT_THAT(chosen("=eth0,eth1"), ElementsAre("10.0.0.1", "fd00::1", "10.0.2.1"));
+}
+
+TEST(AddressChoice, CircumflexExcludes) {
+  EXPECT_THAT(chosen("^lo,docker"), ElementsAre("10.0.0.1", "fd00::1", "10.0.1.1", "10.0.2.1"));
+  EXPECT_THAT(chosen("^eth,lo"), ElementsAre("172.17.0.1"));
+  EXPECT_THAT(chosen("^=eth0,lo,docker0"), ElementsAre("10.0.1.1", "10.0.2.1"));
+}
+
+TEST(AddressChoice, Families) {
+  EXPECT_THAT(chosen("^lo", "ipv6"), ElementsAre("fd00::1"));
+  EXPECT_THAT(chosen("eth0", "ipv4"), ElementsAre("10.0.0.1", "10.0.1.1"));
+}
+
+std::string refused(const std::string& names, const std::string& family, bool by_parse) {
+  const auto choice = AddressChoice::parse(names, family);
+  EXPECT_EQ(choice.ok(), !by_parse);
+  const Status why = choice.ok() ? choice->choose(four_interfaces()).status() : choice.status();
+  EXPECT_EQ(why.code(), Code::invalid_environment);
+  return why.message();
+}
+
+TEST(AddressChoice, WhatMatchesNothingListsWhatThereIs) {
+  const std::string by_name = refused("ib", "", false);
+  EXPECT_THAT(by_name, HasSubstr("HOCKET_SOCKET_IFNAME is \"ib\""));
+  EXPECT_THAT(by_name, HasSubstr("docker0 (172.17.0.1), eth0 (10.0.0.1, fd00::1), eth01 (10.0.1.1), eth1 (10.0.2.1)"));
+  EXPECT_THAT(by_name, HasSubstr("lo (127.0.0.1, ::1)"));
+  EXPECT_THAT(refused("^lo,eth,docker", "", false), HasSubstr("^lo,eth,docker"));
+  const std::string by_family = refused("=eth1", "ipv6", false);
+  EXPECT_THAT(by_family, HasSubstr("HOCKET_SOCKET_FAMILY is \"ipv6\""));
+  EXPECT_THAT(by_family, HasSubstr("=eth1"));
+  EXPECT_THAT(by_family, HasSubstr("eth1 (10.0.2.1)"));
+}
+
+TEST(AddressChoice, NonsenseIsNamed) {
+  for (const char* names : {"=", "^", "^=", ",", "^,,"}) {
+    EXPECT_THAT(refused(names, "", true), HasSubstr("HOCKET_SOCKET_IFNAME is \"" + std::string(names) + "\""));
+  }
+  EXPECT_THAT(refused("", "ipv5", true), HasSubstr("HOCKET_SOCKET_FAMILY is \"ipv5\"; set it to ipv4, ipv6 or any"));
+}
+
+TEST(AddressChoice, AHostWithoutNetworkIsNoErrorByItself) {
+  EXPECT_TRUE(AddressChoice::parse("", "")->choose({}).ok());
+  EXPECT_FALSE(AddressChoice::parse("eth0", "")->choose({}).ok());
+}
+
+// ---- where to dial
+
+std::vector<std::string> dialled(const LocalHost& host, const std::vector<const char*>& theirs) {
+  Reachability reachability{.host = 2, .port = 80, .ips = {}};
+  for (const char* one : theirs) reachability.ips.push_back(ip(one));
+  std::vector<std::string> texts;
+  for (const Endpoint& endpoint : host.candidates(reachability)) texts.push_back(endpoint.text());
+  return texts;
+}
+
+TEST(LocalHost, OneHostMeetsOnLoopback) {
+  const Reachability theirs{.host = 1, .port = 81, .ips = {ip("10.0.0.1"), ip("fd00::1")}};
+  const auto first = [&](Family family) { return LocalHost(1, family, four_interfaces()).candidates(theirs); };
+  ASSERT_EQ(first(Family::any).size(), 1u);
+  EXPECT_EQ(first(Family::any)[0].text(), "127.0.0.1:81");
+  EXPECT_EQ(first(Family::ipv4)[0].text(), "127.0.0.1:81");
+  EXPECT_EQ(first(Family::ipv6)[0].text(), "[::1]:81");
+}
+
+TEST(LocalHost, OurNetworksComeFirstAndOurOwnAddressesLast) {
+  const LocalHost host(1, Family::any, four_interfaces());
+  const auto order = dialled(host, {"127.0.0.1", "172.17.0.1", "10.0.2.200", "fd00::77", "10.0.0.7"});
+  EXPECT_THAT(order, ElementsAre("10.0.2.200:80", "[fd00::77]:80", "10.0.0.7:80", "127.0.0.1:80", "172.17.0.1:80"));
+}
+
+TEST(LocalHost, OneFamilyIsDialledOnlyWhereOneIsAllowed) {
+  EXPECT_THAT(dialled(LocalHost(1, Family::ipv6, four_interfaces()), {"10.0.0.7", "fd00::7"}),
+              ElementsAre("[fd00::7]:80"));
+  EXPECT_THAT(dialled(LocalHost(1, Family::ipv4, four_interfaces()), {"10.0.0.7", "fd00::7"}),
+              ElementsAre("10.0.0.7:80"));
+  EXPECT_TRUE(dialled(LocalHost(1, Family::ipv4, four_interfaces()), {"fd00::7"}).empty());
+}
+
+TEST(LocalHost, LinkLocalAddressesAreTriedThroughEachInterfaceThatHasOne) {
+  auto addresses = four_interfaces();
+  const std::uint32_t loopback = ::if_nametoindex("lo");  // a name that every host has
+  addresses.push_back({"lo", loopback, ip("fe80::1"), 64});
+  EXPECT_THAT(dialled(LocalHost(1, Family::any, addresses), {"fe80::9", "10.0.0.7"}),
+              ElementsAre("10.0.0.7:80", "[fe80::9%lo]:80"));
+  EXPECT_TRUE(dialled(LocalHost(1, Family::any, four_interfaces()), {"fe80::9"}).empty());
+}
+
+TEST(LocalHost, AdvertisesAllInOrder) {
+  auto addresses = four_interfaces();
+  addresses.insert(addresses.begin(), {"eth0", 2, ip("fe80::1"), 64});
+  std::vector<std::string> texts;
+  for (const in6_addr& one : LocalHost(1, Family::any, addresses).advertise(9).ips) {
+    texts.push_back(Endpoint{one, 0}.ip_text());
+  }
+  EXPECT_THAT(texts,
+              ElementsAre("10.0.0.1", "10.0.1.1", "10.0.2.1", "172.17.0.1", "fd00::1", "fe80::1", "127.0.0.1", "::1"));
+}
+
+TEST(LocalHost, AsManyAsFit) {
+  const std::vector<LocalAddress> many(100, {"eth0", 2, ip("10.0.0.1"), 120});
+  EXPECT_EQ(LocalHost(1, Family::any, many).advertise(9).ips.size(), ips_max);
+}
+
+TEST(LocalHost, OfThisMachineIsTheSameForAllItsRanks) {
+  const auto here = LocalHost::from_environment();
+  const auto again = LocalHost::from_environment();
+  ASSERT_TRUE(here.ok() && again.ok());
+  EXPECT_EQ(here->advertise(1).host, again->advertise(2).host);
+  EXPECT_FALSE(here->advertise(1).ips.empty());
+}
+
+}  // namespace
+}  // namespace hocket::tcp

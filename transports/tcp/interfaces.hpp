@@ -1,0 +1,76 @@
+// Which of this host's addresses TCP advertises, and in which order it dials a peer's.
+//
+// Every address of every interface that is up is advertised. HOCKET_SOCKET_IFNAME narrows that down in NCCL's syntax:
+// names between commas, which stand for all interfaces that begin so ("eth,ib0"); "=" before them asks for whole names
+// ("=eth0"), "^" excludes ("^docker,lo"; "^=eth0"). HOCKET_SOCKET_FAMILY is ipv4, ipv6 or any.
+#pragma once
+
+#include <netinet/in.h>
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "hocket/spi/status.hpp"
+#include "transports/tcp/endpoint.hpp"
+
+namespace hocket::tcp {
+
+struct LocalAddress {
+  std::string interface;
+  std::uint32_t index = 0;  // of the interface
+  in6_addr ip{};
+  int prefix_bits = 128;  // what others on the same link have in common with it
+};
+
+enum class Family { any, ipv4, ipv6 };
+
+// What the user allows.
+class AddressChoice {
+ public:
+  // Texts as above; empty: everything. Code::invalid_environment says what is wrong with them.
+  static Result<AddressChoice> parse(std::string_view names, std::string_view family);
+  static Result<AddressChoice> from_environment();
+
+  bool allows_interface(std::string_view name) const;
+  bool allows(const in6_addr& ip) const;
+  // Those that are allowed. Code::invalid_environment lists what there is where none of them is.
+  Result<std::vector<LocalAddress>> choose(const std::vector<LocalAddress>& there) const;
+  Family family() const { return family_; }
+
+ private:
+  std::string text_;  // of the names, as given
+  bool excludes_ = false, whole_ = false;
+  std::vector<std::string> names_;
+  Family family_ = Family::any;
+};
+
+// Of interfaces that are up.
+std::vector<LocalAddress> addresses_of_this_host();
+
+// This host, as its ranks advertise it and look out from it.
+class LocalHost {
+ public:
+  // Code::invalid_environment where the environment allows no address that there is.
+  static Result<LocalHost> from_environment();
+  LocalHost(std::uint64_t id, Family family, std::vector<LocalAddress> addresses)
+      : id_(id), family_(family), addresses_(std::move(addresses)) {}
+
+  // Link-local addresses come after others, loopback last.
+  Reachability advertise(std::uint16_t port) const;
+  // Where to dial, in order. By loopback if both live on one host; else first the addresses on a network of our own,
+  // then those that the kernel has a route to from an address of ours, then link-local ones, once for each interface,
+  // and what cannot work last. IPv4 before IPv6.
+  std::vector<Endpoint> candidates(const Reachability& theirs) const;
+
+ private:
+  int distance(const Endpoint& endpoint) const;
+  bool is_mine(const in6_addr& ip) const;
+
+  std::uint64_t id_;
+  Family family_;
+  std::vector<LocalAddress> addresses_;
+};
+
+}  // namespace hocket::tcp
