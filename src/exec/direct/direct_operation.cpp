@@ -32,6 +32,7 @@ DirectOperation::DirectOperation(WindowUse& use)
 }
 
 Status DirectOperation::start(const Tag&, Peers&) {
+  use_.window->tidy();  // one operation at a time runs over a window
   turn_ = ++use_.turn;
   next_member_ = 0;
   own_next_ = copied_in_ = combined_ = copied_out_ = 0;

@@ -58,6 +58,7 @@ class DirectOperation final : public Operation {
 
   void run_one_shot();
   void begin_mapped();
+  bool map_buffers();
   bool advance_mapped(Counters& counters);
   bool mapped_finished();
   std::size_t claim_task();
@@ -92,6 +93,7 @@ class DirectOperation final : public Operation {
   std::vector<std::byte*> targets_;
   std::vector<const std::byte*> mapped_inputs_;  // by member
   std::vector<std::byte*> mapped_outputs_;
+  bool buffers_mapped_ = false;
   std::size_t own_next_ = 0;                                   // mapped, without sharing: my next part
   std::size_t copied_in_ = 0, combined_ = 0, copied_out_ = 0;  // staged: rounds
 };
