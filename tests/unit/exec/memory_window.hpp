@@ -64,7 +64,7 @@ class MemoryWindow final : public Window {
   std::uint32_t prepare_sleep() override { return 0; }
   void sleep(std::uint32_t, Deadline) override {}
   void cancel_sleep() override {}
-  void wake(std::uint32_t) override {}
+  void wake_others() override {}
   void interrupt() override {}
 
  private:
