@@ -211,9 +211,12 @@ bool TcpTransport::step(Expected& expected) {
                             link.peer(), config_.rank));
   }
   Dial& dial = *expected.dial;
-  const int socket = dial.interest().fd;
+  std::vector<pollfd> before, after;
+  if (dial.started()) dial.watch(before);
   const Handshake now = dial.step();
-  if (dial.interest().fd != socket) ++watch_epoch_;
+  dial.watch(after);
+  const auto same_socket = [](const pollfd& one, const pollfd& other) { return one.fd == other.fd; };
+  if (!std::ranges::equal(before, after, same_socket)) ++watch_epoch_;
   switch (now) {
     case Handshake::waiting: return false;
     case Handshake::done: attach(link, dial.take(), dial.address()); return true;

@@ -36,6 +36,7 @@ DirectOperation::DirectOperation(WindowUse& use)
 }
 
 Status DirectOperation::start(const Tag&, Peers&) {
+  use_.window->tidy();  // one operation at a time runs over a window
   turn_ = ++use_.turn;
   next_member_ = 0;
   own_next_ = copied_in_ = combined_ = copied_out_ = 0;
@@ -89,7 +90,8 @@ bool DirectOperation::put_payload(Announcement& own, Counters& counters) {
                                ? largest * members_
                                : std::max(exchange_.output_bytes(0), exchange_.output_bytes(exchange_.root()));
   pools_work_ = exchange_.combines() && use_.shares_work && work > alone_work_bytes_max;
-  if (pools_work_ ? largest > pooled_bytes_max : largest > board::payload_slot_bytes || work > one_shot_work_bytes) {
+  const std::size_t pool = std::min(pooled_bytes_max, use_.window->staging_bytes() - board::payload_bytes);
+  if (pools_work_ ? largest > pool : largest > board::payload_slot_bytes || work > one_shot_work_bytes) {
     return false;
   }
   if (bytes <= Announcement::inline_bytes_max) {

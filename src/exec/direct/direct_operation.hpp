@@ -23,6 +23,7 @@
 
 #include "hocket/spi/window.hpp"
 #include "src/exec/direct/announcement.hpp"
+#include "src/exec/direct/board.hpp"
 #include "src/exec/direct/exchange.hpp"
 #include "src/exec/direct/single_copy.hpp"
 #include "src/exec/operation.hpp"
@@ -73,6 +74,7 @@ class DirectOperation final : public Operation {
   bool advance_pooled();
   const std::byte* payload_of(std::uint32_t member) const;
   void begin_mapped();
+  bool map_buffers();
   bool advance_mapped(Counters& counters);
   bool mapped_finished();
   std::size_t claim_task();
@@ -84,6 +86,8 @@ class DirectOperation final : public Operation {
   bool copy_out();
   bool combine_single_copy(const Part& part);
   bool fetch(std::uint32_t member, std::uintptr_t from, std::byte* to, std::size_t bytes);
+  // Half of what the payload slots leave, in lines.
+  std::size_t fetch_room() const { return (use_.window->staging_bytes() - board::payload_bytes) / 128 * 64; }
   std::size_t fetch_block_bytes() const;
   std::byte* fetch_slot(std::uint32_t member) const;
   std::byte* staged_input(std::uint32_t member, std::size_t round, std::uint32_t part) const;
@@ -112,6 +116,7 @@ class DirectOperation final : public Operation {
   std::vector<std::byte*> targets_;
   std::vector<const std::byte*> mapped_inputs_;  // by member
   std::vector<std::byte*> mapped_outputs_;
+  bool buffers_mapped_ = false;
   std::size_t own_next_ = 0;  // mapped, without sharing: my next part
   bool pools_work_ = false;
   bool single_copy_ = false;                                   // staged: without the staging

@@ -20,6 +20,12 @@ std::uint64_t count_of(std::uint64_t stamp, std::uint64_t turn, unsigned count_b
 }  // namespace
 
 void DirectOperation::begin_mapped() {
+  buffers_mapped_ = false;
+  phase_ = Phase::mapped;
+}
+
+// Not before this member has a part to do: once the others have done them all, their memory may be gone.
+bool DirectOperation::map_buffers() {
   for (std::uint32_t member = 0; member < members_; ++member) {
     const Announcement& theirs = announcements_[member];
     const std::size_t in = exchange_.input_bytes(member), out = exchange_.output_bytes(member);
@@ -32,15 +38,16 @@ void DirectOperation::begin_mapped() {
     mapped_outputs_[member] = out == 0 ? nullptr : use_.window->map(member, theirs.output, out);
     if ((in != 0 && mapped_inputs_[member] == nullptr) || (out != 0 && mapped_outputs_[member] == nullptr)) {
       const Rank rank = use_.window->rank_of(member);
-      return fail(Status(Cause{.code = Code::invalid_argument,
-                               .message = fmt::format("the registered memory that rank {} passed to {} is gone: free "
-                                                      "or unregister a buffer only when no call uses it any more",
-                                                      rank, describe(binding().signature)),
-                               .peer = rank,
-                               .operation = {}}));
+      fail(Status(Cause{.code = Code::invalid_argument,
+                        .message = fmt::format("the registered memory that rank {} passed to {} is gone: free or "
+                                               "unregister a buffer only when no call uses it any more",
+                                               rank, describe(binding().signature)),
+                        .peer = rank,
+                        .operation = {}}));
+      return false;
     }
   }
-  phase_ = Phase::mapped;
+  return buffers_mapped_ = true;
 }
 
 // One part, so that the driver can look at other things between parts. None where someone has given up: a rank that was
@@ -56,6 +63,7 @@ bool DirectOperation::advance_mapped(Counters& counters) {
     phase_ = Phase::mapped_end;
     return true;
   }
+  if (!buffers_mapped_ && !map_buffers()) return true;
   const Part part = exchange_.part(task / exchange_.parts(), static_cast<std::uint32_t>(task % exchange_.parts()));
   if (part.bytes != 0) {
     sources_.clear();

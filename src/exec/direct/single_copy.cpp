@@ -13,8 +13,7 @@ constexpr std::size_t fetch_block_bytes_max = std::size_t{128} << 10;  // one fo
 }  // namespace
 
 std::size_t DirectOperation::fetch_block_bytes() const {
-  const std::size_t room = use_.window->staging_bytes() / 2 - board::payload_bytes;
-  return std::min(fetch_block_bytes_max, room / members_ / 64 * 64);
+  return std::min(fetch_block_bytes_max, fetch_room() / members_ / 64 * 64);
 }
 
 // Own staging memory, which nobody else reads.

@@ -37,7 +37,7 @@ std::byte* DirectOperation::staged_input(std::uint32_t member, std::size_t round
 
 std::byte* DirectOperation::staged_result(std::uint32_t member, std::size_t round) const {
   if (single_copy_) {  // the first half is for what is fetched
-    return use_.window->staging(member) + use_.window->staging_bytes() / 2 +
+    return use_.window->staging(member) + board::payload_bytes + fetch_room() +
            round % board::rounds_in_flight * exchange_.grain();
   }
   const std::size_t slot = round % board::rounds_in_flight * (exchange_.parts_per_source() + 1);

@@ -1,5 +1,6 @@
 #include "tests/process/support/call.hpp"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -11,10 +12,6 @@
 namespace hocket::process_testing {
 namespace {
 
-constexpr std::size_t fence_bytes = 256;
-constexpr std::byte fence{0xA5};
-constexpr std::byte unwritten{0x5A};
-
 // ---- values
 
 std::uint64_t mix(std::uint64_t x) {
@@ -23,13 +20,20 @@ std::uint64_t mix(std::uint64_t x) {
   return x ^ (x >> 31);
 }
 
-// Element `index` of the input of `rank`. Floats are such that every sum and product of a few of them is exact, so that
-// the order of operations cannot matter: small whole numbers, or powers of two for products.
+// Wide exponents and all bits of the fraction; never a NaN.
+template <class T>
+T rounding_float(std::uint64_t bits) {
+  const double fraction = 1 + static_cast<double>(bits >> 12) * 0x1p-52;
+  return static_cast<T>(std::ldexp((bits & 1) != 0 ? -fraction : fraction, static_cast<int>(bits >> 1 & 31) - 16));
+}
+
+// Element `index` of the input of `rank`. Exact floats are small whole numbers, or powers of two for products.
 template <class T>
 T input_at(const Case& what, Rank rank, std::size_t index) {
   const std::uint64_t bits =
       mix(what.salt * 0x9E3779B97F4A7C15U + static_cast<std::uint64_t>(rank) * 0x100000001B3U + index);
   if constexpr (std::is_floating_point_v<T>) {
+    if (what.values == Values::rounding) return rounding_float<T>(bits);
     if (what.op == ReduceOp::prod)
       return static_cast<T>((bits & 1) != 0 ? -1 : 1) * static_cast<T>((bits & 2) != 0 ? 2 : 0.5);
     if (what.op != ReduceOp::sum && bits % 61 == 0) return std::numeric_limits<T>::quiet_NaN();
@@ -130,28 +134,14 @@ Blocks blocks_of(const Case& what, Rank rank, Rank size) {
 }  // namespace
 
 std::string describe(const Case& what) {
-  return std::string(name_of(what.collective)) + " of " + std::to_string(what.count) + " " +
-         std::string(name_of(what.dtype)) + ", " + std::string(name_of(what.op)) + ", root or peer " +
-         std::to_string(what.root) + (what.in_place ? ", in place" : ", out of place") + ", misaligned by " +
-         std::to_string(what.misalignment);
+  return fmt::format("{} of {} {}, {}, {}, root or peer {}, {}, misaligned by {}, memory {} and {}",
+                     name_of(what.collective), what.count, name_of(what.dtype), name_of(what.op),
+                     what.values == Values::exact ? "exact values" : "values that round", what.root,
+                     what.in_place ? "in place" : "out of place", what.misalignment, name_of(what.input_memory),
+                     name_of(what.output_memory));
 }
 
 // ---- Call
-
-void Call::Memory::make(std::size_t wanted, std::size_t misalignment) {
-  size = wanted;
-  bytes.assign(wanted + 2 * fence_bytes + 64 + misalignment, fence);
-  const auto address = reinterpret_cast<std::uintptr_t>(bytes.data()) + fence_bytes;
-  start = fence_bytes + (64 - address % 64) + misalignment;
-  std::fill_n(data(), size, unwritten);
-}
-
-bool Call::Memory::fences_stand() const {
-  const auto is_fence = [](std::byte byte) { return byte == fence; };
-  const auto first = bytes.begin() + static_cast<std::ptrdiff_t>(start);
-  return std::all_of(bytes.begin(), bytes.empty() ? bytes.begin() : first, is_fence) &&
-         std::all_of(bytes.empty() ? bytes.end() : first + static_cast<std::ptrdiff_t>(size), bytes.end(), is_fence);
-}
 
 Call::Call(const Case& what, Rank rank, Rank size) : what_(what), rank_(rank), size_(size) {
   const Blocks blocks = blocks_of(what, rank, size);
@@ -160,13 +150,13 @@ Call::Call(const Case& what, Rank rank, Rank size) : what_(what), rank_(rank), s
   recv_bytes_ = blocks.recv * block_bytes;
   if (what.in_place) {
     // The smaller buffer is this rank's block of the larger one.
-    first_.make(std::max(send_bytes_, recv_bytes_), what.misalignment);
+    first_ = FencedMemory(std::max(send_bytes_, recv_bytes_), what.misalignment, what.input_memory);
     const std::size_t own_block = static_cast<std::size_t>(rank) * block_bytes;
     send_ = first_.data() + (blocks.send < blocks.recv && blocks.send != 0 ? own_block : 0);
     recv_ = first_.data() + (blocks.recv < blocks.send && blocks.recv != 0 ? own_block : 0);
   } else {
-    first_.make(send_bytes_, what.misalignment);
-    second_.make(recv_bytes_, (what.misalignment * 3) % 64);
+    first_ = FencedMemory(send_bytes_, what.misalignment, what.input_memory);
+    second_ = FencedMemory(recv_bytes_, (what.misalignment * 3) % 64, what.output_memory);
     send_ = first_.data();
     recv_ = second_.data();
   }

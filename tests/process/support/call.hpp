@@ -8,8 +8,14 @@
 #include <vector>
 
 #include "hocket/spi/types.hpp"
+#include "tests/process/support/fenced_memory.hpp"
 
 namespace hocket::process_testing {
+
+enum class Values : std::uint8_t {
+  exact,     // every sum and product of a few of them is exact, so the order of operations cannot matter
+  rounding,  // floats of which another order of operations makes other bits
+};
 
 // What to call. `root` is the peer for send and recv. Salted so that no two calls of a test move the same values.
 struct Case {
@@ -18,8 +24,12 @@ struct Case {
   DataType dtype = DataType::float32;
   ReduceOp op = ReduceOp::sum;
   Rank root = 0;
+  // Ranks may differ in the next four.
   bool in_place = false;
   std::size_t misalignment = 0;
+  MemoryKind input_memory = MemoryKind::plain;  // in place: of both
+  MemoryKind output_memory = MemoryKind::plain;
+  Values values = Values::exact;
   std::uint64_t salt = 1;
 };
 
@@ -32,7 +42,8 @@ class Call {
 
   // The result of the library's function. Buffers live as long as this object.
   hocket_result issue(hocket_comm* comm, hocket_work** work = nullptr, const hocket_call_options* options = nullptr);
-  // After success: every element of the output, and that nothing else was written.
+  // After success: every element of the output, and that nothing else was written. The reference takes sums and
+  // products in rank order.
   void expect_correct() const;
   // issue() and expect_correct().
   void run(hocket_comm* comm);
@@ -40,25 +51,14 @@ class Call {
   std::vector<std::byte> output() const;
 
  private:
-  // Bytes between fences, or nothing where the rank has no such buffer.
-  struct Memory {
-    std::vector<std::byte> bytes;
-    std::size_t start = 0;
-    std::size_t size = 0;
-    std::byte* data() { return bytes.data() + start; }
-    const std::byte* data() const { return bytes.data() + start; }
-    void make(std::size_t wanted, std::size_t misalignment);
-    bool fences_stand() const;
-  };
-
   void expect_output() const;
   void expect_rest_untouched() const;
 
   const Case what_;
   const Rank rank_, size_;
   std::size_t send_bytes_ = 0, recv_bytes_ = 0;
-  Memory first_;   // holds the input, and the output too where in place
-  Memory second_;  // holds the output otherwise
+  FencedMemory first_;   // holds the input, and the output too where in place
+  FencedMemory second_;  // holds the output otherwise
   std::byte* send_ = nullptr;
   std::byte* recv_ = nullptr;
 };

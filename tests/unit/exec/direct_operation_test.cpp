@@ -1,0 +1,278 @@
+// The direct paths under random orders of events: members run ahead and lag behind, and free their buffers as soon as
+// their own part is over, as callers may.
+#include "src/exec/direct/direct_operation.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstring>
+#include <random>
+
+#include "src/exec/direct/board.hpp"
+#include "src/exec/reduce.hpp"
+#include "tests/unit/exec/memory_window.hpp"
+
+namespace hocket {
+namespace {
+
+using testing::MemoryWindow;
+using testing::SharedMemory;
+
+constexpr Collective collectives[] = {Collective::allreduce, Collective::reduce,    Collective::reduce_scatter,
+                                      Collective::allgather, Collective::broadcast, Collective::scatter,
+                                      Collective::gather,    Collective::alltoall,  Collective::barrier};
+
+// Direct operations need no links.
+class NoPeers final : public Peers {
+ public:
+  Result<Link*> link(Rank, Deadline) override { return Status(Code::internal, "a direct operation wants a link"); }
+  std::size_t progress() override { return 0; }
+  bool arm(std::vector<pollfd>&) override { return true; }
+  void disarm() override {}
+  void watch(std::vector<pollfd>&) override {}
+  std::optional<Deadline> next_deadline() const override { return std::nullopt; }
+  std::uint64_t watch_epoch() const override { return 0; }
+  void close(const Status&) override {}
+};
+
+// What all members call.
+struct Shape {
+  Collective collective;
+  std::size_t count;
+  std::uint32_t root;
+  std::uint32_t number;  // of the call
+  ReduceOp op;
+
+  std::size_t input_blocks(std::uint32_t member, std::uint32_t members) const {
+    switch (collective) {
+      case Collective::barrier: return 0;
+      case Collective::broadcast: return member == root ? 1 : 0;
+      case Collective::scatter: return member == root ? members : 0;
+      case Collective::reduce_scatter:
+      case Collective::alltoall: return members;
+      default: return 1;
+    }
+  }
+  std::size_t output_blocks(std::uint32_t member, std::uint32_t members) const {
+    switch (collective) {
+      case Collective::barrier: return 0;
+      case Collective::reduce: return member == root ? 1 : 0;
+      case Collective::gather: return member == root ? members : 0;
+      case Collective::allgather:
+      case Collective::alltoall: return members;
+      default: return 1;
+    }
+  }
+};
+
+// Element `i` of a member's input: a float whose sums depend on their order.
+float input_at(const Shape& shape, std::uint32_t member, std::size_t i) {
+  std::uint32_t bits = (shape.number * 31 + member) * 2654435761U + static_cast<std::uint32_t>(i) * 40503U;
+  bits = (bits ^ (bits >> 15)) * 2246822519U;
+  return std::ldexp(1 + static_cast<float>(bits >> 9) * 0x1p-23F, static_cast<int>(bits % 16) - 8);
+}
+
+float combine(ReduceOp op, float left, float right) {
+  switch (op) {
+    case ReduceOp::sum: return left + right;
+    case ReduceOp::prod: return left * right;
+    case ReduceOp::min: return std::min(left, right);
+    case ReduceOp::max: return std::max(left, right);
+  }
+  return 0;
+}
+
+// In rank order.
+float output_at(const Shape& shape, std::uint32_t member, std::uint32_t members, std::size_t i) {
+  const auto block = static_cast<std::uint32_t>(i / shape.count);
+  const std::size_t within = i % shape.count, mine = member * shape.count;
+  const auto reduced = [&](std::size_t at) {
+    float sum = input_at(shape, 0, at);
+    for (std::uint32_t from = 1; from < members; ++from) sum = combine(shape.op, sum, input_at(shape, from, at));
+    return sum;
+  };
+  switch (shape.collective) {
+    case Collective::allreduce:
+    case Collective::reduce: return reduced(i);
+    case Collective::reduce_scatter: return reduced(mine + i);
+    case Collective::broadcast: return input_at(shape, shape.root, i);
+    case Collective::scatter: return input_at(shape, shape.root, mine + i);
+    case Collective::alltoall: return input_at(shape, block, mine + within);
+    default: return input_at(shape, block, within);
+  }
+}
+
+struct Draw {
+  explicit Draw(std::uint64_t seed) : random(seed) {}
+  std::size_t below(std::size_t limit) { return random() % limit; }
+  bool one_in(std::size_t times) { return below(times) == 0; }
+  std::mt19937_64 random;
+};
+
+// One member: runs one operation after another, and never waits for anybody but through them.
+class Member {
+ public:
+  Member(SharedMemory& shared, std::uint32_t self, bool shares_work, SingleCopy single_copy)
+      : shared_(shared), self_(self), window_(shared, self) {
+    use_ = {.window = &window_, .turn = 0, .single_copy = single_copy, .shares_work = shares_work};
+    operation_ = std::make_unique<DirectOperation>(use_);
+  }
+
+  void begin(const Shape& shape, bool in_place, bool registered, std::size_t misalignment) {
+    shape_ = shape;
+    const std::uint32_t members = window_.size();
+    const std::size_t in = shape.input_blocks(self_, members) * shape.count;
+    const std::size_t out = shape.output_blocks(self_, members) * shape.count;
+    first_ = std::vector<std::byte>((in_place ? std::max(in, out) : in) * sizeof(float) + misalignment);
+    second_ = std::vector<std::byte>(in_place ? 0 : out * sizeof(float) + misalignment);
+    input_ = first_.data() + misalignment;
+    output_ = (in_place ? first_ : second_).data() + misalignment;
+    const std::size_t own_block = self_ * shape.count * sizeof(float);
+    if (in_place && in < out && in != 0) input_ += own_block;
+    if (in_place && out < in && out != 0) output_ += own_block;
+    output_count_ = out;
+    for (std::size_t i = 0; i < in; ++i) {
+      const float value = input_at(shape, self_, i);
+      std::memcpy(input_ + i * sizeof value, &value, sizeof value);
+    }
+    regions_.clear();
+    for (auto* memory : {&first_, &second_}) {
+      if (registered && !memory->empty()) {
+        regions_.push_back(shared_.enroll(self_, memory->data(), memory->size()));
+      }
+    }
+    operation_->bind({.input = input_,
+                      .output = output_,
+                      .signature = {.collective = shape.collective,
+                                    .dtype = DataType::float32,
+                                    .op = shape.op,
+                                    .root = static_cast<Rank>(shape.root),
+                                    .count = shape.count},
+                      .reduction = reduction_for(DataType::float32, shape.op),
+                      .timeout = std::chrono::hours(1)});
+    NoPeers nobody;
+    ASSERT_TRUE(operation_->start({}, nobody).ok());
+    running_ = true;
+  }
+
+  // Whether anything happened.
+  bool step() {
+    Counters counters;
+    return operation_->advance(counters);
+  }
+  bool running() const { return running_; }
+  bool complete() const { return operation_->complete(); }
+
+  // Checks the output, and takes the memory away.
+  void end() {
+    EXPECT_TRUE(operation_->failure().ok()) << operation_->failure().message();
+    operation_->finish(operation_->failure());
+    running_ = false;
+    if (::testing::Test::HasFailure()) return;
+    for (std::size_t i = 0; i < output_count_; ++i) {
+      float found;
+      std::memcpy(&found, output_ + i * sizeof found, sizeof found);
+      ASSERT_EQ(found, output_at(shape_, self_, window_.size(), i)) << "element " << i << " of member " << self_;
+    }
+    for (const std::uint32_t region : regions_) shared_.withdraw(self_, region);
+    first_ = second_ = {};
+  }
+
+ private:
+  SharedMemory& shared_;
+  const std::uint32_t self_;
+  MemoryWindow window_;
+  WindowUse use_;
+  std::unique_ptr<DirectOperation> operation_;
+  Shape shape_{};
+  std::vector<std::byte> first_, second_;
+  std::byte* input_ = nullptr;
+  std::byte* output_ = nullptr;
+  std::size_t output_count_ = 0;
+  std::vector<std::uint32_t> regions_;
+  bool running_ = false;
+};
+
+enum class Registered { none, some, all };
+
+struct Calls {
+  std::vector<Shape> shapes;
+  std::vector<Registered> registered;
+};
+
+Calls draw_calls(Draw& draw, std::uint32_t members) {
+  Calls calls;
+  for (std::uint32_t number = 0; number < 6; ++number) {
+    const Collective collective = collectives[draw.below(std::size(collectives))];
+    const bool blockwise =
+        collective != Collective::allreduce && collective != Collective::reduce && collective != Collective::broadcast;
+    const std::size_t largest = (blockwise ? 60'000 / members : 60'000) + 1;
+    const auto root = has_root(collective) ? static_cast<std::uint32_t>(draw.below(members)) : 0U;
+    std::size_t count = draw.one_in(3) ? draw.below(20) : draw.below(1 + draw.below(largest));
+    if (collective == Collective::barrier) count = 1;
+    constexpr ReduceOp ops[] = {ReduceOp::sum, ReduceOp::prod, ReduceOp::min, ReduceOp::max};
+    calls.shapes.push_back({collective, count, root, number, reduces(collective) ? ops[draw.below(4)] : ReduceOp::sum});
+    calls.registered.push_back(static_cast<Registered>(draw.below(3)));
+  }
+  return calls;
+}
+
+// Lets a random member do a random number of steps, until all are through all calls.
+void run(Draw& draw, const Calls& calls, std::vector<std::unique_ptr<Member>>& members) {
+  std::vector<std::size_t> done(members.size());
+  std::size_t left = members.size() * calls.shapes.size();
+  for (int idle = 0; left > 0;) {
+    const std::size_t who = draw.below(members.size());
+    Member& member = *members[who];
+    for (std::size_t steps = 1 + (draw.one_in(4) ? draw.below(200) : draw.below(3)); steps > 0; --steps) {
+      const std::size_t number = done[who];
+      if (number == calls.shapes.size()) break;
+      if (!member.running()) {
+        const Collective collective = calls.shapes[number].collective;
+        const bool in_place = collective != Collective::alltoall && draw.one_in(2);
+        const bool registered = calls.registered[number] == Registered::all ||
+                                (calls.registered[number] == Registered::some && draw.one_in(2));
+        member.begin(calls.shapes[number], in_place, registered, draw.one_in(2) ? 0 : draw.below(64));
+      }
+      idle = member.step() ? 0 : idle + 1;
+      if (!member.complete()) continue;
+      idle = 0;
+      member.end();
+      ++done[who];
+      --left;
+      if (::testing::Test::HasFailure()) return;
+    }
+    ASSERT_LT(idle, 1'000'000) << "nobody can go on; member " << who << " is in call " << done[who];
+  }
+}
+
+class DirectOperations : public ::testing::TestWithParam<std::uint32_t> {};
+
+TEST_P(DirectOperations, AreRightInWhateverOrderMembersRun) {
+  const std::uint32_t size = GetParam();
+  for (std::uint64_t seed = 1; seed <= 100; ++seed) {
+    Draw draw(seed);
+    const bool shares_work = draw.one_in(2);
+    const SingleCopy single_copy = draw.one_in(3) ? SingleCopy::always : SingleCopy::never;
+    SharedMemory shared(size, board::payload_bytes + (std::size_t{96} << 10));  // little, for many rounds
+    std::vector<std::unique_ptr<Member>> members;
+    for (std::uint32_t self = 0; self < size; ++self) {
+      members.push_back(std::make_unique<Member>(shared, self, shares_work, single_copy));
+    }
+    const Calls calls = draw_calls(draw, size);
+    std::string described;
+    for (const Shape& shape : calls.shapes) {
+      described += std::string(name_of(shape.collective)) + " of " + std::to_string(shape.count) + ", root " +
+                   std::to_string(shape.root) + "; ";
+    }
+    SCOPED_TRACE("seed " + std::to_string(seed) + (shares_work ? ", shares work: " : ": ") + described);
+    run(draw, calls, members);
+    if (HasFailure()) return;
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Members, DirectOperations, ::testing::Values(2, 3, 4, 5, 7, 8),
+                         ::testing::PrintToStringParamName());
+
+}  // namespace
+}  // namespace hocket

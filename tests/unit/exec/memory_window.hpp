@@ -1,0 +1,82 @@
+// A window whose members are objects of one process, driven by one thread: every order of events can be tried, and
+// tried again.
+#pragma once
+
+#include <array>
+#include <cstring>
+#include <deque>
+#include <memory>
+#include <vector>
+
+#include "hocket/spi/window.hpp"
+
+namespace hocket::testing {
+
+// What the members share.
+struct SharedMemory {
+  struct Member {
+    std::array<BoardLine, Window::lines_per_member> lines{};
+    std::unique_ptr<std::byte[]> staging;
+    std::vector<std::pair<std::byte*, std::size_t>> regions;  // by id - 1; null: gone
+  };
+
+  SharedMemory(std::uint32_t size, std::size_t bytes_of_staging) : staging_bytes(bytes_of_staging) {
+    for (std::uint32_t i = 0; i < size; ++i) {
+      members.emplace_back().staging = std::make_unique<std::byte[]>(bytes_of_staging);
+    }
+  }
+  std::uint32_t enroll(std::uint32_t member, std::byte* data, std::size_t bytes) {
+    members[member].regions.emplace_back(data, bytes);
+    return static_cast<std::uint32_t>(members[member].regions.size());
+  }
+  void withdraw(std::uint32_t member, std::uint32_t region) { members[member].regions[region - 1] = {nullptr, 0}; }
+
+  std::deque<Member> members;
+  std::size_t staging_bytes;
+};
+
+class MemoryWindow final : public Window {
+ public:
+  MemoryWindow(SharedMemory& shared, std::uint32_t self) : shared_(shared), self_(self) {}
+
+  std::uint32_t size() const override { return static_cast<std::uint32_t>(shared_.members.size()); }
+  std::uint32_t self() const override { return self_; }
+  Rank rank_of(std::uint32_t member) const override { return static_cast<Rank>(member); }
+  BoardLine* board(std::uint32_t member) override { return shared_.members[member].lines.data(); }
+  std::byte* staging(std::uint32_t member) override { return shared_.members[member].staging.get(); }
+  std::size_t staging_bytes() const override { return shared_.staging_bytes; }
+  RegionRef locate(const void* data, std::size_t bytes) override {
+    const auto& regions = shared_.members[self_].regions;
+    const auto* at = static_cast<const std::byte*>(data);
+    for (std::uint32_t i = 0; i < regions.size(); ++i) {
+      const auto& [start, length] = regions[i];
+      if (start != nullptr && at >= start && at + bytes <= start + length) {
+        return {i + 1, static_cast<std::uint64_t>(at - start)};
+      }
+    }
+    return {};
+  }
+  std::byte* map(std::uint32_t member, const RegionRef& ref, std::size_t bytes) override {
+    const auto& [start, length] = shared_.members[member].regions[ref.region - 1];
+    return start == nullptr || ref.offset + bytes > length ? nullptr : start + ref.offset;
+  }
+  bool reads_plain_memory() const override { return true; }
+  Status read(std::uint32_t, std::uintptr_t from, std::byte* to, std::size_t bytes) override {
+    std::memcpy(to, reinterpret_cast<const std::byte*>(from), bytes);
+    return {};
+  }
+  void tidy() override {}
+  // Nobody sleeps.
+  std::uint32_t prepare_sleep() override { return 0; }
+  void sleep(std::uint32_t, Deadline) override {}
+  void cancel_sleep() override {}
+  void prepare_poll() override {}
+  void wake_others() override {}
+  void interrupt() override {}
+
+ private:
+  SharedMemory& shared_;
+  const std::uint32_t self_;
+};
+
+}  // namespace hocket::testing
