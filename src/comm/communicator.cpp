@@ -221,6 +221,11 @@ Status Communicator::open_window(Deadline deadline) {
     auto window = transport->open_window(members, deadline);
     if (!window.ok()) return window.status();
     window_ = std::move(*window);
+    // Whoever breaks tells all members at once: one of them may be about to read memory that is given back then.
+    for (const Rank member : members) {
+      if (member == options_.rank) continue;
+      if (auto link = mesh_->link(member, deadline); !link.ok()) return link.status();
+    }
     const auto online = ::sysconf(_SC_NPROCESSORS_ONLN);  // not this rank's own cores: all ranks must find the same
     const bool shares_work = options_.size > online;
     window_use_ = {.window = window_.get(),

@@ -81,6 +81,7 @@ bool DirectOperation::advance_mapped(Counters& counters) {
     combine(binding().reduction, sources_, targets_, part.bytes, stream ? Stores::streaming : Stores::ordinary);
     counters.steps += 1;
   }
+  if (someone_has_withdrawn()) return false;  // its memory may have been used for something else meanwhile
   if (use_.shares_work) finish_task();
   return true;
 }

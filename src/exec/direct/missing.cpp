@@ -74,6 +74,7 @@ void DirectOperation::withdraw() {
 }
 
 bool DirectOperation::someone_has_withdrawn() const {
+  std::atomic_thread_fence(std::memory_order_acquire);  // not before what was read until now
   for (std::uint32_t member = 0; member < members_; ++member) {
     if (word(member, board::announcement_line(turn_), 0).load(std::memory_order_relaxed) == board::withdrawn)
       return true;

@@ -1,0 +1,122 @@
+// One member stops at any point of any path; all who still wait name it. And whoever has given up lets nobody in any
+// more.
+#include <gtest/gtest.h>
+
+#include <random>
+
+#include "src/exec/direct/board.hpp"
+#include "src/exec/direct/direct_operation.hpp"
+#include "src/exec/reduce.hpp"
+#include "tests/unit/exec/memory_window.hpp"
+
+namespace hocket {
+namespace {
+
+using testing::MemoryWindow;
+using testing::SharedMemory;
+
+// Direct operations need no links.
+class NoPeers final : public Peers {
+ public:
+  Result<Link*> link(Rank, Deadline) override { return Status(Code::internal, "a direct operation wants a link"); }
+  std::size_t progress() override { return 0; }
+  bool arm(std::vector<pollfd>&) override { return true; }
+  void disarm() override {}
+  void watch(std::vector<pollfd>&) override {}
+  std::optional<Deadline> next_deadline() const override { return std::nullopt; }
+  std::uint64_t watch_epoch() const override { return 0; }
+  void close(const Status&) override {}
+};
+
+struct Path {
+  bool shares_work = false;
+  SingleCopy single_copy = SingleCopy::never;
+  bool registered = false;
+};
+
+class Member {
+ public:
+  Member(SharedMemory& shared, std::uint32_t self, const Path& path, const Signature& call)
+      : window_(shared, self), use_{&window_, 0, path.single_copy, path.shares_work}, operation_(use_) {
+    const std::size_t bytes = call.count * sizeof(float) * window_.size();
+    input_.resize(bytes);
+    output_.resize(bytes);
+    for (auto* memory : {&input_, &output_}) {
+      if (path.registered) shared.enroll(self, memory->data(), bytes);
+    }
+    operation_.bind({.input = input_.data(),
+                     .output = output_.data(),
+                     .signature = call,
+                     .reduction = reduction_for(call.dtype, call.op),
+                     .timeout = std::chrono::hours(1)});
+    NoPeers nobody;
+    EXPECT_TRUE(operation_.start({}, nobody).ok());
+  }
+  bool step() {
+    Counters counters;
+    return !operation_.complete() && operation_.advance(counters);
+  }
+  DirectOperation& operation() { return operation_; }
+
+ private:
+  MemoryWindow window_;
+  WindowUse use_;
+  DirectOperation operation_;
+  std::vector<std::byte> input_, output_;
+};
+
+class MissingOf : public ::testing::TestWithParam<std::uint32_t> {};
+
+TEST_P(MissingOf, WhoStopsIsNamedByAllWhoWait) {
+  const std::uint32_t size = GetParam();
+  constexpr Collective collectives[] = {Collective::allreduce, Collective::reduce, Collective::allgather,
+                                        Collective::alltoall, Collective::broadcast};
+  int waited = 0;
+  for (unsigned seed = 1; seed <= 300; ++seed) {
+    std::mt19937 random(seed);
+    const auto below = [&](std::size_t limit) { return random() % limit; };
+    const Path path{below(2) == 0, below(3) == 0 ? SingleCopy::always : SingleCopy::never, below(2) == 0};
+    const Signature call{.collective = collectives[below(std::size(collectives))],
+                         .dtype = DataType::float32,
+                         .op = ReduceOp::sum,
+                         .root = static_cast<Rank>(below(size)),
+                         .count = 1 + below(below(2) == 0 ? 100 : 60'000)};
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    SharedMemory shared(size, board::payload_bytes + (std::size_t{96} << 10));  // little, for many rounds
+    std::deque<Member> members;
+    for (std::uint32_t self = 0; self < size; ++self) members.emplace_back(shared, self, path, call);
+    const std::uint32_t victim = static_cast<std::uint32_t>(below(size));
+    std::size_t steps_left = below(12);
+    for (int idle = 0; idle < 200;) {
+      const std::size_t who = below(size);
+      if (who == victim && steps_left == 0) continue;
+      const bool happened = members[who].step();
+      if (who == victim && (happened || below(4) == 0)) --steps_left;
+      idle = happened ? 0 : idle + 1;
+    }
+    const bool began = shared.members[victim].lines[board::announcement_line(1)].words[0] != 0;
+    for (std::uint32_t self = 0; self < size; ++self) {
+      if (self != victim && !members[self].operation().complete()) members[self].operation().tell_waiting();
+    }
+    bool gave_up = false;
+    for (std::uint32_t self = 0; self < size; ++self) {
+      DirectOperation& operation = members[self].operation();
+      if (self == victim || operation.complete()) continue;
+      const Operation::Missing missing = operation.missing();
+      EXPECT_EQ(missing.peer, static_cast<Rank>(victim)) << "as member " << self << " sees it: " << missing.text;
+      EXPECT_TRUE(missing.silent);
+      ++waited;
+      operation.withdraw();
+      gave_up = true;
+    }
+    for (int step = 0; step < 1000; ++step) members[victim].step();
+    EXPECT_TRUE(began || !gave_up || !members[victim].operation().complete()) << "it came too late";
+    if (HasFailure()) return;
+  }
+  EXPECT_GT(waited, 50) << "or this test tests nothing";
+}
+
+INSTANTIATE_TEST_SUITE_P(Members, MissingOf, ::testing::Values(2, 3, 5), ::testing::PrintToStringParamName());
+
+}  // namespace
+}  // namespace hocket
