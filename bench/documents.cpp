@@ -54,8 +54,8 @@ Json describe(const Row& row, const Options& options) {
   return {
       {"collective", collective.name},
       {"ranks", row.ranks},
-      {"transport", options.transport},
-      {"algorithm", options.algorithm},
+      {"transport", measured.transport},
+      {"algorithm", measured.algorithm},
       {"dtype", collective.kind == Kind::barrier ? "none" : name_of(row.what.dtype)},
       {"op", collective.reduces ? name_of(row.what.op) : "none"},
       {"root", collective.has_root ? row.what.root : no_rank},

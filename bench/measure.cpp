@@ -84,9 +84,13 @@ class Run {
     }
     const std::size_t iterations = method_.iterations > 0 ? static_cast<std::size_t>(method_.iterations) : calibrate();
     std::vector<double> times = time_operations(iterations);
+    const hocket_call_info timed = last_call();
     // Back to back and in place, reductions go on from what the last one left: then there is nothing to compare with.
     if (method_.checks > 0 && (method_.fresh || !what_.in_place)) findings_ += buffers_.check(*pattern_);
-    return gather(times);
+    Measurement result = gather(times);
+    result.transport = timed.transport;
+    result.algorithm = timed.algorithm;
+    return result;
   }
 
  private:

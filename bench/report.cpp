@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <string.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cmath>
 
@@ -27,6 +28,33 @@ std::string method_text(const Options& options) {
                                                     : fmt::format("{} s (5 to 100000 operations)", options.seconds);
   return fmt::format("{} for each size after {} to warm up, {}, {} checked", amount, options.warmup,
                      options.fresh ? "one by one on fresh input" : "back to back", options.checks);
+}
+
+// What moved the data, and from which size to which: "shm, direct one-shot (4 to 64K); shm, direct staged (256K to
+// 64M)".
+std::string used_text(const std::vector<Row>& rows) {
+  struct Used {
+    std::string what;
+    std::uint64_t least, most;
+  };
+  std::vector<Used> all;
+  for (const Row& row : rows) {
+    const std::string what = fmt::format("{}, {}", row.measured.transport, row.measured.algorithm);
+    const std::uint64_t bytes = bytes_of(row.what, row.ranks);
+    const auto found = std::ranges::find(all, what, &Used::what);
+    if (found == all.end()) {
+      all.push_back({what, bytes, bytes});
+    } else {
+      found->least = std::min(found->least, bytes);
+      found->most = std::max(found->most, bytes);
+    }
+  }
+  std::string text;
+  for (const Used& used : all) {
+    text += fmt::format("{}{} ({} to {})", text.empty() ? "" : "; ", used.what, size_text(used.least),
+                        size_text(used.most));
+  }
+  return text;
 }
 
 }  // namespace
@@ -111,6 +139,7 @@ Status Report::finish() {
   } else {
     fmt::print(table_, "# Results were not checked (-c 0)\n");
   }
+  fmt::print(table_, "# Moved by             : {}\n", used_text(rows_));
   fmt::print(table_, "# Average bus bandwidth: {:.3f} GB/s\n", busbw);
   std::fflush(table_);
 

@@ -22,13 +22,15 @@ def number(value):
 
 
 def settings_text(results, ranks, sizes, library):
-    """Which settings of a library were its best: "cubic ring up to 16 KiB, bbr up to 64 MiB". Empty: it has one."""
+    """What of a library was best: "cubic ring up to 16 KiB, bbr up to 64 MiB". Empty: it says nothing."""
     parts = []
     for size in sizes:
         cell = results.best(ranks, size, library)
         if cell is None:
             continue
-        setting = " ".join(part for part in (cell.control, cell.algorithm) if part not in ("", "default", "auto"))
+        transport = cell.transport if library == "hocket" else ""  # only Hocket reports what it used
+        setting = " ".join(part for part in (cell.control, transport, cell.algorithm)
+                           if part not in ("", "default", "auto"))
         if not parts or parts[-1][0] != setting:
             parts.append([setting, size])
         parts[-1][1] = size
@@ -95,7 +97,7 @@ def as_json(results, options, libraries, versions, limit, host, loads, notes):
                 if cell:
                     cells.append({"ranks": ranks, "bytes": size, "library": library, "time_us": cell.time_us,
                                   "cpu_us_per_op": cell.cpu_us, "congestion_control": cell.control,
-                                  "algorithm": cell.algorithm, "rounds": cell.rounds})
+                                  "transport": cell.transport, "algorithm": cell.algorithm, "rounds": cell.rounds})
     rounds = [{"ranks": ranks, "bytes": size, "library": library, "congestion_control": control, "rows": rows}
               for (ranks, size, library, control, _), rows in results.rows.items()]
     return {"collective": options.collective, "transport": options.transport, "memory": options.memory,

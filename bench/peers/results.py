@@ -12,6 +12,7 @@ class Cell:
     cpu_us: float
     control: str
     algorithm: str
+    transport: str  # as the library reports it; peers report what they were told
     rounds: int
 
 
@@ -57,7 +58,8 @@ class Results:
             if (r, s, lib) == (ranks, size, library):
                 time = statistics.median(row["time_us"]["p50"] for row in rows)
                 cpu = statistics.median(row["cpu_us_per_op"] for row in rows)
-                cells.append(Cell(time, cpu, control, algorithm or rows[-1]["algorithm"], len(rows)))
+                last = rows[-1]
+                cells.append(Cell(time, cpu, control, algorithm or last["algorithm"], last.get("transport", ""), len(rows)))
         # A setting that was given up after the first round counts with what it had reached.
         return min(cells, key=lambda cell: cell.time_us, default=None)
 

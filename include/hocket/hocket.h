@@ -105,6 +105,16 @@ typedef struct hocket_cause {
 } hocket_cause;
 #define HOCKET_CAUSE_INIT { sizeof(hocket_cause), HOCKET_OK, -1, -1, 0, 0.0, {0}, {0} }
 
+/* How the data of one call travelled. Strings are cut to fit and end in '\0'. */
+typedef struct hocket_call_info {
+  size_t struct_size;
+  uint64_t sequence;       /* number of the operation in its communicator; of a message: to or from that peer */
+  char transport[32];      /* "shm", "tcp" or "loopback"; "shm+tcp" where this rank used both; "none" where it had no peer */
+  char algorithm[64];      /* a name that hocket-plan lists, or, over memory that all ranks share: "direct one-shot",
+                              "direct pooled", "direct mapped", "direct single copy" or "direct staged" */
+} hocket_call_info;
+#define HOCKET_CALL_INFO_INIT { sizeof(hocket_call_info), 0, {0}, {0} }
+
 /* What a communicator has done so far, counted as it happened on this rank. */
 typedef struct hocket_counters {
   size_t struct_size;
@@ -128,6 +138,11 @@ HOCKET_API size_t hocket_dtype_size(hocket_dtype dtype);
 HOCKET_API const char* hocket_last_error(void);
 /* Copies the details of the calling thread's latest failed call. HOCKET_INVALID_ARGUMENT: null, or struct_size too small. */
 HOCKET_API hocket_result hocket_last_cause(hocket_cause* cause);
+
+/* How the calling thread's latest successful call was done: the latest blocking collective, send or recv, or the latest work
+ * that its hocket_work_test() or hocket_work_wait() found complete. For logs and tuning; ranks may differ in `transport`.
+ * Errors: INVALID_ARGUMENT (null, or struct_size too small), NOT_FOUND (no such call yet). */
+HOCKET_API hocket_result hocket_last_call(hocket_call_info* info);
 
 /* ---- communicators -------------------------------------------------------------------------------------------------- */
 

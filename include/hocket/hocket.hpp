@@ -53,6 +53,13 @@ inline void check(hocket_result result) {
   throw Error(cause);
 }
 
+// How this thread's latest successful call was done; throws where there was none.
+inline hocket_call_info last_call() {
+  hocket_call_info info = HOCKET_CALL_INFO_INIT;
+  check(hocket_last_call(&info));
+  return info;
+}
+
 enum class Op { sum = HOCKET_SUM, prod = HOCKET_PROD, min = HOCKET_MIN, max = HOCKET_MAX };
 
 // The element types that Hocket knows.

@@ -5,6 +5,7 @@
 #include <exception>
 #include <new>
 #include <string>
+#include <string_view>
 
 #include "hocket/hocket.h"
 #include "src/base/sized_struct.hpp"
@@ -32,6 +33,25 @@ using hocket::Deadline;
 using hocket::Status;
 
 thread_local Cause latest_failure{.code = Code::ok, .message = {}, .operation = {}};
+
+// What hocket_last_call() tells: kept as it comes, written out when somebody asks.
+struct LatestCall {
+  bool known = false;
+  std::uint64_t sequence = 0;
+  std::string transports;
+  std::string_view algorithm;
+};
+thread_local LatestCall latest_call;
+
+// Of an operation that is finished.
+Status remember(const Status& status, const hocket::Operation& operation) {
+  if (!status.ok()) return status;
+  latest_call.known = true;
+  latest_call.sequence = operation.sequence();
+  latest_call.transports = operation.transports();
+  latest_call.algorithm = operation.algorithm();
+  return status;
+}
 
 // The process's registered memory: the one thing that calls share without a communicator. Never destroyed, because
 // memory may be freed after main.
@@ -79,7 +99,7 @@ hocket_result call(hocket_comm* comm, hocket::CallArguments arguments, const hoc
     }
     auto operation = comm->communicator->prepare(arguments);
     if (!operation.ok()) return operation.status();
-    if (work == nullptr) return comm->communicator->run(*operation);
+    if (work == nullptr) return remember(comm->communicator->run(*operation), **operation);
     auto handle = std::make_unique<hocket_work>(hocket_work{comm->communicator.get(), *operation});
     if (Status status = comm->communicator->start(*operation); !status.ok()) return status;
     *work = handle.release();
@@ -87,7 +107,7 @@ hocket_result call(hocket_comm* comm, hocket::CallArguments arguments, const hoc
   });
 }
 
-void copy_text(char* target, std::size_t room, const std::string& text) {
+void copy_text(char* target, std::size_t room, std::string_view text) {
   const std::size_t length = std::min(text.size(), room - 1);
   std::memcpy(target, text.data(), length);
   target[length] = '\0';
@@ -142,6 +162,21 @@ hocket_result hocket_last_cause(hocket_cause* cause) {
   copy_text(out.operation, sizeof out.operation, latest_failure.operation);
   copy_text(out.message, sizeof out.message, latest_failure.message);
   return hocket::write_sized(cause, out) ? HOCKET_OK : HOCKET_INVALID_ARGUMENT;
+}
+
+hocket_result hocket_last_call(hocket_call_info* info) {
+  return guarded([&]() -> Status {
+    if (info == nullptr) return null_argument("info");
+    if (!latest_call.known) {
+      return {Code::not_found, "no collective, send or recv has succeeded on this thread yet"};
+    }
+    hocket_call_info out = HOCKET_CALL_INFO_INIT;
+    out.sequence = latest_call.sequence;
+    copy_text(out.transport, sizeof out.transport, latest_call.transports);
+    copy_text(out.algorithm, sizeof out.algorithm, latest_call.algorithm);
+    if (hocket::write_sized(info, out)) return {};
+    return {Code::invalid_argument, "info.struct_size is wrong: begin with HOCKET_CALL_INFO_INIT"};
+  });
 }
 
 hocket_result hocket_comm_create(hocket_comm** comm, const hocket_comm_options* options) {
@@ -279,7 +314,8 @@ hocket_result hocket_recv(void* recv, size_t count, hocket_dtype dtype, int32_t 
 
 hocket_result hocket_work_test(hocket_work* work) {
   if (work != nullptr && !work->operation->finished()) return HOCKET_IN_PROGRESS;
-  return guarded([&] { return work == nullptr ? null_argument("work") : work->operation->status(); });
+  return guarded(
+      [&] { return work == nullptr ? null_argument("work") : remember(work->operation->status(), *work->operation); });
 }
 
 hocket_result hocket_work_wait(hocket_work* work, int64_t timeout_ms) {
@@ -287,10 +323,12 @@ hocket_result hocket_work_wait(hocket_work* work, int64_t timeout_ms) {
     if (work == nullptr) return null_argument("work");
     if (timeout_ms < 0)
       return {Code::invalid_argument, "timeout_ms is negative; use 0 for the operation's own deadline"};
-    if (work->operation->finished()) return work->operation->status();
     constexpr int64_t long_enough_ms = int64_t{1000} * 3600 * 24 * 365;
     const int64_t wait_ms = timeout_ms == 0 ? long_enough_ms : std::min(timeout_ms, long_enough_ms);
-    return work->communicator->wait(work->operation, Deadline::after(std::chrono::milliseconds(wait_ms)));
+    const Deadline deadline = Deadline::after(std::chrono::milliseconds(wait_ms));
+    const bool finished = work->operation->finished();  // then its communicator may be gone
+    return remember(finished ? work->operation->status() : work->communicator->wait(work->operation, deadline),
+                    *work->operation);
   });
 }
 

@@ -221,6 +221,7 @@ Status Communicator::open_window(Deadline deadline) {
     auto window = transport->open_window(members, deadline);
     if (!window.ok()) return window.status();
     window_ = std::move(*window);
+    window_transport_ = transport->traits().name;
     // Whoever breaks tells all members at once: one of them may be about to read memory that is given back then.
     for (const Rank member : members) {
       if (member == options_.rank) continue;
@@ -332,6 +333,7 @@ std::shared_ptr<ScheduleOperation> Communicator::operation_for(const PlanKey& ke
     }
   }
   idle_.push_back(std::make_shared<ScheduleOperation>(plans_.get(key)));
+  idle_.back()->set_transports(mesh_->transports_to(idle_.back()->channels()));
   if (idle_.size() > operations_kept) idle_.erase(idle_.begin());
   return idle_.back();
 }
@@ -342,6 +344,7 @@ std::shared_ptr<Operation> Communicator::direct_operation() {
     if (operation.use_count() == 1 && operation->finished()) return operation;
   }
   auto made = std::make_shared<DirectOperation>(window_use_);
+  made->set_transports(window_transport_);
   if (idle_direct_.size() < operations_kept) idle_direct_.push_back(made);
   return made;
 }

@@ -4,6 +4,7 @@
 
 #include <memory>
 #include <mutex>
+#include <string>
 #include <vector>
 
 #include "src/base/region_table.hpp"
@@ -73,6 +74,7 @@ class Communicator {
   std::unique_ptr<Mesh> mesh_;
   Topology topology_;
   std::unique_ptr<Window> window_;  // where all ranks share memory
+  std::string window_transport_;
   WindowUse window_use_;
 
   std::mutex plans_mutex_;

@@ -98,6 +98,33 @@ std::vector<MemberCard::Door> Mesh::doors() const {
 void Mesh::set_cards(std::vector<MemberCard> cards) {
   cards_ = std::move(cards);
   links_.resize(cards_.size());
+  routes_.clear();
+  for (const MemberCard& card : cards_) routes_.push_back(route_to(card));
+}
+
+// Over the first transport that both sides have.
+Mesh::Route Mesh::route_to(const MemberCard& card) const {
+  for (const auto& transport : transports_) {
+    for (const auto& door : card.doors) {
+      if (door.transport == transport->traits().name && transport->reaches(door.address)) {
+        return {transport.get(), &door.address};
+      }
+    }
+  }
+  return {};
+}
+
+std::string Mesh::transports_to(std::span<const Channel> channels) const {
+  std::string names;
+  for (const auto& transport : transports_) {
+    const auto used = [&](const Channel& channel) {
+      return routes_[static_cast<std::size_t>(channel.peer)].transport == transport.get();
+    };
+    if (std::none_of(channels.begin(), channels.end(), used)) continue;
+    if (!names.empty()) names += '+';
+    names += transport->traits().name;
+  }
+  return names.empty() ? "none" : names;
 }
 
 Transport* Mesh::window_transport() const {
@@ -116,19 +143,17 @@ Transport* Mesh::window_transport() const {
 Result<Link*> Mesh::link(Rank peer, Deadline deadline) {
   Link*& known = links_[static_cast<std::size_t>(peer)];
   if (known != nullptr) return known;
-  for (const auto& transport : transports_) {
-    for (const auto& door : cards_[static_cast<std::size_t>(peer)].doors) {
-      if (door.transport != transport->traits().name || !transport->reaches(door.address)) continue;
-      auto made = transport->connect(peer, door.address, deadline);
-      if (!made.ok()) return made;
-      return known = *made;
-    }
+  const Route& route = routes_[static_cast<std::size_t>(peer)];
+  if (route.transport == nullptr) {
+    return Status(Cause{.code = Code::unsupported,
+                        .message = fmt::format("this rank and rank {} have no transport in common; "
+                                               "set HOCKET_TRANSPORT to the same value on all ranks",
+                                               peer),
+                        .peer = peer});
   }
-  return Status(Cause{.code = Code::unsupported,
-                      .message = fmt::format("this rank and rank {} have no transport in common; "
-                                             "set HOCKET_TRANSPORT to the same value on all ranks",
-                                             peer),
-                      .peer = peer});
+  auto made = route.transport->connect(peer, *route.address, deadline);
+  if (!made.ok()) return made;
+  return known = *made;
 }
 
 std::size_t Mesh::progress() {

@@ -2,11 +2,13 @@
 #pragma once
 
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
 #include "hocket/spi/transport.hpp"
 #include "src/exec/peers.hpp"
+#include "src/plan/program.hpp"
 
 namespace hocket {
 
@@ -37,6 +39,9 @@ class Mesh final : public Peers {
   // Sets whom link() can reach. Cards of peers that are not known yet are empty.
   void set_cards(std::vector<MemberCard> cards);
   const std::vector<MemberCard>& cards() const { return cards_; }
+  // The transports that links to these peers use, most preferred first: "shm+tcp"; "none" for no peers. Any thread,
+  // once the cards are set.
+  std::string transports_to(std::span<const Channel> channels) const;
   // The transport over which every rank can share memory with all; null where there is none. Equal on all ranks.
   Transport* window_transport() const;
   // Says goodbye, or why not, and closes everything. Blocks until `deadline` at most.
@@ -52,9 +57,17 @@ class Mesh final : public Peers {
   void close(const Status& why) override;
 
  private:
+  // How a rank is reached.
+  struct Route {
+    Transport* transport = nullptr;  // null: there is no way
+    const Address* address = nullptr;
+  };
+  Route route_to(const MemberCard& card) const;
+
   std::vector<std::unique_ptr<Transport>> transports_;
   std::vector<MemberCard> cards_;
-  std::vector<Link*> links_;  // by rank; owned by their transports
+  std::vector<Route> routes_;  // by rank
+  std::vector<Link*> links_;   // by rank; owned by their transports
 };
 
 }  // namespace hocket

@@ -7,6 +7,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 
 #include "hocket/spi/transport.hpp"
 #include "src/exec/peers.hpp"
@@ -107,11 +108,16 @@ class Operation {
   const Deadline& next_telling() const { return clock().next_telling; }
   void set_next_telling(Deadline at) { clock().next_telling = at; }
   bool must_wait_for(const Operation& earlier) const;
+  // Which transports it uses, for people: "shm+tcp". Constant once it has run.
+  const std::string& transports() const { return transports_; }
+  void set_transports(std::string transports) { transports_ = std::move(transports); }
 
   // ---- for any thread ----
   bool finished() const { return finished_.load(std::memory_order_acquire); }
-  // Requires finished().
+  // These require finished().
   const Status& status() const { return status_; }
+  // How it moved its data, for people: an algorithm of the catalog, or a direct path. Static.
+  virtual std::string_view algorithm() const = 0;
 
  protected:
   const Binding& binding() const { return binding_; }
@@ -131,6 +137,7 @@ class Operation {
   Binding binding_;
   mutable std::optional<RunClock> clock_;
   std::uint64_t sequence_ = 0;
+  std::string transports_;
   Status failure_;
   Status status_;
   std::atomic<bool> finished_{true};

@@ -23,6 +23,7 @@ class ScheduleOperation final : public Operation {
   void tell_waiting() override;
   void hear_waiting(Rank peer) override;
   Missing missing() const override;
+  std::string_view algorithm() const override { return plan_->key.algorithm->name; }
 
  private:
   static constexpr std::size_t groups_in_flight = 2;

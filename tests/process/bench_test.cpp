@@ -13,6 +13,7 @@ namespace {
 
 using nlohmann::json;
 using testing::ContainsRegex;
+using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::UnorderedElementsAre;
 
@@ -100,7 +101,7 @@ TEST(HocketBench, WritesTheDocumentedJson) {
   EXPECT_EQ(document["rows"][0]["placement"], "out_of_place");
   EXPECT_EQ(row["placement"], "in_place");
   EXPECT_EQ(row["transport"], "tcp");
-  EXPECT_EQ(row["algorithm"], "auto");
+  EXPECT_EQ(row["algorithm"], "binomial_tree");  // what "auto" came to
   EXPECT_EQ(row["dtype"], "int32");
   EXPECT_EQ(row["op"], "none");
   EXPECT_EQ(row["root"], 1);
@@ -117,6 +118,25 @@ TEST(HocketBench, WritesTheDocumentedJson) {
   EXPECT_LE(time["p99"], time["max"]);
   EXPECT_DOUBLE_EQ(row["algbw_GBps"].get<double>(), 4096 / time["p50"].get<double>() / 1000);
   EXPECT_GT(row["cpu_us_per_op"], 0);
+}
+
+TEST(HocketBench, ReportsWhatWasReallyUsed) {
+  const auto used = [](const std::string& arguments) {
+    const std::vector<json> rows = rows_of("allreduce --ranks 3 -n 2 --placement in " + arguments);
+    std::vector<std::string> found;
+    for (const json& row : rows) {
+      found.push_back(row["transport"].get<std::string>() + ", " + row["algorithm"].get<std::string>());
+    }
+    return found;
+  };
+  EXPECT_THAT(used("--transport tcp -b 4 -e 4 --algorithm linear"), ElementsAre("tcp, linear"));
+  EXPECT_THAT(used("--transport loopback -b 4M -e 4M"), ElementsAre("loopback, ring"));
+  EXPECT_THAT(used("--transport shm -b 4 -e 1M -f 262144 --fresh"),
+              ElementsAre("shm, direct one-shot", "shm, direct staged"));
+  EXPECT_THAT(used("--transport shm -b 1M -e 1M --memory registered"), ElementsAre("shm, direct mapped"));
+  EXPECT_THAT(used("--transport shm -b 1M -e 1M --algorithm ring"), ElementsAre("shm, ring"));
+  const Ran ran = run_command("$BENCH allreduce --ranks 2 --transport loopback -b 8 -e 64 -f 2 -n 1");
+  EXPECT_THAT(ran.out, HasSubstr("# Moved by             : loopback, recursive_doubling (8 to 64)\n"));
 }
 
 TEST(HocketBench, CountsStepsAndBytesOfARing) {

@@ -36,7 +36,7 @@ times = {times!r}
 size, rows = int(value("-b", 0)), []
 while size <= int(value("-e", 0)):
     for name in value("--algorithm", ",".join(times)).split(","):
-        rows.append({{"algorithm": name, "bytes": size, "time_us": {{"p50": times[name]}}, "cpu_us_per_op": 3,
+        rows.append({{"transport": "shm", "algorithm": name, "bytes": size, "time_us": {{"p50": times[name]}}, "cpu_us_per_op": 3,
                      "wrong": {wrong}, "ranks": 2, "bytes_sent_per_rank": {sent}}})
     size *= int(value("-f", 2))
 json.dump({{"version": "fake", "rows": rows}}, open(value("--json", None), "w"))
@@ -129,7 +129,7 @@ class Programs(unittest.TestCase):
         self.addCleanup(self.fakes.folder.cleanup)
 
     def test_ratios_and_the_algorithms_that_stay(self):
-        self.fakes.reporter("hocket-bench", {"auto": 10.0})
+        self.fakes.reporter("hocket-bench", {"direct staged": 10.0})
         self.fakes.reporter("peer-gloo", {"ring": 40.0, "bcube": 25.0, "slow": 300.0})
         done, document = self.fakes.compare("--rounds", "2", "--sizes", "1K,4K", "--svg", self.fakes.path / "out.svg")
         self.assertEqual(done.returncode, 0, done.stderr)
@@ -137,6 +137,8 @@ class Programs(unittest.TestCase):
         best = {(cell["library"], cell["bytes"]): cell for cell in document["best"]}
         self.assertEqual(best["gloo", 4 * KIB]["algorithm"], "bcube")
         self.assertEqual(best["hocket", KIB]["rounds"], 2)
+        self.assertEqual(best["hocket", KIB]["transport"], "shm")
+        self.assertIn("Hocket: shm direct staged up to 4 KiB.", done.stdout)
         self.assertNotIn("--algorithm", self.fakes.calls("peer-gloo")[0])
         self.assertIn("--algorithm bcube", self.fakes.calls("peer-gloo")[-1])
         self.assertTrue((self.fakes.path / "out.svg").read_text().startswith("<svg"))

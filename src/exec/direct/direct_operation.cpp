@@ -173,16 +173,20 @@ void DirectOperation::choose_path() {
     all &= announcement.flags;
     payloads &= (announcement.flags & (Announcement::inlined | Announcement::staged)) != 0;
   }
+  path_ = "direct one-shot";  // also where nothing is to be moved: everybody has announced
   if (exchange_.rounds() == 0) {
     phase_ = Phase::done;
   } else if (payloads && pools_work_) {
+    path_ = "direct pooled";
     begin_pooled();
   } else if (payloads) {
     phase_ = Phase::one_shot;
   } else if ((all & Announcement::mapped) != 0) {
+    path_ = "direct mapped";
     begin_mapped();
   } else {
     single_copy_ = (all & Announcement::plain) != 0;
+    path_ = single_copy_ ? "direct single copy" : "direct staged";
     begin_staged();
   }
 }

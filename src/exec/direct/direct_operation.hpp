@@ -52,6 +52,7 @@ class DirectOperation final : public Operation {
   void before_sleep() override { settle_waking(); }
   void tell_waiting() override;
   Missing missing() const override;
+  std::string_view algorithm() const override { return path_; }
   void withdraw() override;
 
  private:
@@ -107,6 +108,7 @@ class DirectOperation final : public Operation {
   WindowUse& use_;
   const std::uint32_t members_, self_;
   Phase phase_ = Phase::done;
+  std::string_view path_;  // that was chosen
   std::uint64_t turn_ = 0;
   Exchange exchange_;
   int polls_to_waking_ = -1;                 // until the others are woken; -1: they have been

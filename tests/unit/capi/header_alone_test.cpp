@@ -128,6 +128,33 @@ TEST(HeaderAlone, CountsWhatItDoes) {
   });
 }
 
+TEST(HeaderAlone, TellsHowTheLatestCallWasDone) {
+  EXPECT_THROW(hocket::last_call(), hocket::Error);  // none on this thread
+  on_ranks(3, [](hocket::Communicator& comm) {
+    std::vector<float> data(100'000, 1.0f);
+    comm.allreduce(std::span(data).first(1), hocket::Op::sum);
+    EXPECT_STREQ(hocket::last_call().algorithm, "recursive_doubling");
+    EXPECT_STREQ(hocket::last_call().transport, "loopback");
+    const std::uint64_t before = hocket::last_call().sequence;
+    std::vector<float> sums(data.size());
+    hocket::Work work = comm.allreduce_async(data, sums, hocket::Op::sum);
+    EXPECT_EQ(hocket::last_call().sequence, before);  // not complete, as far as this thread knows
+    work.wait();
+    EXPECT_STREQ(hocket::last_call().algorithm, "ring");
+    EXPECT_EQ(hocket::last_call().sequence, before + 1);
+    EXPECT_THROW(comm.broadcast(data, 17), hocket::Error);
+    EXPECT_STREQ(hocket::last_call().algorithm, "ring");  // the latest that succeeded
+  });
+  std::vector<hocket::Communicator> alone = hocket::Communicator::create_local(1);
+  std::vector<float> data(3);
+  alone[0].allreduce(data, hocket::Op::sum);
+  EXPECT_STREQ(hocket::last_call().transport, "none");
+  hocket_call_info small = HOCKET_CALL_INFO_INIT;
+  small.struct_size = 3;
+  EXPECT_EQ(hocket_last_call(&small), HOCKET_INVALID_ARGUMENT);
+  EXPECT_EQ(hocket_last_call(nullptr), HOCKET_INVALID_ARGUMENT);
+}
+
 TEST(HeaderAlone, ThrowsErrorsWithTheirCause) {
   try {
     hocket::Communicator::create({.world_size = 2, .rank = 5});
