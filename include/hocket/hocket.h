@@ -184,7 +184,8 @@ HOCKET_API hocket_result hocket_mem_alloc(void** memory, size_t bytes);
 /* NULL is allowed. Error: INVALID_ARGUMENT for any other pointer that hocket_mem_alloc() did not return. */
 HOCKET_API hocket_result hocket_mem_free(void* memory);
 /* Registers `bytes` at `address`, which the caller has mapped shared and writable from `fd`. Hocket keeps a duplicate of
- * fd. The file must not shrink meanwhile. Errors: INVALID_ARGUMENT (not such a mapping), OUT_OF_RESOURCES. */
+ * fd and seals the file against shrinking; a file that cannot be sealed (any but a memfd made with MFD_ALLOW_SEALING) is used
+ * as plain memory, with a warning. Errors: INVALID_ARGUMENT (not such a mapping), OUT_OF_RESOURCES. */
 HOCKET_API hocket_result hocket_register(int fd, void* address, size_t bytes);
 /* `address` as given to hocket_register(). The mapping stays the caller's. Error: INVALID_ARGUMENT. */
 HOCKET_API hocket_result hocket_unregister(void* address);

@@ -12,6 +12,8 @@
 #include <fstream>
 #include <string>
 
+#include "src/base/log.hpp"
+
 namespace hocket {
 namespace {
 
@@ -57,6 +59,14 @@ Result<std::uint64_t> offset_in_file(int fd, std::uintptr_t address, std::size_t
   return *found;
 }
 
+bool seal_against_shrinking(int fd) {
+  const auto sealed = [&] {
+    const int seals = ::fcntl(fd, F_GET_SEALS);
+    return seals >= 0 && (seals & F_SEAL_SHRINK) != 0;
+  };
+  return sealed() || (::fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK) == 0 && sealed());
+}
+
 }  // namespace
 
 Result<std::uint32_t> RegionTable::add(int fd, void* address, std::size_t bytes) {
@@ -88,6 +98,13 @@ Result<std::uint32_t> RegionTable::add(int fd, void* address, std::size_t bytes)
                   fmt::format("no file descriptor is left for a registered region ({}); raise `ulimit -n`",
                               std::strerror(errno)));
   }
+  const bool may_shrink = !seal_against_shrinking(fd);
+  if (may_shrink) {
+    log::warn(
+        fmt::format("the {} bytes registered at {} are used as plain memory, with copies: their file could shrink; "
+                    "take memory from hocket_mem_alloc, or a memfd made with MFD_ALLOW_SEALING",
+                    bytes, address));
+  }
   const std::lock_guard lock(mutex_);
   const auto after = std::find_if(entries_.begin(), entries_.end(), [&](const Entry& entry) {
     return reinterpret_cast<std::uintptr_t>(entry.region.address) + entry.region.bytes > begin;
@@ -96,7 +113,7 @@ Result<std::uint32_t> RegionTable::add(int fd, void* address, std::size_t bytes)
     return Status(Code::invalid_argument,
                   fmt::format("the {} bytes at {} overlap memory that is registered already", bytes, address));
   }
-  const SharedRegion region{++last_id_, static_cast<std::byte*>(address), bytes, *offset, own};
+  const SharedRegion region{++last_id_, static_cast<std::byte*>(address), bytes, *offset, may_shrink, own};
   entries_.insert(after, Entry{region, std::move(own)});
   version_.fetch_add(1, std::memory_order_release);
   return region.id;

@@ -19,6 +19,7 @@ struct SharedRegion {
   std::byte* address = nullptr;
   std::size_t bytes = 0;
   std::uint64_t file_offset = 0;     // of `address` in the file
+  bool may_shrink = false;           // touching the memory beyond the file's new end would then be SIGBUS
   std::weak_ptr<const UniqueFd> fd;  // weak: the memory is free as soon as the region is removed
 };
 
@@ -26,9 +27,9 @@ struct SharedRegion {
 class RegionTable {
  public:
   // Registers `bytes` at `address`, which this process has mapped shared and writable from `fd`; keeps a duplicate of
-  // `fd`. Returns the region's id. The file must not shrink while it is registered. Code::invalid_argument where the
-  // memory is not such a mapping or overlaps a registered region; Code::out_of_resources where the file's memory or a
-  // descriptor cannot be had.
+  // `fd`. Returns the region's id. Seals the file against shrinking where it can; else the region says so, and no peer
+  // should touch it. Code::invalid_argument where the memory is not such a mapping or overlaps a registered region;
+  // Code::out_of_resources where the file's memory or a descriptor cannot be had.
   Result<std::uint32_t> add(int fd, void* address, std::size_t bytes);
   // False where there is no such region. The memory itself stays the caller's.
   bool remove(std::uint32_t id);

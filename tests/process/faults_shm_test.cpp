@@ -1,8 +1,5 @@
 // Ranks of one host that die or stop at known points of their work: in the midst of a buffer, while they connect, while
 // they make their memory. Everyone else learns of it by name, and nothing of the dead one stays.
-#include <linux/filter.h>
-#include <linux/seccomp.h>
-#include <sys/prctl.h>
 #include <sys/syscall.h>
 
 #include <chrono>
@@ -16,6 +13,7 @@
 
 #include "tests/process/support/call.hpp"
 #include "tests/process/support/failure.hpp"
+#include "tests/process/support/forbid.hpp"
 #include "tests/process/support/process_group.hpp"
 #include "tests/process/support/vector_call.hpp"
 
@@ -151,18 +149,7 @@ void die_of(long system_call, unsigned argument, std::uint32_t least) {
   struct sigaction action {};
   action.sa_handler = [](int) { ::kill(::getpid(), SIGKILL); };
   ::sigaction(SIGSYS, &action, nullptr);
-  const auto low_word = static_cast<std::uint32_t>(offsetof(seccomp_data, args) + 8 * argument);
-  sock_filter steps[] = {
-      BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)),
-      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, static_cast<std::uint32_t>(system_call), 0, 3),
-      BPF_STMT(BPF_LD | BPF_W | BPF_ABS, low_word),
-      BPF_JUMP(BPF_JMP | BPF_JGE | BPF_K, least, 0, 1),
-      BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_TRAP),
-      BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
-  };
-  const sock_fprog program{std::size(steps), steps};
-  ASSERT_EQ(::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0), 0);
-  ASSERT_EQ(::prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program), 0);
+  change_system_call(system_call, SECCOMP_RET_TRAP, argument, least);
 }
 
 struct Stage {

@@ -122,7 +122,7 @@ void report(Times& times) {
 }
 
 TEST(KillSoak, AnyRankAtAnyMoment) {
-  const char* wanted = std::getenv("HOCKET_SOAK_RUNS");
+  const char* wanted = std::getenv("SOAK_RUNS");
   const int runs = wanted == nullptr ? 18 : std::atoi(wanted);
   std::mt19937 random(std::random_device{}());
   const auto any = [&](int from, int to) { return std::uniform_int_distribution<>(from, to)(random); };

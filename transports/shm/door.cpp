@@ -6,6 +6,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstddef>
 #include <cstring>
@@ -78,6 +79,16 @@ Result<Address> local_address() {
                   fmt::format("HOCKET_HOST_ID has more than {} characters", host_id_bytes_max));
   }
   return fmt::format("1 {} net {} user {}/{} {}", boot, network.st_ino, users.st_ino, ::geteuid(), host);
+}
+
+bool on_one_kernel(std::string_view one, std::string_view other) {
+  const auto kernel_of = [](std::string_view address) { return address.substr(0, address.find(" net ")); };
+  const auto host_of = [](std::string_view address) {
+    const auto users = address.find(" user ");
+    return users == address.npos ? std::string_view()
+                                 : address.substr(std::min(address.find(' ', users + 6), address.size()));
+  };
+  return kernel_of(one) == kernel_of(other) && host_of(one) == host_of(other);
 }
 
 Result<UniqueFd> listen_as(std::uint64_t group, Rank rank) {

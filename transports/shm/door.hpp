@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 
 #include "hocket/spi/transport.hpp"
 #include "src/base/fd.hpp"
@@ -17,6 +18,8 @@ namespace hocket::shm {
 // Equal for exactly the processes that can reach each other: one boot of one kernel, one namespace of network and of
 // users, one user, one HOCKET_HOST_ID. Code::unsupported where the kernel does not say.
 Result<Address> local_address();
+// Whether processes with these addresses run on one kernel, and have no HOCKET_HOST_ID that pretends otherwise.
+bool on_one_kernel(std::string_view one, std::string_view other);
 
 // Code::address_in_use where another process listens there, Code::out_of_resources where there is no socket.
 Result<UniqueFd> listen_as(std::uint64_t group, Rank rank);

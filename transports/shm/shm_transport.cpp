@@ -66,6 +66,18 @@ Traits ShmTransport::traits() const {
 // ---- connecting
 // -------------------------------------------------------------------------------------------------------
 
+bool ShmTransport::reaches(const Address& address) const {
+  if (address == address_) return true;
+  if (!told_of_separation_ && on_one_kernel(address, address_)) {
+    told_of_separation_ = true;
+    log::warn(
+        fmt::format("rank {} cannot share memory with all ranks of its host and goes on without: some live in "
+                    "another container (a network or user namespace of their own), or belong to another user",
+                    config_.rank));
+  }
+  return false;
+}
+
 Result<Link*> ShmTransport::connect(Rank peer, const Address& address, Deadline deadline) {
   if (peer < 0 || peer >= config_.size || peer == config_.rank) {
     return Status(Code::invalid_argument,

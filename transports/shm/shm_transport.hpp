@@ -29,7 +29,7 @@ class ShmTransport final : public Transport {
 
   Traits traits() const override;
   const Address& address() const override { return address_; }
-  bool reaches(const Address& address) const override { return address == address_; }
+  bool reaches(const Address& address) const override;
   Result<Link*> connect(Rank peer, const Address& address, Deadline deadline) override;
   bool connected(Rank peer) const override;
   Result<std::unique_ptr<Region>> enroll(Buffer buffer) override;
@@ -84,6 +84,7 @@ class ShmTransport final : public Transport {
   bool look_ = true;  // something may have happened on a socket
   unsigned calls_ = 0;
   std::uint64_t watch_epoch_ = 0;
+  mutable bool told_of_separation_ = false;
 };
 
 }  // namespace hocket::shm

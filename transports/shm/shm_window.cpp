@@ -213,7 +213,9 @@ bool ShmWindow::take_region(Member& member, Packet& packet) {
 void ShmWindow::take_own_regions() {
   own_version_ = table_->version();
   std::vector<Own> now;
-  for (SharedRegion& region : table_->snapshot()) now.push_back({std::move(region)});
+  for (SharedRegion& region : table_->snapshot()) {
+    if (!region.may_shrink) now.push_back({std::move(region)});
+  }
   for (const Own& before : own_) {
     const auto same =
         std::find_if(now.begin(), now.end(), [&](const Own& own) { return own.region.id == before.region.id; });

@@ -113,6 +113,19 @@ TEST(RegionTable, RefusesWhatPeersCouldNotMapAlike) {
   expect_refused(table, right.fd.get(), right.data, 2 * page, "ftruncate");
 }
 
+TEST(RegionTable, SealsFilesAgainstShrinkingOrSaysThatItCannot) {
+  RegionTable table;
+  for (const unsigned flags : {unsigned{MFD_ALLOW_SEALING}, 0U}) {
+    const UniqueFd fd(::memfd_create("test", MFD_CLOEXEC | flags));
+    ASSERT_EQ(::ftruncate(fd.get(), page), 0);
+    void* const memory = ::mmap(nullptr, page, PROT_READ | PROT_WRITE, MAP_SHARED, fd.get(), 0);
+    ASSERT_TRUE(table.add(fd.get(), memory, page).ok());
+    EXPECT_EQ(table.find(memory, page)->may_shrink, flags == 0);
+    EXPECT_EQ(::ftruncate(fd.get(), 0) != 0, flags != 0);
+    ::munmap(memory, page);
+  }
+}
+
 TEST(RegionTable, RefusesOverlaps) {
   RegionTable table;
   Memory memory(4 * page);
