@@ -55,6 +55,7 @@ void Dial::note(std::size_t endpoint, const std::string& why) {
 void Dial::end(std::size_t attempt, const std::string& why) {
   note(attempts_[attempt].endpoint, why);
   attempts_.erase(attempts_.begin() + static_cast<std::ptrdiff_t>(attempt));
+  ++watch_epoch_;
 }
 
 Dial::Attempt* Dial::greeted() {
@@ -73,6 +74,7 @@ void Dial::begin_next() {
       continue;
     }
     attempts_.push_back({endpoint, std::move(*started)});
+    ++watch_epoch_;
     next_at_ = Deadline::after(next_after);
     return;
   }
@@ -103,12 +105,13 @@ Handshake Dial::step() {
 }
 
 // Whether its connecting has ended.
-std::optional<std::string> Dial::look_at(Attempt& attempt) const {
+std::optional<std::string> Dial::look_at(Attempt& attempt) {
   if (attempt.connected) return std::nullopt;
   pollfd ready{attempt.fd.get(), POLLOUT, 0};
   if (::poll(&ready, 1, 0) <= 0) return std::nullopt;
   if (const int error = connect_error(attempt.fd.get()); error != 0) return std::strerror(error);
   attempt.connected = true;
+  ++watch_epoch_;
   return std::nullopt;
 }
 
@@ -122,6 +125,7 @@ bool Dial::greet_one() {
       return true;
     }
     attempts_[i].patience = Deadline::after(endpoint_patience);
+    ++watch_epoch_;
     return false;
   }
   return false;
@@ -150,6 +154,7 @@ Handshake Dial::run_out_of_time() {
     note(attempt.endpoint, attempt.patience ? "it accepted the connection, but did not answer" : "no answer");
   }
   attempts_.clear();
+  ++watch_epoch_;
   return Handshake::failed;
 }
 

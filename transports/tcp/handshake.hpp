@@ -5,6 +5,7 @@
 #include <poll.h>
 
 #include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
@@ -30,6 +31,8 @@ class Dial {
   bool started() const { return !attempts_.empty(); }
   // Appends what step() waits for.
   void watch(std::vector<pollfd>& interests) const;
+  // Grows whenever watch() would append others.
+  std::uint64_t watch_epoch() const { return watch_epoch_; }
   // When step() must be called even so.
   Deadline deadline() const;
 
@@ -52,7 +55,7 @@ class Dial {
   bool others_remain() const { return attempts_.size() > 1 || next_ < endpoints_.size(); }
   void begin_next();
   // Both say what went wrong; nothing: no news.
-  std::optional<std::string> look_at(Attempt& attempt) const;
+  std::optional<std::string> look_at(Attempt& attempt);
   std::optional<std::string> await_welcome(Attempt& attempt);
   void note(std::size_t endpoint, const std::string& why);
   void end(std::size_t attempt, const std::string& why);
@@ -67,6 +70,7 @@ class Dial {
   HelloFrame welcome_{};
   std::size_t have_ = 0;
   bool done_ = false;
+  std::uint64_t watch_epoch_ = 0;
   std::string problem_;
   bool timed_out_ = false;
 };

@@ -211,12 +211,9 @@ bool TcpTransport::step(Expected& expected) {
                             link.peer(), config_.rank));
   }
   Dial& dial = *expected.dial;
-  std::vector<pollfd> before, after;
-  if (dial.started()) dial.watch(before);
+  const std::uint64_t before = dial.watch_epoch();
   const Handshake now = dial.step();
-  dial.watch(after);
-  const auto same_socket = [](const pollfd& one, const pollfd& other) { return one.fd == other.fd; };
-  if (!std::ranges::equal(before, after, same_socket)) ++watch_epoch_;
+  watch_epoch_ += dial.watch_epoch() - before;
   switch (now) {
     case Handshake::waiting: return false;
     case Handshake::done: attach(link, dial.take(), dial.address()); return true;
