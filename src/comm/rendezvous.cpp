@@ -146,13 +146,13 @@ Result<std::string> Rendezvous::await(const std::string& name) {
     if (value.ok() || value.status().code() != Code::timeout) return value;
     auto failed = store_.peek(key("failed"), deadline_);
     if (failed.ok() && *failed) return Status(Code::mismatch, fmt::format("another rank could not join: {}", **failed));
-    const std::string missing = missing_ranks();
     if (deadline_.passed()) {
       return Status(Code::timeout, fmt::format("rank {} waited in vain for the others in {}: missing {}", options_.rank,
-                                               store_.url(), missing));
+                                               store_.url(), missing_ranks()));
     }
     if (looks % looks_before_warning == 0) {
-      log::warn(fmt::format("rank {} waits for the others in {}: missing {}", options_.rank, store_.url(), missing));
+      log::warn(
+          fmt::format("rank {} waits for the others in {}: missing {}", options_.rank, store_.url(), missing_ranks()));
     }
   }
 }

@@ -90,6 +90,26 @@ TEST(TcpDial, SilenceEndsAtTheDeadline) {
   EXPECT_FALSE(ranks[1].next_deadline().has_value());
 }
 
+TEST(TcpDial, ASilentPeerKeepsNobodyWaiting) {
+  FalseRank silent;
+  Ranks<TcpMaker> ranks(3);
+  ASSERT_TRUE(ranks[2].connect(0, silent.address, soon()).ok());
+  ranks.connect_both(1, 2);
+  EXPECT_FALSE(ranks[2].connected(0));
+  EXPECT_TRUE(ranks.seen(2).failures.empty());
+}
+
+TEST(TcpDial, ASilentAddressIsLeftForAnother) {
+  Ranks<TcpMaker> ranks(2);
+  auto reachability = *tcp::parse_reachability(ranks[0].address());
+  reachability.host++;
+  reachability.ips = {ip("::ffff:192.0.2.1"),
+                      ip("::ffff:127.0.0.1")};  // of a network for examples: no answer, or no way
+  ASSERT_TRUE(ranks[1].connect(0, tcp::encode(reachability), soon()).ok());
+  ranks.connect(0, 1);
+  EXPECT_TRUE(ranks.until([&] { return ranks[0].connected(1) && ranks[1].connected(0); }));
+}
+
 TEST(TcpDial, TriesEachAddressOfAnotherHost) {
   Ranks<TcpMaker> ranks(2);
   auto reachability = *tcp::parse_reachability(ranks[0].address());

@@ -132,6 +132,24 @@ TEST(TcpDoor, SilentScannersAndHalfGreetingsDoNoHarm) {
   EXPECT_TRUE(silent.front().refused(ranks));  // the oldest made room
 }
 
+// As in the first broadcast of a large group: they come before rank 0 looks, and some say hello later than others.
+TEST(TcpDoor, ACrowdOfRanksIsLetIn) {
+  constexpr Rank size = 150;
+  Ranks<TcpMaker> ranks(size);
+  for (Rank rank = 1; rank < size; ++rank) ranks.connect(rank, 0);
+  for (Rank rank = 1; rank < size; ++rank) ranks[rank].progress();         // dials
+  for (Rank rank = size / 2; rank < size; ++rank) ranks[rank].progress();  // says hello
+  ranks[0].progress();
+  for (Rank rank = 1; rank < size; ++rank) ranks.connect(0, rank);
+  EXPECT_TRUE(ranks.until([&] {
+    for (Rank rank = 1; rank < size; ++rank) {
+      if (!ranks[0].connected(rank) || !ranks[rank].connected(0)) return false;
+    }
+    return true;
+  }));
+  for (Rank rank = 0; rank < size; ++rank) EXPECT_TRUE(ranks.seen(rank).failures.empty()) << rank;
+}
+
 TEST(TcpDoor, OneConnectionForEachRank) {
   Ranks<TcpMaker> ranks(2);
   ranks.connect_both(0, 1);

@@ -16,7 +16,7 @@ namespace {
 using std::chrono_literals::operator""s;
 
 constexpr std::size_t staging_bytes = std::size_t{128} << 10;  // half of it in a small L2 is what two sockets leave
-constexpr std::size_t greetings_max = 64;                      // newcomers who have not said who they are
+constexpr std::size_t strangers_max = 64;                      // newcomers who say nothing, besides ranks
 constexpr std::size_t refused_max = 64;                        // addresses that are logged
 constexpr unsigned calls_per_look = 64;
 constexpr auto door_pause = 1s;
@@ -126,11 +126,17 @@ std::size_t TcpTransport::look_round() {
   return happened + step_greetings() + step_expected();
 }
 
+// All ranks that dial this one may come at once, and say hello when they get their turn on a busy machine.
+std::size_t TcpTransport::greetings_max() const {
+  return strangers_max + static_cast<std::size_t>(config_.size - config_.rank);
+}
+
 void TcpTransport::answer_door() {
   while (true) {
     Accepted accepted = accept_from(listener_.get());
     if (accepted.fd) {
-      if (greetings_.size() == greetings_max) {
+      if (greetings_.size() >= greetings_max()) step_greetings();  // who has said hello meanwhile goes in
+      if (greetings_.size() >= greetings_max()) {
         refuse(greetings_.front(), "too many others wait");
         greetings_.erase(greetings_.begin());
       }

@@ -53,6 +53,7 @@ class TcpTransport final : public Transport {
   bool door_open() const { return !door_shut_until_ || door_shut_until_->passed(); }
   bool unsettled() const { return !expected_.empty() || !greetings_.empty(); }
   std::size_t look_round();
+  std::size_t greetings_max() const;
   void answer_door();
   std::size_t step_greetings();
   std::size_t step_expected();
