@@ -114,8 +114,8 @@ TEST(RegionTable, RefusesWhatPeersCouldNotMapAlike) {
 }
 
 TEST(RegionTable, SealsFilesAgainstShrinkingOrSaysThatItCannot) {
-  RegionTable table;
   for (const unsigned flags : {unsigned{MFD_ALLOW_SEALING}, 0U}) {
+    RegionTable table;
     const UniqueFd fd(::memfd_create("test", MFD_CLOEXEC | flags));
     ASSERT_EQ(::ftruncate(fd.get(), page), 0);
     void* const memory = ::mmap(nullptr, page, PROT_READ | PROT_WRITE, MAP_SHARED, fd.get(), 0);
