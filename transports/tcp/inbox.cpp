@@ -26,7 +26,8 @@ Inbox::Progress Inbox::advance(int fd, std::span<std::byte> staging) {
   Progress progress;
   bool dry = false;
   while (!in_cause_ && settle(progress) && !in_cause_) {
-    const bool enough = dry || progress.bytes >= bytes_per_advance;
+    const bool done = progress.completed > 0 && posted_.empty();  // what comes next is for look() to see
+    const bool enough = done || dry || progress.bytes >= bytes_per_advance;
     if (enough && spilled() == 0) break;
     if (!read(fd, staging, progress, dry)) break;
   }
