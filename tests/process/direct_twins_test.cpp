@@ -3,6 +3,7 @@
 //
 // TEST_SEED chooses other calls, TEST_CASES how many for each schedule.
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cstdio>
@@ -103,18 +104,26 @@ std::vector<Case> draw(Dice& dice, Collective collective, Values values, Rank si
 bool combines_in_rank_order(Collective collective, std::string_view name, Rank size) {
   if (!reduces(collective) || size == 2) return true;  // x + y and y + x have equal bits
   return (collective == Collective::allreduce && (name == "one_shot" || name == "two_shot" || name == "linear")) ||
-         (collective == Collective::reduce_scatter && name == "direct");
+         (collective == Collective::reduce_scatter && (name == "direct" || name == "linear"));
 }
 
-// Several calls run side by side.
-void run(std::vector<Call>& calls, hocket_comm* comm) {
+// Several calls run side by side. Adds how they were done to `paths`.
+void run(std::vector<Call>& calls, hocket_comm* comm, std::set<std::string>& paths) {
+  const auto note = [&] {
+    hocket_call_info info = HOCKET_CALL_INFO_INIT;
+    EXPECT_EQ(hocket_last_call(&info), HOCKET_OK);
+    EXPECT_STREQ(info.transport, "shm");
+    paths.insert(info.algorithm);
+  };
   std::vector<hocket_work*> works(calls.size());
   for (std::size_t i = 0; i < calls.size(); ++i) {
     ASSERT_EQ(calls[i].issue(comm, calls.size() == 1 ? nullptr : &works[i]), HOCKET_OK) << hocket_last_error();
+    if (calls.size() == 1) note();
   }
   for (hocket_work* work : works) {
     if (work == nullptr) continue;
     ASSERT_EQ(hocket_work_wait(work, 0), HOCKET_OK) << hocket_last_error();
+    note();
     hocket_work_release(work);
   }
   for (const Call& call : calls) call.expect_correct();
@@ -122,12 +131,13 @@ void run(std::vector<Call>& calls, hocket_comm* comm) {
 
 struct Communicators {
   const Comm& direct;
+  const Comm& single_copy;  // the direct paths again, with single copy wherever it can be
   const Comm& twin;
 };
 
 // One call or a few at once, over both.
 void compare(Dice& dice, const std::set<Collective>& collectives, const std::string& name, const Communicators& over,
-             Rank rank, Rank size) {
+             Rank rank, Rank size, std::set<std::string>& paths) {
   std::vector<Call> direct, twin;
   std::string described;
   for (std::size_t left = dice.one_in(4) ? 2 + dice.below(4) : 1; left > 0; --left) {
@@ -145,10 +155,13 @@ void compare(Dice& dice, const std::set<Collective>& collectives, const std::str
     direct.emplace_back(rounding, rank, size);
   }
   SCOPED_TRACE(described);
-  ASSERT_NO_FATAL_FAILURE(run(direct, over.direct.get()));
+  const Comm& chosen = dice.one_in(2) ? over.direct : over.single_copy;
+  ASSERT_NO_FATAL_FAILURE(run(direct, chosen.get(), paths));
   {
     SCOPED_TRACE("by the schedule");
-    ASSERT_NO_FATAL_FAILURE(run(twin, over.twin.get()));
+    std::set<std::string> schedules;
+    ASSERT_NO_FATAL_FAILURE(run(twin, over.twin.get(), schedules));
+    EXPECT_EQ(schedules, std::set<std::string>{name});
   }
   if (twin.size() != direct.size()) return;
   for (std::size_t i = 0; i < twin.size(); ++i) EXPECT_EQ(direct[i].output(), twin[i].output());
@@ -158,7 +171,7 @@ class DirectTwins : public testing::TestWithParam<int> {};
 
 TEST_P(DirectTwins, GiveEqualBits) {
   const std::uint64_t seed = number_from("TEST_SEED", 1);
-  const std::uint64_t cases = number_from("TEST_CASES", 8);
+  const std::uint64_t cases = number_from("TEST_CASES", 5);
   std::printf("TEST_SEED=%llu TEST_CASES=%llu\n", static_cast<unsigned long long>(seed),
               static_cast<unsigned long long>(cases));
   std::map<std::string, std::set<Collective>> twins;
@@ -169,7 +182,11 @@ TEST_P(DirectTwins, GiveEqualBits) {
   ASSERT_GT(twins.size(), 5U);
   run_ranks(GetParam(), [&](Child& child) {
     const Comm direct;
-    ASSERT_TRUE(direct);
+    ::setenv("HOCKET_SINGLE_COPY", "on", 1);
+    const Comm single_copy;
+    ::unsetenv("HOCKET_SINGLE_COPY");
+    ASSERT_TRUE(direct && single_copy);
+    std::set<std::string> paths;
     Dice dice(seed * 1000 + static_cast<std::uint64_t>(child.size));
     for (const auto& [name, collectives] : twins) {
       hocket_comm_options options = HOCKET_COMM_OPTIONS_INIT;
@@ -178,10 +195,15 @@ TEST_P(DirectTwins, GiveEqualBits) {
       ASSERT_TRUE(twin);
       for (std::uint64_t number = 0; number < cases; ++number) {
         SCOPED_TRACE("TEST_SEED=" + std::to_string(seed) + ", " + name + ", case " + std::to_string(number));
-        compare(dice, collectives, name, {direct, twin}, child.index, child.size);
+        compare(dice, collectives, name, {direct, single_copy, twin}, child.index, child.size, paths);
         if (testing::Test::HasFailure()) return;
       }
     }
+    // Single copy is not allowed everywhere.
+    for (const char* path : {"direct one-shot", "direct mapped", "direct staged"}) {
+      EXPECT_TRUE(paths.contains(path)) << path << " was never chosen";
+    }
+    EXPECT_EQ(paths.contains("direct pooled"), child.size > ::sysconf(_SC_NPROCESSORS_ONLN));
   });
 }
 
