@@ -76,7 +76,7 @@ TEST(Connections, OfARingAreTwoForEachRank) {
       expect_connections(neighbours);
       Call({.count = 10'000}, child.index, size).run(comm.get());
       expect_connections(neighbours);
-      Call({.collective = Collective::alltoall, .count = 10}, child.index, size).run(comm.get());
+      Call({.collective = Collective::alltoall, .count = 10'000}, child.index, size).run(comm.get());
       expect_connections(size - 1);
     });
     for (int phase = 0; phase < 3; ++phase) {

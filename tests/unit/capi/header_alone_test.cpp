@@ -131,7 +131,7 @@ TEST(HeaderAlone, CountsWhatItDoes) {
 TEST(HeaderAlone, TellsHowTheLatestCallWasDone) {
   EXPECT_THROW(hocket::last_call(), hocket::Error);  // none on this thread
   on_ranks(3, [](hocket::Communicator& comm) {
-    std::vector<float> data(100'000, 1.0f);
+    std::vector<float> data(1'000'000, 1.0f);
     comm.allreduce(std::span(data).first(1), hocket::Op::sum);
     EXPECT_STREQ(hocket::last_call().algorithm, "recursive_doubling");
     EXPECT_STREQ(hocket::last_call().transport, "loopback");
