@@ -28,7 +28,7 @@ struct UsageError {
 
 struct Arguments {
   std::string collective, algorithm, hosts, rank_list = "1-33";
-  Rank ranks = 0;
+  Rank ranks = 0, cores = 0;
   std::optional<Rank> rank, root;
   bool in_place = false;
   std::optional<std::size_t> bytes;
@@ -244,7 +244,11 @@ int choose(Arguments given) {
   const Topology topology = take_hosts(given);
   const Collective collective = collective_of(given.collective);
   const auto chosen = [&](std::size_t bytes) {
-    return &select_algorithm({.collective = collective, .size = given.ranks, .bytes = bytes, .topology = topology},
+    return &select_algorithm({.collective = collective,
+                              .size = given.ranks,
+                              .bytes = bytes,
+                              .topology = topology,
+                              .crowded = topology.hosts() == 1 && given.cores > 0 && given.cores < given.ranks},
                              automatic_algorithm);
   };
   if (given.bytes) {
@@ -296,6 +300,8 @@ int run(int argc, char** argv) {
   choose_command->add_option("COLLECTIVE", given.collective, "allreduce, broadcast ...")->required();
   choose_command->add_option("--ranks", given.ranks, "number of ranks")->check(CLI::Range(1, 1 << 20));
   add_hosts(choose_command);
+  choose_command->add_option("--cores", given.cores, "cores that one host's ranks share (a core for each)")
+      ->check(CLI::Range(1, 1 << 20));
   choose_command->add_option("--bytes", given.bytes, "size of the larger buffer, as in 64K (all sizes)")
       ->transform(CLI::AsSizeValue(false));
   try {

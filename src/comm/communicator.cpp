@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <climits>
 #include <cstring>
 #include <numeric>
 #include <unordered_map>
@@ -131,7 +132,8 @@ Status Communicator::meet(Deadline deadline) {
                                                            .regions = regions_});
     if (!transports.ok()) return transports.status();
     if (Status adopted = adopt(std::move(*executor), std::move(*transports)); !adopted.ok()) return adopted;
-    MemberCard mine{.doors = mesh_->doors(), .host = host_identity(), .algorithm = options_.algorithm};
+    MemberCard mine{
+        .doors = mesh_->doors(), .host = host_identity(), .algorithm = options_.algorithm, .cores = cores_available()};
     if (Status published = (*rendezvous)->publish(mine); !published.ok()) return published;
     std::vector<MemberCard> cards(static_cast<std::size_t>(options_.size));
     for (const Rank neighbour :
@@ -188,6 +190,7 @@ Status Communicator::introduce(const MemberCard& mine, Deadline deadline) {
 
   std::vector<MemberCard> cards(size);
   int on_this_host = 0;
+  int cores = INT_MAX;  // of the rank that has the fewest, so that all find the same
   for (std::size_t rank = 0; rank < size; ++rank) {
     const std::byte* at = all.data() + rank * member_card_bytes_max;
     const std::size_t length = std::to_integer<std::size_t>(at[0]) + 256 * std::to_integer<std::size_t>(at[1]);
@@ -196,6 +199,7 @@ Status Communicator::introduce(const MemberCard& mine, Deadline deadline) {
     if (!card.ok()) return card.status();
     cards[rank] = std::move(*card);
     on_this_host += cards[rank].host == mine.host ? 1 : 0;
+    cores = std::min(cores, cards[rank].cores);
     if (cards[rank].algorithm != mine.algorithm) {
       return Status(Cause{.code = Code::mismatch,
                           .message = fmt::format("rank {} was told to use algorithm \"{}\", rank {} \"{}\": set "
@@ -205,6 +209,7 @@ Status Communicator::introduce(const MemberCard& mine, Deadline deadline) {
     }
   }
   topology_ = topology_of(cards);
+  crowded_ = topology_.hosts() == 1 && options_.size > cores;
   mesh_->set_cards(std::move(cards));
   executor_->set_wait_budget(WaitBudget::for_ranks(on_this_host, cores_available()));
   return open_window(deadline);
@@ -229,10 +234,7 @@ Status Communicator::open_window(Deadline deadline) {
     }
     const auto online = ::sysconf(_SC_NPROCESSORS_ONLN);  // not this rank's own cores: all ranks must find the same
     const bool shares_work = options_.size > online;
-    window_use_ = {.window = window_.get(),
-                   .turn = 0,
-                   .single_copy = options_.single_copy,
-                   .shares_work = shares_work};
+    window_use_ = {.window = window_.get(), .turn = 0, .single_copy = options_.single_copy, .shares_work = shares_work};
     executor_->use_window(*window_);
     return {};
   });
@@ -297,9 +299,12 @@ Result<std::shared_ptr<Operation>> Communicator::prepare(const CallArguments& ar
                   .timeout = timeout});
     return direct;
   }
-  const Algorithm& algorithm = select_algorithm(
-      {.collective = arguments.collective, .size = options_.size, .bytes = checked->bytes, .topology = topology_},
-      options_.algorithm);
+  const Algorithm& algorithm = select_algorithm({.collective = arguments.collective,
+                                                 .size = options_.size,
+                                                 .bytes = checked->bytes,
+                                                 .topology = topology_,
+                                                 .crowded = crowded_},
+                                                options_.algorithm);
   // Both ends of a message name the sender's call.
   const Algorithm* named = arguments.collective == Collective::recv
                                ? &select_algorithm({Collective::send, options_.size, checked->bytes}, "auto")

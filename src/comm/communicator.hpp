@@ -73,6 +73,7 @@ class Communicator {
   std::unique_ptr<Executor> executor_;
   std::unique_ptr<Mesh> mesh_;
   Topology topology_;
+  bool crowded_ = false;            // as Call has it
   std::unique_ptr<Window> window_;  // where all ranks share memory
   std::string window_transport_;
   WindowUse window_use_;

@@ -69,6 +69,7 @@ struct Call {
   Rank size;
   std::size_t bytes;  // the larger of the two buffers
   Topology topology{};
+  bool crowded = false;  // all ranks are on one host, which has fewer cores than ranks
 };
 
 inline constexpr std::string_view automatic_algorithm = "auto";

@@ -9,8 +9,9 @@ namespace {
 constexpr Rank any_size = INT32_MAX;
 constexpr std::size_t any_bytes = SIZE_MAX;
 
-// Where a rule holds: everywhere, or where there are several hosts and some ranks share one.
-enum class Hosts : std::uint8_t { any, shared };
+// Where a rule holds: everywhere; where there are several hosts and some ranks share one; or where one host has all
+// ranks and fewer cores than ranks.
+enum class Hosts : std::uint8_t { any, shared, crowded };
 
 struct Rule {
   Collective collective;
@@ -23,25 +24,37 @@ struct Rule {
 using enum Hosts;
 
 // Small messages cost rounds, large ones bytes. Two levels move the least between hosts; only their allreduce takes
-// more rounds there than doubling does.
+// more rounds there than doubling does. On a crowded host, messages and waits cost, not rounds: ranks that do not run
+// have no use for a short way, and the kernel copies as many bytes whichever way they go.
 constexpr Rule rules[] = {
+    {Collective::allreduce, any, 2, 64 << 10, "recursive_doubling"},
+    {Collective::allreduce, crowded, any_size, 256 << 10, "linear"},
     {Collective::allreduce, shared, any_size, 2 << 10, "recursive_doubling"},
     {Collective::allreduce, shared, any_size, any_bytes, "two_level"},
     {Collective::allreduce, any, any_size, 16 << 10, "recursive_doubling"},
+    {Collective::allreduce, any, any_size, 1 << 20, "circulant"},
     {Collective::allreduce, any, any_size, any_bytes, "ring"},
     {Collective::reduce, any, any_size, any_bytes, "binomial_tree"},
+    {Collective::reduce_scatter, crowded, any_size, 256 << 10, "linear"},
     {Collective::reduce_scatter, shared, any_size, any_bytes, "two_level"},
     {Collective::reduce_scatter, any, any_size, 16 << 10, "direct"},
+    {Collective::reduce_scatter, any, any_size, 1 << 20, "circulant"},
     {Collective::reduce_scatter, any, any_size, any_bytes, "ring"},
+    {Collective::allgather, crowded, any_size, 256 << 10, "linear"},
     {Collective::allgather, shared, any_size, any_bytes, "two_level"},
     {Collective::allgather, any, any_size, 16 << 10, "direct"},
+    {Collective::allgather, any, any_size, 1 << 20, "circulant"},
     {Collective::allgather, any, any_size, any_bytes, "ring"},
     {Collective::broadcast, shared, any_size, 16 << 10, "leaders"},
     {Collective::broadcast, shared, any_size, any_bytes, "two_level"},
-    {Collective::broadcast, any, any_size, any_bytes, "binomial_tree"},
+    {Collective::broadcast, any, any_size, 512 << 10, "binomial_tree"},
+    {Collective::broadcast, crowded, any_size, any_bytes, "binomial_tree"},
+    {Collective::broadcast, any, any_size, any_bytes, "scatter_allgather"},
     {Collective::scatter, any, any_size, any_bytes, "linear"},
     {Collective::gather, any, any_size, any_bytes, "linear"},
+    {Collective::alltoall, crowded, any_size, 16 << 10, "bruck"},
     {Collective::alltoall, any, any_size, any_bytes, "pairwise"},
+    {Collective::barrier, crowded, any_size, any_bytes, "linear"},
     {Collective::barrier, any, any_size, any_bytes, "dissemination"},
     {Collective::send, any, any_size, any_bytes, "direct"},
     {Collective::recv, any, any_size, any_bytes, "direct"},
@@ -57,10 +70,17 @@ bool known_algorithm(std::string_view name) {
 const Algorithm& select_algorithm(const Call& call, std::string_view wanted) {
   if (const Algorithm* named = find_algorithm(call.collective, wanted)) return *named;
   const Rank hosts = call.topology.hosts();
-  const bool shared = hosts > 1 && hosts < call.size;
+  const auto holds = [&](Hosts where) {
+    switch (where) {
+      case Hosts::any: return true;
+      case Hosts::shared: return hosts > 1 && hosts < call.size;
+      case Hosts::crowded: return call.crowded;
+    }
+    return false;
+  };
   const Rule& rule = *std::ranges::find_if(rules, [&](const Rule& candidate) {
-    return candidate.collective == call.collective && (candidate.hosts == Hosts::any || shared) &&
-           call.size <= candidate.size_max && call.bytes <= candidate.bytes_max;
+    return candidate.collective == call.collective && holds(candidate.hosts) && call.size <= candidate.size_max &&
+           call.bytes <= candidate.bytes_max;
   });
   return *find_algorithm(call.collective, rule.algorithm);
 }

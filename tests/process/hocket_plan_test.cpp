@@ -86,6 +86,8 @@ TEST(HocketPlan, TellsWhatIsChosenBySize) {
   const Outcome one = hocket_plan("choose barrier --ranks 4 --bytes 64K");
   EXPECT_EQ(one.status, 0) << one.text;
   EXPECT_THAT(one.text, HasSubstr("dissemination:"));
+  EXPECT_THAT(hocket_plan("choose barrier --ranks 4 --cores 4").text, HasSubstr("dissemination"));
+  EXPECT_THAT(hocket_plan("choose barrier --ranks 4 --cores 2").text, HasSubstr("linear"));
 }
 
 TEST(HocketPlan, KnowsHosts) {
@@ -96,7 +98,7 @@ TEST(HocketPlan, KnowsHosts) {
   const Outcome chosen = hocket_plan("choose allreduce --hosts 4,4,2 --ranks 10 --bytes 1M");
   EXPECT_EQ(chosen.status, 0) << chosen.text;
   EXPECT_THAT(chosen.text, HasSubstr("two_level:"));
-  EXPECT_THAT(hocket_plan("choose allreduce --hosts 1,1,1 --bytes 1M").text, HasSubstr("ring:"));
+  EXPECT_THAT(hocket_plan("choose allreduce --hosts 1,1,1 --bytes 1M").text, HasSubstr("circulant:"));
 }
 
 struct Mistake {

@@ -121,7 +121,21 @@ TEST(Selection, TakesTheNamedAlgorithmWhereTheCollectiveHasIt) {
 
 TEST(Selection, ChangesTheAllreduceWithTheSize) {
   EXPECT_EQ(select_algorithm({Collective::allreduce, 4, 4}, "auto").name, "recursive_doubling");
-  EXPECT_EQ(select_algorithm({Collective::allreduce, 4, 1 << 20}, "auto").name, "ring");
+  EXPECT_EQ(select_algorithm({Collective::allreduce, 4, 1 << 20}, "auto").name, "circulant");
+  EXPECT_EQ(select_algorithm({Collective::allreduce, 4, 1 << 24}, "auto").name, "ring");
+}
+
+TEST(Selection, SendsFewMessagesWhereRanksOutnumberCores) {
+  const auto chosen = [](Collective collective, Rank size, std::size_t bytes, bool crowded) {
+    return select_algorithm({collective, size, bytes, {}, crowded}, "auto").name;
+  };
+  for (const Collective collective :
+       {Collective::allreduce, Collective::reduce_scatter, Collective::allgather, Collective::barrier}) {
+    EXPECT_EQ(chosen(collective, 8, 4, true), "linear") << name_of(collective);
+    EXPECT_NE(chosen(collective, 8, 4, false), "linear") << name_of(collective);
+  }
+  EXPECT_EQ(chosen(Collective::allreduce, 2, 4, true), "recursive_doubling");
+  EXPECT_EQ(chosen(Collective::allreduce, 8, 1 << 24, true), "ring");
 }
 
 TEST(Selection, GoesByHostsWhereRanksShareSeveral) {
