@@ -4,6 +4,10 @@
 #include <sys/resource.h>
 #include <sys/socket.h>
 
+#include <algorithm>
+#include <cstring>
+#include <string>
+
 #include "src/base/fd.hpp"
 #include "tests/conformance/transport_ranks.hpp"
 #include "transports/registry.hpp"
@@ -115,6 +119,20 @@ TEST(TcpDoor, RefusesStrangersAndGoesOn) {
   expect_unharmed(ranks);
 }
 
+// By every rank whose door it came to; a flood of strangers is no flood of lines.
+TEST(TcpDoor, EachAddressIsLoggedOnce) {
+  Ranks<TcpMaker> ranks(2);
+  ::testing::internal::CaptureStderr();
+  for (int i = 0; i < 20; ++i) {
+    Stranger stranger(ranks[0].address());
+    stranger.say(pattern(100, 5));
+    EXPECT_TRUE(stranger.refused(ranks));
+  }
+  const std::string log = ::testing::internal::GetCapturedStderr();
+  EXPECT_THAT(log, ::testing::ContainsRegex("rank 0 refused a connection from 127.0.0.1:[0-9]+: it does not speak"));
+  EXPECT_EQ(std::count(log.begin(), log.end(), '\n'), 1) << log;
+}
+
 TEST(TcpDoor, SilentScannersAndHalfGreetingsDoNoHarm) {
   Ranks<TcpMaker> ranks(2);
   std::vector<Stranger> silent;
@@ -224,6 +242,58 @@ TEST(TcpLoss, NonsenseAfterTheHandshake) {
   const Status& why = impostor.failure();
   EXPECT_EQ(why.code(), Code::protocol_error);
   EXPECT_THAT(why.message(), HasSubstr("rank 1 (127.0.0.1:"));
+}
+
+// Longer than any frame of its kind may be: nothing is allocated for it, and nobody waits for the rest.
+TEST(TcpLoss, AnOversizedFrame) {
+  auto cause = tcp::encode_cause({.code = Code::timeout, .message = "late"});
+  const std::uint32_t huge = 0xffffffff;
+  std::memcpy(cause.data() + 12, &huge, sizeof huge);
+  Impostor with_cause;
+  with_cause.peer.say(cause);
+  EXPECT_EQ(with_cause.failure().code(), Code::protocol_error);
+
+  Impostor with_message;
+  with_message.peer.say(tcp::encode(tcp::Header{.kind = tcp::FrameKind::message, .tag = tag(1, 25), .bytes = huge}));
+  const Status& why = with_message.failure();
+  EXPECT_EQ(why.code(), Code::mismatch);
+  EXPECT_THAT(why.message(), HasSubstr("4294967295 bytes where 100"));
+}
+
+TEST(TcpLoss, AFrameOfAnotherVersion) {
+  Impostor impostor;
+  auto frame = tcp::encode(tcp::Header{.kind = tcp::FrameKind::message, .tag = tag(1, 25), .bytes = 100});
+  frame[2] = std::byte{9};
+  impostor.peer.say(frame);
+  const Status& why = impostor.failure();
+  EXPECT_EQ(why.code(), Code::protocol_error);
+  EXPECT_THAT(why.message(), HasSubstr("version"));
+}
+
+// Rank 1 takes nothing of what rank 0 sends: rank 2 is served all the same, and leaving ends at its deadline.
+TEST(TcpLoss, ASlowReaderHoldsUpNobodyElse) {
+  Ranks<TcpMaker> ranks(3);
+  Stranger slow(ranks[0].address());
+  slow.say(hello(1, 0));
+  slow.hear(ranks);
+  Link& to_slow = ranks.connect(0, 1);
+  Bytes large(std::size_t{64} << 20);
+  Outcome stuck;
+  to_slow.send(tag(1, 25), whole(large), stuck);
+  auto [from, to] = ranks.connect_both(0, 2);
+  for (unsigned round = 0; round < 20; ++round) {
+    Bytes sent = pattern(100'000, round), received(sent.size());
+    Outcome send, receive;
+    to->recv(tag(round), whole(received), receive);
+    from->send(tag(round), whole(sent), send);
+    ASSERT_TRUE(ranks.until([&] { return send.done() && receive.done(); }));
+    EXPECT_EQ(sent, received);
+  }
+  EXPECT_FALSE(stuck.done());
+  EXPECT_TRUE(ranks.seen(0).failures.empty());
+  ranks[0].shut_down(Status(Code::timeout, "rank 1 is late"), Deadline::after(std::chrono::milliseconds(50)));
+  EXPECT_EQ(stuck.times, 1);
+  EXPECT_EQ(stuck.status.code(), Code::timeout);
 }
 
 TEST(TcpLoss, AMalformedCauseIsNonsense) {

@@ -3,6 +3,7 @@
 #include <netinet/in.h>
 #include <sys/socket.h>
 
+#include <cerrno>
 #include <chrono>
 #include <random>
 #include <string>
@@ -77,6 +78,36 @@ TEST(Garbage, SentToEveryPortDoesNoHarm) {
   }
   EXPECT_GT(ports, 0) << "no rank listens anywhere: the test tests nothing";
   group.tell(0, "stop");
+  group.expect_success();
+}
+
+// Half-open connections at every door of ranks that do nothing meanwhile: shown out by whoever watches, and the
+// communicator works afterwards.
+TEST(Garbage, ThatNeverComesIsNotAwaited) {
+  ProcessGroup group(2, [](Child& child) {
+    const Comm comm;
+    ASSERT_TRUE(comm);
+    child.say("idle");
+    EXPECT_EQ(child.hear(), "go on");
+    Call({.count = 20'000}, child.index, child.size).run(comm.get());
+  });
+  group.hear_from_all("idle");
+  std::vector<UniqueFd> silent;
+  for (int index = 0; index < group.size(); ++index) {
+    for (const int port : listening_ports(group.process(index))) {
+      silent.push_back(send_to_port(port, ""));
+      silent.push_back(send_to_port(port, "HC"));  // as a hello begins
+    }
+  }
+  EXPECT_GT(silent.size(), 0U);
+  for (const UniqueFd& one : silent) {
+    const timeval patience{60, 0};
+    ::setsockopt(one.get(), SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
+    char byte = 0;
+    const ssize_t got = ::recv(one.get(), &byte, 1, 0);
+    EXPECT_TRUE(got == 0 || (got < 0 && errno == ECONNRESET)) << "a stranger who says nothing is kept";
+  }
+  for (int index = 0; index < group.size(); ++index) group.tell(index, "go on");
   group.expect_success();
 }
 
