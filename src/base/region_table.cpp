@@ -11,6 +11,7 @@
 #include <cstring>
 #include <fstream>
 #include <string>
+#include <utility>
 
 #include "src/base/log.hpp"
 
@@ -99,12 +100,6 @@ Result<std::uint32_t> RegionTable::add(int fd, void* address, std::size_t bytes)
                               std::strerror(errno)));
   }
   const bool may_shrink = !seal_against_shrinking(fd);
-  if (may_shrink) {
-    log::warn(
-        fmt::format("the {} bytes registered at {} are used as plain memory, with copies: their file could shrink; "
-                    "take memory from hocket_mem_alloc, or a memfd made with MFD_ALLOW_SEALING",
-                    bytes, address));
-  }
   const std::lock_guard lock(mutex_);
   const auto after = std::find_if(entries_.begin(), entries_.end(), [&](const Entry& entry) {
     return reinterpret_cast<std::uintptr_t>(entry.region.address) + entry.region.bytes > begin;
@@ -112,6 +107,13 @@ Result<std::uint32_t> RegionTable::add(int fd, void* address, std::size_t bytes)
   if (after != entries_.end() && reinterpret_cast<std::uintptr_t>(after->region.address) < begin + bytes) {
     return Status(Code::invalid_argument,
                   fmt::format("the {} bytes at {} overlap memory that is registered already", bytes, address));
+  }
+  if (may_shrink && !std::exchange(told_that_files_may_shrink_, true)) {
+    log::warn(
+        fmt::format("the {} bytes registered at {} are used as plain memory, with copies: their file could shrink; "
+                    "take memory from hocket_mem_alloc, or a memfd made with MFD_ALLOW_SEALING (later ones are "
+                    "not logged)",
+                    bytes, address));
   }
   const SharedRegion region{++last_id_, static_cast<std::byte*>(address), bytes, *offset, may_shrink, own};
   entries_.insert(after, Entry{region, std::move(own)});

@@ -50,6 +50,7 @@ class RegionTable {
   mutable std::mutex mutex_;
   std::vector<Entry> entries_;  // by ascending address
   std::uint32_t last_id_ = 0;
+  bool told_that_files_may_shrink_ = false;
   std::atomic<std::uint64_t> version_{0};
 };
 
