@@ -19,7 +19,7 @@ constexpr std::byte unwritten{0x5A};
 constexpr off_t file_offset = 3 * 4096;
 
 std::byte* map_and_register(std::size_t bytes) {
-  const UniqueFd fd(::memfd_create("a caller's", MFD_CLOEXEC));
+  const UniqueFd fd(::memfd_create("a caller's", MFD_CLOEXEC | MFD_ALLOW_SEALING));
   if (!fd || ::ftruncate(fd.get(), file_offset + static_cast<off_t>(bytes)) != 0) throw std::bad_alloc();
   void* const memory = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd.get(), file_offset);
   if (memory == MAP_FAILED) throw std::bad_alloc();
