@@ -10,10 +10,10 @@
 
 #include "bench/measure.hpp"
 #include "bench/options.hpp"
-#include "bench/progress.hpp"
 #include "bench/report.hpp"
 #include "hocket/hocket.hpp"
 #include "tools/launch.hpp"
+#include "tools/progress.hpp"
 
 namespace hocket::bench {
 namespace {

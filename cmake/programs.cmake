@@ -2,6 +2,7 @@
 # are shared by all programs. bench/ is one program, hocket-bench, save for bench/micro_*.cpp, each a Google Benchmark.
 find_package(CLI11 REQUIRED)
 find_package(nlohmann_json REQUIRED)
+find_package(ZLIB REQUIRED)
 find_package(benchmark REQUIRED)
 
 file(GLOB mains CONFIGURE_DEPENDS tools/hocket_*.cpp)
@@ -32,8 +33,14 @@ foreach(main IN LISTS mains)
   string(REPLACE hocket_ "" folder ${stem})
   file(GLOB helpers CONFIGURE_DEPENDS tools/${folder}/*.cpp)
   string(REPLACE _ - name ${stem})
-  hocket_add_program(${name} ${main} ${helpers})
+  hocket_add_program(${name} ${main})
+  if(helpers) # a library, so that unit tests can reach them
+    add_library(${stem}_helpers STATIC ${helpers})
+    target_link_libraries(${stem}_helpers PUBLIC hocket_program)
+    target_link_libraries(${name} PRIVATE ${stem}_helpers)
+  endif()
 endforeach()
+target_link_libraries(hocket_sgd_helpers PUBLIC ZLIB::ZLIB)
 if(bench)
   hocket_add_program(hocket-bench ${bench})
 endif()

@@ -23,6 +23,7 @@ FLOORS = {
     "bindings": ["include/hocket/hocket.h", "include/hocket/hocket.hpp"],
     "bench": None,
     "tests": None,
+    "tools/sgd": ["include/hocket/hocket.hpp", "tools"],  # shows what a user can do: nothing of Hocket but its interface
     "tools": None,
 }
 # What the pure floors are made of is the standard library, without threads and clocks.

@@ -1,4 +1,4 @@
-// Tells a waiting person what the benchmark is doing: one line that is overwritten on a terminal, else a line now and
+// Tells a waiting person what a program is doing: one line that is overwritten on a terminal, else a line now and
 // then.
 #pragma once
 
@@ -6,7 +6,7 @@
 #include <cstddef>
 #include <string>
 
-namespace hocket::bench {
+namespace hocket {
 
 // Writes to standard error. Cheap to call often.
 class Progress {
@@ -30,4 +30,4 @@ class Progress {
   std::string subject_;
 };
 
-}  // namespace hocket::bench
+}  // namespace hocket

@@ -1,11 +1,11 @@
-#include "bench/progress.hpp"
+#include "tools/progress.hpp"
 
 #include <fmt/format.h>
 #include <unistd.h>
 
 #include <cstdio>
 
-namespace hocket::bench {
+namespace hocket {
 
 Progress::Progress()
     : terminal_(isatty(STDERR_FILENO) != 0),
@@ -30,4 +30,4 @@ void Progress::clear() {
   shown_ = false;
 }
 
-}  // namespace hocket::bench
+}  // namespace hocket

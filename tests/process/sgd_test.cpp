@@ -1,0 +1,123 @@
+// hocket-sgd as a person runs it: any number of ranks learns what one process learns.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "tests/process/program.hpp"
+
+namespace hocket {
+namespace {
+
+using nlohmann::json;
+using testing::AllOf;
+using testing::HasSubstr;
+
+const std::string small = " --drawn 600 --hidden 24,16 --batch 60 --epochs 2 ";
+
+json train(int ranks, const std::string& arguments) {
+  const Ran ran =
+      run_command("$RUN --no-label -n " + std::to_string(ranks) + " $SGD" + small + arguments + " --json -");
+  EXPECT_EQ(ran.status, 0) << ran.error;
+  const json document = json::parse(ran.out, nullptr, false);
+  if (document.is_discarded()) ADD_FAILURE() << "not JSON: " << ran.out;
+  return document;
+}
+
+void expect_same_losses(const json& one, const json& other) {
+  ASSERT_EQ(one["epochs"].size(), other["epochs"].size());
+  for (std::size_t i = 0; i < one["epochs"].size(); ++i) {
+    const double loss = one["epochs"][i]["loss"];
+    EXPECT_NEAR(loss, other["epochs"][i]["loss"].get<double>(), 1e-4 * loss) << i;
+  }
+}
+
+TEST(Sgd, LearnsWithAnyNumberOfRanksWhatOneProcessLearns) {
+  const json alone = train(1, "");
+  EXPECT_LT(alone["epochs"].back()["loss"], alone["epochs"].front()["loss"]);
+  for (const int ranks : {2, 3, 4}) {
+    const json together = train(ranks, "");
+    EXPECT_EQ(together["ranks"], ranks);
+    expect_same_losses(alone, together);
+  }
+}
+
+TEST(Sgd, LarsAndWarmUpAreTheSameOnAnyNumberOfRanks) {
+  const std::string rule = "--lars --rate 0.1 --trust 0.02 --weight-decay 0.001 --base-batch 30 --warmup-epochs 1";
+  const json alone = train(1, rule), together = train(3, rule + " --transport tcp");
+  expect_same_losses(alone, together);
+  EXPECT_DOUBLE_EQ(together["epochs"].back()["rate"], 0.2);
+}
+
+// Two summands come to the same sum in any order, so with two ranks not even rounding may differ.
+TEST(Sgd, BucketsDoNotChangeTheWeights) {
+  const json whole = train(2, "--bucket-mb 100");
+  EXPECT_EQ(whole["buckets"], 1);
+  for (const std::string mode : {"--bucket-mb 0", "--bucket-mb 0 --overlap off", "--bucket-mb 0.01",
+                                 "--bucket-mb 0.01 --overlap off", "--bucket-mb 0 --transport tcp --algorithm ring"}) {
+    const json other = train(2, mode);
+    EXPECT_GT(other["buckets"], 1) << mode;
+    EXPECT_EQ(other["weights_hash"], whole["weights_hash"]) << mode;
+  }
+}
+
+// With one order of summation, nothing may differ on three either.
+TEST(Sgd, BucketsDoNotChangeTheWeightsOfThreeRanks) {
+  const json whole = train(3, "--bucket-mb 100 --algorithm linear --transport tcp");
+  const json tensors = train(3, "--bucket-mb 0 --algorithm linear --transport tcp");
+  EXPECT_EQ(tensors["weights_hash"], whole["weights_hash"]);
+  EXPECT_NE(train(3, "--seed 2")["weights_hash"], whole["weights_hash"]);
+}
+
+TEST(Sgd, ASummedGradientIsAnAverageWithALargerRate) {
+  const json summed = train(2, "--gradients sum --rate 0.05"), averaged = train(2, "--rate 0.1");
+  expect_same_losses(summed, averaged);
+}
+
+TEST(Sgd, TellsAPersonHowItGoes) {
+  const Ran ran = run_command("$RUN --no-label -n 2 $SGD" + small);
+  EXPECT_EQ(ran.status, 0) << ran.error;
+  EXPECT_THAT(ran.out, AllOf(HasSubstr("epoch 2: loss"), HasSubstr("accuracy"), HasSubstr("on all 2 ranks")));
+}
+
+TEST(Sgd, RunsWithoutALauncher) {
+  const Ran ran = run_command("$SGD --steps 3" + small);
+  EXPECT_EQ(ran.status, 0) << ran.error;
+  EXPECT_THAT(ran.out, HasSubstr("on the only rank"));
+}
+
+TEST(Sgd, WrongInputEndsAllRanksWithTheReason) {
+  struct Wrong {
+    const char* arguments;
+    const char* reason;
+  };
+  for (const Wrong& wrong : {Wrong{"--data /nonexistent", "/nonexistent/train-images-idx3-ubyte"},
+                             {"--drawn 2 --batch 2", "3 ranks but 2 samples"},
+                             {"--batch 2", "less than one sample for each of 3 ranks"},
+                             {"--batch 100000", "Choose a smaller batch"},
+                             {"--hidden -3", "--hidden"},
+                             {"--gradients product", "--gradients"},
+                             {"--json /nonexistent/x --drawn 600", "Cannot write /nonexistent/x"}}) {
+    const Ran ran = run_command(std::string("$RUN -n 3 $SGD ") + wrong.arguments);
+    EXPECT_EQ(ran.status, 2) << wrong.arguments << ran.out << ran.error;
+    EXPECT_THAT(ran.error, HasSubstr(wrong.reason)) << wrong.arguments;
+  }
+}
+
+// Only rank 1 has something wrong; whoever is heard says what.
+TEST(Sgd, OneRanksProblemEndsAllWithItsReason) {
+  const Ran ran = run_command(
+      "$RUN -n 3 sh -c 'if [ $RANK = 1 ]; then exec '$SGD' --data /nonexistent; else exec '$SGD' --drawn 100; fi'");
+  EXPECT_EQ(ran.status, 2) << ran.out << ran.error;
+  EXPECT_THAT(ran.error, HasSubstr("Rank 1: There is neither /nonexistent/train-images"));
+}
+
+TEST(Sgd, RanksThatWereStartedDifferentlyAreFoundOut) {
+  const Ran ran = run_command("$RUN -n 3 sh -c 'exec '$SGD' --drawn 100 --batch $((RANK / 2 + 50))'");
+  EXPECT_EQ(ran.status, 2) << ran.out << ran.error;
+  EXPECT_THAT(ran.error, HasSubstr("Rank 2 has other data or options than rank 0"));
+}
+
+}  // namespace
+}  // namespace hocket
