@@ -234,7 +234,7 @@ Status Communicator::open_window(Deadline deadline) {
     }
     const auto online = ::sysconf(_SC_NPROCESSORS_ONLN);  // not this rank's own cores: all ranks must find the same
     const bool shares_work = options_.size > online;
-    window_use_ = {.window = window_.get(), .turn = 0, .single_copy = options_.single_copy, .shares_work = shares_work};
+    window_use_ = {.window = window_.get(), .single_copy = options_.single_copy, .shares_work = shares_work};
     executor_->use_window(*window_);
     return {};
   });

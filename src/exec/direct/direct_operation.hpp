@@ -12,8 +12,8 @@
 //   single copy  everyone can read everyone's plain memory: each member reads what it needs where it lies
 //   staged    otherwise: through the staging areas
 // The last two run in rounds, two-shot and pipelined.
-// Announcements take turns on two lines: who announces an operation has seen everyone announce the one before it, so
-// everyone has left the one before that, whose line is overwritten.
+// Small data that goes one way (broadcast, scatter, gather, reduce) does not make its senders wait: they run ahead, up
+// to board::run_ahead_max operations.
 #pragma once
 
 #include <array>
@@ -33,7 +33,10 @@ namespace hocket {
 // What the operations on one window share.
 struct WindowUse {
   Window* window = nullptr;
-  std::uint64_t turn = 0;  // of the operation begun last
+  std::uint64_t turn = 0;                                  // of the operation begun last
+  std::vector<std::uint64_t> heard = {};                   // by member: the last turn whose announcement was read
+  std::uint64_t everyone_heard = 0;                        // at most the least of these
+  std::array<Signature, board::announcements> calls = {};  // own ones, by turn
   SingleCopy single_copy = SingleCopy::automatic;
   bool shares_work = false;  // members outnumber cores: whoever is awake takes the next part. Equal on all members
 };
@@ -59,10 +62,15 @@ class DirectOperation final : public Operation {
   enum class Phase { announce, gather, one_shot, pooled, mapped, mapped_end, staged, done };
 
   void announce(Counters& counters);
+  void plan_payload();
   bool wants_single_copy() const;
-  bool put_payload(Announcement& own, Counters& counters);
+  bool needs(std::uint32_t member) const;
+  void put_payload(Announcement& own, Counters& counters);
+  std::uint64_t turn_before() const;
+  bool may_announce();
   bool read_announcements();
-  bool check(std::uint32_t member, const Announcement& theirs);
+  bool hear(std::uint32_t member, std::uint64_t turn);
+  bool check(std::uint32_t member, std::uint64_t turn);
   void choose_path();
   std::byte* payload_slot(std::uint32_t member) const;
 
@@ -119,9 +127,13 @@ class DirectOperation final : public Operation {
   std::vector<const std::byte*> mapped_inputs_;  // by member
   std::vector<std::byte*> mapped_outputs_;
   bool buffers_mapped_ = false;
-  std::size_t own_next_ = 0;  // mapped, without sharing: my next part
+  std::size_t own_next_ = 0;    // mapped, without sharing: my next part
+  bool has_payload_ = false;    // inputs go with the announcements, unless they are mapped
+  bool small_payload_ = false;  // in the small slots
   bool pools_work_ = false;
-  bool single_copy_ = false;                                   // staged: without the staging
+  bool one_way_ = false;      // only some members need others' data, and the rest need not wait
+  bool plain_ = false;        // single copy, if all can
+  bool single_copy_ = false;  // staged: without the staging
   std::size_t copied_in_ = 0, combined_ = 0, copied_out_ = 0;  // staged: rounds
 };
 

@@ -38,9 +38,11 @@ std::chrono::nanoseconds DirectOperation::silence_of(std::uint32_t member) const
 
 bool DirectOperation::has_done_its_part(std::uint32_t member) const {
   constexpr auto acquire = std::memory_order_acquire;
-  if (phase_ == Phase::announce || phase_ == Phase::gather) {
-    return word(member, board::announcement_line(turn_), 0).load(acquire) >= turn_;
+  if (phase_ == Phase::announce || (phase_ == Phase::gather && needs(member))) {
+    const std::uint64_t awaited = phase_ == Phase::announce ? turn_before() : turn_;
+    return word(member, board::announcement_line(awaited), 0).load(acquire) >= awaited;
   }
+  if (phase_ == Phase::gather) return true;
   if (phase_ == Phase::staged) {
     return word(member, board::progress_line, board::rounds_out).load(acquire) >=
            stamp(std::min(copied_out_ + 1, exchange_.rounds()));

@@ -114,7 +114,7 @@ class Member {
  public:
   Member(SharedMemory& shared, std::uint32_t self, bool shares_work, SingleCopy single_copy)
       : shared_(shared), self_(self), window_(shared, self) {
-    use_ = {.window = &window_, .turn = 0, .single_copy = single_copy, .shares_work = shares_work};
+    use_ = {.window = &window_, .single_copy = single_copy, .shares_work = shares_work};
     operation_ = std::make_unique<DirectOperation>(use_);
   }
 
@@ -202,13 +202,16 @@ struct Calls {
 
 Calls draw_calls(Draw& draw, std::uint32_t members) {
   Calls calls;
-  for (std::uint32_t number = 0; number < 6; ++number) {
+  const bool many = draw.one_in(3);  // small ones, so that members can run ahead as far as they may
+  for (std::uint32_t number = 0; number < (many ? 80 : 6); ++number) {
     const Collective collective = collectives[draw.below(std::size(collectives))];
     const bool blockwise =
         collective != Collective::allreduce && collective != Collective::reduce && collective != Collective::broadcast;
     const std::size_t largest = (blockwise ? 60'000 / members : 60'000) + 1;
     const auto root = has_root(collective) ? static_cast<std::uint32_t>(draw.below(members)) : 0U;
-    std::size_t count = draw.one_in(3) ? draw.below(20) : draw.below(1 + draw.below(largest));
+    std::size_t count = many             ? draw.below(draw.one_in(8) ? 5000 : 20)
+                        : draw.one_in(3) ? draw.below(20)
+                                         : draw.below(1 + draw.below(largest));
     if (collective == Collective::barrier) count = 1;
     constexpr ReduceOp ops[] = {ReduceOp::sum, ReduceOp::prod, ReduceOp::min, ReduceOp::max};
     calls.shapes.push_back({collective, count, root, number, reduces(collective) ? ops[draw.below(4)] : ReduceOp::sum});

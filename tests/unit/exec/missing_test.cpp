@@ -37,7 +37,9 @@ struct Path {
 class Member {
  public:
   Member(SharedMemory& shared, std::uint32_t self, const Path& path, const Signature& call)
-      : window_(shared, self), use_{&window_, 0, path.single_copy, path.shares_work}, operation_(use_) {
+      : window_(shared, self),
+        use_{.window = &window_, .single_copy = path.single_copy, .shares_work = path.shares_work},
+        operation_(use_) {
     const std::size_t bytes = call.count * sizeof(float) * window_.size();
     input_.resize(bytes);
     output_.resize(bytes);
@@ -110,7 +112,8 @@ TEST_P(MissingOf, WhoStopsIsNamedByAllWhoWait) {
       gave_up = true;
     }
     for (int step = 0; step < 1000; ++step) members[victim].step();
-    EXPECT_TRUE(began || !gave_up || !members[victim].operation().complete()) << "it came too late";
+    const bool may_run_ahead = has_root(call.collective);  // who only sends does not look whether others still wait
+    EXPECT_TRUE(began || !gave_up || may_run_ahead || !members[victim].operation().complete()) << "it came too late";
     if (HasFailure()) return;
   }
   EXPECT_GT(waited, 50) << "or this test tests nothing";
