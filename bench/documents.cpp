@@ -51,27 +51,32 @@ Json describe(const Row& row, const Options& options) {
   const Times& times = measured.time_us;
   Json wrong = nullptr;  // not known
   if (options.checks > 0) wrong = measured.findings.wrong + measured.findings.out_of_bounds;
-  return {
-      {"collective", collective.name},
-      {"ranks", row.ranks},
-      {"transport", measured.transport},
-      {"algorithm", measured.algorithm},
-      {"dtype", collective.kind == Kind::barrier ? "none" : name_of(row.what.dtype)},
-      {"op", collective.reduces ? name_of(row.what.op) : "none"},
-      {"root", collective.has_root ? row.what.root : no_rank},
-      {"bytes", bytes_of(row.what, row.ranks)},
-      {"count", row.what.count},
-      {"placement", row.what.in_place ? "in_place" : "out_of_place"},
-      {"memory", options.memory},
-      {"fresh", options.fresh},
-      {"iterations", measured.iterations},
-      {"time_us", {{"min", times.min}, {"p50", times.p50}, {"p90", times.p90}, {"p99", times.p99}, {"max", times.max}}},
-      {"algbw_GBps", row.algbw_GBps()},
-      {"busbw_GBps", row.busbw_GBps()},
-      {"cpu_us_per_op", measured.cpu_us_per_op},
-      {"steps_per_rank", number(measured.steps_per_rank)},
-      {"bytes_sent_per_rank", number(measured.bytes_sent_per_rank)},
-      {"wrong", wrong}};
+  return {{"collective", collective.name},
+          {"ranks", row.ranks},
+          {"transport", measured.transport},
+          {"algorithm", measured.algorithm},
+          {"dtype", collective.kind == Kind::barrier ? "none" : name_of(row.what.dtype)},
+          {"op", collective.reduces ? name_of(row.what.op) : "none"},
+          {"root", collective.has_root ? row.what.root : no_rank},
+          {"bytes", bytes_of(row.what, row.ranks)},
+          {"count", row.what.count},
+          {"placement", row.what.in_place ? "in_place" : "out_of_place"},
+          {"memory", options.memory},
+          {"fresh", options.fresh},
+          {"iterations", measured.iterations},
+          {"time_us",
+           {{"min", times.min},
+            {"p50", times.p50},
+            {"p90", times.p90},
+            {"p99", times.p99},
+            {"max", times.max},
+            {"mean", times.mean}}},
+          {"algbw_GBps", row.algbw_GBps()},
+          {"busbw_GBps", row.busbw_GBps()},
+          {"cpu_us_per_op", measured.cpu_us_per_op},
+          {"steps_per_rank", number(measured.steps_per_rank)},
+          {"bytes_sent_per_rank", number(measured.bytes_sent_per_rank)},
+          {"wrong", wrong}};
 }
 
 }  // namespace

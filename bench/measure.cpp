@@ -201,11 +201,15 @@ class Run {
 
     const auto iterations = static_cast<double>(times.size());
     std::vector<double> slowest(times.size(), 0.0);
+    double longest = 0, sum = 0;
     for (std::size_t i = 0; i < all_times.size(); ++i) {
       double& entry = slowest[i % times.size()];
       entry = std::max(entry, all_times[i]);
+      sum = i % times.size() == 0 ? all_times[i] : sum + all_times[i];
+      longest = std::max(longest, sum);
     }
     result.time_us = summarize(std::move(slowest));
+    result.time_us.mean = longest / iterations;
     for (const double cpu : all_cpu) result.cpu_us_per_op += cpu / iterations;
     for (std::size_t i = 0; i < all_counts.size(); i += mine.size()) {
       result.steps_per_rank = std::max(result.steps_per_rank, static_cast<double>(all_counts[i]) / iterations);
@@ -238,7 +242,7 @@ Times summarize(std::vector<double> values) {
     const double nearest = std::ceil(fraction * static_cast<double>(values.size()));
     return values[static_cast<std::size_t>(std::max(nearest, 1.0)) - 1];
   };
-  return {values.front(), percentile(0.50), percentile(0.90), percentile(0.99), values.back()};
+  return {values.front(), percentile(0.50), percentile(0.90), percentile(0.99), values.back(), 0};
 }
 
 }  // namespace hocket::bench

@@ -32,6 +32,9 @@ struct Member {
 
 struct Times {
   double min = 0, p50 = 0, p90 = 0, p99 = 0, max = 0;  // microseconds
+  // Of the rank that took longest for all operations together. Where a root runs ahead of the others, operations come
+  // in bursts, of which a percentile tells nothing.
+  double mean = 0;
 };
 
 // Complete on rank 0; elsewhere only `iterations` means anything.

@@ -2,6 +2,7 @@
 
 import contenders
 import machine
+from results import BURSTS
 
 
 def size_text(size):
@@ -85,7 +86,8 @@ def subject(options):
 
 
 def heading(options, ranks):
-    return f"{subject(options)}, {ranks} ranks; µs, median of {options.rounds} rounds"
+    each = "mean" if options.collective in BURSTS else "median"
+    return f"{subject(options)}, {ranks} ranks; µs, median of {options.rounds} rounds' {each}s"
 
 
 def as_json(results, options, libraries, versions, limit, host, loads, notes):

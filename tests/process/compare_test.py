@@ -36,7 +36,8 @@ times = {times!r}
 size, rows = int(value("-b", 0)), []
 while size <= int(value("-e", 0)):
     for name in value("--algorithm", ",".join(times)).split(","):
-        rows.append({{"transport": "shm", "algorithm": name, "bytes": size, "time_us": {{"p50": times[name]}}, "cpu_us_per_op": 3,
+        rows.append({{"transport": "shm", "algorithm": name, "bytes": size, "collective": "allreduce",
+                     "time_us": {{"p50": times[name]}}, "cpu_us_per_op": 3,
                      "wrong": {wrong}, "ranks": 2, "bytes_sent_per_rank": {sent}}})
     size *= int(value("-f", 2))
 json.dump({{"version": "fake", "rows": rows}}, open(value("--json", None), "w"))
@@ -91,14 +92,20 @@ class Pieces(unittest.TestCase):
         other = compare.contenders.Contender("gloo", "cubic")
         for slow, fast in ((9, 5), (1, 6), (8, 50)):  # one lucky round of the slow one, one unlucky of the fast one
             for contender, time, cpu in ((one, slow, 2), (other, fast, 4)):
-                row = {"algorithm": "ring", "time_us": {"p50": time}, "cpu_us_per_op": cpu, "wrong": 0}
+                row = {"algorithm": "ring", "collective": "allreduce", "time_us": {"p50": time}, "cpu_us_per_op": cpu,
+                       "wrong": 0}
                 results.add(2, [4], contender, [row])
         best = results.best(2, 4, "gloo")
         self.assertEqual((best.time_us, best.cpu_us, best.control, best.rounds), (6, 4, "cubic", 3))
         self.assertIsNone(results.best(4, 4, "gloo"))
 
+    def test_where_senders_run_ahead_the_mean_counts(self):
+        row = {"collective": "allreduce", "time_us": {"p50": 1, "mean": 5}}
+        self.assertEqual(compare.measured.time_of(row), 1)
+        self.assertEqual(compare.measured.time_of({**row, "collective": "broadcast"}), 5)
+
     def test_what_a_program_wrote_before_it_was_ended_counts(self):
-        row = '{"algorithm": "ring", "time_us": {"p50": 1}, "cpu_us_per_op": 2, "wrong": 0}'
+        row = '{"algorithm": "ring", "collective": "allreduce", "time_us": {"p50": 1}, "cpu_us_per_op": 2, "wrong": 0}'
         with tempfile.NamedTemporaryFile("w") as file:
             file.write('{"version":"x","host":{},"rows":[\n  ' + row + ",\n  " + row)
             file.flush()
