@@ -10,7 +10,7 @@
 namespace hocket {
 
 struct Announcement {
-  enum Flag : std::uint64_t {
+  enum Flag : std::uint32_t {
     inlined = 1,  // the input stands in the line itself, from word 3 on
     staged = 2,   // the input lies in the member's payload slot
     mapped = 4,   // both buffers are registered; words 3 to 5 say where
@@ -19,10 +19,18 @@ struct Announcement {
   static constexpr std::size_t inline_bytes_max = 32;
 
   Signature call;
-  std::uint64_t flags = 0;
+  std::uint32_t digest = 0;  // of all calls on this window up to this one: equal calls, equal digests
+  std::uint32_t flags = 0;
   RegionRef input, output;
   std::byte payload[inline_bytes_max] = {};
   std::uintptr_t input_at = 0, output_at = 0;
+
+  // The digest of calls that `before` stands for, and then `call`.
+  static std::uint32_t digest_after(std::uint32_t before, const Signature& call) {
+    std::uint64_t bits = (before ^ pack(call)) * 0x9E3779B97F4A7C15;  // Steele et al., SplitMix (OOPSLA 2014)
+    bits = (bits ^ (bits >> 32) ^ call.count) * 0xBF58476D1CE4E5B9;
+    return static_cast<std::uint32_t>(bits >> 32);
+  }
 
   // `lines`: two of them.
   void write(BoardLine* lines, std::uint64_t turn) const {
@@ -37,7 +45,7 @@ struct Announcement {
     line.words[1].store(pack(call), relaxed);
     line.words[2].store(call.count, relaxed);
     for (std::size_t i = 0; i < 4; ++i) line.words[3 + i].store(words[i], relaxed);
-    line.words[7].store(flags, relaxed);
+    line.words[7].store(flags | std::uint64_t{digest} << 32, relaxed);
     line.words[0].store(turn, std::memory_order_release);
   }
 
@@ -49,7 +57,9 @@ struct Announcement {
     call.count = line.words[2].load(relaxed);
     std::uint64_t words[4];
     for (std::size_t i = 0; i < 4; ++i) words[i] = line.words[3 + i].load(relaxed);
-    flags = line.words[7].load(relaxed);
+    const std::uint64_t last = line.words[7].load(relaxed);
+    flags = static_cast<std::uint32_t>(last);
+    digest = static_cast<std::uint32_t>(last >> 32);
     if ((flags & plain) != 0) {
       input_at = lines[1].words[0].load(relaxed);
       output_at = lines[1].words[1].load(relaxed);

@@ -86,7 +86,7 @@ bool DirectOperation::wants_single_copy() const {
 
 void DirectOperation::announce(Counters& counters) {
   Announcement& own = announcements_[self_];
-  own = {.call = binding().signature};
+  own = {.call = binding().signature, .digest = use_.call(turn_).digest};
   const std::size_t in = exchange_.input_bytes(self_), out = exchange_.output_bytes(self_);
   const bool worth_mapping = std::max(in, out) >= mapped_bytes_min && !one_way_;
   if (worth_mapping) {
@@ -113,14 +113,19 @@ std::uint64_t DirectOperation::turn_before() const {
   return turn_ > back ? turn_ - back : 0;
 }
 
+// Whoever has come as far as this member is heard up to here, so that the next look can wait.
 bool DirectOperation::may_announce() {
   const std::uint64_t before = turn_before();
   if (use_.everyone_heard >= before) return true;
   for (; next_member_ < members_; ++next_member_) {
-    if (next_member_ != self_ && !hear(next_member_, before)) return false;
+    if (next_member_ == self_ || use_.heard[next_member_] >= before) continue;
+    if (!hear(next_member_, turn_ - 1) && (!failure().ok() || !hear(next_member_, before))) return false;
   }
   next_member_ = 0;
-  use_.everyone_heard = before;
+  use_.everyone_heard = turn_ - 1;
+  for (std::uint32_t member = 0; member < members_; ++member) {
+    if (member != self_) use_.everyone_heard = std::min(use_.everyone_heard, use_.heard[member]);
+  }
   return true;
 }
 
@@ -132,29 +137,34 @@ bool DirectOperation::read_announcements() {
   return true;
 }
 
-// Reads and checks what `member` has announced, up to `turn`. False: not all of it stands there yet, or it was wrong.
+// Reads and checks what `member` has announced as its turn `turn`, and with it all that it called before. False: it
+// does not stand there yet, or something was wrong.
 bool DirectOperation::hear(std::uint32_t member, std::uint64_t turn) {
-  for (std::uint64_t& heard = use_.heard[member]; heard < turn; ++heard) {
-    const BoardLine* lines = &use_.window->board(member)[board::announcement_line(heard + 1)];
-    const std::uint64_t told = lines->words[0].load(std::memory_order_acquire);
-    if (told <= heard || told == board::withdrawn) return false;
-    announcements_[member].read(lines);
-    if (!check(member, heard + 1)) return false;
-  }
+  const BoardLine* lines = &use_.window->board(member)[board::announcement_line(turn)];
+  const std::uint64_t told = lines->words[0].load(std::memory_order_acquire);
+  if (told < turn || told == board::withdrawn) return false;
+  Announcement& theirs = announcements_[member];
+  theirs.read(lines);
+  const WindowUse::Call& mine = use_.call(turn);
+  if (theirs.call != mine.signature || theirs.digest != mine.digest) return find_mismatch(member, turn);
+  use_.heard[member] = turn;
   return true;
 }
 
-bool DirectOperation::check(std::uint32_t member, std::uint64_t turn) {
-  const Signature& mine = use_.calls[turn % board::announcements];
-  const Signature& theirs = announcements_[member].call;
-  if (theirs == mine) return true;
+// The first of the calls up to `turn` that differs. Always false.
+bool DirectOperation::find_mismatch(std::uint32_t member, std::uint64_t turn) {
+  std::uint64_t at = use_.heard[member];
+  Announcement& theirs = announcements_[member];
+  do {
+    theirs.read(&use_.window->board(member)[board::announcement_line(++at)]);
+  } while (at < turn && theirs.call == use_.call(at).signature);
   const Rank rank = use_.window->rank_of(member);
-  fail(Status(
-      Cause{.code = Code::mismatch,
-            .message = fmt::format("rank {} called {}, while this rank called {}{}", rank, describe(theirs),
-                                   describe(mine), turn == turn_ ? "" : fmt::format(", {} calls ago", turn_ - turn)),
-            .peer = rank,
-            .operation = {}}));
+  fail(Status(Cause{.code = Code::mismatch,
+                    .message = fmt::format("rank {} called {}, while this rank called {}{}", rank,
+                                           describe(theirs.call), describe(use_.call(at).signature),
+                                           at == turn_ ? "" : fmt::format(", {} calls ago", turn_ - at)),
+                    .peer = rank,
+                    .operation = {}}));
   return false;
 }
 

@@ -35,7 +35,8 @@ Status DirectOperation::start(const Tag&, Peers&) {
   std::uint32_t root = 0;
   while (root + 1 < members_ && use_.window->rank_of(root) != binding().signature.root) ++root;
   exchange_ = Exchange(binding().signature, root, members_, mapped_grain_bytes);
-  use_.calls[turn_ % board::announcements] = binding().signature;
+  use_.call(turn_) = {binding().signature,
+                      Announcement::digest_after(use_.call(turn_ - 1).digest, binding().signature)};
   plan_payload();
   phase_ = Phase::announce;
   return {};

@@ -33,10 +33,15 @@ namespace hocket {
 // What the operations on one window share.
 struct WindowUse {
   Window* window = nullptr;
-  std::uint64_t turn = 0;                                  // of the operation begun last
-  std::vector<std::uint64_t> heard = {};                   // by member: the last turn whose announcement was read
-  std::uint64_t everyone_heard = 0;                        // at most the least of these
-  std::array<Signature, board::announcements> calls = {};  // own ones, by turn
+  std::uint64_t turn = 0;                 // of the operation begun last
+  std::vector<std::uint64_t> heard = {};  // by member: up to which turn its calls have been checked
+  std::uint64_t everyone_heard = 0;       // at most the least of these
+  struct Call {
+    Signature signature;
+    std::uint32_t digest = 0;
+  };
+  std::array<Call, board::announcements> calls = {};  // own ones, by turn
+  Call& call(std::uint64_t of_turn) { return calls[of_turn % board::announcements]; }
   SingleCopy single_copy = SingleCopy::automatic;
   bool shares_work = false;  // members outnumber cores: whoever is awake takes the next part. Equal on all members
 };
@@ -70,7 +75,7 @@ class DirectOperation final : public Operation {
   bool may_announce();
   bool read_announcements();
   bool hear(std::uint32_t member, std::uint64_t turn);
-  bool check(std::uint32_t member, std::uint64_t turn);
+  bool find_mismatch(std::uint32_t member, std::uint64_t turn);
   void choose_path();
   std::byte* payload_slot(std::uint32_t member) const;
 
