@@ -4,11 +4,13 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "hocket/spi/window.hpp"
+
 namespace hocket::board {
 
 // Lines of a member's board. Processors fetch lines in pairs, so lines that are written at different times lie in
 // different pairs.
-inline constexpr std::size_t announcements = 16;
+inline constexpr std::size_t announcements = 64;
 // How many operations a member may begin before it has heard that everybody began the first of them. Who announces turn
 // t has heard everyone's turn t - run_ahead_max, and everyone had heard its own turn t - 2 * run_ahead_max by then: the
 // line that is overwritten.
@@ -16,11 +18,11 @@ inline constexpr std::uint64_t run_ahead_max = announcements / 2;
 inline constexpr std::size_t announcement_line(std::uint64_t turn) {
   return turn % announcements * 2;
 }
-inline constexpr std::size_t progress_line = 32;  // words below, each a stamp (turn and count)
-inline constexpr std::size_t life_line = 34;      // when the member said last that it waits
-inline constexpr std::size_t claim_line = 36;     // member 0's: the next part to be taken
-inline constexpr std::size_t finished_line = 37;  // member 0's: how many parts are done
-static_assert(announcement_line(announcements - 1) + 2 <= progress_line);
+inline constexpr std::size_t progress_line = announcements * 2;  // words below, each a stamp (turn and count)
+inline constexpr std::size_t life_line = progress_line + 2;      // when the member said last that it waits
+inline constexpr std::size_t claim_line = progress_line + 4;     // member 0's: the next part to be taken
+inline constexpr std::size_t finished_line = progress_line + 5;  // member 0's: how many parts are done
+static_assert(finished_line < Window::lines_per_member);
 
 // In place of an announcement's turn: the member has given up, and whoever has not read the announcement yet must not.
 inline constexpr std::uint64_t withdrawn = UINT64_MAX;
