@@ -1,5 +1,6 @@
 # The programs: each tools/hocket_NAME.cpp is a main, with helpers of its own in tools/NAME/; other files directly in tools/
-# are shared by all programs. bench/ is one program, hocket-bench, save for bench/micro_*.cpp, each a Google Benchmark.
+# are shared by all programs. bench/ is one program, hocket-bench, save for bench/micro_*.cpp, each a Google Benchmark, and
+# bench/peers, programs of other libraries to compare with.
 find_package(CLI11 REQUIRED)
 find_package(nlohmann_json REQUIRED)
 find_package(ZLIB REQUIRED)
@@ -8,7 +9,7 @@ find_package(benchmark REQUIRED)
 file(GLOB mains CONFIGURE_DEPENDS tools/hocket_*.cpp)
 file(GLOB shared CONFIGURE_DEPENDS tools/*.cpp)
 file(GLOB micros CONFIGURE_DEPENDS bench/micro_*.cpp)
-file(GLOB_RECURSE bench CONFIGURE_DEPENDS bench/*.cpp)
+file(GLOB bench CONFIGURE_DEPENDS bench/*.cpp)
 list(REMOVE_ITEM shared ${mains} "")
 list(REMOVE_ITEM bench ${micros} "")
 

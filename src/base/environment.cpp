@@ -4,7 +4,7 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
+#include <cctype>
 #include <charconv>
 #include <cstdlib>
 #include <numeric>
@@ -17,10 +17,24 @@ namespace {
 constexpr std::string_view prefix = "HOCKET_";
 
 // Every variable with our prefix that anything in Hocket reads.
-constexpr std::array<std::string_view, 12> known_names = {
-    "HOCKET_RANK",    "HOCKET_WORLD_SIZE",    "HOCKET_STORE",         "HOCKET_TIMEOUT_MS",
-    "HOCKET_JOB",     "HOCKET_TRANSPORT",     "HOCKET_ALGORITHM",     "HOCKET_LOG_LEVEL",
-    "HOCKET_HOST_ID", "HOCKET_SOCKET_IFNAME", "HOCKET_SOCKET_FAMILY", "HOCKET_SINGLE_COPY",
+constexpr Known known_variables[] = {
+    {"HOCKET_RANK", "the launcher's", "this process's rank; else RANK, OMPI_COMM_WORLD_RANK, PMI_RANK, SLURM_PROCID"},
+    {"HOCKET_WORLD_SIZE", "the launcher's",
+     "number of ranks; else WORLD_SIZE, OMPI_COMM_WORLD_SIZE, PMI_SIZE, SLURM_NTASKS"},
+    {"HOCKET_STORE", "tcp://MASTER_ADDR:MASTER_PORT", "where ranks meet: tcp://HOST:PORT or file:///PATH"},
+    {"HOCKET_JOB", "default", "name of the group; groups of one store need different ones"},
+    {"HOCKET_TIMEOUT_MS", "300000", "how long any wait may last, in milliseconds"},
+    {"HOCKET_TRANSPORT", "auto", "shm, tcp, or auto: for each peer the first that reaches it"},
+    {"HOCKET_ALGORITHM", "auto", "an algorithm of hocket-plan list, or auto: chosen by call, size and hosts"},
+    {"HOCKET_LOG_LEVEL", "warn", "error, warn, info or debug, to standard error"},
+    {"HOCKET_HOST_ID", "host name and boot id", "ranks with the same one share a host"},
+    {"HOCKET_SINGLE_COPY", "auto", "on, off or auto: read plain memory of other ranks of the host where it lies"},
+    {"HOCKET_SOCKET_IFNAME", "all that are up", "interfaces for TCP: eth,ib0 (begin so), =eth0 (exactly), ^lo (not)"},
+    {"HOCKET_SOCKET_FAMILY", "any", "ipv4, ipv6 or any"},
+    {"HOCKET_TCP_STREAMS", "auto", "connections to each peer, 1 to 16; auto is 1; the larger of two sides' holds"},
+    {"HOCKET_TCP_CONGESTION", "auto", "congestion control; auto: cubic, else reno; system: the host's default"},
+    {"HOCKET_TCP_SEND_BUFFER", "1M", "bytes of a socket's send buffer, as in 512K; 0: the kernel's choice"},
+    {"HOCKET_TCP_RECEIVE_BUFFER", "1M", "bytes of a socket's receive buffer; 0: the kernel's choice"},
 };
 
 // Further than this from every known name, a guess would only mislead.
@@ -44,14 +58,16 @@ std::size_t edit_distance(std::string_view a, std::string_view b) {
 
 Status unknown(std::string_view name) {
   const auto distance = [name](std::string_view candidate) { return edit_distance(name, candidate); };
-  const auto nearest = std::ranges::min_element(known_names, {}, distance);
-  if (distance(*nearest) <= furthest_suggestion) {
-    return {
-        Code::invalid_environment,
-        fmt::format("{} is not a variable that Hocket knows; did you mean {}? Rename or unset it.", name, *nearest)};
+  const auto nearest =
+      std::ranges::min_element(known_variables, {}, [&](const Known& one) { return distance(one.name); })->name;
+  if (distance(nearest) <= furthest_suggestion) {
+    return {Code::invalid_environment,
+            fmt::format("{} is not a variable that Hocket knows; did you mean {}? Rename or unset it.", name, nearest)};
   }
+  std::vector<std::string_view> names;
+  for (const Known& one : known_variables) names.push_back(one.name);
   return {Code::invalid_environment, fmt::format("{} is not a variable that Hocket knows; unset it or use one of {}.",
-                                                 name, fmt::join(known_names, ", "))};
+                                                 name, fmt::join(names, ", "))};
 }
 
 }  // namespace
@@ -75,10 +91,35 @@ Result<std::int64_t> to_integer(const Variable& variable, std::int64_t low, std:
   return number;
 }
 
+Result<std::int64_t> to_bytes(const Variable& variable, std::int64_t low, std::int64_t high) {
+  constexpr std::string_view units = "KMG";
+  std::string digits = variable.value;
+  int shift = 0;
+  if (!digits.empty()) {
+    const auto unit = units.find(static_cast<char>(std::toupper(static_cast<unsigned char>(digits.back()))));
+    if (unit != std::string_view::npos) {
+      shift = 10 * (static_cast<int>(unit) + 1);
+      digits.pop_back();
+    }
+  }
+  const auto number = to_integer({variable.name, digits}, 0, high >> shift);
+  if (!number || *number << shift < low) {
+    return Status(Code::invalid_environment,
+                  fmt::format("{} is \"{}\"; set it to a number of bytes from {} to {}, as in 512K or 4M.",
+                              variable.name, variable.value, low, high));
+  }
+  return *number << shift;
+}
+
+std::span<const Known> known() {
+  return known_variables;
+}
+
 Status check_names() {
   for (char** entry = environ; entry != nullptr && *entry != nullptr; ++entry) {
     const std::string_view name = std::string_view(*entry).substr(0, std::string_view(*entry).find('='));
-    if (name.starts_with(prefix) && std::ranges::find(known_names, name) == known_names.end()) return unknown(name);
+    if (name.starts_with(prefix) && std::ranges::find(known_variables, name, &Known::name) == std::end(known_variables))
+      return unknown(name);
   }
   return {};
 }

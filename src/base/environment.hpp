@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <initializer_list>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -23,6 +24,17 @@ std::optional<Variable> find(std::initializer_list<const char*> names);
 // The variable's value as a whole decimal number in low … high. Code::invalid_environment names variable, value and
 // range.
 Result<std::int64_t> to_integer(const Variable& variable, std::int64_t low, std::int64_t high);
+
+// The variable's value as a number of bytes in low … high, as in "65536", "512K", "4M" or "1G" (powers of 1024).
+Result<std::int64_t> to_bytes(const Variable& variable, std::int64_t low, std::int64_t high);
+
+// A variable that Hocket reads, for people.
+struct Known {
+  std::string_view name;
+  std::string_view standard;  // what holds where it is not set
+  std::string_view meaning;
+};
+std::span<const Known> known();
 
 // Code::invalid_environment if a variable begins with "HOCKET_" but is none that Hocket knows; suggests the nearest
 // one.

@@ -12,6 +12,9 @@ class TransportFaultSuite : public ::testing::Test {};
 
 TYPED_TEST_SUITE_P(TransportFaultSuite);
 
+// Into what lies between two ranks, several connections' buffers included.
+constexpr std::size_t more_than_fits = std::size_t{32} << 20;
+
 TYPED_TEST_P(TransportFaultSuite, AMismatchNamesBothCallsOnBothSides) {
   for (const bool early : {false, true}) {
     Ranks<TypeParam> ranks(2);
@@ -138,7 +141,7 @@ TYPED_TEST_P(TransportFaultSuite, DeathIsALossThatNamesThePeer) {
     Ranks<TypeParam> ranks(3);
     auto [dying, survivor] = ranks.connect_both(2, 0);
     ranks.connect_both(0, 1);
-    Bytes bytes(std::size_t{8} << 20), small(4);
+    Bytes bytes(more_than_fits), small(4);
     Outcome send, receive, receive_more;
     if (pending) {
       survivor->send(tag(1), whole(bytes), send);
@@ -260,7 +263,7 @@ TYPED_TEST_P(TransportFaultSuite, ClosingEndsWhatIsPendingExactlyOnce) {
   for (const bool connected : {false, true}) {
     Ranks<TypeParam> ranks(2);
     Link* link = connected ? ranks.connect_both(0, 1).first : &ranks.connect(0, 1);
-    Bytes bytes(std::size_t{9} << 20);
+    Bytes bytes(more_than_fits);
     Outcome outcomes[6];
     link->send(tag(1), whole(bytes), outcomes[0]);
     link->send(tag(2), whole(bytes), outcomes[1]);
@@ -283,7 +286,7 @@ TYPED_TEST_P(TransportFaultSuite, ShutDownLeavesNothingPending) {
   Ranks<TypeParam> ranks(3);
   auto [link, unused] = ranks.connect_both(0, 1);
   Link& unconnected = ranks.connect(0, 2);
-  Bytes bytes(std::size_t{9} << 20);
+  Bytes bytes(more_than_fits);
   Outcome outcomes[4];
   link->send(tag(1), whole(bytes), outcomes[0]);
   link->recv(tag(1), whole(bytes), outcomes[1]);

@@ -1,3 +1,5 @@
+#include <cstdlib>
+
 #include "tests/conformance/transport_fault_suite.hpp"
 #include "tests/conformance/transport_suite.hpp"
 #include "transports/registry.hpp"
@@ -9,7 +11,20 @@ struct TcpMaker {
   Result<std::unique_ptr<Transport>> make(const TransportConfig& config) { return find_transport("tcp")->make(config); }
 };
 
+// The same over several streams for each link.
+struct StripedTcpMaker : TcpMaker {
+  using TcpMaker::TcpMaker;
+  Result<std::unique_ptr<Transport>> make(const TransportConfig& config) {
+    ::setenv("HOCKET_TCP_STREAMS", "4", 1);
+    auto made = TcpMaker::make(config);
+    ::unsetenv("HOCKET_TCP_STREAMS");
+    return made;
+  }
+};
+
 INSTANTIATE_TYPED_TEST_SUITE_P(Tcp, TransportSuite, TcpMaker);
 INSTANTIATE_TYPED_TEST_SUITE_P(Tcp, TransportFaultSuite, TcpMaker);
+INSTANTIATE_TYPED_TEST_SUITE_P(StripedTcp, TransportSuite, StripedTcpMaker);
+INSTANTIATE_TYPED_TEST_SUITE_P(StripedTcp, TransportFaultSuite, StripedTcpMaker);
 
 }  // namespace hocket::testing

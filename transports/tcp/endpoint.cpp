@@ -7,11 +7,12 @@
 #include <cstring>
 
 #include "transports/tcp/little_endian.hpp"
+#include "transports/tcp/wire.hpp"
 
 namespace hocket::tcp {
 namespace {
 
-constexpr std::uint8_t address_version = 1;
+constexpr std::uint8_t address_version = 2;
 
 in6_addr mapped(std::uint32_t network_order) {
   in6_addr ip{};
@@ -79,11 +80,12 @@ SocketAddress socket_address_of(const Endpoint& endpoint) {
 }
 
 std::string encode(const Reachability& reachability) {
-  std::string bytes(1 + 8 + 2 + 1 + reachability.ips.size() * sizeof(in6_addr), '\0');
+  std::string bytes(1 + 8 + 2 + 1 + 1 + reachability.ips.size() * sizeof(in6_addr), '\0');
   Writer to(reinterpret_cast<std::byte*>(bytes.data()));
   to.put(address_version);
   to.put(reachability.host);
   to.put(reachability.port);
+  to.put(reachability.streams);
   to.put(static_cast<std::uint8_t>(reachability.ips.size()));
   for (const in6_addr& ip : reachability.ips) to.put(ip);
   return bytes;
@@ -95,8 +97,10 @@ std::optional<Reachability> parse_reachability(std::string_view bytes) {
   const auto version = from.take<std::uint8_t>();
   theirs.host = from.take<std::uint64_t>();
   theirs.port = from.take<std::uint16_t>();
+  theirs.streams = from.take<std::uint8_t>();
   const auto count = from.take<std::uint8_t>();
   if (version != address_version || theirs.port == 0 || count > ips_max) return std::nullopt;
+  if (theirs.streams == 0 || theirs.streams > streams_max) return std::nullopt;
   for (std::uint8_t i = 0; i < count; ++i) theirs.ips.push_back(from.take<in6_addr>());
   if (!from.ok() || from.left() != 0) return std::nullopt;
   return theirs;

@@ -40,6 +40,7 @@ SocketAddress socket_address_of(const Endpoint& endpoint);
 struct Reachability {
   std::uint64_t host = 0;  // equal where 127.0.0.1 is the same place
   std::uint16_t port = 0;
+  std::uint8_t streams = 1;   // that this rank wants for a link
   std::vector<in6_addr> ips;  // in the order in which to try them
 };
 

@@ -43,8 +43,8 @@ bool send_whole(int fd, const HelloFrame& frame) {
 
 }  // namespace
 
-Dial::Dial(const Hello& hello, std::vector<Endpoint> endpoints, Deadline deadline)
-    : hello_(hello), endpoints_(std::move(endpoints)), deadline_(deadline), next_at_(deadline) {
+Dial::Dial(const Hello& hello, std::vector<Endpoint> endpoints, Deadline deadline, const Settings& settings)
+    : hello_(hello), endpoints_(std::move(endpoints)), deadline_(deadline), next_at_(deadline), settings_(&settings) {
   if (endpoints_.empty()) problem_ = "it advertises no address that this rank may use";
 }
 
@@ -68,7 +68,7 @@ Dial::Attempt* Dial::greeted() {
 void Dial::begin_next() {
   while (next_ < endpoints_.size()) {
     const std::size_t endpoint = next_++;
-    auto started = start_connecting(endpoints_[endpoint]);
+    auto started = start_connecting(endpoints_[endpoint], *settings_);
     if (!started) {
       note(endpoint, started.status().message());
       continue;
@@ -142,7 +142,7 @@ std::optional<std::string> Dial::await_welcome(Attempt& attempt) {
   }
   const auto welcome = parse_hello(welcome_);
   if (!welcome) return welcome.status().message();
-  const Hello right{HelloKind::welcome, hello_.group, hello_.to, hello_.from};
+  const Hello right{HelloKind::welcome, hello_.group, hello_.to, hello_.from, hello_.stream};
   if (!(*welcome == right)) return "another group or rank listens there";
   done_ = true;
   return std::nullopt;
@@ -198,11 +198,12 @@ Handshake Greeting::step() {
   return Handshake::done;
 }
 
-UniqueFd Greeting::welcome(Rank self) && {
+UniqueFd Greeting::welcome(Rank self, const Settings& settings) && {
   char byte;
   const bool gone = ::recv(fd_.get(), &byte, 1, MSG_DONTWAIT | MSG_PEEK) == 0;
-  if (gone || !send_whole(fd_.get(), encode(Hello{HelloKind::welcome, hello_.group, self, hello_.from}))) return {};
-  tune(fd_.get());
+  if (gone || !send_whole(fd_.get(), encode(Hello{HelloKind::welcome, hello_.group, self, hello_.from, hello_.stream})))
+    return {};
+  tune(fd_.get(), settings);
   return std::move(fd_);
 }
 

@@ -13,6 +13,7 @@
 #include "hocket/spi/status.hpp"
 #include "src/base/fd.hpp"
 #include "transports/tcp/endpoint.hpp"
+#include "transports/tcp/settings.hpp"
 #include "transports/tcp/wire.hpp"
 
 namespace hocket::tcp {
@@ -21,10 +22,10 @@ enum class Handshake { waiting, done, failed };
 
 // Calls at a peer's endpoints until one answers with the right welcome. Begins with the next one as soon as one has
 // failed, or when none has accepted for a while, and goes on with those under way (as RFC 8305 does); says hello to one
-// at a time, so that the peer never sees two callers.
+// at a time, so that the peer never sees two callers. `settings` must live as long as this.
 class Dial {
  public:
-  Dial(const Hello& hello, std::vector<Endpoint> endpoints, Deadline deadline);
+  Dial(const Hello& hello, std::vector<Endpoint> endpoints, Deadline deadline, const Settings& settings);
 
   Handshake step();
   // Whether step() has been called, so that watch() means something.
@@ -38,7 +39,7 @@ class Dial {
 
   // After done.
   UniqueFd take() { return std::move(attempts_.front().fd); }
-  std::string address() const { return endpoints_[attempts_.front().endpoint].text(); }
+  const Endpoint& endpoint() const { return endpoints_[attempts_.front().endpoint]; }
   // After failed: what each endpoint answered, and whether it was only time that ran out.
   const std::string& problem() const { return problem_; }
   bool timed_out() const { return timed_out_; }
@@ -65,6 +66,7 @@ class Dial {
   Hello hello_;
   std::vector<Endpoint> endpoints_;
   Deadline deadline_, next_at_;
+  const Settings* settings_;
   std::size_t next_ = 0;  // endpoint to begin with next
   std::vector<Attempt> attempts_;
   HelloFrame welcome_{};
@@ -89,7 +91,7 @@ class Greeting {
   // Why it failed; empty where the newcomer left without having said anything, as a port scanner does.
   const std::string& problem() const { return problem_; }
   // Answers. Nothing where the newcomer has gone meanwhile.
-  UniqueFd welcome(Rank self) &&;
+  UniqueFd welcome(Rank self, const Settings& settings) &&;
 
  private:
   UniqueFd fd_;

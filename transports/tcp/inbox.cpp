@@ -236,14 +236,16 @@ Inbox::Event Inbox::foresee(int fd) {
       return Event::nonsense;
     }
     if (header->kind == FrameKind::goodbye) return Event::none;  // in order: received when the messages before it are
-    if (left.size() < header->bytes) break;
+    const std::size_t follows =
+        header->kind == FrameKind::message ? share_of(header->bytes, stream_).bytes : header->bytes;
+    if (left.size() < follows) break;
     if (header->kind == FrameKind::cause) {
-      cause_ = parse_cause(left.first(header->bytes));
+      cause_ = parse_cause(left.first(follows));
       if (cause_) return Event::cause;
       problem_ = Status(Code::protocol_error, "a cause is malformed");
       return Event::nonsense;
     }
-    left = left.subspan(header->bytes);
+    left = left.subspan(follows);
     if (left.size() < header_bytes) break;
     std::copy_n(left.begin(), header_bytes, frame.begin());
     left = left.subspan(header_bytes);

@@ -19,8 +19,8 @@
 namespace hocket::tcp {
 
 struct PostedReceive {
-  Frame expected{};  // the header that must come
-  Buffer to{};
+  Frame expected{};                 // the header that must come
+  Buffer to{};                      // for this stream's share of the message
   const std::byte* mine = nullptr;  // for a reduction
   Reduction reduction{};            // no kernel: the bytes just land in `to`
   Completion* completion = nullptr;
@@ -42,6 +42,8 @@ class Inbox {
     std::size_t bytes = 0;      // read
     Event event = Event::none;  // anything else is the last thing this inbox has to say
   };
+
+  explicit Inbox(StreamNumber stream) : stream_(stream) {}
 
   // What the peer said last of an operation in which it waits; once.
   std::optional<Tag> take_waiting() { return std::exchange(waiting_, std::nullopt); }
@@ -84,6 +86,7 @@ class Inbox {
   std::span<std::byte> payload_area(std::span<std::byte> staging) const;
   std::size_t payload_missing() const { return posted_.front().to.bytes - got_ - leftover_bytes_; }
 
+  StreamNumber stream_;
   std::deque<PostedReceive> posted_;
   Frame header_{};                        // of the front message
   std::size_t have_ = 0;                  // bytes of it

@@ -201,8 +201,8 @@ Result<LocalHost> LocalHost::from_environment() {
   return LocalHost(host_id(), choice->family(), std::move(*chosen));
 }
 
-Reachability LocalHost::advertise(std::uint16_t port) const {
-  Reachability mine{.host = id_, .port = port, .ips = {}};
+Reachability LocalHost::advertise(std::uint16_t port, std::uint8_t streams) const {
+  Reachability mine{.host = id_, .port = port, .streams = streams, .ips = {}};
   for (const LocalAddress& address : addresses_) mine.ips.push_back(address.ip);
   std::stable_sort(mine.ips.begin(), mine.ips.end(),
                    [](const in6_addr& a, const in6_addr& b) { return preference(a) < preference(b); });

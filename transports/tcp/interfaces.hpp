@@ -58,7 +58,7 @@ class LocalHost {
       : id_(id), family_(family), addresses_(std::move(addresses)) {}
 
   // Link-local addresses come after others, loopback last.
-  Reachability advertise(std::uint16_t port) const;
+  Reachability advertise(std::uint16_t port, std::uint8_t streams = 1) const;
   // Where to dial, in order. By loopback if both live on one host; else first the addresses on a network of our own,
   // then those that the kernel has a route to from an address of ours, then link-local ones, once for each interface,
   // and what cannot work last. IPv4 before IPv6.

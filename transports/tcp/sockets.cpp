@@ -5,15 +5,13 @@
 
 #include <cerrno>
 #include <cstring>
+#include <fstream>
 
 #include "src/base/log.hpp"
 
 namespace hocket::tcp {
 namespace {
 
-// Large enough that a sender seldom waits for the receiver's turn on a busy core, small enough to stay in cache.
-constexpr int send_buffer_bytes = 1 << 20;
-constexpr int receive_buffer_bytes = 1 << 20;
 // A host that stops answering is noticed after idle + probes * interval by everyone who waits to receive from it.
 // TCP_USER_TIMEOUT is left alone on purpose: Linux also applies it to a healthy peer that merely does not read for so
 // long (a zero window whose probes are answered), as a rank does that comes late to a collective.
@@ -27,9 +25,13 @@ bool set(int fd, int level, int option, const T& value) {
 }
 
 // Buffer sizes take part in the handshake's window scaling, so they are set before connect and listen.
-void set_buffers(int fd) {
-  set(fd, SOL_SOCKET, SO_SNDBUF, send_buffer_bytes);
-  set(fd, SOL_SOCKET, SO_RCVBUF, receive_buffer_bytes);
+void set_buffers(int fd, const Settings& settings) {
+  if (settings.send_buffer_bytes > 0) set(fd, SOL_SOCKET, SO_SNDBUF, settings.send_buffer_bytes);
+  if (settings.receive_buffer_bytes > 0) set(fd, SOL_SOCKET, SO_RCVBUF, settings.receive_buffer_bytes);
+}
+
+bool set_congestion(int fd, const std::string& name) {
+  return ::setsockopt(fd, IPPROTO_TCP, TCP_CONGESTION, name.data(), static_cast<socklen_t>(name.size())) == 0;
 }
 
 Status no_socket(const char* what) {
@@ -46,18 +48,18 @@ std::uint16_t local_port(int fd) {
 
 }  // namespace
 
-Result<ListeningSocket> listen_anywhere() {
+Result<ListeningSocket> listen_anywhere(const Settings& settings) {
   constexpr int type = SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC;
   UniqueFd fd(::socket(AF_INET6, type, 0));
   const bool both = fd && set(fd.get(), IPPROTO_IPV6, IPV6_V6ONLY, 0);
   sockaddr_storage any{};
   any.ss_family = both ? AF_INET6 : AF_INET;  // all zeros: any address, any port
   const socklen_t bytes = both ? sizeof(sockaddr_in6) : sizeof(sockaddr_in);
-  if (both) set_buffers(fd.get());
+  if (both) set_buffers(fd.get(), settings);
   if (!both || ::bind(fd.get(), reinterpret_cast<const sockaddr*>(&any), bytes) != 0) {  // a host without IPv6
     fd = UniqueFd(::socket(AF_INET, type, 0));
     if (!fd) return no_socket("open");
-    set_buffers(fd.get());
+    set_buffers(fd.get(), settings);
     any.ss_family = AF_INET;
     if (::bind(fd.get(), reinterpret_cast<const sockaddr*>(&any), sizeof(sockaddr_in)) != 0) return no_socket("bind");
   }
@@ -66,11 +68,11 @@ Result<ListeningSocket> listen_anywhere() {
   return ListeningSocket{std::move(fd), port};
 }
 
-Result<UniqueFd> start_connecting(const Endpoint& endpoint) {
+Result<UniqueFd> start_connecting(const Endpoint& endpoint, const Settings& settings) {
   UniqueFd fd(::socket(endpoint.is_ipv4() ? AF_INET : AF_INET6, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
   if (!fd) return no_socket("open");
-  set_buffers(fd.get());
-  tune(fd.get());
+  set_buffers(fd.get(), settings);
+  tune(fd.get(), settings);
   const SocketAddress address = socket_address_of(endpoint);
   if (::connect(fd.get(), address.get(), address.bytes) != 0 && errno != EINPROGRESS && errno != EINTR) {
     return Status(Code::peer_lost, std::strerror(errno));
@@ -101,17 +103,31 @@ Accepted accept_from(int listener) {
   return accepted;
 }
 
-void tune(int fd) {
+void tune(int fd, const Settings& settings) {
   set(fd, IPPROTO_TCP, TCP_NODELAY, 1);
   set(fd, SOL_SOCKET, SO_KEEPALIVE, 1);
   set(fd, IPPROTO_TCP, TCP_KEEPIDLE, keepalive_idle_seconds);
   set(fd, IPPROTO_TCP, TCP_KEEPINTVL, keepalive_interval_seconds);
   set(fd, IPPROTO_TCP, TCP_KEEPCNT, keepalive_probes);
   // A host's default may be bbr, which starves senders that share a core.
-  for (const char* name : {"cubic", "reno"}) {
-    if (::setsockopt(fd, IPPROTO_TCP, TCP_CONGESTION, name, static_cast<socklen_t>(std::strlen(name))) == 0) return;
+  for (const std::string& name : settings.congestion) {
+    if (set_congestion(fd, name)) return;
   }
-  log::debug("neither cubic nor reno can be chosen for TCP; the host's default congestion control stays");
+  if (settings.congestion.empty()) return;
+  log::debug("no wanted congestion control can be chosen for TCP; the host's default stays");
+}
+
+std::optional<std::string> try_congestion(const std::string& name) {
+  const UniqueFd fd(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  if (!fd || !set_congestion(fd.get(), name)) return std::strerror(errno);
+  return std::nullopt;
+}
+
+std::string usable_congestion() {
+  std::string line;
+  std::ifstream file("/proc/sys/net/ipv4/tcp_allowed_congestion_control");
+  std::getline(file, line);
+  return line;
 }
 
 }  // namespace hocket::tcp

@@ -3,10 +3,13 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
+#include <string>
 
 #include "hocket/spi/status.hpp"
 #include "src/base/fd.hpp"
 #include "transports/tcp/endpoint.hpp"
+#include "transports/tcp/settings.hpp"
 
 namespace hocket::tcp {
 
@@ -16,10 +19,10 @@ struct ListeningSocket {
 };
 
 // On all interfaces, IPv6 and IPv4, on a port that the kernel chooses. Code::out_of_resources where there is none.
-Result<ListeningSocket> listen_anywhere();
+Result<ListeningSocket> listen_anywhere(const Settings& settings = {});
 
 // Begins to connect; poll(2) says POLLOUT when that has ended. Code::peer_lost where it cannot even begin.
-Result<UniqueFd> start_connecting(const Endpoint& endpoint);
+Result<UniqueFd> start_connecting(const Endpoint& endpoint, const Settings& settings = {});
 // How connecting ended: 0 or an errno.
 int connect_error(int fd);
 
@@ -32,6 +35,11 @@ struct Accepted {
 Accepted accept_from(int listener);
 
 // The settings of a connection that carries data.
-void tune(int fd);
+void tune(int fd, const Settings& settings = {});
+
+// Why a socket of this host cannot have this congestion control; nothing: it can.
+std::optional<std::string> try_congestion(const std::string& name);
+// Those that any process of this host may choose, between spaces.
+std::string usable_congestion();
 
 }  // namespace hocket::tcp

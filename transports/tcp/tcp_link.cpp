@@ -1,9 +1,8 @@
 #include "transports/tcp/tcp_link.hpp"
 
 #include <fmt/format.h>
-#include <sys/socket.h>
 
-#include <cerrno>
+#include <algorithm>
 #include <cstring>
 #include <utility>
 
@@ -20,14 +19,21 @@ Status too_long(std::size_t bytes) {
 
 }  // namespace
 
+TcpLink::TcpLink(LinkContext& context, Rank peer, std::uint16_t streams)
+    : context_(context), peer_(peer), missing_(streams) {
+  streams_.reserve(streams);
+  for (std::uint16_t index = 0; index < streams; ++index) streams_.emplace_back(StreamNumber{index, streams});
+}
+
 std::string TcpLink::name() const {
   return address_.empty() ? fmt::format("rank {}", peer_) : fmt::format("rank {} ({})", peer_, address_);
 }
 
-void TcpLink::attach(UniqueFd fd, std::string address) {
-  fd_ = std::move(fd);
-  address_ = std::move(address);
-  flush();
+void TcpLink::attach(std::size_t stream, UniqueFd fd, std::string address) {
+  streams_[stream].fd = std::move(fd);
+  --missing_;
+  if (address_.empty()) address_ = std::move(address);
+  flush(streams_[stream]);
 }
 
 void TcpLink::send(const Tag& tag, ConstBuffer from, Completion& completion) {
@@ -39,9 +45,15 @@ void TcpLink::send(const Tag& tag, ConstBuffer from, Completion& completion) {
     completion.done(too_long(from.bytes));
     return;
   }
-  const bool first = outbox_.empty();
-  outbox_.push(encode(Header{FrameKind::message, tag, static_cast<std::uint32_t>(from.bytes)}), from, completion);
-  if (first && attached()) flush();
+  const Frame header = encode(Header{FrameKind::message, tag, static_cast<std::uint32_t>(from.bytes)});
+  const bool striped = is_striped(from.bytes, streams());
+  Completion& done = striped ? stripes_.join(streams_.size(), completion) : completion;
+  for (Stream& stream : std::span(streams_).first(striped ? streams_.size() : 1)) {
+    const Share share = share_of(from.bytes, stream.number);
+    const bool first = stream.outbox.empty();
+    stream.outbox.push(header, {from.data + share.begin, share.bytes}, done);
+    if (first) flush(stream);
+  }
 }
 
 void TcpLink::recv(const Tag& tag, Buffer to, Completion& completion) {
@@ -63,44 +75,81 @@ void TcpLink::post(const Tag& tag, PostedReceive receive) {
     return;
   }
   receive.expected = encode(Header{FrameKind::message, tag, static_cast<std::uint32_t>(receive.to.bytes)});
-  inbox_.post(receive);
+  if (is_striped(receive.to.bytes, streams())) {
+    post_shares(receive);
+  } else {
+    streams_.front().inbox.post(receive);
+  }
+}
+
+void TcpLink::post_shares(PostedReceive receive) {
+  const Buffer to = receive.to;
+  const std::byte* const mine = receive.mine;
+  const bool whole_elements = share_alignment % receive.reduction.element_bytes == 0;
+  std::byte* target = to.data;
+  if (receive.reduction.kernel != nullptr && !whole_elements) {
+    receive.completion =
+        &stripes_.join_and_reduce(streams_.size(), *receive.completion, mine, to, receive.reduction, target);
+    receive.reduction = {};
+  } else {
+    receive.completion = &stripes_.join(streams_.size(), *receive.completion);
+  }
+  for (Stream& stream : streams_) {
+    const Share share = share_of(to.bytes, stream.number);
+    receive.to = {target + share.begin, share.bytes};
+    if (mine != nullptr) receive.mine = mine + share.begin;
+    stream.inbox.post(receive);
+  }
 }
 
 void TcpLink::tell_waiting(const Tag& tag) {
-  if (ended_with_ || !attached()) return;
-  outbox_.push(encode(Header{FrameKind::waiting, tag, 0}), ConstBuffer(), nobody_);
-  flush();
+  Stream& stream = streams_.front();
+  if (!working(stream)) return;
+  stream.outbox.push(encode(Header{FrameKind::waiting, tag, 0}), ConstBuffer(), nobody_);
+  flush(stream);
 }
 
 void TcpLink::close(const Status& why) {
   if (ended_with_) return;
   if (why.ok()) {
     ended_with_ = Status(Code::aborted, fmt::format("the link to {} is closed", name()));
-    outbox_.finish_with(encode(Header{.kind = FrameKind::goodbye}));
-    for (Completion* completion : inbox_.abandon()) completion->done(*ended_with_);
-    flush();
+    for (Stream& stream : streams_) {
+      stream.outbox.finish_with(encode(Header{.kind = FrameKind::goodbye}));
+      for (Completion* completion : stream.inbox.abandon()) completion->done(*ended_with_);
+      flush(stream);
+    }
   } else {
     end_with(why, encode_cause(why.cause()));
   }
 }
 
-// Ends all that is pending. `last`: what to say yet; empty where the peer does not listen any more.
+// Ends all that is pending. `last`: what to say yet, on every stream, so that whichever is heard first tells why; empty
+// where the peer does not listen any more.
 void TcpLink::end_with(const Status& why, std::span<const std::byte> last) {
   ended_with_ = why;
-  auto completions = outbox_.abandon();
-  for (Completion* completion : inbox_.abandon()) completions.push_back(completion);
-  if (last.empty()) {
-    outbox_ = Outbox();  // without the rest of a message that is half sent
-  } else {
-    outbox_.finish_with(last);
+  failed_ = true;
+  std::vector<Completion*> completions;
+  for (Stream& stream : streams_) {
+    for (Completion* completion : stream.outbox.abandon()) completions.push_back(completion);
+    for (Completion* completion : stream.inbox.abandon()) completions.push_back(completion);
+    const bool comes_late = !stream.attached() && attached();  // the others have told the peer by then
+    if (last.empty() || comes_late) {
+      stream.outbox = Outbox();  // without the rest of a message that is half sent
+    } else {
+      stream.outbox.finish_with(last);
+    }
+    flush(stream);
   }
-  flush();
   for (Completion* completion : completions) completion->done(why);
 }
 
 void TcpLink::fail(const Status& why, bool tell_peer) {
   if (ended_with_) {
-    for (Completion* completion : outbox_.abandon()) completion->done(why);
+    failed_ = true;
+    for (Stream& stream : streams_) {
+      for (Completion* completion : stream.outbox.abandon()) completion->done(why);
+      if (!stream.attached() && attached()) stream.outbox = Outbox();
+    }
     return;
   }
   end_with(why, tell_peer ? encode_cause(why.cause()) : std::vector<std::byte>{});
@@ -109,78 +158,90 @@ void TcpLink::fail(const Status& why, bool tell_peer) {
 
 std::size_t TcpLink::advance() {
   std::size_t happened = 0;
-  if (!outbox_.empty()) happened += flush();
-  if (send_error_ != 0) hear_out(std::exchange(send_error_, 0));
-  if (up() && inbox_.wanted()) happened += receive();
+  for (Stream& stream : streams_) happened += advance(stream);
   return happened;
 }
 
-std::size_t TcpLink::look(short events) {
-  if (!attached() || ended()) return 0;
+std::size_t TcpLink::advance(Stream& stream) {
+  std::size_t happened = 0;
+  if (!stream.outbox.empty()) happened += flush(stream);
+  if (stream.send_error != 0) lose(stream, std::exchange(stream.send_error, 0));
+  if (!ended_with_ && stream.wanted()) happened += receive(stream);
+  return happened;
+}
+
+std::size_t TcpLink::look(std::size_t index, short events) {
+  Stream& stream = streams_[index];
+  if (stream.ended()) return 0;
   if (ended_with_) {
-    drain();
-    return flush();
+    stream.drain(context_.staging);
+    return flush(stream);
   }
-  std::size_t happened = advance();
-  if (!up()) return happened + 1;
+  std::size_t happened = advance(stream);
+  if (ended_with_) return happened + 1;
+  if (stream.left) return happened;
   const bool hung_up = (events & (POLLRDHUP | POLLHUP | POLLERR)) != 0;
-  if (inbox_.early()) {
-    if (hung_up && act_on(inbox_.foresee(fd()))) ++happened;
-  } else if (!inbox_.wanted()) {
-    happened += receive();
+  if (stream.inbox.early()) {
+    if (hung_up && act_on(stream, stream.inbox.foresee(stream.fd.get()))) ++happened;
+  } else if (!stream.inbox.wanted()) {
+    happened += receive(stream);
   }
   return happened;
 }
 
-std::size_t TcpLink::flush() {
-  if (!attached() || shut_) return 0;
-  const auto progress = outbox_.flush(fd());
-  if (progress.error != 0) {
-    if (ended_with_) {  // nobody listens: nothing is left to say
-      const auto completions = outbox_.abandon();
-      outbox_ = Outbox();
-      shut_ = true;
-      for (Completion* completion : completions) completion->done(lost(progress.error));
-    } else {
-      send_error_ = progress.error;
-    }
+std::size_t TcpLink::flush(Stream& stream) {
+  const std::size_t completed = stream.flush(ended_with_.has_value());
+  if (ended_with_ && stream.send_error != 0) {  // nobody listens: nothing is left to say
+    const Status why = lost(std::exchange(stream.send_error, 0));
+    const auto completions = stream.outbox.abandon();
+    stream.outbox = Outbox();
+    stream.flush(true);
+    for (Completion* completion : completions) completion->done(why);
   }
-  if (ended_with_ && outbox_.empty() && !shut_) {
-    shut_ = true;
-    ::shutdown(fd(), SHUT_WR);
-  }
-  return progress.completed;
+  return completed;
 }
 
-std::size_t TcpLink::receive() {
-  const auto progress = inbox_.advance(fd(), context_.staging);
-  if (const auto tag = inbox_.take_waiting()) context_.listener->peer_waits(peer_, *tag);
-  const std::size_t ended = act_on(progress.event) ? 1 : 0;
+std::size_t TcpLink::receive(Stream& stream) {
+  const auto progress = stream.inbox.advance(stream.fd.get(), context_.staging);
+  if (const auto tag = stream.inbox.take_waiting()) context_.listener->peer_waits(peer_, *tag);
+  const std::size_t ended = act_on(stream, progress.event) ? 1 : 0;
   return progress.completed + (progress.bytes > 0 ? 1 : 0) + ended;
 }
 
-// Sending failed. What the peer said before it went comes first: it may hold the cause.
-void TcpLink::hear_out(int error) {
-  while (up()) {
-    const auto progress = inbox_.advance(fd(), context_.staging);
-    const auto event = progress.event == Inbox::Event::none && inbox_.early() ? inbox_.foresee(fd()) : progress.event;
-    if (event != Inbox::Event::end && event != Inbox::Event::error && act_on(event)) return;
+// A stream is broken. What the peer said before it went comes first, on whichever stream: it may hold the cause.
+void TcpLink::lose(Stream& stream, int error) {
+  for (Stream& heard : streams_) {
+    if (hear_out(heard)) return;
+  }
+  fail(lost(stream.inbox.error() != 0 ? stream.inbox.error() : error), false);
+}
+
+// Whether the stream said why the link ends.
+bool TcpLink::hear_out(Stream& stream) {
+  while (working(stream) && !stream.left) {
+    const auto progress = stream.inbox.advance(stream.fd.get(), context_.staging);
+    const auto event = progress.event == Inbox::Event::none && stream.inbox.early()
+                           ? stream.inbox.foresee(stream.fd.get())
+                           : progress.event;
+    if (event != Inbox::Event::end && event != Inbox::Event::error && act_on(stream, event)) return true;
     if (event != Inbox::Event::none || progress.bytes == 0) break;
   }
-  fail(lost(inbox_.error() != 0 ? inbox_.error() : error), false);
+  return ended_with_.has_value();
 }
 
 // Whether the event ended the link.
-bool TcpLink::act_on(Inbox::Event event) {
+bool TcpLink::act_on(Stream& stream, Inbox::Event event) {
   switch (event) {
     case Inbox::Event::none: return false;
     case Inbox::Event::cause: {
-      Cause cause = inbox_.cause();
+      Cause cause = stream.inbox.cause();
       if (cause.rank == no_rank) cause.rank = peer_;
       fail(Status(std::move(cause)), false);
       return true;
     }
     case Inbox::Event::goodbye:
+      stream.left = true;
+      if (!std::ranges::all_of(streams_, &Stream::left)) return false;
       end_with(Status(Cause{.code = Code::peer_lost,
                             .message = fmt::format("{} has left the group", name()),
                             .rank = context_.rank,
@@ -188,24 +249,24 @@ bool TcpLink::act_on(Inbox::Event event) {
                {});
       context_.listener->peer_left(peer_);
       return true;
-    case Inbox::Event::mismatch: fail(mismatch(), true); return true;
+    case Inbox::Event::mismatch: fail(mismatch(stream.inbox), true); return true;
     case Inbox::Event::nonsense:
-      fail(Status(Cause{
-               .code = Code::protocol_error,
-               .message = fmt::format("{} does not keep to Hocket's protocol: {}", name(), inbox_.problem().message()),
-               .rank = context_.rank,
-               .peer = peer_}),
+      fail(Status(Cause{.code = Code::protocol_error,
+                        .message = fmt::format("{} does not keep to Hocket's protocol: {}", name(),
+                                               stream.inbox.problem().message()),
+                        .rank = context_.rank,
+                        .peer = peer_}),
            true);
       return true;
     case Inbox::Event::end:
-    case Inbox::Event::error: fail(lost(inbox_.error()), false); return true;
+    case Inbox::Event::error: lose(stream, stream.inbox.error()); return true;
   }
   return false;
 }
 
-Status TcpLink::mismatch() const {
-  const auto got = parse_header(inbox_.got());
-  const auto expected = parse_header(inbox_.expected());
+Status TcpLink::mismatch(const Inbox& inbox) const {
+  const auto got = parse_header(inbox.got());
+  const auto expected = parse_header(inbox.expected());
   if (!got || !expected) return Status(Code::mismatch, "a call cannot be expressed on the wire");
   return hocket::mismatch(context_.rank, peer_, {got->tag, got->bytes}, {expected->tag, expected->bytes});
 }
@@ -219,21 +280,37 @@ Status TcpLink::lost(int error) const {
                       .peer = peer_});
 }
 
-short TcpLink::interest() const {
-  short events = end_interest();
-  if (!ended() && (ended_with_ || !inbox_.early())) events |= POLLIN;
-  if (attached() && !outbox_.empty()) events |= POLLOUT;
+bool TcpLink::busy() const {
+  return std::ranges::any_of(streams_, [&](const Stream& stream) {
+    return stream.attached() && (!stream.outbox.empty() || (!ended_with_ && stream.wanted()));
+  });
+}
+
+bool TcpLink::ready() const {
+  return std::ranges::any_of(streams_, [&](const Stream& stream) {
+    return working(stream) && ((stream.wanted() && stream.inbox.ready()) || stream.send_error != 0);
+  });
+}
+
+bool TcpLink::flushing() const {
+  return std::ranges::any_of(streams_, [](const Stream& stream) { return !stream.outbox.empty(); });
+}
+
+bool TcpLink::ended() const {
+  return std::ranges::all_of(streams_, &Stream::ended);
+}
+
+short TcpLink::interest(std::size_t index) const {
+  const Stream& stream = streams_[index];
+  short events = end_interest(index);
+  if (!stream.ended() && (ended_with_ || !stream.early())) events |= POLLIN;
+  if (stream.attached() && !stream.outbox.empty()) events |= POLLOUT;
   return events;
 }
 
-// Reads and discards, so that the kernel does not answer unread bytes with a reset that would kill our last words.
-void TcpLink::drain() {
-  for (int i = 0; i < 64; ++i) {
-    const ssize_t taken = ::recv(fd(), context_.staging.data(), context_.staging.size(), MSG_DONTWAIT);
-    if (taken > 0 || (taken < 0 && errno == EINTR)) continue;
-    if (taken == 0 || (errno != EAGAIN && errno != EWOULDBLOCK)) drained_ = true;
-    return;
-  }
+short TcpLink::end_interest(std::size_t index) const {
+  const Stream& stream = streams_[index];
+  return stream.ended() || (stream.left && !ended_with_) ? short{0} : short{POLLRDHUP};
 }
 
 }  // namespace hocket::tcp

@@ -1,4 +1,5 @@
-// A TCP connection to one peer, from before it is connected until after it has ended.
+// The TCP connections to one peer, from before they are connected until after they have ended. Usually that is one;
+// several streams share large messages (see wire.hpp). The end of any stream is the end of the link.
 #pragma once
 
 #include <optional>
@@ -8,8 +9,8 @@
 
 #include "hocket/spi/transport.hpp"
 #include "src/base/fd.hpp"
-#include "transports/tcp/inbox.hpp"
-#include "transports/tcp/outbox.hpp"
+#include "transports/tcp/stream.hpp"
+#include "transports/tcp/stripes.hpp"
 
 namespace hocket::tcp {
 
@@ -22,7 +23,7 @@ struct LinkContext {
 
 class TcpLink final : public Link {
  public:
-  TcpLink(LinkContext& context, Rank peer) : context_(context), peer_(peer) {}
+  TcpLink(LinkContext& context, Rank peer, std::uint16_t streams);
 
   void send(const Tag& tag, ConstBuffer from, Completion& completion) override;
   void recv(const Tag& tag, Buffer to, Completion& completion) override;
@@ -32,15 +33,20 @@ class TcpLink final : public Link {
   void close(const Status& why) override;
 
   Rank peer() const { return peer_; }
-  int fd() const { return fd_.get(); }
+  std::uint16_t streams() const { return static_cast<std::uint16_t>(streams_.size()); }
+  int fd(std::size_t stream) const { return streams_[stream].fd.get(); }
   // "rank 2 (10.0.0.1:4000)", as far as known.
   std::string name() const;
 
-  // The connection stands; `address` is where the peer is, for messages.
-  void attach(UniqueFd fd, std::string address);
-  bool attached() const { return static_cast<bool>(fd_); }
+  // A stream's connection stands; `address` is where the peer is, for messages.
+  void attach(std::size_t stream, UniqueFd fd, std::string address);
+  bool attached(std::size_t stream) const { return streams_[stream].attached(); }
+  bool attached() const { return streams_.front().attached(); }  // the first stream comes first
+  bool complete() const { return missing_ == 0; }
   // Connected and neither failed nor closed, on either side.
-  bool up() const { return attached() && !ended_with_; }
+  bool up() const { return complete() && !ended_with_; }
+  // Whether streams that are missing yet have nothing to carry any more.
+  bool failed() const { return failed_; }
 
   // Ends everything with `why` and tells the listener, unless this side had closed the link before; then only ends what
   // still waited to go out. `tell_peer`: sends the cause.
@@ -48,43 +54,44 @@ class TcpLink final : public Link {
 
   // Moves what can be moved for messages that wait; returns the number of things that happened.
   std::size_t advance();
-  // For a link that poll(2) says something about: as advance(), and takes note of an end, a cause or a goodbye.
-  std::size_t look(short events);
+  // For a stream that poll(2) says something about: as advance(), and takes note of an end, a cause or a goodbye.
+  std::size_t look(std::size_t stream, short events);
 
-  bool busy() const { return attached() && (!outbox_.empty() || (up() && inbox_.wanted())); }
+  bool busy() const;
   // Whether there is something to do that no poll(2) would tell.
-  bool ready() const { return up() && (inbox_.ready() || send_error_ != 0); }
+  bool ready() const;
   // Whether bytes, or messages that wait for a connection, still have to go out.
-  bool flushing() const { return !outbox_.empty(); }
+  bool flushing() const;
   // Whether the peer has said all that it will say.
-  bool ended() const { return !attached() || inbox_.ended() || drained_; }
+  bool ended() const;
 
-  // What poll(2) must watch: for everything, or for the end of the connection only. 0: nothing.
-  short interest() const;
-  short end_interest() const { return ended() ? short{0} : short{POLLRDHUP}; }
+  // What poll(2) must watch of a stream: for everything, or for the end of the connection only. 0: nothing.
+  short interest(std::size_t stream) const;
+  short end_interest(std::size_t stream) const;
 
  private:
-  std::size_t flush();
-  std::size_t receive();
-  void hear_out(int error);
+  bool working(const Stream& stream) const { return stream.attached() && !ended_with_; }
+  std::size_t advance(Stream& stream);
+  std::size_t flush(Stream& stream);
+  std::size_t receive(Stream& stream);
   void post(const Tag& tag, PostedReceive receive);
-  bool act_on(Inbox::Event event);
-  Status mismatch() const;
+  void post_shares(PostedReceive receive);
+  bool hear_out(Stream& stream);
+  void lose(Stream& stream, int error);
+  bool act_on(Stream& stream, Inbox::Event event);
+  Status mismatch(const Inbox& inbox) const;
   Status lost(int error) const;
-  void drain();
   void end_with(const Status& why, std::span<const std::byte> last);
 
   LinkContext& context_;
   Rank peer_;
   std::string address_;
-  UniqueFd fd_;
-  Outbox outbox_;
-  Inbox inbox_;
+  std::vector<Stream> streams_;
+  std::size_t missing_;  // streams that are not attached
+  Stripes stripes_;
   std::optional<Status> ended_with_;  // what later sends and receives end with; nothing: the link works
-  int send_error_ = 0;                // seen while sending, not yet dealt with
-  bool shut_ = false;                 // our direction is closed
+  bool failed_ = false;
   Completion nobody_{[](Completion&, const Status&) {}};  // of frames that nobody waits for
-  bool drained_ = false;                                  // the peer's direction has ended after ours
 };
 
 }  // namespace hocket::tcp

@@ -5,10 +5,10 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <iterator>
 #include <utility>
 
 #include "src/base/log.hpp"
-#include "transports/tcp/sockets.hpp"
 
 namespace hocket::tcp {
 namespace {
@@ -26,18 +26,22 @@ constexpr auto door_pause = 1s;
 Result<std::unique_ptr<Transport>> make_transport(const TransportConfig& config) {
   auto host = LocalHost::from_environment();
   if (!host) return host.status();
-  auto listening = listen_anywhere();
+  const auto settings = Settings::from_environment();
+  if (!settings) return settings.status();
+  auto listening = listen_anywhere(*settings);
   if (!listening) return listening.status();
   return std::unique_ptr<Transport>(
-      std::make_unique<TcpTransport>(config, std::move(listening->fd), std::move(*host), listening->port));
+      std::make_unique<TcpTransport>(config, *settings, std::move(*listening), std::move(*host)));
 }
 
-TcpTransport::TcpTransport(const TransportConfig& config, UniqueFd listener, LocalHost host, std::uint16_t port)
+TcpTransport::TcpTransport(const TransportConfig& config, const Settings& settings, ListeningSocket listening,
+                           LocalHost host)
     : config_(config),
+      settings_(settings),
       context_{config.rank, config.listener, std::vector<std::byte>(staging_bytes)},
-      listener_(std::move(listener)),
+      listener_(std::move(listening.fd)),
       host_(std::move(host)),
-      address_(encode(host_.advertise(port))),
+      address_(encode(host_.advertise(listening.port, settings.streams))),
       by_rank_(static_cast<std::size_t>(config.size)) {}
 
 Traits TcpTransport::traits() const {
@@ -58,30 +62,42 @@ Result<Link*> TcpTransport::connect(Rank peer, const Address& address, Deadline 
     return Status(Code::invalid_argument,
                   fmt::format("rank {} cannot connect to rank {} in a group of {}", config_.rank, peer, config_.size));
   }
-  if (TcpLink* const link = by_rank_[static_cast<std::size_t>(peer)].get()) return link;
+  TcpLink* link = by_rank_[static_cast<std::size_t>(peer)].get();
+  const auto same_link = [&](const Expected& expected) { return expected.link == link; };
+  if (link != nullptr && (link->complete() || link->failed() || std::ranges::any_of(expected_, same_link))) return link;
   const auto theirs = parse_reachability(address);
   if (!theirs) {
     return Status(Code::invalid_argument, fmt::format("what rank {} advertises is no TCP address of Hocket's", peer));
   }
-  TcpLink& link = make_link(peer);
-  expected_.push_back({&link, Deadline::Clock::now(), deadline, std::nullopt});
+  if (link == nullptr) link = &make_link(peer, std::max(settings_.streams, theirs->streams));
+  expected_.push_back({link, 0, Deadline::Clock::now(), deadline, std::nullopt});
   if (config_.rank > peer) {
-    const Hello hello{HelloKind::hello, config_.group, config_.rank, peer};
-    expected_.back().dial.emplace(hello, host_.candidates(*theirs), deadline);
+    const Hello hello{HelloKind::hello, config_.group, config_.rank, peer, {0, link->streams()}};
+    expected_.back().dial.emplace(hello, host_.candidates(*theirs), deadline, settings_);
   }
-  return &link;
+  return link;
 }
 
-TcpLink& TcpTransport::make_link(Rank peer) {
+// The first stream of a link stands: the others go the same way.
+void TcpTransport::dial_more(const Expected& first) {
+  for (std::uint16_t stream = 1; stream < first.link->streams(); ++stream) {
+    const Hello hello{
+        HelloKind::hello, config_.group, config_.rank, first.link->peer(), {stream, first.link->streams()}};
+    more_.push_back({first.link, stream, first.since, first.deadline, std::nullopt});
+    more_.back().dial.emplace(hello, std::vector{first.dial->endpoint()}, first.deadline, settings_);
+  }
+}
+
+TcpLink& TcpTransport::make_link(Rank peer, std::uint16_t streams) {
   auto& link = by_rank_[static_cast<std::size_t>(peer)];
-  link = std::make_unique<TcpLink>(context_, peer);
+  link = std::make_unique<TcpLink>(context_, peer, streams);
   links_.push_back(link.get());
   ++watch_epoch_;
   return *link;
 }
 
-void TcpTransport::attach(TcpLink& link, UniqueFd fd, std::string address) {
-  link.attach(std::move(fd), std::move(address));
+void TcpTransport::attach(TcpLink& link, std::uint16_t stream, UniqueFd fd, std::string address) {
+  link.attach(stream, std::move(fd), std::move(address));
   if (shut_down_with_) link.close(*shut_down_with_);
   look_ = true;
   ++watch_epoch_;
@@ -111,15 +127,19 @@ std::size_t TcpTransport::look_round() {
   look_ = false;
   polled_.clear();
   polled_.push_back({door_open() ? listener_.get() : -1, POLLIN, 0});
-  const std::size_t links = links_.size();
-  for (std::size_t i = 0; i < links; ++i) {
-    const short events = links_[i]->interest();
-    polled_.push_back({events != 0 ? links_[i]->fd() : -1, events, 0});
+  for (const TcpLink* link : links_) {
+    for (std::size_t stream = 0; stream < link->streams(); ++stream) {
+      const short events = link->interest(stream);
+      polled_.push_back({events != 0 ? link->fd(stream) : -1, events, 0});
+    }
   }
   std::size_t happened = 0;
   if (::poll(polled_.data(), polled_.size(), 0) > 0) {
-    for (std::size_t i = 0; i < links; ++i) {
-      if (const short events = polled_[i + 1].revents; events != 0) happened += links_[i]->look(events);
+    std::size_t next = 1;
+    for (TcpLink* link : links_) {
+      for (std::size_t stream = 0; stream < link->streams(); ++stream) {
+        if (const short events = polled_[next++].revents; events != 0) happened += link->look(stream, events);
+      }
     }
     if (polled_.front().revents != 0) answer_door();
   }
@@ -128,7 +148,7 @@ std::size_t TcpTransport::look_round() {
 
 // All ranks that dial this one may come at once, and say hello when they get their turn on a busy machine.
 std::size_t TcpTransport::greetings_max() const {
-  return strangers_max + static_cast<std::size_t>(config_.size - config_.rank);
+  return strangers_max + static_cast<std::size_t>(config_.size - config_.rank) * settings_.streams;
 }
 
 void TcpTransport::answer_door() {
@@ -173,14 +193,18 @@ std::string TcpTransport::admit(Greeting& greeting) {
   if (hello.from >= config_.size) return fmt::format("there is no rank {} in this group", hello.from);
   if (hello.from <= config_.rank) return fmt::format("rank {} is not one that dials this rank", hello.from);
   TcpLink* link = by_rank_[static_cast<std::size_t>(hello.from)].get();
-  if (link != nullptr && link->attached()) return fmt::format("rank {} is connected already", hello.from);
+  const StreamNumber stream = hello.stream;
+  const bool agreed = link != nullptr ? stream.of == link->streams() : stream.of >= settings_.streams;
+  if (!agreed) return fmt::format("rank {} wants {} streams, which was not agreed", hello.from, stream.of);
+  if (link == nullptr && stream.index != 0) return fmt::format("rank {} has not opened stream 0", hello.from);
+  if (link != nullptr && link->attached(stream.index)) return fmt::format("rank {} is connected already", hello.from);
   const Rank from = hello.from;
   const std::string address = greeting.from().text();
-  UniqueFd fd = std::move(greeting).welcome(config_.rank);
+  UniqueFd fd = std::move(greeting).welcome(config_.rank, settings_);
   if (!fd) return "";  // it has given up meanwhile
-  if (link == nullptr) link = &make_link(from);
-  std::erase_if(expected_, [&](const Expected& expected) { return expected.link == link; });
-  attach(*link, std::move(fd), address);
+  if (link == nullptr) link = &make_link(from, stream.of);
+  attach(*link, stream.index, std::move(fd), address);
+  if (link->complete()) std::erase_if(expected_, [&](const Expected& expected) { return expected.link == link; });
   return "";
 }
 
@@ -191,7 +215,10 @@ void TcpTransport::refuse(const Greeting& greeting, const std::string& why) {
 }
 
 std::size_t TcpTransport::step_expected() {
-  return std::erase_if(expected_, [&](Expected& expected) { return step(expected); });
+  const std::size_t settled = std::erase_if(expected_, [&](Expected& expected) { return step(expected); });
+  std::ranges::move(more_, std::back_inserter(expected_));
+  more_.clear();
+  return settled;
 }
 
 // Whether the link is connected or given up now.
@@ -209,6 +236,7 @@ bool TcpTransport::step(Expected& expected) {
               true);
     return true;
   };
+  if (link.attached() && link.failed()) return true;  // what was to be said has been said on the first stream
   if (!expected.dial) {
     if (!expected.deadline.passed()) return false;
     return fail(Code::timeout,
@@ -222,7 +250,10 @@ bool TcpTransport::step(Expected& expected) {
   watch_epoch_ += dial.watch_epoch() - before;
   switch (now) {
     case Handshake::waiting: return false;
-    case Handshake::done: attach(link, dial.take(), dial.address()); return true;
+    case Handshake::done:
+      if (expected.stream == 0) dial_more(expected);
+      attach(link, expected.stream, dial.take(), dial.endpoint().text());
+      return true;
     case Handshake::failed: break;
   }
   if (dial.timed_out()) {
@@ -240,7 +271,9 @@ bool TcpTransport::arm(std::vector<pollfd>& interests) {
     if (link->ready()) return false;
   }
   for (const TcpLink* link : links_) {
-    if (const short events = link->interest(); events != 0) interests.push_back({link->fd(), events, 0});
+    for (std::size_t stream = 0; stream < link->streams(); ++stream) {
+      if (const short events = link->interest(stream); events != 0) interests.push_back({link->fd(stream), events, 0});
+    }
   }
   if (door_open()) interests.push_back({listener_.get(), POLLIN, 0});
   for (const Greeting& greeting : greetings_) interests.push_back(greeting.interest());
@@ -254,7 +287,10 @@ bool TcpTransport::arm(std::vector<pollfd>& interests) {
 
 void TcpTransport::watch(std::vector<pollfd>& interests) {
   for (const TcpLink* link : links_) {
-    if (const short events = link->end_interest(); events != 0) interests.push_back({link->fd(), events, 0});
+    for (std::size_t stream = 0; stream < link->streams(); ++stream) {
+      const short events = link->end_interest(stream);
+      if (events != 0) interests.push_back({link->fd(stream), events, 0});
+    }
   }
   if (door_open()) interests.push_back({listener_.get(), POLLIN, 0});
   for (const Greeting& greeting : greetings_) interests.push_back(greeting.interest());

@@ -1,4 +1,4 @@
-// Ranks that reach each other by TCP. One listening socket, one connection for each pair of ranks that speak.
+// Ranks that reach each other by TCP. One listening socket, one link for each pair of ranks that speak.
 #pragma once
 
 #include <cstdint>
@@ -13,17 +13,19 @@
 #include "transports/tcp/endpoint.hpp"
 #include "transports/tcp/handshake.hpp"
 #include "transports/tcp/interfaces.hpp"
+#include "transports/tcp/settings.hpp"
+#include "transports/tcp/sockets.hpp"
 #include "transports/tcp/tcp_link.hpp"
 
 namespace hocket::tcp {
 
 // Code::out_of_resources where no listening socket can be had, invalid_environment where HOCKET_SOCKET_IFNAME or
-// HOCKET_SOCKET_FAMILY leave no address.
+// HOCKET_SOCKET_FAMILY leave no address, or where a HOCKET_TCP_ variable is wrong.
 Result<std::unique_ptr<Transport>> make_transport(const TransportConfig& config);
 
 class TcpTransport final : public Transport {
  public:
-  TcpTransport(const TransportConfig& config, UniqueFd listener, LocalHost host, std::uint16_t port);
+  TcpTransport(const TransportConfig& config, const Settings& settings, ListeningSocket listening, LocalHost host);
 
   Traits traits() const override;
   const Address& address() const override { return address_; }
@@ -40,16 +42,18 @@ class TcpTransport final : public Transport {
   void shut_down(const Status& why, Deadline deadline) override;
 
  private:
-  // A link that is not connected yet.
+  // A link, or one stream of it, that is not connected yet.
   struct Expected {
     TcpLink* link;
+    std::uint16_t stream;
     Deadline::Clock::time_point since;
     Deadline deadline;
-    std::optional<Dial> dial;  // nothing: the peer dials
+    std::optional<Dial> dial;  // nothing: the peer dials, all streams
   };
 
-  TcpLink& make_link(Rank peer);
-  void attach(TcpLink& link, UniqueFd fd, std::string address);
+  TcpLink& make_link(Rank peer, std::uint16_t streams);
+  void attach(TcpLink& link, std::uint16_t stream, UniqueFd fd, std::string address);
+  void dial_more(const Expected& first);
   bool door_open() const { return !door_shut_until_ || door_shut_until_->passed(); }
   bool unsettled() const { return !expected_.empty() || !greetings_.empty(); }
   std::size_t look_round();
@@ -63,6 +67,7 @@ class TcpTransport final : public Transport {
   bool still_talking(bool await_peers) const;
 
   TransportConfig config_;
+  Settings settings_;
   LinkContext context_;
   UniqueFd listener_;
   LocalHost host_;
@@ -70,6 +75,7 @@ class TcpTransport final : public Transport {
   std::vector<std::unique_ptr<TcpLink>> by_rank_;
   std::vector<TcpLink*> links_;  // those that exist
   std::vector<Expected> expected_;
+  std::vector<Expected> more_;  // that will be expected when the first stream of their link stands
   std::vector<Greeting> greetings_;
   std::set<std::string> refused_;            // addresses already logged
   std::optional<Deadline> door_shut_until_;  // no descriptor was left for a newcomer

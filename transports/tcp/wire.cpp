@@ -40,6 +40,14 @@ std::string printable(std::span<const std::byte> bytes) {
 
 }  // namespace
 
+Share share_of(std::size_t message_bytes, StreamNumber stream) {
+  if (!is_striped(message_bytes, stream.of)) return {0, stream.index == 0 ? message_bytes : 0};
+  const std::size_t even = (message_bytes + stream.of - 1) / stream.of;
+  const std::size_t each = (even + share_alignment - 1) / share_alignment * share_alignment;
+  const std::size_t begin = std::min(message_bytes, stream.index * each);
+  return {begin, std::min(message_bytes - begin, each)};
+}
+
 Frame encode(const Header& header) {
   Frame frame;
   Writer to(frame.data());
@@ -105,6 +113,8 @@ HelloFrame encode(const Hello& hello) {
   to.put(hello.group);
   to.put(hello.from);
   to.put(hello.to);
+  to.put(hello.stream.index);
+  to.put(hello.stream.of);
   return frame;
 }
 
@@ -121,9 +131,14 @@ Result<Hello> parse_hello(std::span<const std::byte, hello_bytes> bytes) {
   hello.group = from.take<std::uint64_t>();
   hello.from = from.take<Rank>();
   hello.to = from.take<Rank>();
+  hello.stream.index = from.take<std::uint16_t>();
+  hello.stream.of = from.take<std::uint16_t>();
   if (hello.kind != HelloKind::hello && hello.kind != HelloKind::welcome) return nonsense("its greeting has no kind");
   if (authentication != 0) return nonsense("it wants authentication, which this version of Hocket does not have");
   if (hello.from < 0 || hello.to < 0) return nonsense("its greeting names a negative rank");
+  if (hello.stream.of > streams_max || hello.stream.index >= hello.stream.of) {
+    return nonsense(fmt::format("its greeting is for stream {} of {}", hello.stream.index, hello.stream.of));
+  }
   return hello;
 }
 

@@ -2,17 +2,21 @@
 // then both sides send frames: a header of 32 bytes and its payload. Numbers are little-endian. Parsing is pure and
 // trusts nothing.
 //
-//   hello, welcome (24 bytes)           header (32 bytes)
+//   hello, welcome (28 bytes)           header (32 bytes)
 //    0 u32 magic "HCKT"                  0 u16 magic "HK"
 //    4 u8  version                       2 u8  version
 //    5 u8  kind: 1 hello, 2 welcome      3 u8  kind: 1 message, 2 cause, 3 goodbye,
 //                                                4 waiting
 //    6 u16 bytes of authentication       4 u32 communicator
 //    8 u64 group                         8 u32 sequence
-//   16 i32 rank of the sender           12 u32 bytes of payload
+//   16 i32 rank of the sender           12 u32 bytes of the message
 //   20 i32 rank of the receiver         16 u8 collective, u8 dtype, u8 op, u8 algorithm
-//   24 authentication (none yet)        20 i32 root
-//                                       24 u64 count
+//   24 u16 stream of the link           20 i32 root
+//   26 u16 streams of the link          24 u64 count
+//   28 authentication (none yet)
+//
+// A link is one stream or several. A large message is cut into as many shares as there are streams; the header goes out
+// on every stream, each followed by that stream's share (share_of()). A small one is on stream 0 alone.
 #pragma once
 
 #include <array>
@@ -26,10 +30,33 @@
 
 namespace hocket::tcp {
 
-inline constexpr std::uint8_t wire_version = 1;
+inline constexpr std::uint8_t wire_version = 2;
 inline constexpr std::size_t header_bytes = 32;
-inline constexpr std::size_t hello_bytes = 24;
+inline constexpr std::size_t hello_bytes = 28;
 inline constexpr std::size_t cause_bytes_max = 4096;
+inline constexpr std::uint16_t streams_max = 16;
+inline constexpr std::size_t striped_bytes_min = std::size_t{64} << 10;  // smaller messages are not cut
+
+// Which of a link's streams a connection is.
+struct StreamNumber {
+  std::uint16_t index = 0;
+  std::uint16_t of = 1;
+
+  friend bool operator==(const StreamNumber&, const StreamNumber&) = default;
+};
+
+constexpr bool is_striped(std::size_t message_bytes, std::uint16_t streams) {
+  return streams > 1 && message_bytes >= striped_bytes_min;
+}
+
+// The part of a message that one stream carries.
+struct Share {
+  std::size_t begin = 0;
+  std::size_t bytes = 0;
+};
+// Shares begin at multiples of `share_alignment`, so that elements of any type stay whole.
+inline constexpr std::size_t share_alignment = 4096;
+Share share_of(std::size_t message_bytes, StreamNumber stream);
 
 using Frame = std::array<std::byte, header_bytes>;
 using HelloFrame = std::array<std::byte, hello_bytes>;
@@ -61,6 +88,7 @@ struct Hello {
   std::uint64_t group = 0;
   Rank from = no_rank;
   Rank to = no_rank;
+  StreamNumber stream{};
 
   friend bool operator==(const Hello&, const Hello&) = default;
 };

@@ -83,7 +83,7 @@ TEST(Wire, RandomHeadersAreRefusedOrComeBackAlike) {
 }
 
 TEST(Wire, HelloComesBackAndIsChecked) {
-  const Hello hello{.kind = HelloKind::welcome, .group = 0x1122334455667788, .from = 3, .to = 4095};
+  const Hello hello{.kind = HelloKind::welcome, .group = 0x1122334455667788, .from = 3, .to = 4095, .stream = {2, 4}};
   const HelloFrame right = encode(hello);
   ASSERT_TRUE(parse_hello(right).ok());
   EXPECT_EQ(*parse_hello(right), hello);
@@ -91,13 +91,33 @@ TEST(Wire, HelloComesBackAndIsChecked) {
     std::size_t at;
     unsigned value;
     const char* says;
-  } wrong[] = {{0, 'G', "protocol"},     {4, 2, "version 2"},      {5, 0, "kind"},         {5, 3, "kind"},
-               {6, 1, "authentication"}, {7, 1, "authentication"}, {19, 0x80, "negative"}, {23, 0xff, "negative"}};
+  } wrong[] = {{0, 'G', "protocol"},     {4, 1, "version 1"},       {5, 0, "kind"},
+               {5, 3, "kind"},           {6, 1, "authentication"},  {7, 1, "authentication"},
+               {19, 0x80, "negative"},   {23, 0xff, "negative"},    {24, 4, "stream 4 of 4"},
+               {26, 0, "stream 2 of 0"}, {26, 17, "stream 2 of 17"}};
   for (const auto& [at, value, says] : wrong) {
     HelloFrame frame = right;
     frame[at] = static_cast<std::byte>(value);
     ASSERT_FALSE(parse_hello(frame).ok()) << says;
     EXPECT_THAT(parse_hello(frame).status().message(), HasSubstr(says));
+  }
+}
+
+TEST(Wire, SharesCoverAMessage) {
+  for (const std::size_t bytes : {std::size_t{0}, std::size_t{1}, striped_bytes_min - 1, striped_bytes_min,
+                                  striped_bytes_min + 1, std::size_t{1'000'003}, std::size_t{UINT32_MAX}}) {
+    for (std::uint16_t of = 1; of <= streams_max; ++of) {
+      std::size_t end = 0;
+      for (std::uint16_t index = 0; index < of; ++index) {
+        const Share share = share_of(bytes, {index, of});
+        if (share.bytes == 0) continue;
+        EXPECT_EQ(share.begin, end) << bytes << " over " << of;
+        EXPECT_EQ(share.begin % share_alignment, 0u);
+        EXPECT_TRUE(index == 0 || is_striped(bytes, of));
+        end += share.bytes;
+      }
+      EXPECT_EQ(end, bytes) << "over " << of;
+    }
   }
 }
 

@@ -1,0 +1,27 @@
+// What a user may choose about connections. Meanings and defaults: docs/TCP.md.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "hocket/spi/status.hpp"
+#include "transports/tcp/wire.hpp"
+
+namespace hocket::tcp {
+
+struct Settings {
+  // Large enough that a sender seldom waits for the receiver's turn on a busy core, small enough to stay in cache.
+  static constexpr int default_buffer_bytes = 1 << 20;
+
+  std::uint8_t streams = 1;                                 // of a link; the larger of both sides' wishes holds
+  std::vector<std::string> congestion = {"cubic", "reno"};  // the first that the host has; empty: the host's default
+  int send_buffer_bytes = default_buffer_bytes;             // 0: as the kernel sees fit
+  int receive_buffer_bytes = default_buffer_bytes;          // 0: as the kernel sees fit
+
+  // HOCKET_TCP_STREAMS, HOCKET_TCP_CONGESTION, HOCKET_TCP_SEND_BUFFER and HOCKET_TCP_RECEIVE_BUFFER.
+  // Code::invalid_environment names the variable and what it may be.
+  static Result<Settings> from_environment();
+};
+
+}  // namespace hocket::tcp

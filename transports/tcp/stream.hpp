@@ -1,0 +1,41 @@
+// One connection of a link, with its sending and its receiving half.
+#pragma once
+
+#include <poll.h>
+
+#include <span>
+#include <utility>
+
+#include "src/base/fd.hpp"
+#include "transports/tcp/inbox.hpp"
+#include "transports/tcp/outbox.hpp"
+#include "transports/tcp/wire.hpp"
+
+namespace hocket::tcp {
+
+struct Stream {
+  explicit Stream(StreamNumber of_link) : number(of_link), inbox(of_link) {}
+
+  bool attached() const { return static_cast<bool>(fd); }
+  // Whether the peer has said all that it will say.
+  bool ended() const { return !attached() || inbox.ended() || drained; }
+  // Whether receiving makes sense as long as the link works.
+  bool wanted() const { return attached() && !left && inbox.wanted(); }
+  bool early() const { return left || inbox.early(); }
+
+  // Sends what can be sent, then closes our direction if `last` words have gone out. Keeps an error in send_error.
+  std::size_t flush(bool last);
+  // Reads and discards, so that the kernel does not answer unread bytes with a reset that would kill our last words.
+  void drain(std::span<std::byte> staging);
+
+  StreamNumber number;
+  UniqueFd fd{};
+  Outbox outbox{};
+  Inbox inbox;
+  int send_error = 0;    // seen while sending, not yet dealt with
+  bool shut = false;     // our direction is closed
+  bool left = false;     // the peer has said goodbye here
+  bool drained = false;  // the peer's direction has ended after ours
+};
+
+}  // namespace hocket::tcp
