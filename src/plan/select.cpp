@@ -1,13 +1,32 @@
 // Selection: the first row of the table that fits. A function of the call alone, so that all ranks choose alike.
 #include <algorithm>
+#include <bit>
 
 #include "src/plan/plan.hpp"
 
 namespace hocket {
 namespace {
 
-constexpr Rank any_size = INT32_MAX;
 constexpr std::size_t any_bytes = SIZE_MAX;
+
+// Numbers of ranks.
+struct Sizes {
+  Rank most = INT32_MAX;
+  bool powers_of_two_only = false;
+
+  constexpr bool hold(Rank size) const {
+    return size <= most && !(powers_of_two_only && !std::has_single_bit(static_cast<std::uint32_t>(size)));
+  }
+};
+
+constexpr Sizes any_size{};
+constexpr Sizes powers_of_two{.powers_of_two_only = true};
+constexpr Sizes up_to(Rank most) {
+  return {.most = most};
+}
+constexpr Sizes powers_up_to(Rank most) {
+  return {.most = most, .powers_of_two_only = true};
+}
 
 // Where a rule holds: everywhere; where there are several hosts and some ranks share one; or where one host has all
 // ranks and fewer cores than ranks.
@@ -16,7 +35,7 @@ enum class Hosts : std::uint8_t { any, shared, crowded };
 struct Rule {
   Collective collective;
   Hosts hosts;
-  Rank size_max;
+  Sizes sizes;
   std::size_t bytes_max;
   std::string_view algorithm;
 };
@@ -27,20 +46,31 @@ using enum Hosts;
 // more rounds there than doubling does. On a crowded host, messages and waits cost, not rounds: ranks that do not run
 // have no use for a short way, and the kernel copies as many bytes whichever way they go.
 constexpr Rule rules[] = {
-    {Collective::allreduce, any, 2, 64 << 10, "recursive_doubling"},
-    {Collective::allreduce, crowded, any_size, 256 << 10, "linear"},
+    {Collective::allreduce, any, up_to(2), 64 << 10, "recursive_doubling"},
+    {Collective::allreduce, crowded, powers_up_to(4), 32 << 10, "linear"},
+    {Collective::allreduce, crowded, powers_up_to(4), 1 << 20, "rabenseifner"},
+    {Collective::allreduce, crowded, powers_of_two, 64 << 10, "linear"},
+    {Collective::allreduce, crowded, powers_of_two, 1 << 20, "rabenseifner"},
+    {Collective::allreduce, crowded, any_size, 128 << 10, "linear"},
     {Collective::allreduce, shared, any_size, 2 << 10, "recursive_doubling"},
     {Collective::allreduce, shared, any_size, any_bytes, "two_level"},
     {Collective::allreduce, any, any_size, 16 << 10, "recursive_doubling"},
+    {Collective::allreduce, any, powers_of_two, 1 << 20, "rabenseifner"},
     {Collective::allreduce, any, any_size, 1 << 20, "circulant"},
     {Collective::allreduce, any, any_size, any_bytes, "ring"},
     {Collective::reduce, any, any_size, any_bytes, "binomial_tree"},
+    {Collective::reduce_scatter, crowded, powers_up_to(4), 16 << 10, "linear"},
+    {Collective::reduce_scatter, crowded, powers_up_to(4), 4 << 20, "recursive_halving"},
     {Collective::reduce_scatter, crowded, any_size, 256 << 10, "linear"},
+    {Collective::reduce_scatter, crowded, powers_of_two, 1 << 20, "recursive_halving"},
     {Collective::reduce_scatter, shared, any_size, any_bytes, "two_level"},
     {Collective::reduce_scatter, any, any_size, 16 << 10, "direct"},
+    {Collective::reduce_scatter, any, powers_of_two, 1 << 20, "recursive_halving"},
     {Collective::reduce_scatter, any, any_size, 1 << 20, "circulant"},
     {Collective::reduce_scatter, any, any_size, any_bytes, "ring"},
-    {Collective::allgather, crowded, any_size, 256 << 10, "linear"},
+    {Collective::allgather, crowded, up_to(4), 16 << 10, "linear"},
+    {Collective::allgather, crowded, up_to(4), 1 << 20, "circulant"},
+    {Collective::allgather, crowded, any_size, 128 << 10, "linear"},
     {Collective::allgather, shared, any_size, any_bytes, "two_level"},
     {Collective::allgather, any, any_size, 16 << 10, "direct"},
     {Collective::allgather, any, any_size, 1 << 20, "circulant"},
@@ -79,7 +109,7 @@ const Algorithm& select_algorithm(const Call& call, std::string_view wanted) {
     return false;
   };
   const Rule& rule = *std::ranges::find_if(rules, [&](const Rule& candidate) {
-    return candidate.collective == call.collective && holds(candidate.hosts) && call.size <= candidate.size_max &&
+    return candidate.collective == call.collective && holds(candidate.hosts) && candidate.sizes.hold(call.size) &&
            call.bytes <= candidate.bytes_max;
   });
   return *find_algorithm(call.collective, rule.algorithm);

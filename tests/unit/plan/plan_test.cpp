@@ -121,7 +121,8 @@ TEST(Selection, TakesTheNamedAlgorithmWhereTheCollectiveHasIt) {
 
 TEST(Selection, ChangesTheAllreduceWithTheSize) {
   EXPECT_EQ(select_algorithm({Collective::allreduce, 4, 4}, "auto").name, "recursive_doubling");
-  EXPECT_EQ(select_algorithm({Collective::allreduce, 4, 1 << 20}, "auto").name, "circulant");
+  EXPECT_EQ(select_algorithm({Collective::allreduce, 4, 1 << 20}, "auto").name, "rabenseifner");
+  EXPECT_EQ(select_algorithm({Collective::allreduce, 5, 1 << 20}, "auto").name, "circulant");
   EXPECT_EQ(select_algorithm({Collective::allreduce, 4, 1 << 24}, "auto").name, "ring");
 }
 
