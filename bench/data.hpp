@@ -2,18 +2,20 @@
 //
 // Element i of rank r's input is a function of r, i and a salt, repeated with a period that divides no usual chunk.
 // Values are chosen so that each reduction is exact in every order on up to 257 ranks and more: floats are small
-// integers (sum), powers of two with signs (prod) or integers below 2^24; integers use all bits, since they wrap.
+// integers (sum), powers of two with signs (prod) or integers below 2^24; integers use all bits, since they wrap. Sums
+// of 8-bit floats are exact for most ranks' numbers because most operands are 0.
 #pragma once
 
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <initializer_list>
 #include <memory>
 #include <optional>
 #include <type_traits>
 #include <vector>
 
-#include "hocket/spi/types.hpp"
+#include "src/base/elements.hpp"
 
 namespace hocket::bench {
 
@@ -40,34 +42,47 @@ inline std::uint64_t mix(std::uint64_t x) {
   return x ^ (x >> 31);
 }
 
-// `op` is what the values must survive; nothing: they are only moved.
-template <class T>
-T value_of(std::uint64_t bits, std::optional<ReduceOp> op) {
-  if constexpr (std::is_floating_point_v<T>) {
-    const auto below = [bits](std::uint64_t limit) { return static_cast<T>(bits % limit); };
-    if (op == ReduceOp::sum) return below(127) - 63;
-    // Now and then a 2: never so many that a product of 257 overflows. Never 1/2: products in place, operation after
-    // operation, would become denormal numbers, which are slow.
-    if (op == ReduceOp::prod) return static_cast<T>(((bits & 1) != 0 ? -1 : 1) * ((bits >> 1) % 16 == 0 ? 2 : 1));
-    return below(std::uint64_t{1} << 24) - static_cast<T>(1 << 23);
-  } else {
-    return static_cast<T>(op == ReduceOp::prod ? bits | 1 : bits);  // products of odd numbers never lose bits
-  }
+inline bool is_one_of(std::optional<ReduceOp> op, std::initializer_list<ReduceOp> ops) {
+  return op && std::find(ops.begin(), ops.end(), *op) != ops.end();
 }
 
+// `op` is what the values must survive; nothing: they are only moved. Where one operand decides (a false among trues),
+// it is rare, so that its rank is missed.
 template <class T>
-T combine(T a, T b, ReduceOp op) {
-  switch (op) {
-    case ReduceOp::min: return std::min(a, b);
-    case ReduceOp::max: return std::max(a, b);
-    case ReduceOp::sum:
-    case ReduceOp::prod: break;
-  }
+T value_of(std::uint64_t bits, std::optional<ReduceOp> op) {
+  using enum ReduceOp;
+  const int sign = (bits & 1) != 0 ? -1 : 1;
+  const bool rare = (bits >> 8) % 64 == 0;
   if constexpr (std::is_floating_point_v<T>) {
-    return op == ReduceOp::sum ? a + b : a * b;
+    const auto below = [bits](std::uint64_t limit) { return static_cast<T>(bits % limit); };
+    if (op == sum) return below(127) - 63;
+    // Now and then a 2: never so many that a product of 257 overflows. Never 1/2: products in place, operation after
+    // operation, would become denormal numbers, which are slow.
+    if (op == prod) return static_cast<T>(sign * ((bits >> 1) % 16 == 0 ? 2 : 1));
+    return below(std::uint64_t{1} << 24) - static_cast<T>(1 << 23);
+  } else if constexpr (elements::Narrow<T>) {  // sums stay whole numbers that the type has
+    if (op == sum && sizeof(T) == 1) return T(rare && (bits & 2) != 0 ? sign : 0);
+    if (op == sum) return T(static_cast<int>((bits >> 8) % 3) - 1);
+    if (op == prod) return T(sign);
+    const T any = T::from_bits(static_cast<typename T::Bits>(bits));
+    return std::isfinite(static_cast<double>(any)) ? any : T(sign);
+  } else if constexpr (std::is_integral_v<T>) {
+    if (op == land) return static_cast<T>(rare ? 0 : bits | 1);
+    if (op == lor) return static_cast<T>(rare ? bits | 1 : 0);
+    return static_cast<T>(op == prod ? bits | 1 : bits);  // products of odd numbers never lose bits
+  } else if constexpr (elements::Complex<T>) {
+    using Part = typename T::value_type;
+    if (op == prod) return (bits & 2) != 0 ? T(0, static_cast<Part>(sign)) : T(static_cast<Part>(sign));
+    return {value_of<Part>(bits, op), value_of<Part>(bits >> 32, op)};
+  } else if constexpr (elements::Located<T>) {
+    T made{};
+    made.value = static_cast<decltype(T::value)>(static_cast<std::int64_t>(bits % 64) - 32);
+    made.index = static_cast<decltype(T::index)>(bits >> 34);
+    return made;
   } else {
-    const auto x = static_cast<std::uint64_t>(a), y = static_cast<std::uint64_t>(b);
-    return static_cast<T>(op == ReduceOp::sum ? x + y : x * y);
+    if (is_one_of(op, {sum, max, bor, lor})) return {rare};
+    if (is_one_of(op, {prod, min, band, land})) return {!rare};
+    return {static_cast<std::uint8_t>(bits & 1)};
   }
 }
 
@@ -85,7 +100,7 @@ class TypedPattern final : public Pattern {
     if (!op) return;
     reduced_ = sources_.front();
     for (std::size_t rank = 1; rank < sources_.size(); ++rank) {
-      for (std::size_t i = 0; i < period; ++i) reduced_[i] = combine(reduced_[i], sources_[rank][i], *op);
+      for (std::size_t i = 0; i < period; ++i) reduced_[i] = elements::reduce(*op, reduced_[i], sources_[rank][i]);
     }
   }
 
@@ -103,7 +118,7 @@ class TypedPattern final : public Pattern {
     std::uint64_t wrong = 0;
     for_pieces(first, count, [&](std::size_t done, std::size_t from, std::size_t length) {
       // Written so that a NaN counts as wrong.
-      for (std::size_t i = 0; i < length; ++i) wrong += found[done + i] == table[from + i] ? 0 : 1;
+      for (std::size_t i = 0; i < length; ++i) wrong += elements::same(found[done + i], table[from + i]) ? 0 : 1;
     });
     return wrong;
   }
@@ -132,15 +147,9 @@ class TypedPattern final : public Pattern {
 // Different salts give different data, so that what an earlier operation left behind does not pass for new.
 inline std::unique_ptr<Pattern> make_pattern(DataType dtype, int ranks, std::optional<ReduceOp> op,
                                              std::uint64_t salt) {
-  using namespace detail;
-  switch (dtype) {
-    case DataType::float32: return std::make_unique<TypedPattern<float>>(ranks, op, salt);
-    case DataType::float64: return std::make_unique<TypedPattern<double>>(ranks, op, salt);
-    case DataType::int32: return std::make_unique<TypedPattern<std::int32_t>>(ranks, op, salt);
-    case DataType::int64: return std::make_unique<TypedPattern<std::int64_t>>(ranks, op, salt);
-    case DataType::uint8: return std::make_unique<TypedPattern<std::uint8_t>>(ranks, op, salt);
-  }
-  return nullptr;
+  return elements::visit(dtype, [&]<class T>(T) -> std::unique_ptr<Pattern> {
+    return std::make_unique<detail::TypedPattern<T>>(ranks, op, salt);
+  });
 }
 
 }  // namespace hocket::bench

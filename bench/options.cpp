@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <cstdlib>
 #include <limits>
 
@@ -33,8 +34,8 @@ std::string benchmark_names() {
 }
 
 // "all", or names between commas.
-template <class Enum, std::size_t size>
-Result<std::vector<Enum>> parse_names(const Enum (&table)[size], const char* what, const std::string& text) {
+template <class Table, class Enum = std::remove_cvref_t<decltype(*std::begin(std::declval<const Table&>()))>>
+Result<std::vector<Enum>> parse_names(const Table& table, const char* what, const std::string& text) {
   if (text == "all") return std::vector<Enum>(std::begin(table), std::end(table));
   std::vector<Enum> found;
   for (std::size_t begin = 0; begin <= text.size();) {
@@ -119,6 +120,13 @@ Status finish(const Written& written, Options& options, bool max_given) {
   options.ops = *ops;
   // What the collective does not have is measured once.
   if (!options.collective->reduces) options.ops.resize(1);
+  const auto has_op = [&](DataType dtype) {
+    return std::ranges::any_of(options.ops, [dtype](ReduceOp op) { return is_defined(dtype, op); });
+  };
+  if (options.collective->reduces && std::ranges::none_of(options.dtypes, has_op)) {
+    return {Code::invalid_argument,
+            fmt::format("No operation of '{}' has a meaning for any type of '{}'.", written.op, written.dtype)};
+  }
   if (options.collective->kind == Kind::barrier) options.dtypes.resize(1);
   if (options.memory == "cuda") {
     return {Code::unsupported,

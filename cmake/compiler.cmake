@@ -21,6 +21,9 @@ endif()
 add_compile_options(-Wall -Wextra -Werror -Wpedantic -Wshadow -Wconversion -Wno-sign-conversion
   -Wno-missing-field-initializers $<$<CXX_COMPILER_ID:GNU>:-Wno-restrict> $<$<CONFIG:Debug>:-D_GLIBCXX_ASSERTIONS>)
 
+# Fusing a product with a sum where the processor can would make results differ between processors.
+add_compile_options(-ffp-contract=off)
+
 if(HOCKET_SANITIZE)
   # The vptr check looks whether memory can be read through a pipe of its own, so it sees a ghost in every test in which the
   # descriptors have run out.

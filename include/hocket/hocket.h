@@ -55,17 +55,54 @@ typedef enum hocket_result {
   HOCKET_INTERNAL = 15            /* a defect of Hocket; please report it */
 } hocket_result;
 
+/* Element types. Numbers never change between versions. */
 typedef enum hocket_dtype {
   HOCKET_FLOAT32 = 0,
   HOCKET_FLOAT64 = 1,
   HOCKET_INT32 = 2,
   HOCKET_INT64 = 3,
-  HOCKET_UINT8 = 4
+  HOCKET_UINT8 = 4,
+  HOCKET_INT8 = 5,
+  HOCKET_INT16 = 6,
+  HOCKET_UINT16 = 7,
+  HOCKET_UINT32 = 8,
+  HOCKET_UINT64 = 9,
+  HOCKET_FLOAT16 = 10,       /* IEEE 754 binary16 */
+  HOCKET_BFLOAT16 = 11,      /* the upper half of a float32 */
+  HOCKET_FLOAT8_E4M3 = 12,   /* OCP: no infinities; what exceeds 448 becomes NaN */
+  HOCKET_FLOAT8_E5M2 = 13,   /* OCP: as float16, with two bits of fraction */
+  HOCKET_BOOL = 14,          /* one byte: 0 is false, anything else true; combined: 0 or 1 */
+  HOCKET_COMPLEX64 = 15,     /* two float32: real, imaginary */
+  HOCKET_COMPLEX128 = 16,    /* two float64 */
+  HOCKET_FLOAT32_INT32 = 17, /* a value and where it was found, for HOCKET_MINLOC and HOCKET_MAXLOC: the structs below */
+  HOCKET_FLOAT64_INT64 = 18,
+  HOCKET_INT32_INT32 = 19,
+  HOCKET_INT64_INT64 = 20
 } hocket_dtype;
 
-/* Reductions. Every rank ends with the same bits. Integer sums and products wrap modulo 2^bits. min and max of floats
- * yield NaN if any operand is NaN. */
-typedef enum hocket_op { HOCKET_SUM = 0, HOCKET_PROD = 1, HOCKET_MIN = 2, HOCKET_MAX = 3 } hocket_op;
+typedef struct hocket_float32_int32 { float value; int32_t index; } hocket_float32_int32;
+typedef struct hocket_float64_int64 { double value; int64_t index; } hocket_float64_int64;
+typedef struct hocket_int32_int32 { int32_t value; int32_t index; } hocket_int32_int32;
+typedef struct hocket_int64_int64 { int64_t value; int64_t index; } hocket_int64_int64;
+
+/* Reductions. Every rank ends with the same bits. Which types each is defined for stands behind it; any other pair is an
+ * INVALID_ARGUMENT. Integer sums and products wrap modulo 2^bits. Wherever an operand of floats is NaN, so is the result, which
+ * is then the positive quiet NaN without payload. Floats narrower than 32 bits are computed as float32 and rounded to the
+ * nearest (ties to even): once where all ranks' operands are at hand (shared memory), else with each message that is added.
+ * With one rank the output is a copy of the input. docs/REDUCTIONS.md has the details. */
+typedef enum hocket_op {
+  HOCKET_SUM = 0,     /* all but values with a location; of bools: or */
+  HOCKET_PROD = 1,    /* the same; of bools: and */
+  HOCKET_MIN = 2,     /* integers, floats (-0 is less than +0), bools */
+  HOCKET_MAX = 3,
+  HOCKET_BAND = 6,    /* bitwise: integers; of bools: as the logical ones */
+  HOCKET_BOR = 7,
+  HOCKET_BXOR = 8,
+  HOCKET_LAND = 9,    /* logical: integers (not 0 is true; combined: 0 or 1), bools */
+  HOCKET_LOR = 10,
+  HOCKET_MINLOC = 11, /* the least value and its index, of values with a location; of equal ones, that with the least index */
+  HOCKET_MAXLOC = 12  /* both: a NaN wins over all numbers */
+} hocket_op;
 
 typedef struct hocket_comm hocket_comm; /* a communicator: one rank's membership in a group of ranks */
 typedef struct hocket_work hocket_work; /* a handle on one asynchronous operation */

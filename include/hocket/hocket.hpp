@@ -24,6 +24,7 @@
 #include <utility>
 #include <vector>
 
+#include "hocket/element_types.hpp"
 #include "hocket/hocket.h"
 
 namespace hocket {
@@ -58,22 +59,6 @@ inline hocket_call_info last_call() {
   hocket_call_info info = HOCKET_CALL_INFO_INIT;
   check(hocket_last_call(&info));
   return info;
-}
-
-enum class Op { sum = HOCKET_SUM, prod = HOCKET_PROD, min = HOCKET_MIN, max = HOCKET_MAX };
-
-// The element types that Hocket knows.
-template <class T>
-concept Element = std::same_as<T, float> || std::same_as<T, double> || std::same_as<T, std::uint8_t> ||
-    (std::signed_integral<T> && (sizeof(T) == 4 || sizeof(T) == 8) && !std::same_as<T, wchar_t>);
-
-// C++ type -> dtype of the C API.
-template <Element T>
-constexpr hocket_dtype dtype_of() {
-  if constexpr (std::same_as<T, float>) return HOCKET_FLOAT32;
-  if constexpr (std::same_as<T, double>) return HOCKET_FLOAT64;
-  if constexpr (std::same_as<T, std::uint8_t>) return HOCKET_UINT8;
-  return sizeof(T) == 4 ? HOCKET_INT32 : HOCKET_INT64;
 }
 
 // A contiguous range of elements that outlives the expression it appears in (a temporary vector does not).

@@ -144,7 +144,8 @@ const char* hocket_result_name(hocket_result result) {
 }
 
 size_t hocket_dtype_size(hocket_dtype dtype) {
-  return hocket::size_of(static_cast<hocket::DataType>(dtype));
+  const int number = dtype;
+  return number < 0 || number > UINT8_MAX ? 0 : hocket::size_of(static_cast<hocket::DataType>(number));
 }
 
 const char* hocket_last_error(void) {

@@ -2,7 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstdint>
+#include <string>
 
 namespace hocket {
 
@@ -35,13 +37,26 @@ Status invalid(const CallArguments& arguments, const std::string& what) {
   return {Code::invalid_argument, fmt::format("{}: {}", name_of(arguments.collective), what)};
 }
 
+Status check_reduction(const CallArguments& arguments) {
+  const auto dtype = static_cast<DataType>(arguments.dtype);
+  const auto op = static_cast<ReduceOp>(arguments.op);
+  if (arguments.op < 0 || arguments.op > 255 || std::ranges::find(all_reduce_ops, op) == all_reduce_ops.end()) {
+    return invalid(arguments, fmt::format("op is {}, which is no hocket_op", arguments.op));
+  }
+  if (!reduces(arguments.collective) || is_defined(dtype, op)) return {};
+  std::string types;
+  for (const DataType other : all_data_types) {
+    if (is_defined(other, op)) types += fmt::format("{}{}", types.empty() ? "" : ", ", name_of(other));
+  }
+  return invalid(arguments, fmt::format("op {} has no meaning for dtype {}; it is defined for {}", name_of(op),
+                                        name_of(dtype), types));
+}
+
 Status check_scalars(const CallArguments& arguments, Rank rank, Rank size) {
   if (size_of(static_cast<DataType>(arguments.dtype)) == 0 || arguments.dtype < 0 || arguments.dtype > 255) {
     return invalid(arguments, fmt::format("dtype is {}, which is no hocket_dtype", arguments.dtype));
   }
-  if (arguments.op < HOCKET_SUM || arguments.op > HOCKET_MAX) {
-    return invalid(arguments, fmt::format("op is {}, which is no hocket_op", arguments.op));
-  }
+  if (Status status = check_reduction(arguments); !status.ok()) return status;
   const bool to_peer = arguments.collective == Collective::send || arguments.collective == Collective::recv;
   if ((has_root(arguments.collective) || to_peer) && (arguments.root < 0 || arguments.root >= size)) {
     return invalid(arguments, fmt::format("{} is {}; with {} ranks it must be 0 … {}", to_peer ? "peer" : "root",

@@ -4,8 +4,11 @@
 // values the other way round agree:
 //  - a NaN result is always the positive quiet NaN without payload;
 //  - float min and max yield NaN if any operand is NaN, and order -0 below +0;
-//  - integer sum and prod wrap modulo 2^bits.
-// Processors with different vector widths give equal bits too: every element is computed alone.
+//  - integer sum and prod wrap modulo 2^bits;
+//  - floats narrower than 32 bits are widened, combined as float32 and rounded to the nearest, ties to even: a kernel of
+//    two operands rounds each time, Reduction::all once for all operands.
+// src/base/elements.hpp says the same in plain code. Processors with different vector widths give equal bits too: every
+// element is computed alone, and products and sums are not fused.
 #pragma once
 
 #include "hocket/spi/transport.hpp"
@@ -13,7 +16,7 @@
 
 namespace hocket {
 
-// Never null for the enumerators of DataType and ReduceOp; null for other values. Any thread. The kernel needs no
+// Null where is_defined(dtype, op) is false. Any thread. The kernel needs no
 // alignment; `to` may be left or right, but may not overlap them otherwise.
 ReduceKernel reduce_kernel(DataType dtype, ReduceOp op);
 

@@ -65,7 +65,8 @@ std::vector<Case> any_cases(int number, Rank size, unsigned seed) {
     const std::size_t counts[] = {0, 1, 3, 100, 5003, 70001};
     what.count = counts[random() % std::size(counts)];
     what.dtype = all_data_types[random() % std::size(all_data_types)];
-    what.op = all_reduce_ops[random() % std::size(all_reduce_ops)];
+    const auto ops = ops_of(what.dtype);
+    what.op = ops[random() % ops.size()];
     what.root = static_cast<Rank>(random() % static_cast<unsigned>(size));
     what.in_place = random() % 2 == 0 && what.collective != Collective::alltoall;
     what.misalignment = random() % 64;

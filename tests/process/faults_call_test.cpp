@@ -168,6 +168,18 @@ std::vector<BadCall> bad_calls() {
        [](auto* comm, float* a, float* b) {
          return hocket_allreduce(a, b, 10, HOCKET_FLOAT32, out_of_range<hocket_op>(99), comm, nullptr, nullptr);
        }},
+      {"op_without_meaning", "band has no meaning for dtype float32",
+       [](auto* comm, float* a, float* b) {
+         return hocket_allreduce(a, b, 10, HOCKET_FLOAT32, HOCKET_BAND, comm, nullptr, nullptr);
+       }},
+      {"min_of_complex", "min has no meaning for dtype complex64",
+       [](auto* comm, float* a, float* b) {
+         return hocket_reduce_scatter(a, b, 10, HOCKET_COMPLEX64, HOCKET_MIN, comm, nullptr, nullptr);
+       }},
+      {"sum_of_locations", "sum has no meaning for dtype int64_int64",
+       [](auto* comm, float* a, float* b) {
+         return hocket_reduce(a, b, 10, HOCKET_INT64_INT64, HOCKET_SUM, 0, comm, nullptr, nullptr);
+       }},
       {"root_too_large", "root",
        [](auto* comm, float* a, float* b) {
          return hocket_broadcast(a, b, 10, HOCKET_FLOAT32, 3, comm, nullptr, nullptr);

@@ -18,8 +18,8 @@ Status nonsense(std::string message) {
   return Status(Code::protocol_error, std::move(message));
 }
 
-template <class Enum, std::size_t size>
-bool is_one_of(const Enum (&table)[size], Enum value) {
+template <class Table, class Enum>
+bool is_one_of(const Table& table, Enum value) {
   return std::find(std::begin(table), std::end(table), value) != std::end(table);
 }
 

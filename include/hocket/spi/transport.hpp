@@ -61,8 +61,14 @@ struct Completion {
 // to[i] = left[i] ∘ right[i] for `count` elements; `to` may be left or right; no alignment is required.
 using ReduceKernel = void (*)(std::byte* to, const std::byte* left, const std::byte* right, std::size_t count);
 
+// to = sources[0] ∘ sources[1] ∘ …, `number` of them, each from `offset` bytes on; otherwise as a ReduceKernel. For
+// types that lose less when they are rounded once.
+using ReduceAllKernel = void (*)(std::byte* to, const std::byte* const* sources, std::size_t number, std::size_t offset,
+                                 std::size_t count);
+
 struct Reduction {
   ReduceKernel kernel = nullptr;
+  ReduceAllKernel all = nullptr;  // null: the kernel, one source after the other, does as well
   std::size_t element_bytes = 1;
   bool swapped = false;  // false: mine ∘ incoming; true: incoming ∘ mine
 };

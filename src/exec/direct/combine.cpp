@@ -26,6 +26,10 @@ void stream(std::byte* to, const std::byte* from, std::size_t bytes) {
 const std::byte* reduce_block(const Reduction& reduction, std::span<const std::byte* const> sources, std::size_t at,
                               std::size_t bytes, std::byte* scratch) {
   const std::size_t count = bytes / reduction.element_bytes;
+  if (reduction.all != nullptr && sources.size() > 1) {
+    reduction.all(scratch, sources.data(), sources.size(), at, count);
+    return scratch;
+  }
   const std::byte* sum = sources[0] + at;
   for (std::size_t i = 1; i < sources.size(); ++i) {
     reduction.kernel(scratch, sum, sources[i] + at, count);
@@ -47,7 +51,10 @@ void combine(const Reduction& reduction, std::span<const std::byte* const> sourc
       continue;
     }
     const std::byte* sum = sources[0] + at;
-    if (sources.size() > 1) {  // the last operand goes straight into the first target
+    if (sources.size() > 1 && reduction.all != nullptr) {
+      reduction.all(targets[0] + at, sources.data(), sources.size(), at, length / reduction.element_bytes);
+      sum = targets[0] + at;
+    } else if (sources.size() > 1) {  // the last operand goes straight into the first target
       if (sources.size() > 2) sum = reduce_block(reduction, sources.first(sources.size() - 1), at, length, scratch);
       reduction.kernel(targets[0] + at, sum, sources.back() + at, length / reduction.element_bytes);
       sum = targets[0] + at;

@@ -9,6 +9,8 @@
 #include <limits>
 #include <type_traits>
 
+#include "src/base/elements.hpp"
+
 namespace hocket::process_testing {
 namespace {
 
@@ -27,48 +29,52 @@ T rounding_float(std::uint64_t bits) {
   return static_cast<T>(std::ldexp((bits & 1) != 0 ? -fraction : fraction, static_cast<int>(bits >> 1 & 31) - 16));
 }
 
-// Element `index` of the input of `rank`. Exact floats are small whole numbers, or powers of two for products.
+// Element `index` of the input of `rank`. Exact floats are small whole numbers, or powers of two for products; few
+// enough for eight ranks in the narrowest type.
 template <class T>
 T input_at(const Case& what, Rank rank, std::size_t index) {
   const std::uint64_t bits =
       mix(what.salt * 0x9E3779B97F4A7C15U + static_cast<std::uint64_t>(rank) * 0x100000001B3U + index);
-  if constexpr (std::is_floating_point_v<T>) {
-    if (what.values == Values::rounding) return rounding_float<T>(bits);
-    if (what.op == ReduceOp::prod)
-      return static_cast<T>((bits & 1) != 0 ? -1 : 1) * static_cast<T>((bits & 2) != 0 ? 2 : 0.5);
-    if (what.op != ReduceOp::sum && bits % 61 == 0) return std::numeric_limits<T>::quiet_NaN();
-    return static_cast<T>(static_cast<int>(bits & 1023) - 512);
+  const int sign = (bits & 1) != 0 ? -1 : 1;
+  if constexpr (std::is_floating_point_v<T> || elements::Narrow<T>) {
+    if constexpr (std::is_floating_point_v<T>) {
+      if (what.values == Values::rounding) return rounding_float<T>(bits);
+    }
+    const int limit = sizeof(T) > 2 ? 512 : sizeof(T) > 1 ? 16 : 2;
+    const auto number = [](double value) {
+      return T(static_cast<std::conditional_t<elements::Narrow<T>, double, T>>(value));
+    };
+    if (what.op == ReduceOp::prod) return number(sign * ((bits & 2) != 0 ? 2 : 0.5));
+    if (what.op != ReduceOp::sum && bits % 61 == 0) return number(std::numeric_limits<double>::quiet_NaN());
+    return number(static_cast<int>(bits >> 8) % limit);
+  } else if constexpr (elements::Complex<T>) {
+    using Part = typename T::value_type;
+    if (what.op == ReduceOp::prod) {  // such that no part becomes a zero, whose sign would tell the order
+      const auto real = static_cast<Part>(sign), imaginary = static_cast<Part>((bits & 2) != 0 ? -1 : 1);
+      return rank == 0   ? T(real, 2 * imaginary)
+             : rank == 1 ? T(3 * real, imaginary)
+                         : T((bits & 4) != 0 ? 2 : Part(0.5));
+    }
+    return {static_cast<Part>(bits % 1023), static_cast<Part>(bits >> 32 & 511) - 256};
+  } else if constexpr (elements::Located<T>) {
+    T made = elements::whole<T>(static_cast<int>(bits % 17) - 8);
+    made.index = static_cast<decltype(T::index)>(bits >> 40);
+    if constexpr (std::is_floating_point_v<decltype(T::value)>) {
+      if (bits % 61 == 0) made.value = std::numeric_limits<decltype(T::value)>::quiet_NaN();
+    }
+    return made;
+  } else if constexpr (std::is_same_v<T, elements::Bool>) {
+    return {static_cast<std::uint8_t>(bits % 3)};
   } else {
-    return static_cast<T>(bits);
+    const bool logical = what.op == ReduceOp::land || what.op == ReduceOp::lor;
+    return logical && (bits >> 8) % 4 == 0 ? T{0} : static_cast<T>(bits);
   }
-}
-
-template <class T>
-T combine(ReduceOp op, T a, T b) {
-  if constexpr (std::is_floating_point_v<T>) {
-    if (std::isnan(a) || std::isnan(b)) return std::numeric_limits<T>::quiet_NaN();
-  }
-  switch (op) {
-    case ReduceOp::min: return a < b ? a : b;
-    case ReduceOp::max: return a > b ? a : b;
-    case ReduceOp::sum:
-      if constexpr (std::is_floating_point_v<T>)
-        return a + b;
-      else
-        return static_cast<T>(static_cast<std::uint64_t>(a) + static_cast<std::uint64_t>(b));
-    case ReduceOp::prod:
-      if constexpr (std::is_floating_point_v<T>)
-        return a * b;
-      else
-        return static_cast<T>(static_cast<std::uint64_t>(a) * static_cast<std::uint64_t>(b));
-  }
-  return a;
 }
 
 template <class T>
 T reduced_at(const Case& what, Rank size, std::size_t index) {
   T sum = input_at<T>(what, 0, index);
-  for (Rank rank = 1; rank < size; ++rank) sum = combine(what.op, sum, input_at<T>(what, rank, index));
+  for (Rank rank = 1; rank < size; ++rank) sum = elements::reduce(what.op, sum, input_at<T>(what, rank, index));
   return sum;
 }
 
@@ -92,18 +98,6 @@ T output_at(const Case& what, Rank rank, Rank size, std::size_t index) {
     case Collective::send: break;
   }
   return T{};
-}
-
-template <class Function>
-decltype(auto) with_type(DataType dtype, Function&& function) {
-  switch (dtype) {
-    case DataType::float32: return function(float{});
-    case DataType::float64: return function(double{});
-    case DataType::int32: return function(std::int32_t{});
-    case DataType::int64: return function(std::int64_t{});
-    case DataType::uint8: break;
-  }
-  return function(std::uint8_t{});
 }
 
 // ---- shapes
@@ -141,6 +135,14 @@ std::string describe(const Case& what) {
                      name_of(what.output_memory));
 }
 
+std::vector<ReduceOp> ops_of(DataType dtype) {
+  std::vector<ReduceOp> ops;
+  for (const ReduceOp op : all_reduce_ops) {
+    if (is_defined(dtype, op)) ops.push_back(op);
+  }
+  return ops;
+}
+
 // ---- Call
 
 Call::Call(const Case& what, Rank rank, Rank size) : what_(what), rank_(rank), size_(size) {
@@ -164,7 +166,7 @@ Call::Call(const Case& what, Rank rank, Rank size) : what_(what), rank_(rank), s
   if (blocks.send == 0) send_ = nullptr;
   if (blocks.recv == 0) recv_ = nullptr;
 
-  with_type(what.dtype, [&]<class T>(T) {
+  elements::visit(what.dtype, [&]<class T>(T) {
     for (std::size_t index = 0; index < send_bytes_ / sizeof(T); ++index) {
       const T value = input_at<T>(what_, rank_, index);
       std::memcpy(send_ + index * sizeof(T), &value, sizeof(T));
@@ -199,14 +201,14 @@ void Call::expect_correct() const {
 }
 
 void Call::expect_output() const {
-  with_type(what_.dtype, [&]<class T>(T) {
+  elements::visit(what_.dtype, [&]<class T>(T) {
     for (std::size_t index = 0; index < recv_bytes_ / sizeof(T); ++index) {
       T found;
       std::memcpy(&found, recv_ + index * sizeof(T), sizeof(T));
       const T expected = output_at<T>(what_, rank_, size_, index);
       if (std::memcmp(&found, &expected, sizeof(T)) == 0) continue;
       ADD_FAILURE() << describe(what_) << " on " << size_ << " ranks: element " << index << " at rank " << rank_
-                    << " is " << +found << ", not " << +expected;
+                    << " is " << testing::PrintToString(found) << ", not " << testing::PrintToString(expected);
       return;
     }
   });
@@ -215,7 +217,7 @@ void Call::expect_output() const {
 // Fences, and the input where the output does not lie.
 void Call::expect_rest_untouched() const {
   EXPECT_TRUE(first_.fences_stand() && second_.fences_stand()) << describe(what_) << ": bytes beside a buffer changed";
-  with_type(what_.dtype, [&]<class T>(T) {
+  elements::visit(what_.dtype, [&]<class T>(T) {
     for (std::size_t index = 0; index < send_bytes_ / sizeof(T); ++index) {
       const std::byte* const at = send_ + index * sizeof(T);
       if (recv_ != nullptr && at >= recv_ && at < recv_ + recv_bytes_) continue;

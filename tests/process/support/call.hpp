@@ -35,6 +35,9 @@ struct Case {
 
 std::string describe(const Case& what);
 
+// The reductions that are defined for a type.
+std::vector<ReduceOp> ops_of(DataType dtype);
+
 class Call {
  public:
   Call(const Case& what, Rank rank, Rank size);

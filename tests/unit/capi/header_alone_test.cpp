@@ -20,7 +20,12 @@ static_assert(std::is_nothrow_move_constructible_v<hocket::Communicator>);
 static_assert(hocket::dtype_of<float>() == HOCKET_FLOAT32 && hocket::dtype_of<double>() == HOCKET_FLOAT64);
 static_assert(hocket::dtype_of<int>() == HOCKET_INT32 && hocket::dtype_of<long long>() == HOCKET_INT64);
 static_assert(hocket::dtype_of<long>() == HOCKET_INT64 && hocket::dtype_of<std::uint8_t>() == HOCKET_UINT8);
-static_assert(!hocket::Element<unsigned int> && !hocket::Element<bool> && !hocket::Element<char>);
+static_assert(hocket::dtype_of<unsigned short>() == HOCKET_UINT16 && hocket::dtype_of<signed char>() == HOCKET_INT8);
+static_assert(hocket::dtype_of<bool>() == HOCKET_BOOL && hocket::dtype_of<std::complex<float>>() == HOCKET_COMPLEX64);
+static_assert(hocket::dtype_of<hocket::BFloat16>() == HOCKET_BFLOAT16);
+static_assert(hocket::dtype_of<hocket_float64_int64>() == HOCKET_FLOAT64_INT64);
+static_assert(!hocket::Element<char> && !hocket::Element<wchar_t> && !hocket::Element<long double>);
+static_assert(!hocket::Element<char*> && !hocket::Element<void>);
 static_assert(hocket::Source<const std::vector<float>&> && !hocket::Sink<const std::vector<float>&>);
 static_assert(hocket::Sink<std::span<int>> && !hocket::Source<std::vector<int>>);  // no temporaries that own
 

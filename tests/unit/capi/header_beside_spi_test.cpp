@@ -15,6 +15,8 @@ TEST(HeaderBesideSpi, NamesDoNotClash) {
   const Status status(Code::timeout, "late");
   EXPECT_EQ(static_cast<int>(error.result()), static_cast<int>(status.code()));
   EXPECT_EQ(static_cast<int>(Op::prod), static_cast<int>(ReduceOp::prod));
+  EXPECT_EQ(static_cast<int>(Op::maxloc), static_cast<int>(ReduceOp::maxloc));
+  EXPECT_EQ(static_cast<int>(dtype_of<Float8E5M2>()), static_cast<int>(DataType::float8_e5m2));
   EXPECT_EQ(static_cast<int>(dtype_of<double>()), static_cast<int>(DataType::float64));
 }
 

@@ -77,7 +77,7 @@ float combine(ReduceOp op, float left, float right) {
     case ReduceOp::sum: return left + right;
     case ReduceOp::prod: return left * right;
     case ReduceOp::min: return std::min(left, right);
-    case ReduceOp::max: return std::max(left, right);
+    default: return std::max(left, right);
   }
   return 0;
 }

@@ -7,6 +7,7 @@
 
 #include <bit>
 #include <cmath>
+#include <complex>
 #include <cstring>
 #include <limits>
 #include <random>
@@ -14,46 +15,13 @@
 #include <type_traits>
 #include <vector>
 
+#include "src/base/elements.hpp"
+
 namespace hocket {
 namespace {
 
 using Bytes = std::vector<std::byte>;
 using Random = std::mt19937_64;
-
-// ---- the plain reference
-
-template <class T>
-T canonical(T value) {
-  return std::isnan(value) ? std::numeric_limits<T>::quiet_NaN() : value;
-}
-
-template <class T>
-T combine_floats(ReduceOp op, T a, T b) {
-  switch (op) {
-    case ReduceOp::sum: return canonical(a + b);
-    case ReduceOp::prod: return canonical(a * b);
-    case ReduceOp::min:
-      if (std::isnan(a) || std::isnan(b)) return std::numeric_limits<T>::quiet_NaN();
-      return a < b || (a == b && std::signbit(a)) ? a : b;
-    case ReduceOp::max:
-      if (std::isnan(a) || std::isnan(b)) return std::numeric_limits<T>::quiet_NaN();
-      return a > b || (a == b && !std::signbit(a)) ? a : b;
-  }
-  return a;
-}
-
-template <class T>
-T combine_integers(ReduceOp op, T a, T b) {
-  const auto x = static_cast<std::uint64_t>(a);
-  const auto y = static_cast<std::uint64_t>(b);
-  switch (op) {
-    case ReduceOp::sum: return static_cast<T>(x + y);
-    case ReduceOp::prod: return static_cast<T>(x * y);
-    case ReduceOp::min: return a < b ? a : b;
-    case ReduceOp::max: return a > b ? a : b;
-  }
-  return a;
-}
 
 template <class T>
 Bytes reduce_plainly(ReduceOp op, const Bytes& left, const Bytes& right) {
@@ -62,12 +30,7 @@ Bytes reduce_plainly(ReduceOp op, const Bytes& left, const Bytes& right) {
     T a, b;
     std::memcpy(&a, &left[at], sizeof(T));
     std::memcpy(&b, &right[at], sizeof(T));
-    T c;
-    if constexpr (std::is_floating_point_v<T>) {
-      c = combine_floats(op, a, b);
-    } else {
-      c = combine_integers(op, a, b);
-    }
+    const T c = elements::reduce(op, a, b);
     std::memcpy(&result[at], &c, sizeof(T));
   }
   return result;
@@ -75,16 +38,20 @@ Bytes reduce_plainly(ReduceOp op, const Bytes& left, const Bytes& right) {
 
 // ---- values
 
+template <class T>
+T from_any_bits(Random& random) {
+  const std::uint64_t words[] = {random(), random()};
+  T value;
+  std::memcpy(&value, words, sizeof value);
+  return value;
+}
+
 // Mostly any bits; often what reductions get wrong.
 template <class T>
 T any_value(Random& random) {
-  using Limits = std::numeric_limits<T>;
-  using Bits = std::conditional_t<sizeof(T) == 8, std::uint64_t,
-                                  std::conditional_t<sizeof(T) == 4, std::uint32_t, std::uint8_t>>;
-  const auto bits = static_cast<Bits>(random());
-  if (random() % 2 == 0) return std::bit_cast<T>(bits);
+  if (random() % 2 == 0) return from_any_bits<T>(random);
   if constexpr (std::is_floating_point_v<T>) {
-    constexpr auto exponent = std::bit_cast<Bits>(Limits::infinity());
+    using Limits = std::numeric_limits<T>;
     const T pool[] = {T(0),
                       -T(0),
                       Limits::infinity(),
@@ -96,11 +63,25 @@ T any_value(Random& random) {
                       Limits::denorm_min(),
                       T(1),
                       -T(1),
-                      std::bit_cast<T>(static_cast<Bits>(exponent | bits | 1))};  // a NaN with any sign and payload
+                      T(3),
+                      std::copysign(Limits::signaling_NaN(), -T(1))};
     return pool[random() % std::size(pool)];
-  } else {
+  } else if constexpr (elements::Narrow<T>) {
+    return T(std::ldexp(static_cast<double>(random() % 64) - 32, static_cast<int>(random() % 40) - 28));
+  } else if constexpr (std::is_integral_v<T>) {
+    using Limits = std::numeric_limits<T>;
     const T pool[] = {T(0), T(1), Limits::min(), Limits::max(), static_cast<T>(Limits::max() - 1), static_cast<T>(-1)};
     return pool[random() % std::size(pool)];
+  } else if constexpr (elements::Complex<T>) {
+    return {any_value<typename T::value_type>(random), any_value<typename T::value_type>(random)};
+  } else if constexpr (elements::Located<T>) {  // few values and indices, so that many are equal
+    using Value = decltype(T::value);
+    T made{};
+    made.value = random() % 2 == 0 ? static_cast<Value>(random() % 3) : any_value<Value>(random);
+    made.index = static_cast<decltype(T::index)>(random() % 3) - 1;
+    return made;
+  } else {
+    return {static_cast<std::uint8_t>(random() % 3)};
   }
 }
 
@@ -177,7 +158,9 @@ std::vector<Kernel> all_kernels() {
   std::vector<Kernel> kernels;
   for (const std::int64_t target : hwy::SupportedAndGeneratedTargets()) {
     for (const DataType dtype : all_data_types) {
-      for (const ReduceOp op : all_reduce_ops) kernels.push_back({target, dtype, op});
+      for (const ReduceOp op : all_reduce_ops) {
+        if (is_defined(dtype, op)) kernels.push_back({target, dtype, op});
+      }
     }
   }
   return kernels;
@@ -198,14 +181,7 @@ class ReduceTest : public testing::TestWithParam<Kernel> {
   void TearDown() override { hwy::GetChosenTarget().Update(hwy::SupportedTargets()); }
 
   void check(std::size_t count, const Where& where) {
-    switch (GetParam().dtype) {
-      case DataType::float32: return check_as<float>(count, where);
-      case DataType::float64: return check_as<double>(count, where);
-      case DataType::int32: return check_as<std::int32_t>(count, where);
-      case DataType::int64: return check_as<std::int64_t>(count, where);
-      case DataType::uint8: return check_as<std::uint8_t>(count, where);
-    }
-    FAIL() << "a dtype without a reference";
+    elements::visit(GetParam().dtype, [&]<class T>(T) { check_as<T>(count, where); });
   }
 
   Random random_{20260101};
@@ -286,7 +262,7 @@ TEST(ReducePromises, SignedMinimumAndUnsignedMaximum) {
 
 TEST(ReducePromises, ZerosAreOrderedAndNansAreCanonical) {
   const float nan_with_payload = std::bit_cast<float>(0xFFC12345U);
-  for (const ReduceOp op : all_reduce_ops) {
+  for (const ReduceOp op : {ReduceOp::sum, ReduceOp::prod, ReduceOp::min, ReduceOp::max}) {
     for (const auto& [a, b] : {std::pair{nan_with_payload, 1.0F}, {1.0F, nan_with_payload}}) {
       EXPECT_EQ(std::bit_cast<std::uint32_t>(reduce_one(DataType::float32, op, a, b)), 0x7FC00000U) << name_of(op);
     }
@@ -297,9 +273,107 @@ TEST(ReducePromises, ZerosAreOrderedAndNansAreCanonical) {
   }
 }
 
-TEST(ReducePromises, UnknownPairsHaveNoKernel) {
+TEST(ReducePromises, ANanWinsOverEveryLocation) {
+  using Pair = hocket_float32_int32;
+  const auto both = [](ReduceOp op, Pair a, Pair b) {
+    const Pair found = reduce_one(DataType::float32_int32, op, a, b);
+    const Pair exchanged = reduce_one(DataType::float32_int32, op, b, a);
+    EXPECT_EQ(std::memcmp(&found, &exchanged, sizeof found), 0);
+    return found;
+  };
+  for (const ReduceOp op : {ReduceOp::minloc, ReduceOp::maxloc}) {
+    EXPECT_EQ(both(op, {5, 9}, {5, 3}).index, 3) << "of equal values, the least index";
+    const Pair found = both(op, {std::bit_cast<float>(0xFFC12345U), 7}, {1, 2});
+    EXPECT_EQ(std::bit_cast<std::uint32_t>(found.value), 0x7FC00000U);
+    EXPECT_EQ(found.index, 7);
+    EXPECT_EQ(both(op, {NAN, 7}, {NAN, 6}).index, 6);
+  }
+  EXPECT_EQ(both(ReduceOp::minloc, {-3, 9}, {-2, 3}).index, 9);
+  EXPECT_EQ(both(ReduceOp::maxloc, {-3, 9}, {-2, 3}).index, 3);
+  EXPECT_TRUE(std::signbit(both(ReduceOp::minloc, {0.0F, 1}, {-0.0F, 2}).value));
+}
+
+TEST(ReducePromises, BoolsAreTruthValues) {
+  const auto of = [](ReduceOp op, int a, int b) {
+    return reduce_one(DataType::boolean, op, static_cast<std::uint8_t>(a), static_cast<std::uint8_t>(b));
+  };
+  EXPECT_EQ(of(ReduceOp::sum, 2, 1), 1);
+  EXPECT_EQ(of(ReduceOp::band, 2, 1), 1);
+  EXPECT_EQ(of(ReduceOp::bxor, 2, 1), 0);
+  EXPECT_EQ(of(ReduceOp::prod, 2, 0), 0);
+  EXPECT_EQ(of(ReduceOp::min, 255, 254), 1);
+}
+
+TEST(ReducePromises, ComplexNumbersAreMultipliedAsSuch) {
+  using Number = std::complex<float>;
+  EXPECT_EQ(reduce_one(DataType::complex64, ReduceOp::prod, Number(1, 2), Number(3, -4)), Number(11, 2));
+}
+
+template <class T>
+std::uint64_t bits_of_product(DataType dtype, double a, double b) {
+  return reduce_one(dtype, ReduceOp::prod, T(a), T(b)).bits();
+}
+
+TEST(ReducePromises, NarrowFloatsOverflowAsTheirFormatSays) {
+  using namespace elements;
+  EXPECT_EQ(bits_of_product<Float16>(DataType::float16, -60000, 2), 0xFC00U);
+  EXPECT_EQ(bits_of_product<BFloat16>(DataType::bfloat16, 0x1p100, 0x1p100), 0x7F80U);
+  EXPECT_EQ(bits_of_product<Float8E5M2>(DataType::float8_e5m2, 57344, 2), 0x7CU);
+  EXPECT_EQ(bits_of_product<Float8E4M3>(DataType::float8_e4m3, 224, 2), 0x7EU) << "448, the largest number";
+  EXPECT_EQ(bits_of_product<Float8E4M3>(DataType::float8_e4m3, -448, 2), 0x7FU) << "NaN in place of infinity";
+  EXPECT_EQ(bits_of_product<Float16>(DataType::float16, 0x1p-24, 0.5), 0U) << "half of the smallest: to even";
+  EXPECT_EQ(bits_of_product<Float16>(DataType::float16, 0x1p-24, 0.75), 1U);
+}
+
+// 1 + 16 times 2^-11 is 1 if each sum is rounded, and 1 + 2^-7 if the whole is.
+TEST(ReducePromises, NarrowFloatsAreRoundedOnceWhereAllAreAtHand) {
+  using elements::Float16;
+  const Float16 one(1), small(0x1p-11);
+  std::vector<const std::byte*> sources = {reinterpret_cast<const std::byte*>(&one)};
+  for (int i = 0; i < 16; ++i) sources.push_back(reinterpret_cast<const std::byte*>(&small));
+  const Reduction sum = reduction_for(DataType::float16, ReduceOp::sum);
+  Float16 at_once, in_turn = one;
+  sum.all(reinterpret_cast<std::byte*>(&at_once), sources.data(), sources.size(), 0, 1);
+  for (int i = 0; i < 16; ++i) in_turn = reduce_one(DataType::float16, ReduceOp::sum, in_turn, small);
+  EXPECT_EQ(static_cast<double>(at_once), 1 + 0x1p-7);
+  EXPECT_EQ(static_cast<double>(in_turn), 1);
+}
+
+// Every narrow float there is, multiplied by one: the widening and the rounding of every instruction set.
+TEST(ReducePromises, EveryNarrowFloatSurvivesTheWayThere) {
+  for (const std::int64_t target : hwy::SupportedAndGeneratedTargets()) {
+    hwy::GetChosenTarget().Update(target);
+    for (const DataType dtype : all_data_types) {
+      elements::visit(dtype, [&]<class T>(T) {
+        if constexpr (elements::Narrow<T>) {
+          std::vector<T> all;
+          for (std::uint32_t bits = 0; bits < 1U << (8 * sizeof(T)); ++bits) {
+            all.push_back(T::from_bits(static_cast<typename T::Bits>(bits)));
+          }
+          const std::vector<T> ones(all.size(), T(1));
+          std::vector<T> found(all.size());
+          reduce_kernel(dtype, ReduceOp::prod)(reinterpret_cast<std::byte*>(found.data()),
+                                               reinterpret_cast<const std::byte*>(all.data()),
+                                               reinterpret_cast<const std::byte*>(ones.data()), all.size());
+          for (std::size_t i = 0; i < all.size(); ++i) {
+            const T expected = all[i].is_nan() ? T(NAN) : all[i];
+            ASSERT_EQ(found[i].bits(), expected.bits()) << name_of(dtype) << ", " << hwy::TargetName(target);
+            ASSERT_EQ(T(static_cast<double>(all[i])).bits(), expected.bits()) << name_of(dtype) << ", the reference";
+          }
+        }
+      });
+    }
+  }
+  hwy::GetChosenTarget().Update(hwy::SupportedTargets());
+}
+
+TEST(ReducePromises, UnknownAndMeaninglessPairsHaveNoKernel) {
   EXPECT_EQ(reduce_kernel(static_cast<DataType>(200), ReduceOp::sum), nullptr);
   EXPECT_EQ(reduce_kernel(DataType::uint8, static_cast<ReduceOp>(200)), nullptr);
+  EXPECT_EQ(reduce_kernel(DataType::float32, ReduceOp::band), nullptr);
+  EXPECT_EQ(reduce_kernel(DataType::complex64, ReduceOp::min), nullptr);
+  EXPECT_EQ(reduce_kernel(DataType::int32, ReduceOp::maxloc), nullptr);
+  EXPECT_EQ(reduce_kernel(DataType::int32_int32, ReduceOp::sum), nullptr);
 }
 
 TEST(ReducePromises, ReductionKnowsItsElement) {
@@ -307,6 +381,7 @@ TEST(ReducePromises, ReductionKnowsItsElement) {
     for (const ReduceOp op : all_reduce_ops) {
       const Reduction reduction = reduction_for(dtype, op);
       EXPECT_EQ(reduction.kernel, reduce_kernel(dtype, op));
+      EXPECT_EQ(reduction.kernel != nullptr, is_defined(dtype, op)) << name_of(dtype) << " " << name_of(op);
       EXPECT_EQ(reduction.element_bytes, size_of(dtype));
       EXPECT_FALSE(reduction.swapped);
     }

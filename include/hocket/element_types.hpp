@@ -1,0 +1,85 @@
+// The element types and reductions of hocket.h in C++; a part of hocket.hpp.
+#pragma once
+
+#include <complex>
+#include <concepts>
+#include <cstdint>
+#include <type_traits>
+
+#include "hocket/hocket.h"
+
+namespace hocket {
+inline namespace api {
+
+enum class Op {
+  sum = HOCKET_SUM,
+  prod = HOCKET_PROD,
+  min = HOCKET_MIN,
+  max = HOCKET_MAX,
+  band = HOCKET_BAND,
+  bor = HOCKET_BOR,
+  bxor = HOCKET_BXOR,
+  land = HOCKET_LAND,
+  lor = HOCKET_LOR,
+  minloc = HOCKET_MINLOC,
+  maxloc = HOCKET_MAXLOC
+};
+
+// Floats that C++20 has no type for, as the bits that lie in memory.
+enum class Float16 : std::uint16_t {};
+enum class BFloat16 : std::uint16_t {};
+enum class Float8E4M3 : std::uint8_t {};
+enum class Float8E5M2 : std::uint8_t {};
+
+namespace detail {
+inline constexpr int no_dtype = -1;
+
+template <class T>
+constexpr int number_of_dtype() {
+  constexpr auto is_one_of = []<class... Types>(std::type_identity<Types>...) {
+    return (std::same_as<T, Types> || ...);
+  };
+  if constexpr (std::same_as<T, bool>) return HOCKET_BOOL;
+  if constexpr (std::same_as<T, float>) return HOCKET_FLOAT32;
+  if constexpr (std::same_as<T, double>) return HOCKET_FLOAT64;
+  if constexpr (std::same_as<T, std::complex<float>>) return HOCKET_COMPLEX64;
+  if constexpr (std::same_as<T, std::complex<double>>) return HOCKET_COMPLEX128;
+  if constexpr (std::same_as<T, Float16>) return HOCKET_FLOAT16;
+  if constexpr (std::same_as<T, BFloat16>) return HOCKET_BFLOAT16;
+  if constexpr (std::same_as<T, Float8E4M3>) return HOCKET_FLOAT8_E4M3;
+  if constexpr (std::same_as<T, Float8E5M2>) return HOCKET_FLOAT8_E5M2;
+  if constexpr (std::same_as<T, hocket_float32_int32>) return HOCKET_FLOAT32_INT32;
+  if constexpr (std::same_as<T, hocket_float64_int64>) return HOCKET_FLOAT64_INT64;
+  if constexpr (std::same_as<T, hocket_int32_int32>) return HOCKET_INT32_INT32;
+  if constexpr (std::same_as<T, hocket_int64_int64>) return HOCKET_INT64_INT64;
+  if constexpr (std::integral<T> && !std::same_as<T, bool>) {
+    if (is_one_of(std::type_identity<char>(), std::type_identity<wchar_t>(), std::type_identity<char8_t>(),
+                  std::type_identity<char16_t>(), std::type_identity<char32_t>())) {
+      return no_dtype;
+    }
+    constexpr bool has_sign = std::is_signed_v<T>;
+    switch (sizeof(T)) {
+      case 1: return has_sign ? HOCKET_INT8 : HOCKET_UINT8;
+      case 2: return has_sign ? HOCKET_INT16 : HOCKET_UINT16;
+      case 4: return has_sign ? HOCKET_INT32 : HOCKET_UINT32;
+      case 8: return has_sign ? HOCKET_INT64 : HOCKET_UINT64;
+      default: break;
+    }
+  }
+  return no_dtype;
+}
+}  // namespace detail
+
+// The element types that Hocket knows.
+template <class T>
+concept Element = detail::number_of_dtype<T>()
+!= detail::no_dtype;
+
+// C++ type -> dtype of the C API.
+template <Element T>
+constexpr hocket_dtype dtype_of() {
+  return static_cast<hocket_dtype>(detail::number_of_dtype<T>());
+}
+
+}  // namespace api
+}  // namespace hocket

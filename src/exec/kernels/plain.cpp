@@ -1,0 +1,73 @@
+// Kernels for processors without any of the instruction sets: the plain definitions, one element at a time.
+#include "src/base/elements.hpp"
+#include "src/exec/kernels/kernels.hpp"
+
+namespace hocket::kernels {
+namespace {
+
+template <class T, ReduceOp op>
+void reduce_two(std::byte* to, const std::byte* left, const std::byte* right, std::size_t count) {
+  for (std::size_t at = 0; at < count * sizeof(T); at += sizeof(T)) {
+    T a, b;
+    std::memcpy(&a, left + at, sizeof(T));
+    std::memcpy(&b, right + at, sizeof(T));
+    const T c = elements::reduce(op, a, b);
+    std::memcpy(to + at, &c, sizeof(T));
+  }
+}
+
+template <elements::Narrow T, ReduceOp op>
+void reduce_all(std::byte* to, const std::byte* const* sources, std::size_t number, std::size_t offset,
+                std::size_t count) {
+  const auto wide = [](const std::byte* from) {
+    T narrow;
+    std::memcpy(&narrow, from, sizeof(T));
+    return static_cast<float>(static_cast<double>(narrow));
+  };
+  for (std::size_t at = 0; at < count * sizeof(T); at += sizeof(T)) {
+    float sum = wide(sources[0] + offset + at);
+    for (std::size_t i = 1; i < number; ++i) sum = elements::reduce(op, sum, wide(sources[i] + offset + at));
+    const T rounded(sum);
+    std::memcpy(to + at, &rounded, sizeof(T));
+  }
+}
+
+// Calls pick(std::integral_constant of `op`).
+template <class Pick>
+auto with_op(ReduceOp op, const Pick& pick) {
+  using enum ReduceOp;
+  switch (op) {
+    case sum: return pick(std::integral_constant<ReduceOp, sum>());
+    case prod: return pick(std::integral_constant<ReduceOp, prod>());
+    case min: return pick(std::integral_constant<ReduceOp, min>());
+    case max: return pick(std::integral_constant<ReduceOp, max>());
+    case band: return pick(std::integral_constant<ReduceOp, band>());
+    case bor: return pick(std::integral_constant<ReduceOp, bor>());
+    case bxor: return pick(std::integral_constant<ReduceOp, bxor>());
+    case land: return pick(std::integral_constant<ReduceOp, land>());
+    case lor: return pick(std::integral_constant<ReduceOp, lor>());
+    case minloc: return pick(std::integral_constant<ReduceOp, minloc>());
+    case maxloc: break;
+  }
+  return pick(std::integral_constant<ReduceOp, maxloc>());
+}
+
+}  // namespace
+
+ReduceKernel plain(DataType dtype, ReduceOp op) {
+  return elements::visit(dtype, [op]<class T>(T) {
+    return with_op(op, [](auto constant) -> ReduceKernel { return &reduce_two<T, decltype(constant)::value>; });
+  });
+}
+
+ReduceAllKernel all_plain(DataType dtype, ReduceOp op) {
+  return elements::visit(dtype, [op]<class T>(T) -> ReduceAllKernel {
+    if constexpr (elements::Narrow<T>) {
+      return with_op(op, [](auto constant) -> ReduceAllKernel { return &reduce_all<T, decltype(constant)::value>; });
+    } else {
+      return nullptr;
+    }
+  });
+}
+
+}  // namespace hocket::kernels
