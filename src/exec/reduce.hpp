@@ -5,7 +5,8 @@
 //  - a NaN result is always the positive quiet NaN without payload;
 //  - float min and max yield NaN if any operand is NaN, and order -0 below +0;
 //  - integer sum and prod wrap modulo 2^bits;
-//  - floats narrower than 32 bits are widened, combined as float32 and rounded to the nearest, ties to even: a kernel of
+//  - floats narrower than 32 bits are widened, combined as float32 and rounded to the nearest, ties to even: a kernel
+//  of
 //    two operands rounds each time, Reduction::all once for all operands.
 // src/base/elements.hpp says the same in plain code. Processors with different vector widths give equal bits too: every
 // element is computed alone, and products and sums are not fused.

@@ -107,7 +107,8 @@ TYPED_TEST_P(TransportSuite, ReducesOddElementsAtUnalignedPlaces) {
         const Buffer target = (in_place ? whole(mine) : whole(out)).part(1, size);
         Outcome send, receive;
         ++sequence;
-        to->recv_reduce(tag(sequence), whole(mine).part(1, size), target, {&odd_kernel, 3, swapped}, receive);
+        const Reduction reduction{.kernel = &odd_kernel, .element_bytes = 3, .swapped = swapped};
+        to->recv_reduce(tag(sequence), whole(mine).part(1, size), target, reduction, receive);
         from->send(tag(sequence), whole(sent).part(1, size), send);
         ASSERT_TRUE(ranks.until([&] { return send.done() && receive.done(); }));
         EXPECT_TRUE(send.good() && receive.good());
