@@ -70,7 +70,7 @@ bool seal_against_shrinking(int fd) {
 
 }  // namespace
 
-Result<std::uint32_t> RegionTable::add(int fd, void* address, std::size_t bytes) {
+Result<std::uint32_t> RegionTable::add(int fd, void* address, std::size_t bytes, RegionOwner owner) {
   const auto begin = reinterpret_cast<std::uintptr_t>(address);
   if (bytes == 0 || address == nullptr || begin + bytes < begin) {
     return Status(Code::invalid_argument, "an empty or null range of memory cannot be registered");
@@ -115,17 +115,22 @@ Result<std::uint32_t> RegionTable::add(int fd, void* address, std::size_t bytes)
                     "not logged)",
                     bytes, address));
   }
-  const SharedRegion region{++last_id_, static_cast<std::byte*>(address), bytes, *offset, may_shrink, own};
+  const SharedRegion region{++last_id_, static_cast<std::byte*>(address), bytes, *offset, may_shrink, owner, own};
   entries_.insert(after, Entry{region, std::move(own)});
   version_.fetch_add(1, std::memory_order_release);
   return region.id;
 }
 
-bool RegionTable::remove(std::uint32_t id) {
+std::optional<SharedRegion> RegionTable::remove(const void* address, RegionOwner owner) {
   const std::lock_guard lock(mutex_);
-  const auto count = std::erase_if(entries_, [&](const Entry& entry) { return entry.region.id == id; });
-  if (count > 0) version_.fetch_add(1, std::memory_order_release);
-  return count > 0;
+  const auto found = std::find_if(entries_.begin(), entries_.end(), [&](const Entry& entry) {
+    return entry.region.address == address && entry.region.owner == owner;
+  });
+  if (found == entries_.end()) return std::nullopt;
+  SharedRegion region = std::move(found->region);
+  entries_.erase(found);
+  version_.fetch_add(1, std::memory_order_release);
+  return region;
 }
 
 std::optional<SharedRegion> RegionTable::find(const void* data, std::size_t bytes) const {

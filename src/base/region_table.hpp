@@ -14,12 +14,16 @@
 
 namespace hocket {
 
+// Who mapped the memory of a region, and unmaps it.
+enum class RegionOwner : std::uint8_t { caller, hocket };
+
 struct SharedRegion {
   std::uint32_t id = 0;  // never 0, never used again
   std::byte* address = nullptr;
   std::size_t bytes = 0;
-  std::uint64_t file_offset = 0;     // of `address` in the file
-  bool may_shrink = false;           // touching the memory beyond the file's new end would then be SIGBUS
+  std::uint64_t file_offset = 0;  // of `address` in the file
+  bool may_shrink = false;        // touching the memory beyond the file's new end would then be SIGBUS
+  RegionOwner owner = RegionOwner::caller;
   std::weak_ptr<const UniqueFd> fd;  // weak: the memory is free as soon as the region is removed
 };
 
@@ -30,9 +34,9 @@ class RegionTable {
   // `fd`. Returns the region's id. Seals the file against shrinking where it can; else the region says so, and no peer
   // should touch it. Code::invalid_argument where the memory is not such a mapping or overlaps a registered region;
   // Code::out_of_resources where the file's memory or a descriptor cannot be had.
-  Result<std::uint32_t> add(int fd, void* address, std::size_t bytes);
-  // False where there is no such region. The memory itself stays the caller's.
-  bool remove(std::uint32_t id);
+  Result<std::uint32_t> add(int fd, void* address, std::size_t bytes, RegionOwner owner = RegionOwner::caller);
+  // Takes out the region of this owner that begins at `address`; nothing where there is none. The memory itself stays.
+  std::optional<SharedRegion> remove(const void* address, RegionOwner owner = RegionOwner::caller);
   // The region in which all these bytes lie.
   std::optional<SharedRegion> find(const void* data, std::size_t bytes) const;
 

@@ -364,9 +364,8 @@ hocket_result hocket_register(int fd, void* address, size_t bytes) {
 
 hocket_result hocket_unregister(void* address) {
   return guarded([&]() -> Status {
-    const auto region = registered_memory().find(address, 1);
-    if (region && region->address == address && registered_memory().remove(region->id)) return {};
-    return {Code::invalid_argument, "address is not the start of registered memory"};
+    if (registered_memory().remove(address)) return {};
+    return {Code::invalid_argument, "address is not the start of memory that hocket_register() was given"};
   });
 }
 

@@ -29,7 +29,7 @@ Result<void*> allocate_shared(RegionTable& table, std::size_t bytes) {
                                                       "see `ulimit -v` and vm.max_map_count",
                                                       bytes, std::strerror(errno)));
   }
-  auto added = table.add(fd->get(), memory, bytes);
+  auto added = table.add(fd->get(), memory, bytes, RegionOwner::hocket);
   if (added.ok()) return memory;
   ::munmap(memory, bytes);
   return added.status();
@@ -37,8 +37,8 @@ Result<void*> allocate_shared(RegionTable& table, std::size_t bytes) {
 
 Status free_shared(RegionTable& table, void* memory) {
   if (memory == nullptr) return {};
-  const auto region = table.find(memory, 1);
-  if (!region || region->address != memory || !table.remove(region->id)) {
+  const auto region = table.remove(memory, RegionOwner::hocket);
+  if (!region) {
     return {Code::invalid_argument, "memory was not allocated with hocket_mem_alloc, or is free already"};
   }
   ::munmap(memory, region->bytes);

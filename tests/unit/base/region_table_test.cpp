@@ -68,10 +68,10 @@ TEST(RegionTable, IsGoneAfterRemovalAndNumbersAreNotUsedAgain) {
   const auto kept = table.snapshot().front();
   EXPECT_NE(kept.fd.lock(), nullptr);
   const auto between = table.version();
-  EXPECT_TRUE(table.remove(*id));
+  EXPECT_TRUE(table.remove(memory.data));
   EXPECT_NE(table.version(), between);
   EXPECT_EQ(kept.fd.lock(), nullptr) << "the descriptor must not keep the memory";
-  EXPECT_FALSE(table.remove(*id));
+  EXPECT_FALSE(table.remove(memory.data));
   EXPECT_FALSE(table.find(memory.data, 1));
   const auto again = table.add(memory.fd.get(), memory.data, page);
   ASSERT_TRUE(again.ok());
@@ -139,6 +139,18 @@ TEST(RegionTable, RefusesOverlaps) {
   EXPECT_TRUE(table.add(memory.fd.get(), memory.data + 3 * page, page).ok());
 }
 
+TEST(RegionTable, OnlyItsOwnerRemovesARegion) {
+  RegionTable table;
+  Memory memory(page);
+  ASSERT_TRUE(table.add(memory.fd.get(), memory.data, page).ok());
+  EXPECT_FALSE(table.remove(memory.data, RegionOwner::hocket)) << "or freeing it would unmap a caller's memory";
+  EXPECT_FALSE(table.remove(memory.data + 1));
+  EXPECT_TRUE(table.remove(memory.data));
+  ASSERT_TRUE(table.add(memory.fd.get(), memory.data, page, RegionOwner::hocket).ok());
+  EXPECT_FALSE(table.remove(memory.data));
+  EXPECT_TRUE(table.remove(memory.data, RegionOwner::hocket));
+}
+
 TEST(RegionTable, ManyThreadsAtOnce) {
   RegionTable table;
   std::atomic<int> good{0};
@@ -148,7 +160,7 @@ TEST(RegionTable, ManyThreadsAtOnce) {
       Memory memory(page);
       for (int round = 0; round < 50; ++round) {
         const auto id = table.add(memory.fd.get(), memory.data, page);
-        if (!id.ok() || table.find(memory.data, page)->id != *id || !table.remove(*id)) return;
+        if (!id.ok() || table.find(memory.data, page)->id != *id || !table.remove(memory.data)) return;
       }
       ++good;
     });

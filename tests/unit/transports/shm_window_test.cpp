@@ -142,7 +142,7 @@ TEST_P(ShmWindowOf, RegisteredMemoryIsMappedByTheOthers) {
       if (member == window.self()) continue;
       EXPECT_EQ(memory->data()[member], std::byte{0xee});
     }
-    EXPECT_TRUE(party.regions.remove(*id));
+    EXPECT_TRUE(party.regions.remove(memory->data()));
     EXPECT_EQ(window.locate(memory->data(), 1).region, 0u);
     barrier(window, 0, 4);
     party.transport->progress();
