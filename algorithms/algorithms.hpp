@@ -50,6 +50,7 @@ void direct_recv(const Shape& shape, Script& script);
 
 // linear.cpp
 void linear_allreduce(const Shape& shape, Script& script);
+void linear_reduce(const Shape& shape, Script& script);
 void linear_reduce_scatter(const Shape& shape, Script& script);
 void linear_allgather(const Shape& shape, Script& script);
 void linear_scatter(const Shape& shape, Script& script);

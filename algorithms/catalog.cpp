@@ -38,6 +38,8 @@ constexpr Algorithm entries[] = {
      "up a binomial tree: log2 N rounds, each rank sends all the data once"},
     {"chain", Collective::reduce, one, chain_reduce,
      "from neighbour to neighbour in slices: N-1 rounds, each rank sends all the data once"},
+    {"linear", Collective::reduce, one, linear_reduce,
+     "the root sums in rank order: 1 round, the root receives the data of all"},
     {"ring", Collective::reduce_scatter, one_per_rank, ring_reduce_scatter,
      "neighbours only: N-1 steps, each rank sends (N-1)/N of the data"},
     {"direct", Collective::reduce_scatter, one_per_rank, direct_reduce_scatter,

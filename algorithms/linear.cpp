@@ -19,6 +19,27 @@ void linear_allreduce(const Shape& shape, Script& script) {
   for (Rank rank = 1; rank < shape.size; ++rank) script.send(rank, output);
 }
 
+// 1 round; the root receives (N - 1) · S and sums in rank order. Its input may lie where its output does, so what comes
+// before it is summed in a cell.
+void linear_reduce(const Shape& shape, Script& script) {
+  const Range input = script.input(0);
+  if (shape.rank != shape.root) return script.send(shape.root, input);
+  const Range output = script.output(0);
+  if (shape.size == 1) return script.copy(input, output);
+  Range sum = input;
+  if (shape.root > 0) {
+    const Range before = script.scratch(input);
+    script.recv(0, before);
+    for (Rank rank = 1; rank < shape.root; ++rank) script.recv_reduce(rank, before, before);
+    script.reduce(before, input, output);
+    sum = output;
+  }
+  for (Rank rank = shape.root + 1; rank < shape.size; ++rank) {
+    script.recv_reduce(rank, sum, output);
+    sum = output;
+  }
+}
+
 // 2 rounds; rank 0 receives (N - 1) · S, sums in rank order and sends (N - 1)/N · S. Its scratch is as large as S.
 void linear_reduce_scatter(const Shape& shape, Script& script) {
   const Range input = script.input(0, shape.chunks), own = script.output(shape.rank);

@@ -1,6 +1,7 @@
 #include "bench/collectives.hpp"
 
 #include <algorithm>
+#include <cstring>
 
 namespace hocket::bench {
 namespace {
@@ -143,10 +144,17 @@ hocket_result call(const Case& what, Place place, hocket_comm* comm, const void*
   const auto op = static_cast<hocket_op>(what.op);
   const std::size_t count = what.count;
   const int root = what.root;
+  std::uint64_t scalar[2] = {};  // one element of any type
+  elements::visit(what.dtype, [&]<class T>(T) {
+    const T value = elements::whole<T>(premultiplier);
+    std::memcpy(scalar, &value, sizeof value);
+  });
+  hocket_call_options options = HOCKET_CALL_OPTIONS_INIT;
+  options.scalar = scalar;
   switch (what.collective->kind) {
-    case Kind::allreduce: return hocket_allreduce(send, recv, count, dtype, op, comm, nullptr, nullptr);
-    case Kind::reduce: return hocket_reduce(send, recv, count, dtype, op, root, comm, nullptr, nullptr);
-    case Kind::reduce_scatter: return hocket_reduce_scatter(send, recv, count, dtype, op, comm, nullptr, nullptr);
+    case Kind::allreduce: return hocket_allreduce(send, recv, count, dtype, op, comm, &options, nullptr);
+    case Kind::reduce: return hocket_reduce(send, recv, count, dtype, op, root, comm, &options, nullptr);
+    case Kind::reduce_scatter: return hocket_reduce_scatter(send, recv, count, dtype, op, comm, &options, nullptr);
     case Kind::allgather: return hocket_allgather(send, recv, count, dtype, comm, nullptr, nullptr);
     case Kind::broadcast: return hocket_broadcast(send, recv, count, dtype, root, comm, nullptr, nullptr);
     case Kind::scatter: return hocket_scatter(send, recv, count, dtype, root, comm, nullptr, nullptr);

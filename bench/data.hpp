@@ -19,6 +19,9 @@
 
 namespace hocket::bench {
 
+// What every rank multiplies its input with in premultiplied sums.
+inline constexpr int premultiplier = 2;
+
 // In place of a rank: the reduction of all ranks' inputs.
 inline constexpr int reduction = -1;
 
@@ -42,6 +45,24 @@ inline std::uint64_t mix(std::uint64_t x) {
   return x ^ (x >> 31);
 }
 
+inline bool is_sum(std::optional<ReduceOp> op) {
+  return op == ReduceOp::sum || op == ReduceOp::avg || op == ReduceOp::premultiplied_sum;
+}
+
+// What a rank gives to the reduction, and what it comes to.
+template <class T>
+T prepared(ReduceOp op, T value) {
+  if (op != ReduceOp::premultiplied_sum) return value;
+  return elements::reduce(ReduceOp::prod, value, elements::whole<T>(premultiplier));
+}
+template <class T>
+T finished(ReduceOp op, T value, int ranks) {
+  if constexpr (elements::Located<T> || std::same_as<T, elements::Bool>)
+    return value;
+  else
+    return op == ReduceOp::avg && ranks > 1 ? elements::divide(value, static_cast<std::uint32_t>(ranks)) : value;
+}
+
 inline bool is_one_of(std::optional<ReduceOp> op, std::initializer_list<ReduceOp> ops) {
   return op && std::find(ops.begin(), ops.end(), *op) != ops.end();
 }
@@ -55,14 +76,14 @@ T value_of(std::uint64_t bits, std::optional<ReduceOp> op) {
   const bool rare = (bits >> 8) % 64 == 0;
   if constexpr (std::is_floating_point_v<T>) {
     const auto below = [bits](std::uint64_t limit) { return static_cast<T>(bits % limit); };
-    if (op == sum) return below(127) - 63;
+    if (is_sum(op)) return below(127) - 63;
     // Now and then a 2: never so many that a product of 257 overflows. Never 1/2: products in place, operation after
     // operation, would become denormal numbers, which are slow.
     if (op == prod) return static_cast<T>(sign * ((bits >> 1) % 16 == 0 ? 2 : 1));
     return below(std::uint64_t{1} << 24) - static_cast<T>(1 << 23);
   } else if constexpr (elements::Narrow<T>) {  // sums stay whole numbers that the type has
-    if (op == sum && sizeof(T) == 1) return T(rare && (bits & 2) != 0 ? sign : 0);
-    if (op == sum) return T(static_cast<int>((bits >> 8) % 3) - 1);
+    if (is_sum(op) && sizeof(T) == 1) return T(rare && (bits & 2) != 0 ? sign : 0);
+    if (is_sum(op)) return T(static_cast<int>((bits >> 8) % 3) - 1);
     if (op == prod) return T(sign);
     const T any = T::from_bits(static_cast<typename T::Bits>(bits));
     return std::isfinite(static_cast<double>(any)) ? any : T(sign);
@@ -98,9 +119,12 @@ class TypedPattern final : public Pattern {
       sources_.push_back(std::move(values));
     }
     if (!op) return;
-    reduced_ = sources_.front();
-    for (std::size_t rank = 1; rank < sources_.size(); ++rank) {
-      for (std::size_t i = 0; i < period; ++i) reduced_[i] = elements::reduce(*op, reduced_[i], sources_[rank][i]);
+    for (std::size_t i = 0; i < period; ++i) {
+      T sum = prepared(*op, sources_.front()[i]);
+      for (std::size_t rank = 1; rank < sources_.size(); ++rank) {
+        sum = elements::reduce(*op, sum, prepared(*op, sources_[rank][i]));
+      }
+      reduced_.push_back(finished(*op, sum, ranks));
     }
   }
 

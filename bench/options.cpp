@@ -114,7 +114,7 @@ Status finish(const Written& written, Options& options, bool max_given) {
   }
   const auto dtypes = parse_names(all_data_types, "type", written.dtype);
   if (!dtypes) return dtypes.status();
-  const auto ops = parse_names(all_reduce_ops, "operation", written.op);
+  const auto ops = parse_names(built_in_reduce_ops, "operation", written.op);
   if (!ops) return ops.status();
   options.dtypes = *dtypes;
   options.ops = *ops;
@@ -156,7 +156,7 @@ CLI::Option* add_subject(CLI::App& app, Written& written, Options& options) {
       ->type_name("SIZE")
       ->excludes(factor);
   app.add_option("-d,--datatype", written.dtype, names_of(all_data_types) + ", all (float32)")->type_name("TYPE");
-  app.add_option("-o,--op", written.op, names_of(all_reduce_ops) + ", all (sum)")->type_name("OP");
+  app.add_option("-o,--op", written.op, names_of(built_in_reduce_ops) + ", all (sum)")->type_name("OP");
   app.add_option("-r,--root", written.root, "rank, or all (0)")->type_name("RANK");
   app.add_option("--placement", written.placement, "in, out or both (both)")
       ->check(CLI::IsMember({"in", "out", "both"}))

@@ -16,13 +16,16 @@ enum class Op {
   prod = HOCKET_PROD,
   min = HOCKET_MIN,
   max = HOCKET_MAX,
+  avg = HOCKET_AVG,
+  premultiplied_sum = HOCKET_PREMULTIPLIED_SUM,
   band = HOCKET_BAND,
   bor = HOCKET_BOR,
   bxor = HOCKET_BXOR,
   land = HOCKET_LAND,
   lor = HOCKET_LOR,
   minloc = HOCKET_MINLOC,
-  maxloc = HOCKET_MAXLOC
+  maxloc = HOCKET_MAXLOC,
+  user = HOCKET_USER
 };
 
 // Floats that C++20 has no type for, as the bits that lie in memory.

@@ -97,13 +97,16 @@ typedef enum hocket_op {
   HOCKET_PROD = 1,    /* the same; of bools: and */
   HOCKET_MIN = 2,     /* integers, floats (-0 is less than +0), bools */
   HOCKET_MAX = 3,
+  HOCKET_AVG = 4,     /* sum, then divided by world_size: integers (toward zero), floats, complex numbers */
+  HOCKET_PREMULTIPLIED_SUM = 5, /* sum of each rank's send times its options->scalar: the same types */
   HOCKET_BAND = 6,    /* bitwise: integers; of bools: as the logical ones */
   HOCKET_BOR = 7,
   HOCKET_BXOR = 8,
   HOCKET_LAND = 9,    /* logical: integers (not 0 is true; combined: 0 or 1), bools */
   HOCKET_LOR = 10,
   HOCKET_MINLOC = 11, /* the least value and its index, of values with a location; of equal ones, that with the least index */
-  HOCKET_MAXLOC = 12  /* both: a NaN wins over all numbers */
+  HOCKET_MAXLOC = 12, /* both: a NaN wins over all numbers */
+  HOCKET_USER = 13    /* options->function, of any type */
 } hocket_op;
 
 typedef struct hocket_comm hocket_comm; /* a communicator: one rank's membership in a group of ranks */
@@ -124,12 +127,22 @@ typedef struct hocket_comm_options {
 } hocket_comm_options;
 #define HOCKET_COMM_OPTIONS_INIT { sizeof(hocket_comm_options), 0, 0, NULL, 0, NULL, NULL, NULL }
 
+/* A reduction of the caller's own: to[i] = left[i] op right[i] for `count` elements. `to` may be `left` or `right`; all are aligned
+ * for the type. It must be associative, and equal on all ranks, which Hocket cannot check. It is called on the thread that drives
+ * the operation, while others may wait for that thread: it may not call Hocket. One that throws breaks the communicator (ABORTED). */
+typedef void (*hocket_function)(void* to, const void* left, const void* right, size_t count, hocket_dtype dtype, void* context);
+
 /* What one call may say beyond its arguments. A null pointer means all defaults. */
 typedef struct hocket_call_options {
   size_t struct_size;
   int64_t timeout_ms; /* deadline of this call; 0: the communicator's. When it passes, the communicator breaks */
+  const void* scalar; /* HOCKET_PREMULTIPLIED_SUM: one element of the call's dtype, read during the call; ranks may differ */
+  hocket_function function; /* HOCKET_USER: what combines two operands, */
+  void* context;            /* what it is given besides, */
+  int32_t commutative;      /* and whether left op right has the same bits as right op left (not 0). Otherwise operands are
+                               combined in rank order, with one rank doing all the work. Equal on all ranks */
 } hocket_call_options;
-#define HOCKET_CALL_OPTIONS_INIT { sizeof(hocket_call_options), 0 }
+#define HOCKET_CALL_OPTIONS_INIT { sizeof(hocket_call_options), 0, NULL, NULL, NULL, 0 }
 
 /* Why something failed. Strings are cut to fit and end in '\0'. */
 typedef struct hocket_cause {

@@ -79,9 +79,14 @@ struct Options {
   std::string algorithm = {};
 };
 
-// What one call may say beyond its arguments; zero: the communicator's timeout.
+// What one call may say beyond its arguments; zero: the communicator's timeout. The others are as in
+// hocket_call_options.
 struct CallOptions {
   std::chrono::milliseconds timeout{0};
+  const void* scalar = nullptr;
+  hocket_function function = nullptr;
+  void* context = nullptr;
+  bool commutative = false;
 };
 
 // One asynchronous operation. The destructor waits for it (at most until its deadline), so that a scope that is left
@@ -304,6 +309,10 @@ class Communicator {
     given.rank = options.rank;
     given.store = or_null(options.store);
     given.timeout_ms = options.timeout.count();
+    given.scalar = options.scalar;
+    given.function = options.function;
+    given.context = options.context;
+    given.commutative = options.commutative ? 1 : 0;
     given.name = or_null(options.name);
     given.transport = or_null(options.transport);
     given.algorithm = or_null(options.algorithm);

@@ -160,7 +160,9 @@ template <std::floating_point T>
 T reduce(ReduceOp op, T a, T b) {
   if (std::isnan(a) || std::isnan(b)) return std::numeric_limits<T>::quiet_NaN();
   switch (op) {
-    case ReduceOp::sum: return canonical(a + b);
+    case ReduceOp::sum:
+    case ReduceOp::avg:
+    case ReduceOp::premultiplied_sum: return canonical(a + b);
     case ReduceOp::prod: return canonical(a * b);
     case ReduceOp::min: return a < b || (a == b && std::signbit(a)) ? a : b;
     case ReduceOp::max: return a > b || (a == b && !std::signbit(a)) ? a : b;
@@ -177,7 +179,9 @@ template <std::integral T>
 T reduce(ReduceOp op, T a, T b) {
   const auto x = static_cast<std::uint64_t>(a), y = static_cast<std::uint64_t>(b);
   switch (op) {
-    case ReduceOp::sum: return static_cast<T>(x + y);
+    case ReduceOp::sum:
+    case ReduceOp::avg:
+    case ReduceOp::premultiplied_sum: return static_cast<T>(x + y);
     case ReduceOp::prod: return static_cast<T>(x * y);
     case ReduceOp::min: return a < b ? a : b;
     case ReduceOp::max: return a > b ? a : b;
@@ -204,7 +208,7 @@ inline Bool reduce(ReduceOp op, Bool a, Bool b) {
 
 template <Complex T>
 T reduce(ReduceOp op, T a, T b) {
-  if (op == ReduceOp::sum) return {canonical(a.real() + b.real()), canonical(a.imag() + b.imag())};
+  if (op != ReduceOp::prod) return {canonical(a.real() + b.real()), canonical(a.imag() + b.imag())};
   return {canonical(a.real() * b.real() - a.imag() * b.imag()), canonical(a.imag() * b.real() + a.real() * b.imag())};
 }
 
@@ -221,6 +225,21 @@ T reduce(ReduceOp op, T a, T b) {
   T best = before(a.value, b.value) || (!before(b.value, a.value) && a.index < b.index) ? a : b;
   if constexpr (std::floating_point<decltype(best.value)>) best.value = canonical(best.value);
   return best;
+}
+
+// How an average ends: integers toward zero.
+template <class T>
+T divide(T sum, std::uint32_t divisor) {
+  if constexpr (std::floating_point<T>) {
+    return canonical(sum / static_cast<T>(divisor));
+  } else if constexpr (Narrow<T>) {
+    return T(static_cast<float>(static_cast<double>(sum)) / static_cast<float>(divisor));
+  } else if constexpr (Complex<T>) {
+    return {divide(sum.real(), divisor), divide(sum.imag(), divisor)};
+  } else {
+    using Wide = std::conditional_t<std::signed_integral<T>, std::int64_t, std::uint64_t>;
+    return static_cast<T>(static_cast<Wide>(sum) / static_cast<Wide>(divisor));
+  }
 }
 
 }  // namespace hocket::elements

@@ -96,6 +96,10 @@ hocket_result call(hocket_comm* comm, hocket::CallArguments arguments, const hoc
         return {Code::invalid_argument, "options.struct_size is wrong: begin with HOCKET_CALL_OPTIONS_INIT"};
       }
       arguments.timeout_ms = given->timeout_ms;
+      arguments.scalar = given->scalar;
+      arguments.function = given->function;
+      arguments.context = given->context;
+      arguments.commutative = given->commutative != 0;
     }
     auto operation = comm->communicator->prepare(arguments);
     if (!operation.ok()) return operation.status();

@@ -53,6 +53,17 @@ Status at_creation(const Status& status, Rank rank) {
   return Status(std::move(cause));
 }
 
+// Each rank's input is multiplied before it is combined: into memory of the operation's own, so that everything after
+// is a sum as any other.
+void scale_input(const CallArguments& arguments, CheckedCall& checked, Binding& binding) {
+  const std::size_t bytes = checked.input_bytes;
+  binding.own_input = std::make_shared_for_overwrite<std::byte[]>(bytes);
+  scale(checked.signature.dtype, binding.own_input.get(), binding.input, bytes / binding.reduction.element_bytes,
+        arguments.scalar);
+  binding.input = binding.own_input.get();
+  checked.placement = Placement::out_of_place;
+}
+
 }  // namespace
 
 Communicator::Communicator(Options options, const RegionTable* regions)
@@ -287,29 +298,40 @@ Result<std::shared_ptr<Operation>> Communicator::prepare(const CallArguments& ar
   if (Status broken = executor_->broken(); !broken.ok()) return broken;
   auto checked = validate(arguments, options_.rank, options_.size);
   if (!checked.ok()) return checked.status();
-  Signature& signature = checked->signature;
-  const auto timeout = arguments.timeout_ms > 0 ? std::chrono::milliseconds(arguments.timeout_ms) : options_.timeout;
-  if (window_ && signature.collective != Collective::send && options_.algorithm == "auto") {
-    signature.algorithm = direct_algorithm;
+  const Signature& signature = checked->signature;
+  const bool barrier = signature.collective == Collective::barrier;
+  Binding binding{
+      .input = static_cast<const std::byte*>(arguments.send),
+      .output = static_cast<std::byte*>(arguments.recv),
+      .signature = signature,
+      .reduction = reduction_for(signature.dtype, barrier ? ReduceOp::max : signature.op, options_.size),
+      .timeout = arguments.timeout_ms > 0 ? std::chrono::milliseconds(arguments.timeout_ms) : options_.timeout};
+  if (signature.op == ReduceOp::premultiplied_sum) scale_input(arguments, *checked, binding);
+  const bool user = signature.op == ReduceOp::user;
+  if (user) {
+    binding.user =
+        std::make_shared<UserFunction>(arguments.function, arguments.context, signature.dtype, options_.rank);
+    binding.reduction.custom = binding.user.get();
+  }
+  // A function that may throw is kept away from memory that others read: what it leaves then must not be seen.
+  if (window_ && signature.collective != Collective::send && options_.algorithm == "auto" && !user) {
+    binding.signature.algorithm = direct_algorithm;
     auto direct = direct_operation();
-    direct->bind({.input = static_cast<const std::byte*>(arguments.send),
-                  .output = static_cast<std::byte*>(arguments.recv),
-                  .signature = signature,
-                  .reduction = reduction_for(signature.dtype, signature.op),
-                  .timeout = timeout});
+    direct->bind(binding);
     return direct;
   }
+  const bool in_rank_order = user && !arguments.commutative;
   const Algorithm& algorithm = select_algorithm({.collective = arguments.collective,
                                                  .size = options_.size,
                                                  .bytes = checked->bytes,
                                                  .topology = topology_,
                                                  .crowded = crowded_},
-                                                options_.algorithm);
+                                                in_rank_order ? "linear" : options_.algorithm);
   // Both ends of a message name the sender's call.
   const Algorithm* named = arguments.collective == Collective::recv
                                ? &select_algorithm({Collective::send, options_.size, checked->bytes}, "auto")
                                : &algorithm;
-  signature.algorithm = static_cast<std::uint8_t>(named - catalog().data());
+  binding.signature.algorithm = static_cast<std::uint8_t>(named - catalog().data());
   auto operation = operation_for({.algorithm = &algorithm,
                                   .rank = options_.rank,
                                   .size = options_.size,
@@ -319,12 +341,7 @@ Result<std::shared_ptr<Operation>> Communicator::prepare(const CallArguments& ar
                                   .slice_bytes = vector_slice_bytes,
                                   .placement = checked->placement,
                                   .topology = topology_});
-  const bool barrier = signature.collective == Collective::barrier;
-  operation->bind({.input = static_cast<const std::byte*>(arguments.send),
-                   .output = static_cast<std::byte*>(arguments.recv),
-                   .signature = signature,
-                   .reduction = reduction_for(signature.dtype, barrier ? ReduceOp::max : signature.op),
-                   .timeout = timeout});
+  operation->bind(binding);
   return std::shared_ptr<Operation>(std::move(operation));
 }
 

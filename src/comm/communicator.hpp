@@ -29,6 +29,10 @@ struct CallArguments {
   int op = HOCKET_SUM;
   Rank root = 0;                // or the peer of a send or recv
   std::int64_t timeout_ms = 0;  // 0: the communicator's
+  const void* scalar = nullptr;
+  hocket_function function = nullptr;
+  void* context = nullptr;
+  bool commutative = false;
 };
 
 // Thread rule: any thread, except destruction.

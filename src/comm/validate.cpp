@@ -43,7 +43,16 @@ Status check_reduction(const CallArguments& arguments) {
   if (arguments.op < 0 || arguments.op > 255 || std::ranges::find(all_reduce_ops, op) == all_reduce_ops.end()) {
     return invalid(arguments, fmt::format("op is {}, which is no hocket_op", arguments.op));
   }
-  if (!reduces(arguments.collective) || is_defined(dtype, op)) return {};
+  if (!reduces(arguments.collective)) return {};
+  if (op == ReduceOp::user && arguments.function == nullptr) {
+    return invalid(arguments, "options.function is null; HOCKET_USER needs the function that combines two operands");
+  }
+  if (is_defined(dtype, op)) {
+    if (op != ReduceOp::premultiplied_sum || arguments.scalar != nullptr) return {};
+    return invalid(
+        arguments,
+        fmt::format("options.scalar is null; HOCKET_PREMULTIPLIED_SUM needs one {} to multiply by", name_of(dtype)));
+  }
   std::string types;
   for (const DataType other : all_data_types) {
     if (is_defined(other, op)) types += fmt::format("{}{}", types.empty() ? "" : ", ", name_of(other));
@@ -127,6 +136,7 @@ Result<CheckedCall> validate(const CallArguments& arguments, Rank rank, Rank siz
   CheckedCall call;
   call.placement = *placement;
   call.bytes = block_bytes * blocks_max;
+  call.input_bytes = block_bytes * blocks.send;
   call.signature = {.collective = to_peer ? Collective::send : collective,  // both ends name the same call
                     .dtype = dtype,
                     .op = reduces(collective) ? static_cast<ReduceOp>(arguments.op) : ReduceOp::sum,

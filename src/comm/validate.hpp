@@ -10,6 +10,7 @@ struct CheckedCall {
   Signature signature;
   Placement placement = Placement::out_of_place;
   std::size_t bytes = 0;  // of the larger buffer
+  std::size_t input_bytes = 0;
 };
 
 // Code::invalid_argument or Code::unsupported; the message names the call and the argument and says what it should be.

@@ -19,6 +19,7 @@ void Operation::bind(const Binding& binding) {
 
 void Operation::finish(const Status& status) {
   status_ = status;
+  binding_.own_input.reset();
   finished_.store(true, std::memory_order_release);
 }
 

@@ -4,6 +4,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -11,6 +12,7 @@
 
 #include "hocket/spi/transport.hpp"
 #include "src/exec/peers.hpp"
+#include "src/exec/user_function.hpp"
 #include "src/plan/program.hpp"
 
 namespace hocket {
@@ -22,6 +24,8 @@ struct Binding {
   Signature signature;
   Reduction reduction;
   std::chrono::nanoseconds timeout{};
+  std::shared_ptr<UserFunction> user = {};      // what reduction.custom is
+  std::shared_ptr<std::byte[]> own_input = {};  // what `input` points to, where that is not the caller's
 };
 
 // Counted as it happens.

@@ -17,11 +17,14 @@
 
 namespace hocket {
 
-// Null where is_defined(dtype, op) is false. Any thread. The kernel needs no
-// alignment; `to` may be left or right, but may not overlap them otherwise.
+// Null where is_defined(dtype, op) is false, and for the caller's own. Any thread. The kernel needs no alignment; `to`
+// may be left or right, but may not overlap them otherwise.
 ReduceKernel reduce_kernel(DataType dtype, ReduceOp op);
 
-// The kernel with its element size, not swapped.
-Reduction reduction_for(DataType dtype, ReduceOp op);
+// The kernel with its element size, not swapped, and what an average of `ranks` operands ends with.
+Reduction reduction_for(DataType dtype, ReduceOp op, Rank ranks);
+
+// to = from times the scalar, one element of the type. Requires that ReduceOp::prod is defined for it.
+void scale(DataType dtype, std::byte* to, const std::byte* from, std::size_t count, const void* scalar);
 
 }  // namespace hocket

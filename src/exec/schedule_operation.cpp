@@ -156,7 +156,7 @@ void ScheduleOperation::run_local(std::uint32_t slot) {
       std::memcpy(target, left, to.bytes);
     } else {
       const std::byte* right = address(step.right, plan_->extent(step.right, instruction.piece, group), group);
-      binding().reduction.kernel(target, left, right, to.bytes / binding().reduction.element_bytes);
+      binding().reduction.combine(target, left, right, to.bytes / binding().reduction.element_bytes);
     }
   }
   complete_slot(slot);
@@ -185,6 +185,7 @@ void ScheduleOperation::on_done(Completion& completion, const Status& status) {
 }
 
 void ScheduleOperation::complete_slot(std::uint32_t slot) {
+  if (binding().user && !binding().user->failure().ok()) return fail(binding().user->failure());
   const Program& program = plan_->program;
   const std::size_t count = program.instructions.size();
   const std::size_t half = slot / count;
@@ -193,8 +194,25 @@ void ScheduleOperation::complete_slot(std::uint32_t slot) {
     if (--slots_[first + successor].waits == 0) make_ready(first + successor);
   }
   if (--left_[half] != 0) return;
+  divide_output(group_at_[half]);
   ++groups_done_;
   begin_groups();
+}
+
+// What an average ends with, on what the group has combined here.
+void ScheduleOperation::divide_output(std::size_t group) {
+  const Reduction& reduction = binding().reduction;
+  const PlanKey& key = plan_->key;
+  const Collective collective = key.algorithm->collective;
+  if (reduction.divide == nullptr || (collective == Collective::reduce && key.rank != key.root)) return;
+  const bool own_block = collective == Collective::reduce_scatter;
+  const Range output{.space = Space::output,
+                     .chunk = own_block ? static_cast<std::uint32_t>(key.rank) : 0,
+                     .count = own_block ? 1 : chunks_of(*key.algorithm, key.size, key.topology)};
+  for (std::uint32_t piece = 0; piece < plan_->program.interleave; ++piece) {
+    const Extent extent = plan_->extent(output, piece, group);
+    reduction.divide(binding().output + extent.offset, extent.bytes / reduction.element_bytes, reduction.divisor);
+  }
 }
 
 // All peers, not only those it waits for: who waits for this rank must learn that it is alive.

@@ -50,6 +50,7 @@ class ScheduleOperation final : public Operation {
   void post(std::uint32_t slot, std::size_t group, ChannelState& channel, Counters& counters);
   void run_local(std::uint32_t slot);
   void complete_slot(std::uint32_t slot);
+  void divide_output(std::size_t group);
   std::byte* address(const Range& range, const Extent& extent, std::size_t group);
 
   std::shared_ptr<const Plan> plan_;

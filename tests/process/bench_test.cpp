@@ -74,7 +74,7 @@ std::vector<Sweep> all_sweeps() {
     std::size_t pairs = 0;
     for (const DataType dtype : dtypes) {
       pairs += static_cast<std::size_t>(
-          std::ranges::count_if(all_reduce_ops, [dtype](ReduceOp op) { return is_defined(dtype, op); }));
+          std::ranges::count_if(built_in_reduce_ops, [dtype](ReduceOp op) { return is_defined(dtype, op); }));
     }
     return pairs;
   };

@@ -135,6 +135,18 @@ std::vector<BadCall> meaningless_pairs() {
        [](auto* comm, float* a, float* b) {
          return hocket_allreduce(a, b, 10, HOCKET_FLOAT32, HOCKET_BAND, comm, nullptr, nullptr);
        }},
+      {"user_without_function", "options.function is null",
+       [](auto* comm, float* a, float* b) {
+         return hocket_allreduce(a, b, 10, HOCKET_FLOAT32, HOCKET_USER, comm, nullptr, nullptr);
+       }},
+      {"premultiplied_without_scalar", "options.scalar is null",
+       [](auto* comm, float* a, float* b) {
+         return hocket_allreduce(a, b, 10, HOCKET_FLOAT32, HOCKET_PREMULTIPLIED_SUM, comm, nullptr, nullptr);
+       }},
+      {"average_of_bools", "avg has no meaning for dtype bool",
+       [](auto* comm, float* a, float* b) {
+         return hocket_allreduce(a, b, 10, HOCKET_BOOL, HOCKET_AVG, comm, nullptr, nullptr);
+       }},
       {"min_of_complex", "min has no meaning for dtype complex64",
        [](auto* comm, float* a, float* b) {
          return hocket_reduce_scatter(a, b, 10, HOCKET_COMPLEX64, HOCKET_MIN, comm, nullptr, nullptr);

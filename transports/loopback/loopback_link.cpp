@@ -159,14 +159,12 @@ void LoopbackLink::take_parcels(Done& done) {
 
 void LoopbackLink::take_parcel(const Parcel& parcel, const Posted& posted) {
   if (parcel.bytes == 0) return;
-  if (posted.reduction.kernel == nullptr) {
+  if (!posted.reduction.combines()) {
     std::memcpy(posted.to.data, parcel.content(), parcel.bytes);
     return;
   }
-  const std::byte* left = posted.mine;
-  const std::byte* right = parcel.content();
-  if (posted.reduction.swapped) std::swap(left, right);
-  posted.reduction.kernel(posted.to.data, left, right, parcel.bytes / posted.reduction.element_bytes);
+  posted.reduction.combine(posted.to.data, posted.mine, parcel.content(),
+                           parcel.bytes / posted.reduction.element_bytes);
 }
 
 // The injected loss: between messages, or in the midst of `next`.

@@ -78,13 +78,10 @@ bool Inbox::take(std::size_t bytes, Progress& progress) {
   bytes -= bytes % front.reduction.element_bytes;
   if (bytes == 0) return false;
   std::byte* const to = front.to.data + got_;
-  if (front.reduction.kernel == nullptr) {
+  if (!front.reduction.combines()) {
     std::memcpy(to, ring_.at(), bytes);
   } else {
-    const std::byte* left = front.mine + got_;
-    const std::byte* right = ring_.at();
-    if (front.reduction.swapped) std::swap(left, right);
-    front.reduction.kernel(to, left, right, bytes / front.reduction.element_bytes);
+    front.reduction.combine(to, front.mine + got_, ring_.at(), bytes / front.reduction.element_bytes);
   }
   ring_.skip(bytes);
   got_ += bytes;

@@ -138,7 +138,7 @@ void Inbox::place(std::size_t bytes, std::span<std::byte> area, std::span<std::b
 std::span<std::byte> Inbox::payload_area(std::span<std::byte> staging) const {
   const PostedReceive& front = posted_.front();
   const std::size_t missing = payload_missing();
-  if (front.reduction.kernel == nullptr) return {front.to.data + got_, missing};
+  if (!front.reduction.combines()) return {front.to.data + got_, missing};
   const auto room = staging.subspan(leftover_bytes_);
   return room.first(std::min(room.size(), missing));
 }
@@ -146,7 +146,7 @@ std::span<std::byte> Inbox::payload_area(std::span<std::byte> staging) const {
 // `bytes` of the front receive's payload have arrived in its area.
 void Inbox::absorb(std::size_t bytes, std::span<std::byte> staging) {
   PostedReceive& front = posted_.front();
-  if (front.reduction.kernel == nullptr) {
+  if (!front.reduction.combines()) {
     got_ += bytes;
     return;
   }
@@ -154,10 +154,7 @@ void Inbox::absorb(std::size_t bytes, std::span<std::byte> staging) {
   const std::size_t total = leftover_bytes_ + bytes;
   const std::size_t elements = total / front.reduction.element_bytes;
   const std::size_t whole = elements * front.reduction.element_bytes;
-  const std::byte* left = front.mine + got_;
-  const std::byte* right = staging.data();
-  if (front.reduction.swapped) std::swap(left, right);
-  if (elements > 0) front.reduction.kernel(front.to.data + got_, left, right, elements);
+  if (elements > 0) front.reduction.combine(front.to.data + got_, front.mine + got_, staging.data(), elements);
   got_ += whole;
   leftover_bytes_ = total - whole;
   std::memcpy(leftover_.data(), staging.data() + whole, leftover_bytes_);

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <iterator>
 #include <optional>
+#include <span>
 #include <string_view>
 #include <type_traits>
 
@@ -46,6 +47,8 @@ enum class ReduceOp : std::uint8_t {
   prod = HOCKET_PROD,
   min = HOCKET_MIN,
   max = HOCKET_MAX,
+  avg = HOCKET_AVG,
+  premultiplied_sum = HOCKET_PREMULTIPLIED_SUM,
   band = HOCKET_BAND,
   bor = HOCKET_BOR,
   bxor = HOCKET_BXOR,
@@ -53,6 +56,7 @@ enum class ReduceOp : std::uint8_t {
   lor = HOCKET_LOR,
   minloc = HOCKET_MINLOC,
   maxloc = HOCKET_MAXLOC,
+  user = HOCKET_USER,
 };
 
 enum class Collective : std::uint8_t {
@@ -127,8 +131,11 @@ constexpr std::string_view name_of(DataType dtype) {
 }
 
 inline constexpr auto all_reduce_ops =
-    std::to_array({ReduceOp::sum, ReduceOp::prod, ReduceOp::min, ReduceOp::max, ReduceOp::band, ReduceOp::bor,
-                   ReduceOp::bxor, ReduceOp::land, ReduceOp::lor, ReduceOp::minloc, ReduceOp::maxloc});
+    std::to_array({ReduceOp::sum, ReduceOp::prod, ReduceOp::min, ReduceOp::max, ReduceOp::avg,
+                   ReduceOp::premultiplied_sum, ReduceOp::band, ReduceOp::bor, ReduceOp::bxor, ReduceOp::land,
+                   ReduceOp::lor, ReduceOp::minloc, ReduceOp::maxloc, ReduceOp::user});
+// Those that need no function of the caller's.
+inline constexpr std::span<const ReduceOp> built_in_reduce_ops(all_reduce_ops.data(), all_reduce_ops.size() - 1);
 
 constexpr std::string_view name_of(ReduceOp op) {
   switch (op) {
@@ -136,6 +143,8 @@ constexpr std::string_view name_of(ReduceOp op) {
     case ReduceOp::prod: return "prod";
     case ReduceOp::min: return "min";
     case ReduceOp::max: return "max";
+    case ReduceOp::avg: return "avg";
+    case ReduceOp::premultiplied_sum: return "premultiplied_sum";
     case ReduceOp::band: return "band";
     case ReduceOp::bor: return "bor";
     case ReduceOp::bxor: return "bxor";
@@ -143,6 +152,7 @@ constexpr std::string_view name_of(ReduceOp op) {
     case ReduceOp::lor: return "lor";
     case ReduceOp::minloc: return "minloc";
     case ReduceOp::maxloc: return "maxloc";
+    case ReduceOp::user: return "user";
   }
   return "unknown op";
 }
@@ -157,6 +167,8 @@ constexpr bool is_defined(DataType dtype, ReduceOp op) {
     case ReduceOp::prod: return kind != Kind::located;
     case ReduceOp::min:
     case ReduceOp::max: return kind != Kind::located && kind != Kind::complex;
+    case ReduceOp::avg:
+    case ReduceOp::premultiplied_sum: return kind != Kind::located && kind != Kind::boolean;
     case ReduceOp::band:
     case ReduceOp::bor:
     case ReduceOp::bxor:
@@ -164,6 +176,7 @@ constexpr bool is_defined(DataType dtype, ReduceOp op) {
     case ReduceOp::lor: return kind == Kind::integer || kind == Kind::boolean;
     case ReduceOp::minloc:
     case ReduceOp::maxloc: return kind == Kind::located;
+    case ReduceOp::user: return true;
   }
   return false;
 }

@@ -22,20 +22,20 @@ void stream(std::byte* to, const std::byte* from, std::size_t bytes) {
   std::memcpy(to + at, from + at, bytes - at);
 }
 
-// What all targets are to hold of one block: in `scratch`, or where it lies already.
-const std::byte* reduce_block(const Reduction& reduction, std::span<const std::byte* const> sources, std::size_t at,
-                              std::size_t bytes, std::byte* scratch) {
+// to = what all targets are to hold of one block; `scratch`, which may be `to`, holds what is between.
+void reduce_block(const Reduction& reduction, std::span<const std::byte* const> sources, std::size_t at,
+                  std::size_t bytes, std::byte* scratch, std::byte* to) {
   const std::size_t count = bytes / reduction.element_bytes;
-  if (reduction.all != nullptr && sources.size() > 1) {
-    reduction.all(scratch, sources.data(), sources.size(), at, count);
-    return scratch;
+  if (reduction.all != nullptr) {
+    return reduction.all(to, sources.data(), sources.size(), at, count, reduction.divisor);
   }
   const std::byte* sum = sources[0] + at;
   for (std::size_t i = 1; i < sources.size(); ++i) {
-    reduction.kernel(scratch, sum, sources[i] + at, count);
-    sum = scratch;
+    std::byte* const next = i + 1 == sources.size() ? to : scratch;  // the last goes straight to where it belongs
+    reduction.kernel(next, sum, sources[i] + at, count);
+    sum = next;
   }
-  return sum;
+  if (reduction.divide != nullptr) reduction.divide(to, count, reduction.divisor);
 }
 
 }  // namespace
@@ -45,19 +45,15 @@ void combine(const Reduction& reduction, std::span<const std::byte* const> sourc
   alignas(64) std::byte scratch[block_bytes];
   for (std::size_t at = 0; at < bytes; at += block_bytes) {
     const std::size_t length = std::min(block_bytes, bytes - at);
+    const std::byte* sum = sources[0] + at;
+    if (sources.size() > 1) {
+      std::byte* const to = stores == Stores::streaming ? scratch : targets[0] + at;
+      reduce_block(reduction, sources, at, length, scratch, to);
+      sum = to;
+    }
     if (stores == Stores::streaming) {
-      const std::byte* sum = reduce_block(reduction, sources, at, length, scratch);
       for (std::byte* target : targets) stream(target + at, sum, length);
       continue;
-    }
-    const std::byte* sum = sources[0] + at;
-    if (sources.size() > 1 && reduction.all != nullptr) {
-      reduction.all(targets[0] + at, sources.data(), sources.size(), at, length / reduction.element_bytes);
-      sum = targets[0] + at;
-    } else if (sources.size() > 1) {  // the last operand goes straight into the first target
-      if (sources.size() > 2) sum = reduce_block(reduction, sources.first(sources.size() - 1), at, length, scratch);
-      reduction.kernel(targets[0] + at, sum, sources.back() + at, length / reduction.element_bytes);
-      sum = targets[0] + at;
     }
     for (std::byte* target : targets) {
       if (target + at != sum) std::memcpy(target + at, sum, length);

@@ -18,6 +18,10 @@ ReduceKernel find_floating(DataType dtype, ReduceOp op) {
   return kernels::plain(dtype, op);
 }
 
+DivideKernel find_divide_floating(DataType dtype) {
+  return kernels::divide_plain(dtype);
+}
+
 #else
 
 // (a + bi)(c + di) in lanes a, b and c, d. Both sums have the same bits the other way round.
@@ -61,6 +65,17 @@ ReduceKernel find_floating(DataType dtype, ReduceOp op) {
   }
 }
 
+// A part of a complex number is divided as any other float.
+DivideKernel find_divide_floating(DataType dtype) {
+  switch (dtype) {
+    case DataType::float32: return &divide_all<Plain<float> >;
+    case DataType::float64: return &divide_all<Plain<double> >;
+    case DataType::complex64: return &divide_all<Plain<float, 2> >;
+    case DataType::complex128: return &divide_all<Plain<double, 2> >;
+    default: return nullptr;
+  }
+}
+
 #endif
 }  // namespace
 }  // namespace hocket::HWY_NAMESPACE
@@ -69,10 +84,15 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace hocket {
 HWY_EXPORT(find_floating);
+HWY_EXPORT(find_divide_floating);
 namespace kernels {
 
 ReduceKernel floating(DataType dtype, ReduceOp op) {
   return HWY_DYNAMIC_DISPATCH(find_floating)(dtype, op);
+}
+
+DivideKernel divide_floating(DataType dtype) {
+  return HWY_DYNAMIC_DISPATCH(find_divide_floating)(dtype);
 }
 
 }  // namespace kernels

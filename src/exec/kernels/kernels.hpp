@@ -17,4 +17,8 @@ ReduceAllKernel all_plain(DataType dtype, ReduceOp op);  // null but for narrow 
 
 ReduceAllKernel all_narrow_float(DataType dtype, ReduceOp op);
 
+DivideKernel divide_floating(DataType dtype);
+DivideKernel divide_narrow_float(DataType dtype);
+DivideKernel divide_plain(DataType dtype);  // integers too
+
 }  // namespace hocket::kernels

@@ -22,6 +22,10 @@ ReduceAllKernel find_all_narrow_float(DataType dtype, ReduceOp op) {
   return kernels::all_plain(dtype, op);
 }
 
+DivideKernel find_divide_narrow_float(DataType dtype) {
+  return kernels::divide_plain(dtype);
+}
+
 #else
 
 constexpr std::uint32_t bits_of_power_of_two(int exponent) {
@@ -104,6 +108,7 @@ struct Narrow {
 
 template <class Elements>
 struct Kernels {
+  static DivideKernel divide() { return &divide_all<Elements>; }
   static ReduceKernel two(ReduceOp op) {
     switch (op) {
       case ReduceOp::sum: return &reduce_two<Elements, Sum>;
@@ -149,6 +154,16 @@ ReduceAllKernel find_all_narrow_float(DataType dtype, ReduceOp op) {
   }
 }
 
+DivideKernel find_divide_narrow_float(DataType dtype) {
+  switch (dtype) {
+    case DataType::float16: return Float16::divide();
+    case DataType::bfloat16: return BFloat16::divide();
+    case DataType::float8_e4m3: return Float8E4M3::divide();
+    case DataType::float8_e5m2: return Float8E5M2::divide();
+    default: return nullptr;
+  }
+}
+
 #endif
 }  // namespace
 }  // namespace hocket::HWY_NAMESPACE
@@ -157,6 +172,7 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace hocket {
 HWY_EXPORT(find_narrow_float);
+HWY_EXPORT(find_divide_narrow_float);
 HWY_EXPORT(find_all_narrow_float);
 namespace kernels {
 
@@ -166,6 +182,10 @@ ReduceKernel narrow_float(DataType dtype, ReduceOp op) {
 
 ReduceAllKernel all_narrow_float(DataType dtype, ReduceOp op) {
   return HWY_DYNAMIC_DISPATCH(find_all_narrow_float)(dtype, op);
+}
+
+DivideKernel divide_narrow_float(DataType dtype) {
+  return HWY_DYNAMIC_DISPATCH(find_divide_narrow_float)(dtype);
 }
 
 }  // namespace kernels

@@ -18,7 +18,7 @@ void reduce_two(std::byte* to, const std::byte* left, const std::byte* right, st
 
 template <elements::Narrow T, ReduceOp op>
 void reduce_all(std::byte* to, const std::byte* const* sources, std::size_t number, std::size_t offset,
-                std::size_t count) {
+                std::size_t count, std::uint32_t divisor) {
   const auto wide = [](const std::byte* from) {
     T narrow;
     std::memcpy(&narrow, from, sizeof(T));
@@ -27,8 +27,18 @@ void reduce_all(std::byte* to, const std::byte* const* sources, std::size_t numb
   for (std::size_t at = 0; at < count * sizeof(T); at += sizeof(T)) {
     float sum = wide(sources[0] + offset + at);
     for (std::size_t i = 1; i < number; ++i) sum = elements::reduce(op, sum, wide(sources[i] + offset + at));
-    const T rounded(sum);
+    const T rounded(divisor == 1 ? sum : elements::divide(sum, divisor));
     std::memcpy(to + at, &rounded, sizeof(T));
+  }
+}
+
+template <class T>
+void divide(std::byte* data, std::size_t count, std::uint32_t divisor) {
+  for (std::size_t at = 0; at < count * sizeof(T); at += sizeof(T)) {
+    T value;
+    std::memcpy(&value, data + at, sizeof(T));
+    value = elements::divide(value, divisor);
+    std::memcpy(data + at, &value, sizeof(T));
   }
 }
 
@@ -47,7 +57,7 @@ auto with_op(ReduceOp op, const Pick& pick) {
     case land: return pick(std::integral_constant<ReduceOp, land>());
     case lor: return pick(std::integral_constant<ReduceOp, lor>());
     case minloc: return pick(std::integral_constant<ReduceOp, minloc>());
-    case maxloc: break;
+    default: break;
   }
   return pick(std::integral_constant<ReduceOp, maxloc>());
 }
@@ -66,6 +76,16 @@ ReduceAllKernel all_plain(DataType dtype, ReduceOp op) {
       return with_op(op, [](auto constant) -> ReduceAllKernel { return &reduce_all<T, decltype(constant)::value>; });
     } else {
       return nullptr;
+    }
+  });
+}
+
+DivideKernel divide_plain(DataType dtype) {
+  return elements::visit(dtype, []<class T>(T) -> DivideKernel {
+    if constexpr (elements::Located<T> || std::same_as<T, elements::Bool>) {
+      return nullptr;
+    } else {
+      return &divide<T>;
     }
   });
 }

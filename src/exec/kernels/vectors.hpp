@@ -114,57 +114,78 @@ struct Max {
   }
 };
 
-// One vector: all sources at `offset`, in their order.
+// Of floats.
+template <class D, class V>
+HWY_INLINE V divide(D d, V vector, std::uint32_t divisor) {
+  const V quotient = hn::Div(vector, hn::Set(d, static_cast<hn::TFromD<D>>(divisor)));
+  return nan_where(d, hn::IsNaN(quotient), quotient);
+}
+
+// What is folded, and by what number the result is divided.
+struct Operands {
+  const std::byte* const* sources;
+  std::size_t number;
+  std::size_t offset;  // bytes
+  std::uint32_t divisor;
+};
+
+// One vector: all sources, `at` bytes further on, in their order.
 template <class Elements, class Op>
-HWY_INLINE auto fold(const std::byte* const* sources, std::size_t number, std::size_t offset) {
+HWY_INLINE auto fold(const Operands& operands, std::size_t at) {
   const typename Elements::D d;
-  auto sum = Elements::load(sources[0] + offset);
-  for (std::size_t i = 1; i < number; ++i) sum = Op::apply(d, sum, Elements::load(sources[i] + offset));
+  auto sum = Elements::load(operands.sources[0] + operands.offset + at);
+  for (std::size_t i = 1; i < operands.number; ++i) {
+    sum = Op::apply(d, sum, Elements::load(operands.sources[i] + operands.offset + at));
+  }
+  if constexpr (hwy::IsFloat<hn::TFromD<typename Elements::D>>()) {
+    if (operands.divisor != 1) sum = divide(d, sum, operands.divisor);
+  }
   return sum;
 }
 
 template <class Elements, class Op>
-void fold_less_than_a_vector(std::byte* to, const std::byte* const* sources, std::size_t number, std::size_t offset,
-                             std::size_t bytes) {
+void fold_less_than_a_vector(std::byte* to, const Operands& operands, std::size_t bytes) {
   const typename Elements::D d;
   alignas(64) std::byte room[Elements::vector_bytes] = {};
-  std::memcpy(room, sources[0] + offset, bytes);
+  std::memcpy(room, operands.sources[0] + operands.offset, bytes);
   auto sum = Elements::load(room);
-  for (std::size_t i = 1; i < number; ++i) {
-    std::memcpy(room, sources[i] + offset, bytes);
+  for (std::size_t i = 1; i < operands.number; ++i) {
+    std::memcpy(room, operands.sources[i] + operands.offset, bytes);
     sum = Op::apply(d, sum, Elements::load(room));
+  }
+  if constexpr (hwy::IsFloat<hn::TFromD<typename Elements::D>>()) {
+    if (operands.divisor != 1) sum = divide(d, sum, operands.divisor);
   }
   Elements::store(sum, room);
   std::memcpy(to, room, bytes);
 }
 
-// to = the sources' elements from `offset` bytes on, folded; `to` may be where one of them lies.
+// to = the operands' first `count` elements, folded; `to` may be where one of them lies.
 template <class Elements, class Op>
-HWY_INLINE void fold_all(std::byte* to, const std::byte* const* sources, std::size_t number, std::size_t offset,
-                         std::size_t count) {
+HWY_INLINE void fold_all(std::byte* to, const Operands& operands, std::size_t count) {
   constexpr std::size_t width = Elements::vector_bytes, unit = Elements::element_bytes;
   const std::size_t bytes = count * unit;
   if (bytes == 0) return;
-  if (bytes < width) return fold_less_than_a_vector<Elements, Op>(to, sources, number, offset, bytes);
+  if (bytes < width) return fold_less_than_a_vector<Elements, Op>(to, operands, bytes);
 
   // The loops below store to aligned addresses (as far as whole elements allow); what they miss at both ends is one
   // full vector each. These are computed first and stored last, because they share elements with the loops and `to` may
   // be one of the operands.
   const std::size_t last_at = bytes - width;
-  const auto first = fold<Elements, Op>(sources, number, offset);
-  const auto last = fold<Elements, Op>(sources, number, offset + last_at);
+  const auto first = fold<Elements, Op>(operands, 0);
+  const auto last = fold<Elements, Op>(operands, last_at);
   std::size_t at = (width - reinterpret_cast<std::uintptr_t>(to) % width) / unit * unit;
   for (; at + 4 * width <= bytes; at += 4 * width) {
-    const auto v0 = fold<Elements, Op>(sources, number, offset + at);
-    const auto v1 = fold<Elements, Op>(sources, number, offset + at + width);
-    const auto v2 = fold<Elements, Op>(sources, number, offset + at + 2 * width);
-    const auto v3 = fold<Elements, Op>(sources, number, offset + at + 3 * width);
+    const auto v0 = fold<Elements, Op>(operands, at);
+    const auto v1 = fold<Elements, Op>(operands, at + width);
+    const auto v2 = fold<Elements, Op>(operands, at + 2 * width);
+    const auto v3 = fold<Elements, Op>(operands, at + 3 * width);
     Elements::store(v0, to + at);
     Elements::store(v1, to + at + width);
     Elements::store(v2, to + at + 2 * width);
     Elements::store(v3, to + at + 3 * width);
   }
-  for (; at < last_at; at += width) Elements::store(fold<Elements, Op>(sources, number, offset + at), to + at);
+  for (; at < last_at; at += width) Elements::store(fold<Elements, Op>(operands, at), to + at);
   Elements::store(first, to);
   Elements::store(last, to + last_at);
 }
@@ -173,14 +194,21 @@ HWY_INLINE void fold_all(std::byte* to, const std::byte* const* sources, std::si
 template <class Elements, class Op>
 void reduce_two(std::byte* to, const std::byte* left, const std::byte* right, std::size_t count) {
   const std::byte* const sources[] = {left, right};
-  fold_all<Elements, Op>(to, sources, 2, 0, count);
+  fold_all<Elements, Op>(to, {sources, 2, 0, 1}, count);
 }
 
 // A ReduceAllKernel.
 template <class Elements, class Op>
 void reduce_all(std::byte* to, const std::byte* const* sources, std::size_t number, std::size_t offset,
-                std::size_t count) {
-  fold_all<Elements, Op>(to, sources, number, offset, count);
+                std::size_t count, std::uint32_t divisor) {
+  fold_all<Elements, Op>(to, {sources, number, offset, divisor}, count);
+}
+
+// A DivideKernel.
+template <class Elements>
+void divide_all(std::byte* data, std::size_t count, std::uint32_t divisor) {
+  const std::byte* const source = data;
+  fold_all<Elements, Sum>(data, {&source, 1, 0, divisor}, count);
 }
 
 }  // namespace

@@ -45,7 +45,8 @@ T input_at(const Case& what, Rank rank, std::size_t index) {
       return T(static_cast<std::conditional_t<elements::Narrow<T>, double, T>>(value));
     };
     if (what.op == ReduceOp::prod) return number(sign * ((bits & 2) != 0 ? 2 : 0.5));
-    if (what.op != ReduceOp::sum && bits % 61 == 0) return number(std::numeric_limits<double>::quiet_NaN());
+    if ((what.op == ReduceOp::min || what.op == ReduceOp::max) && bits % 61 == 0)
+      return number(std::numeric_limits<double>::quiet_NaN());
     return number(static_cast<int>(bits >> 8) % limit);
   } else if constexpr (elements::Complex<T>) {
     using Part = typename T::value_type;
@@ -71,10 +72,23 @@ T input_at(const Case& what, Rank rank, std::size_t index) {
   }
 }
 
+// What a rank multiplies its input with in premultiplied sums.
+template <class T>
+T scalar_of(Rank rank) {
+  return elements::whole<T>(rank % 2 == 0 ? -1 : 1);
+}
+
 template <class T>
 T reduced_at(const Case& what, Rank size, std::size_t index) {
-  T sum = input_at<T>(what, 0, index);
-  for (Rank rank = 1; rank < size; ++rank) sum = elements::reduce(what.op, sum, input_at<T>(what, rank, index));
+  const auto operand = [&](Rank rank) {
+    const T input = input_at<T>(what, rank, index);
+    return what.op == ReduceOp::premultiplied_sum ? elements::reduce(ReduceOp::prod, input, scalar_of<T>(rank)) : input;
+  };
+  T sum = operand(0);
+  for (Rank rank = 1; rank < size; ++rank) sum = elements::reduce(what.op, sum, operand(rank));
+  if constexpr (!elements::Located<T> && !std::is_same_v<T, elements::Bool>) {
+    if (what.op == ReduceOp::avg && size > 1) return elements::divide(sum, static_cast<std::uint32_t>(size));
+  }
   return sum;
 }
 
@@ -137,7 +151,7 @@ std::string describe(const Case& what) {
 
 std::vector<ReduceOp> ops_of(DataType dtype) {
   std::vector<ReduceOp> ops;
-  for (const ReduceOp op : all_reduce_ops) {
+  for (const ReduceOp op : built_in_reduce_ops) {
     if (is_defined(dtype, op)) ops.push_back(op);
   }
   return ops;
@@ -174,7 +188,16 @@ Call::Call(const Case& what, Rank rank, Rank size) : what_(what), rank_(rank), s
   });
 }
 
-hocket_result Call::issue(hocket_comm* comm, hocket_work** work, const hocket_call_options* options) {
+hocket_result Call::issue(hocket_comm* comm, hocket_work** work, const hocket_call_options* given) {
+  hocket_call_options with_scalar = HOCKET_CALL_OPTIONS_INIT;
+  if (given != nullptr) with_scalar = *given;
+  std::uint64_t scalar[2] = {};  // one element of any type
+  elements::visit(what_.dtype, [&]<class T>(T) {
+    const T value = scalar_of<T>(rank_);
+    std::memcpy(scalar, &value, sizeof value);
+  });
+  with_scalar.scalar = scalar;
+  const hocket_call_options* const options = what_.op == ReduceOp::premultiplied_sum ? &with_scalar : given;
   const auto dtype = static_cast<hocket_dtype>(what_.dtype);
   const auto op = static_cast<hocket_op>(what_.op);
   const std::size_t count = what_.count;

@@ -15,7 +15,7 @@ namespace {
 template <class T>
 bool is_idempotent(ReduceOp op) {
   if (std::same_as<T, elements::Bool>) return op != ReduceOp::bxor;
-  return op != ReduceOp::sum && op != ReduceOp::prod && op != ReduceOp::bxor;
+  return !detail::is_sum(op) && op != ReduceOp::prod && op != ReduceOp::bxor;
 }
 
 template <class T>
@@ -33,7 +33,7 @@ class BenchData : public testing::Test {
 
   static std::vector<ReduceOp> ops() {
     std::vector<ReduceOp> defined;
-    for (const ReduceOp op : all_reduce_ops) {
+    for (const ReduceOp op : built_in_reduce_ops) {
       if (is_defined(dtype_of_type<T>(), op)) defined.push_back(op);
     }
     return defined;
@@ -46,17 +46,17 @@ class BenchData : public testing::Test {
   }
   // The inputs of `ranks`, reduced in the order given.
   static std::vector<T> reduced(const Pattern& pattern, const std::vector<int>& ranks, ReduceOp op, std::size_t count) {
-    std::vector<T> sum = input(pattern, ranks.front(), 0, count);
+    std::vector<T> sum = operand(pattern, ranks.front(), op, count);
     for (std::size_t i = 1; i < ranks.size(); ++i) {
-      const std::vector<T> next = input(pattern, ranks[i], 0, count);
+      const std::vector<T> next = operand(pattern, ranks[i], op, count);
       for (std::size_t k = 0; k < count; ++k) sum[k] = elements::reduce(op, sum[k], next[k]);
     }
-    return sum;
+    return finished(std::move(sum), op, ranks.size());
   }
   // Pairs of pairs, as a tree does it.
   static std::vector<T> reduced_as_tree(const Pattern& pattern, int ranks, ReduceOp op, std::size_t count) {
     std::vector<std::vector<T>> level;
-    for (int rank = 0; rank < ranks; ++rank) level.push_back(input(pattern, rank, 0, count));
+    for (int rank = 0; rank < ranks; ++rank) level.push_back(operand(pattern, rank, op, count));
     while (level.size() > 1) {
       std::vector<std::vector<T>> above;
       for (std::size_t i = 0; i + 1 < level.size(); i += 2) {
@@ -66,7 +66,17 @@ class BenchData : public testing::Test {
       if (level.size() % 2 == 1) above.push_back(std::move(level.back()));
       level = std::move(above);
     }
-    return level.front();
+    return finished(std::move(level.front()), op, static_cast<std::size_t>(ranks));
+  }
+  // An input as it is combined.
+  static std::vector<T> operand(const Pattern& pattern, int rank, ReduceOp op, std::size_t count) {
+    std::vector<T> values = input(pattern, rank, 0, count);
+    for (T& value : values) value = detail::prepared(op, value);
+    return values;
+  }
+  static std::vector<T> finished(std::vector<T> sums, ReduceOp op, std::size_t ranks) {
+    for (T& sum : sums) sum = detail::finished(op, sum, static_cast<int>(ranks));
+    return sums;
   }
   static std::vector<int> all_ranks(int ranks) {
     std::vector<int> order(static_cast<std::size_t>(ranks));

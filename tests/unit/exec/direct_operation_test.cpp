@@ -148,7 +148,7 @@ class Member {
                                     .op = shape.op,
                                     .root = static_cast<Rank>(shape.root),
                                     .count = shape.count},
-                      .reduction = reduction_for(DataType::float32, shape.op),
+                      .reduction = reduction_for(DataType::float32, shape.op, static_cast<Rank>(members)),
                       .timeout = std::chrono::hours(1)});
     NoPeers nobody;
     ASSERT_TRUE(operation_->start({}, nobody).ok());

@@ -35,7 +35,7 @@ Memory fill(const Exchange& exchange, std::uint32_t members) {
 }
 
 void apply(const Exchange& exchange, std::uint32_t members, Memory& memory, Stores stores) {
-  const Reduction sum = reduction_for(DataType::int32, ReduceOp::sum);
+  const Reduction sum = reduction_for(DataType::int32, ReduceOp::sum, 4);
   for (std::size_t round = 0; round < exchange.rounds(); ++round) {
     for (std::uint32_t index = 0; index < exchange.parts(); ++index) {
       const Part part = exchange.part(round, index);
@@ -114,7 +114,7 @@ TEST(Exchange, RoundsAreNoLargerThanTheGrain) {
 }
 
 TEST(Combine, InPlaceAndManySources) {
-  const Reduction sum = reduction_for(DataType::int32, ReduceOp::sum);
+  const Reduction sum = reduction_for(DataType::int32, ReduceOp::sum, 4);
   for (std::size_t sources = 1; sources <= 5; ++sources) {
     std::vector<Buffer32> buffers(sources, Buffer32(5000));
     for (std::size_t k = 0; k < sources; ++k) {

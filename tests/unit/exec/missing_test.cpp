@@ -49,7 +49,7 @@ class Member {
     operation_.bind({.input = input_.data(),
                      .output = output_.data(),
                      .signature = call,
-                     .reduction = reduction_for(call.dtype, call.op),
+                     .reduction = reduction_for(call.dtype, call.op, static_cast<Rank>(window_.size())),
                      .timeout = std::chrono::hours(1)});
     NoPeers nobody;
     EXPECT_TRUE(operation_.start({}, nobody).ok());

@@ -16,12 +16,12 @@
 #include <vector>
 
 #include "src/base/elements.hpp"
+#include "tests/unit/exec/reduce_values.hpp"
 
 namespace hocket {
 namespace {
 
-using Bytes = std::vector<std::byte>;
-using Random = std::mt19937_64;
+using namespace reduce_testing;
 
 template <class T>
 Bytes reduce_plainly(ReduceOp op, const Bytes& left, const Bytes& right) {
@@ -36,98 +36,9 @@ Bytes reduce_plainly(ReduceOp op, const Bytes& left, const Bytes& right) {
   return result;
 }
 
-// ---- values
-
-template <class T>
-T from_any_bits(Random& random) {
-  const std::uint64_t words[] = {random(), random()};
-  T value;
-  std::memcpy(&value, words, sizeof value);
-  return value;
-}
-
-// Mostly any bits; often what reductions get wrong.
-template <class T>
-T any_value(Random& random) {
-  if (random() % 2 == 0) return from_any_bits<T>(random);
-  if constexpr (std::is_floating_point_v<T>) {
-    using Limits = std::numeric_limits<T>;
-    const T pool[] = {T(0),
-                      -T(0),
-                      Limits::infinity(),
-                      -Limits::infinity(),
-                      Limits::quiet_NaN(),
-                      Limits::max(),
-                      Limits::min(),
-                      Limits::lowest(),
-                      Limits::denorm_min(),
-                      T(1),
-                      -T(1),
-                      T(3),
-                      std::copysign(Limits::signaling_NaN(), -T(1))};
-    return pool[random() % std::size(pool)];
-  } else if constexpr (elements::Narrow<T>) {
-    return T(std::ldexp(static_cast<double>(random() % 64) - 32, static_cast<int>(random() % 40) - 28));
-  } else if constexpr (std::is_integral_v<T>) {
-    using Limits = std::numeric_limits<T>;
-    const T pool[] = {T(0), T(1), Limits::min(), Limits::max(), static_cast<T>(Limits::max() - 1), static_cast<T>(-1)};
-    return pool[random() % std::size(pool)];
-  } else if constexpr (elements::Complex<T>) {
-    return {any_value<typename T::value_type>(random), any_value<typename T::value_type>(random)};
-  } else if constexpr (elements::Located<T>) {  // few values and indices, so that many are equal
-    using Value = decltype(T::value);
-    T made{};
-    made.value = random() % 2 == 0 ? static_cast<Value>(random() % 3) : any_value<Value>(random);
-    made.index = static_cast<decltype(T::index)>(random() % 3) - 1;
-    return made;
-  } else {
-    return {static_cast<std::uint8_t>(random() % 3)};
-  }
-}
-
-template <class T>
-Bytes any_values(Random& random, std::size_t count) {
-  Bytes bytes(count * sizeof(T));
-  for (std::size_t at = 0; at < bytes.size(); at += sizeof(T)) {
-    const T value = any_value<T>(random);
-    std::memcpy(&bytes[at], &value, sizeof(T));
-  }
-  return bytes;
-}
-
 // ---- one kernel
 
 enum class Alias { none, left, right, both };
-
-// A copy of some bytes at a chosen distance from a 64-byte boundary, between bytes that nobody may write.
-class Guarded {
- public:
-  Guarded(const Bytes& bytes, std::size_t misalignment)
-      : memory_(bytes.size() + 3 * fence, canary), size_(bytes.size()) {
-    const auto address = reinterpret_cast<std::uintptr_t>(memory_.data());
-    start_ = (fence - address % fence) % fence + fence / 2 + misalignment % (fence / 2);
-    if (size_ > 0) std::memcpy(data(), bytes.data(), size_);
-  }
-  std::byte* data() { return memory_.data() + start_; }
-  Bytes take() const {
-    const auto first = memory_.begin() + static_cast<std::ptrdiff_t>(start_);
-    return Bytes(first, first + static_cast<std::ptrdiff_t>(size_));
-  }
-  bool fences_stand() const {
-    for (std::size_t at = 0; at < memory_.size(); ++at) {
-      if ((at < start_ || at >= start_ + size_) && memory_[at] != canary) return false;
-    }
-    return true;
-  }
-
- private:
-  static constexpr std::size_t fence = 128;
-  static constexpr std::byte canary{0xA5};
-
-  Bytes memory_;
-  std::size_t start_ = 0;
-  std::size_t size_;
-};
 
 struct Where {
   Alias alias = Alias::none;
@@ -158,7 +69,7 @@ std::vector<Kernel> all_kernels() {
   std::vector<Kernel> kernels;
   for (const std::int64_t target : hwy::SupportedAndGeneratedTargets()) {
     for (const DataType dtype : all_data_types) {
-      for (const ReduceOp op : all_reduce_ops) {
+      for (const ReduceOp op : built_in_reduce_ops) {
         if (is_defined(dtype, op)) kernels.push_back({target, dtype, op});
       }
     }
@@ -331,9 +242,9 @@ TEST(ReducePromises, NarrowFloatsAreRoundedOnceWhereAllAreAtHand) {
   const Float16 one(1), small(0x1p-11);
   std::vector<const std::byte*> sources = {reinterpret_cast<const std::byte*>(&one)};
   for (int i = 0; i < 16; ++i) sources.push_back(reinterpret_cast<const std::byte*>(&small));
-  const Reduction sum = reduction_for(DataType::float16, ReduceOp::sum);
+  const Reduction sum = reduction_for(DataType::float16, ReduceOp::sum, 17);
   Float16 at_once, in_turn = one;
-  sum.all(reinterpret_cast<std::byte*>(&at_once), sources.data(), sources.size(), 0, 1);
+  sum.all(reinterpret_cast<std::byte*>(&at_once), sources.data(), sources.size(), 0, 1, 1);
   for (int i = 0; i < 16; ++i) in_turn = reduce_one(DataType::float16, ReduceOp::sum, in_turn, small);
   EXPECT_EQ(static_cast<double>(at_once), 1 + 0x1p-7);
   EXPECT_EQ(static_cast<double>(in_turn), 1);
@@ -367,6 +278,18 @@ TEST(ReducePromises, EveryNarrowFloatSurvivesTheWayThere) {
   hwy::GetChosenTarget().Update(hwy::SupportedTargets());
 }
 
+TEST(ReducePromises, AveragesOfIntegersAreCutTowardZero) {
+  const Reduction average = reduction_for(DataType::int8, ReduceOp::avg, 200);  // more than an int8 holds
+  std::int8_t values[] = {-128, 127};
+  average.divide(reinterpret_cast<std::byte*>(values), 2, average.divisor);
+  EXPECT_EQ(values[0], 0);
+  EXPECT_EQ(values[1], 0);
+  const Reduction of_three = reduction_for(DataType::int32, ReduceOp::avg, 3);
+  std::int32_t number = -8;
+  of_three.divide(reinterpret_cast<std::byte*>(&number), 1, of_three.divisor);
+  EXPECT_EQ(number, -2);
+}
+
 TEST(ReducePromises, UnknownAndMeaninglessPairsHaveNoKernel) {
   EXPECT_EQ(reduce_kernel(static_cast<DataType>(200), ReduceOp::sum), nullptr);
   EXPECT_EQ(reduce_kernel(DataType::uint8, static_cast<ReduceOp>(200)), nullptr);
@@ -378,11 +301,12 @@ TEST(ReducePromises, UnknownAndMeaninglessPairsHaveNoKernel) {
 
 TEST(ReducePromises, ReductionKnowsItsElement) {
   for (const DataType dtype : all_data_types) {
-    for (const ReduceOp op : all_reduce_ops) {
-      const Reduction reduction = reduction_for(dtype, op);
+    for (const ReduceOp op : built_in_reduce_ops) {
+      const Reduction reduction = reduction_for(dtype, op, 3);
       EXPECT_EQ(reduction.kernel, reduce_kernel(dtype, op));
       EXPECT_EQ(reduction.kernel != nullptr, is_defined(dtype, op)) << name_of(dtype) << " " << name_of(op);
       EXPECT_EQ(reduction.element_bytes, size_of(dtype));
+      EXPECT_EQ(reduction.divide != nullptr, op == ReduceOp::avg && is_defined(dtype, op));
       EXPECT_FALSE(reduction.swapped);
     }
   }
