@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cstring>
 
+#include "bench/data.hpp"
+
 namespace hocket::bench {
 namespace {
 

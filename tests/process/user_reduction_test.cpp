@@ -1,7 +1,9 @@
 // Reductions that callers bring: a C function with a context, commutative or not.
 #include <gtest/gtest.h>
 
+#include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -153,7 +155,7 @@ void throw_always(void*, const void*, const void*, size_t, hocket_dtype, void*) 
   throw std::runtime_error("no sum today");
 }
 
-TEST(UserReduction, OneThatThrowsBreaksTheCommunicatorOnEveryRank) {
+TEST(UserFunctions, OneThatThrowsBreaksTheCommunicatorOnEveryRank) {
   for (const std::size_t count : {1, 100003}) {
     run_ranks(3, [count](Child& child) {
       const Comm comm;
@@ -171,7 +173,7 @@ TEST(UserReduction, OneThatThrowsBreaksTheCommunicatorOnEveryRank) {
   }
 }
 
-TEST(UserReduction, RanksThatDisagreeOnTheOrderFindOut) {
+TEST(UserFunctions, RanksThatDisagreeOnTheOrderFindOut) {
   run_ranks(3, [](Child& child) {
     const Comm comm;
     ASSERT_TRUE(comm);

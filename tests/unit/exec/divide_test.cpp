@@ -104,13 +104,14 @@ TEST_P(DivideTest, NarrowFloatsAreRoundedOnceInAllOps) {
   });
 }
 
+std::string name_of_case(const testing::TestParamInfo<std::tuple<std::int64_t, DataType>>& info) {
+  return std::string(hwy::TargetName(std::get<0>(info.param))) + "_" + std::string(name_of(std::get<1>(info.param)));
+}
+
 INSTANTIATE_TEST_SUITE_P(AllKernels, DivideTest,
                          testing::Combine(testing::ValuesIn(hwy::SupportedAndGeneratedTargets()),
                                           testing::ValuesIn(all_data_types)),
-                         [](const auto& info) {
-                           return std::string(hwy::TargetName(std::get<0>(info.param))) + "_" +
-                                  std::string(name_of(std::get<1>(info.param)));
-                         });
+                         name_of_case);
 
 }  // namespace
 }  // namespace hocket
