@@ -173,7 +173,9 @@ TEST(UserFunctions, OneThatThrowsBreaksTheCommunicatorOnEveryRank) {
   }
 }
 
-TEST(UserFunctions, RanksThatDisagreeOnTheOrderFindOut) {
+// Large enough that no commutative sum is taken by the linear algorithm.
+TEST(UserFunctions, RanksThatChooseOtherAlgorithmsFindOut) {
+  constexpr std::size_t count = 200000;
   run_ranks(3, [](Child& child) {
     const Comm comm;
     ASSERT_TRUE(comm);
@@ -181,10 +183,10 @@ TEST(UserFunctions, RanksThatDisagreeOnTheOrderFindOut) {
     options.function = add_floats;
     options.commutative = child.index == 0 ? 1 : 0;
     options.timeout_ms = 20000;
-    const std::vector<float> send(100, 1.0F);
-    std::vector<float> recv(100);
+    const std::vector<float> send(count, 1.0F);
+    std::vector<float> recv(count);
     EXPECT_NE(
-        hocket_allreduce(send.data(), recv.data(), 100, HOCKET_FLOAT32, HOCKET_USER, comm.get(), &options, nullptr),
+        hocket_allreduce(send.data(), recv.data(), count, HOCKET_FLOAT32, HOCKET_USER, comm.get(), &options, nullptr),
         HOCKET_OK);
   });
 }
