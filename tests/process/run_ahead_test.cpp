@@ -47,12 +47,14 @@ TEST_P(RunAhead, SendersNeedNotWaitForReceivers) {
   ProcessGroup group(size(), [this](Child& child) {
     const Comm comm;
     ASSERT_TRUE(comm);
+    child.say("here");
     if (!goes_ahead(child.index)) (void)child.hear();
     for (int number = 0; number < calls; ++number) {
       if (goes_ahead(child.index) && number == ahead) meet(child);
       Call(call_number(collective(), number), child.index, size()).run(comm.get());
     }
   });
+  group.hear_from_all("here");
   let_senders_go_ahead(group);
   group.expect_success();
 }
@@ -62,6 +64,7 @@ TEST_P(RunAhead, AMismatchIsFoundByAllInTheEnd) {
   ProcessGroup group(size(), [this](Child& child) {
     const Comm comm;
     ASSERT_TRUE(comm);
+    child.say("here");
     if (!goes_ahead(child.index)) (void)child.hear();
     hocket_result result = HOCKET_OK;
     for (int number = 0; number < calls && result == HOCKET_OK; ++number) {
@@ -75,6 +78,7 @@ TEST_P(RunAhead, AMismatchIsFoundByAllInTheEnd) {
     expect_message_names("of 408 ");
     (void)child.hear();  // stays until all have been told
   });
+  group.hear_from_all("here");
   let_senders_go_ahead(group);
   for (int rank = 0; rank < size(); ++rank) group.tell(rank, "leave");
   group.expect_success();
