@@ -61,6 +61,13 @@ inline hocket_call_info last_call() {
   return info;
 }
 
+// How float32 travels, see hocket_wire.
+enum class Wire {
+  exact = HOCKET_WIRE_EXACT,
+  bfloat16 = HOCKET_WIRE_BFLOAT16,
+  int8_blocks = HOCKET_WIRE_INT8_BLOCKS,
+};
+
 // A contiguous range of elements that outlives the expression it appears in (a temporary vector does not).
 template <class R>
 concept Source = std::ranges::contiguous_range<R> && std::ranges::sized_range<R> && std::ranges::borrowed_range<R> &&
@@ -79,9 +86,10 @@ struct Options {
   std::string algorithm = {};
 };
 
-// What one call may say beyond its arguments; zero: the communicator's timeout.
+// What one call may say beyond its arguments.
 struct CallOptions {
-  std::chrono::milliseconds timeout{0};
+  std::chrono::milliseconds timeout{0};  // 0: the communicator's
+  Wire wire = Wire::exact;
 };
 
 // One asynchronous operation. The destructor waits for it (at most until its deadline), so that a scope that is left
@@ -312,6 +320,7 @@ class Communicator {
   static hocket_call_options to_c(CallOptions options) {
     hocket_call_options given = HOCKET_CALL_OPTIONS_INIT;
     given.timeout_ms = options.timeout.count();
+    given.wire = static_cast<hocket_wire>(options.wire);
     return given;
   }
   static hocket_op to_c(Op op) { return static_cast<hocket_op>(op); }

@@ -40,6 +40,7 @@ struct LatestCall {
   std::uint64_t sequence = 0;
   std::string transports;
   std::string_view algorithm;
+  std::string_view wire;
 };
 thread_local LatestCall latest_call;
 
@@ -50,6 +51,7 @@ Status remember(const Status& status, const hocket::Operation& operation) {
   latest_call.sequence = operation.sequence();
   latest_call.transports = operation.transports();
   latest_call.algorithm = operation.algorithm();
+  latest_call.wire = hocket::name_of(operation.wire());
   return status;
 }
 
@@ -96,6 +98,7 @@ hocket_result call(hocket_comm* comm, hocket::CallArguments arguments, const hoc
         return {Code::invalid_argument, "options.struct_size is wrong: begin with HOCKET_CALL_OPTIONS_INIT"};
       }
       arguments.timeout_ms = given->timeout_ms;
+      arguments.wire = static_cast<int>(given->wire);
     }
     auto operation = comm->communicator->prepare(arguments);
     if (!operation.ok()) return operation.status();
@@ -175,6 +178,7 @@ hocket_result hocket_last_call(hocket_call_info* info) {
     out.sequence = latest_call.sequence;
     copy_text(out.transport, sizeof out.transport, latest_call.transports);
     copy_text(out.algorithm, sizeof out.algorithm, latest_call.algorithm);
+    copy_text(out.wire, sizeof out.wire, latest_call.wire);
     if (hocket::write_sized(info, out)) return {};
     return {Code::invalid_argument, "info.struct_size is wrong: begin with HOCKET_CALL_INFO_INIT"};
   });

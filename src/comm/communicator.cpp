@@ -25,9 +25,8 @@ namespace {
 
 constexpr std::size_t plans_kept = 256;
 constexpr std::size_t operations_kept = 16;
-constexpr std::chrono::seconds stranger{5};     // how long what listens on the store's port has to show that it is one
-constexpr std::chrono::seconds farewell{1};     // what leaving may take
-constexpr std::uint8_t direct_algorithm = 255;  // in signatures: none of the catalog's
+constexpr std::chrono::seconds stranger{5};  // how long what listens on the store's port has to show that it is one
+constexpr std::chrono::seconds farewell{1};  // what leaving may take
 constexpr std::size_t vector_slice_bytes = std::size_t{512} << 10;
 
 int cores_available() {
@@ -290,7 +289,7 @@ Result<std::shared_ptr<Operation>> Communicator::prepare(const CallArguments& ar
   Signature& signature = checked->signature;
   const auto timeout = arguments.timeout_ms > 0 ? std::chrono::milliseconds(arguments.timeout_ms) : options_.timeout;
   if (window_ && signature.collective != Collective::send && options_.algorithm == "auto") {
-    signature.algorithm = direct_algorithm;
+    signature.algorithm |= Signature::direct_algorithm;
     auto direct = direct_operation();
     direct->bind({.input = static_cast<const std::byte*>(arguments.send),
                   .output = static_cast<std::byte*>(arguments.recv),
@@ -303,13 +302,14 @@ Result<std::shared_ptr<Operation>> Communicator::prepare(const CallArguments& ar
                                                  .size = options_.size,
                                                  .bytes = checked->bytes,
                                                  .topology = topology_,
-                                                 .crowded = crowded_},
+                                                 .crowded = crowded_,
+                                                 .wire = signature.wire()},
                                                 options_.algorithm);
   // Both ends of a message name the sender's call.
   const Algorithm* named = arguments.collective == Collective::recv
                                ? &select_algorithm({Collective::send, options_.size, checked->bytes}, "auto")
                                : &algorithm;
-  signature.algorithm = static_cast<std::uint8_t>(named - catalog().data());
+  signature.algorithm |= number_of(*named);
   auto operation = operation_for({.algorithm = &algorithm,
                                   .rank = options_.rank,
                                   .size = options_.size,
@@ -318,7 +318,8 @@ Result<std::shared_ptr<Operation>> Communicator::prepare(const CallArguments& ar
                                   .element_bytes = size_of(signature.dtype),
                                   .slice_bytes = vector_slice_bytes,
                                   .placement = checked->placement,
-                                  .topology = topology_});
+                                  .topology = topology_,
+                                  .wire = algorithm.encoded ? signature.wire() : WireFormat::exact});
   const bool barrier = signature.collective == Collective::barrier;
   operation->bind({.input = static_cast<const std::byte*>(arguments.send),
                    .output = static_cast<std::byte*>(arguments.recv),

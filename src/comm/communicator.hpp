@@ -29,6 +29,7 @@ struct CallArguments {
   int op = HOCKET_SUM;
   Rank root = 0;                // or the peer of a send or recv
   std::int64_t timeout_ms = 0;  // 0: the communicator's
+  int wire = HOCKET_WIRE_EXACT;
 };
 
 // Thread rule: any thread, except destruction.
