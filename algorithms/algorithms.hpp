@@ -48,6 +48,11 @@ void pairwise_alltoall(const Shape& shape, Script& script);
 void direct_send(const Shape& shape, Script& script);
 void direct_recv(const Shape& shape, Script& script);
 
+// encoded.cpp
+void encoded_two_shot_allreduce(const Shape& shape, Script& script);
+void encoded_reduce_scatter(const Shape& shape, Script& script);
+void encoded_allgather(const Shape& shape, Script& script);
+
 // linear.cpp
 void linear_allreduce(const Shape& shape, Script& script);
 void linear_reduce(const Shape& shape, Script& script);

@@ -34,6 +34,12 @@ constexpr Algorithm entries[] = {
      .author = two_level_allreduce,
      .summary = "sums on each host, rings over one rank of each host: a host sends 2(H-1)/H of the data",
      .by_host = true},
+    {.name = "encoded_two_shot",
+     .collective = Collective::allreduce,
+     .chunking = one_per_rank,
+     .author = encoded_two_shot_allreduce,
+     .summary = "two_shot in the call's wire format: 2 rounds, 2(N-1)/N of the data encoded, two roundings",
+     .encoded = true},
     {"binomial_tree", Collective::reduce, one, binomial_reduce,
      "up a binomial tree: log2 N rounds, each rank sends all the data once"},
     {"chain", Collective::reduce, one, chain_reduce,
@@ -56,6 +62,12 @@ constexpr Algorithm entries[] = {
      .author = two_level_reduce_scatter,
      .summary = "sums each part on each host, then sends it to its owner: 1 round between hosts",
      .by_host = true},
+    {.name = "encoded_direct",
+     .collective = Collective::reduce_scatter,
+     .chunking = one_per_rank,
+     .author = encoded_reduce_scatter,
+     .summary = "direct in the call's wire format: 1 round, (N-1)/N of the data encoded, one rounding",
+     .encoded = true},
     {"ring", Collective::allgather, one_per_rank, ring_allgather,
      "neighbours only: N-1 steps, each rank sends (N-1)/N of the data"},
     {"direct", Collective::allgather, one_per_rank, direct_allgather,
@@ -74,6 +86,12 @@ constexpr Algorithm entries[] = {
      .author = two_level_allgather,
      .summary = "each block enters each host once and is passed on there: 1 round between hosts",
      .by_host = true},
+    {.name = "encoded_direct",
+     .collective = Collective::allgather,
+     .chunking = one_per_rank,
+     .author = encoded_allgather,
+     .summary = "direct in the call's wire format: 1 round, (N-1)/N of the data encoded, one rounding",
+     .encoded = true},
     {"binomial_tree", Collective::broadcast, one, binomial_broadcast,
      "down a binomial tree: log2 N rounds, the root sends the data log2 N times"},
     {"chain", Collective::broadcast, one, chain_broadcast,
@@ -129,6 +147,11 @@ const Algorithm* find_algorithm(Collective collective, std::string_view name) {
   const auto found = std::ranges::find_if(
       entries, [&](const Algorithm& entry) { return entry.collective == collective && entry.name == name; });
   return found == std::end(entries) ? nullptr : found;
+}
+
+std::uint8_t number_of(const Algorithm& algorithm) {
+  const auto* first = std::ranges::find(entries, algorithm.collective, &Algorithm::collective);
+  return static_cast<std::uint8_t>(&algorithm - first);
 }
 
 std::uint32_t chunks_of(const Algorithm& algorithm, Rank size, const Topology& topology) {

@@ -84,9 +84,12 @@ void Buffers::poison_output() {
 
 Findings Buffers::check(const Pattern& pattern) const {
   Findings found;
+  const bool exact = what_.wire == WireFormat::exact;
+  const double allowed = exact ? 0 : tolerance(what_, place_.size, pattern.largest());
   for (const Segment& segment : expected_output(what_, place_)) {
     const std::byte* at = recv_ + segment.offset * size_of(what_.dtype);
-    found.wrong += pattern.count_wrong(segment.source, segment.first, at, segment.count);
+    found.wrong += exact ? pattern.count_wrong(segment.source, segment.first, at, segment.count)
+                         : pattern.count_far(segment.source, segment.first, at, segment.count, allowed);
   }
   const bool input_stays = !what_.in_place || recv_ == nullptr;
   if (input_stays) found.wrong += pattern.count_wrong(place_.rank, 0, send_, send_elements(what_, place_.size));

@@ -141,6 +141,15 @@ std::size_t in_place_recv_offset(const Case& what, Place place) {
   return scatters ? own_block : 0;
 }
 
+double tolerance(const Case& what, int ranks, double largest) {
+  if (what.wire == WireFormat::exact) return 0;
+  const bool bfloat16 = what.wire == WireFormat::bfloat16;
+  const double once = bfloat16 ? 1.0 / 256 : 1.0 / 253, twice = bfloat16 ? 1.0 / 127 : 1.0 / 126;
+  if (!what.collective->reduces) return once * largest;
+  const double error = what.collective->kind == Kind::allreduce ? twice : once;
+  return (error + ranks * 0x1p-22) * ranks * largest;
+}
+
 hocket_result call(const Case& what, Place place, hocket_comm* comm, const void* send, void* recv) {
   const auto dtype = static_cast<hocket_dtype>(what.dtype);
   const auto op = static_cast<hocket_op>(what.op);
@@ -153,17 +162,18 @@ hocket_result call(const Case& what, Place place, hocket_comm* comm, const void*
   });
   hocket_call_options options = HOCKET_CALL_OPTIONS_INIT;
   options.scalar = scalar;
+  options.wire = static_cast<hocket_wire>(what.wire);
   switch (what.collective->kind) {
     case Kind::allreduce: return hocket_allreduce(send, recv, count, dtype, op, comm, &options, nullptr);
     case Kind::reduce: return hocket_reduce(send, recv, count, dtype, op, root, comm, &options, nullptr);
     case Kind::reduce_scatter: return hocket_reduce_scatter(send, recv, count, dtype, op, comm, &options, nullptr);
-    case Kind::allgather: return hocket_allgather(send, recv, count, dtype, comm, nullptr, nullptr);
-    case Kind::broadcast: return hocket_broadcast(send, recv, count, dtype, root, comm, nullptr, nullptr);
-    case Kind::scatter: return hocket_scatter(send, recv, count, dtype, root, comm, nullptr, nullptr);
-    case Kind::gather: return hocket_gather(send, recv, count, dtype, root, comm, nullptr, nullptr);
-    case Kind::alltoall: return hocket_alltoall(send, recv, count, dtype, comm, nullptr, nullptr);
+    case Kind::allgather: return hocket_allgather(send, recv, count, dtype, comm, &options, nullptr);
+    case Kind::broadcast: return hocket_broadcast(send, recv, count, dtype, root, comm, &options, nullptr);
+    case Kind::scatter: return hocket_scatter(send, recv, count, dtype, root, comm, &options, nullptr);
+    case Kind::gather: return hocket_gather(send, recv, count, dtype, root, comm, &options, nullptr);
+    case Kind::alltoall: return hocket_alltoall(send, recv, count, dtype, comm, &options, nullptr);
     case Kind::sendrecv: return send_and_receive(what, place, comm, send, recv);
-    case Kind::barrier: return hocket_barrier(comm, nullptr, nullptr);
+    case Kind::barrier: return hocket_barrier(comm, &options, nullptr);
   }
   return HOCKET_INTERNAL;
 }

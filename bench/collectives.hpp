@@ -51,6 +51,7 @@ struct Case {
   std::size_t count = 0;  // the argument of the call
   bool in_place = false;
   bool registered = false;  // the buffers' memory
+  WireFormat wire = WireFormat::exact;
 };
 
 struct Place {
@@ -80,6 +81,10 @@ bool ignores_send(const Case& what, Place place);
 // Where send and recv begin in a buffer that holds both, in elements from its start.
 std::size_t in_place_send_offset(const Case& what, Place place);
 std::size_t in_place_recv_offset(const Case& what, Place place);
+
+// How far an element of the output may be from what it must be; inputs are at most `largest` in magnitude. The bounds
+// of docs/LOW_PRECISION.md.
+double tolerance(const Case& what, int ranks, double largest);
 
 // Makes the blocking call.
 hocket_result call(const Case& what, Place place, hocket_comm* comm, const void* send, void* recv);

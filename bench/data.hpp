@@ -7,6 +7,7 @@
 #pragma once
 
 #include <algorithm>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <initializer_list>
@@ -35,6 +36,11 @@ class Pattern {
   virtual void fill(int source, std::size_t first, void* to, std::size_t count) const = 0;
   // How many of the `count` elements at `at` differ from those that fill() would write.
   virtual std::uint64_t count_wrong(int source, std::size_t first, const void* at, std::size_t count) const = 0;
+  // How many are further than `tolerance` from those. Requires float32.
+  virtual std::uint64_t count_far(int source, std::size_t first, const void* at, std::size_t count,
+                                  double tolerance) const = 0;
+  // The largest magnitude in any rank's input. Requires float32.
+  virtual double largest() const = 0;
 };
 
 namespace detail {
@@ -145,6 +151,32 @@ class TypedPattern final : public Pattern {
       for (std::size_t i = 0; i < length; ++i) wrong += elements::same(found[done + i], table[from + i]) ? 0 : 1;
     });
     return wrong;
+  }
+
+  std::uint64_t count_far(int source, std::size_t first, const void* at, std::size_t count,
+                          double tolerance) const override {
+    std::uint64_t far = 0;
+    if constexpr (std::is_same_v<T, float>) {
+      const std::vector<float>& table = table_of(source);
+      const float* found = static_cast<const float*>(at);
+      for_pieces(first, count, [&](std::size_t done, std::size_t from, std::size_t length) {
+        for (std::size_t i = 0; i < length; ++i) {  // a NaN is far
+          far += std::abs(static_cast<double>(found[done + i]) - static_cast<double>(table[from + i])) <= tolerance ? 0
+                                                                                                                    : 1;
+        }
+      });
+    }
+    return far;
+  }
+
+  double largest() const override {
+    double found = 0;
+    if constexpr (std::is_same_v<T, float>) {
+      for (const std::vector<float>& table : sources_) {
+        for (const float value : table) found = std::max(found, std::abs(static_cast<double>(value)));
+      }
+    }
+    return found;
   }
 
  private:

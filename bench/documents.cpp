@@ -55,6 +55,7 @@ Json describe(const Row& row, const Options& options) {
           {"ranks", row.ranks},
           {"transport", measured.transport},
           {"algorithm", measured.algorithm},
+          {"wire", measured.wire},
           {"dtype", collective.kind == Kind::barrier ? "none" : name_of(row.what.dtype)},
           {"op", collective.reduces ? name_of(row.what.op) : "none"},
           {"root", collective.has_root ? row.what.root : no_rank},

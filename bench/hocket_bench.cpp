@@ -45,7 +45,7 @@ void for_each_case(const Options& options, int ranks, const Visit& visit) {
       for (int root = first_root; root <= last_root; ++root) {
         for (const std::uint64_t bytes : options.sizes) {
           visit(Case{options.collective, dtype, op, root, count_for(*options.collective, dtype, ranks, bytes), false,
-                     options.memory == "registered"});
+                     options.memory == "registered", options.wire});
         }
       }
     }

@@ -90,6 +90,7 @@ class Run {
     Measurement result = gather(times);
     result.transport = timed.transport;
     result.algorithm = timed.algorithm;
+    result.wire = timed.wire;
     return result;
   }
 

@@ -42,10 +42,10 @@ struct Measurement {
   std::size_t iterations = 0;
   Times time_us;  // over iterations, of the slowest rank's time for one operation
   double cpu_us_per_op = 0;
-  double steps_per_rank = 0;         // of the rank with the most, for one operation
-  double bytes_sent_per_rank = 0;    // likewise
-  Findings findings;                 // of all ranks and all checks
-  std::string transport, algorithm;  // of the last operation timed, as rank 0 used them
+  double steps_per_rank = 0;               // of the rank with the most, for one operation
+  double bytes_sent_per_rank = 0;          // likewise
+  Findings findings;                       // of all ranks and all checks
+  std::string transport, algorithm, wire;  // of the last operation timed, as rank 0 used them
 };
 
 // Every rank calls it with the same case and method. Throws hocket::Error when communication fails.

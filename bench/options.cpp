@@ -15,7 +15,7 @@ struct Written {
   std::string collective;
   std::string min = "4", max = "64M", step;
   std::uint64_t factor = 4;
-  std::string dtype = "float32", op = "sum", root = "0", placement = "both";
+  std::string dtype = "float32", op = "sum", root = "0", placement = "both", wire = "exact";
 };
 
 template <class Table>
@@ -128,6 +128,12 @@ Status finish(const Written& written, Options& options, bool max_given) {
             fmt::format("No operation of '{}' has a meaning for any type of '{}'.", written.op, written.dtype)};
   }
   if (options.collective->kind == Kind::barrier) options.dtypes.resize(1);
+  const auto wire = find_by_name(all_wire_formats, written.wire);
+  if (!wire) {
+    return {Code::invalid_argument,
+            fmt::format("Unknown wire format '{}'. Choose from: {}.", written.wire, names_of(all_wire_formats))};
+  }
+  options.wire = *wire;
   if (options.memory == "cuda") {
     return {Code::unsupported,
             fmt::format("--memory {} is not available in this build; use plain or registered.", options.memory)};
@@ -167,6 +173,8 @@ CLI::Option* add_subject(CLI::App& app, Written& written, Options& options) {
   app.add_option("--transport", options.transport, "auto, tcp, shm, cuda_ipc, or loopback: ranks are threads (auto)")
       ->check(CLI::IsMember({"auto", "tcp", "shm", "cuda_ipc", "loopback"}))
       ->type_name("NAME");
+  app.add_option("--wire", written.wire, names_of(all_wire_formats) + ": how float32 travels (exact)")
+      ->type_name("FORMAT");
   app.add_option("--algorithm", options.algorithm, "auto, or a name that hocket-plan lists (auto)")->type_name("NAME");
   return max;
 }

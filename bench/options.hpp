@@ -29,6 +29,7 @@ struct Options {
   int ranks = 0;  // 0: this process is one rank, started by a launcher
   std::string transport = "auto";
   std::string algorithm = "auto";
+  WireFormat wire = WireFormat::exact;
   bool out_of_place = true;
   bool in_place = true;
   std::string memory = "plain";

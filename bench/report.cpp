@@ -39,7 +39,8 @@ std::string used_text(const std::vector<Row>& rows) {
   };
   std::vector<Used> all;
   for (const Row& row : rows) {
-    const std::string what = fmt::format("{}, {}", row.measured.transport, row.measured.algorithm);
+    const std::string wire = row.measured.wire == "exact" ? "" : ", " + row.measured.wire;
+    const std::string what = fmt::format("{}, {}{}", row.measured.transport, row.measured.algorithm, wire);
     const std::uint64_t bytes = bytes_of(row.what, row.ranks);
     const auto found = std::ranges::find(all, what, &Used::what);
     if (found == all.end()) {

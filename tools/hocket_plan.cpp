@@ -1,4 +1,4 @@
-// hocket-plan: shows, proves and explains the schedules of the catalog.
+// hocket-plan: shows, proves and explains the schedules of the catalog, and the settings that hold here.
 #include <fmt/format.h>
 #include <unistd.h>
 
@@ -10,6 +10,7 @@
 #include "src/plan/plan.hpp"
 #include "src/plan/text.hpp"
 #include "src/plan/verify.hpp"
+#include "tools/plan/settings.hpp"
 
 namespace {
 
@@ -30,7 +31,7 @@ struct Arguments {
   std::string collective, algorithm, hosts, rank_list = "1-33";
   Rank ranks = 0, cores = 0;
   std::optional<Rank> rank, root;
-  bool in_place = false;
+  bool in_place = false, json = false;
   std::optional<std::size_t> bytes;
 };
 
@@ -274,8 +275,10 @@ int choose(Arguments given) {
 }
 
 int run(int argc, char** argv) {
-  CLI::App app("Shows, proves and explains the schedules that collectives run as.", "hocket-plan");
-  const UsageError no_command{"Give one of the commands list, print, verify and choose; see hocket-plan --help."};
+  CLI::App app("Shows, proves and explains the schedules that collectives run as, and the settings in force.",
+               "hocket-plan");
+  const UsageError no_command{
+      "Give one of the commands list, print, verify, choose and settings; see hocket-plan --help."};
   Arguments given;
 
   CLI::App* list_command = app.add_subcommand("list", "all algorithms");
@@ -304,6 +307,9 @@ int run(int argc, char** argv) {
       ->check(CLI::Range(1, 1 << 20));
   choose_command->add_option("--bytes", given.bytes, "size of the larger buffer, as in 64K (all sizes)")
       ->transform(CLI::AsSizeValue(false));
+
+  CLI::App* settings_command = app.add_subcommand("settings", "variables in force, and what this host offers TCP");
+  settings_command->add_flag("--json", given.json, "for programs");
   try {
     app.parse(argc, argv);
   } catch (const CLI::Success& help) {
@@ -315,6 +321,7 @@ int run(int argc, char** argv) {
   if (app.get_subcommands().empty()) throw no_command;
   if (*list_command) return list();
   if (*print_command) return print(given);
+  if (*settings_command) return show_settings(given.json) ? 0 : failed;
   return *verify_command ? verify(given) : choose(given);
 }
 

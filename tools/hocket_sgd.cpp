@@ -3,14 +3,14 @@
 #include <fmt/format.h>
 
 #include <cstdlib>
-#include <fstream>
 #include <new>
-#include <nlohmann/json.hpp>
 
 #include "hocket/hocket.hpp"
 #include "tools/progress.hpp"
 #include "tools/sgd/options.hpp"
 #include "tools/sgd/problem.hpp"
+#include "tools/sgd/prove.hpp"
+#include "tools/sgd/report.hpp"
 #include "tools/sgd/training.hpp"
 
 namespace hocket::sgd {
@@ -37,48 +37,6 @@ hocket::Options communicator_options(const Options& options) {
   return given;
 }
 
-std::string milliseconds(double seconds) {
-  return fmt::format("{:.2f}", seconds * 1e3);
-}
-
-void print_epoch(const Epoch& epoch) {
-  fmt::print(
-      "epoch {}: loss {:.6f}, accuracy {:.2f} %, rate {:.4g}; a step took {} ms: {} compute, {} wait, {} update\n",
-      epoch.number, epoch.loss, epoch.accuracy * 100, epoch.rate, milliseconds(epoch.times.total()),
-      milliseconds(epoch.times.compute), milliseconds(epoch.times.wait), milliseconds(epoch.times.update));
-  std::fflush(stdout);
-}
-
-nlohmann::json to_json(const Trained& trained, int ranks) {
-  nlohmann::json epochs = nlohmann::json::array();
-  for (const Epoch& epoch : trained.epochs) {
-    epochs.push_back({{"epoch", epoch.number},
-                      {"steps", epoch.steps},
-                      {"loss", epoch.loss},
-                      {"accuracy", epoch.accuracy},
-                      {"rate", epoch.rate},
-                      {"compute_seconds", epoch.times.compute},
-                      {"wait_seconds", epoch.times.wait},
-                      {"update_seconds", epoch.times.update}});
-  }
-  return {{"ranks", ranks},
-          {"parameters", trained.parameters},
-          {"buckets", trained.buckets},
-          {"weights_hash", fmt::format("{:016x}", trained.hash)},
-          {"epochs", epochs}};
-}
-
-void write_file(const std::string& name, const std::string& text) {
-  if (name == "-") {
-    fmt::print("{}", text);
-    return;
-  }
-  std::ofstream file(name);
-  file << text;
-  file.close();
-  if (!file) throw Problem(fmt::format("Cannot write {}.", name));
-}
-
 int run_training(const Options& options, Communicator& comm) {
   const Data data = load(options, comm);
   const bool speaks = comm.rank() == 0 && options.json_file != "-";
@@ -90,7 +48,7 @@ int run_training(const Options& options, Communicator& comm) {
   };
   listener.epoch = [&](const Epoch& epoch) {
     progress.clear();
-    if (speaks) print_epoch(epoch);
+    if (speaks) print(epoch);
   };
   if (speaks) {
     fmt::print("{} rank{}, {} {} training pictures, {} test pictures\n", comm.size(), comm.size() == 1 ? "" : "s",
@@ -98,7 +56,7 @@ int run_training(const Options& options, Communicator& comm) {
   }
   const Trained trained = train(options.training, comm, data, listener);
   if (comm.rank() == 0 && !options.json_file.empty()) {
-    write_file(options.json_file, to_json(trained, comm.size()).dump(2) + "\n");
+    write_file(options.json_file, to_json(trained, comm.size()));
   }
   if (speaks) {
     fmt::print("{} weights, hash {:016x} on {} rank{}\n", trained.parameters, trained.hash,
@@ -114,15 +72,19 @@ int run(int argc, char** argv) {
     fmt::print(parsed.exit_status == 0 ? stdout : stderr, "{}", parsed.text);
     return parsed.exit_status;
   }
+  const Options& options = *parsed.options;
   try {
-    Communicator comm = Communicator::create(communicator_options(*parsed.options));
-    return run_training(*parsed.options, comm);
+    if (options.proof && !is_launched()) return start_proof(*options.proof, argc, argv);
+    Communicator comm = Communicator::create(communicator_options(options));
+    return options.proof ? run_proof(options, comm) : run_training(options, comm);
   } catch (const Error& error) {
     return complain(error.what(), exit_communication);
+  } catch (const WeightsDiffer& difference) {
+    return complain(difference.what(), exit_failed);
   } catch (const Problem& problem) {
     return complain(problem.what(), exit_usage);
   } catch (const std::bad_alloc&) {
-    return complain("There is no memory for the network.", exit_communication);
+    return complain("There is no memory for the data or the network.", exit_communication);
   }
 }
 

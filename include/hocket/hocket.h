@@ -109,6 +109,17 @@ typedef enum hocket_op {
   HOCKET_USER = 13    /* options->function, of any type */
 } hocket_op;
 
+/* How float32 travels between ranks. All but HOCKET_WIRE_EXACT are a permission to lose precision for less bytes: allreduce and
+ * reduce_scatter with HOCKET_SUM, and allgather, of HOCKET_FLOAT32 take them. Sums are taken in float32, every contribution and
+ * every result is rounded once, all ranks hold the same bits, and where all ranks share memory the call is exact. Rules and error
+ * bounds: docs/LOW_PRECISION.md. */
+typedef enum hocket_wire {
+  HOCKET_WIRE_EXACT = 0,       /* as it is in memory */
+  HOCKET_WIRE_BFLOAT16 = 1,    /* rounded to nearest even; half the bytes */
+  HOCKET_WIRE_INT8_BLOCKS = 2  /* blocks of 64 elements as integers -127 … 127 with one float32 scale; 17/64 of the bytes. A block
+                                  in which an element is no finite number arrives as NaNs */
+} hocket_wire;
+
 typedef struct hocket_comm hocket_comm; /* a communicator: one rank's membership in a group of ranks */
 typedef struct hocket_work hocket_work; /* a handle on one asynchronous operation */
 
@@ -141,8 +152,9 @@ typedef struct hocket_call_options {
   void* context;            /* what it is given besides, */
   int32_t commutative;      /* and whether left op right has the same bits as right op left (not 0). Otherwise operands are
                                combined in rank order, with one rank doing all the work. Equal on all ranks */
+  hocket_wire wire;   /* equal on all ranks. Other collectives, types and operations than it is for: UNSUPPORTED */
 } hocket_call_options;
-#define HOCKET_CALL_OPTIONS_INIT { sizeof(hocket_call_options), 0, NULL, NULL, NULL, 0 }
+#define HOCKET_CALL_OPTIONS_INIT { sizeof(hocket_call_options), 0, NULL, NULL, NULL, 0, HOCKET_WIRE_EXACT }
 
 /* Why something failed. Strings are cut to fit and end in '\0'. */
 typedef struct hocket_cause {
@@ -164,8 +176,9 @@ typedef struct hocket_call_info {
   char transport[32];      /* "shm", "tcp" or "loopback"; "shm+tcp" where this rank used both; "none" where it had no peer */
   char algorithm[64];      /* a name that hocket-plan lists, or, over memory that all ranks share: "direct one-shot",
                               "direct pooled", "direct mapped", "direct single copy" or "direct staged" */
+  char wire[16];           /* "exact", "bfloat16" or "int8": "exact" also where less was allowed but not needed */
 } hocket_call_info;
-#define HOCKET_CALL_INFO_INIT { sizeof(hocket_call_info), 0, {0}, {0} }
+#define HOCKET_CALL_INFO_INIT { sizeof(hocket_call_info), 0, {0}, {0}, {0} }
 
 /* What a communicator has done so far, counted as it happened on this rank. */
 typedef struct hocket_counters {

@@ -61,6 +61,13 @@ inline hocket_call_info last_call() {
   return info;
 }
 
+// How float32 travels, see hocket_wire.
+enum class Wire {
+  exact = HOCKET_WIRE_EXACT,
+  bfloat16 = HOCKET_WIRE_BFLOAT16,
+  int8_blocks = HOCKET_WIRE_INT8_BLOCKS,
+};
+
 // A contiguous range of elements that outlives the expression it appears in (a temporary vector does not).
 template <class R>
 concept Source = std::ranges::contiguous_range<R> && std::ranges::sized_range<R> && std::ranges::borrowed_range<R> &&
@@ -87,6 +94,7 @@ struct CallOptions {
   hocket_function function = nullptr;
   void* context = nullptr;
   bool commutative = false;
+  Wire wire = Wire::exact;
 };
 
 // One asynchronous operation. The destructor waits for it (at most until its deadline), so that a scope that is left
@@ -309,10 +317,6 @@ class Communicator {
     given.rank = options.rank;
     given.store = or_null(options.store);
     given.timeout_ms = options.timeout.count();
-    given.scalar = options.scalar;
-    given.function = options.function;
-    given.context = options.context;
-    given.commutative = options.commutative ? 1 : 0;
     given.name = or_null(options.name);
     given.transport = or_null(options.transport);
     given.algorithm = or_null(options.algorithm);
@@ -321,6 +325,11 @@ class Communicator {
   static hocket_call_options to_c(CallOptions options) {
     hocket_call_options given = HOCKET_CALL_OPTIONS_INIT;
     given.timeout_ms = options.timeout.count();
+    given.scalar = options.scalar;
+    given.function = options.function;
+    given.context = options.context;
+    given.commutative = options.commutative ? 1 : 0;
+    given.wire = static_cast<hocket_wire>(options.wire);
     return given;
   }
   static hocket_op to_c(Op op) { return static_cast<hocket_op>(op); }

@@ -10,6 +10,7 @@ std::string describe(const Signature& signature) {
   if (signature.collective == Collective::barrier) return std::string(name);
   std::string text = fmt::format("{} of {} {}", name, signature.count, name_of(signature.dtype));
   if (reduces(signature.collective)) text += fmt::format(", {}", name_of(signature.op));
+  if (signature.wire() != WireFormat::exact) text += fmt::format(", {} on the wire", name_of(signature.wire()));
   switch (signature.collective) {
     case Collective::broadcast:
     case Collective::scatter: return text + fmt::format(", from root {}", signature.root);

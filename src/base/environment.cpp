@@ -18,9 +18,14 @@ constexpr std::string_view prefix = "HOCKET_";
 
 // Every variable with our prefix that anything in Hocket reads.
 constexpr Known known_variables[] = {
-    {"HOCKET_RANK", "the launcher's", "this process's rank; else RANK, OMPI_COMM_WORLD_RANK, PMI_RANK, SLURM_PROCID"},
-    {"HOCKET_WORLD_SIZE", "the launcher's",
-     "number of ranks; else WORLD_SIZE, OMPI_COMM_WORLD_SIZE, PMI_SIZE, SLURM_NTASKS"},
+    {"HOCKET_RANK",
+     "the launcher's",
+     "this process's rank",
+     {"RANK", "OMPI_COMM_WORLD_RANK", "PMI_RANK", "SLURM_PROCID"}},
+    {"HOCKET_WORLD_SIZE",
+     "the launcher's",
+     "number of ranks",
+     {"WORLD_SIZE", "OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "SLURM_NTASKS"}},
     {"HOCKET_STORE", "tcp://MASTER_ADDR:MASTER_PORT", "where ranks meet: tcp://HOST:PORT or file:///PATH"},
     {"HOCKET_JOB", "default", "name of the group; groups of one store need different ones"},
     {"HOCKET_TIMEOUT_MS", "300000", "how long any wait may last, in milliseconds"},
@@ -113,6 +118,17 @@ Result<std::int64_t> to_bytes(const Variable& variable, std::int64_t low, std::i
 
 std::span<const Known> known() {
   return known_variables;
+}
+
+std::optional<Variable> in_force(std::string_view name) {
+  const auto one = std::ranges::find(known_variables, name, &Known::name);
+  if (one == std::end(known_variables)) return std::nullopt;
+  if (auto own = find({one->name.data()})) return own;  // literals, so they end with a zero
+  for (const char* other : one->instead) {
+    if (other == nullptr) break;
+    if (auto found = find({other})) return found;
+  }
+  return std::nullopt;
 }
 
 Status check_names() {

@@ -1,6 +1,7 @@
 // Environment variables: the one place that reads them, and knows where each value came from.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <initializer_list>
 #include <optional>
@@ -33,8 +34,11 @@ struct Known {
   std::string_view name;
   std::string_view standard;  // what holds where it is not set
   std::string_view meaning;
+  std::array<const char*, 4> instead = {};  // other variables that count where it is not set, in this order
 };
 std::span<const Known> known();
+// The variable of the table, or the first of those that count instead. `name` is in the table.
+std::optional<Variable> in_force(std::string_view name);
 
 // Code::invalid_environment if a variable begins with "HOCKET_" but is none that Hocket knows; suggests the nearest
 // one.

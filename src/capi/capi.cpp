@@ -40,6 +40,7 @@ struct LatestCall {
   std::uint64_t sequence = 0;
   std::string transports;
   std::string_view algorithm;
+  std::string_view wire;
 };
 thread_local LatestCall latest_call;
 
@@ -50,6 +51,7 @@ Status remember(const Status& status, const hocket::Operation& operation) {
   latest_call.sequence = operation.sequence();
   latest_call.transports = operation.transports();
   latest_call.algorithm = operation.algorithm();
+  latest_call.wire = hocket::name_of(operation.wire());
   return status;
 }
 
@@ -100,6 +102,7 @@ hocket_result call(hocket_comm* comm, hocket::CallArguments arguments, const hoc
       arguments.function = given->function;
       arguments.context = given->context;
       arguments.commutative = given->commutative != 0;
+      arguments.wire = static_cast<int>(given->wire);
     }
     auto operation = comm->communicator->prepare(arguments);
     if (!operation.ok()) return operation.status();
@@ -179,6 +182,7 @@ hocket_result hocket_last_call(hocket_call_info* info) {
     out.sequence = latest_call.sequence;
     copy_text(out.transport, sizeof out.transport, latest_call.transports);
     copy_text(out.algorithm, sizeof out.algorithm, latest_call.algorithm);
+    copy_text(out.wire, sizeof out.wire, latest_call.wire);
     if (hocket::write_sized(info, out)) return {};
     return {Code::invalid_argument, "info.struct_size is wrong: begin with HOCKET_CALL_INFO_INIT"};
   });

@@ -25,9 +25,8 @@ namespace {
 
 constexpr std::size_t plans_kept = 256;
 constexpr std::size_t operations_kept = 16;
-constexpr std::chrono::seconds stranger{5};     // how long what listens on the store's port has to show that it is one
-constexpr std::chrono::seconds farewell{1};     // what leaving may take
-constexpr std::uint8_t direct_algorithm = 255;  // in signatures: none of the catalog's
+constexpr std::chrono::seconds stranger{5};  // how long what listens on the store's port has to show that it is one
+constexpr std::chrono::seconds farewell{1};  // what leaving may take
 constexpr std::size_t vector_slice_bytes = std::size_t{512} << 10;
 
 int cores_available() {
@@ -315,7 +314,7 @@ Result<std::shared_ptr<Operation>> Communicator::prepare(const CallArguments& ar
   }
   // A function that may throw is kept away from memory that others read: what it leaves then must not be seen.
   if (window_ && signature.collective != Collective::send && options_.algorithm == "auto" && !user) {
-    binding.signature.algorithm = direct_algorithm;
+    binding.signature.algorithm |= Signature::direct_algorithm;
     auto direct = direct_operation();
     direct->bind(binding);
     return direct;
@@ -325,13 +324,14 @@ Result<std::shared_ptr<Operation>> Communicator::prepare(const CallArguments& ar
                                                  .size = options_.size,
                                                  .bytes = checked->bytes,
                                                  .topology = topology_,
-                                                 .crowded = crowded_},
+                                                 .crowded = crowded_,
+                                                 .wire = signature.wire()},
                                                 in_rank_order ? "linear" : options_.algorithm);
   // Both ends of a message name the sender's call.
   const Algorithm* named = arguments.collective == Collective::recv
                                ? &select_algorithm({Collective::send, options_.size, checked->bytes}, "auto")
                                : &algorithm;
-  binding.signature.algorithm = static_cast<std::uint8_t>(named - catalog().data());
+  binding.signature.algorithm |= number_of(*named);
   auto operation = operation_for({.algorithm = &algorithm,
                                   .rank = options_.rank,
                                   .size = options_.size,
@@ -340,7 +340,8 @@ Result<std::shared_ptr<Operation>> Communicator::prepare(const CallArguments& ar
                                   .element_bytes = size_of(signature.dtype),
                                   .slice_bytes = vector_slice_bytes,
                                   .placement = checked->placement,
-                                  .topology = topology_});
+                                  .topology = topology_,
+                                  .wire = algorithm.encoded ? signature.wire() : WireFormat::exact});
   operation->bind(binding);
   return std::shared_ptr<Operation>(std::move(operation));
 }

@@ -33,6 +33,7 @@ struct CallArguments {
   hocket_function function = nullptr;
   void* context = nullptr;
   bool commutative = false;
+  int wire = HOCKET_WIRE_EXACT;
 };
 
 // Thread rule: any thread, except destruction.

@@ -43,9 +43,8 @@ Status resolve_ranks(const hocket_comm_options& given, Options& options) {
     options.rank = given.rank;
     return {};
   }
-  const auto size =
-      environment::find({"HOCKET_WORLD_SIZE", "WORLD_SIZE", "OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "SLURM_NTASKS"});
-  const auto rank = environment::find({"HOCKET_RANK", "RANK", "OMPI_COMM_WORLD_RANK", "PMI_RANK", "SLURM_PROCID"});
+  const auto size = environment::in_force("HOCKET_WORLD_SIZE");
+  const auto rank = environment::in_force("HOCKET_RANK");
   if (!size || !rank) {
     return {Code::invalid_environment,
             fmt::format("{} not set: start the ranks with hocket-run or another launcher, or set RANK and WORLD_SIZE, "

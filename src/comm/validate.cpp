@@ -82,6 +82,23 @@ Status check_scalars(const CallArguments& arguments, Rank rank, Rank size) {
   return {};
 }
 
+Status check_wire(const CallArguments& arguments) {
+  if (arguments.wire == HOCKET_WIRE_EXACT) return {};
+  if (arguments.wire < 0 || arguments.wire > HOCKET_WIRE_INT8_BLOCKS) {
+    return invalid(arguments, fmt::format("options.wire is {}, which is no hocket_wire", arguments.wire));
+  }
+  const Collective collective = arguments.collective;
+  const bool sums = collective == Collective::allreduce || collective == Collective::reduce_scatter;
+  const bool fits = (sums && arguments.op == HOCKET_SUM) || collective == Collective::allgather;
+  if (fits && arguments.dtype == HOCKET_FLOAT32) return {};
+  const std::string op = reduces(collective) ? fmt::format(", {}", name_of(static_cast<ReduceOp>(arguments.op))) : "";
+  return {Code::unsupported,
+          fmt::format("{} of {}{} cannot travel as {}: that is for allreduce and reduce_scatter with sum, and for "
+                      "allgather, of float32; leave options.wire at HOCKET_WIRE_EXACT",
+                      name_of(collective), name_of(static_cast<DataType>(arguments.dtype)), op,
+                      name_of(static_cast<WireFormat>(arguments.wire)))};
+}
+
 // Where the smaller buffer must start, in bytes from the start of the larger, to count as in place.
 std::size_t in_place_offset(Collective collective, Rank rank, std::size_t block_bytes) {
   const bool by_block = collective == Collective::reduce_scatter || collective == Collective::allgather ||
@@ -112,6 +129,7 @@ Result<Placement> placement_of(const CallArguments& arguments, const Blocks& blo
 
 Result<CheckedCall> validate(const CallArguments& arguments, Rank rank, Rank size) {
   if (Status status = check_scalars(arguments, rank, size); !status.ok()) return status;
+  if (Status status = check_wire(arguments); !status.ok()) return status;
   const auto dtype = static_cast<DataType>(arguments.dtype);
   const Collective collective = arguments.collective;
   const bool to_peer = collective == Collective::send || collective == Collective::recv;
@@ -140,6 +158,7 @@ Result<CheckedCall> validate(const CallArguments& arguments, Rank rank, Rank siz
   call.signature = {.collective = to_peer ? Collective::send : collective,  // both ends name the same call
                     .dtype = dtype,
                     .op = reduces(collective) ? static_cast<ReduceOp>(arguments.op) : ReduceOp::sum,
+                    .algorithm = static_cast<std::uint8_t>(arguments.wire << Signature::algorithm_bits),
                     .root = collective == Collective::send    ? rank
                             : has_root(collective) || to_peer ? arguments.root
                                                               : 0,

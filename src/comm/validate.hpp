@@ -7,7 +7,7 @@ namespace hocket {
 
 // What a call means once its arguments are known to be sound.
 struct CheckedCall {
-  Signature signature;
+  Signature signature;  // without the algorithm
   Placement placement = Placement::out_of_place;
   std::size_t bytes = 0;  // of the larger buffer
   std::size_t input_bytes = 0;

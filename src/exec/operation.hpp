@@ -122,6 +122,8 @@ class Operation {
   const Status& status() const { return status_; }
   // How it moved its data, for people: an algorithm of the catalog, or a direct path. Static.
   virtual std::string_view algorithm() const = 0;
+  // The format in which its data travelled.
+  virtual WireFormat wire() const { return WireFormat::exact; }
 
  protected:
   const Binding& binding() const { return binding_; }

@@ -7,7 +7,8 @@
 
 namespace hocket {
 
-ScheduleOperation::ScheduleOperation(std::shared_ptr<const Plan> plan) : plan_(std::move(plan)) {
+ScheduleOperation::ScheduleOperation(std::shared_ptr<const Plan> plan)
+    : plan_(std::move(plan)), codec_(wire_codec(plan_->key.wire)) {
   const Program& program = plan_->program;
   const std::size_t in_flight = std::min(plan_->groups, groups_in_flight);
   slots_.resize(program.instructions.size() * in_flight);
@@ -148,18 +149,38 @@ void ScheduleOperation::run_local(std::uint32_t slot) {
   const Instruction& instruction = plan_->program.instructions[slot % count];
   const Step& step = instruction.step;
   const std::size_t group = group_at_[slot / count];
-  const Extent to = plan_->extent(step.to, instruction.piece, group);
+  const auto at = [&](const Range& range) {
+    const Extent extent = plan_->extent(range, instruction.piece, group);
+    return Buffer{address(range, extent, group), extent.bytes};
+  };
+  const Buffer to = at(step.to);
   if (to.bytes != 0) {
-    std::byte* target = address(step.to, to, group);
-    const std::byte* left = address(step.left, plan_->extent(step.left, instruction.piece, group), group);
     if (step.kind == StepKind::copy) {
-      std::memcpy(target, left, to.bytes);
+      copy(step, to, at(step.left));
     } else {
-      const std::byte* right = address(step.right, plan_->extent(step.right, instruction.piece, group), group);
-      binding().reduction.combine(target, left, right, to.bytes / binding().reduction.element_bytes);
+      const std::size_t elements = to.bytes / plan_->key.element_bytes;
+      const std::byte* left = at(step.left).data;
+      const std::byte* right = at(step.right).data;
+      if (step.right.space == Space::encoded) {
+        codec_.decode_add(to.data, left, right, elements);
+      } else {
+        binding().reduction.combine(to.data, left, right, elements);
+      }
     }
   }
   complete_slot(slot);
+}
+
+// Between a plain and an encoded range: encodes or decodes.
+void ScheduleOperation::copy(const Step& step, const Buffer& to, const Buffer& from) const {
+  const bool encoded = step.to.space == Space::encoded;
+  if (encoded == (step.left.space == Space::encoded)) {
+    std::memcpy(to.data, from.data, to.bytes);
+  } else if (encoded) {
+    codec_.encode(to.data, from.data, from.bytes / plan_->key.element_bytes);
+  } else {
+    codec_.decode(to.data, from.data, to.bytes / plan_->key.element_bytes);
+  }
 }
 
 std::byte* ScheduleOperation::address(const Range& range, const Extent& extent, std::size_t group) {
@@ -167,7 +188,8 @@ std::byte* ScheduleOperation::address(const Range& range, const Extent& extent, 
     // Steps never write the input out of place (verified), so taking const away here is only for the common type.
     case Space::input: return const_cast<std::byte*>(binding().input) + extent.offset;
     case Space::output: return binding().output + extent.offset;
-    case Space::scratch: break;
+    case Space::scratch:
+    case Space::encoded: break;
   }
   return scratch_.get() + (group % groups_in_flight) * plan_->scratch_bytes + extent.offset;
 }

@@ -5,6 +5,7 @@
 #include <memory>
 #include <vector>
 
+#include "src/exec/encode.hpp"
 #include "src/exec/operation.hpp"
 #include "src/plan/plan.hpp"
 
@@ -24,6 +25,7 @@ class ScheduleOperation final : public Operation {
   void hear_waiting(Rank peer) override;
   Missing missing() const override;
   std::string_view algorithm() const override { return plan_->key.algorithm->name; }
+  WireFormat wire() const override { return plan_->key.wire; }
 
  private:
   static constexpr std::size_t groups_in_flight = 2;
@@ -49,11 +51,13 @@ class ScheduleOperation final : public Operation {
   void pump(std::uint32_t channel, Counters& counters);
   void post(std::uint32_t slot, std::size_t group, ChannelState& channel, Counters& counters);
   void run_local(std::uint32_t slot);
+  void copy(const Step& step, const Buffer& to, const Buffer& from) const;
   void complete_slot(std::uint32_t slot);
   void divide_output(std::size_t group);
   std::byte* address(const Range& range, const Extent& extent, std::size_t group);
 
   std::shared_ptr<const Plan> plan_;
+  const WireCodec codec_;
   Tag tag_;
   std::vector<Slot> slots_;  // instructions × groups in flight
   std::vector<ChannelState> channels_;

@@ -20,8 +20,9 @@ class Compiler {
     program_.placement = placement;
     program_.interleave = interleave;
     program_.scratch_cells = schedule.scratch_cells;
+    program_.encoded_cells = schedule.encoded_cells;
     program_.instructions.reserve(schedule.steps.size() * interleave);
-    locations_.resize((2 * std::size_t{schedule.shape.chunks} + schedule.scratch_cells) * interleave);
+    locations_.resize(program_.places() * interleave);
   }
 
   Program run() && {
@@ -34,24 +35,13 @@ class Compiler {
   }
 
  private:
-  bool in_place() const { return program_.placement == Placement::in_place; }
-
   bool vanishes(const Step& step) const {
-    if (step.kind != StepKind::copy || first_location(step.left, 0) != first_location(step.to, 0)) return false;
+    if (step.kind != StepKind::copy || program_.place_of(step.left) != program_.place_of(step.to)) return false;
     return step.left.count == step.to.count;
   }
 
-  std::size_t first_location(const Range& range, std::uint32_t piece) const {
-    const std::size_t chunks = schedule_.shape.chunks;
-    const std::size_t before = range.space == Space::input     ? range.chunk
-                               : range.space == Space::scratch ? 2 * chunks + range.cell
-                               : in_place()                    ? range.chunk
-                                                               : chunks + range.chunk;
-    return piece * (2 * chunks + schedule_.scratch_cells) + before;
-  }
-
   std::span<Location> locations(const Range& range, std::uint32_t piece) {
-    return std::span(locations_).subspan(first_location(range, piece), range.count);
+    return std::span(locations_).subspan(piece * program_.places() + program_.place_of(range), range.count);
   }
 
   void add(const Step& step, std::uint32_t piece) {

@@ -14,25 +14,40 @@ std::uint64_t pair_key(std::uint32_t high, std::uint32_t low) {
 
 }  // namespace
 
+// A new expression to which nobody has contributed yet.
+Expressions::Id Expressions::add(std::uint32_t chunk, std::uint32_t roundings) {
+  chunks_.push_back(chunk);
+  roundings_.push_back(roundings);
+  sets_.resize(sets_.size() + words_);
+  return static_cast<Id>(chunks_.size() - 1);
+}
+
 Expressions::Id Expressions::contribution(Rank rank, std::uint32_t chunk) {
-  const auto [entry, is_new] =
-      leaves_.try_emplace(pair_key(static_cast<std::uint32_t>(rank), chunk), static_cast<Id>(chunks_.size()));
+  const auto [entry, is_new] = leaves_.try_emplace(pair_key(static_cast<std::uint32_t>(rank), chunk));
   if (is_new) {
-    chunks_.push_back(chunk);
-    sets_.resize(sets_.size() + words_);
+    entry->second = add(chunk, 0);
     sets_[entry->second * words_ + static_cast<std::size_t>(rank) / 64] = std::uint64_t{1} << (rank % 64);
   }
   return entry->second;
 }
 
 Expressions::Id Expressions::combine(Id left, Id right) {
-  const auto [entry, is_new] =
-      combined_.try_emplace(pair_key(std::min(left, right), std::max(left, right)), static_cast<Id>(chunks_.size()));
+  const auto [entry, is_new] = combined_.try_emplace(pair_key(std::min(left, right), std::max(left, right)));
   if (is_new) {
-    chunks_.push_back(chunks_[left]);
-    sets_.resize(sets_.size() + words_);
+    entry->second = add(chunks_[left], std::max(roundings_[left], roundings_[right]));
     for (std::size_t word = 0; word < words_; ++word) {
       sets_[entry->second * words_ + word] = sets_[left * words_ + word] | sets_[right * words_ + word];
+    }
+  }
+  return entry->second;
+}
+
+Expressions::Id Expressions::round(Id of) {
+  const auto [entry, is_new] = rounded_.try_emplace(of);
+  if (is_new) {
+    entry->second = add(chunks_[of], roundings_[of] + 1);
+    for (std::size_t word = 0; word < words_; ++word) {
+      sets_[entry->second * words_ + word] = sets_[of * words_ + word];
     }
   }
   return entry->second;
@@ -65,7 +80,8 @@ std::string Expressions::describe(Id id) const {
     rank = last;
   }
   const bool one = list.find_first_of(",-") == std::string::npos;
-  return fmt::format("chunk {} of {} {}", chunk(id), one ? "rank" : "ranks", list);
+  const std::string_view rounded = roundings(id) == 0 ? "" : roundings(id) == 1 ? ", rounded" : ", rounded repeatedly";
+  return fmt::format("chunk {} of {} {}{}", chunk(id), one ? "rank" : "ranks", list, rounded);
 }
 
 }  // namespace hocket

@@ -23,22 +23,27 @@ class Expressions {
 
   Id contribution(Rank rank, std::uint32_t chunk);  // chunk `chunk` of the input of `rank`
   Id combine(Id left, Id right);                    // requires both to be of one chunk
+  Id round(Id of);                                  // encoded, with lower precision
 
   std::uint32_t chunk(Id id) const { return chunks_[id]; }
   bool has(Id id, Rank rank) const { return ranks(id)[rank / 64] >> (rank % 64) & 1; }
   std::optional<Rank> first_in_both(Id left, Id right) const;
-  std::optional<Rank> first_missing(Id id) const;  // the first rank that has not contributed
-  std::string describe(Id id) const;               // "chunk 3 of ranks 0-2, 5"
+  std::optional<Rank> first_missing(Id id) const;                  // the first rank that has not contributed
+  std::uint32_t roundings(Id id) const { return roundings_[id]; }  // of the contribution with the most
+  std::string describe(Id id) const;  // "chunk 3 of ranks 0-2, 5", "chunk 3 of rank 1, rounded"
 
  private:
+  Id add(std::uint32_t chunk, std::uint32_t roundings);
   std::span<const std::uint64_t> ranks(Id id) const { return {sets_.data() + id * words_, words_}; }
 
   Rank size_;
   std::size_t words_;                               // of one set of ranks
   std::vector<std::uint32_t> chunks_;               // by id
+  std::vector<std::uint32_t> roundings_;            // by id
   std::vector<std::uint64_t> sets_;                 // by id: who has contributed
   std::unordered_map<std::uint64_t, Id> leaves_;    // by rank and chunk
   std::unordered_map<std::uint64_t, Id> combined_;  // by both operands, the smaller first
+  std::unordered_map<Id, Id> rounded_;
 };
 
 }  // namespace hocket

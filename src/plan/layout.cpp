@@ -9,11 +9,15 @@ std::size_t divide_up(std::size_t value, std::size_t by) {
   return value / by + (value % by != 0);
 }
 
+std::size_t round_up(std::size_t value, std::size_t unit) {
+  return divide_up(value, unit) * unit;
+}
+
 // Elements of one slice such that slices are of about equal length and no longer than `wanted`, which is a multiple of
 // `unit`.
 std::size_t even_slice(std::size_t count, std::size_t wanted, std::size_t unit) {
   const std::size_t slices = divide_up(count, wanted);
-  return divide_up(divide_up(count, slices), unit) * unit;
+  return round_up(divide_up(count, slices), unit);
 }
 
 }  // namespace
@@ -37,28 +41,37 @@ std::uint32_t Layout::first_chunk(const Shape& shape, Space space) {
   return only_own ? static_cast<std::uint32_t>(shape.rank) : 0;
 }
 
-Layout::Layout(const Shape& shape, std::size_t count, std::size_t element_bytes, std::size_t slice_bytes)
+Layout::Layout(const Shape& shape, std::size_t count, std::size_t element_bytes, std::size_t slice_bytes,
+               WireFormat wire)
     : vector_(is_vector(shape.collective)),
       chunks_(shape.chunks),
       first_input_(first_chunk(shape, Space::input)),
       first_output_(first_chunk(shape, Space::output)),
       count_(shape.collective == Collective::barrier ? 1 : count),
       element_bytes_(element_bytes),
+      wire_(wire),
+      unit_(wire == WireFormat::exact ? 1 : wire_block_elements),
       slice_elements_(count_) {
   const std::size_t parts = vector_ ? chunks_ : 1;
   if (slice_bytes != 0 && count_ != 0) {
-    const std::size_t wanted_part = std::max<std::size_t>(slice_bytes / element_bytes_, 1);
-    if (divide_up(count_, parts) > wanted_part) slice_elements_ = even_slice(count_, wanted_part * parts, parts);
+    const std::size_t wanted_part = std::max(slice_bytes / element_bytes_ / unit_ * unit_, unit_);
+    if (divide_up(count_, parts) > wanted_part) {
+      slice_elements_ = even_slice(count_, wanted_part * parts, parts * unit_);
+    }
   }
   slices_ = count_ == 0 ? 0 : divide_up(count_, slice_elements_);
-  part_elements_ = divide_up(slice_elements_, parts);
+  part_elements_ = vector_ ? round_up(divide_up(slice_elements_, parts), unit_) : slice_elements_;
+}
+
+std::size_t Layout::encoded_cell_bytes() const {
+  return round_up(encoded_bytes(wire_, part_elements_), 64);
 }
 
 Extent Layout::extent(const Range& range, std::size_t slice) const {
   if (slice >= slices_) return {};
   const std::size_t begin = slice * slice_elements_;
   const std::size_t length = std::min(slice_elements_, count_ - begin);
-  const std::size_t part = vector_ ? divide_up(length, chunks_) : length;
+  const std::size_t part = vector_ ? round_up(divide_up(length, chunks_), unit_) : length;
 
   // Elements from the start of the slice; where chunks are blocks, a range of several is one run of a single slice.
   const std::size_t whole = vector_ ? length : part * chunks_;
@@ -66,6 +79,7 @@ Extent Layout::extent(const Range& range, std::size_t slice) const {
   const std::size_t to = std::min(part * (std::size_t{range.chunk} + range.count), whole);
   if (from == to) return {};
 
+  if (range.space == Space::encoded) return {range.cell * encoded_cell_bytes(), encoded_bytes(wire_, to - from)};
   const std::size_t bytes = (to - from) * element_bytes_;
   if (range.space == Space::scratch) return {range.cell * cell_bytes(), bytes};
   if (vector_) return {(begin + from) * element_bytes_, bytes};

@@ -23,16 +23,20 @@ struct Extent {
 //  of
 //    every block. A range of several chunks is then contiguous only if there is one slice; callers see to it.
 // Parts are ceil(length / chunks) elements long and the last ones shorter or empty, so that neighbouring chunks always
-// adjoin and every scratch cell has the same size.
+// adjoin and every scratch cell has the same size. Where the call has a wire format of lower precision, parts and
+// slices of blocks begin at multiples of wire_block_elements, so that what is encoded together does not depend on how
+// the data is cut.
 class Layout {
  public:
   // `count` as in the C API: elements of the vector, or of one block. slice_bytes: wanted size of a slice of one chunk;
   // 0 for one single slice.
-  Layout(const Shape& shape, std::size_t count, std::size_t element_bytes, std::size_t slice_bytes);
+  Layout(const Shape& shape, std::size_t count, std::size_t element_bytes, std::size_t slice_bytes,
+         WireFormat wire = WireFormat::exact);
 
   std::size_t slices() const { return slices_; }  // 0 where count is 0
   std::size_t element_bytes() const { return element_bytes_; }
   std::size_t cell_bytes() const { return part_elements_ * element_bytes_; }  // of one scratch cell
+  std::size_t encoded_cell_bytes() const;                                     // a multiple of 64
 
   Extent extent(const Range& range, std::size_t slice) const;
 
@@ -46,6 +50,8 @@ class Layout {
   std::uint32_t chunks_;
   std::uint32_t first_input_, first_output_;
   std::size_t count_, element_bytes_;
+  WireFormat wire_;
+  std::size_t unit_;            // parts are multiples of it
   std::size_t slice_elements_;  // of the vector, or of each block
   std::size_t part_elements_;   // of the largest chunk in a slice
   std::size_t slices_;

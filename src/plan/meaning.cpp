@@ -18,6 +18,11 @@ std::string fault_of(const Schedule& schedule, const Range& range) {
     if (range.cell + range.count <= schedule.scratch_cells) return {};
     return fmt::format("goes beyond the {} scratch cells that there are", schedule.scratch_cells);
   }
+  if (range.space == Space::encoded) {
+    if (range.count != 1) return "holds several chunks, but each is encoded by itself";
+    if (range.cell < schedule.encoded_cells) return {};
+    return fmt::format("goes beyond the {} encoded cells that there are", schedule.encoded_cells);
+  }
   for (std::uint32_t chunk = range.chunk; chunk < range.chunk + range.count; ++chunk) {
     const bool held = range.space == Space::input ? has_input(shape, chunk) : wanted_output(shape, chunk).has_value();
     if (!held) {
@@ -40,6 +45,11 @@ bool combines(StepKind kind) {
   return kind == StepKind::recv_reduce || kind == StepKind::reduce;
 }
 
+// Sums are taken in full precision; only the right operand of a reduction is decoded on the way.
+bool sums_encoded(const Step& step) {
+  return combines(step.kind) && (step.left.space == Space::encoded || step.to.space == Space::encoded);
+}
+
 // Chunk numbers of alltoall differ between input and output, and all of its chunks are of one size.
 bool same_chunks(const Shape& shape, const Range& a, const Range& b) {
   return a.count == b.count && (a.chunk == b.chunk || shape.collective == Collective::alltoall);
@@ -53,6 +63,7 @@ std::string fault_of(const Schedule& schedule, const Step& step) {
   if (combines(step.kind) && !reduces(schedule.shape.collective) && schedule.shape.collective != Collective::barrier) {
     return "combines, in a collective that has no reduction";
   }
+  if (sums_encoded(step)) return "combines in an encoded cell";
   if (reads_left(step.kind)) {
     if (std::string fault = fault_of(schedule, step.left); !fault.empty()) return describe(step.left) + " " + fault;
   }

@@ -11,16 +11,19 @@ std::size_t round_up_64(std::size_t bytes) {
 
 std::shared_ptr<const Plan> make_plan(const PlanKey& key) {
   const Schedule schedule = key.algorithm->write(key.rank, key.size, key.root, key.topology);
-  const Layout layout(schedule.shape, key.count, key.element_bytes, key.algorithm->whole ? 0 : key.slice_bytes);
+  const Layout layout(schedule.shape, key.count, key.element_bytes, key.algorithm->whole ? 0 : key.slice_bytes,
+                      key.wire);
 
   // Two slices side by side hide one's waiting behind the other's work; more only cost memory.
   const std::uint32_t interleave = layout.slices() >= 2 ? 2 : 1;
-  const std::size_t piece_bytes = round_up_64(schedule.scratch_cells * layout.cell_bytes());
+  const std::size_t plain_bytes = round_up_64(schedule.scratch_cells * layout.cell_bytes());
+  const std::size_t piece_bytes = plain_bytes + schedule.encoded_cells * layout.encoded_cell_bytes();
   return std::make_shared<const Plan>(Plan{
       .key = key,
       .layout = layout,
       .program = compile(schedule, key.placement, interleave),
       .groups = (layout.slices() + interleave - 1) / interleave,
+      .encoded_offset = plain_bytes,
       .piece_bytes = piece_bytes,
       .scratch_bytes = interleave * piece_bytes,
   });
@@ -37,6 +40,7 @@ std::size_t PlanCache::Hash::operator()(const PlanKey& key) const {
   mix(key.element_bytes);
   mix(key.slice_bytes);
   mix(static_cast<std::size_t>(key.placement));
+  mix(static_cast<std::size_t>(key.wire));
   return hash;
 }
 

@@ -20,6 +20,7 @@ struct PlanKey {
   std::size_t slice_bytes = 0;  // 0: one slice
   Placement placement = Placement::out_of_place;
   Topology topology{};
+  WireFormat wire = WireFormat::exact;  // of encoded cells; exact where the algorithm has none
 
   friend bool operator==(const PlanKey&, const PlanKey&) = default;
 };
@@ -28,15 +29,17 @@ struct Plan {
   PlanKey key;
   Layout layout;
   Program program;
-  std::size_t groups = 0;         // times the program runs; 0 where nothing moves
-  std::size_t piece_bytes = 0;    // scratch of one piece, a multiple of 64
-  std::size_t scratch_bytes = 0;  // of one group; the operation keeps two in flight
+  std::size_t groups = 0;          // times the program runs; 0 where nothing moves
+  std::size_t encoded_offset = 0;  // of encoded cells in a piece's scratch
+  std::size_t piece_bytes = 0;     // scratch of one piece, a multiple of 64
+  std::size_t scratch_bytes = 0;   // of one group; the operation keeps two in flight
 
   // Where a range of an instruction of piece `piece` lies in its space, when the program runs for the group-th time; in
   // scratch: from the start of that group's scratch. bytes 0: the last group has no such slice, or the chunk is empty.
   Extent extent(const Range& range, std::uint32_t piece, std::size_t group) const {
     Extent found = layout.extent(range, group * program.interleave + piece);
     if (range.space == Space::scratch) found.offset += piece * piece_bytes;
+    if (range.space == Space::encoded) found.offset += piece * piece_bytes + encoded_offset;
     return found;
   }
 };
@@ -70,6 +73,7 @@ struct Call {
   std::size_t bytes;  // the larger of the two buffers
   Topology topology{};
   bool crowded = false;  // all ranks are on one host, which has fewer cores than ranks
+  WireFormat wire = WireFormat::exact;
 };
 
 inline constexpr std::string_view automatic_algorithm = "auto";
@@ -77,8 +81,8 @@ inline constexpr std::string_view automatic_algorithm = "auto";
 // Whether `name` is "auto" or that of an algorithm of any collective.
 bool known_algorithm(std::string_view name);
 
-// The algorithm for a call: `wanted` by name where the collective has it, else by size. Equal on all ranks for equal
-// calls.
+// The algorithm for a call: `wanted` by name where the collective has it for this wire format, else by size. Equal on
+// all ranks for equal calls. Where exact algorithms need fewer bytes than the wire format saves, it is one of these.
 const Algorithm& select_algorithm(const Call& call, std::string_view wanted);
 
 }  // namespace hocket

@@ -34,15 +34,8 @@ bool RendezvousRun::is_message(const Instruction& instruction) const {
 }
 
 RendezvousRun::Spot* RendezvousRun::spots(Process& process, const Range& range, std::uint32_t piece) {
-  const std::size_t chunks = process.program.shape.chunks;
-  std::size_t first = piece * (2 * chunks + process.program.scratch_cells);
-  if (range.space == Space::scratch) {
-    first += 2 * chunks + range.cell;
-  } else {
-    const bool apart = range.space == Space::output && options_.placement == Placement::out_of_place;
-    first += range.chunk + (apart ? chunks : 0);
-  }
-  return process.memory.data() + first;
+  const Program& program = process.program;
+  return process.memory.data() + piece * program.places() + program.place_of(range);
 }
 
 std::string RendezvousRun::name(Place place) const {
@@ -72,7 +65,7 @@ void RendezvousRun::add(const Schedule& schedule) {
 
 void RendezvousRun::fill_memory(Process& process) {
   const Shape& shape = process.program.shape;
-  process.memory.resize((2 * std::size_t{shape.chunks} + process.program.scratch_cells) * options_.interleave);
+  process.memory.resize(process.program.places() * options_.interleave);
   if (collective_ == Collective::barrier) {
     process.heard = expressions_.contribution(shape.rank, 0);
     std::ranges::fill(process.memory, Spot{process.heard, 0});
@@ -120,6 +113,7 @@ void RendezvousRun::count(const Process& process) {
   counted_.sends_max = std::max(counted_.sends_max, sends);
   counted_.chunks_sent_max = std::max(counted_.chunks_sent_max, chunks);
   counted_.scratch_cells_max = std::max(counted_.scratch_cells_max, process.program.scratch_cells);
+  counted_.encoded_cells_max = std::max(counted_.encoded_cells_max, process.program.encoded_cells);
 }
 
 Status RendezvousRun::check_counts() const {
@@ -183,6 +177,9 @@ Status RendezvousRun::transfer(Place from, Place to) {
   if (!same || at(from).piece != at(to).piece) {
     return failure(fmt::format("{} meets {}, which expects other chunks", name(from), name(to)));
   }
+  if ((sent.space == Space::encoded) != (expected.space == Space::encoded)) {
+    return failure(fmt::format("{} meets {}, but only one of them is encoded", name(from), name(to)));
+  }
   if (Status status = load(from, sent, right_); !status) return status;
   if (at(to).step.kind == StepKind::recv) {
     store(to, right_);
@@ -204,6 +201,9 @@ Status RendezvousRun::work(Place place) {
   if (step.kind == StepKind::reduce) {
     if (Status status = load(place, step.right, right_); !status) return status;
     if (Status status = combine(place, left_, right_); !status) return status;
+  }
+  if (step.to.space == Space::encoded && step.left.space != Space::encoded) {
+    for (Spot& spot : left_) spot.value = expressions_.round(spot.value);
   }
   store(place, left_);
   return {};

@@ -1,6 +1,7 @@
 // The run of all ranks' programs under rendezvous, on expressions instead of bytes.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <unordered_map>
 #include <vector>
@@ -29,6 +30,9 @@ class RendezvousRun {
   bool is_empty(std::uint32_t chunk) const { return filled({Space::output, 0, chunk, 1}) == 0; }
   const Verified& counted() const { return counted_; }
   Expressions& expressions() { return expressions_; }
+  void count_roundings(Expressions::Id output) {
+    counted_.roundings_max = std::max(counted_.roundings_max, expressions_.roundings(output));
+  }
 
  private:
   // One chunk of memory: what it holds, and which chunk's size and meaning that has.

@@ -90,6 +90,17 @@ constexpr Rule rules[] = {
     {Collective::recv, any, any_size, any_bytes, "direct"},
 };
 
+// For wire formats of lower precision; what has no row is exact. Messages of all ranks to all cost too much between
+// hosts with many ranks, where two exact levels move less.
+constexpr Rule encoded_rules[] = {
+    {Collective::allreduce, shared, any_size, any_bytes, "two_level"},
+    {Collective::allreduce, any, any_size, any_bytes, "encoded_two_shot"},
+    {Collective::reduce_scatter, shared, any_size, any_bytes, "two_level"},
+    {Collective::reduce_scatter, any, any_size, any_bytes, "encoded_direct"},
+    {Collective::allgather, shared, any_size, any_bytes, "two_level"},
+    {Collective::allgather, any, any_size, any_bytes, "encoded_direct"},
+};
+
 }  // namespace
 
 bool known_algorithm(std::string_view name) {
@@ -98,7 +109,10 @@ bool known_algorithm(std::string_view name) {
 }
 
 const Algorithm& select_algorithm(const Call& call, std::string_view wanted) {
-  if (const Algorithm* named = find_algorithm(call.collective, wanted)) return *named;
+  const bool encoded = call.wire != WireFormat::exact && call.size > 1;
+  if (const Algorithm* named = find_algorithm(call.collective, wanted); named != nullptr && named->encoded == encoded) {
+    return *named;
+  }
   const Rank hosts = call.topology.hosts();
   const auto holds = [&](Hosts where) {
     switch (where) {
@@ -108,7 +122,8 @@ const Algorithm& select_algorithm(const Call& call, std::string_view wanted) {
     }
     return false;
   };
-  const Rule& rule = *std::ranges::find_if(rules, [&](const Rule& candidate) {
+  const std::span<const Rule> table = encoded ? std::span<const Rule>(encoded_rules) : rules;
+  const Rule& rule = *std::ranges::find_if(table, [&](const Rule& candidate) {
     return candidate.collective == call.collective && holds(candidate.hosts) && candidate.sizes.hold(call.size) &&
            call.bytes <= candidate.bytes_max;
   });

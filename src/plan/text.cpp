@@ -19,6 +19,7 @@ std::string describe(const Range& range) {
   switch (range.space) {
     case Space::input: return "input " + numbers(range.chunk, range.count);
     case Space::output: return "output " + numbers(range.chunk, range.count);
+    case Space::encoded: return fmt::format("encoded cell {} (chunk {})", range.cell, range.chunk);
     case Space::scratch: break;
   }
   return fmt::format("cell {} (chunk {})", numbers(range.cell, range.count), numbers(range.chunk, range.count));

@@ -7,7 +7,7 @@
 
 namespace hocket {
 
-std::string describe(const Range& range);                   // "output 3", "input 0-3", "cell 1 (chunk 3)"
+std::string describe(const Range& range);  // "output 3", "input 0-3", "cell 1 (chunk 3)", "encoded cell 0 (chunk 3)"
 std::string describe(const Topology& topology, Rank size);  // the host of each rank: "0,0,1,1"
 std::string describe(const Step& step);                     // "recv_reduce from rank 2: output 3 = input 3 + message"
 

@@ -19,6 +19,8 @@ struct Verified {
   std::uint64_t chunks_sent_max = 0;  // non-empty chunks that the busiest sender sent
   std::uint64_t rounds = 0;           // longest chain of messages that depend on each other
   std::uint32_t scratch_cells_max = 0;
+  std::uint32_t encoded_cells_max = 0;
+  std::uint32_t roundings_max = 0;  // how often a contribution to an output was encoded on its way
 };
 
 struct VerifyOptions {
@@ -33,9 +35,9 @@ struct VerifyOptions {
 // wild, one order of running decides for all (a Kahn network), and what needs no buffering needs none of any size.
 // Checks: every receive gets a message whose chunks have the size and meaning that it expects; nothing is read before
 // it is written; the outputs are what the collective means (Schedule's comment), every contribution exactly once
-// (barrier: at least once); all ranks build equal expression trees for the same chunk, up to exchange of operands, so
-// results have equal bits; inputs are not written out of place; nothing is left unreceived; the run finishes. The
-// failure (Code::internal) names algorithm, ranks, step and what is wrong.
+// (barrier: at least once); all ranks build equal expression trees for the same chunk, up to exchange of operands and
+// with the same roundings, so results have equal bits; inputs are not written out of place; nothing is left unreceived;
+// the run finishes. The failure (Code::internal) names algorithm, ranks, step and what is wrong.
 Result<Verified> verify(Collective collective, Rank size, Rank root,
                         const std::function<Schedule(Rank rank)>& schedule_of, const VerifyOptions& options = {});
 Result<Verified> verify(const Algorithm& algorithm, Rank size, Rank root, const VerifyOptions& options = {});

@@ -206,6 +206,29 @@ TYPED_TEST_P(TransportSuite, ConnectsOnceAndOnlyToRanksThatExist) {
   EXPECT_EQ(ranks[1].connect(0, "nonsense", soon()).status().code(), Code::invalid_argument);
 }
 
+// Whoever begins, and however their steps fall, both sides call and one link comes of it.
+TYPED_TEST_P(TransportSuite, SimultaneousConnectsSettleOnOneLink) {
+  for (unsigned round = 0; round < 100; ++round) {
+    Ranks<TypeParam> ranks(3);
+    const Rank first = static_cast<Rank>(round % 2);
+    Link& one = ranks.connect(first, 1 - first);
+    for (unsigned steps = 0; steps < (round / 2) % 5; ++steps) ranks[first].progress();
+    Link& other = ranks.connect(1 - first, first);
+    for (unsigned steps = 0; steps < (round / 10) % 5; ++steps) ranks[1 - first].progress();
+    Bytes to_other = pattern(70'000, round), to_one = pattern(70'000, round + 1), at_one(70'000), at_other(70'000);
+    Outcome outcomes[4];
+    one.recv(tag(1), whole(at_one), outcomes[0]);
+    other.recv(tag(1), whole(at_other), outcomes[1]);
+    one.send(tag(1), whole(to_other), outcomes[2]);
+    other.send(tag(1), whole(to_one), outcomes[3]);
+    ASSERT_TRUE(ranks.until([&] { return std::ranges::all_of(outcomes, &Outcome::good); })) << round;
+    ASSERT_EQ(at_one, to_one);
+    ASSERT_EQ(at_other, to_other);
+    EXPECT_EQ(&one, &ranks.connect(first, 1 - first));
+    for (const Rank rank : {0, 1}) EXPECT_TRUE(ranks.seen(rank).failures.empty()) << round;
+  }
+}
+
 TYPED_TEST_P(TransportSuite, WhatIsSentBeforeThePeerConnectsArrives) {
   for (const Rank first : {0, 1}) {
     Ranks<TypeParam> ranks(2);
@@ -377,9 +400,10 @@ TYPED_TEST_P(TransportSuite, TheEpochGrowsWithWhatIsToBeWatched) {
 REGISTER_TYPED_TEST_SUITE_P(TransportSuite, DeliversEverySizeInOrder, LargeMessagesBothWaysAtOnceDoNotDeadlock,
                             ManySmallMessagesBeforeTheirReceives, ReceivePostedLongAfterALargeMessageCame,
                             ReducesOddElementsAtUnalignedPlaces, AllPairsAtOnce, RanksAsThreadsThatSleep,
-                            ConnectsOnceAndOnlyToRanksThatExist, WhatIsSentBeforeThePeerConnectsArrives,
-                            GivesUpOnAPeerThatNeverConnects, ConnectingToTheDeadSaysSo, ArmedWaitEndsWhenDataCome,
-                            DoesNotSleepOnWhatIsHereAlready, EarlyDataDoNotKeepASleeperAwake,
-                            AWatcherHearsOfDeathButNotOfData, TheEpochGrowsWithWhatIsToBeWatched);
+                            ConnectsOnceAndOnlyToRanksThatExist, SimultaneousConnectsSettleOnOneLink,
+                            WhatIsSentBeforeThePeerConnectsArrives, GivesUpOnAPeerThatNeverConnects,
+                            ConnectingToTheDeadSaysSo, ArmedWaitEndsWhenDataCome, DoesNotSleepOnWhatIsHereAlready,
+                            EarlyDataDoNotKeepASleeperAwake, AWatcherHearsOfDeathButNotOfData,
+                            TheEpochGrowsWithWhatIsToBeWatched);
 
 }  // namespace hocket::testing

@@ -1,14 +1,15 @@
 // Who knocks at a rank's port: strangers, liars, and peers that vanish. And how connections end, as only TCP knows.
-#include <arpa/inet.h>
 #include <fcntl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cstring>
+#include <fstream>
 #include <string>
 
-#include "src/base/fd.hpp"
+#include "tests/conformance/tcp_stranger.hpp"
 #include "tests/conformance/transport_ranks.hpp"
 #include "transports/registry.hpp"
 #include "transports/tcp/endpoint.hpp"
@@ -23,58 +24,6 @@ struct TcpMaker {
   explicit TcpMaker(Rank) {}
   Result<std::unique_ptr<Transport>> make(const TransportConfig& config) { return find_transport("tcp")->make(config); }
 };
-
-constexpr std::uint64_t group = 77;  // what Ranks uses
-
-// A client that is none of the group's transports, with blocking calls.
-class Stranger {
- public:
-  explicit Stranger(const Address& address) : fd_(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
-    const timeval patience{60, 0};
-    ::setsockopt(fd_.get(), SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
-    sockaddr_in to{};
-    to.sin_family = AF_INET;
-    to.sin_port = htons(tcp::parse_reachability(address)->port);
-    to.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    EXPECT_EQ(::connect(fd_.get(), reinterpret_cast<const sockaddr*>(&to), sizeof to), 0);
-  }
-  template <class Bytes>
-  void say(const Bytes& bytes) {
-    EXPECT_EQ(::send(fd_.get(), bytes.data(), bytes.size(), MSG_NOSIGNAL), static_cast<ssize_t>(bytes.size()));
-  }
-  // Whether the other side has ended the connection without a word, while `ranks` progress.
-  bool refused(Ranks<TcpMaker>& ranks) {
-    char byte;
-    return ranks.until([&] {
-      const ssize_t got = ::recv(fd_.get(), &byte, 1, MSG_DONTWAIT);
-      EXPECT_LE(got, 0);
-      return got == 0 || (got < 0 && errno == ECONNRESET);
-    });
-  }
-  tcp::HelloFrame hear(Ranks<TcpMaker>& ranks) {
-    tcp::HelloFrame frame{};
-    std::size_t have = 0;
-    EXPECT_TRUE(ranks.until([&] {
-      const ssize_t got = ::recv(fd_.get(), frame.data() + have, frame.size() - have, MSG_DONTWAIT);
-      if (got > 0) have += static_cast<std::size_t>(got);
-      return have == frame.size();
-    }));
-    return frame;
-  }
-  void reset() {
-    const linger at_once{1, 0};
-    ::setsockopt(fd_.get(), SOL_SOCKET, SO_LINGER, &at_once, sizeof at_once);
-    fd_.reset();
-  }
-  void leave() { fd_.reset(); }
-
- private:
-  UniqueFd fd_;
-};
-
-tcp::HelloFrame hello(Rank from, Rank to, std::uint64_t of_group = group) {
-  return tcp::encode(tcp::Hello{tcp::HelloKind::hello, of_group, from, to});
-}
 
 // That ranks 0 and 1 still do their work.
 void expect_unharmed(Ranks<TcpMaker>& ranks) {
@@ -100,11 +49,11 @@ TEST(TcpDoor, RefusesStrangersAndGoesOn) {
   };
   add("HTTP", std::string("GET / HTTP/1.1\r\nHost: rank\r\n\r\n"));
   add("garbage", pattern(5000, 9));
-  add("another group", hello(1, 0, group + 1));
+  add("another group", hello(1, 0, ranks_group + 1));
   add("another rank's port", hello(2, 1));
   add("a rank that is too large", hello(3, 0));
   add("this rank itself", hello(0, 0));
-  add("a welcome", tcp::encode(tcp::Hello{tcp::HelloKind::welcome, group, 1, 0}));
+  add("a welcome", tcp::encode(tcp::Hello{tcp::HelloKind::welcome, ranks_group, 1, 0}));
   auto version = hello(1, 0);
   version[4] = std::byte{9};
   add("another version", version);
@@ -187,7 +136,7 @@ TEST(TcpDoor, AHelloInPiecesIsWelcomed) {
   }
   const auto welcome = tcp::parse_hello(peer.hear(ranks));
   ASSERT_TRUE(welcome.ok());
-  EXPECT_EQ(*welcome, (tcp::Hello{tcp::HelloKind::welcome, group, 0, 1}));
+  EXPECT_EQ(*welcome, (tcp::Hello{tcp::HelloKind::welcome, ranks_group, 0, 1}));
   EXPECT_TRUE(ranks[0].connected(1));
 }
 
@@ -270,7 +219,14 @@ TEST(TcpLoss, AFrameOfAnotherVersion) {
   EXPECT_THAT(why.message(), HasSubstr("version"));
 }
 
-// Rank 1 takes nothing of what rank 0 sends: rank 2 is served all the same, and leaving ends at its deadline.
+std::size_t resident_bytes() {
+  std::size_t all = 0, resident = 0;
+  std::ifstream("/proc/self/statm") >> all >> resident;
+  return resident * static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
+}
+
+// Rank 1 takes a byte now and then of what rank 0 sends: rank 2 is served all the same, nothing is heaped up, and
+// leaving ends at its deadline.
 TEST(TcpLoss, ASlowReaderHoldsUpNobodyElse) {
   Ranks<TcpMaker> ranks(3);
   Stranger slow(ranks[0].address());
@@ -279,17 +235,20 @@ TEST(TcpLoss, ASlowReaderHoldsUpNobodyElse) {
   Link& to_slow = ranks.connect(0, 1);
   Bytes large(std::size_t{64} << 20);
   Outcome stuck;
+  const std::size_t before = resident_bytes();
   to_slow.send(tag(1, 25), whole(large), stuck);
   auto [from, to] = ranks.connect_both(0, 2);
   for (unsigned round = 0; round < 20; ++round) {
     Bytes sent = pattern(100'000, round), received(sent.size());
     Outcome send, receive;
+    slow.hear_a_byte();
     to->recv(tag(round), whole(received), receive);
     from->send(tag(round), whole(sent), send);
     ASSERT_TRUE(ranks.until([&] { return send.done() && receive.done(); }));
     EXPECT_EQ(sent, received);
   }
   EXPECT_FALSE(stuck.done());
+  EXPECT_LT(resident_bytes(), before + large.size() / 2);
   EXPECT_TRUE(ranks.seen(0).failures.empty());
   ranks[0].shut_down(Status(Code::timeout, "rank 1 is late"), Deadline::after(std::chrono::milliseconds(50)));
   EXPECT_EQ(stuck.times, 1);

@@ -177,6 +177,7 @@ TEST_P(DirectTwins, GiveEqualBits) {
   std::map<std::string, std::set<Collective>> twins;
   for (const Algorithm& algorithm : catalog()) {
     if (algorithm.collective == Collective::send || algorithm.collective == Collective::recv) continue;
+    if (algorithm.encoded) continue;  // exact calls take another one
     twins[std::string(algorithm.name)].insert(algorithm.collective);
   }
   ASSERT_GT(twins.size(), 5U);

@@ -5,6 +5,7 @@
 
 #include <array>
 #include <cstdio>
+#include <cstdlib>
 #include <filesystem>
 #include <string>
 
@@ -101,6 +102,24 @@ TEST(HocketPlan, KnowsHosts) {
   EXPECT_THAT(hocket_plan("choose allreduce --hosts 1,1,1 --bytes 1M").text, HasSubstr("circulant:"));
 }
 
+TEST(HocketPlan, ShowsTheSettingsInForce) {
+  ::setenv("HOCKET_TCP_STREAMS", "4", 1);
+  const Outcome people = hocket_plan("settings");
+  const Outcome programs = hocket_plan("settings --json");
+  ::setenv("HOCKET_TCP_STREAMS", "40", 1);
+  const Outcome wrong = hocket_plan("settings");
+  ::unsetenv("HOCKET_TCP_STREAMS");
+  EXPECT_EQ(people.status, 0) << people.text;
+  EXPECT_THAT(people.text, testing::ContainsRegex("HOCKET_TCP_STREAMS +4 +HOCKET_TCP_STREAMS +connections"));
+  EXPECT_THAT(people.text, testing::ContainsRegex("HOCKET_TIMEOUT_MS +300000 +default"));
+  EXPECT_THAT(people.text, testing::ContainsRegex("interface lo .*127.0.0.1"));
+  EXPECT_EQ(programs.status, 0);
+  EXPECT_THAT(programs.text, HasSubstr("\"name\": \"HOCKET_TCP_STREAMS\",\n      \"value\": \"4\""));
+  EXPECT_THAT(programs.text, HasSubstr("\"net.core.wmem_max\""));
+  EXPECT_EQ(wrong.status, 1);
+  EXPECT_THAT(wrong.text, HasSubstr("WRONG: HOCKET_TCP_STREAMS is \"40\"; set it to auto or a number from 1 to 16."));
+}
+
 struct Mistake {
   const char* arguments;
   const char* sentence;
@@ -116,8 +135,8 @@ TEST_P(HocketPlanMistake, IsNamed) {
 }
 
 constexpr Mistake mistakes[] = {
-    {"", "Give one of the commands list, print, verify and choose"},
-    {"show", "Give one of the commands list, print, verify and choose"},
+    {"", "Give one of the commands list, print, verify, choose and settings"},
+    {"show", "Give one of the commands list, print, verify, choose and settings"},
     {"list --all", "not expected: --all"},
     {"print", "COLLECTIVE is required"},
     {"print all --ranks 3", "COLLECTIVE: 'all' is none of allreduce, reduce,"},

@@ -3,6 +3,9 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
+#include <iterator>
+#include <map>
 
 namespace hocket::sgd {
 namespace {
@@ -73,16 +76,68 @@ void add_communication(CLI::App& app, Options& options) {
   option("--algorithm", options.algorithm, "as HOCKET_ALGORITHM: auto, ring, linear, ...");
 }
 
+std::size_t parse_size(const std::string& text) {
+  const std::string units = "KMG";
+  std::size_t end = 0;
+  const unsigned long long number = std::stoull(text, &end);
+  const std::size_t unit = end < text.size() ? units.find(text[end]) : 0;
+  return static_cast<std::size_t>(number) << (end < text.size() ? 10 * (unit + 1) : 0);
+}
+
+void add_proof(CLI::App& app, bool& prove, Proof& proof, std::vector<std::string>& sizes) {
+  const auto option = [&](const char* name, auto& value, const char* what) {
+    return app.add_option(name, value, what)->group("Proof");
+  };
+  app.add_flag("--prove", prove,
+               "counts and times ring allreduces of 2 to --ranks ranks, which it starts itself on network namespaces; "
+               "below a launcher: on that launcher's ranks")
+      ->group("Proof");
+  option("--ranks", proof.ranks, "the most ranks (8)")->check(CLI::Range(2, 64));
+  option("--sizes", sizes, "bytes to sum, as in 64K,4M (256K,1M,4M,16M)")
+      ->delimiter(',')
+      ->check(CLI::Validator(
+          [](const std::string& text) {
+            static const std::string digits = "0123456789";
+            const std::size_t end = text.find_first_not_of(digits);
+            const bool unit =
+                end != std::string::npos && end + 1 == text.size() && text.find_first_of("KMG", end) == end;
+            const bool right = end != 0 && !text.empty() && text.size() <= 5 && (end == std::string::npos || unit);
+            return right ? std::string() : fmt::format("'{}' is no size; write 65536, 64K or 4M", text);
+          },
+          "SIZE"));
+  option("--iterations", proof.iterations, "timed calls of each (3)")->check(CLI::Range(1, 10000));
+  option("--links", proof.links,
+         "shaped: network namespaces; loopback: TCP on this machine; auto: shaped if possible (auto)")
+      ->transform(CLI::CheckedTransformer(std::map<std::string, Links>{
+          {"auto", Links::automatic}, {"shaped", Links::shaped}, {"loopback", Links::loopback}}));
+  option("--link-rate", proof.rate, "of shaped links, each way, as in 1gbit (400mbit)");
+  option("--test-hosts", proof.test_hosts,
+         "the program tools/test-hosts, which makes the links; default: of the source "
+         "tree in which this program was built");
+  option("--described", proof.described, "")->group("");  // what the first process tells the ranks that it starts
+}
+
+// For the training steps of the proof: a network whose gradients are a few megabytes, most of them complete long before
+// the last, and batches that take a while.
+void set_trial_defaults(const CLI::App& app, Training& training) {
+  if (app.count("--hidden") == 0) training.hidden = {256, 512, 512};
+  if (app.count("--batch") == 0) training.batch = 1024;
+  if (app.count("--drawn") == 0) training.drawn = 3 * training.batch;
+}
+
 }  // namespace
 
 Parsed parse_options(int argc, const char* const* argv) {
   Options options;
   Proof proof;
   bool prove = false;
+  std::vector<std::string> sizes;
   CLI::App app(about, "hocket-sgd");
   add_data_and_network(app, options.training);
   add_training(app, options.training);
   add_communication(app, options);
+  add_proof(app, prove, proof, sizes);
+  app.add_option("--html", options.html_file, "with --prove: writes a page with plots to this file");
   app.add_option("--json", options.json_file, "writes the results to this file; -: standard output");
   try {
     app.parse(argc, argv);
@@ -93,7 +148,15 @@ Parsed parse_options(int argc, const char* const* argv) {
             exit_usage};
   }
   std::erase(options.training.hidden, 0U);
-  if (prove) options.proof = proof;
+  if (!prove && !options.html_file.empty()) return {std::nullopt, "hocket-sgd: --html needs --prove.\n", exit_usage};
+  if (prove) {
+    if (!sizes.empty()) {
+      proof.sizes.clear();
+      std::ranges::transform(sizes, std::back_inserter(proof.sizes), parse_size);
+    }
+    set_trial_defaults(app, options.training);
+    options.proof = proof;
+  }
   return {options, {}, 0};
 }
 

@@ -43,8 +43,8 @@ enum class Links { automatic, shaped, loopback };
 
 struct Proof {
   int ranks = 8;  // 2 … this
-  std::vector<std::size_t> sizes = {std::size_t{64} << 10, std::size_t{256} << 10, std::size_t{1} << 20,
-                                    std::size_t{4} << 20};  // bytes
+  std::vector<std::size_t> sizes = {std::size_t{256} << 10, std::size_t{1} << 20, std::size_t{4} << 20,
+                                    std::size_t{16} << 20};  // bytes
   int iterations = 3;
   Links links = Links::automatic;
   std::string rate = "400mbit";

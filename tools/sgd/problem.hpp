@@ -10,4 +10,10 @@ class Problem : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
+// The ranks have come to different weights: nothing that a person did wrong.
+class WeightsDiffer : public Problem {
+ public:
+  using Problem::Problem;
+};
+
 }  // namespace hocket::sgd

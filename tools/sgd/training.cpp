@@ -102,7 +102,7 @@ class Trainer {
     }
     trained.hash = Hash().add(std::span<const float>(network_.weights())).value();
     if (const int other = first_to_differ(comm_, trained.hash); other >= 0) {
-      throw Problem(
+      throw WeightsDiffer(
           fmt::format("Rank {} has ended with other weights than rank 0: an allreduce gave different results.", other));
     }
     return trained;
@@ -144,10 +144,10 @@ class Trainer {
     comm_.allreduce(std::span(sums), Op::sum);
     epoch.loss = sums[0] / static_cast<double>(epoch.steps * batch_);
     epoch.accuracy = sums[1] / static_cast<double>(data_.test.size());
-    double times[] = {epoch.times.compute, epoch.times.wait, epoch.times.update};
+    double times[] = {epoch.times.compute, -epoch.times.wait, epoch.times.update};
     comm_.allreduce(std::span(times), Op::max);
     const auto steps = static_cast<double>(epoch.steps);
-    epoch.times = {times[0] / steps, times[1] / steps, times[2] / steps};
+    epoch.times = {times[0] / steps, -times[1] / steps, times[2] / steps};
     return epoch;
   }
 

@@ -20,7 +20,8 @@ struct Share {
 };
 Share share_of(std::size_t total, int rank, int ranks);
 
-// How long an average step took, in seconds.
+// How long an average step took, in seconds: of the rank that computed longest, and so waited least, since the others
+// wait for it too.
 struct StepTimes {
   double compute = 0;  // forward and backward pass; starting the exchange of buckets is part of it
   double wait = 0;     // for the exchange, after the backward pass
@@ -34,7 +35,7 @@ struct Epoch {
   double loss = 0;      // mean over the epoch's samples, each before the step that it is part of
   double accuracy = 0;  // of the test pictures, after the epoch
   double rate = 0;      // learning rate of the last step
-  StepTimes times;      // of the slowest rank, each by itself
+  StepTimes times;
 };
 
 struct Trained {

@@ -36,11 +36,8 @@ void Stripes::share_done(Completion& self, const Status& status) {
   if (stripe.status.ok() && !status.ok()) stripe.status = status;
   if (--stripe.missing > 0) return;
   const Reduction reduction = std::exchange(stripe.reduction, {});
-  if (reduction.kernel != nullptr && stripe.status.ok()) {
-    const std::byte* left = stripe.mine;
-    const std::byte* right = stripe.arrived.data();
-    if (reduction.swapped) std::swap(left, right);
-    reduction.kernel(stripe.to.data, left, right, stripe.to.bytes / reduction.element_bytes);
+  if (reduction.combines() && stripe.status.ok()) {
+    reduction.combine(stripe.to.data, stripe.mine, stripe.arrived.data(), stripe.to.bytes / reduction.element_bytes);
   }
   std::vector<std::byte>().swap(stripe.arrived);
   stripe.owner->free_.push_back(&stripe);

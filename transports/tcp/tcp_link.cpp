@@ -87,7 +87,7 @@ void TcpLink::post_shares(PostedReceive receive) {
   const std::byte* const mine = receive.mine;
   const bool whole_elements = share_alignment % receive.reduction.element_bytes == 0;
   std::byte* target = to.data;
-  if (receive.reduction.kernel != nullptr && !whole_elements) {
+  if (receive.reduction.combines() && !whole_elements) {
     receive.completion =
         &stripes_.join_and_reduce(streams_.size(), *receive.completion, mine, to, receive.reduction, target);
     receive.reduction = {};

@@ -24,6 +24,11 @@
 // is still being sent to the same peer (in-place recursive doubling deadlocks so, for every N): receive into scratch
 // instead. In place means that input chunk c and output chunk c are the same memory wherever a rank holds both; authors
 // write for buffers that may or may not be so, and the verifier tries both.
+//
+// Encoded. Calls may allow their floats to travel in a format of lower precision (WireFormat), which algorithms that
+// say `encoded` in the catalog use: they keep chunks in encoded cells. A copy into such a cell rounds, a copy out of it
+// and a reduction whose right operand it is decode, and messages carry it as it is. Every rounding is the author's
+// step, so the verifier sees that all ranks round alike.
 #pragma once
 
 #include <cstdint>
@@ -49,10 +54,11 @@ struct Shape {
   friend bool operator==(const Shape&, const Shape&) = default;
 };
 
-enum class Space : std::uint8_t { input, output, scratch };
+enum class Space : std::uint8_t { input, output, scratch, encoded };
 
 // `count` adjoining chunks from `chunk` on. In scratch the range lies at cell `cell`, one cell for each chunk, each
-// cell as large as the largest chunk; `chunk` still says whose size and meaning the bytes have.
+// cell as large as the largest chunk; `chunk` still says whose size and meaning the bytes have. Encoded cells are
+// scratch that holds one chunk each, in the call's wire format.
 struct Range {
   Space space = Space::output;
   std::uint16_t cell = 0;
@@ -84,6 +90,7 @@ struct Step {
 struct Schedule {
   Shape shape;
   std::uint16_t scratch_cells = 0;
+  std::uint16_t encoded_cells = 0;
   std::vector<Step> steps;
 
   friend bool operator==(const Schedule&, const Schedule&) = default;
@@ -108,13 +115,15 @@ class Script {
     schedule_.scratch_cells = static_cast<std::uint16_t>(schedule_.scratch_cells + like.count);
     return made;
   }
+  // A new encoded cell with room for `like`, which is one chunk.
+  Range encoded(Range like) { return {Space::encoded, schedule_.encoded_cells++, like.chunk, 1}; }
   // `count` of the range's chunks, from chunk `first` on. Requires that the range has them.
   static Range part(Range of, std::uint32_t first, std::uint32_t count) {
     const std::uint32_t cells = of.space == Space::scratch ? first - of.chunk : 0;
     return {of.space, static_cast<std::uint16_t>(of.cell + cells), first, count};
   }
   // The same cells, now holding what `like` means. Requires like.count <= the count they were made with.
-  static Range at(Range cells, Range like) { return {Space::scratch, cells.cell, like.chunk, like.count}; }
+  static Range at(Range cells, Range like) { return {cells.space, cells.cell, like.chunk, like.count}; }
 
   void send(Rank to, Range from) { add({.kind = StepKind::send, .peer = to, .left = from}); }
   void recv(Rank from, Range to) { add({.kind = StepKind::recv, .peer = from, .to = to}); }
@@ -126,9 +135,9 @@ class Script {
   void recv_reduce_swapped(Rank from, Range mine, Range to) {
     add({.kind = StepKind::recv_reduce, .swapped = true, .peer = from, .left = mine, .to = to});
   }
-  // Vanishes where both are the same memory.
+  // Vanishes where both are the same memory. Into an encoded cell: rounds; out of it: decodes.
   void copy(Range from, Range to) { add({.kind = StepKind::copy, .left = from, .to = to}); }
-  // to = left ∘ right; `to` may be either of them.
+  // to = left ∘ right; `to` may be either of them. Only `right` may be encoded.
   void reduce(Range left, Range right, Range to) {
     add({.kind = StepKind::reduce, .left = left, .right = right, .to = to});
   }
@@ -162,6 +171,8 @@ struct Algorithm {
   bool whole = false;
   // Writes by shape.topology, so it is proven for many of them.
   bool by_host = false;
+  // Keeps chunks in encoded cells: for calls that allow lower precision, and only for these.
+  bool encoded = false;
 
   Schedule write(Rank rank, Rank size, Rank root = 0, const Topology& topology = {}) const;
 };
@@ -171,6 +182,8 @@ std::uint32_t chunks_of(const Algorithm& algorithm, Rank size, const Topology& t
 
 // Every algorithm there is, in the order in which they are listed to people. algorithms/catalog.cpp.
 std::span<const Algorithm> catalog();
+// An algorithm's number among those of its collective, less than 63.
+std::uint8_t number_of(const Algorithm& algorithm);
 // Null where there is none.
 const Algorithm* find_algorithm(Collective collective, std::string_view name);
 

@@ -33,9 +33,16 @@ struct Signature {
   Collective collective = Collective::barrier;
   DataType dtype = DataType::uint8;
   ReduceOp op = ReduceOp::sum;  // sum where nothing is reduced
-  std::uint8_t algorithm = 0;   // index in the catalog, so that ranks which chose differently find out
+  // In the lower six bits the algorithm, so that ranks which chose differently find out: number_of() of the catalog's,
+  // or direct_algorithm. In the upper two how floats may travel. Together, because headers are full.
+  std::uint8_t algorithm = 0;
   Rank root = 0;
   std::uint64_t count = 0;
+
+  static constexpr unsigned algorithm_bits = 6;
+  static constexpr std::uint8_t direct_algorithm = 63;  // over memory that all ranks share; none of the catalog's
+
+  WireFormat wire() const { return static_cast<WireFormat>(algorithm >> algorithm_bits); }
 
   friend bool operator==(const Signature&, const Signature&) = default;
 };

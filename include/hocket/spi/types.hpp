@@ -59,6 +59,14 @@ enum class ReduceOp : std::uint8_t {
   user = HOCKET_USER,
 };
 
+// How floats travel, see hocket_wire.
+enum class WireFormat : std::uint8_t {
+  exact = HOCKET_WIRE_EXACT,
+  bfloat16 = HOCKET_WIRE_BFLOAT16,
+  int8_blocks = HOCKET_WIRE_INT8_BLOCKS,
+};
+inline constexpr WireFormat all_wire_formats[] = {WireFormat::exact, WireFormat::bfloat16, WireFormat::int8_blocks};
+
 enum class Collective : std::uint8_t {
   allreduce,
   reduce,
@@ -185,6 +193,27 @@ inline constexpr Collective all_collectives[] = {
     Collective::allreduce, Collective::reduce, Collective::reduce_scatter, Collective::allgather, Collective::broadcast,
     Collective::scatter,   Collective::gather, Collective::alltoall,       Collective::barrier,   Collective::send,
     Collective::recv};
+
+constexpr std::string_view name_of(WireFormat wire) {
+  switch (wire) {
+    case WireFormat::exact: return "exact";
+    case WireFormat::bfloat16: return "bfloat16";
+    case WireFormat::int8_blocks: return "int8";
+  }
+  return "unknown wire format";
+}
+
+inline constexpr std::size_t wire_block_elements = 64;  // elements that are encoded together
+
+// Bytes of `elements` float32 in a wire format.
+constexpr std::size_t encoded_bytes(WireFormat wire, std::size_t elements) {
+  switch (wire) {
+    case WireFormat::exact: return 4 * elements;
+    case WireFormat::bfloat16: return 2 * elements;
+    case WireFormat::int8_blocks: return elements + 4 * ((elements + wire_block_elements - 1) / wire_block_elements);
+  }
+  return 0;
+}
 
 constexpr std::string_view name_of(Collective collective) {
   switch (collective) {

@@ -77,7 +77,36 @@ TEST_F(EnvironmentTest, RefusesWhatIsNoNumberInRange) {
   }
 }
 
+TEST_F(EnvironmentTest, ReadsBytesWithAUnit) {
+  constexpr std::int64_t most = std::int64_t{1} << 30;
+  EXPECT_EQ(to_bytes({"A", "0"}, 0, most).value(), 0);
+  EXPECT_EQ(to_bytes({"A", "4096"}, 0, most).value(), 4096);
+  EXPECT_EQ(to_bytes({"A", "512K"}, 0, most).value(), 512 << 10);
+  EXPECT_EQ(to_bytes({"A", "4m"}, 0, most).value(), 4 << 20);
+  EXPECT_EQ(to_bytes({"A", "1G"}, 0, most).value(), most);
+  for (const char* value : {"", "K", "-1", "-1K", "2G", "1T", "1KB", "1.5M", "K1", "99999999999999999999G", " 1K"}) {
+    const auto bytes = to_bytes({"HOCKET_TCP_SEND_BUFFER", value}, 0, most);
+    ASSERT_FALSE(bytes.ok()) << '"' << value << '"';
+    EXPECT_EQ(bytes.status().code(), Code::invalid_environment);
+    EXPECT_THAT(bytes.status().message(), AllOf(HasSubstr("HOCKET_TCP_SEND_BUFFER"), HasSubstr("as in 512K"),
+                                                HasSubstr('"' + std::string(value) + '"')));
+  }
+}
+
+TEST_F(EnvironmentTest, KnowsWhichVariableIsInForce) {
+  for (const char* launchers : {"RANK", "OMPI_COMM_WORLD_RANK", "PMI_RANK", "SLURM_PROCID"}) unsetenv(launchers);
+  EXPECT_FALSE(in_force("HOCKET_RANK"));
+  setenv("PMI_RANK", "5", 1);
+  EXPECT_EQ(in_force("HOCKET_RANK")->name, "PMI_RANK");
+  setenv("HOCKET_RANK", "2", 1);
+  EXPECT_EQ(in_force("HOCKET_RANK")->name, "HOCKET_RANK");
+  EXPECT_EQ(in_force("HOCKET_RANK")->value, "2");
+  unsetenv("PMI_RANK");
+  EXPECT_FALSE(in_force("HOCKET_NONE"));
+}
+
 TEST_F(EnvironmentTest, AcceptsTheNamesThatHocketKnowsAndThoseOfOthers) {
+  for (const Known& one : known()) setenv(one.name.data(), "1", 1);
   for (const char* name :
        {"HOCKET_RANK", "HOCKET_WORLD_SIZE", "HOCKET_STORE", "HOCKET_TIMEOUT_MS", "HOCKET_JOB", "HOCKET_TRANSPORT",
         "HOCKET_ALGORITHM", "HOCKET_LOG_LEVEL", "HOCKET_HOST_ID", "HOCKET_SOCKET_IFNAME", "HOCKET_SOCKET_FAMILY"}) {

@@ -1,0 +1,139 @@
+#include "tools/plan/settings.hpp"
+
+#include <fmt/format.h>
+
+#include <fstream>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "src/base/environment.hpp"
+#include "transports/tcp/endpoint.hpp"
+#include "transports/tcp/interfaces.hpp"
+#include "transports/tcp/settings.hpp"
+#include "transports/tcp/sockets.hpp"
+
+namespace hocket {
+namespace {
+
+using nlohmann::ordered_json;
+
+// The words of a file's first line, between single spaces; empty where it cannot be read.
+std::string line_of(const std::string& path) {
+  std::ifstream file(path);
+  std::string line, word, words;
+  std::getline(file, line);
+  for (std::istringstream from(line); from >> word;) words += (words.empty() ? "" : " ") + word;
+  return words;
+}
+
+ordered_json variables() {
+  auto rows = ordered_json::array();
+  for (const environment::Known& known : environment::known()) {
+    const auto variable = environment::in_force(known.name);
+    rows.push_back({{"name", known.name},
+                    {"value", variable ? variable->value : std::string(known.standard)},
+                    {"source", variable ? variable->name : "default"},
+                    {"default", known.standard},
+                    {"meaning", known.meaning}});
+  }
+  return rows;
+}
+
+ordered_json problems() {
+  auto sentences = ordered_json::array();
+  const auto note = [&](const Status& status) {
+    if (!status.ok()) sentences.push_back(status.message());
+  };
+  note(environment::check_names());
+  note(tcp::LocalHost::from_environment().status());
+  note(tcp::Settings::from_environment().status());
+  return sentences;
+}
+
+// Of the congestion controls that are wanted, the one that sockets get.
+std::string congestion_in_force(const std::string& default_of_host) {
+  const auto settings = tcp::Settings::from_environment();
+  if (!settings) return "";
+  for (const std::string& name : settings->congestion) {
+    if (!tcp::try_congestion(name)) return name;
+  }
+  return default_of_host;
+}
+
+ordered_json interfaces() {
+  const auto choice = tcp::AddressChoice::from_environment();
+  std::map<std::string, std::vector<std::string>> addresses;
+  for (const tcp::LocalAddress& address : tcp::addresses_of_this_host()) {
+    addresses[address.interface].push_back(tcp::Endpoint{address.ip, 0, 0}.ip_text());
+  }
+  auto rows = ordered_json::array();
+  for (const auto& [name, of_this] : addresses) {
+    const std::string folder = "/sys/class/net/" + name + "/";
+    const std::string speed = line_of(folder + "speed"), mtu = line_of(folder + "mtu");
+    ordered_json row{{"name", name}, {"addresses", of_this}};
+    // Virtual interfaces have none, or -1.
+    row["mbit_per_s"] = speed.empty() || speed.front() == '-' ? ordered_json() : ordered_json::parse(speed);
+    row["mtu"] = mtu.empty() ? ordered_json() : ordered_json::parse(mtu);
+    row["allowed"] = choice.ok() && choice->allows_interface(name);
+    rows.push_back(std::move(row));
+  }
+  return rows;
+}
+
+ordered_json host() {
+  const std::string ipv4 = "/proc/sys/net/ipv4/", core = "/proc/sys/net/core/";
+  const std::string default_of_host = line_of(ipv4 + "tcp_congestion_control");
+  return {{"congestion_control",
+           {{"in_force", congestion_in_force(default_of_host)},
+            {"default_of_host", default_of_host},
+            {"allowed", tcp::usable_congestion()},
+            {"available", line_of(ipv4 + "tcp_available_congestion_control")}}},
+          {"limits",
+           {{"net.core.wmem_max", line_of(core + "wmem_max")},
+            {"net.core.rmem_max", line_of(core + "rmem_max")},
+            {"net.ipv4.tcp_wmem", line_of(ipv4 + "tcp_wmem")},
+            {"net.ipv4.tcp_rmem", line_of(ipv4 + "tcp_rmem")}}},
+          {"interfaces", interfaces()}};
+}
+
+std::string text_of(const ordered_json& value, const std::string& unit) {
+  return value.is_null() ? "unknown" : value.dump() + unit;
+}
+
+void print_for_people(const ordered_json& all) {
+  fmt::print("{:<26} {:<24} {:<22} {}\n", "variable", "value", "from", "what it is");
+  for (const auto& row : all["variables"]) {
+    fmt::print("{:<26} {:<24} {:<22} {}\n", row["name"].get<std::string>(), row["value"].get<std::string>(),
+               row["source"].get<std::string>(), row["meaning"].get<std::string>());
+  }
+  fmt::print("\nOptions that a program sets itself come before these variables.\n\nTCP on this host\n");
+  const auto& tcp = all["tcp"];
+  for (const auto& [key, value] : tcp["congestion_control"].items()) {
+    fmt::print("  congestion control, {:<16} {}\n", key, value.get<std::string>());
+  }
+  for (const auto& [key, value] : tcp["limits"].items()) fmt::print("  {:<36} {}\n", key, value.get<std::string>());
+  for (const auto& row : tcp["interfaces"]) {
+    const auto addresses = row["addresses"].get<std::vector<std::string>>();
+    fmt::print("  interface {:<12} {:<14} mtu {:<8} {:<12} {}\n", row["name"].get<std::string>(),
+               text_of(row["mbit_per_s"], " Mbit/s"), text_of(row["mtu"], ""),
+               row["allowed"].get<bool>() ? "used" : "not allowed", fmt::join(addresses, ", "));
+  }
+  for (const auto& sentence : all["problems"]) fmt::print("\nWRONG: {}\n", sentence.get<std::string>());
+}
+
+}  // namespace
+
+bool show_settings(bool json) {
+  const ordered_json all{{"variables", variables()}, {"tcp", host()}, {"problems", problems()}};
+  if (json) {
+    fmt::print("{}\n", all.dump(2, ' ', false, ordered_json::error_handler_t::replace));
+  } else {
+    print_for_people(all);
+  }
+  return all["problems"].empty();
+}
+
+}  // namespace hocket
