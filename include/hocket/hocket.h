@@ -10,7 +10,7 @@
  *  - All ranks call the same collectives on a communicator in the same order. A rank that calls something else is found
  *    out: all involved get HOCKET_MISMATCH with both calls in the message. It never hangs and never sums wrongly. A rank that
  *    only sends (the root of a broadcast or scatter, the others of a reduce or gather) may return as soon as its data is
- *    on its way, and then gets such an error, or word of a peer's death, from a later call.
+ *    on its way, and then gets such an error, or word of a peer's death, from a later call, if there is one.
  *  - A communicator may be used from several threads; calls take effect in the order in which they enter the library.
  *  - The first failure of communication (a dead peer, a deadline, a mismatch, an abort) breaks the communicator on every
  *    rank with the same first cause. Every later call returns that cause. Only hocket_comm_destroy() is useful then.

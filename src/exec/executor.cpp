@@ -290,7 +290,10 @@ bool Executor::round() {
   bool happened = advance_operations();
   links_rest_ = !running_.empty() && std::all_of(running_.begin(), running_.end(), over_window);
   const bool called = peers_call_.exchange(false);
-  if (links_rest_ && ++rounds_ % rounds_between_looks != 0 && !called) return happened;
+  if (links_rest_ && ++rounds_ % rounds_between_looks != 0 && !called) {
+    if (!departed_.empty()) check_departures();
+    return happened;
+  }
   if (called ? look_at_links() : peers_->progress() != 0) {
     happened = true;
     advance_operations();

@@ -26,7 +26,8 @@ constexpr int polls_before_waking = 8;
 
 }  // namespace
 
-// Whether inputs are small enough to go with the announcement, and how. Equal on all members, so that all choose alike.
+// Whether inputs are small enough to go with the announcement, and how. A function of the call alone, so that all
+// members choose alike, but for plain memory: not all may be able to read it.
 void DirectOperation::plan_payload() {
   std::size_t largest = 0;
   for (const std::uint32_t member : {0U, members_ - 1}) largest = std::max(largest, exchange_.input_bytes(member));
@@ -36,11 +37,12 @@ void DirectOperation::plan_payload() {
                                : std::max(exchange_.output_bytes(0), exchange_.output_bytes(exchange_.root()));
   pools_work_ = exchange_.combines() && use_.shares_work && work > alone_work_bytes_max;
   const std::size_t pool = std::min(pooled_bytes_max, use_.window->staging_bytes() - board::payload_bytes);
-  has_payload_ = pools_work_ ? largest <= pool : largest <= board::large_slot_bytes && work <= one_shot_work_bytes;
-  plain_ = wants_single_copy();
-  has_payload_ &= !plain_;
+  const bool fits = pools_work_ ? largest <= pool : largest <= board::large_slot_bytes && work <= one_shot_work_bytes;
   small_payload_ = largest <= board::small_slot_bytes;
-  one_way_ = has_root(binding().signature.collective) && has_payload_ && small_payload_ && !pools_work_;
+  one_way_ = has_root(binding().signature.collective) && fits && small_payload_ && !pools_work_;
+  // What follows is this member's own view, and takes effect through the flags that all announce.
+  plain_ = !one_way_ && wants_single_copy();
+  has_payload_ = fits && !plain_;
 }
 
 // Whether this member needs another one's data, or its word that it has begun.

@@ -18,7 +18,7 @@ inline constexpr std::uint64_t run_ahead_max = announcements / 2;
 inline constexpr std::size_t announcement_line(std::uint64_t turn) {
   return turn % announcements * 2;
 }
-inline constexpr std::size_t progress_line = announcements * 2;  // words below, each a stamp (turn and count)
+inline constexpr std::size_t progress_line = announcements * 2;  // words below, each a stamp (operation and count)
 inline constexpr std::size_t life_line = progress_line + 2;      // when the member said last that it waits
 inline constexpr std::size_t claim_line = progress_line + 4;     // member 0's: the next part to be taken
 inline constexpr std::size_t finished_line = progress_line + 5;  // member 0's: how many parts are done

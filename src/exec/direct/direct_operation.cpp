@@ -43,16 +43,18 @@ Status DirectOperation::start(const Tag&, Peers&) {
 }
 
 bool DirectOperation::advance(Counters& counters) {
+  bool announced = false;  // something happened: whoever is about to sleep owes the others a waking
   switch (phase_) {
     case Phase::announce:
       if (!may_announce()) return false;
       announce(counters);
+      announced = true;
       phase_ = Phase::gather;
       [[fallthrough]];
     case Phase::gather:
       if (!read_announcements()) {
         if (polls_to_waking_ >= 0 && polls_to_waking_-- == 0) use_.window->wake_others();
-        return false;
+        return announced;
       }
       settle_waking();
       choose_path();

@@ -33,7 +33,8 @@ namespace hocket {
 // What the operations on one window share.
 struct WindowUse {
   Window* window = nullptr;
-  std::uint64_t turn = 0;                 // of the operation begun last
+  std::uint64_t turn = 0;     // of the operation begun last
+  std::uint64_t stamped = 0;  // how many operations have used stamps: those that take more than announcements
   std::vector<std::uint64_t> heard = {};  // by member: up to which turn its calls have been checked
   std::uint64_t everyone_heard = 0;       // at most the least of these
   struct Call {
@@ -106,7 +107,7 @@ class DirectOperation final : public Operation {
   std::byte* fetch_slot(std::uint32_t member) const;
   std::byte* staged_input(std::uint32_t member, std::size_t round, std::uint32_t part) const;
   std::byte* staged_result(std::uint32_t member, std::size_t round) const;
-  std::uint64_t stamp(std::size_t count) const { return (turn_ << count_bits) | count; }
+  std::uint64_t stamp(std::size_t count) const { return (stamped_ << count_bits) | count; }
   void publish(std::size_t index, std::size_t count);
   bool everyone_reached(std::size_t index, std::size_t count) const;
   std::atomic<std::uint64_t>& word(std::uint32_t member, std::size_t line, std::size_t index) const {
@@ -116,13 +117,14 @@ class DirectOperation final : public Operation {
   void settle_waking();
 
   static constexpr std::size_t no_task = SIZE_MAX;
-  static constexpr unsigned count_bits = 24;  // of a stamp; the rest is the turn
+  static constexpr unsigned count_bits = 22;  // of a stamp; the rest numbers the operations that use stamps
 
   WindowUse& use_;
   const std::uint32_t members_, self_;
   Phase phase_ = Phase::done;
   std::string_view path_;  // that was chosen
   std::uint64_t turn_ = 0;
+  std::uint64_t stamped_ = 0;  // the number of this operation in its stamps
   Exchange exchange_;
   int polls_to_waking_ = -1;                 // until the others are woken; -1: they have been
   std::uint32_t next_member_ = 0;            // first whose announcement has not been read

@@ -12,14 +12,15 @@ namespace {
 
 constexpr std::uint64_t streaming_bytes_min = std::uint64_t{4} << 20;  // measured: from here on, out of place
 
-// The count of a stamp; 0 if it is of an earlier turn.
-std::uint64_t count_of(std::uint64_t stamp, std::uint64_t turn, unsigned count_bits) {
-  return stamp >> count_bits == turn ? stamp & ((std::uint64_t{1} << count_bits) - 1) : 0;
+// The count of a stamp; 0 if it is of an earlier operation.
+std::uint64_t count_of(std::uint64_t stamp, std::uint64_t operation, unsigned count_bits) {
+  return stamp >> count_bits == operation ? stamp & ((std::uint64_t{1} << count_bits) - 1) : 0;
 }
 
 }  // namespace
 
 void DirectOperation::begin_mapped() {
+  stamped_ = ++use_.stamped;
   buffers_mapped_ = false;
   phase_ = Phase::mapped;
 }
@@ -95,8 +96,8 @@ std::size_t DirectOperation::claim_task() {
   auto& claimed = word(0, board::claim_line, 0);
   std::uint64_t seen = claimed.load(std::memory_order_relaxed);
   for (;;) {
-    if (seen >> count_bits > turn_) return no_task;
-    const std::uint64_t next = count_of(seen, turn_, count_bits);
+    if (seen >> count_bits > stamped_) return no_task;
+    const std::uint64_t next = count_of(seen, stamped_, count_bits);
     if (next >= tasks) return no_task;
     if (claimed.compare_exchange_weak(seen, stamp(next + 1), std::memory_order_relaxed)) return next;
   }
@@ -107,7 +108,7 @@ void DirectOperation::finish_task() {
   std::uint64_t seen = finished.load(std::memory_order_relaxed);
   std::uint64_t next;
   do {
-    next = count_of(seen, turn_, count_bits) + 1;
+    next = count_of(seen, stamped_, count_bits) + 1;
   } while (!finished.compare_exchange_weak(seen, stamp(next), std::memory_order_acq_rel, std::memory_order_relaxed));
   if (next == exchange_.rounds() * exchange_.parts()) use_.window->wake_others();
 }

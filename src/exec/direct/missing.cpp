@@ -66,6 +66,14 @@ Operation::Missing DirectOperation::missing() const {
     missing.silent = silent;
     longest = std::max(longest, silence);
   }
+  // Whom this member needs may itself wait for one that this member does not need.
+  for (std::uint32_t member = 0; member < members_ && phase_ == Phase::gather && !missing.silent; ++member) {
+    const bool has_come = word(member, board::announcement_line(turn_), 0).load(std::memory_order_acquire) >= turn_;
+    if (member == self_ || has_come || silence_of(member) <= silent_after) continue;
+    missing.peer = use_.window->rank_of(member);
+    missing.silent = true;
+    missing.text += fmt::format("; rank {} has not come either", missing.peer);
+  }
   if (missing.text.empty()) missing.text = "waiting for ranks that have begun but not finished their part";
   return missing;
 }

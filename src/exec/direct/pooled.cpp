@@ -14,6 +14,7 @@ constexpr std::size_t pooled_grain_bytes = std::size_t{16} << 10;
 }  // namespace
 
 void DirectOperation::begin_pooled() {
+  stamped_ = ++use_.stamped;
   exchange_ = Exchange(binding().signature, exchange_.root(), members_, pooled_grain_bytes);
   phase_ = Phase::pooled;
 }

@@ -21,6 +21,7 @@ constexpr std::size_t single_copy_grain_bytes = std::size_t{512} << 10;
 }  // namespace
 
 void DirectOperation::begin_staged() {
+  stamped_ = ++use_.stamped;
   // Room for one round: every part that one member copies in, and the part that it combines.
   const std::size_t room = (use_.window->staging_bytes() - board::payload_bytes) / board::rounds_in_flight;
   const std::size_t grain = single_copy_ ? std::min(single_copy_grain_bytes, room / 2)

@@ -256,11 +256,13 @@ TEST_P(DirectOperations, AreRightInWhateverOrderMembersRun) {
   for (std::uint64_t seed = 1; seed <= 100; ++seed) {
     Draw draw(seed);
     const bool shares_work = draw.one_in(2);
-    const SingleCopy single_copy = draw.one_in(3) ? SingleCopy::always : SingleCopy::never;
+    const std::size_t with_single_copy = draw.below(3);  // nobody, everybody, or some: which must not matter
     SharedMemory shared(size, board::payload_bytes + (std::size_t{96} << 10));  // little, for many rounds
     std::vector<std::unique_ptr<Member>> members;
     for (std::uint32_t self = 0; self < size; ++self) {
-      members.push_back(std::make_unique<Member>(shared, self, shares_work, single_copy));
+      const bool single = with_single_copy == 1 || (with_single_copy == 2 && draw.one_in(2));
+      members.push_back(
+          std::make_unique<Member>(shared, self, shares_work, single ? SingleCopy::always : SingleCopy::never));
     }
     const Calls calls = draw_calls(draw, size);
     std::string described;

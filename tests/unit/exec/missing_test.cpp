@@ -121,5 +121,34 @@ TEST_P(MissingOf, WhoStopsIsNamedByAllWhoWait) {
 
 INSTANTIATE_TEST_SUITE_P(Members, MissingOf, ::testing::Values(2, 3, 5), ::testing::PrintToStringParamName());
 
+// Member 1 has sent to member 0 and needs its next word, while member 0 waits for member 2, which has not come.
+TEST(Missing, IsWhoHoldsUpTheOneThatIsNeeded) {
+  SharedMemory shared(3, board::payload_bytes + (std::size_t{96} << 10));
+  const Signature gather{.collective = Collective::gather, .dtype = DataType::float32, .root = 0, .count = 4};
+  const Signature broadcast{.collective = Collective::broadcast, .dtype = DataType::float32, .root = 0, .count = 4};
+  MemoryWindow window_of_1(shared, 1);
+  WindowUse use_of_1{.window = &window_of_1};
+  std::vector<std::byte> memory(64);
+  NoPeers nobody;
+  Counters counters;
+  Member root(shared, 0, {}, gather);
+  root.step();
+  root.operation().tell_waiting();
+  DirectOperation first(use_of_1), second(use_of_1);
+  const auto begin = [&](DirectOperation& operation, const Signature& call) {
+    operation.bind(
+        {.input = memory.data(), .output = memory.data(), .signature = call, .timeout = std::chrono::hours(1)});
+    ASSERT_TRUE(operation.start({}, nobody).ok());
+    for (int step = 0; step < 10 && !operation.complete(); ++step) operation.advance(counters);
+  };
+  begin(first, gather);
+  ASSERT_TRUE(first.complete());
+  begin(second, broadcast);
+  ASSERT_FALSE(second.complete());
+  EXPECT_EQ(second.missing().peer, 2);
+  EXPECT_TRUE(second.missing().silent);
+  EXPECT_EQ(root.operation().missing().peer, 2);
+}
+
 }  // namespace
 }  // namespace hocket
