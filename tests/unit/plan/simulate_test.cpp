@@ -1,0 +1,203 @@
+// Times that can be told without a simulator: formulas, conservation, and slow things that must show.
+#include "src/plan/simulate.hpp"
+
+#include <gtest/gtest.h>
+
+#include "src/plan/cost.hpp"
+#include "src/plan/layout.hpp"
+
+namespace hocket {
+namespace {
+
+constexpr double microsecond = 1e-6, nanosecond = 1e-9;
+
+Network flat(Rank ranks, const LinkCost& link) {
+  auto made = Network::make({.ranks = ranks, .link = link});
+  EXPECT_TRUE(made.ok()) << made.status().message();
+  return *made;
+}
+
+Simulation run(const Network& network, SimulatedCall call) {
+  auto result = simulate(network, call);
+  EXPECT_TRUE(result.ok()) << result.status().message();
+  return result.ok() ? *result : Simulation{};
+}
+
+SimulatedCall allreduce(std::string_view algorithm, std::size_t count) {
+  return {.algorithm = find_algorithm(Collective::allreduce, algorithm), .count = count};
+}
+
+TEST(Simulate, RingTakesExactlyTheTimeOfItsFormula) {
+  const double latency = 5 * microsecond, per_byte = 1 * nanosecond;
+  for (const Rank ranks : {2, 3, 4, 7, 16, 33}) {
+    const Network network = flat(ranks, {.latency = latency, .wire_per_byte = per_byte});
+    const std::size_t chunk = 1000;  // elements
+    const Simulation got = run(network, allreduce("ring", chunk * static_cast<std::size_t>(ranks)));
+    const Picoseconds step = picoseconds(latency) + picoseconds(4 * chunk * per_byte);
+    EXPECT_EQ(got.time, 2 * (ranks - 1) * step) << ranks;
+    EXPECT_EQ(got.messages_max, 2u * (static_cast<unsigned>(ranks) - 1));
+    EXPECT_EQ(got.critical_path.latency, 2 * (ranks - 1) * picoseconds(latency));
+    EXPECT_EQ(got.critical_path.link_wait, 0);
+  }
+}
+
+TEST(Simulate, EveryByteIsCounted) {
+  const Network network = flat(8, {.wire_per_byte = nanosecond});
+  const Simulation even = run(network, allreduce("ring", 8000));
+  EXPECT_EQ(even.bytes, 2u * 7 * 8000 * 4);
+  EXPECT_EQ(even.bytes_max, 2u * 7 * 1000 * 4);
+  // Chunks of unequal size: 1,001 elements each, the last 994. Still every chunk travels seven times, twice.
+  const Simulation uneven = run(network, allreduce("ring", 8001));
+  EXPECT_EQ(uneven.bytes, 2u * 7 * 8001 * 4);
+  // Fewer elements than ranks: empty chunks do not travel.
+  const Simulation few = run(network, allreduce("ring", 3));
+  EXPECT_EQ(few.bytes, 2u * 7 * 3 * 4);
+  EXPECT_EQ(few.messages, 2u * 7 * 3);
+  EXPECT_EQ(run(network, allreduce("ring", 0)).messages, 0u);
+}
+
+TEST(Simulate, SlicesMoveTheSameBytesInMoreMessages) {
+  const Network network = flat(4, {.latency = microsecond, .wire_per_byte = nanosecond});
+  SimulatedCall call = allreduce("ring", 1 << 16);
+  const Simulation whole = run(network, call);
+  call.slice_bytes = 4096;
+  const Simulation sliced = run(network, call);
+  EXPECT_EQ(sliced.bytes, whole.bytes);
+  EXPECT_EQ(sliced.messages, 16 * whole.messages);
+  EXPECT_LT(sliced.critical_path.latency, 16 * whole.critical_path.latency);  // slices hide each other's latency
+}
+
+TEST(Simulate, SharesOfTheCriticalPathAddUpToItsTime) {
+  auto network = Network::make({.kind = NetworkKind::hosts,
+                                .ranks = 12,
+                                .ranks_per_host = 4,
+                                .cores_per_host = 2,
+                                .link = {.latency = 10 * microsecond,
+                                         .send = 2 * microsecond,
+                                         .receive = 3 * microsecond,
+                                         .send_per_byte = 0.1 * nanosecond,
+                                         .receive_per_byte = 0.2 * nanosecond,
+                                         .wire_per_byte = nanosecond},
+                                .local = {.send = microsecond, .receive_per_byte = 0.1 * nanosecond},
+                                .copy_per_byte = 0.1 * nanosecond,
+                                .reduce_per_byte = 0.2 * nanosecond});
+  ASSERT_TRUE(network.ok()) << network.status().message();
+  for (const Algorithm& algorithm : catalog()) {
+    if (algorithm.collective == Collective::send || algorithm.collective == Collective::recv) continue;
+    const Simulation got = run(*network, {.algorithm = &algorithm, .count = 12'000, .record = true});
+    EXPECT_EQ(got.time, got.critical_path.sum()) << algorithm.name;
+    EXPECT_GE(got.time, got.processor_bound) << algorithm.name << " " << name_of(algorithm.collective);
+    ASSERT_FALSE(got.critical.empty());
+    const Activity& last = got.activities[got.critical.back()];
+    EXPECT_EQ(last.end, got.time) << algorithm.name << " " << name_of(algorithm.collective);
+    EXPECT_EQ(last.rank, got.last_rank);
+    EXPECT_EQ(last.step, got.last_step);
+    for (std::size_t i = 1; i < got.critical.size(); ++i) {
+      EXPECT_LE(got.activities[got.critical[i - 1]].end, got.activities[got.critical[i]].begin) << algorithm.name;
+    }
+  }
+}
+
+TEST(Simulate, RanksThatShareACoreWaitForIt) {
+  NetworkDescription description{.kind = NetworkKind::hosts,
+                                 .ranks = 8,
+                                 .ranks_per_host = 8,
+                                 .cores_per_host = 8,
+                                 .local = {.send = microsecond, .receive = microsecond}};
+  const Simulation roomy = run(*Network::make(description), allreduce("recursive_doubling", 1000));
+  EXPECT_EQ(roomy.time, 3 * picoseconds(2 * microsecond));
+  description.cores_per_host = 2;
+  const Simulation crowded = run(*Network::make(description), allreduce("recursive_doubling", 1000));
+  EXPECT_EQ(crowded.processor_bound, 4 * roomy.time);  // the work of eight on two
+  EXPECT_GE(crowded.time, crowded.processor_bound);
+  EXPECT_GT(crowded.critical_path.processor_wait, 0);
+}
+
+TEST(Simulate, ASlowLinkSlowsTheRingAndIsOnTheCriticalPath) {
+  NetworkDescription description{.ranks = 8, .link = {.latency = microsecond, .wire_per_byte = nanosecond}};
+  SimulatedCall call = allreduce("ring", 8000);
+  const Picoseconds before = run(*Network::make(description), call).time;
+  description.slow = {{.from = 3, .to = 4, .factor = 10}};
+  call.record = true;
+  const Simulation slowed = run(*Network::make(description), call);
+  EXPECT_GT(slowed.time, 2 * before);
+  std::size_t over_slow = 0;
+  for (const std::uint32_t index : slowed.critical) {
+    const Activity& activity = slowed.activities[index];
+    over_slow += activity.on_wire && activity.rank == 3 && activity.peer == 4;
+  }
+  EXPECT_GE(over_slow, 1u);
+  // Where nothing goes that way, nothing changes.
+  description.slow = {{.from = 3, .to = 5, .factor = 10}};
+  EXPECT_EQ(run(*Network::make(description), call).time, before);
+}
+
+TEST(Simulate, ASlowRankSlowsAll) {
+  NetworkDescription description{.ranks = 8, .link = {.send = microsecond, .wire_per_byte = nanosecond}};
+  const Picoseconds before = run(*Network::make(description), allreduce("ring", 8000)).time;
+  description.slow = {{.rank = 5, .factor = 4}};
+  EXPECT_GT(run(*Network::make(description), allreduce("ring", 8000)).time, 2 * before);
+}
+
+TEST(Simulate, OversubscriptionHurtsWhoCrossesTheTree) {
+  NetworkDescription description{
+      .kind = NetworkKind::fat_tree, .ranks = 16, .ranks_per_leaf = 4, .link = {.wire_per_byte = nanosecond}};
+  const Picoseconds full = run(*Network::make(description), allreduce("rabenseifner", 16'000)).time;
+  const Picoseconds ring = run(*Network::make(description), allreduce("ring", 16'000)).time;
+  description.oversubscription = 4;
+  EXPECT_GT(run(*Network::make(description), allreduce("rabenseifner", 16'000)).time, full);
+  // The ring crosses with one message a switch at a time, which even the narrow way carries.
+  EXPECT_EQ(run(*Network::make(description), allreduce("ring", 16'000)).time, ring);
+}
+
+TEST(Simulate, ATorusTakesMoreHopsForFartherRanks) {
+  const NetworkDescription description{
+      .kind = NetworkKind::torus, .ranks = 16, .rows = 4, .columns = 4, .link = {.latency = microsecond}};
+  const auto network = Network::make(description);
+  ASSERT_TRUE(network.ok()) << network.status().message();
+  Network::Route route;
+  network->find_route(0, 3, route);  // once around the edge
+  EXPECT_EQ(route.latency, picoseconds(microsecond));
+  network->find_route(0, 10, route);
+  EXPECT_EQ(route.links.size(), 4u);
+  EXPECT_EQ(route.latency, 4 * picoseconds(microsecond));
+}
+
+TEST(Simulate, RefusesPointToPoint) {
+  const auto result = simulate(flat(2, {}), {.algorithm = find_algorithm(Collective::send, "direct"), .count = 1});
+  ASSERT_FALSE(result.ok());
+  EXPECT_EQ(result.status().code(), Code::invalid_argument);
+}
+
+TEST(Simulate, FourThousandRanks) {
+  const Network network = flat(512, {.latency = microsecond, .wire_per_byte = nanosecond});
+  const Simulation got = run(network, allreduce("ring", 512 * 16));
+  EXPECT_EQ(got.messages, 512u * 2 * 511);
+  EXPECT_EQ(got.time, 2 * 511 * (picoseconds(microsecond) + picoseconds(64 * nanosecond)));
+}
+
+// ---- closed forms ---------------------------------------------------------------------------------------------------
+
+constexpr double tolerance = 0.01;
+
+TEST(Cost, ClosedFormsAgreeWithTheSimulator) {
+  const LinkCost link{.latency = 7 * microsecond, .wire_per_byte = nanosecond};
+  const double reduce_per_byte = 0.25 * nanosecond;
+  for (const Algorithm& algorithm : catalog()) {
+    for (const Rank ranks : {2, 4, 8, 16, 32}) {
+      const std::size_t count =
+          Layout::is_vector(algorithm.collective) ? 32'000 : 32'000 / static_cast<std::size_t>(ranks);
+      const double bytes = 4.0 * 32'000;
+      const auto terms = cost_terms(algorithm, ranks, bytes);
+      if (!terms) continue;
+      const auto network = Network::make({.ranks = ranks, .link = link, .reduce_per_byte = reduce_per_byte});
+      const Simulation got = run(*network, {.algorithm = &algorithm, .count = count});
+      const double expected = cost_seconds(*terms, link, reduce_per_byte);
+      EXPECT_NEAR(seconds(got.time), expected, tolerance * expected)
+          << name_of(algorithm.collective) << " " << algorithm.name << " on " << ranks;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace hocket
