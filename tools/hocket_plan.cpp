@@ -1,4 +1,5 @@
-// hocket-plan: shows, proves and explains the schedules of the catalog, and the settings that hold here.
+// hocket-plan: shows, proves, explains and simulates the schedules of the catalog, and shows the settings that
+// hold here.
 #include <fmt/format.h>
 #include <unistd.h>
 
@@ -11,6 +12,8 @@
 #include "src/plan/text.hpp"
 #include "src/plan/verify.hpp"
 #include "tools/plan/settings.hpp"
+#include "tools/plan/simulate.hpp"
+#include "tools/plan/usage.hpp"
 
 namespace {
 
@@ -22,11 +25,6 @@ constexpr Rank print_ranks_max = 4096;
 constexpr Rank verify_ranks_max = 512;  // time and memory grow with the square
 constexpr std::size_t largest_bytes = std::size_t{1} << 40;
 
-// What a person wrote wrong, as one sentence.
-struct UsageError {
-  std::string sentence;
-};
-
 struct Arguments {
   std::string collective, algorithm, hosts, rank_list = "1-33";
   Rank ranks = 0, cores = 0;
@@ -37,35 +35,6 @@ struct Arguments {
 
 bool is_point_to_point(Collective collective) {
   return collective == Collective::send || collective == Collective::recv;
-}
-
-Collective collective_of(const std::string& name) {
-  if (const auto found = find_by_name(all_collectives, name)) return *found;
-  std::string names;
-  for (const Collective collective : all_collectives) names += fmt::format(", {}", name_of(collective));
-  throw UsageError{fmt::format("COLLECTIVE: '{}' is none of {}.", name, names.substr(2))};
-}
-
-const Algorithm& algorithm_of(Collective collective, const std::string& name) {
-  if (const Algorithm* found = find_algorithm(collective, name)) return *found;
-  std::vector<const Algorithm*> choices;
-  std::string names;
-  for (const Algorithm& algorithm : catalog()) {
-    if (algorithm.collective != collective) continue;
-    choices.push_back(&algorithm);
-    names += fmt::format(", {}", algorithm.name);
-  }
-  if (name.empty() && choices.size() == 1) return *choices.front();
-  if (name.empty()) {
-    throw UsageError{fmt::format("--algorithm is missing: {} has {}.", name_of(collective), names.substr(2))};
-  }
-  throw UsageError{fmt::format("--algorithm: {} has no '{}', only {}.", name_of(collective), name, names.substr(2))};
-}
-
-void check_rank(std::string_view option, Rank rank, Rank ranks) {
-  if (rank >= 0 && rank < ranks) return;
-  throw UsageError{
-      fmt::format("{} {} is no rank: with --ranks {} they go from 0 to {}.", option, rank, ranks, ranks - 1)};
 }
 
 // From 1 to `most`; throws `wrong` where it is none.
@@ -274,11 +243,27 @@ int choose(Arguments given) {
   return 0;
 }
 
+void add_simulate_options(CLI::App* command, SimulateArguments& given) {
+  command->add_option("COLLECTIVE", given.collective, "allreduce, broadcast ...")->required();
+  command->add_option("--algorithm", given.algorithm, "name, as `list` shows it (all)");
+  command->add_option("--ranks", given.ranks, "number of ranks")->check(CLI::Range(1, 1 << 20));
+  command->add_option("--topology", given.topology, "flat, HOSTSxRANKS as in 8x4, or a file (flat)");
+  command->add_option("--cores", given.cores, "cores that one host's ranks share (a core for each)")
+      ->check(CLI::Range(1, 1 << 20));
+  command->add_option("--bytes", given.bytes, "size of the larger buffer, as in 64K (1M)")
+      ->transform(CLI::AsSizeValue(false));
+  command->add_option("--slice-bytes", given.slice_bytes, "how finely chunks are cut, 0 for not at all (512K, as calls do)")
+      ->transform(CLI::AsSizeValue(false));
+  command->add_option("--root", given.root, "root (0)");
+  command->add_flag("--in-place", given.in_place, "input and output are the same memory");
+}
+
 int run(int argc, char** argv) {
-  CLI::App app("Shows, proves and explains the schedules that collectives run as, and the settings in force.",
-               "hocket-plan");
+  CLI::App app(
+      "Shows, proves, explains and simulates the schedules that collectives run as, and the settings in force.",
+      "hocket-plan");
   const UsageError no_command{
-      "Give one of the commands list, print, verify, choose and settings; see hocket-plan --help."};
+      "Give one of the commands list, print, verify, choose, cost, simulate and settings; see hocket-plan --help."};
   Arguments given;
 
   CLI::App* list_command = app.add_subcommand("list", "all algorithms");
@@ -308,6 +293,14 @@ int run(int argc, char** argv) {
   choose_command->add_option("--bytes", given.bytes, "size of the larger buffer, as in 64K (all sizes)")
       ->transform(CLI::AsSizeValue(false));
 
+  SimulateArguments simulated;
+  CLI::App* cost_app = app.add_subcommand("cost", "what algorithms take, by formula and by simulation");
+  add_simulate_options(cost_app, simulated);
+  CLI::App* simulate_app = app.add_subcommand("simulate", "runs schedules on a described network");
+  add_simulate_options(simulate_app, simulated);
+  simulate_app->add_option("--trace", simulated.trace, "file for a trace that Perfetto shows");
+  simulate_app->add_option("--svg", simulated.svg, "file for a drawing of the timeline");
+
   CLI::App* settings_command = app.add_subcommand("settings", "variables in force, and what this host offers TCP");
   settings_command->add_flag("--json", given.json, "for programs");
   try {
@@ -321,6 +314,8 @@ int run(int argc, char** argv) {
   if (app.get_subcommands().empty()) throw no_command;
   if (*list_command) return list();
   if (*print_command) return print(given);
+  if (*cost_app) return cost_command(simulated);
+  if (*simulate_app) return simulate_command(simulated);
   if (*settings_command) return show_settings(given.json) ? 0 : failed;
   return *verify_command ? verify(given) : choose(given);
 }

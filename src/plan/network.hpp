@@ -64,11 +64,11 @@ struct NetworkDescription {
   Rank ranks_per_leaf = 1;      // fat_tree; the last switch may have fewer
   double oversubscription = 1;  // fat_tree, at least 1
   Rank cores_per_host = 0;      // 0: one for each rank
-  LinkCost link;                // between hosts; torus: latency and wire of each hop
-  LinkCost local;               // hosts: inside one
+  LinkCost link{};              // between hosts; torus: latency and wire of each hop
+  LinkCost local{};             // hosts: inside one
   double copy_per_byte = 0;     // processor seconds of a schedule's own copies
   double reduce_per_byte = 0;   // processor seconds per byte of the result (γ)
-  std::vector<Slow> slow;
+  std::vector<Slow> slow{};
 };
 
 class Network {

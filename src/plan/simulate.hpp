@@ -24,6 +24,7 @@ struct SimulatedCall {
   std::size_t element_bytes = 4;
   std::size_t slice_bytes = 0;  // 0: one slice
   Placement placement = Placement::out_of_place;
+  WireFormat wire = WireFormat::exact;
   bool record = false;  // activities and the critical path, which take memory for each step
 };
 
@@ -67,8 +68,8 @@ struct Simulation {
   std::vector<std::uint32_t> critical;  // recorded: activities from the first to the last
 };
 
-// invalid_argument: send and recv, which are no collectives; out_of_resources: see write_programs(); internal: the
-// schedules do not come to an end (run verify()).
+// invalid_argument: send and recv, which are no collectives, and encoded algorithms without a wire format;
+// out_of_resources: see write_programs(); internal: the schedules do not come to an end (run verify()).
 Result<Simulation> simulate(const Network& network, const SimulatedCall& call);
 
 }  // namespace hocket

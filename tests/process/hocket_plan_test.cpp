@@ -135,8 +135,8 @@ TEST_P(HocketPlanMistake, IsNamed) {
 }
 
 constexpr Mistake mistakes[] = {
-    {"", "Give one of the commands list, print, verify, choose and settings"},
-    {"show", "Give one of the commands list, print, verify, choose and settings"},
+    {"", "Give one of the commands list, print, verify, choose, cost, simulate and settings"},
+    {"show", "Give one of the commands list, print, verify, choose, cost, simulate and settings"},
     {"list --all", "not expected: --all"},
     {"print", "COLLECTIVE is required"},
     {"print all --ranks 3", "COLLECTIVE: 'all' is none of allreduce, reduce,"},

@@ -49,13 +49,14 @@ struct Ran {
   std::string out, error;
 };
 
-// `command` is for the shell; "$RUN", "$BENCH" and "$SGD" are hocket-run, hocket-bench and hocket-sgd.
+// `command` is for the shell; "$RUN", "$BENCH", "$SGD" and "$PLAN" are hocket-run, hocket-bench, hocket-sgd and
+// hocket-plan.
 inline Ran run_command(const std::string& command) {
   const TemporaryFolder folder;
   {
     std::ofstream script(folder.file("script"));
     script << "RUN='" << program_path("hocket-run") << "'\nBENCH='" << program_path("hocket-bench") << "'\nSGD='"
-           << program_path("hocket-sgd") << "'\n"
+           << program_path("hocket-sgd") << "'\nPLAN='" << program_path("hocket-plan") << "'\n"
            << command << "\n";
   }
   const std::string whole = "timeout -k 10 100 sh '" + folder.file("script") + "' > '" + folder.file("out") + "' 2> '" +

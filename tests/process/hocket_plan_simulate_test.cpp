@@ -1,0 +1,67 @@
+// hocket-plan cost and simulate as a person runs them.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "program.hpp"
+
+namespace hocket {
+namespace {
+
+using testing::ContainsRegex;
+using testing::HasSubstr;
+
+Ran hocket_plan(const std::string& arguments) {
+  return run_command("\"$PLAN\" " + arguments);
+}
+
+TEST(HocketPlanSimulate, CountsTheStepsOfTheRing) {
+  const auto ring = hocket_plan("simulate allreduce --algorithm ring --ranks 8 --slice-bytes 0");
+  EXPECT_EQ(ring.status, 0) << ring.error;
+  EXPECT_THAT(ring.out, HasSubstr("112 messages (14 of the busiest rank)"));
+  EXPECT_THAT(ring.out, HasSubstr("14680064 bytes sent (1835008 by the busiest rank)"));  // 2 · 7/8 · 1 MiB
+  EXPECT_THAT(ring.out, HasSubstr("the end waited for rank"));
+}
+
+TEST(HocketPlanSimulate, ComparesFormulaAndSimulation) {
+  const auto costs = hocket_plan("cost allreduce --ranks 4 --bytes 64K --slice-bytes 0");
+  EXPECT_EQ(costs.status, 0) << costs.error;
+  EXPECT_THAT(costs.out, ContainsRegex("ring +6 +98304 +49152 +([0-9.]+) +[0-9.]+"));
+  EXPECT_THAT(costs.out, ContainsRegex("two_shot +- +- +- +- +[0-9.]+"));
+}
+
+TEST(HocketPlanSimulate, DrawsTimelines) {
+  const TemporaryFolder folder;
+  const std::string trace = folder.file("run.json"), drawing = folder.file("run.svg");
+  const auto run =
+      hocket_plan("simulate allreduce --algorithm ring --topology 2x2 --trace '" + trace + "' --svg '" + drawing + "'");
+  EXPECT_EQ(run.status, 0) << run.error;
+  EXPECT_THAT(run.out, HasSubstr("critical path"));
+  const auto events = nlohmann::json::parse(contents(trace))["traceEvents"];
+  std::size_t parts = 0, critical = 0;
+  for (const auto& event : events) {
+    if (event["ph"] != "X") continue;
+    ++parts;
+    critical += event["args"]["critical"] == true;
+  }
+  EXPECT_EQ(parts, 4u * 6 * 3);  // each message is sent, on the way and received
+  EXPECT_GT(critical, 0u);
+  const std::string svg = contents(drawing);
+  EXPECT_THAT(svg, testing::StartsWith("<svg"));
+  EXPECT_THAT(svg, HasSubstr("rank 3"));
+}
+
+TEST(HocketPlanSimulate, MistakesAreUsageErrors) {
+  for (const char* arguments :
+       {"simulate allreduce", "simulate send --ranks 2", "simulate allreduce --topology nothing.json --ranks 2",
+        "simulate allreduce --ranks 4 --trace x.json", "cost allreduce --topology 2x", "cost nothing --ranks 2",
+        "simulate broadcast --ranks 4 --root 4"}) {
+    const auto outcome = hocket_plan(arguments);
+    EXPECT_EQ(outcome.status, 2) << arguments << "\n" << outcome.error;
+    EXPECT_THAT(outcome.error, testing::StartsWith("hocket-plan: ")) << arguments;
+  }
+}
+
+}  // namespace
+}  // namespace hocket

@@ -1,0 +1,83 @@
+// Networks that people describe, and their mistakes.
+#include "tools/plan/network_file.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace hocket {
+namespace {
+
+using testing::AllOf;
+using testing::HasSubstr;
+
+std::string mistake(std::string_view text, Rank ranks = 0) {
+  const auto result = read_network(text, "net.json", ranks);
+  EXPECT_FALSE(result.ok()) << "the mistake was not found";
+  if (result.ok()) return {};
+  EXPECT_EQ(result.status().code(), Code::invalid_argument);
+  return result.status().message();
+}
+
+TEST(NetworkFile, ReadsAllThatItSays) {
+  const auto network = read_network(R"({
+    "topology": "hosts", "hosts": 3, "ranks_per_host": 4, "cores_per_host": 2,
+    "link": {"latency_us": 20, "send_us": 2, "receive_us": 3, "send_ns_per_byte": 0.5, "bytes_per_second": 1e9},
+    "local": {"latency_us": 1},
+    "copy_ns_per_byte": 0.1, "reduce_ns_per_byte": 0.2,
+    "slow": [{"rank": 3, "factor": 2}, {"from": 0, "to": 4, "factor": 10}]
+  })",
+                                    "net.json", 0);
+  ASSERT_TRUE(network.ok()) << network.status().message();
+  EXPECT_EQ(network->size(), 12);
+  EXPECT_EQ(network->hosts(), 3);
+  EXPECT_EQ(network->cores_per_host(), 2);
+  EXPECT_DOUBLE_EQ(network->description().link.latency, 20e-6);
+  EXPECT_DOUBLE_EQ(network->description().link.wire_per_byte, 1e-9);
+  EXPECT_DOUBLE_EQ(network->slowness_of(3), 2);
+  EXPECT_DOUBLE_EQ(network->slowness_of(4), 1);
+  Network::Route slow, usual;
+  network->find_route(0, 4, slow);
+  network->find_route(0, 5, usual);
+  EXPECT_EQ(slow.latency, 10 * usual.latency);
+}
+
+TEST(NetworkFile, TakesTheNumberOfRanksFromTheCaller) {
+  const auto network = read_network(R"({"topology": "fat_tree", "ranks_per_leaf": 4})", "net.json", 10);
+  ASSERT_TRUE(network.ok()) << network.status().message();
+  EXPECT_EQ(network->size(), 10);
+  EXPECT_THAT(mistake(R"({"topology": "torus", "rows": 2, "columns": 3})", 8), HasSubstr("6 ranks, but 8 are wanted"));
+  EXPECT_THAT(mistake(R"({"topology": "flat"})"), HasSubstr("ranks is missing"));
+}
+
+TEST(NetworkFile, NamesLineAndField) {
+  EXPECT_THAT(mistake("{\n  \"topology\": \"flat\",\n  \"ranks\": \"many\"\n}"),
+              AllOf(HasSubstr("net.json, line 3: ranks"), HasSubstr("whole number")));
+  EXPECT_THAT(mistake("{\n  \"topology\": \"star\"}"), HasSubstr("line 2: topology is none of flat, hosts"));
+  EXPECT_THAT(mistake("{\n  \"topology\": \"flat\",\n  \"ranks\": 4,\n  \"rows\": 2\n}"),
+              HasSubstr("line 4: rows is no field"));
+  EXPECT_THAT(mistake("{\n\"topology\": \"flat\", \"ranks\": 4,\n\"link\": {\n\"bytes_per_second\": 0}}"),
+              HasSubstr("line 4: link.bytes_per_second is not above 0"));
+  EXPECT_THAT(mistake("{\n\"topology\": \"flat\", \"ranks\": 4,\n\"link\": {\n\"latency_us\": -1}}"),
+              HasSubstr("line 3: link.latency"));
+  EXPECT_THAT(mistake("{\"topology\": \"flat\", \"ranks\": 4, \"slow\": [\n{\"rank\": 1, \"factor\": 2},\n"
+                      "{\"rank\": 4, \"factor\": 2}]}"),
+              HasSubstr("line 3: slow[1]"));
+  EXPECT_THAT(mistake("{\"topology\": \"flat\",\n\"ranks\": }"), AllOf(HasSubstr("no JSON"), HasSubstr("line 2")));
+  EXPECT_THAT(mistake("[1]"), HasSubstr("holds no object"));
+}
+
+TEST(NetworkFile, WordsNeedNoFile) {
+  EXPECT_EQ(open_network("flat", 7, 0)->size(), 7);
+  const auto hosts = open_network("8x4", 0, 2);
+  ASSERT_TRUE(hosts.ok()) << hosts.status().message();
+  EXPECT_EQ(hosts->hosts(), 8);
+  EXPECT_EQ(hosts->cores_per_host(), 2);
+  EXPECT_THAT(open_network("flat", 0, 0).status().message(), HasSubstr("--ranks is required"));
+  EXPECT_THAT(open_network("8x4", 33, 0).status().message(), HasSubstr("has 32 ranks, but --ranks says 33"));
+  EXPECT_THAT(open_network("0x4", 0, 0).status().message(), HasSubstr("ranks"));
+  EXPECT_THAT(open_network("8x", 0, 0).status().message(), HasSubstr("is no HOSTSxRANKS"));
+  EXPECT_EQ(open_network("nothing.json", 0, 0).status().code(), Code::not_found);
+}
+
+}  // namespace
+}  // namespace hocket

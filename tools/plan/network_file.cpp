@@ -1,0 +1,272 @@
+#include "tools/plan/network_file.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <fstream>
+#include <iterator>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <utility>
+#include <vector>
+
+namespace hocket {
+namespace {
+
+using nlohmann::json;
+
+// Figures of no machine in particular: a 10 Gbit/s network, and memory that ranks of one host share.
+constexpr LinkCost default_link{.latency = 10e-6,
+                                .send = 2e-6,
+                                .receive = 2e-6,
+                                .send_per_byte = 0.1e-9,
+                                .receive_per_byte = 0.1e-9,
+                                .wire_per_byte = 0.8e-9};
+constexpr LinkCost default_local{.latency = 0.5e-6, .send = 0.2e-6, .receive = 0.2e-6, .receive_per_byte = 0.1e-9};
+
+NetworkDescription defaults() {
+  NetworkDescription description;
+  description.link = default_link;
+  description.local = default_local;
+  description.copy_per_byte = 0.1e-9;
+  description.reduce_per_byte = 0.1e-9;
+  return description;
+}
+
+// Reads the fields of one object and complains about those that nobody asked for.
+class Fields {
+ public:
+  // `path` is what the object is called in messages: "", "link" or "slow[2]".
+  Fields(const json& object, std::string path) : object_(object), path_(std::move(path)) {}
+
+  void number(const std::string& name, double& into, double unit) {
+    const json* found = take(name);
+    if (found == nullptr) return;
+    if (!found->is_number()) return complain(name, "is no number");
+    into = found->get<double>() * unit;
+  }
+  void count(const std::string& name, Rank& into) {
+    const json* found = take(name);
+    if (found == nullptr) return;
+    if (!found->is_number_integer() || found->get<double>() < 0 || found->get<double>() > 1 << 20) {
+      return complain(name, "is no whole number from 0 to 1048576");
+    }
+    into = found->get<Rank>();
+  }
+  // Null where there is none.
+  const json* take(const std::string& name) {
+    known_.push_back(name);
+    const auto found = object_.find(name);
+    return found == object_.end() ? nullptr : &*found;
+  }
+  void complain(const std::string& name, const std::string& what) {
+    if (!problem_.empty()) return;
+    problem_ = what;
+    field_ = path_.empty() ? name : fmt::format("{}.{}", path_, name);
+  }
+  // Nothing where all is well; else field and problem.
+  std::optional<std::pair<std::string, std::string>> problem() {
+    for (const auto& [name, value] : object_.items()) {
+      if (std::ranges::find(known_, name) != known_.end()) continue;
+      std::string names;
+      for (const std::string& known : known_) names += fmt::format(", {}", known);
+      complain(name, fmt::format("is no field; there are {}", names.substr(2)));
+    }
+    if (problem_.empty()) return std::nullopt;
+    return std::pair{field_, problem_};
+  }
+
+ private:
+  const json& object_;
+  std::string path_;
+  std::vector<std::string> known_;
+  std::string field_, problem_;
+};
+
+using Problem = std::optional<std::pair<std::string, std::string>>;
+
+Problem read_link(const json& object, const std::string& path, LinkCost& cost) {
+  if (!object.is_object()) return std::pair{path, std::string("is no object")};
+  Fields fields(object, path);
+  fields.number("latency_us", cost.latency, 1e-6);
+  fields.number("send_us", cost.send, 1e-6);
+  fields.number("receive_us", cost.receive, 1e-6);
+  fields.number("send_ns_per_byte", cost.send_per_byte, 1e-9);
+  fields.number("receive_ns_per_byte", cost.receive_per_byte, 1e-9);
+  double bandwidth = -1;
+  fields.number("bytes_per_second", bandwidth, 1);
+  if (object.contains("bytes_per_second")) {
+    if (bandwidth > 0) {
+      cost.wire_per_byte = 1 / bandwidth;
+    } else {
+      fields.complain("bytes_per_second", "is not above 0");
+    }
+  }
+  return fields.problem();
+}
+
+Problem read_slow(const json& list, std::vector<Slow>& slow) {
+  if (!list.is_array()) return std::pair{std::string("slow"), std::string("is no list")};
+  for (std::size_t i = 0; i < list.size(); ++i) {
+    const std::string path = fmt::format("slow[{}]", i);
+    if (!list[i].is_object()) return std::pair{path, std::string("is no object")};
+    Fields fields(list[i], path);
+    Slow made;
+    fields.count("rank", made.rank);
+    fields.count("from", made.from);
+    fields.count("to", made.to);
+    fields.number("factor", made.factor, 1);
+    if (Problem problem = fields.problem()) return problem;
+    slow.push_back(made);
+  }
+  return std::nullopt;
+}
+
+Problem read_description(const json& text, NetworkDescription& into, Rank& hosts) {
+  Fields fields(text, "");
+  const json* kind = fields.take("topology");
+  if (kind == nullptr || !kind->is_string()) return std::pair{std::string("topology"), std::string("is missing")};
+  const auto known = find_by_name(all_network_kinds, kind->get<std::string>());
+  if (!known) return std::pair{std::string("topology"), std::string("is none of flat, hosts, torus and fat_tree")};
+  into.kind = *known;
+  fields.count("ranks", into.ranks);
+  if (into.kind == NetworkKind::hosts) {
+    fields.count("hosts", hosts);
+    fields.count("ranks_per_host", into.ranks_per_host);
+  }
+  if (into.kind == NetworkKind::torus) {
+    fields.count("rows", into.rows);
+    fields.count("columns", into.columns);
+  }
+  if (into.kind == NetworkKind::fat_tree) {
+    fields.count("ranks_per_leaf", into.ranks_per_leaf);
+    fields.number("oversubscription", into.oversubscription, 1);
+  }
+  fields.count("cores_per_host", into.cores_per_host);
+  fields.number("copy_ns_per_byte", into.copy_per_byte, 1e-9);
+  fields.number("reduce_ns_per_byte", into.reduce_per_byte, 1e-9);
+  const json* link = fields.take("link");
+  const json* local = into.kind == NetworkKind::hosts ? fields.take("local") : nullptr;
+  const json* slow = fields.take("slow");
+  if (Problem problem = fields.problem()) return problem;
+  if (link != nullptr) {
+    if (Problem problem = read_link(*link, "link", into.link)) return problem;
+  }
+  if (local != nullptr) {
+    if (Problem problem = read_link(*local, "local", into.local)) return problem;
+  }
+  return slow == nullptr ? std::nullopt : read_slow(*slow, into.slow);
+}
+
+// The line on which a field such as "link.latency_us" or "slow[2].factor" stands: each part is looked for after the
+// one before. The last line that was found where the rest is not there.
+std::size_t line_of(std::string_view text, std::string_view field) {
+  std::size_t at = 0;
+  while (!field.empty()) {
+    const std::size_t end = std::min(field.find('.'), field.size());
+    std::string_view part = field.substr(0, end);
+    field.remove_prefix(std::min(end + 1, field.size()));
+    std::size_t objects = 0;  // of a list, to pass
+    if (const std::size_t bracket = part.find('['); bracket != std::string_view::npos) {
+      objects = 1 + static_cast<std::size_t>(std::stoul(std::string(part.substr(bracket + 1))));
+      part = part.substr(0, bracket);
+    }
+    const std::size_t found = text.find(fmt::format("\"{}\"", part), at);
+    if (found == std::string_view::npos) break;
+    at = found;
+    for (; objects > 0; --objects) at = std::min(text.find('{', at + 1), text.size());
+  }
+  return 1 + static_cast<std::size_t>(std::count(text.begin(), text.begin() + static_cast<std::ptrdiff_t>(at), '\n'));
+}
+
+Status wrong(std::string_view text, std::string_view name, std::string_view field, std::string_view what) {
+  return Status(Code::invalid_argument, fmt::format("{}, line {}: {} {}", name, line_of(text, field), field, what));
+}
+
+// How many ranks there are, where the description implies it.
+Rank implied_ranks(const NetworkDescription& description, Rank hosts) {
+  if (description.ranks != 0) return description.ranks;
+  if (description.kind == NetworkKind::torus) return description.rows * description.columns;
+  return hosts * description.ranks_per_host;
+}
+
+}  // namespace
+
+Result<Network> read_network(std::string_view text, std::string_view name, Rank ranks) {
+  const json parsed = [&]() -> json {
+    try {
+      return json::parse(text);
+    } catch (const json::parse_error& error) {
+      return std::string(error.what());
+    }
+  }();
+  if (parsed.is_string()) {
+    // "[json.exception.parse_error.101] parse error at line 3, column 5: …"
+    const std::string said = parsed.get<std::string>();
+    const std::size_t begin = std::min(said.find("at line"), said.size());
+    return Status(Code::invalid_argument, fmt::format("{}: no JSON {}", name, said.substr(begin)));
+  }
+  if (!parsed.is_object()) return wrong(text, name, "the file", "holds no object");
+
+  NetworkDescription description = defaults();
+  description.ranks = 0;
+  Rank hosts = 0;
+  if (const Problem problem = read_description(parsed, description, hosts)) {
+    return wrong(text, name, problem->first, problem->second);
+  }
+  const Rank implied = implied_ranks(description, hosts);
+  if (implied != 0 && ranks != 0 && implied != ranks) {
+    return Status(Code::invalid_argument,
+                  fmt::format("{} describes {} ranks, but {} are wanted", name, implied, ranks));
+  }
+  description.ranks = implied != 0 ? implied : ranks;
+  if (description.ranks == 0) return wrong(text, name, "ranks", "is missing");
+  Result<Network> made = Network::make(description);
+  if (made) return made;
+  const std::string& said = made.status().message();  // "ranks_per_host: …"
+  const std::string field = said.substr(0, said.find(':'));
+  return Status(Code::invalid_argument, fmt::format("{}, line {}: {}", name, line_of(text, field), said));
+}
+
+Result<Network> open_network(const std::string& topology, Rank ranks, Rank cores) {
+  const auto with_cores = [&](NetworkDescription description) {
+    if (cores != 0) description.cores_per_host = cores;
+    return Network::make(description);
+  };
+  NetworkDescription description = defaults();
+  if (topology == "flat") {
+    if (ranks == 0) return Status(Code::invalid_argument, "--ranks is required with --topology flat");
+    description.ranks = ranks;
+    return with_cores(description);
+  }
+  const std::size_t cross = topology.find('x');
+  if (cross != std::string::npos && topology.find_first_not_of("0123456789x") == std::string::npos) {
+    const std::string hosts = topology.substr(0, cross), each = topology.substr(cross + 1);
+    const auto is_number = [](const std::string& digits) {
+      return !digits.empty() && digits.size() <= 6 && digits.find('x') == std::string::npos;
+    };
+    if (!is_number(hosts) || !is_number(each)) {
+      return Status(Code::invalid_argument, fmt::format("--topology {} is no HOSTSxRANKS, as in 8x4", topology));
+    }
+    description.kind = NetworkKind::hosts;
+    description.ranks_per_host = std::stoi(each);
+    const std::int64_t all = std::int64_t{std::stoi(hosts)} * description.ranks_per_host;
+    if (all > 1 << 20 || (ranks != 0 && all != ranks)) {
+      return Status(Code::invalid_argument, fmt::format("--topology {} has {} ranks, but --ranks says {}", topology,
+                                                        all, ranks == 0 ? 1 << 20 : ranks));
+    }
+    description.ranks = static_cast<Rank>(all);
+    return with_cores(description);
+  }
+  std::ifstream file(topology);
+  if (!file) {
+    return Status(
+        Code::not_found,
+        fmt::format("--topology: '{}' is neither flat, nor HOSTSxRANKS, nor a file that can be read", topology));
+  }
+  const std::string text{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
+  Result<Network> made = read_network(text, topology, ranks);
+  return made && cores != 0 ? with_cores(made->description()) : std::move(made);
+}
+
+}  // namespace hocket

@@ -1,0 +1,166 @@
+#include "tools/plan/simulate.hpp"
+
+#include <fmt/format.h>
+
+#include <chrono>
+#include <fstream>
+#include <functional>
+#include <vector>
+
+#include "src/plan/cost.hpp"
+#include "src/plan/layout.hpp"
+#include "src/plan/simulate.hpp"
+#include "src/plan/text.hpp"
+#include "tools/plan/network_file.hpp"
+#include "tools/plan/timeline.hpp"
+#include "tools/plan/usage.hpp"
+
+namespace hocket {
+namespace {
+
+constexpr std::size_t element_bytes = 4;
+constexpr Rank timeline_ranks_max = 256;
+constexpr std::size_t critical_steps_shown = 24;
+
+Network network_of(const SimulateArguments& given) {
+  Result<Network> made = open_network(given.topology, given.ranks, given.cores);
+  if (!made) throw UsageError{made.status().message() + "."};
+  return *made;
+}
+
+// The algorithms to look at: the named one, or all.
+std::vector<const Algorithm*> algorithms_of(const SimulateArguments& given) {
+  const Collective collective = collective_of(given.collective);
+  if (collective == Collective::send || collective == Collective::recv) {
+    throw UsageError{fmt::format("{} is between two ranks; simulate and cost take collectives.", given.collective)};
+  }
+  if (!given.algorithm.empty()) {
+    const Algorithm& named = algorithm_of(collective, given.algorithm);
+    if (named.encoded) throw UsageError{fmt::format("--algorithm: {} has no exact form.", named.name)};
+    return {&named};
+  }
+  std::vector<const Algorithm*> found;
+  for (const Algorithm& algorithm : catalog()) {
+    if (algorithm.collective == collective && !algorithm.encoded) found.push_back(&algorithm);
+  }
+  return found;
+}
+
+SimulatedCall call_of(const SimulateArguments& given, const Algorithm& algorithm, Rank ranks) {
+  const std::size_t elements = given.bytes / element_bytes;
+  const bool blocks = !Layout::is_vector(algorithm.collective);
+  return {.algorithm = &algorithm,
+          .root = given.root,
+          .count = blocks ? elements / static_cast<std::size_t>(ranks) : elements,
+          .element_bytes = element_bytes,
+          .slice_bytes = given.slice_bytes,
+          .placement = given.in_place ? Placement::in_place : Placement::out_of_place,
+          .record = !given.trace.empty() || !given.svg.empty()};
+}
+
+double microseconds(Picoseconds time) {
+  return static_cast<double>(time) * 1e-6;
+}
+
+void print_network(const SimulateArguments& given, const Network& network) {
+  fmt::print("{} of {} bytes on {} ranks, {} ({}{})\n", given.collective, given.bytes, network.size(), given.topology,
+             name_of(network.description().kind),
+             network.cores_per_host() == 0 ? "" : fmt::format(", {} cores a host", network.cores_per_host()));
+}
+
+void print_shares(const Simulation& run) {
+  const auto line = [&](std::string_view name, Picoseconds time) {
+    const double part = run.time == 0 ? 0 : 100.0 * static_cast<double>(time) / static_cast<double>(run.time);
+    fmt::print("    {:<28} {:>14.3f} us {:>6.1f} %\n", name, microseconds(time), part);
+  };
+  line("latency", run.critical_path.latency);
+  line("wire", run.critical_path.wire);
+  line("waiting for a busy link", run.critical_path.link_wait);
+  line("processor", run.critical_path.processor);
+  line("waiting for a processor", run.critical_path.processor_wait);
+}
+
+void print_critical_path(const Simulation& run) {
+  fmt::print("  critical path, {} parts:\n", run.critical.size());
+  for (std::size_t i = 0; i < run.critical.size(); ++i) {
+    if (run.critical.size() > critical_steps_shown && i == critical_steps_shown / 2) {
+      const std::size_t left_out = run.critical.size() - critical_steps_shown;
+      fmt::print("    ... {} more\n", left_out);
+      i += left_out;
+    }
+    const Activity& part = run.activities[run.critical[i]];
+    fmt::print("    {:>12.3f} to {:>12.3f} us  {}\n", microseconds(part.begin), microseconds(part.end),
+               name_of_activity(part));
+  }
+}
+
+void write_file(const std::string& path, const std::function<void(std::ostream&)>& write) {
+  std::ofstream file(path);
+  write(file);
+  file.flush();
+  if (!file) throw UsageError{fmt::format("'{}' cannot be written.", path)};
+}
+
+}  // namespace
+
+int simulate_command(const SimulateArguments& given) {
+  const std::vector<const Algorithm*> algorithms = algorithms_of(given);
+  const Network network = network_of(given);
+  check_rank("--root", given.root, network.size());
+  const bool draws = !given.trace.empty() || !given.svg.empty();
+  if (draws && algorithms.size() != 1) throw UsageError{"--trace and --svg draw one run: name its --algorithm."};
+  if (draws && network.size() > timeline_ranks_max) {
+    throw UsageError{fmt::format("--trace and --svg draw at most {} ranks.", timeline_ranks_max)};
+  }
+  print_network(given, network);
+  for (const Algorithm* algorithm : algorithms) {
+    const auto began = std::chrono::steady_clock::now();
+    const Result<Simulation> run = simulate(network, call_of(given, *algorithm, network.size()));
+    const std::chrono::duration<double> took = std::chrono::steady_clock::now() - began;
+    if (!run) {
+      fmt::print("{}: {}\n", algorithm->name, run.status().message());
+      continue;
+    }
+    fmt::print("{}: {:.3f} us\n", algorithm->name, microseconds(run->time));
+    fmt::print("  {} steps, {} messages ({} of the busiest rank), {} bytes sent ({} by the busiest rank)\n", run->steps,
+               run->messages, run->messages_max, run->bytes, run->bytes_max);
+    if (run->last_rank != no_rank) {
+      fmt::print("  the end waited for rank {}, step {}; on the way there:\n", run->last_rank, run->last_step);
+    }
+    print_shares(*run);
+    fmt::print("  no less than {:.3f} us, the work of the busiest host's processors\n",
+               microseconds(run->processor_bound));
+    if (draws) print_critical_path(*run);
+    fmt::print("  simulated in {:.2f} s\n", took.count());
+    if (!given.trace.empty()) write_file(given.trace, [&](std::ostream& out) { write_trace(network, *run, out); });
+    if (!given.svg.empty()) write_file(given.svg, [&](std::ostream& out) { write_svg(network, *run, out); });
+  }
+  return 0;
+}
+
+int cost_command(const SimulateArguments& given) {
+  const std::vector<const Algorithm*> algorithms = algorithms_of(given);
+  const Network network = network_of(given);
+  check_rank("--root", given.root, network.size());
+  const NetworkDescription& costs = network.description();
+  const bool flat = costs.kind == NetworkKind::flat && costs.slow.empty();
+  print_network(given, network);
+  fmt::print("{:<19} {:>8} {:>14} {:>14} {:>14} {:>14} {:>14}\n", "algorithm", "rounds", "bytes", "reduced",
+             "formula us", "simulated us", "processors us");
+  for (const Algorithm* algorithm : algorithms) {
+    std::string formula = fmt::format("{:>8} {:>14} {:>14} {:>14}", "-", "-", "-", "-");
+    const auto terms = cost_terms(*algorithm, network.size(), static_cast<double>(given.bytes));
+    if (flat && terms) {
+      formula = fmt::format("{:>8.0f} {:>14.0f} {:>14.0f} {:>14.3f}", terms->rounds, terms->bytes, terms->reduced_bytes,
+                            cost_seconds(*terms, costs.link, costs.reduce_per_byte) * 1e6);
+    }
+    const Result<Simulation> run = simulate(network, call_of(given, *algorithm, network.size()));
+    fmt::print("{:<19} {} {}\n", algorithm->name, formula,
+               run ? fmt::format("{:>14.3f} {:>14.3f}", microseconds(run->time), microseconds(run->processor_bound))
+                   : run.status().message());
+  }
+  fmt::print("Formulas are for flat networks and one slice; processors: no schedule with this work ends sooner.\n");
+  return 0;
+}
+
+}  // namespace hocket
