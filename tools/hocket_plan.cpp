@@ -252,7 +252,9 @@ void add_simulate_options(CLI::App* command, SimulateArguments& given) {
       ->check(CLI::Range(1, 1 << 20));
   command->add_option("--bytes", given.bytes, "size of the larger buffer, as in 64K (1M)")
       ->transform(CLI::AsSizeValue(false));
-  command->add_option("--slice-bytes", given.slice_bytes, "how finely chunks are cut, 0 for not at all (512K, as calls do)")
+  command
+      ->add_option("--slice-bytes", given.slice_bytes,
+                   "how finely chunks are cut, 0 for not at all (512K, as calls do)")
       ->transform(CLI::AsSizeValue(false));
   command->add_option("--root", given.root, "root (0)");
   command->add_flag("--in-place", given.in_place, "input and output are the same memory");

@@ -64,7 +64,7 @@ struct Simulation {
   std::uint32_t last_step = 0;                    // of that rank
   TimeShares critical_path;
   Picoseconds processor_bound = 0;      // work of the busiest host's ranks / its cores: no schedule can beat it there
-  std::vector<Activity> activities;     // recorded, in the order of their ends
+  std::vector<Activity> activities;     // recorded
   std::vector<std::uint32_t> critical;  // recorded: activities from the first to the last
 };
 
