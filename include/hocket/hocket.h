@@ -239,6 +239,36 @@ HOCKET_API hocket_result hocket_comm_rank(const hocket_comm* comm, int32_t* rank
 HOCKET_API hocket_result hocket_comm_size(const hocket_comm* comm, int32_t* world_size);
 HOCKET_API hocket_result hocket_comm_counters(hocket_comm* comm, hocket_counters* counters);
 
+/* ---- communicators made from others --------------------------------------------------------------------------------- *
+ * These three are collective over the parent: all its ranks call the same one, also those that get no child. A child is a
+ * communicator like any other, with ranks of its own, counted from 0: it needs no store, fails without its parent and its
+ * siblings, and may be used at the same time as they and be destroyed before or after them. A child of one rank has
+ * neither threads nor descriptors. No other thread may call anything on the parent meanwhile. docs/COMMUNICATORS.md. */
+
+#define HOCKET_NO_COLOR (-1)
+
+typedef struct hocket_split_options {
+  size_t struct_size;
+  int64_t timeout_ms; /* deadline of this call, and of the child's calls that name none; 0: the parent's */
+  const char* name;   /* of the child, for messages; NULL: the parent's, with kind, number and color */
+} hocket_split_options;
+#define HOCKET_SPLIT_OPTIONS_INIT { sizeof(hocket_split_options), 0, NULL }
+
+/* Ranks that give the same color (0 or more) share a child, in the order of their keys, and of their ranks where keys are
+ * equal. Who gives HOCKET_NO_COLOR takes part and gets *child = NULL. `options` may be NULL.
+ * Errors of all three: INVALID_ARGUMENT; MISMATCH (ranks called different ones of the three; the parent goes on working);
+ * OUT_OF_RESOURCES, PEER_LOST and TIMEOUT while the child is made (the parent goes on working, if the rank is not lost
+ * to it too); and what a collective on the parent may end with. */
+HOCKET_API hocket_result hocket_comm_split(hocket_comm* parent, int32_t color, int32_t key, hocket_comm** child,
+                                           const hocket_split_options* options);
+/* A child with the same ranks as the parent. */
+HOCKET_API hocket_result hocket_comm_duplicate(hocket_comm* parent, hocket_comm** child,
+                                               const hocket_split_options* options);
+/* A child whose rank i is the parent's rank ranks[i], for i = 0 … count-1. All ranks of the parent give the same list (else:
+ * MISMATCH); those that are not in it get *child = NULL. A rank that stands in it twice is an INVALID_ARGUMENT. */
+HOCKET_API hocket_result hocket_comm_subset(hocket_comm* parent, const int32_t* ranks, int32_t count, hocket_comm** child,
+                                            const hocket_split_options* options);
+
 /* ---- registered memory (any thread) --------------------------------------------------------------------------------- *
  * Between ranks of one host, collectives on registered buffers need no copies. All ranks' buffers of a call must be
  * registered for that; otherwise the call works as with plain memory. Free or unregister memory only when no call uses it. */

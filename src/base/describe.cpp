@@ -6,6 +6,7 @@
 namespace hocket {
 
 std::string describe(const Signature& signature) {
+  if (is_split(signature)) return "split, duplicate or subset";
   const auto name = name_of(signature.collective);
   if (signature.collective == Collective::barrier) return std::string(name);
   std::string text = fmt::format("{} of {} {}", name, signature.count, name_of(signature.dtype));

@@ -11,6 +11,7 @@
 #include "src/base/sized_struct.hpp"
 #include "src/comm/communicator.hpp"
 #include "src/comm/shared_allocation.hpp"
+#include "src/comm/split.hpp"
 
 #define HOCKET_TEXT(number) #number
 #define HOCKET_VERSION_TEXT(major, minor, patch) HOCKET_TEXT(major) "." HOCKET_TEXT(minor) "." HOCKET_TEXT(patch)
@@ -110,6 +111,27 @@ hocket_result call(hocket_comm* comm, hocket::CallArguments arguments, const hoc
     auto handle = std::make_unique<hocket_work>(hocket_work{comm->communicator.get(), *operation});
     if (Status status = comm->communicator->start(*operation); !status.ok()) return status;
     *work = handle.release();
+    return {};
+  });
+}
+
+// `wish_of` makes the wish of a rank of this communicator.
+template <class WishOf>
+hocket_result split(hocket_comm* parent, hocket_comm** child, const hocket_split_options* options,
+                    WishOf wish_of) noexcept {
+  return guarded([&]() -> Status {
+    if (child == nullptr) return null_argument("child");
+    *child = nullptr;
+    if (parent == nullptr) return null_argument("parent");
+    const auto given = hocket::read_sized(options);
+    if (!given) return {Code::invalid_argument, "options.struct_size is wrong: begin with HOCKET_SPLIT_OPTIONS_INIT"};
+    const hocket::Result<hocket::SplitWish> wish = wish_of(*parent->communicator);
+    if (!wish.ok()) return wish.status();
+    auto request = hocket::split_request(*wish, *given);
+    if (!request.ok()) return request.status();
+    auto made = parent->communicator->split(*request);
+    if (!made.ok()) return made.status();
+    if (*made) *child = new hocket_comm{std::move(*made)};
     return {};
   });
 }
@@ -264,6 +286,22 @@ hocket_result hocket_comm_counters(hocket_comm* comm, hocket_counters* counters)
     out.bytes_received = now.bytes_received;
     if (hocket::write_sized(counters, out)) return {};
     return {Code::invalid_argument, "counters.struct_size is wrong: begin with HOCKET_COUNTERS_INIT"};
+  });
+}
+
+hocket_result hocket_comm_split(hocket_comm* parent, int32_t color, int32_t key, hocket_comm** child,
+                                const hocket_split_options* options) {
+  return split(parent, child, options, [&](const hocket::Communicator&) { return hocket::wish_to_split(color, key); });
+}
+
+hocket_result hocket_comm_duplicate(hocket_comm* parent, hocket_comm** child, const hocket_split_options* options) {
+  return split(parent, child, options, [](const hocket::Communicator&) { return hocket::wish_to_duplicate(); });
+}
+
+hocket_result hocket_comm_subset(hocket_comm* parent, const int32_t* ranks, int32_t count, hocket_comm** child,
+                                 const hocket_split_options* options) {
+  return split(parent, child, options, [&](const hocket::Communicator& communicator) {
+    return hocket::wish_for_subset(ranks, count, communicator.rank(), communicator.size());
   });
 }
 

@@ -6,7 +6,6 @@
 
 #include <algorithm>
 #include <climits>
-#include <cstring>
 #include <numeric>
 #include <unordered_map>
 
@@ -85,7 +84,7 @@ Result<std::unique_ptr<Communicator>> Communicator::create(const Options& option
   const auto deadline = Deadline::after(options.timeout);
   Status status;
   if (options.size == 1) {
-    auto executor = Executor::make({.rank = 0});
+    auto executor = Executor::make({.rank = 0, .alone = true});
     status = executor.ok() ? made->adopt(std::move(*executor), {}) : executor.status();
   } else {
     status = made->find_others(deadline);
@@ -175,41 +174,17 @@ Status Communicator::adopt(std::unique_ptr<Executor> executor, std::vector<std::
 Status Communicator::introduce(const MemberCard& mine, Deadline deadline) {
   const auto size = static_cast<std::size_t>(options_.size);
   std::vector<std::byte> all(size * member_card_bytes_max);
-  const std::string text = mine.serialise();
-  if (text.size() + 2 > member_card_bytes_max) {
-    return {Code::internal, fmt::format("rank {}'s addresses take {} bytes, more than the {} that fit", options_.rank,
-                                        text.size(), member_card_bytes_max)};
-  }
-  std::byte* own = all.data() + static_cast<std::size_t>(options_.rank) * member_card_bytes_max;
-  own[0] = static_cast<std::byte>(text.size() & 0xff);
-  own[1] = static_cast<std::byte>(text.size() >> 8);
-  std::memcpy(own + 2, text.data(), text.size());
-
-  const Algorithm* ring = find_algorithm(Collective::allgather, "ring");
-  auto operation = operation_for({.algorithm = ring,
-                                  .rank = options_.rank,
-                                  .size = options_.size,
-                                  .count = member_card_bytes_max,
-                                  .placement = Placement::in_place});
-  operation->bind({.input = own,
-                   .output = all.data(),
-                   .signature = {.collective = Collective::allgather, .count = member_card_bytes_max},
-                   .reduction = {},
-                   .timeout = deadline.remaining()});
-  if (Status status = executor_->run(operation); !status.ok()) return status;
+  const auto block_of = [&](std::size_t rank) {
+    return CardBlock(all.data() + rank * member_card_bytes_max, member_card_bytes_max);
+  };
+  if (Status status = put_card(block_of(static_cast<std::size_t>(options_.rank)), mine); !status.ok()) return status;
+  if (Status status = allgather_on_ring(all, deadline); !status.ok()) return status;
 
   std::vector<MemberCard> cards(size);
-  int on_this_host = 0;
-  int cores = INT_MAX;  // of the rank that has the fewest, so that all find the same
   for (std::size_t rank = 0; rank < size; ++rank) {
-    const std::byte* at = all.data() + rank * member_card_bytes_max;
-    const std::size_t length = std::to_integer<std::size_t>(at[0]) + 256 * std::to_integer<std::size_t>(at[1]);
-    if (length + 2 > member_card_bytes_max) return {Code::protocol_error, fmt::format("rank {} sent no card", rank)};
-    auto card = MemberCard::parse({reinterpret_cast<const char*>(at) + 2, length});
+    auto card = take_card(block_of(rank));
     if (!card.ok()) return card.status();
     cards[rank] = std::move(*card);
-    on_this_host += cards[rank].host == mine.host ? 1 : 0;
-    cores = std::min(cores, cards[rank].cores);
     if (cards[rank].algorithm != mine.algorithm) {
       return Status(Cause{.code = Code::mismatch,
                           .message = fmt::format("rank {} was told to use algorithm \"{}\", rank {} \"{}\": set "
@@ -218,10 +193,37 @@ Status Communicator::introduce(const MemberCard& mine, Deadline deadline) {
                           .peer = static_cast<Rank>(rank)});
     }
   }
+  return settle(std::move(cards), deadline);
+}
+
+// An allgather in place over the neighbours alone, for the time before all cards are known.
+Status Communicator::allgather_on_ring(std::span<std::byte> all, Deadline deadline) {
+  const std::size_t block = all.size() / static_cast<std::size_t>(options_.size);
+  const Algorithm* ring = find_algorithm(Collective::allgather, "ring");
+  auto operation = operation_for({.algorithm = ring,
+                                  .rank = options_.rank,
+                                  .size = options_.size,
+                                  .count = block,
+                                  .placement = Placement::in_place});
+  operation->bind({.input = all.data() + static_cast<std::size_t>(options_.rank) * block,
+                   .output = all.data(),
+                   .signature = {.collective = Collective::allgather, .count = block},
+                   .reduction = {},
+                   .timeout = deadline.remaining()});
+  return executor_->run(operation);
+}
+
+// Arranges itself with the others, once all cards are known.
+Status Communicator::settle(std::vector<MemberCard> cards, Deadline deadline) {
+  const std::string& host = cards[static_cast<std::size_t>(options_.rank)].host;
+  const auto on_this_host =
+      std::count_if(cards.begin(), cards.end(), [&](const auto& card) { return card.host == host; });
+  int cores = INT_MAX;  // of the rank that has the fewest, so that all find the same
+  for (const MemberCard& card : cards) cores = std::min(cores, card.cores);
   topology_ = topology_of(cards);
   crowded_ = topology_.hosts() == 1 && options_.size > cores;
   mesh_->set_cards(std::move(cards));
-  executor_->set_wait_budget(WaitBudget::for_ranks(on_this_host, cores_available()));
+  executor_->set_wait_budget(WaitBudget::for_ranks(static_cast<int>(on_this_host), cores_available()));
   return open_window(deadline);
 }
 
@@ -258,7 +260,8 @@ Result<std::vector<std::unique_ptr<Communicator>>> Communicator::create_local(co
     Options own = options;
     own.rank = rank;
     made.emplace_back(new Communicator(own, nullptr));
-    auto executor = Executor::make({.rank = rank});
+    made.back()->hub_ = hub;
+    auto executor = Executor::make({.rank = rank, .alone = options.size == 1});
     if (!executor.ok()) return executor.status();
     std::vector<std::unique_ptr<Transport>> transports;
     if (options.size > 1) {

@@ -2,8 +2,10 @@
 // algorithms, makes plans and hands them to the executor.
 #pragma once
 
+#include <atomic>
 #include <memory>
 #include <mutex>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -17,7 +19,9 @@
 
 namespace hocket {
 
+class LoopbackHub;
 class StoreServer;
+struct SplitRequest;
 
 // The arguments of one call, unchecked.
 struct CallArguments {
@@ -34,6 +38,7 @@ struct CallArguments {
   void* context = nullptr;
   bool commutative = false;
   int wire = HOCKET_WIRE_EXACT;
+  bool of_split = false;  // the library's own exchange, see is_split()
 };
 
 // Thread rule: any thread, except destruction.
@@ -50,6 +55,8 @@ class Communicator {
   Counters counters() const { return executor_->counters(); }
   Status status() const { return executor_->broken(); }
   void abort(std::string_view reason);
+  // Collective. The child that this rank is in, null where it is in none; it shares nothing with this communicator.
+  Result<std::unique_ptr<Communicator>> split(const SplitRequest& request);
 
   // Checks, plans and binds a call.
   Result<std::shared_ptr<Operation>> prepare(const CallArguments& arguments);
@@ -67,14 +74,23 @@ class Communicator {
   Status find_others(Deadline deadline);
   Status meet(Deadline deadline);
   Status introduce(const MemberCard& mine, Deadline deadline);
+  Status allgather_on_ring(std::span<std::byte> all, Deadline deadline);
+  Status settle(std::vector<MemberCard> cards, Deadline deadline);
   Status open_window(Deadline deadline);
   Status adopt(std::unique_ptr<Executor> executor, std::vector<std::unique_ptr<Transport>> transports);
+  Status share(std::span<std::byte> all, Deadline deadline);
+  Result<std::vector<MemberCard>> exchange_cards(const Result<MemberCard>& mine, const std::vector<Rank>& members,
+                                                 Deadline deadline);
+  Status open(std::uint64_t group, LoopbackHub* parent_hub);
+  Status connect(std::vector<MemberCard> cards, Deadline deadline);
   std::shared_ptr<ScheduleOperation> operation_for(const PlanKey& key);
   std::shared_ptr<Operation> direct_operation();
 
   const Options options_;
   const RegionTable* const regions_;
   std::unique_ptr<StoreServer> server_;  // where this rank serves the store
+  std::shared_ptr<LoopbackHub> hub_;     // where the ranks are threads
+  std::atomic<int> children_{0};         // splits so far
   std::unique_ptr<Executor> executor_;
   std::unique_ptr<Mesh> mesh_;
   Topology topology_;

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cstring>
 
 #include "src/base/log.hpp"
 #include "transports/registry.hpp"
@@ -72,6 +73,32 @@ Result<MemberCard> MemberCard::parse(std::string_view bytes) {
     return Status(Code::protocol_error, "a rank's entry in the store is damaged; use a store of this job alone");
   }
   return card;
+}
+
+// A block: two bytes of length, one with the code (0: a card follows), the text.
+Status put_card(CardBlock block, const Result<MemberCard>& card) {
+  constexpr std::size_t room = member_card_bytes_max - 3;
+  const std::string text = card.ok() ? card->serialise() : card.status().message().substr(0, room);
+  if (text.size() > room) {
+    return {Code::internal,
+            fmt::format("this rank's addresses take {} bytes, more than the {} that fit", text.size(), room)};
+  }
+  block[0] = static_cast<std::byte>(text.size() & 0xff);
+  block[1] = static_cast<std::byte>(text.size() >> 8);
+  block[2] = static_cast<std::byte>(card.status().code());
+  std::memcpy(block.data() + 3, text.data(), text.size());
+  return {};
+}
+
+Result<MemberCard> take_card(CardBlock block) {
+  const std::size_t length = std::to_integer<std::size_t>(block[0]) + 256 * std::to_integer<std::size_t>(block[1]);
+  const auto code = std::to_integer<int>(block[2]);
+  if (length + 3 > block.size() || code > HOCKET_INTERNAL) {
+    return Status(Code::protocol_error, "what a rank sent is no card of Hocket's");
+  }
+  const std::string_view text(reinterpret_cast<const char*>(block.data()) + 3, length);
+  if (code != HOCKET_OK) return Status(static_cast<Code>(code), std::string(text));
+  return MemberCard::parse(text);
 }
 
 Result<std::vector<std::unique_ptr<Transport>>> open_transports(std::string_view wanted,

@@ -29,6 +29,13 @@ struct MemberCard {
 };
 inline constexpr std::size_t member_card_bytes_max = 2048;
 
+// Ranks exchange their cards in blocks of equal size; a rank that has none, because it failed, puts in why.
+using CardBlock = std::span<std::byte, member_card_bytes_max>;
+// Code::internal where the card does not fit.
+Status put_card(CardBlock block, const Result<MemberCard>& card);
+// The failure where the block holds one; Code::protocol_error where it holds neither.
+Result<MemberCard> take_card(CardBlock block);
+
 // The transports of this process, most preferred first: all that work here ("auto"), or the one named.
 Result<std::vector<std::unique_ptr<Transport>>> open_transports(std::string_view wanted, const TransportConfig& config);
 

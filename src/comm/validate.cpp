@@ -161,6 +161,7 @@ Result<CheckedCall> validate(const CallArguments& arguments, Rank rank, Rank siz
                     .algorithm = static_cast<std::uint8_t>(arguments.wire << Signature::algorithm_bits),
                     .root = collective == Collective::send    ? rank
                             : has_root(collective) || to_peer ? arguments.root
+                            : arguments.of_split              ? no_rank
                                                               : 0,
                     .count = arguments.count};
   if (collective == Collective::barrier) call.signature.count = 1;  // one byte, see Schedule

@@ -9,7 +9,7 @@ namespace hocket {
 
 inline void ring(const UniqueFd& bell) {
   const std::uint64_t one = 1;
-  [[maybe_unused]] const auto written = ::write(bell.get(), &one, sizeof one);  // fails only when it rings already
+  [[maybe_unused]] const auto written = ::write(bell.get(), &one, sizeof one);  // fails only when it rings already, or is none
 }
 
 inline void silence(const UniqueFd& bell) {

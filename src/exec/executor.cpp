@@ -30,6 +30,7 @@ bool over_window(const std::shared_ptr<Operation>& operation) {
 
 Result<std::unique_ptr<Executor>> Executor::make(const Config& config) {
   std::unique_ptr<Executor> executor(new Executor(config));
+  if (config.alone) return executor;
   executor->driver_wake_ = UniqueFd(::eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC));
   executor->watch_wake_ = UniqueFd(::eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC));
   if (!executor->driver_wake_ || !executor->watch_wake_) {
@@ -46,6 +47,7 @@ Executor::~Executor() {
 
 Status Executor::attach(Peers& peers) {
   peers_ = &peers;
+  if (config_.alone) return {};
   try {
     watcher_ = std::thread([this] { watch_loop(); });
   } catch (const std::system_error& error) {
@@ -124,13 +126,16 @@ Status Executor::run(const std::shared_ptr<Operation>& operation) {
 }
 
 Status Executor::start(const std::shared_ptr<Operation>& operation) {
-  const std::lock_guard lock(mutex_);
-  if (Status status = submit(operation); !status.ok()) return status;
-  if (driving_) {
-    wake_driver();
-  } else {
-    ring(watch_wake_);
+  {
+    const std::lock_guard lock(mutex_);
+    if (Status status = submit(operation); !status.ok()) return status;
+    if (driving_) {
+      wake_driver();
+    } else {
+      ring(watch_wake_);
+    }
   }
+  if (config_.alone) (void)wait(operation, Deadline(Deadline::Clock::time_point::max()));  // nobody else drives
   return {};
 }
 
@@ -207,7 +212,7 @@ Status Executor::undisturbed(const std::function<Status()>& work) {
 void Executor::abort(const Status& why) {
   const std::lock_guard lock(mutex_);
   if (is_broken_ || abort_requested_) return;
-  abort_cause_ = why;
+  abort_cause_ = named(why);
   abort_requested_ = true;
   wake_driver();
   ring(watch_wake_);

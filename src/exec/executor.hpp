@@ -16,6 +16,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <string>
 #include <thread>
 #include <vector>
 
@@ -31,6 +32,8 @@ class Executor final : public TransportListener {
   struct Config {
     Rank rank = 0;
     std::uint32_t communicator = 0;  // goes into every tag
+    bool alone = false;              // the only rank: no thread, no descriptors; what is started is done at once
+    std::string name = {};           // for messages; empty: they do not say which communicator broke
   };
 
   // `peers` must outlive stop(). Code::out_of_resources where descriptors or threads ran out.
@@ -47,7 +50,7 @@ class Executor final : public TransportListener {
 
   // Queues a bound operation and runs it to its end on this thread. Returns how it ended.
   Status run(const std::shared_ptr<Operation>& operation);
-  // Queues a bound operation and returns.
+  // Queues a bound operation and returns. Of the only rank: as run().
   Status start(const std::shared_ptr<Operation>& operation);
   // Drives or waits until the operation is finished or `deadline` passes (then Code::in_progress).
   Status wait(const std::shared_ptr<Operation>& operation, Deadline deadline);
@@ -97,6 +100,7 @@ class Executor final : public TransportListener {
   bool must_look_again() const;
   void break_down(const Status& first_cause);
   Status with_context(const Status& status, const Operation* operation) const;
+  Status named(const Status& status) const;
 
   void show_watcher();
   bool look_at_links();

@@ -59,8 +59,17 @@ Status Executor::with_context(const Status& status, const Operation* operation) 
   return Status(std::move(cause));
 }
 
+// Says which communicator it was, unless the rank that saw it first has said so.
+Status Executor::named(const Status& status) const {
+  const std::string name = fmt::format("communicator \"{}\"", config_.name);
+  if (config_.name.empty() || status.message().find(name) != std::string::npos) return status;
+  Cause cause = status.cause();
+  cause.message += fmt::format(" ({})", name);
+  return Status(std::move(cause));
+}
+
 void Executor::break_down(const Status& first_cause) {
-  const Status cause = with_context(first_cause, running_.empty() ? nullptr : running_.front().get());
+  const Status cause = named(with_context(first_cause, running_.empty() ? nullptr : running_.front().get()));
   Queue ended;
   {
     const std::lock_guard lock(mutex_);

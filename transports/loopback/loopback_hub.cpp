@@ -87,6 +87,15 @@ Result<std::unique_ptr<Transport>> LoopbackHub::make_transport(const TransportCo
   return std::unique_ptr<Transport>(std::make_unique<loopback::LoopbackTransport>(shared_from_this(), config));
 }
 
+std::shared_ptr<LoopbackHub> LoopbackHub::child(std::uint64_t group, Rank size) {
+  const std::lock_guard lock(children_mutex_);
+  std::erase_if(children_, [](const auto& entry) { return entry.second.expired(); });
+  if (auto known = children_[group].lock()) return known;
+  auto made = std::make_shared<LoopbackHub>(size);
+  children_[group] = made;
+  return made;
+}
+
 loopback::Wire& LoopbackHub::wire(Rank a, Rank b) {
   const Rank low = std::min(a, b);
   const Rank high = std::max(a, b);

@@ -3,7 +3,9 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <memory>
+#include <mutex>
 #include <vector>
 
 #include "hocket/spi/transport.hpp"
@@ -37,6 +39,9 @@ class LoopbackHub : public std::enable_shared_from_this<LoopbackHub> {
   // this hub's, the size differs, or the rank has a transport already; out_of_resources where no descriptor is left.
   Result<std::unique_ptr<Transport>> make_transport(const TransportConfig& config);
 
+  // The hub of a group that some of these ranks form, the same for all that ask; it lasts while one of them holds it.
+  std::shared_ptr<LoopbackHub> child(std::uint64_t group, Rank size);
+
   Rank size() const { return size_; }
 
   // For the transports of this hub.
@@ -49,6 +54,8 @@ class LoopbackHub : public std::enable_shared_from_this<LoopbackHub> {
   std::vector<LoopbackFault> faults_;
   std::vector<std::unique_ptr<loopback::Mailbox>> mailboxes_;
   std::vector<std::unique_ptr<loopback::Wire>> wires_;
+  std::mutex children_mutex_;
+  std::map<std::uint64_t, std::weak_ptr<LoopbackHub>> children_;
 };
 
 }  // namespace hocket

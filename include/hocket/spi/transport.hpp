@@ -47,6 +47,11 @@ struct Signature {
   friend bool operator==(const Signature&, const Signature&) = default;
 };
 
+// Splits speak through allgathers; these name no root, so that they never match an allgather of the caller's.
+inline bool is_split(const Signature& call) {
+  return call.collective == Collective::allgather && call.root == no_rank;
+}
+
 // "allreduce of 1024 float32, sum" and so on, for messages.
 std::string describe(const Signature& signature);
 

@@ -1,0 +1,126 @@
+#include "src/comm/split.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <set>
+
+namespace hocket {
+namespace {
+
+Status invalid(SplitKind kind, const std::string& what) {
+  return {Code::invalid_argument, fmt::format("{}: {}", name_of(kind), what)};
+}
+
+// FNV-1a (Fowler, Noll, Vo), 64 bits, number by number.
+std::uint64_t digest_of(std::span<const std::int32_t> ranks) {
+  std::uint64_t digest = 0xcbf29ce484222325;
+  for (const std::int32_t rank : ranks) digest = (digest ^ static_cast<std::uint32_t>(rank)) * 0x100000001b3;
+  return digest;
+}
+
+Status disagreement(std::span<const SplitWish> wishes, Rank other) {
+  const SplitWish& first = wishes[0];
+  const SplitWish& second = wishes[static_cast<std::size_t>(other)];
+  const std::string what =
+      first.kind != second.kind
+          ? fmt::format("rank {} called {} while rank 0 called {}", other, name_of(second.kind), name_of(first.kind))
+          : fmt::format("rank {} and rank 0 called subset with different lists, of {} and {} ranks", other,
+                        second.count, first.count);
+  return Status(Cause{.code = Code::mismatch,
+                      .message = what + ": all ranks of the parent must make the same call",
+                      .rank = 0,
+                      .peer = other,
+                      .operation = std::string(name_of(first.kind))});
+}
+
+}  // namespace
+
+std::string_view name_of(SplitKind kind) {
+  switch (kind) {
+    case SplitKind::split: return "split";
+    case SplitKind::duplicate: return "duplicate";
+    case SplitKind::subset: return "subset";
+  }
+  return "unknown";
+}
+
+Result<SplitWish> wish_to_split(std::int32_t color, std::int32_t key) {
+  if (color < 0 && color != HOCKET_NO_COLOR) {
+    return invalid(SplitKind::split,
+                   fmt::format("color is {}; it must be 0 or more, or HOCKET_NO_COLOR for no child", color));
+  }
+  return SplitWish{.kind = SplitKind::split, .color = color, .key = key};
+}
+
+SplitWish wish_to_duplicate() {
+  return {.kind = SplitKind::duplicate};
+}
+
+Result<SplitWish> wish_for_subset(const std::int32_t* ranks, std::int32_t count, Rank rank, Rank size) {
+  if (count < 0 || count > size) {
+    return invalid(SplitKind::subset,
+                   fmt::format("count is {}; with {} ranks in the parent it must be 0 … {}", count, size, size));
+  }
+  if (count > 0 && ranks == nullptr)
+    return invalid(SplitKind::subset, fmt::format("ranks is null, but count is {}", count));
+  const std::span list(ranks, static_cast<std::size_t>(count));
+  std::set<Rank> seen;
+  SplitWish wish{.kind = SplitKind::subset,
+                 .color = HOCKET_NO_COLOR,
+                 .count = static_cast<std::uint32_t>(count),
+                 .digest = digest_of(list)};
+  for (std::int32_t index = 0; index < count; ++index) {
+    const Rank member = ranks[index];
+    if (member < 0 || member >= size) {
+      return invalid(SplitKind::subset,
+                     fmt::format("ranks[{}] is {}; the parent's ranks are 0 … {}", index, member, size - 1));
+    }
+    if (!seen.insert(member).second) {
+      return invalid(SplitKind::subset, fmt::format("ranks names rank {} twice; each may stand in it once", member));
+    }
+    if (member == rank) {
+      wish.color = 0;
+      wish.key = index;
+    }
+  }
+  return wish;
+}
+
+Result<SplitRequest> split_request(const SplitWish& wish, const hocket_split_options& options) {
+  constexpr std::int64_t timeout_ms_max = std::int64_t{1000} * 3600 * 24 * 365;
+  if (options.timeout_ms < 0 || options.timeout_ms > timeout_ms_max) {
+    return invalid(wish.kind, fmt::format("options.timeout_ms is {}; it must be 1 … {}, or 0 for the parent's",
+                                          options.timeout_ms, timeout_ms_max));
+  }
+  SplitRequest request{.wish = wish, .timeout = std::chrono::milliseconds(options.timeout_ms), .name = {}};
+  if (options.name != nullptr) request.name = options.name;
+  if (request.name.size() > 256) return invalid(wish.kind, "options.name has more than 256 characters");
+  return request;
+}
+
+Result<ChildGroup> child_of(std::span<const SplitWish> wishes, Rank rank) {
+  std::set<std::int32_t> colors;
+  ChildGroup child;
+  const std::int32_t color = wishes[static_cast<std::size_t>(rank)].color;
+  for (std::size_t index = 0; index < wishes.size(); ++index) {
+    const SplitWish& wish = wishes[index];
+    const auto other = static_cast<Rank>(index);
+    if (wish.kind != wishes[0].kind || wish.count != wishes[0].count || wish.digest != wishes[0].digest) {
+      return disagreement(wishes, other);
+    }
+    if (wish.color == HOCKET_NO_COLOR) continue;
+    if (!colors.insert(wish.color).second) child.all_alone = false;
+    if (wish.color == color) child.members.push_back(other);
+  }
+  if (child.members.empty()) return child;
+  std::stable_sort(child.members.begin(), child.members.end(), [&](Rank left, Rank right) {
+    return wishes[static_cast<std::size_t>(left)].key < wishes[static_cast<std::size_t>(right)].key;
+  });
+  const auto own = std::find(child.members.begin(), child.members.end(), rank);
+  child.rank = static_cast<Rank>(own - child.members.begin());
+  child.group = wishes[static_cast<std::size_t>(child.members.front())].group;
+  return child;
+}
+
+}  // namespace hocket

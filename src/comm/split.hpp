@@ -1,0 +1,58 @@
+// Split: how the ranks of a communicator agree on its children. Every rank says what it wants; all see what all said,
+// and each concludes the same.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "hocket/hocket.h"
+#include "hocket/spi/status.hpp"
+
+namespace hocket {
+
+enum class SplitKind : std::uint32_t { split = 1, duplicate = 2, subset = 3 };
+std::string_view name_of(SplitKind kind);
+
+// What one rank wants; its bytes travel as they are.
+struct SplitWish {
+  SplitKind kind = SplitKind::split;
+  std::int32_t color = 0;  // HOCKET_NO_COLOR: no child
+  std::int32_t key = 0;
+  std::uint32_t count = 0;   // of a subset: its ranks
+  std::uint64_t digest = 0;  // of a subset: of the list of its ranks
+  std::uint64_t group = 0;   // random; that of the child's rank 0 is its group, see TransportConfig
+};
+
+// A wish, and what the child is to be like; zero and empty: as the parent.
+struct SplitRequest {
+  SplitWish wish;
+  std::chrono::milliseconds timeout{0};
+  std::string name;
+};
+
+// Code::invalid_argument, naming the argument.
+Result<SplitWish> wish_to_split(std::int32_t color, std::int32_t key);
+SplitWish wish_to_duplicate();
+// Of parent's rank `rank` of `size`; `ranks` may be null where `count` is 0.
+Result<SplitWish> wish_for_subset(const std::int32_t* ranks, std::int32_t count, Rank rank, Rank size);
+
+// Code::invalid_argument, naming the option.
+Result<SplitRequest> split_request(const SplitWish& wish, const hocket_split_options& options);
+
+// The child that one rank is in.
+struct ChildGroup {
+  std::vector<Rank> members;  // the parent's ranks in the order of the child's; empty: no child
+  Rank rank = no_rank;        // of this rank in the child
+  std::uint64_t group = 0;
+  bool all_alone = true;  // no child of this split has more than one rank
+};
+
+// `wishes` by the parent's rank. Code::mismatch, alike on all ranks, where they called different functions or gave
+// different lists.
+Result<ChildGroup> child_of(std::span<const SplitWish> wishes, Rank rank);
+
+}  // namespace hocket
