@@ -16,6 +16,7 @@
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <ranges>
 #include <span>
 #include <stdexcept>
@@ -97,6 +98,12 @@ struct CallOptions {
   Wire wire = Wire::exact;
 };
 
+// How to make a communicator from another, as hocket_split_options says; zero and empty: as the parent.
+struct SplitOptions {
+  std::chrono::milliseconds timeout{0};
+  std::string name = {};
+};
+
 // One asynchronous operation. The destructor waits for it (at most until its deadline), so that a scope that is left
 // early does not free buffers in use; release() gives the handle back without waiting. Any thread may use it.
 class Work {
@@ -167,6 +174,30 @@ class Communicator {
     made.reserve(handles.size());
     for (hocket_comm* handle : handles) made.push_back(Communicator(handle));
     return made;
+  }
+
+  // Collective over this communicator: the child of the ranks that give the same color, in the order of their keys;
+  // nothing where `color` is HOCKET_NO_COLOR.
+  std::optional<Communicator> split(int color, int key, const SplitOptions& options = {}) {
+    const hocket_split_options given = to_c(options);
+    hocket_comm* child = nullptr;
+    check(hocket_comm_split(handle_, color, key, &child, &given));
+    return from(child);
+  }
+  // As split: a child with the same ranks.
+  Communicator duplicate(const SplitOptions& options = {}) {
+    const hocket_split_options given = to_c(options);
+    hocket_comm* child = nullptr;
+    check(hocket_comm_duplicate(handle_, &child, &given));
+    return Communicator(child);
+  }
+  // As split: the child's rank i is this communicator's rank ranks[i]; nothing on the others.
+  std::optional<Communicator> subset(std::span<const std::int32_t> ranks, const SplitOptions& options = {}) {
+    const hocket_split_options given = to_c(options);
+    hocket_comm* child = nullptr;
+    const auto count = static_cast<std::int32_t>(ranks.size());
+    check(hocket_comm_subset(handle_, ranks.data(), count, &child, &given));
+    return from(child);
   }
 
   Communicator(Communicator&& other) noexcept { *this = std::move(other); }
@@ -309,6 +340,10 @@ class Communicator {
   static auto view(Range& range) {
     return std::span<std::remove_reference_t<std::ranges::range_reference_t<Range>>>(range);
   }
+  static std::optional<Communicator> from(hocket_comm* handle) {
+    if (handle == nullptr) return std::nullopt;
+    return Communicator(handle);
+  }
   static const char* or_null(const std::string& text) { return text.empty() ? nullptr : text.c_str(); }
   // The result points into `options`.
   static hocket_comm_options to_c(const Options& options) {
@@ -330,6 +365,13 @@ class Communicator {
     given.context = options.context;
     given.commutative = options.commutative ? 1 : 0;
     given.wire = static_cast<hocket_wire>(options.wire);
+    return given;
+  }
+  // The result points into `options`.
+  static hocket_split_options to_c(const SplitOptions& options) {
+    hocket_split_options given = HOCKET_SPLIT_OPTIONS_INIT;
+    given.timeout_ms = options.timeout.count();
+    given.name = or_null(options.name);
     return given;
   }
   static hocket_op to_c(Op op) { return static_cast<hocket_op>(op); }

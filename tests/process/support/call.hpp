@@ -70,6 +70,7 @@ class Call {
 class Comm {
  public:
   explicit Comm(const hocket_comm_options* options = nullptr);
+  explicit Comm(hocket_comm* made) : handle_(made) {}  // may be null
   ~Comm();
   Comm(const Comm&) = delete;
   Comm& operator=(const Comm&) = delete;

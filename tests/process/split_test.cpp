@@ -1,0 +1,337 @@
+// Communicators made from others, between real processes.
+#include <cstdlib>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "hocket/hocket.hpp"
+#include "tests/process/support/call.hpp"
+#include "tests/process/support/failure.hpp"
+#include "tests/process/support/process_group.hpp"
+
+namespace hocket::process_testing {
+namespace {
+
+using testing::HasSubstr;
+
+hocket_comm* split(const Comm& parent, int color, int key) {
+  hocket_comm* child = nullptr;
+  expect_result(hocket_comm_split(parent.get(), color, key, &child, nullptr), HOCKET_OK);
+  return child;
+}
+
+hocket_comm* duplicate(const Comm& parent) {
+  hocket_comm* child = nullptr;
+  expect_result(hocket_comm_duplicate(parent.get(), &child, nullptr), HOCKET_OK);
+  return child;
+}
+
+hocket_comm* subset(const Comm& parent, const std::vector<int32_t>& ranks) {
+  hocket_comm* child = nullptr;
+  const auto count = static_cast<int32_t>(ranks.size());
+  expect_result(hocket_comm_subset(parent.get(), ranks.data(), count, &child, nullptr), HOCKET_OK);
+  return child;
+}
+
+int rank_of(const Comm& comm) {
+  int32_t rank = -1;
+  EXPECT_EQ(hocket_comm_rank(comm.get(), &rank), HOCKET_OK);
+  return rank;
+}
+
+int size_of(const Comm& comm) {
+  int32_t size = -1;
+  EXPECT_EQ(hocket_comm_size(comm.get(), &size), HOCKET_OK);
+  return size;
+}
+
+// Collectives of all shapes whose results depend on every rank and on its number.
+void use(const Comm& comm, std::uint64_t salt = 1, std::size_t count = 1000) {
+  const int rank = rank_of(comm), size = size_of(comm);
+  for (const Collective collective : {Collective::allreduce, Collective::allgather, Collective::alltoall,
+                                      Collective::reduce_scatter, Collective::gather, Collective::barrier}) {
+    Call({.collective = collective, .count = count, .root = size - 1, .salt = salt}, rank, size).run(comm.get());
+    if (testing::Test::HasFailure()) return;
+  }
+}
+
+// The parent's rank of each of the child's ranks.
+std::vector<int> members(const Comm& child, int parent_rank) {
+  std::vector<int> all(static_cast<std::size_t>(size_of(child)), -1);
+  expect_result(hocket_allgather(&parent_rank, all.data(), 1, HOCKET_INT32, child.get(), nullptr, nullptr), HOCKET_OK);
+  return all;
+}
+
+// Over shared memory, over TCP, and over both.
+class Split : public testing::TestWithParam<std::tuple<Ranks, std::string>> {
+ protected:
+  static const Ranks& ranks() { return std::get<0>(GetParam()); }
+  static void run(const std::function<void(Child&, const Comm&)>& body) {
+    run_ranks(ranks(), [&](Child& child) {
+      ::setenv("HOCKET_TRANSPORT", std::get<1>(GetParam()).c_str(), 1);
+      const Comm parent;
+      ASSERT_TRUE(parent);
+      body(child, parent);
+    });
+  }
+};
+
+TEST_P(Split, EvenAndOddRanksFromTheLast) {
+  run([](Child& child, const Comm& parent) {
+    const Comm made(split(parent, child.index % 2, -child.index));
+    ASSERT_TRUE(made);
+    std::vector<int> expected;
+    for (int rank = child.size; rank-- > 0;) {
+      if (rank % 2 == child.index % 2) expected.push_back(rank);
+    }
+    EXPECT_EQ(members(made, child.index), expected);
+    EXPECT_EQ(expected[static_cast<std::size_t>(rank_of(made))], child.index);
+    use(made);
+    use(parent);
+  });
+}
+
+TEST_P(Split, EqualKeysKeepTheOrderOfTheParent) {
+  run([](Child& child, const Comm& parent) {
+    const Comm made(split(parent, 7, child.index == 0 ? 1 : 0));
+    ASSERT_TRUE(made);
+    std::vector<int> expected;
+    for (int rank = 1; rank < child.size; ++rank) expected.push_back(rank);
+    expected.push_back(0);
+    EXPECT_EQ(members(made, child.index), expected);
+  });
+}
+
+TEST_P(Split, WhoGivesNoColorTakesPartAndGetsNothing) {
+  run([](Child& child, const Comm& parent) {
+    const Comm made(split(parent, child.index == 1 ? HOCKET_NO_COLOR : 0, 0));
+    EXPECT_EQ(static_cast<bool>(made), child.index != 1);
+    if (made) {
+      EXPECT_EQ(size_of(made), child.size == 1 ? 1 : child.size - 1);
+      use(made);
+    }
+    const Comm none(split(parent, HOCKET_NO_COLOR, 0));
+    EXPECT_FALSE(none);
+    use(parent);
+  });
+}
+
+TEST_P(Split, DuplicatesAndParentTakeTurns) {
+  run([](Child& child, const Comm& parent) {
+    const Comm first(duplicate(parent));
+    const Comm second(duplicate(first));
+    ASSERT_TRUE(first && second);
+    EXPECT_EQ(rank_of(second), child.index);
+    EXPECT_EQ(size_of(second), child.size);
+    for (std::uint64_t round = 0; round < 5; ++round) {
+      for (const Comm* comm : {&parent, &second, &first}) use(*comm, round);
+    }
+  });
+}
+
+// What is in flight on one need not be finished before a call on another.
+TEST_P(Split, OperationsInFlightOnParentAndChildren) {
+  run([](Child& child, const Comm& parent) {
+    const Comm left(duplicate(parent));
+    const Comm right(split(parent, 0, -child.index));
+    ASSERT_TRUE(left && right);
+    std::vector<Call> calls;
+    std::vector<hocket_work*> works;
+    std::uint64_t salt = 0;
+    for (int round = 0; round < 10; ++round) {
+      for (const Comm* comm : {&parent, &left, &right}) {
+        calls.emplace_back(Case{.count = 20'000, .salt = ++salt}, rank_of(*comm), child.size);
+        expect_result(calls.back().issue(comm->get(), &works.emplace_back()), HOCKET_OK);
+      }
+    }
+    for (std::size_t index = works.size(); index-- > 0;) {
+      expect_result(hocket_work_wait(works[index], 0), HOCKET_OK);
+      calls[index].expect_correct();
+      hocket_work_release(works[index]);
+    }
+  });
+}
+
+TEST_P(Split, OfASplit) {
+  run([](Child& child, const Comm& parent) {
+    const Comm half(split(parent, child.index < (child.size + 1) / 2 ? 0 : 1, 0));
+    ASSERT_TRUE(half);
+    const Comm quarter(split(half, rank_of(half) % 2, -rank_of(half)));
+    ASSERT_TRUE(quarter);
+    EXPECT_EQ(size_of(quarter), (size_of(half) + 1 - rank_of(half) % 2) / 2);
+    use(quarter);
+    use(half);
+    use(parent);
+  });
+}
+
+TEST_P(Split, ASubsetInTheOrderOfItsList) {
+  run([](Child& child, const Comm& parent) {
+    std::vector<int32_t> list;
+    for (int rank = child.size; rank-- > child.size / 2;) list.push_back(rank);
+    const Comm made(subset(parent, list));
+    EXPECT_EQ(static_cast<bool>(made), child.index >= child.size / 2);
+    if (made) {
+      EXPECT_EQ(members(made, child.index), list);
+      use(made);
+    }
+    EXPECT_FALSE(Comm(subset(parent, {})));
+  });
+}
+
+TEST_P(Split, SeveralChildrenAreUsedFromThreads) {
+  run([](Child& child, const Comm& parent) {
+    const Comm all(duplicate(parent));
+    const Comm some(split(parent, child.index % 2, 0));
+    ASSERT_TRUE(all && some);
+    std::vector<std::thread> threads;
+    std::uint64_t salt = 0;
+    for (const Comm* comm : {&parent, &all, &some}) {
+      threads.emplace_back([comm, salt = ++salt * 100] {
+        for (std::uint64_t round = 0; round < 10; ++round) use(*comm, salt + round, 5000);
+      });
+    }
+    for (std::thread& thread : threads) thread.join();
+  });
+}
+
+TEST_P(Split, AChildOutlivesItsParentAndSiblings) {
+  run_ranks(ranks(), [](Child& child) {
+    ::setenv("HOCKET_TRANSPORT", std::get<1>(GetParam()).c_str(), 1);
+    std::optional<Comm> parent, sibling;
+    parent.emplace();
+    ASSERT_TRUE(*parent);
+    sibling.emplace(duplicate(*parent));
+    const Comm made(split(*parent, child.index % 2, 0));
+    ASSERT_TRUE(made);
+    parent.reset();
+    use(made);
+    sibling.reset();
+    use(made);
+    const Comm grandchild(duplicate(made));
+    use(grandchild);
+  });
+}
+
+TEST_P(Split, LeavesNothingBehind) {
+  run([](Child& child, const Comm& parent) {
+    const auto once = [&] {
+      const Comm some(split(parent, child.index % 2, 0));
+      const Comm all(duplicate(parent));
+      use(some);
+      use(all);
+    };
+    once();
+    const int descriptors = open_descriptors();
+    const int threads = running_threads();
+    for (int round = 0; round < 3; ++round) once();
+    EXPECT_EQ(running_threads(), threads);
+    EXPECT_LE(open_descriptors(), descriptors + 2 * child.size);  // the parent may have connected to more ranks
+  });
+}
+
+INSTANTIATE_TEST_SUITE_P(Ranks, Split,
+                         testing::Combine(testing::Values(1, 2, 3, 4, 5, "00111"), testing::Values("auto", "tcp")));
+
+TEST(SplitAlone, CostsNeitherThreadsNorDescriptors) {
+  run_ranks(3, [](Child& child) {
+    const Comm parent;
+    ASSERT_TRUE(parent);
+    use(parent);
+    const int descriptors = open_descriptors();
+    const int threads = running_threads();
+    const Comm made(split(parent, child.index, 0));
+    ASSERT_TRUE(made);
+    EXPECT_EQ(open_descriptors(), descriptors);
+    EXPECT_EQ(running_threads(), threads);
+    use(made);
+    Call call({.count = 1000}, 0, 1);
+    hocket_work* work = nullptr;
+    expect_result(call.issue(made.get(), &work), HOCKET_OK);
+    expect_result(hocket_work_test(work), HOCKET_OK);
+    call.expect_correct();
+    hocket_work_release(work);
+    const Comm again(duplicate(made));
+    use(again);
+    EXPECT_EQ(open_descriptors(), descriptors);
+    EXPECT_EQ(running_threads(), threads);
+    expect_result(hocket_comm_abort(made.get(), "enough"), HOCKET_OK);
+    expect_result(hocket_barrier(made.get(), nullptr, nullptr), HOCKET_ABORTED);
+    use(again);
+  });
+}
+
+TEST(SplitAlone, IsUsedFromSeveralThreads) {
+  run_ranks(1, [](Child&) {
+    const Comm parent;
+    const Comm made(duplicate(parent));
+    ASSERT_TRUE(made);
+    std::vector<std::thread> threads;
+    for (std::uint64_t salt = 1; salt <= 4; ++salt) {
+      threads.emplace_back([&made, salt] {
+        for (int round = 0; round < 200; ++round) {
+          Call call({.count = 300, .salt = salt}, 0, 1);
+          hocket_work* work = nullptr;
+          expect_result(call.issue(made.get(), salt % 2 == 0 ? &work : nullptr), HOCKET_OK);
+          call.expect_correct();
+          hocket_work_release(work);
+        }
+      });
+    }
+    for (std::thread& thread : threads) thread.join();
+  });
+}
+
+TEST(SplitStore, IsNotNeeded) {
+  const std::string file = "/tmp/hocket-split-" + std::to_string(::getpid());
+  ProcessGroup group(3, [&](Child& child) {
+    ::setenv("HOCKET_STORE", ("file://" + file).c_str(), 1);
+    const Comm parent;
+    ASSERT_TRUE(parent);
+    child.say("here");
+    EXPECT_EQ(child.hear(), "store is gone");
+    const Comm made(split(parent, child.index % 2, 0));
+    ASSERT_TRUE(made);
+    use(made);
+  });
+  group.hear_from_all("here");
+  EXPECT_GT(std::filesystem::remove_all(file), 0U);
+  for (int index = 0; index < 3; ++index) group.tell(index, "store is gone");
+  group.expect_success();
+}
+
+TEST(SplitThreads, RanksThatAreThreads) {
+  run_ranks(1, [](Child&) {
+    constexpr int size = 5;
+    std::vector<Communicator> parents = Communicator::create_local(size);
+    std::vector<std::thread> threads;
+    for (Communicator& parent : parents) {
+      threads.emplace_back([&parent] {
+        std::optional<Communicator> half = parent.split(parent.rank() % 2, -parent.rank());
+        ASSERT_TRUE(half);
+        Communicator again = half->duplicate();
+        std::vector<int> all(static_cast<std::size_t>(again.size()));
+        const std::vector<int> mine = {parent.rank()};
+        again.allgather(mine, all);
+        std::vector<int> expected;
+        for (int rank = size; rank-- > 0;) {
+          if (rank % 2 == parent.rank() % 2) expected.push_back(rank);
+        }
+        EXPECT_EQ(all, expected);
+        const std::vector<std::int32_t> list = {4, 1};
+        const auto pair = parent.subset(list);
+        EXPECT_EQ(pair.has_value(), parent.rank() == 1 || parent.rank() == 4);
+        if (pair) {
+          EXPECT_EQ(pair->rank(), parent.rank() == 4 ? 0 : 1);
+        }
+        EXPECT_FALSE(parent.split(HOCKET_NO_COLOR, 0));
+      });
+    }
+    for (std::thread& thread : threads) thread.join();
+  });
+}
+
+}  // namespace
+}  // namespace hocket::process_testing
