@@ -257,8 +257,8 @@ typedef struct hocket_split_options {
 /* Ranks that give the same color (0 or more) share a child, in the order of their keys, and of their ranks where keys are
  * equal. Who gives HOCKET_NO_COLOR takes part and gets *child = NULL. `options` may be NULL.
  * Errors of all three: INVALID_ARGUMENT; MISMATCH (ranks called different ones of the three; the parent goes on working);
- * OUT_OF_RESOURCES, PEER_LOST and TIMEOUT while the child is made (the parent goes on working, if the rank is not lost
- * to it too); and what a collective on the parent may end with. */
+ * OUT_OF_RESOURCES (on some rank of the child) and whatever else breaks the child before this rank has left the call (the
+ * parent goes on working); and what a collective on the parent may end with. */
 HOCKET_API hocket_result hocket_comm_split(hocket_comm* parent, int32_t color, int32_t key, hocket_comm** child,
                                            const hocket_split_options* options);
 /* A child with the same ranks as the parent. */

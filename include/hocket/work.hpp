@@ -1,0 +1,89 @@
+// How calls end, for hocket.hpp: what they throw, and the handle on one that was started.
+#pragma once
+
+#include <chrono>
+#include <stdexcept>
+#include <string>
+#include <utility>
+
+#include "hocket/hocket.h"
+
+namespace hocket {
+inline namespace api {
+
+// What every member throws where the C API returns a failure.
+class Error : public std::runtime_error {
+ public:
+  explicit Error(const hocket_cause& cause) : std::runtime_error(cause.message), cause_(cause) {}
+  Error(hocket_result result, const std::string& message) : std::runtime_error(message) {
+    cause_.code = result;
+    message.copy(cause_.message, sizeof(cause_.message) - 1);
+  }
+
+  hocket_result result() const noexcept { return cause_.code; }
+  const hocket_cause& cause() const noexcept { return cause_; }
+
+ private:
+  hocket_cause cause_ = HOCKET_CAUSE_INIT;
+};
+
+// Throws the calling thread's latest failure unless `result` is HOCKET_OK.
+inline void check(hocket_result result) {
+  if (result == HOCKET_OK) return;
+  hocket_cause cause = HOCKET_CAUSE_INIT;
+  if (hocket_last_cause(&cause) != HOCKET_OK || cause.code != result) throw Error(result, hocket_result_name(result));
+  throw Error(cause);
+}
+
+// One asynchronous operation. The destructor waits for it (at most until its deadline), so that a scope that is left
+// early does not free buffers in use; release() gives the handle back without waiting. Any thread may use it.
+class Work {
+ public:
+  Work() = default;
+  Work(Work&& other) noexcept : handle_(std::exchange(other.handle_, nullptr)) {}
+  Work& operator=(Work&& other) noexcept {
+    if (this != &other) {
+      finish();
+      handle_ = std::exchange(other.handle_, nullptr);
+    }
+    return *this;
+  }
+  ~Work() { finish(); }
+
+  // True when complete. Throws the operation's error. Never blocks.
+  bool test() { return complete(hocket_work_test(handle_)); }
+  // Waits until the operation is complete. Throws its error.
+  void wait() {
+    while (!complete(hocket_work_wait(handle_, 0))) {
+    }
+  }
+  // True when complete, false when `span` passed before.
+  bool wait_for(std::chrono::milliseconds span) {
+    return span.count() <= 0 ? test() : complete(hocket_work_wait(handle_, span.count()));
+  }
+  // The operation goes on, and still uses its buffers.
+  void release() noexcept {
+    if (handle_ != nullptr) hocket_work_release(std::exchange(handle_, nullptr));
+  }
+  hocket_work* handle() const noexcept { return handle_; }
+
+ private:
+  friend class Communicator;
+
+  static bool complete(hocket_result result) {
+    if (result == HOCKET_IN_PROGRESS) return false;
+    check(result);
+    return true;
+  }
+  void finish() noexcept {
+    if (handle_ == nullptr) return;
+    while (hocket_work_wait(handle_, 0) == HOCKET_IN_PROGRESS) {
+    }
+    release();
+  }
+
+  hocket_work* handle_ = nullptr;
+};
+
+}  // namespace api
+}  // namespace hocket

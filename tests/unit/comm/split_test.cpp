@@ -1,0 +1,81 @@
+// How ranks conclude which children a communicator gets.
+#include "src/comm/split.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace hocket {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+std::vector<SplitWish> wishes(std::initializer_list<std::pair<int, int>> colors_and_keys) {
+  std::vector<SplitWish> made;
+  for (const auto& [color, key] : colors_and_keys) {
+    made.push_back(*wish_to_split(color, key));
+    made.back().group = 100 + made.size() - 1;
+  }
+  return made;
+}
+
+TEST(Split, ByColorThenKeyThenRank) {
+  const auto all = wishes({{1, 5}, {0, 0}, {1, 5}, {1, -5}});
+  const auto child = child_of(all, 2);
+  ASSERT_TRUE(child.ok());
+  EXPECT_THAT(child->members, ElementsAre(3, 0, 2));
+  EXPECT_EQ(child->rank, 2);
+  EXPECT_EQ(child->group, 103U);
+  EXPECT_FALSE(child->all_alone);
+  const auto other = child_of(all, 1);
+  EXPECT_THAT(other->members, ElementsAre(1));
+  EXPECT_EQ(other->rank, 0);
+  EXPECT_FALSE(other->all_alone);
+}
+
+TEST(Split, NoColorIsNoChildAndNoColorOfItsOwn) {
+  const auto all = wishes({{HOCKET_NO_COLOR, 0}, {0, 0}, {HOCKET_NO_COLOR, 0}});
+  const auto none = child_of(all, 2);
+  ASSERT_TRUE(none.ok());
+  EXPECT_THAT(none->members, IsEmpty());
+  EXPECT_TRUE(none->all_alone);
+  EXPECT_THAT(child_of(all, 1)->members, ElementsAre(1));
+}
+
+TEST(Split, SubsetsKeepTheOrderOfTheirList) {
+  const std::int32_t list[] = {3, 0, 2};
+  std::vector<SplitWish> all;
+  for (Rank rank = 0; rank < 4; ++rank) all.push_back(*wish_for_subset(list, 3, rank, 4));
+  EXPECT_THAT(child_of(all, 0)->members, ElementsAre(3, 0, 2));
+  EXPECT_EQ(child_of(all, 2)->rank, 2);
+  EXPECT_THAT(child_of(all, 1)->members, IsEmpty());
+}
+
+TEST(Split, DifferentCallsAreTheSameMismatchOnAllRanks) {
+  auto all = wishes({{0, 0}, {0, 0}});
+  all.push_back(wish_to_duplicate());
+  for (Rank rank = 0; rank < 3; ++rank) {
+    const auto child = child_of(all, rank);
+    ASSERT_EQ(child.status().code(), Code::mismatch);
+    EXPECT_EQ(child.status().cause().peer, 2);
+    EXPECT_THAT(child.status().message(), HasSubstr("rank 2 called duplicate while rank 0 called split"));
+  }
+}
+
+TEST(Split, DifferentListsAreAMismatch) {
+  const std::int32_t list[] = {0, 1}, turned[] = {1, 0};
+  const std::vector<SplitWish> all = {*wish_for_subset(list, 2, 0, 2), *wish_for_subset(turned, 2, 1, 2)};
+  EXPECT_EQ(child_of(all, 0).status().code(), Code::mismatch);
+}
+
+TEST(Split, ArgumentsThatMeanNothingAreRefused) {
+  const std::int32_t negative[] = {-1};
+  EXPECT_EQ(wish_to_split(-2, 0).status().code(), Code::invalid_argument);
+  EXPECT_EQ(wish_for_subset(negative, 1, 0, 2).status().code(), Code::invalid_argument);
+  EXPECT_EQ(wish_for_subset(nullptr, -1, 0, 2).status().code(), Code::invalid_argument);
+  EXPECT_TRUE(wish_for_subset(nullptr, 0, 0, 2).ok());
+}
+
+}  // namespace
+}  // namespace hocket
