@@ -7,9 +7,10 @@
 
 namespace hocket {
 
+// Nothing fails but where it rings already, or is none.
 inline void ring(const UniqueFd& bell) {
   const std::uint64_t one = 1;
-  [[maybe_unused]] const auto written = ::write(bell.get(), &one, sizeof one);  // fails only when it rings already, or is none
+  [[maybe_unused]] const auto written = ::write(bell.get(), &one, sizeof one);
 }
 
 inline void silence(const UniqueFd& bell) {
