@@ -128,6 +128,7 @@ TEST_P(SplitFaults, ASplitThatMeetsAnotherCallIsAMismatch) {
   run_ranks(3, [](Child& child) {
     const Comm parent;
     ASSERT_TRUE(parent);
+    expect_result(barrier(parent), HOCKET_OK);
     if (child.index == 1) {
       hocket_comm* made = nullptr;
       expect_result(hocket_comm_split(parent.get(), 0, 0, &made, nullptr), HOCKET_MISMATCH);
@@ -205,6 +206,7 @@ TEST_P(SplitFaults, ARankThatDoesNotComeIsNamedAtTheDeadline) {
   run_ranks(3, [](Child& child) {
     const Comm parent;
     ASSERT_TRUE(parent);
+    expect_result(barrier(parent), HOCKET_OK);
     hocket_comm* made = nullptr;
     hocket_split_options options = HOCKET_SPLIT_OPTIONS_INIT;
     options.timeout_ms = 300;
