@@ -2,17 +2,21 @@
 
 #include <fmt/format.h>
 
-#include <cmath>
 #include <utility>
 
 namespace hocket {
 namespace {
 
-constexpr Rank ranks_max = 1 << 20;
+constexpr Rank ranks_max = 1 << 16;
 constexpr double seconds_max = 1e3;  // of one message or byte: more is a mistake, and would overflow
 
 Status wrong(std::string_view field, std::string_view what) {
   return Status(Code::invalid_argument, fmt::format("{}: {}", field, what));
+}
+
+// Of how many times slower something is.
+bool is_factor(double value) {
+  return value >= 1 && value <= 1e6;
 }
 
 Status check_number(std::string_view field, Rank value, Rank least) {
@@ -51,7 +55,7 @@ Status check_slow(const NetworkDescription& given) {
     const bool known =
         slow.rank == no_rank ? exists(slow.from) && exists(slow.to) && slow.from != slow.to : exists(slow.rank);
     if (!known) return wrong(field, fmt::format("ranks go from 0 to {}, and from is not to", given.ranks - 1));
-    if (!(slow.factor >= 1 && slow.factor <= 1e6)) return wrong(field, "factor is not between 1 and 1e6");
+    if (!is_factor(slow.factor)) return wrong(field, "factor is not between 1 and 1e6");
   }
   return {};
 }
@@ -68,7 +72,7 @@ Status check(const NetworkDescription& given) {
       return wrong("rows", fmt::format("{} rows of {} are not {} ranks", given.rows, given.columns, given.ranks));
     }
   }
-  if (!(given.oversubscription >= 1 && given.oversubscription <= 1e6)) {
+  if (!is_factor(given.oversubscription)) {
     return wrong("oversubscription", "is not between 1 and 1e6");
   }
   if (Status status = check_link("link", given.link); !status) return status;
@@ -106,8 +110,7 @@ Network::Network(const NetworkDescription& description) : description_(descripti
   }
   std::vector<std::uint32_t> host_by_rank;
   for (Rank rank = 0; rank < size(); ++rank) host_by_rank.push_back(static_cast<std::uint32_t>(host_of(rank)));
-  // Topology looks each host up among those before, so it is only told of hosts that ranks share.
-  if (per_host_ > 1) topology_ = Topology(host_by_rank);
+  topology_ = Topology(host_by_rank);
   add_slow();
 }
 

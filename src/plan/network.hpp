@@ -6,6 +6,7 @@
 // waits where a link is busy, and its tail follows at the pace of the slowest.
 #pragma once
 
+#include <cmath>
 #include <cstdint>
 #include <string_view>
 #include <vector>
@@ -122,8 +123,8 @@ class Network {
 };
 
 // Rounded to the nearest.
-constexpr Picoseconds picoseconds(double seconds) {
-  return static_cast<Picoseconds>(seconds * 1e12 + 0.5);
+inline Picoseconds picoseconds(double seconds) {
+  return std::llround(seconds * 1e12);
 }
 constexpr double seconds(Picoseconds time) {
   return static_cast<double>(time) * 1e-12;

@@ -68,8 +68,9 @@ struct Simulation {
   std::vector<std::uint32_t> critical;  // recorded: activities from the first to the last
 };
 
-// invalid_argument: send and recv, which are no collectives, and encoded algorithms without a wire format;
-// out_of_resources: see write_programs(); internal: the schedules do not come to an end (run verify()).
+// invalid_argument: send and recv, which are no collectives, and encoded algorithms without a wire format.
+// out_of_resources: see write_programs(), or most ranks send to most others at once, and there are thousands. internal:
+// the schedules do not come to an end (run verify()).
 Result<Simulation> simulate(const Network& network, const SimulatedCall& call);
 
 }  // namespace hocket

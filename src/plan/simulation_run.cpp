@@ -3,16 +3,30 @@
 #include <fmt/format.h>
 
 namespace hocket {
+namespace {
+
+// All of them may have a message under way at once, which takes about 2 GB.
+constexpr std::size_t channels_max = 4'000'000;
+
+}  // namespace
 
 // ---- before the run -------------------------------------------------------------------------------------------------
 
 Status SimulationRun::prepare(std::vector<RankProgram> programs) {
   ranks_.resize(programs.size());
+  std::size_t channels = 0;
   const std::size_t halves = std::min<std::size_t>(groups_, groups_in_flight);
   for (std::size_t rank = 0; rank < programs.size(); ++rank) {
     RankState& made = ranks_[rank];
     made.program = std::move(programs[rank]);
     made.complete.resize((made.steps().instructions.size() * halves + 63) / 64);
+    channels += made.steps().channels.size();
+    if (channels > channels_max) {
+      return Status(
+          Code::out_of_resources,
+          fmt::format("{} {} on {} ranks has messages between too many pairs of ranks at once; take fewer ranks",
+                      call_.algorithm->name, name_of(call_.algorithm->collective), network_.size()));
+    }
     made.channels.resize(made.steps().channels.size());
   }
   return connect();

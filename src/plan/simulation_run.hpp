@@ -31,7 +31,7 @@ class SimulationRun {
     }
   }
 
-  // internal: somebody sends to a rank that receives nothing from it.
+  // internal: somebody sends to a rank that receives nothing from it. out_of_resources: too many channels.
   Status prepare(std::vector<RankProgram> programs);
   // Once, after prepare(). internal: the schedules do not come to an end.
   Result<Simulation> run();

@@ -1,10 +1,12 @@
 // Times that can be told without a simulator: formulas, conservation, and slow things that must show.
 #include "src/plan/simulate.hpp"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include "src/plan/cost.hpp"
 #include "src/plan/layout.hpp"
+#include "src/plan/verify.hpp"
 
 namespace hocket {
 namespace {
@@ -169,6 +171,56 @@ TEST(Simulate, RefusesPointToPoint) {
   const auto result = simulate(flat(2, {}), {.algorithm = find_algorithm(Collective::send, "direct"), .count = 1});
   ASSERT_FALSE(result.ok());
   EXPECT_EQ(result.status().code(), Code::invalid_argument);
+}
+
+// The verifier counts the same schedules in its own way.
+TEST(Simulate, AgreesWithTheVerifierOnMessagesAndRounds) {
+  for (const Algorithm& algorithm : catalog()) {
+    if (algorithm.collective == Collective::send || algorithm.collective == Collective::recv || algorithm.encoded)
+      continue;
+    for (const Rank ranks : {2, 5, 8}) {
+      const Network network = flat(ranks, {.latency = microsecond});
+      const auto verified = verify(algorithm, ranks, 0, {.topology = network.topology()});
+      ASSERT_TRUE(verified.ok()) << verified.status().message();
+      const Simulation got = run(network, {.algorithm = &algorithm, .count = 40});
+      const std::string name = fmt::format("{} {} on {}", algorithm.name, name_of(algorithm.collective), ranks);
+      EXPECT_EQ(got.messages_max, verified->sends_max) << name;
+      // Only latency takes time here. To the verifier, what a rank receives one after the other are rounds, too; a
+      // message behind another one of its channel is not.
+      const Picoseconds rounds = got.time / picoseconds(microsecond);
+      EXPECT_LE(rounds, static_cast<Picoseconds>(verified->rounds) + 1) << name;
+      EXPECT_GE(rounds, 1) << name;
+    }
+  }
+}
+
+// What the executor would hang on, or never deliver, is said and not timed.
+TEST(Simulate, SchedulesThatDoNotFitTogetherAreToldApart) {
+  const Author unheard = [](const Shape& shape, Script& script) {
+    if (shape.rank == 0) script.send(1, script.input(0));
+  };
+  const Author waits = [](const Shape& shape, Script& script) {
+    if (shape.rank == 0) script.recv(1, script.output(0));
+  };
+  for (const auto& [author, words] :
+       {std::pair{unheard, "rank 0 sends to rank 1, which receives nothing"}, {waits, "rank 0 never ends"}}) {
+    const Algorithm broken{.name = "broken",
+                           .collective = Collective::broadcast,
+                           .chunking = Chunking::one,
+                           .author = author,
+                           .summary = ""};
+    const auto result = simulate(flat(2, {}), {.algorithm = &broken, .count = 1});
+    ASSERT_FALSE(result.ok());
+    EXPECT_EQ(result.status().code(), Code::internal);
+    EXPECT_NE(result.status().message().find(words), std::string::npos) << result.status().message();
+  }
+}
+
+TEST(Simulate, SaysWhatWouldNotFitIntoMemory) {
+  const auto result =
+      simulate(flat(2000, {}), {.algorithm = find_algorithm(Collective::allgather, "direct"), .count = 1});
+  ASSERT_FALSE(result.ok());
+  EXPECT_EQ(result.status().code(), Code::out_of_resources);
 }
 
 TEST(Simulate, HundredsOfRanksShareOneProgram) {
