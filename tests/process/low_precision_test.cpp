@@ -321,11 +321,13 @@ TEST(LowPrecisionCalls, OfTheCppApiTakeTheOption) {
 TEST(LowPrecisionCalls, ThatRanksDisagreeAboutNameBothFormats) {
   for (const char* transport : {"tcp", "auto"}) {
     for (const hocket_wire odd : {HOCKET_WIRE_EXACT, HOCKET_WIRE_INT8_BLOCKS}) {
-      run_ranks(3, [&](Child& child) {
+      ProcessGroup group(3, [&](Child& child) {
         hocket_comm_options options = over_tcp();
         options.transport = transport;
         const Comm comm(&options);
         ASSERT_TRUE(comm);
+        child.say("here");
+        (void)child.hear();  // else one rank's mismatch may end the creation of another
         hocket_call_options call_options = HOCKET_CALL_OPTIONS_INIT;
         call_options.wire = child.index == 2 ? odd : HOCKET_WIRE_BFLOAT16;
         Call call({.count = 1000}, child.index, child.size);
@@ -334,6 +336,9 @@ TEST(LowPrecisionCalls, ThatRanksDisagreeAboutNameBothFormats) {
         EXPECT_NE(message.find("bfloat16 on the wire"), std::string::npos) << message;
         EXPECT_EQ(message.find("int8 on the wire") != std::string::npos, odd == HOCKET_WIRE_INT8_BLOCKS) << message;
       });
+      group.hear_from_all("here");
+      for (int rank = 0; rank < 3; ++rank) group.tell(rank, "call");
+      group.expect_success();
     }
   }
 }
