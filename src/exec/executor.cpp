@@ -24,6 +24,10 @@ bool over_window(const std::shared_ptr<Operation>& operation) {
   return operation->window() != nullptr;
 }
 
+bool is_message(const Operation& operation) {
+  return operation.signature().collective == Collective::send;  // a receive is called so too: see Signature
+}
+
 }  // namespace
 
 // ---- making and ending ----------------------------------------------------------------------------------------------
@@ -367,6 +371,9 @@ bool Executor::advance_operations() {
       return true;
     }
     ++counters_.operations;
+    if (!is_message(*running_[i]) && !over_window(running_[i])) {
+      past_calls_[running_[i]->sequence() % past_calls_.size()] = tag_of(*running_[i]);
+    }
     if (gives_way_) shown_counters_.show(counters_);  // who waits for it may ask before this thread rests
     running_[i]->finish(Status());
     running_.erase(running_.begin() + static_cast<std::ptrdiff_t>(i));

@@ -9,6 +9,7 @@
 // cause.
 #pragma once
 
+#include <array>
 #include <atomic>
 #include <condition_variable>
 #include <deque>
@@ -146,8 +147,9 @@ class Executor final : public TransportListener {
   Queue queued_;             // accepted, not started
   std::vector<std::shared_ptr<Operation>> running_;
   bool queue_changed_ = false;
-  Status peer_failure_;         // reported since the last round
-  std::vector<Rank> departed_;  // peers that left in good order
+  Status peer_failure_;               // reported since the last round
+  std::vector<Rank> departed_;        // peers that left in good order
+  std::array<Tag, 64> past_calls_{};  // of collectives over links that are finished, by sequence number
   Counters counters_;
   std::vector<pollfd> interests_;
   std::uint64_t watched_epoch_ = 0;

@@ -20,6 +20,12 @@ void Executor::peer_waits(Rank peer, const Tag& tag) {
     const Tag mine = tag_of(*operation);
     if (mine != tag) peer_failed(peer, mismatch(config_.rank, peer, {tag, 0}, {mine, 0}));
   }
+  // This rank may be through with the call, where its own needed nothing from the peer.
+  const Tag& past = past_calls_[tag.sequence % past_calls_.size()];
+  const bool same_number = past.sequence == tag.sequence && past.sequence != 0;
+  if (same_number && tag.call.collective != Collective::send && past != tag) {
+    peer_failed(peer, mismatch(config_.rank, peer, {tag, 0}, {past, 0}));
+  }
 }
 
 void Executor::check_departures() {
