@@ -347,7 +347,7 @@ void Executor::start_operations() {
     if (!started.ok()) {
       queued_.erase(queued_.begin() + static_cast<std::ptrdiff_t>(kept),
                     queued_.begin() + static_cast<std::ptrdiff_t>(i + 1));
-      return break_down(started);
+      return break_down(first_told(started));
     }
   }
   queued_.erase(queued_.begin() + static_cast<std::ptrdiff_t>(kept),
@@ -364,10 +364,7 @@ bool Executor::advance_operations() {
       continue;
     }
     if (!running_[i]->failure().ok()) {
-      // What peers said is the cause; the operation's own failure only its consequence.
-      if (peer_failure_.ok()) look_at_links();
-      const Status why = peer_failure_.ok() ? running_[i]->failure() : std::exchange(peer_failure_, Status());
-      break_down(why);
+      break_down(first_told(running_[i]->failure()));
       return true;
     }
     ++counters_.operations;

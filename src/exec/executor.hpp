@@ -95,6 +95,7 @@ class Executor final : public TransportListener {
   void check_deadlines();
   Deadline wake_up_for(const Operation& operation) const;
   void check_departures();
+  Status first_told(const Status& own_failure);
   void sleep(Deadline deadline);
   void sleep_on_links(Deadline deadline);
   void sleep_on_window(Window& window, Deadline deadline);

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "src/base/log.hpp"
 #include "src/base/mismatch.hpp"
@@ -37,6 +38,13 @@ void Executor::check_departures() {
     return break_down(Status(Cause{
         .code = Code::peer_lost, .message = fmt::format("rank {} has left the communicator", peer), .peer = peer}));
   }
+}
+
+// What peers say, or that one has ended, is the cause; an operation's own failure may be its consequence only: a peer
+// whose communicator broke first closes its door.
+Status Executor::first_told(const Status& own_failure) {
+  if (peer_failure_.ok()) look_at_links();
+  return peer_failure_.ok() ? own_failure : std::exchange(peer_failure_, Status());
 }
 
 void Executor::peer_failed(Rank, const Status& why) {
