@@ -24,7 +24,8 @@ constexpr std::size_t refused_max = 64;    // strangers that are logged
 constexpr unsigned idle_calls_per_look = 1024;
 constexpr unsigned idle_calls_of_a_busy_one = 16;
 constexpr auto door_pause = 1s;
-constexpr auto dial_pause = 5ms;  // until the next attempt, where too many knock at once
+constexpr auto refusal_patience = 200ms;  // see step()
+constexpr auto dial_pause = 5ms;          // until the next attempt, where too many knock at once
 
 Status cannot_share(const Status& why) {
   return Status(Code::unsupported, fmt::format("ranks of this host cannot share memory: {}", why.message()));
@@ -204,6 +205,7 @@ bool ShmTransport::step(Expected& expected) {
   };
   const auto too_late = [&] {
     if (!expected.deadline.passed()) return false;
+    if (!expected.problem.empty()) return fail(Code::peer_lost, expected.problem);
     return fail(Code::timeout, fmt::format("rank {} did not connect to rank {} in time: see whether its process runs",
                                            link.peer(), config_.rank));
   };
@@ -216,10 +218,14 @@ bool ShmTransport::step(Expected& expected) {
     case Handshake::done: attach(link, expected.dial->take()); return true;
     case Handshake::failed: break;
   }
-  return fail(Code::peer_lost,
-              fmt::format("rank {} cannot be reached through shared memory ({}): its process has ended, "
-                          "or lives in another container",
-                          link.peer(), expected.dial->problem()));
+  // A peer whose communicator broke, for the end of another rank, closes its door: that news may still be on its way.
+  expected.problem = fmt::format(
+      "rank {} cannot be reached through shared memory ({}): its process has ended, or lives in another container",
+      link.peer(), expected.dial->problem());
+  expected.deadline = earlier(expected.deadline, Deadline::after(refusal_patience));
+  expected.dial.reset();
+  ++watch_epoch_;
+  return false;
 }
 
 // ---- progress and sleep

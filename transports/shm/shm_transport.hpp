@@ -48,7 +48,8 @@ class ShmTransport final : public Transport {
     ShmLink* link;
     Deadline::Clock::time_point since;
     Deadline deadline;
-    std::optional<Dial> dial;  // nothing: the peer dials
+    std::optional<Dial> dial;  // nothing: the peer dials, or it was in vain
+    std::string problem = {};  // why it was in vain; told at the deadline
   };
 
   ShmLink& make_link(Rank peer);

@@ -13,6 +13,7 @@
 namespace hocket::tcp {
 namespace {
 
+using std::chrono_literals::operator""ms;
 using std::chrono_literals::operator""s;
 
 constexpr std::size_t staging_bytes = std::size_t{128} << 10;  // half of it in a small L2 is what two sockets leave
@@ -20,6 +21,7 @@ constexpr std::size_t strangers_max = 64;                      // newcomers who 
 constexpr std::size_t refused_max = 64;                        // addresses that are logged
 constexpr unsigned calls_per_look = 64;
 constexpr auto door_pause = 1s;
+constexpr auto refusal_patience = 200ms;  // see step()
 
 }  // namespace
 
@@ -239,6 +241,7 @@ bool TcpTransport::step(Expected& expected) {
   if (link.attached() && link.failed()) return true;  // what was to be said has been said on the first stream
   if (!expected.dial) {
     if (!expected.deadline.passed()) return false;
+    if (!expected.problem.empty()) return fail(Code::peer_lost, expected.problem);
     return fail(Code::timeout,
                 fmt::format("rank {} did not connect to rank {} in time: see whether its process runs and can reach "
                             "this host",
@@ -261,9 +264,13 @@ bool TcpTransport::step(Expected& expected) {
                                            "and a firewall lets it through",
                                            link.peer(), dial.problem()));
   }
-  return fail(Code::peer_lost, fmt::format("rank {} cannot be reached ({}): its process has ended, or this host has no "
-                                           "way to it",
-                                           link.peer(), dial.problem()));
+  // A peer whose communicator broke, for the end of another rank, closes its door: that news may still be on its way.
+  expected.problem = fmt::format("rank {} cannot be reached ({}): its process has ended, or this host has no way to it",
+                                 link.peer(), dial.problem());
+  expected.deadline = earlier(expected.deadline, Deadline::after(refusal_patience));
+  expected.dial.reset();
+  ++watch_epoch_;
+  return false;
 }
 
 bool TcpTransport::arm(std::vector<pollfd>& interests) {

@@ -48,7 +48,8 @@ class TcpTransport final : public Transport {
     std::uint16_t stream;
     Deadline::Clock::time_point since;
     Deadline deadline;
-    std::optional<Dial> dial;  // nothing: the peer dials, all streams
+    std::optional<Dial> dial;  // nothing: the peer dials, all streams, or it was in vain
+    std::string problem = {};  // why it was in vain; told at the deadline
   };
 
   TcpLink& make_link(Rank peer, std::uint16_t streams);
