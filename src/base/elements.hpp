@@ -11,7 +11,7 @@
 #include <type_traits>
 #include <utility>
 
-#include "hocket/spi/types.hpp"
+#include "hocket/spi/elements.hpp"
 
 namespace hocket::elements {
 

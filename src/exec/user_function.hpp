@@ -1,6 +1,7 @@
 // A caller's own reduction while one call uses it.
 #pragma once
 
+#include "hocket/hocket.h"
 #include "hocket/spi/transport.hpp"
 
 namespace hocket {

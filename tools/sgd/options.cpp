@@ -4,6 +4,7 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <fstream>
 #include <iterator>
 #include <map>
 
@@ -125,6 +126,11 @@ void set_trial_defaults(const CLI::App& app, Training& training) {
   if (app.count("--drawn") == 0) training.drawn = 3 * training.batch;
 }
 
+// Before the work, not after it.
+bool can_be_written(const std::string& file) {
+  return file.empty() || file == "-" || std::ofstream(file, std::ios::app).is_open();
+}
+
 }  // namespace
 
 Parsed parse_options(int argc, const char* const* argv) {
@@ -149,6 +155,9 @@ Parsed parse_options(int argc, const char* const* argv) {
   }
   std::erase(options.training.hidden, 0U);
   if (!prove && !options.html_file.empty()) return {std::nullopt, "hocket-sgd: --html needs --prove.\n", exit_usage};
+  for (const std::string& file : {options.html_file, options.json_file}) {
+    if (!can_be_written(file)) return {std::nullopt, fmt::format("hocket-sgd: Cannot write {}.\n", file), exit_usage};
+  }
   if (prove) {
     if (!sizes.empty()) {
       proof.sizes.clear();

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "hocket/hocket.h"
 #include "hocket/spi/types.hpp"
 #include "tests/process/support/fenced_memory.hpp"
 

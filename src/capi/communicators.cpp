@@ -1,0 +1,135 @@
+// The C API's communicators.
+#include <algorithm>
+#include <memory>
+
+#include "src/base/sized_struct.hpp"
+#include "src/capi/handles.hpp"
+#include "src/comm/split.hpp"
+
+using namespace hocket::capi;  // the functions of the API stand outside all namespaces
+using hocket::Code;
+using hocket::Status;
+
+namespace {
+
+// `wish_of` makes the wish of a rank of this communicator.
+template <class WishOf>
+hocket_result split(hocket_comm* parent, hocket_comm** child, const hocket_split_options* options,
+                    WishOf wish_of) noexcept {
+  return guarded([&]() -> Status {
+    if (child == nullptr) return null_argument("child");
+    *child = nullptr;
+    if (parent == nullptr) return null_argument("parent");
+    const auto given = hocket::read_sized(options);
+    if (!given) return {Code::invalid_argument, "options.struct_size is wrong: begin with HOCKET_SPLIT_OPTIONS_INIT"};
+    const hocket::Result<hocket::SplitWish> wish = wish_of(*parent->communicator);
+    if (!wish.ok()) return wish.status();
+    auto request = hocket::split_request(*wish, *given);
+    if (!request.ok()) return request.status();
+    auto made = parent->communicator->split(*request);
+    if (!made.ok()) return made.status();
+    if (*made) *child = new hocket_comm{std::move(*made)};
+    return {};
+  });
+}
+
+}  // namespace
+
+extern "C" {
+
+hocket_result hocket_comm_create(hocket_comm** comm, const hocket_comm_options* options) {
+  return guarded([&]() -> Status {
+    if (comm == nullptr) return null_argument("comm");
+    *comm = nullptr;
+    const auto resolved = hocket::resolve_options(options);
+    if (!resolved.ok()) return resolved.status();
+    auto made = hocket::Communicator::create(*resolved, registered_memory());
+    if (!made.ok()) return made.status();
+    *comm = new hocket_comm{std::move(*made)};
+    return {};
+  });
+}
+
+hocket_result hocket_comm_create_local(hocket_comm** comms, int32_t world_size, const hocket_comm_options* options) {
+  return guarded([&]() -> Status {
+    if (comms == nullptr) return null_argument("comms");
+    const auto resolved = hocket::resolve_local_options(options, world_size);
+    if (!resolved.ok()) return resolved.status();
+    std::fill_n(comms, world_size, nullptr);
+    auto made = hocket::Communicator::create_local(*resolved);
+    if (!made.ok()) return made.status();
+    for (auto& communicator : *made) *comms++ = new hocket_comm{std::move(communicator)};
+    return {};
+  });
+}
+
+hocket_result hocket_comm_destroy(hocket_comm* comm) {
+  return guarded([&]() -> Status {
+    delete comm;
+    return {};
+  });
+}
+
+hocket_result hocket_comm_abort(hocket_comm* comm, const char* reason) {
+  return guarded([&]() -> Status {
+    if (comm == nullptr) return null_argument("comm");
+    comm->communicator->abort(reason == nullptr ? "" : reason);
+    return {};
+  });
+}
+
+hocket_result hocket_comm_status(hocket_comm* comm) {
+  return guarded([&] { return comm == nullptr ? null_argument("comm") : comm->communicator->status(); });
+}
+
+hocket_result hocket_comm_rank(const hocket_comm* comm, int32_t* rank) {
+  return guarded([&]() -> Status {
+    if (comm == nullptr) return null_argument("comm");
+    if (rank == nullptr) return null_argument("rank");
+    *rank = comm->communicator->rank();
+    return {};
+  });
+}
+
+hocket_result hocket_comm_size(const hocket_comm* comm, int32_t* world_size) {
+  return guarded([&]() -> Status {
+    if (comm == nullptr) return null_argument("comm");
+    if (world_size == nullptr) return null_argument("world_size");
+    *world_size = comm->communicator->size();
+    return {};
+  });
+}
+
+hocket_result hocket_comm_counters(hocket_comm* comm, hocket_counters* counters) {
+  return guarded([&]() -> Status {
+    if (comm == nullptr) return null_argument("comm");
+    if (counters == nullptr) return null_argument("counters");
+    const hocket::Counters now = comm->communicator->counters();
+    hocket_counters out = HOCKET_COUNTERS_INIT;
+    out.operations = now.operations;
+    out.steps = now.steps;
+    out.messages_sent = now.messages_sent;
+    out.bytes_sent = now.bytes_sent;
+    out.bytes_received = now.bytes_received;
+    if (hocket::write_sized(counters, out)) return {};
+    return {Code::invalid_argument, "counters.struct_size is wrong: begin with HOCKET_COUNTERS_INIT"};
+  });
+}
+
+hocket_result hocket_comm_split(hocket_comm* parent, int32_t color, int32_t key, hocket_comm** child,
+                                const hocket_split_options* options) {
+  return split(parent, child, options, [&](const hocket::Communicator&) { return hocket::wish_to_split(color, key); });
+}
+
+hocket_result hocket_comm_duplicate(hocket_comm* parent, hocket_comm** child, const hocket_split_options* options) {
+  return split(parent, child, options, [](const hocket::Communicator&) { return hocket::wish_to_duplicate(); });
+}
+
+hocket_result hocket_comm_subset(hocket_comm* parent, const int32_t* ranks, int32_t count, hocket_comm** child,
+                                 const hocket_split_options* options) {
+  return split(parent, child, options, [&](const hocket::Communicator& communicator) {
+    return hocket::wish_for_subset(ranks, count, communicator.rank(), communicator.size());
+  });
+}
+
+}  // extern "C"
