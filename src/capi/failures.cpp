@@ -47,7 +47,7 @@ Status remember(const Status& status, const Operation& operation) {
   if (!status.ok()) return status;
   latest_call.known = true;
   latest_call.sequence = operation.sequence();
-  latest_call.transports = operation.transports();
+  if (latest_call.transports != operation.transports()) latest_call.transports = operation.transports();
   latest_call.algorithm = operation.algorithm();
   latest_call.wire = name_of(operation.wire());
   return status;

@@ -200,11 +200,13 @@ Status Communicator::introduce(const MemberCard& mine, Deadline deadline) {
 Status Communicator::allgather_on_ring(std::span<std::byte> all, Deadline deadline) {
   const std::size_t block = all.size() / static_cast<std::size_t>(options_.size);
   const Algorithm* ring = find_algorithm(Collective::allgather, "ring");
+  std::unique_lock lock(plans_mutex_);
   auto operation = operation_for({.algorithm = ring,
                                   .rank = options_.rank,
                                   .size = options_.size,
                                   .count = block,
                                   .placement = Placement::in_place});
+  lock.unlock();
   operation->bind({.input = all.data() + static_cast<std::size_t>(options_.rank) * block,
                    .output = all.data(),
                    .signature = {.collective = Collective::allgather, .count = block},
@@ -322,19 +324,9 @@ Result<std::shared_ptr<Operation>> Communicator::prepare(const CallArguments& ar
     direct->bind(binding);
     return direct;
   }
-  const bool in_rank_order = user && !arguments.commutative;
-  const Algorithm& algorithm = select_algorithm({.collective = arguments.collective,
-                                                 .size = options_.size,
-                                                 .bytes = checked->bytes,
-                                                 .topology = topology_,
-                                                 .crowded = crowded_,
-                                                 .wire = signature.wire()},
-                                                in_rank_order ? "linear" : options_.algorithm);
-  // Both ends of a message name the sender's call.
-  const Algorithm* named = arguments.collective == Collective::recv
-                               ? &select_algorithm({Collective::send, options_.size, checked->bytes}, "auto")
-                               : &algorithm;
-  binding.signature.algorithm |= number_of(*named);
+  const std::lock_guard lock(plans_mutex_);
+  const Algorithm& algorithm = choose(*checked, arguments.collective, user && !arguments.commutative);
+  binding.signature.algorithm |= latest_choice_.number;
   auto operation = operation_for({.algorithm = &algorithm,
                                   .rank = options_.rank,
                                   .size = options_.size,
@@ -349,9 +341,31 @@ Result<std::shared_ptr<Operation>> Communicator::prepare(const CallArguments& ar
   return std::shared_ptr<Operation>(std::move(operation));
 }
 
-// An operation for this plan that nobody uses any more, or a new one.
+// Requires plans_mutex_. Mostly a call is like the one before.
+const Algorithm& Communicator::choose(const CheckedCall& checked, Collective collective, bool in_rank_order) {
+  const WireFormat wire = checked.signature.wire();
+  Choice& latest = latest_choice_;
+  if (latest.algorithm != nullptr && latest.algorithm->collective == collective && latest.bytes == checked.bytes &&
+      latest.wire == wire && latest.in_rank_order == in_rank_order) {
+    return *latest.algorithm;
+  }
+  const Algorithm& algorithm = select_algorithm({.collective = collective,
+                                                 .size = options_.size,
+                                                 .bytes = checked.bytes,
+                                                 .topology = topology_,
+                                                 .crowded = crowded_,
+                                                 .wire = wire},
+                                                in_rank_order ? "linear" : options_.algorithm);
+  // Both ends of a message name the sender's call.
+  const Algorithm& named = collective == Collective::recv
+                               ? select_algorithm({Collective::send, options_.size, checked.bytes}, "auto")
+                               : algorithm;
+  latest = {checked.bytes, wire, in_rank_order, number_of(named), &algorithm};
+  return algorithm;
+}
+
+// Requires plans_mutex_. An operation for this plan that nobody uses any more, or a new one.
 std::shared_ptr<ScheduleOperation> Communicator::operation_for(const PlanKey& key) {
-  const std::lock_guard lock(plans_mutex_);
   for (auto at = idle_.rbegin(); at != idle_.rend(); ++at) {
     if ((*at)->plan().key == key && at->use_count() == 1 && (*at)->finished()) {
       std::rotate(at.base() - 1, at.base(), idle_.end());

@@ -21,6 +21,7 @@ namespace hocket {
 
 class LoopbackHub;
 class StoreServer;
+struct CheckedCall;
 struct SplitRequest;
 
 // The arguments of one call, unchecked.
@@ -83,6 +84,7 @@ class Communicator {
                                                  Deadline deadline);
   Status open(std::uint64_t group, LoopbackHub* parent_hub);
   Status connect(std::vector<MemberCard> cards, Deadline deadline);
+  const Algorithm& choose(const CheckedCall& checked, Collective collective, bool in_rank_order);
   std::shared_ptr<ScheduleOperation> operation_for(const PlanKey& key);
   std::shared_ptr<Operation> direct_operation();
 
@@ -99,7 +101,17 @@ class Communicator {
   std::string window_transport_;
   WindowUse window_use_;
 
+  // What was chosen for the latest call over links.
+  struct Choice {
+    std::size_t bytes = 0;
+    WireFormat wire = WireFormat::exact;
+    bool in_rank_order = false;
+    std::uint8_t number = 0;  // as the call's signature has it
+    const Algorithm* algorithm = nullptr;
+  };
+
   std::mutex plans_mutex_;
+  Choice latest_choice_;
   PlanCache plans_;
   std::vector<std::shared_ptr<ScheduleOperation>>
       idle_;  // latest used last; one that only this vector holds may run again

@@ -7,6 +7,7 @@
 #include <cerrno>
 #include <cstring>
 #include <system_error>
+#include <utility>
 
 #include "src/exec/bell.hpp"
 
@@ -113,13 +114,12 @@ Status Executor::run(const std::shared_ptr<Operation>& operation) {
     return started.ok() ? wait(operation, never) : started;
   }
   const bool alone = !left_over_ && !has_submissions_ && !is_broken_ && !stopping_;
-  if (alone && operation->window() != nullptr) {
+  if (alone && !is_message(*operation)) {
     assign_sequence(*operation);
-    if (run_alone(*operation)) {
+    if (run_alone(operation)) {
       give_driving();
       return operation->status();
     }
-    running_.push_back(operation);
   } else {
     const std::lock_guard lock(mutex_);
     if (submit(operation).ok()) accept_submissions();
@@ -234,26 +234,42 @@ Counters Executor::counters() const {
 
 // ---- the driver -----------------------------------------------------------------------------------------------------
 
-// Runs an operation over the window that has nothing before it, without the queue and without a look at the links, as
-// long as nobody calls for the driver and it need not sleep. Returns whether it is finished.
-bool Executor::run_alone(Operation& operation) {
-  (void)operation.start(tag_of(operation), *peers_);
+// Runs a collective that has nothing before it without the queue, and over the window without a look at the links, as
+// long as nobody calls for the driver and it need not sleep. Returns whether it is finished; if not, it is running.
+bool Executor::run_alone(const std::shared_ptr<Operation>& operation) {
+  const bool links = !over_window(operation);
+  const Tag tag = tag_of(*operation);
+  if (links) running_.push_back(operation);  // for what peers tell of it
+  if (const Status started = operation->start(tag, *peers_); !started.ok()) {
+    break_down(first_told(started));
+    return true;
+  }
   waiter_.set(budget_.load());
   for (int turns = 0; turns < turns_alone && !must_look_again(); ++turns) {
-    const bool happened = operation.advance(counters_);
-    if (operation.complete()) {
-      if (!operation.failure().ok()) break;
+    bool happened = operation->advance(counters_);
+    if (operation->complete()) {
+      if (!operation->failure().ok()) break;
       waiter_.reset();
       ++counters_.operations;
-      operation.finish(Status());
+      operation->finish(Status());
+      if (links) {
+        past_calls_[tag.sequence % past_calls_.size()] = tag;
+        running_.pop_back();
+        if (!peer_failure_.ok()) break_down(std::exchange(peer_failure_, Status()));
+      }
       return true;
+    }
+    if (links) {
+      happened |= peers_->progress() != 0;
+      if (!peer_failure_.ok() || !departed_.empty()) break;
     }
     if (happened) {
       waiter_.reset();
-    } else if (!waiter_.spin(true)) {
+    } else if (!waiter_.spin(!links)) {
       break;
     }
   }
+  if (!links) running_.push_back(operation);
   return false;
 }
 

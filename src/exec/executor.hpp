@@ -83,7 +83,7 @@ class Executor final : public TransportListener {
   void wake_driver();
 
   // For the driver only.
-  bool run_alone(Operation& operation);
+  bool run_alone(const std::shared_ptr<Operation>& operation);
   template <class Enough>
   void drive(Enough enough, Deadline deadline);
   void drive_for_nobody();

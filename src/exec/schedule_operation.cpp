@@ -16,6 +16,7 @@ ScheduleOperation::ScheduleOperation(std::shared_ptr<const Plan> plan)
     slots_[index].on_done = on_done;
     slots_[index].operation = this;
     slots_[index].index = index;
+    slots_[index].instruction = index % static_cast<std::uint32_t>(program.instructions.size());
   }
   channels_.resize(program.channels.size());
   done_.reserve(slots_.size());
@@ -35,9 +36,13 @@ Status ScheduleOperation::start(const Tag& tag, Peers& peers) {
   if (plan_->program.instructions.empty()) groups_done_ = plan_->groups;
   if (complete()) return {};
   for (std::size_t i = 0; i < channels_.size(); ++i) {
-    auto link = peers.link(plan_->program.channels[i].peer, deadline());
-    if (!link.ok()) return link.status();
-    channels_[i] = {.link = *link};
+    Link* known = channels_[i].link;  // of the run before
+    if (known == nullptr) {
+      auto link = peers.link(plan_->program.channels[i].peer, deadline());
+      if (!link.ok()) return link.status();
+      known = *link;
+    }
+    channels_[i] = {.link = known};
   }
   begin_groups();
   return {};
@@ -65,7 +70,7 @@ void ScheduleOperation::begin_group(std::size_t group) {
 }
 
 void ScheduleOperation::make_ready(std::uint32_t slot) {
-  const auto& instruction = plan_->program.instructions[slot % plan_->program.instructions.size()];
+  const Instruction& instruction = instruction_of(slot);
   slots_[slot].ready = true;
   if (instruction.channel == no_channel) {
     locals_.push_back(slot);
@@ -116,11 +121,12 @@ void ScheduleOperation::pump(std::uint32_t channel_index, Counters& counters) {
 }
 
 void ScheduleOperation::post(std::uint32_t slot, std::size_t group, ChannelState& channel, Counters& counters) {
-  const Instruction& instruction = plan_->program.instructions[slot % plan_->program.instructions.size()];
+  const Instruction& instruction = instruction_of(slot);
   const Step& step = instruction.step;
   const bool sends = step.kind == StepKind::send;
   const Range& range = sends ? step.left : step.to;
-  const Extent extent = plan_->extent(range, instruction.piece, group);
+  const std::uint32_t index = slots_[slot].instruction;
+  const Extent extent = plan_->extent(index, sends ? Operand::left : Operand::to, group);
   if (extent.bytes == 0) return complete_slot(slot);  // the peer finds the same, so nothing moves
   ++channel.outstanding;
   std::byte* at = address(range, extent, group);
@@ -137,7 +143,7 @@ void ScheduleOperation::post(std::uint32_t slot, std::size_t group, ChannelState
     channel.link->recv(tag_, Buffer{at, extent.bytes}, completion);
     return;
   }
-  const Extent mine = plan_->extent(step.left, instruction.piece, group);
+  const Extent mine = plan_->extent(index, Operand::left, group);
   Reduction reduction = binding().reduction;
   reduction.swapped = step.swapped;
   channel.link->recv_reduce(tag_, ConstBuffer(address(step.left, mine, group), mine.bytes), Buffer{at, extent.bytes},
@@ -145,22 +151,20 @@ void ScheduleOperation::post(std::uint32_t slot, std::size_t group, ChannelState
 }
 
 void ScheduleOperation::run_local(std::uint32_t slot) {
-  const auto count = plan_->program.instructions.size();
-  const Instruction& instruction = plan_->program.instructions[slot % count];
-  const Step& step = instruction.step;
-  const std::size_t group = group_at_[slot / count];
-  const auto at = [&](const Range& range) {
-    const Extent extent = plan_->extent(range, instruction.piece, group);
-    return Buffer{address(range, extent, group), extent.bytes};
+  const Step& step = instruction_of(slot).step;
+  const std::size_t group = group_at_[half_of(slot)];
+  const auto at = [&](Operand operand) {
+    const Extent extent = plan_->extent(slots_[slot].instruction, operand, group);
+    return Buffer{address(range_of(step, operand), extent, group), extent.bytes};
   };
-  const Buffer to = at(step.to);
+  const Buffer to = at(Operand::to);
   if (to.bytes != 0) {
     if (step.kind == StepKind::copy) {
-      copy(step, to, at(step.left));
+      copy(step, to, at(Operand::left));
     } else {
       const std::size_t elements = to.bytes / plan_->key.element_bytes;
-      const std::byte* left = at(step.left).data;
-      const std::byte* right = at(step.right).data;
+      const std::byte* left = at(Operand::left).data;
+      const std::byte* right = at(Operand::right).data;
       if (step.right.space == Space::encoded) {
         codec_.decode_add(to.data, left, right, elements);
       } else {
@@ -197,8 +201,7 @@ std::byte* ScheduleOperation::address(const Range& range, const Extent& extent, 
 void ScheduleOperation::on_done(Completion& completion, const Status& status) {
   auto& slot = static_cast<Slot&>(completion);
   ScheduleOperation& self = *slot.operation;
-  const auto& instructions = self.plan_->program.instructions;
-  --self.channels_[instructions[slot.index % instructions.size()].channel].outstanding;
+  --self.channels_[self.plan_->program.instructions[slot.instruction].channel].outstanding;
   if (status.ok()) {
     self.done_.push_back(slot.index);
   } else {
@@ -209,10 +212,9 @@ void ScheduleOperation::on_done(Completion& completion, const Status& status) {
 void ScheduleOperation::complete_slot(std::uint32_t slot) {
   if (binding().user && !binding().user->failure().ok()) return fail(binding().user->failure());
   const Program& program = plan_->program;
-  const std::size_t count = program.instructions.size();
-  const std::size_t half = slot / count;
-  const auto first = static_cast<std::uint32_t>(half * count);
-  for (const std::uint32_t successor : program.successors_of(program.instructions[slot % count])) {
+  const std::size_t half = half_of(slot);
+  const std::uint32_t first = slot - slots_[slot].instruction;
+  for (const std::uint32_t successor : program.successors_of(instruction_of(slot))) {
     if (--slots_[first + successor].waits == 0) make_ready(first + successor);
   }
   if (--left_[half] != 0) return;

@@ -33,7 +33,8 @@ class ScheduleOperation final : public Operation {
   // One instruction of one of the groups in flight.
   struct Slot : Completion {
     ScheduleOperation* operation = nullptr;
-    std::uint32_t index = 0;  // into slots_
+    std::uint32_t index = 0;        // into slots_
+    std::uint32_t instruction = 0;  // in the program
     std::uint32_t waits = 0;
     bool ready = false;
   };
@@ -45,6 +46,10 @@ class ScheduleOperation final : public Operation {
   };
 
   static void on_done(Completion& completion, const Status& status);
+  const Instruction& instruction_of(std::uint32_t slot) const {
+    return plan_->program.instructions[slots_[slot].instruction];
+  }
+  std::size_t half_of(std::uint32_t slot) const { return slot == slots_[slot].instruction ? 0 : 1; }
   void begin_groups();
   void begin_group(std::size_t group);
   void make_ready(std::uint32_t slot);

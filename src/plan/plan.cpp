@@ -18,15 +18,24 @@ std::shared_ptr<const Plan> make_plan(const PlanKey& key) {
   const std::uint32_t interleave = layout.slices() >= 2 ? 2 : 1;
   const std::size_t plain_bytes = round_up_64(schedule.scratch_cells * layout.cell_bytes());
   const std::size_t piece_bytes = plain_bytes + schedule.encoded_cells * layout.encoded_cell_bytes();
-  return std::make_shared<const Plan>(Plan{
+  Plan plan{
       .key = key,
       .layout = layout,
       .program = compile(schedule, key.placement, interleave),
+      .extents = {},
       .groups = (layout.slices() + interleave - 1) / interleave,
       .encoded_offset = plain_bytes,
       .piece_bytes = piece_bytes,
       .scratch_bytes = interleave * piece_bytes,
-  });
+  };
+  if (plan.groups == 1) {
+    for (const Instruction& instruction : plan.program.instructions) {
+      for (const Operand operand : {Operand::left, Operand::right, Operand::to}) {
+        plan.extents.push_back(plan.extent(range_of(instruction.step, operand), instruction.piece, 0));
+      }
+    }
+  }
+  return std::make_shared<const Plan>(std::move(plan));
 }
 
 // Without the topology: it is the same for all plans of a communicator.

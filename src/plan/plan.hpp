@@ -25,10 +25,17 @@ struct PlanKey {
   friend bool operator==(const PlanKey&, const PlanKey&) = default;
 };
 
+enum class Operand : std::uint8_t { left, right, to };  // of a step
+
+constexpr const Range& range_of(const Step& step, Operand operand) {
+  return operand == Operand::left ? step.left : operand == Operand::right ? step.right : step.to;
+}
+
 struct Plan {
   PlanKey key;
   Layout layout;
   Program program;
+  std::vector<Extent> extents;     // of each instruction's operands, where the program runs once
   std::size_t groups = 0;          // times the program runs; 0 where nothing moves
   std::size_t encoded_offset = 0;  // of encoded cells in a piece's scratch
   std::size_t piece_bytes = 0;     // scratch of one piece, a multiple of 64
@@ -41,6 +48,12 @@ struct Plan {
     if (range.space == Space::scratch) found.offset += piece * piece_bytes;
     if (range.space == Space::encoded) found.offset += piece * piece_bytes + encoded_offset;
     return found;
+  }
+  // Of the index-th instruction.
+  Extent extent(std::uint32_t index, Operand operand, std::size_t group) const {
+    if (!extents.empty()) return extents[3 * std::size_t{index} + static_cast<std::size_t>(operand)];
+    const Instruction& instruction = program.instructions[index];
+    return extent(range_of(instruction.step, operand), instruction.piece, group);
   }
 };
 

@@ -160,6 +160,7 @@ TEST(UserFunctions, OneThatThrowsBreaksTheCommunicatorOnEveryRank) {
     run_ranks(3, [count](Child& child) {
       const Comm comm;
       ASSERT_TRUE(comm);
+      ASSERT_EQ(hocket_barrier(comm.get(), nullptr, nullptr), HOCKET_OK);  // nobody is still creating it
       hocket_call_options options = HOCKET_CALL_OPTIONS_INIT;
       options.function = child.index == 0 ? throw_always : add_floats;
       const std::vector<float> send(count, 1.0F);
@@ -179,6 +180,7 @@ TEST(UserFunctions, RanksThatChooseOtherAlgorithmsFindOut) {
   run_ranks(3, [](Child& child) {
     const Comm comm;
     ASSERT_TRUE(comm);
+    ASSERT_EQ(hocket_barrier(comm.get(), nullptr, nullptr), HOCKET_OK);  // nobody is still creating it
     hocket_call_options options = HOCKET_CALL_OPTIONS_INIT;
     options.function = add_floats;
     options.commutative = child.index == 0 ? 1 : 0;

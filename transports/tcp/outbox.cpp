@@ -4,7 +4,9 @@
 #include <sys/uio.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
+#include <span>
 
 namespace hocket::tcp {
 namespace {
@@ -12,9 +14,26 @@ namespace {
 constexpr std::size_t messages_per_call = 16;
 constexpr std::size_t calls_per_flush = 8;  // then others have their turn
 constexpr std::size_t rest_bytes_max = std::size_t{16} << 20;
+constexpr std::size_t copied_bytes_max = 2048;  // a call with one piece costs a third less than one with several
 
 iovec part(const void* data, std::size_t bytes) {
   return {const_cast<void*>(data), bytes};  // sendmsg only reads it
+}
+
+ssize_t send_pieces(int fd, const iovec* parts, std::size_t count, std::size_t bytes) {
+  constexpr int flags = MSG_DONTWAIT | MSG_NOSIGNAL;
+  if (bytes > copied_bytes_max) {
+    msghdr message{};
+    message.msg_iov = const_cast<iovec*>(parts);
+    message.msg_iovlen = count;
+    return ::sendmsg(fd, &message, flags);
+  }
+  std::array<std::byte, copied_bytes_max> copied;
+  std::byte* end = copied.data();
+  for (const iovec& piece : std::span(parts, count)) {
+    end = std::copy_n(static_cast<const std::byte*>(piece.iov_base), piece.iov_len, end);
+  }
+  return ::send(fd, copied.data(), bytes, flags);
 }
 
 }  // namespace
@@ -73,12 +92,9 @@ bool Outbox::gather_and_send(int fd, Progress& progress) {
   }
   if (messages == queue_.size()) offer(last_.data() + last_sent_, last_.size() - last_sent_);
 
-  msghdr message{};
-  message.msg_iov = parts;
-  message.msg_iovlen = count;
   ssize_t sent;
   do {
-    sent = ::sendmsg(fd, &message, MSG_DONTWAIT | MSG_NOSIGNAL);
+    sent = send_pieces(fd, parts, count, offered);
   } while (sent < 0 && errno == EINTR);
   if (sent < 0) {
     if (errno != EAGAIN && errno != EWOULDBLOCK && errno != ENOBUFS) progress.error = errno;
