@@ -1,7 +1,9 @@
 #include "transports/tcp/inbox.hpp"
 
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <sys/uio.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <array>
@@ -17,15 +19,21 @@ constexpr std::size_t bytes_per_advance = std::size_t{1} << 20;  // then others 
 
 constexpr std::size_t copied_bytes_max = 2048;  // a call with one piece costs a third less than one with several
 
-bool equal(const Frame& a, const Frame& b) {
-  return std::memcmp(a.data(), b.data(), a.size()) == 0;  // the array's own == goes byte by byte
+// The array's own == goes byte by byte.
+bool equal(const std::byte* header, const Frame& expected) {
+  return std::memcmp(header, expected.data(), expected.size()) == 0;
+}
+
+// As recv(2), without the price of thread cancellation, which glibc's pays for.
+ssize_t receive_now(int fd, void* data, std::size_t bytes) {
+  return ::syscall(SYS_recvfrom, fd, data, bytes, MSG_DONTWAIT, nullptr, nullptr);
 }
 
 ssize_t receive_pieces(int fd, iovec* parts, std::size_t count) {
   const std::span<const iovec> pieces(parts, count);
   const std::size_t room = std::transform_reduce(pieces.begin(), pieces.end(), std::size_t{0}, std::plus<>(),
                                                  [](const iovec& piece) { return piece.iov_len; });
-  if (count == 1) return ::recv(fd, parts->iov_base, parts->iov_len, MSG_DONTWAIT);
+  if (count == 1) return receive_now(fd, parts->iov_base, parts->iov_len);
   if (room > copied_bytes_max) {
     msghdr message{};
     message.msg_iov = parts;
@@ -33,7 +41,7 @@ ssize_t receive_pieces(int fd, iovec* parts, std::size_t count) {
     return ::recvmsg(fd, &message, MSG_DONTWAIT);
   }
   std::array<std::byte, copied_bytes_max> together;
-  const ssize_t taken = ::recv(fd, together.data(), room, MSG_DONTWAIT);
+  const ssize_t taken = receive_now(fd, together.data(), room);
   std::size_t left = static_cast<std::size_t>(std::max<ssize_t>(taken, 0));
   const std::byte* from = together.data();
   for (const iovec& piece : pieces) {
@@ -81,7 +89,7 @@ bool Inbox::settle(Progress& progress) {
 
 // What a complete header means. False: no use in reading on.
 bool Inbox::judge(Progress& progress) {
-  if (!posted_.empty() && equal(header_, posted_.front().expected)) {
+  if (!posted_.empty() && equal(header_.data(), posted_.front().expected)) {
     matched_ = true;
     return true;
   }
@@ -124,6 +132,8 @@ void Inbox::read_cause(int fd, Progress& progress) {
 // One system call: the header's rest, the payload's, and the next header if nothing else can follow. False: nothing
 // came. Sets `dry` when the kernel has no more.
 bool Inbox::read(int fd, std::span<std::byte> staging, Progress& progress, bool& dry) {
+  const bool alone = posted_.size() == 1 && have_ == 0 && spilled() == 0;
+  if (alone && header_bytes + posted_.front().to.bytes <= copied_bytes_max) return read_small(fd, progress, dry);
   iovec parts[3];
   std::size_t count = 0;
   std::size_t wanted_bytes = 0;
@@ -147,6 +157,32 @@ bool Inbox::read(int fd, std::span<std::byte> staging, Progress& progress, bool&
   return true;
 }
 
+// As read(), of a small message that nothing has come of yet: it is reduced where it was read. Anything else that came
+// goes the usual way.
+bool Inbox::read_small(int fd, Progress& progress, bool& dry) {
+  const PostedReceive& front = posted_.front();
+  const std::size_t wanted_bytes = header_bytes + front.to.bytes;
+  std::array<std::byte, copied_bytes_max> message;
+  iovec whole{message.data(), wanted_bytes};
+  const ssize_t taken = take(fd, &whole, 1, progress);
+  if (taken <= 0) return false;
+  if (static_cast<std::size_t>(taken) < wanted_bytes || !equal(message.data(), front.expected)) {
+    dry = static_cast<std::size_t>(taken) < wanted_bytes;
+    spill_.assign(message.data(), message.data() + taken);
+    return true;
+  }
+  have_ = header_bytes;
+  matched_ = true;
+  const std::byte* const payload = message.data() + header_bytes;
+  if (front.reduction.combines()) {
+    front.reduction.combine(front.to.data, front.mine, payload, front.to.bytes / front.reduction.element_bytes);
+  } else {
+    std::copy_n(payload, front.to.bytes, front.to.data);
+  }
+  got_ = front.to.bytes;
+  return true;
+}
+
 // Accounts for `bytes` that have just been read into header, area and next header, in this order.
 void Inbox::place(std::size_t bytes, std::span<std::byte> area, std::span<std::byte> staging) {
   const std::size_t of_header = std::min(bytes, header_bytes - have_);
@@ -155,7 +191,7 @@ void Inbox::place(std::size_t bytes, std::span<std::byte> area, std::span<std::b
   const std::size_t of_payload = std::min(bytes, area.size());
   bytes -= of_payload;
   if (have_ == header_bytes && !matched_ && !posted_.empty()) {
-    matched_ = equal(header_, posted_.front().expected);
+    matched_ = equal(header_.data(), posted_.front().expected);
     if (!matched_) {  // something else came: its bytes are not this receive's
       spill_.erase(spill_.begin(), spill_.begin() + static_cast<std::ptrdiff_t>(spill_at_));
       spill_at_ = 0;

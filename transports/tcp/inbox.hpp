@@ -77,6 +77,7 @@ class Inbox {
   bool settle(Progress& progress);
   bool judge(Progress& progress);
   bool read(int fd, std::span<std::byte> staging, Progress& progress, bool& dry);
+  bool read_small(int fd, Progress& progress, bool& dry);
   void read_cause(int fd, Progress& progress);
   void place(std::size_t bytes, std::span<std::byte> area, std::span<std::byte> staging);
   void absorb(std::size_t bytes, std::span<std::byte> staging);

@@ -1,7 +1,9 @@
 #include "transports/tcp/outbox.hpp"
 
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <sys/uio.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <array>
@@ -20,23 +22,37 @@ iovec part(const void* data, std::size_t bytes) {
   return {const_cast<void*>(data), bytes};  // sendmsg only reads it
 }
 
+// As send(2), without the price of thread cancellation, which glibc's pays for.
+ssize_t send_now(int fd, const void* data, std::size_t bytes) {
+  return ::syscall(SYS_sendto, fd, data, bytes, MSG_DONTWAIT | MSG_NOSIGNAL, nullptr, 0);
+}
+
 ssize_t send_pieces(int fd, const iovec* parts, std::size_t count, std::size_t bytes) {
-  constexpr int flags = MSG_DONTWAIT | MSG_NOSIGNAL;
   if (bytes > copied_bytes_max) {
     msghdr message{};
     message.msg_iov = const_cast<iovec*>(parts);
     message.msg_iovlen = count;
-    return ::sendmsg(fd, &message, flags);
+    return ::sendmsg(fd, &message, MSG_DONTWAIT | MSG_NOSIGNAL);
   }
   std::array<std::byte, copied_bytes_max> copied;
   std::byte* end = copied.data();
   for (const iovec& piece : std::span(parts, count)) {
     end = std::copy_n(static_cast<const std::byte*>(piece.iov_base), piece.iov_len, end);
   }
-  return ::send(fd, copied.data(), bytes, flags);
+  return send_now(fd, copied.data(), bytes);
 }
 
 }  // namespace
+
+bool Outbox::send_at_once(int fd, const Frame& header, ConstBuffer payload) {
+  const std::size_t bytes = header_bytes + payload.bytes;
+  if (bytes > copied_bytes_max) return false;
+  std::array<std::byte, copied_bytes_max> message;
+  std::copy_n(payload.data, payload.bytes, std::copy(header.begin(), header.end(), message.begin()));
+  const ssize_t sent = send_now(fd, message.data(), bytes);
+  if (sent > 0 && static_cast<std::size_t>(sent) < bytes) sent_ = static_cast<std::size_t>(sent);
+  return sent == static_cast<ssize_t>(bytes);
+}
 
 void Outbox::finish_with(std::span<const std::byte> last) {
   if (!cut_) last_.insert(last_.end(), last.begin(), last.end());

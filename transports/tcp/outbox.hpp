@@ -21,6 +21,8 @@ class Outbox {
   void push(const Frame& header, ConstBuffer payload, Completion& completion) {
     queue_.push_back({header, payload.data, payload.bytes, &completion});
   }
+  // Whether the kernel took the whole message, if it is small. If not, it must be pushed next. Requires empty().
+  bool send_at_once(int fd, const Frame& header, ConstBuffer payload);
   // Bytes to send after all that is queued. Nothing may be pushed any more.
   void finish_with(std::span<const std::byte> last);
   // Takes all messages out and returns whom to tell. A message that the peer has in part already is copied and still

@@ -23,6 +23,10 @@ struct Stream {
   bool wanted() const { return attached() && !left && inbox.wanted(); }
   bool early() const { return left || inbox.early(); }
 
+  // Whether a small message, with none before it, went out whole. If not, it must be pushed next.
+  bool send_at_once(const Frame& header, ConstBuffer payload) {
+    return attached() && !shut && outbox.empty() && outbox.send_at_once(fd.get(), header, payload);
+  }
   // Sends what can be sent, then closes our direction if `last` words have gone out. Keeps an error in send_error.
   std::size_t flush(bool last);
   // Reads and discards, so that the kernel does not answer unread bytes with a reset that would kill our last words.

@@ -50,8 +50,13 @@ void TcpLink::send(const Tag& tag, ConstBuffer from, Completion& completion) {
   Completion& done = striped ? stripes_.join(streams_.size(), completion) : completion;
   for (Stream& stream : std::span(streams_).first(striped ? streams_.size() : 1)) {
     const Share share = share_of(from.bytes, stream.number);
+    const ConstBuffer payload(from.data + share.begin, share.bytes);
+    if (stream.send_at_once(header, payload)) {
+      done.done(Status());
+      continue;
+    }
     const bool first = stream.outbox.empty();
-    stream.outbox.push(header, {from.data + share.begin, share.bytes}, done);
+    stream.outbox.push(header, payload, done);
     if (first) flush(stream);
   }
 }
