@@ -1,11 +1,8 @@
 #include "src/comm/communicator.hpp"
 
 #include <fmt/format.h>
-#include <sched.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <climits>
 #include <numeric>
 #include <unordered_map>
 
@@ -27,12 +24,6 @@ constexpr std::size_t operations_kept = 16;
 constexpr std::chrono::seconds stranger{5};  // how long what listens on the store's port has to show that it is one
 constexpr std::chrono::seconds farewell{1};  // what leaving may take
 constexpr std::size_t vector_slice_bytes = std::size_t{512} << 10;
-
-int cores_available() {
-  cpu_set_t set;
-  CPU_ZERO(&set);
-  return ::sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : 1;
-}
 
 Topology topology_of(const std::vector<MemberCard>& cards) {
   std::unordered_map<std::string_view, std::uint32_t> numbers;
@@ -142,7 +133,7 @@ Status Communicator::meet(Deadline deadline) {
     if (!transports.ok()) return transports.status();
     if (Status adopted = adopt(std::move(*executor), std::move(*transports)); !adopted.ok()) return adopted;
     MemberCard mine{
-        .doors = mesh_->doors(), .host = host_identity(), .algorithm = options_.algorithm, .cores = cores_available()};
+        .doors = mesh_->doors(), .host = host_identity(), .algorithm = options_.algorithm, .cores = CoreSet::own()};
     if (Status published = (*rendezvous)->publish(mine); !published.ok()) return published;
     std::vector<MemberCard> cards(static_cast<std::size_t>(options_.size));
     for (const Rank neighbour :
@@ -165,7 +156,7 @@ Status Communicator::meet(Deadline deadline) {
 Status Communicator::adopt(std::unique_ptr<Executor> executor, std::vector<std::unique_ptr<Transport>> transports) {
   executor_ = std::move(executor);
   mesh_ = std::make_unique<Mesh>(std::move(transports));
-  executor_->set_wait_budget(WaitBudget::for_ranks(options_.size, cores_available()));
+  executor_->set_wait_budget(WaitBudget::for_ranks(options_.size, CoreSet::own().count()));
   return executor_->attach(*mesh_);
 }
 
@@ -217,15 +208,18 @@ Status Communicator::allgather_on_ring(std::span<std::byte> all, Deadline deadli
 
 // Arranges itself with the others, once all cards are known.
 Status Communicator::settle(std::vector<MemberCard> cards, Deadline deadline) {
-  const std::string& host = cards[static_cast<std::size_t>(options_.rank)].host;
-  const auto on_this_host =
-      std::count_if(cards.begin(), cards.end(), [&](const auto& card) { return card.host == host; });
-  int cores = INT_MAX;  // of the rank that has the fewest, so that all find the same
-  for (const MemberCard& card : cards) cores = std::min(cores, card.cores);
+  const std::string host = cards[static_cast<std::size_t>(options_.rank)].host;
+  int ranks_here = 0;
+  CoreSet cores;  // of all ranks here: each may be bound to some of its own
+  for (const MemberCard& card : cards) {
+    if (card.host != host) continue;
+    ++ranks_here;
+    cores |= card.cores;
+  }
   topology_ = topology_of(cards);
-  crowded_ = topology_.hosts() == 1 && options_.size > cores;
+  crowded_ = topology_.hosts() == 1 && ranks_here > cores.count();
   mesh_->set_cards(std::move(cards));
-  executor_->set_wait_budget(WaitBudget::for_ranks(static_cast<int>(on_this_host), cores_available()));
+  executor_->set_wait_budget(WaitBudget::for_ranks(ranks_here, cores.count()));
   return open_window(deadline);
 }
 
@@ -246,9 +240,7 @@ Status Communicator::open_window(Deadline deadline) {
       if (member == options_.rank) continue;
       if (auto link = mesh_->link(member, deadline); !link.ok()) return link.status();
     }
-    const auto online = ::sysconf(_SC_NPROCESSORS_ONLN);  // not this rank's own cores: all ranks must find the same
-    const bool shares_work = options_.size > online;
-    window_use_ = {.window = window_.get(), .single_copy = options_.single_copy, .shares_work = shares_work};
+    window_use_ = {.window = window_.get(), .single_copy = options_.single_copy, .shares_work = crowded_};
     executor_->use_window(*window_);
     return {};
   });

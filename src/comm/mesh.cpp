@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cstring>
 
 #include "src/base/log.hpp"
@@ -50,7 +49,7 @@ std::string MemberCard::serialise() const {
   std::string out;
   put(out, host);
   put(out, algorithm);
-  put(out, fmt::format("{}", cores));
+  put(out, cores.text());
   for (const Door& door : doors) {
     put(out, door.transport);
     put(out, door.address);
@@ -63,15 +62,15 @@ Result<MemberCard> MemberCard::parse(std::string_view bytes) {
   MemberCard card;
   card.host = reader.take();
   card.algorithm = reader.take();
-  const std::string cores = reader.take();
-  const bool is_number = std::from_chars(cores.data(), cores.data() + cores.size(), card.cores).ec == std::errc();
+  const auto cores = CoreSet::parse(reader.take());
   while (!reader.empty()) {
     Door door{.transport = reader.take(), .address = reader.take()};
     card.doors.push_back(std::move(door));
   }
-  if (!reader.good() || !is_number) {
+  if (!reader.good() || !cores) {
     return Status(Code::protocol_error, "a rank's entry in the store is damaged; use a store of this job alone");
   }
+  card.cores = *cores;
   return card;
 }
 

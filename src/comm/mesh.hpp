@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "hocket/spi/transport.hpp"
+#include "src/base/core_set.hpp"
 #include "src/exec/peers.hpp"
 #include "src/plan/program.hpp"
 
@@ -21,7 +22,7 @@ struct MemberCard {
   std::vector<Door> doors;  // in order of preference
   std::string host;         // equal for ranks of one host
   std::string algorithm;    // options that must be equal on all ranks
-  int cores = 1;            // that this rank may run on
+  CoreSet cores;            // that this rank may run on
 
   std::string serialise() const;
   // Code::protocol_error where the bytes are no card.
