@@ -54,8 +54,8 @@ class TcpLink final : public Link {
 
   // Moves what can be moved for messages that wait; returns the number of things that happened.
   std::size_t advance();
-  // For a stream that poll(2) says something about: as advance(), and takes note of an end, a cause or a goodbye.
-  std::size_t look(std::size_t stream, short events);
+  // For the index-th stream, that poll(2) says something about: as advance(), and takes note of an end, a cause or a goodbye.
+  std::size_t look(std::size_t index, short events);
 
   bool busy() const;
   // Whether there is something to do that no poll(2) would tell.
@@ -66,8 +66,8 @@ class TcpLink final : public Link {
   bool ended() const;
 
   // What poll(2) must watch of a stream: for everything, or for the end of the connection only. 0: nothing.
-  short interest(std::size_t stream) const;
-  short end_interest(std::size_t stream) const;
+  short interest(std::size_t index) const;
+  short end_interest(std::size_t index) const;
 
  private:
   bool working(const Stream& stream) const { return stream.attached() && !ended_with_; }
