@@ -54,7 +54,7 @@ class TcpLink final : public Link {
 
   // Moves what can be moved for messages that wait; returns the number of things that happened.
   std::size_t advance();
-  // For the index-th stream, that poll(2) says something about: as advance(), and takes note of an end, a cause or a goodbye.
+  // For a stream of which poll(2) says something: as advance(), and takes note of an end, a cause or a goodbye.
   std::size_t look(std::size_t index, short events);
 
   bool busy() const;
