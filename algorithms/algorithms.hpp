@@ -38,6 +38,9 @@ void scatter_allgather_broadcast(const Shape& shape, Script& script);
 // chain.cpp
 void chain_broadcast(const Shape& shape, Script& script);
 void chain_reduce(const Shape& shape, Script& script);
+void ordered_chain_allreduce(const Shape& shape, Script& script);
+void ordered_chain_reduce(const Shape& shape, Script& script);
+void ordered_chain_reduce_scatter(const Shape& shape, Script& script);
 
 // direct.cpp
 void one_shot_allreduce(const Shape& shape, Script& script);

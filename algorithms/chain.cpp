@@ -1,7 +1,10 @@
 // Chains: from the root to its right neighbour and so on, or the other way. Slow for one message, but the executor cuts
 // the data into slices, and those follow each other without a gap: for large data each link carries it once. The
 // pipeline of J. Pješivac-Grbović et al., "Performance analysis of MPI collective operations", Cluster Computing 10
-// (2007).
+// (2007). The ordered chains go by rank, whatever the root, and every rank adds its own to the sum of all before it.
+#include <algorithm>
+#include <optional>
+
 #include "algorithms/algorithms.hpp"
 
 namespace hocket::algorithms {
@@ -17,6 +20,38 @@ struct Chain {
   Rank place;          // 0 at the root
   Rank before, after;  // ranks
   bool is_last;
+};
+
+// Receives the sum of all ranks before this one, adds what this rank has on the right and passes the sum on; chunk by
+// chunk, so that all ranks are at work. `cell_of(chunk)`: where this rank's sum goes.
+template <class CellOf, class PassOn>
+void add_in_rank_order(const Shape& shape, Script& script, CellOf cell_of, PassOn pass_on) {
+  for (std::uint32_t chunk = 0; chunk < shape.chunks; ++chunk) {
+    Range sum = script.input(chunk);
+    if (shape.rank > 0) {
+      sum = cell_of(chunk);
+      script.recv_reduce_swapped(shape.rank - 1, script.input(chunk), sum);
+    }
+    if (shape.rank < shape.size - 1) {
+      script.send(shape.rank + 1, sum);
+    } else {
+      pass_on(chunk, sum);
+    }
+  }
+}
+
+// Two cells in turn, so that the next sum can arrive while the last one leaves.
+class Cells {
+ public:
+  Cells(const Shape& shape, Script& script) {
+    for (std::uint32_t i = 0; i < std::min(shape.chunks, 2U); ++i) cells_[i] = script.scratch(script.input(i));
+  }
+  Range of(const Script& script, std::uint32_t chunk) const {
+    return Script::at(cells_[chunk % 2], script.input(chunk));
+  }
+
+ private:
+  Range cells_[2];
 };
 
 }  // namespace
@@ -42,6 +77,50 @@ void chain_reduce(const Shape& shape, Script& script) {
   }
   if (!is_root) return script.send(chain.before, sum);
   if (chain.is_last) script.copy(sum, script.output(0));
+}
+
+// From rank 0 to rank N - 1, whose sum goes back the same way: 2(N - 1) rounds for the first chunk, one for each
+// further; every rank sends S up, and S down.
+void ordered_chain_allreduce(const Shape& shape, Script& script) {
+  if (shape.size == 1) return script.copy(script.input(0), script.output(0));
+  const auto output = [&](std::uint32_t chunk) { return script.output(chunk); };
+  add_in_rank_order(shape, script, output, [](std::uint32_t, Range) {});
+  for (std::uint32_t chunk = 0; chunk < shape.chunks; ++chunk) {
+    if (shape.rank < shape.size - 1) script.recv(shape.rank + 1, output(chunk));
+    if (shape.rank > 0) script.send(shape.rank - 1, output(chunk));
+  }
+}
+
+// From rank 0 to rank N - 1, and from there to the root: N rounds for the first chunk, one for each further; every rank
+// sends S once.
+void ordered_chain_reduce(const Shape& shape, Script& script) {
+  const Rank last = shape.size - 1;
+  if (last == 0) return script.copy(script.input(0), script.output(0));
+  const bool is_root = shape.rank == shape.root;
+  std::optional<Cells> cells;
+  if (!is_root && shape.rank > 0) cells.emplace(shape, script);
+  const auto cell_of = [&](std::uint32_t chunk) { return is_root ? script.output(chunk) : cells->of(script, chunk); };
+  add_in_rank_order(shape, script, cell_of, [&](std::uint32_t, Range sum) {
+    if (!is_root) script.send(shape.root, sum);
+  });
+  if (!is_root || shape.rank == last) return;
+  for (std::uint32_t chunk = 0; chunk < shape.chunks; ++chunk) script.recv(last, script.output(chunk));
+}
+
+// From rank 0 to rank N - 1, which sends each rank its chunk: N rounds for the first chunk, one for each further; every
+// rank sends S once.
+void ordered_chain_reduce_scatter(const Shape& shape, Script& script) {
+  const Rank last = shape.size - 1;
+  const Range own = script.output(shape.rank);
+  if (last == 0) return script.copy(script.input(0), own);
+  std::optional<Cells> cells;
+  if (shape.rank > 0) cells.emplace(shape, script);
+  const auto is_own = [&](std::uint32_t chunk) { return shape.rank == last && static_cast<Rank>(chunk) == last; };
+  const auto cell_of = [&](std::uint32_t chunk) { return is_own(chunk) ? own : cells->of(script, chunk); };
+  add_in_rank_order(shape, script, cell_of, [&](std::uint32_t chunk, Range sum) {
+    if (!is_own(chunk)) script.send(static_cast<Rank>(chunk), sum);
+  });
+  if (shape.rank != last) script.recv(last, own);
 }
 
 }  // namespace hocket::algorithms

@@ -29,7 +29,7 @@ struct Arguments {
   std::string collective, algorithm, hosts, rank_list = "1-33";
   Rank ranks = 0, cores = 0;
   std::optional<Rank> rank, root;
-  bool in_place = false, json = false;
+  bool in_place = false, json = false, deterministic = false;
   std::optional<std::size_t> bytes;
 };
 
@@ -97,7 +97,8 @@ std::string ranks_text(const Arguments& given) {
 int list() {
   fmt::print("{:<15} {:<19} {}\n", "collective", "algorithm", "what it does, for N ranks");
   for (const Algorithm& algorithm : catalog()) {
-    fmt::print("{:<15} {:<19} {}\n", name_of(algorithm.collective), algorithm.name, algorithm.summary);
+    fmt::print("{:<15} {:<19} {}{}\n", name_of(algorithm.collective), algorithm.name, algorithm.summary,
+               algorithm.in_rank_order ? "; in rank order" : "");
   }
   return 0;
 }
@@ -218,7 +219,8 @@ int choose(Arguments given) {
                               .size = given.ranks,
                               .bytes = bytes,
                               .topology = topology,
-                              .crowded = topology.hosts() == 1 && given.cores > 0 && given.cores < given.ranks},
+                              .crowded = topology.hosts() == 1 && given.cores > 0 && given.cores < given.ranks,
+                              .in_rank_order = given.deterministic},
                              automatic_algorithm);
   };
   if (given.bytes) {
@@ -292,6 +294,7 @@ int run(int argc, char** argv) {
   add_hosts(choose_command);
   choose_command->add_option("--cores", given.cores, "cores that one host's ranks share (a core for each)")
       ->check(CLI::Range(1, 1 << 20));
+  choose_command->add_flag("--deterministic", given.deterministic, "what deterministic mode selects");
   choose_command->add_option("--bytes", given.bytes, "size of the larger buffer, as in 64K (all sizes)")
       ->transform(CLI::AsSizeValue(false));
 

@@ -54,8 +54,12 @@ typedef struct hocket_comm_options {
   const char* transport; /* "auto", "tcp"; NULL: HOCKET_TRANSPORT, else "auto" */
   const char* algorithm; /* "auto" or a name that hocket-plan lists, for the collectives that have it; NULL:
                             HOCKET_ALGORITHM, else "auto". Equal on all ranks */
+  int32_t deterministic; /* 1: the bits of what is reduced depend on the inputs and the number of ranks alone: operands are
+                            combined in rank order, ((x0 op x1) op x2) …, and float32 travels exactly, whatever a call allows. An
+                            algorithm that combines otherwise: UNSUPPORTED. -1: not so; 0: HOCKET_DETERMINISTIC, else not.
+                            Equal on all ranks. Costs and rules: docs/DETERMINISM.md */
 } hocket_comm_options;
-#define HOCKET_COMM_OPTIONS_INIT { sizeof(hocket_comm_options), 0, 0, NULL, 0, NULL, NULL, NULL }
+#define HOCKET_COMM_OPTIONS_INIT { sizeof(hocket_comm_options), 0, 0, NULL, 0, NULL, NULL, NULL, 0 }
 
 /* A reduction of the caller's own: to[i] = left[i] op right[i] for `count` elements. `to` may be `left` or `right`; all are aligned
  * for the type. It must be associative, and equal on all ranks, which Hocket cannot check. It is called on the thread that drives
@@ -70,7 +74,7 @@ typedef struct hocket_call_options {
   hocket_function function; /* HOCKET_USER: what combines two operands, */
   void* context;            /* what it is given besides, */
   int32_t commutative;      /* and whether left op right has the same bits as right op left (not 0). Otherwise operands are
-                               combined in rank order, with one rank doing all the work. Equal on all ranks */
+                               combined in rank order, by the algorithms that deterministic mode has. Equal on all ranks */
   hocket_wire wire;   /* equal on all ranks. Other collectives, types and operations than it is for: UNSUPPORTED */
 } hocket_call_options;
 #define HOCKET_CALL_OPTIONS_INIT { sizeof(hocket_call_options), 0, NULL, NULL, NULL, 0, HOCKET_WIRE_EXACT }

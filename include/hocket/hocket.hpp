@@ -61,6 +61,7 @@ struct Options {
   std::string name = {};
   std::string transport = {};
   std::string algorithm = {};
+  std::optional<bool> deterministic = {};
 };
 
 // What one call may say beyond its arguments; zero: the communicator's timeout. The others are as in
@@ -281,6 +282,7 @@ class Communicator {
     given.name = or_null(options.name);
     given.transport = or_null(options.transport);
     given.algorithm = or_null(options.algorithm);
+    given.deterministic = options.deterministic ? (*options.deterministic ? 1 : -1) : 0;
     return given;
   }
   static hocket_call_options to_c(CallOptions options) {

@@ -31,6 +31,8 @@ constexpr Known known_variables[] = {
     {"HOCKET_TIMEOUT_MS", "300000", "how long any wait may last, in milliseconds"},
     {"HOCKET_TRANSPORT", "auto", "shm, tcp, or auto: for each peer the first that reaches it"},
     {"HOCKET_ALGORITHM", "auto", "an algorithm of hocket-plan list, or auto: chosen by call, size and hosts"},
+    {"HOCKET_DETERMINISTIC", "0",
+     "1: sums are taken in rank order, so that nothing but inputs and ranks decides on bits"},
     {"HOCKET_LOG_LEVEL", "warn", "error, warn, info or debug, to standard error"},
     {"HOCKET_HOST_ID", "host name and boot id", "ranks with the same one share a host"},
     {"HOCKET_SINGLE_COPY", "auto", "on, off or auto: read plain memory of other ranks of the host where it lies"},

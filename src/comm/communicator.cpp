@@ -132,8 +132,11 @@ Status Communicator::meet(Deadline deadline) {
                                                            .regions = regions_});
     if (!transports.ok()) return transports.status();
     if (Status adopted = adopt(std::move(*executor), std::move(*transports)); !adopted.ok()) return adopted;
-    MemberCard mine{
-        .doors = mesh_->doors(), .host = host_identity(), .algorithm = options_.algorithm, .cores = CoreSet::own()};
+    MemberCard mine{.doors = mesh_->doors(),
+                    .host = host_identity(),
+                    .algorithm = options_.algorithm,
+                    .deterministic = options_.deterministic,
+                    .cores = CoreSet::own()};
     if (Status published = (*rendezvous)->publish(mine); !published.ok()) return published;
     std::vector<MemberCard> cards(static_cast<std::size_t>(options_.size));
     for (const Rank neighbour :
@@ -176,15 +179,30 @@ Status Communicator::introduce(const MemberCard& mine, Deadline deadline) {
     auto card = take_card(block_of(rank));
     if (!card.ok()) return card.status();
     cards[rank] = std::move(*card);
-    if (cards[rank].algorithm != mine.algorithm) {
-      return Status(Cause{.code = Code::mismatch,
-                          .message = fmt::format("rank {} was told to use algorithm \"{}\", rank {} \"{}\": set "
-                                                 "HOCKET_ALGORITHM alike on all ranks",
-                                                 options_.rank, mine.algorithm, rank, cards[rank].algorithm),
-                          .peer = static_cast<Rank>(rank)});
-    }
+    if (Status agreed = agrees(cards[rank], static_cast<Rank>(rank)); !agreed.ok()) return agreed;
   }
   return settle(std::move(cards), deadline);
+}
+
+// Whether the rank that the card is of was given the same options as this one.
+Status Communicator::agrees(const MemberCard& card, Rank rank) const {
+  const auto differs = [&](std::string why) {
+    return Status(Cause{.code = Code::mismatch, .message = std::move(why), .peer = rank});
+  };
+  if (card.algorithm != options_.algorithm) {
+    return differs(
+        fmt::format("rank {} was told to use algorithm \"{}\", rank {} \"{}\": set HOCKET_ALGORITHM alike on "
+                    "all ranks",
+                    options_.rank, options_.algorithm, rank, card.algorithm));
+  }
+  if (card.deterministic != options_.deterministic) {
+    const bool here = options_.deterministic;
+    return differs(
+        fmt::format("rank {} was created in deterministic mode, rank {} was not: set options.deterministic "
+                    "or HOCKET_DETERMINISTIC alike on all ranks",
+                    here ? options_.rank : rank, here ? rank : options_.rank));
+  }
+  return {};
 }
 
 // An allgather in place over the neighbours alone, for the time before all cards are known.
@@ -309,6 +327,9 @@ Result<std::shared_ptr<Operation>> Communicator::prepare(const CallArguments& ar
         std::make_shared<UserFunction>(arguments.function, arguments.context, signature.dtype, options_.rank);
     binding.reduction.custom = binding.user.get();
   }
+  const bool in_rank_order = options_.deterministic || (user && !arguments.commutative);
+  // Narrow floats are rounded with each operand then, as they are where messages carry the partial sums.
+  if (in_rank_order) binding.reduction.all = nullptr;
   // A function that may throw is kept away from memory that others read: what it leaves then must not be seen.
   if (window_ && signature.collective != Collective::send && options_.algorithm == "auto" && !user) {
     binding.signature.algorithm |= Signature::direct_algorithm;
@@ -317,7 +338,7 @@ Result<std::shared_ptr<Operation>> Communicator::prepare(const CallArguments& ar
     return direct;
   }
   const std::lock_guard lock(plans_mutex_);
-  const Algorithm& algorithm = choose(*checked, arguments.collective, user && !arguments.commutative);
+  const Algorithm& algorithm = choose(*checked, arguments.collective, in_rank_order);
   binding.signature.algorithm |= latest_choice_.number;
   auto operation = operation_for({.algorithm = &algorithm,
                                   .rank = options_.rank,
@@ -346,8 +367,9 @@ const Algorithm& Communicator::choose(const CheckedCall& checked, Collective col
                                                  .bytes = checked.bytes,
                                                  .topology = topology_,
                                                  .crowded = crowded_,
-                                                 .wire = wire},
-                                                in_rank_order ? "linear" : options_.algorithm);
+                                                 .wire = wire,
+                                                 .in_rank_order = in_rank_order},
+                                                options_.algorithm);
   // Both ends of a message name the sender's call.
   const Algorithm& named = collective == Collective::recv
                                ? select_algorithm({Collective::send, options_.size, checked.bytes}, "auto")

@@ -75,6 +75,7 @@ class Communicator {
   Status find_others(Deadline deadline);
   Status meet(Deadline deadline);
   Status introduce(const MemberCard& mine, Deadline deadline);
+  Status agrees(const MemberCard& card, Rank rank) const;
   Status allgather_on_ring(std::span<std::byte> all, Deadline deadline);
   Status settle(std::vector<MemberCard> cards, Deadline deadline);
   Status open_window(Deadline deadline);

@@ -22,7 +22,8 @@ struct MemberCard {
   std::vector<Door> doors;  // in order of preference
   std::string host;         // equal for ranks of one host
   std::string algorithm;    // options that must be equal on all ranks
-  CoreSet cores;            // that this rank may run on
+  bool deterministic = false;
+  CoreSet cores;  // that this rank may run on
 
   std::string serialise() const;
   // Code::protocol_error where the bytes are no card.

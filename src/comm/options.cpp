@@ -113,6 +113,29 @@ Status resolve_single_copy(const hocket_comm_options&, Options& options) {
   return {};
 }
 
+// After the algorithm has been resolved.
+Status resolve_determinism(const hocket_comm_options& given, Options& options) {
+  if (given.deterministic < -1 || given.deterministic > 1) {
+    return {Code::invalid_argument, fmt::format("options.deterministic is {}; it must be 1 (on), -1 (off), or 0 for "
+                                                "HOCKET_DETERMINISTIC",
+                                                given.deterministic)};
+  }
+  options.deterministic = given.deterministic == 1;
+  if (const auto variable = environment::find({"HOCKET_DETERMINISTIC"}); variable && given.deterministic == 0) {
+    const auto number = environment::to_integer(*variable, 0, 1);
+    if (!number.ok()) return number.status();
+    options.deterministic = *number == 1;
+  }
+  const auto disordered = out_of_rank_order(options.algorithm);
+  if (!options.deterministic || !disordered) return {};
+  return {
+      Code::unsupported,
+      fmt::format("algorithm \"{}\" (options.algorithm or HOCKET_ALGORITHM) does not take the sums of {} in rank "
+                  "order, as deterministic mode (options.deterministic or HOCKET_DETERMINISTIC) needs: leave one of "
+                  "the two out; `hocket-plan list` shows which algorithms do",
+                  options.algorithm, name_of(*disordered))};
+}
+
 std::string transport_names() {
   std::string names = "auto";
   for (const TransportEntry& entry : transports()) names += fmt::format(", {}", entry.name);
@@ -156,8 +179,9 @@ Result<Options> resolve_options(const hocket_comm_options* given) {
   const auto copy = read(given);
   if (!copy.ok()) return copy.status();
   Options options;
-  for (const auto step : {+[](const hocket_comm_options&, Options&) { return environment::check_names(); },
-                          &resolve_ranks, &resolve_store, &resolve_timeout, &resolve_names, &resolve_single_copy}) {
+  for (const auto step :
+       {+[](const hocket_comm_options&, Options&) { return environment::check_names(); }, &resolve_ranks,
+        &resolve_store, &resolve_timeout, &resolve_names, &resolve_single_copy, &resolve_determinism}) {
     if (Status status = step(*copy, options); !status.ok()) return status;
   }
   return options;
@@ -171,7 +195,7 @@ Result<Options> resolve_local_options(const hocket_comm_options* given, Rank siz
   }
   Options options;
   options.size = size;
-  for (const auto step : {&resolve_timeout, &resolve_names}) {
+  for (const auto step : {&resolve_timeout, &resolve_names, &resolve_determinism}) {
     if (Status status = step(*copy, options); !status.ok()) return status;
   }
   return options;

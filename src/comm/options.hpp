@@ -22,6 +22,7 @@ struct Options {
   std::string transport = "auto";
   std::string algorithm = "auto";
   SingleCopy single_copy = SingleCopy::automatic;
+  bool deterministic = false;
 };
 
 // The caller's fields first, then the environment (HOCKET_*, then torchrun's, then the launcher's), then the defaults.

@@ -32,7 +32,8 @@ Expressions::Id Expressions::contribution(Rank rank, std::uint32_t chunk) {
 }
 
 Expressions::Id Expressions::combine(Id left, Id right) {
-  const auto [entry, is_new] = combined_.try_emplace(pair_key(std::min(left, right), std::max(left, right)));
+  const bool exchange = operands_ == Operands::may_be_exchanged && left > right;
+  const auto [entry, is_new] = combined_.try_emplace(exchange ? pair_key(right, left) : pair_key(left, right));
   if (is_new) {
     entry->second = add(chunks_[left], std::max(roundings_[left], roundings_[right]));
     for (std::size_t word = 0; word < words_; ++word) {
@@ -51,6 +52,12 @@ Expressions::Id Expressions::round(Id of) {
     }
   }
   return entry->second;
+}
+
+Expressions::Id Expressions::left_fold(std::uint32_t chunk, Rank ranks) {
+  Id sum = contribution(0, chunk);
+  for (Rank rank = 1; rank < ranks; ++rank) sum = combine(sum, contribution(rank, chunk));
+  return sum;
 }
 
 std::optional<Rank> Expressions::first_in_both(Id left, Id right) const {

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <list>
 #include <memory>
+#include <optional>
 #include <unordered_map>
 
 #include "hocket/spi/schedule.hpp"
@@ -87,15 +88,19 @@ struct Call {
   Topology topology{};
   bool crowded = false;  // all ranks are on one host, which has fewer cores than ranks
   WireFormat wire = WireFormat::exact;
+  bool in_rank_order = false;  // only what Algorithm::in_rank_order says may be chosen, where something is reduced
 };
 
 inline constexpr std::string_view automatic_algorithm = "auto";
 
 // Whether `name` is "auto" or that of an algorithm of any collective.
 bool known_algorithm(std::string_view name);
+// A collective that reduces by an algorithm of this name, but not in rank order; nothing where there is none.
+std::optional<Collective> out_of_rank_order(std::string_view name);
 
-// The algorithm for a call: `wanted` by name where the collective has it for this wire format, else by size. Equal on
-// all ranks for equal calls. Where exact algorithms need fewer bytes than the wire format saves, it is one of these.
+// The algorithm for a call: `wanted` by name where the collective has it for this wire format and order, else by size.
+// Equal on all ranks for equal calls. Where exact algorithms need fewer bytes than the wire format saves, it is one of
+// these. In rank order, all is exact.
 const Algorithm& select_algorithm(const Call& call, std::string_view wanted);
 
 }  // namespace hocket

@@ -18,7 +18,11 @@ Status failure(std::string message) {
 }  // namespace
 
 RendezvousRun::RendezvousRun(Collective collective, Rank size, const VerifyOptions& options)
-    : collective_(collective), size_(size), options_(options), expressions_(size) {
+    : collective_(collective),
+      size_(size),
+      options_(options),
+      expressions_(size, options.in_rank_order ? Expressions::Operands::keep_their_sides
+                                               : Expressions::Operands::may_be_exchanged) {
   processes_.reserve(static_cast<std::size_t>(size));
 }
 
@@ -223,7 +227,7 @@ Status RendezvousRun::load(Place place, const Range& range, std::vector<Spot>& i
   return {};
 }
 
-// left = left ∘ right, of equal chunks by check_form(). Operands may be exchanged, so `swapped` means nothing here.
+// left = left ∘ right, or right ∘ left where the step is swapped; of equal chunks by check_form().
 Status RendezvousRun::combine(Place place, std::vector<Spot>& left, const std::vector<Spot>& right) {
   for (std::size_t i = 0; i < left.size(); ++i) {
     const Expressions::Id mine = left[i].value, other = right[i].value;
@@ -232,7 +236,7 @@ Status RendezvousRun::combine(Place place, std::vector<Spot>& left, const std::v
       return failure(fmt::format("{} counts rank {} twice: it combines {} with {}", name(place), *twice,
                                  expressions_.describe(mine), expressions_.describe(other)));
     }
-    left[i].value = expressions_.combine(mine, other);
+    left[i].value = at(place).step.swapped ? expressions_.combine(other, mine) : expressions_.combine(mine, other);
   }
   return {};
 }

@@ -101,6 +101,28 @@ constexpr Rule encoded_rules[] = {
     {Collective::allgather, any, any_size, any_bytes, "encoded_direct"},
 };
 
+// Where sums must be taken from left to right in rank order. The chains need little memory however many ranks there
+// are, and of neighbours on one host only the last speaks with another host.
+constexpr Rule ordered_rules[] = {
+    {Collective::allreduce, any, up_to(2), 64 << 10, "one_shot"},
+    {Collective::allreduce, crowded, any_size, 128 << 10, "linear"},
+    {Collective::allreduce, any, up_to(8), 8 << 10, "one_shot"},
+    {Collective::allreduce, any, up_to(16), 256 << 10, "two_shot"},
+    {Collective::allreduce, any, any_size, 64 << 10, "linear"},
+    {Collective::allreduce, shared, any_size, any_bytes, "ordered_chain"},
+    {Collective::allreduce, any, up_to(16), any_bytes, "two_shot"},
+    {Collective::allreduce, any, any_size, any_bytes, "ordered_chain"},
+    {Collective::reduce, any, up_to(2), any_bytes, "linear"},
+    {Collective::reduce, any, any_size, 128 << 10, "linear"},
+    {Collective::reduce, any, any_size, any_bytes, "ordered_chain"},
+    {Collective::reduce_scatter, crowded, any_size, 128 << 10, "linear"},
+    {Collective::reduce_scatter, any, up_to(16), 256 << 10, "direct"},
+    {Collective::reduce_scatter, any, any_size, 64 << 10, "direct"},
+    {Collective::reduce_scatter, shared, any_size, any_bytes, "ordered_chain"},
+    {Collective::reduce_scatter, any, up_to(16), any_bytes, "direct"},
+    {Collective::reduce_scatter, any, any_size, any_bytes, "ordered_chain"},
+};
+
 }  // namespace
 
 bool known_algorithm(std::string_view name) {
@@ -108,11 +130,18 @@ bool known_algorithm(std::string_view name) {
          std::ranges::any_of(catalog(), [&](const Algorithm& algorithm) { return algorithm.name == name; });
 }
 
+std::optional<Collective> out_of_rank_order(std::string_view name) {
+  const auto found = std::ranges::find_if(catalog(), [&](const Algorithm& algorithm) {
+    return algorithm.name == name && reduces(algorithm.collective) && !algorithm.in_rank_order;
+  });
+  return found == catalog().end() ? std::nullopt : std::optional(found->collective);
+}
+
 const Algorithm& select_algorithm(const Call& call, std::string_view wanted) {
-  const bool encoded = call.wire != WireFormat::exact && call.size > 1;
-  if (const Algorithm* named = find_algorithm(call.collective, wanted); named != nullptr && named->encoded == encoded) {
-    return *named;
-  }
+  const bool ordered = call.in_rank_order && reduces(call.collective);
+  const bool encoded = call.wire != WireFormat::exact && call.size > 1 && !call.in_rank_order;
+  const Algorithm* named = find_algorithm(call.collective, wanted);
+  if (named != nullptr && named->encoded == encoded && (named->in_rank_order || !ordered)) return *named;
   const Rank hosts = call.topology.hosts();
   const auto holds = [&](Hosts where) {
     switch (where) {
@@ -122,7 +151,9 @@ const Algorithm& select_algorithm(const Call& call, std::string_view wanted) {
     }
     return false;
   };
-  const std::span<const Rule> table = encoded ? std::span<const Rule>(encoded_rules) : rules;
+  const std::span<const Rule> table = encoded   ? std::span<const Rule>(encoded_rules)
+                                      : ordered ? std::span<const Rule>(ordered_rules)
+                                                : rules;
   const Rule& rule = *std::ranges::find_if(table, [&](const Rule& candidate) {
     return candidate.collective == call.collective && holds(candidate.hosts) && candidate.sizes.hold(call.size) &&
            call.bytes <= candidate.bytes_max;

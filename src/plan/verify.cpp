@@ -32,7 +32,9 @@ Status check_shape(const Shape& shape, Rank rank, Rank size, std::uint32_t chunk
                   rank, shape.rank, shape.size, shape.chunks, rank, size, chunks));
 }
 
-Status check_output(RendezvousRun& run, Rank rank, std::uint32_t chunk, Expressions::Id held, const Wanted& wanted) {
+Status check_output(RendezvousRun& run, const Shape& shape, std::uint32_t chunk, Expressions::Id held,
+                    const Wanted& wanted, bool in_rank_order) {
+  const Rank rank = shape.rank;
   Expressions& expressions = run.expressions();
   const auto wrong = [&](const std::string& expected) {
     return failure(fmt::format("rank {} ends with {} in output chunk {}, expected {}", rank,
@@ -49,10 +51,13 @@ Status check_output(RendezvousRun& run, Rank rank, std::uint32_t chunk, Expressi
   if (const auto missing = expressions.first_missing(held)) {
     return wrong(fmt::format("{} (rank {} is missing)", expected, *missing));
   }
+  if (in_rank_order && held != expressions.left_fold(wanted.chunk, shape.size)) {
+    return failure(fmt::format("rank {} does not sum chunk {} from left to right in rank order", rank, wanted.chunk));
+  }
   return {};
 }
 
-Status check_outputs(RendezvousRun& run, const std::vector<Shape>& shapes, std::uint32_t interleave) {
+Status check_outputs(RendezvousRun& run, const std::vector<Shape>& shapes, const VerifyOptions& options) {
   struct First {
     Rank rank = no_rank;
     Expressions::Id held = RendezvousRun::nothing;
@@ -62,9 +67,10 @@ Status check_outputs(RendezvousRun& run, const std::vector<Shape>& shapes, std::
     for (std::uint32_t chunk = 0; chunk < shape.chunks; ++chunk) {
       const std::optional<Wanted> wanted = wanted_output(shape, chunk);
       if (!wanted || run.is_empty(chunk)) continue;
-      for (std::uint32_t piece = 0; piece < interleave; ++piece) {
+      for (std::uint32_t piece = 0; piece < options.interleave; ++piece) {
         const Expressions::Id held = run.output(shape.rank, chunk, piece);
-        if (Status status = check_output(run, shape.rank, chunk, held, *wanted); !status) return status;
+        const Status status = check_output(run, shape, chunk, held, *wanted, options.in_rank_order);
+        if (!status) return status;
         run.count_roundings(held);
         if (wanted->rank != no_rank) continue;
         if (first[chunk].rank == no_rank) first[chunk] = {shape.rank, held};
@@ -129,7 +135,7 @@ Result<Verified> verify(Collective collective, Rank size, Rank root,
     }
     if (Status status = run.run(); !status) return status;
     if (collective == Collective::barrier) return check_barrier(run, size);
-    return check_outputs(run, shapes, options.interleave);
+    return check_outputs(run, shapes, options);
   };
   const Status status = check();
   if (status) return run.counted();
@@ -144,6 +150,8 @@ Result<Verified> verify(const Algorithm& algorithm, Rank size, Rank root, const 
   const bool point_to_point = is_point_to_point(algorithm.collective);
   // One rank has nobody to speak with.
   if (point_to_point && size == 1) return Verified{};
+  VerifyOptions chosen = options;
+  chosen.in_rank_order = options.in_rank_order || algorithm.in_rank_order;
   Status whole;
   Result<Verified> result = verify(
       algorithm.collective, size, root,
@@ -153,7 +161,7 @@ Result<Verified> verify(const Algorithm& algorithm, Rank size, Rank root, const 
         if (whole) whole = check_whole(algorithm, schedule);
         return schedule;
       },
-      options);
+      chosen);
   const Status status = result ? whole : result.status();
   if (status) return result;
   return failure(fmt::format("{} {}", algorithm.name, status.message()));

@@ -28,6 +28,7 @@ struct VerifyOptions {
   std::uint32_t interleave = 1;
   std::uint32_t empty_from = UINT32_MAX;  // chunks from this one on are empty, as when count < N
   Topology topology{};                    // of algorithms that ask for it
+  bool in_rank_order = false;             // sums must be what Algorithm::in_rank_order says
 };
 
 // Writes the schedules of all `size` ranks with `schedule_of`, compiles them and runs them under rendezvous (a send
@@ -40,6 +41,7 @@ struct VerifyOptions {
 // the run finishes. The failure (Code::internal) names algorithm, ranks, step and what is wrong.
 Result<Verified> verify(Collective collective, Rank size, Rank root,
                         const std::function<Schedule(Rank rank)>& schedule_of, const VerifyOptions& options = {});
+// In rank order also where the algorithm's entry says so.
 Result<Verified> verify(const Algorithm& algorithm, Rank size, Rank root, const VerifyOptions& options = {});
 
 // What an algorithm is tried with on `size` ranks: every root up to 17 ranks, then the first two and the last; out of

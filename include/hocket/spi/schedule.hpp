@@ -173,6 +173,9 @@ struct Algorithm {
   bool by_host = false;
   // Keeps chunks in encoded cells: for calls that allow lower precision, and only for these.
   bool encoded = false;
+  // Every sum is ((x0 ∘ x1) ∘ x2) ∘ … by rank, the partial sum left of ∘: what deterministic mode and functions that
+  // are not commutative need. Proven with all else.
+  bool in_rank_order = false;
 
   Schedule write(Rank rank, Rank size, Rank root = 0, const Topology& topology = {}) const;
 };

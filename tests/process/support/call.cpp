@@ -22,11 +22,14 @@ std::uint64_t mix(std::uint64_t x) {
   return x ^ (x >> 31);
 }
 
-// Wide exponents and all bits of the fraction; never a NaN.
+// Exponents as wide as sums of eight allow, and all bits of the fraction; never a NaN.
 template <class T>
 T rounding_float(std::uint64_t bits) {
   const double fraction = 1 + static_cast<double>(bits >> 12) * 0x1p-52;
-  return static_cast<T>(std::ldexp((bits & 1) != 0 ? -fraction : fraction, static_cast<int>(bits >> 1 & 31) - 16));
+  constexpr int exponents = sizeof(T) > 2 ? 32 : sizeof(T) > 1 ? 16 : 8;
+  const int exponent = static_cast<int>(bits >> 1 & (exponents - 1)) - exponents / 2;
+  return T(static_cast<std::conditional_t<elements::Narrow<T>, double, T>>(
+      std::ldexp((bits & 1) != 0 ? -fraction : fraction, exponent)));
 }
 
 // Element `index` of the input of `rank`. Exact floats are small whole numbers, or powers of two for products; few
@@ -37,9 +40,7 @@ T input_at(const Case& what, Rank rank, std::size_t index) {
       mix(what.salt * 0x9E3779B97F4A7C15U + static_cast<std::uint64_t>(rank) * 0x100000001B3U + index);
   const int sign = (bits & 1) != 0 ? -1 : 1;
   if constexpr (std::is_floating_point_v<T> || elements::Narrow<T>) {
-    if constexpr (std::is_floating_point_v<T>) {
-      if (what.values == Values::rounding) return rounding_float<T>(bits);
-    }
+    if (what.values == Values::rounding) return rounding_float<T>(bits);
     const int limit = sizeof(T) > 2 ? 512 : sizeof(T) > 1 ? 16 : 2;
     const auto number = [](double value) {
       return T(static_cast<std::conditional_t<elements::Narrow<T>, double, T>>(value));
@@ -50,6 +51,7 @@ T input_at(const Case& what, Rank rank, std::size_t index) {
     return number(static_cast<int>(bits >> 8) % limit);
   } else if constexpr (elements::Complex<T>) {
     using Part = typename T::value_type;
+    if (what.values == Values::rounding) return {rounding_float<Part>(bits), rounding_float<Part>(mix(bits))};
     if (what.op == ReduceOp::prod) {  // such that no part becomes a zero, whose sign would tell the order
       const auto real = static_cast<Part>(sign), imaginary = static_cast<Part>((bits & 2) != 0 ? -1 : 1);
       return rank == 0   ? T(real, 2 * imaginary)
@@ -255,6 +257,10 @@ void Call::expect_rest_untouched() const {
 void Call::run(hocket_comm* comm) {
   ASSERT_EQ(issue(comm), HOCKET_OK) << describe(what_) << ": " << hocket_last_error();
   expect_correct();
+}
+
+void Call::forget_output() {
+  std::fill_n(recv_, recv_bytes_, std::byte{0xA5});
 }
 
 std::vector<std::byte> Call::output() const {

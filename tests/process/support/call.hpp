@@ -15,7 +15,7 @@ namespace hocket::process_testing {
 
 enum class Values : std::uint8_t {
   exact,     // every sum and product of a few of them is exact, so the order of operations cannot matter
-  rounding,  // floats of which another order of operations makes other bits
+  rounding,  // floats and complex numbers of which another order of operations makes other bits
 };
 
 // What to call. `root` is the peer for send and recv. Salted so that no two calls of a test move the same values.
@@ -53,6 +53,8 @@ class Call {
   void run(hocket_comm* comm);
   // The output's bytes, for comparing ranks.
   std::vector<std::byte> output() const;
+  // Writes over the output, so that the next issue() must write all of it. Requires that it lies apart from the input.
+  void forget_output();
 
  private:
   void expect_output() const;

@@ -155,6 +155,47 @@ TEST(Selection, GoesByHostsWhereRanksShareSeveral) {
   EXPECT_EQ(chosen(Collective::alltoall, 1 << 20, pairs), "pairwise");
 }
 
+TEST(Selection, KeepsTheOrderOfRanksWhereAsked) {
+  const Topology pairs({0, 1, 0, 1, 0, 1, 0, 1});
+  for (const Collective collective : all_collectives) {
+    for (const Rank size : {1, 2, 3, 8, 16, 17, 257}) {
+      for (const std::size_t bytes : {0, 1 << 10, 100 << 10, 1 << 20, 1 << 30}) {
+        for (const bool crowded : {false, true}) {
+          Call call{.collective = collective, .size = size, .bytes = bytes, .crowded = crowded, .in_rank_order = true};
+          if (size == 8 && !crowded) call.topology = pairs;
+          for (const std::string_view wanted : {"auto", "ring", "binomial_tree", "chain", "two_level"}) {
+            const Algorithm& chosen = select_algorithm(call, wanted);
+            EXPECT_EQ(chosen.collective, collective);
+            EXPECT_TRUE(chosen.in_rank_order || !reduces(collective))
+                << name_of(collective) << " of " << bytes << " bytes on " << size << " ranks takes " << chosen.name;
+          }
+        }
+      }
+    }
+  }
+  EXPECT_EQ(select_algorithm({.collective = Collective::allreduce, .size = 4, .bytes = 4, .in_rank_order = true},
+                             "ordered_chain")
+                .name,
+            "ordered_chain");
+}
+
+TEST(Selection, IsExactWhereTheOrderOfRanksIsKept) {
+  for (const Collective collective : {Collective::allreduce, Collective::reduce_scatter, Collective::allgather}) {
+    const Call call{
+        .collective = collective, .size = 4, .bytes = 1 << 20, .wire = WireFormat::bfloat16, .in_rank_order = true};
+    EXPECT_FALSE(select_algorithm(call, "auto").encoded) << name_of(collective);
+    EXPECT_FALSE(select_algorithm(call, "encoded_direct").encoded) << name_of(collective);
+  }
+}
+
+TEST(Selection, KnowsWhoseSumsAreOutOfRankOrder) {
+  EXPECT_EQ(out_of_rank_order("ring"), Collective::allreduce);
+  EXPECT_EQ(out_of_rank_order("chain"), Collective::reduce);
+  for (const std::string_view name : {"auto", "linear", "ordered_chain", "two_shot", "bruck", "no such algorithm"}) {
+    EXPECT_EQ(out_of_rank_order(name), std::nullopt) << name;
+  }
+}
+
 TEST(Selection, KnowsTheNamesThereAre) {
   EXPECT_TRUE(known_algorithm("auto"));
   EXPECT_TRUE(known_algorithm("dissemination"));

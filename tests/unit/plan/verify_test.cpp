@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <functional>
+#include <span>
 
 namespace hocket {
 namespace {
@@ -294,6 +295,86 @@ TEST(Verify, CatchesRunsOfBlocksThatTheCatalogDoesNotMention) {
   EXPECT_THAT(result.status().message(), HasSubstr("`whole`"));
   algorithm.whole = true;
   EXPECT_TRUE(verify(algorithm, 2, 0).ok());
+}
+
+// ---- rank order
+
+// How rank 0 sums what it receives from ranks 1, 2 and 3.
+using Sum = void (*)(Script& script, Range own, std::span<const Range> received, Range to);
+
+bool is_in_rank_order(Sum sum) {
+  const Steps steps = [&](const Shape& shape, Script& script) {
+    const Range input = script.input(0);
+    if (shape.rank != 0) return script.send(0, input);
+    Range received[3];
+    for (Rank rank = 1; rank < 4; ++rank) script.recv(rank, received[rank - 1] = script.scratch(input));
+    sum(script, input, received, script.output(0));
+  };
+  EXPECT_TRUE(verify_steps(Collective::reduce, 4, 1, steps).ok());
+  const Result<Verified> result = verify_steps(Collective::reduce, 4, 1, steps, {.in_rank_order = true});
+  if (result.ok()) return true;
+  EXPECT_THAT(result.status().message(), HasSubstr("rank 0 does not sum chunk 0 from left to right in rank order"));
+  return false;
+}
+
+TEST(RankOrder, IsThatOfSumsFromLeftToRight) {
+  EXPECT_TRUE(is_in_rank_order([](Script& script, Range own, std::span<const Range> received, Range to) {
+    script.reduce(own, received[0], to);
+    script.reduce(to, received[1], to);
+    script.reduce(to, received[2], to);
+  }));
+}
+
+TEST(RankOrder, IsNotThatOfOtherRanksFirst) {
+  EXPECT_FALSE(is_in_rank_order([](Script& script, Range own, std::span<const Range> received, Range to) {
+    script.reduce(own, received[1], to);
+    script.reduce(to, received[0], to);
+    script.reduce(to, received[2], to);
+  }));
+}
+
+TEST(RankOrder, IsNotThatOfPairs) {
+  EXPECT_FALSE(is_in_rank_order([](Script& script, Range own, std::span<const Range> received, Range to) {
+    script.reduce(received[1], received[2], received[1]);
+    script.reduce(own, received[0], to);
+    script.reduce(to, received[1], to);
+  }));
+}
+
+TEST(RankOrder, IsNotThatOfOperandsOnTheWrongSide) {
+  EXPECT_FALSE(is_in_rank_order([](Script& script, Range own, std::span<const Range> received, Range to) {
+    script.reduce(own, received[0], to);
+    script.reduce(received[1], to, to);
+    script.reduce(to, received[2], to);
+  }));
+}
+
+// A message that is added may stand on either side, as the step says.
+TEST(RankOrder, KnowsSwappedMessages) {
+  for (const bool swapped : {false, true}) {
+    const Steps steps = [&](const Shape& shape, Script& script) {
+      if (shape.rank == 0) {
+        script.send(1, script.input(0));
+        return script.recv(1, script.output(0));
+      }
+      if (swapped) {
+        script.recv_reduce_swapped(0, script.input(0), script.output(0));
+      } else {
+        script.recv_reduce(0, script.input(0), script.output(0));
+      }
+      script.send(0, script.output(0));
+    };
+    EXPECT_EQ(verify_steps(Collective::allreduce, 2, 1, steps, {.in_rank_order = true}).ok(), swapped);
+  }
+}
+
+TEST(RankOrder, OfTheCatalogIsProvenWithoutBeingAskedFor) {
+  Algorithm ring = *find_algorithm(Collective::allreduce, "ring");
+  ASSERT_TRUE(verify(ring, 4, 0).ok());
+  ring.in_rank_order = true;
+  const Result<Verified> result = verify(ring, 4, 0);
+  ASSERT_FALSE(result.ok());
+  EXPECT_THAT(result.status().message(), HasSubstr("in rank order"));
 }
 
 TEST(Verify, NamesAlgorithmRanksAndPlacement) {
