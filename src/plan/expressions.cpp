@@ -55,9 +55,12 @@ Expressions::Id Expressions::round(Id of) {
 }
 
 Expressions::Id Expressions::left_fold(std::uint32_t chunk, Rank ranks) {
-  Id sum = contribution(0, chunk);
-  for (Rank rank = 1; rank < ranks; ++rank) sum = combine(sum, contribution(rank, chunk));
-  return sum;
+  std::vector<Id>& folds = folds_[chunk];
+  while (folds.size() < static_cast<std::size_t>(ranks)) {
+    const Id next = contribution(static_cast<Rank>(folds.size()), chunk);
+    folds.push_back(folds.empty() ? next : combine(folds.back(), next));
+  }
+  return folds[static_cast<std::size_t>(ranks) - 1];
 }
 
 std::optional<Rank> Expressions::first_in_both(Id left, Id right) const {

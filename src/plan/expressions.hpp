@@ -27,7 +27,7 @@ class Expressions {
   Id contribution(Rank rank, std::uint32_t chunk);  // chunk `chunk` of the input of `rank`
   Id combine(Id left, Id right);                    // requires both to be of one chunk
   Id round(Id of);                                  // encoded, with lower precision
-  Id left_fold(std::uint32_t chunk, Rank ranks);    // ((x0 ∘ x1) ∘ x2) ∘ … of ranks 0 … `ranks` - 1
+  Id left_fold(std::uint32_t chunk, Rank ranks);  // ((x0 ∘ x1) ∘ x2) ∘ … of ranks 0 … `ranks` - 1, at least one
 
   std::uint32_t chunk(Id id) const { return chunks_[id]; }
   bool has(Id id, Rank rank) const { return ranks(id)[rank / 64] >> (rank % 64) & 1; }
@@ -49,6 +49,7 @@ class Expressions {
   std::unordered_map<std::uint64_t, Id> leaves_;    // by rank and chunk
   std::unordered_map<std::uint64_t, Id> combined_;  // by both operands, in the order of ids where exchanged
   std::unordered_map<Id, Id> rounded_;
+  std::unordered_map<std::uint32_t, std::vector<Id>> folds_;  // by chunk, then by number of ranks from 1 on
 };
 
 }  // namespace hocket

@@ -11,11 +11,11 @@ namespace {
 
 class EveryReduction : public testing::TestWithParam<Algorithm> {};
 
-// EveryAlgorithm.DoesWhatItsCollectiveMeans proves it in place, in slices and with empty chunks too.
+// EveryAlgorithm.DoesWhatItsCollectiveMeans proves it for more ranks, in place, in slices and with empty chunks too.
 TEST_P(EveryReduction, SumsInRankOrderWhereItSaysSo) {
   const Algorithm& algorithm = GetParam();
   if (!algorithm.in_rank_order) return;
-  for (const Rank size : test::suite_sizes()) {
+  for (Rank size = 1; size <= 33; ++size) {
     for (const Rank root : {0, size / 2, size - 1}) {
       if (root != 0 && !has_root(algorithm.collective)) continue;
       const Result<Verified> result = verify(algorithm, size, root, {.in_rank_order = true});

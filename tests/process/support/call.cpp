@@ -80,14 +80,32 @@ T scalar_of(Rank rank) {
   return elements::whole<T>(rank % 2 == 0 ? -1 : 1);
 }
 
+// What stands in for the caller's own reductions, here and in the plain reference.
+template <class T>
+constexpr ReduceOp stand_in = elements::Located<T> ? ReduceOp::minloc : ReduceOp::sum;
+
+const int user_context = 0;  // whose address is passed on
+
+void reduce_for_user(void* to, const void* left, const void* right, std::size_t count, hocket_dtype dtype,
+                     void* context) {
+  EXPECT_EQ(context, &user_context);
+  elements::visit(static_cast<DataType>(dtype), [&]<class T>(T) {
+    for (std::size_t i = 0; i < count; ++i) {
+      static_cast<T*>(to)[i] =
+          elements::reduce(stand_in<T>, static_cast<const T*>(left)[i], static_cast<const T*>(right)[i]);
+    }
+  });
+}
+
 template <class T>
 T reduced_at(const Case& what, Rank size, std::size_t index) {
+  const ReduceOp op = what.op == ReduceOp::user ? stand_in<T> : what.op;
   const auto operand = [&](Rank rank) {
     const T input = input_at<T>(what, rank, index);
     return what.op == ReduceOp::premultiplied_sum ? elements::reduce(ReduceOp::prod, input, scalar_of<T>(rank)) : input;
   };
   T sum = operand(0);
-  for (Rank rank = 1; rank < size; ++rank) sum = elements::reduce(what.op, sum, operand(rank));
+  for (Rank rank = 1; rank < size; ++rank) sum = elements::reduce(op, sum, operand(rank));
   if constexpr (!elements::Located<T> && !std::is_same_v<T, elements::Bool>) {
     if (what.op == ReduceOp::avg && size > 1) return elements::divide(sum, static_cast<std::uint32_t>(size));
   }
@@ -191,15 +209,19 @@ Call::Call(const Case& what, Rank rank, Rank size) : what_(what), rank_(rank), s
 }
 
 hocket_result Call::issue(hocket_comm* comm, hocket_work** work, const hocket_call_options* given) {
-  hocket_call_options with_scalar = HOCKET_CALL_OPTIONS_INIT;
-  if (given != nullptr) with_scalar = *given;
+  hocket_call_options chosen = HOCKET_CALL_OPTIONS_INIT;
+  if (given != nullptr) chosen = *given;
   std::uint64_t scalar[2] = {};  // one element of any type
   elements::visit(what_.dtype, [&]<class T>(T) {
     const T value = scalar_of<T>(rank_);
     std::memcpy(scalar, &value, sizeof value);
   });
-  with_scalar.scalar = scalar;
-  const hocket_call_options* const options = what_.op == ReduceOp::premultiplied_sum ? &with_scalar : given;
+  chosen.scalar = scalar;
+  chosen.function = reduce_for_user;
+  chosen.context = const_cast<int*>(&user_context);
+  chosen.commutative = static_cast<int>(what_.salt % 2);
+  const bool asks = what_.op == ReduceOp::premultiplied_sum || what_.op == ReduceOp::user;
+  const hocket_call_options* const options = asks ? &chosen : given;
   const auto dtype = static_cast<hocket_dtype>(what_.dtype);
   const auto op = static_cast<hocket_op>(what_.op);
   const std::size_t count = what_.count;
@@ -218,6 +240,18 @@ hocket_result Call::issue(hocket_comm* comm, hocket_work** work, const hocket_ca
     case Collective::recv: return hocket_recv(recv_, count, dtype, root, comm, options, work);
   }
   return HOCKET_INTERNAL;
+}
+
+void Call::expect_refused(hocket_comm* comm) {
+  if (!what_.in_place && recv_ != nullptr) forget_output();
+  const std::vector<std::byte> before = output();
+  EXPECT_EQ(issue(comm), HOCKET_INVALID_ARGUMENT) << describe(what_);
+  const std::string message = hocket_last_error();
+  for (const std::string_view name : {name_of(what_.collective), name_of(what_.dtype), name_of(what_.op)}) {
+    EXPECT_NE(message.find(name), std::string::npos) << describe(what_) << ": " << message;
+  }
+  EXPECT_EQ(output(), before) << describe(what_) << ": the output was written";
+  expect_rest_untouched();
 }
 
 void Call::expect_correct() const {

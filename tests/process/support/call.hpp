@@ -18,7 +18,8 @@ enum class Values : std::uint8_t {
   rounding,  // floats and complex numbers of which another order of operations makes other bits
 };
 
-// What to call. `root` is the peer for send and recv. Salted so that no two calls of a test move the same values.
+// What to call; ReduceOp::user stands for a function of the test's, commutative where `salt` is odd. `root` is the peer
+// for send and recv. Salted so that no two calls of a test move the same values.
 struct Case {
   Collective collective = Collective::allreduce;
   std::size_t count = 1;
@@ -51,6 +52,8 @@ class Call {
   void expect_correct() const;
   // issue() and expect_correct().
   void run(hocket_comm* comm);
+  // issue() of a reduction that is not defined for the type: the message names both, and nothing is written.
+  void expect_refused(hocket_comm* comm);
   // The output's bytes, for comparing ranks.
   std::vector<std::byte> output() const;
   // Writes over the output, so that the next issue() must write all of it. Requires that it lies apart from the input.

@@ -4,8 +4,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <array>
 #include <functional>
-#include <span>
 
 namespace hocket {
 namespace {
@@ -300,13 +300,13 @@ TEST(Verify, CatchesRunsOfBlocksThatTheCatalogDoesNotMention) {
 // ---- rank order
 
 // How rank 0 sums what it receives from ranks 1, 2 and 3.
-using Sum = void (*)(Script& script, Range own, std::span<const Range> received, Range to);
+using Sum = void (*)(Script& script, Range own, const std::array<Range, 3>& received, Range to);
 
 bool is_in_rank_order(Sum sum) {
   const Steps steps = [&](const Shape& shape, Script& script) {
     const Range input = script.input(0);
     if (shape.rank != 0) return script.send(0, input);
-    Range received[3];
+    std::array<Range, 3> received;
     for (Rank rank = 1; rank < 4; ++rank) script.recv(rank, received[rank - 1] = script.scratch(input));
     sum(script, input, received, script.output(0));
   };
@@ -318,7 +318,7 @@ bool is_in_rank_order(Sum sum) {
 }
 
 TEST(RankOrder, IsThatOfSumsFromLeftToRight) {
-  EXPECT_TRUE(is_in_rank_order([](Script& script, Range own, std::span<const Range> received, Range to) {
+  EXPECT_TRUE(is_in_rank_order([](Script& script, Range own, const std::array<Range, 3>& received, Range to) {
     script.reduce(own, received[0], to);
     script.reduce(to, received[1], to);
     script.reduce(to, received[2], to);
@@ -326,7 +326,7 @@ TEST(RankOrder, IsThatOfSumsFromLeftToRight) {
 }
 
 TEST(RankOrder, IsNotThatOfOtherRanksFirst) {
-  EXPECT_FALSE(is_in_rank_order([](Script& script, Range own, std::span<const Range> received, Range to) {
+  EXPECT_FALSE(is_in_rank_order([](Script& script, Range own, const std::array<Range, 3>& received, Range to) {
     script.reduce(own, received[1], to);
     script.reduce(to, received[0], to);
     script.reduce(to, received[2], to);
@@ -334,7 +334,7 @@ TEST(RankOrder, IsNotThatOfOtherRanksFirst) {
 }
 
 TEST(RankOrder, IsNotThatOfPairs) {
-  EXPECT_FALSE(is_in_rank_order([](Script& script, Range own, std::span<const Range> received, Range to) {
+  EXPECT_FALSE(is_in_rank_order([](Script& script, Range own, const std::array<Range, 3>& received, Range to) {
     script.reduce(received[1], received[2], received[1]);
     script.reduce(own, received[0], to);
     script.reduce(to, received[1], to);
@@ -342,7 +342,7 @@ TEST(RankOrder, IsNotThatOfPairs) {
 }
 
 TEST(RankOrder, IsNotThatOfOperandsOnTheWrongSide) {
-  EXPECT_FALSE(is_in_rank_order([](Script& script, Range own, std::span<const Range> received, Range to) {
+  EXPECT_FALSE(is_in_rank_order([](Script& script, Range own, const std::array<Range, 3>& received, Range to) {
     script.reduce(own, received[0], to);
     script.reduce(received[1], to, to);
     script.reduce(to, received[2], to);

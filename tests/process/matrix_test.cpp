@@ -1,0 +1,138 @@
+// The whole matrix: every collective, every type, every reduction, in place and out of place, over each transport, each
+// element compared with a plain reference; what is not defined must be refused by name.
+//
+// A new collective takes part once it stands in all_collectives, and in what support/call.cpp says of each: how many
+// blocks it has, what its output means, how it is called.
+#include <gtest/gtest.h>
+
+#include <array>
+#include <ostream>
+#include <string>
+#include <vector>
+
+#include "tests/process/support/call.hpp"
+#include "tests/process/support/process_group.hpp"
+
+namespace hocket::process_testing {
+namespace {
+
+struct Place {
+  Ranks ranks;
+  const char* transport = "auto";
+};
+
+void PrintTo(const Place& place, std::ostream* out) {
+  PrintTo(place.ranks, out);
+  *out << "_" << place.transport;
+}
+
+bool is_point_to_point(Collective collective) {
+  return collective == Collective::send || collective == Collective::recv;
+}
+
+bool has_in_place(Collective collective) {
+  return collective != Collective::alltoall && collective != Collective::barrier && !is_point_to_point(collective);
+}
+
+// Calls what a cell of the matrix is about, with the next counts and roots: all of them meet all cells in some place.
+class Cells {
+ public:
+  Cells(hocket_comm* comm, Rank rank, Rank size) : comm_(comm), rank_(rank), size_(size) {
+    const auto ranks = static_cast<std::size_t>(size);
+    counts_ = {0, 1, ranks - 1, 17 * ranks + 3};
+  }
+
+  void run(Collective collective, DataType dtype, ReduceOp op) {
+    for (const bool in_place : {false, true}) {
+      if (in_place && !has_in_place(collective)) continue;
+      for (int time = 0; time < 2; ++time) Call(next(collective, dtype, op, in_place), rank_, size_).run(comm_);
+    }
+  }
+  void refuse(Collective collective, DataType dtype, ReduceOp op) {
+    for (const bool in_place : {false, true}) {
+      Call(next(collective, dtype, op, in_place), rank_, size_).expect_refused(comm_);
+    }
+  }
+  std::uint64_t number() const { return number_; }
+
+ private:
+  Case next(Collective collective, DataType dtype, ReduceOp op, bool in_place) {
+    ++number_;
+    return {.collective = collective,
+            .count = counts_[(number_ + number_ / counts_.size()) % counts_.size()],
+            .dtype = dtype,
+            .op = op,
+            .root = has_root(collective) ? static_cast<Rank>(number_ % static_cast<std::uint64_t>(size_)) : 0,
+            .in_place = in_place,
+            .misalignment = number_ * 7 % 64,
+            .salt = number_};
+  }
+
+  hocket_comm* comm_;
+  Rank rank_, size_;
+  std::array<std::size_t, 4> counts_{};
+  std::uint64_t number_ = 0;
+};
+
+class Matrix : public testing::TestWithParam<Place> {};
+
+TEST_P(Matrix, OfCollectivesTypesReductionsAndPlacements) {
+  run_ranks(GetParam().ranks, [](Child& child) {
+    hocket_comm_options options = HOCKET_COMM_OPTIONS_INIT;
+    options.transport = GetParam().transport;
+    const Comm comm(&options);
+    ASSERT_TRUE(comm);
+    Cells cells(comm.get(), child.index, child.size);
+    for (const Collective collective : all_collectives) {
+      if (is_point_to_point(collective)) continue;
+      for (const DataType dtype : all_data_types) {
+        if (!reduces(collective)) {
+          cells.run(collective, dtype, ReduceOp::sum);
+          continue;
+        }
+        for (const ReduceOp op : all_reduce_ops) {
+          is_defined(dtype, op) ? cells.run(collective, dtype, op) : cells.refuse(collective, dtype, op);
+          if (testing::Test::HasFailure()) return;
+        }
+      }
+    }
+    EXPECT_GT(cells.number(), 2000U);
+  });
+}
+
+// Pairs that exchange a message of every type, both ways.
+TEST_P(Matrix, OfTypesAndMessages) {
+  run_ranks(GetParam().ranks, [](Child& child) {
+    hocket_comm_options options = HOCKET_COMM_OPTIONS_INIT;
+    options.transport = GetParam().transport;
+    const Comm comm(&options);
+    ASSERT_TRUE(comm);
+    const Rank peer = child.index ^ 1;
+    if (peer >= child.size) return;
+    std::uint64_t number = 0;
+    for (const DataType dtype : all_data_types) {
+      for (const std::size_t count : {0, 1, 131}) {
+        for (const bool sends : {child.index<peer, child.index> peer}) {
+          Call({.collective = sends ? Collective::send : Collective::recv,
+                .count = count,
+                .dtype = dtype,
+                .root = peer,
+                .misalignment = ++number * 7 % 64,
+                .salt = number},
+               child.index, child.size)
+              .run(comm.get());
+        }
+      }
+    }
+  });
+}
+
+INSTANTIATE_TEST_SUITE_P(On, Matrix,
+                         testing::Values(Place{1}, Place{2, "shm"}, Place{3, "shm"}, Place{4, "shm"}, Place{5, "shm"},
+                                         Place{8, "shm"}, Place{2, "tcp"}, Place{3, "tcp"}, Place{4, "tcp"},
+                                         Place{5, "tcp"}, Place{8, "tcp"}, Place{"010"}, Place{"0011"}, Place{"01201"},
+                                         Place{"00011212"}),
+                         testing::PrintToStringParamName());
+
+}  // namespace
+}  // namespace hocket::process_testing
