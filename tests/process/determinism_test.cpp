@@ -242,7 +242,8 @@ TEST(Determinism, OfRanksThatAreThreads) {
         for (Rank rank = 0; rank < size; ++rank) {
           threads.emplace_back([&, rank, comm = made[static_cast<std::size_t>(rank)]] {
             for (const Case& what : cases(size)) {
-              if (what.count > 9001 || (name != "auto" && !has(what.collective, name))) continue;
+              if (what.count > (size == 3 ? telling_elements : 700)) continue;  // the rest would take long
+              if (name != "auto" && !has(what.collective, name)) continue;
               Call(what, rank, size).run(comm);
             }
           });
