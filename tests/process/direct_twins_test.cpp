@@ -103,8 +103,7 @@ std::vector<Case> draw(Dice& dice, Collective collective, Values values, Rank si
 // Whether the schedule combines operands as the direct paths do, so that their bits are equal for all values.
 bool combines_in_rank_order(Collective collective, std::string_view name, Rank size) {
   if (!reduces(collective) || size == 2) return true;  // x + y and y + x have equal bits
-  return (collective == Collective::allreduce && (name == "one_shot" || name == "two_shot" || name == "linear")) ||
-         (collective == Collective::reduce_scatter && (name == "direct" || name == "linear"));
+  return find_algorithm(collective, name)->in_rank_order;
 }
 
 // Several calls run side by side. Adds how they were done to `paths`.
