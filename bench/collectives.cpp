@@ -26,25 +26,6 @@ std::size_t blocks(bool many, std::size_t count, int ranks) {
   return many ? count * static_cast<std::size_t>(ranks) : count;
 }
 
-// The send is asynchronous: blocking sends all round a circle may wait for each other.
-hocket_result send_and_receive(const Case& what, Place place, hocket_comm* comm, const void* send, void* recv) {
-  const auto dtype = static_cast<hocket_dtype>(what.dtype);
-  const int next = (place.rank + 1) % place.size;
-  const int previous = (place.rank + place.size - 1) % place.size;
-  hocket_work* work = nullptr;
-  if (const hocket_result sent = hocket_send(send, what.count, dtype, next, comm, nullptr, &work); sent != HOCKET_OK) {
-    return sent;
-  }
-  hocket_result result = hocket_recv(recv, what.count, dtype, previous, comm, nullptr, nullptr);
-  if (result == HOCKET_OK) {
-    do {
-      result = hocket_work_wait(work, 0);
-    } while (result == HOCKET_IN_PROGRESS);
-  }
-  hocket_work_release(work);
-  return result;
-}
-
 }  // namespace
 
 std::span<const CollectiveInfo> all_benchmarks() {
@@ -172,7 +153,10 @@ hocket_result call(const Case& what, Place place, hocket_comm* comm, const void*
     case Kind::scatter: return hocket_scatter(send, recv, count, dtype, root, comm, &options, nullptr);
     case Kind::gather: return hocket_gather(send, recv, count, dtype, root, comm, &options, nullptr);
     case Kind::alltoall: return hocket_alltoall(send, recv, count, dtype, comm, &options, nullptr);
-    case Kind::sendrecv: return send_and_receive(what, place, comm, send, recv);
+    case Kind::sendrecv: {
+      const int next = (place.rank + 1) % place.size, previous = (place.rank + place.size - 1) % place.size;
+      return hocket_sendrecv(send, count, next, recv, count, previous, dtype, comm, &options, nullptr);
+    }
     case Kind::barrier: return hocket_barrier(comm, &options, nullptr);
   }
   return HOCKET_INTERNAL;

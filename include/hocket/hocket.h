@@ -40,7 +40,7 @@ extern "C" {
 #endif
 
 typedef struct hocket_comm hocket_comm; /* a communicator: one rank's membership in a group of ranks */
-typedef struct hocket_work hocket_work; /* a handle on one asynchronous operation */
+typedef struct hocket_work hocket_work; /* a handle on one asynchronous operation, or on a group of them */
 
 /* How to create a communicator. Zero fields are taken from the environment, then from the default. */
 typedef struct hocket_comm_options {
@@ -128,7 +128,7 @@ HOCKET_API const char* hocket_last_error(void);
 HOCKET_API hocket_result hocket_last_cause(hocket_cause* cause);
 
 /* How the calling thread's latest successful call was done: the latest blocking collective, send or recv, or the latest work
- * that its hocket_work_test() or hocket_work_wait() found complete. For logs and tuning; ranks may differ in `transport`.
+ * that its hocket_work_test() or hocket_work_wait() found complete (of a group: its last call). For logs and tuning; ranks may differ in `transport`.
  * Errors: INVALID_ARGUMENT (null, or struct_size too small), NOT_FOUND (no such call yet). */
 HOCKET_API hocket_result hocket_last_call(hocket_call_info* info);
 
@@ -262,11 +262,42 @@ HOCKET_API hocket_result hocket_barrier(hocket_comm* comm, const hocket_call_opt
  * the order in which those were called; a differing count or dtype is a MISMATCH. A send may return before its receive is
  * called. Sends and receives in different directions, or with different peers, do not wait for each other when they are
  * asynchronous. They and collectives keep the order of the calls: a collective called after a pending receive may wait for it,
- * so do not call a collective before the matching send. peer == own rank is an INVALID_ARGUMENT. Errors: as collectives. */
+ * so do not call a collective before the matching send. peer == own rank is an INVALID_ARGUMENT outside groups. docs/MESSAGES.md
+ * has the rules in full. Errors: as collectives. */
 HOCKET_API hocket_result hocket_send(const void* send, size_t count, hocket_dtype dtype, int32_t peer, hocket_comm* comm,
                                      const hocket_call_options* options, hocket_work** work);
 HOCKET_API hocket_result hocket_recv(void* recv, size_t count, hocket_dtype dtype, int32_t peer, hocket_comm* comm,
                                      const hocket_call_options* options, hocket_work** work);
+
+/* Sends to `to` and receives from `from` at the same time: a hocket_send and a hocket_recv that start together, and match those of
+ * other ranks. So all ranks may call it with any peers, in a circle too. to == from and both == own rank (a copy; the counts must
+ * be equal) are allowed; only one of them == own rank is an INVALID_ARGUMENT, and so are buffers that overlap. */
+HOCKET_API hocket_result hocket_sendrecv(const void* send, size_t sendcount, int32_t to, void* recv, size_t recvcount,
+                                         int32_t from, hocket_dtype dtype, hocket_comm* comm,
+                                         const hocket_call_options* options, hocket_work** work);
+
+/* ---- groups --------------------------------------------------------------------------------------------------------- *
+ * Between hocket_group_start() and hocket_group_end() collectives, sends, receives and sendrecvs of this thread, on one communicator
+ * or on several, are checked and kept; hocket_group_end() starts them together. They wait for nothing but their own peers' parts, so
+ * each rank may call them in an order of its own, as long as these keep theirs: messages of one direction between two ranks, and
+ * collectives of one communicator. On each communicator collectives take their turn before messages, wherever in the
+ * group they were called: a rank that does not group them calls the collectives first. A message from a rank to itself is a
+ * copy; its k-th send and its k-th receive of the group belong together and must be of equal count and dtype.
+ *
+ * Buffers stay as they are from the call until the group is complete, and no two calls of a group write where another reads or
+ * writes. `work` must be NULL in calls inside a group. Groups nest: only the outermost end starts anything. What is open belongs
+ * to the thread, not to a communicator; all other functions do what they do outside. docs/MESSAGES.md has examples.
+ *
+ * Errors. A call that fails returns its error and makes the whole group fail: the outermost end returns the first such error,
+ * and nothing of the group is started on this rank. Failures of communication are those of the operations. */
+HOCKET_API hocket_result hocket_group_start(void);
+/* With work == NULL it returns when all calls of the group are done, with the first failure. Otherwise *work is one handle for all
+ * of them; of an inner end it is NULL, and the result HOCKET_OK. Errors: those of the calls, and INVALID_ARGUMENT (no open group,
+ * or a message to itself without its other half; nothing is started). */
+HOCKET_API hocket_result hocket_group_end(hocket_work** work);
+/* Instead of an end, when the caller gives up: nothing of the group will start. The outermost end, if this was not it, returns
+ * ABORTED. Error: INVALID_ARGUMENT (no open group). */
+HOCKET_API hocket_result hocket_group_cancel(void);
 
 /* ---- work handles (any thread) -------------------------------------------------------------------------------------- */
 

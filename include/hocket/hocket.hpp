@@ -256,6 +256,15 @@ class Communicator {
   Work recv_async(Recv&& recv, int peer, CallOptions options = {}) {
     return started([&](auto work) { call_recv(view(recv), peer, options, work); });
   }
+  // Both at the same time; their lengths may differ.
+  template <Source Send, Sink Recv>
+  void sendrecv(Send&& send, int to, Recv&& recv, int from, CallOptions options = {}) {
+    call_sendrecv(view(send), to, view(recv), from, options, nullptr);
+  }
+  template <Source Send, Sink Recv>
+  Work sendrecv_async(Send&& send, int to, Recv&& recv, int from, CallOptions options = {}) {
+    return started([&](auto work) { call_sendrecv(view(send), to, view(recv), from, options, work); });
+  }
 
  private:
   explicit Communicator(hocket_comm* handle) : handle_(handle) {
@@ -384,6 +393,12 @@ class Communicator {
   void call_recv(std::span<T> recv, int peer, CallOptions options, hocket_work** work) {
     const hocket_call_options given = to_c(options);
     check(hocket_recv(recv.data(), recv.size(), dtype_of<T>(), peer, handle_, &given, work));
+  }
+  template <class S, class T, class = SameElement<S, T>>
+  void call_sendrecv(std::span<S> send, int to, std::span<T> recv, int from, CallOptions options, hocket_work** work) {
+    const hocket_call_options given = to_c(options);
+    check(hocket_sendrecv(send.data(), send.size(), to, recv.data(), recv.size(), from, dtype_of<T>(), handle_, &given,
+                          work));
   }
 
   hocket_comm* handle_ = nullptr;

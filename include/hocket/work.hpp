@@ -1,4 +1,4 @@
-// How calls end, for hocket.hpp: what they throw, and the handle on one that was started.
+// How calls end, for hocket.hpp: what they throw, the handle on one that was started, and groups that start together.
 #pragma once
 
 #include <chrono>
@@ -69,6 +69,7 @@ class Work {
 
  private:
   friend class Communicator;
+  friend class Group;
 
   static bool complete(hocket_result result) {
     if (result == HOCKET_IN_PROGRESS) return false;
@@ -83,6 +84,39 @@ class Work {
   }
 
   hocket_work* handle_ = nullptr;
+};
+
+// Calls of this thread that start together, see hocket_group_start(). Members of Communicator that are not …_async are
+// kept until end(). Left without an end, as by an exception, nothing of it starts.
+//
+//   hocket::Group group;
+//   comm.send(mine, right);
+//   comm.recv(theirs, left);
+//   group.end();
+class Group {
+ public:
+  Group() { check(hocket_group_start()); }
+  Group(const Group&) = delete;
+  Group& operator=(const Group&) = delete;
+  ~Group() {
+    if (open_) hocket_group_cancel();
+  }
+
+  // Starts the calls and waits for all of them. Of an inner group: leaves both to the outermost.
+  void end() {
+    open_ = false;
+    check(hocket_group_end(nullptr));
+  }
+  // Starts them; of an inner group, leaves that to the outermost, and the work is none.
+  Work end_async() {
+    open_ = false;
+    Work work;
+    check(hocket_group_end(&work.handle_));
+    return work;
+  }
+
+ private:
+  bool open_ = true;
 };
 
 }  // namespace api

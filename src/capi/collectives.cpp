@@ -16,7 +16,7 @@ namespace {
 
 hocket_result call(hocket_comm* comm, hocket::CallArguments arguments, const hocket_call_options* options,
                    hocket_work** work) noexcept {
-  return guarded([&]() -> Status {
+  const hocket_result result = guarded([&]() -> Status {
     if (work != nullptr) *work = nullptr;
     if (comm == nullptr) return null_argument("comm");
     if (options != nullptr) {
@@ -31,14 +31,16 @@ hocket_result call(hocket_comm* comm, hocket::CallArguments arguments, const hoc
       arguments.commutative = given->commutative != 0;
       arguments.wire = static_cast<int>(given->wire);
     }
+    if (open_groups > 0) return add_to_group(*comm->communicator, arguments, work);
     auto operation = comm->communicator->prepare(arguments);
     if (!operation.ok()) return operation.status();
-    if (work == nullptr) return remember(comm->communicator->run(*operation), **operation);
-    auto handle = std::make_unique<hocket_work>(hocket_work{comm->communicator.get(), *operation});
-    if (Status status = comm->communicator->start(*operation); !status.ok()) return status;
+    if (work == nullptr) return remember(comm->communicator->run({&*operation, 1}), **operation);
+    auto handle = std::make_unique<hocket_work>(hocket_work{{{{comm->communicator.get(), {*operation}}}}});
+    if (Status status = comm->communicator->start({&*operation, 1}); !status.ok()) return status;
     *work = handle.release();
     return {};
   });
+  return open_groups > 0 ? in_group(result) : result;
 }
 
 }  // namespace
@@ -100,9 +102,8 @@ hocket_result hocket_recv(void* recv, size_t count, hocket_dtype dtype, int32_t 
 }
 
 hocket_result hocket_work_test(hocket_work* work) {
-  if (work != nullptr && !work->operation->finished()) return HOCKET_IN_PROGRESS;
-  return guarded(
-      [&] { return work == nullptr ? null_argument("work") : remember(work->operation->status(), *work->operation); });
+  if (work != nullptr && !work->calls.finished()) return HOCKET_IN_PROGRESS;
+  return guarded([&] { return work == nullptr ? null_argument("work") : remember(work->calls.status(), work->calls); });
 }
 
 hocket_result hocket_work_wait(hocket_work* work, int64_t timeout_ms) {
@@ -113,9 +114,7 @@ hocket_result hocket_work_wait(hocket_work* work, int64_t timeout_ms) {
     constexpr int64_t long_enough_ms = int64_t{1000} * 3600 * 24 * 365;
     const int64_t wait_ms = timeout_ms == 0 ? long_enough_ms : std::min(timeout_ms, long_enough_ms);
     const Deadline deadline = Deadline::after(std::chrono::milliseconds(wait_ms));
-    const bool finished = work->operation->finished();  // then its communicator may be gone
-    return remember(finished ? work->operation->status() : work->communicator->wait(work->operation, deadline),
-                    *work->operation);
+    return remember(work->calls.wait(deadline), work->calls);
   });
 }
 

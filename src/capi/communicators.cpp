@@ -65,6 +65,7 @@ hocket_result hocket_comm_create_local(hocket_comm** comms, int32_t world_size, 
 
 hocket_result hocket_comm_destroy(hocket_comm* comm) {
   return guarded([&]() -> Status {
+    if (comm != nullptr && open_groups > 0) forget_in_group(*comm->communicator);
     delete comm;
     return {};
   });

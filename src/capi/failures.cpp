@@ -53,6 +53,14 @@ Status remember(const Status& status, const Operation& operation) {
   return status;
 }
 
+Status remember(const Status& status, const StartedCalls& calls) {
+  return calls.parts.empty() || !status.ok() ? status : remember(status, *calls.parts.back().operations.back());
+}
+
+Status latest_status() {
+  return latest_failure.code == Code::ok ? Status() : Status(latest_failure);
+}
+
 }  // namespace hocket::capi
 
 using namespace hocket::capi;  // the functions of the API stand outside all namespaces

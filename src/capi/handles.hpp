@@ -8,6 +8,7 @@
 
 #include "hocket/hocket.h"
 #include "src/base/region_table.hpp"
+#include "src/comm/call_group.hpp"
 #include "src/comm/communicator.hpp"
 
 struct hocket_comm {
@@ -15,8 +16,7 @@ struct hocket_comm {
 };
 
 struct hocket_work {
-  hocket::Communicator* communicator;  // only valid while the operation is unfinished
-  std::shared_ptr<hocket::Operation> operation;
+  hocket::StartedCalls calls;
 };
 
 namespace hocket::capi {
@@ -24,9 +24,22 @@ namespace hocket::capi {
 // Keeps the failure for hocket_last_cause() of the calling thread.
 hocket_result report(const Status& status);
 hocket_result report(Cause cause);
+// What was kept last; ok before anything.
+Status latest_status();
 
 // Keeps how an operation that is finished was done, for hocket_last_call() of the calling thread.
 Status remember(const Status& status, const Operation& operation);
+// The same for the last one of several.
+Status remember(const Status& status, const StartedCalls& calls);
+
+// Groups of the calling thread that are open. Not 0: calls are kept for their end.
+extern constinit thread_local int open_groups;
+// Keeps a call for the end of the group. `work` must be null there.
+Status add_to_group(Communicator& communicator, const CallArguments& arguments, hocket_work** work);
+// Passes a result on; a failure is that of the group, if one is open.
+hocket_result in_group(hocket_result result);
+// Before a communicator goes: the group does not hold on to it.
+void forget_in_group(const Communicator& communicator);
 
 // The process's registered memory: the one thing that calls share without a communicator.
 RegionTable& registered_memory();

@@ -221,7 +221,8 @@ Status Communicator::allgather_on_ring(std::span<std::byte> all, Deadline deadli
                    .signature = {.collective = Collective::allgather, .count = block},
                    .reduction = {},
                    .timeout = deadline.remaining()});
-  return executor_->run(operation);
+  const std::shared_ptr<Operation> running = std::move(operation);
+  return executor_->run({&running, 1});
 }
 
 // Arranges itself with the others, once all cards are known.

@@ -40,6 +40,7 @@ struct CallArguments {
   bool commutative = false;
   int wire = HOCKET_WIRE_EXACT;
   bool of_split = false;  // the library's own exchange, see is_split()
+  bool in_group = false;  // a message may go to this very rank
 };
 
 // Thread rule: any thread, except destruction.
@@ -61,13 +62,13 @@ class Communicator {
 
   // Checks, plans and binds a call.
   Result<std::shared_ptr<Operation>> prepare(const CallArguments& arguments);
-  // Runs a prepared call to its end.
-  Status run(const std::shared_ptr<Operation>& operation) { return executor_->run(operation); }
-  Status start(const std::shared_ptr<Operation>& operation) { return executor_->start(operation); }
+  // What copies a message of this rank to itself; the two are sound and fit.
+  std::shared_ptr<Operation> prepare_to_self(const CallArguments& send, const CallArguments& recv);
+  // Runs prepared calls to their end. These three are the executor's.
+  Status run(Executor::Operations operations) { return executor_->run(operations); }
+  Status start(Executor::Operations operations) { return executor_->start(operations); }
   // Code::in_progress when the deadline passes first.
-  Status wait(const std::shared_ptr<Operation>& operation, Deadline deadline) {
-    return executor_->wait(operation, deadline);
-  }
+  Status wait(Executor::Operations operations, Deadline deadline) { return executor_->wait(operations, deadline); }
 
  private:
   Communicator(Options options, const RegionTable* regions);

@@ -73,7 +73,7 @@ Status Communicator::share(std::span<std::byte> all, Deadline deadline) {
                             .count = block,
                             .timeout_ms = std::max<std::int64_t>(remaining, 1),
                             .of_split = true});
-  return operation.ok() ? executor_->run(*operation) : operation.status();
+  return operation.ok() ? executor_->run({&*operation, 1}) : operation.status();
 }
 
 // The cards of `members` for their new communicator, in its order. A member's failure to open its doors is that of all.

@@ -71,9 +71,10 @@ Status check_scalars(const CallArguments& arguments, Rank rank, Rank size) {
     return invalid(arguments, fmt::format("{} is {}; with {} ranks it must be 0 … {}", to_peer ? "peer" : "root",
                                           arguments.root, size, size - 1));
   }
-  if (to_peer && arguments.root == rank) {
-    return invalid(arguments,
-                   fmt::format("peer is {}, this very rank; a rank cannot exchange messages with itself", rank));
+  if (to_peer && arguments.root == rank && !arguments.in_group) {
+    return invalid(arguments, fmt::format("peer is {}, this very rank; a message to oneself needs sendrecv, or a group "
+                                          "that holds both its send and its receive",
+                                          rank));
   }
   if (arguments.timeout_ms < 0) {
     return invalid(arguments, fmt::format("options.timeout_ms is {}; it must be positive, or 0 for the communicator's",

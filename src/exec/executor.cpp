@@ -18,7 +18,6 @@ namespace {
 constexpr int rounds_between_deadline_checks = 256;
 constexpr unsigned rounds_between_looks = 32;  // at links, while everything runs over the window
 constexpr int turns_alone = 1024;              // of an operation, before links are looked at
-constexpr std::size_t lookahead = 64;          // queued operations that are considered for starting early
 constexpr std::chrono::seconds longest_sleep{60};
 
 bool over_window(const std::shared_ptr<Operation>& operation) {
@@ -96,60 +95,63 @@ Tag Executor::tag_of(const Operation& operation) const {
 }
 
 // Requires mutex_.
-Status Executor::submit(const std::shared_ptr<Operation>& operation) {
+Status Executor::submit(Operations operations) {
   if (is_broken_ || stopping_) {
-    operation->finish(broken_);
+    for (const auto& operation : operations) operation->finish(broken_);
     return broken_;
   }
-  assign_sequence(*operation);
-  submitted_.push_back(operation);
+  for (const auto& operation : operations) {
+    assign_sequence(*operation);
+    submitted_.push_back(operation);
+  }
   has_submissions_ = true;
   return {};
 }
 
-Status Executor::run(const std::shared_ptr<Operation>& operation) {
+Status Executor::run(Operations operations) {
   const Deadline never(Deadline::Clock::time_point::max());
   if (!try_driving()) {
-    Status started = start(operation);
-    return started.ok() ? wait(operation, never) : started;
+    Status started = start(operations);
+    return started.ok() ? wait(operations, never) : started;
   }
-  const bool alone = !left_over_ && !has_submissions_ && !is_broken_ && !stopping_;
-  if (alone && !is_message(*operation)) {
-    assign_sequence(*operation);
-    if (run_alone(operation)) {
+  const bool alone = operations.size() == 1 && !left_over_ && !has_submissions_ && !is_broken_ && !stopping_;
+  if (alone && !is_message(*operations.front())) {
+    assign_sequence(*operations.front());
+    if (run_alone(operations.front())) {
       give_driving();
-      return operation->status();
+      return operations.front()->status();
     }
   } else {
     const std::lock_guard lock(mutex_);
-    if (submit(operation).ok()) accept_submissions();
+    if (submit(operations).ok()) accept_submissions();
   }
-  drive([&] { return operation->finished(); }, never);
+  drive([&] { return all_finished(operations); }, never);
   give_driving();
-  return operation->status();
+  return status_of(operations);
 }
 
-Status Executor::start(const std::shared_ptr<Operation>& operation) {
+Status Executor::start(Operations operations) {
   {
     const std::lock_guard lock(mutex_);
-    if (Status status = submit(operation); !status.ok()) return status;
+    if (Status status = submit(operations); !status.ok()) return status;
     if (driving_) {
       wake_driver();
     } else {
       ring(watch_wake_);
     }
   }
-  if (config_.alone) (void)wait(operation, Deadline(Deadline::Clock::time_point::max()));  // nobody else drives
+  if (config_.alone) (void)wait(operations, Deadline(Deadline::Clock::time_point::max()));  // nobody else drives
   return {};
 }
 
-Status Executor::wait(const std::shared_ptr<Operation>& operation, Deadline deadline) {
-  if (operation->finished()) return operation->status();
-  if (take_driving(*operation, deadline)) {
-    drive([&] { return operation->finished(); }, deadline);
+Status Executor::wait(Operations operations, Deadline deadline) {
+  const auto enough = [&] { return all_finished(operations); };
+  if (enough()) return status_of(operations);
+  if (take_driving(operations, deadline)) {
+    drive(enough, deadline);
     give_driving();
   }
-  if (operation->finished()) return operation->status();
+  if (enough()) return status_of(operations);
   return Status(Code::in_progress, "the operation is not finished yet");
 }
 
@@ -158,15 +160,15 @@ bool Executor::try_driving() {
   return driving_.compare_exchange_strong(nobody, true);
 }
 
-// Whether this thread drives now; false when the operation finished, or the deadline passed, under another driver.
-bool Executor::take_driving(const Operation& operation, Deadline deadline) {
+// Whether this thread drives now; false when the operations finished, or the deadline passed, under another driver.
+bool Executor::take_driving(Operations operations, Deadline deadline) {
   if (try_driving()) return true;
   std::unique_lock lock(mutex_);
   ++waiters_;
   wanted_ = true;
   wake_driver();
   bool taken = false;
-  while (!operation.finished() && !deadline.passed() && !(taken = try_driving())) {
+  while (!all_finished(operations) && !deadline.passed() && !(taken = try_driving())) {
     changed_.wait_until(lock, earlier(deadline, Deadline::after(longest_sleep)).at());
   }
   wanted_ = --waiters_ > 0;
@@ -345,29 +347,23 @@ void Executor::accept_submissions() {
 }
 
 // Starts each queued operation that shares no direction of a link with one before it: messages of one direction must
-// leave and arrive in the order of the calls, on both sides.
+// leave and arrive in the order of the calls, on both sides. All of the queue is looked at: what a peer waits for may
+// stand behind any number of operations that wait for others.
 void Executor::start_operations() {
   queue_changed_ = false;
-  const std::size_t considered = std::min(queued_.size(), lookahead);
-  std::size_t kept = 0;
-  for (std::size_t i = 0; i < considered; ++i) {
-    auto operation = std::move(queued_[i]);
-    const auto conflicts = [&](const auto& other) { return operation->must_wait_for(*other); };
-    if (std::any_of(running_.begin(), running_.end(), conflicts) ||
-        std::any_of(queued_.begin(), queued_.begin() + static_cast<std::ptrdiff_t>(kept), conflicts)) {
-      queued_[kept++] = std::move(operation);
+  taken_.clear();
+  for (const auto& operation : running_) taken_.take(*operation);
+  for (auto at = queued_.begin(); at != queued_.end();) {
+    if (!taken_.take(**at)) {
+      ++at;
       continue;
     }
-    running_.push_back(operation);
-    const Status started = operation->start(tag_of(*operation), *peers_);
-    if (!started.ok()) {
-      queued_.erase(queued_.begin() + static_cast<std::ptrdiff_t>(kept),
-                    queued_.begin() + static_cast<std::ptrdiff_t>(i + 1));
-      return break_down(first_told(started));
-    }
+    running_.push_back(std::move(*at));
+    at = queued_.erase(at);
+    Operation& operation = *running_.back();
+    const Status started = operation.start(tag_of(operation), *peers_);
+    if (!started.ok()) return break_down(first_told(started));
   }
-  queued_.erase(queued_.begin() + static_cast<std::ptrdiff_t>(kept),
-                queued_.begin() + static_cast<std::ptrdiff_t>(considered));
 }
 
 // Returns whether anything happened. Finished operations leave; a failed one breaks everything.

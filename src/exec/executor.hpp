@@ -17,6 +17,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <span>
 #include <string>
 #include <thread>
 #include <vector>
@@ -24,6 +25,7 @@
 #include "src/base/fd.hpp"
 #include "src/exec/operation.hpp"
 #include "src/exec/peers.hpp"
+#include "src/exec/taken.hpp"
 #include "src/exec/waiting.hpp"
 
 namespace hocket {
@@ -49,12 +51,14 @@ class Executor final : public TransportListener {
   // Ends everything that is pending with `why` and joins the thread. Peers are told (their close()). Idempotent.
   void stop(const Status& why);
 
-  // Queues a bound operation and runs it to its end on this thread. Returns how it ended.
-  Status run(const std::shared_ptr<Operation>& operation);
-  // Queues a bound operation and returns. Of the only rank: as run().
-  Status start(const std::shared_ptr<Operation>& operation);
-  // Drives or waits until the operation is finished or `deadline` passes (then Code::in_progress).
-  Status wait(const std::shared_ptr<Operation>& operation, Deadline deadline);
+  // Operations that are queued together, so that no other thread's come between.
+  using Operations = std::span<const std::shared_ptr<Operation>>;
+  // Queues bound operations and runs them to their end on this thread. Returns how they ended, see status_of().
+  Status run(Operations operations);
+  // Queues bound operations and returns. Of the only rank: as run().
+  Status start(Operations operations);
+  // Drives or waits until all are finished or `deadline` passes (then Code::in_progress).
+  Status wait(Operations operations, Deadline deadline);
   // Runs `work` while nobody drives, for what must call the transports directly. For creation only: waits without bound
   // for a driver who rests.
   Status undisturbed(const std::function<Status()>& work);
@@ -74,11 +78,11 @@ class Executor final : public TransportListener {
 
   explicit Executor(const Config& config) : config_(config) {}
 
-  Status submit(const std::shared_ptr<Operation>& operation);
+  Status submit(Operations operations);
   Tag tag_of(const Operation& operation) const;
   void assign_sequence(Operation& operation);
   bool try_driving();
-  bool take_driving(const Operation& operation, Deadline deadline);
+  bool take_driving(Operations operations, Deadline deadline);
   void give_driving();
   void wake_driver();
 
@@ -146,6 +150,7 @@ class Executor final : public TransportListener {
   bool links_rest_ = false;  // everything that runs does so over the window
   bool gives_way_ = false;   // to callers: the driver is the executor's own thread
   Queue queued_;             // accepted, not started
+  Taken taken_;              // for the time of start_operations()
   std::vector<std::shared_ptr<Operation>> running_;
   bool queue_changed_ = false;
   Status peer_failure_;               // reported since the last round

@@ -36,14 +36,15 @@ double Operation::elapsed_seconds() const {
   return std::chrono::duration<double>(Deadline::Clock::now() - clock().began).count();
 }
 
-bool Operation::must_wait_for(const Operation& earlier) const {
-  if (window() != nullptr && window() == earlier.window()) return true;
-  for (const Channel& mine : channels()) {
-    for (const Channel& theirs : earlier.channels()) {
-      if (mine.peer == theirs.peer && mine.outgoing == theirs.outgoing) return true;
-    }
+bool all_finished(std::span<const std::shared_ptr<Operation>> operations) {
+  return std::ranges::all_of(operations, [](const auto& operation) { return operation->finished(); });
+}
+
+Status status_of(std::span<const std::shared_ptr<Operation>> operations) {
+  for (const auto& operation : operations) {
+    if (!operation->status().ok()) return operation->status();
   }
-  return false;
+  return {};
 }
 
 }  // namespace hocket

@@ -111,7 +111,6 @@ class Operation {
   // When to tell_waiting() next.
   const Deadline& next_telling() const { return clock().next_telling; }
   void set_next_telling(Deadline at) { clock().next_telling = at; }
-  bool must_wait_for(const Operation& earlier) const;
   // Which transports it uses, for people: "shm+tcp". Constant once it has run.
   const std::string& transports() const { return transports_; }
   void set_transports(std::string transports) { transports_ = std::move(transports); }
@@ -148,5 +147,10 @@ class Operation {
   Status status_;
   std::atomic<bool> finished_{true};
 };
+
+// Of operations that were started together.
+bool all_finished(std::span<const std::shared_ptr<Operation>> operations);
+// Requires that all are finished: the first failure among them.
+Status status_of(std::span<const std::shared_ptr<Operation>> operations);
 
 }  // namespace hocket

@@ -1,0 +1,189 @@
+#include "src/comm/call_group.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdint>
+
+#include "src/comm/validate.hpp"
+
+namespace hocket {
+namespace {
+
+bool is_message(const CallArguments& arguments) {
+  return arguments.collective == Collective::send || arguments.collective == Collective::recv;
+}
+
+std::size_t bytes_of(const CallArguments& message) {
+  return message.count * size_of(static_cast<DataType>(message.dtype));
+}
+
+// Both are sound by themselves.
+bool overlap(const CallArguments& send, const CallArguments& recv) {
+  const auto from = reinterpret_cast<std::uintptr_t>(send.send);
+  const auto to = reinterpret_cast<std::uintptr_t>(recv.recv);
+  return bytes_of(send) != 0 && bytes_of(recv) != 0 && from < to + bytes_of(recv) && to < from + bytes_of(send);
+}
+
+std::string describe(const CallArguments& message) {
+  return fmt::format("{} of {} {}", name_of(message.collective), message.count,
+                     name_of(static_cast<DataType>(message.dtype)));
+}
+
+}  // namespace
+
+// Both have been checked. A copy is an allgather of one rank.
+std::shared_ptr<Operation> Communicator::prepare_to_self(const CallArguments& send, const CallArguments& recv) {
+  const auto dtype = static_cast<DataType>(send.dtype);
+  const std::lock_guard lock(plans_mutex_);
+  auto operation = operation_for({.algorithm = find_algorithm(Collective::allgather, "direct"),
+                                  .count = send.count,
+                                  .element_bytes = size_of(dtype)});
+  operation->bind({.input = static_cast<const std::byte*>(send.send),
+                   .output = static_cast<std::byte*>(recv.recv),
+                   .signature = {.collective = Collective::send, .dtype = dtype, .root = rank(), .count = send.count},
+                   .reduction = {},
+                   .timeout = options_.timeout});
+  return operation;
+}
+
+// ---- what was started -----------------------------------------------------------------------------------------------
+
+bool StartedCalls::finished() const {
+  return std::ranges::all_of(parts, [](const Part& part) { return all_finished(part.operations); });
+}
+
+Status StartedCalls::status() const {
+  for (const Part& part : parts) {
+    if (Status status = status_of(part.operations); !status.ok()) return status;
+  }
+  return {};
+}
+
+Status StartedCalls::wait(Deadline deadline) const {
+  for (const Part& part : parts) {
+    if (all_finished(part.operations)) continue;
+    if (Status status = part.communicator->wait(part.operations, deadline); status.code() == Code::in_progress) {
+      return status;
+    }
+  }
+  return status();
+}
+
+// ---- the group ------------------------------------------------------------------------------------------------------
+
+void CallGroup::fail(const Status& why) {
+  if (failure_.ok()) failure_ = why;
+}
+
+Status CallGroup::add(Communicator& communicator, const CallArguments& given) {
+  CallArguments arguments = given;
+  arguments.in_group = true;
+  if (is_message(arguments) && arguments.root == communicator.rank()) {
+    const Status broken = communicator.status();
+    const Status sound = broken.ok() ? validate(arguments, communicator.rank(), communicator.size()).status() : broken;
+    if (!sound.ok()) return sound;
+    auto& messages = arguments.collective == Collective::send ? to_self_ : from_self_;
+    messages.push_back({&communicator, arguments});
+    return {};
+  }
+  auto operation = communicator.prepare(arguments);
+  if (!operation.ok()) return operation.status();
+  prepared_.push_back({&communicator, std::move(*operation), is_message(arguments)});
+  return {};
+}
+
+Status CallGroup::add_sendrecv(Communicator& communicator, const CallArguments& send, const CallArguments& recv) {
+  const std::pair<const char*, Rank> ends[] = {{"to", send.root}, {"from", recv.root}};
+  for (const auto& [name, peer] : ends) {
+    if (peer >= 0 && peer < communicator.size()) continue;
+    return {Code::invalid_argument, fmt::format("sendrecv: {} is {}; with {} ranks it must be 0 … {}", name, peer,
+                                                communicator.size(), communicator.size() - 1)};
+  }
+  if (Status status = add(communicator, send); !status.ok()) return status;
+  if (Status status = add(communicator, recv); !status.ok()) return status;
+  if (!overlap(send, recv)) return {};
+  return {Code::invalid_argument, "sendrecv: send and recv overlap; it has no in-place form"};
+}
+
+void CallGroup::forget(const Communicator& communicator) {
+  const auto of_it = [&](const auto& call) { return call.communicator == &communicator; };
+  for (const Prepared& call : prepared_) {
+    if (of_it(call)) call.operation->finish(Status(Code::aborted, "its communicator was destroyed"));
+  }
+  const auto forgotten =
+      std::erase_if(prepared_, of_it) + std::erase_if(to_self_, of_it) + std::erase_if(from_self_, of_it);
+  if (forgotten > 0) {
+    fail({Code::invalid_argument, "a communicator was destroyed before the group that holds calls on it was ended"});
+  }
+}
+
+void CallGroup::drop() {
+  for (const Prepared& call : prepared_) call.operation->finish(Status(Code::aborted, "its group did not start"));
+  prepared_.clear();
+  to_self_.clear();
+  from_self_.clear();
+  failure_ = Status();
+}
+
+// The k-th send of each communicator with its k-th receive.
+Status CallGroup::pair_messages_to_self() {
+  const auto alone = [](const Message& message) {
+    const Rank rank = message.communicator->rank();
+    return Status(Code::invalid_argument, fmt::format("a {} between rank {} and itself has no other half among the "
+                                                      "calls that start with it",
+                                                      describe(message.arguments), rank));
+  };
+  for (const Message& sent : to_self_) {
+    const auto found = std::ranges::find(from_self_, sent.communicator, &Message::communicator);
+    if (found == from_self_.end()) return alone(sent);
+    const CallArguments send = sent.arguments, recv = found->arguments;
+    from_self_.erase(found);
+    if (send.count != recv.count || send.dtype != recv.dtype) {
+      return {Code::invalid_argument, fmt::format("a message of rank {} to itself does not fit: {}, but {}",
+                                                  sent.communicator->rank(), describe(send), describe(recv))};
+    }
+    if (overlap(send, recv)) {
+      return {Code::invalid_argument, fmt::format("the buffers of a message of rank {} to itself overlap: {}",
+                                                  sent.communicator->rank(), describe(send))};
+    }
+    prepared_.push_back({sent.communicator, sent.communicator->prepare_to_self(send, recv), true});
+  }
+  return from_self_.empty() ? Status() : alone(from_self_.front());
+}
+
+// The calls by communicator, collectives first; none where something failed.
+Status CallGroup::take(StartedCalls& calls) {
+  if (failure_.ok()) failure_ = pair_messages_to_self();
+  for (const Prepared& call : prepared_) {
+    if (failure_.ok()) failure_ = call.communicator->status();
+  }
+  const Status status = failure_;
+  for (const bool messages : {false, true}) {
+    for (Prepared& call : prepared_) {
+      if (call.message != messages || !status.ok()) continue;
+      auto part = std::ranges::find(calls.parts, call.communicator, &StartedCalls::Part::communicator);
+      if (part == calls.parts.end()) part = calls.parts.insert(part, {call.communicator, {}});
+      part->operations.push_back(call.operation);
+    }
+  }
+  if (status.ok()) prepared_.clear();
+  drop();
+  return status;
+}
+
+// A communicator that breaks meanwhile ends its operations with the cause, which waiting for them returns.
+Status CallGroup::start(StartedCalls& calls) {
+  if (Status status = take(calls); !status.ok()) return status;
+  for (const auto& part : calls.parts) (void)part.communicator->start(part.operations);
+  return {};
+}
+
+Status CallGroup::run(StartedCalls& calls) {
+  if (Status status = take(calls); !status.ok()) return status;
+  if (calls.parts.size() == 1) return calls.parts.front().communicator->run(calls.parts.front().operations);
+  for (const auto& part : calls.parts) (void)part.communicator->start(part.operations);
+  return calls.wait(Deadline(Deadline::Clock::time_point::max()));
+}
+
+}  // namespace hocket

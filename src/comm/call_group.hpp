@@ -1,0 +1,73 @@
+// CallGroup: calls that start together, on one communicator or on several, so that they cannot wait for each other in a
+// circle.
+#pragma once
+
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "src/comm/communicator.hpp"
+
+namespace hocket {
+
+// Operations that were started together, by communicator. Empty: nothing was to be done.
+struct StartedCalls {
+  struct Part {
+    Communicator* communicator;  // only valid while one of the operations is unfinished
+    std::vector<std::shared_ptr<Operation>> operations;
+  };
+  std::vector<Part> parts;
+
+  bool finished() const;
+  // The first failure among them; requires finished().
+  Status status() const;
+  // Waits for all, whatever some end with. Code::in_progress when the deadline passes first.
+  Status wait(Deadline deadline) const;
+};
+
+// Thread rule: one thread.
+class CallGroup {
+ public:
+  CallGroup() = default;
+  CallGroup(const CallGroup&) = delete;
+  CallGroup& operator=(const CallGroup&) = delete;
+  ~CallGroup() { drop(); }
+
+  // Checks the call and keeps it for later.
+  Status add(Communicator& communicator, const CallArguments& arguments);
+  // A send and a receive whose buffers must not overlap.
+  Status add_sendrecv(Communicator& communicator, const CallArguments& send, const CallArguments& recv);
+  // The group will not start: start() returns the first such failure.
+  void fail(const Status& why);
+  // Takes the calls of a communicator out, which is about to go; if there were any, the group fails.
+  void forget(const Communicator& communicator);
+
+  // Ends the calls without having started them; the group is empty again.
+  void drop();
+  // Starts all calls or, if one failed, none. On each communicator collectives come first, in the order of the calls,
+  // then messages. Sends to oneself are paired with the receives from oneself; Code::invalid_argument where they do not
+  // fit. The group is empty afterwards, and `calls`, which must be empty, holds what was started.
+  Status start(StartedCalls& calls);
+  // Starts all and waits for all, on this thread.
+  Status run(StartedCalls& calls);
+
+ private:
+  struct Message {
+    Communicator* communicator;
+    CallArguments arguments;
+  };
+  struct Prepared {
+    Communicator* communicator;
+    std::shared_ptr<Operation> operation;
+    bool message;
+  };
+
+  Status pair_messages_to_self();
+  Status take(StartedCalls& calls);
+
+  Status failure_;
+  std::vector<Prepared> prepared_;
+  std::vector<Message> to_self_, from_self_;
+};
+
+}  // namespace hocket
