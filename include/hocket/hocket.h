@@ -192,6 +192,32 @@ HOCKET_API hocket_result hocket_comm_duplicate(hocket_comm* parent, hocket_comm*
 HOCKET_API hocket_result hocket_comm_subset(hocket_comm* parent, const int32_t* ranks, int32_t count, hocket_comm** child,
                                             const hocket_split_options* options);
 
+/* ---- creation without waiting ---------------------------------------------------------------------------------------- *
+ * A communicator is created on a thread of its own while the caller does other things; other ranks may use the functions that wait.
+ * Release every handle with hocket_creation_destroy(), also of a creation that has failed. */
+typedef struct hocket_creation hocket_creation; /* a communicator that is being created */
+
+/* As hocket_comm_create(), and returns at once with a handle in *creation. `options` are read during the call. What is wrong with
+ * these is this call's error; everything else that can fail is told by test and wait. Errors: INVALID_ARGUMENT,
+ * INVALID_ENVIRONMENT, OUT_OF_RESOURCES. */
+HOCKET_API hocket_result hocket_comm_create_start(hocket_creation** creation, const hocket_comm_options* options);
+/* As hocket_comm_split(). Until the creation is complete, `parent` may not be destroyed, and nothing may be called on it but
+ * hocket_comm_abort(), _status, _rank, _size and _counters: a split is two calls on the parent, and their place among others must be
+ * the same on all ranks. Operations that were started before go on. */
+HOCKET_API hocket_result hocket_comm_split_start(hocket_comm* parent, int32_t color, int32_t key, hocket_creation** creation,
+                                                 const hocket_split_options* options);
+/* HOCKET_OK when the communicator is there, HOCKET_IN_PROGRESS while it is not, else why there is none. Never blocks. */
+HOCKET_API hocket_result hocket_creation_test(hocket_creation* creation);
+/* Waits up to timeout_ms (0: until the deadline of the creation), then returns as hocket_creation_test(). On success *comm is the
+ * communicator, which is the caller's from now on (NULL where a split gives this rank none), else NULL. It is handed over once:
+ * a second wait after success is an INVALID_ARGUMENT. */
+HOCKET_API hocket_result hocket_creation_wait(hocket_creation* creation, int64_t timeout_ms, hocket_comm** comm);
+/* Gives the handle back; NULL is allowed. A creation that is not complete is given up: the ranks that wait for this one learn of it
+ * (MISMATCH before ranks have met, ABORTED afterwards), and giving up a split breaks the parent (ABORTED). A communicator that
+ * nobody took is destroyed. Returns when the creation's thread has ended: in less than a second, unless a name server, a store, or a
+ * rank of this host that has met this one, is alive and silent; then by the deadline at the latest. */
+HOCKET_API hocket_result hocket_creation_destroy(hocket_creation* creation);
+
 /* ---- registered memory (any thread) --------------------------------------------------------------------------------- *
  * Between ranks of one host, collectives on registered buffers need no copies. All ranks' buffers of a call must be
  * registered for that; otherwise the call works as with plain memory. Free or unregister memory only when no call uses it. */

@@ -267,6 +267,8 @@ class Communicator {
   }
 
  private:
+  friend class Creation;  // hocket/creation.hpp
+
   explicit Communicator(hocket_comm* handle) : handle_(handle) {
     hocket_comm_rank(handle_, &rank_);
     hocket_comm_size(handle_, &size_);

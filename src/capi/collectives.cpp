@@ -9,7 +9,6 @@
 using namespace hocket::capi;  // the functions of the API stand outside all namespaces
 using hocket::Code;
 using hocket::Collective;
-using hocket::Deadline;
 using hocket::Status;
 
 namespace {
@@ -44,6 +43,19 @@ hocket_result call(hocket_comm* comm, hocket::CallArguments arguments, const hoc
 }
 
 }  // namespace
+
+namespace hocket::capi {
+
+Result<Deadline> deadline_of_wait(int64_t timeout_ms) {
+  if (timeout_ms < 0) {
+    return Status(Code::invalid_argument, "timeout_ms is negative; use 0 for the operation's own deadline");
+  }
+  constexpr int64_t long_enough_ms = int64_t{1000} * 3600 * 24 * 365;
+  const int64_t wait_ms = timeout_ms == 0 ? long_enough_ms : std::min(timeout_ms, long_enough_ms);
+  return Deadline::after(std::chrono::milliseconds(wait_ms));
+}
+
+}  // namespace hocket::capi
 
 extern "C" {
 
@@ -109,12 +121,8 @@ hocket_result hocket_work_test(hocket_work* work) {
 hocket_result hocket_work_wait(hocket_work* work, int64_t timeout_ms) {
   return guarded([&]() -> Status {
     if (work == nullptr) return null_argument("work");
-    if (timeout_ms < 0)
-      return {Code::invalid_argument, "timeout_ms is negative; use 0 for the operation's own deadline"};
-    constexpr int64_t long_enough_ms = int64_t{1000} * 3600 * 24 * 365;
-    const int64_t wait_ms = timeout_ms == 0 ? long_enough_ms : std::min(timeout_ms, long_enough_ms);
-    const Deadline deadline = Deadline::after(std::chrono::milliseconds(wait_ms));
-    return remember(work->calls.wait(deadline), work->calls);
+    const auto deadline = deadline_of_wait(timeout_ms);
+    return deadline.ok() ? remember(work->calls.wait(*deadline), work->calls) : deadline.status();
   });
 }
 

@@ -4,11 +4,22 @@
 
 #include "src/base/sized_struct.hpp"
 #include "src/capi/handles.hpp"
-#include "src/comm/split.hpp"
 
 using namespace hocket::capi;  // the functions of the API stand outside all namespaces
 using hocket::Code;
 using hocket::Status;
+
+namespace hocket::capi {
+
+Result<SplitRequest> split_request(const Result<SplitWish>& wish, const hocket_split_options* options) {
+  const auto given = read_sized(options);
+  if (!given) {
+    return Status(Code::invalid_argument, "options.struct_size is wrong: begin with HOCKET_SPLIT_OPTIONS_INIT");
+  }
+  return wish.ok() ? hocket::split_request(*wish, *given) : wish.status();
+}
+
+}  // namespace hocket::capi
 
 namespace {
 
@@ -20,11 +31,7 @@ hocket_result split(hocket_comm* parent, hocket_comm** child, const hocket_split
     if (child == nullptr) return null_argument("child");
     *child = nullptr;
     if (parent == nullptr) return null_argument("parent");
-    const auto given = hocket::read_sized(options);
-    if (!given) return {Code::invalid_argument, "options.struct_size is wrong: begin with HOCKET_SPLIT_OPTIONS_INIT"};
-    const hocket::Result<hocket::SplitWish> wish = wish_of(*parent->communicator);
-    if (!wish.ok()) return wish.status();
-    auto request = hocket::split_request(*wish, *given);
+    auto request = hocket::capi::split_request(wish_of(*parent->communicator), options);
     if (!request.ok()) return request.status();
     auto made = parent->communicator->split(*request);
     if (!made.ok()) return made.status();

@@ -10,6 +10,7 @@
 #include "src/base/region_table.hpp"
 #include "src/comm/call_group.hpp"
 #include "src/comm/communicator.hpp"
+#include "src/comm/split.hpp"
 
 struct hocket_comm {
   std::unique_ptr<hocket::Communicator> communicator;
@@ -31,6 +32,13 @@ Status latest_status();
 Status remember(const Status& status, const Operation& operation);
 // The same for the last one of several.
 Status remember(const Status& status, const StartedCalls& calls);
+
+// Until when a wait of `timeout_ms` goes on; 0: as long as what it waits for. Code::invalid_argument where it is
+// negative.
+Result<Deadline> deadline_of_wait(int64_t timeout_ms);
+
+// What a split is asked for, from the caller's options.
+Result<SplitRequest> split_request(const Result<SplitWish>& wish, const hocket_split_options* options);
 
 // Groups of the calling thread that are open. Not 0: calls are kept for their end.
 extern constinit thread_local int open_groups;

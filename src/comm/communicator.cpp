@@ -70,7 +70,8 @@ Communicator::~Communicator() {
 
 // ---- creation -------------------------------------------------------------------------------------------------------
 
-Result<std::unique_ptr<Communicator>> Communicator::create(const Options& options, const RegionTable& regions) {
+Result<std::unique_ptr<Communicator>> Communicator::create(const Options& options, const RegionTable& regions,
+                                                           const std::stop_token& stop) {
   std::unique_ptr<Communicator> made(new Communicator(options, &regions));
   const auto deadline = Deadline::after(options.timeout);
   Status status;
@@ -78,7 +79,7 @@ Result<std::unique_ptr<Communicator>> Communicator::create(const Options& option
     auto executor = Executor::make({.rank = 0, .alone = true});
     status = executor.ok() ? made->adopt(std::move(*executor), {}) : executor.status();
   } else {
-    status = made->find_others(deadline);
+    status = made->find_others(deadline, stop);
   }
   if (!status.ok()) return at_creation(status, options.rank);
   return made;
@@ -86,9 +87,9 @@ Result<std::unique_ptr<Communicator>> Communicator::create(const Options& option
 
 // Meets the others, again if the store went away meanwhile: it may have been that of an earlier communicator, which
 // rank 0 had not destroyed yet.
-Status Communicator::find_others(Deadline deadline) {
+Status Communicator::find_others(Deadline deadline, const std::stop_token& stop) {
   for (;;) {
-    Status status = meet(deadline);
+    Status status = meet(deadline, stop);
     const bool store_lost = status.code() == Code::store_unreachable && status.cause().peer == no_rank;
     if (status.ok() || !store_lost || deadline.passed()) {
       if (!status.ok() && server_)
@@ -102,7 +103,7 @@ Status Communicator::find_others(Deadline deadline) {
   }
 }
 
-Status Communicator::meet(Deadline deadline) {
+Status Communicator::meet(Deadline deadline, const std::stop_token& stop) {
   Status taken;
   if (!options_.serve_host.empty() && !server_) {
     auto server = StoreServer::start(options_.serve_host, options_.serve_port);
@@ -114,12 +115,12 @@ Status Communicator::meet(Deadline deadline) {
       return server.status();
     }
   }
-  auto store = open_store(options_.store, taken.ok() ? deadline : earlier(deadline, Deadline::after(stranger)));
+  auto store = open_store(options_.store, taken.ok() ? deadline : earlier(deadline, Deadline::after(stranger)), stop);
   if (!store.ok() && !taken.ok()) {
     return {Code::address_in_use, fmt::format("{}; what listens there is no store of Hocket's", taken.message())};
   }
   if (!store.ok()) return store.status();
-  auto rendezvous = Rendezvous::join(**store, options_, deadline);
+  auto rendezvous = Rendezvous::join(**store, options_, deadline, stop);
   if (!rendezvous.ok()) return rendezvous.status();
 
   const Status status = [&]() -> Status {
@@ -132,6 +133,7 @@ Status Communicator::meet(Deadline deadline) {
                                                            .regions = regions_});
     if (!transports.ok()) return transports.status();
     if (Status adopted = adopt(std::move(*executor), std::move(*transports)); !adopted.ok()) return adopted;
+    const std::stop_callback give_up(stop, [this] { abort("its creation was given up"); });
     MemberCard mine{.doors = mesh_->doors(),
                     .host = host_identity(),
                     .algorithm = options_.algorithm,

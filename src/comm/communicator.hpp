@@ -6,6 +6,7 @@
 #include <memory>
 #include <mutex>
 #include <span>
+#include <stop_token>
 #include <string>
 #include <vector>
 
@@ -46,8 +47,10 @@ struct CallArguments {
 // Thread rule: any thread, except destruction.
 class Communicator {
  public:
-  // `regions`: this process's registered memory; outlives the communicator.
-  static Result<std::unique_ptr<Communicator>> create(const Options& options, const RegionTable& regions);
+  // `regions`: this process's registered memory; outlives the communicator. Code::aborted soon after `stop` is
+  // requested, here and on the ranks that have been met.
+  static Result<std::unique_ptr<Communicator>> create(const Options& options, const RegionTable& regions,
+                                                      const std::stop_token& stop = {});
   static Result<std::vector<std::unique_ptr<Communicator>>> create_local(const Options& options);
   // Leaves the group: says goodbye, or ends what is pending with Code::aborted. Bounded by a second.
   ~Communicator();
@@ -57,8 +60,9 @@ class Communicator {
   Counters counters() const { return executor_->counters(); }
   Status status() const { return executor_->broken(); }
   void abort(std::string_view reason);
-  // Collective. The child that this rank is in, null where it is in none; it shares nothing with this communicator.
-  Result<std::unique_ptr<Communicator>> split(const SplitRequest& request);
+  // Collective. The child that this rank is in, null where it is in none; it shares nothing with this communicator. A
+  // request to stop breaks this communicator, whose other ranks wait for this one.
+  Result<std::unique_ptr<Communicator>> split(const SplitRequest& request, const std::stop_token& stop = {});
 
   // Checks, plans and binds a call.
   Result<std::shared_ptr<Operation>> prepare(const CallArguments& arguments);
@@ -73,8 +77,8 @@ class Communicator {
  private:
   Communicator(Options options, const RegionTable* regions);
 
-  Status find_others(Deadline deadline);
-  Status meet(Deadline deadline);
+  Status find_others(Deadline deadline, const std::stop_token& stop);
+  Status meet(Deadline deadline, const std::stop_token& stop);
   Status introduce(const MemberCard& mine, Deadline deadline);
   Status agrees(const MemberCard& card, Rank rank) const;
   Status allgather_on_ring(std::span<std::byte> all, Deadline deadline);

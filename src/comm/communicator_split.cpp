@@ -19,9 +19,10 @@ std::uint64_t random_group() {
 
 }  // namespace
 
-Result<std::unique_ptr<Communicator>> Communicator::split(const SplitRequest& request) {
+Result<std::unique_ptr<Communicator>> Communicator::split(const SplitRequest& request, const std::stop_token& stop) {
   const auto timeout = request.timeout.count() > 0 ? request.timeout : options_.timeout;
   const auto deadline = Deadline::after(timeout);
+  const std::stop_callback give_up(stop, [this] { abort("a split was given up"); });
   std::vector<SplitWish> wishes(static_cast<std::size_t>(options_.size));
   SplitWish& own = wishes[static_cast<std::size_t>(options_.rank)];
   own = request.wish;
@@ -57,7 +58,10 @@ Result<std::unique_ptr<Communicator>> Communicator::split(const SplitRequest& re
     auto cards = exchange_cards(mine, group->members, deadline);
     if (!opened.ok()) return opened;
     if (!cards.ok()) return cards.status();
-    if (connects) opened = child->connect(std::move(*cards), deadline);
+    if (connects) {
+      const std::stop_callback give_up_child(stop, [&child] { child->abort("its creation was given up"); });
+      opened = child->connect(std::move(*cards), deadline);
+    }
   }
   if (!opened.ok()) return opened;
   return child;

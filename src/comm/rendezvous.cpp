@@ -66,10 +66,13 @@ std::string Rendezvous::claim_key() const {
   return fmt::format("{}/claim/{}", options_.name, options_.rank);
 }
 
-Result<std::unique_ptr<Rendezvous>> Rendezvous::join(Store& store, const Options& options, Deadline deadline) {
-  std::unique_ptr<Rendezvous> rendezvous(new Rendezvous(store, options, deadline));
+Result<std::unique_ptr<Rendezvous>> Rendezvous::join(Store& store, const Options& options, Deadline deadline,
+                                                     std::stop_token stop) {
+  std::unique_ptr<Rendezvous> rendezvous(new Rendezvous(store, options, deadline, std::move(stop)));
   for (const auto step : {&Rendezvous::claim, &Rendezvous::agree_on_size, &Rendezvous::agree_on_group}) {
-    if (Status status = ((*rendezvous).*step)(); !status.ok()) return status;
+    Status status = ((*rendezvous).*step)();
+    if (status.code() == Code::aborted) rendezvous->fail(status);
+    if (!status.ok()) return status;
   }
   return rendezvous;
 }
@@ -144,6 +147,8 @@ Result<std::string> Rendezvous::await(const std::string& name) {
   for (int looks = 1;; ++looks) {
     auto value = store_.get(key(name), earlier(deadline_, Deadline::after(look_around_every)));
     if (value.ok() || value.status().code() != Code::timeout) return value;
+    if (stop_.stop_requested())
+      return Status(Code::aborted, fmt::format("rank {} gave up waiting for the others", options_.rank));
     auto failed = store_.peek(key("failed"), deadline_);
     if (failed.ok() && *failed) return Status(Code::mismatch, fmt::format("another rank could not join: {}", **failed));
     if (deadline_.passed()) {

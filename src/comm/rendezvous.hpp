@@ -7,7 +7,9 @@
 #pragma once
 
 #include <memory>
+#include <stop_token>
 #include <string>
+#include <utility>
 
 #include "hocket/spi/store.hpp"
 #include "src/comm/mesh.hpp"
@@ -17,8 +19,10 @@ namespace hocket {
 
 class Rendezvous {
  public:
-  // Claims the rank. Errors: rank_taken, mismatch (another world size), those of stores.
-  static Result<std::unique_ptr<Rendezvous>> join(Store& store, const Options& options, Deadline deadline);
+  // Claims the rank. Errors: rank_taken, mismatch (another world size), those of stores. Waits for other ranks end with
+  // aborted when `stop` is requested.
+  static Result<std::unique_ptr<Rendezvous>> join(Store& store, const Options& options, Deadline deadline,
+                                                  std::stop_token stop = {});
 
   std::uint64_t group() const { return group_; }
   Status publish(const MemberCard& card);
@@ -30,8 +34,8 @@ class Rendezvous {
   void fail(const Status& why);
 
  private:
-  Rendezvous(Store& store, const Options& options, Deadline deadline)
-      : store_(store), options_(options), deadline_(deadline) {}
+  Rendezvous(Store& store, const Options& options, Deadline deadline, std::stop_token stop)
+      : store_(store), options_(options), deadline_(deadline), stop_(std::move(stop)) {}
 
   Status claim();
   Status agree_on_size();
@@ -44,6 +48,7 @@ class Rendezvous {
   Store& store_;
   const Options options_;
   const Deadline deadline_;
+  const std::stop_token stop_;
   std::uint64_t instance_ = 0;
   std::uint64_t group_ = 0;
 };

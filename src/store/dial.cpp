@@ -24,8 +24,9 @@ using namespace std::chrono_literals;
 
 constexpr auto first_pause = 10ms;
 constexpr auto longest_pause = 500ms;
-constexpr auto one_attempt = 5s;  // for one of several addresses that does not answer
-constexpr auto silent_for = 5s;   // then the log says that the store is not there yet
+constexpr auto one_attempt = 5s;       // for one of several addresses that does not answer
+constexpr auto silent_for = 5s;        // then the log says that the store is not there yet
+constexpr int look_up_every_ms = 100;  // while waiting: has the caller given up
 
 Status unreachable(std::string message) {
   return {Code::store_unreachable, std::move(message)};
@@ -36,13 +37,22 @@ Status error_text(const char* what, int error) {
   return unreachable(fmt::format("{} failed: {}", what, std::strerror(error)));
 }
 
-// 1: ready; 0: the deadline passed; -1: errno.
-int wait_for(int socket, short events, Deadline deadline) {
+// Until when one attempt waits.
+struct Patience {
+  Deadline deadline;
+  const std::stop_token& stop;
+
+  bool over() const { return deadline.passed() || stop.stop_requested(); }
+};
+
+// 1: ready; 0: no more patience; -1: errno.
+int wait_for(int socket, short events, const Patience& patience) {
   for (;;) {
     pollfd entry{socket, events, 0};
-    const int ready = ::poll(&entry, 1, deadline.remaining_ms());
+    const int longest = patience.deadline.remaining_ms();
+    const int ready = ::poll(&entry, 1, patience.stop.stop_possible() ? std::min(longest, look_up_every_ms) : longest);
     if (ready > 0 || (ready < 0 && errno != EINTR)) return ready;
-    if (ready == 0 && deadline.passed()) return 0;
+    if (ready == 0 && patience.over()) return 0;
   }
 }
 
@@ -67,7 +77,7 @@ void configure(int socket) {
   set(IPPROTO_TCP, TCP_KEEPCNT, 3);
 }
 
-Result<UniqueFd> connect_to(const Endpoint& endpoint, Deadline deadline) {
+Result<UniqueFd> connect_to(const Endpoint& endpoint, const Patience& patience) {
   UniqueFd socket(::socket(endpoint.get()->sa_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
   if (!socket && (errno == EMFILE || errno == ENFILE)) {
     return Status(Code::out_of_resources, "no file descriptor is left for a socket; raise the limit (ulimit -n)");
@@ -76,7 +86,7 @@ Result<UniqueFd> connect_to(const Endpoint& endpoint, Deadline deadline) {
   configure(socket.get());
   if (::connect(socket.get(), endpoint.get(), endpoint.bytes) != 0) {
     if (errno != EINPROGRESS && errno != EINTR) return error_text("connect", errno);
-    const int ready = wait_for(socket.get(), POLLOUT, deadline);
+    const int ready = wait_for(socket.get(), POLLOUT, patience);
     if (ready < 0) return error_text("poll", errno);
     if (ready == 0) return unreachable("it does not answer");
     int error = 0;
@@ -93,7 +103,7 @@ Result<UniqueFd> connect_to(const Endpoint& endpoint, Deadline deadline) {
 }
 
 // Returns the bytes that arrived after the greeting.
-Result<std::string> greet(int socket, Deadline deadline) {
+Result<std::string> greet(int socket, const Patience& patience) {
   const std::string mine = wire::encode_greeting(wire::client_magic, {.word = wire::no_authentication});
   if (::send(socket, mine.data(), mine.size(), MSG_NOSIGNAL) != static_cast<ssize_t>(mine.size())) {
     return error_text("send", errno);  // so few bytes always fit into a new socket
@@ -111,7 +121,7 @@ Result<std::string> greet(int socket, Deadline deadline) {
       }
       return Status(Code::protocol_error, fmt::format("the store refused this client: {}", (*greeting)->text));
     }
-    const int ready = wait_for(socket, POLLIN, deadline);
+    const int ready = wait_for(socket, POLLIN, patience);
     if (ready < 0) return error_text("poll", errno);
     if (ready == 0) return unreachable("something accepts connections there but does not answer as a Hocket store");
     std::array<char, 4096> block;
@@ -122,13 +132,14 @@ Result<std::string> greet(int socket, Deadline deadline) {
   }
 }
 
-Result<Dialled> attempt(const std::string& host, std::uint16_t port, Deadline deadline) {
-  const auto endpoints = resolve(host, port, deadline);
+Result<Dialled> attempt(const std::string& host, std::uint16_t port, const Patience& patience) {
+  const auto endpoints = resolve(host, port, patience.deadline);
   if (!endpoints) return endpoints.status();
   Status last = unreachable("it has no address");
   for (const Endpoint& endpoint : *endpoints) {
     const bool alone = endpoints->size() == 1;
-    const Deadline its_own = alone ? deadline : earlier(deadline, Deadline::after(one_attempt));
+    const Deadline its_deadline = alone ? patience.deadline : earlier(patience.deadline, Deadline::after(one_attempt));
+    const Patience its_own{its_deadline, patience.stop};
     auto socket = connect_to(endpoint, its_own);
     if (!socket) {
       last = socket.status();
@@ -143,13 +154,15 @@ Result<Dialled> attempt(const std::string& host, std::uint16_t port, Deadline de
 
 }  // namespace
 
-Result<Dialled> dial(const std::string& host, std::uint16_t port, Deadline deadline) {
+Result<Dialled> dial(const std::string& host, std::uint16_t port, Deadline deadline, const std::stop_token& stop) {
   const auto began = Deadline::Clock::now();
   const std::string where = host_and_port(host, port);
   Status last = unreachable("the deadline had passed before the first attempt");
   bool told = false;
   for (std::chrono::nanoseconds pause = first_pause; !deadline.passed();) {
-    auto dialled = attempt(host, port, deadline);
+    auto dialled = attempt(host, port, {deadline, stop});
+    if (stop.stop_requested())
+      return Status(Code::aborted, fmt::format("connecting to the store at {} was given up", where));
     if (dialled) return dialled;
     last = dialled.status();
     if (last.code() != Code::store_unreachable) break;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <stop_token>
 #include <string>
 
 #include "hocket/spi/status.hpp"
@@ -16,7 +17,7 @@ struct Dialled {
 
 // Tries again until the deadline while nobody listens, and says so once in the log. Code::store_unreachable at the
 // deadline, naming host, port and the last failure; Code::protocol_error at once where something else than a store of
-// this version answers.
-Result<Dialled> dial(const std::string& host, std::uint16_t port, Deadline deadline);
+// this version answers; Code::aborted when `stop` is requested.
+Result<Dialled> dial(const std::string& host, std::uint16_t port, Deadline deadline, const std::stop_token& stop);
 
 }  // namespace hocket::store

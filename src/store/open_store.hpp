@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <stop_token>
 #include <string>
 #include <string_view>
 
@@ -10,7 +11,8 @@
 namespace hocket {
 
 // "tcp://host:port", "tcp://[v6]:port": connects, waiting until the server listens. "file:///path": opens or makes the
-// file. Code::invalid_environment where the URL is none of these; else the errors of the store's own factory.
-Result<std::unique_ptr<Store>> open_store(std::string_view url, Deadline deadline);
+// file. Code::invalid_environment where the URL is none of these, Code::aborted when `stop` is requested; else the
+// errors of the store's own factory.
+Result<std::unique_ptr<Store>> open_store(std::string_view url, Deadline deadline, const std::stop_token& stop = {});
 
 }  // namespace hocket

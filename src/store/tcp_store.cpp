@@ -17,8 +17,9 @@ std::optional<std::string> present(store::Connection::Reply reply) {
 
 }  // namespace
 
-Result<std::unique_ptr<TcpStore>> TcpStore::connect(const std::string& host, std::uint16_t port, Deadline deadline) {
-  auto dialled = store::dial(host, port, deadline);
+Result<std::unique_ptr<TcpStore>> TcpStore::connect(const std::string& host, std::uint16_t port, Deadline deadline,
+                                                    const std::stop_token& stop) {
+  auto dialled = store::dial(host, port, deadline, stop);
   if (!dialled) return dialled.status();
   std::string url = "tcp://" + store::host_and_port(host, port);
   return std::unique_ptr<TcpStore>(new TcpStore(std::move(*dialled), std::move(url)));

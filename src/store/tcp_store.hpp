@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <stop_token>
 
 #include "hocket/spi/store.hpp"
 #include "src/store/connection.hpp"
@@ -12,8 +13,9 @@ namespace hocket {
 class TcpStore final : public Store {
  public:
   // Waits until the server listens. Errors: store_unreachable at the deadline; protocol_error where something else
-  // than a Hocket store of this version listens.
-  static Result<std::unique_ptr<TcpStore>> connect(const std::string& host, std::uint16_t port, Deadline deadline);
+  // than a Hocket store of this version listens; aborted when `stop` is requested.
+  static Result<std::unique_ptr<TcpStore>> connect(const std::string& host, std::uint16_t port, Deadline deadline,
+                                                   const std::stop_token& stop = {});
 
   std::string url() const override { return url_; }
   Status set(std::string_view key, std::string_view value, Deadline deadline) override;

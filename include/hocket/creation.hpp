@@ -1,0 +1,70 @@
+// Communicators that are created while the caller does other things, for C++20: a thin wrapper as hocket.hpp is.
+//
+//   hocket::Creation creation = hocket::Creation::start();
+//   load_data();
+//   hocket::Communicator comm = creation.wait().value();
+#pragma once
+
+#include <optional>
+#include <utility>
+
+#include "hocket/hocket.hpp"
+
+namespace hocket {
+inline namespace api {
+
+// A communicator that is being created. The destructor gives up what is not complete, see hocket_creation_destroy().
+class Creation {
+ public:
+  // As Communicator::create().
+  static Creation start(const Options& options = {}) {
+    const hocket_comm_options given = Communicator::to_c(options);
+    Creation made;
+    check(hocket_comm_create_start(&made.handle_, &given));
+    return made;
+  }
+  // As Communicator::split(). Leave `parent` alone until this is complete.
+  static Creation split(Communicator& parent, int color, int key, const SplitOptions& options = {}) {
+    const hocket_split_options given = Communicator::to_c(options);
+    Creation made;
+    check(hocket_comm_split_start(parent.handle(), color, key, &made.handle_, &given));
+    return made;
+  }
+
+  Creation(Creation&& other) noexcept : handle_(std::exchange(other.handle_, nullptr)) {}
+  Creation& operator=(Creation&& other) noexcept {
+    if (this != &other) {
+      hocket_creation_destroy(handle_);
+      handle_ = std::exchange(other.handle_, nullptr);
+    }
+    return *this;
+  }
+  ~Creation() { hocket_creation_destroy(handle_); }
+
+  // True when complete. Throws why there will be no communicator. Never blocks.
+  bool test() {
+    const hocket_result result = hocket_creation_test(handle_);
+    if (result == HOCKET_IN_PROGRESS) return false;
+    check(result);
+    return true;
+  }
+  // Waits for the communicator and hands it over, once; nothing where a split gives this rank none.
+  std::optional<Communicator> wait() {
+    hocket_comm* comm = nullptr;
+    hocket_result result;
+    do {
+      result = hocket_creation_wait(handle_, 0, &comm);
+    } while (result == HOCKET_IN_PROGRESS);
+    check(result);
+    return Communicator::from(comm);
+  }
+  hocket_creation* handle() const noexcept { return handle_; }
+
+ private:
+  Creation() = default;
+
+  hocket_creation* handle_ = nullptr;
+};
+
+}  // namespace api
+}  // namespace hocket

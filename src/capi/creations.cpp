@@ -1,0 +1,83 @@
+// The C API's communicators that are created while the caller does other things.
+#include <memory>
+
+#include "src/base/sized_struct.hpp"
+#include "src/capi/handles.hpp"
+#include "src/comm/creation.hpp"
+
+using namespace hocket::capi;  // the functions of the API stand outside all namespaces
+using hocket::Creation;
+using hocket::Status;
+
+struct hocket_creation {
+  std::unique_ptr<Creation> creation;
+};
+
+namespace {
+
+Status keep(hocket::Result<std::unique_ptr<Creation>> started, hocket_creation** creation) {
+  if (!started.ok()) return started.status();
+  *creation = new hocket_creation{std::move(*started)};
+  return {};
+}
+
+}  // namespace
+
+extern "C" {
+
+hocket_result hocket_comm_create_start(hocket_creation** creation, const hocket_comm_options* options) {
+  return guarded([&]() -> Status {
+    if (creation == nullptr) return null_argument("creation");
+    *creation = nullptr;
+    const auto resolved = hocket::resolve_options(options);
+    if (!resolved.ok()) return resolved.status();
+    return keep(Creation::start([given = *resolved](const std::stop_token& stop) {
+                  return hocket::Communicator::create(given, registered_memory(), stop);
+                }),
+                creation);
+  });
+}
+
+hocket_result hocket_comm_split_start(hocket_comm* parent, int32_t color, int32_t key, hocket_creation** creation,
+                                      const hocket_split_options* options) {
+  return guarded([&]() -> Status {
+    if (creation == nullptr) return null_argument("creation");
+    *creation = nullptr;
+    if (parent == nullptr) return null_argument("parent");
+    const auto request = hocket::capi::split_request(hocket::wish_to_split(color, key), options);
+    if (!request.ok()) return request.status();
+    return keep(Creation::start([&communicator = *parent->communicator, given = *request](const std::stop_token& stop) {
+                  return communicator.split(given, stop);
+                }),
+                creation);
+  });
+}
+
+hocket_result hocket_creation_test(hocket_creation* creation) {
+  if (creation != nullptr && !creation->creation->finished()) return HOCKET_IN_PROGRESS;
+  return guarded([&] { return creation == nullptr ? null_argument("creation") : creation->creation->status(); });
+}
+
+hocket_result hocket_creation_wait(hocket_creation* creation, int64_t timeout_ms, hocket_comm** comm) {
+  return guarded([&]() -> Status {
+    if (comm == nullptr) return null_argument("comm");
+    *comm = nullptr;
+    if (creation == nullptr) return null_argument("creation");
+    const auto deadline = deadline_of_wait(timeout_ms);
+    if (!deadline.ok()) return deadline.status();
+    if (Status status = creation->creation->wait(*deadline); !status.ok()) return status;
+    auto made = creation->creation->take();
+    if (!made.ok()) return made.status();
+    if (*made) *comm = new hocket_comm{std::move(*made)};
+    return {};
+  });
+}
+
+hocket_result hocket_creation_destroy(hocket_creation* creation) {
+  return guarded([&]() -> Status {
+    delete creation;
+    return {};
+  });
+}
+
+}  // extern "C"
