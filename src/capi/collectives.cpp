@@ -39,7 +39,7 @@ hocket_result call(hocket_comm* comm, hocket::CallArguments arguments, const hoc
     *work = handle.release();
     return {};
   });
-  return open_groups > 0 ? in_group(result) : result;
+  return result == HOCKET_OK || open_groups == 0 ? result : in_group(result);
 }
 
 }  // namespace

@@ -72,7 +72,7 @@ hocket_result hocket_sendrecv(const void* send, size_t sendcount, int32_t to, vo
     if (Status status = calls.add_sendrecv(*comm->communicator, sent, received); !status.ok() || joins) return status;
     return run_or_start(own, work);
   });
-  return open_groups > 0 ? in_group(result) : result;
+  return result == HOCKET_OK || open_groups == 0 ? result : in_group(result);
 }
 
 hocket_result hocket_group_start(void) {

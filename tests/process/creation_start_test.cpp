@@ -103,6 +103,8 @@ TEST_P(CreationStart, GivenUpSplitsBreakTheParent) {
   ProcessGroup group(GetParam(), [](Child& child) {
     const Comm parent;
     ASSERT_TRUE(parent);
+    child.say("here");
+    EXPECT_EQ(child.hear(), "all are");
     if (child.index == child.size - 1) {
       EXPECT_EQ(child.hear(), "go on");
     } else {
@@ -119,6 +121,8 @@ TEST_P(CreationStart, GivenUpSplitsBreakTheParent) {
     EXPECT_EQ(last_cause().peer, 0) << hocket_last_error();
     expect_message_names("a split was given up");
   });
+  group.hear_from_all("here");
+  for (int index = 0; index < group.size(); ++index) group.tell(index, "all are");
   EXPECT_EQ(group.hear(0), "gave up");
   group.tell(group.size() - 1, "go on");
   group.expect_success();

@@ -247,5 +247,31 @@ TEST_P(Groups, SendrecvMatchesSendsAndReceives) {
 INSTANTIATE_TEST_SUITE_P(Of, Groups, testing::Combine(testing::Values(2, 3, 5), testing::Values("tcp", "shm")));
 INSTANTIATE_TEST_SUITE_P(Hosts, Groups, testing::Combine(testing::Values("0011", "01020"), testing::Values("auto")));
 
+TEST(GroupOfOne, CostsNothing) {
+  run_ranks(1, [](Child&) {
+    const int descriptors = open_descriptors(), threads = running_threads();
+    const Comm comm;
+    ASSERT_TRUE(comm);
+    const std::vector<int> sent = numbers(100'000, 5);
+    std::vector<int> received(sent.size());
+    EXPECT_EQ(hocket_sendrecv(sent.data(), sent.size(), 0, received.data(), received.size(), 0, HOCKET_INT32,
+                              comm.get(), nullptr, nullptr),
+              HOCKET_OK);
+    EXPECT_EQ(received, sent);
+    const Traffic traffic = any_traffic(1, 100, 10, 3);
+    GroupedCalls calls(0, 1);
+    std::mt19937 random(1);
+    EXPECT_EQ(hocket_group_start(), HOCKET_OK);
+    issue_in_any_order(comm.get(), part_of(traffic, 0), calls, random);
+    hocket_work* work = nullptr;
+    ASSERT_EQ(hocket_group_end(&work), HOCKET_OK) << hocket_last_error();
+    EXPECT_EQ(hocket_work_test(work), HOCKET_OK) << "what a rank that is alone starts is done";
+    calls.expect_correct();
+    EXPECT_EQ(hocket_work_release(work), HOCKET_OK);
+    EXPECT_EQ(open_descriptors(), descriptors);
+    EXPECT_EQ(running_threads(), threads);
+  });
+}
+
 }  // namespace
 }  // namespace hocket::process_testing
