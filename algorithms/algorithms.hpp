@@ -35,6 +35,20 @@ void binomial_gather(const Shape& shape, Script& script);
 void binomial_barrier(const Shape& shape, Script& script);
 void scatter_allgather_broadcast(const Shape& shape, Script& script);
 
+// double_tree.cpp
+void double_tree_allreduce(const Shape& shape, Script& script);
+void double_tree_reduce(const Shape& shape, Script& script);
+void double_tree_broadcast(const Shape& shape, Script& script);
+
+// torus.cpp
+void torus_allreduce(const Shape& shape, Script& script);
+void torus_reduce_scatter(const Shape& shape, Script& script);
+void torus_allgather(const Shape& shape, Script& script);
+
+// pat.cpp
+void pat_reduce_scatter(const Shape& shape, Script& script);
+void pat_allgather(const Shape& shape, Script& script);
+
 // chain.cpp
 void chain_broadcast(const Shape& shape, Script& script);
 void chain_reduce(const Shape& shape, Script& script);

@@ -22,6 +22,10 @@ constexpr Algorithm entries[] = {
      "recursive halving, then doubling: 2 log2 N rounds, 2(N-1)/N of the data; more if N is no power of two"},
     {"binomial_tree", Collective::allreduce, one, binomial_allreduce,
      "up a binomial tree and down again: 2 log2 N rounds, the fewest messages"},
+    {"double_tree", Collective::allreduce, two, double_tree_allreduce,
+     "a half up and down each of two binary trees, no rank inner in both: each sends at most twice the data"},
+    {"torus", Collective::allreduce, one_per_rank, torus_allreduce,
+     "rings along columns and rows of a grid of R x C ranks: 2(R+C-2) steps, 2(N-1)/N of the data"},
     {.name = "one_shot",
      .collective = Collective::allreduce,
      .chunking = one,
@@ -62,6 +66,8 @@ constexpr Algorithm entries[] = {
      "up a binomial tree: log2 N rounds, each rank sends all the data once"},
     {"chain", Collective::reduce, one, chain_reduce,
      "from neighbour to neighbour in slices: N-1 rounds, each rank sends all the data once"},
+    {"double_tree", Collective::reduce, two, double_tree_reduce,
+     "a half up each of two binary trees, no rank inner in both: log2 N rounds, each sends the data once"},
     {.name = "linear",
      .collective = Collective::reduce,
      .chunking = one,
@@ -84,6 +90,11 @@ constexpr Algorithm entries[] = {
      .in_rank_order = true},
     {"circulant", Collective::reduce_scatter, one_per_rank, circulant_reduce_scatter,
      "halves go to ranks N/2, N/4 ... further on: log2 N rounds for any N, (N-1)/N of the data", whole},
+    {"pat", Collective::reduce_scatter, one_per_rank, pat_reduce_scatter,
+     "a binomial tree for each part, near hops first: log2 N rounds of N-1 messages, scratch for 8 log2 N parts at "
+     "most"},
+    {"torus", Collective::reduce_scatter, one_per_rank, torus_reduce_scatter,
+     "rings along columns, then rows, of a grid of R x C ranks: R+C-2 steps, (N-1)/N of the data", whole},
     {"recursive_halving", Collective::reduce_scatter, one_per_rank, recursive_halving_reduce_scatter,
      "partners exchange halves: log2 N rounds, (N-1)/N of the data; more if N is no power of two", whole},
     {.name = "linear",
@@ -119,6 +130,10 @@ constexpr Algorithm entries[] = {
      "from ranks 1, 2 ... N/4, N/2 further on: log2 N rounds for any N, (N-1)/N of the data", whole},
     {"bruck", Collective::allgather, one_per_rank, bruck_allgather,
      "from ranks 1, 2, 4 ... further on: log2 N rounds for any N, (N-1)/N of the data", whole},
+    {"pat", Collective::allgather, one_per_rank, pat_allgather,
+     "a binomial tree for each block, far hops first: log2 N rounds of N-1 messages, (N-1)/N of the data"},
+    {"torus", Collective::allgather, one_per_rank, torus_allgather,
+     "rings along rows, then columns, of a grid of R x C ranks: R+C-2 steps, (N-1)/N of the data", whole},
     {"recursive_doubling", Collective::allgather, one_per_rank, recursive_doubling_allgather,
      "partners at distance 1, 2, 4 ...: log2 N rounds, (N-1)/N of the data; more if N is no power of two", whole},
     {"linear", Collective::allgather, one_per_rank, linear_allgather,
@@ -139,6 +154,9 @@ constexpr Algorithm entries[] = {
      "down a binomial tree: log2 N rounds, the root sends the data log2 N times"},
     {"chain", Collective::broadcast, one, chain_broadcast,
      "from neighbour to neighbour in slices: N-1 rounds, each rank sends all the data once"},
+    {"double_tree", Collective::broadcast, two, double_tree_broadcast,
+     "halves go down two binary trees, inner ranks of one are leaves of the other: log2 N rounds, no rank sends more "
+     "than all the data once"},
     {"scatter_allgather", Collective::broadcast, one_per_rank, scatter_allgather_broadcast,
      "parts go down a binomial tree, then round the ring: each rank sends less than twice the data"},
     {.name = "two_level",
@@ -213,6 +231,7 @@ std::uint32_t chunks_of(const Algorithm& algorithm, Rank size, const Topology& t
   }
   switch (algorithm.chunking) {
     case Chunking::one: break;
+    case Chunking::two: return 2;
     case Chunking::one_per_rank: return static_cast<std::uint32_t>(size);
     case Chunking::one_per_rail: return rails_of(topology, size);
     case Chunking::one_per_rail_and_host:

@@ -21,6 +21,15 @@ std::vector<Rank> halvings(Rank size) {
   return left;
 }
 
+// The blocks of one round, which are two messages where they pass the last chunk. Neither leaves before all are there:
+// it would be of no use to the other side, whose next round needs both, and hold up what still belongs to earlier
+// rounds.
+void send_together(Rank to, const std::vector<Range>& runs, Script& script) {
+  if (runs.size() == 1) return script.send(to, runs[0]);
+  script.send(to, runs[0], runs[1]);
+  script.send(to, runs[1], runs[0]);
+}
+
 // Sums the blocks of all ranks: each round hands the farther half of what a rank still sums to the rank that is nearer,
 // until block 0 is left, complete, in the output. Partial sums of block i lie where held(i, chunk, count) says.
 template <class Held>
@@ -33,9 +42,11 @@ void sum_blocks(const Shape& shape, Held held, Script& script) {
     const auto partial = [&](Rank block, std::uint32_t chunk, std::uint32_t count) {
       return round == 1 ? script.input(chunk, count) : held(block, chunk, count);
     };
+    std::vector<Range> runs;
     blocks.for_each_run(skip, before, [&](Rank block, std::uint32_t chunk, std::uint32_t count) {
-      script.send(to, partial(block, chunk, count));
+      runs.push_back(partial(block, chunk, count));
     });
+    send_together(to, runs, script);
     blocks.for_each_run(0, before - skip, [&](Rank block, std::uint32_t chunk, std::uint32_t count) {
       const Range sum = skip == 1 ? script.output(shape.rank) : held(block, chunk, count);
       script.recv_reduce(from, partial(block, chunk, count), sum);
@@ -51,9 +62,10 @@ void sum_blocks(const Shape& shape, Held held, Script& script) {
 void pass_blocks(const Shape& shape, Rank skip, Rank count, Script& script) {
   const Blocks blocks{shape.rank, shape.size};
   const Rank to = (shape.rank - skip + shape.size) % shape.size, from = (shape.rank + skip) % shape.size;
-  blocks.for_each_run(0, count, [&](Rank, std::uint32_t chunk, std::uint32_t chunks) {
-    script.send(to, script.output(chunk, chunks));
-  });
+  std::vector<Range> runs;
+  blocks.for_each_run(
+      0, count, [&](Rank, std::uint32_t chunk, std::uint32_t chunks) { runs.push_back(script.output(chunk, chunks)); });
+  send_together(to, runs, script);
   blocks.for_each_run(skip, skip + count, [&](Rank, std::uint32_t chunk, std::uint32_t chunks) {
     script.recv(from, script.output(chunk, chunks));
   });

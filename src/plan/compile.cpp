@@ -49,7 +49,10 @@ class Compiler {
     program_.instructions.push_back({.step = step, .piece = piece});
     before_.clear();
     switch (step.kind) {
-      case StepKind::send: read(index, step.left, piece); break;
+      case StepKind::send:
+        read(index, step.left, piece);
+        if (step.waits_for_right) wait_for_writers(index, step.right, piece);
+        break;
       case StepKind::recv: write(index, step.to, piece); break;
       case StepKind::recv_reduce:
       case StepKind::copy:
@@ -85,6 +88,10 @@ class Compiler {
       wait_for(index, location.writer);
       location.readers.push_back(index);
     }
+  }
+
+  void wait_for_writers(std::uint32_t index, const Range& range, std::uint32_t piece) {
+    for (const Location& location : locations(range, piece)) wait_for(index, location.writer);
   }
 
   void write(std::uint32_t index, const Range& range, std::uint32_t piece) {

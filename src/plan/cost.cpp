@@ -41,6 +41,19 @@ CostTerms log_whole(const Size& s) {
 CostTerms chain(const Size& s) {
   return {s.ranks - 1, (s.ranks - 1) * s.bytes, 0};
 }
+// Along the sides of the grid.
+CostTerms torus_half(const Size& s) {
+  const Grid grid = grid_of(static_cast<Rank>(s.ranks));
+  return {static_cast<double>(grid.rows + grid.columns - 2), s.share, 0};
+}
+// Halves that come from two children follow each other.
+CostTerms double_tree_up(const Size& s) {
+  return {s.log, s.log * s.bytes, s.log * s.bytes / 2};
+}
+// On powers of two the top has one child.
+CostTerms double_tree_half(const Size& s) {
+  return {s.log, (s.log - 0.5) * s.bytes, 0};
+}
 CostTerms one_round(const Size& s) {
   return {1, s.share, 0};
 }
@@ -50,19 +63,28 @@ constexpr Entry entries[] = {
     {Collective::allreduce, "recursive_doubling", true, [](const Size& s) { return reducing(log_whole(s)); }},
     {Collective::allreduce, "circulant", false, [](const Size& s) { return reducing(log_half(s)) + log_half(s); }},
     {Collective::allreduce, "rabenseifner", true, [](const Size& s) { return reducing(log_half(s)) + log_half(s); }},
+    {Collective::allreduce, "torus", false, [](const Size& s) { return reducing(torus_half(s)) + torus_half(s); }},
+    {Collective::allreduce, "double_tree", true,
+     [](const Size& s) { return reducing(double_tree_half(s)) + double_tree_half(s); }},
     {Collective::allreduce, "binomial_tree", false,
      [](const Size& s) { return reducing(log_whole(s)) + log_whole(s); }},
     {Collective::reduce, "binomial_tree", false, [](const Size& s) { return reducing(log_whole(s)); }},
+    {Collective::reduce, "double_tree", false, double_tree_up},
     {Collective::reduce, "chain", false, [](const Size& s) { return reducing(chain(s)); }},
     {Collective::reduce_scatter, "ring", false, [](const Size& s) { return reducing(ring_half(s)); }},
     {Collective::reduce_scatter, "circulant", false, [](const Size& s) { return reducing(log_half(s)); }},
+    {Collective::reduce_scatter, "pat", false, [](const Size& s) { return reducing(log_half(s)); }},
+    {Collective::reduce_scatter, "torus", false, [](const Size& s) { return reducing(torus_half(s)); }},
     {Collective::reduce_scatter, "recursive_halving", true, [](const Size& s) { return reducing(log_half(s)); }},
     {Collective::allgather, "ring", false, ring_half},
     {Collective::allgather, "circulant", false, log_half},
     {Collective::allgather, "bruck", false, log_half},
+    {Collective::allgather, "pat", false, log_half},
+    {Collective::allgather, "torus", false, torus_half},
     {Collective::allgather, "recursive_doubling", true, log_half},
     {Collective::allgather, "direct", false, one_round},
     {Collective::broadcast, "binomial_tree", false, log_whole},
+    {Collective::broadcast, "double_tree", false, log_whole},
     {Collective::broadcast, "chain", false, chain},
     {Collective::scatter, "binomial_tree", true, log_half},
     {Collective::gather, "binomial_tree", true, log_half},

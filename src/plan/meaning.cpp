@@ -67,6 +67,10 @@ std::string fault_of(const Schedule& schedule, const Step& step) {
   if (reads_left(step.kind)) {
     if (std::string fault = fault_of(schedule, step.left); !fault.empty()) return describe(step.left) + " " + fault;
   }
+  if (step.waits_for_right) {
+    if (step.kind != StepKind::send) return "waits as only sends can";
+    if (std::string fault = fault_of(schedule, step.right); !fault.empty()) return describe(step.right) + " " + fault;
+  }
   if (step.kind == StepKind::reduce) {
     if (std::string fault = fault_of(schedule, step.right); !fault.empty()) return describe(step.right) + " " + fault;
     if (!same_chunks(schedule.shape, step.left, step.right)) return "combines different chunks";

@@ -71,7 +71,7 @@ class Renaming {
   // Only the ranges that this kind of step has.
   void rename_chunks(Step& step) {
     if (step.kind != StepKind::recv) rename_chunk(step.left);
-    if (step.kind == StepKind::reduce) rename_chunk(step.right);
+    if (step.kind == StepKind::reduce || step.waits_for_right) rename_chunk(step.right);
     if (step.kind != StepKind::send) rename_chunk(step.to);
   }
 

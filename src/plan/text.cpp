@@ -27,7 +27,9 @@ std::string describe(const Range& range) {
 
 std::string describe(const Step& step) {
   switch (step.kind) {
-    case StepKind::send: return fmt::format("send to rank {}{}: {}", step.peer, lane_of(step), describe(step.left));
+    case StepKind::send:
+      return fmt::format("send to rank {}{}: {}{}", step.peer, lane_of(step), describe(step.left),
+                         step.waits_for_right ? " after " + describe(step.right) : "");
     case StepKind::recv: return fmt::format("recv from rank {}{}: {}", step.peer, lane_of(step), describe(step.to));
     case StepKind::recv_reduce: {
       const std::string mine = describe(step.left);

@@ -1,5 +1,6 @@
 #include "tests/conformance/algorithm_suite.hpp"
 
+#include <set>
 #include <string>
 
 namespace hocket {
@@ -53,6 +54,13 @@ constexpr std::uint64_t others(std::uint64_t size) {
 constexpr std::uint64_t twice_others(std::uint64_t size) {
   return 2 * (size - 1);
 }
+constexpr std::uint64_t sides(std::uint64_t size) {
+  const Grid grid = grid_of(static_cast<Rank>(size));
+  return static_cast<std::uint64_t>(grid.rows + grid.columns - 2);
+}
+constexpr std::uint64_t twice_sides(std::uint64_t size) {
+  return 2 * sides(size);
+}
 constexpr std::uint64_t doubling_rounds(std::uint64_t size) {
   return floor_log2(size) + (ceil_log2(size) != floor_log2(size) ? 2 : 0);
 }
@@ -65,15 +73,22 @@ constexpr Cost costs[] = {
     {Collective::allreduce, "recursive_doubling", doubling_rounds, doubling_sends},
     {Collective::allreduce, "one_shot", one, others},
     {Collective::allreduce, "two_shot", two, twice_others},
+    {Collective::allreduce, "torus", twice_sides, twice_others},
     {Collective::reduce, "binomial_tree", ceil_log2, one},
     {Collective::reduce, "chain", others, one},
     {Collective::reduce_scatter, "ring", others, others},
     {Collective::reduce_scatter, "direct", one, others},
     {Collective::reduce_scatter, "circulant", ceil_log2, others},
+    {Collective::reduce_scatter, "torus", sides, others},
+    {Collective::reduce_scatter, "pat", ceil_log2, others},
     {Collective::allgather, "ring", others, others},
+    {Collective::allgather, "torus", sides, others},
+    // The farthest rank is reached over as many hops as its distance has bits.
+    {Collective::allgather, "pat", floor_log2, others},
     {Collective::allgather, "direct", one, others},
     // The messages that one rank sends do not depend on each other: the chain is one shorter than the rounds may be.
     {Collective::broadcast, "binomial_tree", floor_log2, ceil_log2},
+    {Collective::broadcast, "double_tree", ceil_log2, two},  // halves
     {Collective::broadcast, "chain", others, one},
     {Collective::scatter, "binomial_tree", floor_log2, others},
     {Collective::scatter, "linear", one, others},
@@ -118,13 +133,27 @@ constexpr std::uint64_t halving_and_doubling_sends(std::uint64_t size) {
   return floor_log2(size) + doubling_sends(size);
 }
 
+// What a rank receives from two children comes one after the other.
+constexpr std::uint64_t up_and_down(std::uint64_t size) {
+  return 3 * floor_log2(size);
+}
+constexpr std::uint64_t four(std::uint64_t size) {
+  return 2 * two(size);
+}
+
 constexpr Limit limits[] = {
+    {Collective::allreduce, "double_tree", up_and_down, four},
+    {Collective::allreduce, "torus", twice_sides, twice_sides},
+    {Collective::reduce, "double_tree", twice_ceil_log2, two},
     {Collective::allreduce, "circulant", twice_ceil_log2, four_times_ceil_log2},
     {Collective::allreduce, "rabenseifner", halving_and_doubling, halving_and_doubling_sends},
     {Collective::allreduce, "binomial_tree", twice_ceil_log2, ceil_log2},
     {Collective::reduce_scatter, "circulant", ceil_log2, twice_ceil_log2},
+    {Collective::reduce_scatter, "torus", sides, sides},
     {Collective::reduce_scatter, "recursive_halving", doubling_rounds, doubling_sends},
     {Collective::allgather, "circulant", ceil_log2, twice_ceil_log2},
+    {Collective::allgather, "torus", sides, sides},
+    {Collective::broadcast, "double_tree", ceil_log2, two},
     {Collective::allgather, "bruck", ceil_log2, twice_ceil_log2},
     {Collective::allgather, "recursive_doubling", doubling_rounds, doubling_sends},
     {Collective::scatter, "binomial_tree", ceil_log2, twice_ceil_log2},
@@ -149,6 +178,54 @@ TEST_P(EveryLimit, IsKept) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Stated, EveryLimit, testing::ValuesIn(limits), test_name);
+
+// What the two trees are for: a rank that sends to children in one of them is a leaf of the other.
+TEST(DoubleTree, NoRankIsInnerInBothTrees) {
+  const Algorithm& broadcast = *find_algorithm(Collective::broadcast, "double_tree");
+  for (Rank size = 2; size <= 65; ++size) {
+    for (const Rank root : {0, size / 2}) {
+      for (Rank rank = 0; rank < size; ++rank) {
+        if (rank == root) continue;
+        std::set<std::uint32_t> passed_on, received;
+        for (const Step& step : broadcast.write(rank, size, root).steps) {
+          (step.kind == StepKind::send ? passed_on : received)
+              .insert((step.kind == StepKind::send ? step.left : step.to).chunk);
+        }
+        EXPECT_LE(passed_on.size(), 1u) << "rank " << rank << " of " << size << ", root " << root;
+        EXPECT_EQ(received.size(), 2u) << "rank " << rank << " of " << size << ", root " << root;
+      }
+    }
+  }
+}
+
+// PAT's point: memory and partners grow with the logarithm, where circulant_reduce_scatter() holds half of the chunks.
+TEST(Pat, NeedsLittleScratchAndFewPartners) {
+  for (const Rank size : {2, 5, 16, 33, 64, 100, 512, 1000}) {
+    const auto log = static_cast<std::size_t>(ceil_log2(static_cast<std::uint64_t>(size)));
+    for (const Collective collective : {Collective::reduce_scatter, Collective::allgather}) {
+      const Schedule schedule = find_algorithm(collective, "pat")->write(1, size);
+      std::set<Rank> to;
+      for (const Step& step : schedule.steps) {
+        if (step.kind == StepKind::send) to.insert(step.peer);
+      }
+      EXPECT_EQ(to.size(), log) << size << " ranks";
+      EXPECT_LE(schedule.scratch_cells, collective == Collective::allgather ? 0 : 8 * log) << size << " ranks";
+    }
+  }
+}
+
+TEST(Grid, IsAsSquareAsItCanBe) {
+  const auto expect = [](Rank size, Rank rows, Rank columns) {
+    EXPECT_EQ(grid_of(size).rows, rows) << size;
+    EXPECT_EQ(grid_of(size).columns, columns) << size;
+  };
+  expect(1, 1, 1);
+  expect(12, 3, 4);
+  expect(13, 1, 13);
+  expect(16, 4, 4);
+  expect(34, 2, 17);
+  expect(4096, 64, 64);
+}
 
 // The ring's cost model, for each rank and not only the busiest.
 TEST(RingAllreduce, SendsTwiceNMinusOneChunksFromEveryRank) {

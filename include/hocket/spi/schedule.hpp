@@ -80,6 +80,7 @@ struct Step {
   StepKind kind = StepKind::copy;
   std::uint8_t lane = 0;  // messages on different lanes of a link may overtake each other
   bool swapped = false;
+  bool waits_for_right = false;  // of a send: does not begin before `right` is written, too
   Rank peer = no_rank;
   Range left{}, right{}, to{};
 
@@ -126,6 +127,11 @@ class Script {
   static Range at(Range cells, Range like) { return {cells.space, cells.cell, like.chunk, like.count}; }
 
   void send(Rank to, Range from) { add({.kind = StepKind::send, .peer = to, .left = from}); }
+  // The same, but not before `after` is written, too: for what nobody needs earlier, and which would only keep the link
+  // from what somebody waits for.
+  void send(Rank to, Range from, Range after) {
+    add({.kind = StepKind::send, .waits_for_right = true, .peer = to, .left = from, .right = after});
+  }
   void recv(Rank from, Range to) { add({.kind = StepKind::recv, .peer = from, .to = to}); }
   // to = mine ∘ incoming.
   void recv_reduce(Rank from, Range mine, Range to) {
@@ -158,7 +164,7 @@ using Author = void (*)(const Shape&, Script&);
 
 // How many chunks an algorithm wants. Collectives whose chunks are fixed (see above) ignore it. A rail is one rank of
 // each host; there are as many as the host with the fewest ranks has ranks.
-enum class Chunking : std::uint8_t { one, one_per_rank, one_per_rail, one_per_rail_and_host };
+enum class Chunking : std::uint8_t { one, two, one_per_rank, one_per_rail, one_per_rail_and_host };
 
 // One line of the catalog.
 struct Algorithm {

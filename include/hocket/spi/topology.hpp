@@ -52,4 +52,18 @@ class Topology {
   std::shared_ptr<const List> list_;  // null: one host
 };
 
+// Rows and columns of ranks, row after row: rank r is in row r / columns.
+struct Grid {
+  Rank rows = 1, columns = 1;
+};
+
+// The grid of `size` ranks that is nearest to a square and no higher than wide; one row where `size` is a prime number.
+constexpr Grid grid_of(Rank size) {
+  Grid grid{1, size};
+  for (Rank rows = 2; rows <= size / rows; ++rows) {
+    if (size % rows == 0) grid = {rows, size / rows};
+  }
+  return grid;
+}
+
 }  // namespace hocket

@@ -4,6 +4,8 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include <bit>
+
 #include "src/plan/cost.hpp"
 #include "src/plan/layout.hpp"
 #include "src/plan/verify.hpp"
@@ -232,8 +234,6 @@ TEST(Simulate, HundredsOfRanksShareOneProgram) {
 
 // ---- closed forms ---------------------------------------------------------------------------------------------------
 
-constexpr double tolerance = 0.01;
-
 // Simulated time over the formula's.
 double ratio(const Algorithm& algorithm, Rank ranks, const CostTerms& terms) {
   const LinkCost link{.latency = 7 * microsecond, .wire_per_byte = nanosecond};
@@ -244,33 +244,49 @@ double ratio(const Algorithm& algorithm, Rank ranks, const CostTerms& terms) {
   return seconds(got.time) / cost_seconds(terms, link, reduce_per_byte);
 }
 
-// Rounds overlap: blocks that are there early go ahead of those that a peer waits for.
-bool overlaps(const Algorithm& algorithm) {
-  return algorithm.name == "circulant" || (algorithm.name == "bruck" && algorithm.collective == Collective::allgather);
+// How far the simulated time may be from the formula's, as factors.
+struct Agreement {
+  double least, most;
+};
+
+// Rounds of equal messages on all ranks wait for each other; then the two say the same.
+Agreement agreement_of(const Algorithm& algorithm, Rank ranks) {
+  const bool allreduces = algorithm.collective == Collective::allreduce;
+  // Where a rank's blocks pass the last chunk it receives two messages, and reduces the first while the second comes.
+  // So some ranks are ahead, by more than a short round takes in the middle, and get in the others' way.
+  if (algorithm.name == "circulant" && allreduces) return {0.84, 1.55};
+  // Reductions overlap with the messages that follow, and so do latencies.
+  if (algorithm.name == "pat") return {0.7, 1.01};
+  // Inner ranks of one tree are leaves of the other, and wait for no time of their own.
+  if (algorithm.name == "double_tree" && allreduces) return {0.99, 1.05};
+  // Trees that are not full, and rounds of less than half of the blocks.
+  if (!std::has_single_bit(static_cast<std::uint32_t>(ranks))) return {0.72, 1.1};
+  return {0.99, 1.01};
 }
 
-TEST(Cost, ClosedFormsAgreeWithTheSimulatorOnPowersOfTwo) {
+TEST(Cost, ClosedFormsAgreeWithTheSimulator) {
   std::size_t compared = 0;
   for (const Algorithm& algorithm : catalog()) {
-    for (const Rank ranks : {2, 4, 8, 16, 32}) {
-      const auto terms = cost_terms(algorithm, ranks, 4.0 * elements);
-      if (!terms || overlaps(algorithm)) continue;
-      ++compared;
-      EXPECT_NEAR(ratio(algorithm, ranks, *terms), 1, tolerance)
-          << name_of(algorithm.collective) << " " << algorithm.name << " on " << ranks;
-    }
-  }
-  EXPECT_GE(compared, 80u);
-}
-
-TEST(Cost, ClosedFormsAreNearWhereRoundsOverlapOrNumbersAreOdd) {
-  for (const Algorithm& algorithm : catalog()) {
-    for (const Rank ranks : {3, 5, 8, 12, 16, 20}) {
+    for (const Rank ranks : {2, 3, 4, 5, 8, 12, 16, 20, 32}) {
       const auto terms = cost_terms(algorithm, ranks, 4.0 * elements);
       if (!terms) continue;
+      ++compared;
       const double got = ratio(algorithm, ranks, *terms);
-      EXPECT_GE(got, 0.6) << name_of(algorithm.collective) << " " << algorithm.name << " on " << ranks;
-      EXPECT_LE(got, 2.0) << name_of(algorithm.collective) << " " << algorithm.name << " on " << ranks;
+      const Agreement agreement = agreement_of(algorithm, ranks);
+      EXPECT_GE(got, agreement.least) << name_of(algorithm.collective) << " " << algorithm.name << " on " << ranks;
+      EXPECT_LE(got, agreement.most) << name_of(algorithm.collective) << " " << algorithm.name << " on " << ranks;
+    }
+  }
+  EXPECT_GE(compared, 200u);
+}
+
+// Both messages of a round leave together: what is there early would only hold up what somebody waits for.
+TEST(Cost, AllgathersInLogarithmicRoundsTakeTheTimeOfTheirBytes) {
+  for (const std::string_view name : {"circulant", "bruck"}) {
+    const Algorithm& algorithm = *find_algorithm(Collective::allgather, name);
+    for (const Rank ranks : {8, 16, 64, 128}) {
+      EXPECT_NEAR(ratio(algorithm, ranks, *cost_terms(algorithm, ranks, 4.0 * elements)), 1, 0.01)
+          << name << " on " << ranks;
     }
   }
 }
