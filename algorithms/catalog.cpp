@@ -131,7 +131,7 @@ constexpr Algorithm entries[] = {
     {"bruck", Collective::allgather, one_per_rank, bruck_allgather,
      "from ranks 1, 2, 4 ... further on: log2 N rounds for any N, (N-1)/N of the data", whole},
     {"pat", Collective::allgather, one_per_rank, pat_allgather,
-     "a binomial tree for each block, far hops first: log2 N rounds of N-1 messages, (N-1)/N of the data"},
+     "a binomial tree for each block, far hops first: N-1 messages in log2 N rounds, (N-1)/N of the data"},
     {"torus", Collective::allgather, one_per_rank, torus_allgather,
      "rings along rows, then columns, of a grid of R x C ranks: R+C-2 steps, (N-1)/N of the data", whole},
     {"recursive_doubling", Collective::allgather, one_per_rank, recursive_doubling_allgather,
@@ -155,8 +155,7 @@ constexpr Algorithm entries[] = {
     {"chain", Collective::broadcast, one, chain_broadcast,
      "from neighbour to neighbour in slices: N-1 rounds, each rank sends all the data once"},
     {"double_tree", Collective::broadcast, two, double_tree_broadcast,
-     "halves go down two binary trees, inner ranks of one are leaves of the other: log2 N rounds, no rank sends more "
-     "than all the data once"},
+     "a half down each of two binary trees, no rank inner in both: log2 N rounds, none sends more than the data"},
     {"scatter_allgather", Collective::broadcast, one_per_rank, scatter_allgather_broadcast,
      "parts go down a binomial tree, then round the ring: each rank sends less than twice the data"},
     {.name = "two_level",

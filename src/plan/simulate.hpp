@@ -5,8 +5,9 @@
 // What a message costs: the sender's processor (send + bytes · send_per_byte), then the links, each when it is free,
 // then the latency, then the receiver's processor as soon as the receive has been reached (receive + bytes ·
 // (receive_per_byte, and reduce_per_byte where it reduces)). A send is complete when its bytes have left; receivers
-// take in what comes early at no cost. A rank's processor does one thing at a time, in the order in which it came up,
-// and only while it has one of its host's cores. Nothing is ever lost, and nobody else uses the network.
+// take in what comes early at no cost. A rank's processor does one thing at a time, in the order in which it came up
+// (a channel's next message comes up when the one before is done), and only while it has one of its host's cores.
+// Nothing is ever lost, and nobody else uses the network.
 #pragma once
 
 #include <cstdint>

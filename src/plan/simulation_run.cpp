@@ -108,12 +108,13 @@ void SimulationRun::begin_groups(Rank rank, const Cause& cause) {
   }
 }
 
-// Starts the channel's messages in their order, as far as they are ready and, if incoming, have arrived.
+// Starts the channel's messages in their order, as far as they are ready and, if incoming, have arrived. One at a time
+// goes to the processor: thousands may be ready, which would take memory for each.
 void SimulationRun::pump(Rank rank, std::uint32_t channel_index, const Cause& cause) {
   RankState& own = state(rank);
   const Channel& channel = own.steps().channels[channel_index];
   ChannelState& at = own.channels[channel_index];
-  while (at.group < own.groups_begun) {
+  while (!at.has_task && at.group < own.groups_begun) {
     const auto half = static_cast<std::uint32_t>(at.group % groups_in_flight);
     const std::uint32_t index = channel.instructions[at.position];
     if (!is_ready(own, half, index)) return;
@@ -132,6 +133,7 @@ void SimulationRun::pump(Rank rank, std::uint32_t channel_index, const Cause& ca
     if (bytes == 0) {
       done_.push_back({{rank, slot}, cause});
     } else {
+      at.has_task = true;
       add_task(rank, {.slot = slot, .bytes = bytes, .ready = events_.now(), .cause = cause});
     }
   }

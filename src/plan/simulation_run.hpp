@@ -63,6 +63,7 @@ class SimulationRun {
     std::uint32_t position = 0;  // of the next message in its group
     std::uint32_t arrived = 0;   // incoming: messages that nobody has received yet
     std::uint32_t far_end = 0;   // outgoing: the peer's channel
+    bool has_task = false;       // the processor has one of its messages to do; those behind wait for that
   };
 
   struct RankState {

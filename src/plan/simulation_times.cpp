@@ -113,7 +113,12 @@ void SimulationRun::handle(const Event& event) {
     done_.push_back({{event.rank, event.number}, event.cause});
     return complete_all();
   }
-  if (at(event.rank, event.number).step.kind == StepKind::send) {
+  const Instruction& instruction = at(event.rank, event.number);
+  if (instruction.channel != no_channel) {
+    state(event.rank).channels[instruction.channel].has_task = false;
+    pump(event.rank, instruction.channel, event.cause);
+  }
+  if (instruction.step.kind == StepKind::send) {
     transmit(event.rank, event.number, event.bytes, event.cause);
   } else {
     done_.push_back({{event.rank, event.number}, event.cause});
