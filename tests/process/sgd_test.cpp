@@ -43,6 +43,18 @@ TEST(Sgd, LearnsWithAnyNumberOfRanksWhatOneProcessLearns) {
   }
 }
 
+TEST(Sgd, LenetLearnsWithAnyNumberOfRanksWhatOneProcessLearns) {
+  const std::string lenet = " --network lenet --drawn 240 --batch 24 --epochs 1 --json -";
+  const auto train_lenet = [&](int ranks) {
+    const Ran ran = run_command("$RUN --no-label -n " + std::to_string(ranks) + " $SGD" + lenet);
+    EXPECT_EQ(ran.status, 0) << ran.error;  // 1 where the ranks' weights differ
+    return json::parse(ran.out, nullptr, false);
+  };
+  const json alone = train_lenet(1);
+  ASSERT_FALSE(alone.is_discarded());
+  for (const int ranks : {2, 3}) expect_same_losses(alone, train_lenet(ranks));
+}
+
 TEST(Sgd, LarsAndWarmUpAreTheSameOnAnyNumberOfRanks) {
   const std::string rule = "--lars --rate 0.1 --trust 0.02 --weight-decay 0.001 --base-batch 30 --warmup-epochs 1";
   const json alone = train(1, rule), together = train(3, rule + " --transport tcp");
@@ -97,6 +109,7 @@ TEST(Sgd, WrongInputEndsAllRanksWithTheReason) {
                              {"--batch 2", "less than one sample for each of 3 ranks"},
                              {"--batch 100000", "Choose a smaller batch"},
                              {"--hidden -3", "--hidden"},
+                             {"--network lenet --hidden 8", "--hidden is for --network perceptron"},
                              {"--gradients product", "--gradients"},
                              {"--json /nonexistent/x --drawn 600", "Cannot write /nonexistent/x"}}) {
     const Ran ran = run_command(std::string("$RUN -n 3 $SGD ") + wrong.arguments);

@@ -29,7 +29,14 @@ void add_data_and_network(CLI::App& app, Training& training) {
       ->group("Data and network");
   app.add_option("--seed", training.seed, "of drawn digits, first weights and the order of samples (1)")
       ->group("Data and network");
-  app.add_option("--hidden", training.hidden, "sizes of the hidden layers, as in 256,128; 0: none (128)")
+  auto* network = app.add_option("--network", training.network,
+                                 "perceptron, or lenet: two convolutions with pooling before the dense layers "
+                                 "(perceptron)");
+  network->group("Data and network")
+      ->transform(CLI::CheckedTransformer(std::map<std::string, Architecture>{{"perceptron", Architecture::perceptron},
+                                                                              {"lenet", Architecture::lenet}}));
+  app.add_option("--hidden", training.hidden,
+                 "of a perceptron: sizes of the hidden layers, as in 256,128; 0: none (128)")
       ->delimiter(',')
       ->check(CLI::Range(0, 65536))
       ->group("Data and network");
@@ -154,6 +161,10 @@ Parsed parse_options(int argc, const char* const* argv) {
             exit_usage};
   }
   std::erase(options.training.hidden, 0U);
+  if (options.training.network == Architecture::lenet && app.count("--hidden") > 0) {
+    return {std::nullopt, "hocket-sgd: --hidden is for --network perceptron; lenet has layers of its own.\n",
+            exit_usage};
+  }
   if (!prove && !options.html_file.empty()) return {std::nullopt, "hocket-sgd: --html needs --prove.\n", exit_usage};
   for (const std::string& file : {options.html_file, options.json_file}) {
     if (!can_be_written(file)) return {std::nullopt, fmt::format("hocket-sgd: Cannot write {}.\n", file), exit_usage};

@@ -21,11 +21,14 @@ enum class Combine {
   sum,      // of the ranks' gradients: as the average with a rate that is as many times larger as there are ranks
 };
 
+enum class Architecture { perceptron, lenet };
+
 struct Training {
   std::string folder;        // with MNIST's files; empty: draws digits
   std::size_t drawn = 8192;  // how many to draw
   std::uint64_t seed = 1;    // of drawn digits, first weights and the order of samples
-  std::vector<std::size_t> hidden = {128};
+  Architecture network = Architecture::perceptron;
+  std::vector<std::size_t> hidden = {128};  // of the perceptron
   std::size_t epochs = 3;
   std::size_t steps = 0;           // of all epochs together; 0: no limit
   std::size_t batch = 128;         // samples in a step, over all ranks

@@ -8,6 +8,7 @@
 #include <cmath>
 #include <new>
 
+#include "tools/sgd/convolution.hpp"
 #include "tools/sgd/hash.hpp"
 #include "tools/sgd/problem.hpp"
 #include "tools/sgd/random.hpp"
@@ -23,6 +24,11 @@ double seconds_between(Clock::time_point from, Clock::time_point to) {
   return std::chrono::duration<double>(to - from).count();
 }
 
+std::vector<std::unique_ptr<Layer>> layers_of(const Training& training, const Dataset& data) {
+  if (training.network == Architecture::lenet) return lenet(data.rows, data.columns, classes);
+  return perceptron(data.picture_size(), training.hidden, classes);
+}
+
 // The first rank whose value is not rank 0's, or -1.
 int first_to_differ(Communicator& comm, std::uint64_t value) {
   const std::int64_t own[] = {static_cast<std::int64_t>(value)};
@@ -34,11 +40,11 @@ int first_to_differ(Communicator& comm, std::uint64_t value) {
 
 std::uint64_t fingerprint(const Training& training, const Data& data) {
   const std::string text =
-      fmt::format("{} {} {} {} {} {} {} {} {} {} {} {} {} {} {} {}", training.seed, fmt::join(training.hidden, ","),
-                  training.epochs, training.steps, training.batch, training.batch_per_rank, training.base_batch,
-                  training.rate, training.warmup_epochs, training.rule.momentum, training.rule.weight_decay,
-                  training.rule.lars, training.rule.trust, static_cast<int>(training.combine), training.bucket_mb,
-                  static_cast<int>(training.departure));
+      fmt::format("{} {} {} {} {} {} {} {} {} {} {} {} {} {} {} {} {}", training.seed,
+                  static_cast<int>(training.network), fmt::join(training.hidden, ","), training.epochs, training.steps,
+                  training.batch, training.batch_per_rank, training.base_batch, training.rate, training.warmup_epochs,
+                  training.rule.momentum, training.rule.weight_decay, training.rule.lars, training.rule.trust,
+                  static_cast<int>(training.combine), training.bucket_mb, static_cast<int>(training.departure));
   const std::uint64_t parts[] = {fingerprint(data.training), fingerprint(data.test)};
   return Hash().add(std::span<const std::uint64_t>(parts)).add(std::span<const char>(text)).value();
 }
@@ -79,7 +85,7 @@ class Trainer {
         data_(data),
         batch_(training.batch_per_rank > 0 ? training.batch_per_rank * static_cast<std::size_t>(comm.size())
                                            : training.batch),
-        network_(perceptron(data.training.picture_size(), training.hidden, classes)),
+        network_(layers_of(training, data.training)),
         optimizer_(training.rule, network_.tensors()),
         buckets_(make_buckets(network_.tensors(), static_cast<std::size_t>(training.bucket_mb * 1e6))),
         exchange_(comm, buckets_, training.departure) {

@@ -6,6 +6,8 @@
 
 #include <cmath>
 
+#include "tools/sgd/convolution.hpp"
+#include "tools/sgd/problem.hpp"
 #include "tools/sgd/random.hpp"
 
 namespace hocket::sgd {
@@ -55,6 +57,44 @@ TEST(SgdNetwork, GradientsAreTheSlopesOfTheLoss) {
 TEST(SgdNetwork, GradientsOfALinearClassifier) {
   Network network(perceptron(20, {}, 4));
   expect_gradients_of(network, Batch(3, 20, 4));
+}
+
+std::vector<std::unique_ptr<Layer>> in_a_row(std::unique_ptr<Layer> first, std::unique_ptr<Layer> second,
+                                             std::unique_ptr<Layer> third) {
+  std::vector<std::unique_ptr<Layer>> layers;
+  for (auto* layer : {&first, &second, &third}) layers.push_back(std::move(*layer));
+  return layers;
+}
+
+TEST(SgdNetwork, GradientsOfConvolutionsAndPooling) {
+  // Two channels and three, pictures that are not square, and a row and a column that pooling leaves out.
+  Network network(in_a_row(make_convolution({1, 7, 8}, 2, 3), make_convolution({2, 5, 6}, 3, 2), make_dense(60, 3)));
+  expect_gradients_of(network, Batch(3, 56, 3));
+  Network pooling(in_a_row(make_convolution({2, 7, 6}, 2, 3), make_max_pooling({2, 5, 4}), make_dense(8, 3)));
+  expect_gradients_of(pooling, Batch(3, 84, 3));
+}
+
+// By hand: the filter lies on the picture as it is, not turned round.
+TEST(SgdNetwork, AConvolutionSumsWhatLiesUnderItsFilter) {
+  auto layer = make_convolution({1, 3, 3}, 1, 2);
+  std::vector<float> weights = {1, 10, 100, 1000}, biases = {0.5F}, none(4);
+  layer->bind({"weights", weights, none, 4}, {"biases", biases, none, 0});
+  const std::vector<float> picture = {1, 2, 3, 4, 5, 6, 7, 8, 9};
+  std::vector<float> output(4);
+  layer->forward(picture, output);
+  EXPECT_THAT(output, ElementsAre(5421.5F, 6532.5F, 8754.5F, 9865.5F));
+  auto pooling = make_max_pooling({1, 3, 3});
+  std::vector<float> largest(1);
+  pooling->forward(picture, largest);
+  EXPECT_THAT(largest, ElementsAre(5));
+}
+
+TEST(SgdNetwork, LenetHasTheLayersOfItsPaper) {
+  const Network network(lenet(28, 28, 10));
+  std::vector<std::size_t> lengths;
+  for (const Tensor& tensor : network.tensors()) lengths.push_back(tensor.weights.size());
+  EXPECT_THAT(lengths, ElementsAre(840, 10, 10080, 84, 30720, 120, 2400, 16, 150, 6));
+  EXPECT_THROW(lenet(15, 28, 10), Problem);
 }
 
 TEST(SgdNetwork, LossOfAnUndecidedNetworkIsTheLogarithmOfItsClasses) {
