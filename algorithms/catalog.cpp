@@ -10,6 +10,7 @@ using namespace algorithms;
 using enum Chunking;
 
 constexpr bool whole = true;  // moves several blocks at once
+constexpr bool relays = true;
 
 constexpr Algorithm entries[] = {
     {"ring", Collective::allreduce, one_per_rank, ring_allreduce,
@@ -173,14 +174,14 @@ constexpr Algorithm entries[] = {
      .by_host = true},
     {"linear", Collective::scatter, one_per_rank, linear_scatter, "the root sends each rank its block: 1 round"},
     {"binomial_tree", Collective::scatter, one_per_rank, binomial_scatter,
-     "down a binomial tree, a subtree's blocks in one message: log2 N rounds", whole},
+     "down a binomial tree, a subtree's blocks in one message: log2 N rounds", whole, relays},
     {"linear", Collective::gather, one_per_rank, linear_gather, "every rank sends its block to the root: 1 round"},
     {"binomial_tree", Collective::gather, one_per_rank, binomial_gather,
-     "up a binomial tree, a subtree's blocks in one message: log2 N rounds", whole},
+     "up a binomial tree, a subtree's blocks in one message: log2 N rounds", whole, relays},
     {"pairwise", Collective::alltoall, one_per_rank, pairwise_alltoall,
      "the k-th message goes k ranks to the right: N-1 messages, (N-1)/N of the data"},
     {"bruck", Collective::alltoall, one_per_rank, bruck_alltoall,
-     "packed blocks go 1, 2, 4 ... ranks to the right: log2 N rounds, log2(N)/2 times the data", whole},
+     "packed blocks go 1, 2, 4 ... ranks to the right: log2 N rounds, log2(N)/2 times the data", whole, relays},
     {"dissemination", Collective::barrier, one, dissemination_barrier,
      "one byte to the rank 1, 2, 4 ... further on: log2 N rounds, any N"},
     {"linear", Collective::barrier, one, linear_barrier, "one byte to rank 0 and back: 2 rounds, the fewest messages"},
@@ -224,9 +225,7 @@ std::uint32_t chunks_of(const Algorithm& algorithm, Rank size, const Topology& t
     case Collective::barrier:
     case Collective::send:
     case Collective::recv: return 1;
-    case Collective::allreduce:
-    case Collective::reduce:
-    case Collective::broadcast: break;
+    default: break;
   }
   switch (algorithm.chunking) {
     case Chunking::one: break;

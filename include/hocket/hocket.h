@@ -276,12 +276,54 @@ HOCKET_API hocket_result hocket_gather(const void* send, void* recv, size_t send
                                        hocket_comm* comm, const hocket_call_options* options, hocket_work** work);
 
 /* Block j of rank i's send becomes block i of rank j's recv; both hold world_size blocks of `count` elements.
- * There is no in-place form yet: send == recv is INVALID_ARGUMENT. */
+ * In place: send == recv; the library then copies the input first. */
 HOCKET_API hocket_result hocket_alltoall(const void* send, void* recv, size_t count, hocket_dtype dtype, hocket_comm* comm,
                                          const hocket_call_options* options, hocket_work** work);
 
 /* Returns (or completes) on no rank before every rank has called it. */
 HOCKET_API hocket_result hocket_barrier(hocket_comm* comm, const hocket_call_options* options, hocket_work** work);
+
+/* ---- collectives with blocks of unequal size -------------------------------------------------------------------------- *
+ * As their like above, with a size for each block. Counts, and displacements from the start of the buffer, are in elements,
+ * one of each for every rank, and read during the call only. Displacements may be NULL: one block behind the other. They may
+ * leave gaps, which stay as they are, and need not ascend; blocks of recv may not overlap. Counts may be 0, and a buffer
+ * without elements NULL. In place, this rank's block lies at the same address in both buffers; nothing else may overlap.
+ * Over shared memory too they take links, not direct paths. Errors: as above; INVALID_ARGUMENT also for counts that add up
+ * to more than fits in memory. docs/UNEVEN_BLOCKS.md. */
+
+/* Block r of recv, recvcounts[r] elements at displacements[r], = rank r's send. recvcounts are equal on all ranks (else:
+ * MISMATCH), displacements may differ; sendcount == recvcounts[rank]. In place: send == recv + displacements[rank]. */
+HOCKET_API hocket_result hocket_allgather_v(const void* send, size_t sendcount, void* recv, const size_t* recvcounts,
+                                            const size_t* displacements, hocket_dtype dtype, hocket_comm* comm,
+                                            const hocket_call_options* options, hocket_work** work);
+
+/* Rank r gets block r of the reduction, recvcounts[r] elements: send holds all blocks, one behind the other. recvcounts are
+ * equal on all ranks (else: MISMATCH). In place: recv == send + the counts before this rank's. */
+HOCKET_API hocket_result hocket_reduce_scatter_v(const void* send, void* recv, const size_t* recvcounts,
+                                                 hocket_dtype dtype, hocket_op op, hocket_comm* comm,
+                                                 const hocket_call_options* options, hocket_work** work);
+
+/* Rank r's recv, recvcount elements, = block r of the root's send, sendcounts[r] elements at displacements[r]; send and
+ * the lists are ignored elsewhere. A recvcount that is not the root's sendcounts[r]: MISMATCH. In place at the root: recv ==
+ * send + displacements[root]. */
+HOCKET_API hocket_result hocket_scatter_v(const void* send, const size_t* sendcounts, const size_t* displacements,
+                                          void* recv, size_t recvcount, hocket_dtype dtype, int32_t root,
+                                          hocket_comm* comm, const hocket_call_options* options, hocket_work** work);
+
+/* Block r of the root's recv, recvcounts[r] elements at displacements[r], = rank r's send, sendcount elements; recv and the
+ * lists are ignored elsewhere. A sendcount that is not the root's recvcounts[r]: MISMATCH. In place at the root: send ==
+ * recv + displacements[root]. */
+HOCKET_API hocket_result hocket_gather_v(const void* send, size_t sendcount, void* recv, const size_t* recvcounts,
+                                         const size_t* displacements, hocket_dtype dtype, int32_t root,
+                                         hocket_comm* comm, const hocket_call_options* options, hocket_work** work);
+
+/* Block j of rank i's send, sendcounts[j] elements at senddispls[j], becomes block i of rank j's recv, recvcounts[i]
+ * elements at recvdispls[i]. What rank i sends to j must be what j receives from i, else: MISMATCH. In place: send == recv,
+ * with equal counts and displacements for both; the library then copies the input first. */
+HOCKET_API hocket_result hocket_alltoall_v(const void* send, const size_t* sendcounts, const size_t* senddispls,
+                                           void* recv, const size_t* recvcounts, const size_t* recvdispls,
+                                           hocket_dtype dtype, hocket_comm* comm, const hocket_call_options* options,
+                                           hocket_work** work);
 
 /* ---- point to point ------------------------------------------------------------------------------------------------- *
  * Messages between two ranks arrive in the order in which they were sent, and match receives of equal count and dtype in

@@ -9,14 +9,20 @@ std::string describe(const Signature& signature) {
   if (is_split(signature)) return "split, duplicate or subset";
   const auto name = name_of(signature.collective);
   if (signature.collective == Collective::barrier) return std::string(name);
-  std::string text = fmt::format("{} of {} {}", name, signature.count, name_of(signature.dtype));
+  std::string text = signature.count == Signature::unknown_count
+                         ? fmt::format("{} of {}", name, name_of(signature.dtype))
+                         : fmt::format("{} of {} {}", name, signature.count, name_of(signature.dtype));
   if (reduces(signature.collective)) text += fmt::format(", {}", name_of(signature.op));
   if (signature.wire() != WireFormat::exact) text += fmt::format(", {} on the wire", name_of(signature.wire()));
   switch (signature.collective) {
+    case Collective::reduce_scatter_v:
+    case Collective::allgather_v: return text + fmt::format(", counts of digest {:08x}", signature.root);
     case Collective::broadcast:
-    case Collective::scatter: return text + fmt::format(", from root {}", signature.root);
+    case Collective::scatter:
+    case Collective::scatter_v: return text + fmt::format(", from root {}", signature.root);
     case Collective::reduce:
-    case Collective::gather: return text + fmt::format(", to root {}", signature.root);
+    case Collective::gather:
+    case Collective::gather_v: return text + fmt::format(", to root {}", signature.root);
     default: return text;
   }
 }

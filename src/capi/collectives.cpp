@@ -4,22 +4,22 @@
 #include <memory>
 
 #include "src/base/sized_struct.hpp"
-#include "src/capi/handles.hpp"
+#include "src/capi/call.hpp"
 
 using namespace hocket::capi;  // the functions of the API stand outside all namespaces
 using hocket::Code;
 using hocket::Collective;
 using hocket::Status;
 
-namespace {
+namespace hocket::capi {
 
-hocket_result call(hocket_comm* comm, hocket::CallArguments arguments, const hocket_call_options* options,
+hocket_result call(hocket_comm* comm, CallArguments arguments, const hocket_call_options* options,
                    hocket_work** work) noexcept {
   const hocket_result result = guarded([&]() -> Status {
     if (work != nullptr) *work = nullptr;
     if (comm == nullptr) return null_argument("comm");
     if (options != nullptr) {
-      const auto given = hocket::read_sized(options);
+      const auto given = read_sized(options);
       if (!given) {
         return {Code::invalid_argument, "options.struct_size is wrong: begin with HOCKET_CALL_OPTIONS_INIT"};
       }
@@ -42,7 +42,7 @@ hocket_result call(hocket_comm* comm, hocket::CallArguments arguments, const hoc
   return result == HOCKET_OK || open_groups == 0 ? result : in_group(result);
 }
 
-}  // namespace
+}  // namespace hocket::capi
 
 namespace hocket::capi {
 

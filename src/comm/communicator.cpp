@@ -7,6 +7,7 @@
 #include <unordered_map>
 
 #include "src/base/log.hpp"
+#include "src/comm/own_input.hpp"
 #include "src/comm/rendezvous.hpp"
 #include "src/comm/validate.hpp"
 #include "src/exec/reduce.hpp"
@@ -40,17 +41,6 @@ Status at_creation(const Status& status, Rank rank) {
   cause.rank = rank;
   if (cause.operation.empty()) cause.operation = "create";
   return Status(std::move(cause));
-}
-
-// Each rank's input is multiplied before it is combined: into memory of the operation's own, so that everything after
-// is a sum as any other.
-void scale_input(const CallArguments& arguments, CheckedCall& checked, Binding& binding) {
-  const std::size_t bytes = checked.input_bytes;
-  binding.own_input = std::make_shared_for_overwrite<std::byte[]>(bytes);
-  scale(checked.signature.dtype, binding.own_input.get(), binding.input, bytes / binding.reduction.element_bytes,
-        arguments.scalar);
-  binding.input = binding.own_input.get();
-  checked.placement = Placement::out_of_place;
 }
 
 }  // namespace
@@ -316,7 +306,8 @@ Result<std::shared_ptr<Operation>> Communicator::prepare(const CallArguments& ar
   auto checked = validate(arguments, options_.rank, options_.size);
   if (!checked.ok()) return checked.status();
   const Signature& signature = checked->signature;
-  const bool barrier = signature.collective == Collective::barrier;
+  const Collective collective = with_equal_blocks(arguments.collective);
+  const bool barrier = collective == Collective::barrier;
   Binding binding{
       .input = static_cast<const std::byte*>(arguments.send),
       .output = static_cast<std::byte*>(arguments.recv),
@@ -324,6 +315,7 @@ Result<std::shared_ptr<Operation>> Communicator::prepare(const CallArguments& ar
       .reduction = reduction_for(signature.dtype, barrier ? ReduceOp::max : signature.op, options_.size),
       .timeout = arguments.timeout_ms > 0 ? std::chrono::milliseconds(arguments.timeout_ms) : options_.timeout};
   if (signature.op == ReduceOp::premultiplied_sum) scale_input(arguments, *checked, binding);
+  if (collective == Collective::alltoall && checked->placement == Placement::in_place) copy_input(*checked, binding);
   const bool user = signature.op == ReduceOp::user;
   if (user) {
     binding.user =
@@ -333,26 +325,29 @@ Result<std::shared_ptr<Operation>> Communicator::prepare(const CallArguments& ar
   const bool in_rank_order = options_.deterministic || (user && !arguments.commutative);
   // Narrow floats are rounded with each operand then, as they are where messages carry the partial sums.
   if (in_rank_order) binding.reduction.all = nullptr;
-  // A function that may throw is kept away from memory that others read: what it leaves then must not be seen.
-  if (window_ && signature.collective != Collective::send && options_.algorithm == "auto" && !user) {
+  // A function that may throw is kept away from memory that others read: what it leaves then must not be seen. Direct
+  // paths know blocks of equal size only.
+  const bool window_does = signature.collective != Collective::send && !checked->blocks && !user;
+  if (window_ && window_does && options_.algorithm == "auto") {
     binding.signature.algorithm |= Signature::direct_algorithm;
     auto direct = direct_operation();
     direct->bind(binding);
     return direct;
   }
   const std::lock_guard lock(plans_mutex_);
-  const Algorithm& algorithm = choose(*checked, arguments.collective, in_rank_order);
+  const Algorithm& algorithm = choose(*checked, collective, in_rank_order);
   binding.signature.algorithm |= latest_choice_.number;
   auto operation = operation_for({.algorithm = &algorithm,
                                   .rank = options_.rank,
                                   .size = options_.size,
                                   .root = arguments.root,
-                                  .count = static_cast<std::size_t>(signature.count),
+                                  .count = checked->blocks ? 0 : static_cast<std::size_t>(signature.count),
                                   .element_bytes = size_of(signature.dtype),
                                   .slice_bytes = vector_slice_bytes,
                                   .placement = checked->placement,
                                   .topology = topology_,
-                                  .wire = algorithm.encoded ? signature.wire() : WireFormat::exact});
+                                  .wire = algorithm.encoded ? signature.wire() : WireFormat::exact,
+                                  .blocks = checked->blocks});
   operation->bind(binding);
   return std::shared_ptr<Operation>(std::move(operation));
 }
@@ -360,9 +355,10 @@ Result<std::shared_ptr<Operation>> Communicator::prepare(const CallArguments& ar
 // Requires plans_mutex_. Mostly a call is like the one before.
 const Algorithm& Communicator::choose(const CheckedCall& checked, Collective collective, bool in_rank_order) {
   const WireFormat wire = checked.signature.wire();
+  const auto uneven = static_cast<bool>(checked.blocks);
   Choice& latest = latest_choice_;
   if (latest.algorithm != nullptr && latest.algorithm->collective == collective && latest.bytes == checked.bytes &&
-      latest.wire == wire && latest.in_rank_order == in_rank_order) {
+      latest.wire == wire && latest.in_rank_order == in_rank_order && latest.uneven == uneven) {
     return *latest.algorithm;
   }
   const Algorithm& algorithm = select_algorithm({.collective = collective,
@@ -371,13 +367,14 @@ const Algorithm& Communicator::choose(const CheckedCall& checked, Collective col
                                                  .topology = topology_,
                                                  .crowded = crowded_,
                                                  .wire = wire,
-                                                 .in_rank_order = in_rank_order},
+                                                 .in_rank_order = in_rank_order,
+                                                 .uneven = uneven},
                                                 options_.algorithm);
   // Both ends of a message name the sender's call.
   const Algorithm& named = collective == Collective::recv
                                ? select_algorithm({Collective::send, options_.size, checked.bytes}, "auto")
                                : algorithm;
-  latest = {checked.bytes, wire, in_rank_order, number_of(named), &algorithm};
+  latest = {checked.bytes, wire, in_rank_order, uneven, number_of(named), &algorithm};
   return algorithm;
 }
 

@@ -28,13 +28,9 @@ Blocks blocks_of(Collective collective, Rank rank, Rank root, std::size_t size) 
     case Collective::alltoall: return {size, size};
     case Collective::send: return {1, 0};
     case Collective::recv: return {0, 1};
-    case Collective::barrier: break;
+    default: break;  // barrier; and what has blocks that vary, see validate_blocks()
   }
   return {0, 0};
-}
-
-Status invalid(const CallArguments& arguments, const std::string& what) {
-  return {Code::invalid_argument, fmt::format("{}: {}", name_of(arguments.collective), what)};
 }
 
 Status check_reduction(const CallArguments& arguments) {
@@ -88,7 +84,7 @@ Status check_wire(const CallArguments& arguments) {
   if (arguments.wire < 0 || arguments.wire > HOCKET_WIRE_INT8_BLOCKS) {
     return invalid(arguments, fmt::format("options.wire is {}, which is no hocket_wire", arguments.wire));
   }
-  const Collective collective = arguments.collective;
+  const Collective collective = with_equal_blocks(arguments.collective);
   const bool sums = collective == Collective::allreduce || collective == Collective::reduce_scatter;
   const bool fits = (sums && arguments.op == HOCKET_SUM) || collective == Collective::allgather;
   if (fits && arguments.dtype == HOCKET_FLOAT32) return {};
@@ -96,7 +92,7 @@ Status check_wire(const CallArguments& arguments) {
   return {Code::unsupported,
           fmt::format("{} of {}{} cannot travel as {}: that is for allreduce and reduce_scatter with sum, and for "
                       "allgather, of float32; leave options.wire at HOCKET_WIRE_EXACT",
-                      name_of(collective), name_of(static_cast<DataType>(arguments.dtype)), op,
+                      name_of(arguments.collective), name_of(static_cast<DataType>(arguments.dtype)), op,
                       name_of(static_cast<WireFormat>(arguments.wire)))};
 }
 
@@ -118,19 +114,21 @@ Result<Placement> placement_of(const CallArguments& arguments, const Blocks& blo
   const std::size_t offset = in_place_offset(arguments.collective, rank, block_bytes);
   const bool send_is_larger = blocks.send > blocks.recv;
   const bool in_place = send_is_larger ? recv == send + offset : send == recv + offset;
-  if (in_place && arguments.collective != Collective::alltoall) return Placement::in_place;
-  return invalid(arguments,
-                 arguments.collective == Collective::alltoall
-                     ? std::string("send and recv overlap; alltoall has no in-place form")
-                     : fmt::format("send and recv overlap but not as in place: {} must be {} + {} bytes",
-                                   send_is_larger ? "recv" : "send", send_is_larger ? "send" : "recv", offset));
+  if (in_place) return Placement::in_place;
+  return invalid(arguments, fmt::format("send and recv overlap but not as in place: {} must be {} + {} bytes",
+                                        send_is_larger ? "recv" : "send", send_is_larger ? "send" : "recv", offset));
 }
 
 }  // namespace
 
+Status invalid(const CallArguments& arguments, const std::string& what) {
+  return {Code::invalid_argument, fmt::format("{}: {}", name_of(arguments.collective), what)};
+}
+
 Result<CheckedCall> validate(const CallArguments& arguments, Rank rank, Rank size) {
   if (Status status = check_scalars(arguments, rank, size); !status.ok()) return status;
   if (Status status = check_wire(arguments); !status.ok()) return status;
+  if (is_uneven(arguments.collective)) return validate_blocks(arguments, rank, size);
   const auto dtype = static_cast<DataType>(arguments.dtype);
   const Collective collective = arguments.collective;
   const bool to_peer = collective == Collective::send || collective == Collective::recv;

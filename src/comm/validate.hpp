@@ -1,6 +1,8 @@
 // Checks the arguments of a call before anything moves.
 #pragma once
 
+#include <string>
+
 #include "src/comm/communicator.hpp"
 
 namespace hocket {
@@ -11,9 +13,14 @@ struct CheckedCall {
   Placement placement = Placement::out_of_place;
   std::size_t bytes = 0;  // of the larger buffer
   std::size_t input_bytes = 0;
+  SharedBlocks blocks = {};
 };
 
 // Code::invalid_argument or Code::unsupported; the message names the call and the argument and says what it should be.
 Result<CheckedCall> validate(const CallArguments& arguments, Rank rank, Rank size);
+// The rest of it for collectives whose blocks vary, once dtype, op, root and options are known to be sound.
+Result<CheckedCall> validate_blocks(const CallArguments& arguments, Rank rank, Rank size);
+// Code::invalid_argument, with the name of the call.
+Status invalid(const CallArguments& arguments, const std::string& what);
 
 }  // namespace hocket

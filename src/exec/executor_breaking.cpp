@@ -11,11 +11,11 @@
 namespace hocket {
 
 // A peer in another call with the same number will never answer this one. One in an earlier call is alive, and waits
-// for somebody else.
+// for somebody else. Who waits in a call over the window does not say so here.
 void Executor::peer_waits(Rank peer, const Tag& tag) {
   for (const auto& operation : running_) {
     const bool message = operation->signature().collective == Collective::send;
-    if (operation->window() != nullptr || message || tag.call.collective == Collective::send) continue;
+    if (message || tag.call.collective == Collective::send) continue;
     operation->hear_waiting(peer);
     if (static_cast<std::uint32_t>(operation->sequence()) != tag.sequence) continue;
     const Tag mine = tag_of(*operation);

@@ -127,26 +127,30 @@ void ScheduleOperation::post(std::uint32_t slot, std::size_t group, ChannelState
   const Range& range = sends ? step.left : step.to;
   const std::uint32_t index = slots_[slot].instruction;
   const Extent extent = plan_->extent(index, sends ? Operand::left : Operand::to, group);
-  if (extent.bytes == 0) return complete_slot(slot);  // the peer finds the same, so nothing moves
+  const bool first = group == 0 && instruction.piece == 0;
+  const bool says_size = plan_->layout.sizes_travel();
+  if (extent.bytes == 0 && !(first && says_size)) return complete_slot(slot);  // the peer finds the same, nothing moves
+  Tag tag = tag_;
+  if (says_size) tag.call.count = plan_->layout.block_elements(range);
   ++channel.outstanding;
   std::byte* at = address(range, extent, group);
   Completion& completion = slots_[slot];
   if (sends) {
-    if (group == 0 && instruction.piece == 0) ++counters.steps;
+    if (first) ++counters.steps;
     ++counters.messages_sent;
     counters.bytes_sent += extent.bytes;
-    channel.link->send(tag_, ConstBuffer(at, extent.bytes), completion);
+    channel.link->send(tag, ConstBuffer(at, extent.bytes), completion);
     return;
   }
   counters.bytes_received += extent.bytes;
   if (step.kind == StepKind::recv) {
-    channel.link->recv(tag_, Buffer{at, extent.bytes}, completion);
+    channel.link->recv(tag, Buffer{at, extent.bytes}, completion);
     return;
   }
   const Extent mine = plan_->extent(index, Operand::left, group);
   Reduction reduction = binding().reduction;
   reduction.swapped = step.swapped;
-  channel.link->recv_reduce(tag_, ConstBuffer(address(step.left, mine, group), mine.bytes), Buffer{at, extent.bytes},
+  channel.link->recv_reduce(tag, ConstBuffer(address(step.left, mine, group), mine.bytes), Buffer{at, extent.bytes},
                             reduction, completion);
 }
 

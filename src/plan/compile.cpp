@@ -145,4 +145,20 @@ Program compile(const Schedule& schedule, Placement placement, std::uint32_t int
   return Compiler(schedule, placement, interleave).run();
 }
 
+Schedule in_single_chunks(const Schedule& schedule) {
+  Schedule single = schedule;
+  single.steps.clear();
+  for (const Step& step : schedule.steps) {
+    const std::uint32_t chunks = step.kind == StepKind::recv ? step.to.count : step.left.count;
+    for (std::uint32_t i = 0; i < chunks; ++i) {
+      const auto one = [i](const Range& range) { return Script::part(range, range.chunk + i, 1); };
+      Step& last = single.steps.emplace_back(step);
+      last.left = one(step.left);
+      last.right = one(step.right);
+      last.to = one(step.to);
+    }
+  }
+  return single;
+}
+
 }  // namespace hocket

@@ -63,12 +63,28 @@ Layout::Layout(const Shape& shape, std::size_t count, std::size_t element_bytes,
   part_elements_ = vector_ ? round_up(divide_up(slice_elements_, parts), unit_) : slice_elements_;
 }
 
+Layout::Layout(const Shape& shape, std::shared_ptr<const UnevenBlocks> blocks, std::size_t element_bytes,
+               std::size_t slice_bytes, WireFormat wire)
+    : Layout(shape, 0, element_bytes, slice_bytes, wire) {
+  blocks_ = std::move(blocks);
+  for (const auto* table : {&blocks_->input, &blocks_->output}) {
+    for (const UnevenBlocks::Block& block : *table) count_ = std::max(count_, block.count);
+  }
+  slice_elements_ = slice_bytes == 0 ? count_ : std::max(slice_bytes / element_bytes_ / unit_ * unit_, unit_);
+  part_elements_ = std::min(slice_elements_, count_);
+  const Collective collective = shape.collective;
+  sizes_travel_ =
+      collective == Collective::scatter || collective == Collective::gather || collective == Collective::alltoall;
+  slices_ = count_ == 0 ? std::size_t{sizes_travel_} : divide_up(count_, slice_elements_);
+}
+
 std::size_t Layout::encoded_cell_bytes() const {
   return round_up(encoded_bytes(wire_, part_elements_), 64);
 }
 
 Extent Layout::extent(const Range& range, std::size_t slice) const {
   if (slice >= slices_) return {};
+  if (blocks_) return extent_in_block(range, slice);
   const std::size_t begin = slice * slice_elements_;
   const std::size_t length = std::min(slice_elements_, count_ - begin);
   const std::size_t part = vector_ ? round_up(divide_up(length, chunks_), unit_) : length;
@@ -85,6 +101,17 @@ Extent Layout::extent(const Range& range, std::size_t slice) const {
   if (vector_) return {(begin + from) * element_bytes_, bytes};
   const std::uint32_t first = range.space == Space::input ? first_input_ : first_output_;
   return {((range.chunk - first) * count_ + begin) * element_bytes_, bytes};
+}
+
+Extent Layout::extent_in_block(const Range& range, std::size_t slice) const {
+  const auto& [offset, count] = block(range);
+  const std::size_t begin = slice * slice_elements_;
+  if (begin >= count) return {};
+  const std::size_t length = std::min(slice_elements_, count - begin);
+  if (range.space == Space::encoded) return {range.cell * encoded_cell_bytes(), encoded_bytes(wire_, length)};
+  const std::size_t bytes = length * element_bytes_;
+  if (range.space == Space::scratch) return {range.cell * cell_bytes(), bytes};
+  return {(offset + begin) * element_bytes_, bytes};
 }
 
 }  // namespace hocket

@@ -3,6 +3,8 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
+#include <vector>
 
 #include "hocket/spi/schedule.hpp"
 
@@ -15,6 +17,21 @@ struct Extent {
   friend bool operator==(const Extent&, const Extent&) = default;
 };
 
+// Where the caller's blocks lie and how large they are, for collectives whose blocks vary; in elements, by chunk. Of
+// each chunk that this rank knows, both tables have the size, also where it holds only one of them: chunks that pass
+// through it. What it does not know is 0. Alltoall: input chunk j goes to rank j, output chunk i comes from rank i.
+struct UnevenBlocks {
+  struct Block {
+    std::size_t offset = 0;  // from the start of the buffer
+    std::size_t count = 0;
+
+    friend bool operator==(const Block&, const Block&) = default;
+  };
+  std::vector<Block> input, output;
+
+  friend bool operator==(const UnevenBlocks&, const UnevenBlocks&) = default;
+};
+
 // Cuts the data of one collective into slices and each slice into chunks.
 //  - Where chunks are parts of one vector (allreduce, reduce, broadcast, send, recv, barrier), slice s is the s-th run
 //  of
@@ -22,6 +39,9 @@ struct Extent {
 //  - Where chunks are the caller's blocks (the other collectives), slice s is the s-th run of slice_elements() elements
 //  of
 //    every block. A range of several chunks is then contiguous only if there is one slice; callers see to it.
+//  - Where blocks vary, every block is cut for itself, into runs of one size and a shorter last one, which follows from
+//    slice_bytes alone, since not all ranks know all blocks. Ranges are of one chunk (see in_single_chunks()), and
+//    cells as large as the largest chunk that this rank knows.
 // Parts are ceil(length / chunks) elements long and the last ones shorter or empty, so that neighbouring chunks always
 // adjoin and every scratch cell has the same size. Where the call has a wire format of lower precision, parts and
 // slices of blocks begin at multiples of wire_block_elements, so that what is encoded together does not depend on how
@@ -32,6 +52,8 @@ class Layout {
   // 0 for one single slice.
   Layout(const Shape& shape, std::size_t count, std::size_t element_bytes, std::size_t slice_bytes,
          WireFormat wire = WireFormat::exact);
+  Layout(const Shape& shape, std::shared_ptr<const UnevenBlocks> blocks, std::size_t element_bytes,
+         std::size_t slice_bytes, WireFormat wire = WireFormat::exact);
 
   std::size_t slices() const { return slices_; }  // 0 where count is 0
   std::size_t element_bytes() const { return element_bytes_; }
@@ -40,12 +62,23 @@ class Layout {
 
   Extent extent(const Range& range, std::size_t slice) const;
 
+  // Whether only the two ends of a message know how large it is (scatter, gather and alltoall whose blocks vary): then
+  // the message says so, and first slices travel even where they are empty.
+  bool sizes_travel() const { return sizes_travel_; }
+  // Elements of the whole block. Requires sizes_travel() and a range of one chunk of input or output.
+  std::size_t block_elements(const Range& range) const { return block(range).count; }
+
   // First chunk that the caller's input or output buffer holds on this rank (its offset 0).
   static std::uint32_t first_chunk(const Shape& shape, Space space);
   // Whether chunks are parts of one vector, not blocks.
   static bool is_vector(Collective collective);
 
  private:
+  const UnevenBlocks::Block& block(const Range& range) const {
+    return (range.space == Space::output ? blocks_->output : blocks_->input)[range.chunk];
+  }
+  Extent extent_in_block(const Range& range, std::size_t slice) const;
+
   bool vector_;
   std::uint32_t chunks_;
   std::uint32_t first_input_, first_output_;
@@ -55,6 +88,8 @@ class Layout {
   std::size_t slice_elements_;  // of the vector, or of each block
   std::size_t part_elements_;   // of the largest chunk in a slice
   std::size_t slices_;
+  std::shared_ptr<const UnevenBlocks> blocks_;  // null where blocks are equal
+  bool sizes_travel_ = false;
 };
 
 }  // namespace hocket

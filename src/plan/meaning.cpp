@@ -96,8 +96,7 @@ bool has_input(const Shape& shape, std::uint32_t chunk) {
     case Collective::scatter: return shape.rank == shape.root;
     case Collective::allgather:
     case Collective::gather: return chunk == static_cast<std::uint32_t>(shape.rank);
-    case Collective::barrier:
-    case Collective::recv: break;
+    default: break;  // barrier, recv
   }
   return false;
 }
@@ -116,8 +115,7 @@ std::optional<Wanted> wanted_output(const Shape& shape, std::uint32_t chunk) {
     case Collective::scatter: return only_if(chunk == own, {shape.root, chunk});
     case Collective::gather: return only_if(shape.rank == shape.root, {source, chunk});
     case Collective::alltoall: return Wanted{source, own};
-    case Collective::barrier:
-    case Collective::send: break;
+    default: break;  // barrier, send
   }
   return std::nullopt;
 }

@@ -7,12 +7,26 @@ std::size_t round_up_64(std::size_t bytes) {
   return (bytes + 63) / 64 * 64;
 }
 
+Layout layout_of(const Shape& shape, const PlanKey& key) {
+  if (key.blocks) return Layout(shape, key.blocks.table, key.element_bytes, key.slice_bytes, key.wire);
+  const std::size_t slice_bytes = key.algorithm->whole ? 0 : key.slice_bytes;
+  return Layout(shape, key.count, key.element_bytes, slice_bytes, key.wire);
+}
+
+std::size_t hash_of(const UnevenBlocks& blocks) {
+  std::size_t hash = blocks.input.size();
+  for (const auto* table : {&blocks.input, &blocks.output}) {
+    for (const UnevenBlocks::Block& block : *table) hash = hash * 31 + block.count * 7 + block.offset;
+  }
+  return hash;
+}
+
 }  // namespace
 
 std::shared_ptr<const Plan> make_plan(const PlanKey& key) {
-  const Schedule schedule = key.algorithm->write(key.rank, key.size, key.root, key.topology);
-  const Layout layout(schedule.shape, key.count, key.element_bytes, key.algorithm->whole ? 0 : key.slice_bytes,
-                      key.wire);
+  Schedule schedule = key.algorithm->write(key.rank, key.size, key.root, key.topology);
+  if (key.blocks) schedule = in_single_chunks(schedule);
+  const Layout layout = layout_of(schedule.shape, key);
 
   // Two slices side by side hide one's waiting behind the other's work; more only cost memory.
   const std::uint32_t interleave = layout.slices() >= 2 ? 2 : 1;
@@ -50,6 +64,7 @@ std::size_t PlanCache::Hash::operator()(const PlanKey& key) const {
   mix(key.slice_bytes);
   mix(static_cast<std::size_t>(key.placement));
   mix(static_cast<std::size_t>(key.wire));
+  if (key.blocks) mix(hash_of(*key.blocks.table));
   return hash;
 }
 

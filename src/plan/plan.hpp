@@ -13,6 +13,16 @@
 
 namespace hocket {
 
+// Null where blocks are equal. Compared by what it points to.
+struct SharedBlocks {
+  std::shared_ptr<const UnevenBlocks> table = {};
+
+  explicit operator bool() const { return table != nullptr; }
+  friend bool operator==(const SharedBlocks& a, const SharedBlocks& b) {
+    return a.table == b.table || (a.table && b.table && *a.table == *b.table);
+  }
+};
+
 struct PlanKey {
   const Algorithm* algorithm = nullptr;
   Rank rank = 0, size = 1, root = 0;
@@ -22,6 +32,7 @@ struct PlanKey {
   Placement placement = Placement::out_of_place;
   Topology topology{};
   WireFormat wire = WireFormat::exact;  // of encoded cells; exact where the algorithm has none
+  SharedBlocks blocks{};                // then `count` means nothing
 
   friend bool operator==(const PlanKey&, const PlanKey&) = default;
 };
@@ -89,6 +100,7 @@ struct Call {
   bool crowded = false;  // all ranks are on one host, which has fewer cores than ranks
   WireFormat wire = WireFormat::exact;
   bool in_rank_order = false;  // only what Algorithm::in_rank_order says may be chosen, where something is reduced
+  bool uneven = false;         // blocks vary: `bytes` are those of all blocks, 0 where not all ranks know them
 };
 
 inline constexpr std::string_view automatic_algorithm = "auto";
@@ -98,9 +110,9 @@ bool known_algorithm(std::string_view name);
 // A collective that reduces by an algorithm of this name, but not in rank order; nothing where there is none.
 std::optional<Collective> out_of_rank_order(std::string_view name);
 
-// The algorithm for a call: `wanted` by name where the collective has it for this wire format and order, else by size.
-// Equal on all ranks for equal calls. Where exact algorithms need fewer bytes than the wire format saves, it is one of
-// these. In rank order, all is exact.
+// The algorithm for a call: `wanted` by name where the collective has it for this wire format, order and kind of
+// blocks, else by size. Equal on all ranks for equal calls. Where exact algorithms need fewer bytes than the wire
+// format saves, it is one of these. In rank order, all is exact.
 const Algorithm& select_algorithm(const Call& call, std::string_view wanted);
 
 }  // namespace hocket

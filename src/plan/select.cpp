@@ -123,6 +123,19 @@ constexpr Rule ordered_rules[] = {
     {Collective::reduce_scatter, any, any_size, any_bytes, "ordered_chain"},
 };
 
+// For blocks that vary: chunks move one at a time, so several of them cost as many messages, wherever they go.
+constexpr Rule uneven_rules[] = {
+    {Collective::reduce_scatter, shared, any_size, any_bytes, "two_level"},
+    {Collective::reduce_scatter, any, any_size, 1 << 20, "direct"},
+    {Collective::reduce_scatter, any, any_size, any_bytes, "ring"},
+    {Collective::allgather, shared, any_size, any_bytes, "two_level"},
+    {Collective::allgather, any, any_size, 1 << 20, "direct"},
+    {Collective::allgather, any, any_size, any_bytes, "ring"},
+    {Collective::scatter, any, any_size, any_bytes, "linear"},
+    {Collective::gather, any, any_size, any_bytes, "linear"},
+    {Collective::alltoall, any, any_size, any_bytes, "pairwise"},
+};
+
 }  // namespace
 
 bool known_algorithm(std::string_view name) {
@@ -141,7 +154,9 @@ const Algorithm& select_algorithm(const Call& call, std::string_view wanted) {
   const bool ordered = call.in_rank_order && reduces(call.collective);
   const bool encoded = call.wire != WireFormat::exact && call.size > 1 && !call.in_rank_order;
   const Algorithm* named = find_algorithm(call.collective, wanted);
-  if (named != nullptr && named->encoded == encoded && (named->in_rank_order || !ordered)) return *named;
+  const bool fits = named != nullptr && named->encoded == encoded && (named->in_rank_order || !ordered) &&
+                    !(call.uneven && named->relays);
+  if (fits) return *named;
   const Rank hosts = call.topology.hosts();
   const auto holds = [&](Hosts where) {
     switch (where) {
@@ -151,9 +166,10 @@ const Algorithm& select_algorithm(const Call& call, std::string_view wanted) {
     }
     return false;
   };
-  const std::span<const Rule> table = encoded   ? std::span<const Rule>(encoded_rules)
-                                      : ordered ? std::span<const Rule>(ordered_rules)
-                                                : rules;
+  const std::span<const Rule> table = encoded       ? std::span<const Rule>(encoded_rules)
+                                      : ordered     ? std::span<const Rule>(ordered_rules)
+                                      : call.uneven ? std::span<const Rule>(uneven_rules)
+                                                    : rules;
   const Rule& rule = *std::ranges::find_if(table, [&](const Rule& candidate) {
     return candidate.collective == call.collective && holds(candidate.hosts) && candidate.sizes.hold(call.size) &&
            call.bytes <= candidate.bytes_max;

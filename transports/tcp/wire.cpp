@@ -96,7 +96,9 @@ Result<Header> parse_header(std::span<const std::byte, header_bytes> bytes) {
       break;
     default: return nonsense(fmt::format("a frame has the unknown kind {}", static_cast<int>(header.kind)));
   }
-  if (!is_one_of(all_collectives, call.collective)) return nonsense("a frame names an unknown collective");
+  if (!is_one_of(all_collectives, with_equal_blocks(call.collective))) {
+    return nonsense("a frame names an unknown collective");
+  }
   if (!is_one_of(all_data_types, call.dtype)) return nonsense("a frame names an unknown dtype");
   if (!is_one_of(all_reduce_ops, call.op)) return nonsense("a frame names an unknown reduction");
   if (call.root < no_rank) return nonsense("a frame names a negative root");

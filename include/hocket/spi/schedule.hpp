@@ -175,6 +175,9 @@ struct Algorithm {
   std::string_view summary;  // one line for people: idea, steps, bytes
   // Moves ranges of several blocks (see Layout), so the data is not cut into slices. Equal on all ranks.
   bool whole = false;
+  // Scatter, gather, alltoall: blocks pass through ranks that they are neither from nor for. So it needs blocks of
+  // equal size: where sizes vary, only the two ends know them.
+  bool relays = false;
   // Writes by shape.topology, so it is proven for many of them.
   bool by_host = false;
   // Keeps chunks in encoded cells: for calls that allow lower precision, and only for these.

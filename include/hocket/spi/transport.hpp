@@ -37,9 +37,12 @@ struct Signature {
   // In the lower six bits the algorithm, so that ranks which chose differently find out: number_of() of the catalog's,
   // or direct_algorithm. In the upper two how floats may travel. Together, because headers are full.
   std::uint8_t algorithm = 0;
-  Rank root = 0;
+  Rank root = 0;  // of allgather_v and reduce_scatter_v: a digest of all counts, not negative
+  // Elements, as the C API counts them; of allgather_v and reduce_scatter_v: of all blocks. Of scatter_v, gather_v and
+  // alltoall_v: of the block that a message brings, since only its two ends know it, and unknown_count elsewhere.
   std::uint64_t count = 0;
 
+  static constexpr std::uint64_t unknown_count = UINT64_MAX;
   static constexpr unsigned algorithm_bits = 6;
   static constexpr std::uint8_t direct_algorithm = 63;  // over memory that all ranks share; none of the catalog's
 

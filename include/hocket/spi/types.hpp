@@ -37,12 +37,38 @@ enum class Collective : std::uint8_t {
   barrier,
   send,  // point to point: planned and run like the rest, by two ranks
   recv,
+  reduce_scatter_v,  // what follows is planned as its like with equal blocks, see with_equal_blocks()
+  allgather_v,
+  scatter_v,
+  gather_v,
+  alltoall_v,
 };
 
+// What schedules are written for.
 inline constexpr Collective all_collectives[] = {
     Collective::allreduce, Collective::reduce, Collective::reduce_scatter, Collective::allgather, Collective::broadcast,
     Collective::scatter,   Collective::gather, Collective::alltoall,       Collective::barrier,   Collective::send,
     Collective::recv};
+// Those with blocks of unequal size.
+inline constexpr Collective uneven_collectives[] = {Collective::reduce_scatter_v, Collective::allgather_v,
+                                                    Collective::scatter_v, Collective::gather_v,
+                                                    Collective::alltoall_v};
+
+// The collective whose schedules a call runs: itself, but for those with unequal blocks. Algorithms know only these.
+constexpr Collective with_equal_blocks(Collective collective) {
+  switch (collective) {
+    case Collective::reduce_scatter_v: return Collective::reduce_scatter;
+    case Collective::allgather_v: return Collective::allgather;
+    case Collective::scatter_v: return Collective::scatter;
+    case Collective::gather_v: return Collective::gather;
+    case Collective::alltoall_v: return Collective::alltoall;
+    default: return collective;
+  }
+}
+
+constexpr bool is_uneven(Collective collective) {
+  return with_equal_blocks(collective) != collective;
+}
 
 constexpr std::string_view name_of(WireFormat wire) {
   switch (wire) {
@@ -78,6 +104,11 @@ constexpr std::string_view name_of(Collective collective) {
     case Collective::barrier: return "barrier";
     case Collective::send: return "send";
     case Collective::recv: return "recv";
+    case Collective::reduce_scatter_v: return "reduce_scatter_v";
+    case Collective::allgather_v: return "allgather_v";
+    case Collective::scatter_v: return "scatter_v";
+    case Collective::gather_v: return "gather_v";
+    case Collective::alltoall_v: return "alltoall_v";
   }
   return "unknown collective";
 }
@@ -85,13 +116,13 @@ constexpr std::string_view name_of(Collective collective) {
 // Whether the collective combines elements, so that its reduction is part of the call.
 constexpr bool reduces(Collective collective) {
   return collective == Collective::allreduce || collective == Collective::reduce ||
-         collective == Collective::reduce_scatter;
+         collective == Collective::reduce_scatter || collective == Collective::reduce_scatter_v;
 }
 
 // Whether one rank plays a special part.
 constexpr bool has_root(Collective collective) {
   return collective == Collective::reduce || collective == Collective::broadcast || collective == Collective::scatter ||
-         collective == Collective::gather;
+         collective == Collective::gather || collective == Collective::scatter_v || collective == Collective::gather_v;
 }
 
 // Looks a name up in one of the all_* tables; nothing where no entry has it.
