@@ -14,12 +14,12 @@ constexpr std::byte guard_value{0x5A};
 constexpr std::byte poison{0xA5};
 
 std::size_t first_bytes(const Case& what, Place place) {
-  const std::size_t send = send_elements(what, place.size) * size_of(what.dtype);
+  const std::size_t send = send_elements(what, place) * size_of(what.dtype);
   return what.in_place ? bytes_of(what, place.size) : send;
 }
 
 std::size_t second_bytes(const Case& what, Place place) {
-  return what.in_place ? 0 : recv_elements(what, place.size) * size_of(what.dtype);
+  return what.in_place ? 0 : recv_elements(what, place) * size_of(what.dtype);
 }
 
 }  // namespace
@@ -71,7 +71,7 @@ Buffers::Buffers(const Case& what, Place place)
 }
 
 void Buffers::write_input(const Pattern& pattern) {
-  if (send_ != nullptr) pattern.fill(place_.rank, 0, send_, send_elements(what_, place_.size));
+  if (send_ != nullptr) pattern.fill(place_.rank, 0, send_, send_elements(what_, place_));
 }
 
 void Buffers::poison_output() {
@@ -92,7 +92,7 @@ Findings Buffers::check(const Pattern& pattern) const {
                          : pattern.count_far(segment.source, segment.first, at, segment.count, allowed);
   }
   const bool input_stays = !what_.in_place || recv_ == nullptr;
-  if (input_stays) found.wrong += pattern.count_wrong(place_.rank, 0, send_, send_elements(what_, place_.size));
+  if (input_stays) found.wrong += pattern.count_wrong(place_.rank, 0, send_, send_elements(what_, place_));
   if (!what_.in_place && ignores_recv(what_, place_)) {
     found.wrong += static_cast<std::uint64_t>(
         std::count_if(recv_, recv_ + second_.size(), [](std::byte b) { return b != poison; }));

@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "bench/data.hpp"
+#include "bench/uneven.hpp"
 
 namespace hocket::bench {
 namespace {
@@ -17,13 +18,27 @@ constexpr CollectiveInfo table[] = {
     {"broadcast", Kind::broadcast, false, true, true, false, false},
     {"scatter", Kind::scatter, false, true, true, true, false},
     {"gather", Kind::gather, false, true, true, false, true},
-    {"alltoall", Kind::alltoall, false, false, false, true, true},
+    {"alltoall", Kind::alltoall, false, false, true, true, true},
     {"sendrecv", Kind::sendrecv, false, false, false, false, false},
     {"barrier", Kind::barrier, false, false, false, false, false},
+    {"reduce_scatter_v", Kind::reduce_scatter_v, true, false, true, true, false},
+    {"allgather_v", Kind::allgather_v, false, false, true, false, true},
+    {"scatter_v", Kind::scatter_v, false, true, true, true, false},
+    {"gather_v", Kind::gather_v, false, true, true, false, true},
+    {"alltoall_v", Kind::alltoall_v, false, false, true, true, true},
 };
 
-std::size_t blocks(bool many, std::size_t count, int ranks) {
-  return many ? count * static_cast<std::size_t>(ranks) : count;
+// Elements of a buffer that holds all blocks (`many`) or one.
+std::size_t blocks(bool many, const Case& what, Place place) {
+  if (!is_uneven(what.collective->kind)) return many ? what.count * static_cast<std::size_t>(place.size) : what.count;
+  const std::vector<std::size_t> counts = block_counts(what, place.rank, place.size);
+  return many ? total_of(counts) : block_at(counts, place.rank).count;
+}
+
+// Where this rank's block begins among all.
+std::size_t own_offset(const Case& what, Place place) {
+  if (!is_uneven(what.collective->kind)) return static_cast<std::size_t>(place.rank) * what.count;
+  return block_at(block_counts(what, place.rank, place.size), place.rank).offset;
 }
 
 }  // namespace
@@ -45,7 +60,12 @@ double bus_factor(Kind kind, int ranks) {
     case Kind::allgather:
     case Kind::scatter:
     case Kind::gather:
-    case Kind::alltoall: return (n - 1) / n;
+    case Kind::alltoall:
+    case Kind::reduce_scatter_v:
+    case Kind::allgather_v:
+    case Kind::scatter_v:
+    case Kind::gather_v:
+    case Kind::alltoall_v: return (n - 1) / n;
     case Kind::reduce:
     case Kind::broadcast:
     case Kind::sendrecv:
@@ -60,32 +80,34 @@ std::size_t count_for(const CollectiveInfo& collective, DataType dtype, int rank
   return bytes / size_of(dtype) / (many ? static_cast<std::size_t>(ranks) : 1);
 }
 
-std::size_t send_elements(const Case& what, int ranks) {
-  return blocks(what.collective->send_is_blocks, what.count, ranks);
+std::size_t send_elements(const Case& what, Place place) {
+  return blocks(what.collective->send_is_blocks, what, place);
 }
 
-std::size_t recv_elements(const Case& what, int ranks) {
-  return blocks(what.collective->recv_is_blocks, what.count, ranks);
+std::size_t recv_elements(const Case& what, Place place) {
+  return blocks(what.collective->recv_is_blocks, what, place);
 }
 
 std::uint64_t bytes_of(const Case& what, int ranks) {
-  return std::max(send_elements(what, ranks), recv_elements(what, ranks)) * size_of(what.dtype);
+  const Place any{0, ranks};
+  return std::max(send_elements(what, any), recv_elements(what, any)) * size_of(what.dtype);
 }
 
 bool ignores_recv(const Case& what, Place place) {
   const Kind kind = what.collective->kind;
-  return (kind == Kind::reduce || kind == Kind::gather) && place.rank != what.root;
+  return (kind == Kind::reduce || kind == Kind::gather || kind == Kind::gather_v) && place.rank != what.root;
 }
 
 bool ignores_send(const Case& what, Place place) {
   const Kind kind = what.collective->kind;
-  return (kind == Kind::broadcast || kind == Kind::scatter) && place.rank != what.root;
+  return (kind == Kind::broadcast || kind == Kind::scatter || kind == Kind::scatter_v) && place.rank != what.root;
 }
 
 std::vector<Segment> expected_output(const Case& what, Place place) {
   const std::size_t count = what.count;
   const std::size_t own_block = static_cast<std::size_t>(place.rank) * count;
   if (ignores_recv(what, place)) return {};
+  if (is_uneven(what.collective->kind)) return expected_uneven_output(what, place);
   const auto from_each_rank = [&](std::size_t first) {
     std::vector<Segment> segments;
     for (int rank = 0; rank < place.size; ++rank) {
@@ -103,23 +125,24 @@ std::vector<Segment> expected_output(const Case& what, Place place) {
     case Kind::gather: return from_each_rank(0);
     case Kind::alltoall: return from_each_rank(own_block);
     case Kind::sendrecv: return {{(place.rank + place.size - 1) % place.size, 0, 0, count}};
-    case Kind::barrier: return {};
+    default: return {};  // barrier
   }
   return {};
 }
 
 std::size_t in_place_send_offset(const Case& what, Place place) {
-  const std::size_t own_block = static_cast<std::size_t>(place.rank) * what.count;
   const Kind kind = what.collective->kind;
-  const bool gathers = kind == Kind::allgather || (kind == Kind::gather && place.rank == what.root);
-  return gathers ? own_block : 0;
+  const bool to_root = kind == Kind::gather || kind == Kind::gather_v;
+  const bool gathers = kind == Kind::allgather || kind == Kind::allgather_v || (to_root && place.rank == what.root);
+  return gathers ? own_offset(what, place) : 0;
 }
 
 std::size_t in_place_recv_offset(const Case& what, Place place) {
-  const std::size_t own_block = static_cast<std::size_t>(place.rank) * what.count;
   const Kind kind = what.collective->kind;
-  const bool scatters = kind == Kind::reduce_scatter || (kind == Kind::scatter && place.rank == what.root);
-  return scatters ? own_block : 0;
+  const bool from_root = kind == Kind::scatter || kind == Kind::scatter_v;
+  const bool scatters =
+      kind == Kind::reduce_scatter || kind == Kind::reduce_scatter_v || (from_root && place.rank == what.root);
+  return scatters ? own_offset(what, place) : 0;
 }
 
 double tolerance(const Case& what, int ranks, double largest) {
@@ -158,8 +181,8 @@ hocket_result call(const Case& what, Place place, hocket_comm* comm, const void*
       return hocket_sendrecv(send, count, next, recv, count, previous, dtype, comm, &options, nullptr);
     }
     case Kind::barrier: return hocket_barrier(comm, &options, nullptr);
+    default: return call_uneven(what, place, comm, send, recv, options);
   }
-  return HOCKET_INTERNAL;
 }
 
 }  // namespace hocket::bench

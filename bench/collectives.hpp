@@ -24,6 +24,11 @@ enum class Kind : std::uint8_t {
   alltoall,
   sendrecv,  // every rank sends to the next one and receives from the one before
   barrier,
+  reduce_scatter_v,  // these have blocks of unequal size, see uneven.hpp
+  allgather_v,
+  scatter_v,
+  gather_v,
+  alltoall_v,
 };
 
 struct CollectiveInfo {
@@ -48,7 +53,7 @@ struct Case {
   DataType dtype = DataType::float32;
   ReduceOp op = ReduceOp::sum;
   int root = 0;
-  std::size_t count = 0;  // the argument of the call
+  std::size_t count = 0;  // the argument of the call; where blocks vary, their mean
   bool in_place = false;
   bool registered = false;  // the buffers' memory
   WireFormat wire = WireFormat::exact;
@@ -61,8 +66,8 @@ struct Place {
 
 // The count whose larger buffer is as near to `bytes` as possible, and not above.
 std::size_t count_for(const CollectiveInfo& collective, DataType dtype, int ranks, std::uint64_t bytes);
-std::size_t send_elements(const Case& what, int ranks);
-std::size_t recv_elements(const Case& what, int ranks);
+std::size_t send_elements(const Case& what, Place place);
+std::size_t recv_elements(const Case& what, Place place);
 // Of the larger buffer.
 std::uint64_t bytes_of(const Case& what, int ranks);
 

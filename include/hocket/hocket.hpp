@@ -24,8 +24,10 @@
 #include <utility>
 #include <vector>
 
+#include "hocket/call_options.hpp"
 #include "hocket/element_types.hpp"
 #include "hocket/hocket.h"
+#include "hocket/uneven.hpp"
 #include "hocket/work.hpp"
 
 namespace hocket {
@@ -37,20 +39,6 @@ inline hocket_call_info last_call() {
   check(hocket_last_call(&info));
   return info;
 }
-
-// How float32 travels, see hocket_wire.
-enum class Wire {
-  exact = HOCKET_WIRE_EXACT,
-  bfloat16 = HOCKET_WIRE_BFLOAT16,
-  int8_blocks = HOCKET_WIRE_INT8_BLOCKS,
-};
-
-// A contiguous range of elements that outlives the expression it appears in (a temporary vector does not).
-template <class R>
-concept Source = std::ranges::contiguous_range<R> && std::ranges::sized_range<R> && std::ranges::borrowed_range<R> &&
-    Element<std::ranges::range_value_t<R>>;
-template <class R>
-concept Sink = Source<R> && !std::is_const_v<std::remove_reference_t<std::ranges::range_reference_t<R>>>;
 
 // How to create a communicator. Zero and empty fields are taken from the environment, as hocket_comm_options says.
 struct Options {
@@ -64,17 +52,6 @@ struct Options {
   std::optional<bool> deterministic = {};
 };
 
-// What one call may say beyond its arguments; zero: the communicator's timeout. The others are as in
-// hocket_call_options.
-struct CallOptions {
-  std::chrono::milliseconds timeout{0};
-  const void* scalar = nullptr;
-  hocket_function function = nullptr;
-  void* context = nullptr;
-  bool commutative = false;
-  Wire wire = Wire::exact;
-};
-
 // How to make a communicator from another, as hocket_split_options says; zero and empty: as the parent.
 struct SplitOptions {
   std::chrono::milliseconds timeout{0};
@@ -83,7 +60,7 @@ struct SplitOptions {
 
 // One rank's membership in a group. Functions named …_async return at once; both ranges stay as they are until the
 // work is complete. `send` and `recv` may be the same range where hocket.h allows a call in place.
-class Communicator {
+class Communicator : public UnevenCalls<Communicator> {
  public:
   // Joins the group; every rank calls it.
   static Communicator create(const Options& options = {}) {
@@ -276,7 +253,7 @@ class Communicator {
 
   template <class Range>
   static auto view(Range& range) {
-    return std::span<std::remove_reference_t<std::ranges::range_reference_t<Range>>>(range);
+    return detail::view(range);
   }
   static std::optional<Communicator> from(hocket_comm* handle) {
     if (handle == nullptr) return std::nullopt;
@@ -296,16 +273,7 @@ class Communicator {
     given.deterministic = options.deterministic ? (*options.deterministic ? 1 : -1) : 0;
     return given;
   }
-  static hocket_call_options to_c(CallOptions options) {
-    hocket_call_options given = HOCKET_CALL_OPTIONS_INIT;
-    given.timeout_ms = options.timeout.count();
-    given.scalar = options.scalar;
-    given.function = options.function;
-    given.context = options.context;
-    given.commutative = options.commutative ? 1 : 0;
-    given.wire = static_cast<hocket_wire>(options.wire);
-    return given;
-  }
+  static hocket_call_options to_c(CallOptions options) { return detail::to_c(options); }
   // The result points into `options`.
   static hocket_split_options to_c(const SplitOptions& options) {
     hocket_split_options given = HOCKET_SPLIT_OPTIONS_INIT;
@@ -317,9 +285,7 @@ class Communicator {
 
   template <class Call>
   static Work started(const Call& call) {
-    Work work;
-    call(&work.handle_);
-    return work;
+    return Work::started(call);
   }
   // The C API sees one count; ranges that disagree with it are found out here.
   static void require_size(const char* call, const char* range, std::size_t found, std::size_t wanted) {

@@ -49,6 +49,13 @@ class Work {
     return *this;
   }
   ~Work() { finish(); }
+  // What call(hocket_work**) starts.
+  template <class Call>
+  static Work started(const Call& call) {
+    Work work;
+    call(&work.handle_);
+    return work;
+  }
 
   // True when complete. Throws the operation's error. Never blocks.
   bool test() { return complete(hocket_work_test(handle_)); }
@@ -68,7 +75,6 @@ class Work {
   hocket_work* handle() const noexcept { return handle_; }
 
  private:
-  friend class Communicator;
   friend class Group;
 
   static bool complete(hocket_result result) {

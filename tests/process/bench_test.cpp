@@ -90,9 +90,15 @@ std::vector<Sweep> all_sweeps() {
     sweeps.push_back({"broadcast", transport, "-r all -d all", types * 3 * 2});
     sweeps.push_back({"scatter", transport, "-r all -d all", types * 3 * 2});
     sweeps.push_back({"gather", transport, "-r all -d all", types * 3 * 2});
-    sweeps.push_back({"alltoall", transport, "-d all", types});
+    sweeps.push_back({"alltoall", transport, "-d all", types * 2});
     sweeps.push_back({"sendrecv", transport, "-d all", types});
     sweeps.push_back({"barrier", transport, "", 1});
+    const char* const few = "-d int8,bfloat16,complex128,float32_int32 -o sum,max";
+    sweeps.push_back({"reduce_scatter_v", transport, few, 6 * 2});
+    sweeps.push_back({"allgather_v", transport, few, 4 * 2});
+    sweeps.push_back({"scatter_v", transport, "-r 1 -d int8,complex128", 2 * 2});
+    sweeps.push_back({"gather_v", transport, "-r 1 -d int8,complex128", 2 * 2});
+    sweeps.push_back({"alltoall_v", transport, "-d int8,complex128", 2 * 2});
   }
   return sweeps;
 }
@@ -237,7 +243,7 @@ TEST(HocketBench, RefusesWrongUsage) {
   expect_refusal("allreduce --memory cuda", "--memory cuda is not available in this build");
   expect_refusal("allreduce --memory cuda", "--memory cuda is not available in this build");
   expect_refusal("allreduce --transport loopback", "say how many with --ranks N");
-  expect_refusal("alltoall --placement in --ranks 2", "alltoall has no in-place form");
+  expect_refusal("sendrecv --placement in --ranks 2", "sendrecv has no in-place form");
   expect_refusal("broadcast --ranks 2 -r 2", "The root -r 2 is not a rank: ranks are 0 to 1");
   expect_refusal("broadcast --ranks 2 -r first", "must be a rank or 'all', not 'first'");
   expect_refusal("sendrecv --ranks 1", "sendrecv needs at least 2 ranks.");

@@ -20,7 +20,7 @@ bool is_point_to_point(Collective collective) {
 }
 
 std::vector<bool> placements(Collective collective) {
-  if (collective == Collective::barrier || collective == Collective::alltoall) return {false};
+  if (collective == Collective::barrier) return {false};
   return {false, true};
 }
 

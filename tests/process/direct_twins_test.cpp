@@ -95,7 +95,7 @@ std::vector<Case> draw(Dice& dice, Collective collective, Values values, Rank si
   std::vector<Case> cases(ranks, what);
   draw_memory(dice, cases);
   const std::size_t placement = dice.below(3);
-  const bool has_in_place = collective != Collective::alltoall && collective != Collective::barrier;
+  const bool has_in_place = collective != Collective::barrier;
   for (Case& one : cases) one.in_place = has_in_place && (placement == 2 ? dice.one_in(2) : placement == 1);
   return cases;
 }

@@ -177,8 +177,10 @@ std::vector<BadCall> bad_calls() {
        [](auto* comm, float* a, float*) {
          return hocket_allgather(a, a, 10, HOCKET_FLOAT32, comm, nullptr, nullptr);  // rank 1's block is the second
        }},
-      {"alltoall_in_place", "alltoall",
-       [](auto* comm, float* a, float*) { return hocket_alltoall(a, a, 10, HOCKET_FLOAT32, comm, nullptr, nullptr); }},
+      {"overlap_of_alltoall", "overlap",
+       [](auto* comm, float* a, float*) {
+         return hocket_alltoall(a, a + 10, 10, HOCKET_FLOAT32, comm, nullptr, nullptr);
+       }},
       {"huge_count", "count",
        [](auto* comm, float* a, float* b) {
          return hocket_allreduce(a, b, huge, HOCKET_FLOAT32, HOCKET_SUM, comm, nullptr, nullptr);

@@ -128,8 +128,7 @@ T output_at(const Case& what, Rank rank, Rank size, std::size_t index) {
     case Collective::scatter: return input_at<T>(what, what.root, mine + index);
     case Collective::alltoall: return input_at<T>(what, block, mine + within);
     case Collective::recv: return input_at<T>(what, what.root, index);
-    case Collective::barrier:
-    case Collective::send: break;
+    default: break;  // barrier, send
   }
   return T{};
 }
@@ -154,7 +153,7 @@ Blocks blocks_of(const Case& what, Rank rank, Rank size) {
     case Collective::alltoall: return {all, all};
     case Collective::send: return {1, 0};
     case Collective::recv: return {0, 1};
-    case Collective::barrier: break;
+    default: break;  // barrier
   }
   return {};
 }
@@ -238,8 +237,8 @@ hocket_result Call::issue(hocket_comm* comm, hocket_work** work, const hocket_ca
     case Collective::barrier: return hocket_barrier(comm, options, work);
     case Collective::send: return hocket_send(send_, count, dtype, root, comm, options, work);
     case Collective::recv: return hocket_recv(recv_, count, dtype, root, comm, options, work);
+    default: return HOCKET_INTERNAL;
   }
-  return HOCKET_INTERNAL;
 }
 
 void Call::expect_refused(hocket_comm* comm) {

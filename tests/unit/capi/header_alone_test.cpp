@@ -5,6 +5,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <array>
 #include <numeric>
 #include <thread>
@@ -94,6 +95,61 @@ TEST(HeaderAlone, MovesBlocks) {
     EXPECT_THAT(received, ElementsAre(comm.rank(), 100 + comm.rank(), 200 + comm.rank()));
     comm.barrier();
   });
+}
+
+TEST(HeaderAlone, MovesBlocksOfUnequalSize) {
+  on_ranks(3, [](hocket::Communicator& comm) {
+    using Sizes = std::vector<std::size_t>;
+    const Sizes counts{2, 0, 3}, apart{4, 0, 0};
+    const auto own = counts[static_cast<std::size_t>(comm.rank())];
+    const std::vector<int> mine = counting(own, 10 * comm.rank());
+    std::vector<int> all(5), spread(6, -1);
+    comm.allgather_v(mine, all, counts);
+    EXPECT_THAT(all, ElementsAre(0, 1, 20, 21, 22));
+    comm.allgather_v_async(mine, spread, counts, apart).wait();
+    EXPECT_THAT(spread, ElementsAre(20, 21, 22, -1, 0, 1));
+    std::vector<int> at_root(comm.rank() == 2 ? 5 : 0), block(own);
+    comm.gather_v(mine, at_root, counts, 2);
+    EXPECT_EQ(at_root, comm.rank() == 2 ? all : std::vector<int>());
+    comm.scatter_v(at_root, counts, block, 2);
+    EXPECT_EQ(block, mine);
+    comm.reduce_scatter_v(counting(5, 0), block, counts, hocket::Op::sum);
+    EXPECT_EQ(block, own == 2   ? (std::vector<int>{0, 3})
+                     : own == 3 ? (std::vector<int>{6, 9, 12})
+                                : std::vector<int>());
+    // Rank i sends i + j elements to j.
+    Sizes both;
+    for (const int peer : {0, 1, 2}) both.push_back(static_cast<std::size_t>(comm.rank() + peer));
+    std::vector<int> sent(both[0] + both[1] + both[2], comm.rank()), received(sent.size());
+    comm.alltoall_v(sent, both, received, both);
+    EXPECT_EQ(std::ranges::count(received, 2), static_cast<std::ptrdiff_t>(both[2]));
+    comm.alltoall_v(sent, both, sent, both);  // in place
+    EXPECT_EQ(sent, received);
+    std::vector<int> table = counting(3, 10 * comm.rank());
+    comm.alltoall(table, table);
+    EXPECT_THAT(table, ElementsAre(comm.rank(), 10 + comm.rank(), 20 + comm.rank()));
+  });
+}
+
+TEST(HeaderAlone, FindsBlocksThatDoNotFitTheirRange) {
+  std::vector<hocket::Communicator> comms = hocket::Communicator::create_local(1);
+  std::vector<float> three(3), four(4);
+  const std::vector<std::size_t> count{3}, at{2}, none;
+  const auto expect_refusal = [&](const auto& call, const char* why) {
+    try {
+      call();
+      FAIL() << "it was accepted";
+    } catch (const hocket::Error& error) {
+      EXPECT_EQ(error.result(), HOCKET_INVALID_ARGUMENT);
+      EXPECT_THAT(error.what(), HasSubstr(why));
+    }
+  };
+  expect_refusal([&] { comms[0].allgather_v(three, four, count); }, "`recv` has 4 elements, but its blocks have 3");
+  expect_refusal([&] { comms[0].allgather_v(three, four, count, at); }, "end before the block of rank 0");
+  expect_refusal([&] { comms[0].allgather_v(three, three, none); }, "one for each rank");
+  expect_refusal([&] { comms[0].gather_v(four, three, count, 0); },
+                 "`send` has 4 elements, but this rank's count is 3");
+  comms[0].require_working();
 }
 
 TEST(HeaderAlone, WorksCompleteByWaitTestAndDestruction) {
