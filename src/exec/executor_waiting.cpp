@@ -22,6 +22,7 @@ void Executor::check_deadlines() {
   for (const auto& operation : running_) {
     if (now >= operation->next_telling().at()) {
       operation->tell_waiting();
+      if (operation->window() != nullptr) peers_call_ = true;  // peers that wait over links say so there
       operation->set_next_telling(Deadline(now + telling_interval));
     }
     if (now < operation->deadline().at()) continue;

@@ -30,7 +30,7 @@ class UnevenBlocksOf : public testing::TestWithParam<const Algorithm*> {};
 
 TEST_P(UnevenBlocksOf, MayMoveAChunkAtATime) {
   const Algorithm& algorithm = *GetParam();
-  for (Rank size = 1; size <= 33; ++size) {
+  for (const Rank size : {1, 2, 3, 4, 5, 6, 7, 8, 9, 13, 16, 33}) {
     for (const VerifyCase& tried : verify_cases(algorithm, size)) {
       const auto schedule_of = [&](Rank rank) {
         return in_single_chunks(algorithm.write(rank, size, tried.root, tried.options.topology));

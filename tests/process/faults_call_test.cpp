@@ -178,9 +178,7 @@ std::vector<BadCall> bad_calls() {
          return hocket_allgather(a, a, 10, HOCKET_FLOAT32, comm, nullptr, nullptr);  // rank 1's block is the second
        }},
       {"overlap_of_alltoall", "overlap",
-       [](auto* comm, float* a, float*) {
-         return hocket_alltoall(a, a + 10, 10, HOCKET_FLOAT32, comm, nullptr, nullptr);
-       }},
+       [](auto* comm, float* a, float*) { return hocket_alltoall(a, a + 1, 9, HOCKET_INT8, comm, nullptr, nullptr); }},
       {"huge_count", "count",
        [](auto* comm, float* a, float* b) {
          return hocket_allreduce(a, b, huge, HOCKET_FLOAT32, HOCKET_SUM, comm, nullptr, nullptr);

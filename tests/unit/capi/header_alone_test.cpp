@@ -113,7 +113,8 @@ TEST(HeaderAlone, MovesBlocksOfUnequalSize) {
     EXPECT_EQ(at_root, comm.rank() == 2 ? all : std::vector<int>());
     comm.scatter_v(at_root, counts, block, 2);
     EXPECT_EQ(block, mine);
-    comm.reduce_scatter_v(counting(5, 0), block, counts, hocket::Op::sum);
+    const std::vector<int> numbers = counting(5, 0);
+    comm.reduce_scatter_v(numbers, block, counts, hocket::Op::sum);
     EXPECT_EQ(block, own == 2   ? (std::vector<int>{0, 3})
                      : own == 3 ? (std::vector<int>{6, 9, 12})
                                 : std::vector<int>());
