@@ -94,7 +94,7 @@ std::vector<Sweep> all_sweeps() {
     sweeps.push_back({"sendrecv", transport, "-d all", types});
     sweeps.push_back({"barrier", transport, "", 1});
     const char* const few = "-d int8,bfloat16,complex128,float32_int32 -o sum,max";
-    sweeps.push_back({"reduce_scatter_v", transport, few, 6 * 2});
+    sweeps.push_back({"reduce_scatter_v", transport, few, 5 * 2});
     sweeps.push_back({"allgather_v", transport, few, 4 * 2});
     sweeps.push_back({"scatter_v", transport, "-r 1 -d int8,complex128", 2 * 2});
     sweeps.push_back({"gather_v", transport, "-r 1 -d int8,complex128", 2 * 2});
