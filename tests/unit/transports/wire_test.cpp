@@ -56,8 +56,8 @@ TEST(Wire, HeaderSaysWhichFieldIsWrong) {
     std::size_t at;
     unsigned value;
     const char* says;
-  } wrong[] = {{0, 'X', "magic"},      {1, 'X', "magic"},  {2, 99, "version 99"},  {3, 0, "kind 0"},
-               {3, 5, "kind 5"},       {3, 4, "payload"},  {3, 2, "too long"},     {3, 3, "payload"},
+  } wrong[] = {{0, 'X', "magic"},       {1, 'X', "magic"},  {2, 99, "version 99"},  {3, 0, "kind 0"},
+               {3, 5, "kind 5"},        {3, 4, "payload"},  {3, 2, "too long"},     {3, 3, "payload"},
                {16, 255, "collective"}, {17, 255, "dtype"}, {18, 255, "reduction"}, {23, 0x80, "root"}};
   for (const auto& [at, value, says] : wrong) {
     const auto parsed = parse_header(with(right, at, value));
