@@ -31,7 +31,7 @@ bool is_point_to_point(Collective collective) {
 }
 
 bool has_in_place(Collective collective) {
-  return collective != Collective::alltoall && collective != Collective::barrier && !is_point_to_point(collective);
+  return collective != Collective::barrier && !is_point_to_point(collective);
 }
 
 // Starts what a cell of the matrix is about, with the next counts and roots: all of them meet all cells in some place.
