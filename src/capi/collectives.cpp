@@ -42,10 +42,6 @@ hocket_result call(hocket_comm* comm, CallArguments arguments, const hocket_call
   return result == HOCKET_OK || open_groups == 0 ? result : in_group(result);
 }
 
-}  // namespace hocket::capi
-
-namespace hocket::capi {
-
 Result<Deadline> deadline_of_wait(int64_t timeout_ms) {
   if (timeout_ms < 0) {
     return Status(Code::invalid_argument, "timeout_ms is negative; use 0 for the operation's own deadline");
