@@ -7,6 +7,8 @@
 #include <cstdlib>
 #include <limits>
 
+#include "src/plan/text.hpp"
+
 namespace hocket::bench {
 namespace {
 
@@ -195,6 +197,9 @@ void add_method(CLI::App& app, Options& options) {
                "every rank rewrites its input before every operation, outside the clock; operations are timed one by "
                "one. Without it: back to back");
   app.add_option("--json", options.json_file, "write results there; -: standard output")->type_name("FILE");
+  app.add_option("--model", options.model_file,
+                 "show what the model expects on this network, as hocket-plan probe --save writes it")
+      ->type_name("FILE");
   app.add_option("--csv", options.csv_file, "write results there; -: standard output")->type_name("FILE");
 }
 
@@ -226,14 +231,7 @@ Result<std::uint64_t> parse_size(std::string_view text) {
 }
 
 std::string size_text(std::uint64_t bytes) {
-  constexpr std::string_view units = "KMGT";
-  for (int unit = 4; unit > 0; --unit) {
-    const std::uint64_t one = std::uint64_t{1} << (10 * unit);
-    if (bytes >= one && bytes % one == 0) {
-      return fmt::format("{}{}", bytes / one, units[static_cast<std::size_t>(unit - 1)]);
-    }
-  }
-  return fmt::format("{}", bytes);
+  return text_of_size(bytes);
 }
 
 std::vector<std::uint64_t> sweep(std::uint64_t low, std::uint64_t high, std::uint64_t factor, std::uint64_t step,

@@ -52,8 +52,8 @@ typedef struct hocket_comm_options {
   int64_t timeout_ms; /* the deadline of creation and of every call that names none; 0: HOCKET_TIMEOUT_MS, else 300,000 */
   const char* name;   /* separates jobs that share a store; NULL: HOCKET_JOB, else "default". Equal on all ranks */
   const char* transport; /* "auto", "tcp"; NULL: HOCKET_TRANSPORT, else "auto" */
-  const char* algorithm; /* "auto" or a name that hocket-plan lists, for the collectives that have it; NULL:
-                            HOCKET_ALGORITHM, else "auto". Equal on all ranks */
+  const char* algorithm; /* "auto", a name that hocket-plan lists, or names by collective and size: "allreduce=linear:4K,ring"
+                            (docs/CHOICE.md); NULL: HOCKET_ALGORITHM, else "auto". Equal on all ranks */
   int32_t deterministic; /* 1: the bits of what is reduced depend on the inputs and the number of ranks alone: operands are
                             combined in rank order, ((x0 op x1) op x2) …, and float32 travels exactly, whatever a call allows. An
                             algorithm that combines otherwise: UNSUPPORTED. -1: not so; 0: HOCKET_DETERMINISTIC, else not.

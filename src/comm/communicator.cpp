@@ -126,7 +126,8 @@ Status Communicator::meet(Deadline deadline, const std::stop_token& stop) {
     const std::stop_callback give_up(stop, [this] { abort("its creation was given up"); });
     MemberCard mine{.doors = mesh_->doors(),
                     .host = host_identity(),
-                    .algorithm = options_.algorithm,
+                    .algorithm = options_.algorithms.summary(),
+                    .tuning = options_.tuning.digest(),
                     .deterministic = options_.deterministic,
                     .cores = CoreSet::own()};
     if (Status published = (*rendezvous)->publish(mine); !published.ok()) return published;
@@ -181,11 +182,20 @@ Status Communicator::agrees(const MemberCard& card, Rank rank) const {
   const auto differs = [&](std::string why) {
     return Status(Cause{.code = Code::mismatch, .message = std::move(why), .peer = rank});
   };
-  if (card.algorithm != options_.algorithm) {
+  const std::string algorithms = options_.algorithms.summary(), tuning = options_.tuning.digest();
+  if (card.algorithm != algorithms) {
     return differs(
         fmt::format("rank {} was told to use algorithm \"{}\", rank {} \"{}\": set HOCKET_ALGORITHM alike on "
                     "all ranks",
-                    options_.rank, options_.algorithm, rank, card.algorithm));
+                    options_.rank, algorithms, rank, card.algorithm));
+  }
+  if (card.tuning != tuning) {
+    const auto tables = [](const std::string& digest) {
+      return digest.empty() ? "no tables" : fmt::format("tables with digest {}", digest);
+    };
+    return differs(
+        fmt::format("rank {} read {} of algorithms, rank {} {}: give all ranks the same file in HOCKET_TUNING",
+                    options_.rank, tables(tuning), rank, tables(card.tuning)));
   }
   if (card.deterministic != options_.deterministic) {
     const bool here = options_.deterministic;
@@ -276,7 +286,7 @@ Result<std::vector<std::unique_ptr<Communicator>>> Communicator::create_local(co
       transports.push_back(std::move(*transport));
     }
     if (Status status = made.back()->adopt(std::move(*executor), std::move(transports)); !status.ok()) return status;
-    cards.push_back({.doors = made.back()->mesh_->doors(), .host = {}, .algorithm = options.algorithm});
+    cards.push_back({.doors = made.back()->mesh_->doors(), .host = {}});
   }
   for (auto& communicator : made) communicator->mesh_->set_cards(cards);
   // The ring of connections, through which every rank learns that another has ended.
@@ -328,7 +338,8 @@ Result<std::shared_ptr<Operation>> Communicator::prepare(const CallArguments& ar
   // A function that may throw is kept away from memory that others read: what it leaves then must not be seen. Direct
   // paths know blocks of equal size only.
   const bool window_does = signature.collective != Collective::send && !checked->blocks && !user;
-  if (window_ && window_does && options_.algorithm == "auto") {
+  if (window_ && window_does &&
+      options_.algorithms.wanted(arguments.collective, checked->bytes) == automatic_algorithm) {
     binding.signature.algorithm |= Signature::direct_algorithm;
     auto direct = direct_operation();
     direct->bind(binding);
@@ -361,6 +372,10 @@ const Algorithm& Communicator::choose(const CheckedCall& checked, Collective col
       latest.wire == wire && latest.in_rank_order == in_rank_order && latest.uneven == uneven) {
     return *latest.algorithm;
   }
+  std::string_view wanted = options_.algorithms.wanted(collective, checked.bytes);
+  if (wanted == automatic_algorithm) {
+    wanted = options_.tuning.wanted(options_.size, topology_.hosts(), collective, checked.bytes);
+  }
   const Algorithm& algorithm = select_algorithm({.collective = collective,
                                                  .size = options_.size,
                                                  .bytes = checked.bytes,
@@ -369,7 +384,7 @@ const Algorithm& Communicator::choose(const CheckedCall& checked, Collective col
                                                  .wire = wire,
                                                  .in_rank_order = in_rank_order,
                                                  .uneven = uneven},
-                                                options_.algorithm);
+                                                wanted);
   // Both ends of a message name the sender's call.
   const Algorithm& named = collective == Collective::recv
                                ? select_algorithm({Collective::send, options_.size, checked.bytes}, "auto")

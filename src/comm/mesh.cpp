@@ -49,6 +49,7 @@ std::string MemberCard::serialise() const {
   std::string out;
   put(out, host);
   put(out, algorithm);
+  put(out, tuning);
   put(out, deterministic ? "1" : "0");
   put(out, cores.text());
   for (const Door& door : doors) {
@@ -63,6 +64,7 @@ Result<MemberCard> MemberCard::parse(std::string_view bytes) {
   MemberCard card;
   card.host = reader.take();
   card.algorithm = reader.take();
+  card.tuning = reader.take();
   card.deterministic = reader.take() == "1";
   const auto cores = CoreSet::parse(reader.take());
   while (!reader.empty()) {

@@ -21,7 +21,8 @@ struct MemberCard {
   };
   std::vector<Door> doors;  // in order of preference
   std::string host;         // equal for ranks of one host
-  std::string algorithm;    // options that must be equal on all ranks
+  std::string algorithm;    // options that must be equal on all ranks: Choices::summary()
+  std::string tuning;       // and Tuning::digest()
   bool deterministic = false;
   CoreSet cores;  // that this rank may run on
 

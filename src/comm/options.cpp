@@ -2,12 +2,13 @@
 
 #include <fmt/format.h>
 
+#include <fstream>
+#include <iterator>
 #include <string_view>
 
 #include "hocket/spi/schedule.hpp"
 #include "src/base/environment.hpp"
 #include "src/base/sized_struct.hpp"
-#include "src/plan/plan.hpp"
 #include "transports/registry.hpp"
 
 namespace hocket {
@@ -126,14 +127,14 @@ Status resolve_determinism(const hocket_comm_options& given, Options& options) {
     if (!number.ok()) return number.status();
     options.deterministic = *number == 1;
   }
-  const auto disordered = out_of_rank_order(options.algorithm);
+  const auto disordered = options.algorithms.out_of_rank_order();
   if (!options.deterministic || !disordered) return {};
   return {
       Code::unsupported,
       fmt::format("algorithm \"{}\" (options.algorithm or HOCKET_ALGORITHM) does not take the sums of {} in rank "
                   "order, as deterministic mode (options.deterministic or HOCKET_DETERMINISTIC) needs: leave one of "
                   "the two out; `hocket-plan list` shows which algorithms do",
-                  options.algorithm, name_of(*disordered))};
+                  disordered->second, name_of(disordered->first))};
 }
 
 std::string transport_names() {
@@ -145,7 +146,6 @@ std::string transport_names() {
 Status resolve_names(const hocket_comm_options& given, Options& options) {
   choose(options.name, given.name, "HOCKET_JOB");
   choose(options.transport, given.transport, "HOCKET_TRANSPORT");
-  choose(options.algorithm, given.algorithm, "HOCKET_ALGORITHM");
   if (options.name.size() > 256) {
     return {Code::invalid_argument, "the job's name (options.name or HOCKET_JOB) has more than 256 characters"};
   }
@@ -157,11 +157,20 @@ Status resolve_names(const hocket_comm_options& given, Options& options) {
                                          "build has: {}",
                                          options.transport, transport_names())};
   }
-  if (options.algorithm != "auto" && !known_algorithm(options.algorithm)) {
-    return {Code::not_found, fmt::format("there is no algorithm \"{}\" (options.algorithm or HOCKET_ALGORITHM); "
-                                         "`hocket-plan list` shows all",
-                                         options.algorithm)};
+  return {};
+}
+
+Status resolve_algorithms(const hocket_comm_options& given, Options& options) {
+  std::string wanted;
+  choose(wanted, given.algorithm, "HOCKET_ALGORITHM");
+  auto choices = Choices::parse(wanted);
+  if (!choices.ok()) {
+    return {choices.status().code(), "options.algorithm or HOCKET_ALGORITHM: " + choices.status().message()};
   }
+  options.algorithms = std::move(*choices);
+  auto tuning = tuning_from_environment();
+  if (!tuning.ok()) return tuning.status();
+  options.tuning = std::move(*tuning);
   return {};
 }
 
@@ -175,13 +184,29 @@ Result<hocket_comm_options> read(const hocket_comm_options* given) {
 
 }  // namespace
 
+Result<Tuning> tuning_from_environment() {
+  const auto variable = environment::find({"HOCKET_TUNING"});
+  if (!variable) return Tuning();
+  std::ifstream file(variable->value);
+  const std::string text{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
+  if (!file || file.bad()) {
+    return Status(Code::invalid_environment, fmt::format("HOCKET_TUNING is \"{}\", which is no file that can be read; "
+                                                         "`hocket-plan choose --save` writes one",
+                                                         variable->value));
+  }
+  auto made = Tuning::parse(text, variable->value);
+  if (!made.ok()) return Status(Code::invalid_environment, "HOCKET_TUNING: " + made.status().message());
+  if (!made->empty()) return made;
+  return Status(Code::invalid_environment, fmt::format("HOCKET_TUNING: {} holds no table", variable->value));
+}
+
 Result<Options> resolve_options(const hocket_comm_options* given) {
   const auto copy = read(given);
   if (!copy.ok()) return copy.status();
   Options options;
-  for (const auto step :
-       {+[](const hocket_comm_options&, Options&) { return environment::check_names(); }, &resolve_ranks,
-        &resolve_store, &resolve_timeout, &resolve_names, &resolve_single_copy, &resolve_determinism}) {
+  for (const auto step : {+[](const hocket_comm_options&, Options&) { return environment::check_names(); },
+                          &resolve_ranks, &resolve_store, &resolve_timeout, &resolve_names, &resolve_algorithms,
+                          &resolve_single_copy, &resolve_determinism}) {
     if (Status status = step(*copy, options); !status.ok()) return status;
   }
   return options;
@@ -195,7 +220,7 @@ Result<Options> resolve_local_options(const hocket_comm_options* given, Rank siz
   }
   Options options;
   options.size = size;
-  for (const auto step : {&resolve_timeout, &resolve_names, &resolve_determinism}) {
+  for (const auto step : {&resolve_timeout, &resolve_names, &resolve_algorithms, &resolve_determinism}) {
     if (Status status = step(*copy, options); !status.ok()) return status;
   }
   return options;

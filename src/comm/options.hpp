@@ -8,6 +8,7 @@
 #include "hocket/hocket.h"
 #include "hocket/spi/status.hpp"
 #include "src/exec/direct/single_copy.hpp"
+#include "src/plan/choices.hpp"
 
 namespace hocket {
 
@@ -20,7 +21,8 @@ struct Options {
   std::chrono::milliseconds timeout{300'000};
   std::string name = "default";
   std::string transport = "auto";
-  std::string algorithm = "auto";
+  Choices algorithms;  // that the caller wants
+  Tuning tuning;       // in place of the built-in thresholds
   SingleCopy single_copy = SingleCopy::automatic;
   bool deterministic = false;
 };
@@ -31,5 +33,8 @@ struct Options {
 Result<Options> resolve_options(const hocket_comm_options* given);
 // The same for ranks that are threads: no rank, size or store.
 Result<Options> resolve_local_options(const hocket_comm_options* given, Rank size);
+
+// The tables of the file that HOCKET_TUNING names; none where it is not set. invalid_environment names the line.
+Result<Tuning> tuning_from_environment();
 
 }  // namespace hocket

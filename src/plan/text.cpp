@@ -48,4 +48,13 @@ std::string describe(const Topology& topology, Rank size) {
   return text;
 }
 
+std::string text_of_size(std::uint64_t bytes) {
+  constexpr std::string_view units = "KMGT";
+  for (std::size_t unit = units.size(); unit > 0; --unit) {
+    const std::uint64_t one = std::uint64_t{1} << (10 * unit);
+    if (bytes >= one && bytes % one == 0) return fmt::format("{}{}", bytes / one, units[unit - 1]);
+  }
+  return fmt::format("{}", bytes);
+}
+
 }  // namespace hocket

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "src/base/environment.hpp"
+#include "src/comm/options.hpp"
 #include "transports/tcp/endpoint.hpp"
 #include "transports/tcp/interfaces.hpp"
 #include "transports/tcp/settings.hpp"
@@ -48,6 +49,11 @@ ordered_json problems() {
     if (!status.ok()) sentences.push_back(status.message());
   };
   note(environment::check_names());
+  if (const auto wanted = environment::find({"HOCKET_ALGORITHM"})) {
+    const Status parsed = Choices::parse(wanted->value).status();
+    if (!parsed.ok()) sentences.push_back("HOCKET_ALGORITHM: " + parsed.message());
+  }
+  note(tuning_from_environment().status());
   note(tcp::LocalHost::from_environment().status());
   note(tcp::Settings::from_environment().status());
   return sentences;
