@@ -50,6 +50,8 @@ Json describe(const Row& row, const Options& options) {
   const Measurement& measured = row.measured;
   const Times& times = measured.time_us;
   Json wrong = nullptr;  // not known
+  Json model = nullptr;
+  if (row.model_us) model = *row.model_us;
   if (options.checks > 0) wrong = measured.findings.wrong + measured.findings.out_of_bounds;
   return {{"collective", collective.name},
           {"ranks", row.ranks},
@@ -72,6 +74,7 @@ Json describe(const Row& row, const Options& options) {
             {"p99", times.p99},
             {"max", times.max},
             {"mean", times.mean}}},
+          {"model_us", model},
           {"algbw_GBps", row.algbw_GBps()},
           {"busbw_GBps", row.busbw_GBps()},
           {"cpu_us_per_op", measured.cpu_us_per_op},

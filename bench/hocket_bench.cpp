@@ -9,6 +9,7 @@
 #include <thread>
 
 #include "bench/measure.hpp"
+#include "bench/model.hpp"
 #include "bench/options.hpp"
 #include "bench/report.hpp"
 #include "hocket/hocket.hpp"
@@ -52,8 +53,9 @@ void for_each_case(const Options& options, int ranks, const Visit& visit) {
   }
 }
 
-// Measures everything on this rank; `report` and `progress` are rank 0's, null elsewhere. Throws hocket::Error.
-void measure_all(const Options& options, Member member, Report* report, Progress* progress) {
+// Measures everything on this rank; `report`, `progress` and `model`, if any, are rank 0's, null elsewhere. Throws
+// hocket::Error.
+void measure_all(const Options& options, Member member, Report* report, Progress* progress, const Model* model) {
   const Method method{options.iterations, options.seconds, options.warmup, options.checks, options.fresh};
   if (progress != nullptr) {
     member.progress = [progress](const char* phase, std::size_t done, std::size_t total) {
@@ -67,7 +69,9 @@ void measure_all(const Options& options, Member member, Report* report, Progress
       progress->set_subject(fmt::format("{} {} {}", what.collective->name, size_text(bytes_of(what, member.place.size)),
                                         in_place ? "in place" : "out of place"));
     }
-    return Row{what, measure(member, what, method), member.place.size};
+    Row row{what, measure(member, what, method), member.place.size};
+    if (model != nullptr) row.model_us = model->expected_us(what, row.measured);
+    return row;
   };
   for_each_case(options, member.place.size, [&](const Case& what) {
     const std::optional<Row> out_of_place = measure_placement(what, options.out_of_place, false);
@@ -94,15 +98,21 @@ int run_member(const Options& options, Communicator& comm, bool ranks_are_thread
   if (const Status fits = check_size(options, comm.size()); !fits) return complain(fits.message(), exit_usage);
   const Member member{comm.handle(), {comm.rank(), comm.size()}, ranks_are_threads, nullptr};
   if (comm.rank() != 0) {
-    measure_all(options, member, nullptr, nullptr);
+    measure_all(options, member, nullptr, nullptr, nullptr);
     comm.barrier();  // a launcher ends everybody when one rank leaves in haste: rank 0 still has files to write
     return 0;
   }
   Result<Report> report = Report::open(options);
   if (!report) return complain(report.status().message(), exit_usage);
+  std::optional<Model> model;
+  if (!options.model_file.empty()) {
+    Result<Model> opened = Model::open(options.model_file, comm.size());
+    if (!opened) return complain(opened.status().message() + ".", exit_usage);
+    model = std::move(opened).value();
+  }
   Progress progress;
   report->begin(comm.size());
-  measure_all(options, member, &*report, &progress);
+  measure_all(options, member, &*report, &progress, model ? &*model : nullptr);
   const Status finished = report->finish();
   comm.barrier();
   if (!finished) return complain(finished.message(), exit_usage);

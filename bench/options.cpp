@@ -177,7 +177,8 @@ CLI::Option* add_subject(CLI::App& app, Written& written, Options& options) {
       ->type_name("NAME");
   app.add_option("--wire", written.wire, names_of(all_wire_formats) + ": how float32 travels (exact)")
       ->type_name("FORMAT");
-  app.add_option("--algorithm", options.algorithm, "auto, or a name that hocket-plan lists (auto)")->type_name("NAME");
+  app.add_option("--algorithm", options.algorithm, "as HOCKET_ALGORITHM: ring, allreduce=linear:4K,ring ... (auto)")
+      ->type_name("NAME");
   return max;
 }
 

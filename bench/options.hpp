@@ -36,6 +36,7 @@ struct Options {
   bool fresh = false;
   std::string json_file;  // "-": standard output; empty: none
   std::string csv_file;
+  std::string model_file;  // a described network; empty: nothing is expected
 };
 
 // What parsing came to: options, or text to show and the status to exit with.

@@ -16,11 +16,29 @@ std::string time_text(double us) {
   return fmt::format("{:.{}f}", us, us >= 10'000 ? 0 : us >= 100 ? 1 : 2);
 }
 
-std::string measured_columns(const std::optional<Row>& row, bool checked) {
-  if (!row) return fmt::format("  {:>8}  {:>6}  {:>6}  {:>6}", "-", "-", "-", "-");
-  const std::string wrong = checked ? fmt::format("{}", row->measured.findings.wrong) : "N/A";
-  return fmt::format("  {:>8}  {:>6.2f}  {:>6.2f}  {:>6}", time_text(row->measured.time_us.p50), row->algbw_GBps(),
-                     row->busbw_GBps(), wrong);
+std::string measured_columns(const std::optional<Row>& row, const Options& options) {
+  const std::string none = fmt::format("  {:>8}", "-");
+  const bool models = !options.model_file.empty();
+  const std::string model = !models                ? ""
+                            : row && row->model_us ? fmt::format("  {:>8}", time_text(*row->model_us))
+                                                   : none;
+  if (!row) return fmt::format("{}{}  {:>6}  {:>6}  {:>6}", none, model, "-", "-", "-");
+  const std::string wrong = options.checks > 0 ? fmt::format("{}", row->measured.findings.wrong) : "N/A";
+  return fmt::format("  {:>8}{}  {:>6.2f}  {:>6.2f}  {:>6}", time_text(row->measured.time_us.p50), model,
+                     row->algbw_GBps(), row->busbw_GBps(), wrong);
+}
+
+// "median error 12 % (largest 40 %) over 34 of 36 rows".
+std::string model_text(const std::vector<Row>& rows) {
+  std::vector<double> errors;
+  for (const Row& row : rows) {
+    const double measured = row.measured.time_us.p50;
+    if (row.model_us && measured > 0) errors.push_back(std::abs(*row.model_us - measured) / measured);
+  }
+  if (errors.empty()) return "has no times for what ran here (direct paths, lower precision, send and recv)";
+  std::ranges::sort(errors);
+  return fmt::format("median error {:.0f} % (largest {:.0f} %) over {} of {} rows", errors[errors.size() / 2] * 100,
+                     errors.back() * 100, errors.size(), rows.size());
 }
 
 std::string method_text(const Options& options) {
@@ -100,10 +118,16 @@ void Report::begin(int ranks) {
              options_.collective->name, ranks, options_.transport, options_.algorithm, options_.memory);
   fmt::print(table_, "# {}\n", method_text(options_));
   fmt::print(table_, "# time: median over operations of the slowest rank's time; 1 GB = 1e9 bytes\n#\n");
-  fmt::print(table_, "#{:>11}  {:>12}  {:>8}  {:>6}  {:>6}  {:^32}  {:^32}\n", "", "", "", "", "", "out of place",
-             "in place");
-  const std::string columns = fmt::format("  {:>8}  {:>6}  {:>6}  {:>6}", "time", "algbw", "busbw", "#wrong");
-  const std::string units = fmt::format("  {:>8}  {:>6}  {:>6}  {:>6}", "(us)", "(GB/s)", "(GB/s)", "");
+  const int width = options_.model_file.empty() ? 32 : 42;
+  fmt::print(table_, "#{:>11}  {:>12}  {:>8}  {:>6}  {:>6}  {:^{}}  {:^{}}\n", "", "", "", "", "", "out of place",
+             width, "in place", width);
+  const auto model = [&](const char* text) {
+    return options_.model_file.empty() ? std::string() : fmt::format("  {:>8}", text);
+  };
+  const std::string columns =
+      fmt::format("  {:>8}{}  {:>6}  {:>6}  {:>6}", "time", model("model"), "algbw", "busbw", "#wrong");
+  const std::string units =
+      fmt::format("  {:>8}{}  {:>6}  {:>6}  {:>6}", "(us)", model("(us)"), "(GB/s)", "(GB/s)", "");
   fmt::print(table_, "#{:>11}  {:>12}  {:>8}  {:>6}  {:>6}{}{}\n", "size", "count", "type", "redop", "root", columns,
              columns);
   fmt::print(table_, "#{:>11}  {:>12}  {:>8}  {:>6}  {:>6}{}{}\n", "(B)", "(elements)", "", "", "", units, units);
@@ -116,8 +140,8 @@ void Report::add(const std::optional<Row>& out_of_place, const std::optional<Row
   const bool has_data = collective.kind != Kind::barrier;
   fmt::print(table_, "{:>12}  {:>12}  {:>8}  {:>6}  {:>6}{}{}\n", bytes_of(row.what, row.ranks), row.what.count,
              has_data ? name_of(row.what.dtype) : "none", collective.reduces ? name_of(row.what.op) : "none",
-             collective.has_root ? row.what.root : no_rank, measured_columns(out_of_place, options_.checks > 0),
-             measured_columns(in_place, options_.checks > 0));
+             collective.has_root ? row.what.root : no_rank, measured_columns(out_of_place, options_),
+             measured_columns(in_place, options_));
   std::fflush(table_);
   if (out_of_place) rows_.push_back(*out_of_place);
   if (in_place) rows_.push_back(*in_place);
@@ -141,6 +165,7 @@ Status Report::finish() {
     fmt::print(table_, "# Results were not checked (-c 0)\n");
   }
   fmt::print(table_, "# Moved by             : {}\n", used_text(rows_));
+  if (!options_.model_file.empty()) fmt::print(table_, "# Model                : {}\n", model_text(rows_));
   fmt::print(table_, "# Average bus bandwidth: {:.3f} GB/s\n", busbw);
   std::fflush(table_);
 

@@ -17,6 +17,7 @@ struct Row {
   Case what;
   Measurement measured;
   int ranks = 1;
+  std::optional<double> model_us = std::nullopt;  // what the model expects, if it was asked and knows the algorithm
 
   double algbw_GBps() const;  // 1e9 bytes a second, of the larger buffer, by the median time
   double busbw_GBps() const;

@@ -44,6 +44,7 @@ endforeach()
 target_link_libraries(hocket_sgd_helpers PUBLIC ZLIB::ZLIB)
 if(bench)
   hocket_add_program(hocket-bench ${bench})
+  target_link_libraries(hocket-bench PRIVATE hocket_plan_helpers) # reads networks for its model
 endif()
 
 foreach(micro IN LISTS micros)

@@ -11,6 +11,8 @@
 #include "src/plan/plan.hpp"
 #include "src/plan/text.hpp"
 #include "src/plan/verify.hpp"
+#include "tools/plan/model.hpp"
+#include "tools/plan/probe.hpp"
 #include "tools/plan/settings.hpp"
 #include "tools/plan/simulate.hpp"
 #include "tools/plan/usage.hpp"
@@ -212,6 +214,7 @@ int verify(const Arguments& given) {
 // ---- choose ---------------------------------------------------------------------------------------------------------
 
 int choose(Arguments given) {
+  if (given.collective.empty()) throw UsageError{"COLLECTIVE is required, unless --topology names a network."};
   const Topology topology = take_hosts(given);
   const Collective collective = collective_of(given.collective);
   const auto chosen = [&](std::size_t bytes) {
@@ -262,23 +265,69 @@ void add_simulate_options(CLI::App* command, SimulateArguments& given) {
   command->add_flag("--in-place", given.in_place, "input and output are the same memory");
 }
 
+void add_hosts(CLI::App* command, Arguments& given) {
+  command->add_option("--hosts", given.hosts, "ranks of each host, as in 4,4,2 (all on one)");
+}
+
+// Options of choose and compare.
+void add_group(CLI::App* command, Arguments& given, ModelArguments& model) {
+  command->add_option("--ranks", given.ranks, "number of ranks")->check(CLI::Range(1, 1 << 20));
+  add_hosts(command, given);
+  command->add_option("--cores", given.cores, "cores that one host's ranks share (a core for each; the network's)")
+      ->check(CLI::Range(1, 1 << 20));
+  command->add_flag("--tcp", model.tcp, "ranks of one host exchange over TCP, too (HOCKET_TRANSPORT=tcp)");
+}
+
+void add_choose(CLI::App& app, Arguments& given, ModelArguments& model) {
+  CLI::App* command = app.add_subcommand("choose", "the algorithm that is selected, by size");
+  command->add_option("COLLECTIVE", given.collective, "allreduce, broadcast ... (with --topology: all)");
+  add_group(command, given, model);
+  CLI::Option* deterministic =
+      command->add_flag("--deterministic", given.deterministic, "what deterministic mode selects");
+  CLI::Option* one_size =
+      command->add_option("--bytes", given.bytes, "size of the larger buffer, as in 64K (all sizes)")
+          ->transform(CLI::AsSizeValue(false));
+  CLI::Option* topology =
+      command->add_option("--topology", model.topology, "what the model chooses on a network, as for simulate")
+          ->excludes(one_size)
+          ->excludes(deterministic);
+  command->add_option("--save", model.save, "file for HOCKET_TUNING; tables for other groups stay in it")
+      ->needs(topology);
+}
+
+CLI::App* add_compare(CLI::App& app, Arguments& given, ModelArguments& model) {
+  CLI::App* command = app.add_subcommand("compare", "what the model expects of all algorithms, side by side");
+  command->add_option("COLLECTIVE", given.collective, "allreduce, broadcast ... (all)");
+  add_group(command, given, model);
+  command->add_option("--topology", model.topology, "flat, HOSTSxRANKS as in 8x4, or a file")->required();
+  command->add_option("--bytes", model.bytes_list, "sizes of the larger buffer, as in 4K,64K,1M (many)");
+  return command;
+}
+
+int run_model(Arguments given, ModelArguments model, bool chooses) {
+  if (!given.hosts.empty()) model.hosts = take_hosts(given);
+  model.collective = given.collective;
+  model.ranks = given.ranks;
+  model.cores = given.cores;
+  return chooses ? choose_by_model(model) : compare_command(model);
+}
+
 int run(int argc, char** argv) {
   CLI::App app(
       "Shows, proves, explains and simulates the schedules that collectives run as, and the settings in force.",
       "hocket-plan");
   const UsageError no_command{
-      "Give one of the commands list, print, verify, choose, cost, simulate and settings; see hocket-plan --help."};
+      "Give one of the commands list, print, verify, choose, compare, cost, simulate, probe and settings; see "
+      "hocket-plan "
+      "--help."};
   Arguments given;
 
   CLI::App* list_command = app.add_subcommand("list", "all algorithms");
   CLI::App* print_command = app.add_subcommand("print", "the steps of each rank, and what each step waits for");
   print_command->add_option("COLLECTIVE", given.collective, "allreduce, broadcast ...")->required();
   print_command->add_option("--algorithm", given.algorithm, "name, as `list` shows it");
-  const auto add_hosts = [&](CLI::App* command) {
-    command->add_option("--hosts", given.hosts, "ranks of each host, as in 4,4,2 (all on one)");
-  };
   print_command->add_option("--ranks", given.ranks, "number of ranks")->check(CLI::Range(1, print_ranks_max));
-  add_hosts(print_command);
+  add_hosts(print_command, given);
   print_command->add_option("--rank", given.rank, "only this rank (all)");
   print_command->add_option("--root", given.root, "root, or the peer of send and recv (0)");
   print_command->add_flag("--in-place", given.in_place, "input and output are the same memory");
@@ -288,15 +337,9 @@ int run(int argc, char** argv) {
   verify_command->add_option("--algorithm", given.algorithm, "name, as `list` shows it (all)");
   verify_command->add_option("--ranks", given.rank_list, "numbers of ranks, as in 2-33,64 (1-33)");
 
-  CLI::App* choose_command = app.add_subcommand("choose", "the algorithm that is selected, by size");
-  choose_command->add_option("COLLECTIVE", given.collective, "allreduce, broadcast ...")->required();
-  choose_command->add_option("--ranks", given.ranks, "number of ranks")->check(CLI::Range(1, 1 << 20));
-  add_hosts(choose_command);
-  choose_command->add_option("--cores", given.cores, "cores that one host's ranks share (a core for each)")
-      ->check(CLI::Range(1, 1 << 20));
-  choose_command->add_flag("--deterministic", given.deterministic, "what deterministic mode selects");
-  choose_command->add_option("--bytes", given.bytes, "size of the larger buffer, as in 64K (all sizes)")
-      ->transform(CLI::AsSizeValue(false));
+  ModelArguments model;
+  add_choose(app, given, model);
+  CLI::App* compare_app = add_compare(app, given, model);
 
   SimulateArguments simulated;
   CLI::App* cost_app = app.add_subcommand("cost", "what algorithms take, by formula and by simulation");
@@ -305,6 +348,11 @@ int run(int argc, char** argv) {
   add_simulate_options(simulate_app, simulated);
   simulate_app->add_option("--trace", simulated.trace, "file for a trace that Perfetto shows");
   simulate_app->add_option("--svg", simulated.svg, "file for a drawing of the timeline");
+
+  ProbeArguments probe;
+  CLI::App* probe_app = app.add_subcommand("probe", "measures what messages cost here, for --topology");
+  probe_app->add_option("--save", probe.save, "file for what was measured");
+  probe_app->add_flag("--force", probe.force, "overwrite the file even if something disturbed the measurement");
 
   CLI::App* settings_command = app.add_subcommand("settings", "variables in force, and what this host offers TCP");
   settings_command->add_flag("--json", given.json, "for programs");
@@ -321,8 +369,11 @@ int run(int argc, char** argv) {
   if (*print_command) return print(given);
   if (*cost_app) return cost_command(simulated);
   if (*simulate_app) return simulate_command(simulated);
+  if (*probe_app) return probe_command(probe);
   if (*settings_command) return show_settings(given.json) ? 0 : failed;
-  return *verify_command ? verify(given) : choose(given);
+  if (*verify_command) return verify(given);
+  if (model.topology.empty()) return choose(given);
+  return run_model(given, model, !compare_app->parsed());
 }
 
 }  // namespace

@@ -286,7 +286,7 @@ Result<std::vector<std::unique_ptr<Communicator>>> Communicator::create_local(co
       transports.push_back(std::move(*transport));
     }
     if (Status status = made.back()->adopt(std::move(*executor), std::move(transports)); !status.ok()) return status;
-    cards.push_back({.doors = made.back()->mesh_->doors(), .host = {}});
+    cards.push_back({.doors = made.back()->mesh_->doors(), .host = {}, .algorithm = {}, .tuning = {}, .cores = {}});
   }
   for (auto& communicator : made) communicator->mesh_->set_cards(cards);
   // The ring of connections, through which every rank learns that another has ended.

@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 
 #include <fstream>
-#include <iterator>
+#include <sstream>
 #include <string_view>
 
 #include "hocket/spi/schedule.hpp"
@@ -188,13 +188,14 @@ Result<Tuning> tuning_from_environment() {
   const auto variable = environment::find({"HOCKET_TUNING"});
   if (!variable) return Tuning();
   std::ifstream file(variable->value);
-  const std::string text{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
-  if (!file || file.bad()) {
+  std::ostringstream text;
+  text << file.rdbuf();  // which keeps exceptions to itself, as for a folder
+  if (!file) {
     return Status(Code::invalid_environment, fmt::format("HOCKET_TUNING is \"{}\", which is no file that can be read; "
                                                          "`hocket-plan choose --save` writes one",
                                                          variable->value));
   }
-  auto made = Tuning::parse(text, variable->value);
+  auto made = Tuning::parse(text.str(), variable->value);
   if (!made.ok()) return Status(Code::invalid_environment, "HOCKET_TUNING: " + made.status().message());
   if (!made->empty()) return made;
   return Status(Code::invalid_environment, fmt::format("HOCKET_TUNING: {} holds no table", variable->value));

@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <optional>
+#include <utility>
 
 #include "src/base/environment.hpp"
 #include "src/plan/text.hpp"
@@ -85,32 +87,32 @@ void Choices::add(Collective collective, std::size_t bytes_max, std::string_view
 }
 
 Status Choices::parse_ranges(Collective collective, std::string_view text) {
-  std::size_t last = 0;
-  bool first = true;
-  for (std::string_view rest = text; first || !rest.empty(); first = false) {
-    const std::string_view range = trimmed(take(rest, ','));
+  std::optional<std::size_t> last;
+  for (bool more = true; more;) {
+    more = text.find(',') != std::string_view::npos;
+    const std::string_view range = trimmed(take(text, ','));
     std::string_view limit = range;
     const std::string_view name = take(limit, ':');
-    const bool limited = name.size() < range.size();
     if (name != automatic_algorithm && find_algorithm(collective, name) == nullptr) {
       return {Code::not_found, fmt::format("\"{}\": {} has no algorithm \"{}\"; it has {}", range, name_of(collective),
                                            name, algorithm_names(collective))};
     }
-    std::size_t bytes_max = any_bytes;
-    if (limited) {
-      const auto bytes = environment::to_bytes({"", std::string(limit)}, 0, std::int64_t{1} << 50);
-      if (!bytes) {
-        return wrong(fmt::format("\"{}\": \"{}\" is no number of bytes, as in 65536, 64K, 4M or 1G", range, limit));
+    if (name.size() == range.size()) {
+      if (!more) {
+        add(collective, any_bytes, name);
+        return {};
       }
-      bytes_max = static_cast<std::size_t>(*bytes);
-    }
-    if (!first && limited && bytes_max <= last) {
-      return wrong(fmt::format("\"{}\": sizes must rise, but {} comes after {}", range, limit, text_of_size(last)));
-    }
-    if (!limited && !rest.empty()) {
       return wrong(
           fmt::format("\"{}\" holds for all sizes, so \"{}\" after it never would; give it a size, as in {}:64K", range,
-                      rest, name));
+                      text, name));
+    }
+    const auto bytes = environment::to_bytes({"", std::string(limit)}, 0, std::int64_t{1} << 50);
+    if (!bytes) {
+      return wrong(fmt::format("\"{}\": \"{}\" is no number of bytes, as in 65536, 64K, 4M or 1G", range, limit));
+    }
+    const auto bytes_max = static_cast<std::size_t>(*bytes);
+    if (last && bytes_max <= *last) {
+      return wrong(fmt::format("\"{}\": sizes must rise, but {} comes after {}", range, limit, text_of_size(*last)));
     }
     add(collective, bytes_max, name);
     last = bytes_max;

@@ -37,6 +37,7 @@ Status check_link(std::string_view name, const LinkCost& cost) {
       {"send_per_byte", cost.send_per_byte},
       {"receive_per_byte", cost.receive_per_byte},
       {"wire_per_byte", cost.wire_per_byte},
+      {"wake", cost.wake},
   };
   for (const auto& [field, value] : fields) {
     if (Status status = check_seconds(fmt::format("{}.{}", name, field), value); !status) return status;

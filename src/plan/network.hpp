@@ -6,6 +6,7 @@
 // waits where a link is busy, and its tail follows at the pace of the slowest.
 #pragma once
 
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <string_view>
@@ -27,6 +28,7 @@ struct LinkCost {
   double send_per_byte = 0;     // sender's processor: copies
   double receive_per_byte = 0;  // receiver's processor: copies
   double wire_per_byte = 0;     // 1 / bandwidth (β)
+  double wake = 0;              // receiver's processor, where it had nothing to do and shares cores with others
 };
 
 enum class NetworkKind : std::uint8_t {
@@ -91,6 +93,8 @@ class Network {
   Rank hosts() const { return (size() + per_host_ - 1) / per_host_; }
   // 0: as many as ranks, so nobody waits for one.
   Rank cores_per_host() const { return description_.cores_per_host; }
+  // Whether ranks of some host wait for one another's cores.
+  bool is_crowded() const { return cores_per_host() != 0 && cores_per_host() < std::min(per_host_, size()); }
 
   std::size_t links() const { return wire_per_byte_.size(); }
   double wire_per_byte(std::uint32_t link) const { return wire_per_byte_[link]; }

@@ -25,7 +25,8 @@ class SimulationRun {
         groups_((layout.slices() + interleave - 1) / interleave),
         link_free_(network.links()),
         work_by_host_(static_cast<std::size_t>(network.hosts())),
-        cores_(network.cores_per_host() == 0 ? 0 : static_cast<std::size_t>(network.hosts())) {
+        cores_(network.cores_per_host() == 0 ? 0 : static_cast<std::size_t>(network.hosts())),
+        crowded_(network.is_crowded()) {
     for (Cores& cores : cores_) {
       for (Rank core = 0; core < network.cores_per_host(); ++core) cores.push(0);
     }
@@ -105,8 +106,8 @@ class SimulationRun {
   void pump(Rank rank, std::uint32_t channel, const Cause& cause);
   void start_local(Rank rank, std::uint32_t slot, const Cause& cause);
   void add_task(Rank rank, Task task);
-  void work(Rank rank, const Task& task);
-  Picoseconds duration(Rank rank, const Step& step, std::size_t bytes);
+  void work(Rank rank, const Task& task, bool wakes);
+  Picoseconds duration(Rank rank, const Step& step, std::size_t bytes, bool wakes);
   void transmit(Rank rank, std::uint32_t slot, std::size_t bytes, Cause cause);
   void complete(const Done& done);
   void complete_all();
@@ -127,6 +128,7 @@ class SimulationRun {
   std::vector<Picoseconds> link_free_;
   std::vector<Picoseconds> work_by_host_;
   std::vector<Cores> cores_;  // by host; empty: every rank has one
+  bool crowded_;              // who had nothing to do must wake up
   EventQueue<Event> events_;
   std::vector<Done> done_;
   Network::Route route_;

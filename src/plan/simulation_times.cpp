@@ -3,7 +3,7 @@
 
 namespace hocket {
 
-Picoseconds SimulationRun::duration(Rank rank, const Step& step, std::size_t bytes) {
+Picoseconds SimulationRun::duration(Rank rank, const Step& step, std::size_t bytes, bool wakes) {
   const auto size = static_cast<double>(bytes);
   const NetworkDescription& costs = network_.description();
   double time = 0;
@@ -18,7 +18,7 @@ Picoseconds SimulationRun::duration(Rank rank, const Step& step, std::size_t byt
     if (step.kind == StepKind::send) {
       time = cost.send + size * cost.send_per_byte;
     } else {
-      time = cost.receive + size * cost.receive_per_byte;
+      time = cost.receive + size * cost.receive_per_byte + (wakes ? cost.wake : 0);
       if (step.kind == StepKind::recv_reduce) time += size * costs.reduce_per_byte;
     }
   }
@@ -31,14 +31,14 @@ void SimulationRun::add_task(Rank rank, Task task) {
     own.tasks.push_back(task);
   } else {
     own.busy = true;
-    work(rank, task);
+    work(rank, task, crowded_ && events_.now() != 0);
   }
 }
 
-void SimulationRun::work(Rank rank, const Task& task) {
+void SimulationRun::work(Rank rank, const Task& task, bool wakes) {
   const Step& step = at(rank, task.slot).step;
   const auto host = static_cast<std::size_t>(network_.host_of(rank));
-  const Picoseconds time = duration(rank, step, task.bytes);
+  const Picoseconds time = duration(rank, step, task.bytes, wakes);
   Picoseconds begin = events_.now();
   if (!cores_.empty() && time != 0) {
     begin = std::max(begin, cores_[host].top());
@@ -129,7 +129,7 @@ void SimulationRun::handle(const Event& event) {
   if (!own.busy) return;
   const Task next = own.tasks.front();
   own.tasks.pop_front();
-  work(event.rank, next);
+  work(event.rank, next, false);
 }
 
 }  // namespace hocket

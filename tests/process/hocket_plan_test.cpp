@@ -7,7 +7,11 @@
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
+#include <fstream>
 #include <string>
+
+#include "src/plan/choices.hpp"
+#include "tests/process/program.hpp"
 
 namespace hocket {
 namespace {
@@ -102,6 +106,64 @@ TEST(HocketPlan, KnowsHosts) {
   EXPECT_THAT(hocket_plan("choose allreduce --hosts 1,1,1 --bytes 1M").text, HasSubstr("circulant:"));
 }
 
+TEST(HocketPlan, ChoosesByTheModel) {
+  const TemporaryFolder folder;
+  const std::string table = folder.file("table");
+  std::ofstream(table) << "[3 ranks on 1 host]\nallreduce=ring\n";
+  const Outcome chosen = hocket_plan("choose --hosts 2,2 --topology 2x2 --cores 1 --save '" + table + "'");
+  EXPECT_EQ(chosen.status, 0) << chosen.text;
+  EXPECT_THAT(chosen.text, HasSubstr("4 ranks on 2 hosts, 2x2, 1 core a host"));
+  EXPECT_THAT(chosen.text, testing::ContainsRegex("alltoall +(all|up to [0-9]+[KM]?|above) +"));
+  EXPECT_THAT(chosen.text, HasSubstr("HOCKET_TUNING=" + table));
+  std::ifstream file(table);
+  const std::string text{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
+  const auto tuning = Tuning::parse(text, "table");
+  ASSERT_TRUE(tuning.ok()) << tuning.status().message() << "\n" << text;
+  EXPECT_EQ(tuning->wanted(3, 1, Collective::allreduce, 4), "ring");  // stays
+  EXPECT_NE(tuning->wanted(4, 2, Collective::allreduce, 4), "auto");
+  EXPECT_NE(tuning->wanted(4, 2, Collective::barrier, 0), "auto");
+  std::ofstream(table) << "nonsense";
+  const Outcome refused = hocket_plan("choose --ranks 2 --topology flat --save '" + table + "'");
+  EXPECT_EQ(refused.status, 2);
+  EXPECT_THAT(refused.text, HasSubstr("line 1"));
+}
+
+TEST(HocketPlan, ComparesWhatTheModelExpects) {
+  const Outcome outcome = hocket_plan("compare allreduce --ranks 4 --topology flat --bytes 1K,1M");
+  EXPECT_EQ(outcome.status, 0) << outcome.text;
+  EXPECT_THAT(outcome.text, testing::ContainsRegex("allreduce +ring "));
+  EXPECT_THAT(outcome.text, testing::ContainsRegex("1K .*\\*"));
+  EXPECT_THAT(outcome.text, testing::ContainsRegex("1M .*\\*"));
+}
+
+// Measures whatever there is; how long that takes, and how steady it is, depends on what else runs.
+TEST(HocketPlan, ProbesWhatMessagesCost) {
+  const TemporaryFolder folder;
+  const std::string file = folder.file("net.json");
+  const Outcome probed = hocket_plan("probe --force --save '" + file + "'");
+  EXPECT_EQ(probed.status, 0) << probed.text;
+  EXPECT_THAT(probed.text, HasSubstr("a message of 8 bytes, one way, us"));
+  EXPECT_THAT(probed.text, HasSubstr("shared mem."));
+  const Outcome used = hocket_plan("cost allreduce --ranks 4 --topology '" + file + "'");
+  EXPECT_EQ(used.status, 0) << used.text;
+  EXPECT_THAT(used.text, HasSubstr("4 ranks, " + file + " (hosts, "));
+  const Outcome chosen = hocket_plan("choose allreduce --ranks 3 --tcp --topology '" + file + "'");
+  EXPECT_EQ(chosen.status, 0) << chosen.text;
+  EXPECT_THAT(chosen.text, HasSubstr("3 ranks on 1 host"));
+}
+
+TEST(HocketPlan, FindsMistakesInChoices) {
+  ::setenv("HOCKET_ALGORITHM", "allreduce=rung", 1);
+  ::setenv("HOCKET_TUNING", "/no/such/table", 1);
+  const Outcome wrong = hocket_plan("settings");
+  ::unsetenv("HOCKET_ALGORITHM");
+  ::unsetenv("HOCKET_TUNING");
+  EXPECT_EQ(wrong.status, 1);
+  EXPECT_THAT(wrong.text,
+              HasSubstr("WRONG: HOCKET_ALGORITHM: \"rung\": allreduce has no algorithm \"rung\"; it has auto"));
+  EXPECT_THAT(wrong.text, HasSubstr("WRONG: HOCKET_TUNING is \"/no/such/table\""));
+}
+
 TEST(HocketPlan, ShowsTheSettingsInForce) {
   ::setenv("HOCKET_TCP_STREAMS", "4", 1);
   const Outcome people = hocket_plan("settings");
@@ -135,8 +197,8 @@ TEST_P(HocketPlanMistake, IsNamed) {
 }
 
 constexpr Mistake mistakes[] = {
-    {"", "Give one of the commands list, print, verify, choose, cost, simulate and settings"},
-    {"show", "Give one of the commands list, print, verify, choose, cost, simulate and settings"},
+    {"", "Give one of the commands list, print, verify, choose, compare, cost, simulate, probe and settings"},
+    {"show", "Give one of the commands list, print, verify, choose, compare, cost, simulate, probe and settings"},
     {"list --all", "not expected: --all"},
     {"print", "COLLECTIVE is required"},
     {"print all --ranks 3", "COLLECTIVE: 'all' is none of allreduce, reduce,"},
@@ -160,6 +222,14 @@ constexpr Mistake mistakes[] = {
     {"choose allreduce --hosts 4096,1", "--hosts: '4096,1' is no list"},
     {"choose allreduce --hosts 4,4 --ranks 7", "--hosts 4,4 are 8 ranks, but --ranks says 7."},
     {"choose allreduce --ranks 4 --bytes many", "--bytes: "},
+    {"choose --ranks 4", "COLLECTIVE is required, unless --topology names a network."},
+    {"choose --ranks 4 --save file", "--save requires --topology"},
+    {"choose send --ranks 4 --topology flat", "send has one algorithm; there is nothing to choose."},
+    {"choose allreduce --ranks 4 --topology flat --save file", "leave out COLLECTIVE"},
+    {"choose --hosts 1,2 --topology 1x3", "--hosts: networks have equally many ranks on each host"},
+    {"compare allreduce --ranks 4", "--topology is required"},
+    {"compare --ranks 4 --topology flat --bytes 4K,1K", "--bytes: '4K,1K' is no list of rising sizes"},
+    {"compare --ranks 4 --topology nowhere", "'nowhere' is neither flat, nor HOSTSxRANKS, nor a file"},
 };
 
 INSTANTIATE_TEST_SUITE_P(Every, HocketPlanMistake, testing::ValuesIn(mistakes));

@@ -3,10 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <fstream>
-#include <iterator>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <sstream>
 #include <utility>
 #include <vector>
 
@@ -93,6 +94,7 @@ Problem read_link(const json& object, const std::string& path, LinkCost& cost) {
   fields.number("receive_us", cost.receive, 1e-6);
   fields.number("send_ns_per_byte", cost.send_per_byte, 1e-9);
   fields.number("receive_ns_per_byte", cost.receive_per_byte, 1e-9);
+  fields.number("wake_us", cost.wake, 1e-6);
   double bandwidth = -1;
   fields.number("bytes_per_second", bandwidth, 1);
   if (object.contains("bytes_per_second")) {
@@ -145,6 +147,7 @@ Problem read_description(const json& text, NetworkDescription& into, Rank& hosts
   fields.count("cores_per_host", into.cores_per_host);
   fields.number("copy_ns_per_byte", into.copy_per_byte, 1e-9);
   fields.number("reduce_ns_per_byte", into.reduce_per_byte, 1e-9);
+  (void)fields.take("measured");  // for people
   const json* link = fields.take("link");
   const json* local = into.kind == NetworkKind::hosts ? fields.take("local") : nullptr;
   const json* slow = fields.take("slow");
@@ -190,6 +193,11 @@ Rank implied_ranks(const NetworkDescription& description, Rank hosts) {
   return hosts * description.ranks_per_host;
 }
 
+// How many ranks a host has, where the description does not say it: the hosts share them out.
+Rank share_of_host(Rank ranks, Rank hosts) {
+  return hosts == 0 || ranks == 0 ? 1 : (ranks + hosts - 1) / hosts;
+}
+
 }  // namespace
 
 Result<Network> read_network(std::string_view text, std::string_view name, Rank ranks) {
@@ -210,6 +218,7 @@ Result<Network> read_network(std::string_view text, std::string_view name, Rank 
 
   NetworkDescription description = defaults();
   description.ranks = 0;
+  description.ranks_per_host = 0;
   Rank hosts = 0;
   if (const Problem problem = read_description(parsed, description, hosts)) {
     return wrong(text, name, problem->first, problem->second);
@@ -220,12 +229,44 @@ Result<Network> read_network(std::string_view text, std::string_view name, Rank 
                   fmt::format("{} describes {} ranks, but {} are wanted", name, implied, ranks));
   }
   description.ranks = implied != 0 ? implied : ranks;
+  if (description.ranks == 0 && hosts != 0) description.ranks = hosts;
+  if (description.ranks_per_host == 0) description.ranks_per_host = share_of_host(description.ranks, hosts);
   if (description.ranks == 0) return wrong(text, name, "ranks", "is missing");
   Result<Network> made = Network::make(description);
   if (made) return made;
   const std::string& said = made.status().message();  // "ranks_per_host: …"
   const std::string field = said.substr(0, said.find(':'));
   return Status(Code::invalid_argument, fmt::format("{}, line {}: {}", name, line_of(text, field), said));
+}
+
+std::string write_network(const NetworkDescription& description, Rank hosts, const std::vector<std::string>& notes) {
+  using nlohmann::ordered_json;
+  const auto rounded = [](double value) { return std::round(value * 1e5) / 1e5; };
+  const auto link = [&](const LinkCost& cost) {
+    ordered_json made{{"latency_us", rounded(cost.latency * 1e6)},
+                      {"send_us", rounded(cost.send * 1e6)},
+                      {"receive_us", rounded(cost.receive * 1e6)},
+                      {"send_ns_per_byte", rounded(cost.send_per_byte * 1e9)},
+                      {"receive_ns_per_byte", rounded(cost.receive_per_byte * 1e9)},
+                      {"wake_us", rounded(cost.wake * 1e6)}};
+    made["bytes_per_second"] = cost.wire_per_byte > 0 ? std::round(1 / cost.wire_per_byte) : 1e15;
+    return made;
+  };
+  const ordered_json all{{"topology", "hosts"},
+                         {"hosts", hosts},
+                         {"cores_per_host", description.cores_per_host},
+                         {"link", link(description.link)},
+                         {"local", link(description.local)},
+                         {"copy_ns_per_byte", rounded(description.copy_per_byte * 1e9)},
+                         {"reduce_ns_per_byte", rounded(description.reduce_per_byte * 1e9)},
+                         {"measured", notes}};
+  return all.dump(2) + "\n";
+}
+
+Result<Network> over_tcp(const Network& network) {
+  NetworkDescription description = network.description();
+  description.local = description.link;
+  return Network::make(description);
 }
 
 Result<Network> open_network(const std::string& topology, Rank ranks, Rank cores) {
@@ -264,8 +305,9 @@ Result<Network> open_network(const std::string& topology, Rank ranks, Rank cores
         Code::not_found,
         fmt::format("--topology: '{}' is neither flat, nor HOSTSxRANKS, nor a file that can be read", topology));
   }
-  const std::string text{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
-  Result<Network> made = read_network(text, topology, ranks);
+  std::ostringstream text;
+  text << file.rdbuf();  // which keeps exceptions to itself, as for a folder
+  Result<Network> made = read_network(text.str(), topology, ranks);
   return made && cores != 0 ? with_cores(made->description()) : std::move(made);
 }
 

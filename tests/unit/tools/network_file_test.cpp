@@ -49,6 +49,44 @@ TEST(NetworkFile, TakesTheNumberOfRanksFromTheCaller) {
   EXPECT_THAT(mistake(R"({"topology": "flat"})"), HasSubstr("ranks is missing"));
 }
 
+TEST(NetworkFile, SharesRanksOutToHosts) {
+  const auto network = read_network(R"({"topology": "hosts", "hosts": 2, "local": {"wake_us": 3}})", "net.json", 7);
+  ASSERT_TRUE(network.ok()) << network.status().message();
+  EXPECT_EQ(network->size(), 7);
+  EXPECT_EQ(network->hosts(), 2);
+  EXPECT_EQ(network->description().ranks_per_host, 4);
+  EXPECT_DOUBLE_EQ(network->description().local.wake, 3e-6);
+  EXPECT_EQ(read_network(R"({"topology": "hosts", "hosts": 3})", "net.json", 0)->size(), 3);
+}
+
+TEST(NetworkFile, IsReadAsItIsWritten) {
+  NetworkDescription written;
+  written.cores_per_host = 2;
+  written.link = {.latency = 5e-6, .send = 3e-6, .receive = 2e-6, .send_per_byte = 2e-10, .receive_per_byte = 1e-10};
+  written.local = {.latency = 1e-7, .wire_per_byte = 1e-10};
+  written.copy_per_byte = 1e-10;
+  written.reduce_per_byte = 2e-10;
+  written.link.wake = 4e-6;
+  const auto network = read_network(write_network(written, 2, {"a note"}), "net.json", 4);
+  ASSERT_TRUE(network.ok()) << network.status().message();
+  const NetworkDescription& read = network->description();
+  EXPECT_EQ(network->hosts(), 2);
+  EXPECT_EQ(read.cores_per_host, 2);
+  EXPECT_NEAR(read.link.latency, 5e-6, 1e-11);
+  EXPECT_NEAR(read.link.send, 3e-6, 1e-11);
+  EXPECT_NEAR(read.link.receive, 2e-6, 1e-11);
+  EXPECT_NEAR(read.link.send_per_byte, 2e-10, 1e-14);
+  EXPECT_NEAR(read.link.receive_per_byte, 1e-10, 1e-14);
+  EXPECT_LT(read.link.wire_per_byte, 1e-14);
+  EXPECT_NEAR(read.local.wire_per_byte, 1e-10, 1e-14);
+  EXPECT_NEAR(read.copy_per_byte, 1e-10, 1e-14);
+  EXPECT_NEAR(read.reduce_per_byte, 2e-10, 1e-14);
+  EXPECT_NEAR(read.link.wake, 4e-6, 1e-11);
+  const auto tcp = over_tcp(*network);
+  ASSERT_TRUE(tcp.ok());
+  EXPECT_DOUBLE_EQ(tcp->description().local.latency, read.link.latency);
+}
+
 TEST(NetworkFile, NamesLineAndField) {
   EXPECT_THAT(mistake("{\n  \"topology\": \"flat\",\n  \"ranks\": \"many\"\n}"),
               AllOf(HasSubstr("net.json, line 3: ranks"), HasSubstr("whole number")));

@@ -1,0 +1,34 @@
+#include "bench/model.hpp"
+
+#include "src/plan/envelope.hpp"
+#include "src/plan/simulate.hpp"
+#include "tools/plan/network_file.hpp"
+
+namespace hocket::bench {
+
+Result<Model> Model::open(const std::string& file, int ranks) {
+  Result<Network> described = open_network(file, ranks, 0);
+  if (!described) return described.status();
+  Result<Network> tcp = over_tcp(*described);
+  if (!tcp) return tcp.status();
+  return Model(std::move(described).value(), std::move(tcp).value());
+}
+
+std::optional<double> Model::expected_us(const Case& what, const Measurement& measured) const {
+  const auto collective = find_by_name(all_collectives, std::string(what.collective->name));
+  if (!collective || measured.transport == "loopback") return std::nullopt;
+  const Algorithm* algorithm = find_algorithm(*collective, measured.algorithm);
+  if (algorithm == nullptr || algorithm->encoded) return std::nullopt;
+  const bool barrier = *collective == Collective::barrier;  // of one byte, see Schedule
+  const Result<Simulation> run = simulate(measured.transport == "tcp" ? tcp_ : described_,
+                                          {.algorithm = algorithm,
+                                           .root = what.root,
+                                           .count = barrier ? 1 : what.count,
+                                           .element_bytes = barrier ? 1 : size_of(what.dtype),
+                                           .slice_bytes = call_slice_bytes,
+                                           .placement = what.in_place ? Placement::in_place : Placement::out_of_place});
+  if (!run) return std::nullopt;
+  return seconds(run->time) * 1e6;
+}
+
+}  // namespace hocket::bench

@@ -1,0 +1,96 @@
+#include "src/plan/envelope.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <bit>
+#include <optional>
+
+#include "src/plan/layout.hpp"
+#include "src/plan/simulate.hpp"
+
+namespace hocket {
+namespace {
+
+constexpr double close_enough = 1.03;
+constexpr std::size_t element_bytes = 4;
+constexpr std::size_t least_bytes = 64, most_bytes = std::size_t{64} << 20;
+
+// Which candidate to take, where `before` was taken for the size before.
+std::size_t choose(const Comparison& comparison, const Algorithm* before) {
+  const std::vector<Candidate>& all = comparison.candidates;
+  const auto fastest = std::ranges::min_element(all, {}, &Candidate::seconds);
+  const auto close = [&](std::size_t index) {
+    return index < all.size() && all[index].seconds <= close_enough * fastest->seconds;
+  };
+  const auto same = static_cast<std::size_t>(std::ranges::find(all, before, &Candidate::algorithm) - all.begin());
+  if (close(same)) return same;
+  if (close(comparison.built_in)) return comparison.built_in;
+  return static_cast<std::size_t>(fastest - all.begin());
+}
+
+}  // namespace
+
+Result<double> expected_seconds(const Network& network, const Algorithm& algorithm, std::size_t bytes) {
+  const bool vector = Layout::is_vector(algorithm.collective);
+  const std::size_t elements = bytes / element_bytes;
+  const bool barrier = algorithm.collective == Collective::barrier;  // of one byte, see Schedule
+  const auto run = simulate(network, {.algorithm = &algorithm,
+                                      .count = barrier  ? 1
+                                               : vector ? elements
+                                                        : elements / static_cast<std::size_t>(network.size()),
+                                      .element_bytes = barrier ? 1 : element_bytes,
+                                      .slice_bytes = call_slice_bytes});
+  if (!run) return run.status();
+  return seconds(run->time);
+}
+
+Result<std::vector<Comparison>> compare_algorithms(const Network& network, Collective collective,
+                                                   std::span<const std::size_t> sizes) {
+  std::vector<Comparison> made;
+  const Algorithm* before = nullptr;
+  for (const std::size_t bytes : sizes) {
+    Comparison comparison{.bytes = bytes, .candidates = {}};
+    Status failed;
+    for (const Algorithm& algorithm : catalog()) {
+      if (algorithm.collective != collective || algorithm.encoded) continue;
+      const auto expected = expected_seconds(network, algorithm, bytes);
+      if (expected) {
+        comparison.candidates.push_back({&algorithm, *expected});
+      } else {
+        failed = expected.status();
+      }
+    }
+    if (comparison.candidates.empty()) return failed;
+    const Algorithm& built_in = select_algorithm({.collective = collective,
+                                                  .size = network.size(),
+                                                  .bytes = bytes,
+                                                  .topology = network.topology(),
+                                                  .crowded = network.hosts() == 1 && network.is_crowded()},
+                                                 automatic_algorithm);
+    comparison.built_in = static_cast<std::size_t>(
+        std::ranges::find(comparison.candidates, &built_in, &Candidate::algorithm) - comparison.candidates.begin());
+    comparison.chosen = choose(comparison, before);
+    before = comparison.candidates[comparison.chosen].algorithm;
+    made.push_back(std::move(comparison));
+  }
+  return made;
+}
+
+std::vector<std::size_t> envelope_sizes(Collective collective, Rank ranks) {
+  if (collective == Collective::barrier) return {0};
+  std::vector<std::size_t> sizes;
+  const std::size_t first = std::max(least_bytes, std::bit_ceil(element_bytes * static_cast<std::size_t>(ranks)));
+  for (std::size_t bytes = first; bytes <= std::max(first, most_bytes); bytes *= 2) sizes.push_back(bytes);
+  return sizes;
+}
+
+void add_envelope(std::span<const Comparison> comparisons, Collective collective, Choices& choices) {
+  for (const Comparison& comparison : comparisons) {
+    const bool last = &comparison == &comparisons.back();
+    choices.add(collective, last ? any_bytes : comparison.bytes,
+                comparison.candidates[comparison.chosen].algorithm->name);
+  }
+}
+
+}  // namespace hocket

@@ -1,0 +1,44 @@
+// Envelope: the algorithm that a described network runs fastest, by size. Times come from the simulator.
+#pragma once
+
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "src/plan/choices.hpp"
+#include "src/plan/network.hpp"
+
+namespace hocket {
+
+// How long calls' chunks are cut for.
+inline constexpr std::size_t call_slice_bytes = std::size_t{512} << 10;
+
+// Seconds of one call from root 0, out of place and exact, with `bytes` in the larger buffer and slices as calls have
+// them. As simulate() fails; invalid_argument for encoded algorithms, too.
+Result<double> expected_seconds(const Network& network, const Algorithm& algorithm, std::size_t bytes);
+
+// What the model makes of one collective at one size.
+struct Candidate {
+  const Algorithm* algorithm = nullptr;
+  double seconds = 0;
+};
+struct Comparison {
+  std::size_t bytes = 0;
+  std::vector<Candidate> candidates;  // in the catalog's order; those that can be simulated
+  std::size_t chosen = 0;             // of candidates
+  std::size_t built_in = 0;           // of candidates: what select_algorithm() takes; candidates.size(): not simulated
+};
+
+// One for each size, which must rise. Chosen is the fastest; but where the one chosen for the size before, or the
+// built-in one, takes at most 3 % longer, it stays that: a short table is worth more. out_of_resources where nothing
+// can be simulated.
+Result<std::vector<Comparison>> compare_algorithms(const Network& network, Collective collective,
+                                                   std::span<const std::size_t> sizes);
+
+// 64 bytes, or 4 for each rank, to 64 MiB by factors of 2; for a barrier one size.
+std::vector<std::size_t> envelope_sizes(Collective collective, Rank ranks);
+
+// Adds the chosen algorithms: each holds from its first size to its last, the last one for all above.
+void add_envelope(std::span<const Comparison> comparisons, Collective collective, Choices& choices);
+
+}  // namespace hocket

@@ -1,0 +1,90 @@
+// What the model chooses.
+#include "src/plan/envelope.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace hocket {
+namespace {
+
+Network network_of(const NetworkDescription& description) {
+  const auto made = Network::make(description);
+  EXPECT_TRUE(made.ok()) << made.status().message();
+  return *made;
+}
+
+Network flat(Rank ranks, const LinkCost& link) {
+  return network_of({.ranks = ranks, .link = link});
+}
+
+std::string_view chosen(const Comparison& one) {
+  return one.candidates[one.chosen].algorithm->name;
+}
+
+// Where only latency costs, few rounds win; where only bytes cost, few bytes do.
+TEST(Envelope, FollowsWhatTheNetworkCharges) {
+  const std::vector<std::size_t> sizes = envelope_sizes(Collective::allreduce, 8);
+  const auto latency = compare_algorithms(flat(8, {.latency = 1e-3}), Collective::allreduce, sizes);
+  const auto bytes = compare_algorithms(flat(8, {.wire_per_byte = 1e-6}), Collective::allreduce, sizes);
+  ASSERT_TRUE(latency.ok() && bytes.ok());
+  for (const Comparison& one : *latency) {
+    for (const Candidate& candidate : one.candidates) {
+      EXPECT_LE(one.candidates[one.chosen].seconds, 1.03 * candidate.seconds) << candidate.algorithm->name;
+    }
+  }
+  EXPECT_NE(chosen(latency->front()), "ring");
+  const Comparison& largest = bytes->back();
+  for (const Candidate& candidate : largest.candidates) {
+    if (candidate.algorithm->name != "one_shot") continue;
+    EXPECT_GT(candidate.seconds, 1.5 * largest.candidates[largest.chosen].seconds);
+  }
+}
+
+TEST(Envelope, IsATableThatHoldsForAllSizes) {
+  const Network network = flat(4, {.latency = 10e-6, .send = 2e-6, .receive = 2e-6, .wire_per_byte = 1e-9});
+  const std::vector<std::size_t> sizes = envelope_sizes(Collective::allreduce, 4);
+  EXPECT_EQ(sizes.front(), 64U);
+  EXPECT_EQ(sizes.back(), std::size_t{64} << 20);
+  const auto comparisons = compare_algorithms(network, Collective::allreduce, sizes);
+  ASSERT_TRUE(comparisons.ok()) << comparisons.status().message();
+  Choices choices;
+  add_envelope(*comparisons, Collective::allreduce, choices);
+  for (const Comparison& one : *comparisons) {
+    EXPECT_EQ(choices.wanted(Collective::allreduce, one.bytes), chosen(one)) << one.bytes;
+  }
+  EXPECT_EQ(choices.wanted(Collective::allreduce, 0), chosen(comparisons->front()));
+  EXPECT_EQ(choices.wanted(Collective::allreduce, SIZE_MAX), chosen(comparisons->back()));
+  EXPECT_GT(choices.text().size(), std::string("allreduce=ring").size()) << "one algorithm cannot be best everywhere";
+}
+
+TEST(Envelope, KeepsToWhatIsBuiltInWhereItIsAsGood) {
+  const auto all_alike = compare_algorithms(flat(4, {}), Collective::allreduce, std::vector<std::size_t>{64, 1 << 20});
+  ASSERT_TRUE(all_alike.ok());
+  EXPECT_EQ(all_alike->front().chosen, all_alike->front().built_in);
+  EXPECT_EQ(all_alike->back().chosen, all_alike->front().chosen);
+}
+
+TEST(Envelope, ExpectsTimeOfABarrier) {
+  const Network network = flat(8, {.latency = 1e-6});
+  const auto expected = expected_seconds(network, *find_algorithm(Collective::barrier, "dissemination"), 0);
+  ASSERT_TRUE(expected.ok()) << expected.status().message();
+  EXPECT_NEAR(*expected, 3e-6, 1e-9);
+}
+
+// Who had nothing to do must wake up first, where ranks share cores; whoever is busy goes on.
+TEST(Envelope, CountsWakingUpWhereCoresAreShared) {
+  NetworkDescription description{.kind = NetworkKind::hosts, .ranks = 4, .ranks_per_host = 4, .cores_per_host = 4};
+  description.local = {.send = 1e-6, .receive = 1e-6};
+  description.local.wake = 5e-6;
+  const Algorithm& ring = *find_algorithm(Collective::allreduce, "ring");
+  const double alone = *expected_seconds(network_of(description), ring, 64);
+  description.cores_per_host = 2;
+  const double shared = *expected_seconds(network_of(description), ring, 64);
+  description.local.wake = 0;
+  const double without = *expected_seconds(network_of(description), ring, 64);
+  EXPECT_GT(shared, without + 5e-6);
+  EXPECT_GE(without, alone);
+}
+
+}  // namespace
+}  // namespace hocket

@@ -1,0 +1,71 @@
+// What follows from a probe's samples.
+#include "tools/plan/probe.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace hocket {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+Figure steady(double value) {
+  return {.value = value, .spread = 0.02};
+}
+
+LinkFigures tcp() {
+  return {.ping_pong = steady(6e-6),
+          .one_core = steady(9e-6),
+          .send = steady(3e-6),
+          .receive = steady(1e-6),
+          .send_per_byte = steady(1e-10),
+          .receive_per_byte = steady(3e-10),
+          .exchange_per_byte = steady(8e-10)};
+}
+
+TEST(ProbeFigures, AreMediansWithQuartiles) {
+  const Figure figure = figure_of({9, 1, 5, 4, 6, 100, 3});  // 1 3 4 5 6 9 100
+  EXPECT_DOUBLE_EQ(figure.value, 5);
+  EXPECT_DOUBLE_EQ(figure.spread, (6 - 3) / 5.0);
+  EXPECT_DOUBLE_EQ(figure_of({2}).value, 2);
+  EXPECT_DOUBLE_EQ(figure_of({0, 0}).spread, 0);
+}
+
+TEST(ProbeFigures, AddUpToWhatWasMeasured) {
+  const LinkCost cost = link_cost_of(tcp());
+  EXPECT_DOUBLE_EQ(cost.send + cost.latency + cost.receive, 6e-6);
+  EXPECT_DOUBLE_EQ(cost.send, 3e-6);
+  EXPECT_DOUBLE_EQ(cost.send + cost.receive + cost.wake, 9e-6);
+  EXPECT_DOUBLE_EQ(cost.send_per_byte, 2e-10);
+  EXPECT_DOUBLE_EQ(cost.receive_per_byte, 6e-10);
+  EXPECT_DOUBLE_EQ(cost.wire_per_byte, 0);
+}
+
+// Noise may make the parts larger than the whole.
+TEST(ProbeFigures, NeverBecomeNegative) {
+  LinkFigures noisy = tcp();
+  noisy.ping_pong = steady(2e-6);
+  noisy.one_core = steady(0);
+  const LinkCost cost = link_cost_of(noisy);
+  EXPECT_DOUBLE_EQ(cost.latency, 0);
+  EXPECT_DOUBLE_EQ(cost.send + cost.receive, 2e-6);
+  EXPECT_DOUBLE_EQ(cost.wake, 0);
+}
+
+TEST(ProbeFigures, TellOfLoad) {
+  ProbeFigures figures{.tcp = tcp(), .shm = tcp(), .cores = 2};
+  EXPECT_THAT(disturbed(figures), IsEmpty());
+  figures.shm->ping_pong.spread = 0.9;
+  EXPECT_THAT(disturbed(figures), ElementsAre(HasSubstr("shared memory, a message varied by 90 %")));
+}
+
+TEST(ProbeFigures, DescribeANetwork) {
+  const NetworkDescription alone = description_of({.tcp = tcp(), .cores = 3});
+  EXPECT_EQ(alone.cores_per_host, 3);
+  EXPECT_DOUBLE_EQ(alone.local.latency, alone.link.latency);
+}
+
+}  // namespace
+}  // namespace hocket

@@ -1,0 +1,31 @@
+// hocket-plan choose --topology and compare: what the model chooses on a described network, and why.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+#include "hocket/spi/topology.hpp"
+#include "hocket/spi/types.hpp"
+#include "src/plan/network.hpp"
+
+namespace hocket {
+
+struct ModelArguments {
+  std::string collective;  // empty: all
+  std::string topology;
+  Rank ranks = 0, cores = 0;
+  Topology hosts;          // in place of the hosts of the description, if several
+  bool tcp = false;        // between ranks of one host, too
+  std::string bytes_list;  // sizes between commas; empty: all
+  std::string save;        // tuning file
+};
+
+// The described network. Throws UsageError.
+Network model_network(const ModelArguments& given);
+
+// Both print tables and return the program's exit code. They throw UsageError.
+int choose_by_model(const ModelArguments& given);
+int compare_command(const ModelArguments& given);
+
+}  // namespace hocket

@@ -1,0 +1,59 @@
+// hocket-plan probe: measures what messages cost here.
+#pragma once
+
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "src/plan/network.hpp"
+
+namespace hocket {
+
+struct ProbeArguments {
+  std::string save;  // file for the network; empty: none
+  bool force = false;
+};
+
+// One rank under a launcher measures with the others; otherwise this program starts two ranks of itself. Prints on rank
+// 0, and returns the program's exit code.
+int probe_command(const ProbeArguments& given);
+
+// ---- for tests ------------------------------------------------------------------------------------------------------
+
+// One figure, measured several times.
+struct Figure {
+  double value = 0;   // the median
+  double spread = 0;  // from the lower to the upper quartile, as a part of the median
+};
+// Requires at least one sample.
+Figure figure_of(std::vector<double> samples);
+
+// One class of links, in seconds. `raw` figures are measured; the others follow from them.
+struct LinkFigures {
+  Figure ping_pong;                        // one way, 8 bytes, both ranks on processors of their own
+  Figure one_core;                         // the same on one core, so every message wakes somebody up; 0: not measured
+  Figure send, receive;                    // processor, per message
+  Figure send_per_byte, receive_per_byte;  // processor, with nobody else at work
+  Figure exchange_per_byte;                // both ranks send and receive at once
+};
+// What the model needs. The latency is what is left of a message's way when both processors' work is taken off, and so
+// is waking up on one core; copies are as slow as when all ranks are at them.
+LinkCost link_cost_of(const LinkFigures& figures);
+
+struct ProbeFigures {
+  LinkFigures tcp{};
+  std::optional<LinkFigures> shm{};
+  Figure copy_per_byte{}, reduce_per_byte{};
+  bool between_hosts = false;  // what `tcp` was measured over
+  Rank hosts = 1;
+  int cores = 1;
+  double seconds = 0;  // that measuring took, for the longest class
+};
+
+// Names of the figures that varied more than the model's error may be: something else was at work.
+std::vector<std::string> disturbed(const ProbeFigures& figures);
+
+NetworkDescription description_of(const ProbeFigures& figures);
+
+}  // namespace hocket

@@ -1,0 +1,305 @@
+#include "tools/plan/probe_measure.hpp"
+
+#include <fmt/format.h>
+#include <sched.h>
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <cstring>
+#include <functional>
+#include <numeric>
+#include <thread>
+
+#include "hocket/hocket.hpp"
+#include "src/base/environment.hpp"
+#include "src/exec/reduce.hpp"
+
+namespace hocket {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+using Samples = std::vector<double>;
+
+constexpr int rounds = 7;
+constexpr std::size_t pings = 48;
+constexpr std::size_t small_messages = 32;
+constexpr std::size_t block_bytes = std::size_t{64} << 10;
+constexpr std::size_t blocks = 2;  // fit into sockets' buffers and shared memory's rings: nobody waits for the reader
+constexpr std::size_t exchange_bytes = std::size_t{512} << 10;
+constexpr std::size_t memory_bytes = std::size_t{8} << 20;  // walked through, so that data comes from memory
+constexpr std::chrono::milliseconds head_start{1};          // for what is sent to lie ready
+
+double seconds_since(Clock::time_point begin) {
+  return std::chrono::duration<double>(Clock::now() - begin).count();
+}
+
+// Binds this thread to one core, until the object's end.
+class OneCore {
+ public:
+  explicit OneCore(int core) {
+    sched_getaffinity(0, sizeof before_, &before_);
+    cpu_set_t one;
+    CPU_ZERO(&one);
+    CPU_SET(core, &one);
+    sched_setaffinity(0, sizeof one, &one);
+  }
+  ~OneCore() { sched_setaffinity(0, sizeof before_, &before_); }
+  OneCore(const OneCore&) = delete;
+  OneCore& operator=(const OneCore&) = delete;
+
+ private:
+  cpu_set_t before_{};
+};
+
+int first_core() {
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  sched_getaffinity(0, sizeof set, &set);
+  for (int core = 0; core < CPU_SETSIZE; ++core) {
+    if (CPU_ISSET(core, &set)) return core;
+  }
+  return 0;
+}
+
+int cores_here() {
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  return sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : 1;
+}
+
+// Two ranks that measure together; rank 0 learns the other's times.
+class Pair {
+ public:
+  explicit Pair(Communicator& comm) : comm_(comm), memory_(memory_bytes), other_(memory_bytes) {
+    std::memset(memory_.data(), 1, memory_.size());  // pages are there before anything is timed
+    std::memset(other_.data(), 1, other_.size());
+  }
+
+  double ping_pong() {
+    std::array<std::uint8_t, 8> message{};
+    Clock::time_point begin;
+    for (std::size_t i = 0; i < pings + 4; ++i) {
+      if (i == 4) begin = Clock::now();
+      if (comm_.rank() == 0) {
+        comm_.send(message, 1);
+        comm_.recv(message, 1);
+      } else {
+        comm_.recv(message, 0);
+        comm_.send(message, 0);
+      }
+    }
+    return seconds_since(begin) / (2 * pings);
+  }
+
+  // Seconds of one message at its sender and at its receiver, who looks when all have arrived. On rank 0.
+  std::array<double, 2> one_way(std::size_t bytes, std::size_t count) {
+    comm_.barrier();
+    std::array<double, 2> times{};
+    if (comm_.rank() == 0) {
+      const auto begin = Clock::now();
+      for (std::size_t i = 0; i < count; ++i) comm_.send(next(memory_, bytes), 1);
+      times[0] = seconds_since(begin) / static_cast<double>(count);
+      comm_.recv(std::span(times).subspan(1), 1);
+    } else {
+      std::this_thread::sleep_for(head_start);
+      const auto begin = Clock::now();
+      for (std::size_t i = 0; i < count; ++i) comm_.recv(next(memory_, bytes), 0);
+      times[1] = seconds_since(begin) / static_cast<double>(count);
+      comm_.send(std::span(times).subspan(1), 0);
+    }
+    return times;
+  }
+
+  // Both send and receive at once: seconds for a byte each way.
+  double exchange() {
+    comm_.barrier();
+    const std::span<std::uint8_t> all = next(memory_, 2 * exchange_bytes);
+    const auto own = all.subspan(static_cast<std::size_t>(comm_.rank()) * exchange_bytes, exchange_bytes);
+    const auto begin = Clock::now();
+    comm_.allgather(own, all);
+    return seconds_since(begin) / static_cast<double>(exchange_bytes);
+  }
+
+  // Seconds for a byte of a copy, and of a sum with a message that has just come, while the other rank does the same.
+  double copy() {
+    comm_.barrier();
+    return over_blocks([&](std::uint8_t* to) { std::memcpy(to, next(other_, block_bytes).data(), block_bytes); });
+  }
+  double reduce() {
+    const ReduceKernel sum = reduce_kernel(DataType::float32, ReduceOp::sum);
+    comm_.barrier();
+    return over_blocks([&](std::uint8_t* to) {
+      auto* const sums = reinterpret_cast<std::byte*>(to);
+      sum(sums, sums, reinterpret_cast<const std::byte*>(other_.data()), block_bytes / sizeof(float));
+    });
+  }
+
+ private:
+  static constexpr std::size_t blocks_walked = 16;
+
+  double over_blocks(const std::function<void(std::uint8_t*)>& work) {
+    const auto begin = Clock::now();
+    for (std::size_t i = 0; i < blocks_walked; ++i) work(next(memory_, block_bytes).data());
+    return seconds_since(begin) / static_cast<double>(blocks_walked * block_bytes);
+  }
+
+  // The next stretch of this length, round and round.
+  std::span<std::uint8_t> next(std::vector<std::uint8_t>& memory, std::size_t bytes) {
+    if (at_ + bytes > memory.size()) at_ = 0;
+    at_ += bytes;
+    return std::span(memory).subspan(at_ - bytes, bytes);
+  }
+
+  Communicator& comm_;
+  std::vector<std::uint8_t> memory_, other_;
+  std::size_t at_ = 0;
+};
+
+template <class Measure>
+Samples repeat(const Measure& measure) {
+  (void)measure();  // connections are made, memory is touched
+  Samples samples;
+  for (int round = 0; round < rounds; ++round) samples.push_back(measure());
+  return samples;
+}
+
+LinkFigures measure_links(Pair& pair, double overhead) {
+  LinkFigures made;
+  made.ping_pong = figure_of(repeat([&] { return pair.ping_pong(); }));
+  Samples send, receive, send_byte, receive_byte;
+  const auto positive = [](double value) { return std::max(value, 0.0); };
+  for (int round = -1; round < rounds; ++round) {
+    const auto small = pair.one_way(8, small_messages);
+    const auto large = pair.one_way(block_bytes, blocks);
+    if (round < 0) continue;
+    send.push_back(positive(small[0] - overhead));
+    receive.push_back(positive(small[1] - overhead));
+    send_byte.push_back(positive(large[0] - small[0]) / block_bytes);
+    receive_byte.push_back(positive(large[1] - small[1]) / block_bytes);
+  }
+  made.send = figure_of(send);
+  made.receive = figure_of(receive);
+  made.send_per_byte = figure_of(send_byte);
+  made.receive_per_byte = figure_of(receive_byte);
+  made.exchange_per_byte = figure_of(repeat([&] { return pair.exchange(); }));
+  return made;
+}
+
+// What a call costs that does nothing.
+double call_overhead() {
+  std::vector<Communicator> alone = Communicator::create_local(1);
+  constexpr int calls = 200;
+  const auto begin = Clock::now();
+  for (int i = 0; i < calls; ++i) alone.front().barrier();
+  return seconds_since(begin) / calls;
+}
+
+// The communicator of rank 0 and `peer`, on these two; all ranks of `world` call it.
+std::optional<Communicator> pair_of(Communicator& world, int peer) {
+  const std::array<std::int32_t, 2> ranks{0, peer};
+  return world.subset(ranks);
+}
+
+// Whom rank 0 measures with over the network, and on its own host (0: nobody).
+struct Partners {
+  int far = 1, near = 0;
+  Rank hosts = 1;
+};
+
+Partners find_partners(Communicator& world) {
+  const std::uint64_t own = number_of_host();
+  std::vector<std::uint64_t> all(static_cast<std::size_t>(world.size()));
+  world.allgather(std::span(&own, 1), all);
+  Partners found;
+  const auto elsewhere = std::ranges::find_if(all, [&](std::uint64_t host) { return host != all.front(); });
+  if (elsewhere != all.end()) found.far = static_cast<int>(elsewhere - all.begin());
+  const auto here = std::find(all.begin() + 1, all.end(), all.front());
+  if (here != all.end()) found.near = static_cast<int>(here - all.begin());
+  std::ranges::sort(all);
+  found.hosts = static_cast<Rank>(std::ranges::unique(all).begin() - all.begin());
+  return found;
+}
+
+class Probe {
+ public:
+  Probe() : overhead_(call_overhead()) {}
+
+  ProbeFigures run() {
+    Communicator tcp = group("tcp");
+    const Partners partners = find_partners(tcp);
+    made_.hosts = partners.hosts;
+    made_.between_hosts = partners.hosts > 1;
+    made_.cores = cores_here();
+    made_.tcp = links(tcp, partners.far, true);
+    if (partners.near != 0) {
+      made_.tcp.one_core = one_core(tcp, partners.near);
+      Communicator any = group("auto");
+      made_.shm = links(any, partners.near, false);
+      made_.shm->one_core = one_core(any, partners.near);
+    }
+    tcp.barrier();
+    return made_;
+  }
+
+ private:
+  // Schedules only, as the model describes them.
+  static Communicator group(const std::string& transport) {
+    return Communicator::create({.timeout = std::chrono::seconds(60),
+                                 .name = "hocket-plan probe, " + transport,
+                                 .transport = transport,
+                                 .algorithm = "ring"});
+  }
+
+  LinkFigures links(Communicator& world, int peer, bool memory) {
+    LinkFigures made;
+    if (auto comm = pair_of(world, peer)) {
+      Pair pair(*comm);
+      comm->barrier();
+      const auto began = Clock::now();
+      made = measure_links(pair, overhead_);
+      if (memory) {
+        made_.copy_per_byte = figure_of(repeat([&] { return pair.copy(); }));
+        made_.reduce_per_byte = figure_of(repeat([&] { return pair.reduce(); }));
+      }
+      made_.seconds = std::max(made_.seconds, seconds_since(began));
+    }
+    world.barrier();
+    return made;
+  }
+
+  // Both on rank 0's core, in a group that has been told so.
+  Figure one_core(Communicator& world, int peer) {
+    Figure made;
+    std::int32_t core = first_core();
+    world.broadcast(std::span(&core, 1), 0);
+    const bool takes_part = world.rank() == 0 || world.rank() == peer;
+    std::optional<OneCore> bound;
+    if (takes_part) bound.emplace(core);
+    if (auto comm = pair_of(world, peer)) {
+      Pair pair(*comm);
+      made = figure_of(repeat([&] { return pair.ping_pong(); }));
+    }
+    bound.reset();
+    world.barrier();
+    return made;
+  }
+
+  double overhead_;
+  ProbeFigures made_;
+};
+
+}  // namespace
+
+Result<std::optional<ProbeFigures>> measure_here() {
+  const auto rank = environment::in_force("HOCKET_RANK"), size = environment::in_force("HOCKET_WORLD_SIZE");
+  if (size && size->value == "1") return Status(Code::invalid_argument, "a probe takes 2 ranks or more");
+  try {
+    ProbeFigures made = Probe().run();
+    return rank && rank->value == "0" ? std::optional(std::move(made)) : std::nullopt;
+  } catch (const Error& error) {
+    return Status(Code::aborted, error.what());
+  }
+}
+
+}  // namespace hocket
