@@ -25,6 +25,8 @@ struct WaitBudget {
 // busy host), all pauses are in vain: a wait that ended with its first yields makes the next ones begin with these.
 class Waiter {
  public:
+  static constexpr int pauses_in_a_call = 25;
+
   void set(const WaitBudget& budget) { budget_ = budget; }
 
   // What was waited for has happened, at least in part.
@@ -56,7 +58,6 @@ class Waiter {
   }
 
  private:
-  static constexpr int pauses_in_a_call = 25;
   static constexpr int telling_yields = 3;
   static constexpr int waits_between_trials = 64;
 

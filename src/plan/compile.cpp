@@ -154,7 +154,7 @@ Schedule in_single_chunks(const Schedule& schedule) {
       const auto one = [i](const Range& range) { return Script::part(range, range.chunk + i, 1); };
       Step& last = single.steps.emplace_back(step);
       last.left = one(step.left);
-      last.right = one(step.right);
+      if (!step.waits_for_right) last.right = one(step.right);  // else it is only waited for, all of it
       last.to = one(step.to);
     }
   }
