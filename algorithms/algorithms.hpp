@@ -79,6 +79,12 @@ void linear_scatter(const Shape& shape, Script& script);
 void linear_gather(const Shape& shape, Script& script);
 void linear_barrier(const Shape& shape, Script& script);
 
+// prefix.cpp
+void doubling_scan(const Shape& shape, Script& script);
+void doubling_exscan(const Shape& shape, Script& script);
+void chain_scan(const Shape& shape, Script& script);
+void chain_exscan(const Shape& shape, Script& script);
+
 // two_level.cpp
 void two_level_allreduce(const Shape& shape, Script& script);
 void two_level_reduce_scatter(const Shape& shape, Script& script);

@@ -19,6 +19,8 @@ constexpr CollectiveInfo table[] = {
     {"scatter", Kind::scatter, false, true, true, true, false},
     {"gather", Kind::gather, false, true, true, false, true},
     {"alltoall", Kind::alltoall, false, false, true, true, true},
+    {"scan", Kind::scan, true, false, true, false, false},
+    {"exscan", Kind::exscan, true, false, true, false, false},
     {"sendrecv", Kind::sendrecv, false, false, false, false, false},
     {"barrier", Kind::barrier, false, false, false, false, false},
     {"reduce_scatter_v", Kind::reduce_scatter_v, true, false, true, true, false},
@@ -52,6 +54,11 @@ const CollectiveInfo* find_benchmark(std::string_view name) {
   return found == std::end(table) ? nullptr : found;
 }
 
+bool has_meaning(const CollectiveInfo& collective, DataType dtype, ReduceOp op) {
+  const bool prefix = collective.kind == Kind::scan || collective.kind == Kind::exscan;
+  return is_defined(dtype, op) && is_defined(prefix ? Collective::scan : Collective::allreduce, op);
+}
+
 double bus_factor(Kind kind, int ranks) {
   const double n = ranks;
   switch (kind) {
@@ -68,6 +75,8 @@ double bus_factor(Kind kind, int ranks) {
     case Kind::alltoall_v: return (n - 1) / n;
     case Kind::reduce:
     case Kind::broadcast:
+    case Kind::scan:
+    case Kind::exscan:
     case Kind::sendrecv:
     case Kind::barrier: return 1;
   }
@@ -95,6 +104,7 @@ std::uint64_t bytes_of(const Case& what, int ranks) {
 
 bool ignores_recv(const Case& what, Place place) {
   const Kind kind = what.collective->kind;
+  if (kind == Kind::exscan) return place.rank == 0;
   return (kind == Kind::reduce || kind == Kind::gather || kind == Kind::gather_v) && place.rank != what.root;
 }
 
@@ -119,6 +129,8 @@ std::vector<Segment> expected_output(const Case& what, Place place) {
     case Kind::allreduce:
     case Kind::reduce: return {{reduction, 0, 0, count}};
     case Kind::reduce_scatter: return {{reduction, own_block, 0, count}};
+    case Kind::scan: return {{prefix_to(place.rank), 0, 0, count}};
+    case Kind::exscan: return {{prefix_to(place.rank - 1), 0, 0, count}};
     case Kind::broadcast: return {{what.root, 0, 0, count}};
     case Kind::scatter: return {{what.root, own_block, 0, count}};
     case Kind::allgather:
@@ -176,6 +188,8 @@ hocket_result call(const Case& what, Place place, hocket_comm* comm, const void*
     case Kind::scatter: return hocket_scatter(send, recv, count, dtype, root, comm, &options, nullptr);
     case Kind::gather: return hocket_gather(send, recv, count, dtype, root, comm, &options, nullptr);
     case Kind::alltoall: return hocket_alltoall(send, recv, count, dtype, comm, &options, nullptr);
+    case Kind::scan: return hocket_scan(send, recv, count, dtype, op, comm, &options, nullptr);
+    case Kind::exscan: return hocket_exscan(send, recv, count, dtype, op, comm, &options, nullptr);
     case Kind::sendrecv: {
       const int next = (place.rank + 1) % place.size, previous = (place.rank + place.size - 1) % place.size;
       return hocket_sendrecv(send, count, next, recv, count, previous, dtype, comm, &options, nullptr);

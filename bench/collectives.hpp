@@ -22,6 +22,8 @@ enum class Kind : std::uint8_t {
   scatter,
   gather,
   alltoall,
+  scan,
+  exscan,
   sendrecv,  // every rank sends to the next one and receives from the one before
   barrier,
   reduce_scatter_v,  // these have blocks of unequal size, see uneven.hpp
@@ -43,6 +45,8 @@ struct CollectiveInfo {
 
 std::span<const CollectiveInfo> all_benchmarks();
 const CollectiveInfo* find_benchmark(std::string_view name);  // null: none
+// Whether the reduction has a meaning for the collective and the type.
+bool has_meaning(const CollectiveInfo& collective, DataType dtype, ReduceOp op);
 
 // busbw / algbw, as nccl-tests defines it.
 double bus_factor(Kind kind, int ranks);

@@ -25,6 +25,10 @@ inline constexpr int premultiplier = 2;
 
 // In place of a rank: the reduction of all ranks' inputs.
 inline constexpr int reduction = -1;
+// The reduction of the inputs of the ranks 0 … last.
+constexpr int prefix_to(int last) {
+  return -2 - last;
+}
 
 // The inputs of all ranks and their reduction, for one element type.
 class Pattern {
@@ -32,7 +36,7 @@ class Pattern {
   static constexpr std::size_t period = 4099;
 
   virtual ~Pattern() = default;
-  // Writes elements first … first+count-1 of what `source` (a rank, or `reduction`) holds.
+  // Writes elements first … first+count-1 of what `source` (a rank, `reduction` or a prefix) holds.
   virtual void fill(int source, std::size_t first, void* to, std::size_t count) const = 0;
   // How many of the `count` elements at `at` differ from those that fill() would write.
   virtual std::uint64_t count_wrong(int source, std::size_t first, const void* at, std::size_t count) const = 0;
@@ -125,10 +129,13 @@ class TypedPattern final : public Pattern {
       sources_.push_back(std::move(values));
     }
     if (!op) return;
+    prefixes_.resize(sources_.size());
     for (std::size_t i = 0; i < period; ++i) {
       T sum = prepared(*op, sources_.front()[i]);
+      prefixes_.front().push_back(sum);
       for (std::size_t rank = 1; rank < sources_.size(); ++rank) {
         sum = elements::reduce(*op, sum, prepared(*op, sources_[rank][i]));
+        prefixes_[rank].push_back(sum);
       }
       reduced_.push_back(finished(*op, sum, ranks));
     }
@@ -181,6 +188,7 @@ class TypedPattern final : public Pattern {
 
  private:
   const std::vector<T>& table_of(int source) const {
+    if (source < reduction) return prefixes_[static_cast<std::size_t>(-2 - source)];
     return source == reduction ? reduced_ : sources_[static_cast<std::size_t>(source)];
   }
   // Calls visit(elements done, index in the table, length) for each stretch that lies in one period.
@@ -194,7 +202,8 @@ class TypedPattern final : public Pattern {
     }
   }
 
-  std::vector<std::vector<T>> sources_;  // by rank
+  std::vector<std::vector<T>> sources_;   // by rank
+  std::vector<std::vector<T>> prefixes_;  // by the last rank in them
   std::vector<T> reduced_;
 };
 

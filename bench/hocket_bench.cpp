@@ -42,7 +42,7 @@ void for_each_case(const Options& options, int ranks, const Visit& visit) {
   const int last_root = all_roots ? ranks - 1 : first_root;
   for (const DataType dtype : options.dtypes) {
     for (const ReduceOp op : options.ops) {
-      if (options.collective->reduces && !is_defined(dtype, op)) continue;
+      if (options.collective->reduces && !has_meaning(*options.collective, dtype, op)) continue;
       for (int root = first_root; root <= last_root; ++root) {
         for (const std::uint64_t bytes : options.sizes) {
           visit(Case{options.collective, dtype, op, root, count_for(*options.collective, dtype, ranks, bytes), false,

@@ -123,11 +123,11 @@ Status finish(const Written& written, Options& options, bool max_given) {
   // What the collective does not have is measured once.
   if (!options.collective->reduces) options.ops.resize(1);
   const auto has_op = [&](DataType dtype) {
-    return std::ranges::any_of(options.ops, [dtype](ReduceOp op) { return is_defined(dtype, op); });
+    return std::ranges::any_of(options.ops, [&](ReduceOp op) { return has_meaning(*options.collective, dtype, op); });
   };
   if (options.collective->reduces && std::ranges::none_of(options.dtypes, has_op)) {
-    return {Code::invalid_argument,
-            fmt::format("No operation of '{}' has a meaning for any type of '{}'.", written.op, written.dtype)};
+    return {Code::invalid_argument, fmt::format("No operation of '{}' has a meaning for {} of any type of '{}'.",
+                                                written.op, written.collective, written.dtype)};
   }
   if (options.collective->kind == Kind::barrier) options.dtypes.resize(1);
   const auto wire = find_by_name(all_wire_formats, written.wire);

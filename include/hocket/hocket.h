@@ -280,6 +280,14 @@ HOCKET_API hocket_result hocket_gather(const void* send, void* recv, size_t send
 HOCKET_API hocket_result hocket_alltoall(const void* send, void* recv, size_t count, hocket_dtype dtype, hocket_comm* comm,
                                          const hocket_call_options* options, hocket_work** work);
 
+/* Rank r's recv = op over the sends of the ranks 0 … r, of `count` elements, combined in rank order: op need not be
+ * commutative. HOCKET_AVG has no meaning here (INVALID_ARGUMENT). In place: send == recv. docs/COLLECTIVES.md. */
+HOCKET_API hocket_result hocket_scan(const void* send, void* recv, size_t count, hocket_dtype dtype, hocket_op op,
+                                     hocket_comm* comm, const hocket_call_options* options, hocket_work** work);
+/* As scan, but over the ranks before this one: 0 … r-1. On rank 0 recv is ignored: what it points to stays as it is. */
+HOCKET_API hocket_result hocket_exscan(const void* send, void* recv, size_t count, hocket_dtype dtype, hocket_op op,
+                                       hocket_comm* comm, const hocket_call_options* options, hocket_work** work);
+
 /* Returns (or completes) on no rank before every rank has called it. */
 HOCKET_API hocket_result hocket_barrier(hocket_comm* comm, const hocket_call_options* options, hocket_work** work);
 

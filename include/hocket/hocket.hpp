@@ -212,6 +212,24 @@ class Communicator : public UnevenCalls<Communicator> {
     return started([&](auto work) { call_alltoall(view(send), view(recv), options, work); });
   }
 
+  // The reduction of the ranks up to this one; exscan: of those before it, which leaves rank 0's `recv` as it is.
+  template <Source Send, Sink Recv>
+  void scan(Send&& send, Recv&& recv, Op op, CallOptions options = {}) {
+    call_prefix("scan", hocket_scan, view(send), view(recv), op, options, nullptr);
+  }
+  template <Source Send, Sink Recv>
+  Work scan_async(Send&& send, Recv&& recv, Op op, CallOptions options = {}) {
+    return started([&](auto work) { call_prefix("scan", hocket_scan, view(send), view(recv), op, options, work); });
+  }
+  template <Source Send, Sink Recv>
+  void exscan(Send&& send, Recv&& recv, Op op, CallOptions options = {}) {
+    call_prefix("exscan", hocket_exscan, view(send), view(recv), op, options, nullptr);
+  }
+  template <Source Send, Sink Recv>
+  Work exscan_async(Send&& send, Recv&& recv, Op op, CallOptions options = {}) {
+    return started([&](auto work) { call_prefix("exscan", hocket_exscan, view(send), view(recv), op, options, work); });
+  }
+
   void barrier(CallOptions options = {}) { call_barrier(options, nullptr); }
   Work barrier_async(CallOptions options = {}) {
     return started([&](auto work) { call_barrier(options, work); });
@@ -346,6 +364,13 @@ class Communicator : public UnevenCalls<Communicator> {
     require_size("alltoall", "recv", recv.size(), blocks(count));
     const hocket_call_options given = to_c(options);
     check(hocket_alltoall(send.data(), recv.data(), count, dtype_of<T>(), handle_, &given, work));
+  }
+  template <class S, class T, class = SameElement<S, T>>
+  void call_prefix(const char* name, decltype(hocket_scan)* function, std::span<S> send, std::span<T> recv, Op op,
+                   CallOptions options, hocket_work** work) {
+    require_size(name, "recv", recv.size(), send.size());
+    const hocket_call_options given = to_c(options);
+    check(function(send.data(), recv.data(), send.size(), dtype_of<T>(), to_c(op), handle_, &given, work));
   }
   void call_barrier(CallOptions options, hocket_work** work) {
     const hocket_call_options given = to_c(options);

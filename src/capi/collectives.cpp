@@ -95,6 +95,16 @@ hocket_result hocket_alltoall(const void* send, void* recv, size_t count, hocket
   return call(comm, {Collective::alltoall, send, recv, count, dtype}, options, work);
 }
 
+hocket_result hocket_scan(const void* send, void* recv, size_t count, hocket_dtype dtype, hocket_op op,
+                          hocket_comm* comm, const hocket_call_options* options, hocket_work** work) {
+  return call(comm, {Collective::scan, send, recv, count, dtype, op}, options, work);
+}
+
+hocket_result hocket_exscan(const void* send, void* recv, size_t count, hocket_dtype dtype, hocket_op op,
+                            hocket_comm* comm, const hocket_call_options* options, hocket_work** work) {
+  return call(comm, {Collective::exscan, send, recv, count, dtype, op}, options, work);
+}
+
 hocket_result hocket_barrier(hocket_comm* comm, const hocket_call_options* options, hocket_work** work) {
   return call(comm, {}, options, work);
 }

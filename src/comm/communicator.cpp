@@ -336,8 +336,9 @@ Result<std::shared_ptr<Operation>> Communicator::prepare(const CallArguments& ar
   // Narrow floats are rounded with each operand then, as they are where messages carry the partial sums.
   if (in_rank_order) binding.reduction.all = nullptr;
   // A function that may throw is kept away from memory that others read: what it leaves then must not be seen. Direct
-  // paths know blocks of equal size only.
-  const bool window_does = signature.collective != Collective::send && !checked->blocks && !user;
+  // paths know blocks of equal size only, and no prefixes.
+  const bool window_does =
+      signature.collective != Collective::send && !is_prefix(signature.collective) && !checked->blocks && !user;
   if (window_ && window_does &&
       options_.algorithms.wanted(arguments.collective, checked->bytes) == automatic_algorithm) {
     binding.signature.algorithm |= Signature::direct_algorithm;

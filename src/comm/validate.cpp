@@ -28,6 +28,8 @@ Blocks blocks_of(Collective collective, Rank rank, Rank root, std::size_t size) 
     case Collective::alltoall: return {size, size};
     case Collective::send: return {1, 0};
     case Collective::recv: return {0, 1};
+    case Collective::scan: return {1, 1};
+    case Collective::exscan: return {1, rank == 0 ? 0U : 1U};
     default: break;  // barrier; and what has blocks that vary, see validate_blocks()
   }
   return {0, 0};
@@ -40,6 +42,11 @@ Status check_reduction(const CallArguments& arguments) {
     return invalid(arguments, fmt::format("op is {}, which is no hocket_op", arguments.op));
   }
   if (!reduces(arguments.collective)) return {};
+  if (!is_defined(arguments.collective, op)) {
+    return invalid(arguments, fmt::format("op {} of {} has no meaning for a prefix: ask for sum, and divide what "
+                                          "each rank gets by the number that belongs to it",
+                                          name_of(op), name_of(dtype)));
+  }
   if (op == ReduceOp::user && arguments.function == nullptr) {
     return invalid(arguments, "options.function is null; HOCKET_USER needs the function that combines two operands");
   }

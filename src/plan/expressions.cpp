@@ -63,6 +63,12 @@ Expressions::Id Expressions::left_fold(std::uint32_t chunk, Rank ranks) {
   return folds[static_cast<std::size_t>(ranks) - 1];
 }
 
+Rank Expressions::last(Id id) const {
+  std::size_t word = words_ - 1;
+  while (word > 0 && ranks(id)[word] == 0) --word;
+  return static_cast<Rank>(word * 64) + static_cast<Rank>(std::bit_width(ranks(id)[word])) - 1;
+}
+
 std::optional<Rank> Expressions::first_in_both(Id left, Id right) const {
   for (std::size_t word = 0; word < words_; ++word) {
     const std::uint64_t both = ranks(left)[word] & ranks(right)[word];

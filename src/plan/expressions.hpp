@@ -31,6 +31,7 @@ class Expressions {
 
   std::uint32_t chunk(Id id) const { return chunks_[id]; }
   bool has(Id id, Rank rank) const { return ranks(id)[rank / 64] >> (rank % 64) & 1; }
+  Rank last(Id id) const;  // the highest rank that has contributed
   std::optional<Rank> first_in_both(Id left, Id right) const;
   std::optional<Rank> first_missing(Id id) const;                  // the first rank that has not contributed
   std::uint32_t roundings(Id id) const { return roundings_[id]; }  // of the contribution with the most

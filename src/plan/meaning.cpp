@@ -91,6 +91,8 @@ bool has_input(const Shape& shape, std::uint32_t chunk) {
     case Collective::reduce:
     case Collective::reduce_scatter:
     case Collective::alltoall:
+    case Collective::scan:
+    case Collective::exscan:
     case Collective::send: return true;
     case Collective::broadcast:
     case Collective::scatter: return shape.rank == shape.root;
@@ -105,10 +107,13 @@ std::optional<Wanted> wanted_output(const Shape& shape, std::uint32_t chunk) {
   const auto only_if = [](bool held, Wanted wanted) { return held ? std::optional(wanted) : std::nullopt; };
   const auto own = static_cast<std::uint32_t>(shape.rank);
   const auto source = static_cast<Rank>(chunk);
+  const Wanted sum{no_rank, chunk, shape.size - 1};
   switch (shape.collective) {
-    case Collective::allreduce: return Wanted{no_rank, chunk};
-    case Collective::reduce: return only_if(shape.rank == shape.root, {no_rank, chunk});
-    case Collective::reduce_scatter: return only_if(chunk == own, {no_rank, chunk});
+    case Collective::allreduce: return sum;
+    case Collective::reduce: return only_if(shape.rank == shape.root, sum);
+    case Collective::reduce_scatter: return only_if(chunk == own, sum);
+    case Collective::scan: return Wanted{no_rank, chunk, shape.rank};
+    case Collective::exscan: return only_if(shape.rank > 0, {no_rank, chunk, shape.rank - 1});
     case Collective::broadcast:
     case Collective::recv: return Wanted{shape.root, chunk};
     case Collective::allgather: return Wanted{source, chunk};

@@ -9,11 +9,12 @@
 
 namespace hocket {
 
-// What an output chunk must hold: chunk `chunk` of the input of `rank`, or the sum over all ranks where that is
-// no_rank.
+// What an output chunk must hold: chunk `chunk` of the input of `rank`, or the sum over the ranks 0 … last where that
+// is no_rank.
 struct Wanted {
   Rank rank = no_rank;
   std::uint32_t chunk = 0;
+  Rank last = no_rank;
 };
 
 // Whether this rank's input has the chunk.

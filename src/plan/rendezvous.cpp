@@ -236,7 +236,13 @@ Status RendezvousRun::combine(Place place, std::vector<Spot>& left, const std::v
       return failure(fmt::format("{} counts rank {} twice: it combines {} with {}", name(place), *twice,
                                  expressions_.describe(mine), expressions_.describe(other)));
     }
-    left[i].value = at(place).step.swapped ? expressions_.combine(other, mine) : expressions_.combine(mine, other);
+    const bool swapped = at(place).step.swapped;
+    const Expressions::Id lower = swapped ? other : mine, upper = swapped ? mine : other;
+    if (is_prefix(collective_) && expressions_.last(lower) > expressions_.last(upper)) {
+      return failure(fmt::format("{} combines {} with {}: not in rank order", name(place), expressions_.describe(lower),
+                                 expressions_.describe(upper)));
+    }
+    left[i].value = expressions_.combine(lower, upper);
   }
   return {};
 }

@@ -27,6 +27,7 @@ class RendezvousRun {
   Expressions::Id output(Rank rank, std::uint32_t chunk, std::uint32_t piece);
   // Barrier: what the rank has heard, its own word included.
   Expressions::Id heard(Rank rank) const { return processes_[rank].heard; }
+  Rank size() const { return size_; }
   bool is_empty(std::uint32_t chunk) const { return filled({Space::output, 0, chunk, 1}) == 0; }
   const Verified& counted() const { return counted_; }
   Expressions& expressions() { return expressions_; }

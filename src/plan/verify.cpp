@@ -46,12 +46,16 @@ Status check_output(RendezvousRun& run, const Shape& shape, std::uint32_t chunk,
     if (run.counted().encoded_cells_max > 0) expected = expressions.round(expected);  // once, on the way to all alike
     return held == expected ? Status() : wrong(expressions.describe(expected));
   }
-  const std::string expected = fmt::format("chunk {} of all ranks", wanted.chunk);
+  const bool all = wanted.last == run.size() - 1;
+  const std::string expected = all ? fmt::format("chunk {} of all ranks", wanted.chunk)
+                                   : fmt::format("chunk {} of ranks 0 to {}", wanted.chunk, wanted.last);
   if (held == RendezvousRun::nothing || expressions.chunk(held) != wanted.chunk) return wrong(expected);
-  if (const auto missing = expressions.first_missing(held)) {
-    return wrong(fmt::format("{} (rank {} is missing)", expected, *missing));
+  for (Rank contributor = 0; contributor < run.size(); ++contributor) {
+    const bool contributes = expressions.has(held, contributor);
+    if (contributes == (contributor <= wanted.last)) continue;
+    return wrong(fmt::format("{} (rank {} is {})", expected, contributor, contributes ? "too many" : "missing"));
   }
-  if (in_rank_order && held != expressions.left_fold(wanted.chunk, shape.size)) {
+  if (in_rank_order && held != expressions.left_fold(wanted.chunk, wanted.last + 1)) {
     return failure(fmt::format("rank {} does not sum chunk {} from left to right in rank order", rank, wanted.chunk));
   }
   return {};
@@ -72,7 +76,7 @@ Status check_outputs(RendezvousRun& run, const std::vector<Shape>& shapes, const
         const Status status = check_output(run, shape, chunk, held, *wanted, options.in_rank_order);
         if (!status) return status;
         run.count_roundings(held);
-        if (wanted->rank != no_rank) continue;
+        if (wanted->rank != no_rank || is_prefix(shape.collective)) continue;
         if (first[chunk].rank == no_rank) first[chunk] = {shape.rank, held};
         if (first[chunk].held != held) {
           return failure(

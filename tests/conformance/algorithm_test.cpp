@@ -94,6 +94,8 @@ constexpr Cost costs[] = {
     {Collective::scatter, "linear", one, others},
     {Collective::gather, "linear", one, one},
     {Collective::alltoall, "pairwise", one, others},
+    {Collective::scan, "chain", others, one},
+    {Collective::exscan, "chain", others, one},
     {Collective::barrier, "dissemination", ceil_log2, ceil_log2},
 };
 
@@ -159,6 +161,8 @@ constexpr Limit limits[] = {
     {Collective::scatter, "binomial_tree", ceil_log2, twice_ceil_log2},
     {Collective::gather, "binomial_tree", ceil_log2, two},
     {Collective::alltoall, "bruck", ceil_log2, ceil_log2},
+    {Collective::scan, "recursive_doubling", ceil_log2, ceil_log2},
+    {Collective::exscan, "recursive_doubling", ceil_log2, ceil_log2},
     {Collective::barrier, "binomial_tree", twice_ceil_log2, ceil_log2},
 };
 

@@ -91,6 +91,9 @@ std::vector<Sweep> all_sweeps() {
     sweeps.push_back({"scatter", transport, "-r all -d all", types * 3 * 2});
     sweeps.push_back({"gather", transport, "-r all -d all", types * 3 * 2});
     sweeps.push_back({"alltoall", transport, "-d all", types * 2});
+    sweeps.push_back(
+        {"scan", transport, "-d int8,bfloat16,complex128,float32_int32 -o sum,prod,maxloc", 3 * 2 * 2 + 2});
+    sweeps.push_back({"exscan", transport, "-d int32,float64 -o sum,min,avg", 2 * 2 * 2});
     sweeps.push_back({"sendrecv", transport, "-d all", types});
     sweeps.push_back({"barrier", transport, "", 1});
     const char* const few = "-d int8,bfloat16,complex128,float32_int32 -o sum,max";

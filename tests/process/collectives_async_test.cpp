@@ -61,11 +61,13 @@ std::vector<Case> any_cases(int number, Rank size, unsigned seed) {
   std::vector<Case> cases;
   while (static_cast<int>(cases.size()) < number) {
     Case what;
-    what.collective = all_collectives[random() % 9];  // not send and recv
+    do {
+      what.collective = all_collectives[random() % std::size(all_collectives)];
+    } while (what.collective == Collective::send || what.collective == Collective::recv);
     const std::size_t counts[] = {0, 1, 3, 100, 5003, 70001};
     what.count = counts[random() % std::size(counts)];
     what.dtype = all_data_types[random() % std::size(all_data_types)];
-    const auto ops = ops_of(what.dtype);
+    const auto ops = ops_of(what.dtype, what.collective);
     what.op = ops[random() % ops.size()];
     what.root = static_cast<Rank>(random() % static_cast<unsigned>(size));
     what.in_place = random() % 2 == 0;

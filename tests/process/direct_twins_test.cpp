@@ -89,7 +89,7 @@ std::vector<Case> draw(Dice& dice, Collective collective, Values values, Rank si
   if (values == Values::rounding) what.dtype = dice.one_in(2) ? DataType::float32 : DataType::float64;
   const auto ranks = static_cast<std::size_t>(size);
   what.count = draw_count(dice, collective, size_of(what.dtype), ranks);
-  if (reduces(collective)) what.op = dice.one_of(ops_of(what.dtype));
+  if (reduces(collective)) what.op = dice.one_of(ops_of(what.dtype, collective));
   if (has_root(collective)) what.root = static_cast<Rank>(dice.below(ranks));
   what.salt = dice.below(1U << 30);
   std::vector<Case> cases(ranks, what);

@@ -15,6 +15,8 @@
 //   barrier         no input or output; chunk 0 is one byte and lives in scratch, which stands for "I am here" from the
 //                   start; recv_reduce passes on what a rank and its peer have heard (the byte itself means nothing)
 //   send, recv      chunks = 1, between `rank` and `root` (which names the peer)
+//   scan            input and output: all chunks on every rank; combined in rank order, lower ranks on the left
+//   exscan          the same, but rank 0 has no output
 //
 // Order. Steps are written in program order and run as soon as what they depend on allows. Dependencies are derived
 // from the ranges (a read waits for the writes before it, a write for the reads and writes before it; a send reads

@@ -42,13 +42,15 @@ enum class Collective : std::uint8_t {
   scatter_v,
   gather_v,
   alltoall_v,
+  scan,    // each rank gets the reduction of the ranks up to itself
+  exscan,  // each rank gets that of the ranks before it
 };
 
 // What schedules are written for.
 inline constexpr Collective all_collectives[] = {
     Collective::allreduce, Collective::reduce, Collective::reduce_scatter, Collective::allgather, Collective::broadcast,
     Collective::scatter,   Collective::gather, Collective::alltoall,       Collective::barrier,   Collective::send,
-    Collective::recv};
+    Collective::recv,      Collective::scan,   Collective::exscan};
 // Those with blocks of unequal size.
 inline constexpr Collective uneven_collectives[] = {Collective::reduce_scatter_v, Collective::allgather_v,
                                                     Collective::scatter_v, Collective::gather_v,
@@ -109,14 +111,27 @@ constexpr std::string_view name_of(Collective collective) {
     case Collective::scatter_v: return "scatter_v";
     case Collective::gather_v: return "gather_v";
     case Collective::alltoall_v: return "alltoall_v";
+    case Collective::scan: return "scan";
+    case Collective::exscan: return "exscan";
   }
   return "unknown collective";
+}
+
+// Whether each rank gets a reduction of its own: of the ranks before it, and perhaps of itself.
+constexpr bool is_prefix(Collective collective) {
+  return collective == Collective::scan || collective == Collective::exscan;
 }
 
 // Whether the collective combines elements, so that its reduction is part of the call.
 constexpr bool reduces(Collective collective) {
   return collective == Collective::allreduce || collective == Collective::reduce ||
-         collective == Collective::reduce_scatter || collective == Collective::reduce_scatter_v;
+         collective == Collective::reduce_scatter || collective == Collective::reduce_scatter_v ||
+         is_prefix(collective);
+}
+
+// Whether the reduction has a meaning for the collective, whatever the type: a prefix has no average.
+constexpr bool is_defined(Collective collective, ReduceOp op) {
+  return op != ReduceOp::avg || !is_prefix(collective);
 }
 
 // Whether one rank plays a special part.

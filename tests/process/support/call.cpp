@@ -121,6 +121,8 @@ T output_at(const Case& what, Rank rank, Rank size, std::size_t index) {
   switch (what.collective) {
     case Collective::allreduce:
     case Collective::reduce: return reduced_at<T>(what, size, index);
+    case Collective::scan: return reduced_at<T>(what, rank + 1, index);
+    case Collective::exscan: return reduced_at<T>(what, rank, index);
     case Collective::reduce_scatter: return reduced_at<T>(what, size, mine + index);
     case Collective::broadcast: return input_at<T>(what, what.root, index);
     case Collective::allgather:
@@ -153,6 +155,8 @@ Blocks blocks_of(const Case& what, Rank rank, Rank size) {
     case Collective::alltoall: return {all, all};
     case Collective::send: return {1, 0};
     case Collective::recv: return {0, 1};
+    case Collective::scan: return {1, 1};
+    case Collective::exscan: return {1, rank == 0 ? 0U : 1U};
     default: break;  // barrier
   }
   return {};
@@ -168,10 +172,10 @@ std::string describe(const Case& what) {
                      name_of(what.output_memory));
 }
 
-std::vector<ReduceOp> ops_of(DataType dtype) {
+std::vector<ReduceOp> ops_of(DataType dtype, Collective collective) {
   std::vector<ReduceOp> ops;
   for (const ReduceOp op : built_in_reduce_ops) {
-    if (is_defined(dtype, op)) ops.push_back(op);
+    if (is_defined(dtype, op) && is_defined(collective, op)) ops.push_back(op);
   }
   return ops;
 }
@@ -234,6 +238,8 @@ hocket_result Call::issue(hocket_comm* comm, hocket_work** work, const hocket_ca
     case Collective::scatter: return hocket_scatter(send_, recv_, count, dtype, root, comm, options, work);
     case Collective::gather: return hocket_gather(send_, recv_, count, dtype, root, comm, options, work);
     case Collective::alltoall: return hocket_alltoall(send_, recv_, count, dtype, comm, options, work);
+    case Collective::scan: return hocket_scan(send_, recv_, count, dtype, op, comm, options, work);
+    case Collective::exscan: return hocket_exscan(send_, recv_, count, dtype, op, comm, options, work);
     case Collective::barrier: return hocket_barrier(comm, options, work);
     case Collective::send: return hocket_send(send_, count, dtype, root, comm, options, work);
     case Collective::recv: return hocket_recv(recv_, count, dtype, root, comm, options, work);

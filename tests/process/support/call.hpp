@@ -37,8 +37,8 @@ struct Case {
 
 std::string describe(const Case& what);
 
-// The reductions that are defined for a type.
-std::vector<ReduceOp> ops_of(DataType dtype);
+// The reductions that are defined for a type and have a meaning for the collective.
+std::vector<ReduceOp> ops_of(DataType dtype, Collective collective = Collective::allreduce);
 
 class Call {
  public:
@@ -54,6 +54,9 @@ class Call {
   void run(hocket_comm* comm);
   // issue() of a reduction that is not defined for the type: the message names both, and nothing is written.
   void expect_refused(hocket_comm* comm);
+  // The buffers, for calls that issue() does not make. Null: this rank has none.
+  const void* send() const { return send_; }
+  void* recv() const { return recv_; }
   // The output's bytes, for comparing ranks.
   std::vector<std::byte> output() const;
   // Writes over the output, so that the next issue() must write all of it. Requires that it lies apart from the input.
