@@ -93,7 +93,7 @@ constexpr Entry entries[] = {
      [](const Size& s) {
        return CostTerms{s.log, s.log * s.bytes / 2, 0};
      }},
-    {Collective::scan, "chain", false, [](const Size& s) { return reducing(chain(s)); }},
+    {Collective::scan, "prefix_chain", false, [](const Size& s) { return reducing(chain(s)); }},
     {Collective::barrier, "dissemination", false,
      [](const Size& s) {
        return CostTerms{s.log, s.log, 0};

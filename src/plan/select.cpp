@@ -84,12 +84,12 @@ constexpr Rule rules[] = {
     {Collective::gather, any, any_size, any_bytes, "linear"},
     {Collective::alltoall, crowded, any_size, 16 << 10, "bruck"},
     {Collective::alltoall, any, any_size, any_bytes, "pairwise"},
-    {Collective::scan, crowded, any_size, any_bytes, "chain"},
+    {Collective::scan, crowded, any_size, any_bytes, "prefix_chain"},
     {Collective::scan, any, any_size, 64 << 10, "recursive_doubling"},
-    {Collective::scan, any, any_size, any_bytes, "chain"},
-    {Collective::exscan, crowded, any_size, any_bytes, "chain"},
+    {Collective::scan, any, any_size, any_bytes, "prefix_chain"},
+    {Collective::exscan, crowded, any_size, any_bytes, "prefix_chain"},
     {Collective::exscan, any, any_size, 64 << 10, "recursive_doubling"},
-    {Collective::exscan, any, any_size, any_bytes, "chain"},
+    {Collective::exscan, any, any_size, any_bytes, "prefix_chain"},
     {Collective::barrier, crowded, any_size, any_bytes, "linear"},
     {Collective::barrier, any, any_size, any_bytes, "dissemination"},
     {Collective::send, any, any_size, any_bytes, "direct"},
@@ -127,8 +127,8 @@ constexpr Rule ordered_rules[] = {
     {Collective::reduce_scatter, shared, any_size, any_bytes, "ordered_chain"},
     {Collective::reduce_scatter, any, up_to(16), any_bytes, "direct"},
     {Collective::reduce_scatter, any, any_size, any_bytes, "ordered_chain"},
-    {Collective::scan, any, any_size, any_bytes, "chain"},
-    {Collective::exscan, any, any_size, any_bytes, "chain"},
+    {Collective::scan, any, any_size, any_bytes, "prefix_chain"},
+    {Collective::exscan, any, any_size, any_bytes, "prefix_chain"},
 };
 
 // For blocks that vary: chunks move one at a time, so several of them cost as many messages, wherever they go.

@@ -94,8 +94,8 @@ constexpr Cost costs[] = {
     {Collective::scatter, "linear", one, others},
     {Collective::gather, "linear", one, one},
     {Collective::alltoall, "pairwise", one, others},
-    {Collective::scan, "chain", others, one},
-    {Collective::exscan, "chain", others, one},
+    {Collective::scan, "prefix_chain", others, one},
+    {Collective::exscan, "prefix_chain", others, one},
     {Collective::barrier, "dissemination", ceil_log2, ceil_log2},
 };
 

@@ -57,7 +57,7 @@ class Prefixes : public testing::TestWithParam<Ranks> {};
 
 TEST_P(Prefixes, OperandsKeepTheOrderOfRanks) {
   run_ranks(GetParam(), [](Child& child) {
-    for (const char* algorithm : {"auto", "recursive_doubling", "chain"}) {
+    for (const char* algorithm : {"auto", "recursive_doubling", "prefix_chain"}) {
       hocket_comm_options options = HOCKET_COMM_OPTIONS_INIT;
       options.algorithm = algorithm;
       const Comm comm(&options);
