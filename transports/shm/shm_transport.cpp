@@ -316,8 +316,13 @@ void ShmTransport::shut_down(const Status& why, Deadline deadline) {
   shut_down_with_ = why;
   for (ShmLink* link : links_) link->close(why);
   const auto flushing = [](const ShmLink* link) { return link->attached() && link->flushing(); };
+  // A peer that has been greeted may count this rank as connected, and would only see its end.
+  const auto greeted = [](const Expected& expected) { return expected.dial && expected.dial->interest().fd >= 0; };
+  const auto talking = [&] {
+    return std::ranges::any_of(links_, flushing) || (!why.ok() && std::ranges::any_of(expected_, greeted));
+  };
   std::vector<pollfd> interests;
-  for (progress(); std::any_of(links_.begin(), links_.end(), flushing) && !deadline.passed(); progress()) {
+  for (progress(); talking() && !deadline.passed(); progress()) {
     interests.clear();
     if (!arm(interests)) continue;
     const auto next = next_deadline();

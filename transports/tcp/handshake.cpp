@@ -158,6 +158,10 @@ Handshake Dial::run_out_of_time() {
   return Handshake::failed;
 }
 
+bool Dial::has_greeted() const {
+  return std::ranges::any_of(attempts_, [](const Attempt& attempt) { return attempt.patience.has_value(); });
+}
+
 void Dial::watch(std::vector<pollfd>& interests) const {
   for (const Attempt& attempt : attempts_) {
     if (attempt.connected && !attempt.patience) continue;  // accepted, but another one was first

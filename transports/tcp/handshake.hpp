@@ -30,6 +30,8 @@ class Dial {
   Handshake step();
   // Whether step() has been called, so that watch() means something.
   bool started() const { return !attempts_.empty(); }
+  // Whether it has said hello to somebody and awaits the answer: the peer may count it as connected already.
+  bool has_greeted() const;
   // Appends what step() waits for.
   void watch(std::vector<pollfd>& interests) const;
   // Grows whenever watch() would append others.

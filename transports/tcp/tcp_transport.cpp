@@ -319,6 +319,8 @@ std::optional<Deadline> TcpTransport::next_deadline() const {
 }
 
 bool TcpTransport::still_talking(bool await_peers) const {
+  const auto greeted = [](const Expected& expected) { return expected.dial && expected.dial->has_greeted(); };
+  if (await_peers && std::ranges::any_of(expected_, greeted)) return true;  // else the peer only sees a reset
   return std::any_of(links_.begin(), links_.end(), [&](const TcpLink* link) {
     return link->attached() && (link->flushing() || (await_peers && !link->ended()));
   });
