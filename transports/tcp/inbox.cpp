@@ -1,56 +1,20 @@
 #include "transports/tcp/inbox.hpp"
 
-#include <sys/socket.h>
-#include <sys/syscall.h>
-#include <sys/uio.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstring>
-#include <functional>
-#include <numeric>
+
+#include "transports/tcp/pieces.hpp"
 
 namespace hocket::tcp {
 namespace {
 
 constexpr std::size_t bytes_per_advance = std::size_t{1} << 20;  // then others have their turn
 
-constexpr std::size_t copied_bytes_max = 2048;  // a call with one piece costs a third less than one with several
-
 // The array's own == goes byte by byte.
 bool equal(const std::byte* header, const Frame& expected) {
   return std::memcmp(header, expected.data(), expected.size()) == 0;
-}
-
-// As recv(2), without the price of thread cancellation, which glibc's pays for.
-ssize_t receive_now(int fd, void* data, std::size_t bytes) {
-  return ::syscall(SYS_recvfrom, fd, data, bytes, MSG_DONTWAIT, nullptr, nullptr);
-}
-
-ssize_t receive_pieces(int fd, iovec* parts, std::size_t count) {
-  const std::span<const iovec> pieces(parts, count);
-  const std::size_t room = std::transform_reduce(pieces.begin(), pieces.end(), std::size_t{0}, std::plus<>(),
-                                                 [](const iovec& piece) { return piece.iov_len; });
-  if (count == 1) return receive_now(fd, parts->iov_base, parts->iov_len);
-  if (room > copied_bytes_max) {
-    msghdr message{};
-    message.msg_iov = parts;
-    message.msg_iovlen = count;
-    return ::recvmsg(fd, &message, MSG_DONTWAIT);
-  }
-  std::array<std::byte, copied_bytes_max> together;
-  const ssize_t taken = receive_now(fd, together.data(), room);
-  std::size_t left = static_cast<std::size_t>(std::max<ssize_t>(taken, 0));
-  const std::byte* from = together.data();
-  for (const iovec& piece : pieces) {
-    const std::size_t bytes = std::min(left, piece.iov_len);
-    std::copy_n(from, bytes, static_cast<std::byte*>(piece.iov_base));
-    from += bytes;
-    left -= bytes;
-  }
-  return taken;
 }
 
 }  // namespace
@@ -268,7 +232,7 @@ ssize_t Inbox::from_kernel(int fd, iovec* parts, std::size_t count) {
   if (ended_) return -1;
   ssize_t taken;
   do {
-    taken = receive_pieces(fd, parts, count);
+    taken = receive_pieces(fd, {parts, count});
   } while (taken < 0 && errno == EINTR);
   if (taken > 0) return taken;
   if (taken < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) return 0;

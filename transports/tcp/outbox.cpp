@@ -1,14 +1,10 @@
 #include "transports/tcp/outbox.hpp"
 
-#include <sys/socket.h>
-#include <sys/syscall.h>
-#include <sys/uio.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <array>
 #include <cerrno>
-#include <span>
+
+#include "transports/tcp/pieces.hpp"
 
 namespace hocket::tcp {
 namespace {
@@ -16,30 +12,9 @@ namespace {
 constexpr std::size_t messages_per_call = 16;
 constexpr std::size_t calls_per_flush = 8;  // then others have their turn
 constexpr std::size_t rest_bytes_max = std::size_t{16} << 20;
-constexpr std::size_t copied_bytes_max = 2048;  // a call with one piece costs a third less than one with several
 
 iovec part(const void* data, std::size_t bytes) {
   return {const_cast<void*>(data), bytes};  // sendmsg only reads it
-}
-
-// As send(2), without the price of thread cancellation, which glibc's pays for.
-ssize_t send_now(int fd, const void* data, std::size_t bytes) {
-  return ::syscall(SYS_sendto, fd, data, bytes, MSG_DONTWAIT | MSG_NOSIGNAL, nullptr, 0);
-}
-
-ssize_t send_pieces(int fd, const iovec* parts, std::size_t count, std::size_t bytes) {
-  if (bytes > copied_bytes_max) {
-    msghdr message{};
-    message.msg_iov = const_cast<iovec*>(parts);
-    message.msg_iovlen = count;
-    return ::sendmsg(fd, &message, MSG_DONTWAIT | MSG_NOSIGNAL);
-  }
-  std::array<std::byte, copied_bytes_max> copied;
-  std::byte* end = copied.data();
-  for (const iovec& piece : std::span(parts, count)) {
-    end = std::copy_n(static_cast<const std::byte*>(piece.iov_base), piece.iov_len, end);
-  }
-  return send_now(fd, copied.data(), bytes);
 }
 
 }  // namespace
@@ -47,9 +22,8 @@ ssize_t send_pieces(int fd, const iovec* parts, std::size_t count, std::size_t b
 bool Outbox::send_at_once(int fd, const Frame& header, ConstBuffer payload) {
   const std::size_t bytes = header_bytes + payload.bytes;
   if (bytes > copied_bytes_max) return false;
-  std::array<std::byte, copied_bytes_max> message;
-  std::copy_n(payload.data, payload.bytes, std::copy(header.begin(), header.end(), message.begin()));
-  const ssize_t sent = send_now(fd, message.data(), bytes);
+  const ssize_t sent =
+      send_pieces(fd, std::array{part(header.data(), header_bytes), part(payload.data, payload.bytes)});
   if (sent > 0 && static_cast<std::size_t>(sent) < bytes) sent_ = static_cast<std::size_t>(sent);
   return sent == static_cast<ssize_t>(bytes);
 }
@@ -110,7 +84,7 @@ bool Outbox::gather_and_send(int fd, Progress& progress) {
 
   ssize_t sent;
   do {
-    sent = send_pieces(fd, parts, count, offered);
+    sent = send_pieces(fd, {parts, count});
   } while (sent < 0 && errno == EINTR);
   if (sent < 0) {
     if (errno != EAGAIN && errno != EWOULDBLOCK && errno != ENOBUFS) progress.error = errno;
