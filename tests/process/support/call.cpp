@@ -10,17 +10,12 @@
 #include <type_traits>
 
 #include "src/base/elements.hpp"
+#include "tests/process/support/operands.hpp"
 
 namespace hocket::process_testing {
 namespace {
 
 // ---- values
-
-std::uint64_t mix(std::uint64_t x) {
-  x = (x ^ (x >> 30)) * 0xBF58476D1CE4E5B9U;
-  x = (x ^ (x >> 27)) * 0x94D049BB133111EBU;
-  return x ^ (x >> 31);
-}
 
 // Exponents as wide as sums of eight allow, and all bits of the fraction; never a NaN.
 template <class T>
@@ -74,12 +69,6 @@ T input_at(const Case& what, Rank rank, std::size_t index) {
   }
 }
 
-// What a rank multiplies its input with in premultiplied sums.
-template <class T>
-T scalar_of(Rank rank) {
-  return elements::whole<T>(rank % 2 == 0 ? -1 : 1);
-}
-
 // What stands in for the caller's own reductions, here and in the plain reference.
 template <class T>
 constexpr ReduceOp stand_in = elements::Located<T> ? ReduceOp::minloc : ReduceOp::sum;
@@ -99,17 +88,7 @@ void reduce_for_user(void* to, const void* left, const void* right, std::size_t 
 
 template <class T>
 T reduced_at(const Case& what, Rank size, std::size_t index) {
-  const ReduceOp op = what.op == ReduceOp::user ? stand_in<T> : what.op;
-  const auto operand = [&](Rank rank) {
-    const T input = input_at<T>(what, rank, index);
-    return what.op == ReduceOp::premultiplied_sum ? elements::reduce(ReduceOp::prod, input, scalar_of<T>(rank)) : input;
-  };
-  T sum = operand(0);
-  for (Rank rank = 1; rank < size; ++rank) sum = elements::reduce(op, sum, operand(rank));
-  if constexpr (!elements::Located<T> && !std::is_same_v<T, elements::Bool>) {
-    if (what.op == ReduceOp::avg && size > 1) return elements::divide(sum, static_cast<std::uint32_t>(size));
-  }
-  return sum;
+  return reduced<T>(what.op, stand_in<T>, size, [&](Rank rank) { return input_at<T>(what, rank, index); });
 }
 
 // What the collective's definition says of element `index` of the output of `rank`.
@@ -214,12 +193,8 @@ Call::Call(const Case& what, Rank rank, Rank size) : what_(what), rank_(rank), s
 hocket_result Call::issue(hocket_comm* comm, hocket_work** work, const hocket_call_options* given) {
   hocket_call_options chosen = HOCKET_CALL_OPTIONS_INIT;
   if (given != nullptr) chosen = *given;
-  std::uint64_t scalar[2] = {};  // one element of any type
-  elements::visit(what_.dtype, [&]<class T>(T) {
-    const T value = scalar_of<T>(rank_);
-    std::memcpy(scalar, &value, sizeof value);
-  });
-  chosen.scalar = scalar;
+  const Scalar scalar(what_.dtype, rank_);
+  chosen.scalar = scalar.bytes;
   chosen.function = reduce_for_user;
   chosen.context = const_cast<int*>(&user_context);
   chosen.commutative = static_cast<int>(what_.salt % 2);

@@ -8,19 +8,14 @@
 #include <tuple>
 
 #include "src/base/elements.hpp"
+#include "tests/process/support/operands.hpp"
 
 namespace hocket::process_testing {
 namespace {
 
 constexpr std::byte untouched{0xEE};
 
-std::uint64_t mix(std::uint64_t x) {
-  x = (x ^ (x >> 30)) * 0xBF58476D1CE4E5B9U;
-  x = (x ^ (x >> 27)) * 0x94D049BB133111EBU;
-  return x ^ (x >> 31);
-}
-
-std::uint64_t mix(const UnevenCase& what, Rank a, Rank b, std::size_t index) {
+std::uint64_t bits_of(const UnevenCase& what, Rank a, Rank b, std::size_t index) {
   return mix(mix(what.salt * 1000003 + static_cast<std::uint64_t>(a)) * 31 + static_cast<std::uint64_t>(b) * 7 + index);
 }
 
@@ -28,27 +23,12 @@ std::uint64_t mix(const UnevenCase& what, Rank a, Rank b, std::size_t index) {
 // them is exact.
 template <class T>
 T input_at(const UnevenCase& what, Rank rank, Rank target, std::size_t index) {
-  return elements::whole<T>(static_cast<int>(mix(what, rank, target, index) % 5) - 2);
-}
-
-template <class T>
-T scalar_of(Rank rank) {
-  return elements::whole<T>(rank % 2 == 0 ? -1 : 1);
+  return elements::whole<T>(static_cast<int>(bits_of(what, rank, target, index) % 5) - 2);
 }
 
 template <class T>
 T reduced_at(const UnevenCase& what, Rank size, Rank target, std::size_t index) {
-  const auto operand = [&](Rank rank) {
-    const T input = input_at<T>(what, rank, target, index);
-    return what.op == ReduceOp::premultiplied_sum ? elements::reduce(ReduceOp::prod, input, scalar_of<T>(rank)) : input;
-  };
-  const ReduceOp op = what.op == ReduceOp::user ? ReduceOp::sum : what.op;
-  T sum = operand(0);
-  for (Rank rank = 1; rank < size; ++rank) sum = elements::reduce(op, sum, operand(rank));
-  if constexpr (!elements::Located<T> && !std::is_same_v<T, elements::Bool>) {
-    if (what.op == ReduceOp::avg && size > 1) return elements::divide(sum, static_cast<std::uint32_t>(size));
-  }
-  return sum;
+  return reduced<T>(what.op, ReduceOp::sum, size, [&](Rank rank) { return input_at<T>(what, rank, target, index); });
 }
 
 // Element `index` of the block from `source` in the output of `rank`.
@@ -78,7 +58,7 @@ std::size_t UnevenCall::count_of(Rank source, Rank target) const {
   if (what_.collective == Collective::alltoall_v && what_.in_place) {
     std::tie(source, target) = std::minmax({source, target});
   }
-  const std::uint64_t bits = mix(what_, source + 100, target, 7);
+  const std::uint64_t bits = bits_of(what_, source + 100, target, 7);
   switch (what_.sizes) {
     case Sizes::zero: break;
     case Sizes::one_has_all: return source == size_ / 2 && (target == source || target == size_ - 1) ? what_.scale : 0;
@@ -168,12 +148,8 @@ void UnevenCall::write_input() {
 hocket_result UnevenCall::issue(hocket_comm* comm, hocket_work** work, const hocket_call_options* given) {
   hocket_call_options with_scalar = HOCKET_CALL_OPTIONS_INIT;
   if (given != nullptr) with_scalar = *given;
-  std::uint64_t scalar[2] = {};  // one element of any type
-  elements::visit(what_.dtype, [&]<class T>(T) {
-    const T value = scalar_of<T>(rank_);
-    std::memcpy(scalar, &value, sizeof value);
-  });
-  with_scalar.scalar = scalar;
+  const Scalar scalar(what_.dtype, rank_);
+  with_scalar.scalar = scalar.bytes;
   const hocket_call_options* const options = what_.op == ReduceOp::premultiplied_sum ? &with_scalar : given;
   const auto dtype = static_cast<hocket_dtype>(what_.dtype);
   const auto op = static_cast<hocket_op>(what_.op);
