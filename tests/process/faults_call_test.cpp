@@ -10,6 +10,7 @@
 #include <tuple>
 #include <vector>
 
+#include "tests/process/support/bad_call.hpp"
 #include "tests/process/support/call.hpp"
 #include "tests/process/support/failure.hpp"
 #include "tests/process/support/process_group.hpp"
@@ -123,12 +124,6 @@ Enum out_of_range(int number) {
   return value;
 }
 
-struct BadCall {
-  const char* name;
-  const char* in_message;
-  std::function<hocket_result(hocket_comm*, float* a, float* b)> call;  // a and b: 1,000 elements each
-};
-
 std::vector<BadCall> meaningless_pairs() {
   return {
       {"op_without_meaning", "band has no meaning for dtype float32",
@@ -237,15 +232,7 @@ TEST(BadArguments, AreRefusedByNameAndBreakNothing) {
     std::vector<float> a(1000), b(1000);
     std::vector<BadCall> calls = bad_calls();
     std::ranges::copy(meaningless_pairs(), std::back_inserter(calls));
-    for (const BadCall& bad : calls) {
-      SCOPED_TRACE(bad.name);
-      if (child.index == 1) {
-        expect_result(bad.call(comm.get(), a.data(), b.data()), HOCKET_INVALID_ARGUMENT);
-        expect_message_names(bad.in_message);
-      }
-      Call({.count = 500}, child.index, child.size).run(comm.get());
-      if (testing::Test::HasFailure()) return;
-    }
+    expect_all_refused(comm.get(), child, calls, a, b);  // a and b: 1,000 elements each
   });
 }
 

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "tests/process/support/bad_call.hpp"
 #include "tests/process/support/call.hpp"
 #include "tests/process/support/failure.hpp"
 #include "tests/process/support/process_group.hpp"
@@ -20,12 +21,6 @@ constexpr std::size_t huge = std::numeric_limits<std::size_t>::max() / 8;
 constexpr Counts ones{1, 1, 1}, some{2, 3, 4};
 
 // ---- arguments
-
-struct BadCall {
-  const char* name;
-  const char* in_message;
-  std::function<hocket_result(hocket_comm*, float* a, float* b)> call;  // on rank 1; a and b: 100 elements each
-};
 
 // Of which `counts` and displacements `at` are wrong; nothing moves.
 auto allgather(Counts counts, Counts at = {0, 10, 20}, std::size_t own = 3) {
@@ -151,15 +146,8 @@ TEST(UnevenBadArguments, AreRefusedByNameAndBreakNothing) {
     ASSERT_TRUE(comm);
     std::vector<float> a(100, 1), b(100, 2);
     for (const auto& calls : {bad_lists(), bad_buffers()}) {
-      for (const BadCall& bad : calls) {
-        SCOPED_TRACE(bad.name);
-        if (child.index == 1) {
-          expect_result(bad.call(comm.get(), a.data(), b.data()), HOCKET_INVALID_ARGUMENT);
-          expect_message_names(bad.in_message);
-        }
-        Call({.count = 500}, child.index, child.size).run(comm.get());
-        if (testing::Test::HasFailure()) return;
-      }
+      expect_all_refused(comm.get(), child, calls, a, b);  // a and b: 100 elements each
+      if (testing::Test::HasFailure()) return;
     }
     EXPECT_EQ(a, std::vector<float>(100, 1));
     EXPECT_EQ(b, std::vector<float>(100, 2));
