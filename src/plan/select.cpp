@@ -48,9 +48,9 @@ using enum Hosts;
 constexpr Rule rules[] = {
     {Collective::allreduce, any, up_to(2), 64 << 10, "recursive_doubling"},
     {Collective::allreduce, crowded, powers_up_to(4), 32 << 10, "linear"},
-    {Collective::allreduce, crowded, powers_up_to(4), 1 << 20, "rabenseifner"},
+    {Collective::allreduce, crowded, powers_up_to(4), 16 << 20, "rabenseifner"},
     {Collective::allreduce, crowded, powers_of_two, 64 << 10, "linear"},
-    {Collective::allreduce, crowded, powers_of_two, 1 << 20, "rabenseifner"},
+    {Collective::allreduce, crowded, powers_of_two, 16 << 20, "rabenseifner"},
     {Collective::allreduce, crowded, any_size, 128 << 10, "linear"},
     {Collective::allreduce, shared, any_size, 2 << 10, "recursive_doubling"},
     {Collective::allreduce, shared, any_size, any_bytes, "two_level"},
