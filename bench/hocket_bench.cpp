@@ -179,6 +179,7 @@ int run_processes(const Options& options, int argc, char** argv) {
   launch.caller = "hocket-bench";
   launch.ranks = options.ranks;
   launch.output = launch::Output::inherited;
+  launch.binding = options.binding;
   launch.command = {std::filesystem::read_symlink("/proc/self/exe")};
   for (int i = 1; i < argc; ++i) {
     const std::string_view argument = argv[i];

@@ -8,6 +8,7 @@
 #include <limits>
 
 #include "src/plan/text.hpp"
+#include "tools/launch_cores.hpp"
 
 namespace hocket::bench {
 namespace {
@@ -185,6 +186,10 @@ CLI::Option* add_subject(CLI::App& app, Written& written, Options& options) {
 // The flags that say how it is measured, and where the results go.
 void add_method(CLI::App& app, Options& options) {
   app.add_option("--ranks", options.ranks, "start this many ranks here")->check(CLI::Range(1, 65536));
+  app.add_option("--bind-to", options.binding,
+                 "with --ranks: core, each has one of its own; auto: if there are enough; none (auto)")
+      ->check(CLI::IsMember(launch::bindings))
+      ->type_name("WHAT");
   CLI::Option* iterations = app.add_option("-n,--iters", options.iterations, "operations to time for each size")
                                 ->check(CLI::Range(1, 10'000'000));
   app.add_option("--seconds", options.seconds, "time for each size, instead of a count (0.25)")

@@ -26,7 +26,8 @@ struct Options {
   double seconds = 0.25;
   int warmup = 2;
   int checks = 1;
-  int ranks = 0;  // 0: this process is one rank, started by a launcher
+  int ranks = 0;                 // 0: this process is one rank, started by a launcher
+  std::string binding = "auto";  // of those ranks, as in launch::Options
   std::string transport = "auto";
   std::string algorithm = "auto";
   WireFormat wire = WireFormat::exact;

@@ -5,6 +5,7 @@
 #include <CLI/CLI.hpp>
 
 #include "tools/launch.hpp"
+#include "tools/launch_cores.hpp"
 
 namespace {
 
@@ -29,6 +30,9 @@ int main(int argc, char** argv) {
   bool no_label = false;
   app.add_option("-n,--ranks", options.ranks, "number of ranks")->required()->check(CLI::Range(1, 65536));
   app.add_flag("--no-label", no_label, "do not begin lines with the rank");
+  app.add_option("--bind-to", options.binding, "core: each rank has one of its own; auto: if there are enough (none)")
+      ->check(CLI::IsMember(hocket::launch::bindings))
+      ->type_name("WHAT");
   app.add_flag("--stdin", options.input_to_rank_0, "rank 0 reads standard input (from a file or pipe)");
   app.add_option("--grace", grace, "seconds from SIGTERM to SIGKILL when the ranks are ended (5)")
       ->check(CLI::Range(0.0, 3600.0));

@@ -16,6 +16,7 @@
 #include <string_view>
 
 #include "hocket/spi/types.hpp"
+#include "tools/launch_cores.hpp"
 #include "tools/launch_lines.hpp"
 #include "tools/launch_process.hpp"
 
@@ -121,13 +122,18 @@ class Launch {
   Status start_all() {
     const Result<std::uint16_t> port = free_port();
     if (!port) return port.status();
+    const auto cores = cores_for(options_.ranks, options_.binding);
+    if (!cores) return cores.status();
     for (int rank = 0; rank < options_.ranks; ++rank) {
-      if (const Status started = start(rank, *port); !started) return started;
+      RankEnvironment environment{.rank = rank, .ranks = options_.ranks, .port = *port};
+      if (!cores->empty()) environment.cores = &(*cores)[static_cast<std::size_t>(rank)];
+      if (const Status started = start(environment); !started) return started;
     }
     return {};
   }
 
-  Status start(int rank, std::uint16_t port) {
+  Status start(const RankEnvironment& environment) {
+    const int rank = environment.rank;
     Streams streams;
     UniqueFd output, error;
     if (options_.input_to_rank_0 && rank == 0) streams.input = STDIN_FILENO;
@@ -137,7 +143,7 @@ class Launch {
       streams.output = output.get();
       streams.error = error.get();
     }
-    const Result<pid_t> pid = start_rank(options_.command, {rank, options_.ranks, port}, streams);
+    const Result<pid_t> pid = start_rank(options_.command, environment, streams);
     if (!pid) return pid.status();
     members_.push_back({.pid = *pid});
     guard_.add(*pid);

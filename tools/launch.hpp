@@ -19,6 +19,7 @@ struct Options {
   int ranks = 1;
   std::vector<std::string> command;  // the program, looked up in PATH, and its arguments
   Output output = Output::labelled;
+  std::string binding = "none";           // of `bindings`
   bool input_to_rank_0 = false;           // rank 0 reads this process's standard input; everybody else reads /dev/null
   std::chrono::milliseconds grace{5000};  // from SIGTERM to SIGKILL
 };

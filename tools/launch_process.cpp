@@ -60,6 +60,7 @@ void redirect(int from, int to) {
   redirect(streams.output, STDOUT_FILENO);
   redirect(streams.error, STDERR_FILENO);
   set_variables(environment);
+  if (environment.cores != nullptr) sched_setaffinity(0, sizeof *environment.cores, environment.cores);
   reset_signals();
   std::vector<char*> arguments;
   for (const std::string& argument : command) arguments.push_back(const_cast<char*>(argument.c_str()));

@@ -1,6 +1,7 @@
 // The processes behind a launch: one rank, and the guard that outlives the launcher.
 #pragma once
 
+#include <sched.h>
 #include <sys/types.h>
 
 #include <cstdint>
@@ -15,7 +16,8 @@ namespace hocket::launch {
 struct RankEnvironment {
   int rank = 0;
   int ranks = 1;
-  std::uint16_t port = 0;  // MASTER_PORT
+  std::uint16_t port = 0;            // MASTER_PORT
+  const cpu_set_t* cores = nullptr;  // what it is bound to; null: nothing
 };
 
 // Descriptors for a rank's standard streams; -1: /dev/null for input, inherited for the others.

@@ -44,6 +44,30 @@ TEST(HocketRun, RemovesVariablesThatWouldOverruleItsOwn) {
   EXPECT_EQ(ran.out, "[0] gone gone mine\n");
 }
 
+TEST(HocketRun, BindsEachRankToACoreOfItsOwn) {
+  const Ran ran = run_command("$RUN -n 2 --no-label --bind-to core sh -c 'grep Cpus_allowed_list /proc/self/status'");
+  if (ran.status == 126) {
+    EXPECT_THAT(ran.error, HasSubstr("2 ranks cannot have a core each: 1 may be used here"));
+    GTEST_SKIP() << "needs two cores";
+  }
+  EXPECT_EQ(ran.status, 0) << ran.error;
+  const std::vector<std::string> lines = lines_of(ran.out);
+  ASSERT_EQ(lines.size(), 2u);
+  EXPECT_NE(lines[0], lines[1]);
+}
+
+TEST(HocketRun, BindsNobodyWhereThereAreFewerCoresThanRanks) {
+  const Ran few = run_command(
+      "taskset -c $(taskset -cp $$ | sed 's/.*: //; s/[-,].*//') "
+      "$RUN -n 2 --bind-to core true");
+  EXPECT_NE(few.status, 0);
+  EXPECT_THAT(few.error, HasSubstr("2 ranks cannot have a core each: 1 may be used here. Start fewer"));
+  const Ran automatic = run_command(
+      "taskset -c $(taskset -cp $$ | sed 's/.*: //; s/[-,].*//') "
+      "$RUN -n 2 --bind-to auto true");
+  EXPECT_EQ(automatic.status, 0) << automatic.error;
+}
+
 TEST(HocketRun, LabelsBothStreams) {
   const Ran ran = run_command("$RUN -n 2 sh -c 'echo to out; echo to error >&2'");
   EXPECT_THAT(lines_of(ran.out), UnorderedElementsAre("[0] to out", "[1] to out"));
