@@ -12,6 +12,7 @@ namespace hocket {
 // not plausible, or a newer caller set a member that this build does not know.
 template <class T>
 std::optional<T> read_sized(const T* given) {
+  if (given != nullptr && given->struct_size == sizeof(T)) return *given;
   T copy{};
   copy.struct_size = sizeof(T);
   if (given == nullptr) return copy;

@@ -313,6 +313,11 @@ void Communicator::abort(std::string_view reason) {
 
 Result<std::shared_ptr<Operation>> Communicator::prepare(const CallArguments& arguments) {
   if (Status broken = executor_->broken(); !broken.ok()) return broken;
+  {
+    const std::lock_guard lock(plans_mutex_);
+    if (auto operation = latest_call_.repeat(arguments)) return operation;
+    latest_call_.forget();
+  }
   auto checked = validate(arguments, options_.rank, options_.size);
   if (!checked.ok()) return checked.status();
   const Signature& signature = checked->signature;
@@ -342,26 +347,30 @@ Result<std::shared_ptr<Operation>> Communicator::prepare(const CallArguments& ar
   if (window_ && window_does &&
       options_.algorithms.wanted(arguments.collective, checked->bytes) == automatic_algorithm) {
     binding.signature.algorithm |= Signature::direct_algorithm;
-    auto direct = direct_operation();
+    const std::lock_guard lock(plans_mutex_);
+    std::shared_ptr<Operation> direct = direct_operation();
     direct->bind(binding);
+    latest_call_.keep(arguments, direct);
     return direct;
   }
   const std::lock_guard lock(plans_mutex_);
   const Algorithm& algorithm = choose(*checked, collective, in_rank_order);
   binding.signature.algorithm |= latest_choice_.number;
-  auto operation = operation_for({.algorithm = &algorithm,
-                                  .rank = options_.rank,
-                                  .size = options_.size,
-                                  .root = arguments.root,
-                                  .count = checked->blocks ? 0 : static_cast<std::size_t>(signature.count),
-                                  .element_bytes = size_of(signature.dtype),
-                                  .slice_bytes = vector_slice_bytes,
-                                  .placement = checked->placement,
-                                  .topology = topology_,
-                                  .wire = algorithm.encoded ? signature.wire() : WireFormat::exact,
-                                  .blocks = checked->blocks});
+  std::shared_ptr<Operation> operation =
+      operation_for({.algorithm = &algorithm,
+                     .rank = options_.rank,
+                     .size = options_.size,
+                     .root = arguments.root,
+                     .count = checked->blocks ? 0 : static_cast<std::size_t>(signature.count),
+                     .element_bytes = size_of(signature.dtype),
+                     .slice_bytes = vector_slice_bytes,
+                     .placement = checked->placement,
+                     .topology = topology_,
+                     .wire = algorithm.encoded ? signature.wire() : WireFormat::exact,
+                     .blocks = checked->blocks});
   operation->bind(binding);
-  return std::shared_ptr<Operation>(std::move(operation));
+  if (!checked->blocks) latest_call_.keep(arguments, operation);
+  return operation;
 }
 
 // Requires plans_mutex_. Mostly a call is like the one before.
@@ -408,8 +417,8 @@ std::shared_ptr<ScheduleOperation> Communicator::operation_for(const PlanKey& ke
   return idle_.back();
 }
 
+// Requires plans_mutex_.
 std::shared_ptr<Operation> Communicator::direct_operation() {
-  const std::lock_guard lock(plans_mutex_);
   for (auto& operation : idle_direct_) {
     if (operation.use_count() == 1 && operation->finished()) return operation;
   }

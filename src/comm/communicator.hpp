@@ -11,6 +11,8 @@
 #include <vector>
 
 #include "src/base/region_table.hpp"
+#include "src/comm/call_arguments.hpp"
+#include "src/comm/latest_call.hpp"
 #include "src/comm/mesh.hpp"
 #include "src/comm/options.hpp"
 #include "src/exec/direct/direct_operation.hpp"
@@ -24,35 +26,6 @@ class LoopbackHub;
 class StoreServer;
 struct CheckedCall;
 struct SplitRequest;
-
-// How large the blocks are and where they begin, in elements, by rank; read during the call. Null: not used by this
-// collective, and displacements: one block behind the other.
-struct BlockArguments {
-  const std::size_t* send_counts = nullptr;
-  const std::size_t* send_displacements = nullptr;
-  const std::size_t* recv_counts = nullptr;
-  const std::size_t* recv_displacements = nullptr;
-};
-
-// The arguments of one call, unchecked.
-struct CallArguments {
-  Collective collective = Collective::barrier;
-  const void* send = nullptr;
-  void* recv = nullptr;
-  std::size_t count = 0;  // of collectives whose blocks vary: of the one block that is this rank's, where there is one
-  int dtype = HOCKET_UINT8;
-  int op = HOCKET_SUM;
-  Rank root = 0;                // or the peer of a send or recv
-  std::int64_t timeout_ms = 0;  // 0: the communicator's
-  const void* scalar = nullptr;
-  hocket_function function = nullptr;
-  void* context = nullptr;
-  bool commutative = false;
-  int wire = HOCKET_WIRE_EXACT;
-  BlockArguments blocks = {};
-  bool of_split = false;  // the library's own exchange, see is_split()
-  bool in_group = false;  // a message may go to this very rank
-};
 
 // Thread rule: any thread, except destruction.
 class Communicator {
@@ -128,6 +101,7 @@ class Communicator {
   };
 
   std::mutex plans_mutex_;
+  LatestCall latest_call_;
   Choice latest_choice_;
   PlanCache plans_;
   std::vector<std::shared_ptr<ScheduleOperation>>

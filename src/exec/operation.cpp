@@ -11,6 +11,16 @@ constexpr std::chrono::milliseconds first_telling_after{200};
 
 void Operation::bind(const Binding& binding) {
   binding_ = binding;
+  begin_run();
+}
+
+void Operation::bind_again(const std::byte* input, std::byte* output) {
+  binding_.input = input;
+  binding_.output = output;
+  begin_run();
+}
+
+void Operation::begin_run() {
   clock_.reset();
   if (!failure_.ok()) failure_ = Status();
   if (!status_.ok()) status_ = Status();

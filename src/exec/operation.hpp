@@ -65,6 +65,10 @@ class Operation {
 
   // Makes it ready for another run. Requires that no run is going on.
   void bind(const Binding& binding);
+  // The same, to other buffers of the same kind. Requires can_move().
+  void bind_again(const std::byte* input, std::byte* output);
+  // Whether all that it is bound to but the caller's buffers may serve another run.
+  bool can_move() const { return !binding_.user && !binding_.own_input; }
 
   // ---- for the driver ----
   // Begins; `tag` names the operation to the peers.
@@ -138,6 +142,7 @@ class Operation {
     Deadline next_telling;
   };
   RunClock& clock() const;
+  void begin_run();
 
   Binding binding_;
   mutable std::optional<RunClock> clock_;
