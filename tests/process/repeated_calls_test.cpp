@@ -1,0 +1,117 @@
+// A call like the one before takes over what was checked and chosen for that; what differs must be noticed.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <array>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "tests/process/support/call.hpp"
+#include "tests/process/support/process_group.hpp"
+
+namespace hocket::process_testing {
+namespace {
+
+using testing::Each;
+using testing::HasSubstr;
+
+constexpr std::size_t count = 300;
+constexpr Rank size = 3;
+using Numbers = std::vector<float>;
+
+class RepeatedCalls : public testing::TestWithParam<const char*> {
+ protected:
+  // `body` on each of three ranks.
+  void run(const std::function<void(hocket_comm*, float)>& body) const {
+    run_ranks(size, [&](Child& child) {
+      ::setenv("HOCKET_TRANSPORT", GetParam(), 1);
+      const Comm comm;
+      ASSERT_TRUE(comm);
+      body(comm.get(), static_cast<float>(child.index + 1));
+    });
+  }
+  static hocket_result sum(hocket_comm* comm, const float* send, float* recv, std::size_t n = count,
+                           hocket_op op = HOCKET_SUM) {
+    return hocket_allreduce(send, recv, n, HOCKET_FLOAT32, op, comm, nullptr, nullptr);
+  }
+};
+
+TEST_P(RepeatedCalls, TakeTheirOwnBuffers) {
+  run([](hocket_comm* comm, float mine) {
+    for (int round = 0; round < 20; ++round) {
+      Numbers in_place(count, mine + static_cast<float>(round)), elsewhere(count, -1);
+      ASSERT_EQ(sum(comm, in_place.data(), in_place.data()), HOCKET_OK) << hocket_last_error();
+      EXPECT_THAT(in_place, Each(6.0F + 3 * static_cast<float>(round)));
+      const Numbers send(count, mine);
+      ASSERT_EQ(sum(comm, send.data(), elsewhere.data()), HOCKET_OK) << hocket_last_error();
+      EXPECT_THAT(elsewhere, Each(6.0F));
+      EXPECT_THAT(send, Each(mine));
+    }
+  });
+}
+
+TEST_P(RepeatedCalls, AreCheckedWhereTheyDiffer) {
+  run([](hocket_comm* comm, float mine) {
+    Numbers data(2 * count, mine);
+    ASSERT_EQ(sum(comm, data.data(), data.data()), HOCKET_OK) << hocket_last_error();
+    EXPECT_EQ(sum(comm, nullptr, nullptr), HOCKET_INVALID_ARGUMENT);
+    EXPECT_THAT(hocket_last_error(), HasSubstr("send is null"));
+    ASSERT_EQ(sum(comm, data.data(), data.data() + count), HOCKET_OK) << hocket_last_error();
+    EXPECT_EQ(sum(comm, data.data(), data.data() + 1), HOCKET_INVALID_ARGUMENT);
+    EXPECT_THAT(hocket_last_error(), HasSubstr("overlap"));
+    ASSERT_EQ(sum(comm, data.data(), data.data() + count), HOCKET_OK) << hocket_last_error();
+    EXPECT_THAT(Numbers(data.begin() + count, data.end()), Each(18.0F));
+  });
+}
+
+TEST_P(RepeatedCalls, AreAnotherPlanWhereCountOpOrRootDiffer) {
+  run([](hocket_comm* comm, float mine) {
+    for (int round = 0; round < 5; ++round) {
+      Numbers all(count, mine), first(count, mine), most(count, mine);
+      ASSERT_EQ(sum(comm, all.data(), all.data()), HOCKET_OK) << hocket_last_error();
+      ASSERT_EQ(sum(comm, first.data(), first.data(), 1), HOCKET_OK) << hocket_last_error();
+      ASSERT_EQ(sum(comm, most.data(), most.data(), count, HOCKET_MAX), HOCKET_OK) << hocket_last_error();
+      EXPECT_THAT(all, Each(6.0F));
+      EXPECT_EQ(first[0], 6.0F);
+      EXPECT_EQ(first[1], mine);
+      EXPECT_THAT(most, Each(3.0F));
+      for (int root = 0; root < size; ++root) {
+        Numbers told(count, mine);
+        ASSERT_EQ(hocket_broadcast(told.data(), told.data(), count, HOCKET_FLOAT32, root, comm, nullptr, nullptr),
+                  HOCKET_OK)
+            << hocket_last_error();
+        EXPECT_THAT(told, Each(static_cast<float>(root + 1)));
+      }
+    }
+  });
+}
+
+TEST_P(RepeatedCalls, LeaveThoseInFlightAlone) {
+  run([](hocket_comm* comm, float mine) {
+    std::array<Numbers, 8> data;
+    std::array<hocket_work*, 8> works{};
+    for (std::size_t i = 0; i < data.size(); ++i) {
+      data[i].assign(count, mine + static_cast<float>(i));
+      ASSERT_EQ(
+          hocket_allreduce(data[i].data(), data[i].data(), count, HOCKET_FLOAT32, HOCKET_SUM, comm, nullptr, &works[i]),
+          HOCKET_OK)
+          << hocket_last_error();
+    }
+    for (std::size_t i = 0; i < data.size(); ++i) {
+      ASSERT_EQ(hocket_work_wait(works[i], 0), HOCKET_OK) << hocket_last_error();
+      EXPECT_THAT(data[i], Each(6.0F + 3 * static_cast<float>(i)));
+      Numbers meanwhile(count, mine);  // while the handle of a finished call is still held
+      ASSERT_EQ(sum(comm, meanwhile.data(), meanwhile.data()), HOCKET_OK) << hocket_last_error();
+      EXPECT_THAT(meanwhile, Each(6.0F));
+      EXPECT_EQ(hocket_work_test(works[i]), HOCKET_OK);
+      EXPECT_EQ(hocket_work_release(works[i]), HOCKET_OK);
+    }
+  });
+}
+
+INSTANTIATE_TEST_SUITE_P(Over, RepeatedCalls, testing::Values("tcp", "shm"),
+                         [](const auto& tested) { return std::string(tested.param); });
+
+}  // namespace
+}  // namespace hocket::process_testing
