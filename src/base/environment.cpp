@@ -39,7 +39,7 @@ constexpr Known known_variables[] = {
     {"HOCKET_SINGLE_COPY", "auto", "on, off or auto: read plain memory of other ranks of the host where it lies"},
     {"HOCKET_SOCKET_IFNAME", "all that are up", "interfaces for TCP: eth,ib0 (begin so), =eth0 (exactly), ^lo (not)"},
     {"HOCKET_SOCKET_FAMILY", "any", "ipv4, ipv6 or any"},
-    {"HOCKET_TCP_STREAMS", "auto", "connections to each peer, 1 to 16; auto is 1; the larger of two sides' holds"},
+    {"HOCKET_TCP_STREAMS", "auto", "connections to each peer, 1 to 16; auto: as HOCKET_TUNING says, else 1"},
     {"HOCKET_TCP_CONGESTION", "auto", "congestion control; auto: cubic, else reno; system: the host's default"},
     {"HOCKET_TCP_SEND_BUFFER", "1M", "bytes of a socket's send buffer, as in 512K; 0: the kernel's choice"},
     {"HOCKET_TCP_RECEIVE_BUFFER", "1M", "bytes of a socket's receive buffer; 0: the kernel's choice"},

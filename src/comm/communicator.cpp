@@ -120,7 +120,8 @@ Status Communicator::meet(Deadline deadline, const std::stop_token& stop) {
                                                            .size = options_.size,
                                                            .group = (*rendezvous)->group(),
                                                            .listener = executor->get(),
-                                                           .regions = regions_});
+                                                           .regions = regions_,
+                                                           .streams = options_.tuning.tcp_streams()});
     if (!transports.ok()) return transports.status();
     if (Status adopted = adopt(std::move(*executor), std::move(*transports)); !adopted.ok()) return adopted;
     const std::stop_callback give_up(stop, [this] { abort("its creation was given up"); });

@@ -110,8 +110,12 @@ Status Communicator::open(std::uint64_t group, LoopbackHub* parent_hub) {
   auto executor = Executor::make({.rank = options_.rank, .alone = options_.size == 1, .name = options_.name});
   if (!executor.ok()) return executor.status();
   std::vector<std::unique_ptr<Transport>> transports;
-  const TransportConfig config{
-      .rank = options_.rank, .size = options_.size, .group = group, .listener = executor->get(), .regions = regions_};
+  const TransportConfig config{.rank = options_.rank,
+                               .size = options_.size,
+                               .group = group,
+                               .listener = executor->get(),
+                               .regions = regions_,
+                               .streams = options_.tuning.tcp_streams()};
   if (options_.size > 1 && parent_hub != nullptr) {
     hub_ = parent_hub->child(group, options_.size);
     auto transport = hub_->make_transport(config);

@@ -198,7 +198,7 @@ Result<Tuning> tuning_from_environment() {
   auto made = Tuning::parse(text.str(), variable->value);
   if (!made.ok()) return Status(Code::invalid_environment, "HOCKET_TUNING: " + made.status().message());
   if (!made->empty()) return made;
-  return Status(Code::invalid_environment, fmt::format("HOCKET_TUNING: {} holds no table", variable->value));
+  return Status(Code::invalid_environment, fmt::format("HOCKET_TUNING: {} says nothing", variable->value));
 }
 
 Result<Options> resolve_options(const hocket_comm_options* given) {

@@ -12,6 +12,8 @@
 namespace hocket {
 namespace {
 
+constexpr int tcp_streams_max = 16;
+
 Status wrong(const std::string& what) {
   return {Code::invalid_argument, what};
 }
@@ -227,7 +229,9 @@ Result<Tuning> Tuning::parse(std::string_view text, std::string_view name) {
       continue;
     }
     if (made.tables_.empty()) {
-      return complain(Code::invalid_argument, "a table begins with its head, as in [4 ranks on 1 host]");
+      if (Status status = made.parse_before_tables(line); !status.ok())
+        return complain(status.code(), status.message());
+      continue;
     }
     entries.emplace_back(line);
     auto choices = Choices::parse(fmt::format("{}", fmt::join(entries, ";")));
@@ -236,6 +240,17 @@ Result<Tuning> Tuning::parse(std::string_view text, std::string_view name) {
   }
   std::ranges::sort(made.tables_, {}, [](const Table& table) { return std::pair(table.ranks, table.hosts); });
   return made;
+}
+
+Status Tuning::parse_before_tables(std::string_view line) {
+  std::string_view value = line;
+  if (trimmed(take(value, '=')) != "tcp_streams") {
+    return wrong("a table begins with its head, as in [4 ranks on 1 host]");
+  }
+  const auto streams = environment::to_integer({"", std::string(trimmed(value))}, 1, tcp_streams_max);
+  if (!streams) return wrong(fmt::format("\"{}\": tcp_streams is a number from 1 to {}", line, tcp_streams_max));
+  tcp_streams_ = static_cast<int>(*streams);
+  return {};
 }
 
 const Choices& Tuning::find(Rank ranks, Rank hosts) const {
@@ -257,7 +272,7 @@ void Tuning::set(Rank ranks, Rank hosts, Choices choices) {
 }
 
 std::string Tuning::text() const {
-  std::string text;
+  std::string text = tcp_streams_ == 0 ? "" : fmt::format("tcp_streams={}\n", tcp_streams_);
   for (const Table& table : tables_) {
     text += fmt::format("[{} rank{} on {} host{}]\n{}\n", table.ranks, table.ranks == 1 ? "" : "s", table.hosts,
                         table.hosts == 1 ? "" : "s", table.choices.text("\n"));

@@ -66,6 +66,7 @@ class Choices {
 // Tables of choices for groups of different shapes, as in a file that `hocket-plan choose --save` writes:
 //
 //   # anything after this sign
+//   tcp_streams=4
 //   [4 ranks on 1 host]
 //   allreduce=linear:4K,recursive_doubling:256K,ring
 //   [8 ranks on 2 hosts]
@@ -79,7 +80,10 @@ class Tuning {
   std::string_view wanted(Rank ranks, Rank hosts, Collective collective, std::size_t bytes) const {
     return tables_.empty() ? automatic_algorithm : find(ranks, hosts).wanted(collective, bytes);
   }
-  bool empty() const { return tables_.empty(); }
+  bool empty() const { return tables_.empty() && tcp_streams_ == 0; }
+  // Connections to each peer over TCP; 0: nothing is said.
+  int tcp_streams() const { return tcp_streams_; }
+  void set_tcp_streams(int streams) { tcp_streams_ = streams; }
   // In place of the table that there was for groups of this shape.
   void set(Rank ranks, Rank hosts, Choices choices);
   std::string text() const;
@@ -93,7 +97,9 @@ class Tuning {
   };
 
   const Choices& find(Rank ranks, Rank hosts) const;
+  Status parse_before_tables(std::string_view line);
 
+  int tcp_streams_ = 0;
   std::vector<Table> tables_;  // in the order of ranks and hosts
 };
 

@@ -29,6 +29,7 @@ struct LinkCost {
   double receive_per_byte = 0;  // receiver's processor: copies
   double wire_per_byte = 0;     // 1 / bandwidth (β)
   double wake = 0;              // receiver's processor, where it had nothing to do and shares cores with others
+  Rank streams = 1;             // connections that it takes to fill it, with which the others were measured
 };
 
 enum class NetworkKind : std::uint8_t {

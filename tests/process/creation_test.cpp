@@ -1,6 +1,7 @@
 // Groups as large as one machine bears, and what their ranks hold open.
 #include <sys/socket.h>
 #include <unistd.h>
+#include <fstream>
 
 #include <cstdlib>
 #include <string>
@@ -50,6 +51,19 @@ TEST(LargeGroup, MeetsAtOneRank) {
     const Comm comm;
     ASSERT_TRUE(comm);
     Call({.collective = Collective::gather, .count = 10}, child.index, child.size).run(comm.get());
+  });
+}
+
+TEST(Connections, AreAsManyAsATuningFileSays) {
+  const TemporaryFolder folder;
+  std::ofstream(folder.file("table")) << "tcp_streams=3\n";
+  run_ranks(2, [&](Child& child) {
+    ::setenv("HOCKET_TRANSPORT", "tcp", 1);
+    ::setenv("HOCKET_TUNING", folder.file("table").c_str(), 1);
+    const Comm comm;
+    ASSERT_TRUE(comm);
+    Call({.count = 100'000}, child.index, 2).run(comm.get());  // a large message goes over all
+    EXPECT_GE(connected_sockets(), 3);
   });
 }
 

@@ -106,6 +106,7 @@ void save(const ModelArguments& given, const Network& network, const Choices& ch
     tuning = std::move(*read);
   }
   tuning.set(network.size(), network.hosts(), choices);
+  if (const Rank streams = network.description().link.streams; streams > 1) tuning.set_tcp_streams(streams);
   std::ofstream file(given.save);
   file << "# Algorithms by collective and bytes of the larger buffer, for HOCKET_TUNING. Written by hocket-plan "
           "choose.\n"

@@ -95,6 +95,7 @@ Problem read_link(const json& object, const std::string& path, LinkCost& cost) {
   fields.number("send_ns_per_byte", cost.send_per_byte, 1e-9);
   fields.number("receive_ns_per_byte", cost.receive_per_byte, 1e-9);
   fields.number("wake_us", cost.wake, 1e-6);
+  fields.count("streams", cost.streams);
   double bandwidth = -1;
   fields.number("bytes_per_second", bandwidth, 1);
   if (object.contains("bytes_per_second")) {
@@ -249,6 +250,7 @@ std::string write_network(const NetworkDescription& description, Rank hosts, con
                       {"send_ns_per_byte", rounded(cost.send_per_byte * 1e9)},
                       {"receive_ns_per_byte", rounded(cost.receive_per_byte * 1e9)},
                       {"wake_us", rounded(cost.wake * 1e6)}};
+    if (cost.streams > 1) made["streams"] = cost.streams;
     made["bytes_per_second"] = cost.wire_per_byte > 0 ? std::round(1 / cost.wire_per_byte) : 1e15;
     return made;
   };

@@ -47,6 +47,22 @@ void print_links(const ProbeFigures& figures) {
   line("a byte of a sum of float32, ns", figures.reduce_per_byte, {}, 1e9);
 }
 
+void print_streams(const ProbeFigures& figures) {
+  if (figures.streams.empty()) return;
+  for (const StreamsFigure& figure : figures.streams) {
+    const Figure& byte = figure.exchange_per_byte;
+    fmt::print("{:<42} {:>12.3f} {:>6.0f} %\n",
+               fmt::format("a byte each way over {} connection{}, ns", figure.streams, figure.streams == 1 ? "" : "s"),
+               byte.value * 1e9, byte.spread * 100);
+  }
+  const int best = worthwhile(figures.streams).streams;
+  fmt::print("{}\n", best == 1
+                         ? "One connection fills the link."
+                         : fmt::format("{} connections are faster: set HOCKET_TCP_STREAMS={}, or use the table of "
+                                       "hocket-plan choose.",
+                                       best, best));
+}
+
 void print_costs(const NetworkDescription& network) {
   fmt::print("\nFor the model: {:>10} {:>8} {:>8} {:>8} {:>14} {:>14}\n", "latency us", "send us", "recv us", "wake us",
              "send ns/byte", "recv ns/byte");
@@ -95,6 +111,7 @@ int run_rank(const ProbeArguments& given) {
   fmt::print("{} core{}; measured in {:.0f} ms for each way. Spread: the middle half of the samples.\n\n",
              measured->cores, measured->cores == 1 ? "" : "s", measured->seconds * 1e3);
   print_links(*measured);
+  print_streams(*measured);
   print_costs(description_of(*measured));
   const std::vector<std::string> unsteady = disturbed(*measured);
   for (const std::string& what : unsteady) fmt::print("\nDISTURBED: {}", what);
@@ -134,6 +151,13 @@ LinkCost link_cost_of(const LinkFigures& figures) {
   return cost;
 }
 
+const StreamsFigure& worthwhile(std::span<const StreamsFigure> figures) {
+  constexpr double a_tenth = 1.1;
+  const auto seconds = [](const StreamsFigure& figure) { return figure.exchange_per_byte.value; };
+  const double least = seconds(*std::ranges::min_element(figures, {}, seconds));
+  return *std::ranges::find_if(figures, [&](const auto& figure) { return seconds(figure) <= least * a_tenth; });
+}
+
 std::vector<std::string> disturbed(const ProbeFigures& figures) {
   std::vector<std::string> found;
   const auto look_at = [&](std::string_view what, const Figure& figure) {
@@ -153,7 +177,15 @@ std::vector<std::string> disturbed(const ProbeFigures& figures) {
 
 NetworkDescription description_of(const ProbeFigures& figures) {
   NetworkDescription made{.kind = NetworkKind::hosts, .cores_per_host = figures.cores};
-  made.link = link_cost_of(figures.tcp);
+  LinkFigures tcp = figures.tcp;
+  Rank streams = 1;
+  if (!figures.streams.empty()) {
+    const StreamsFigure& best = worthwhile(figures.streams);
+    streams = best.streams;
+    tcp.exchange_per_byte = best.exchange_per_byte;
+  }
+  made.link = link_cost_of(tcp);
+  made.link.streams = streams;
   made.local = figures.shm ? link_cost_of(*figures.shm) : made.link;
   made.copy_per_byte = figures.copy_per_byte.value;
   made.reduce_per_byte = figures.reduce_per_byte.value;

@@ -41,8 +41,17 @@ struct LinkFigures {
 // is waking up on one core; copies are as slow as when all ranks are at them.
 LinkCost link_cost_of(const LinkFigures& figures);
 
+// Several connections side by side.
+struct StreamsFigure {
+  int streams = 1;
+  Figure exchange_per_byte;
+};
+// The fewest connections than which no number is more than a tenth faster. Requires at least one figure.
+const StreamsFigure& worthwhile(std::span<const StreamsFigure> figures);
+
 struct ProbeFigures {
   LinkFigures tcp{};
+  std::vector<StreamsFigure> streams{};  // of `tcp`; empty on one host, and where HOCKET_TCP_STREAMS has chosen
   std::optional<LinkFigures> shm{};
   Figure copy_per_byte{}, reduce_per_byte{};
   bool between_hosts = false;  // what `tcp` was measured over

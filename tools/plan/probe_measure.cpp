@@ -27,8 +27,9 @@ constexpr std::size_t small_messages = 32;
 constexpr std::size_t block_bytes = std::size_t{64} << 10;
 constexpr std::size_t blocks = 2;  // fit into sockets' buffers and shared memory's rings: nobody waits for the reader
 constexpr std::size_t exchange_bytes = std::size_t{512} << 10;
-constexpr std::size_t memory_bytes = std::size_t{8} << 20;  // walked through, so that data comes from memory
-constexpr std::chrono::milliseconds head_start{1};          // for what is sent to lie ready
+constexpr std::size_t streams_bytes = std::size_t{2} << 20;  // long enough for connections to reach their pace
+constexpr std::size_t memory_bytes = std::size_t{8} << 20;   // walked through, so that data comes from memory
+constexpr std::chrono::milliseconds head_start{1};           // for what is sent to lie ready
 
 double seconds_since(Clock::time_point begin) {
   return std::chrono::duration<double>(Clock::now() - begin).count();
@@ -112,13 +113,13 @@ class Pair {
   }
 
   // Both send and receive at once: seconds for a byte each way.
-  double exchange() {
+  double exchange(std::size_t bytes = exchange_bytes) {
     comm_.barrier();
-    const std::span<std::uint8_t> all = next(memory_, 2 * exchange_bytes);
-    const auto own = all.subspan(static_cast<std::size_t>(comm_.rank()) * exchange_bytes, exchange_bytes);
+    const std::span<std::uint8_t> all = next(memory_, 2 * bytes);
+    const auto own = all.subspan(static_cast<std::size_t>(comm_.rank()) * bytes, bytes);
     const auto begin = Clock::now();
     comm_.allgather(own, all);
-    return seconds_since(begin) / static_cast<double>(exchange_bytes);
+    return seconds_since(begin) / static_cast<double>(bytes);
   }
 
   // Seconds for a byte of a copy, and of a sum with a message that has just come, while the other rank does the same.
@@ -238,15 +239,16 @@ class Probe {
       made_.shm = links(any, partners.near, false);
       made_.shm->one_core = one_core(any, partners.near);
     }
+    if (made_.between_hosts && !environment::in_force("HOCKET_TCP_STREAMS")) made_.streams = streams(partners.far);
     tcp.barrier();
     return made_;
   }
 
  private:
   // Schedules only, as the model describes them.
-  static Communicator group(const std::string& transport) {
+  static Communicator group(const std::string& transport, const std::string& how = "") {
     return Communicator::create({.timeout = std::chrono::seconds(60),
-                                 .name = "hocket-plan probe, " + transport,
+                                 .name = "hocket-plan probe, " + transport + how,
                                  .transport = transport,
                                  .algorithm = "ring"});
   }
@@ -265,6 +267,22 @@ class Probe {
       made_.seconds = std::max(made_.seconds, seconds_since(began));
     }
     world.barrier();
+    return made;
+  }
+
+  // Connections are made with a communicator, so each number takes one of its own.
+  static std::vector<StreamsFigure> streams(int peer) {
+    std::vector<StreamsFigure> made;
+    for (const int number : {1, 2, 4, 8}) {
+      setenv("HOCKET_TCP_STREAMS", std::to_string(number).c_str(), 1);
+      Communicator world = group("tcp", fmt::format(" over {} connections", number));
+      if (auto comm = pair_of(world, peer)) {
+        Pair pair(*comm);
+        made.push_back({number, figure_of(repeat([&] { return pair.exchange(streams_bytes); }))});
+      }
+      world.barrier();
+    }
+    unsetenv("HOCKET_TCP_STREAMS");
     return made;
   }
 

@@ -69,6 +69,13 @@ std::string congestion_in_force(const std::string& default_of_host) {
   return default_of_host;
 }
 
+// Connections to each peer.
+int streams_in_force() {
+  const auto tuning = tuning_from_environment();
+  const auto settings = tcp::Settings::from_environment(tuning.ok() ? tuning->tcp_streams() : 0);
+  return settings.ok() ? settings->streams : 0;
+}
+
 ordered_json interfaces() {
   const auto choice = tcp::AddressChoice::from_environment();
   std::map<std::string, std::vector<std::string>> addresses;
@@ -97,6 +104,7 @@ ordered_json host() {
             {"default_of_host", default_of_host},
             {"allowed", tcp::usable_congestion()},
             {"available", line_of(ipv4 + "tcp_available_congestion_control")}}},
+          {"streams", streams_in_force()},
           {"limits",
            {{"net.core.wmem_max", line_of(core + "wmem_max")},
             {"net.core.rmem_max", line_of(core + "rmem_max")},
@@ -120,6 +128,7 @@ void print_for_people(const ordered_json& all) {
   for (const auto& [key, value] : tcp["congestion_control"].items()) {
     fmt::print("  congestion control, {:<16} {}\n", key, value.get<std::string>());
   }
+  fmt::print("  {:<36} {}\n", "connections to each peer", tcp["streams"].get<int>());
   for (const auto& [key, value] : tcp["limits"].items()) fmt::print("  {:<36} {}\n", key, value.get<std::string>());
   for (const auto& row : tcp["interfaces"]) {
     const auto addresses = row["addresses"].get<std::vector<std::string>>();

@@ -51,8 +51,9 @@ Status read_buffer(const char* name, int& bytes) {
 
 }  // namespace
 
-Result<Settings> Settings::from_environment() {
+Result<Settings> Settings::from_environment(int streams) {
   Settings settings;
+  settings.streams = static_cast<std::uint8_t>(std::clamp<int>(streams, 1, streams_max));
   if (Status status = read_streams(settings); !status.ok()) return status;
   if (Status status = read_congestion(settings); !status.ok()) return status;
   if (Status status = read_buffer("HOCKET_TCP_SEND_BUFFER", settings.send_buffer_bytes); !status.ok()) return status;

@@ -21,7 +21,8 @@ struct Settings {
 
   // HOCKET_TCP_STREAMS, HOCKET_TCP_CONGESTION, HOCKET_TCP_SEND_BUFFER and HOCKET_TCP_RECEIVE_BUFFER.
   // Code::invalid_environment names the variable and what it may be.
-  static Result<Settings> from_environment();
+  // `streams`: where the first of these is auto; 0: one.
+  static Result<Settings> from_environment(int streams = 0);
 };
 
 }  // namespace hocket::tcp

@@ -1,7 +1,9 @@
 #include "transports/tcp/sockets.hpp"
 
 #include <fmt/format.h>
+#include <linux/sockios.h>
 #include <netinet/tcp.h>
+#include <sys/ioctl.h>
 
 #include <cerrno>
 #include <cstring>
@@ -115,6 +117,17 @@ void tune(int fd, const Settings& settings) {
   }
   if (settings.congestion.empty()) return;
   log::debug("no wanted congestion control can be chosen for TCP; the host's default stays");
+}
+
+bool may_lose_bytes(int fd) {
+  constexpr int end_of_stream = 1;  // counts as a byte
+  int bytes = 0;
+  if (::ioctl(fd, SIOCOUTQ, &bytes) != 0 || bytes <= end_of_stream) return false;
+  SocketAddress own{.bytes = sizeof own.storage}, other{.bytes = sizeof other.storage};
+  ::getsockname(fd, reinterpret_cast<sockaddr*>(&own.storage), &own.bytes);
+  if (::getpeername(fd, reinterpret_cast<sockaddr*>(&other.storage), &other.bytes) != 0) return false;
+  const auto here = endpoint_of(own.get()), there = endpoint_of(other.get());
+  return here && there && std::memcmp(&here->ip, &there->ip, sizeof here->ip) != 0;
 }
 
 std::optional<std::string> try_congestion(const std::string& name) {

@@ -37,6 +37,10 @@ Accepted accept_from(int listener);
 // The settings of a connection that carries data.
 void tune(int fd, const Settings& settings = {});
 
+// Whether sent bytes are on their way that the other end's host has not acknowledged, so that closing now may lose
+// them. What stays on this host is not lost on the way.
+bool may_lose_bytes(int fd);
+
 // Why a socket of this host cannot have this congestion control; nothing: it can.
 std::optional<std::string> try_congestion(const std::string& name);
 // Those that any process of this host may choose, between spaces.

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "src/base/mismatch.hpp"
+#include "transports/tcp/sockets.hpp"
 
 namespace hocket::tcp {
 namespace {
@@ -303,6 +304,11 @@ bool TcpLink::flushing() const {
 
 bool TcpLink::ended() const {
   return std::ranges::all_of(streams_, &Stream::ended);
+}
+
+bool TcpLink::unacknowledged() const {
+  return std::ranges::any_of(streams_,
+                             [](const Stream& stream) { return !stream.ended() && may_lose_bytes(stream.fd.get()); });
 }
 
 short TcpLink::interest(std::size_t index) const {

@@ -64,6 +64,9 @@ class TcpLink final : public Link {
   bool flushing() const;
   // Whether the peer has said all that it will say.
   bool ended() const;
+  // Whether bytes that went out may still be lost, so that the kernel must be given time to send them again: what the
+  // peer sends to a socket that is closed already would end that.
+  bool unacknowledged() const;
 
   // What poll(2) must watch of a stream: for everything, or for the end of the connection only. 0: nothing.
   short interest(std::size_t index) const;

@@ -28,7 +28,7 @@ constexpr auto refusal_patience = 200ms;  // see step()
 Result<std::unique_ptr<Transport>> make_transport(const TransportConfig& config) {
   auto host = LocalHost::from_environment();
   if (!host) return host.status();
-  const auto settings = Settings::from_environment();
+  const auto settings = Settings::from_environment(config.streams);
   if (!settings) return settings.status();
   auto listening = listen_anywhere(*settings);
   if (!listening) return listening.status();
@@ -332,12 +332,17 @@ void TcpTransport::shut_down(const Status& why, Deadline deadline) {
   // A socket that is closed with unread bytes resets the connection and may take our last words with it. So after a
   // failure everything is read until the peers have closed as well.
   const bool await_peers = !why.ok();
+  constexpr int acknowledgement_ms = 2;  // no poll(2) tells of one
+  const auto unacknowledged = [&] { return std::ranges::any_of(links_, &TcpLink::unacknowledged); };
   std::vector<pollfd> interests;
-  for (look_round(); still_talking(await_peers) && !deadline.passed(); look_round()) {
+  for (look_round(); !deadline.passed(); look_round()) {
+    const bool talking = still_talking(await_peers);
+    if (!talking && !unacknowledged()) break;
     interests.clear();
     if (!arm(interests)) continue;
     const auto next = next_deadline();
-    ::poll(interests.data(), interests.size(), (next ? earlier(*next, deadline) : deadline).remaining_ms());
+    const int rest_ms = (next ? earlier(*next, deadline) : deadline).remaining_ms();
+    ::poll(interests.data(), interests.size(), talking ? rest_ms : std::min(rest_ms, acknowledgement_ms));
   }
   const Status given_up = why.ok() ? Status(Code::aborted, "the transport was shut down before this was sent") : why;
   for (TcpLink* link : links_) link->fail(given_up, false);

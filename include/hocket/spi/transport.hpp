@@ -181,6 +181,7 @@ struct TransportConfig {
   std::uint64_t group = 0;  // unique id of the group of ranks; a connection from another group is refused
   TransportListener* listener = nullptr;
   const RegionTable* regions = nullptr;  // memory that a window can show to other members; null: none
+  int streams = 0;  // connections to each peer, unless the environment says; 0: the transport's choice
 };
 
 }  // namespace hocket

@@ -137,6 +137,15 @@ TEST(Tuning, IsWrittenAsItIsRead) {
   EXPECT_EQ(Tuning().digest(), "");
 }
 
+TEST(Tuning, SaysHowManyConnectionsAheadOfTables) {
+  const Tuning made = tuning("tcp_streams = 4  # measured\n[4 ranks on 1 host]\nallreduce=ring\n");
+  EXPECT_EQ(made.tcp_streams(), 4);
+  EXPECT_EQ(made.text(), "tcp_streams=4\n[4 ranks on 1 host]\nallreduce=ring\n");
+  EXPECT_NE(made.digest(), tuning("[4 ranks on 1 host]\nallreduce=ring\n").digest());
+  EXPECT_FALSE(tuning("tcp_streams=2\n").empty());
+  EXPECT_EQ(Tuning().tcp_streams(), 0);
+}
+
 TEST(Tuning, NamesFileAndLineOfAMistake) {
   const auto mistake = [](const char* text) {
     const auto made = Tuning::parse(text, "table");
@@ -149,6 +158,10 @@ TEST(Tuning, NamesFileAndLineOfAMistake) {
   EXPECT_THAT(mistake("[4 ranks on 1 host]\nallreduce=rung\n"), HasSubstr("table, line 2: \"rung\": allreduce has no"));
   EXPECT_THAT(mistake("[4 ranks on 1 host]\n[4 ranks on 1 host]\n"), HasSubstr("line 2: [4 ranks on 1 host] is there"));
   EXPECT_THAT(mistake("[4 ranks on 1 host]\nreduce=chain\nreduce=chain\n"), HasSubstr("reduce is there already"));
+  for (const char* streams : {"tcp_streams=17\n", "tcp_streams=0\n", "tcp_streams\n", "tcp_streams=many\n"}) {
+    EXPECT_THAT(mistake(streams), HasSubstr("tcp_streams is a number from 1 to 16")) << streams;
+  }
+  EXPECT_THAT(mistake("[4 ranks on 1 host]\ntcp_streams=4\n"), HasSubstr("table, line 2: "));
 }
 
 }  // namespace

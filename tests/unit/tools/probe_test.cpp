@@ -67,5 +67,27 @@ TEST(ProbeFigures, DescribeANetwork) {
   EXPECT_DOUBLE_EQ(alone.local.latency, alone.link.latency);
 }
 
+TEST(ProbeFigures, TakeMoreConnectionsOnlyWhereThatIsFaster) {
+  const auto chosen = [](std::vector<double> seconds) {
+    std::vector<StreamsFigure> figures;
+    for (std::size_t i = 0; i < seconds.size(); ++i) figures.push_back({1 << i, steady(seconds[i] * 1e-9)});
+    return worthwhile(figures).streams;
+  };
+  EXPECT_EQ(chosen({8, 8, 8, 8}), 1);
+  EXPECT_EQ(chosen({8, 7.5, 7.4, 9}), 1) << "a tenth is not worth a connection";
+  EXPECT_EQ(chosen({40, 20, 10, 9.5}), 4);
+  EXPECT_EQ(chosen({40, 20, 10, 5}), 8);
+  EXPECT_EQ(chosen({5}), 1);
+}
+
+TEST(ProbeFigures, DescribeTheLinkWithTheConnectionsThatFillIt) {
+  ProbeFigures figures{.tcp = tcp(), .between_hosts = true, .hosts = 2};
+  EXPECT_EQ(description_of(figures).link.streams, 1);
+  figures.streams = {{1, steady(8e-9)}, {2, steady(2e-9)}};
+  const LinkCost cost = description_of(figures).link;
+  EXPECT_EQ(cost.streams, 2);
+  EXPECT_DOUBLE_EQ(cost.send_per_byte + cost.receive_per_byte, 2e-9);
+}
+
 }  // namespace
 }  // namespace hocket
