@@ -46,7 +46,9 @@ Status at_creation(const Status& status, Rank rank) {
 }  // namespace
 
 Communicator::Communicator(Options options, const RegionTable* regions)
-    : options_(std::move(options)), regions_(regions), plans_(plans_kept) {}
+    : options_(std::move(options)), regions_(regions), plans_(plans_kept) {
+  if (options_.refine && options_.size > 1 && !options_.deterministic) begin_refinement();
+}
 
 Communicator::~Communicator() {
   if (executor_) {
@@ -130,6 +132,7 @@ Status Communicator::meet(Deadline deadline, const std::stop_token& stop) {
                     .algorithm = options_.algorithms.summary(),
                     .tuning = options_.tuning.digest(),
                     .deterministic = options_.deterministic,
+                    .refine = options_.refine,
                     .cores = CoreSet::own()};
     if (Status published = (*rendezvous)->publish(mine); !published.ok()) return published;
     std::vector<MemberCard> cards(static_cast<std::size_t>(options_.size));
@@ -204,6 +207,11 @@ Status Communicator::agrees(const MemberCard& card, Rank rank) const {
         fmt::format("rank {} was created in deterministic mode, rank {} was not: set options.deterministic "
                     "or HOCKET_DETERMINISTIC alike on all ranks",
                     here ? options_.rank : rank, here ? rank : options_.rank));
+  }
+  if (card.refine != options_.refine) {
+    const bool here = options_.refine;
+    return differs(fmt::format("rank {} was created with HOCKET_REFINE=on, rank {} was not: set it alike on all ranks",
+                               here ? options_.rank : rank, here ? rank : options_.rank));
   }
   return {};
 }
@@ -355,7 +363,10 @@ Result<std::shared_ptr<Operation>> Communicator::prepare(const CallArguments& ar
     return direct;
   }
   const std::lock_guard lock(plans_mutex_);
-  const Algorithm& algorithm = choose(*checked, collective, in_rank_order);
+  if (refinement_ && !in_rank_order && !user && may_refine(*checked)) {
+    binding.refined_bytes = std::max<std::size_t>(checked->bytes, 1);
+  }
+  const Algorithm& algorithm = choose(*checked, collective, in_rank_order, binding.refined_bytes != 0);
   binding.signature.algorithm |= latest_choice_.number;
   std::shared_ptr<Operation> operation =
       operation_for({.algorithm = &algorithm,
@@ -375,39 +386,43 @@ Result<std::shared_ptr<Operation>> Communicator::prepare(const CallArguments& ar
 }
 
 // Requires plans_mutex_. Mostly a call is like the one before.
-const Algorithm& Communicator::choose(const CheckedCall& checked, Collective collective, bool in_rank_order) {
+const Algorithm& Communicator::choose(const CheckedCall& checked, Collective collective, bool in_rank_order,
+                                      bool refined) {
   const WireFormat wire = checked.signature.wire();
   const auto uneven = static_cast<bool>(checked.blocks);
   Choice& latest = latest_choice_;
   if (latest.algorithm != nullptr && latest.algorithm->collective == collective && latest.bytes == checked.bytes &&
-      latest.wire == wire && latest.in_rank_order == in_rank_order && latest.uneven == uneven) {
+      latest.wire == wire && latest.in_rank_order == in_rank_order && latest.uneven == uneven &&
+      latest.refined == refined) {
     return *latest.algorithm;
   }
   std::string_view wanted = options_.algorithms.wanted(collective, checked.bytes);
   if (wanted == automatic_algorithm) {
     wanted = options_.tuning.wanted(options_.size, topology_.hosts(), collective, checked.bytes);
   }
-  const Algorithm& algorithm = select_algorithm({.collective = collective,
-                                                 .size = options_.size,
-                                                 .bytes = checked.bytes,
-                                                 .topology = topology_,
-                                                 .crowded = crowded_,
-                                                 .wire = wire,
-                                                 .in_rank_order = in_rank_order,
-                                                 .uneven = uneven},
-                                                wanted);
+  const Algorithm& selected = select_algorithm({.collective = collective,
+                                                .size = options_.size,
+                                                .bytes = checked.bytes,
+                                                .topology = topology_,
+                                                .crowded = crowded_,
+                                                .wire = wire,
+                                                .in_rank_order = in_rank_order,
+                                                .uneven = uneven},
+                                               wanted);
+  const Algorithm& algorithm =
+      refined ? *refinement_->known(collective, std::max<std::size_t>(checked.bytes, 1)) : selected;
   // Both ends of a message name the sender's call.
   const Algorithm& named = collective == Collective::recv
                                ? select_algorithm({Collective::send, options_.size, checked.bytes}, "auto")
                                : algorithm;
-  latest = {checked.bytes, wire, in_rank_order, uneven, number_of(named), &algorithm};
+  latest = {checked.bytes, wire, in_rank_order, uneven, refined, number_of(named), &algorithm};
   return algorithm;
 }
 
 // Requires plans_mutex_. An operation for this plan that nobody uses any more, or a new one.
 std::shared_ptr<ScheduleOperation> Communicator::operation_for(const PlanKey& key) {
   for (auto at = idle_.rbegin(); at != idle_.rend(); ++at) {
-    if ((*at)->plan().key == key && at->use_count() == 1 && (*at)->finished()) {
+    if (at->use_count() == 1 && (*at)->finished() && (*at)->plan().key == key) {
       std::rotate(at.base() - 1, at.base(), idle_.end());
       return idle_.back();
     }

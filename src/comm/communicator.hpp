@@ -2,6 +2,7 @@
 // algorithms, makes plans and hands them to the executor.
 #pragma once
 
+#include <array>
 #include <atomic>
 #include <memory>
 #include <mutex>
@@ -19,6 +20,7 @@
 #include "src/exec/executor.hpp"
 #include "src/exec/schedule_operation.hpp"
 #include "src/plan/plan.hpp"
+#include "src/plan/refinement.hpp"
 
 namespace hocket {
 
@@ -52,8 +54,12 @@ class Communicator {
   // What copies a message of this rank to itself; the two are sound and fit.
   std::shared_ptr<Operation> prepare_to_self(const CallArguments& send, const CallArguments& recv);
   // Runs prepared calls to their end. These three are the executor's.
-  Status run(Executor::Operations operations) { return executor_->run(operations); }
-  Status start(Executor::Operations operations) { return executor_->start(operations); }
+  Status run(Executor::Operations operations) {
+    return refinement_ ? executor_->run(refined(operations)) : executor_->run(operations);
+  }
+  Status start(Executor::Operations operations) {
+    return refinement_ ? executor_->start(refined(operations)) : executor_->start(operations);
+  }
   // Code::in_progress when the deadline passes first.
   Status wait(Executor::Operations operations, Deadline deadline) { return executor_->wait(operations, deadline); }
 
@@ -73,9 +79,17 @@ class Communicator {
                                                  Deadline deadline);
   Status open(std::uint64_t group, LoopbackHub* parent_hub);
   Status connect(std::vector<MemberCard> cards, Deadline deadline);
-  const Algorithm& choose(const CheckedCall& checked, Collective collective, bool in_rank_order);
+  const Algorithm& choose(const CheckedCall& checked, Collective collective, bool in_rank_order, bool refined);
   std::shared_ptr<ScheduleOperation> operation_for(const PlanKey& key);
   std::shared_ptr<Operation> direct_operation();
+  // Refinement: see communicator_refine.cpp.
+  void begin_refinement();
+  bool may_refine(const CheckedCall& checked) const;
+  std::vector<std::shared_ptr<Operation>> refined(Executor::Operations operations);
+  std::shared_ptr<Operation> exchange_of(std::shared_ptr<Refinement::Round> round, std::chrono::nanoseconds timeout);
+  const Algorithm* refined_algorithm(const Refinement::Turn& turn);
+  void use_algorithm(ScheduleOperation& operation, const Algorithm& algorithm);
+  std::vector<Channel> all_directions() const;
 
   const Options options_;
   const RegionTable* const regions_;
@@ -96,6 +110,7 @@ class Communicator {
     WireFormat wire = WireFormat::exact;
     bool in_rank_order = false;
     bool uneven = false;
+    bool refined = false;
     std::uint8_t number = 0;  // as the call's signature has it
     const Algorithm* algorithm = nullptr;
   };
@@ -107,6 +122,13 @@ class Communicator {
   std::vector<std::shared_ptr<ScheduleOperation>>
       idle_;  // latest used last; one that only this vector holds may run again
   std::vector<std::shared_ptr<DirectOperation>> idle_direct_;
+  std::unique_ptr<Refinement> refinement_;  // null: calls run by what was chosen before
+  struct Exchange {
+    std::shared_ptr<Operation> operation;
+    std::shared_ptr<Refinement::Round> round;
+    std::shared_ptr<std::array<double, 2>> seconds;  // this rank's, then the largest of any
+  };
+  std::vector<Exchange> exchanges_;  // that are not known to be finished, in their order
 };
 
 }  // namespace hocket

@@ -51,6 +51,7 @@ std::string MemberCard::serialise() const {
   put(out, algorithm);
   put(out, tuning);
   put(out, deterministic ? "1" : "0");
+  put(out, refine ? "1" : "0");
   put(out, cores.text());
   for (const Door& door : doors) {
     put(out, door.transport);
@@ -66,6 +67,7 @@ Result<MemberCard> MemberCard::parse(std::string_view bytes) {
   card.algorithm = reader.take();
   card.tuning = reader.take();
   card.deterministic = reader.take() == "1";
+  card.refine = reader.take() == "1";
   const auto cores = CoreSet::parse(reader.take());
   while (!reader.empty()) {
     Door door{.transport = reader.take(), .address = reader.take()};

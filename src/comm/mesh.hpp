@@ -23,7 +23,7 @@ struct MemberCard {
   std::string host;         // equal for ranks of one host
   std::string algorithm;    // options that must be equal on all ranks: Choices::summary()
   std::string tuning;       // and Tuning::digest()
-  bool deterministic = false;
+  bool deterministic = false, refine = false;
   CoreSet cores;  // that this rank may run on
 
   std::string serialise() const;

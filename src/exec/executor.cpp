@@ -255,7 +255,7 @@ bool Executor::run_alone(const std::shared_ptr<Operation>& operation) {
       ++counters_.operations;
       operation->finish(Status());
       if (links) {
-        past_calls_[tag.sequence % past_calls_.size()] = tag;
+        past_calls_[tag.sequence % past_calls_.size()] = tag_of(*operation);  // the start may have decided
         running_.pop_back();
         if (!peer_failure_.ok()) break_down(std::exchange(peer_failure_, Status()));
       }

@@ -30,7 +30,16 @@ void Operation::begin_run() {
 void Operation::finish(const Status& status) {
   status_ = status;
   binding_.own_input.reset();
+  if (observer_) {
+    if (status.ok()) observer_->finished(algorithm(), elapsed_seconds());
+    observer_.reset();
+  }
   finished_.store(true, std::memory_order_release);
+}
+
+void Operation::set_algorithm(std::uint8_t number) {
+  constexpr unsigned wire_bits = 0xFFU << Signature::algorithm_bits & 0xFFU;
+  binding_.signature.algorithm = static_cast<std::uint8_t>((binding_.signature.algorithm & wire_bits) | number);
 }
 
 Operation::RunClock& Operation::clock() const {

@@ -17,6 +17,14 @@
 
 namespace hocket {
 
+// Learns what a run took.
+class RunObserver {
+ public:
+  virtual ~RunObserver() = default;
+  // By the driver, when a run has ended well and before anybody else can see that.
+  virtual void finished(std::string_view algorithm, double seconds) = 0;
+};
+
 // What an operation is bound to for one run.
 struct Binding {
   const std::byte* input = nullptr;
@@ -26,6 +34,7 @@ struct Binding {
   std::chrono::nanoseconds timeout{};
   std::shared_ptr<UserFunction> user = {};      // what reduction.custom is
   std::shared_ptr<std::byte[]> own_input = {};  // what `input` points to, where that is not the caller's
+  std::size_t refined_bytes = 0;                // the call's, where running calls may change its algorithm; else 0
 };
 
 // Counted as it happens.
@@ -107,6 +116,10 @@ class Operation {
   void finish(const Status& status);
 
   const Signature& signature() const { return binding_.signature; }
+  std::size_t refined_bytes() const { return binding_.refined_bytes; }
+  std::chrono::nanoseconds timeout() const { return binding_.timeout; }
+  // For the next run, which has not begun. Null: nobody.
+  void set_observer(std::shared_ptr<RunObserver> observer) { observer_ = std::move(observer); }
   // The clock is read at the first of these three, not when the run begins: most runs are over before anybody asks.
   const Deadline& deadline() const { return clock().deadline; }
   std::uint64_t sequence() const { return sequence_; }
@@ -130,6 +143,9 @@ class Operation {
 
  protected:
   const Binding& binding() const { return binding_; }
+  bool observed() const { return observer_ != nullptr; }
+  // In the signature, before any peer hears of the run.
+  void set_algorithm(std::uint8_t number);
   // The first failure stays.
   void fail(const Status& status) {
     if (failure_.ok()) failure_ = status;
@@ -145,6 +161,7 @@ class Operation {
   void begin_run();
 
   Binding binding_;
+  std::shared_ptr<RunObserver> observer_;
   mutable std::optional<RunClock> clock_;
   std::uint64_t sequence_ = 0;
   std::string transports_;

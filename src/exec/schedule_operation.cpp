@@ -9,6 +9,24 @@ namespace hocket {
 
 ScheduleOperation::ScheduleOperation(std::shared_ptr<const Plan> plan)
     : plan_(std::move(plan)), codec_(wire_codec(plan_->key.wire)) {
+  make_room();
+}
+
+void ScheduleOperation::set_plan(std::shared_ptr<const Plan> plan) {
+  plan_ = std::move(plan);
+  set_algorithm(number_of(*plan_->key.algorithm));
+  slots_.clear();
+  channels_.clear();
+  scratch_.reset();
+  make_room();
+}
+
+void ScheduleOperation::postpone(std::vector<Channel> channels, Decide decide) {
+  postponed_ = std::make_unique<Postponed>(Postponed{std::move(channels), std::move(decide)});
+}
+
+// For the state of a run of the plan.
+void ScheduleOperation::make_room() {
   const Program& program = plan_->program;
   const std::size_t in_flight = std::min(plan_->groups, groups_in_flight);
   slots_.resize(program.instructions.size() * in_flight);
@@ -27,6 +45,11 @@ ScheduleOperation::ScheduleOperation(std::shared_ptr<const Plan> plan)
 
 Status ScheduleOperation::start(const Tag& tag, Peers& peers) {
   tag_ = tag;
+  if (postponed_) {
+    postponed_->decide(*this);
+    postponed_.reset();
+    tag_.call = signature();
+  }
   waiting_peers_.clear();
   groups_begun_ = groups_done_ = 0;
   pumps_.clear();
@@ -44,6 +67,7 @@ Status ScheduleOperation::start(const Tag& tag, Peers& peers) {
     }
     channels_[i] = {.link = known};
   }
+  if (observed()) (void)deadline();  // the clock starts when the links are there
   begin_groups();
   return {};
 }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <array>
+#include <functional>
 #include <memory>
 #include <vector>
 
@@ -16,11 +17,20 @@ class ScheduleOperation final : public Operation {
   explicit ScheduleOperation(std::shared_ptr<const Plan> plan);
 
   const Plan& plan() const { return *plan_; }
+  // In place of the plan so far; by another algorithm of the same collective. Requires that no run has begun since the
+  // operation was bound.
+  void set_plan(std::shared_ptr<const Plan> plan);
+  // Until its run begins, it waits for all that uses one of `channels`, and others for it; then, in the driver's
+  // thread, `decide` may set the plan. For one run.
+  using Decide = std::function<void(ScheduleOperation&)>;
+  void postpone(std::vector<Channel> channels, Decide decide);
 
   Status start(const Tag& tag, Peers& peers) override;
   bool advance(Counters& counters) override;
   bool complete() const override { return groups_done_ == plan_->groups || !failure().ok(); }
-  std::span<const Channel> channels() const override { return plan_->program.channels; }
+  std::span<const Channel> channels() const override {
+    return postponed_ ? std::span<const Channel>(postponed_->channels) : plan_->program.channels;
+  }
   void tell_waiting() override;
   void hear_waiting(Rank peer) override;
   Missing missing() const override;
@@ -45,6 +55,12 @@ class ScheduleOperation final : public Operation {
     std::uint32_t outstanding = 0;
   };
 
+  struct Postponed {
+    std::vector<Channel> channels;
+    Decide decide;
+  };
+
+  void make_room();
   static void on_done(Completion& completion, const Status& status);
   const Instruction& instruction_of(std::uint32_t slot) const {
     return plan_->program.instructions[slots_[slot].instruction];
@@ -62,6 +78,7 @@ class ScheduleOperation final : public Operation {
   std::byte* address(const Range& range, const Extent& extent, std::size_t group);
 
   std::shared_ptr<const Plan> plan_;
+  std::unique_ptr<Postponed> postponed_;
   const WireCodec codec_;
   Tag tag_;
   std::vector<Slot> slots_;  // instructions × groups in flight

@@ -56,6 +56,11 @@ inline bool is_split(const Signature& call) {
   return call.collective == Collective::allgather && call.root == no_rank;
 }
 
+// What the library exchanges to compare algorithms; an allreduce of the caller's has root 0.
+inline bool is_comparison(const Signature& call) {
+  return call.collective == Collective::allreduce && call.root == no_rank;
+}
+
 // "allreduce of 1024 float32, sum" and so on, for messages.
 std::string describe(const Signature& signature);
 
