@@ -385,40 +385,6 @@ Result<std::shared_ptr<Operation>> Communicator::prepare(const CallArguments& ar
   return operation;
 }
 
-// Requires plans_mutex_. Mostly a call is like the one before.
-const Algorithm& Communicator::choose(const CheckedCall& checked, Collective collective, bool in_rank_order,
-                                      bool refined) {
-  const WireFormat wire = checked.signature.wire();
-  const auto uneven = static_cast<bool>(checked.blocks);
-  Choice& latest = latest_choice_;
-  if (latest.algorithm != nullptr && latest.algorithm->collective == collective && latest.bytes == checked.bytes &&
-      latest.wire == wire && latest.in_rank_order == in_rank_order && latest.uneven == uneven &&
-      latest.refined == refined) {
-    return *latest.algorithm;
-  }
-  std::string_view wanted = options_.algorithms.wanted(collective, checked.bytes);
-  if (wanted == automatic_algorithm) {
-    wanted = options_.tuning.wanted(options_.size, topology_.hosts(), collective, checked.bytes);
-  }
-  const Algorithm& selected = select_algorithm({.collective = collective,
-                                                .size = options_.size,
-                                                .bytes = checked.bytes,
-                                                .topology = topology_,
-                                                .crowded = crowded_,
-                                                .wire = wire,
-                                                .in_rank_order = in_rank_order,
-                                                .uneven = uneven},
-                                               wanted);
-  const Algorithm& algorithm =
-      refined ? *refinement_->known(collective, std::max<std::size_t>(checked.bytes, 1)) : selected;
-  // Both ends of a message name the sender's call.
-  const Algorithm& named = collective == Collective::recv
-                               ? select_algorithm({Collective::send, options_.size, checked.bytes}, "auto")
-                               : algorithm;
-  latest = {checked.bytes, wire, in_rank_order, uneven, refined, number_of(named), &algorithm};
-  return algorithm;
-}
-
 // Requires plans_mutex_. An operation for this plan that nobody uses any more, or a new one.
 std::shared_ptr<ScheduleOperation> Communicator::operation_for(const PlanKey& key) {
   for (auto at = idle_.rbegin(); at != idle_.rend(); ++at) {

@@ -82,7 +82,7 @@ class Communicator {
   const Algorithm& choose(const CheckedCall& checked, Collective collective, bool in_rank_order, bool refined);
   std::shared_ptr<ScheduleOperation> operation_for(const PlanKey& key);
   std::shared_ptr<Operation> direct_operation();
-  // Refinement: see communicator_refine.cpp.
+  // Refinement: see communicator_choice.cpp.
   void begin_refinement();
   bool may_refine(const CheckedCall& checked) const;
   std::vector<std::shared_ptr<Operation>> refined(Executor::Operations operations);

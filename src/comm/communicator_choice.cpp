@@ -1,7 +1,8 @@
-// Calls that decide which algorithm later calls use. What a call's turn is follows from how many calls of its kind were
-// submitted before, which is the same on all ranks; what the ranks measured reaches all of them by an exchange of the
-// library's own, submitted just before the first call that depends on it. A rank that runs ahead of the exchange does
-// not wait for it: such calls are postponed in the executor's queue (docs/decisions/0018-calls-wait-for-verdicts.md).
+// Which algorithm runs a call: by name, table or thresholds, and by what earlier calls have shown. What a call's turn
+// is follows from how many calls of its kind were submitted before, which is the same on all ranks; what the ranks
+// measured reaches all of them by an exchange of the library's own, submitted just before the first call that depends
+// on it. A rank that runs ahead of the exchange does not wait for it: such calls are postponed in the executor's queue
+// (docs/decisions/0018-calls-wait-for-verdicts.md).
 #include <algorithm>
 
 #include "src/base/log.hpp"
@@ -29,6 +30,40 @@ class Measured final : public RunObserver {
 };
 
 }  // namespace
+
+// Requires plans_mutex_. Mostly a call is like the one before.
+const Algorithm& Communicator::choose(const CheckedCall& checked, Collective collective, bool in_rank_order,
+                                      bool refined) {
+  const WireFormat wire = checked.signature.wire();
+  const auto uneven = static_cast<bool>(checked.blocks);
+  Choice& latest = latest_choice_;
+  if (latest.algorithm != nullptr && latest.algorithm->collective == collective && latest.bytes == checked.bytes &&
+      latest.wire == wire && latest.in_rank_order == in_rank_order && latest.uneven == uneven &&
+      latest.refined == refined) {
+    return *latest.algorithm;
+  }
+  std::string_view wanted = options_.algorithms.wanted(collective, checked.bytes);
+  if (wanted == automatic_algorithm) {
+    wanted = options_.tuning.wanted(options_.size, topology_.hosts(), collective, checked.bytes);
+  }
+  const Algorithm& selected = select_algorithm({.collective = collective,
+                                                .size = options_.size,
+                                                .bytes = checked.bytes,
+                                                .topology = topology_,
+                                                .crowded = crowded_,
+                                                .wire = wire,
+                                                .in_rank_order = in_rank_order,
+                                                .uneven = uneven},
+                                               wanted);
+  const Algorithm& algorithm =
+      refined ? *refinement_->known(collective, std::max<std::size_t>(checked.bytes, 1)) : selected;
+  // Both ends of a message name the sender's call.
+  const Algorithm& named = collective == Collective::recv
+                               ? select_algorithm({Collective::send, options_.size, checked.bytes}, "auto")
+                               : algorithm;
+  latest = {checked.bytes, wire, in_rank_order, uneven, refined, number_of(named), &algorithm};
+  return algorithm;
+}
 
 void Communicator::begin_refinement() {
   refinement_ = std::make_unique<Refinement>([this](Collective collective, std::size_t bytes) {
