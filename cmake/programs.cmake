@@ -1,6 +1,6 @@
 # The programs: each tools/hocket_NAME.cpp is a main, with helpers of its own in tools/NAME/; other files directly in tools/
-# are shared by all programs. bench/ is one program, hocket-bench, save for bench/micro_*.cpp, each a Google Benchmark, and
-# bench/peers, programs of other libraries to compare with.
+# are shared by all programs. bench/ is one program, hocket-bench, save for bench/micro_*.cpp, each a Google Benchmark,
+# bench/children.cpp, and bench/peers, programs of other libraries to compare with.
 find_package(CLI11 REQUIRED)
 find_package(nlohmann_json REQUIRED)
 find_package(ZLIB REQUIRED)
@@ -12,7 +12,7 @@ file(GLOB shared CONFIGURE_DEPENDS tools/*.cpp)
 file(GLOB micros CONFIGURE_DEPENDS bench/micro_*.cpp)
 file(GLOB bench CONFIGURE_DEPENDS bench/*.cpp)
 list(REMOVE_ITEM shared ${mains} "")
-list(REMOVE_ITEM bench ${micros} "")
+list(REMOVE_ITEM bench ${micros} ${CMAKE_CURRENT_SOURCE_DIR}/bench/children.cpp "")
 
 add_library(hocket_program INTERFACE)
 target_link_libraries(hocket_program INTERFACE hocket_internal CLI11::CLI11 nlohmann_json::nlohmann_json)
@@ -47,6 +47,9 @@ if(bench)
   hocket_add_program(hocket-bench ${bench})
   target_link_libraries(hocket-bench PRIVATE hocket_plan_helpers) # reads networks for its model
 endif()
+
+add_executable(bench-children bench/children.cpp)
+target_link_libraries(bench-children PRIVATE hocket_internal)
 
 foreach(micro IN LISTS micros)
   cmake_path(GET micro STEM name)

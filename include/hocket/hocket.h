@@ -146,7 +146,7 @@ HOCKET_API hocket_result hocket_comm_create(hocket_comm** comm, const hocket_com
 HOCKET_API hocket_result hocket_comm_create_local(hocket_comm** comms, int32_t world_size, const hocket_comm_options* options);
 
 /* Leaves the group and frees the communicator; NULL is allowed. Pending asynchronous operations end with ABORTED, so wait
- * for them first. No other thread may be inside a call on it. Work handles stay valid until released. Never waits for
+ * for them first (but see share_links below). No other thread may be inside a call on it. Work handles stay valid until released. Never waits for
  * other ranks, save that a rank 0 that serves the store stays until the others have left or one second passed. */
 HOCKET_API hocket_result hocket_comm_destroy(hocket_comm* comm);
 
@@ -164,9 +164,17 @@ HOCKET_API hocket_result hocket_comm_counters(hocket_comm* comm, hocket_counters
 
 /* ---- communicators made from others --------------------------------------------------------------------------------- *
  * These three are collective over the parent: all its ranks call the same one, also those that get no child. A child is a
- * communicator like any other, with ranks of its own, counted from 0: it needs no store, fails without its parent and its
- * siblings, and may be used at the same time as they and be destroyed before or after them. A child of one rank has
- * neither threads nor descriptors. No other thread may call anything on the parent meanwhile. docs/COMMUNICATORS.md. */
+ * communicator like any other, with ranks of its own, counted from 0, and it needs no store. No other thread may call
+ * anything on the parent meanwhile. docs/COMMUNICATORS.md.
+ *
+ * A child with links of its own fails without its parent and its siblings, and may be used at the same time as they and be
+ * destroyed before or after them. One with share_links costs an exchange on the parent, and neither threads nor descriptors.
+ * It, its parent and all others on these links are a family. Any two ranks make the calls that they both take part in in the
+ * same order, whichever members of the family these are on (else: MISMATCH, or TIMEOUT); a split counts as a call on the
+ * parent. What breaks one member breaks all, with one cause, whose ranks are those of the family's first communicator. What is
+ * pending on a member that is destroyed goes on (keep its buffers) while another member is left.
+ * A child of one rank is of no family, and has neither threads nor descriptors either way. A parent that refines its choice of
+ * algorithms (HOCKET_REFINE) has no such children: UNSUPPORTED. */
 
 #define HOCKET_NO_COLOR (-1)
 
@@ -174,8 +182,9 @@ typedef struct hocket_split_options {
   size_t struct_size;
   int64_t timeout_ms; /* deadline of this call, and of the child's calls that name none; 0: the parent's */
   const char* name;   /* of the child, for messages; NULL: the parent's, with kind, number and color */
+  int32_t share_links; /* 1: the child runs on its parent's links; 0: on its own. Equal on all ranks (else: MISMATCH) */
 } hocket_split_options;
-#define HOCKET_SPLIT_OPTIONS_INIT { sizeof(hocket_split_options), 0, NULL }
+#define HOCKET_SPLIT_OPTIONS_INIT { sizeof(hocket_split_options), 0, NULL, 0 }
 
 /* Ranks that give the same color (0 or more) share a child, in the order of their keys, and of their ranks where keys are
  * equal. Who gives HOCKET_NO_COLOR takes part and gets *child = NULL. `options` may be NULL.

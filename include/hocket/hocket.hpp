@@ -56,6 +56,7 @@ struct Options {
 struct SplitOptions {
   std::chrono::milliseconds timeout{0};
   std::string name = {};
+  bool share_links = false;  // makes a family, see hocket.h
 };
 
 // One rank's membership in a group. Functions named …_async return at once; both ranges stay as they are until the
@@ -297,6 +298,7 @@ class Communicator : public UnevenCalls<Communicator> {
     hocket_split_options given = HOCKET_SPLIT_OPTIONS_INIT;
     given.timeout_ms = options.timeout.count();
     given.name = or_null(options.name);
+    given.share_links = options.share_links ? 1 : 0;
     return given;
   }
   static hocket_op to_c(Op op) { return static_cast<hocket_op>(op); }

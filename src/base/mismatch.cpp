@@ -7,8 +7,8 @@ namespace {
 
 // What differs between two calls beyond what describe() shows.
 std::string difference(const MessageIdentity& got, const MessageIdentity& expected) {
+  if (got.tag.communicator != expected.tag.communicator) return "";
   if (describe(got.tag.call) != describe(expected.tag.call)) return "";
-  if (got.tag.communicator != expected.tag.communicator) return "; the calls are of different communicators";
   if (got.tag.sequence != expected.tag.sequence) {
     return fmt::format("; these are calls number {} and {}", got.tag.sequence, expected.tag.sequence);
   }
@@ -21,12 +21,16 @@ std::string difference(const MessageIdentity& got, const MessageIdentity& expect
 
 }  // namespace
 
-Status mismatch(Rank rank, Rank peer, const MessageIdentity& got, const MessageIdentity& expected) {
+Status mismatch(Rank rank, Rank peer, const MessageIdentity& got, const MessageIdentity& expected,
+                const TransportListener& names) {
+  const auto call = [&](const Tag& tag) {
+    if (got.tag.communicator == expected.tag.communicator) return describe(tag.call);
+    return describe(tag.call) + " on " + names.describe_communicator(tag.communicator, peer);
+  };
   return Status(Cause{.code = Code::mismatch,
                       .message = fmt::format("rank {} called {} while rank {} called {}{}: all ranks must make the "
                                              "same calls in the same order",
-                                             peer, describe(got.tag.call), rank, describe(expected.tag.call),
-                                             difference(got, expected)),
+                                             peer, call(got.tag), rank, call(expected.tag), difference(got, expected)),
                       .rank = rank,
                       .peer = peer,
                       .operation = std::string(name_of(expected.tag.call.collective)),

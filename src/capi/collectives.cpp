@@ -34,7 +34,7 @@ hocket_result call(hocket_comm* comm, CallArguments arguments, const hocket_call
     auto operation = comm->communicator->prepare(arguments);
     if (!operation.ok()) return operation.status();
     if (work == nullptr) return remember(comm->communicator->run({&*operation, 1}), **operation);
-    auto handle = std::make_unique<hocket_work>(hocket_work{{{{comm->communicator.get(), {*operation}}}}});
+    auto handle = std::make_unique<hocket_work>(hocket_work{{{{&comm->communicator->executor(), {*operation}}}}});
     if (Status status = comm->communicator->start({&*operation, 1}); !status.ok()) return status;
     *work = handle.release();
     return {};

@@ -63,7 +63,7 @@ Status StartedCalls::status() const {
 Status StartedCalls::wait(Deadline deadline) const {
   for (const Part& part : parts) {
     if (all_finished(part.operations)) continue;
-    if (Status status = part.communicator->wait(part.operations, deadline); status.code() == Code::in_progress) {
+    if (Status status = part.executor->wait(part.operations, deadline); status.code() == Code::in_progress) {
       return status;
     }
   }
@@ -152,8 +152,9 @@ Status CallGroup::pair_messages_to_self() {
   return from_self_.empty() ? Status() : alone(from_self_.front());
 }
 
-// The calls by communicator, collectives first; none where something failed.
-Status CallGroup::take(StartedCalls& calls) {
+// The calls by what runs them, collectives first, and a communicator that starts each part; none where something
+// failed.
+Status CallGroup::take(StartedCalls& calls, std::vector<Communicator*>& starters) {
   if (failure_.ok()) failure_ = pair_messages_to_self();
   for (const Prepared& call : prepared_) {
     if (failure_.ok()) failure_ = call.communicator->status();
@@ -162,8 +163,12 @@ Status CallGroup::take(StartedCalls& calls) {
   for (const bool messages : {false, true}) {
     for (Prepared& call : prepared_) {
       if (call.message != messages || !status.ok()) continue;
-      auto part = std::ranges::find(calls.parts, call.communicator, &StartedCalls::Part::communicator);
-      if (part == calls.parts.end()) part = calls.parts.insert(part, {call.communicator, {}});
+      Executor* const executor = &call.communicator->executor();
+      auto part = std::ranges::find(calls.parts, executor, &StartedCalls::Part::executor);
+      if (part == calls.parts.end()) {
+        part = calls.parts.insert(part, {executor, {}});
+        starters.push_back(call.communicator);
+      }
       part->operations.push_back(call.operation);
     }
   }
@@ -174,15 +179,17 @@ Status CallGroup::take(StartedCalls& calls) {
 
 // A communicator that breaks meanwhile ends its operations with the cause, which waiting for them returns.
 Status CallGroup::start(StartedCalls& calls) {
-  if (Status status = take(calls); !status.ok()) return status;
-  for (const auto& part : calls.parts) (void)part.communicator->start(part.operations);
+  std::vector<Communicator*> starters;
+  if (Status status = take(calls, starters); !status.ok()) return status;
+  for (std::size_t i = 0; i < starters.size(); ++i) (void)starters[i]->start(calls.parts[i].operations);
   return {};
 }
 
 Status CallGroup::run(StartedCalls& calls) {
-  if (Status status = take(calls); !status.ok()) return status;
-  if (calls.parts.size() == 1) return calls.parts.front().communicator->run(calls.parts.front().operations);
-  for (const auto& part : calls.parts) (void)part.communicator->start(part.operations);
+  std::vector<Communicator*> starters;
+  if (Status status = take(calls, starters); !status.ok()) return status;
+  if (starters.size() == 1) return starters.front()->run(calls.parts.front().operations);
+  for (std::size_t i = 0; i < starters.size(); ++i) (void)starters[i]->start(calls.parts[i].operations);
   return calls.wait(Deadline(Deadline::Clock::time_point::max()));
 }
 

@@ -10,10 +10,10 @@
 
 namespace hocket {
 
-// Operations that were started together, by communicator. Empty: nothing was to be done.
+// Operations that were started together, by what runs them. Empty: nothing was to be done.
 struct StartedCalls {
   struct Part {
-    Communicator* communicator;  // only valid while one of the operations is unfinished
+    Executor* executor;  // only valid while one of the operations is unfinished
     std::vector<std::shared_ptr<Operation>> operations;
   };
   std::vector<Part> parts;
@@ -44,9 +44,10 @@ class CallGroup {
 
   // Ends the calls without having started them; the group is empty again.
   void drop();
-  // Starts all calls or, if one failed, none. On each communicator collectives come first, in the order of the calls,
-  // then messages. Sends to oneself are paired with the receives from oneself; Code::invalid_argument where they do not
-  // fit. The group is empty afterwards, and `calls`, which must be empty, holds what was started.
+  // Starts all calls or, if one failed, none. On each communicator, or family of communicators that share links,
+  // collectives come first, in the order of the calls, then messages. Sends to oneself are paired with the receives
+  // from oneself; Code::invalid_argument where they do not fit. The group is empty afterwards, and `calls`, which must
+  // be empty, holds what was started.
   Status start(StartedCalls& calls);
   // Starts all and waits for all, on this thread.
   Status run(StartedCalls& calls);
@@ -63,7 +64,7 @@ class CallGroup {
   };
 
   Status pair_messages_to_self();
-  Status take(StartedCalls& calls);
+  Status take(StartedCalls& calls, std::vector<Communicator*>& starters);
 
   Status failure_;
   std::vector<Prepared> prepared_;

@@ -3,11 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <numeric>
-#include <unordered_map>
 
 #include "src/base/log.hpp"
 #include "src/comm/own_input.hpp"
+#include "src/comm/placing.hpp"
 #include "src/comm/rendezvous.hpp"
 #include "src/comm/validate.hpp"
 #include "src/exec/reduce.hpp"
@@ -26,15 +25,6 @@ constexpr std::chrono::seconds stranger{5};  // how long what listens on the sto
 constexpr std::chrono::seconds farewell{1};  // what leaving may take
 constexpr std::size_t vector_slice_bytes = std::size_t{512} << 10;
 
-Topology topology_of(const std::vector<MemberCard>& cards) {
-  std::unordered_map<std::string_view, std::uint32_t> numbers;
-  std::vector<std::uint32_t> host_by_rank;
-  for (const MemberCard& card : cards) {
-    host_by_rank.push_back(numbers.try_emplace(card.host, static_cast<std::uint32_t>(numbers.size())).first->second);
-  }
-  return Topology(host_by_rank);
-}
-
 Status at_creation(const Status& status, Rank rank) {
   if (status.cause().rank != no_rank) return status;
   Cause cause = status.cause();
@@ -50,14 +40,9 @@ Communicator::Communicator(Options options, const RegionTable* regions)
   if (options_.refine && options_.size > 1 && !options_.deterministic) begin_refinement();
 }
 
+// Where the fabric ends here, so do the operations that still run, before what they use does.
 Communicator::~Communicator() {
-  if (executor_) {
-    executor_->stop(Status(
-        Code::aborted, fmt::format("rank {} destroyed its communicator while operations were pending", options_.rank)));
-  }
-  idle_direct_.clear();
-  window_.reset();
-  if (mesh_) mesh_->shut_down(executor_->broken(), Deadline::after(farewell));
+  fabric_.reset();
 }
 
 // ---- creation -------------------------------------------------------------------------------------------------------
@@ -68,7 +53,7 @@ Result<std::unique_ptr<Communicator>> Communicator::create(const Options& option
   const auto deadline = Deadline::after(options.timeout);
   Status status;
   if (options.size == 1) {
-    auto executor = Executor::make({.rank = 0, .alone = true});
+    auto executor = Executor::make({.rank = 0, .alone = true, .name = options.name});
     status = executor.ok() ? made->adopt(std::move(*executor), {}) : executor.status();
   } else {
     status = made->find_others(deadline, stop);
@@ -88,10 +73,7 @@ Status Communicator::find_others(Deadline deadline, const std::stop_token& stop)
         (void)server_->wait_until_no_clients(Deadline::after(farewell));  // let them read why
       return status;
     }
-    if (executor_) executor_->stop(status);
-    window_.reset();
-    mesh_.reset();
-    executor_.reset();
+    fabric_.reset();
   }
 }
 
@@ -116,7 +98,7 @@ Status Communicator::meet(Deadline deadline, const std::stop_token& stop) {
   if (!rendezvous.ok()) return rendezvous.status();
 
   const Status status = [&]() -> Status {
-    auto executor = Executor::make({.rank = options_.rank});
+    auto executor = Executor::make({.rank = options_.rank, .name = options_.name});
     if (!executor.ok()) return executor.status();
     auto transports = open_transports(options_.transport, {.rank = options_.rank,
                                                            .size = options_.size,
@@ -127,7 +109,7 @@ Status Communicator::meet(Deadline deadline, const std::stop_token& stop) {
     if (!transports.ok()) return transports.status();
     if (Status adopted = adopt(std::move(*executor), std::move(*transports)); !adopted.ok()) return adopted;
     const std::stop_callback give_up(stop, [this] { abort("its creation was given up"); });
-    MemberCard mine{.doors = mesh_->doors(),
+    MemberCard mine{.doors = fabric_->mesh().doors(),
                     .host = host_identity(),
                     .algorithm = options_.algorithms.summary(),
                     .tuning = options_.tuning.digest(),
@@ -142,7 +124,7 @@ Status Communicator::meet(Deadline deadline, const std::stop_token& stop) {
       if (!card.ok()) return card.status();
       cards[static_cast<std::size_t>(neighbour)] = std::move(*card);
     }
-    mesh_->set_cards(std::move(cards));
+    fabric_->mesh().set_cards(std::move(cards));
     return introduce(mine, deadline);
   }();
   if (status.ok()) {
@@ -153,11 +135,14 @@ Status Communicator::meet(Deadline deadline, const std::stop_token& stop) {
   return status;
 }
 
-Status Communicator::adopt(std::unique_ptr<Executor> executor, std::vector<std::unique_ptr<Transport>> transports) {
-  executor_ = std::move(executor);
-  mesh_ = std::make_unique<Mesh>(std::move(transports));
-  executor_->set_wait_budget(WaitBudget::for_ranks(options_.size, CoreSet::own().count()));
-  return executor_->attach(*mesh_);
+Status Communicator::adopt(std::unique_ptr<Executor> executor, std::vector<std::unique_ptr<Transport>> transports,
+                           std::shared_ptr<LoopbackHub> hub) {
+  executor->set_wait_budget(WaitBudget::for_ranks(options_.size, CoreSet::own().count()));
+  auto fabric = Fabric::make(std::move(executor), std::move(transports), std::move(hub));
+  if (!fabric.ok()) return fabric.status();
+  fabric_ = std::move(*fabric);
+  context_ = fabric_->executor().first();
+  return {};
 }
 
 // Connects to both neighbours and learns everyone's card by a ring allgather, so the store is not needed any more. The
@@ -233,47 +218,19 @@ Status Communicator::allgather_on_ring(std::span<std::byte> all, Deadline deadli
                    .reduction = {},
                    .timeout = deadline.remaining()});
   const std::shared_ptr<Operation> running = std::move(operation);
-  return executor_->run({&running, 1});
+  return executor().run({&running, 1});
 }
 
 // Arranges itself with the others, once all cards are known.
 Status Communicator::settle(std::vector<MemberCard> cards, Deadline deadline) {
-  const std::string host = cards[static_cast<std::size_t>(options_.rank)].host;
-  int ranks_here = 0;
-  CoreSet cores;  // of all ranks here: each may be bound to some of its own
-  for (const MemberCard& card : cards) {
-    if (card.host != host) continue;
-    ++ranks_here;
-    cores |= card.cores;
-  }
-  topology_ = topology_of(cards);
-  crowded_ = topology_.hosts() == 1 && ranks_here > cores.count();
-  mesh_->set_cards(std::move(cards));
-  executor_->set_wait_budget(WaitBudget::for_ranks(ranks_here, cores.count()));
-  return open_window(deadline);
-}
-
-// Where one transport can show every rank the memory of all, collectives run over that. Every rank decides by the same
-// cards.
-Status Communicator::open_window(Deadline deadline) {
-  Transport* transport = mesh_->window_transport();
-  if (transport == nullptr) return {};
-  std::vector<Rank> members(static_cast<std::size_t>(options_.size));
-  std::iota(members.begin(), members.end(), 0);
-  return executor_->undisturbed([&]() -> Status {
-    auto window = transport->open_window(members, deadline);
-    if (!window.ok()) return window.status();
-    window_ = std::move(*window);
-    window_transport_ = transport->traits().name;
-    // Whoever breaks tells all members at once: one of them may be about to read memory that is given back then.
-    for (const Rank member : members) {
-      if (member == options_.rank) continue;
-      if (auto link = mesh_->link(member, deadline); !link.ok()) return link.status();
-    }
-    window_use_ = {.window = window_.get(), .single_copy = options_.single_copy, .shares_work = crowded_};
-    executor_->use_window(*window_);
-    return {};
-  });
+  const Placing placing(cards, options_.rank);
+  topology_ = placing.topology();
+  crowded_ = placing.crowded();
+  fabric_->executor().set_wait_budget(placing.wait_budget());
+  fabric_->mesh().set_cards(std::move(cards));
+  const Status opened = fabric_->open_window({.single_copy = options_.single_copy, .shares_work = crowded_}, deadline);
+  window_use_ = fabric_->window_use();
+  return opened;
 }
 
 Result<std::vector<std::unique_ptr<Communicator>>> Communicator::create_local(const Options& options) {
@@ -284,8 +241,7 @@ Result<std::vector<std::unique_ptr<Communicator>>> Communicator::create_local(co
     Options own = options;
     own.rank = rank;
     made.emplace_back(new Communicator(own, nullptr));
-    made.back()->hub_ = hub;
-    auto executor = Executor::make({.rank = rank, .alone = options.size == 1});
+    auto executor = Executor::make({.rank = rank, .alone = options.size == 1, .name = options.name});
     if (!executor.ok()) return executor.status();
     std::vector<std::unique_ptr<Transport>> transports;
     if (options.size > 1) {
@@ -294,16 +250,18 @@ Result<std::vector<std::unique_ptr<Communicator>>> Communicator::create_local(co
       if (!transport.ok()) return transport.status();
       transports.push_back(std::move(*transport));
     }
-    if (Status status = made.back()->adopt(std::move(*executor), std::move(transports)); !status.ok()) return status;
-    cards.push_back({.doors = made.back()->mesh_->doors(), .host = {}, .algorithm = {}, .tuning = {}, .cores = {}});
+    const Status adopted = made.back()->adopt(std::move(*executor), std::move(transports), hub);
+    if (!adopted.ok()) return adopted;
+    cards.push_back(
+        {.doors = made.back()->fabric_->mesh().doors(), .host = {}, .algorithm = {}, .tuning = {}, .cores = {}});
   }
-  for (auto& communicator : made) communicator->mesh_->set_cards(cards);
+  for (auto& communicator : made) communicator->fabric_->mesh().set_cards(cards);
   // The ring of connections, through which every rank learns that another has ended.
   for (Rank rank = 0; rank < options.size && options.size > 1; ++rank) {
-    Communicator& own = *made[static_cast<std::size_t>(rank)];
+    Fabric& own = *made[static_cast<std::size_t>(rank)]->fabric_;
     for (const Rank neighbour : {(rank + 1) % options.size, (rank + options.size - 1) % options.size}) {
-      const Status linked = own.executor_->undisturbed(
-          [&] { return own.mesh_->link(neighbour, Deadline::after(options.timeout)).status(); });
+      const Status linked = own.executor().undisturbed(
+          [&] { return own.mesh().link(neighbour, Deadline::after(options.timeout)).status(); });
       if (!linked.ok()) return linked;
     }
   }
@@ -313,15 +271,17 @@ Result<std::vector<std::unique_ptr<Communicator>>> Communicator::create_local(co
 // ---- calls ----------------------------------------------------------------------------------------------------------
 
 void Communicator::abort(std::string_view reason) {
-  executor_->abort(Status(Cause{
-      .code = Code::aborted,
-      .message = fmt::format("rank {} aborted the communicator{}{}", options_.rank, reason.empty() ? "" : ": ", reason),
-      .rank = options_.rank,
-      .peer = options_.rank}));
+  const Rank self = fabric_->rank();
+  const Status why(
+      Cause{.code = Code::aborted,
+            .message = fmt::format("rank {} aborted the communicator{}{}", self, reason.empty() ? "" : ": ", reason),
+            .rank = self,
+            .peer = self});
+  executor().abort(why, *context_);
 }
 
 Result<std::shared_ptr<Operation>> Communicator::prepare(const CallArguments& arguments) {
-  if (Status broken = executor_->broken(); !broken.ok()) return broken;
+  if (Status broken = status(); !broken.ok()) return broken;
   {
     const std::lock_guard lock(plans_mutex_);
     if (auto operation = latest_call_.repeat(arguments)) return operation;
@@ -343,7 +303,7 @@ Result<std::shared_ptr<Operation>> Communicator::prepare(const CallArguments& ar
   const bool user = signature.op == ReduceOp::user;
   if (user) {
     binding.user =
-        std::make_shared<UserFunction>(arguments.function, arguments.context, signature.dtype, options_.rank);
+        std::make_shared<UserFunction>(arguments.function, arguments.context, signature.dtype, fabric_->rank());
     binding.reduction.custom = binding.user.get();
   }
   const bool in_rank_order = options_.deterministic || (user && !arguments.commutative);
@@ -353,7 +313,7 @@ Result<std::shared_ptr<Operation>> Communicator::prepare(const CallArguments& ar
   // paths know blocks of equal size only, and no prefixes.
   const bool window_does =
       signature.collective != Collective::send && !is_prefix(signature.collective) && !checked->blocks && !user;
-  if (window_ && window_does &&
+  if (window_use_ != nullptr && window_does &&
       options_.algorithms.wanted(arguments.collective, checked->bytes) == automatic_algorithm) {
     binding.signature.algorithm |= Signature::direct_algorithm;
     const std::lock_guard lock(plans_mutex_);
@@ -393,8 +353,8 @@ std::shared_ptr<ScheduleOperation> Communicator::operation_for(const PlanKey& ke
       return idle_.back();
     }
   }
-  idle_.push_back(std::make_shared<ScheduleOperation>(plans_.get(key)));
-  idle_.back()->set_transports(mesh_->transports_to(idle_.back()->channels()));
+  idle_.push_back(std::make_shared<ScheduleOperation>(plans_.get(key), context_));
+  idle_.back()->set_transports(fabric_->mesh().transports_of(idle_.back()->directions()));
   if (idle_.size() > operations_kept) idle_.erase(idle_.begin());
   return idle_.back();
 }
@@ -404,8 +364,8 @@ std::shared_ptr<Operation> Communicator::direct_operation() {
   for (auto& operation : idle_direct_) {
     if (operation.use_count() == 1 && operation->finished()) return operation;
   }
-  auto made = std::make_shared<DirectOperation>(window_use_);
-  made->set_transports(window_transport_);
+  auto made = std::make_shared<DirectOperation>(*window_use_, context_);
+  made->set_transports(fabric_->window_transport());
   if (idle_direct_.size() < operations_kept) idle_direct_.push_back(made);
   return made;
 }

@@ -1,5 +1,5 @@
 // Communicator: one rank's membership in a group of ranks. The floor that knows names: it chooses transports and
-// algorithms, makes plans and hands them to the executor.
+// algorithms, makes plans and hands them to the executor of the fabric that it runs on, its own or its parent's.
 #pragma once
 
 #include <array>
@@ -13,20 +13,18 @@
 
 #include "src/base/region_table.hpp"
 #include "src/comm/call_arguments.hpp"
+#include "src/comm/fabric.hpp"
 #include "src/comm/latest_call.hpp"
-#include "src/comm/mesh.hpp"
 #include "src/comm/options.hpp"
-#include "src/exec/direct/direct_operation.hpp"
-#include "src/exec/executor.hpp"
 #include "src/exec/schedule_operation.hpp"
 #include "src/plan/plan.hpp"
 #include "src/plan/refinement.hpp"
 
 namespace hocket {
 
-class LoopbackHub;
 class StoreServer;
 struct CheckedCall;
+struct ChildGroup;
 struct SplitRequest;
 
 // Thread rule: any thread, except destruction.
@@ -37,31 +35,31 @@ class Communicator {
   static Result<std::unique_ptr<Communicator>> create(const Options& options, const RegionTable& regions,
                                                       const std::stop_token& stop = {});
   static Result<std::vector<std::unique_ptr<Communicator>>> create_local(const Options& options);
-  // Leaves the group: says goodbye, or ends what is pending with Code::aborted. Bounded by a second.
+  // Leaves the group, as Fabric does. Where others run on the same fabric, nothing happens but that this one is gone:
+  // its pending operations go on.
   ~Communicator();
 
   Rank rank() const { return options_.rank; }
   Rank size() const { return options_.size; }
-  Counters counters() const { return executor_->counters(); }
-  Status status() const { return executor_->broken(); }
+  Counters counters() const { return context_->shown_counters(); }
+  Status status() const { return executor().broken(); }
   void abort(std::string_view reason);
-  // Collective. The child that this rank is in, null where it is in none; it shares nothing with this communicator. A
-  // request to stop breaks this communicator, whose other ranks wait for this one.
+  // Collective. The child that this rank is in, null where it is in none. A request to stop breaks this communicator,
+  // whose other ranks wait for this one.
   Result<std::unique_ptr<Communicator>> split(const SplitRequest& request, const std::stop_token& stop = {});
 
   // Checks, plans and binds a call.
   Result<std::shared_ptr<Operation>> prepare(const CallArguments& arguments);
   // What copies a message of this rank to itself; the two are sound and fit.
   std::shared_ptr<Operation> prepare_to_self(const CallArguments& send, const CallArguments& recv);
-  // Runs prepared calls to their end. These three are the executor's.
+  // What runs prepared calls; run() and start() are its functions, but for what refinement adds.
+  Executor& executor() const { return fabric_->executor(); }
   Status run(Executor::Operations operations) {
-    return refinement_ ? executor_->run(refined(operations)) : executor_->run(operations);
+    return refinement_ ? executor().run(refined(operations)) : executor().run(operations);
   }
   Status start(Executor::Operations operations) {
-    return refinement_ ? executor_->start(refined(operations)) : executor_->start(operations);
+    return refinement_ ? executor().start(refined(operations)) : executor().start(operations);
   }
-  // Code::in_progress when the deadline passes first.
-  Status wait(Executor::Operations operations, Deadline deadline) { return executor_->wait(operations, deadline); }
 
  private:
   Communicator(Options options, const RegionTable* regions);
@@ -72,11 +70,14 @@ class Communicator {
   Status agrees(const MemberCard& card, Rank rank) const;
   Status allgather_on_ring(std::span<std::byte> all, Deadline deadline);
   Status settle(std::vector<MemberCard> cards, Deadline deadline);
-  Status open_window(Deadline deadline);
-  Status adopt(std::unique_ptr<Executor> executor, std::vector<std::unique_ptr<Transport>> transports);
+  Status adopt(std::unique_ptr<Executor> executor, std::vector<std::unique_ptr<Transport>> transports,
+               std::shared_ptr<LoopbackHub> hub = nullptr);
   Status share(std::span<std::byte> all, Deadline deadline);
   Result<std::vector<MemberCard>> exchange_cards(const Result<MemberCard>& mine, const std::vector<Rank>& members,
                                                  Deadline deadline);
+  Result<std::unique_ptr<Communicator>> connect_child(Options options, const ChildGroup& group, Deadline deadline,
+                                                      const std::stop_token& stop);
+  Result<std::unique_ptr<Communicator>> share_links(Options options, const ChildGroup& group);
   Status open(std::uint64_t group, LoopbackHub* parent_hub);
   Status connect(std::vector<MemberCard> cards, Deadline deadline);
   const Algorithm& choose(const CheckedCall& checked, Collective collective, bool in_rank_order, bool refined);
@@ -89,20 +90,17 @@ class Communicator {
   std::shared_ptr<Operation> exchange_of(std::shared_ptr<Refinement::Round> round, std::chrono::nanoseconds timeout);
   const Algorithm* refined_algorithm(const Refinement::Turn& turn);
   void use_algorithm(ScheduleOperation& operation, const Algorithm& algorithm);
-  std::vector<Channel> all_directions() const;
+  std::vector<Direction> all_directions() const;
 
   const Options options_;
   const RegionTable* const regions_;
   std::unique_ptr<StoreServer> server_;  // where this rank serves the store
-  std::shared_ptr<LoopbackHub> hub_;     // where the ranks are threads
   std::atomic<int> children_{0};         // splits so far
-  std::unique_ptr<Executor> executor_;
-  std::unique_ptr<Mesh> mesh_;
+  std::shared_ptr<Fabric> fabric_;
+  std::shared_ptr<Context> context_;
   Topology topology_;
-  bool crowded_ = false;            // as Call has it
-  std::unique_ptr<Window> window_;  // where all ranks share memory
-  std::string window_transport_;
-  WindowUse window_use_;
+  bool crowded_ = false;             // as Call has it
+  WindowUse* window_use_ = nullptr;  // the fabric's, where it is of this communicator's ranks
 
   // What was chosen for the latest call over links.
   struct Choice {

@@ -172,11 +172,12 @@ void Communicator::use_algorithm(ScheduleOperation& operation, const Algorithm& 
   if (key.algorithm == &algorithm) return;
   key.algorithm = &algorithm;
   operation.set_plan(plans_.get(key));
-  operation.set_transports(mesh_->transports_to(operation.plan().program.channels));
+  operation.set_transports(fabric_->mesh().transports_of(operation.directions()));
 }
 
-std::vector<Channel> Communicator::all_directions() const {
-  std::vector<Channel> all;
+// Of a communicator that refines: it shares its links with no other.
+std::vector<Direction> Communicator::all_directions() const {
+  std::vector<Direction> all;
   for (Rank peer = 0; peer < options_.size; ++peer) {
     for (const bool outgoing : {false, true}) {
       if (peer != options_.rank) all.push_back({.peer = peer, .outgoing = outgoing});

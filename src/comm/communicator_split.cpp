@@ -4,8 +4,10 @@
 
 #include <algorithm>
 #include <random>
+#include <ranges>
 
 #include "src/comm/communicator.hpp"
+#include "src/comm/placing.hpp"
 #include "src/comm/split.hpp"
 #include "transports/loopback/loopback_hub.hpp"
 
@@ -23,10 +25,17 @@ Result<std::unique_ptr<Communicator>> Communicator::split(const SplitRequest& re
   const auto timeout = request.timeout.count() > 0 ? request.timeout : options_.timeout;
   const auto deadline = Deadline::after(timeout);
   const std::stop_callback give_up(stop, [this] { abort("a split was given up"); });
+  const bool shares = request.wish.links == LinkUse::parents;
+  if (shares && refinement_) {
+    return Status(Code::unsupported,
+                  fmt::format("{}: a communicator that refines its choice of algorithms cannot share its links: leave "
+                              "share_links 0, or HOCKET_REFINE unset",
+                              name_of(request.wish.kind)));
+  }
   std::vector<SplitWish> wishes(static_cast<std::size_t>(options_.size));
   SplitWish& own = wishes[static_cast<std::size_t>(options_.rank)];
   own = request.wish;
-  own.group = random_group();
+  own.id = shares ? fabric_->propose_number() : random_group();
   if (Status status = share(std::as_writable_bytes(std::span(wishes)), deadline); !status.ok()) return status;
   const auto group = child_of(wishes, options_.rank);
   if (!group.ok()) return group.status();
@@ -41,21 +50,55 @@ Result<std::unique_ptr<Communicator>> Communicator::split(const SplitRequest& re
   options.name =
       !request.name.empty() ? request.name : fmt::format("{}/{} {}", options_.name, name_of(own.kind), number);
   if (request.name.empty() && own.kind == SplitKind::split) options.name += fmt::format(" color {}", own.color);
+  return shares ? share_links(std::move(options), *group) : connect_child(std::move(options), *group, deadline, stop);
+}
 
+// A child on this communicator's fabric; of one rank, it needs none.
+Result<std::unique_ptr<Communicator>> Communicator::share_links(Options options, const ChildGroup& group) {
+  const auto number = static_cast<std::uint32_t>(group.id);
+  fabric_->settle_number(number);
+  executor().say_names();
+  std::unique_ptr<Communicator> child;
+  if (group.members.empty()) return child;
+  child.reset(new Communicator(std::move(options), regions_));
+  if (group.members.size() == 1) {
+    Status opened = child->open(0, nullptr);
+    return opened.ok() ? Result<std::unique_ptr<Communicator>>(std::move(child)) : opened;
+  }
+  Context::Identity identity{.number = number, .name = child->options_.name};
+  for (const Rank member : group.members) identity.peers.push_back(context_->peer_of(member));
+  child->fabric_ = fabric_;
+  if (fabric_->hub() == nullptr) {
+    std::vector<MemberCard> cards;
+    for (const Rank peer : identity.peers) cards.push_back(fabric_->mesh().cards()[static_cast<std::size_t>(peer)]);
+    const Placing placing(cards, group.rank);
+    child->topology_ = placing.topology();
+    child->crowded_ = placing.crowded();
+  }
+  const auto all_ranks = std::views::iota(Rank{0}, static_cast<Rank>(fabric_->mesh().cards().size()));
+  if (std::ranges::equal(identity.peers, all_ranks)) child->window_use_ = fabric_->window_use();
+  child->context_ = executor().add(std::move(identity));
+  return child;
+}
+
+// A child with a fabric of its own: its ranks tell each other where they can be reached now.
+Result<std::unique_ptr<Communicator>> Communicator::connect_child(Options options, const ChildGroup& group,
+                                                                  Deadline deadline, const std::stop_token& stop) {
   std::unique_ptr<Communicator> child;
   Status opened;
-  if (options.size > 0) {
-    child.reset(new Communicator(options, regions_));
-    opened = child->open(group->group, hub_.get());
+  const Rank size = options.size;
+  if (size > 0) {
+    child.reset(new Communicator(std::move(options), regions_));
+    opened = child->open(group.id, fabric_->hub());
   }
-  if (!group->all_alone) {
-    const bool connects = opened.ok() && options.size > 1;
+  if (!group.all_alone) {
+    const bool connects = opened.ok() && size > 1;
     Result<MemberCard> mine = opened.ok() ? Result<MemberCard>(MemberCard()) : Result<MemberCard>(opened);
     if (connects) {
-      mine = mesh_->cards()[static_cast<std::size_t>(options_.rank)];
-      mine->doors = child->mesh_->doors();
+      mine = fabric_->mesh().cards()[static_cast<std::size_t>(fabric_->rank())];
+      mine->doors = child->fabric_->mesh().doors();
     }
-    auto cards = exchange_cards(mine, group->members, deadline);
+    auto cards = exchange_cards(mine, group.members, deadline);
     if (!opened.ok()) return opened;
     if (!cards.ok()) return cards.status();
     if (connects) {
@@ -77,7 +120,7 @@ Status Communicator::share(std::span<std::byte> all, Deadline deadline) {
                             .count = block,
                             .timeout_ms = std::max<std::int64_t>(remaining, 1),
                             .of_split = true});
-  return operation.ok() ? executor_->run({&*operation, 1}) : operation.status();
+  return operation.ok() ? run({&*operation, 1}) : operation.status();
 }
 
 // The cards of `members` for their new communicator, in its order. A member's failure to open its doors is that of all.
@@ -107,9 +150,11 @@ Result<std::vector<MemberCard>> Communicator::exchange_cards(const Result<Member
 
 // Makes this rank reachable for the other members of a child; of one rank, there is nobody to reach it.
 Status Communicator::open(std::uint64_t group, LoopbackHub* parent_hub) {
-  auto executor = Executor::make({.rank = options_.rank, .alone = options_.size == 1, .name = options_.name});
+  auto executor =
+      Executor::make({.rank = options_.rank, .alone = options_.size == 1, .name = options_.name, .says_name = true});
   if (!executor.ok()) return executor.status();
   std::vector<std::unique_ptr<Transport>> transports;
+  std::shared_ptr<LoopbackHub> hub;
   const TransportConfig config{.rank = options_.rank,
                                .size = options_.size,
                                .group = group,
@@ -117,8 +162,8 @@ Status Communicator::open(std::uint64_t group, LoopbackHub* parent_hub) {
                                .regions = regions_,
                                .streams = options_.tuning.tcp_streams()};
   if (options_.size > 1 && parent_hub != nullptr) {
-    hub_ = parent_hub->child(group, options_.size);
-    auto transport = hub_->make_transport(config);
+    hub = parent_hub->child(group, options_.size);
+    auto transport = hub->make_transport(config);
     if (!transport.ok()) return transport.status();
     transports.push_back(std::move(*transport));
   } else if (options_.size > 1) {
@@ -126,15 +171,15 @@ Status Communicator::open(std::uint64_t group, LoopbackHub* parent_hub) {
     if (!opened.ok()) return opened.status();
     transports = std::move(*opened);
   }
-  return adopt(std::move(*executor), std::move(transports));
+  return adopt(std::move(*executor), std::move(transports), std::move(hub));
 }
 
 // Connects the ring of a child, over which each rank's end is noticed, and sees that all are there.
 Status Communicator::connect(std::vector<MemberCard> cards, Deadline deadline) {
-  mesh_->set_cards(cards);
+  fabric_->mesh().set_cards(cards);
   std::vector<std::byte> all(static_cast<std::size_t>(options_.size));
   if (Status status = allgather_on_ring(all, deadline); !status.ok()) return status;
-  return hub_ ? Status() : settle(std::move(cards), deadline);
+  return fabric_->hub() != nullptr ? Status() : settle(std::move(cards), deadline);
 }
 
 }  // namespace hocket

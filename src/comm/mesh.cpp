@@ -150,13 +150,13 @@ Mesh::Route Mesh::route_to(const MemberCard& card) const {
   return {};
 }
 
-std::string Mesh::transports_to(std::span<const Channel> channels) const {
+std::string Mesh::transports_of(std::span<const Direction> directions) const {
   std::string names;
   for (const auto& transport : transports_) {
-    const auto used = [&](const Channel& channel) {
-      return routes_[static_cast<std::size_t>(channel.peer)].transport == transport.get();
+    const auto used = [&](const Direction& direction) {
+      return routes_[static_cast<std::size_t>(direction.peer)].transport == transport.get();
     };
-    if (std::none_of(channels.begin(), channels.end(), used)) continue;
+    if (std::ranges::none_of(directions, used)) continue;
     if (!names.empty()) names += '+';
     names += transport->traits().name;
   }

@@ -9,7 +9,6 @@
 #include "hocket/spi/transport.hpp"
 #include "src/base/core_set.hpp"
 #include "src/exec/peers.hpp"
-#include "src/plan/program.hpp"
 
 namespace hocket {
 
@@ -50,9 +49,9 @@ class Mesh final : public Peers {
   // Sets whom link() can reach. Cards of peers that are not known yet are empty.
   void set_cards(std::vector<MemberCard> cards);
   const std::vector<MemberCard>& cards() const { return cards_; }
-  // The transports that links to these peers use, most preferred first: "shm+tcp"; "none" for no peers. Any thread,
-  // once the cards are set.
-  std::string transports_to(std::span<const Channel> channels) const;
+  // The transports that these links use, most preferred first: "shm+tcp"; "none" for no links. Any thread, once the
+  // cards are set.
+  std::string transports_of(std::span<const Direction> directions) const;
   // The transport over which every rank can share memory with all; null where there is none. Equal on all ranks.
   Transport* window_transport() const;
   // Says goodbye, or why not, and closes everything. Blocks until `deadline` at most.

@@ -22,11 +22,16 @@ std::uint64_t digest_of(std::span<const std::int32_t> ranks) {
 Status disagreement(std::span<const SplitWish> wishes, Rank other) {
   const SplitWish& first = wishes[0];
   const SplitWish& second = wishes[static_cast<std::size_t>(other)];
-  const std::string what =
-      first.kind != second.kind
-          ? fmt::format("rank {} called {} while rank 0 called {}", other, name_of(second.kind), name_of(first.kind))
-          : fmt::format("rank {} and rank 0 called subset with different lists, of {} and {} ranks", other,
-                        second.count, first.count);
+  std::string what =
+      fmt::format("rank {} called {} while rank 0 called {}", other, name_of(second.kind), name_of(first.kind));
+  if (first.kind == second.kind && first.links != second.links) {
+    const bool shares = second.links == LinkUse::parents;
+    what = fmt::format("rank {} called {} {} share_links, rank 0 {} it", other, name_of(second.kind),
+                       shares ? "with" : "without", shares ? "without" : "with");
+  } else if (first.kind == second.kind) {
+    what = fmt::format("rank {} and rank 0 called subset with different lists, of {} and {} ranks", other, second.count,
+                       first.count);
+  }
   return Status(Cause{.code = Code::mismatch,
                       .message = what + ": all ranks of the parent must make the same call",
                       .rank = 0,
@@ -93,7 +98,11 @@ Result<SplitRequest> split_request(const SplitWish& wish, const hocket_split_opt
     return invalid(wish.kind, fmt::format("options.timeout_ms is {}; it must be 1 … {}, or 0 for the parent's",
                                           options.timeout_ms, timeout_ms_max));
   }
+  if (options.share_links != 0 && options.share_links != 1) {
+    return invalid(wish.kind, fmt::format("options.share_links is {}; it must be 0 or 1", options.share_links));
+  }
   SplitRequest request{.wish = wish, .timeout = std::chrono::milliseconds(options.timeout_ms), .name = {}};
+  request.wish.links = options.share_links == 1 ? LinkUse::parents : LinkUse::own;
   if (options.name != nullptr) request.name = options.name;
   if (request.name.size() > 256) return invalid(wish.kind, "options.name has more than 256 characters");
   return request;
@@ -106,9 +115,11 @@ Result<ChildGroup> child_of(std::span<const SplitWish> wishes, Rank rank) {
   for (std::size_t index = 0; index < wishes.size(); ++index) {
     const SplitWish& wish = wishes[index];
     const auto other = static_cast<Rank>(index);
-    if (wish.kind != wishes[0].kind || wish.count != wishes[0].count || wish.digest != wishes[0].digest) {
+    if (wish.kind != wishes[0].kind || wish.links != wishes[0].links || wish.count != wishes[0].count ||
+        wish.digest != wishes[0].digest) {
       return disagreement(wishes, other);
     }
+    if (wish.links == LinkUse::parents) child.id = std::max(child.id, wish.id);
     if (wish.color == HOCKET_NO_COLOR) continue;
     if (!colors.insert(wish.color).second) child.all_alone = false;
     if (wish.color == color) child.members.push_back(other);
@@ -119,7 +130,8 @@ Result<ChildGroup> child_of(std::span<const SplitWish> wishes, Rank rank) {
   });
   const auto own = std::find(child.members.begin(), child.members.end(), rank);
   child.rank = static_cast<Rank>(own - child.members.begin());
-  child.group = wishes[static_cast<std::size_t>(child.members.front())].group;
+  const SplitWish& first = wishes[static_cast<std::size_t>(child.members.front())];
+  if (first.links == LinkUse::own) child.id = first.id;
   return child;
 }
 

@@ -14,20 +14,26 @@
 
 namespace hocket {
 
-enum class SplitKind : std::uint32_t { split = 1, duplicate = 2, subset = 3 };
+enum class SplitKind : std::uint16_t { split = 1, duplicate = 2, subset = 3 };
 std::string_view name_of(SplitKind kind);
+
+// What a child's messages travel on: links of its own, or its parent's.
+enum class LinkUse : std::uint16_t { own, parents };
 
 // What one rank wants; its bytes travel as they are.
 struct SplitWish {
   SplitKind kind = SplitKind::split;
+  LinkUse links = LinkUse::own;
   std::int32_t color = 0;  // HOCKET_NO_COLOR: no child
   std::int32_t key = 0;
   std::uint32_t count = 0;   // of a subset: its ranks
   std::uint64_t digest = 0;  // of a subset: of the list of its ranks
-  std::uint64_t group = 0;   // random; that of the child's rank 0 is its group, see TransportConfig
+  // How a child is told apart. With links of its own: random, and that of the child's rank 0 is its group, see
+  // TransportConfig. On its parent's: the next free number, and the largest of all is what it has in tags.
+  std::uint64_t id = 0;
 };
 
-// A wish, and what the child is to be like; zero and empty: as the parent.
+// A wish, and what else the child is to be like; zero and empty: as the parent.
 struct SplitRequest {
   SplitWish wish;
   std::chrono::milliseconds timeout{0};
@@ -47,12 +53,12 @@ Result<SplitRequest> split_request(const SplitWish& wish, const hocket_split_opt
 struct ChildGroup {
   std::vector<Rank> members;  // the parent's ranks in the order of the child's; empty: no child
   Rank rank = no_rank;        // of this rank in the child
-  std::uint64_t group = 0;
-  bool all_alone = true;  // no child of this split has more than one rank
+  std::uint64_t id = 0;       // see SplitWish
+  bool all_alone = true;      // no child of this split has more than one rank
 };
 
-// `wishes` by the parent's rank. Code::mismatch, alike on all ranks, where they called different functions or gave
-// different lists.
+// `wishes` by the parent's rank. Code::mismatch, alike on all ranks, where they called different functions, gave
+// different lists or want different links.
 Result<ChildGroup> child_of(std::span<const SplitWish> wishes, Rank rank);
 
 }  // namespace hocket

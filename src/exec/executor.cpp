@@ -28,9 +28,24 @@ bool is_message(const Operation& operation) {
   return operation.signature().collective == Collective::send;  // a receive is called so too: see Signature
 }
 
+// Requires mutex_, or the driving and a collective.
+void assign_sequence(Operation& operation) {
+  Context& context = operation.context();
+  if (!is_message(operation)) {
+    operation.set_sequence(context.next_collective());
+  } else if (const auto directions = operation.directions(); !directions.empty()) {
+    operation.set_sequence(context.next_message(directions[0]));
+  }
+}
+
 }  // namespace
 
 // ---- making and ending ----------------------------------------------------------------------------------------------
+
+Executor::Executor(const Config& config)
+    : config_(config),
+      first_(std::make_shared<Context>(Context::Identity{.name = config.name})),
+      says_names_(config.says_name) {}
 
 Result<std::unique_ptr<Executor>> Executor::make(const Config& config) {
   std::unique_ptr<Executor> executor(new Executor(config));
@@ -77,22 +92,6 @@ void Executor::stop(const Status& why) {
 }
 
 // ---- for callers ----------------------------------------------------------------------------------------------------
-
-// Requires mutex_, or the driving and a collective.
-void Executor::assign_sequence(Operation& operation) {
-  const auto& channels = operation.channels();
-  if (operation.signature().collective == Collective::send) {
-    if (!channels.empty()) operation.set_sequence(++messages_[{channels[0].peer, channels[0].outgoing}]);
-  } else {
-    operation.set_sequence(++collectives_);
-  }
-}
-
-Tag Executor::tag_of(const Operation& operation) const {
-  return {.communicator = config_.communicator,
-          .sequence = static_cast<std::uint32_t>(operation.sequence()),
-          .call = operation.signature()};
-}
 
 // Requires mutex_.
 Status Executor::submit(Operations operations) {
@@ -184,7 +183,6 @@ void Executor::give_driving() {
     const std::lock_guard lock(mutex_);
     show_watcher();
   }
-  shown_counters_.show(counters_);
   const bool left_over = !running_.empty() || !queued_.empty();
   if (left_over_ != left_over) left_over_ = left_over;
   driving_ = false;
@@ -215,10 +213,10 @@ Status Executor::undisturbed(const std::function<Status()>& work) {
   return status;
 }
 
-void Executor::abort(const Status& why) {
+void Executor::abort(const Status& why, const Context& context) {
   const std::lock_guard lock(mutex_);
   if (is_broken_ || abort_requested_) return;
-  abort_cause_ = named(why);
+  abort_cause_ = named(why, context);
   abort_requested_ = true;
   wake_driver();
   ring(watch_wake_);
@@ -230,32 +228,30 @@ Status Executor::broken() const {
   return is_broken_ ? broken_ : abort_cause_;
 }
 
-Counters Executor::counters() const {
-  return shown_counters_.get();
-}
-
 // ---- the driver -----------------------------------------------------------------------------------------------------
 
 // Runs a collective that has nothing before it without the queue, and over the window without a look at the links, as
 // long as nobody calls for the driver and it need not sleep. Returns whether it is finished; if not, it is running.
 bool Executor::run_alone(const std::shared_ptr<Operation>& operation) {
   const bool links = !over_window(operation);
-  const Tag tag = tag_of(*operation);
+  Context& context = operation->context();
+  const Tag tag = operation->tag();
   if (links) running_.push_back(operation);  // for what peers tell of it
   if (const Status started = operation->start(tag, *peers_); !started.ok()) {
-    break_down(first_told(started));
+    break_down_for(*operation, started);
     return true;
   }
   waiter_.set(budget_.load());
   for (int turns = 0; turns < turns_alone && !must_look_again(); ++turns) {
-    bool happened = operation->advance(counters_);
+    bool happened = operation->advance(context.counters());
     if (operation->complete()) {
       if (!operation->failure().ok()) break;
       waiter_.reset();
-      ++counters_.operations;
+      ++context.counters().operations;
+      context.show_counters();
       operation->finish(Status());
       if (links) {
-        past_calls_[tag.sequence % past_calls_.size()] = tag_of(*operation);  // the start may have decided
+        context.remember(operation->tag());  // the start may have decided
         running_.pop_back();
         if (!peer_failure_.ok()) break_down(std::exchange(peer_failure_, Status()));
       }
@@ -361,8 +357,8 @@ void Executor::start_operations() {
     running_.push_back(std::move(*at));
     at = queued_.erase(at);
     Operation& operation = *running_.back();
-    const Status started = operation.start(tag_of(operation), *peers_);
-    if (!started.ok()) return break_down(first_told(started));
+    const Status started = operation.start(operation.tag(), *peers_);
+    if (!started.ok()) return break_down_for(operation, started);
   }
 }
 
@@ -370,21 +366,21 @@ void Executor::start_operations() {
 bool Executor::advance_operations() {
   bool happened = false;
   for (std::size_t i = 0; i < running_.size();) {
-    happened |= running_[i]->advance(counters_);
-    if (!running_[i]->complete()) {
+    Operation& operation = *running_[i];
+    Context& context = operation.context();
+    happened |= operation.advance(context.counters());
+    if (!operation.complete()) {
       ++i;
       continue;
     }
-    if (!running_[i]->failure().ok()) {
-      break_down(first_told(running_[i]->failure()));
+    if (!operation.failure().ok()) {
+      break_down_for(operation, operation.failure());
       return true;
     }
-    ++counters_.operations;
-    if (!is_message(*running_[i]) && !over_window(running_[i])) {
-      past_calls_[running_[i]->sequence() % past_calls_.size()] = tag_of(*running_[i]);
-    }
-    if (gives_way_) shown_counters_.show(counters_);  // who waits for it may ask before this thread rests
-    running_[i]->finish(Status());
+    ++context.counters().operations;
+    if (!is_message(operation) && !over_window(running_[i])) context.remember(operation.tag());
+    context.show_counters();  // who waits for it may ask at once
+    operation.finish(Status());
     running_.erase(running_.begin() + static_cast<std::ptrdiff_t>(i));
     queue_changed_ = queue_changed_ || !queued_.empty();
     happened = true;

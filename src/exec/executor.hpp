@@ -1,4 +1,5 @@
-// Executor: runs the operations of one communicator over its peers. The executor waits; nobody else does.
+// Executor: runs the operations of a communicator, or of several that share links, over their peers. The executor
+// waits; nobody else does.
 //
 // One thread at a time drives: it runs ready steps, lets the transports progress, and sleeps when there is nothing to
 // do. A blocking call drives on its caller's thread. The executor's own thread drives what was started asynchronously,
@@ -9,12 +10,10 @@
 // cause.
 #pragma once
 
-#include <array>
 #include <atomic>
 #include <condition_variable>
 #include <deque>
 #include <functional>
-#include <map>
 #include <memory>
 #include <mutex>
 #include <span>
@@ -33,10 +32,10 @@ namespace hocket {
 class Executor final : public TransportListener {
  public:
   struct Config {
-    Rank rank = 0;
-    std::uint32_t communicator = 0;  // goes into every tag
-    bool alone = false;              // the only rank: no thread, no descriptors; what is started is done at once
-    std::string name = {};           // for messages; empty: they do not say which communicator broke
+    Rank rank = 0;           // among the peers
+    bool alone = false;      // the only rank: no thread, no descriptors; what is started is done at once
+    std::string name = {};   // of the first communicator, for messages
+    bool says_name = false;  // messages say which communicator broke
   };
 
   // `peers` must outlive stop(). Code::out_of_resources where descriptors or threads ran out.
@@ -48,6 +47,12 @@ class Executor final : public TransportListener {
   void use_window(Window& window) { window_ = &window; }
   // Must be called once, before anything else; starts the watching thread. `peers` must live until stop() has returned.
   Status attach(Peers& peers);
+  Rank rank() const { return config_.rank; }
+  // The communicator that it was made for; its number is 0.
+  const std::shared_ptr<Context>& first() const { return first_; }
+  // Another one, whose peers are among those of the first. Any thread. From now on messages say which one broke.
+  std::shared_ptr<Context> add(Context::Identity identity);
+  void say_names() { says_names_ = true; }
   // Ends everything that is pending with `why` and joins the thread. Peers are told (their close()). Idempotent.
   void stop(const Status& why);
 
@@ -62,25 +67,24 @@ class Executor final : public TransportListener {
   // Runs `work` while nobody drives, for what must call the transports directly. For creation only: waits without bound
   // for a driver who rests.
   Status undisturbed(const std::function<Status()>& work);
-  // Breaks the communicator from any thread, in any state. Returns at once.
-  void abort(const Status& why);
+  // Breaks it from any thread, in any state, on behalf of this communicator. Returns at once.
+  void abort(const Status& why, const Context& context);
   // Ok while it works, else what broke it.
   Status broken() const;
-  Counters counters() const;
 
   // TransportListener: called by transports inside the driver's calls.
   void peer_failed(Rank peer, const Status& why) override;
   void peer_left(Rank peer) override;
   void peer_waits(Rank peer, const Tag& tag) override;
+  std::string describe_communicator(std::uint32_t number, Rank peer) const override;
 
  private:
   using Queue = std::deque<std::shared_ptr<Operation>>;
 
-  explicit Executor(const Config& config) : config_(config) {}
+  explicit Executor(const Config& config);
 
   Status submit(Operations operations);
-  Tag tag_of(const Operation& operation) const;
-  void assign_sequence(Operation& operation);
+  std::shared_ptr<Context> find_context(std::uint32_t number, Rank peer) const;
   bool try_driving();
   bool take_driving(Operations operations, Deadline deadline);
   void give_driving();
@@ -99,20 +103,26 @@ class Executor final : public TransportListener {
   void check_deadlines();
   Deadline wake_up_for(const Operation& operation) const;
   void check_departures();
-  Status first_told(const Status& own_failure);
+  void break_down_for(const Operation& operation, const Status& own_failure);
   void sleep(Deadline deadline);
   void sleep_on_links(Deadline deadline);
   void sleep_on_window(Window& window, Deadline deadline);
   bool must_look_again() const;
   void break_down(const Status& first_cause);
+  void break_down(const Status& first_cause, const Operation* found_in);
+  const Operation* concerned_by(const Status& why) const;
   Status with_context(const Status& status, const Operation* operation) const;
-  Status named(const Status& status) const;
+  Status named(const Status& status, const Context& context) const;
 
   void show_watcher();
   bool look_at_links();
   void watch_loop();
 
   const Config config_;
+  const std::shared_ptr<Context> first_;
+  std::atomic<bool> says_names_;
+  mutable std::mutex contexts_mutex_;
+  std::vector<std::weak_ptr<Context>> others_;  // guarded by contexts_mutex_
   std::atomic<WaitBudget> budget_{WaitBudget{}};
   Peers* peers_ = nullptr;
   std::atomic<Window*> window_{nullptr};
@@ -131,10 +141,7 @@ class Executor final : public TransportListener {
   std::optional<Deadline> watch_until_;
   std::uint64_t watch_version_ = 0;
   Queue submitted_;
-  std::atomic<std::uint64_t> collectives_{0};                // sequence number of the latest
-  std::map<std::pair<Rank, bool>, std::uint64_t> messages_;  // of send and recv, by peer and direction
   Status broken_;
-  ShownCounters shown_counters_;
   std::atomic<bool> stopping_{false};
   std::atomic<bool> has_submissions_{false};
   std::atomic<bool> wanted_{false};  // waiters_ > 0
@@ -153,10 +160,8 @@ class Executor final : public TransportListener {
   Taken taken_;              // for the time of start_operations()
   std::vector<std::shared_ptr<Operation>> running_;
   bool queue_changed_ = false;
-  Status peer_failure_;               // reported since the last round
-  std::vector<Rank> departed_;        // peers that left in good order
-  std::array<Tag, 64> past_calls_{};  // of collectives over links that are finished, by sequence number
-  Counters counters_;
+  Status peer_failure_;         // reported since the last round
+  std::vector<Rank> departed_;  // peers that left in good order
   std::vector<pollfd> interests_;
   std::uint64_t watched_epoch_ = 0;
 

@@ -31,13 +31,15 @@ void Executor::check_deadlines() {
     return break_down(Status(Cause{.code = Code::timeout,
                                    .message = fmt::format("{} did not finish before its deadline: still {}",
                                                           describe(operation->signature()), missing.text),
-                                   .peer = missing.peer}));
+                                   .peer = missing.peer}),
+                      operation.get());
   }
   for (const auto& operation : queued_) {
     if (now < operation->deadline().at() + grace) continue;
     return break_down(Status(Code::timeout, fmt::format("{} could not begin before its deadline: operations before it "
                                                         "are not finished",
-                                                        describe(operation->signature()))));
+                                                        describe(operation->signature()))),
+                      operation.get());
   }
 }
 

@@ -11,9 +11,9 @@
 #include <string_view>
 
 #include "hocket/spi/transport.hpp"
+#include "src/exec/context.hpp"
 #include "src/exec/peers.hpp"
 #include "src/exec/user_function.hpp"
-#include "src/plan/program.hpp"
 
 namespace hocket {
 
@@ -37,37 +37,13 @@ struct Binding {
   std::size_t refined_bytes = 0;                // the call's, where running calls may change its algorithm; else 0
 };
 
-// Counted as it happens.
-struct Counters {
-  std::uint64_t operations = 0;
-  std::uint64_t steps = 0;
-  std::uint64_t messages_sent = 0;
-  std::uint64_t bytes_sent = 0;
-  std::uint64_t bytes_received = 0;
-};
-
-// Counters as other threads see them; each number is right, all together only while nothing runs.
-class ShownCounters {
- public:
-  void show(const Counters& counters) {
-    operations_.store(counters.operations, std::memory_order_relaxed);
-    steps_.store(counters.steps, std::memory_order_relaxed);
-    messages_sent_.store(counters.messages_sent, std::memory_order_relaxed);
-    bytes_sent_.store(counters.bytes_sent, std::memory_order_relaxed);
-    bytes_received_.store(counters.bytes_received, std::memory_order_relaxed);
-  }
-  Counters get() const { return {operations_, steps_, messages_sent_, bytes_sent_, bytes_received_}; }
-
- private:
-  std::atomic<std::uint64_t> operations_{0}, steps_{0}, messages_sent_{0}, bytes_sent_{0}, bytes_received_{0};
-};
-
 inline constexpr std::chrono::seconds telling_interval{1};  // between two signs of life, see Operation::tell_waiting()
 
 // Thread rule: driven by one thread at a time; finished() and status() from any thread.
 class Operation {
  public:
-  Operation() = default;
+  // `context`: whose call it is.
+  explicit Operation(std::shared_ptr<Context> context) : context_(std::move(context)) {}
   virtual ~Operation() = default;
   Operation(const Operation&) = delete;
   Operation& operator=(const Operation&) = delete;
@@ -80,7 +56,7 @@ class Operation {
   bool can_move() const { return !binding_.user && !binding_.own_input; }
 
   // ---- for the driver ----
-  // Begins; `tag` names the operation to the peers.
+  // Begins; `tag` is tag().
   virtual Status start(const Tag& tag, Peers& peers) = 0;
   // Does what can be done without waiting; adds to `counters`. Returns whether anything happened.
   virtual bool advance(Counters& counters) = 0;
@@ -88,7 +64,7 @@ class Operation {
   virtual bool complete() const = 0;
   // The directions of links that it uses, and the window, if it runs over one: the later of two operations that have
   // any of these in common waits for the earlier.
-  virtual std::span<const Channel> channels() const = 0;
+  virtual std::span<const Direction> directions() const = 0;
   virtual Window* window() const { return nullptr; }
   // Whether `peer`, which has left in good order, had done all its part. Links say so themselves.
   virtual bool can_do_without(Rank peer) const {
@@ -97,10 +73,10 @@ class Operation {
   }
   // Does what advance() put off in the hope that nobody needs it; before every sleep.
   virtual void before_sleep() {}
-  // Tells the peers that it waits for where it stands; and what they told.
+  // Tells the peers that it waits for where it stands; and which peer told that.
   virtual void tell_waiting() {}
   virtual void hear_waiting(Rank peer) { (void)peer; }
-  // Whom it still waits for: "receiving from rank 2, sending to rank 3", and the first of them.
+  // Which peers it still waits for: "receiving from rank 2, sending to rank 3", and the first of them.
   struct Missing {
     Rank peer = no_rank;
     std::string text;
@@ -115,6 +91,7 @@ class Operation {
   // Ends the run for good with `status`; requires that no completion is outstanding.
   void finish(const Status& status);
 
+  Context& context() const { return *context_; }
   const Signature& signature() const { return binding_.signature; }
   std::size_t refined_bytes() const { return binding_.refined_bytes; }
   std::chrono::nanoseconds timeout() const { return binding_.timeout; }
@@ -123,6 +100,12 @@ class Operation {
   // The clock is read at the first of these three, not when the run begins: most runs are over before anybody asks.
   const Deadline& deadline() const { return clock().deadline; }
   std::uint64_t sequence() const { return sequence_; }
+  // How it names itself to the peers.
+  Tag tag() const {
+    return {.communicator = context_->number(),
+            .sequence = static_cast<std::uint32_t>(sequence_),
+            .call = binding_.signature};
+  }
   void set_sequence(std::uint64_t sequence) { sequence_ = sequence; }
   double elapsed_seconds() const;
   // When to tell_waiting() next.
@@ -160,6 +143,7 @@ class Operation {
   RunClock& clock() const;
   void begin_run();
 
+  const std::shared_ptr<Context> context_;
   Binding binding_;
   std::shared_ptr<RunObserver> observer_;
   mutable std::optional<RunClock> clock_;

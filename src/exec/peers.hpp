@@ -12,6 +12,12 @@
 
 namespace hocket {
 
+// One direction of the link to a peer.
+struct Direction {
+  Rank peer = no_rank;
+  bool outgoing = false;
+};
+
 // Thread rule: one thread at a time (the driver's), except watch(), see Transport.
 class Peers {
  public:

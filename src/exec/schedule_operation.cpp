@@ -6,9 +6,21 @@
 #include <cstring>
 
 namespace hocket {
+namespace {
 
-ScheduleOperation::ScheduleOperation(std::shared_ptr<const Plan> plan)
-    : plan_(std::move(plan)), codec_(wire_codec(plan_->key.wire)) {
+std::vector<Direction> directions_of(const Program& program, const Context& context) {
+  std::vector<Direction> directions;
+  directions.reserve(program.channels.size());
+  for (const Channel& channel : program.channels) {
+    directions.push_back({.peer = context.peer_of(channel.peer), .outgoing = channel.outgoing});
+  }
+  return directions;
+}
+
+}  // namespace
+
+ScheduleOperation::ScheduleOperation(std::shared_ptr<const Plan> plan, std::shared_ptr<Context> context)
+    : Operation(std::move(context)), plan_(std::move(plan)), codec_(wire_codec(plan_->key.wire)) {
   make_room();
 }
 
@@ -21,12 +33,13 @@ void ScheduleOperation::set_plan(std::shared_ptr<const Plan> plan) {
   make_room();
 }
 
-void ScheduleOperation::postpone(std::vector<Channel> channels, Decide decide) {
-  postponed_ = std::make_unique<Postponed>(Postponed{std::move(channels), std::move(decide)});
+void ScheduleOperation::postpone(std::vector<Direction> directions, Decide decide) {
+  postponed_ = std::make_unique<Postponed>(Postponed{std::move(directions), std::move(decide)});
 }
 
 // For the state of a run of the plan.
 void ScheduleOperation::make_room() {
+  directions_ = directions_of(plan_->program, context());
   const Program& program = plan_->program;
   const std::size_t in_flight = std::min(plan_->groups, groups_in_flight);
   slots_.resize(program.instructions.size() * in_flight);
@@ -61,7 +74,7 @@ Status ScheduleOperation::start(const Tag& tag, Peers& peers) {
   for (std::size_t i = 0; i < channels_.size(); ++i) {
     Link* known = channels_[i].link;  // of the run before
     if (known == nullptr) {
-      auto link = peers.link(plan_->program.channels[i].peer, deadline());
+      auto link = peers.link(directions_[i].peer, deadline());
       if (!link.ok()) return link.status();
       known = *link;
     }
@@ -286,15 +299,15 @@ Operation::Missing ScheduleOperation::missing() const {
   Missing missing;
   for (const bool outgoing : {false, true}) {  // who should have sent is the likelier culprit
     for (std::size_t i = 0; i < channels_.size(); ++i) {
-      const Channel& channel = plan_->program.channels[i];
-      if (channels_[i].outstanding == 0 || channel.outgoing != outgoing) continue;
-      const bool silent = std::find(waiting_peers_.begin(), waiting_peers_.end(), channel.peer) == waiting_peers_.end();
+      const Rank peer = directions_[i].peer;
+      if (channels_[i].outstanding == 0 || directions_[i].outgoing != outgoing) continue;
+      const bool silent = std::find(waiting_peers_.begin(), waiting_peers_.end(), peer) == waiting_peers_.end();
       if (missing.peer == no_rank || (silent && !missing.silent)) {
-        missing.peer = channel.peer;
+        missing.peer = peer;
         missing.silent = silent;
       }
       missing.text += fmt::format("{}{} rank {}", missing.text.empty() ? "" : ", ",
-                                  outgoing ? "sending to" : "receiving from", channel.peer);
+                                  outgoing ? "sending to" : "receiving from", peer);
     }
   }
   return missing;

@@ -14,23 +14,21 @@ namespace hocket {
 
 class ScheduleOperation final : public Operation {
  public:
-  explicit ScheduleOperation(std::shared_ptr<const Plan> plan);
+  ScheduleOperation(std::shared_ptr<const Plan> plan, std::shared_ptr<Context> context);
 
   const Plan& plan() const { return *plan_; }
   // In place of the plan so far; by another algorithm of the same collective. Requires that no run has begun since the
   // operation was bound.
   void set_plan(std::shared_ptr<const Plan> plan);
-  // Until its run begins, it waits for all that uses one of `channels`, and others for it; then, in the driver's
+  // Until its run begins, it waits for all that uses one of `directions`, and others for it; then, in the driver's
   // thread, `decide` may set the plan. For one run.
   using Decide = std::function<void(ScheduleOperation&)>;
-  void postpone(std::vector<Channel> channels, Decide decide);
+  void postpone(std::vector<Direction> directions, Decide decide);
 
   Status start(const Tag& tag, Peers& peers) override;
   bool advance(Counters& counters) override;
   bool complete() const override { return groups_done_ == plan_->groups || !failure().ok(); }
-  std::span<const Channel> channels() const override {
-    return postponed_ ? std::span<const Channel>(postponed_->channels) : plan_->program.channels;
-  }
+  std::span<const Direction> directions() const override { return postponed_ ? postponed_->directions : directions_; }
   void tell_waiting() override;
   void hear_waiting(Rank peer) override;
   Missing missing() const override;
@@ -56,7 +54,7 @@ class ScheduleOperation final : public Operation {
   };
 
   struct Postponed {
-    std::vector<Channel> channels;
+    std::vector<Direction> directions;
     Decide decide;
   };
 
@@ -78,6 +76,7 @@ class ScheduleOperation final : public Operation {
   std::byte* address(const Range& range, const Extent& extent, std::size_t group);
 
   std::shared_ptr<const Plan> plan_;
+  std::vector<Direction> directions_;  // of the plan's channels
   std::unique_ptr<Postponed> postponed_;
   const WireCodec codec_;
   Tag tag_;
@@ -89,7 +88,7 @@ class ScheduleOperation final : public Operation {
   std::array<std::uint32_t, groups_in_flight> left_{};    // instructions not complete
   std::array<std::size_t, groups_in_flight> group_at_{};  // which group each half of slots_ runs
   std::size_t groups_begun_ = 0, groups_done_ = 0;
-  std::vector<Rank> waiting_peers_;  // who told that they wait in this operation
+  std::vector<Rank> waiting_peers_;  // who told that they wait
   std::unique_ptr<std::byte[]> scratch_;
 };
 

@@ -1,5 +1,4 @@
-// Taken: what the operations that run, or wait before others, use of a communicator: directions of links, and the
-// window.
+// Taken: what the operations that run, or wait before others, use of an executor: directions of links, and the window.
 #pragma once
 
 #include <algorithm>
@@ -20,19 +19,19 @@ class Taken {
   // Takes what the operation uses. Returns whether all of it was free.
   bool take(const Operation& operation) {
     bool free = operation.window() == nullptr || !std::exchange(window_, true);
-    for (const Channel& channel : operation.channels()) {
-      if (is_taken(channel)) free = false;
+    for (const Direction& direction : operation.directions()) {
+      if (is_taken(direction)) free = false;
     }
-    for (const Channel& channel : operation.channels()) directions_[place_of(channel)] = true;
+    for (const Direction& direction : operation.directions()) directions_[place_of(direction)] = true;
     return free;
   }
 
  private:
-  static std::size_t place_of(const Channel& channel) {
-    return 2 * static_cast<std::size_t>(channel.peer) + (channel.outgoing ? 1 : 0);
+  static std::size_t place_of(const Direction& direction) {
+    return 2 * static_cast<std::size_t>(direction.peer) + (direction.outgoing ? 1 : 0);
   }
-  bool is_taken(const Channel& channel) {
-    const std::size_t place = place_of(channel);
+  bool is_taken(const Direction& direction) {
+    const std::size_t place = place_of(direction);
     if (place >= directions_.size()) directions_.resize(place + 1, false);
     return directions_[place];
   }

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "tests/process/support/call.hpp"
+#include "tests/process/support/children.hpp"
 #include "tests/process/support/failure.hpp"
 #include "tests/process/support/process_group.hpp"
 
@@ -16,18 +17,6 @@ namespace hocket::process_testing {
 namespace {
 
 using testing::HasSubstr;
-
-hocket_comm* made_by_split(const Comm& parent, int color, int key, const char* name = nullptr) {
-  hocket_split_options options = HOCKET_SPLIT_OPTIONS_INIT;
-  options.name = name;
-  hocket_comm* child = nullptr;
-  expect_result(hocket_comm_split(parent.get(), color, key, &child, &options), HOCKET_OK);
-  return child;
-}
-
-hocket_result barrier(const Comm& comm) {
-  return hocket_barrier(comm.get(), nullptr, nullptr);
-}
 
 class SplitFaults : public testing::TestWithParam<std::string> {
  protected:
@@ -41,8 +30,8 @@ TEST_P(SplitFaults, ADeathBreaksOnlyTheCommunicatorsThatHadTheRank) {
     const Comm parent;
     ASSERT_TRUE(parent);
     const bool left = child.index < 3;
-    const Comm made(made_by_split(parent, left ? 0 : 1, -child.index, left ? "left" : "right"));
-    const Comm grandchild(made_by_split(made, 0, 0));
+    const Comm made(split(parent, left ? 0 : 1, -child.index, Links::own, left ? "left" : "right"));
+    const Comm grandchild(split(made, 0, 0));
     ASSERT_TRUE(made && grandchild);
     expect_result(barrier(grandchild), HOCKET_OK);
     child.say("ready");
@@ -89,8 +78,8 @@ TEST_P(SplitFaults, AnAbortStaysInItsCommunicator) {
   ProcessGroup group(3, [](Child& child) {
     const Comm parent;
     ASSERT_TRUE(parent);
-    const Comm made(made_by_split(parent, 0, 0, "aborted"));
-    const Comm other(made_by_split(parent, 0, 0, "other"));
+    const Comm made(split(parent, 0, 0, Links::own, "aborted"));
+    const Comm other(split(parent, 0, 0, Links::own, "other"));
     ASSERT_TRUE(made && other);
     if (child.index == 1) {
       expect_result(hocket_comm_abort(made.get(), "enough"), HOCKET_OK);
@@ -109,7 +98,7 @@ TEST_P(SplitFaults, AMismatchInAChildNamesItsRanks) {
   run_ranks(3, [](Child& child) {
     const Comm parent;
     ASSERT_TRUE(parent);
-    const Comm made(made_by_split(parent, 0, -child.index));
+    const Comm made(split(parent, 0, -child.index));
     ASSERT_TRUE(made);
     expect_result(barrier(made), HOCKET_OK);  // a child can break before all have left the split
     std::vector<float> values(8);
@@ -157,7 +146,7 @@ TEST_P(SplitFaults, DifferentKindsAndListsLeaveTheParentWhole) {
                   HOCKET_MISMATCH);
     EXPECT_THAT(hocket_last_error(), HasSubstr("rank 1"));
     EXPECT_EQ(made, nullptr);
-    const Comm good(made_by_split(parent, 0, 0));
+    const Comm good(split(parent, 0, 0));
     ASSERT_TRUE(good);
     expect_result(barrier(good), HOCKET_OK);
     expect_result(barrier(parent), HOCKET_OK);
@@ -169,7 +158,7 @@ TEST_P(SplitFaults, ARankWithoutDescriptorsFailsItsOwnChild) {
   run_ranks(4, [](Child& child) {
     const Comm parent;
     ASSERT_TRUE(parent);
-    ASSERT_TRUE(Comm(made_by_split(parent, 0, 0)));  // the parent has all the connections that a split needs
+    ASSERT_TRUE(Comm(split(parent, 0, 0)));  // the parent has all the connections that a split needs
     expect_result(barrier(parent), HOCKET_OK);
     rlimit limit{};
     ASSERT_EQ(::getrlimit(RLIMIT_NOFILE, &limit), 0);
@@ -196,7 +185,7 @@ TEST_P(SplitFaults, ARankWithoutDescriptorsFailsItsOwnChild) {
       ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &limit), 0);
     }
     expect_result(barrier(parent), HOCKET_OK);
-    const Comm again(made_by_split(parent, child.index / 2, 0));
+    const Comm again(split(parent, child.index / 2, 0));
     ASSERT_TRUE(again);
     expect_result(barrier(again), HOCKET_OK);
   });

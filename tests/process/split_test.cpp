@@ -8,6 +8,7 @@
 
 #include "hocket/hocket.hpp"
 #include "tests/process/support/call.hpp"
+#include "tests/process/support/children.hpp"
 #include "tests/process/support/failure.hpp"
 #include "tests/process/support/process_group.hpp"
 
@@ -16,58 +17,19 @@ namespace {
 
 using testing::HasSubstr;
 
-hocket_comm* split(const Comm& parent, int color, int key) {
-  hocket_comm* child = nullptr;
-  expect_result(hocket_comm_split(parent.get(), color, key, &child, nullptr), HOCKET_OK);
-  return child;
-}
-
-hocket_comm* duplicate(const Comm& parent) {
-  hocket_comm* child = nullptr;
-  expect_result(hocket_comm_duplicate(parent.get(), &child, nullptr), HOCKET_OK);
-  return child;
-}
-
-hocket_comm* subset(const Comm& parent, const std::vector<int32_t>& ranks) {
-  hocket_comm* child = nullptr;
-  const auto count = static_cast<int32_t>(ranks.size());
-  expect_result(hocket_comm_subset(parent.get(), ranks.data(), count, &child, nullptr), HOCKET_OK);
-  return child;
-}
-
-int rank_of(const Comm& comm) {
-  int32_t rank = -1;
-  EXPECT_EQ(hocket_comm_rank(comm.get(), &rank), HOCKET_OK);
-  return rank;
-}
-
-int size_of(const Comm& comm) {
-  int32_t size = -1;
-  EXPECT_EQ(hocket_comm_size(comm.get(), &size), HOCKET_OK);
-  return size;
-}
-
-// Collectives of all shapes whose results depend on every rank and on its number.
-void use(const Comm& comm, std::uint64_t salt = 1, std::size_t count = 1000) {
-  const int rank = rank_of(comm), size = size_of(comm);
-  for (const Collective collective : {Collective::allreduce, Collective::allgather, Collective::alltoall,
-                                      Collective::reduce_scatter, Collective::gather, Collective::barrier}) {
-    Call({.collective = collective, .count = count, .root = size - 1, .salt = salt}, rank, size).run(comm.get());
-    if (testing::Test::HasFailure()) return;
-  }
-}
-
-// The parent's rank of each of the child's ranks.
-std::vector<int> members(const Comm& child, int parent_rank) {
-  std::vector<int> all(static_cast<std::size_t>(size_of(child)), -1);
-  expect_result(hocket_allgather(&parent_rank, all.data(), 1, HOCKET_INT32, child.get(), nullptr, nullptr), HOCKET_OK);
-  return all;
-}
-
-// Over shared memory, over TCP, and over both.
-class Split : public testing::TestWithParam<std::tuple<Ranks, std::string>> {
+// Over shared memory, over TCP, and over both; on links of their own or on the parent's.
+class Split : public testing::TestWithParam<std::tuple<Ranks, std::string, Links>> {
  protected:
   static const Ranks& ranks() { return std::get<0>(GetParam()); }
+  static hocket_comm* split(const Comm& parent, int color, int key) {
+    return process_testing::split(parent, color, key, std::get<2>(GetParam()));
+  }
+  static hocket_comm* duplicate(const Comm& parent) {
+    return process_testing::duplicate(parent, std::get<2>(GetParam()));
+  }
+  static hocket_comm* subset(const Comm& parent, const std::vector<int32_t>& list) {
+    return process_testing::subset(parent, list, std::get<2>(GetParam()));
+  }
   static void run(const std::function<void(Child&, const Comm&)>& body) {
     run_ranks(ranks(), [&](Child& child) {
       ::setenv("HOCKET_TRANSPORT", std::get<1>(GetParam()).c_str(), 1);
@@ -181,7 +143,9 @@ TEST_P(Split, ASubsetInTheOrderOfItsList) {
   });
 }
 
-TEST_P(Split, SeveralChildrenAreUsedFromThreads) {
+class SplitAnew : public Split {};
+
+TEST_P(SplitAnew, SeveralChildrenAreUsedFromThreads) {
   run([](Child& child, const Comm& parent) {
     const Comm all(duplicate(parent));
     const Comm some(split(parent, child.index % 2, 0));
@@ -232,8 +196,13 @@ TEST_P(Split, LeavesNothingBehind) {
   });
 }
 
-INSTANTIATE_TEST_SUITE_P(Ranks, Split,
-                         testing::Combine(testing::Values(1, 2, 3, 4, 5, "00111"), testing::Values("auto", "tcp")));
+const auto anew = testing::Combine(testing::Values(1, 2, 3, 4, 5, "00111"), testing::Values("auto", "tcp"),
+                                   testing::Values(Links::own));
+INSTANTIATE_TEST_SUITE_P(Ranks, Split, anew);
+INSTANTIATE_TEST_SUITE_P(Ranks, SplitAnew, anew);
+INSTANTIATE_TEST_SUITE_P(SharedLinks, Split,
+                         testing::Combine(testing::Values(3, 5, "00111"), testing::Values("auto", "tcp"),
+                                          testing::Values(Links::shared)));
 
 TEST(SplitAlone, CostsNeitherThreadsNorDescriptors) {
   run_ranks(3, [](Child& child) {

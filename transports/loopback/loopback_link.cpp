@@ -144,7 +144,7 @@ void LoopbackLink::take_parcels(Done& done) {
     const Posted posted = posted_.front();
     const MessageIdentity got{parcel.tag, parcel.bytes}, expected{posted.tag, posted.to.bytes};
     if (!(got == expected)) {
-      const Status both = mismatch(rank_, peer_, got, expected);
+      const Status both = mismatch(rank_, peer_, got, expected, *listener_);
       break_both(both, both);
       return;
     }

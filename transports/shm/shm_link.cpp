@@ -189,7 +189,7 @@ std::size_t ShmLink::receive() {
   switch (progress.event) {
     case Inbox::Event::none: leave_if_drained(); return happened;
     case Inbox::Event::mismatch:
-      fail(hocket::mismatch(context_.rank, peer_, inbox_.got(), inbox_.expected()), true);
+      fail(hocket::mismatch(context_.rank, peer_, inbox_.got(), inbox_.expected(), *context_.listener), true);
       break;
     case Inbox::Event::nonsense: nonsense("its end of the ring lies beyond ours"); break;
   }

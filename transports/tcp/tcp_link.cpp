@@ -274,7 +274,8 @@ Status TcpLink::mismatch(const Inbox& inbox) const {
   const auto got = parse_header(inbox.got());
   const auto expected = parse_header(inbox.expected());
   if (!got || !expected) return Status(Code::mismatch, "a call cannot be expressed on the wire");
-  return hocket::mismatch(context_.rank, peer_, {got->tag, got->bytes}, {expected->tag, expected->bytes});
+  return hocket::mismatch(context_.rank, peer_, {got->tag, got->bytes}, {expected->tag, expected->bytes},
+                          *context_.listener);
 }
 
 Status TcpLink::lost(int error) const {

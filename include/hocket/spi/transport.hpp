@@ -114,6 +114,11 @@ class TransportListener {
     (void)peer;
     (void)tag;
   }
+  // What messages call the communicator whose number a tag to or from this peer carries.
+  virtual std::string describe_communicator(std::uint32_t number, Rank peer) const {
+    (void)peer;
+    return "communicator number " + std::to_string(number);
+  }
 };
 
 // What a transport costs and can do, for selection and the cost model. Times are those of an idle machine.

@@ -17,18 +17,20 @@ struct Announcement {
     plain = 8,    // this member can read all others' plain memory; the next line says where its own buffers are
   };
   static constexpr std::size_t inline_bytes_max = 32;
+  static constexpr std::uint32_t communicator_max = (1U << 24) - 1;
 
   Signature call;
-  std::uint32_t digest = 0;  // of all calls on this window up to this one: equal calls, equal digests
+  std::uint32_t communicator = 0;  // its number, modulo communicator_max + 1
+  std::uint32_t digest = 0;        // of all calls on this window up to this one: equal calls, equal digests
   std::uint32_t flags = 0;
   RegionRef input, output;
   std::byte payload[inline_bytes_max] = {};
   std::uintptr_t input_at = 0, output_at = 0;
 
   // The digest of calls that `before` stands for, and then `call`.
-  static std::uint32_t digest_after(std::uint32_t before, const Signature& call) {
+  static std::uint32_t digest_after(std::uint32_t before, const Signature& call, std::uint32_t communicator) {
     std::uint64_t bits = (before ^ pack(call)) * 0x9E3779B97F4A7C15;  // Steele et al., SplitMix (OOPSLA 2014)
-    bits = (bits ^ (bits >> 32) ^ call.count) * 0xBF58476D1CE4E5B9;
+    bits = (bits ^ (bits >> 32) ^ call.count ^ std::uint64_t{communicator} << 40) * 0xBF58476D1CE4E5B9;
     return static_cast<std::uint32_t>(bits >> 32);
   }
 
@@ -45,7 +47,7 @@ struct Announcement {
     line.words[1].store(pack(call), relaxed);
     line.words[2].store(call.count, relaxed);
     for (std::size_t i = 0; i < 4; ++i) line.words[3 + i].store(words[i], relaxed);
-    line.words[7].store(flags | std::uint64_t{digest} << 32, relaxed);
+    line.words[7].store(flags | communicator << flag_bits | std::uint64_t{digest} << 32, relaxed);
     line.words[0].store(turn, std::memory_order_release);
   }
 
@@ -58,7 +60,8 @@ struct Announcement {
     std::uint64_t words[4];
     for (std::size_t i = 0; i < 4; ++i) words[i] = line.words[3 + i].load(relaxed);
     const std::uint64_t last = line.words[7].load(relaxed);
-    flags = static_cast<std::uint32_t>(last);
+    flags = last & ((1U << flag_bits) - 1);
+    communicator = static_cast<std::uint32_t>(last) >> flag_bits;
     digest = static_cast<std::uint32_t>(last >> 32);
     if ((flags & plain) != 0) {
       input_at = lines[1].words[0].load(relaxed);
@@ -70,6 +73,8 @@ struct Announcement {
   }
 
  private:
+  static constexpr unsigned flag_bits = 8;
+
   static std::uint64_t pack(const Signature& call) {
     return static_cast<std::uint64_t>(call.collective) | static_cast<std::uint64_t>(call.dtype) << 8 |
            static_cast<std::uint64_t>(call.op) << 16 | std::uint64_t{call.algorithm} << 24 |

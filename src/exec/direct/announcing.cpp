@@ -88,7 +88,8 @@ bool DirectOperation::wants_single_copy() const {
 
 void DirectOperation::announce(Counters& counters) {
   Announcement& own = announcements_[self_];
-  own = {.call = binding().signature, .digest = use_.call(turn_).digest};
+  const WindowUse::Call& call = use_.call(turn_);
+  own = {.call = call.signature, .communicator = call.communicator, .digest = call.digest};
   const std::size_t in = exchange_.input_bytes(self_), out = exchange_.output_bytes(self_);
   const bool worth_mapping = std::max(in, out) >= mapped_bytes_min && !one_way_;
   if (worth_mapping) {
@@ -159,14 +160,20 @@ bool DirectOperation::find_mismatch(std::uint32_t member, std::uint64_t turn) {
   Announcement& theirs = announcements_[member];
   do {
     theirs.read(&use_.window->board(member)[board::announcement_line(++at)]);
-  } while (at < turn && theirs.call == use_.call(at).signature);
+  } while (at < turn && theirs.call == use_.call(at).signature && theirs.communicator == use_.call(at).communicator);
+  const WindowUse::Call& mine = use_.call(at);
   const Rank rank = use_.window->rank_of(member);
-  fail(Status(Cause{.code = Code::mismatch,
-                    .message = fmt::format("rank {} called {}, while this rank called {}{}", rank,
-                                           describe(theirs.call), describe(use_.call(at).signature),
-                                           at == turn_ ? "" : fmt::format(", {} calls ago", turn_ - at)),
-                    .peer = rank,
-                    .operation = {}}));
+  const auto on = [&](std::uint32_t communicator) {
+    if (theirs.communicator == mine.communicator || use_.names == nullptr) return std::string();
+    return " on " + use_.names->describe_communicator(communicator, rank);
+  };
+  fail(Status(
+      Cause{.code = Code::mismatch,
+            .message = fmt::format("rank {} called {}{}, while this rank called {}{}{}", rank, describe(theirs.call),
+                                   on(theirs.communicator), describe(mine.signature), on(mine.communicator),
+                                   at == turn_ ? "" : fmt::format(", {} calls ago", turn_ - at)),
+            .peer = rank,
+            .operation = {}}));
   return false;
 }
 

@@ -15,8 +15,9 @@ constexpr std::size_t mapped_grain_bytes = std::size_t{128} << 10;
 
 }  // namespace
 
-DirectOperation::DirectOperation(WindowUse& use)
-    : use_(use),
+DirectOperation::DirectOperation(WindowUse& use, std::shared_ptr<Context> context)
+    : Operation(std::move(context)),
+      use_(use),
       members_(use.window->size()),
       self_(use.window->self()),
       announcements_(members_),
@@ -35,8 +36,9 @@ Status DirectOperation::start(const Tag&, Peers&) {
   std::uint32_t root = 0;
   while (root + 1 < members_ && use_.window->rank_of(root) != binding().signature.root) ++root;
   exchange_ = Exchange(binding().signature, root, members_, mapped_grain_bytes);
-  use_.call(turn_) = {binding().signature,
-                      Announcement::digest_after(use_.call(turn_ - 1).digest, binding().signature)};
+  const std::uint32_t communicator = context().number() & Announcement::communicator_max;
+  use_.call(turn_) = {binding().signature, communicator,
+                      Announcement::digest_after(use_.call(turn_ - 1).digest, binding().signature, communicator)};
   plan_payload();
   phase_ = Phase::announce;
   return {};

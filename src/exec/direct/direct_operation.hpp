@@ -39,23 +39,25 @@ struct WindowUse {
   std::uint64_t everyone_heard = 0;       // at most the least of these
   struct Call {
     Signature signature;
+    std::uint32_t communicator = 0;
     std::uint32_t digest = 0;
   };
   std::array<Call, board::announcements> calls = {};  // own ones, by turn
   Call& call(std::uint64_t of_turn) { return calls[of_turn % board::announcements]; }
   SingleCopy single_copy = SingleCopy::automatic;
+  const TransportListener* names = nullptr;  // of communicators, for messages
   bool shares_work = false;  // members outnumber cores: whoever is awake takes the next part. Equal on all members
 };
 
 class DirectOperation final : public Operation {
  public:
-  // `use` outlives the operation.
-  explicit DirectOperation(WindowUse& use);
+  // `use` outlives the operation. The context's ranks are the window's.
+  explicit DirectOperation(WindowUse& use, std::shared_ptr<Context> context = std::make_shared<Context>());
 
   Status start(const Tag& tag, Peers& peers) override;
   bool advance(Counters& counters) override;
   bool complete() const override { return phase_ == Phase::done || !failure().ok(); }
-  std::span<const Channel> channels() const override { return {}; }
+  std::span<const Direction> directions() const override { return {}; }
   Window* window() const override { return use_.window; }
   bool can_do_without(Rank peer) const override;
   void before_sleep() override { settle_waking(); }

@@ -99,11 +99,11 @@ TEST(Refinement, RanksThatRunAheadChooseAlike) {
       ASSERT_TRUE(comm.start({&*operation, 1}).ok());
       started.push_back(*operation);
       if (i >= ahead) {
-        ASSERT_TRUE(comm.wait({&started[i - ahead], 1}, Deadline::after(std::chrono::seconds(60))).ok());
+        ASSERT_TRUE(comm.executor().wait({&started[i - ahead], 1}, Deadline::after(std::chrono::seconds(60))).ok());
       }
     }
     for (auto& operation : started) {
-      const Status status = comm.wait({&operation, 1}, Deadline::after(std::chrono::seconds(60)));
+      const Status status = comm.executor().wait({&operation, 1}, Deadline::after(std::chrono::seconds(60)));
       ASSERT_TRUE(status.ok()) << status.message();
       ran[static_cast<std::size_t>(comm.rank())].emplace_back(operation->algorithm());
     }

@@ -15,7 +15,7 @@ std::vector<SplitWish> wishes(std::initializer_list<std::pair<int, int>> colors_
   std::vector<SplitWish> made;
   for (const auto& [color, key] : colors_and_keys) {
     made.push_back(*wish_to_split(color, key));
-    made.back().group = 100 + made.size() - 1;
+    made.back().id = 100 + made.size() - 1;
   }
   return made;
 }
@@ -26,7 +26,7 @@ TEST(Split, ByColorThenKeyThenRank) {
   ASSERT_TRUE(child.ok());
   EXPECT_THAT(child->members, ElementsAre(3, 0, 2));
   EXPECT_EQ(child->rank, 2);
-  EXPECT_EQ(child->group, 103U);
+  EXPECT_EQ(child->id, 103U);
   EXPECT_FALSE(child->all_alone);
   const auto other = child_of(all, 1);
   EXPECT_THAT(other->members, ElementsAre(1));

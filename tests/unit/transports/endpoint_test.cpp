@@ -83,15 +83,22 @@ TEST(Describe, SaysWhatWasCalled) {
   EXPECT_EQ(describe(call), "barrier");
 }
 
+class Names final : public TransportListener {
+  void peer_failed(Rank, const Status&) override {}
+  void peer_left(Rank) override {}
+};
+
 TEST(Describe, AMismatchAlwaysSaysWhatDiffers) {
   const MessageIdentity mine{
       .tag = {.communicator = 1, .sequence = 2, .call = {.collective = Collective::allgather, .count = 4}}, .bytes = 4};
   const auto says = [&](auto change) {
     MessageIdentity other = mine;
     change(other);
-    return mismatch(0, 1, other, mine).message();
+    return mismatch(0, 1, other, mine, Names()).message();
   };
-  EXPECT_THAT(says([](auto& other) { other.tag.communicator = 9; }), ::testing::HasSubstr("communicators"));
+  EXPECT_THAT(says([](auto& other) { other.tag.communicator = 9; }),
+              ::testing::HasSubstr("rank 1 called allgather of 4 uint8 on communicator number 9 while rank 0 called "
+                                   "allgather of 4 uint8 on communicator number 1:"));
   EXPECT_THAT(says([](auto& other) { other.tag.sequence = 9; }), ::testing::HasSubstr("number 9 and 2"));
   EXPECT_THAT(says([](auto& other) { other.tag.call.algorithm = 9; }), ::testing::HasSubstr("different algorithms"));
   EXPECT_THAT(says([](auto& other) { other.tag.call.root = 9; }), ::testing::HasSubstr("roots 9 and 0"));

@@ -1,0 +1,62 @@
+// Fabric: what communicators run on: the executor, the connections, the memory that all ranks share. A communicator
+// created through a store, or connected anew, has one of its own; children that share their parent's links share its
+// fabric. These are a family: one order of calls, one end.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "src/comm/mesh.hpp"
+#include "src/exec/direct/direct_operation.hpp"
+#include "src/exec/executor.hpp"
+
+namespace hocket {
+
+class LoopbackHub;
+
+// Thread rule: any thread for what executor() does; creation and destruction by one.
+class Fabric {
+ public:
+  // `hub`: where ranks are threads of this process.
+  static Result<std::shared_ptr<Fabric>> make(std::unique_ptr<Executor> executor,
+                                              std::vector<std::unique_ptr<Transport>> transports,
+                                              std::shared_ptr<LoopbackHub> hub = nullptr);
+  // Leaves: says goodbye, or ends what is pending with Code::aborted. Bounded by a second.
+  ~Fabric();
+  Fabric(const Fabric&) = delete;
+  Fabric& operator=(const Fabric&) = delete;
+
+  Executor& executor() { return *executor_; }
+  Mesh& mesh() { return mesh_; }
+  LoopbackHub* hub() const { return hub_.get(); }
+  // This rank's number among the peers.
+  Rank rank() const { return executor_->rank(); }
+
+  // Where one transport can show every rank the memory of all, collectives may run over that. Every rank calls this,
+  // once all cards are known, and decides by these. `use`: how, but for the window.
+  Status open_window(WindowUse use, Deadline deadline);
+  // Null where there is none.
+  WindowUse* window_use() { return window_ ? &window_use_ : nullptr; }
+  const std::string& window_transport() const { return window_transport_; }
+
+  // Numbers of communicators: what this rank proposes for a new one, and what all agreed on.
+  std::uint32_t propose_number() { return ++latest_number_; }
+  void settle_number(std::uint32_t agreed);
+
+ private:
+  Fabric(std::unique_ptr<Executor> executor, std::vector<std::unique_ptr<Transport>> transports,
+         std::shared_ptr<LoopbackHub> hub);
+
+  const std::shared_ptr<LoopbackHub> hub_;
+  const std::unique_ptr<Executor> executor_;
+  Mesh mesh_;
+  std::unique_ptr<Window> window_;
+  std::string window_transport_;
+  WindowUse window_use_;
+  std::atomic<std::uint32_t> latest_number_{0};
+};
+
+}  // namespace hocket

@@ -1,0 +1,28 @@
+// Placing: where the ranks of a communicator run, as their cards tell. Every rank concludes the same.
+#pragma once
+
+#include <span>
+
+#include "hocket/spi/topology.hpp"
+#include "src/comm/mesh.hpp"
+#include "src/exec/waiting.hpp"
+
+namespace hocket {
+
+class Placing {
+ public:
+  // The cards of all ranks, this one's among them.
+  Placing(std::span<const MemberCard> cards, Rank self);
+
+  const Topology& topology() const { return topology_; }
+  // All ranks are on one host, which has fewer cores than ranks.
+  bool crowded() const { return topology_.hosts() == 1 && ranks_here_ > cores_here_; }
+  WaitBudget wait_budget() const { return WaitBudget::for_ranks(ranks_here_, cores_here_); }
+
+ private:
+  Topology topology_;
+  int ranks_here_ = 0;  // on this rank's host
+  int cores_here_ = 0;  // of all ranks here: each may be bound to some of its own
+};
+
+}  // namespace hocket

@@ -1,0 +1,72 @@
+// Context: one communicator as the executor sees it. Communicators that share links share an executor, and their
+// contexts keep their calls apart, as MPI's contexts do: the number stands in every tag, and each context counts calls
+// of its own. Ranks are a communicator's; peers are those that Peers knows, by its numbers.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <cstdint>
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "hocket/spi/transport.hpp"
+#include "src/exec/counters.hpp"
+#include "src/exec/peers.hpp"
+
+namespace hocket {
+
+class Context {
+ public:
+  struct Identity {
+    std::uint32_t number = 0;      // different for any two communicators that have two ranks in common
+    std::string name = {};         // for messages
+    std::vector<Rank> peers = {};  // by rank; empty: every rank's peer has its number
+  };
+
+  Context() = default;
+  explicit Context(Identity identity) : identity_(std::move(identity)) {}
+
+  // ---- constant ----
+  std::uint32_t number() const { return identity_.number; }
+  const std::string& name() const { return identity_.name; }
+  Rank peer_of(Rank rank) const {
+    return identity_.peers.empty() ? rank : identity_.peers[static_cast<std::size_t>(rank)];
+  }
+  bool has(Rank peer) const {
+    const auto& peers = identity_.peers;
+    return peers.empty() || std::find(peers.begin(), peers.end(), peer) != peers.end();
+  }
+
+  // ---- sequence numbers ----
+  // Requires the executor's lock or the driving.
+  std::uint64_t next_collective() { return ++collectives_; }
+  // Of send and recv. Requires the executor's lock.
+  std::uint64_t next_message(const Direction& direction) { return ++messages_[{direction.peer, direction.outgoing}]; }
+
+  // ---- for the driver ----
+  Counters& counters() { return counters_; }
+  void show_counters() { shown_counters_.show(counters_); }
+  // Of collectives over links that are finished.
+  void remember(const Tag& tag) { past_calls_[tag.sequence % past_calls_.size()] = tag; }
+  // Null where it is forgotten, or there was none.
+  const Tag* past(std::uint32_t sequence) const {
+    const Tag& tag = past_calls_[sequence % past_calls_.size()];
+    return tag.sequence == sequence && sequence != 0 ? &tag : nullptr;
+  }
+
+  // ---- for any thread ----
+  Counters shown_counters() const { return shown_counters_.get(); }
+
+ private:
+  const Identity identity_;
+  std::atomic<std::uint64_t> collectives_{0};                // sequence number of the latest
+  std::map<std::pair<Rank, bool>, std::uint64_t> messages_;  // likewise, by peer and direction
+  Counters counters_;
+  ShownCounters shown_counters_;
+  std::array<Tag, 64> past_calls_{};  // by sequence number
+};
+
+}  // namespace hocket
