@@ -8,6 +8,7 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
+#include "bench/best_fixed.hpp"
 #include "bench/report.hpp"
 #include "hocket/hocket.h"
 
@@ -88,6 +89,38 @@ Json describe(const Row& row, const Options& options) {
 std::string to_json(const std::vector<Row>& rows, const Options& options) {
   Json document = {{"version", hocket_version()}, {"host", describe_host()}, {"rows", Json::array()}};
   for (const Row& row : rows) document["rows"].push_back(describe(row, options));
+  return document.dump(2) + "\n";
+}
+
+std::string to_json(const std::vector<Contest>& contests, const Options& options) {
+  Json document = {{"version", hocket_version()},
+                   {"host", describe_host()},
+                   {"transport", options.transport},
+                   {"rounds", options.rounds},
+                   {"contests", Json::array()}};
+  const auto describe_standing = [](const Standing& each) {
+    return Json{{"named", each.named},
+                {"transport", each.transport},
+                {"algorithm", each.algorithm},
+                {"time_us", each.time_us},
+                {"rounds", each.rounds}};
+  };
+  for (const Contest& contest : contests) {
+    const CollectiveInfo& collective = *contest.what.collective;
+    Json row = {{"collective", collective.name},
+                {"ranks", contest.ranks},
+                {"dtype", name_of(contest.what.dtype)},
+                {"op", collective.reduces ? name_of(contest.what.op) : "none"},
+                {"root", collective.has_root ? contest.what.root : no_rank},
+                {"bytes", bytes_of(contest.what, contest.ranks)},
+                {"placement", contest.what.in_place ? "in_place" : "out_of_place"},
+                {"auto", describe_standing(contest.automatic)},
+                {"fixed", Json::array()},
+                {"slower", contest.slower()},
+                {"wrong", contest.findings.wrong + contest.findings.out_of_bounds}};
+    for (const Standing& each : contest.fixed) row["fixed"].push_back(describe_standing(each));
+    document["contests"].push_back(std::move(row));
+  }
   return document.dump(2) + "\n";
 }
 

@@ -8,6 +8,7 @@
 #include <new>
 #include <thread>
 
+#include "bench/best_fixed.hpp"
 #include "bench/measure.hpp"
 #include "bench/model.hpp"
 #include "bench/options.hpp"
@@ -34,25 +35,6 @@ int exit_status_of(const Error& error) {
   }
 }
 
-// Calls visit(case) for everything but the placement, in the order of the table.
-template <class Visit>
-void for_each_case(const Options& options, int ranks, const Visit& visit) {
-  const bool all_roots = options.collective->has_root && !options.root;
-  const int first_root = options.root.value_or(0);
-  const int last_root = all_roots ? ranks - 1 : first_root;
-  for (const DataType dtype : options.dtypes) {
-    for (const ReduceOp op : options.ops) {
-      if (options.collective->reduces && !has_meaning(*options.collective, dtype, op)) continue;
-      for (int root = first_root; root <= last_root; ++root) {
-        for (const std::uint64_t bytes : options.sizes) {
-          visit(Case{options.collective, dtype, op, root, count_for(*options.collective, dtype, ranks, bytes), false,
-                     options.memory == "registered", options.wire});
-        }
-      }
-    }
-  }
-}
-
 // Measures everything on this rank; `report`, `progress` and `model`, if any, are rank 0's, null elsewhere. Throws
 // hocket::Error.
 void measure_all(const Options& options, Member member, Report* report, Progress* progress, const Model* model) {
@@ -73,24 +55,12 @@ void measure_all(const Options& options, Member member, Report* report, Progress
     if (model != nullptr) row.model_us = model->expected_us(what, row.measured);
     return row;
   };
-  for_each_case(options, member.place.size, [&](const Case& what) {
+  for (const Case& what : cases_of(options, member.place.size)) {
     const std::optional<Row> out_of_place = measure_placement(what, options.out_of_place, false);
     const std::optional<Row> in_place = measure_placement(what, options.in_place, true);
     if (progress != nullptr) progress->clear();
     if (report != nullptr) report->add(out_of_place, in_place);
-  });
-}
-
-// What depends on the number of ranks, which only a communicator knows.
-Status check_size(const Options& options, int ranks) {
-  if (options.root && *options.root >= ranks) {
-    return {Code::invalid_argument,
-            fmt::format("The root -r {} is not a rank: ranks are 0 to {}.", *options.root, ranks - 1)};
   }
-  if (options.collective->kind == Kind::sendrecv && ranks < 2) {
-    return {Code::invalid_argument, "sendrecv needs at least 2 ranks."};
-  }
-  return {};
 }
 
 // The whole life of one rank. Returns its exit status.
@@ -141,6 +111,7 @@ hocket::Options communicator_options(const Options& options) {
 
 int run_process(const Options& options) {
   try {
+    if (options.best_fixed) return measure_best_fixed(options);
     Communicator comm = Communicator::create(communicator_options(options));
     return run_guarded(options, comm, false);
   } catch (const Error& error) {

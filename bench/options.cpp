@@ -206,10 +206,46 @@ void add_method(CLI::App& app, Options& options) {
   app.add_option("--model", options.model_file,
                  "show what the model expects on this network, as hocket-plan probe --save writes it")
       ->type_name("FILE");
+  CLI::Option* best = app.add_flag("--best-fixed", options.best_fixed,
+                                   "measure auto and every algorithm that can be named, taking turns, and show how "
+                                   "much slower auto is than the best");
+  app.add_option("--rounds", options.rounds, "with --best-fixed: turns of each; they share --seconds (5)")
+      ->check(CLI::Range(1, 1000))
+      ->needs(best);
   app.add_option("--csv", options.csv_file, "write results there; -: standard output")->type_name("FILE");
 }
 
 }  // namespace
+
+Status check_size(const Options& options, int ranks) {
+  if (options.root && *options.root >= ranks) {
+    return {Code::invalid_argument,
+            fmt::format("The root -r {} is not a rank: ranks are 0 to {}.", *options.root, ranks - 1)};
+  }
+  if (options.collective->kind == Kind::sendrecv && ranks < 2) {
+    return {Code::invalid_argument, "sendrecv needs at least 2 ranks."};
+  }
+  return {};
+}
+
+std::vector<Case> cases_of(const Options& options, int ranks) {
+  std::vector<Case> cases;
+  const bool all_roots = options.collective->has_root && !options.root;
+  const int first_root = options.root.value_or(0);
+  const int last_root = all_roots ? ranks - 1 : first_root;
+  for (const DataType dtype : options.dtypes) {
+    for (const ReduceOp op : options.ops) {
+      if (options.collective->reduces && !has_meaning(*options.collective, dtype, op)) continue;
+      for (int root = first_root; root <= last_root; ++root) {
+        for (const std::uint64_t bytes : options.sizes) {
+          cases.push_back({options.collective, dtype, op, root, count_for(*options.collective, dtype, ranks, bytes),
+                           false, options.memory == "registered", options.wire});
+        }
+      }
+    }
+  }
+  return cases;
+}
 
 Result<std::uint64_t> parse_size(std::string_view text) {
   const Status wrong(Code::invalid_argument,
@@ -276,6 +312,13 @@ Parsed parse_options(int argc, const char* const* argv) {
   }
   if (options.json_file == "-" && options.csv_file == "-") {
     return {std::nullopt, "hocket-bench: --json and --csv cannot both write to standard output.\n", exit_usage};
+  }
+  if (options.best_fixed && (options.transport == "loopback" || !options.csv_file.empty() ||
+                             !options.model_file.empty() || written.wire != "exact")) {
+    return {std::nullopt,
+            "hocket-bench: --best-fixed is for exact calls of processes, and has neither --csv nor "
+            "--model.\n",
+            exit_usage};
   }
   if (const Status finished = finish(written, options, max->count() > 0); !finished) {
     return {std::nullopt, fmt::format("hocket-bench: {}\n", finished.message()), exit_usage};

@@ -37,7 +37,9 @@ struct Options {
   bool fresh = false;
   std::string json_file;  // "-": standard output; empty: none
   std::string csv_file;
-  std::string model_file;  // a described network; empty: nothing is expected
+  std::string model_file;   // a described network; empty: nothing is expected
+  bool best_fixed = false;  // compare "auto" with all algorithms that can be named
+  int rounds = 5;           // of that comparison
 };
 
 // What parsing came to: options, or text to show and the status to exit with.
@@ -47,6 +49,12 @@ struct Parsed {
   int exit_status = 0;
 };
 Parsed parse_options(int argc, const char* const* argv);
+
+// What depends on the number of ranks, which only a communicator knows: whether there are enough for root and
+// collective.
+Status check_size(const Options& options, int ranks);
+// All that is asked for but the placement, in the order of the table.
+std::vector<Case> cases_of(const Options& options, int ranks);
 
 // "64K" -> 65536. K, M, G and T are powers of 1024. Code::invalid_argument names the text.
 Result<std::uint64_t> parse_size(std::string_view text);

@@ -147,6 +147,15 @@ void Report::add(const std::optional<Row>& out_of_place, const std::optional<Row
   if (in_place) rows_.push_back(*in_place);
 }
 
+Status write_document(const std::string& file, const std::string& text) {
+  if (file.empty()) return {};
+  std::FILE* const out = file == "-" ? stdout : std::fopen(file.c_str(), "w");
+  const bool written = out != nullptr && std::fwrite(text.data(), 1, text.size(), out) == text.size() &&
+                       (out == stdout ? std::fflush(out) : std::fclose(out)) == 0;
+  if (written) return {};
+  return {Code::out_of_resources, fmt::format("Cannot write the results to '{}': {}.", file, strerror(errno))};
+}
+
 Findings Report::findings() const {
   Findings sum;
   for (const Row& row : rows_) sum += row.measured.findings;

@@ -52,6 +52,9 @@ class Report {
   std::vector<Row> rows_;
 };
 
+// Code::out_of_resources where the file cannot be written in full. "-": standard output; empty: nothing is done.
+Status write_document(const std::string& file, const std::string& text);
+
 // The documents, for tests too.
 std::string to_json(const std::vector<Row>& rows, const Options& options);
 std::string to_csv(const std::vector<Row>& rows, const Options& options);
