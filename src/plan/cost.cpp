@@ -54,6 +54,11 @@ CostTerms double_tree_up(const Size& s) {
 CostTerms double_tree_half(const Size& s) {
   return {s.log, (s.log - 0.5) * s.bytes, 0};
 }
+// What a rank has of those before it and what it sends on differ by its own input: two reductions in each round but the
+// first, which brings one operand, and the last, after which nothing is sent.
+CostTerms doubling_exscan(const Size& s) {
+  return {s.log, s.log * s.bytes, std::max(2 * s.log - 2, 0.0) * s.bytes};
+}
 CostTerms one_round(const Size& s) {
   return {1, s.share, 0};
 }
@@ -92,6 +97,12 @@ constexpr Entry entries[] = {
     {Collective::alltoall, "bruck", true,
      [](const Size& s) {
        return CostTerms{s.log, s.log * s.bytes / 2, 0};
+     }},
+    {Collective::scan, "recursive_doubling", false, [](const Size& s) { return reducing(log_whole(s)); }},
+    {Collective::exscan, "recursive_doubling", false, doubling_exscan},
+    {Collective::exscan, "prefix_chain", false,
+     [](const Size& s) {
+       return CostTerms{s.ranks - 1, (s.ranks - 1) * s.bytes, (s.ranks - 2) * s.bytes};
      }},
     {Collective::scan, "prefix_chain", false, [](const Size& s) { return reducing(chain(s)); }},
     {Collective::barrier, "dissemination", false,

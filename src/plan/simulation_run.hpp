@@ -82,12 +82,14 @@ class SimulationRun {
   };
 
   struct Event {
-    enum class Kind : std::uint8_t { worked, sent, arrived };
+    enum class Kind : std::uint8_t { worked, travels, sent, arrived };
     Kind kind = Kind::worked;
     Rank rank = 0;
     std::uint32_t number = 0;  // arrived: channel, else slot
     std::size_t bytes = 0;
-    Cause cause;
+    Cause cause = {};
+    std::uint32_t hop = 0;  // travels: links that it has
+    Picoseconds tail = 0;   // and when its end leaves the slowest of them
   };
 
   struct Done {
@@ -108,7 +110,8 @@ class SimulationRun {
   void add_task(Rank rank, Task task);
   void work(Rank rank, const Task& task, bool wakes);
   Picoseconds duration(Rank rank, const Step& step, std::size_t bytes, bool wakes);
-  void transmit(Rank rank, std::uint32_t slot, std::size_t bytes, Cause cause);
+  void transmit(Rank rank, std::uint32_t slot, std::size_t bytes, const Cause& cause);
+  void travel(Event message);
   void complete(const Done& done);
   void complete_all();
   void handle(const Event& event);

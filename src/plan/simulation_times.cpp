@@ -58,38 +58,51 @@ void SimulationRun::work(Rank rank, const Task& task, bool wakes) {
   events_.add(begin + time, event);
 }
 
-void SimulationRun::transmit(Rank rank, std::uint32_t slot, std::size_t bytes, Cause cause) {
+void SimulationRun::transmit(Rank rank, std::uint32_t slot, std::size_t bytes, const Cause& cause) {
   RankState& own = state(rank);
-  const Instruction& instruction = at(rank, slot);
-  const Rank peer = own.program.peers[static_cast<std::size_t>(instruction.step.peer)];
-  network_.find_route(rank, peer, route_);
-  const Picoseconds now = events_.now();
-  Picoseconds head = now, tail = now;
-  for (const std::uint32_t link : route_.links) {
-    head = std::max(head, link_free_[link]);
-    link_free_[link] = head + picoseconds(static_cast<double>(bytes) * network_.wire_per_byte(link));
-    tail = std::max(tail, link_free_[link]);
-  }
   ++own.messages;
   own.bytes += bytes;
-  const Picoseconds arrival = tail + route_.latency;
-  const Cause before = cause;
-  cause.shares.link_wait += head - now;
+  travel({.kind = Event::Kind::travels, .rank = rank, .number = slot, .bytes = bytes, .cause = cause});
+}
+
+// From link to link. Each serves messages in the order in which their heads come to it, so one that waits for an
+// earlier link does not stand in the way of others at the next.
+void SimulationRun::travel(Event message) {
+  const Instruction& instruction = at(message.rank, message.number);
+  const Rank peer = state(message.rank).program.peers[static_cast<std::size_t>(instruction.step.peer)];
+  network_.find_route(message.rank, peer, route_);
+  Picoseconds head = events_.now();
+  while (message.hop < route_.links.size()) {
+    if (head > events_.now()) return events_.add(head, message);
+    const std::uint32_t link = route_.links[message.hop++];
+    head = std::max(head, link_free_[link]);
+    message.cause.shares.link_wait += head - events_.now();
+    link_free_[link] = head + picoseconds(static_cast<double>(message.bytes) * network_.wire_per_byte(link));
+    message.tail = std::max(message.tail, link_free_[link]);
+  }
+  const Picoseconds tail = std::max(message.tail, head);
+  Cause cause = message.cause;
   cause.shares.wire += tail - head;
-  events_.add(tail, {.kind = Event::Kind::sent, .rank = rank, .number = slot, .bytes = bytes, .cause = cause});
+  events_.add(tail, {.kind = Event::Kind::sent,
+                     .rank = message.rank,
+                     .number = message.number,
+                     .bytes = message.bytes,
+                     .cause = cause});
+  const Picoseconds arrival = tail + route_.latency;
   cause.shares.latency += route_.latency;
   if (call_.record) {
-    cause.activity = record({.rank = rank,
-                             .step = slot,
+    cause.activity = record({.rank = message.rank,
+                             .step = message.number,
                              .kind = StepKind::send,
                              .on_wire = true,
-                             .bytes = bytes,
+                             .bytes = message.bytes,
                              .begin = head,
                              .end = arrival},
-                            before);
+                            message.cause);
   }
-  const std::uint32_t far_end = own.channels[instruction.channel].far_end;
-  events_.add(arrival, {.kind = Event::Kind::arrived, .rank = peer, .number = far_end, .bytes = bytes, .cause = cause});
+  const std::uint32_t far_end = state(message.rank).channels[instruction.channel].far_end;
+  events_.add(arrival,
+              {.kind = Event::Kind::arrived, .rank = peer, .number = far_end, .bytes = message.bytes, .cause = cause});
 }
 
 // The step comes as a slot and the peer is looked up.
@@ -104,6 +117,7 @@ std::uint32_t SimulationRun::record(Activity activity, const Cause& cause) {
 }
 
 void SimulationRun::handle(const Event& event) {
+  if (event.kind == Event::Kind::travels) return travel(event);
   if (event.kind == Event::Kind::arrived) {
     ++state(event.rank).channels[event.number].arrived;
     pump(event.rank, event.number, event.cause);

@@ -169,6 +169,27 @@ TEST(Simulate, ATorusTakesMoreHopsForFartherRanks) {
   EXPECT_EQ(route.latency, 4 * picoseconds(microsecond));
 }
 
+// Rank 0 sends to 1, then to 2. While its second message waits behind the first, rank 2 hears rank 3.
+TEST(Simulate, AMessageThatWaitsForALinkDoesNotHoldTheNextOne) {
+  const Author author = [](const Shape& shape, Script& script) {
+    if (shape.rank == 0) {
+      for (const Rank to : {1, 2}) script.send(to, script.input(0));
+    }
+    if (shape.rank == 1) script.recv(0, script.output(0));
+    if (shape.rank == 2) {
+      for (const Rank from : {0, 3}) script.recv(from, script.output(from));
+    }
+    if (shape.rank == 3) script.send(2, script.input(3));
+  };
+  const Algorithm crossing{.name = "crossing",
+                           .collective = Collective::allgather,
+                           .chunking = Chunking::one_per_rank,
+                           .author = author,
+                           .summary = ""};
+  const Simulation got = run(flat(4, {.wire_per_byte = nanosecond}), {.algorithm = &crossing, .count = 1000});
+  EXPECT_EQ(got.time, 2 * picoseconds(4000 * nanosecond));
+}
+
 TEST(Simulate, RefusesPointToPoint) {
   const auto result = simulate(flat(2, {}), {.algorithm = find_algorithm(Collective::send, "direct"), .count = 1});
   ASSERT_FALSE(result.ok());
@@ -254,13 +275,17 @@ Agreement agreement_of(const Algorithm& algorithm, Rank ranks) {
   const bool allreduces = algorithm.collective == Collective::allreduce;
   // Where a rank's blocks pass the last chunk it receives two messages, and reduces the first while the second comes.
   // So some ranks are ahead, by more than a short round takes in the middle, and get in the others' way.
-  if (algorithm.name == "circulant" && allreduces) return {0.84, 1.55};
+  if (algorithm.name == "circulant" && allreduces) return {0.84, 1.34};
   // Reductions overlap with the messages that follow, and so do latencies.
   if (algorithm.name == "pat") return {0.7, 1.01};
   // Inner ranks of one tree are leaves of the other, and wait for no time of their own.
   if (algorithm.name == "double_tree" && allreduces) return {0.99, 1.05};
-  // Trees that are not full, and rounds of less than half of the blocks.
-  if (!std::has_single_bit(static_cast<std::uint32_t>(ranks))) return {0.72, 1.25};
+  if (!std::has_single_bit(static_cast<std::uint32_t>(ranks))) {
+    // The last round moves less than half of the blocks, which are there a round before: they leave early, and keep
+    // links from messages of the round before that somebody waits for.
+    if (algorithm.name == "bruck") return {0.9, 1.14};
+    return {0.75, 1.01};  // trees that are not full, short rounds, and prefixes whose last rank is near a power of two
+  }
   return {0.99, 1.01};
 }
 
