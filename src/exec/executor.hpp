@@ -14,6 +14,7 @@
 #include <condition_variable>
 #include <deque>
 #include <functional>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <span>
@@ -101,6 +102,7 @@ class Executor final : public TransportListener {
   void start_operations();
   bool advance_operations();
   void check_deadlines();
+  void give_up(const Operation& operation, const Operation::Missing& missing);
   Deadline wake_up_for(const Operation& operation) const;
   void check_departures();
   void break_down_for(const Operation& operation, const Status& own_failure);
@@ -162,6 +164,12 @@ class Executor final : public TransportListener {
   bool queue_changed_ = false;
   Status peer_failure_;         // reported since the last round
   std::vector<Rank> departed_;  // peers that left in good order
+  // Where a peer said last that it waits, and when this was heard.
+  struct Told {
+    Tag tag;
+    Deadline::Clock::time_point at;
+  };
+  std::map<Rank, Told> told_waits_;
   std::vector<pollfd> interests_;
   std::uint64_t watched_epoch_ = 0;
 

@@ -13,6 +13,7 @@ namespace hocket {
 // A peer in another call with the same number will never answer this one. One in an earlier call is alive, and waits
 // for somebody else. Who waits in a call over the window does not say so here.
 void Executor::peer_waits(Rank peer, const Tag& tag) {
+  told_waits_[peer] = {tag, Deadline::Clock::now()};
   if (tag.call.collective == Collective::send) return;
   const auto compare = [&](const Tag& mine) {
     const bool same_number = mine.communicator == tag.communicator && mine.sequence == tag.sequence;

@@ -28,11 +28,7 @@ void Executor::check_deadlines() {
     if (now < operation->deadline().at()) continue;
     const auto missing = operation->missing();
     if (!missing.silent && now < operation->deadline().at() + grace) continue;
-    return break_down(Status(Cause{.code = Code::timeout,
-                                   .message = fmt::format("{} did not finish before its deadline: still {}",
-                                                          describe(operation->signature()), missing.text),
-                                   .peer = missing.peer}),
-                      operation.get());
+    return give_up(*operation, missing);
   }
   for (const auto& operation : queued_) {
     if (now < operation->deadline().at() + grace) continue;
@@ -41,6 +37,25 @@ void Executor::check_deadlines() {
                                                         describe(operation->signature()))),
                       operation.get());
   }
+}
+
+// What peers have said meanwhile may be the cause, or tell where the missing one waits.
+void Executor::give_up(const Operation& operation, const Operation::Missing& missing) {
+  look_at_links();
+  std::string elsewhere;
+  const auto told = told_waits_.find(missing.peer);
+  if (told != told_waits_.end() && Deadline::Clock::now() - told->second.at < 2 * telling_interval) {
+    const Tag& tag = told->second.tag;
+    if (tag.communicator != operation.context().number()) {
+      elsewhere = fmt::format("; rank {} said that it waits in {} on {}", missing.peer, describe(tag.call),
+                              describe_communicator(tag.communicator, missing.peer));
+    }
+  }
+  break_down_for(operation,
+                 Status(Cause{.code = Code::timeout,
+                              .message = fmt::format("{} did not finish before its deadline: still {}{}",
+                                                     describe(operation.signature()), missing.text, elsewhere),
+                              .peer = missing.peer}));
 }
 
 // When check_deadlines() has something to do for an operation.

@@ -117,6 +117,22 @@ TEST_P(SharedLinksFaults, ADeadlineInAChildEndsTheFamily) {
   });
 }
 
+// Rank 1 calls on a pair what the others call on all: the one over links, the other over the window. No message meets
+// another, but who waits says where.
+TEST(SharedLinksWindow, ADeadlineTellsWhereTheMissingRankWaits) {
+  run_ranks(3, [](Child& child) {
+    const Comm parent;
+    const Comm pair(split(parent, child.index < 2 ? 0 : 1, 0, Links::shared, "pair"));
+    hocket_call_options options = HOCKET_CALL_OPTIONS_INIT;
+    if (child.index == 0) options.timeout_ms = 700;
+    const Comm& comm = child.index == 1 ? pair : parent;
+    expect_result(hocket_barrier(comm.get(), &options, nullptr), HOCKET_TIMEOUT);
+    EXPECT_EQ(last_cause().rank, 0);
+    EXPECT_EQ(last_cause().peer, 1);
+    expect_message_names("; rank 1 said that it waits in barrier on communicator \"pair\"");
+  });
+}
+
 TEST_P(SharedLinksFaults, RanksThatWantDifferentLinksLeaveTheParentWhole) {
   run_ranks(3, [](Child& child) {
     const Comm parent;
