@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "bench/data.hpp"
+#include "bench/lists.hpp"
 #include "bench/uneven.hpp"
 
 namespace hocket::bench {
@@ -166,7 +167,7 @@ double tolerance(const Case& what, int ranks, double largest) {
   return (error + ranks * 0x1p-22) * ranks * largest;
 }
 
-hocket_result call(const Case& what, Place place, hocket_comm* comm, const void* send, void* recv) {
+hocket_result call(const Case& what, Place place, hocket_comm* comm, const void* send, void* recv, hocket_work** work) {
   const auto dtype = static_cast<hocket_dtype>(what.dtype);
   const auto op = static_cast<hocket_op>(what.op);
   const std::size_t count = what.count;
@@ -179,23 +180,25 @@ hocket_result call(const Case& what, Place place, hocket_comm* comm, const void*
   hocket_call_options options = HOCKET_CALL_OPTIONS_INIT;
   options.scalar = scalar;
   options.wire = static_cast<hocket_wire>(what.wire);
+  options.persistent = what.persistent ? 1 : 0;
+  if (what.tensors > 0) return call_list(what, comm, send, recv, options, work);
   switch (what.collective->kind) {
-    case Kind::allreduce: return hocket_allreduce(send, recv, count, dtype, op, comm, &options, nullptr);
-    case Kind::reduce: return hocket_reduce(send, recv, count, dtype, op, root, comm, &options, nullptr);
-    case Kind::reduce_scatter: return hocket_reduce_scatter(send, recv, count, dtype, op, comm, &options, nullptr);
-    case Kind::allgather: return hocket_allgather(send, recv, count, dtype, comm, &options, nullptr);
-    case Kind::broadcast: return hocket_broadcast(send, recv, count, dtype, root, comm, &options, nullptr);
-    case Kind::scatter: return hocket_scatter(send, recv, count, dtype, root, comm, &options, nullptr);
-    case Kind::gather: return hocket_gather(send, recv, count, dtype, root, comm, &options, nullptr);
-    case Kind::alltoall: return hocket_alltoall(send, recv, count, dtype, comm, &options, nullptr);
-    case Kind::scan: return hocket_scan(send, recv, count, dtype, op, comm, &options, nullptr);
-    case Kind::exscan: return hocket_exscan(send, recv, count, dtype, op, comm, &options, nullptr);
+    case Kind::allreduce: return hocket_allreduce(send, recv, count, dtype, op, comm, &options, work);
+    case Kind::reduce: return hocket_reduce(send, recv, count, dtype, op, root, comm, &options, work);
+    case Kind::reduce_scatter: return hocket_reduce_scatter(send, recv, count, dtype, op, comm, &options, work);
+    case Kind::allgather: return hocket_allgather(send, recv, count, dtype, comm, &options, work);
+    case Kind::broadcast: return hocket_broadcast(send, recv, count, dtype, root, comm, &options, work);
+    case Kind::scatter: return hocket_scatter(send, recv, count, dtype, root, comm, &options, work);
+    case Kind::gather: return hocket_gather(send, recv, count, dtype, root, comm, &options, work);
+    case Kind::alltoall: return hocket_alltoall(send, recv, count, dtype, comm, &options, work);
+    case Kind::scan: return hocket_scan(send, recv, count, dtype, op, comm, &options, work);
+    case Kind::exscan: return hocket_exscan(send, recv, count, dtype, op, comm, &options, work);
     case Kind::sendrecv: {
       const int next = (place.rank + 1) % place.size, previous = (place.rank + place.size - 1) % place.size;
-      return hocket_sendrecv(send, count, next, recv, count, previous, dtype, comm, &options, nullptr);
+      return hocket_sendrecv(send, count, next, recv, count, previous, dtype, comm, &options, work);
     }
-    case Kind::barrier: return hocket_barrier(comm, &options, nullptr);
-    default: return call_uneven(what, place, comm, send, recv, options);
+    case Kind::barrier: return hocket_barrier(comm, &options, work);
+    default: return call_uneven(what, place, comm, send, recv, options, work);
   }
 }
 

@@ -61,6 +61,8 @@ struct Case {
   bool in_place = false;
   bool registered = false;  // the buffers' memory
   WireFormat wire = WireFormat::exact;
+  bool persistent = false;  // planned once, started for each operation
+  std::size_t tensors = 0;  // that the data is cut into, for one call on a list; 0: a call that is none
 };
 
 struct Place {
@@ -95,7 +97,7 @@ std::size_t in_place_recv_offset(const Case& what, Place place);
 // of docs/LOW_PRECISION.md.
 double tolerance(const Case& what, int ranks, double largest);
 
-// Makes the blocking call.
-hocket_result call(const Case& what, Place place, hocket_comm* comm, const void* send, void* recv);
+// Makes the call: a blocking one where `work` is null.
+hocket_result call(const Case& what, Place place, hocket_comm* comm, const void* send, void* recv, hocket_work** work);
 
 }  // namespace hocket::bench

@@ -67,6 +67,8 @@ Json describe(const Row& row, const Options& options) {
           {"placement", row.what.in_place ? "in_place" : "out_of_place"},
           {"memory", options.memory},
           {"fresh", options.fresh},
+          {"persistent", options.persistent},
+          {"tensors", options.tensors},
           {"iterations", measured.iterations},
           {"time_us",
            {{"min", times.min},

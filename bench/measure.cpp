@@ -104,7 +104,18 @@ class Run {
     pattern_ = make_pattern(what_.dtype, member_.place.size, op, salt);
   }
 
-  void operate() { check(call(what_, member_.place, member_.comm, buffers_.send(), buffers_.recv())); }
+  void operate() {
+    if (!what_.persistent) return check(make_call(nullptr));
+    if (work_ == nullptr) {
+      hocket_work* made = nullptr;
+      check(make_call(&made));
+      work_.reset(made);
+    }
+    check(hocket_work_run(work_.get()));
+  }
+  hocket_result make_call(hocket_work** work) {
+    return call(what_, member_.place, member_.comm, buffers_.send(), buffers_.recv(), work);
+  }
   void barrier() { check(hocket_barrier(member_.comm, nullptr, nullptr)); }
 
   void check_once(std::uint64_t salt) {
@@ -226,6 +237,10 @@ class Run {
   const Case& what_;
   const Method& method_;
   Buffers buffers_;
+  struct Release {
+    void operator()(hocket_work* work) const { hocket_work_release(work); }
+  };
+  std::unique_ptr<hocket_work, Release> work_;  // persistent: of all operations
   std::unique_ptr<Pattern> pattern_;
   UseMeter meter_;
   Findings findings_;

@@ -7,6 +7,7 @@
 #include <cstdlib>
 #include <limits>
 
+#include "bench/lists.hpp"
 #include "src/plan/text.hpp"
 #include "tools/launch_cores.hpp"
 
@@ -137,6 +138,10 @@ Status finish(const Written& written, Options& options, bool max_given) {
             fmt::format("Unknown wire format '{}'. Choose from: {}.", written.wire, names_of(all_wire_formats))};
   }
   options.wire = *wire;
+  if (options.tensors > 0 && !has_list(options.collective->kind)) {
+    return {Code::invalid_argument,
+            fmt::format("--coalesced is for allreduce, reduce and broadcast, not for {}.", options.collective->name)};
+  }
   if (options.memory == "cuda") {
     return {Code::unsupported,
             fmt::format("--memory {} is not available in this build; use plain or registered.", options.memory)};
@@ -176,6 +181,10 @@ CLI::Option* add_subject(CLI::App& app, Written& written, Options& options) {
   app.add_option("--transport", options.transport, "auto, tcp, shm, cuda_ipc, or loopback: ranks are threads (auto)")
       ->check(CLI::IsMember({"auto", "tcp", "shm", "cuda_ipc", "loopback"}))
       ->type_name("NAME");
+  app.add_flag("--persistent", options.persistent, "each call is planned once, and started for every operation");
+  app.add_option("--coalesced", options.tensors, "cut the data into this many tensors, and make one call on their list")
+      ->check(CLI::Range(1, 1 << 20))
+      ->type_name("N");
   app.add_option("--wire", written.wire, names_of(all_wire_formats) + ": how float32 travels (exact)")
       ->type_name("FORMAT");
   app.add_option("--algorithm", options.algorithm, "as HOCKET_ALGORITHM: ring, allreduce=linear:4K,ring ... (auto)")
@@ -239,7 +248,7 @@ std::vector<Case> cases_of(const Options& options, int ranks) {
       for (int root = first_root; root <= last_root; ++root) {
         for (const std::uint64_t bytes : options.sizes) {
           cases.push_back({options.collective, dtype, op, root, count_for(*options.collective, dtype, ranks, bytes),
-                           false, options.memory == "registered", options.wire});
+                           false, options.memory == "registered", options.wire, options.persistent, options.tensors});
         }
       }
     }

@@ -35,7 +35,9 @@ struct Options {
   bool in_place = true;
   std::string memory = "plain";
   bool fresh = false;
-  std::string json_file;  // "-": standard output; empty: none
+  bool persistent = false;
+  std::size_t tensors = 0;  // as Case has it
+  std::string json_file;    // "-": standard output; empty: none
   std::string csv_file;
   std::string model_file;   // a described network; empty: nothing is expected
   bool best_fixed = false;  // compare "auto" with all algorithms that can be named

@@ -45,7 +45,9 @@ std::string method_text(const Options& options) {
   const std::string amount = options.iterations > 0 ? fmt::format("{} operations", options.iterations)
                                                     : fmt::format("{} s (5 to 100000 operations)", options.seconds);
   return fmt::format("{} for each size after {} to warm up, {}, {} checked", amount, options.warmup,
-                     options.fresh ? "one by one on fresh input" : "back to back", options.checks);
+                     options.fresh ? "one by one on fresh input" : "back to back", options.checks) +
+         (options.persistent ? ", planned once and started for each operation" : "") +
+         (options.tensors > 0 ? fmt::format(", on lists of {} tensors", options.tensors) : "");
 }
 
 // What moved the data, and from which size to which: "shm, direct one-shot (4 to 64K); shm, direct staged (256K to

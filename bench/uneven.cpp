@@ -51,7 +51,7 @@ std::vector<Segment> expected_uneven_output(const Case& what, Place place) {
 }
 
 hocket_result call_uneven(const Case& what, Place place, hocket_comm* comm, const void* send, void* recv,
-                          const hocket_call_options& options) {
+                          const hocket_call_options& options, hocket_work** work) {
   const std::vector<std::size_t> blocks = block_counts(what, place.rank, place.size);
   const std::size_t own = blocks[static_cast<std::size_t>(place.rank)];
   const std::size_t* const counts = blocks.data();
@@ -59,12 +59,11 @@ hocket_result call_uneven(const Case& what, Place place, hocket_comm* comm, cons
   const auto op = static_cast<hocket_op>(what.op);
   const int root = what.root;
   switch (what.collective->kind) {
-    case Kind::reduce_scatter_v: return hocket_reduce_scatter_v(send, recv, counts, dtype, op, comm, &options, nullptr);
-    case Kind::allgather_v: return hocket_allgather_v(send, own, recv, counts, nullptr, dtype, comm, &options, nullptr);
-    case Kind::scatter_v:
-      return hocket_scatter_v(send, counts, nullptr, recv, own, dtype, root, comm, &options, nullptr);
-    case Kind::gather_v: return hocket_gather_v(send, own, recv, counts, nullptr, dtype, root, comm, &options, nullptr);
-    default: return hocket_alltoall_v(send, counts, nullptr, recv, counts, nullptr, dtype, comm, &options, nullptr);
+    case Kind::reduce_scatter_v: return hocket_reduce_scatter_v(send, recv, counts, dtype, op, comm, &options, work);
+    case Kind::allgather_v: return hocket_allgather_v(send, own, recv, counts, nullptr, dtype, comm, &options, work);
+    case Kind::scatter_v: return hocket_scatter_v(send, counts, nullptr, recv, own, dtype, root, comm, &options, work);
+    case Kind::gather_v: return hocket_gather_v(send, own, recv, counts, nullptr, dtype, root, comm, &options, work);
+    default: return hocket_alltoall_v(send, counts, nullptr, recv, counts, nullptr, dtype, comm, &options, work);
   }
 }
 

@@ -27,6 +27,6 @@ std::vector<Segment> expected_uneven_output(const Case& what, Place place);
 
 // Makes the blocking call. Requires is_uneven().
 hocket_result call_uneven(const Case& what, Place place, hocket_comm* comm, const void* send, void* recv,
-                          const hocket_call_options& options);
+                          const hocket_call_options& options, hocket_work** work);
 
 }  // namespace hocket::bench

@@ -35,6 +35,7 @@ struct CallOptions {
   void* context = nullptr;
   bool commutative = false;
   Wire wire = Wire::exact;
+  bool persistent = false;  // of calls named …_async: they give a Work that start() and run() start
 };
 
 namespace detail {
@@ -52,6 +53,7 @@ inline hocket_call_options to_c(CallOptions options) {
   given.context = options.context;
   given.commutative = options.commutative ? 1 : 0;
   given.wire = static_cast<hocket_wire>(options.wire);
+  given.persistent = options.persistent ? 1 : 0;
   return given;
 }
 

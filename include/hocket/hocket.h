@@ -40,7 +40,7 @@ extern "C" {
 #endif
 
 typedef struct hocket_comm hocket_comm; /* a communicator: one rank's membership in a group of ranks */
-typedef struct hocket_work hocket_work; /* a handle on one asynchronous operation, or on a group of them */
+typedef struct hocket_work hocket_work; /* a handle on one asynchronous or persistent operation, or on several together */
 
 /* How to create a communicator. Zero fields are taken from the environment, then from the default. */
 typedef struct hocket_comm_options {
@@ -76,8 +76,10 @@ typedef struct hocket_call_options {
   int32_t commutative;      /* and whether left op right has the same bits as right op left (not 0). Otherwise operands are
                                combined in rank order, by the algorithms that deterministic mode has. Equal on all ranks */
   hocket_wire wire;   /* equal on all ranks. Other collectives, types and operations than it is for: UNSUPPORTED */
+  int32_t persistent; /* not 0: check and plan the call, but do not begin it. `work`, which must be given, is a handle that
+                         hocket_work_start() starts as often as is wanted, with these arguments and buffers */
 } hocket_call_options;
-#define HOCKET_CALL_OPTIONS_INIT { sizeof(hocket_call_options), 0, NULL, NULL, NULL, 0, HOCKET_WIRE_EXACT }
+#define HOCKET_CALL_OPTIONS_INIT { sizeof(hocket_call_options), 0, NULL, NULL, NULL, 0, HOCKET_WIRE_EXACT, 0 }
 
 /* Why something failed. Strings are cut to fit and end in '\0'. */
 typedef struct hocket_cause {
@@ -391,11 +393,29 @@ HOCKET_API hocket_result hocket_work_test(hocket_work* work);
 /* Waits up to timeout_ms (0: until the operation's own deadline). The waiting thread drives the operation. Returns as
  * hocket_work_test; HOCKET_IN_PROGRESS when the time passed: the operation goes on and may be waited for again. */
 HOCKET_API hocket_result hocket_work_wait(hocket_work* work, int64_t timeout_ms);
+/* Has `function` called once, when the operation is complete (of a group: when all are): on the thread that drives it then, the
+ * library's own or one that is in a call on the communicator, and without locks; or before this returns, if it is complete already.
+ * `result` is what hocket_work_test() says, also when the communicator broke or was destroyed. The function may do all that does not
+ * wait: start calls, ask for further functions, test and release works, abort. What waits (blocking calls, hocket_work_wait() on
+ * what is not complete, creating and destroying communicators) is an INVALID_ARGUMENT there. It holds up all else on its
+ * communicator, so it should be short. Releasing `work` does not take it back. docs/WORKS.md.
+ * Errors: INVALID_ARGUMENT (null; a function is to be called already: one at a time), OUT_OF_RESOURCES. */
+typedef void (*hocket_callback)(hocket_result result, void* context);
+HOCKET_API hocket_result hocket_work_on_complete(hocket_work* work, hocket_callback function, void* context);
+/* Of a call with options->persistent, which is complete until it is started: begins another run, as if the call were made now, so
+ * all ranks start theirs at the same place among their calls; ranks need not agree on which are persistent. What the buffers hold is
+ * read anew, the deadline counts from here. One thread at a time. In a group it begins at once, too. Errors: INVALID_ARGUMENT (null,
+ * not persistent, a run is going on, the communicator was destroyed), and what broke the communicator. */
+HOCKET_API hocket_result hocket_work_start(hocket_work* work);
+/* The same, and waits until the run is complete, as a blocking call does: cheaper than starting and waiting. Errors: as both. */
+HOCKET_API hocket_result hocket_work_run(hocket_work* work);
 /* Gives the handle back; NULL is allowed. An operation that is not complete goes on, and still uses its buffers. */
 HOCKET_API hocket_result hocket_work_release(hocket_work* work);
 
 #ifdef __cplusplus
 }
 #endif
+
+#include "hocket/lists.h" /* collectives on lists of tensors */
 
 #endif

@@ -2,6 +2,8 @@
 #pragma once
 
 #include <chrono>
+#include <functional>
+#include <memory>
 #include <stdexcept>
 #include <string>
 #include <utility>
@@ -35,8 +37,9 @@ inline void check(hocket_result result) {
   throw Error(cause);
 }
 
-// One asynchronous operation. The destructor waits for it (at most until its deadline), so that a scope that is left
-// early does not free buffers in use; release() gives the handle back without waiting. Any thread may use it.
+// One asynchronous operation, or, of a call with the option `persistent`, one that start() and run() start as often as
+// is wanted. The destructor waits for it (at most until its deadline), so that a scope that is left early does not free
+// buffers in use; release() gives the handle back without waiting. Any thread may use it.
 class Work {
  public:
   Work() = default;
@@ -67,6 +70,20 @@ class Work {
   // True when complete, false when `span` passed before.
   bool wait_for(std::chrono::milliseconds span) {
     return span.count() <= 0 ? test() : complete(hocket_work_wait(handle_, span.count()));
+  }
+  // Of persistent works: another run, and one that is waited for.
+  void start() { check(hocket_work_start(handle_)); }
+  void run() { check(hocket_work_run(handle_)); }
+  // Calls `function` with the result when the operation is complete; what it may do says hocket_work_on_complete().
+  void on_complete(std::function<void(hocket_result)> function) {
+    using Function = std::function<void(hocket_result)>;
+    auto kept = std::make_unique<Function>(std::move(function));
+    const auto call = [](hocket_result result, void* context) {
+      const std::unique_ptr<Function> called(static_cast<Function*>(context));
+      (*called)(result);
+    };
+    check(hocket_work_on_complete(handle_, call, kept.get()));
+    (void)kept.release();
   }
   // The operation goes on, and still uses its buffers.
   void release() noexcept {

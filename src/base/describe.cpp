@@ -15,6 +15,9 @@ std::string describe(const Signature& signature) {
                          : fmt::format("{} of {} {}", name, signature.count, name_of(signature.dtype));
   if (reduces(signature.collective)) text += fmt::format(", {}", name_of(signature.op));
   if (signature.wire() != WireFormat::exact) text += fmt::format(", {} on the wire", name_of(signature.wire()));
+  if (is_list(signature)) {
+    return text + fmt::format(", of the list of tensors {:08x}", signature.root - Signature::list_root);
+  }
   switch (signature.collective) {
     case Collective::reduce_scatter_v:
     case Collective::allgather_v: return text + fmt::format(", counts of digest {:08x}", signature.root);

@@ -31,6 +31,7 @@ hocket_result split(hocket_comm* parent, hocket_comm** child, const hocket_split
     if (child == nullptr) return null_argument("child");
     *child = nullptr;
     if (parent == nullptr) return null_argument("parent");
+    if (!may_wait()) return wait_refused();
     auto request = hocket::capi::split_request(wish_of(*parent->communicator), options);
     if (!request.ok()) return request.status();
     auto made = parent->communicator->split(*request);
@@ -48,6 +49,7 @@ hocket_result hocket_comm_create(hocket_comm** comm, const hocket_comm_options* 
   return guarded([&]() -> Status {
     if (comm == nullptr) return null_argument("comm");
     *comm = nullptr;
+    if (!may_wait()) return wait_refused();
     const auto resolved = hocket::resolve_options(options);
     if (!resolved.ok()) return resolved.status();
     auto made = hocket::Communicator::create(*resolved, registered_memory());
@@ -72,6 +74,7 @@ hocket_result hocket_comm_create_local(hocket_comm** comms, int32_t world_size, 
 
 hocket_result hocket_comm_destroy(hocket_comm* comm) {
   return guarded([&]() -> Status {
+    if (comm != nullptr && !may_wait()) return wait_refused();
     if (comm != nullptr && open_groups > 0) forget_in_group(*comm->communicator);
     delete comm;
     return {};

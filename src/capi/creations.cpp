@@ -65,6 +65,7 @@ hocket_result hocket_creation_wait(hocket_creation* creation, int64_t timeout_ms
     if (creation == nullptr) return null_argument("creation");
     const auto deadline = deadline_of_wait(timeout_ms);
     if (!deadline.ok()) return deadline.status();
+    if (!may_wait() && !creation->creation->finished()) return wait_refused();
     if (Status status = creation->creation->wait(*deadline); !status.ok()) return status;
     auto made = creation->creation->take();
     if (!made.ok()) return made.status();
@@ -75,6 +76,7 @@ hocket_result hocket_creation_wait(hocket_creation* creation, int64_t timeout_ms
 
 hocket_result hocket_creation_destroy(hocket_creation* creation) {
   return guarded([&]() -> Status {
+    if (creation != nullptr && !may_wait()) return wait_refused();
     delete creation;
     return {};
   });

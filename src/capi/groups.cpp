@@ -1,8 +1,9 @@
-// The C API's calls that start together: groups and sendrecv.
+// The C API's calls that start together: groups, sendrecv, and what lists share with them.
+#include <functional>
 #include <memory>
+#include <utility>
 
-#include "src/base/sized_struct.hpp"
-#include "src/capi/handles.hpp"
+#include "src/capi/call.hpp"
 
 namespace hocket::capi {
 namespace {
@@ -11,11 +12,33 @@ namespace {
 thread_local CallGroup group;
 
 Status run_or_start(CallGroup& calls, hocket_work** work) {
+  if (work == nullptr && !may_wait()) {
+    calls.drop();
+    return wait_refused();
+  }
   auto handle = std::make_unique<hocket_work>();
   if (work == nullptr) return remember(calls.run(handle->calls), handle->calls);
   if (Status status = calls.start(handle->calls); !status.ok()) return status;
   *work = handle.release();
   return {};
+}
+
+Status keep_persistent(CallGroup& calls, Communicator& communicator, hocket_work** work) {
+  StartedCalls kept;
+  Status status = calls.keep(kept);
+  return status.ok() ? keep(communicator, std::move(kept), work) : status;
+}
+
+// Whether a call may be in a group.
+Status check_member(const CallArguments& arguments, hocket_work** work) {
+  if (arguments.persistent) {
+    return {
+        Code::invalid_argument,
+        "options.persistent has no meaning inside a group: make persistent calls before it, and start them there or "
+        "anywhere"};
+  }
+  if (work == nullptr) return {};
+  return {Code::invalid_argument, "work must be null inside a group: hocket_group_end() gives one handle for all"};
 }
 
 // Before anything else is done with `work`.
@@ -30,8 +53,28 @@ Status check_group_is_open(hocket_work** work) {
 constinit thread_local int open_groups = 0;
 
 Status add_to_group(Communicator& communicator, const CallArguments& arguments, hocket_work** work) {
-  if (work == nullptr) return group.add(communicator, arguments);
-  return {Code::invalid_argument, "work must be null inside a group: hocket_group_end() gives one handle for all"};
+  Status fits = check_member(arguments, work);
+  return fits.ok() ? group.add(communicator, arguments) : fits;
+}
+
+hocket_result call_together(hocket_comm* comm, CallArguments arguments, const hocket_call_options* options,
+                            hocket_work** work, const AddTogether& add) noexcept {
+  const hocket_result result = guarded([&]() -> Status {
+    if (work != nullptr) *work = nullptr;
+    if (comm == nullptr) return null_argument("comm");
+    if (options != nullptr) {
+      if (Status status = read_options(options, arguments); !status.ok()) return status;
+    }
+    if (open_groups > 0) {
+      Status fits = check_member(arguments, work);
+      return fits.ok() ? add(group, arguments) : fits;
+    }
+    if (arguments.persistent && work == nullptr) return persistent_without_work();
+    CallGroup own;
+    if (Status status = add(own, arguments); !status.ok()) return status;
+    return arguments.persistent ? keep_persistent(own, *comm->communicator, work) : run_or_start(own, work);
+  });
+  return result == HOCKET_OK || open_groups == 0 ? result : in_group(result);
 }
 
 hocket_result in_group(hocket_result result) {
@@ -41,6 +84,16 @@ hocket_result in_group(hocket_result result) {
 
 void forget_in_group(const Communicator& communicator) {
   group.forget(communicator);
+}
+
+WithoutGroups::WithoutGroups() : open_(std::exchange(open_groups, 0)) {
+  if (open_ > 0) kept_.swap(group);
+}
+
+WithoutGroups::~WithoutGroups() {
+  if (open_groups > 0) group.drop();
+  if (open_ > 0) group.swap(kept_);
+  open_groups = open_;
 }
 
 }  // namespace hocket::capi
@@ -57,22 +110,13 @@ extern "C" {
 hocket_result hocket_sendrecv(const void* send, size_t sendcount, int32_t to, void* recv, size_t recvcount,
                               int32_t from, hocket_dtype dtype, hocket_comm* comm, const hocket_call_options* options,
                               hocket_work** work) {
-  const hocket_result result = guarded([&]() -> Status {
-    if (work != nullptr) *work = nullptr;
-    if (comm == nullptr) return null_argument("comm");
-    const auto given = hocket::read_sized(options);
-    if (!given) return {Code::invalid_argument, "options.struct_size is wrong: begin with HOCKET_CALL_OPTIONS_INIT"};
-    CallArguments sent{Collective::send, send, nullptr, sendcount, dtype, HOCKET_SUM, to, given->timeout_ms};
-    CallArguments received{Collective::recv, nullptr, recv, recvcount, dtype, HOCKET_SUM, from, given->timeout_ms};
-    sent.wire = received.wire = static_cast<int>(given->wire);
-    const bool joins = open_groups > 0;
-    if (joins && work != nullptr) return add_to_group(*comm->communicator, sent, work);
-    CallGroup own;
-    CallGroup& calls = joins ? group : own;
-    if (Status status = calls.add_sendrecv(*comm->communicator, sent, received); !status.ok() || joins) return status;
-    return run_or_start(own, work);
-  });
-  return result == HOCKET_OK || open_groups == 0 ? result : in_group(result);
+  const auto add = [&](CallGroup& calls, const CallArguments& given) {
+    CallArguments sent = given, received = given;
+    sent.collective = Collective::send, sent.send = send, sent.count = sendcount, sent.root = to;
+    received.collective = Collective::recv, received.recv = recv, received.count = recvcount, received.root = from;
+    return calls.add_sendrecv(*comm->communicator, sent, received);
+  };
+  return call_together(comm, {.dtype = dtype}, options, work, std::ref(add));
 }
 
 hocket_result hocket_group_start(void) {

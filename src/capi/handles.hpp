@@ -18,6 +18,8 @@ struct hocket_comm {
 
 struct hocket_work {
   hocket::StartedCalls calls;
+  hocket::Communicator* communicator = nullptr;  // of persistent works: what starts them, while it lives; else null
+  std::weak_ptr<const void> communicator_life = {};
 };
 
 namespace hocket::capi {
@@ -33,12 +35,26 @@ Status remember(const Status& status, const Operation& operation);
 // The same for the last one of several.
 Status remember(const Status& status, const StartedCalls& calls);
 
+// What a call's options say, into its arguments; null: nothing. Code::invalid_argument.
+Status read_options(const hocket_call_options* options, CallArguments& arguments);
+// Of a persistent call that has no place for its handle.
+Status persistent_without_work();
+// Gives the handle of a persistent call, which does not begin.
+Status keep(Communicator& communicator, StartedCalls calls, hocket_work** work);
+
 // Until when a wait of `timeout_ms` goes on; 0: as long as what it waits for. Code::invalid_argument where it is
 // negative.
 Result<Deadline> deadline_of_wait(int64_t timeout_ms);
 
 // What a split is asked for, from the caller's options.
 Result<SplitRequest> split_request(const Result<SplitWish>& wish, const hocket_split_options* options);
+
+// Whether the calling thread may wait for others; not inside a function that is called on completion.
+inline bool may_wait() {
+  return !Operation::in_callback();
+}
+// Where it may not.
+Status wait_refused();
 
 // Groups of the calling thread that are open. Not 0: calls are kept for their end.
 extern constinit thread_local int open_groups;
@@ -48,6 +64,19 @@ Status add_to_group(Communicator& communicator, const CallArguments& arguments, 
 hocket_result in_group(hocket_result result);
 // Before a communicator goes: the group does not hold on to it.
 void forget_in_group(const Communicator& communicator);
+// While it lives, the calling thread has no group open: a function that is called on completion is in none of those
+// that its thread happens to have.
+class WithoutGroups {
+ public:
+  WithoutGroups();
+  ~WithoutGroups();
+  WithoutGroups(const WithoutGroups&) = delete;
+  WithoutGroups& operator=(const WithoutGroups&) = delete;
+
+ private:
+  const int open_;
+  CallGroup kept_;
+};
 
 // The process's registered memory: the one thing that calls share without a communicator.
 RegionTable& registered_memory();

@@ -34,8 +34,9 @@ struct CallArguments {
   bool commutative = false;
   int wire = HOCKET_WIRE_EXACT;
   BlockArguments blocks = {};
-  bool of_split = false;  // the library's own exchange, see is_split()
-  bool in_group = false;  // a message may go to this very rank
+  bool of_split = false;    // the library's own exchange, see is_split()
+  bool in_group = false;    // a message may go to this very rank
+  bool persistent = false;  // prepared for runs to come, each of which Operation::restart() begins
 };
 
 }  // namespace hocket

@@ -3,7 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cstdint>
+#include <utility>
 
 #include "src/comm/validate.hpp"
 
@@ -38,12 +40,14 @@ std::shared_ptr<Operation> Communicator::prepare_to_self(const CallArguments& se
   const std::lock_guard lock(plans_mutex_);
   auto operation = operation_for({.algorithm = find_algorithm(Collective::allgather, "direct"),
                                   .count = send.count,
-                                  .element_bytes = size_of(dtype)});
+                                  .element_bytes = size_of(dtype)},
+                                 send.persistent);
   operation->bind({.input = static_cast<const std::byte*>(send.send),
                    .output = static_cast<std::byte*>(recv.recv),
                    .signature = {.collective = Collective::send, .dtype = dtype, .root = rank(), .count = send.count},
                    .reduction = {},
-                   .timeout = options_.timeout});
+                   .timeout = options_.timeout},
+                  send.persistent);
   return operation;
 }
 
@@ -60,6 +64,12 @@ Status StartedCalls::status() const {
   return {};
 }
 
+void StartedCalls::restart() const {
+  for (const Part& part : parts) {
+    for (const auto& operation : part.operations) operation->restart();
+  }
+}
+
 Status StartedCalls::wait(Deadline deadline) const {
   for (const Part& part : parts) {
     if (all_finished(part.operations)) continue;
@@ -68,6 +78,28 @@ Status StartedCalls::wait(Deadline deadline) const {
     }
   }
   return status();
+}
+
+bool StartedCalls::on_complete(Operation::Callback callback) const {
+  std::vector<std::shared_ptr<Operation>> operations;  // the callback may end these calls
+  for (const Part& part : parts) operations.insert(operations.end(), part.operations.begin(), part.operations.end());
+  if (operations.empty()) {
+    Operation::call_back(std::move(callback), Code::ok);
+    return true;
+  }
+  struct Expected {
+    std::atomic<std::size_t> unfinished;
+    std::atomic<Code> result{Code::ok};
+    Operation::Callback callback;
+  };
+  const auto expected = std::make_shared<Expected>(operations.size(), Code::ok, std::move(callback));
+  return std::ranges::all_of(operations, [&](const auto& operation) {
+    return operation->on_complete([expected](Code result) {
+      Code none = Code::ok;
+      if (result != Code::ok) expected->result.compare_exchange_strong(none, result);
+      if (--expected->unfinished == 0) expected->callback(expected->result);
+    });
+  });
 }
 
 // ---- the group ------------------------------------------------------------------------------------------------------
@@ -106,6 +138,14 @@ Status CallGroup::add_sendrecv(Communicator& communicator, const CallArguments& 
   return {Code::invalid_argument, "sendrecv: send and recv overlap; it has no in-place form"};
 }
 
+Status CallGroup::add_list(Communicator& communicator, const CallArguments& arguments,
+                           std::span<const hocket_tensor> tensors) {
+  auto operations = communicator.prepare_list(arguments, tensors);
+  if (!operations.ok()) return operations.status();
+  for (auto& operation : *operations) prepared_.push_back({&communicator, std::move(operation), false});
+  return {};
+}
+
 void CallGroup::forget(const Communicator& communicator) {
   const auto of_it = [&](const auto& call) { return call.communicator == &communicator; };
   for (const Prepared& call : prepared_) {
@@ -116,6 +156,13 @@ void CallGroup::forget(const Communicator& communicator) {
   if (forgotten > 0) {
     fail({Code::invalid_argument, "a communicator was destroyed before the group that holds calls on it was ended"});
   }
+}
+
+void CallGroup::swap(CallGroup& other) {
+  std::swap(failure_, other.failure_);
+  prepared_.swap(other.prepared_);
+  to_self_.swap(other.to_self_);
+  from_self_.swap(other.from_self_);
 }
 
 void CallGroup::drop() {
@@ -181,7 +228,10 @@ Status CallGroup::take(StartedCalls& calls, std::vector<Communicator*>& starters
 Status CallGroup::start(StartedCalls& calls) {
   std::vector<Communicator*> starters;
   if (Status status = take(calls, starters); !status.ok()) return status;
-  for (std::size_t i = 0; i < starters.size(); ++i) (void)starters[i]->start(calls.parts[i].operations);
+  for (std::size_t i = 0; i < starters.size(); ++i) {
+    for (const auto& operation : calls.parts[i].operations) operation->allow_callback();
+    (void)starters[i]->start(calls.parts[i].operations);
+  }
   return {};
 }
 
@@ -191,6 +241,11 @@ Status CallGroup::run(StartedCalls& calls) {
   if (starters.size() == 1) return starters.front()->run(calls.parts.front().operations);
   for (std::size_t i = 0; i < starters.size(); ++i) (void)starters[i]->start(calls.parts[i].operations);
   return calls.wait(Deadline(Deadline::Clock::time_point::max()));
+}
+
+Status CallGroup::keep(StartedCalls& calls) {
+  std::vector<Communicator*> starters;
+  return take(calls, starters);
 }
 
 }  // namespace hocket

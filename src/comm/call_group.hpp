@@ -10,7 +10,7 @@
 
 namespace hocket {
 
-// Operations that were started together, by what runs them. Empty: nothing was to be done.
+// Operations that are started together, by what runs them. Empty: nothing is to be done.
 struct StartedCalls {
   struct Part {
     Executor* executor;  // only valid while one of the operations is unfinished
@@ -19,10 +19,14 @@ struct StartedCalls {
   std::vector<Part> parts;
 
   bool finished() const;
+  // Makes persistent operations, all of which are finished, ready for another run.
+  void restart() const;
   // The first failure among them; requires finished().
   Status status() const;
   // Waits for all, whatever some end with. Code::in_progress when the deadline passes first.
   Status wait(Deadline deadline) const;
+  // Has `callback` called once, when all are finished, with the first failure; see Operation::on_complete().
+  bool on_complete(Operation::Callback callback) const;
 };
 
 // Thread rule: one thread.
@@ -37,11 +41,14 @@ class CallGroup {
   Status add(Communicator& communicator, const CallArguments& arguments);
   // A send and a receive whose buffers must not overlap.
   Status add_sendrecv(Communicator& communicator, const CallArguments& send, const CallArguments& recv);
+  // The collective that `arguments` name on each of the tensors.
+  Status add_list(Communicator& communicator, const CallArguments& arguments, std::span<const hocket_tensor> tensors);
   // The group will not start: start() returns the first such failure.
   void fail(const Status& why);
   // Takes the calls of a communicator out, which is about to go; if there were any, the group fails.
   void forget(const Communicator& communicator);
 
+  void swap(CallGroup& other);
   // Ends the calls without having started them; the group is empty again.
   void drop();
   // Starts all calls or, if one failed, none. On each communicator, or family of communicators that share links,
@@ -51,6 +58,8 @@ class CallGroup {
   Status start(StartedCalls& calls);
   // Starts all and waits for all, on this thread.
   Status run(StartedCalls& calls);
+  // As start(), for calls that are persistent: starts nothing.
+  Status keep(StartedCalls& calls);
 
  private:
   struct Message {

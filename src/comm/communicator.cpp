@@ -41,8 +41,10 @@ Communicator::Communicator(Options options, const RegionTable* regions)
 }
 
 // Where the fabric ends here, so do the operations that still run, before what they use does.
+// What is pending ends with the fabric, and functions that are called then may still ask this communicator: so it goes
+// on pointing there, but does not own it.
 Communicator::~Communicator() {
-  fabric_.reset();
+  const std::shared_ptr<Fabric> owner = std::exchange(fabric_, {std::shared_ptr<void>(), fabric_.get()});
 }
 
 // ---- creation -------------------------------------------------------------------------------------------------------
@@ -282,14 +284,20 @@ void Communicator::abort(std::string_view reason) {
 
 Result<std::shared_ptr<Operation>> Communicator::prepare(const CallArguments& arguments) {
   if (Status broken = status(); !broken.ok()) return broken;
-  {
-    const std::lock_guard lock(plans_mutex_);
-    if (auto operation = latest_call_.repeat(arguments)) return operation;
-    latest_call_.forget();
-  }
+  const std::lock_guard lock(plans_mutex_);
+  if (auto operation = latest_call_.repeat(arguments)) return operation;
+  latest_call_.forget();
   auto checked = validate(arguments, options_.rank, options_.size);
   if (!checked.ok()) return checked.status();
-  const Signature& signature = checked->signature;
+  auto operation = prepare_checked(arguments, *checked, nullptr);
+  if (!checked->blocks) latest_call_.keep(arguments, operation);
+  return operation;
+}
+
+// Requires plans_mutex_. `staging`: where the data will lie, if not in the caller's memory.
+std::shared_ptr<Operation> Communicator::prepare_checked(const CallArguments& arguments, CheckedCall& checked,
+                                                         std::shared_ptr<Staging> staging) {
+  const Signature& signature = checked.signature;
   const Collective collective = with_equal_blocks(arguments.collective);
   const bool barrier = collective == Collective::barrier;
   Binding binding{
@@ -297,9 +305,11 @@ Result<std::shared_ptr<Operation>> Communicator::prepare(const CallArguments& ar
       .output = static_cast<std::byte*>(arguments.recv),
       .signature = signature,
       .reduction = reduction_for(signature.dtype, barrier ? ReduceOp::max : signature.op, options_.size),
-      .timeout = arguments.timeout_ms > 0 ? std::chrono::milliseconds(arguments.timeout_ms) : options_.timeout};
-  if (signature.op == ReduceOp::premultiplied_sum) scale_input(arguments, *checked, binding);
-  if (collective == Collective::alltoall && checked->placement == Placement::in_place) copy_input(*checked, binding);
+      .timeout = arguments.timeout_ms > 0 ? std::chrono::milliseconds(arguments.timeout_ms) : options_.timeout,
+      .root = arguments.root,
+      .staging = std::move(staging)};
+  if (signature.op == ReduceOp::premultiplied_sum) scale_input(arguments, checked, binding);
+  if (collective == Collective::alltoall && checked.placement == Placement::in_place) copy_input(checked, binding);
   const bool user = signature.op == ReduceOp::user;
   if (user) {
     binding.user =
@@ -312,61 +322,60 @@ Result<std::shared_ptr<Operation>> Communicator::prepare(const CallArguments& ar
   // A function that may throw is kept away from memory that others read: what it leaves then must not be seen. Direct
   // paths know blocks of equal size only, and no prefixes.
   const bool window_does =
-      signature.collective != Collective::send && !is_prefix(signature.collective) && !checked->blocks && !user;
+      signature.collective != Collective::send && !is_prefix(signature.collective) && !checked.blocks && !user;
   if (window_use_ != nullptr && window_does &&
-      options_.algorithms.wanted(arguments.collective, checked->bytes) == automatic_algorithm) {
+      options_.algorithms.wanted(arguments.collective, checked.bytes) == automatic_algorithm) {
     binding.signature.algorithm |= Signature::direct_algorithm;
-    const std::lock_guard lock(plans_mutex_);
-    std::shared_ptr<Operation> direct = direct_operation();
-    direct->bind(binding);
-    latest_call_.keep(arguments, direct);
+    auto direct = direct_operation(arguments.persistent);
+    direct->bind(binding, arguments.persistent);
     return direct;
   }
-  const std::lock_guard lock(plans_mutex_);
-  if (refinement_ && !in_rank_order && !user && may_refine(*checked)) {
-    binding.refined_bytes = std::max<std::size_t>(checked->bytes, 1);
+  if (refinement_ && !in_rank_order && !user && may_refine(checked)) {
+    binding.refined_bytes = std::max<std::size_t>(checked.bytes, 1);
   }
-  const Algorithm& algorithm = choose(*checked, collective, in_rank_order, binding.refined_bytes != 0);
+  const Algorithm& algorithm = choose(checked, collective, in_rank_order, binding.refined_bytes != 0);
   binding.signature.algorithm |= latest_choice_.number;
-  std::shared_ptr<Operation> operation =
-      operation_for({.algorithm = &algorithm,
-                     .rank = options_.rank,
-                     .size = options_.size,
-                     .root = arguments.root,
-                     .count = checked->blocks ? 0 : static_cast<std::size_t>(signature.count),
-                     .element_bytes = size_of(signature.dtype),
-                     .slice_bytes = vector_slice_bytes,
-                     .placement = checked->placement,
-                     .topology = topology_,
-                     .wire = algorithm.encoded ? signature.wire() : WireFormat::exact,
-                     .blocks = checked->blocks});
-  operation->bind(binding);
-  if (!checked->blocks) latest_call_.keep(arguments, operation);
+  auto operation = operation_for({.algorithm = &algorithm,
+                                  .rank = options_.rank,
+                                  .size = options_.size,
+                                  .root = arguments.root,
+                                  .count = checked.blocks ? 0 : static_cast<std::size_t>(signature.count),
+                                  .element_bytes = size_of(signature.dtype),
+                                  .slice_bytes = vector_slice_bytes,
+                                  .placement = checked.placement,
+                                  .topology = topology_,
+                                  .wire = algorithm.encoded ? signature.wire() : WireFormat::exact,
+                                  .blocks = checked.blocks},
+                                 arguments.persistent);
+  operation->bind(binding, arguments.persistent);
   return operation;
 }
 
-// Requires plans_mutex_. An operation for this plan that nobody uses any more, or a new one.
-std::shared_ptr<ScheduleOperation> Communicator::operation_for(const PlanKey& key) {
-  for (auto at = idle_.rbegin(); at != idle_.rend(); ++at) {
+// Requires plans_mutex_. An operation for this plan that nobody uses any more, or a new one; a persistent one is its
+// caller's alone.
+std::shared_ptr<ScheduleOperation> Communicator::operation_for(const PlanKey& key, bool persistent) {
+  for (auto at = idle_.rbegin(); at != idle_.rend() && !persistent; ++at) {
     if (at->use_count() == 1 && (*at)->finished() && (*at)->plan().key == key) {
       std::rotate(at.base() - 1, at.base(), idle_.end());
       return idle_.back();
     }
   }
-  idle_.push_back(std::make_shared<ScheduleOperation>(plans_.get(key), context_));
-  idle_.back()->set_transports(fabric_->mesh().transports_of(idle_.back()->directions()));
+  auto made = std::make_shared<ScheduleOperation>(plans_.get(key), context_);
+  made->set_transports(fabric_->mesh().transports_of(made->directions()));
+  if (persistent) return made;
+  idle_.push_back(made);
   if (idle_.size() > operations_kept) idle_.erase(idle_.begin());
-  return idle_.back();
+  return made;
 }
 
 // Requires plans_mutex_.
-std::shared_ptr<Operation> Communicator::direct_operation() {
+std::shared_ptr<Operation> Communicator::direct_operation(bool persistent) {
   for (auto& operation : idle_direct_) {
-    if (operation.use_count() == 1 && operation->finished()) return operation;
+    if (!persistent && operation.use_count() == 1 && operation->finished()) return operation;
   }
   auto made = std::make_shared<DirectOperation>(*window_use_, context_);
   made->set_transports(fabric_->window_transport());
-  if (idle_direct_.size() < operations_kept) idle_direct_.push_back(made);
+  if (!persistent && idle_direct_.size() < operations_kept) idle_direct_.push_back(made);
   return made;
 }
 

@@ -50,6 +50,10 @@ class Communicator {
 
   // Checks, plans and binds a call.
   Result<std::shared_ptr<Operation>> prepare(const CallArguments& arguments);
+  // The operations of a call on a list, in their order; small tensors share one. `arguments`: what holds for all
+  // tensors.
+  Result<std::vector<std::shared_ptr<Operation>>> prepare_list(const CallArguments& arguments,
+                                                               std::span<const hocket_tensor> tensors);
   // What copies a message of this rank to itself; the two are sound and fit.
   std::shared_ptr<Operation> prepare_to_self(const CallArguments& send, const CallArguments& recv);
   // What runs prepared calls; run() and start() are its functions, but for what refinement adds.
@@ -60,6 +64,8 @@ class Communicator {
   Status start(Executor::Operations operations) {
     return refinement_ ? executor().start(refined(operations)) : executor().start(operations);
   }
+  // Expires when this communicator ends.
+  std::weak_ptr<const void> life() const { return life_; }
 
  private:
   Communicator(Options options, const RegionTable* regions);
@@ -80,9 +86,11 @@ class Communicator {
   Result<std::unique_ptr<Communicator>> share_links(Options options, const ChildGroup& group);
   Status open(std::uint64_t group, LoopbackHub* parent_hub);
   Status connect(std::vector<MemberCard> cards, Deadline deadline);
+  std::shared_ptr<Operation> prepare_checked(const CallArguments& arguments, CheckedCall& checked,
+                                             std::shared_ptr<Staging> staging);
   const Algorithm& choose(const CheckedCall& checked, Collective collective, bool in_rank_order, bool refined);
-  std::shared_ptr<ScheduleOperation> operation_for(const PlanKey& key);
-  std::shared_ptr<Operation> direct_operation();
+  std::shared_ptr<ScheduleOperation> operation_for(const PlanKey& key, bool persistent = false);
+  std::shared_ptr<Operation> direct_operation(bool persistent);
   // Refinement: see communicator_choice.cpp.
   void begin_refinement();
   bool may_refine(const CheckedCall& checked) const;
@@ -127,6 +135,7 @@ class Communicator {
     std::shared_ptr<std::array<double, 2>> seconds;  // this rank's, then the largest of any
   };
   std::vector<Exchange> exchanges_;  // that are not known to be finished, in their order
+  std::shared_ptr<const void> life_ = std::make_shared<char>();
 };
 
 }  // namespace hocket

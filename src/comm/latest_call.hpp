@@ -37,8 +37,8 @@ class LatestCall {
     return call.collective == latest.collective && call.count == latest.count && call.dtype == latest.dtype &&
            call.op == latest.op && call.root == latest.root && call.timeout_ms == latest.timeout_ms &&
            call.wire == latest.wire && call.of_split == latest.of_split && call.in_group == latest.in_group &&
-           (call.send == nullptr) == (latest.send == nullptr) && (call.recv == nullptr) == (latest.recv == nullptr) &&
-           distance(call) == distance(latest);
+           !call.persistent && (call.send == nullptr) == (latest.send == nullptr) &&
+           (call.recv == nullptr) == (latest.recv == nullptr) && distance(call) == distance(latest);
   }
   static std::uintptr_t distance(const CallArguments& call) {
     return reinterpret_cast<std::uintptr_t>(call.recv) - reinterpret_cast<std::uintptr_t>(call.send);

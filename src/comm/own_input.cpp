@@ -1,24 +1,30 @@
 #include "src/comm/own_input.hpp"
 
-#include <cstring>
-
-#include "src/exec/reduce.hpp"
-
 namespace hocket {
+namespace {
+
+// Memory for the input alone, taken at once: what cannot be had is then found before anything moves.
+std::shared_ptr<Staging> make_staging(std::size_t bytes) {
+  auto staging = std::make_shared<Staging>(bytes);
+  staging->allocate();
+  return staging;
+}
+
+}  // namespace
 
 void scale_input(const CallArguments& arguments, CheckedCall& checked, Binding& binding) {
-  const std::size_t bytes = checked.input_bytes;
-  binding.own_input = std::make_shared_for_overwrite<std::byte[]>(bytes);
-  scale(checked.signature.dtype, binding.own_input.get(), binding.input, bytes / binding.reduction.element_bytes,
-        arguments.scalar);
-  binding.input = binding.own_input.get();
-  checked.placement = Placement::out_of_place;
+  if (!binding.staging) {
+    binding.staging = make_staging(checked.input_bytes);
+    binding.staging->take(binding.input, checked.input_bytes, 0);
+    checked.placement = Placement::out_of_place;
+  }
+  binding.staging->multiply_by(checked.signature.dtype, arguments.scalar);
 }
 
 void copy_input(CheckedCall& checked, Binding& binding) {
   if (!checked.blocks) {
-    binding.own_input = std::make_shared_for_overwrite<std::byte[]>(checked.input_bytes);
-    std::memcpy(binding.own_input.get(), binding.input, checked.input_bytes);
+    binding.staging = make_staging(checked.input_bytes);
+    binding.staging->take(binding.input, checked.input_bytes, 0);
   } else {
     const std::size_t element_bytes = size_of(checked.signature.dtype);
     auto packed = std::make_shared<UnevenBlocks>(*checked.blocks.table);
@@ -27,16 +33,15 @@ void copy_input(CheckedCall& checked, Binding& binding) {
       block.offset = elements;
       elements += block.count;
     }
-    binding.own_input = std::make_shared_for_overwrite<std::byte[]>(elements * element_bytes);
+    binding.staging = make_staging(elements * element_bytes);
     for (std::size_t chunk = 0; chunk < packed->input.size(); ++chunk) {
       const auto& [to, count] = packed->input[chunk];
+      const std::size_t from = checked.blocks.table->input[chunk].offset;
       if (count == 0) continue;
-      std::memcpy(binding.own_input.get() + to * element_bytes,
-                  binding.input + checked.blocks.table->input[chunk].offset * element_bytes, count * element_bytes);
+      binding.staging->take(binding.input + from * element_bytes, count * element_bytes, to * element_bytes);
     }
     checked.blocks = {std::move(packed)};
   }
-  binding.input = binding.own_input.get();
   checked.placement = Placement::out_of_place;
 }
 

@@ -8,13 +8,6 @@
 
 namespace hocket {
 
-namespace {
-
-// How many blocks of `count` elements each buffer holds on this rank; 0: the buffer is not used here.
-struct Blocks {
-  std::size_t send = 0, recv = 0;
-};
-
 Blocks blocks_of(Collective collective, Rank rank, Rank root, std::size_t size) {
   const bool at_root = rank == root;
   switch (collective) {
@@ -34,6 +27,8 @@ Blocks blocks_of(Collective collective, Rank rank, Rank root, std::size_t size) 
   }
   return {0, 0};
 }
+
+namespace {
 
 Status check_reduction(const CallArguments& arguments) {
   const auto dtype = static_cast<DataType>(arguments.dtype);

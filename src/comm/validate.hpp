@@ -16,6 +16,12 @@ struct CheckedCall {
   SharedBlocks blocks = {};
 };
 
+// How many blocks of `count` elements each buffer holds on a rank; 0: the buffer is not used there.
+struct Blocks {
+  std::size_t send = 0, recv = 0;
+};
+Blocks blocks_of(Collective collective, Rank rank, Rank root, std::size_t size);
+
 // Code::invalid_argument or Code::unsupported; the message names the call and the argument and says what it should be.
 Result<CheckedCall> validate(const CallArguments& arguments, Rank rank, Rank size);
 // The rest of it for collectives whose blocks vary, once dtype, op, root and options are known to be sound.

@@ -93,18 +93,23 @@ void Executor::stop(const Status& why) {
 
 // ---- for callers ----------------------------------------------------------------------------------------------------
 
-// Requires mutex_.
-Status Executor::submit(Operations operations) {
-  if (is_broken_ || stopping_) {
-    for (const auto& operation : operations) operation->finish(broken_);
-    return broken_;
-  }
+// Requires mutex_. Whether they were accepted.
+bool Executor::submit(Operations operations) {
+  if (is_broken_ || stopping_) return false;
   for (const auto& operation : operations) {
     assign_sequence(*operation);
     submitted_.push_back(operation);
   }
   has_submissions_ = true;
-  return {};
+  return true;
+}
+
+// Ends what was not accepted.
+Status Executor::refuse(Operations operations) {
+  Status why = broken();
+  if (why.ok()) why = Status(Code::aborted, "the communicator is being destroyed");
+  for (const auto& operation : operations) operation->finish(why);
+  return why;
 }
 
 Status Executor::run(Operations operations) {
@@ -121,8 +126,11 @@ Status Executor::run(Operations operations) {
       return operations.front()->status();
     }
   } else {
-    const std::lock_guard lock(mutex_);
-    if (submit(operations).ok()) accept_submissions();
+    std::unique_lock lock(mutex_);
+    const bool accepted = submit(operations);
+    if (accepted) accept_submissions();
+    lock.unlock();
+    if (!accepted) (void)refuse(operations);
   }
   drive([&] { return all_finished(operations); }, never);
   give_driving();
@@ -130,17 +138,27 @@ Status Executor::run(Operations operations) {
 }
 
 Status Executor::start(Operations operations) {
-  {
-    const std::lock_guard lock(mutex_);
-    if (Status status = submit(operations); !status.ok()) return status;
-    if (driving_) {
-      wake_driver();
-    } else {
-      ring(watch_wake_);
-    }
+  std::unique_lock lock(mutex_);
+  const bool accepted = submit(operations);
+  if (accepted && driving_) {
+    wake_driver();
+  } else if (accepted) {
+    ring(watch_wake_);
   }
-  if (config_.alone) (void)wait(operations, Deadline(Deadline::Clock::time_point::max()));  // nobody else drives
+  lock.unlock();
+  if (!accepted) return refuse(operations);
+  if (config_.alone) finish_alone(operations);
   return {};
+}
+
+// Nobody else drives. In a callback this thread may drive already; then the operations are left to that.
+void Executor::finish_alone(Operations operations) {
+  if (!Operation::in_callback()) {
+    (void)wait(operations, Deadline(Deadline::Clock::time_point::max()));
+  } else if (try_driving()) {
+    drive_for_nobody();
+    give_driving();
+  }
 }
 
 Status Executor::wait(Operations operations, Deadline deadline) {
@@ -179,6 +197,7 @@ bool Executor::take_driving(Operations operations, Deadline deadline) {
 }
 
 void Executor::give_driving() {
+  if (config_.alone && has_submissions_) drive_for_nobody();
   if (peers_->watch_epoch() != watched_epoch_) {
     const std::lock_guard lock(mutex_);
     show_watcher();
@@ -186,6 +205,7 @@ void Executor::give_driving() {
   const bool left_over = !running_.empty() || !queued_.empty();
   if (left_over_ != left_over) left_over_ = left_over;
   driving_ = false;
+  if (config_.alone && has_submissions_ && try_driving()) return give_driving();
   const bool work = left_over || has_submissions_;
   if (!work && waiters_ == 0 && !watcher_waits_) return;
   const std::lock_guard lock(mutex_);
@@ -237,7 +257,8 @@ bool Executor::run_alone(const std::shared_ptr<Operation>& operation) {
   Context& context = operation->context();
   const Tag tag = operation->tag();
   if (links) running_.push_back(operation);  // for what peers tell of it
-  if (const Status started = operation->start(tag, *peers_); !started.ok()) {
+  if (const Status started = operation->begin(tag, *peers_); !started.ok()) {
+    if (!links) running_.push_back(operation);
     break_down_for(*operation, started);
     return true;
   }
@@ -357,7 +378,7 @@ void Executor::start_operations() {
     running_.push_back(std::move(*at));
     at = queued_.erase(at);
     Operation& operation = *running_.back();
-    const Status started = operation.start(operation.tag(), *peers_);
+    const Status started = operation.begin(operation.tag(), *peers_);
     if (!started.ok()) return break_down_for(operation, started);
   }
 }

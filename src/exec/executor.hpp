@@ -61,7 +61,7 @@ class Executor final : public TransportListener {
   using Operations = std::span<const std::shared_ptr<Operation>>;
   // Queues bound operations and runs them to their end on this thread. Returns how they ended, see status_of().
   Status run(Operations operations);
-  // Queues bound operations and returns. Of the only rank: as run().
+  // Queues bound operations and returns. Of the only rank: as run(), save in a callback, which does not wait.
   Status start(Operations operations);
   // Drives or waits until all are finished or `deadline` passes (then Code::in_progress).
   Status wait(Operations operations, Deadline deadline);
@@ -84,7 +84,9 @@ class Executor final : public TransportListener {
 
   explicit Executor(const Config& config);
 
-  Status submit(Operations operations);
+  bool submit(Operations operations);
+  Status refuse(Operations operations);
+  void finish_alone(Operations operations);
   std::shared_ptr<Context> find_context(std::uint32_t number, Rank peer) const;
   bool try_driving();
   bool take_driving(Operations operations, Deadline deadline);

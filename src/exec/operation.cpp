@@ -1,40 +1,103 @@
 #include "src/exec/operation.hpp"
 
 #include <algorithm>
+#include <exception>
+#include <utility>
+#include <vector>
+
+#include "src/base/log.hpp"
 
 namespace hocket {
 namespace {
 
 constexpr std::chrono::milliseconds first_telling_after{200};
 
+// Called, and nothing that it throws goes further.
+void call(const Operation::Callback& callback, Code result) {
+  try {
+    callback(result);
+  } catch (const std::exception& error) {
+    log::error(std::string("a function that was to be called on completion threw: ") + error.what());
+  } catch (...) {
+    log::error("a function that was to be called on completion threw something that is no std::exception");
+  }
+}
+
 }  // namespace
 
-void Operation::bind(const Binding& binding) {
+constinit thread_local bool Operation::in_callback_ = false;
+
+void Operation::bind(const Binding& binding, bool persistent) {
   binding_ = binding;
-  begin_run();
+  persistent_ = callback_allowed_ = persistent;
+  if (!persistent) restart();
 }
 
 void Operation::bind_again(const std::byte* input, std::byte* output) {
   binding_.input = input;
   binding_.output = output;
-  begin_run();
+  callback_allowed_ = false;
+  restart();
 }
 
-void Operation::begin_run() {
+void Operation::restart() {
   clock_.reset();
   if (!failure_.ok()) failure_ = Status();
   if (!status_.ok()) status_ = Status();
-  finished_.store(false, std::memory_order_relaxed);
+  state_.store(nullptr, std::memory_order_relaxed);
+}
+
+bool Operation::stage() {
+  if (!binding_.staging->gather()) {
+    fail({Code::out_of_resources, "memory ran out for data that is packed before it is sent"});
+    return false;
+  }
+  binding_.input = binding_.staging->input();
+  if (binding_.staging->has_output()) binding_.output = binding_.staging->output();
+  return true;
+}
+
+void Operation::leave_staging(const Status& status) {
+  if (status.ok()) binding_.staging->scatter();
+  if (!persistent_) binding_.staging.reset();
 }
 
 void Operation::finish(const Status& status) {
   status_ = status;
-  binding_.own_input.reset();
+  if (binding_.staging) leave_staging(status);
   if (observer_) {
     if (status.ok()) observer_->finished(algorithm(), elapsed_seconds());
     observer_.reset();
   }
-  finished_.store(true, std::memory_order_release);
+  if (!callback_allowed_) return state_.store(&over, std::memory_order_release);
+  const void* const before = state_.exchange(&over, std::memory_order_acq_rel);
+  if (before == nullptr || before == &over) return;
+  const std::unique_ptr<const Callback> callback(static_cast<const Callback*>(before));
+  call_back(*callback, status.code());
+}
+
+bool Operation::on_complete(Callback callback) {
+  auto asking = std::make_unique<const Callback>(std::move(callback));
+  const void* before = nullptr;
+  if (state_.compare_exchange_strong(before, asking.get())) {
+    (void)asking.release();
+    return true;
+  }
+  if (before != &over) return false;
+  call_back(*asking, status_.code());
+  return true;
+}
+
+// One after the other, however they ask for each other, so that chains of any length take no stack.
+void Operation::call_back(Callback callback, Code result) {
+  thread_local std::vector<std::pair<Callback, Code>> waiting;
+  waiting.emplace_back(std::move(callback), result);
+  if (in_callback_) return;
+  in_callback_ = true;
+  while (!waiting.empty()) {
+    for (const auto& [next, code] : std::exchange(waiting, {})) call(next, code);
+  }
+  in_callback_ = false;
 }
 
 void Operation::set_algorithm(std::uint8_t number) {

@@ -4,6 +4,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -13,6 +14,7 @@
 #include "hocket/spi/transport.hpp"
 #include "src/exec/context.hpp"
 #include "src/exec/peers.hpp"
+#include "src/exec/staging.hpp"
 #include "src/exec/user_function.hpp"
 
 namespace hocket {
@@ -32,9 +34,10 @@ struct Binding {
   Signature signature;
   Reduction reduction;
   std::chrono::nanoseconds timeout{};
-  std::shared_ptr<UserFunction> user = {};      // what reduction.custom is
-  std::shared_ptr<std::byte[]> own_input = {};  // what `input` points to, where that is not the caller's
-  std::size_t refined_bytes = 0;                // the call's, where running calls may change its algorithm; else 0
+  Rank root = 0;
+  std::shared_ptr<UserFunction> user = {};  // what reduction.custom is
+  std::shared_ptr<Staging> staging = {};  // where the input lies, and perhaps the output, if not in the caller's memory
+  std::size_t refined_bytes = 0;          // the call's, where running calls may change its algorithm; else 0
 };
 
 inline constexpr std::chrono::seconds telling_interval{1};  // between two signs of life, see Operation::tell_waiting()
@@ -48,14 +51,21 @@ class Operation {
   Operation(const Operation&) = delete;
   Operation& operator=(const Operation&) = delete;
 
-  // Makes it ready for another run. Requires that no run is going on.
-  void bind(const Binding& binding);
+  // Makes it ready for another run. Requires that no run is going on. Persistent: for runs to come, each of which
+  // begins with restart(); nobody else may bind it.
+  void bind(const Binding& binding, bool persistent = false);
   // The same, to other buffers of the same kind. Requires can_move().
   void bind_again(const std::byte* input, std::byte* output);
   // Whether all that it is bound to but the caller's buffers may serve another run.
-  bool can_move() const { return !binding_.user && !binding_.own_input; }
+  bool can_move() const { return !binding_.user && !binding_.staging; }
+  void restart();
 
   // ---- for the driver ----
+  // Brings the data to where it belongs, then start().
+  Status begin(const Tag& tag, Peers& peers) {
+    if (binding_.staging && !stage()) return failure_;
+    return start(tag, peers);
+  }
   // Begins; `tag` is tag().
   virtual Status start(const Tag& tag, Peers& peers) = 0;
   // Does what can be done without waiting; adds to `counters`. Returns whether anything happened.
@@ -88,7 +98,8 @@ class Operation {
   virtual void withdraw() {}
 
   const Status& failure() const { return failure_; }
-  // Ends the run for good with `status`; requires that no completion is outstanding.
+  // Ends the run for good with `status` and calls its callback. Requires that no completion is outstanding and that
+  // this thread holds no lock: the callback may start calls.
   void finish(const Status& status);
 
   Context& context() const { return *context_; }
@@ -116,7 +127,18 @@ class Operation {
   void set_transports(std::string transports) { transports_ = std::move(transports); }
 
   // ---- for any thread ----
-  bool finished() const { return finished_.load(std::memory_order_acquire); }
+  bool finished() const { return state_.load(std::memory_order_acquire) == &over; }
+  // Given the result.
+  using Callback = std::function<void(Code)>;
+  // Before a run: somebody may ask for its end with on_complete().
+  void allow_callback() { callback_allowed_ = true; }
+  // Has `callback` called once: when the run is over, on the driver's thread, or now, if it is. False: another is to be
+  // called already. Requires allow_callback().
+  bool on_complete(Callback callback);
+  // Calls it. On a thread that is inside a callback: when that one has returned.
+  static void call_back(Callback callback, Code result);
+  // Whether this thread is inside a callback. There it may not wait: others may wait for this very thread.
+  static bool in_callback() { return in_callback_; }
   // These require finished().
   const Status& status() const { return status_; }
   // How it moved its data, for people: an algorithm of the catalog, or a direct path. Static.
@@ -141,17 +163,24 @@ class Operation {
     Deadline next_telling;
   };
   RunClock& clock() const;
-  void begin_run();
+  bool stage();
+  void leave_staging(const Status& status);
+
+  static constexpr char over = 0;  // only its address means something
+  static constinit thread_local bool in_callback_;
 
   const std::shared_ptr<Context> context_;
   Binding binding_;
   std::shared_ptr<RunObserver> observer_;
+  bool persistent_ = false;
   mutable std::optional<RunClock> clock_;
   std::uint64_t sequence_ = 0;
   std::string transports_;
   Status failure_;
   Status status_;
-  std::atomic<bool> finished_{true};
+  bool callback_allowed_ = false;
+  // While a run goes on: null, or the Callback for its end. Else &over.
+  std::atomic<const void*> state_{&over};
 };
 
 // Of operations that were started together.

@@ -107,6 +107,37 @@ std::vector<Sweep> all_sweeps() {
 }
 INSTANTIATE_TEST_SUITE_P(All, BenchSweep, testing::ValuesIn(all_sweeps()), name_of_sweep);
 
+TEST(HocketBench, PlansOnceAndStartsForEveryOperation) {
+  for (const char* what : {"allreduce -d int8,float64", "gather_v", "sendrecv", "barrier"}) {
+    for (const char* transport : {" --transport loopback", " --transport tcp"}) {
+      const std::vector<json> rows =
+          rows_of(what + std::string(" --ranks 3 -b 0 -e 128K -f 300 -n 5 -c 2 --persistent") + transport);
+      EXPECT_FALSE(rows.empty());
+      for (const json& row : rows) {
+        EXPECT_EQ(row["wrong"], 0) << row.dump();
+        EXPECT_EQ(row["persistent"], true);
+      }
+    }
+  }
+}
+
+TEST(HocketBench, CutsTheDataIntoLists) {
+  for (const char* what : {"allreduce -d int8,float64", "reduce -r 2 --persistent", "broadcast -r 1"}) {
+    for (const char* transport : {" --transport loopback", " --transport tcp"}) {
+      const std::vector<json> rows =
+          rows_of(what + std::string(" --ranks 3 -b 0 -e 128K -f 300 -n 5 -c 2 --coalesced 7") + transport);
+      EXPECT_FALSE(rows.empty());
+      for (const json& row : rows) {
+        EXPECT_EQ(row["wrong"], 0) << row.dump();
+        EXPECT_EQ(row["tensors"], 7);
+      }
+    }
+  }
+  const Ran ran = run_command("$BENCH allgather --ranks 2 --coalesced 7");
+  EXPECT_EQ(ran.status, 2);
+  EXPECT_THAT(ran.error, HasSubstr("--coalesced is for allreduce, reduce and broadcast, not for allgather"));
+}
+
 TEST(HocketBench, WritesTheDocumentedJson) {
   const Ran ran = run_command("$BENCH broadcast --ranks 2 --transport tcp -b 4K -e 4K -n 7 -r 1 -d int32 --json -");
   ASSERT_EQ(ran.status, 0) << ran.error;
@@ -119,9 +150,9 @@ TEST(HocketBench, WritesTheDocumentedJson) {
   std::vector<std::string> names;
   for (const auto& [name, value] : row.items()) names.push_back(name);
   EXPECT_THAT(names, UnorderedElementsAre("collective", "ranks", "transport", "algorithm", "wire", "dtype", "op",
-                                          "root", "bytes", "count", "placement", "memory", "fresh", "iterations",
-                                          "time_us", "model_us", "algbw_GBps", "busbw_GBps", "cpu_us_per_op",
-                                          "steps_per_rank", "bytes_sent_per_rank", "wrong"));
+                                          "root", "bytes", "count", "placement", "memory", "fresh", "persistent",
+                                          "tensors", "iterations", "time_us", "model_us", "algbw_GBps", "busbw_GBps",
+                                          "cpu_us_per_op", "steps_per_rank", "bytes_sent_per_rank", "wrong"));
   EXPECT_EQ(document["rows"][0]["placement"], "out_of_place");
   EXPECT_EQ(row["placement"], "in_place");
   EXPECT_EQ(row["transport"], "tcp");
@@ -133,6 +164,8 @@ TEST(HocketBench, WritesTheDocumentedJson) {
   EXPECT_EQ(row["count"], 1024);
   EXPECT_EQ(row["memory"], "plain");
   EXPECT_EQ(row["fresh"], false);
+  EXPECT_EQ(row["persistent"], false);
+  EXPECT_EQ(row["tensors"], 0);
   EXPECT_EQ(row["iterations"], 7);
   const json& time = row["time_us"];
   EXPECT_GT(time["min"], 0);

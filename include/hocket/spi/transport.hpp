@@ -23,6 +23,7 @@
 #include "hocket/spi/buffer.hpp"
 #include "hocket/spi/reduction.hpp"
 #include "hocket/spi/status.hpp"
+#include "hocket/spi/types.hpp"
 #include "hocket/spi/window.hpp"
 
 namespace hocket {
@@ -37,12 +38,16 @@ struct Signature {
   // In the lower six bits the algorithm, so that ranks which chose differently find out: number_of() of the catalog's,
   // or direct_algorithm. In the upper two how floats may travel. Together, because headers are full.
   std::uint8_t algorithm = 0;
-  Rank root = 0;  // of allgather_v and reduce_scatter_v: a digest of all counts, not negative
+  // Of allgather_v and reduce_scatter_v: a digest of all counts, not negative. Of a call on a list of tensors:
+  // list_root
+  // + a digest of the list and of the root.
+  Rank root = 0;
   // Elements, as the C API counts them; of allgather_v and reduce_scatter_v: of all blocks. Of scatter_v, gather_v and
   // alltoall_v: of the block that a message brings, since only its two ends know it, and unknown_count elsewhere.
   std::uint64_t count = 0;
 
   static constexpr std::uint64_t unknown_count = UINT64_MAX;
+  static constexpr Rank list_root = 1 << 30;  // no communicator has as many ranks
   static constexpr unsigned algorithm_bits = 6;
   static constexpr std::uint8_t direct_algorithm = 63;  // over memory that all ranks share; none of the catalog's
 
@@ -59,6 +64,10 @@ inline bool is_split(const Signature& call) {
 // What the library exchanges to compare algorithms; an allreduce of the caller's has root 0.
 inline bool is_comparison(const Signature& call) {
   return call.collective == Collective::allreduce && call.root == no_rank;
+}
+
+inline bool is_list(const Signature& call) {
+  return call.root >= Signature::list_root && !is_uneven(call.collective);
 }
 
 // "allreduce of 1024 float32, sum" and so on, for messages.

@@ -34,7 +34,7 @@ Status DirectOperation::start(const Tag&, Peers&) {
   next_member_ = 0;
   own_next_ = copied_in_ = combined_ = copied_out_ = 0;
   std::uint32_t root = 0;
-  while (root + 1 < members_ && use_.window->rank_of(root) != binding().signature.root) ++root;
+  while (root + 1 < members_ && use_.window->rank_of(root) != binding().root) ++root;
   exchange_ = Exchange(binding().signature, root, members_, mapped_grain_bytes);
   const std::uint32_t communicator = context().number() & Announcement::communicator_max;
   use_.call(turn_) = {binding().signature, communicator,

@@ -149,7 +149,8 @@ class Member {
                                     .root = static_cast<Rank>(shape.root),
                                     .count = shape.count},
                       .reduction = reduction_for(DataType::float32, shape.op, static_cast<Rank>(members)),
-                      .timeout = std::chrono::hours(1)});
+                      .timeout = std::chrono::hours(1),
+                      .root = static_cast<Rank>(shape.root)});
     NoPeers nobody;
     ASSERT_TRUE(operation_->start({}, nobody).ok());
     running_ = true;

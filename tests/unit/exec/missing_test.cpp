@@ -50,7 +50,8 @@ class Member {
                      .output = output_.data(),
                      .signature = call,
                      .reduction = reduction_for(call.dtype, call.op, static_cast<Rank>(window_.size())),
-                     .timeout = std::chrono::hours(1)});
+                     .timeout = std::chrono::hours(1),
+                     .root = call.root});
     NoPeers nobody;
     EXPECT_TRUE(operation_.start({}, nobody).ok());
   }

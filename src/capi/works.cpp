@@ -1,0 +1,126 @@
+// The C API's work handles.
+#include <algorithm>
+#include <chrono>
+#include <utility>
+
+#include "src/base/sized_struct.hpp"
+#include "src/capi/handles.hpp"
+
+using namespace hocket::capi;  // the functions of the API stand outside all namespaces
+using hocket::Code;
+using hocket::Status;
+
+namespace hocket::capi {
+
+Status wait_refused() {
+  return {Code::invalid_argument,
+          "what may wait for others, or for other threads, is not allowed inside a function that was called on "
+          "completion; start asynchronous calls there, and leave the rest to another thread"};
+}
+
+Status read_options(const hocket_call_options* options, CallArguments& arguments) {
+  const auto given = read_sized(options);
+  if (!given) return {Code::invalid_argument, "options.struct_size is wrong: begin with HOCKET_CALL_OPTIONS_INIT"};
+  arguments.timeout_ms = given->timeout_ms;
+  arguments.scalar = given->scalar;
+  arguments.function = given->function;
+  arguments.context = given->context;
+  arguments.commutative = given->commutative != 0;
+  arguments.wire = static_cast<int>(given->wire);
+  arguments.persistent = given->persistent != 0;
+  return {};
+}
+
+Status persistent_without_work() {
+  return {Code::invalid_argument, "work is null, but a persistent call is started by its work handle"};
+}
+
+Status keep(Communicator& communicator, StartedCalls calls, hocket_work** work) {
+  *work = new hocket_work{std::move(calls), &communicator, communicator.life()};
+  return {};
+}
+
+Result<Deadline> deadline_of_wait(int64_t timeout_ms) {
+  if (timeout_ms < 0) {
+    return Status(Code::invalid_argument, "timeout_ms is negative; use 0 for the operation's own deadline");
+  }
+  constexpr int64_t long_enough_ms = int64_t{1000} * 3600 * 24 * 365;
+  const int64_t wait_ms = timeout_ms == 0 ? long_enough_ms : std::min(timeout_ms, long_enough_ms);
+  return Deadline::after(std::chrono::milliseconds(wait_ms));
+}
+
+namespace {
+
+// Makes a persistent work ready for another run.
+Status restart(hocket_work* work) {
+  if (work == nullptr) return null_argument("work");
+  if (work->communicator == nullptr) {
+    return {Code::invalid_argument, "work is not persistent: only calls with options.persistent can be started again"};
+  }
+  if (work->communicator_life.expired()) {
+    return {Code::invalid_argument, "the communicator of work was destroyed; release work"};
+  }
+  if (Status broken = work->communicator->status(); !broken.ok()) return broken;
+  if (!work->calls.finished()) {
+    return {Code::invalid_argument, "work is still running: wait until it is complete before it is started again"};
+  }
+  work->calls.restart();
+  return {};
+}
+
+}  // namespace
+}  // namespace hocket::capi
+
+extern "C" {
+
+hocket_result hocket_work_test(hocket_work* work) {
+  if (work != nullptr && !work->calls.finished()) return HOCKET_IN_PROGRESS;
+  return guarded([&] { return work == nullptr ? null_argument("work") : remember(work->calls.status(), work->calls); });
+}
+
+hocket_result hocket_work_wait(hocket_work* work, int64_t timeout_ms) {
+  return guarded([&]() -> Status {
+    if (work == nullptr) return null_argument("work");
+    const auto deadline = deadline_of_wait(timeout_ms);
+    if (!deadline.ok()) return deadline.status();
+    if (!may_wait() && !work->calls.finished()) return wait_refused();
+    return remember(work->calls.wait(*deadline), work->calls);
+  });
+}
+
+hocket_result hocket_work_on_complete(hocket_work* work, hocket_callback function, void* context) {
+  return guarded([&]() -> Status {
+    if (work == nullptr) return null_argument("work");
+    if (function == nullptr) return null_argument("function");
+    const bool asked = work->calls.on_complete([=](Code result) {
+      const WithoutGroups outside;
+      function(static_cast<hocket_result>(result), context);
+    });
+    if (asked) return {};
+    return {Code::invalid_argument, "a function is to be called when work is complete already: one at a time"};
+  });
+}
+
+hocket_result hocket_work_start(hocket_work* work) {
+  return guarded([&]() -> Status {
+    if (Status status = restart(work); !status.ok()) return status;
+    return work->communicator->start(work->calls.parts.front().operations);
+  });
+}
+
+hocket_result hocket_work_run(hocket_work* work) {
+  return guarded([&]() -> Status {
+    if (!may_wait()) return wait_refused();
+    if (Status status = restart(work); !status.ok()) return status;
+    return remember(work->communicator->run(work->calls.parts.front().operations), work->calls);
+  });
+}
+
+hocket_result hocket_work_release(hocket_work* work) {
+  return guarded([&]() -> Status {
+    delete work;
+    return {};
+  });
+}
+
+}  // extern "C"

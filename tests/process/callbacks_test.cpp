@@ -1,0 +1,313 @@
+// Functions that are called when a work is complete.
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <chrono>
+#include <functional>
+#include <memory>
+#include <stdexcept>
+#include <thread>
+#include <vector>
+
+#include "hocket/hocket.hpp"
+#include "tests/process/support/call.hpp"
+#include "tests/process/support/failure.hpp"
+#include "tests/process/support/process_group.hpp"
+
+namespace hocket::process_testing {
+namespace {
+
+// Counts its calls and keeps the last result.
+struct Told {
+  std::atomic<int> times{0};
+  std::atomic<int> result{-1};
+
+  static void tell(hocket_result result, void* context) {
+    auto& told = *static_cast<Told*>(context);
+    told.result = result;
+    ++told.times;
+  }
+  void wait_for(int wanted) const {
+    while (times < wanted) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+};
+
+class Callbacks : public testing::TestWithParam<Ranks> {};
+
+TEST_P(Callbacks, ComeOnceForEveryWorkWithoutAnybodyWaiting) {
+  run_ranks(GetParam(), [](Child& child) {
+    const Comm comm;
+    ASSERT_TRUE(comm);
+    constexpr std::size_t number = 200;
+    std::vector<Call> calls;
+    std::vector<std::unique_ptr<Told>> told;
+    for (std::size_t i = 0; i < number; ++i) {
+      calls.emplace_back(Case{.collective = Collective::allreduce, .count = i * 97, .salt = i}, child.index,
+                         child.size);
+      told.push_back(std::make_unique<Told>());
+      hocket_work* work = nullptr;
+      expect_result(calls.back().issue(comm.get(), &work), HOCKET_OK);
+      expect_result(hocket_work_on_complete(work, Told::tell, told.back().get()), HOCKET_OK);
+      expect_result(hocket_work_release(work), HOCKET_OK);  // it is called nevertheless
+    }
+    for (std::size_t i = 0; i < number; ++i) {
+      told[i]->wait_for(1);
+      calls[i].expect_correct();
+    }
+    expect_result(hocket_barrier(comm.get(), nullptr, nullptr), HOCKET_OK);
+    for (const auto& one : told) {
+      EXPECT_EQ(one->times, 1);
+      EXPECT_EQ(one->result, HOCKET_OK);
+    }
+  });
+}
+
+TEST_P(Callbacks, ComeAtOnceWhereTheWorkIsComplete) {
+  run_ranks(GetParam(), [](Child& child) {
+    const Comm comm;
+    ASSERT_TRUE(comm);
+    Call call({.collective = Collective::allreduce, .count = 5}, child.index, child.size);
+    hocket_work* work = nullptr;
+    expect_result(call.issue(comm.get(), &work), HOCKET_OK);
+    expect_result(hocket_work_wait(work, 0), HOCKET_OK);
+    Told told;
+    for (int times = 1; times < 3; ++times) {
+      expect_result(hocket_work_on_complete(work, Told::tell, &told), HOCKET_OK);
+      EXPECT_EQ(told.times, times);
+    }
+    expect_result(hocket_work_release(work), HOCKET_OK);
+  });
+}
+
+// Every call begins the next one from inside its function: so many that each must return before the next is called.
+TEST_P(Callbacks, MayStartTheNextCall) {
+  run_ranks(GetParam(), [](Child& child) {
+    auto comm = Communicator::create();
+    const int wanted = child.size == 1 ? 100000 : 500;
+    std::vector<int> mine(3), sums(3);
+    std::atomic<int> calls{0};
+    std::function<void()> next = [&] {
+      mine.assign(3, calls);
+      Work work = comm.allreduce_async(mine, sums, Op::sum);
+      work.on_complete([&](hocket_result result) {
+        EXPECT_EQ(result, HOCKET_OK);
+        EXPECT_EQ(sums, std::vector<int>(3, calls * child.size));
+        if (calls + 1 < wanted) {
+          ++calls;
+          next();
+        } else {
+          calls = wanted;
+        }
+      });
+      work.release();
+    };
+    next();
+    while (calls < wanted) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    comm.barrier();
+  });
+}
+
+// What a function may not do is refused at once, and harms nobody.
+TEST_P(Callbacks, MayNotWait) {
+  run_ranks(GetParam(), [](Child&) {
+    auto comm = Communicator::create();
+    std::vector<int> values(1000, 1);
+    int value = 1;
+    std::atomic<bool> called{false};
+    Work work = comm.allreduce_async(values, values, Op::sum);
+    work.on_complete([&](hocket_result) {
+      hocket_comm* other = nullptr;
+      const hocket_result refused[] = {
+          hocket_allreduce(&value, &value, 1, HOCKET_INT32, HOCKET_SUM, comm.handle(), nullptr, nullptr),
+          hocket_comm_split(comm.handle(), 0, 0, &other, nullptr),
+          hocket_comm_create(&other, nullptr),
+          hocket_comm_destroy(comm.handle()),
+      };
+      for (const hocket_result result : refused) {
+        expect_result(result, HOCKET_INVALID_ARGUMENT);
+        expect_message_names("inside a function that was called on completion");
+      }
+      expect_result(hocket_group_start(), HOCKET_OK);
+      expect_result(hocket_barrier(comm.handle(), nullptr, nullptr), HOCKET_OK);
+      expect_result(hocket_group_end(nullptr), HOCKET_INVALID_ARGUMENT);
+      expect_result(hocket_group_end(nullptr), HOCKET_INVALID_ARGUMENT);
+      expect_message_names("no open group");
+      hocket_work* inner = nullptr;
+      expect_result(hocket_barrier(comm.handle(), nullptr, &inner), HOCKET_OK);
+      // Complete already, or refused; but never a wait.
+      const hocket_result waited = hocket_work_wait(inner, 0);
+      EXPECT_TRUE(waited == HOCKET_OK || waited == HOCKET_INVALID_ARGUMENT) << hocket_last_error();
+      expect_result(hocket_work_release(inner), HOCKET_OK);
+      called = true;
+    });
+    work.wait();
+    while (!called) std::this_thread::yield();
+    comm.barrier();
+    comm.allreduce(values, Op::max);
+  });
+}
+
+TEST_P(Callbacks, ThatThrowHarmNobody) {
+  run_ranks(GetParam(), [](Child&) {
+    auto comm = Communicator::create();
+    std::vector<int> values(1000, 1);
+    for (int i = 0; i < 3; ++i) {
+      Work work = comm.allreduce_async(values, values, Op::max);
+      work.on_complete([](hocket_result) { throw std::runtime_error("not today"); });
+    }
+    comm.barrier();
+  });
+}
+
+// A group has one function, and the function is in no group: what it starts begins at once.
+TEST_P(Callbacks, OfGroupsAndInsideThem) {
+  run_ranks(GetParam(), [](Child& child) {
+    auto comm = Communicator::create();
+    std::vector<int> mine(100, child.index), theirs(100, -1), sums(70000, 1);
+    const int right = (child.index + 1) % child.size, left = (child.index + child.size - 1) % child.size;
+    Group group;
+    comm.send(mine, right);
+    comm.recv(theirs, left);
+    comm.allreduce(sums, Op::sum);
+    Work all = group.end_async();
+    Told told;
+    Work inner;
+    std::vector<int> more(5, 1);
+    std::atomic<bool> started{false};
+    {
+      Group kept;  // of this thread, which may come to call the function
+      comm.barrier();
+      all.on_complete([&](hocket_result result) {
+        EXPECT_EQ(theirs, std::vector<int>(100, left));
+        EXPECT_EQ(sums, std::vector<int>(70000, child.size));
+        inner = comm.allreduce_async(more, more, Op::sum);
+        Told::tell(result, &told);
+        started = true;
+      });
+      all.wait();
+      while (!started) std::this_thread::yield();
+      inner.wait();
+      EXPECT_EQ(more, std::vector<int>(5, child.size));
+      kept.end();
+    }
+    EXPECT_EQ(told.times, 1);
+    EXPECT_EQ(told.result, HOCKET_OK);
+    Group empty;
+    Work nothing = empty.end_async();
+    nothing.on_complete([&](hocket_result result) { Told::tell(result, &told); });
+    EXPECT_EQ(told.times, 2);
+  });
+}
+
+INSTANTIATE_TEST_SUITE_P(Ranks, Callbacks, testing::Values(1, 2, 3), testing::PrintToStringParamName());
+INSTANTIATE_TEST_SUITE_P(Hosts, Callbacks, testing::Values("01", "0011"), testing::PrintToStringParamName());
+
+TEST(CallbackErrors, OneAtATimeAndNoNulls) {
+  ProcessGroup group(2, [](Child& child) {
+    const Comm comm;
+    ASSERT_TRUE(comm);
+    Told told;
+    expect_result(hocket_work_on_complete(nullptr, Told::tell, &told), HOCKET_INVALID_ARGUMENT);
+    expect_message_names("work is null");
+    if (child.index == 1) {
+      EXPECT_EQ(child.hear(), "come");
+    }
+    hocket_work* work = nullptr;
+    expect_result(hocket_barrier(comm.get(), nullptr, &work), HOCKET_OK);
+    expect_result(hocket_work_on_complete(work, nullptr, &told), HOCKET_INVALID_ARGUMENT);
+    expect_message_names("function is null");
+    if (child.index == 0) {
+      expect_result(hocket_work_on_complete(work, Told::tell, &told), HOCKET_OK);
+      expect_result(hocket_work_on_complete(work, Told::tell, &told), HOCKET_INVALID_ARGUMENT);
+      expect_message_names("one at a time");
+      child.say("asked");
+      told.wait_for(1);
+    }
+    expect_result(hocket_work_wait(work, 0), HOCKET_OK);
+    expect_result(hocket_work_release(work), HOCKET_OK);
+  });
+  EXPECT_EQ(group.hear(0), "asked");
+  group.tell(1, "come");
+  group.expect_success();
+}
+
+// What is pending on rank 0 when the other rank does its worst, or rank 0 its own: each function is called once, with
+// the cause, and a call that it starts is refused with it.
+class CallbacksOfTheBroken : public testing::TestWithParam<std::tuple<const char*, const char*>> {};
+
+TEST_P(CallbacksOfTheBroken, AreCalledOnceWithTheCause) {
+  const std::string how = std::get<1>(GetParam());
+  ProcessGroup group(Ranks(std::get<0>(GetParam())), [how](Child& child) {
+    auto comm = std::make_unique<Comm>();
+    ASSERT_TRUE(*comm);
+    if (child.index == 1) {
+      EXPECT_EQ(child.hear(), "now");
+      if (how == "abort") expect_result(hocket_comm_abort(comm->get(), "enough"), HOCKET_OK);
+      if (how == "mismatch") {
+        int value = 0;
+        expect_result(hocket_allreduce(&value, &value, 1, HOCKET_INT32, HOCKET_SUM, comm->get(), nullptr, nullptr),
+                      HOCKET_MISMATCH);
+      }
+      return;  // else: without its part in the barriers
+    }
+    std::vector<std::unique_ptr<Told>> told;
+    std::vector<hocket_work*> works(20);
+    std::atomic<int> refused{0};
+    for (hocket_work*& work : works) {
+      told.push_back(std::make_unique<Told>());
+      expect_result(hocket_barrier(comm->get(), nullptr, &work), HOCKET_OK);
+    }
+    for (std::size_t i = 1; i < works.size(); ++i) {
+      expect_result(hocket_work_on_complete(works[i], Told::tell, told[i].get()), HOCKET_OK);
+    }
+    const auto go_on = [&refused, handle = comm->get()](hocket_result) {
+      hocket_work* next = nullptr;
+      if (hocket_barrier(handle, nullptr, &next) != HOCKET_OK && next == nullptr) ++refused;
+    };
+    std::function<void(hocket_result)> first = go_on;
+    expect_result(hocket_work_on_complete(
+                      works[0],
+                      [](hocket_result result, void* context) {
+                        (*static_cast<std::function<void(hocket_result)>*>(context))(result);
+                      },
+                      &first),
+                  HOCKET_OK);
+    child.say("ready");
+    const bool destroys = how == "destroy";
+    if (destroys) {
+      comm.reset();
+      child.say("destroyed");
+    }
+    for (std::size_t i = 1; i < works.size(); ++i) told[i]->wait_for(1);
+    while (refused == 0) std::this_thread::yield();
+    const hocket_result expected = how == "leave"      ? HOCKET_PEER_LOST
+                                   : how == "mismatch" ? HOCKET_MISMATCH
+                                                       : HOCKET_ABORTED;
+    for (hocket_work* work : works) {
+      expect_result(hocket_work_test(work), expected);
+      expect_result(hocket_work_release(work), HOCKET_OK);
+    }
+    comm.reset();
+    for (std::size_t i = 1; i < works.size(); ++i) {
+      EXPECT_EQ(told[i]->times, 1);
+      EXPECT_EQ(told[i]->result, expected);
+    }
+    EXPECT_EQ(refused, 1);
+  });
+  EXPECT_EQ(group.hear(0), "ready");
+  if (how == "destroy") {
+    EXPECT_EQ(group.hear(0), "destroyed");
+  }
+  group.tell(1, "now");
+  group.expect_success();
+}
+
+INSTANTIATE_TEST_SUITE_P(Hosts, CallbacksOfTheBroken,
+                         testing::Combine(testing::Values("00", "01"),
+                                          testing::Values("abort", "leave", "mismatch", "destroy")),
+                         [](const auto& given) {
+                           return std::string(std::get<0>(given.param)) + std::get<1>(given.param);
+                         });
+
+}  // namespace
+}  // namespace hocket::process_testing
