@@ -23,6 +23,7 @@ constexpr CollectiveInfo table[] = {
     {"scan", Kind::scan, true, false, true, false, false},
     {"exscan", Kind::exscan, true, false, true, false, false},
     {"sendrecv", Kind::sendrecv, false, false, false, false, false},
+    {"recv_any", Kind::recv_any, false, false, false, false, false},
     {"barrier", Kind::barrier, false, false, false, false, false},
     {"reduce_scatter_v", Kind::reduce_scatter_v, true, false, true, true, false},
     {"allgather_v", Kind::allgather_v, false, false, true, false, true},
@@ -79,6 +80,7 @@ double bus_factor(Kind kind, int ranks) {
     case Kind::scan:
     case Kind::exscan:
     case Kind::sendrecv:
+    case Kind::recv_any:
     case Kind::barrier: return 1;
   }
   return 1;
@@ -137,7 +139,8 @@ std::vector<Segment> expected_output(const Case& what, Place place) {
     case Kind::allgather:
     case Kind::gather: return from_each_rank(0);
     case Kind::alltoall: return from_each_rank(own_block);
-    case Kind::sendrecv: return {{(place.rank + place.size - 1) % place.size, 0, 0, count}};
+    case Kind::sendrecv:
+    case Kind::recv_any: return {{(place.rank + place.size - 1) % place.size, 0, 0, count}};
     default: return {};  // barrier
   }
   return {};
@@ -196,6 +199,12 @@ hocket_result call(const Case& what, Place place, hocket_comm* comm, const void*
     case Kind::sendrecv: {
       const int next = (place.rank + 1) % place.size, previous = (place.rank + place.size - 1) % place.size;
       return hocket_sendrecv(send, count, next, recv, count, previous, dtype, comm, &options, work);
+    }
+    case Kind::recv_any: {
+      if (const hocket_result result = hocket_group_start(); result != HOCKET_OK) return result;
+      (void)hocket_recv_any(recv, count, dtype, nullptr, comm, &options, nullptr);  // the end has its failure
+      (void)hocket_send(send, count, dtype, (place.rank + 1) % place.size, comm, &options, nullptr);
+      return hocket_group_end(work);
     }
     case Kind::barrier: return hocket_barrier(comm, &options, work);
     default: return call_uneven(what, place, comm, send, recv, options, work);

@@ -25,6 +25,7 @@ enum class Kind : std::uint8_t {
   scan,
   exscan,
   sendrecv,  // every rank sends to the next one and receives from the one before
+  recv_any,  // the same, by a receive from any rank
   barrier,
   reduce_scatter_v,  // these have blocks of unequal size, see uneven.hpp
   allgather_v,
@@ -45,6 +46,10 @@ struct CollectiveInfo {
 
 std::span<const CollectiveInfo> all_benchmarks();
 const CollectiveInfo* find_benchmark(std::string_view name);  // null: none
+// Whether it consists of messages between ranks, which need more than one.
+constexpr bool is_message(Kind kind) {
+  return kind == Kind::sendrecv || kind == Kind::recv_any;
+}
 // Whether the reduction has a meaning for the collective and the type.
 bool has_meaning(const CollectiveInfo& collective, DataType dtype, ReduceOp op);
 

@@ -231,8 +231,8 @@ Status check_size(const Options& options, int ranks) {
     return {Code::invalid_argument,
             fmt::format("The root -r {} is not a rank: ranks are 0 to {}.", *options.root, ranks - 1)};
   }
-  if (options.collective->kind == Kind::sendrecv && ranks < 2) {
-    return {Code::invalid_argument, "sendrecv needs at least 2 ranks."};
+  if (is_message(options.collective->kind) && ranks < 2) {
+    return {Code::invalid_argument, fmt::format("{} needs at least 2 ranks.", options.collective->name)};
   }
   return {};
 }

@@ -346,7 +346,7 @@ HOCKET_API hocket_result hocket_alltoall_v(const void* send, const size_t* sendc
 
 /* ---- point to point ------------------------------------------------------------------------------------------------- *
  * Messages between two ranks arrive in the order in which they were sent, and match receives of equal count and dtype in
- * the order in which those were called; a differing count or dtype is a MISMATCH. A send may return before its receive is
+ * the order in which those were called; a differing count or dtype is a MISMATCH. One of 0 elements is a message, too. A send may return before its receive is
  * called. Sends and receives in different directions, or with different peers, do not wait for each other when they are
  * asynchronous. They and collectives keep the order of the calls: a collective called after a pending receive may wait for it,
  * so do not call a collective before the matching send. peer == own rank is an INVALID_ARGUMENT outside groups. docs/MESSAGES.md
@@ -355,6 +355,13 @@ HOCKET_API hocket_result hocket_send(const void* send, size_t count, hocket_dtyp
                                      const hocket_call_options* options, hocket_work** work);
 HOCKET_API hocket_result hocket_recv(void* recv, size_t count, hocket_dtype dtype, int32_t peer, hocket_comm* comm,
                                      const hocket_call_options* options, hocket_work** work);
+/* As hocket_recv, from whichever other rank has sent: *source is that rank when the call is complete, and means nothing before or
+ * after a failure. It is kept as long as `recv` is; NULL: not wanted. Receives take messages in the order of their calls: a later
+ * one, from a named rank too, waits until this one has found its message. Ranks whose messages wait take turns. That a rank
+ * has left is an error (PEER_LOST) only if no other is left. In a group it may take what this rank sends to itself; on a
+ * communicator of one rank that is all there is (outside groups: INVALID_ARGUMENT). docs/MESSAGES.md. */
+HOCKET_API hocket_result hocket_recv_any(void* recv, size_t count, hocket_dtype dtype, int32_t* source, hocket_comm* comm,
+                                         const hocket_call_options* options, hocket_work** work);
 
 /* Sends to `to` and receives from `from` at the same time: a hocket_send and a hocket_recv that start together, and match those of
  * other ranks. So all ranks may call it with any peers, in a circle too. to == from and both == own rank (a copy; the counts must

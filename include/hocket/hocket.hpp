@@ -252,6 +252,15 @@ class Communicator : public UnevenCalls<Communicator> {
   Work recv_async(Recv&& recv, int peer, CallOptions options = {}) {
     return started([&](auto work) { call_recv(view(recv), peer, options, work); });
   }
+  // From whichever rank has sent; `source` is that rank when the receive is complete, and must live until then.
+  template <Sink Recv>
+  void recv_any(Recv&& recv, std::int32_t& source, CallOptions options = {}) {
+    call_recv_any(view(recv), source, options, nullptr);
+  }
+  template <Sink Recv>
+  Work recv_any_async(Recv&& recv, std::int32_t& source, CallOptions options = {}) {
+    return started([&](auto work) { call_recv_any(view(recv), source, options, work); });
+  }
   // Both at the same time; their lengths may differ.
   template <Source Send, Sink Recv>
   void sendrecv(Send&& send, int to, Recv&& recv, int from, CallOptions options = {}) {
@@ -388,6 +397,11 @@ class Communicator : public UnevenCalls<Communicator> {
   void call_recv(std::span<T> recv, int peer, CallOptions options, hocket_work** work) {
     const hocket_call_options given = to_c(options);
     check(hocket_recv(recv.data(), recv.size(), dtype_of<T>(), peer, handle_, &given, work));
+  }
+  template <class T>
+  void call_recv_any(std::span<T> recv, std::int32_t& source, CallOptions options, hocket_work** work) {
+    const hocket_call_options given = to_c(options);
+    check(hocket_recv_any(recv.data(), recv.size(), dtype_of<T>(), &source, handle_, &given, work));
   }
   template <class S, class T, class = SameElement<S, T>>
   void call_sendrecv(std::span<S> send, int to, std::span<T> recv, int from, CallOptions options, hocket_work** work) {

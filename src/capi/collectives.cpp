@@ -104,4 +104,12 @@ hocket_result hocket_recv(void* recv, size_t count, hocket_dtype dtype, int32_t 
   return call(comm, {Collective::recv, nullptr, recv, count, dtype, HOCKET_SUM, peer}, options, work);
 }
 
+hocket_result hocket_recv_any(void* recv, size_t count, hocket_dtype dtype, int32_t* source, hocket_comm* comm,
+                              const hocket_call_options* options, hocket_work** work) {
+  hocket::CallArguments arguments{Collective::recv, nullptr, recv, count, dtype, HOCKET_SUM, hocket::no_rank};
+  arguments.from_any = true;
+  arguments.source = source;
+  return call(comm, arguments, options, work);
+}
+
 }  // extern "C"

@@ -37,6 +37,9 @@ struct CallArguments {
   bool of_split = false;    // the library's own exchange, see is_split()
   bool in_group = false;    // a message may go to this very rank
   bool persistent = false;  // prepared for runs to come, each of which Operation::restart() begins
+  // Of a receive from any rank, whose `root` means nothing.
+  bool from_any = false;
+  std::int32_t* source = nullptr;  // where to put the rank that sent; null: nowhere
 };
 
 }  // namespace hocket

@@ -32,6 +32,21 @@ std::string describe(const CallArguments& message) {
                      name_of(static_cast<DataType>(message.dtype)));
 }
 
+// What copies a message of this rank to itself. Code::invalid_argument where its halves do not fit.
+Result<std::shared_ptr<Operation>> copy_to_self(Communicator& communicator, const CallArguments& send,
+                                                const CallArguments& recv) {
+  if (send.count != recv.count || send.dtype != recv.dtype) {
+    return Status(Code::invalid_argument, fmt::format("a message of rank {} to itself does not fit: {}, but {}",
+                                                      communicator.rank(), describe(send), describe(recv)));
+  }
+  if (overlap(send, recv)) {
+    return Status(Code::invalid_argument, fmt::format("the buffers of a message of rank {} to itself overlap: {}",
+                                                      communicator.rank(), describe(send)));
+  }
+  if (recv.source != nullptr) *recv.source = communicator.rank();
+  return communicator.prepare_to_self(send, recv);
+}
+
 }  // namespace
 
 // Both have been checked. A copy is an allgather of one rank.
@@ -111,7 +126,7 @@ void CallGroup::fail(const Status& why) {
 Status CallGroup::add(Communicator& communicator, const CallArguments& given) {
   CallArguments arguments = given;
   arguments.in_group = true;
-  if (is_message(arguments) && arguments.root == communicator.rank()) {
+  if (is_message(arguments) && !arguments.from_any && arguments.root == communicator.rank()) {
     const Status broken = communicator.status();
     const Status sound = broken.ok() ? validate(arguments, communicator.rank(), communicator.size()).status() : broken;
     if (!sound.ok()) return sound;
@@ -121,6 +136,7 @@ Status CallGroup::add(Communicator& communicator, const CallArguments& given) {
   }
   auto operation = communicator.prepare(arguments);
   if (!operation.ok()) return operation.status();
+  if (arguments.from_any) from_any_.push_back({{&communicator, arguments}, *operation});
   prepared_.push_back({&communicator, std::move(*operation), is_message(arguments)});
   return {};
 }
@@ -151,6 +167,7 @@ void CallGroup::forget(const Communicator& communicator) {
   for (const Prepared& call : prepared_) {
     if (of_it(call)) call.operation->finish(Status(Code::aborted, "its communicator was destroyed"));
   }
+  std::erase_if(from_any_, [&](const FromAny& receive) { return of_it(receive.message); });
   const auto forgotten =
       std::erase_if(prepared_, of_it) + std::erase_if(to_self_, of_it) + std::erase_if(from_self_, of_it);
   if (forgotten > 0) {
@@ -170,10 +187,11 @@ void CallGroup::drop() {
   prepared_.clear();
   to_self_.clear();
   from_self_.clear();
+  from_any_.clear();
   failure_ = Status();
 }
 
-// The k-th send of each communicator with its k-th receive.
+// The k-th send of each communicator with its k-th receive from this rank; those left over with receives from any.
 Status CallGroup::pair_messages_to_self() {
   const auto alone = [](const Message& message) {
     const Rank rank = message.communicator->rank();
@@ -182,19 +200,24 @@ Status CallGroup::pair_messages_to_self() {
                                                       describe(message.arguments), rank));
   };
   for (const Message& sent : to_self_) {
-    const auto found = std::ranges::find(from_self_, sent.communicator, &Message::communicator);
-    if (found == from_self_.end()) return alone(sent);
-    const CallArguments send = sent.arguments, recv = found->arguments;
-    from_self_.erase(found);
-    if (send.count != recv.count || send.dtype != recv.dtype) {
-      return {Code::invalid_argument, fmt::format("a message of rank {} to itself does not fit: {}, but {}",
-                                                  sent.communicator->rank(), describe(send), describe(recv))};
+    if (const auto found = std::ranges::find(from_self_, sent.communicator, &Message::communicator);
+        found != from_self_.end()) {
+      auto copy = copy_to_self(*sent.communicator, sent.arguments, found->arguments);
+      if (!copy.ok()) return copy.status();
+      prepared_.push_back({sent.communicator, std::move(*copy), true});
+      from_self_.erase(found);
+      continue;
     }
-    if (overlap(send, recv)) {
-      return {Code::invalid_argument, fmt::format("the buffers of a message of rank {} to itself overlap: {}",
-                                                  sent.communicator->rank(), describe(send))};
-    }
-    prepared_.push_back({sent.communicator, sent.communicator->prepare_to_self(send, recv), true});
+    const auto of_it = [&](const FromAny& receive) { return receive.message.communicator == sent.communicator; };
+    const auto found = std::ranges::find_if(from_any_, of_it);
+    if (found == from_any_.end()) return alone(sent);
+    auto copy = copy_to_self(*sent.communicator, sent.arguments, found->message.arguments);
+    if (!copy.ok()) return copy.status();
+    std::ranges::find(prepared_, found->operation, &Prepared::operation)->operation = std::move(*copy);
+    from_any_.erase(found);
+  }
+  for (const FromAny& receive : from_any_) {
+    if (receive.message.communicator->size() == 1) return alone(receive.message);
   }
   return from_self_.empty() ? Status() : alone(from_self_.front());
 }

@@ -53,8 +53,8 @@ class CallGroup {
   void drop();
   // Starts all calls or, if one failed, none. On each communicator, or family of communicators that share links,
   // collectives come first, in the order of the calls, then messages. Sends to oneself are paired with the receives
-  // from oneself; Code::invalid_argument where they do not fit. The group is empty afterwards, and `calls`, which must
-  // be empty, holds what was started.
+  // from oneself, then with those from any rank; Code::invalid_argument where they do not fit. The group is empty
+  // afterwards, and `calls`, which must be empty, holds what was started.
   Status start(StartedCalls& calls);
   // Starts all and waits for all, on this thread.
   Status run(StartedCalls& calls);
@@ -65,6 +65,11 @@ class CallGroup {
   struct Message {
     Communicator* communicator;
     CallArguments arguments;
+  };
+  // Stands among the prepared calls, too, as what it is if no send to oneself is paired with it.
+  struct FromAny {
+    Message message;
+    std::shared_ptr<Operation> operation;
   };
   struct Prepared {
     Communicator* communicator;
@@ -78,6 +83,7 @@ class CallGroup {
   Status failure_;
   std::vector<Prepared> prepared_;
   std::vector<Message> to_self_, from_self_;
+  std::vector<FromAny> from_any_;
 };
 
 }  // namespace hocket

@@ -335,18 +335,19 @@ std::shared_ptr<Operation> Communicator::prepare_checked(const CallArguments& ar
   }
   const Algorithm& algorithm = choose(checked, collective, in_rank_order, binding.refined_bytes != 0);
   binding.signature.algorithm |= latest_choice_.number;
-  auto operation = operation_for({.algorithm = &algorithm,
-                                  .rank = options_.rank,
-                                  .size = options_.size,
-                                  .root = arguments.root,
-                                  .count = checked.blocks ? 0 : static_cast<std::size_t>(signature.count),
-                                  .element_bytes = size_of(signature.dtype),
-                                  .slice_bytes = vector_slice_bytes,
-                                  .placement = checked.placement,
-                                  .topology = topology_,
-                                  .wire = algorithm.encoded ? signature.wire() : WireFormat::exact,
-                                  .blocks = checked.blocks},
-                                 arguments.persistent);
+  const PlanKey key{.algorithm = &algorithm,
+                    .rank = options_.rank,
+                    .size = options_.size,
+                    .root = arguments.root,
+                    .count = checked.blocks ? 0 : static_cast<std::size_t>(signature.count),
+                    .element_bytes = size_of(signature.dtype),
+                    .slice_bytes = vector_slice_bytes,
+                    .placement = checked.placement,
+                    .topology = topology_,
+                    .wire = algorithm.encoded ? signature.wire() : WireFormat::exact,
+                    .blocks = checked.blocks};
+  auto operation =
+      arguments.from_any ? any_source_receive(key, arguments.source) : operation_for(key, arguments.persistent);
   operation->bind(binding, arguments.persistent);
   return operation;
 }

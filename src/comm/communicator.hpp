@@ -91,6 +91,7 @@ class Communicator {
   const Algorithm& choose(const CheckedCall& checked, Collective collective, bool in_rank_order, bool refined);
   std::shared_ptr<ScheduleOperation> operation_for(const PlanKey& key, bool persistent = false);
   std::shared_ptr<Operation> direct_operation(bool persistent);
+  std::shared_ptr<Operation> any_source_receive(const PlanKey& key, std::int32_t* source);
   // Refinement: see communicator_choice.cpp.
   void begin_refinement();
   bool may_refine(const CheckedCall& checked) const;
@@ -125,6 +126,7 @@ class Communicator {
   LatestCall latest_call_;
   Choice latest_choice_;
   PlanCache plans_;
+  std::shared_ptr<PlanCache> any_source_plans_;  // the driver's; null: not needed yet
   std::vector<std::shared_ptr<ScheduleOperation>>
       idle_;  // latest used last; one that only this vector holds may run again
   std::vector<std::shared_ptr<DirectOperation>> idle_direct_;

@@ -134,6 +134,7 @@ std::vector<MemberCard::Door> Mesh::doors() const {
 void Mesh::set_cards(std::vector<MemberCard> cards) {
   cards_ = std::move(cards);
   links_.resize(cards_.size());
+  all_links_made_ = false;
   routes_.clear();
   for (const MemberCard& card : cards_) routes_.push_back(route_to(card));
 }
@@ -177,8 +178,11 @@ Transport* Mesh::window_transport() const {
 }
 
 Result<Link*> Mesh::link(Rank peer, Deadline deadline) {
-  Link*& known = links_[static_cast<std::size_t>(peer)];
-  if (known != nullptr) return known;
+  Link* const known = links_[static_cast<std::size_t>(peer)];
+  return known != nullptr ? known : make_link(peer, deadline);
+}
+
+Result<Link*> Mesh::make_link(Rank peer, std::optional<Deadline> deadline) {
   const Route& route = routes_[static_cast<std::size_t>(peer)];
   if (route.transport == nullptr) {
     return Status(Cause{.code = Code::unsupported,
@@ -189,7 +193,21 @@ Result<Link*> Mesh::link(Rank peer, Deadline deadline) {
   }
   auto made = route.transport->connect(peer, *route.address, deadline);
   if (!made.ok()) return made;
-  return known = *made;
+  return links_[static_cast<std::size_t>(peer)] = *made;
+}
+
+// A peer that cannot be reached at all, as this rank itself, sends nothing.
+void Mesh::listen(bool on) {
+  for (Rank peer = 0; on && !all_links_made_ && peer < size(); ++peer) {
+    if (links_[static_cast<std::size_t>(peer)] == nullptr) (void)make_link(peer, std::nullopt);
+  }
+  all_links_made_ = all_links_made_ || on;
+  for (const auto& transport : transports_) transport->listen(on);
+}
+
+std::optional<Tag> Mesh::probe(Rank peer) {
+  Link* const link = links_[static_cast<std::size_t>(peer)];
+  return link != nullptr ? link->probe() : std::nullopt;
 }
 
 std::size_t Mesh::progress() {

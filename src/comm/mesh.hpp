@@ -58,6 +58,9 @@ class Mesh final : public Peers {
   void shut_down(const Status& why, Deadline deadline);
 
   Result<Link*> link(Rank peer, Deadline deadline) override;
+  Rank size() const override { return static_cast<Rank>(links_.size()); }
+  void listen(bool on) override;
+  std::optional<Tag> probe(Rank peer) override;
   std::size_t progress() override;
   bool arm(std::vector<pollfd>& interests) override;
   void disarm() override;
@@ -73,11 +76,13 @@ class Mesh final : public Peers {
     const Address* address = nullptr;
   };
   Route route_to(const MemberCard& card) const;
+  Result<Link*> make_link(Rank peer, std::optional<Deadline> deadline);
 
   std::vector<std::unique_ptr<Transport>> transports_;
   std::vector<MemberCard> cards_;
   std::vector<Route> routes_;  // by rank
   std::vector<Link*> links_;   // by rank; owned by their transports
+  bool all_links_made_ = false;
 };
 
 }  // namespace hocket

@@ -65,11 +65,18 @@ Status check_scalars(const CallArguments& arguments, Rank rank, Rank size) {
   }
   if (Status status = check_reduction(arguments); !status.ok()) return status;
   const bool to_peer = arguments.collective == Collective::send || arguments.collective == Collective::recv;
-  if ((has_root(arguments.collective) || to_peer) && (arguments.root < 0 || arguments.root >= size)) {
+  if (arguments.from_any && size == 1 && !arguments.in_group) {
+    return invalid(arguments, "a rank that is alone can receive only what it sends itself, in one group with it");
+  }
+  if (arguments.from_any && arguments.persistent) {
+    return {Code::unsupported, "recv: a receive from any rank cannot be persistent; call it for each message"};
+  }
+  const bool names_rank = has_root(arguments.collective) || (to_peer && !arguments.from_any);
+  if (names_rank && (arguments.root < 0 || arguments.root >= size)) {
     return invalid(arguments, fmt::format("{} is {}; with {} ranks it must be 0 … {}", to_peer ? "peer" : "root",
                                           arguments.root, size, size - 1));
   }
-  if (to_peer && arguments.root == rank && !arguments.in_group) {
+  if (to_peer && !arguments.from_any && arguments.root == rank && !arguments.in_group) {
     return invalid(arguments, fmt::format("peer is {}, this very rank; a message to oneself needs sendrecv, or a group "
                                           "that holds both its send and its receive",
                                           rank));

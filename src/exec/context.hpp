@@ -35,6 +35,13 @@ class Context {
   Rank peer_of(Rank rank) const {
     return identity_.peers.empty() ? rank : identity_.peers[static_cast<std::size_t>(rank)];
   }
+  // Requires has(peer).
+  Rank rank_of(Rank peer) const {
+    const auto& peers = identity_.peers;
+    return peers.empty() ? peer : static_cast<Rank>(std::find(peers.begin(), peers.end(), peer) - peers.begin());
+  }
+  // How many ranks it has, where `peers` are known.
+  Rank size(Rank peers) const { return identity_.peers.empty() ? peers : static_cast<Rank>(identity_.peers.size()); }
   bool has(Rank peer) const {
     const auto& peers = identity_.peers;
     return peers.empty() || std::find(peers.begin(), peers.end(), peer) != peers.end();
@@ -43,7 +50,7 @@ class Context {
   // ---- sequence numbers ----
   // Requires the executor's lock or the driving.
   std::uint64_t next_collective() { return ++collectives_; }
-  // Of send and recv. Requires the executor's lock.
+  // Of send and recv. Requires the driving.
   std::uint64_t next_message(const Direction& direction) { return ++messages_[{direction.peer, direction.outgoing}]; }
 
   // ---- for the driver ----

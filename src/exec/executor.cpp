@@ -28,7 +28,8 @@ bool is_message(const Operation& operation) {
   return operation.signature().collective == Collective::send;  // a receive is called so too: see Signature
 }
 
-// Requires mutex_, or the driving and a collective.
+// Of collectives, when they are called; requires mutex_ or the driving. Of messages, when they begin, as only then it
+// is certain who sends them; requires the driving.
 void assign_sequence(Operation& operation) {
   Context& context = operation.context();
   if (!is_message(operation)) {
@@ -97,7 +98,7 @@ void Executor::stop(const Status& why) {
 bool Executor::submit(Operations operations) {
   if (is_broken_ || stopping_) return false;
   for (const auto& operation : operations) {
-    assign_sequence(*operation);
+    if (!is_message(*operation)) assign_sequence(*operation);
     submitted_.push_back(operation);
   }
   has_submissions_ = true;
@@ -330,6 +331,7 @@ bool Executor::round() {
     break_down(why);
   }
   if (has_submissions_) take_submissions();
+  if (searching_ > 0 && somebody_has_sent()) queue_changed_ = true;
   if (queue_changed_) start_operations();
   bool happened = advance_operations();
   links_rest_ = !running_.empty() && std::all_of(running_.begin(), running_.end(), over_window);
@@ -369,18 +371,21 @@ void Executor::accept_submissions() {
 void Executor::start_operations() {
   queue_changed_ = false;
   taken_.clear();
+  const bool searched = std::exchange(searching_, 0) > 0;
   for (const auto& operation : running_) taken_.take(*operation);
   for (auto at = queued_.begin(); at != queued_.end();) {
-    if (!taken_.take(**at)) {
+    if (((*at)->needs_source() && !find_source(**at)) || !taken_.take(**at)) {
       ++at;
       continue;
     }
     running_.push_back(std::move(*at));
     at = queued_.erase(at);
     Operation& operation = *running_.back();
+    if (is_message(operation)) assign_sequence(operation);
     const Status started = operation.begin(operation.tag(), *peers_);
     if (!started.ok()) return break_down_for(operation, started);
   }
+  if (searched != (searching_ > 0)) peers_->listen(!searched);
 }
 
 // Returns whether anything happened. Finished operations leave; a failed one breaks everything.

@@ -102,6 +102,14 @@ class Executor final : public TransportListener {
   void take_submissions();
   void accept_submissions();
   void start_operations();
+  bool has_sent(Rank peer, const Context& context) const;
+  bool somebody_has_sent() const;
+  bool find_source(Operation& receive);
+  Deadline end_of_search() const;
+  Status nobody_sends(const Operation& receive, Code code, std::string_view why, Rank peer) const;
+  Status nobody_sent(const Operation& receive) const;
+  bool all_have_left(const Context& context) const;
+  Status nobody_is_left(const Operation& receive) const;
   bool advance_operations();
   void check_deadlines();
   void give_up(const Operation& operation, const Operation::Missing& missing);
@@ -158,10 +166,12 @@ class Executor final : public TransportListener {
   // The driver's.
   Waiter waiter_;
   unsigned rounds_ = 0;
-  bool links_rest_ = false;  // everything that runs does so over the window
-  bool gives_way_ = false;   // to callers: the driver is the executor's own thread
-  Queue queued_;             // accepted, not started
-  Taken taken_;              // for the time of start_operations()
+  bool links_rest_ = false;    // everything that runs does so over the window
+  bool gives_way_ = false;     // to callers: the driver is the executor's own thread
+  Queue queued_;               // accepted, not started
+  Taken taken_;                // for the time of start_operations()
+  std::size_t searching_ = 0;  // operations in the queue that receive from any peer
+  Rank next_source_ = 0;       // where they look first
   std::vector<std::shared_ptr<Operation>> running_;
   bool queue_changed_ = false;
   Status peer_failure_;         // reported since the last round

@@ -69,6 +69,12 @@ void Executor::check_departures() {
     return break_down(Status(Cause{
         .code = Code::peer_lost, .message = fmt::format("rank {} has left the communicator", peer), .peer = peer}));
   }
+  if (searching_ == 0) return;
+  const auto searches_in_vain = [&](const auto& operation) {
+    return operation->needs_source() && all_have_left(operation->context());
+  };
+  const auto found = std::ranges::find_if(queued_, searches_in_vain);
+  if (found != queued_.end()) break_down(nobody_is_left(**found), found->get());
 }
 
 // What peers say, or that one has ended, is the cause; an operation's own failure may be its consequence only: a peer
@@ -155,6 +161,7 @@ void Executor::break_down(const Status& first_cause, const Operation* found_in) 
   for (auto& operation : ended) operation->finish(broken_);
   running_.clear();
   queued_.clear();
+  searching_ = 0;
   const std::lock_guard lock(mutex_);
   changed_.notify_all();
 }

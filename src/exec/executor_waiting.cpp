@@ -31,6 +31,9 @@ void Executor::check_deadlines() {
     return give_up(*operation, missing);
   }
   for (const auto& operation : queued_) {
+    if (operation->needs_source() && now >= operation->deadline().at()) {
+      return break_down(nobody_sent(*operation), operation.get());
+    }
     if (now < operation->deadline().at() + grace) continue;
     return break_down(Status(Code::timeout, fmt::format("{} could not begin before its deadline: operations before it "
                                                         "are not finished",
@@ -74,13 +77,15 @@ void Executor::sleep(Deadline deadline) {
     operation->before_sleep();
     deadline = earlier(deadline, wake_up_for(*operation));
   }
+  if (searching_ > 0) deadline = earlier(deadline, end_of_search());
   if (const auto next = peers_->next_deadline()) deadline = earlier(deadline, *next);
   deadline = earlier(deadline, Deadline::after(longest_sleep));
   const auto over_window = [](const auto& operation) { return operation->window() != nullptr; };
   const auto first = std::find_if(running_.begin(), running_.end(), over_window);
   if (first == running_.end()) return sleep_on_links(deadline);
   Window& window = *(*first)->window();
-  if (std::all_of(running_.begin(), running_.end(), over_window)) return sleep_on_window(window, deadline);
+  if (searching_ == 0 && std::all_of(running_.begin(), running_.end(), over_window))
+    return sleep_on_window(window, deadline);
   window.prepare_poll();
   if (!advance_operations()) sleep_on_links(deadline);
   window.cancel_sleep();

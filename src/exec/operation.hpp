@@ -61,6 +61,10 @@ class Operation {
   void restart();
 
   // ---- for the driver ----
+  // Whether it receives from any rank and does not know yet from which peer; until then it uses no link. take_from()
+  // tells it, before start().
+  virtual bool needs_source() const { return false; }
+  virtual void take_from(Rank peer) { (void)peer; }
   // Brings the data to where it belongs, then start().
   Status begin(const Tag& tag, Peers& peers) {
     if (binding_.staging && !stage()) return failure_;
@@ -151,6 +155,7 @@ class Operation {
   bool observed() const { return observer_ != nullptr; }
   // In the signature, before any peer hears of the run.
   void set_algorithm(std::uint8_t number);
+  void set_root(Rank root) { binding_.signature.root = root; }
   // The first failure stays.
   void fail(const Status& status) {
     if (failure_.ok()) failure_ = status;

@@ -24,6 +24,11 @@ class Peers {
   virtual ~Peers() = default;
   // The link to a peer, made at the first call; it may still be connecting, and breaks at `deadline` if it stays so.
   virtual Result<Link*> link(Rank peer, Deadline deadline) = 0;
+  virtual Rank size() const = 0;  // of the group, this rank included
+  // For receives from any peer: makes all links that are missing, without a deadline, and lets the transports look at
+  // messages for which no receive is posted; then probe() has the tag of a peer's next one, see Link::probe().
+  virtual void listen(bool on) = 0;
+  virtual std::optional<Tag> probe(Rank peer) = 0;
   // These are Transport's, over all transports.
   virtual std::size_t progress() = 0;
   virtual bool arm(std::vector<pollfd>& interests) = 0;

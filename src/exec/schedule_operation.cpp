@@ -165,10 +165,10 @@ void ScheduleOperation::post(std::uint32_t slot, std::size_t group, ChannelState
   const std::uint32_t index = slots_[slot].instruction;
   const Extent extent = plan_->extent(index, sends ? Operand::left : Operand::to, group);
   const bool first = group == 0 && instruction.piece == 0;
-  const bool says_size = plan_->layout.sizes_travel();
-  if (extent.bytes == 0 && !(first && says_size)) return complete_slot(slot);  // the peer finds the same, nothing moves
+  const Layout& layout = plan_->layout;
+  if (extent.bytes == 0 && !(first && layout.empty_travel())) return complete_slot(slot);  // the peer finds the same
   Tag tag = tag_;
-  if (says_size) tag.call.count = plan_->layout.block_elements(range);
+  if (layout.sizes_travel()) tag.call.count = layout.block_elements(range);
   ++channel.outstanding;
   std::byte* at = address(range, extent, group);
   Completion& completion = slots_[slot];

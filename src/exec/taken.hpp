@@ -22,18 +22,22 @@ class Taken {
     for (const Direction& direction : operation.directions()) {
       if (is_taken(direction)) free = false;
     }
-    for (const Direction& direction : operation.directions()) directions_[place_of(direction)] = true;
+    for (const Direction& direction : operation.directions()) take(direction);
     return free;
+  }
+  bool is_taken(const Direction& direction) const {
+    const std::size_t place = place_of(direction);
+    return place < directions_.size() && directions_[place];
+  }
+  void take(const Direction& direction) {
+    const std::size_t place = place_of(direction);
+    if (place >= directions_.size()) directions_.resize(place + 1, false);
+    directions_[place] = true;
   }
 
  private:
   static std::size_t place_of(const Direction& direction) {
     return 2 * static_cast<std::size_t>(direction.peer) + (direction.outgoing ? 1 : 0);
-  }
-  bool is_taken(const Direction& direction) {
-    const std::size_t place = place_of(direction);
-    if (place >= directions_.size()) directions_.resize(place + 1, false);
-    return directions_[place];
   }
 
   bool window_ = false;

@@ -59,7 +59,8 @@ Layout::Layout(const Shape& shape, std::size_t count, std::size_t element_bytes,
       slice_elements_ = even_slice(count_, wanted_part * parts, parts * unit_);
     }
   }
-  slices_ = count_ == 0 ? 0 : divide_up(count_, slice_elements_);
+  point_to_point_ = shape.collective == Collective::send || shape.collective == Collective::recv;
+  slices_ = count_ == 0 ? std::size_t{point_to_point_} : divide_up(count_, slice_elements_);
   part_elements_ = vector_ ? round_up(divide_up(slice_elements_, parts), unit_) : slice_elements_;
 }
 

@@ -55,7 +55,7 @@ class Layout {
   Layout(const Shape& shape, std::shared_ptr<const UnevenBlocks> blocks, std::size_t element_bytes,
          std::size_t slice_bytes, WireFormat wire = WireFormat::exact);
 
-  std::size_t slices() const { return slices_; }  // 0 where count is 0
+  std::size_t slices() const { return slices_; }  // 0 where nothing travels
   std::size_t element_bytes() const { return element_bytes_; }
   std::size_t cell_bytes() const { return part_elements_ * element_bytes_; }  // of one scratch cell
   std::size_t encoded_cell_bytes() const;                                     // a multiple of 64
@@ -63,8 +63,11 @@ class Layout {
   Extent extent(const Range& range, std::size_t slice) const;
 
   // Whether only the two ends of a message know how large it is (scatter, gather and alltoall whose blocks vary): then
-  // the message says so, and first slices travel even where they are empty.
+  // the message says so.
   bool sizes_travel() const { return sizes_travel_; }
+  // Whether first slices travel even where they are empty: these, and what is sent and received by itself, since who
+  // receives from any rank must hear of it.
+  bool empty_travel() const { return sizes_travel_ || point_to_point_; }
   // Elements of the whole block. Requires sizes_travel() and a range of one chunk of input or output.
   std::size_t block_elements(const Range& range) const { return block(range).count; }
 
@@ -90,6 +93,7 @@ class Layout {
   std::size_t slices_;
   std::shared_ptr<const UnevenBlocks> blocks_;  // null where blocks are equal
   bool sizes_travel_ = false;
+  bool point_to_point_ = false;
 };
 
 }  // namespace hocket

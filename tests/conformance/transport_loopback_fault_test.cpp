@@ -31,6 +31,23 @@ TEST(LoopbackFaults, DelaysMessagesByProgressCalls) {
   EXPECT_EQ(sent, received);
 }
 
+TEST(LoopbackFaults, ADelayedMessageIsToldWhenItIsSeen) {
+  Bytes sent = pattern(8, 1);
+  Outcome send;
+  auto ranks = with_fault({.from = 0, .to = 1, .delay = 10});
+  auto [from, to] = ranks.connect_both(0, 1);
+  ranks[1].listen(true);
+  ranks.settle();
+  from->send(tag(1), whole(sent), send);
+  for (int call = 0; call < 10; ++call) {
+    EXPECT_FALSE(to->probe().has_value()) << call;
+    std::vector<pollfd> interests;
+    EXPECT_FALSE(ranks[1].arm(interests)) << "further calls bring it nearer";
+    ranks[1].progress();
+  }
+  EXPECT_EQ(to->probe(), tag(1));
+}
+
 TEST(LoopbackFaults, LosesTheLinkAfterSoManyMessages) {
   for (const bool mid_message : {false, true}) {
     auto ranks = with_fault({.from = 0, .to = 1, .messages = 2, .mid_message = mid_message});

@@ -1,4 +1,5 @@
 #include "tests/conformance/transport_fault_suite.hpp"
+#include "tests/conformance/transport_probe_suite.hpp"
 #include "tests/conformance/transport_suite.hpp"
 #include "transports/loopback/loopback_hub.hpp"
 
@@ -14,5 +15,6 @@ struct LoopbackMaker {
 
 INSTANTIATE_TYPED_TEST_SUITE_P(Loopback, TransportSuite, LoopbackMaker);
 INSTANTIATE_TYPED_TEST_SUITE_P(Loopback, TransportFaultSuite, LoopbackMaker);
+INSTANTIATE_TYPED_TEST_SUITE_P(Loopback, TransportProbeSuite, LoopbackMaker);
 
 }  // namespace hocket::testing

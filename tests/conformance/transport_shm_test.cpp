@@ -1,6 +1,7 @@
 #include <random>
 
 #include "tests/conformance/transport_fault_suite.hpp"
+#include "tests/conformance/transport_probe_suite.hpp"
 #include "tests/conformance/transport_suite.hpp"
 #include "transports/shm/shm_transport.hpp"
 
@@ -22,5 +23,6 @@ struct ShmMaker {
 
 INSTANTIATE_TYPED_TEST_SUITE_P(Shm, TransportSuite, ShmMaker);
 INSTANTIATE_TYPED_TEST_SUITE_P(Shm, TransportFaultSuite, ShmMaker);
+INSTANTIATE_TYPED_TEST_SUITE_P(Shm, TransportProbeSuite, ShmMaker);
 
 }  // namespace hocket::testing

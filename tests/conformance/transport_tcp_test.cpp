@@ -1,6 +1,7 @@
 #include <cstdlib>
 
 #include "tests/conformance/transport_fault_suite.hpp"
+#include "tests/conformance/transport_probe_suite.hpp"
 #include "tests/conformance/transport_suite.hpp"
 #include "transports/registry.hpp"
 
@@ -24,7 +25,9 @@ struct StripedTcpMaker : TcpMaker {
 
 INSTANTIATE_TYPED_TEST_SUITE_P(Tcp, TransportSuite, TcpMaker);
 INSTANTIATE_TYPED_TEST_SUITE_P(Tcp, TransportFaultSuite, TcpMaker);
+INSTANTIATE_TYPED_TEST_SUITE_P(Tcp, TransportProbeSuite, TcpMaker);
 INSTANTIATE_TYPED_TEST_SUITE_P(StripedTcp, TransportSuite, StripedTcpMaker);
 INSTANTIATE_TYPED_TEST_SUITE_P(StripedTcp, TransportFaultSuite, StripedTcpMaker);
+INSTANTIATE_TYPED_TEST_SUITE_P(StripedTcp, TransportProbeSuite, StripedTcpMaker);
 
 }  // namespace hocket::testing

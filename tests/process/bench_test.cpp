@@ -95,6 +95,7 @@ std::vector<Sweep> all_sweeps() {
         {"scan", transport, "-d int8,bfloat16,complex128,float32_int32 -o sum,prod,maxloc", 3 * 2 * 2 + 2});
     sweeps.push_back({"exscan", transport, "-d int32,float64 -o sum,min,avg", 2 * 2 * 2});
     sweeps.push_back({"sendrecv", transport, "-d all", types});
+    sweeps.push_back({"recv_any", transport, "", 1});
     sweeps.push_back({"barrier", transport, "", 1});
     const char* const few = "-d int8,bfloat16,complex128,float32_int32 -o sum,max";
     sweeps.push_back({"reduce_scatter_v", transport, few, 5 * 2});

@@ -61,9 +61,13 @@ TEST_P(Waiting, BetweenCallsTakesNoProcessorTime) {
   group.expect_success();
 }
 
-// The others sit in a barrier over shared memory, and wait for a message besides.
-TEST(WaitingForBoth, APeerAndAMessage) {
+// The others sit in a barrier over shared memory, and wait for a message besides, from a named rank or from any.
+class WaitingForBoth : public testing::TestWithParam<bool> {};
+
+TEST_P(WaitingForBoth, APeerAndAMessage) {
   run_ranks(3, [&](Child& child) {
+    const bool any = GetParam();
+    std::int32_t source = 0;
     ::setenv("HOCKET_TRANSPORT", "shm", 1);
     const Comm comm;
     ASSERT_TRUE(comm);
@@ -72,6 +76,8 @@ TEST(WaitingForBoth, APeerAndAMessage) {
     hocket_work* message = nullptr;
     if (child.index == 0) {
       std::this_thread::sleep_for(span);
+    } else if (any) {
+      ASSERT_EQ(hocket_recv_any(&number, 1, HOCKET_INT32, &source, comm.get(), nullptr, &message), HOCKET_OK);
     } else {
       ASSERT_EQ(hocket_recv(&number, 1, HOCKET_INT32, 0, comm.get(), nullptr, &message), HOCKET_OK);
     }
@@ -84,11 +90,14 @@ TEST(WaitingForBoth, APeerAndAMessage) {
     if (message != nullptr) {
       expect_result(hocket_work_wait(message, 0), HOCKET_OK);
       EXPECT_EQ(number, child.index);
+      EXPECT_EQ(source, 0);
       hocket_work_release(message);
     }
   });
 }
 
+INSTANTIATE_TEST_SUITE_P(Messages, WaitingForBoth, testing::Bool(),
+                         [](const auto& of) { return of.param ? "FromAny" : "FromANamedRank"; });
 INSTANTIATE_TEST_SUITE_P(Over, Waiting, testing::Values("shm", "tcp"), [](const auto& of) { return of.param; });
 
 }  // namespace

@@ -13,7 +13,7 @@ constexpr std::size_t eager_bytes = 4096;  // up to here a copy is cheaper than 
 
 }  // namespace
 
-LoopbackLink::LoopbackLink(LoopbackHub& hub, const TransportConfig& config, Rank peer, Deadline deadline)
+LoopbackLink::LoopbackLink(LoopbackHub& hub, const TransportConfig& config, Rank peer, std::optional<Deadline> deadline)
     : hub_(hub),
       listener_(config.listener),
       rank_(config.rank),
@@ -27,7 +27,7 @@ LoopbackLink::LoopbackLink(LoopbackHub& hub, const TransportConfig& config, Rank
       broken_there_(wire_.broken[config.rank < peer ? 1 : 0]) {
   const std::lock_guard lock(wire_.mutex);
   out_.opened = true;
-  if (!in_.opened && hub.mailbox(peer).state == Mailbox::State::gone && broken_here_.ok()) {
+  if (!in_.opened && !in_.goodbye && hub.mailbox(peer).state == Mailbox::State::gone && broken_here_.ok()) {
     broken_here_ = lost(rank_, peer_);
   }
 }
@@ -58,6 +58,14 @@ void LoopbackLink::recv(const Tag& tag, Buffer to, Completion& completion) {
 void LoopbackLink::recv_reduce(const Tag& tag, ConstBuffer mine, Buffer to, const Reduction& reduction,
                                Completion& completion) {
   post({.tag = tag, .to = to, .mine = mine.data, .reduction = reduction, .completion = &completion});
+}
+
+std::optional<Tag> LoopbackLink::probe() {
+  if (ended_with_ || !posted_.empty()) return std::nullopt;
+  const std::lock_guard lock(wire_.mutex);
+  if (in_.parcels.empty() || in_.parcels.front().delay > 0) return std::nullopt;
+  told_ = in_.taken;
+  return in_.parcels.front().tag;
 }
 
 void LoopbackLink::post(const Posted& posted) {
@@ -102,7 +110,7 @@ std::size_t LoopbackLink::advance() {
     const std::lock_guard lock(wire_.mutex);
     collect_taken(done);
     take_parcels(done);  // before an end is noticed: what came before it counts
-    if (broken_here_.ok() && !both_opened() && !in_.goodbye && deadline_.passed()) {
+    if (broken_here_.ok() && !both_opened() && !in_.goodbye && deadline_ && deadline_->passed()) {
       const Status late(Cause{.code = Code::timeout,
                               .message = fmt::format("rank {} did not connect to rank {} in time", peer_, rank_),
                               .rank = rank_,
@@ -202,13 +210,14 @@ Status LoopbackLink::lost(Rank seen_by, Rank who) const {
                       .peer = who});
 }
 
-bool LoopbackLink::ready() {
+bool LoopbackLink::ready(bool listening) {
   if (ended_with_) return false;
   const std::lock_guard lock(wire_.mutex);
   if (!broken_here_.ok()) return true;
   if (!waiting_.empty() && waiting_.front().number <= out_.taken) return true;
   if (in_.parcels.empty()) return in_.goodbye;
-  return !posted_.empty() || in_.parcels.front().delay > 0;
+  if (!posted_.empty() || in_.parcels.front().delay > 0) return true;
+  return listening && told_ != in_.taken;
 }
 
 bool LoopbackLink::up() {
@@ -219,7 +228,7 @@ bool LoopbackLink::up() {
 std::optional<Deadline> LoopbackLink::deadline() {
   if (ended_with_) return std::nullopt;
   const std::lock_guard lock(wire_.mutex);
-  return both_opened() ? std::nullopt : std::optional(deadline_);
+  return both_opened() ? std::nullopt : deadline_;
 }
 
 }  // namespace hocket::loopback

@@ -15,17 +15,18 @@ namespace hocket::loopback {
 
 class LoopbackLink final : public Link {
  public:
-  LoopbackLink(LoopbackHub& hub, const TransportConfig& config, Rank peer, Deadline deadline);
+  LoopbackLink(LoopbackHub& hub, const TransportConfig& config, Rank peer, std::optional<Deadline> deadline);
 
   void send(const Tag& tag, ConstBuffer from, Completion& completion) override;
   void recv(const Tag& tag, Buffer to, Completion& completion) override;
   void recv_reduce(const Tag& tag, ConstBuffer mine, Buffer to, const Reduction& reduction,
                    Completion& completion) override;
+  std::optional<Tag> probe() override;
   void close(const Status& why) override;
 
   std::size_t advance();
-  // Whether advance() would do something.
-  bool ready();
+  // Whether advance() would do something or, for who listens, probe() would find what it has not told yet.
+  bool ready(bool listening);
   // Both sides have called connect(), and nothing has ended.
   bool up();
   // When a link that is not connected yet must be given up.
@@ -59,7 +60,7 @@ class LoopbackLink final : public Link {
   LoopbackHub& hub_;
   TransportListener* listener_;
   Rank rank_, peer_;
-  Deadline deadline_;
+  std::optional<Deadline> deadline_;
   LoopbackFault fault_;  // of what comes in
   Wire& wire_;
   Direction& out_;
@@ -68,6 +69,7 @@ class LoopbackLink final : public Link {
   Status& broken_there_;
   std::deque<Waiting> waiting_;
   std::deque<Posted> posted_;
+  std::optional<std::uint64_t> told_;  // how many parcels had been taken when the first one was told
   std::optional<Status> ended_with_;
 };
 

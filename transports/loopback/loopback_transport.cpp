@@ -46,7 +46,7 @@ bool LoopbackTransport::reaches(const Address& address) const {
   return address.starts_with(hub_name(*hub_));
 }
 
-Result<Link*> LoopbackTransport::connect(Rank peer, const Address& address, Deadline deadline) {
+Result<Link*> LoopbackTransport::connect(Rank peer, const Address& address, std::optional<Deadline> deadline) {
   if (peer < 0 || peer >= config_.size || peer == config_.rank) {
     return Status(Code::invalid_argument,
                   fmt::format("rank {} cannot connect to rank {} in a group of {}", config_.rank, peer, config_.size));
@@ -86,7 +86,7 @@ bool LoopbackTransport::arm(std::vector<pollfd>& interests) {
     const std::lock_guard lock(mailbox_.mutex);
     mailbox_.armed = true;
   }
-  if (std::any_of(links_.begin(), links_.end(), [](const auto& link) { return link && link->ready(); })) {
+  if (std::ranges::any_of(links_, [&](const auto& link) { return link && link->ready(listening_); })) {
     mailbox_.quiet();
     return false;
   }
@@ -112,7 +112,7 @@ std::optional<Deadline> LoopbackTransport::next_deadline() const {
   return next;
 }
 
-// Tells the peers that may still connect to this rank, or have been left without a word.
+// Tells the peers that may still connect to this rank, or have been left without a word: goodbye, or why not.
 void LoopbackTransport::leave_unconnected(const Status& why) {
   for (Rank peer = 0; peer < config_.size; ++peer) {
     if (peer == config_.rank) continue;
@@ -122,8 +122,9 @@ void LoopbackTransport::leave_unconnected(const Status& why) {
       const std::size_t mine = config_.rank < peer ? 0 : 1;
       if (wire.directions[mine].goodbye) continue;
       wire.directions[mine].withdraw();
+      if (why.ok()) wire.directions[mine].goodbye = true;
       Status& theirs = wire.broken[1 - mine];
-      if (theirs.ok()) theirs = why;
+      if (!why.ok() && theirs.ok()) theirs = why;
     }
     hub_->mailbox(peer).raise();
   }
@@ -131,15 +132,11 @@ void LoopbackTransport::leave_unconnected(const Status& why) {
 
 void LoopbackTransport::shut_down(const Status& why, Deadline) {
   down_ = true;
-  mailbox_.state = Mailbox::State::gone;
   for (const auto& link : links_) {
     if (link) link->close(why);
   }
-  const Status left(Cause{.code = Code::peer_lost,
-                          .message = fmt::format("rank {} has left the group", config_.rank),
-                          .rank = no_rank,
-                          .peer = config_.rank});
-  leave_unconnected(why.ok() ? left : why);
+  leave_unconnected(why);
+  mailbox_.state = Mailbox::State::gone;  // whoever connects from now on has found the word already
 }
 
 }  // namespace hocket::loopback

@@ -18,10 +18,11 @@ class LoopbackTransport final : public Transport {
   Traits traits() const override;
   const Address& address() const override { return address_; }
   bool reaches(const Address& address) const override;
-  Result<Link*> connect(Rank peer, const Address& address, Deadline deadline) override;
+  Result<Link*> connect(Rank peer, const Address& address, std::optional<Deadline> deadline) override;
   bool connected(Rank peer) const override;
   Result<std::unique_ptr<Region>> enroll(Buffer buffer) override;
   std::size_t progress() override;
+  void listen(bool on) override { listening_ = on; }
   bool arm(std::vector<pollfd>& interests) override;
   void disarm() override;
   void watch(std::vector<pollfd>& interests) override;
@@ -37,6 +38,7 @@ class LoopbackTransport final : public Transport {
   Address address_;
   Mailbox& mailbox_;
   std::vector<std::unique_ptr<LoopbackLink>> links_;  // by rank
+  bool listening_ = false;
   bool down_ = false;
 };
 

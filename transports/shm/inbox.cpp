@@ -97,8 +97,18 @@ void Inbox::give_back(int bell) {
   if (asleep.load(std::memory_order_relaxed) != 0 && asleep.exchange(0) != 0) ring_bell(bell);
 }
 
-void Inbox::announce_sleep(bool asleep) {
-  if (!ring_ || (asleep && posted_.empty())) return;
+Inbox::Probe Inbox::probe(MessageHeader& header) {
+  if (!posted_.empty()) return Probe::none;
+  const std::size_t available = ring_.available();
+  if (available == 0) return Probe::none;
+  if (available > ring_data_bytes || available < sizeof header) return Probe::nonsense;
+  std::memcpy(&header, ring_.at(), sizeof header);
+  probed_ = ring_.position();
+  return Probe::message;
+}
+
+void Inbox::announce_sleep(bool asleep, bool listening) {
+  if (!ring_ || (asleep && posted_.empty() && !(listening && ring_.position() != probed_))) return;
   auto& word = ring_.control().reader_sleeps;
   if (asleep || word.load(std::memory_order_relaxed) != 0) word.store(asleep ? 1 : 0, std::memory_order_relaxed);
 }

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <deque>
 #include <vector>
 
@@ -39,13 +40,19 @@ class Inbox {
   bool open() const { return static_cast<bool>(ring_); }
   RingReader& ring() { return ring_; }
   bool ready() { return !posted_.empty() && ring_.available(wanted_bytes()) >= wanted_bytes(); }
+  // The next message's header, if no receive is posted.
+  enum class Probe { none, message, nonsense };
+  Probe probe(MessageHeader& header);
+  // Whether probe() would find a message that it has not found before.
+  bool news() { return posted_.empty() && ring_.available() > 0 && probed_ != ring_.position(); }
   // Whether all that came has been received.
   bool drained() { return ring_.available() == 0; }
   // Delivers what has come. Wakes the writer by its bell when there is much room.
   Progress advance(int bell);
 
-  // Says that this side sleeps until something comes, or does not any more.
-  void announce_sleep(bool asleep);
+  // Says that this side sleeps until something comes, or does not any more. `listening`: also while no receive is
+  // posted.
+  void announce_sleep(bool asleep, bool listening);
 
   MessageIdentity got() const { return {header_.tag, header_.bytes}; }
   MessageIdentity expected() const { return {posted_.front().expected.tag, posted_.front().expected.bytes}; }
@@ -58,9 +65,10 @@ class Inbox {
   void give_back(int bell);
 
   std::deque<PostedReceive> posted_;
-  bool in_message_ = false;  // the front receive's header has been taken
-  std::size_t got_ = 0;      // bytes of its payload that are in place
-  MessageHeader header_;     // the latest
+  bool in_message_ = false;            // the front receive's header has been taken
+  std::size_t got_ = 0;                // bytes of its payload that are in place
+  MessageHeader header_;               // the latest
+  std::uint64_t probed_ = UINT64_MAX;  // where the message lies that probe() has found
   RingReader ring_;
 };
 

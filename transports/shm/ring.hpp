@@ -67,6 +67,7 @@ class RingReader {
   // fewer than `wanted` are known.
   std::size_t available(std::size_t wanted = 1);
   const std::byte* at() const { return mapping_.data() + ring_front_bytes + position_ % ring_data_bytes; }
+  std::uint64_t position() const { return position_; }  // bytes ever that were read
   void skip(std::size_t bytes) { position_ += bytes; }
   // Goes on to the next cache line, where the next message begins.
   void align() { position_ = (position_ + cache_line_bytes - 1) / cache_line_bytes * cache_line_bytes; }

@@ -85,6 +85,17 @@ void ShmLink::post(const Tag& tag, PostedReceive receive) {
   inbox_.post(receive);
 }
 
+std::optional<Tag> ShmLink::probe() {
+  if (!up()) return std::nullopt;
+  MessageHeader header;
+  switch (inbox_.probe(header)) {
+    case Inbox::Probe::none: break;
+    case Inbox::Probe::message: return header.tag;
+    case Inbox::Probe::nonsense: nonsense("its end of the ring lies beyond ours"); break;
+  }
+  return std::nullopt;
+}
+
 // Not to a peer that does not read: its socket must have room for a last word.
 void ShmLink::tell_waiting(const Tag& tag) {
   if (!up() || channel().unread() > unread_max) return;
@@ -147,9 +158,14 @@ void ShmLink::nonsense(std::string_view what) {
 // The peer has said goodbye. Its messages come first.
 void ShmLink::leave_if_drained() {
   if (!goodbye_came_ || !up() || !inbox_.drained()) return;
-  ended_with_ = problem(Code::peer_lost, fmt::format("{} has left the group", name()));
+  leave(problem(Code::peer_lost, fmt::format("{} has left the group", name())));
+}
+
+void ShmLink::leave(const Status& why) {
+  if (ended_with_) return fail(why, false);
+  ended_with_ = why;
   last_word({.kind = PacketKind::goodbye});
-  for (Completion* completion : abandon()) completion->done(*ended_with_);
+  for (Completion* completion : abandon()) completion->done(why);
   context_.listener->peer_left(peer_);
 }
 
@@ -196,13 +212,13 @@ std::size_t ShmLink::receive() {
   return happened + 1;
 }
 
-bool ShmLink::ready() {
-  return attached() && (outbox_.ready() || (up() && inbox_.ready()));
+bool ShmLink::ready(bool listening) {
+  return attached() && (outbox_.ready() || (up() && (inbox_.ready() || (listening && inbox_.news()))));
 }
 
-void ShmLink::announce_sleep(bool asleep) {
+void ShmLink::announce_sleep(bool asleep, bool listening) {
   outbox_.announce_sleep(asleep);
-  inbox_.announce_sleep(asleep);
+  inbox_.announce_sleep(asleep, listening);
 }
 
 // ---- packets

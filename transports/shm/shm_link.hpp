@@ -38,6 +38,7 @@ class ShmLink final : public Link {
   void recv(const Tag& tag, Buffer to, Completion& completion) override;
   void recv_reduce(const Tag& tag, ConstBuffer mine, Buffer to, const Reduction& reduction,
                    Completion& completion) override;
+  std::optional<Tag> probe() override;
   void tell_waiting(const Tag& tag) override;
   void close(const Status& why) override;
 
@@ -58,6 +59,8 @@ class ShmLink final : public Link {
 
   // Ends everything with `why` and tells the listener, unless this side had closed the link before.
   void fail(const Status& why, bool tell_peer);
+  // The peer has left in good order, as far as this rank can tell.
+  void leave(const Status& why);
 
   // Moves what can be moved through the rings; returns the number of things that happened.
   std::size_t advance();
@@ -66,12 +69,12 @@ class ShmLink final : public Link {
 
   bool busy() const { return attached() && (!outbox_.empty() || (up() && inbox_.wanted())); }
   // Whether messages are wanted whose memory the peer has still to hand over.
-  bool awaits_ring() const { return up() && inbox_.wanted() && !inbox_.open(); }
-  // Whether advance() has something to do.
-  bool ready();
+  bool awaits_ring(bool listening) const { return up() && (listening || inbox_.wanted()) && !inbox_.open(); }
+  // Whether advance() has something to do or, for who listens, probe() would find what it has not told yet.
+  bool ready(bool listening);
   // Whether something still has to go out.
   bool flushing() const { return !outbox_.empty() || connection_.channel.flushing(); }
-  void announce_sleep(bool asleep);
+  void announce_sleep(bool asleep, bool listening);
   // Appends what poll(2) must watch for `events` on the socket (POLLIN: packets, POLLRDHUP: their end), and for the end
   // of the peer's process; always two entries.
   void interests(std::vector<pollfd>& interests, short events) const;

@@ -79,7 +79,7 @@ bool ShmTransport::reaches(const Address& address) const {
   return false;
 }
 
-Result<Link*> ShmTransport::connect(Rank peer, const Address& address, Deadline deadline) {
+Result<Link*> ShmTransport::connect(Rank peer, const Address& address, std::optional<Deadline> deadline) {
   if (peer < 0 || peer >= config_.size || peer == config_.rank) {
     return Status(Code::invalid_argument,
                   fmt::format("rank {} cannot connect to rank {} in a group of {}", config_.rank, peer, config_.size));
@@ -99,11 +99,14 @@ ShmLink& ShmTransport::make_link(Rank peer) {
   return *link;
 }
 
-ShmLink& ShmTransport::expect(Rank peer, Deadline deadline) {
+ShmLink& ShmTransport::expect(Rank peer, std::optional<Deadline> deadline) {
   if (ShmLink* const link = by_rank_[static_cast<std::size_t>(peer)].get()) return *link;
   ShmLink& link = make_link(peer);
-  expected_.push_back({&link, Deadline::Clock::now(), deadline, std::nullopt});
-  if (config_.rank > peer) {
+  const bool dials = config_.rank > peer;
+  if (!dials && !deadline) return link;  // the peer may come at any time
+  const Deadline until = deadline.value_or(Deadline(Deadline::Clock::time_point::max()));
+  expected_.push_back({&link, Deadline::Clock::now(), until, deadline.has_value(), std::nullopt});
+  if (dials) {
     expected_.back().dial.emplace(Hello{config_.group, config_.rank, peer}, bell_.get());
     step_expected();
   }
@@ -193,14 +196,18 @@ bool ShmTransport::step(Expected& expected) {
   ShmLink& link = *expected.link;
   const auto fail = [&](Code code, std::string message) {
     const std::chrono::duration<double> elapsed = Deadline::Clock::now() - expected.since;
-    link.fail(Status(Cause{.code = code,
+    const Status why(Cause{.code = code,
                            .message = std::move(message),
                            .rank = config_.rank,
                            .peer = link.peer(),
                            .operation = {},
                            .sequence = 0,
-                           .elapsed_seconds = elapsed.count()}),
-              true);
+                           .elapsed_seconds = elapsed.count()});
+    if (expected.needed) {
+      link.fail(why, true);
+    } else {
+      link.leave(why);
+    }
     return true;
   };
   const auto too_late = [&] {
@@ -234,9 +241,9 @@ bool ShmTransport::step(Expected& expected) {
 std::size_t ShmTransport::progress() {
   std::size_t happened = 0;
   for (std::size_t i = 0; i < links_.size(); ++i) {
-    if (!links_[i]->busy()) continue;
-    happened += links_[i]->advance();
-    look_ = look_ || links_[i]->awaits_ring();
+    const bool busy = links_[i]->busy();
+    if (busy) happened += links_[i]->advance();
+    if (busy || listening_) look_ = look_ || links_[i]->awaits_ring(listening_);
   }
   calls_ += happened > 0 ? idle_calls_of_a_busy_one : 1;
   if ((look_ && happened == 0) || !expected_.empty() || !greetings_.empty() || calls_ >= idle_calls_per_look) {
@@ -266,9 +273,9 @@ std::size_t ShmTransport::look_round() {
 }
 
 bool ShmTransport::arm(std::vector<pollfd>& interests) {
-  for (ShmLink* link : links_) link->announce_sleep(true);
+  for (ShmLink* link : links_) link->announce_sleep(true, listening_);
   full_fence();  // either we see what peers do, or they see that we sleep
-  if (std::any_of(links_.begin(), links_.end(), [](ShmLink* link) { return link->ready(); })) {
+  if (std::any_of(links_.begin(), links_.end(), [&](ShmLink* link) { return link->ready(listening_); })) {
     disarm();
     return false;
   }
@@ -278,7 +285,7 @@ bool ShmTransport::arm(std::vector<pollfd>& interests) {
 }
 
 void ShmTransport::disarm() {
-  for (ShmLink* link : links_) link->announce_sleep(false);
+  for (ShmLink* link : links_) link->announce_sleep(false, listening_);
   std::uint64_t rung = 0;
   [[maybe_unused]] const auto taken = ::read(bell_.get(), &rung, sizeof rung);  // fails only when it was silent
   look_ = true;

@@ -30,11 +30,12 @@ class ShmTransport final : public Transport {
   Traits traits() const override;
   const Address& address() const override { return address_; }
   bool reaches(const Address& address) const override;
-  Result<Link*> connect(Rank peer, const Address& address, Deadline deadline) override;
+  Result<Link*> connect(Rank peer, const Address& address, std::optional<Deadline> deadline) override;
   bool connected(Rank peer) const override;
   Result<std::unique_ptr<Region>> enroll(Buffer buffer) override;
   Result<std::unique_ptr<Window>> open_window(std::span<const Rank> members, Deadline deadline) override;
   std::size_t progress() override;
+  void listen(bool on) override { listening_ = on; }
   bool arm(std::vector<pollfd>& interests) override;
   void disarm() override;
   void watch(std::vector<pollfd>& interests) override;
@@ -48,12 +49,13 @@ class ShmTransport final : public Transport {
     ShmLink* link;
     Deadline::Clock::time_point since;
     Deadline deadline;
+    bool needed;               // by somebody who waits
     std::optional<Dial> dial;  // nothing: the peer dials, or it was in vain
     std::string problem = {};  // why it was in vain; told at the deadline
   };
 
   ShmLink& make_link(Rank peer);
-  ShmLink& expect(Rank peer, Deadline deadline);
+  ShmLink& expect(Rank peer, std::optional<Deadline> deadline);
   void attach(ShmLink& link, Connection connection);
   bool door_open() const { return !door_shut_until_ || door_shut_until_->passed(); }
   void append_interests(std::vector<pollfd>& interests, short events);
@@ -82,6 +84,7 @@ class ShmTransport final : public Transport {
   std::optional<Deadline> door_shut_until_;    // no descriptor was left for a newcomer
   std::optional<Status> shut_down_with_;
   std::vector<pollfd> polled_;
+  bool listening_ = false;
   bool look_ = true;  // something may have happened on a socket
   unsigned calls_ = 0;
   std::uint64_t watch_epoch_ = 0;

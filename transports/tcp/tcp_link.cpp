@@ -108,6 +108,15 @@ void TcpLink::post_shares(PostedReceive receive) {
   }
 }
 
+// Every message begins on the first stream.
+std::optional<Tag> TcpLink::probe() {
+  const Stream& first = streams_.front();
+  if (ended_with_ || first.left || !first.inbox.early()) return std::nullopt;
+  const auto header = parse_header(first.inbox.got());
+  if (!header || header->kind != FrameKind::message) return std::nullopt;
+  return header->tag;
+}
+
 void TcpLink::tell_waiting(const Tag& tag) {
   Stream& stream = streams_.front();
   if (!working(stream)) return;
@@ -160,6 +169,12 @@ void TcpLink::fail(const Status& why, bool tell_peer) {
   }
   end_with(why, tell_peer ? encode_cause(why.cause()) : std::vector<std::byte>{});
   context_.listener->peer_failed(peer_, why);
+}
+
+void TcpLink::leave(const Status& why) {
+  if (ended_with_) return fail(why, false);
+  end_with(why, {});
+  context_.listener->peer_left(peer_);
 }
 
 std::size_t TcpLink::advance() {
@@ -248,12 +263,10 @@ bool TcpLink::act_on(Stream& stream, Inbox::Event event) {
     case Inbox::Event::goodbye:
       stream.left = true;
       if (!std::ranges::all_of(streams_, &Stream::left)) return false;
-      end_with(Status(Cause{.code = Code::peer_lost,
-                            .message = fmt::format("{} has left the group", name()),
-                            .rank = context_.rank,
-                            .peer = peer_}),
-               {});
-      context_.listener->peer_left(peer_);
+      leave(Status(Cause{.code = Code::peer_lost,
+                         .message = fmt::format("{} has left the group", name()),
+                         .rank = context_.rank,
+                         .peer = peer_}));
       return true;
     case Inbox::Event::mismatch: fail(mismatch(stream.inbox), true); return true;
     case Inbox::Event::nonsense:

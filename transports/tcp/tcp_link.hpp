@@ -29,6 +29,7 @@ class TcpLink final : public Link {
   void recv(const Tag& tag, Buffer to, Completion& completion) override;
   void recv_reduce(const Tag& tag, ConstBuffer mine, Buffer to, const Reduction& reduction,
                    Completion& completion) override;
+  std::optional<Tag> probe() override;
   void tell_waiting(const Tag& tag) override;
   void close(const Status& why) override;
 
@@ -51,6 +52,8 @@ class TcpLink final : public Link {
   // Ends everything with `why` and tells the listener, unless this side had closed the link before; then only ends what
   // still waited to go out. `tell_peer`: sends the cause.
   void fail(const Status& why, bool tell_peer);
+  // The peer has left in good order, as far as this rank can tell.
+  void leave(const Status& why);
 
   // Moves what can be moved for messages that wait; returns the number of things that happened.
   std::size_t advance();

@@ -59,7 +59,7 @@ bool TcpTransport::reaches(const Address& address) const {
   return parse_reachability(address).has_value();
 }
 
-Result<Link*> TcpTransport::connect(Rank peer, const Address& address, Deadline deadline) {
+Result<Link*> TcpTransport::connect(Rank peer, const Address& address, std::optional<Deadline> deadline) {
   if (peer < 0 || peer >= config_.size || peer == config_.rank) {
     return Status(Code::invalid_argument,
                   fmt::format("rank {} cannot connect to rank {} in a group of {}", config_.rank, peer, config_.size));
@@ -72,10 +72,13 @@ Result<Link*> TcpTransport::connect(Rank peer, const Address& address, Deadline 
     return Status(Code::invalid_argument, fmt::format("what rank {} advertises is no TCP address of Hocket's", peer));
   }
   if (link == nullptr) link = &make_link(peer, std::max(settings_.streams, theirs->streams));
-  expected_.push_back({link, 0, Deadline::Clock::now(), deadline, std::nullopt});
-  if (config_.rank > peer) {
+  const bool dials = config_.rank > peer;
+  if (!dials && !deadline) return link;  // the peer may come at any time
+  const Deadline until = deadline.value_or(Deadline(Deadline::Clock::time_point::max()));
+  expected_.push_back({link, 0, Deadline::Clock::now(), until, deadline.has_value(), std::nullopt});
+  if (dials) {
     const Hello hello{HelloKind::hello, config_.group, config_.rank, peer, {0, link->streams()}};
-    expected_.back().dial.emplace(hello, host_.candidates(*theirs), deadline, settings_);
+    expected_.back().dial.emplace(hello, host_.candidates(*theirs), until, settings_);
   }
   return link;
 }
@@ -85,7 +88,7 @@ void TcpTransport::dial_more(const Expected& first) {
   for (std::uint16_t stream = 1; stream < first.link->streams(); ++stream) {
     const Hello hello{
         HelloKind::hello, config_.group, config_.rank, first.link->peer(), {stream, first.link->streams()}};
-    more_.push_back({first.link, stream, first.since, first.deadline, std::nullopt});
+    more_.push_back({first.link, stream, first.since, first.deadline, true, std::nullopt});
     more_.back().dial.emplace(hello, std::vector{first.dial->endpoint()}, first.deadline, settings_);
   }
 }
@@ -120,7 +123,8 @@ std::size_t TcpTransport::progress() {
   for (std::size_t i = 0; i < links_.size(); ++i) {
     if (links_[i]->busy() || links_[i]->ready()) happened += links_[i]->advance();
   }
-  if ((look_ && happened == 0) || unsettled() || ++calls_ % calls_per_look == 0) happened += look_round();
+  if (((look_ || listening_) && happened == 0) || unsettled() || ++calls_ % calls_per_look == 0)
+    happened += look_round();
   return happened;
 }
 
@@ -228,14 +232,18 @@ bool TcpTransport::step(Expected& expected) {
   TcpLink& link = *expected.link;
   const auto fail = [&](Code code, std::string message) {
     const std::chrono::duration<double> elapsed = Deadline::Clock::now() - expected.since;
-    link.fail(Status(Cause{.code = code,
+    const Status why(Cause{.code = code,
                            .message = std::move(message),
                            .rank = config_.rank,
                            .peer = link.peer(),
                            .operation = {},
                            .sequence = 0,
-                           .elapsed_seconds = elapsed.count()}),
-              true);
+                           .elapsed_seconds = elapsed.count()});
+    if (expected.needed) {
+      link.fail(why, true);
+    } else {
+      link.leave(why);
+    }
     return true;
   };
   if (link.attached() && link.failed()) return true;  // what was to be said has been said on the first stream

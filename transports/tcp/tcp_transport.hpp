@@ -30,10 +30,11 @@ class TcpTransport final : public Transport {
   Traits traits() const override;
   const Address& address() const override { return address_; }
   bool reaches(const Address& address) const override;
-  Result<Link*> connect(Rank peer, const Address& address, Deadline deadline) override;
+  Result<Link*> connect(Rank peer, const Address& address, std::optional<Deadline> deadline) override;
   bool connected(Rank peer) const override;
   Result<std::unique_ptr<Region>> enroll(Buffer buffer) override;
   std::size_t progress() override;
+  void listen(bool on) override { listening_ = on; }
   bool arm(std::vector<pollfd>& interests) override;
   void disarm() override { look_ = true; }
   void watch(std::vector<pollfd>& interests) override;
@@ -48,6 +49,7 @@ class TcpTransport final : public Transport {
     std::uint16_t stream;
     Deadline::Clock::time_point since;
     Deadline deadline;
+    bool needed;               // by somebody who waits
     std::optional<Dial> dial;  // nothing: the peer dials, all streams, or it was in vain
     std::string problem = {};  // why it was in vain; told at the deadline
   };
@@ -82,6 +84,7 @@ class TcpTransport final : public Transport {
   std::optional<Deadline> door_shut_until_;  // no descriptor was left for a newcomer
   std::optional<Status> shut_down_with_;
   std::vector<pollfd> polled_;
+  bool listening_ = false;
   bool look_ = true;  // something may have happened on a link where nothing is pending
   unsigned calls_ = 0;
   std::uint64_t watch_epoch_ = 0;

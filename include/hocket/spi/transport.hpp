@@ -100,6 +100,9 @@ class Link {
   // to = mine ∘ incoming; mine.bytes == to.bytes, a multiple of reduction.element_bytes; `mine` may be `to`.
   virtual void recv_reduce(const Tag& tag, ConstBuffer mine, Buffer to, const Reduction& reduction,
                            Completion& completion) = 0;
+  // The tag of the next message, if that has come and no receive is posted. For who receives from any peer: only while
+  // the transport listens.
+  virtual std::optional<Tag> probe() = 0;
   // Tells the peer that this rank has waited for a while in the operation of `tag`, so that a peer that is in another
   // operation finds out, and one that waits for this rank learns that it is alive. A transport may leave it out.
   virtual void tell_waiting(const Tag& tag) { (void)tag; }
@@ -154,8 +157,10 @@ class Transport {
   virtual bool reaches(const Address& address) const = 0;
   // The link to a peer, made at the first call. Both sides call this; which of them dials is the transport's business.
   // Returns at once: what is sent or received meanwhile waits for the connection, until `deadline` breaks it
-  // (peer_failed with Code::timeout, or Code::peer_lost where nobody listens there any more).
-  virtual Result<Link*> connect(Rank peer, const Address& address, Deadline deadline) = 0;
+  // (peer_failed with Code::timeout, or Code::peer_lost where nobody listens there any more). No deadline: nobody needs
+  // the link yet. Then it may stay unconnected, and a peer that cannot be reached counts as one that has left
+  // (peer_left): if it died, those who were connected to it know.
+  virtual Result<Link*> connect(Rank peer, const Address& address, std::optional<Deadline> deadline) = 0;
   // Whether the link to this peer is up (connected, not failed).
   virtual bool connected(Rank peer) const = 0;
   // Registers memory so that links move it faster. Code::unsupported where that means nothing.
@@ -173,6 +178,9 @@ class Transport {
 
   // Moves what can be moved without waiting; returns the number of things that happened (0: nothing to do now).
   virtual std::size_t progress() = 0;
+  // Whether to look also at links on which no receive is posted, so that Link::probe() finds what has come, and a
+  // sleeper is woken for it: once for each message, as one that probe() has told stays where it is. Off at first.
+  virtual void listen(bool on) = 0;
   // Before sleeping: appends what poll(2) must watch so that progress() is called when it can do something. Returns
   // false if something can be done already, so do not sleep. Each arm() that returned true is followed by a disarm().
   virtual bool arm(std::vector<pollfd>& interests) = 0;

@@ -1,0 +1,135 @@
+// Receives from any rank over loopback that delays and loses messages: executors and links without a communicator.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <thread>
+#include <vector>
+
+#include "src/comm/mesh.hpp"
+#include "src/exec/any_source_receive.hpp"
+#include "src/exec/executor.hpp"
+#include "src/plan/plan.hpp"
+#include "transports/loopback/loopback_hub.hpp"
+
+namespace hocket {
+namespace {
+
+constexpr std::size_t count = 10;
+
+PlanKey key_of(Collective collective, Rank rank, Rank size, Rank peer) {
+  return {.algorithm = &select_algorithm({collective, size, count * sizeof(int)}, "auto"),
+          .rank = rank,
+          .size = size,
+          .root = peer,
+          .count = count,
+          .element_bytes = sizeof(int)};
+}
+
+Binding binding_of(std::vector<int>& values, Rank sender) {
+  return {.input = reinterpret_cast<std::byte*>(values.data()),
+          .output = reinterpret_cast<std::byte*>(values.data()),
+          .signature = {.collective = Collective::send, .dtype = DataType::int32, .root = sender, .count = count},
+          .reduction = {},
+          .timeout = std::chrono::seconds(60)};
+}
+
+// One rank: an executor over its end of the hub.
+class Member {
+ public:
+  Member(LoopbackHub& hub, Rank rank) : rank_(rank), size_(hub.size()) {
+    executor_ = std::move(*Executor::make({.rank = rank}));
+    std::vector<std::unique_ptr<Transport>> transports;
+    transports.push_back(std::move(*hub.make_transport({.rank = rank, .size = size_, .listener = executor_.get()})));
+    mesh_ = std::make_unique<Mesh>(std::move(transports));
+  }
+  void meet(const std::vector<std::unique_ptr<Member>>& members) {
+    std::vector<MemberCard> cards(members.size());
+    for (std::size_t rank = 0; rank < cards.size(); ++rank) cards[rank].doors = members[rank]->mesh_->doors();
+    mesh_->set_cards(std::move(cards));
+    EXPECT_TRUE(executor_->attach(*mesh_).ok());
+  }
+  void leave() {
+    executor_->stop(Status(Code::aborted, "the test is over"));
+    mesh_->shut_down(executor_->broken(), Deadline::after(std::chrono::seconds(1)));
+  }
+  Status send(std::vector<int> values, Rank to) {
+    auto operation =
+        std::make_shared<ScheduleOperation>(make_plan(key_of(Collective::send, rank_, size_, to)), context_);
+    operation->bind(binding_of(values, rank_));
+    const std::shared_ptr<Operation> running = std::move(operation);
+    return executor_->run({&running, 1});
+  }
+  Status receive_any(std::vector<int>& values, Rank& source) {
+    const auto receive_from = [this](Rank peer) {
+      return std::make_shared<ScheduleOperation>(make_plan(key_of(Collective::recv, rank_, size_, peer)), context_);
+    };
+    const std::shared_ptr<Operation> running =
+        std::make_shared<AnySourceReceive>(context_, receive_from, &source, "test");
+    running->bind(binding_of(values, no_rank));
+    return executor_->run({&running, 1});
+  }
+
+ private:
+  Rank rank_, size_;
+  std::shared_ptr<Context> context_ = std::make_shared<Context>();
+  std::unique_ptr<Executor> executor_;
+  std::unique_ptr<Mesh> mesh_;
+};
+
+std::vector<std::unique_ptr<Member>> members_of(LoopbackHub& hub) {
+  std::vector<std::unique_ptr<Member>> members;
+  for (Rank rank = 0; rank < hub.size(); ++rank) members.push_back(std::make_unique<Member>(hub, rank));
+  for (auto& member : members) member->meet(members);
+  return members;
+}
+
+TEST(AnySourceOverFaultyLinks, DelayedMessagesComeInTheirOrder) {
+  const auto hub = std::make_shared<LoopbackHub>(
+      3, std::vector<LoopbackFault>{{.from = 1, .to = 0, .delay = 30}, {.from = 2, .to = 0, .delay = 3}});
+  auto members = members_of(*hub);
+  constexpr int each = 40;
+  std::vector<std::thread> senders;
+  for (const Rank rank : {1, 2}) {
+    senders.emplace_back([&members, rank] {
+      for (int number = 0; number < each; ++number) {
+        EXPECT_TRUE(
+            members[static_cast<std::size_t>(rank)]->send(std::vector<int>(count, 1000 * rank + number), 0).ok());
+      }
+    });
+  }
+  int next[3] = {};
+  for (int message = 0; message < 2 * each; ++message) {
+    std::vector<int> values(count);
+    Rank source = no_rank;
+    const Status status = members[0]->receive_any(values, source);
+    ASSERT_TRUE(status.ok()) << status.message();
+    ASSERT_TRUE(source == 1 || source == 2);
+    EXPECT_THAT(values, testing::Each(1000 * source + next[source]++));
+  }
+  for (std::thread& sender : senders) sender.join();
+  for (auto& member : members) member->leave();
+}
+
+TEST(AnySourceOverFaultyLinks, ALinkThatIsLostIsAnError) {
+  for (const bool mid_message : {false, true}) {
+    const auto hub = std::make_shared<LoopbackHub>(
+        3, std::vector<LoopbackFault>{{.from = 1, .to = 0, .messages = 2, .mid_message = mid_message}});
+    auto members = members_of(*hub);
+    for (int number = 0; number < 3; ++number) (void)members[1]->send(std::vector<int>(count, number), 0);
+    Rank source = no_rank;
+    std::vector<int> values(count);
+    for (int number = 0; number < 2; ++number) {
+      ASSERT_TRUE(members[0]->receive_any(values, source).ok());
+      EXPECT_EQ(source, 1);
+      EXPECT_THAT(values, testing::Each(number));
+    }
+    const Status status = members[0]->receive_any(values, source);
+    EXPECT_EQ(status.code(), Code::peer_lost);
+    EXPECT_EQ(status.cause().peer, 1);
+    for (auto& member : members) member->leave();
+  }
+}
+
+}  // namespace
+}  // namespace hocket
