@@ -1,6 +1,7 @@
 // Receives from any rank between real processes: every message once, in the order of its sender, and the right name.
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <deque>
 #include <random>
@@ -214,6 +215,41 @@ TEST_P(AnySource, AmongReceivesFromNamedRanks) {
       EXPECT_EQ(last_any.source, 1);
     }
     Call({.count = 10}, child.index, child.size).run(comm.get());
+  });
+}
+
+// Ranks are those of the communicator, also where children number them otherwise and share links with each other.
+TEST_P(AnySource, InChildrenThatShareLinks) {
+  run_ranks(ranks(), [](Child& child) {
+    const Comm parent;
+    ASSERT_TRUE(parent);
+    hocket_split_options options = HOCKET_SPLIT_OPTIONS_INIT;
+    options.share_links = 1;
+    hocket_comm* made = nullptr;
+    const Rank rank = child.size - 1 - child.index;
+    ASSERT_EQ(hocket_comm_split(parent.get(), 0, rank, &made, &options), HOCKET_OK) << hocket_last_error();
+    const Comm reversed(made);
+    for (int round = 0; round < 5; ++round) {
+      for (hocket_comm* comm : {reversed.get(), parent.get()}) {
+        const Rank own = comm == parent.get() ? child.index : rank;
+        if (own > 0) {
+          send(message(30, own, round), 0, comm);
+          continue;
+        }
+        std::vector<int> times(static_cast<std::size_t>(child.size));
+        for (Rank peer = 1; peer < child.size; ++peer) {
+          Pending one(30);
+          receive_any(one.values, one.source, comm, peer % 2 == 0 ? &one.work : nullptr);
+          if (one.work != nullptr) {
+            ASSERT_NO_FATAL_FAILURE(wait_and_release(one.work));
+          }
+          EXPECT_EQ(one.values, message(30, one.source, round));
+          ++times[static_cast<std::size_t>(one.source)];
+        }
+        EXPECT_EQ(std::count(times.begin(), times.end(), 1), child.size - 1);
+      }
+      expect_result(hocket_barrier(parent.get(), nullptr, nullptr), HOCKET_OK);
+    }
   });
 }
 
