@@ -64,6 +64,7 @@ TEST(Connections, AreAsManyAsATuningFileSays) {
     ASSERT_TRUE(comm);
     Call({.count = 100'000}, child.index, 2).run(comm.get());  // a large message goes over all
     EXPECT_GE(connected_sockets(), 3);
+    ASSERT_EQ(hocket_barrier(comm.get(), nullptr, nullptr), HOCKET_OK);  // nobody leaves before the other has counted
   });
 }
 
