@@ -177,7 +177,9 @@ T reduce(ReduceOp op, T a, T b) {
 
 template <std::integral T>
 T reduce(ReduceOp op, T a, T b) {
-  const auto x = static_cast<std::uint64_t>(a), y = static_cast<std::uint64_t>(b);
+  // Without a sign, so that sums wrap; what is above the type's own bits is cut off again.
+  using Bits = std::make_unsigned_t<T>;
+  const std::uint64_t x = static_cast<Bits>(a), y = static_cast<Bits>(b);
   switch (op) {
     case ReduceOp::sum:
     case ReduceOp::avg:

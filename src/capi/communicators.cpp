@@ -36,7 +36,7 @@ hocket_result split(hocket_comm* parent, hocket_comm** child, const hocket_split
     if (!request.ok()) return request.status();
     auto made = parent->communicator->split(*request);
     if (!made.ok()) return made.status();
-    if (*made) *child = new hocket_comm{std::move(*made)};
+    if (*made) *child = std::make_unique<hocket_comm>(hocket_comm{std::move(*made)}).release();
     return {};
   });
 }

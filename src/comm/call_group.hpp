@@ -38,7 +38,7 @@ class CallGroup {
   ~CallGroup() { drop(); }
 
   // Checks the call and keeps it for later.
-  Status add(Communicator& communicator, const CallArguments& arguments);
+  Status add(Communicator& communicator, const CallArguments& given);
   // A send and a receive whose buffers must not overlap.
   Status add_sendrecv(Communicator& communicator, const CallArguments& send, const CallArguments& recv);
   // The collective that `arguments` name on each of the tensors.

@@ -11,6 +11,7 @@
 #include <thread>
 #include <vector>
 
+#include "hocket/lists.h"
 #include "hocket/spi/schedule.hpp"
 #include "tests/process/support/call.hpp"
 #include "tests/process/support/failure.hpp"
@@ -381,6 +382,36 @@ TEST(DeterministicMode, IsThatOfAllRanksOrOfNone) {
     expect_result(hocket_comm_create(&comm, &options), HOCKET_MISMATCH);
     expect_message_names("rank 1 was created in deterministic mode, rank ");
   });
+}
+
+TEST(DeterministicMode, HoldsForListsOfTensors) {
+  for (const Ranks& ranks : {Ranks(3), Ranks("01201")}) {
+    run_ranks(ranks, [](Child& child) {
+      ::setenv("HOCKET_DETERMINISTIC", "1", 1);
+      const Comm comm;
+      ASSERT_TRUE(comm);
+      // From left to right the small ones are lost in the large one before it is taken off again.
+      const auto value = [](Rank rank, std::size_t i) {
+        return rank % 3 == 0 ? 1e8F : rank % 3 == 2 ? -1e8F : 1.0F + static_cast<float>(i % 5);
+      };
+      std::vector<std::vector<float>> data;
+      std::vector<hocket_tensor> list;
+      for (const std::size_t count : {3, 0, 1000, 50'000, 17}) {
+        data.emplace_back(count);
+        for (std::size_t i = 0; i < count; ++i) data.back()[i] = value(child.index, i);
+        list.push_back({data.back().data(), data.back().data(), count, HOCKET_FLOAT32});
+      }
+      expect_result(hocket_allreduce_list(list.data(), list.size(), HOCKET_SUM, comm.get(), nullptr, nullptr),
+                    HOCKET_OK);
+      for (const std::vector<float>& sums : data) {
+        for (std::size_t i = 0; i < sums.size(); ++i) {
+          float expected = value(0, i);
+          for (Rank rank = 1; rank < child.size; ++rank) expected += value(rank, i);
+          ASSERT_EQ(sums[i], expected) << i;
+        }
+      }
+    });
+  }
 }
 
 }  // namespace
