@@ -15,7 +15,7 @@ struct Sizes {
   bool powers_of_two_only = false;
 
   constexpr bool hold(Rank size) const {
-    return size <= most && !(powers_of_two_only && !std::has_single_bit(static_cast<std::uint32_t>(size)));
+    return size <= most && (!powers_of_two_only || std::has_single_bit(static_cast<std::uint32_t>(size)));
   }
 };
 

@@ -180,7 +180,7 @@ int compare_command(const ModelArguments& given) {
             std::ranges::find(one.candidates, column.algorithm, &Candidate::algorithm) - one.candidates.begin());
         const std::string marks = fmt::format("{}{}", at == one.chosen ? "*" : "", at == one.built_in ? "b" : "");
         const std::string time = at == one.candidates.size() ? "-" : microseconds_text(one.candidates[at].seconds);
-        fmt::print(" {:>20}", marks.empty() ? time : marks + " " + time);
+        fmt::print(" {:>20}", fmt::format("{}{}{}", marks, marks.empty() ? "" : " ", time));
       }
       fmt::print("\n");
     }

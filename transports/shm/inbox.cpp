@@ -108,7 +108,9 @@ Inbox::Probe Inbox::probe(MessageHeader& header) {
 }
 
 void Inbox::announce_sleep(bool asleep, bool listening) {
-  if (!ring_ || (asleep && posted_.empty() && !(listening && ring_.position() != probed_))) return;
+  if (!ring_) return;
+  const bool awaits = !posted_.empty() || (listening && ring_.position() != probed_);
+  if (asleep && !awaits) return;
   auto& word = ring_.control().reader_sleeps;
   if (asleep || word.load(std::memory_order_relaxed) != 0) word.store(asleep ? 1 : 0, std::memory_order_relaxed);
 }
