@@ -37,7 +37,7 @@ class LatestCall {
     return call.collective == latest.collective && call.count == latest.count && call.dtype == latest.dtype &&
            call.op == latest.op && call.root == latest.root && call.timeout_ms == latest.timeout_ms &&
            call.wire == latest.wire && call.of_split == latest.of_split && call.in_group == latest.in_group &&
-           !call.persistent && (call.send == nullptr) == (latest.send == nullptr) &&
+           !call.persistent && !call.from_any && (call.send == nullptr) == (latest.send == nullptr) &&
            (call.recv == nullptr) == (latest.recv == nullptr) && distance(call) == distance(latest);
   }
   static std::uintptr_t distance(const CallArguments& call) {
