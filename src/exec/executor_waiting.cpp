@@ -20,6 +20,7 @@ constexpr std::chrono::milliseconds grace{1000};  // see check_deadlines()
 void Executor::check_deadlines() {
   const auto now = Deadline::Clock::now();
   for (const auto& operation : running_) {
+    if (operation->complete()) continue;  // it waits for nobody, though its clock may have run while it was queued
     if (now >= operation->next_telling().at()) {
       operation->tell_waiting();
       if (operation->window() != nullptr) peers_call_ = true;  // peers that wait over links say so there

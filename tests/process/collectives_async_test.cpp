@@ -41,6 +41,7 @@ class Flight {
     entry.call.expect_correct();
   }
   std::size_t size() const { return entries_.size(); }
+  hocket_work* last() const { return entries_.back().work; }
 
  private:
   struct Entry {
@@ -140,6 +141,31 @@ TEST_P(AsyncCollectives, AWaitThatIsTooShortSaysSoAndCanBeRepeated) {
     EXPECT_EQ(group.hear(0), "waited");
   }
   group.tell(group.size() - 1, "come");
+  group.expect_success();
+}
+
+// Calls without data that stood in the queue for longer than the interval in which waiting ranks tell so: they are
+// complete as soon as they begin, and have nobody to tell.
+TEST(QueuedCollectives, WithoutDataBehindOneThatTookLong) {
+  ProcessGroup group("01", [](Child& child) {
+    const Comm comm;
+    ASSERT_TRUE(comm);
+    Flight flight(comm.get(), child.index, child.size);
+    if (child.index == 1) {
+      EXPECT_EQ(child.hear(), "come");
+    }
+    ASSERT_NO_FATAL_FAILURE(flight.start({.collective = Collective::barrier}));
+    for (std::uint64_t number = 0; number < 1000; ++number) {
+      ASSERT_NO_FATAL_FAILURE(flight.start({.collective = Collective::allgather, .count = 0, .salt = number}));
+    }
+    if (child.index == 0) {
+      EXPECT_EQ(hocket_work_wait(flight.last(), 1500), HOCKET_IN_PROGRESS);
+      child.say("waited");
+    }
+    for (std::size_t index = flight.size(); index-- > 0;) ASSERT_NO_FATAL_FAILURE(flight.wait(index));
+  });
+  EXPECT_EQ(group.hear(0), "waited");
+  group.tell(1, "come");
   group.expect_success();
 }
 
