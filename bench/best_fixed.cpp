@@ -165,6 +165,7 @@ int measure_best_fixed(const Options& options) {
   BestFixed job(options);
   const auto complain = [&](const std::string& sentence) {
     if (job.rank() == 0) fmt::print(stderr, "hocket-bench: {}\n", sentence);
+    job.barrier();  // a launcher ends everybody when one rank leaves in haste: rank 0 speaks first
     return exit_usage;
   };
   if (!job.has_contest()) return complain(fmt::format("{} has no algorithms to name.", options.collective->name));
@@ -187,7 +188,10 @@ int measure_best_fixed(const Options& options) {
       status = exit_wrong_results;
     }
     const Status written = write_document(options.json_file, to_json(contests, options));
-    if (!written) status = complain(written.message());
+    if (!written) {
+      fmt::print(stderr, "hocket-bench: {}\n", written.message());
+      status = exit_usage;
+    }
   }
   job.barrier();
   return status;
