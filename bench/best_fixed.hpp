@@ -15,7 +15,7 @@ namespace hocket::bench {
 struct Standing {
   std::string named, transport, algorithm;
   double time_us = 0;
-  int rounds = 0;
+  std::vector<double> rounds_us;  // one where it had no chance
 };
 
 // One case.
@@ -25,9 +25,9 @@ struct Contest {
   Standing automatic;
   std::vector<Standing> fixed;  // the fastest first; not empty
   Findings findings;
-
-  // By what share the choice takes longer than the best; negative: the choice is faster, as over shared memory.
-  double slower() const { return automatic.time_us / fixed.front().time_us - 1; }
+  // By what share the choice takes longer than the best, the median over the rounds of both; negative: the choice is
+  // faster, as over shared memory. What disturbs a whole round disturbs no ratio.
+  double slower = 0;
 };
 
 // Every rank calls it, as one of `options.ranks`, or one that a launcher started. Throws hocket::Error. Prints the

@@ -105,7 +105,7 @@ std::string to_json(const std::vector<Contest>& contests, const Options& options
                 {"transport", each.transport},
                 {"algorithm", each.algorithm},
                 {"time_us", each.time_us},
-                {"rounds", each.rounds}};
+                {"rounds_us", each.rounds_us}};
   };
   for (const Contest& contest : contests) {
     const CollectiveInfo& collective = *contest.what.collective;
@@ -118,7 +118,7 @@ std::string to_json(const std::vector<Contest>& contests, const Options& options
                 {"placement", contest.what.in_place ? "in_place" : "out_of_place"},
                 {"auto", describe_standing(contest.automatic)},
                 {"fixed", Json::array()},
-                {"slower", contest.slower()},
+                {"slower", contest.slower},
                 {"wrong", contest.findings.wrong + contest.findings.out_of_bounds}};
     for (const Standing& each : contest.fixed) row["fixed"].push_back(describe_standing(each));
     document["contests"].push_back(std::move(row));
