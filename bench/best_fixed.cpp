@@ -55,12 +55,9 @@ Standing standing_of(const Contender& contender) {
 
 class BestFixed {
  public:
-  explicit BestFixed(const Options& options) : options_(options) {
+  explicit BestFixed(const Options& options) : options_(options), pacer_(make("dissemination")) {
     for (const std::string& name : names_for(*options.collective)) {
-      hocket::Options given;
-      given.transport = options.transport;
-      given.algorithm = name;
-      contenders_.push_back({.named = name, .comm = Communicator::create(given)});
+      contenders_.push_back({.named = name, .comm = make(name)});
     }
   }
 
@@ -91,6 +88,13 @@ class BestFixed {
   }
 
  private:
+  Communicator make(const std::string& algorithm) const {
+    hocket::Options given;
+    given.transport = options_.transport;
+    given.algorithm = algorithm;
+    return Communicator::create(given);
+  }
+
   void measure_once(Contender& contender, const Case& what, int round, Findings& findings) {
     const Method method{
         .iterations = options_.iterations,
@@ -103,7 +107,7 @@ class BestFixed {
                                         size_text(bytes_of(what, size())), contender.named, round + 1,
                                         options_.rounds));
     }
-    Member member{contender.comm.handle(), {rank(), size()}, false, nullptr};
+    Member member{.comm = contender.comm.handle(), .place = {rank(), size()}, .pacer = pacer_.handle()};
     if (rank() == 0) {
       member.progress = [this](const char* phase, std::size_t done, std::size_t total) {
         progress_.show(phase, done, total);
@@ -128,6 +132,7 @@ class BestFixed {
   }
 
   const Options& options_;
+  Communicator pacer_;  // the same for all: ranks leave the barrier of each algorithm in another order
   std::vector<Contender> contenders_;
   Progress progress_;
 };

@@ -66,7 +66,8 @@ void measure_all(const Options& options, Member member, Report* report, Progress
 // The whole life of one rank. Returns its exit status.
 int run_member(const Options& options, Communicator& comm, bool ranks_are_threads) {
   if (const Status fits = check_size(options, comm.size()); !fits) return complain(fits.message(), exit_usage);
-  const Member member{comm.handle(), {comm.rank(), comm.size()}, ranks_are_threads, nullptr};
+  const Member member{
+      .comm = comm.handle(), .place = {comm.rank(), comm.size()}, .ranks_are_threads = ranks_are_threads};
   if (comm.rank() != 0) {
     measure_all(options, member, nullptr, nullptr, nullptr);
     comm.barrier();  // a launcher ends everybody when one rank leaves in haste: rank 0 still has files to write

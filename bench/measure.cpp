@@ -116,7 +116,8 @@ class Run {
   hocket_result make_call(hocket_work** work) {
     return call(what_, member_.place, member_.comm, buffers_.send(), buffers_.recv(), work);
   }
-  void barrier() { check(hocket_barrier(member_.comm, nullptr, nullptr)); }
+  void barrier() { barrier_of(member_.comm); }
+  void barrier_of(hocket_comm* comm) { check(hocket_barrier(comm, nullptr, nullptr)); }
 
   void check_once(std::uint64_t salt) {
     report("check", salt - 1, static_cast<std::size_t>(method_.checks));
@@ -181,7 +182,7 @@ class Run {
   double time_fresh(std::size_t done, std::size_t total) {
     buffers_.write_input(*pattern_);
     report("timing", done, total);
-    barrier();
+    barrier_of(member_.pacer != nullptr ? member_.pacer : member_.comm);
     meter_.start();
     const auto begin = Clock::now();
     operate();

@@ -25,6 +25,7 @@ struct Method {
 struct Member {
   hocket_comm* comm = nullptr;
   Place place;
+  hocket_comm* pacer = nullptr;    // whose barrier stands before each fresh operation; null: that of `comm`
   bool ranks_are_threads = false;  // then each counts the processor time of its thread, else of its process
   // Called now and then with a phase ("warm-up"), how much of it is done, and of how much (0: not known).
   std::function<void(const char* phase, std::size_t done, std::size_t total)> progress;
