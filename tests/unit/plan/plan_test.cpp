@@ -136,7 +136,8 @@ TEST(Selection, SendsFewMessagesWhereRanksOutnumberCores) {
     EXPECT_NE(chosen(collective, 8, 4, false), "linear") << name_of(collective);
   }
   EXPECT_EQ(chosen(Collective::allreduce, 2, 4, true), "recursive_doubling");
-  EXPECT_EQ(chosen(Collective::allreduce, 8, 1 << 24, true), "rabenseifner");
+  EXPECT_EQ(chosen(Collective::allreduce, 8, 1 << 20, true), "rabenseifner");
+  EXPECT_EQ(chosen(Collective::allreduce, 8, 1 << 24, true), "double_tree");
   EXPECT_EQ(chosen(Collective::allreduce, 8, 1 << 26, true), "ring");
 }
 
