@@ -5,6 +5,11 @@
 
 namespace hocket {
 
+Signature as_receiver_calls(Signature signature) {
+  if (signature.collective == Collective::send) signature.collective = Collective::recv;
+  return signature;
+}
+
 std::string describe(const Signature& signature) {
   if (is_split(signature)) return "split, duplicate or subset";
   if (is_comparison(signature)) return "exchange of measured times (HOCKET_REFINE)";

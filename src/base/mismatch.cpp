@@ -23,17 +23,19 @@ std::string difference(const MessageIdentity& got, const MessageIdentity& expect
 
 Status mismatch(Rank rank, Rank peer, const MessageIdentity& got, const MessageIdentity& expected,
                 const TransportListener& names) {
-  const auto call = [&](const Tag& tag) {
-    if (got.tag.communicator == expected.tag.communicator) return describe(tag.call);
-    return describe(tag.call) + " on " + names.describe_communicator(tag.communicator, peer);
+  const Signature mine = as_receiver_calls(expected.tag.call);  // who finds it out is to receive
+  const auto named = [&](const Signature& call, const Tag& tag) {
+    if (got.tag.communicator == expected.tag.communicator) return describe(call);
+    return describe(call) + " on " + names.describe_communicator(tag.communicator, peer);
   };
   return Status(Cause{.code = Code::mismatch,
                       .message = fmt::format("rank {} called {} while rank {} called {}{}: all ranks must make the "
                                              "same calls in the same order",
-                                             peer, call(got.tag), rank, call(expected.tag), difference(got, expected)),
+                                             peer, named(got.tag.call, got.tag), rank, named(mine, expected.tag),
+                                             difference(got, expected)),
                       .rank = rank,
                       .peer = peer,
-                      .operation = std::string(name_of(expected.tag.call.collective)),
+                      .operation = std::string(name_of(mine.collective)),
                       .sequence = expected.tag.sequence});
 }
 

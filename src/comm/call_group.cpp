@@ -180,6 +180,7 @@ void CallGroup::swap(CallGroup& other) {
   prepared_.swap(other.prepared_);
   to_self_.swap(other.to_self_);
   from_self_.swap(other.from_self_);
+  from_any_.swap(other.from_any_);
 }
 
 void CallGroup::drop() {

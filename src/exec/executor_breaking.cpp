@@ -114,7 +114,7 @@ Status Executor::with_context(const Status& status, const Operation* operation) 
   cause.rank = config_.rank;
   cause.message += fmt::format(" (seen by rank {}", config_.rank);
   if (operation != nullptr) {
-    cause.operation = name_of(operation->signature().collective);
+    cause.operation = name_of(operation->called().collective);
     cause.sequence = operation->sequence();
     cause.elapsed_seconds = operation->elapsed_seconds();
     cause.message +=

@@ -38,7 +38,7 @@ void Executor::check_deadlines() {
     if (now < operation->deadline().at() + grace) continue;
     return break_down(Status(Code::timeout, fmt::format("{} could not begin before its deadline: operations before it "
                                                         "are not finished",
-                                                        describe(operation->signature()))),
+                                                        describe(operation->called()))),
                       operation.get());
   }
 }
@@ -53,13 +53,14 @@ void Executor::give_up(const Operation& operation, const Operation::Missing& mis
     if (tag.communicator != operation.context().number()) {
       elsewhere = fmt::format("; rank {} said that it waits in {} on {}", missing.peer, describe(tag.call),
                               describe_communicator(tag.communicator, missing.peer));
+    } else if (tag.call != operation.signature()) {
+      elsewhere = fmt::format("; rank {} said that it waits in {}", missing.peer, describe(tag.call));
     }
   }
-  break_down_for(operation,
-                 Status(Cause{.code = Code::timeout,
-                              .message = fmt::format("{} did not finish before its deadline: still {}{}",
-                                                     describe(operation.signature()), missing.text, elsewhere),
-                              .peer = missing.peer}));
+  break_down_for(operation, Status(Cause{.code = Code::timeout,
+                                         .message = fmt::format("{} did not finish before its deadline: still {}{}",
+                                                                describe(operation.called()), missing.text, elsewhere),
+                                         .peer = missing.peer}));
 }
 
 // When check_deadlines() has something to do for an operation.

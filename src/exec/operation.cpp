@@ -62,6 +62,12 @@ void Operation::leave_staging(const Status& status) {
   if (!persistent_) binding_.staging.reset();
 }
 
+Signature Operation::called() const {
+  const auto used = directions();
+  const bool receives = !used.empty() && !used.front().outgoing;
+  return receives ? as_receiver_calls(signature()) : signature();
+}
+
 void Operation::finish(const Status& status) {
   status_ = status;
   if (binding_.staging) leave_staging(status);

@@ -108,6 +108,7 @@ class Operation {
 
   Context& context() const { return *context_; }
   const Signature& signature() const { return binding_.signature; }
+  Signature called() const;  // for messages: a receive by its own name
   std::size_t refined_bytes() const { return binding_.refined_bytes; }
   std::chrono::nanoseconds timeout() const { return binding_.timeout; }
   // For the next run, which has not begun. Null: nobody.

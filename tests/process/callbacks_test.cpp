@@ -199,6 +199,30 @@ TEST_P(Callbacks, OfGroupsAndInsideThem) {
   });
 }
 
+TEST(Callback, LeavesAnOpenGroupAsItIs) {
+  run_ranks(1, [](Child&) {
+    auto comm = Communicator::create();
+    Work over = comm.barrier_async();
+    over.wait();
+    const std::vector<int> sent(3, 7);
+    std::vector<int> received(3, -1);
+    std::int32_t source = -1;
+    int times = 0;
+    Group group;
+    comm.send(sent, 0);
+    comm.recv_any(received, source);
+    over.on_complete([&](hocket_result) {  // at once, on this thread
+      Group inner;
+      (void)inner.end_async();
+      ++times;
+    });
+    EXPECT_EQ(times, 1);
+    group.end();
+    EXPECT_EQ(received, sent);
+    EXPECT_EQ(source, 0);
+  });
+}
+
 INSTANTIATE_TEST_SUITE_P(Ranks, Callbacks, testing::Values(1, 2, 3), testing::PrintToStringParamName());
 INSTANTIATE_TEST_SUITE_P(Hosts, Callbacks, testing::Values("01", "0011"), testing::PrintToStringParamName());
 

@@ -210,7 +210,7 @@ TEST_P(AnySourceFaults, CallsThatDoNotFitNameBothRanks) {
       }
       expect_broken(comm.get(), HOCKET_MISMATCH);
       expect_message_names("rank 1 called send of " + std::to_string(sent) +
-                           " int32 while rank 0 called send of 11 int32");
+                           " int32 while rank 0 called recv of 11 int32");
     });
   }
 }

@@ -81,7 +81,7 @@ TEST_P(GroupFaults, CountsThatDifferNameBothRanks) {
       EXPECT_EQ(fitting, std::vector<int>(50, 0)) << "what fits arrives";
     }
     expect_result(hocket_barrier(comm.get(), nullptr, nullptr), HOCKET_MISMATCH);
-    expect_message_names("rank 0 called send of 10 int32 while rank 1 called send of 11 int32");
+    expect_message_names("rank 0 called send of 10 int32 while rank 1 called recv of 11 int32");
   });
 }
 
@@ -133,6 +133,25 @@ TEST_P(GroupFaults, ADeadlineNamesWhoDidNotCome) {
     while (hocket_comm_status(comm.get()) == HOCKET_OK) std::this_thread::yield();
     expect_result(hocket_comm_status(comm.get()), HOCKET_TIMEOUT);
     EXPECT_EQ(last_cause().peer, 1);
+  });
+}
+
+// Neither has sent anything, so only the deadline ends it; who waits says so once a second.
+TEST(MessageFaults, AReceiveFromOneThatWaitsInACollectiveNamesBoth) {
+  run_when_all_have_met("01", [](Child& child, const Comm& comm) {
+    std::vector<int> values(3);
+    if (child.index == 0) {
+      hocket_call_options options = HOCKET_CALL_OPTIONS_INIT;
+      options.timeout_ms = 1600;
+      expect_result(hocket_recv(values.data(), 3, HOCKET_INT32, 1, comm.get(), &options, nullptr), HOCKET_TIMEOUT);
+      expect_message_names(
+          "recv of 3 int32 did not finish before its deadline: still receiving from rank 1; rank 1 said "
+          "that it waits in broadcast of 3 int32, from root 0");
+      EXPECT_STREQ(last_cause().operation, "recv");
+    } else {
+      expect_result(hocket_broadcast(values.data(), values.data(), 3, HOCKET_INT32, 0, comm.get(), nullptr, nullptr),
+                    HOCKET_TIMEOUT);
+    }
   });
 }
 

@@ -72,6 +72,8 @@ inline bool is_list(const Signature& call) {
 
 // "allreduce of 1024 float32, sum" and so on, for messages.
 std::string describe(const Signature& signature);
+// The same by the name under which its receiver knows it: both ends of a message have the signature of a send.
+Signature as_receiver_calls(Signature signature);
 
 struct Tag {
   std::uint32_t communicator = 0;

@@ -162,15 +162,15 @@ bool DirectOperation::find_mismatch(std::uint32_t member, std::uint64_t turn) {
     theirs.read(&use_.window->board(member)[board::announcement_line(++at)]);
   } while (at < turn && theirs.call == use_.call(at).signature && theirs.communicator == use_.call(at).communicator);
   const WindowUse::Call& mine = use_.call(at);
-  const Rank rank = use_.window->rank_of(member);
+  const Rank rank = use_.window->rank_of(member), here = use_.window->rank_of(self_);
   const auto on = [&](std::uint32_t communicator) {
     if (theirs.communicator == mine.communicator || use_.names == nullptr) return std::string();
     return " on " + use_.names->describe_communicator(communicator, rank);
   };
   fail(Status(
       Cause{.code = Code::mismatch,
-            .message = fmt::format("rank {} called {}{}, while this rank called {}{}{}", rank, describe(theirs.call),
-                                   on(theirs.communicator), describe(mine.signature), on(mine.communicator),
+            .message = fmt::format("rank {} called {}{} while rank {} called {}{}{}", rank, describe(theirs.call),
+                                   on(theirs.communicator), here, describe(mine.signature), on(mine.communicator),
                                    at == turn_ ? "" : fmt::format(", {} calls ago", turn_ - at)),
             .peer = rank,
             .operation = {}}));
