@@ -9,12 +9,15 @@
  *    for an asynchronous call, until its work is complete. Hocket never frees a caller's buffer.
  *  - All ranks call the same collectives on a communicator in the same order. A rank that calls something else is found
  *    out: all involved get HOCKET_MISMATCH with both calls in the message. It never hangs and never sums wrongly. A rank that
+ *    A message that meets a collective is one, or a TIMEOUT where neither rank has sent anything yet. A rank that
  *    only sends (the root of a broadcast or scatter, the others of a reduce or gather) may return as soon as its data is
  *    on its way, and then gets such an error, or word of a peer's death, from a later call, if there is one.
  *  - A communicator may be used from several threads; calls take effect in the order in which they enter the library.
  *  - The first failure of communication (a dead peer, a deadline, a mismatch, an abort) breaks the communicator on every
  *    rank with the same first cause. Every later call returns that cause. Only hocket_comm_destroy() is useful then.
- *    An invalid argument, found before anything moves, does not break the communicator of the rank that made it.
+ *    An invalid argument, found before anything moves, does not break the communicator of the rank that made it, and its
+ *    buffers are as they were. After any other failure, a mismatch of ranks among them, what an output buffer holds (in
+ *    place, the input) is unspecified: others may have sent their part before it was found. Nothing beyond it is written.
  *  - Structs whose first member is `struct_size` can grow: set it to sizeof(the struct) and zero the rest (the *_INIT macros do).
  */
 #ifndef HOCKET_HOCKET_H
@@ -51,7 +54,7 @@ typedef struct hocket_comm_options {
                          at MASTER_ADDR:MASTER_PORT and the others connect there */
   int64_t timeout_ms; /* the deadline of creation and of every call that names none; 0: HOCKET_TIMEOUT_MS, else 300,000 */
   const char* name;   /* separates jobs that share a store; NULL: HOCKET_JOB, else "default". Equal on all ranks */
-  const char* transport; /* "auto", "tcp"; NULL: HOCKET_TRANSPORT, else "auto" */
+  const char* transport; /* "auto", "tcp", "shm"; NULL: HOCKET_TRANSPORT, else "auto" */
   const char* algorithm; /* "auto", a name that hocket-plan lists, or names by collective and size: "allreduce=linear:4K,ring"
                             (docs/CHOICE.md); NULL: HOCKET_ALGORITHM, else "auto". Equal on all ranks */
   int32_t deterministic; /* 1: the bits of what is reduced depend on the inputs and the number of ranks alone: operands are
@@ -234,7 +237,7 @@ HOCKET_API hocket_result hocket_creation_destroy(hocket_creation* creation);
  * registered for that; otherwise the call works as with plain memory. Free or unregister memory only when no call uses it. */
 
 /* Memory for at least `bytes` bytes, aligned to a page, zero at first. Give it back with hocket_mem_free().
- * Errors: INVALID_ARGUMENT (null, 0 bytes), OUT_OF_RESOURCES (names the limit), UNSUPPORTED (no memfd here). */
+ * Errors: INVALID_ARGUMENT (null, 0 bytes, more than can be addressed), OUT_OF_RESOURCES (names the limit), UNSUPPORTED (no memfd here). */
 HOCKET_API hocket_result hocket_mem_alloc(void** memory, size_t bytes);
 /* NULL is allowed. Error: INVALID_ARGUMENT for any other pointer that hocket_mem_alloc() did not return. */
 HOCKET_API hocket_result hocket_mem_free(void* memory);

@@ -105,6 +105,13 @@ Status check_wire(const CallArguments& arguments) {
                       name_of(static_cast<WireFormat>(arguments.wire)))};
 }
 
+// The argument that hocket.h calls so.
+std::string_view name_of_count(Collective collective) {
+  if (collective == Collective::reduce_scatter || collective == Collective::scatter) return "recvcount";
+  if (collective == Collective::allgather || collective == Collective::gather) return "sendcount";
+  return "count";
+}
+
 // Where the smaller buffer must start, in bytes from the start of the larger, to count as in place.
 std::size_t in_place_offset(Collective collective, Rank rank, std::size_t block_bytes) {
   const bool by_block = collective == Collective::reduce_scatter || collective == Collective::allgather ||
@@ -146,15 +153,15 @@ Result<CheckedCall> validate(const CallArguments& arguments, Rank rank, Rank siz
   const bool blockwise = !Layout::is_vector(collective);
   const std::size_t blocks_max = blockwise ? static_cast<std::size_t>(size) : 1;
   if (arguments.count > static_cast<std::size_t>(PTRDIFF_MAX) / size_of(dtype) / blocks_max) {
-    return invalid(arguments, fmt::format("count {} is too large: {} × {} bytes do not fit in memory", arguments.count,
-                                          blocks_max, name_of(dtype)));
+    return invalid(arguments, fmt::format("{} {} is too large: {} × {} bytes do not fit in memory",
+                                          name_of_count(collective), arguments.count, blocks_max, name_of(dtype)));
   }
   const std::size_t block_bytes = arguments.count * size_of(dtype);
   if (blocks.send != 0 && block_bytes != 0 && arguments.send == nullptr) {
-    return invalid(arguments, fmt::format("send is null, but count is {}", arguments.count));
+    return invalid(arguments, fmt::format("send is null, but {} is {}", name_of_count(collective), arguments.count));
   }
   if (blocks.recv != 0 && block_bytes != 0 && arguments.recv == nullptr) {
-    return invalid(arguments, fmt::format("recv is null, but count is {}", arguments.count));
+    return invalid(arguments, fmt::format("recv is null, but {} is {}", name_of_count(collective), arguments.count));
   }
   const auto placement = placement_of(arguments, blocks, block_bytes, rank);
   if (!placement.ok()) return placement.status();

@@ -178,7 +178,7 @@ std::vector<BadCall> bad_calls() {
        [](auto* comm, float* a, float* b) {
          return hocket_allreduce(a, b, huge, HOCKET_FLOAT32, HOCKET_SUM, comm, nullptr, nullptr);
        }},
-      {"huge_block_count", "count",
+      {"huge_block_count", "sendcount",
        [](auto* comm, float* a, float* b) {
          return hocket_allgather(a, b, huge / 2, HOCKET_UINT8, comm, nullptr, nullptr);  // three of these are too many
        }},
