@@ -3,8 +3,8 @@
 #include <sys/socket.h>
 
 #include "src/base/fd.hpp"
+#include "tests/conformance/tcp_maker.hpp"
 #include "tests/conformance/transport_ranks.hpp"
-#include "transports/registry.hpp"
 #include "transports/tcp/endpoint.hpp"
 #include "transports/tcp/interfaces.hpp"
 #include "transports/tcp/sockets.hpp"
@@ -14,11 +14,6 @@ namespace hocket::testing {
 namespace {
 
 using ::testing::HasSubstr;
-
-struct TcpMaker {
-  explicit TcpMaker(Rank) {}
-  Result<std::unique_ptr<Transport>> make(const TransportConfig& config) { return find_transport("tcp")->make(config); }
-};
 
 in6_addr ip(const char* text) {
   in6_addr address{};

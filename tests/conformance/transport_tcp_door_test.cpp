@@ -9,9 +9,9 @@
 #include <fstream>
 #include <string>
 
+#include "tests/conformance/tcp_maker.hpp"
 #include "tests/conformance/tcp_stranger.hpp"
 #include "tests/conformance/transport_ranks.hpp"
-#include "transports/registry.hpp"
 #include "transports/tcp/endpoint.hpp"
 #include "transports/tcp/wire.hpp"
 
@@ -19,11 +19,6 @@ namespace hocket::testing {
 namespace {
 
 using ::testing::HasSubstr;
-
-struct TcpMaker {
-  explicit TcpMaker(Rank) {}
-  Result<std::unique_ptr<Transport>> make(const TransportConfig& config) { return find_transport("tcp")->make(config); }
-};
 
 // That ranks 0 and 1 still do their work.
 void expect_unharmed(Ranks<TcpMaker>& ranks) {

@@ -1,16 +1,11 @@
 #include <cstdlib>
 
+#include "tests/conformance/tcp_maker.hpp"
 #include "tests/conformance/transport_fault_suite.hpp"
 #include "tests/conformance/transport_probe_suite.hpp"
 #include "tests/conformance/transport_suite.hpp"
-#include "transports/registry.hpp"
 
 namespace hocket::testing {
-
-struct TcpMaker {
-  explicit TcpMaker(Rank) {}
-  Result<std::unique_ptr<Transport>> make(const TransportConfig& config) { return find_transport("tcp")->make(config); }
-};
 
 // The same over several streams for each link.
 struct StripedTcpMaker : TcpMaker {

@@ -2,7 +2,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cstdlib>
 #include <deque>
 #include <random>
 #include <string>
@@ -11,7 +10,9 @@
 
 #include "tests/process/support/call.hpp"
 #include "tests/process/support/failure.hpp"
+#include "tests/process/support/over_transports.hpp"
 #include "tests/process/support/process_group.hpp"
+#include "tests/process/support/works.hpp"
 
 namespace hocket::process_testing {
 namespace {
@@ -35,12 +36,6 @@ void receive(Values& values, Rank from, hocket_comm* comm, hocket_work** work = 
 
 void receive_any(Values& values, std::int32_t& source, hocket_comm* comm, hocket_work** work = nullptr) {
   expect_result(hocket_recv_any(values.data(), values.size(), HOCKET_INT32, &source, comm, nullptr, work), HOCKET_OK);
-}
-
-void wait_and_release(hocket_work* work) {
-  ASSERT_NE(work, nullptr);
-  expect_result(hocket_work_wait(work, 0), HOCKET_OK);
-  hocket_work_release(work);
 }
 
 // One receive from any rank that may still be going on.
@@ -67,12 +62,7 @@ class Arrivals {
   std::vector<int> next_;
 };
 
-class AnySource : public testing::TestWithParam<std::tuple<Ranks, std::string>> {
- protected:
-  void SetUp() override { ::setenv("HOCKET_TRANSPORT", std::get<1>(GetParam()).c_str(), 1); }
-  void TearDown() override { ::unsetenv("HOCKET_TRANSPORT"); }
-  const Ranks& ranks() const { return std::get<0>(GetParam()); }
-};
+class AnySource : public OverTransports {};
 
 // The last rank receives, by blocking calls, by many that are pending together, and by groups; the others send when
 // they like.

@@ -65,6 +65,25 @@ class BestFixed(unittest.TestCase):
             self.assertEqual(len(picture.getElementsByTagName("polyline")), 4)
             self.assertEqual(len(picture.getElementsByTagName("circle")), 8)
 
+    def test_a_barrier_has_one_case_and_no_place_in_the_picture(self):
+        with tempfile.TemporaryDirectory() as folder:
+            json_file, svg_file = Path(folder) / "all.json", Path(folder) / "all.svg"
+            ran = run(ROOT / "bench/best-fixed", "--programs", PROGRAMS, "--collectives", "barrier,allreduce",
+                      "--ranks", "3", *QUICK, "--json", json_file, "--svg", svg_file)
+            self.assertEqual(ran.returncode, 0, ran.stderr)
+            self.assertIn("of 3 cases", ran.stdout)
+            barrier, allreduce = (each["contests"] for each in json.loads(json_file.read_text()))
+            self.assertEqual([each["bytes"] for each in barrier], [0])
+            self.assertEqual(len(allreduce), 2)
+            self.assertGreater(barrier[0]["auto"]["time_us"], 0)
+            self.assertIn(barrier[0]["auto"]["algorithm"], [each["named"] for each in barrier[0]["fixed"]])
+            self.assertEqual(len(xml.dom.minidom.parse(str(svg_file)).getElementsByTagName("circle")), 2)
+            svg_file.unlink()
+            ran = run(ROOT / "bench/best-fixed", "--programs", PROGRAMS, "--collectives", "barrier",
+                      "--ranks", "2", *QUICK, "--svg", svg_file)
+            self.assertEqual(ran.returncode, 0, ran.stderr)
+            self.assertFalse(svg_file.exists())  # time over size, and there is none
+
 
 if __name__ == "__main__":
     unittest.main()

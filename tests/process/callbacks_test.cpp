@@ -13,24 +13,10 @@
 #include "tests/process/support/call.hpp"
 #include "tests/process/support/failure.hpp"
 #include "tests/process/support/process_group.hpp"
+#include "tests/process/support/works.hpp"
 
 namespace hocket::process_testing {
 namespace {
-
-// Counts its calls and keeps the last result.
-struct Told {
-  std::atomic<int> times{0};
-  std::atomic<int> result{-1};
-
-  static void tell(hocket_result result, void* context) {
-    auto& told = *static_cast<Told*>(context);
-    told.result = result;
-    ++told.times;
-  }
-  void wait_for(int wanted) const {
-    while (times < wanted) std::this_thread::sleep_for(std::chrono::milliseconds(1));
-  }
-};
 
 class Callbacks : public testing::TestWithParam<Ranks> {};
 

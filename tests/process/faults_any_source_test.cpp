@@ -1,16 +1,15 @@
 // Receives from any rank that fail: nobody sends, somebody dies or leaves, calls do not fit.
 #include <signal.h>
 
-#include <cstdlib>
-#include <functional>
 #include <string>
 #include <thread>
-#include <tuple>
 #include <vector>
 
 #include "tests/process/support/call.hpp"
 #include "tests/process/support/failure.hpp"
+#include "tests/process/support/over_transports.hpp"
 #include "tests/process/support/process_group.hpp"
+#include "tests/process/support/with_comm.hpp"
 
 namespace hocket::process_testing {
 namespace {
@@ -31,28 +30,10 @@ void expect_broken(hocket_comm* comm, hocket_result result) {
   expect_result(hocket_comm_status(comm), result);
 }
 
-class AnySourceFaults : public testing::TestWithParam<std::tuple<Ranks, std::string>> {
- protected:
-  void SetUp() override { ::setenv("HOCKET_TRANSPORT", std::get<1>(GetParam()).c_str(), 1); }
-  void TearDown() override { ::unsetenv("HOCKET_TRANSPORT"); }
-  const Ranks& ranks() const { return std::get<0>(GetParam()); }
-  // The body runs when all ranks have left their creation: nobody breaks it for another one.
-  void run_when_all_have_met(const std::function<void(Child&, const Comm&)>& body) {
-    ProcessGroup group(ranks(), [&](Child& child) {
-      const Comm comm;
-      ASSERT_TRUE(comm);
-      child.say("here");
-      EXPECT_EQ(child.hear(), "go on");
-      body(child, comm);
-    });
-    group.hear_from_all("here");
-    for (int index = 0; index < group.size(); ++index) group.tell(index, "go on");
-    group.expect_success();
-  }
-};
+class AnySourceFaults : public OverTransports {};
 
 TEST_P(AnySourceFaults, ADeadlineSaysThatNobodyHasSent) {
-  run_when_all_have_met([](Child& child, const Comm& comm) {
+  run_when_all_have_met(ranks(), [](Child& child, const Comm& comm) {
     if (child.index == 0) {
       std::vector<int> values(3);
       std::int32_t source = -7;
@@ -68,7 +49,7 @@ TEST_P(AnySourceFaults, ADeadlineSaysThatNobodyHasSent) {
 }
 
 TEST_P(AnySourceFaults, ADeadlineSaysWhatARankWaitsInInstead) {
-  run_when_all_have_met([](Child& child, const Comm& comm) {
+  run_when_all_have_met(ranks(), [](Child& child, const Comm& comm) {
     std::vector<int> values(3);
     std::int32_t source = -7;
     if (child.index == 0) {
@@ -198,7 +179,7 @@ TEST_P(AnySourceFaults, AStoppedRankDoesNotMatter) {
 
 TEST_P(AnySourceFaults, CallsThatDoNotFitNameBothRanks) {
   for (const int sent : {10, 0}) {
-    run_when_all_have_met([&](Child& child, const Comm& comm) {
+    run_when_all_have_met(ranks(), [&](Child& child, const Comm& comm) {
       if (child.index == 1) {
         EXPECT_EQ(send(std::vector<int>(static_cast<std::size_t>(sent)), 0, comm.get()), HOCKET_OK);
       }
@@ -216,7 +197,7 @@ TEST_P(AnySourceFaults, CallsThatDoNotFitNameBothRanks) {
 }
 
 TEST_P(AnySourceFaults, AnAbortEndsIt) {
-  run_when_all_have_met([](Child& child, const Comm& comm) {
+  run_when_all_have_met(ranks(), [](Child& child, const Comm& comm) {
     std::vector<int> values(3);
     std::int32_t source = -7;
     if (child.index == 1) {

@@ -1,7 +1,6 @@
 // Groups that fail: calls that are wrong, ranks that disagree, and ranks that die while a group runs.
 #include <signal.h>
 
-#include <functional>
 #include <string>
 #include <thread>
 #include <vector>
@@ -9,6 +8,7 @@
 #include "tests/process/support/call.hpp"
 #include "tests/process/support/failure.hpp"
 #include "tests/process/support/process_group.hpp"
+#include "tests/process/support/with_comm.hpp"
 
 namespace hocket::process_testing {
 namespace {
@@ -19,20 +19,6 @@ hocket_result send(std::vector<int>& values, Rank peer, const Comm& comm) {
 
 hocket_result receive(std::vector<int>& values, Rank peer, const Comm& comm) {
   return hocket_recv(values.data(), values.size(), HOCKET_INT32, peer, comm.get(), nullptr, nullptr);
-}
-
-// Nobody breaks a communicator whose creation another rank has not left yet.
-void run_when_all_have_met(const Ranks& ranks, const std::function<void(Child&, const Comm&)>& body) {
-  ProcessGroup group(ranks, [&](Child& child) {
-    const Comm comm;
-    ASSERT_TRUE(comm);
-    child.say("here");
-    EXPECT_EQ(child.hear(), "go on");
-    body(child, comm);
-  });
-  group.hear_from_all("here");
-  for (int index = 0; index < group.size(); ++index) group.tell(index, "go on");
-  group.expect_success();
 }
 
 class GroupFaults : public testing::TestWithParam<Ranks> {};

@@ -1,6 +1,5 @@
 // Calls that start together between real processes: sendrecv, and groups of messages and collectives in any order.
 #include <algorithm>
-#include <cstdlib>
 #include <deque>
 #include <map>
 #include <numeric>
@@ -12,7 +11,9 @@
 
 #include "tests/process/support/call.hpp"
 #include "tests/process/support/failure.hpp"
+#include "tests/process/support/over_transports.hpp"
 #include "tests/process/support/process_group.hpp"
+#include "tests/process/support/works.hpp"
 
 namespace hocket::process_testing {
 namespace {
@@ -102,19 +103,7 @@ void issue_in_any_order(hocket_comm* comm, std::vector<std::vector<Case>> lists,
   }
 }
 
-void wait_and_release(hocket_work* work) {
-  ASSERT_NE(work, nullptr);
-  EXPECT_EQ(hocket_work_wait(work, 0), HOCKET_OK) << hocket_last_error();
-  EXPECT_EQ(hocket_work_test(work), HOCKET_OK);
-  EXPECT_EQ(hocket_work_release(work), HOCKET_OK);
-}
-
-class Groups : public testing::TestWithParam<std::tuple<Ranks, std::string>> {
- protected:
-  void SetUp() override { ::setenv("HOCKET_TRANSPORT", std::get<1>(GetParam()).c_str(), 1); }
-  void TearDown() override { ::unsetenv("HOCKET_TRANSPORT"); }
-  const Ranks& ranks() const { return std::get<0>(GetParam()); }
-};
+class Groups : public OverTransports {};
 
 TEST_P(Groups, HundredsOfMessagesInAnyOrder) {
   run_ranks(ranks(), [](Child& child) {

@@ -14,62 +14,10 @@
 #include "tests/process/support/call.hpp"
 #include "tests/process/support/failure.hpp"
 #include "tests/process/support/process_group.hpp"
+#include "tests/process/support/tensor_list.hpp"
 
 namespace hocket::process_testing {
 namespace {
-
-constexpr Collective list_collectives[] = {Collective::allreduce, Collective::reduce, Collective::reduce_scatter,
-                                           Collective::allgather, Collective::broadcast};
-
-hocket_result issue_list(const Case& what, const std::vector<hocket_tensor>& list, hocket_comm* comm,
-                         const hocket_call_options* options, hocket_work** work) {
-  const auto op = static_cast<hocket_op>(what.op);
-  const hocket_tensor* tensors = list.data();
-  const std::size_t number = list.size();
-  switch (what.collective) {
-    case Collective::allreduce: return hocket_allreduce_list(tensors, number, op, comm, options, work);
-    case Collective::reduce: return hocket_reduce_list(tensors, number, op, what.root, comm, options, work);
-    case Collective::reduce_scatter: return hocket_reduce_scatter_list(tensors, number, op, comm, options, work);
-    case Collective::allgather: return hocket_allgather_list(tensors, number, comm, options, work);
-    default: return hocket_broadcast_list(tensors, number, what.root, comm, options, work);
-  }
-}
-
-// A list of tensors, each a call with buffers and a reference of its own, of which only these are used. Types alternate
-// between `dtypes`.
-class List {
- public:
-  List(Case what, const std::vector<std::size_t>& counts, const std::vector<DataType>& dtypes, Rank rank, Rank size)
-      : what_(what) {
-    for (std::size_t i = 0; i < counts.size(); ++i) {
-      what.count = counts[i];
-      what.dtype = dtypes[i % dtypes.size()];
-      what.misalignment = (what.misalignment + size_of(what.dtype)) % 64;
-      ++what.salt;
-      tensors_.emplace_back(what, rank, size);
-      list_.push_back(
-          {tensors_.back().send(), tensors_.back().recv(), counts[i], static_cast<hocket_dtype>(what.dtype)});
-    }
-  }
-  List(const Case& what, const std::vector<std::size_t>& counts, const Child& child)
-      : List(what, counts, {what.dtype}, child.index, child.size) {}
-
-  hocket_result issue(hocket_comm* comm, hocket_work** work = nullptr, const hocket_call_options* options = nullptr) {
-    return issue_list(what_, list_, comm, options, work);
-  }
-  void run(hocket_comm* comm) {
-    expect_result(issue(comm), HOCKET_OK);
-    expect_correct();
-  }
-  void expect_correct() const {
-    for (const Call& tensor : tensors_) tensor.expect_correct();
-  }
-
- private:
-  Case what_;
-  std::vector<Call> tensors_;
-  std::vector<hocket_tensor> list_;
-};
 
 // Many small ones, with empty ones between; large ones among small ones; more small ones than one pack holds.
 std::vector<std::vector<std::size_t>> lists() {
@@ -117,7 +65,8 @@ TEST_P(Lists, TakeEveryTypeAndOperation) {
       for (const ReduceOp op : ops_of(dtype)) {
         if (op == ReduceOp::premultiplied_sum) continue;
         for (const Collective collective : {Collective::allreduce, Collective::reduce_scatter}) {
-          List({.collective = collective, .dtype = dtype, .op = op}, {3, 0, 40, 1}, child).run(comm.get());
+          List({.collective = collective, .dtype = dtype, .op = op}, {3, 0, 40, 1}, child.index, child.size)
+              .run(comm.get());
           if (testing::Test::HasFailure()) return;
         }
       }
@@ -179,7 +128,8 @@ TEST_P(Lists, ManySmallTensorsAreOneOperation) {
     ASSERT_TRUE(comm);
     if (child.size == 1) return;
     const std::uint64_t before = operations(comm.get());
-    List({.collective = Collective::allreduce}, std::vector<std::size_t>(500, 16), child).run(comm.get());
+    List({.collective = Collective::allreduce}, std::vector<std::size_t>(500, 16), child.index, child.size)
+        .run(comm.get());
     EXPECT_EQ(operations(comm.get()), before + 1);
   });
 }
@@ -193,7 +143,7 @@ TEST_P(Lists, InFlightAmongOtherCalls) {
     std::vector<hocket_work*> works(20);
     for (std::size_t i = 0; i < works.size(); ++i) {
       made.emplace_back(Case{.collective = list_collectives[i % 5], .in_place = i % 3 == 0, .salt = i * 100},
-                        lists()[i % lists().size()], child);
+                        lists()[i % lists().size()], child.index, child.size);
       expect_result(made.back().issue(comm.get(), &works[i]), HOCKET_OK);
       if (i % 5 == 0) {
         Call({.collective = Collective::allgather, .count = i, .salt = i}, child.index, child.size).run(comm.get());
@@ -212,8 +162,8 @@ TEST_P(Lists, InFlightAmongOtherCalls) {
 TEST_P(Lists, AreMembersOfGroupsAndStartedAgain) {
   run_ranks(GetParam(), [](Child& child) {
     auto comm = Communicator::create();
-    List first({.collective = Collective::allreduce, .salt = 1}, lists()[3], child);
-    List second({.collective = Collective::allgather, .salt = 5000}, lists()[4], child);
+    List first({.collective = Collective::allreduce, .salt = 1}, lists()[3], child.index, child.size);
+    List second({.collective = Collective::allgather, .salt = 5000}, lists()[4], child.index, child.size);
     std::vector<int> mine(100, child.index), theirs(100);
     Group group;
     comm.sendrecv(mine, (child.index + 1) % child.size, theirs, (child.index + child.size - 1) % child.size);

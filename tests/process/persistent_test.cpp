@@ -13,35 +13,10 @@
 #include "tests/process/support/call.hpp"
 #include "tests/process/support/failure.hpp"
 #include "tests/process/support/process_group.hpp"
+#include "tests/process/support/works.hpp"
 
 namespace hocket::process_testing {
 namespace {
-
-hocket_call_options persistent() {
-  hocket_call_options options = HOCKET_CALL_OPTIONS_INIT;
-  options.persistent = 1;
-  return options;
-}
-
-// A handle that is given back.
-class Handle {
- public:
-  Handle() = default;
-  ~Handle() { EXPECT_EQ(hocket_work_release(work_), HOCKET_OK); }
-  Handle(const Handle&) = delete;
-  Handle& operator=(const Handle&) = delete;
-
-  hocket_work** out() { return &work_; }
-  hocket_work* get() const { return work_; }
-  void start_and_wait() {
-    expect_result(hocket_work_start(work_), HOCKET_OK);
-    expect_result(hocket_work_wait(work_, 0), HOCKET_OK);
-    expect_result(hocket_work_test(work_), HOCKET_OK);
-  }
-
- private:
-  hocket_work* work_ = nullptr;
-};
 
 class Persistent : public testing::TestWithParam<Ranks> {};
 
@@ -279,6 +254,10 @@ TEST(PersistentErrors, OfStatesAndArguments) {
       expect_result(hocket_sendrecv(&value, 1, 0, &value, 1, 0, HOCKET_FLOAT32, comm.get(), &options, nullptr),
                     HOCKET_INVALID_ARGUMENT);
       expect_message_names("work is null, but a persistent call");
+      expect_result(hocket_recv_any(&value, 1, HOCKET_FLOAT32, nullptr, comm.get(), &options, work.out()),
+                    HOCKET_UNSUPPORTED);
+      expect_message_names("recv: a receive from any rank cannot be persistent");
+      EXPECT_EQ(work.get(), nullptr);
       expect_result(hocket_group_start(), HOCKET_OK);
       expect_result(allreduce(work.out(), &options), HOCKET_INVALID_ARGUMENT);
       expect_message_names("options.persistent has no meaning inside a group");

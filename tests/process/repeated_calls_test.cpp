@@ -110,6 +110,47 @@ TEST_P(RepeatedCalls, LeaveThoseInFlightAlone) {
   });
 }
 
+// It is a receive like the one from rank 0 before it in all but whom it receives from, and so is the one behind it.
+TEST_P(RepeatedCalls, AReceiveFromAnyRankIsNoneFromRank0) {
+  run([](hocket_comm* comm, float mine) {
+    const int rank = static_cast<int>(mine) - 1;
+    const auto send = [&](float value, int to) {
+      EXPECT_EQ(hocket_send(&value, 1, HOCKET_FLOAT32, to, comm, nullptr, nullptr), HOCKET_OK) << hocket_last_error();
+    };
+    const auto expect_from = [&](int peer, float expected) {
+      float value = -1;
+      EXPECT_EQ(hocket_recv(&value, 1, HOCKET_FLOAT32, peer, comm, nullptr, nullptr), HOCKET_OK) << hocket_last_error();
+      EXPECT_EQ(value, expected);
+    };
+    const auto expect_from_any = [&](int peer, float expected) {
+      float value = -1;
+      int32_t source = -1;
+      EXPECT_EQ(hocket_recv_any(&value, 1, HOCKET_FLOAT32, &source, comm, nullptr, nullptr), HOCKET_OK)
+          << hocket_last_error();
+      EXPECT_EQ(value, expected);
+      EXPECT_EQ(source, peer);
+    };
+    for (float round = 0; round < 50; round += 10) {
+      if (rank == 0) {
+        send(round, 2);
+        expect_from(2, round + 2);
+        for (const float value : {round + 3, round + 4, round + 5}) send(value, 2);
+      } else if (rank == 1) {
+        expect_from(2, round);
+        send(round + 1, 2);
+      } else {
+        send(round, 1);
+        expect_from(0, round);
+        expect_from_any(1, round + 1);  // rank 0 is silent
+        send(round + 2, 0);
+        expect_from(0, round + 3);
+        expect_from_any(0, round + 4);
+        expect_from(0, round + 5);
+      }
+    }
+  });
+}
+
 INSTANTIATE_TEST_SUITE_P(Over, RepeatedCalls, testing::Values("tcp", "shm"),
                          [](const auto& tested) { return std::string(tested.param); });
 

@@ -10,22 +10,17 @@
 #include "tests/process/support/call.hpp"
 #include "tests/process/support/children.hpp"
 #include "tests/process/support/failure.hpp"
+#include "tests/process/support/over_transports.hpp"
 #include "tests/process/support/process_group.hpp"
+#include "tests/process/support/with_comm.hpp"
 
 namespace hocket::process_testing {
 namespace {
 
 // Over shared memory, over TCP, and over both.
-class SharedLinks : public testing::TestWithParam<std::tuple<Ranks, std::string>> {
+class SharedLinks : public OverTransports {
  protected:
-  static void run(const std::function<void(Child&, const Comm&)>& body) {
-    run_ranks(std::get<0>(GetParam()), [&](Child& child) {
-      ::setenv("HOCKET_TRANSPORT", std::get<1>(GetParam()).c_str(), 1);
-      const Comm parent;
-      ASSERT_TRUE(parent);
-      body(child, parent);
-    });
-  }
+  static void run(const CommBody& body) { run_ranks_with_comm(ranks(), body); }
 };
 
 struct Started {
@@ -129,8 +124,7 @@ TEST_P(SharedLinks, AChildIsDestroyedWithWorkPending) {
 }
 
 TEST_P(SharedLinks, TheParentIsDestroyedFirst) {
-  run_ranks(std::get<0>(GetParam()), [](Child& child) {
-    ::setenv("HOCKET_TRANSPORT", std::get<1>(GetParam()).c_str(), 1);
+  run_ranks(ranks(), [](Child& child) {
     std::optional<Comm> parent;
     parent.emplace();
     const Comm made(split(*parent, 0, -child.index, Links::shared));
@@ -179,8 +173,7 @@ TEST_P(SharedLinks, CountersAreACommunicatorsOwn) {
 }
 
 TEST_P(SharedLinks, DeterministicSumsAreThoseOfRankOrder) {
-  run_ranks(std::get<0>(GetParam()), [](Child& child) {
-    ::setenv("HOCKET_TRANSPORT", std::get<1>(GetParam()).c_str(), 1);
+  run_ranks(ranks(), [](Child& child) {
     ::setenv("HOCKET_DETERMINISTIC", "1", 1);
     const Comm parent;
     for (const Comm& made :
@@ -212,37 +205,6 @@ TEST(SharedLinksThreads, RowsAndColumnsAreUsedAtOnce) {
       for (std::thread& thread : threads) thread.join();
     });
   }
-}
-
-TEST(SharedLinksThreads, RanksThatAreThreads) {
-  run_ranks(1, [](Child&) {
-    constexpr int size = 5;
-    std::vector<Communicator> parents = Communicator::create_local(size);
-    std::vector<std::thread> threads;
-    for (Communicator& parent : parents) {
-      threads.emplace_back([&parent] {
-        const SplitOptions options{.share_links = true};
-        std::optional<Communicator> half = parent.split(parent.rank() % 2, -parent.rank(), options);
-        ASSERT_TRUE(half);
-        Communicator again = half->duplicate(options);
-        Communicator apart = again.duplicate();
-        const std::vector<int> mine = {parent.rank()};
-        std::vector<int> expected;
-        for (int rank = size; rank-- > 0;) {
-          if (rank % 2 == parent.rank() % 2) expected.push_back(rank);
-        }
-        for (Communicator* comm : {&again, &apart}) {
-          std::vector<int> all(expected.size());
-          comm->allgather(mine, all);
-          EXPECT_EQ(all, expected);
-        }
-        std::vector<int> everyone(size);
-        parent.allgather(mine, everyone);
-        EXPECT_EQ(everyone, (std::vector<int>{0, 1, 2, 3, 4}));
-      });
-    }
-    for (std::thread& thread : threads) thread.join();
-  });
 }
 
 }  // namespace

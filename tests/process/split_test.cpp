@@ -10,6 +10,7 @@
 #include "tests/process/support/call.hpp"
 #include "tests/process/support/children.hpp"
 #include "tests/process/support/failure.hpp"
+#include "tests/process/support/local_ranks.hpp"
 #include "tests/process/support/process_group.hpp"
 
 namespace hocket::process_testing {
@@ -271,36 +272,43 @@ TEST(SplitStore, IsNotNeeded) {
   group.expect_success();
 }
 
-TEST(SplitThreads, RanksThatAreThreads) {
+class SplitThreads : public testing::TestWithParam<Links> {};
+
+TEST_P(SplitThreads, RanksThatAreThreads) {
   run_ranks(1, [](Child&) {
     constexpr int size = 5;
-    std::vector<Communicator> parents = Communicator::create_local(size);
-    std::vector<std::thread> threads;
-    for (Communicator& parent : parents) {
-      threads.emplace_back([&parent] {
-        std::optional<Communicator> half = parent.split(parent.rank() % 2, -parent.rank());
-        ASSERT_TRUE(half);
-        Communicator again = half->duplicate();
-        std::vector<int> all(static_cast<std::size_t>(again.size()));
-        const std::vector<int> mine = {parent.rank()};
-        again.allgather(mine, all);
-        std::vector<int> expected;
-        for (int rank = size; rank-- > 0;) {
-          if (rank % 2 == parent.rank() % 2) expected.push_back(rank);
-        }
+    on_local_ranks(size, [](Communicator& parent) {
+      const SplitOptions options{.share_links = GetParam() == Links::shared};
+      std::optional<Communicator> half = parent.split(parent.rank() % 2, -parent.rank(), options);
+      ASSERT_TRUE(half);
+      Communicator again = half->duplicate(options);
+      Communicator apart = again.duplicate();
+      const std::vector<int> mine = {parent.rank()};
+      std::vector<int> expected;
+      for (int rank = size; rank-- > 0;) {
+        if (rank % 2 == parent.rank() % 2) expected.push_back(rank);
+      }
+      for (Communicator* comm : {&again, &apart}) {
+        std::vector<int> all(static_cast<std::size_t>(comm->size()));
+        comm->allgather(mine, all);
         EXPECT_EQ(all, expected);
-        const std::vector<std::int32_t> list = {4, 1};
-        const auto pair = parent.subset(list);
-        EXPECT_EQ(pair.has_value(), parent.rank() == 1 || parent.rank() == 4);
-        if (pair) {
-          EXPECT_EQ(pair->rank(), parent.rank() == 4 ? 0 : 1);
-        }
-        EXPECT_FALSE(parent.split(HOCKET_NO_COLOR, 0));
-      });
-    }
-    for (std::thread& thread : threads) thread.join();
+      }
+      std::vector<int> everyone(size);
+      parent.allgather(mine, everyone);
+      EXPECT_EQ(everyone, (std::vector<int>{0, 1, 2, 3, 4}));
+      const std::vector<std::int32_t> list = {4, 1};
+      const auto pair = parent.subset(list, options);
+      EXPECT_EQ(pair.has_value(), parent.rank() == 1 || parent.rank() == 4);
+      if (pair) {
+        EXPECT_EQ(pair->rank(), parent.rank() == 4 ? 0 : 1);
+      }
+      EXPECT_FALSE(parent.split(HOCKET_NO_COLOR, 0, options));
+    });
   });
 }
+
+INSTANTIATE_TEST_SUITE_P(On, SplitThreads, testing::Values(Links::own, Links::shared),
+                         testing::PrintToStringParamName());
 
 }  // namespace
 }  // namespace hocket::process_testing

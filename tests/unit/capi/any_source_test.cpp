@@ -11,9 +11,11 @@
 #include <vector>
 
 #include "hocket/hocket.hpp"
+#include "tests/process/support/local_ranks.hpp"
 
 namespace {
 
+using hocket::process_testing::on_local_ranks;
 using testing::Each;
 using testing::HasSubstr;
 using testing::ThrowsMessage;
@@ -104,28 +106,10 @@ TEST_F(AnySourceAlone, GroupsOutliveTheCommunicator) {
   EXPECT_THAT([&] { group.end(); }, ThrowsMessage<hocket::Error>(HasSubstr("was destroyed before")));
 }
 
-// Runs body(communicator) on a thread for each rank.
-template <class Body>
-void on_ranks(int ranks, const Body& body) {
-  std::vector<hocket::Communicator> comms = hocket::Communicator::create_local(ranks);
-  std::vector<std::thread> threads;
-  for (hocket::Communicator& comm : comms) {
-    threads.emplace_back([&body, &comm] {
-      try {
-        body(comm);
-      } catch (const hocket::Error& error) {
-        ADD_FAILURE() << "rank " << comm.rank() << ": " << error.what();
-        comm.abort("a test has failed");
-      }
-    });
-  }
-  for (std::thread& thread : threads) thread.join();
-}
-
 class AnySourceThreads : public testing::TestWithParam<int> {};
 
 TEST_P(AnySourceThreads, EveryMessageComesOnceAndInTheOrderOfItsSender) {
-  on_ranks(GetParam(), [](hocket::Communicator& comm) {
+  on_local_ranks(GetParam(), [](hocket::Communicator& comm) {
     std::mt19937 random(static_cast<unsigned>(comm.rank()));
     for (const auto& [count, each] : {std::pair<std::size_t, int>{2, 100}, {100'000, 10}}) {
       if (comm.rank() > 0) {
@@ -155,7 +139,7 @@ TEST_P(AnySourceThreads, EveryMessageComesOnceAndInTheOrderOfItsSender) {
 
 // Whose receive is called first is open, but each gets one whole message.
 TEST_P(AnySourceThreads, TwoThreadsReceiveOnOneCommunicator) {
-  on_ranks(GetParam(), [](hocket::Communicator& comm) {
+  on_local_ranks(GetParam(), [](hocket::Communicator& comm) {
     constexpr int each = 200;
     const std::vector<int> mine(7, comm.rank());
     if (comm.rank() > 0) {

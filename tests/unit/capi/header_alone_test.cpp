@@ -10,8 +10,11 @@
 #include <numeric>
 #include <thread>
 
+#include "tests/process/support/local_ranks.hpp"
+
 namespace {
 
+using hocket::process_testing::on_local_ranks;
 using testing::Each;
 using testing::ElementsAre;
 using testing::HasSubstr;
@@ -30,25 +33,6 @@ static_assert(!hocket::Element<char*> && !hocket::Element<void>);
 static_assert(hocket::Source<const std::vector<float>&> && !hocket::Sink<const std::vector<float>&>);
 static_assert(hocket::Sink<std::span<int>> && !hocket::Source<std::vector<int>>);  // no temporaries that own
 
-// Runs body(communicator) on a thread for each rank.
-template <class Body>
-void on_ranks(int ranks, const Body& body) {
-  std::vector<hocket::Communicator> comms = hocket::Communicator::create_local(ranks);
-  ASSERT_EQ(comms.size(), static_cast<std::size_t>(ranks));
-  std::vector<std::thread> threads;
-  for (hocket::Communicator& comm : comms) {
-    threads.emplace_back([&body, &comm] {
-      try {
-        body(comm);
-      } catch (const hocket::Error& error) {
-        ADD_FAILURE() << "rank " << comm.rank() << ": " << error.what();
-        comm.abort("a test has failed");
-      }
-    });
-  }
-  for (std::thread& thread : threads) thread.join();
-}
-
 std::vector<int> counting(std::size_t count, int from) {
   std::vector<int> values(count);
   std::iota(values.begin(), values.end(), from);
@@ -56,7 +40,7 @@ std::vector<int> counting(std::size_t count, int from) {
 }
 
 TEST(HeaderAlone, ReducesVectorsArraysAndSpans) {
-  on_ranks(3, [](hocket::Communicator& comm) {
+  on_local_ranks(3, [](hocket::Communicator& comm) {
     const std::vector<float> mine(100, static_cast<float>(comm.rank() + 1));
     std::vector<float> sum(100);
     comm.allreduce(mine, sum, hocket::Op::sum);
@@ -76,7 +60,7 @@ TEST(HeaderAlone, ReducesVectorsArraysAndSpans) {
 }
 
 TEST(HeaderAlone, MovesBlocks) {
-  on_ranks(3, [](hocket::Communicator& comm) {
+  on_local_ranks(3, [](hocket::Communicator& comm) {
     const std::vector<int> mine = counting(2, 10 * comm.rank());
     std::vector<int> all(6);
     comm.allgather(mine, all);
@@ -98,7 +82,7 @@ TEST(HeaderAlone, MovesBlocks) {
 }
 
 TEST(HeaderAlone, MovesBlocksOfUnequalSize) {
-  on_ranks(3, [](hocket::Communicator& comm) {
+  on_local_ranks(3, [](hocket::Communicator& comm) {
     using Sizes = std::vector<std::size_t>;
     const Sizes counts{2, 0, 3}, apart{4, 0, 0};
     const auto own = counts[static_cast<std::size_t>(comm.rank())];
@@ -154,7 +138,7 @@ TEST(HeaderAlone, FindsBlocksThatDoNotFitTheirRange) {
 }
 
 TEST(HeaderAlone, WorksCompleteByWaitTestAndDestruction) {
-  on_ranks(2, [](hocket::Communicator& comm) {
+  on_local_ranks(2, [](hocket::Communicator& comm) {
     std::vector<double> first(1000, 1.0), second(1000, 2.0), third(1000, 3.0);
     std::vector<double> sums(1000), products(1000), maxima(1000);
     hocket::Work sum = comm.allreduce_async(first, sums, hocket::Op::sum);
@@ -181,7 +165,7 @@ TEST(HeaderAlone, WorksCompleteByWaitTestAndDestruction) {
 }
 
 TEST(HeaderAlone, CountsWhatItDoes) {
-  on_ranks(2, [](hocket::Communicator& comm) {
+  on_local_ranks(2, [](hocket::Communicator& comm) {
     const hocket_counters before = comm.counters();
     std::vector<float> data(1000, 1.0f);
     comm.allreduce(data, hocket::Op::sum);
@@ -192,7 +176,7 @@ TEST(HeaderAlone, CountsWhatItDoes) {
 
 TEST(HeaderAlone, TellsHowTheLatestCallWasDone) {
   std::thread([] { EXPECT_THROW(hocket::last_call(), hocket::Error); }).join();  // none on that thread
-  on_ranks(3, [](hocket::Communicator& comm) {
+  on_local_ranks(3, [](hocket::Communicator& comm) {
     std::vector<float> data(1'000'000, 1.0f);
     comm.allreduce(std::span(data).first(1), hocket::Op::sum);
     EXPECT_STREQ(hocket::last_call().algorithm, "recursive_doubling");

@@ -11,32 +11,18 @@
 #include "src/exec/direct/board.hpp"
 #include "src/exec/reduce.hpp"
 #include "tests/unit/exec/memory_window.hpp"
+#include "tests/unit/exec/no_peers.hpp"
 
 namespace hocket {
 namespace {
 
 using testing::MemoryWindow;
+using testing::NoPeers;
 using testing::SharedMemory;
 
 constexpr Collective collectives[] = {Collective::allreduce, Collective::reduce,    Collective::reduce_scatter,
                                       Collective::allgather, Collective::broadcast, Collective::scatter,
                                       Collective::gather,    Collective::alltoall,  Collective::barrier};
-
-// Direct operations need no links.
-class NoPeers final : public Peers {
- public:
-  Result<Link*> link(Rank, Deadline) override { return Status(Code::internal, "a direct operation wants a link"); }
-  Rank size() const override { return 0; }
-  void listen(bool) override {}
-  std::optional<Tag> probe(Rank) override { return std::nullopt; }
-  std::size_t progress() override { return 0; }
-  bool arm(std::vector<pollfd>&) override { return true; }
-  void disarm() override {}
-  void watch(std::vector<pollfd>&) override {}
-  std::optional<Deadline> next_deadline() const override { return std::nullopt; }
-  std::uint64_t watch_epoch() const override { return 0; }
-  void close(const Status&) override {}
-};
 
 // What all members call.
 struct Shape {
