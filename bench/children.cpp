@@ -5,9 +5,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <charconv>
 #include <chrono>
-#include <cstdlib>
 #include <filesystem>
+#include <string_view>
 #include <vector>
 
 #include "hocket/hocket.hpp"
@@ -76,10 +77,17 @@ void measure(hocket::Communicator& parent, bool halves, bool share_links, std::s
 }  // namespace
 
 int main(int argc, char** argv) try {
-  const std::size_t children = argc > 1 ? std::strtoul(argv[1], nullptr, 10) : 32;
-  if (children == 0) {
-    fmt::print(stderr, "\"{}\" is no number of children; give 1 or more, or nothing for 32\n", argv[1]);
-    return 2;
+  constexpr std::size_t children_max = 10'000;
+  std::size_t children = 32;
+  if (argc > 1) {
+    const std::string_view given = argv[1];
+    const auto [end, problem] = std::from_chars(given.begin(), given.end(), children);
+    const bool right = problem == std::errc() && end == given.end() && children >= 1 && children <= children_max;
+    if (!right || argc > 2) {
+      fmt::print(stderr, "bench-children: give one number of children from 1 to {}, not '{}', or nothing for 32.\n",
+                 children_max, fmt::join(argv + 1, argv + argc, " "));
+      return 2;
+    }
   }
   hocket::Communicator world = hocket::Communicator::create();
   if (world.rank() == 0) {
@@ -94,6 +102,6 @@ int main(int argc, char** argv) try {
   world.barrier();
   return 0;
 } catch (const std::exception& error) {
-  fmt::print(stderr, "{}\n", error.what());
+  fmt::print(stderr, "bench-children: {}\n", error.what());
   return 1;
 }

@@ -14,6 +14,7 @@
 #include "bench/options.hpp"
 #include "bench/report.hpp"
 #include "hocket/hocket.hpp"
+#include "src/base/environment.hpp"
 #include "tools/launch.hpp"
 #include "tools/progress.hpp"
 
@@ -116,9 +117,7 @@ int run_process(const Options& options) {
     Communicator comm = Communicator::create(communicator_options(options));
     return run_guarded(options, comm, false);
   } catch (const Error& error) {
-    const bool alone = error.result() == HOCKET_INVALID_ENVIRONMENT && getenv("RANK") == nullptr;
-    return complain(std::string(error.what()) + (alone ? " Or let --ranks N start the ranks." : ""),
-                    exit_status_of(error));
+    return complain(error.what(), exit_status_of(error));
   }
 }
 
@@ -172,7 +171,12 @@ int run(int argc, char** argv) {
   }
   const Options& options = *parsed.options;
   if (options.transport == "loopback") return run_threads(options);
-  if (options.ranks == 0) return run_process(options);
+  if (options.ranks == 0) {
+    const bool launched = environment::in_force("HOCKET_RANK") || environment::in_force("HOCKET_WORLD_SIZE");
+    if (launched) return run_process(options);
+    return complain("No ranks: let --ranks N start them here, or start them with hocket-run or another launcher.",
+                    exit_usage);
+  }
   if (const Status fits = check_size(options, options.ranks); !fits) return complain(fits.message(), exit_usage);
   return run_processes(options, argc, argv);
 }

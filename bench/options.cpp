@@ -9,6 +9,7 @@
 
 #include "bench/lists.hpp"
 #include "src/plan/text.hpp"
+#include "tools/arguments.hpp"
 #include "tools/launch_cores.hpp"
 
 namespace hocket::bench {
@@ -57,14 +58,14 @@ Result<std::vector<Enum>> parse_names(const Table& table, const char* what, cons
 }
 
 Status set_sizes(const Written& written, Options& options, bool max_given) {
-  const auto low = parse_size(written.min);
+  const auto low = arguments::parse_size(written.min);
   if (!low) return low.status();
-  auto high = parse_size(written.max);
+  auto high = arguments::parse_size(written.max);
   if (!high) return high.status();
   if (!max_given) high = std::max(*high, *low);
   std::uint64_t step = 0;
   if (!written.step.empty()) {
-    const auto given = parse_size(written.step);
+    const auto given = arguments::parse_size(written.step);
     if (!given) return given.status();
     if (*given == 0) return {Code::invalid_argument, "The step -i must be at least 1 byte."};
     step = *given;
@@ -202,7 +203,7 @@ void add_method(CLI::App& app, Options& options) {
   CLI::Option* iterations = app.add_option("-n,--iters", options.iterations, "operations to time for each size")
                                 ->check(CLI::Range(1, 10'000'000));
   app.add_option("--seconds", options.seconds, "time for each size, instead of a count (0.25)")
-      ->check(CLI::Range(0.0, 86400.0))
+      ->check(arguments::number(0, 86400))
       ->excludes(iterations);
   app.add_option("-w,--warmup_iters", options.warmup, "operations before those that are timed (2)")
       ->check(CLI::Range(0, 1'000'000));
@@ -256,31 +257,6 @@ std::vector<Case> cases_of(const Options& options, int ranks) {
   return cases;
 }
 
-Result<std::uint64_t> parse_size(std::string_view text) {
-  const Status wrong(Code::invalid_argument,
-                     fmt::format("'{}' is not a size: write bytes, or a number with K, M, G or T, as in 64K.", text));
-  std::string_view digits = text;
-  int shift = 0;
-  if (!digits.empty()) {
-    constexpr std::string_view units = "KMGT";
-    const char last = digits.back();
-    const auto unit = units.find(last >= 'a' && last <= 'z' ? static_cast<char>(last - 'a' + 'A') : last);
-    if (unit != std::string_view::npos) {
-      shift = 10 * static_cast<int>(unit + 1);
-      digits.remove_suffix(1);
-    }
-  }
-  if (digits.empty() || digits.size() > 15) return wrong;
-  std::uint64_t value = 0;
-  for (const char digit : digits) {
-    if (digit < '0' || digit > '9') return wrong;
-    value = value * 10 + static_cast<std::uint64_t>(digit - '0');
-  }
-  constexpr std::uint64_t limit = std::uint64_t{1} << 50;  // far from overflow, also times the number of ranks
-  if (value > (limit >> shift)) return Status(Code::invalid_argument, fmt::format("The size {} is too large.", text));
-  return value << shift;
-}
-
 std::string size_text(std::uint64_t bytes) {
   return text_of_size(bytes);
 }
@@ -311,14 +287,7 @@ Parsed parse_options(int argc, const char* const* argv) {
       "hocket-bench");
   const CLI::Option* max = add_subject(app, written, options);
   add_method(app, options);
-  try {
-    app.parse(argc, argv);
-  } catch (const CLI::Success&) {
-    return {std::nullopt, app.help(), 0};
-  } catch (const CLI::ParseError& error) {
-    return {std::nullopt, fmt::format("hocket-bench: {}. Run hocket-bench --help for the options.\n", error.what()),
-            exit_usage};
-  }
+  if (const auto ending = arguments::parse(app, argc, argv)) return {std::nullopt, ending->text, ending->exit_status};
   if (options.json_file == "-" && options.csv_file == "-") {
     return {std::nullopt, "hocket-bench: --json and --csv cannot both write to standard output.\n", exit_usage};
   }

@@ -58,8 +58,6 @@ Status check_size(const Options& options, int ranks);
 // All that is asked for but the placement, in the order of the table.
 std::vector<Case> cases_of(const Options& options, int ranks);
 
-// "64K" -> 65536. K, M, G and T are powers of 1024. Code::invalid_argument names the text.
-Result<std::uint64_t> parse_size(std::string_view text);
 // "64K" where that is exact, else the number.
 std::string size_text(std::uint64_t bytes);
 

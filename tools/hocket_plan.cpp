@@ -11,6 +11,7 @@
 #include "src/plan/plan.hpp"
 #include "src/plan/text.hpp"
 #include "src/plan/verify.hpp"
+#include "tools/arguments.hpp"
 #include "tools/plan/model.hpp"
 #include "tools/plan/probe.hpp"
 #include "tools/plan/settings.hpp"
@@ -26,6 +27,7 @@ constexpr int usage_error = 2;
 constexpr Rank print_ranks_max = 4096;
 constexpr Rank verify_ranks_max = 512;  // time and memory grow with the square
 constexpr std::size_t largest_bytes = std::size_t{1} << 40;
+constexpr std::size_t slices_max = std::size_t{1} << 18;
 
 struct Arguments {
   std::string collective, algorithm, hosts, rank_list = "1-33";
@@ -216,14 +218,16 @@ int verify(const Arguments& given) {
 int choose(Arguments given) {
   if (given.collective.empty()) throw UsageError{"COLLECTIVE is required, unless --topology names a network."};
   const Topology topology = take_hosts(given);
-  const Collective collective = collective_of(given.collective);
+  const auto uneven = find_by_name(uneven_collectives, given.collective);
+  const Collective collective = uneven ? with_equal_blocks(*uneven) : collective_of(given.collective);
   const auto chosen = [&](std::size_t bytes) {
     return &select_algorithm({.collective = collective,
                               .size = given.ranks,
                               .bytes = bytes,
                               .topology = topology,
                               .crowded = topology.hosts() == 1 && given.cores > 0 && given.cores < given.ranks,
-                              .in_rank_order = given.deterministic},
+                              .in_rank_order = given.deterministic,
+                              .uneven = uneven.has_value()},
                              automatic_algorithm);
   };
   if (given.bytes) {
@@ -248,6 +252,17 @@ int choose(Arguments given) {
   return 0;
 }
 
+// ---- cost, simulate and compare -------------------------------------------------------------------------------------
+
+// A simulation takes time and memory for every slice.
+void check_slices(const SimulateArguments& given) {
+  if (given.slice_bytes == 0 || given.bytes / given.slice_bytes <= slices_max) return;
+  throw UsageError{
+      fmt::format("--bytes: {} bytes in slices of {} are more than {} slices; give a smaller size, or a "
+                  "larger --slice-bytes (0 for one slice).",
+                  given.bytes, given.slice_bytes, slices_max)};
+}
+
 void add_simulate_options(CLI::App* command, SimulateArguments& given) {
   command->add_option("COLLECTIVE", given.collective, "allreduce, broadcast ...")->required();
   command->add_option("--algorithm", given.algorithm, "name, as `list` shows it (all)");
@@ -256,11 +271,11 @@ void add_simulate_options(CLI::App* command, SimulateArguments& given) {
   command->add_option("--cores", given.cores, "cores that one host's ranks share (a core for each)")
       ->check(CLI::Range(1, 1 << 20));
   command->add_option("--bytes", given.bytes, "size of the larger buffer, as in 64K (1M)")
-      ->transform(CLI::AsSizeValue(false));
+      ->transform(arguments::size(largest_bytes));
   command
       ->add_option("--slice-bytes", given.slice_bytes,
                    "how finely chunks are cut, 0 for not at all (512K, as calls do)")
-      ->transform(CLI::AsSizeValue(false));
+      ->transform(arguments::size(largest_bytes));
   command->add_option("--root", given.root, "root (0)");
   command->add_flag("--in-place", given.in_place, "input and output are the same memory");
 }
@@ -286,13 +301,14 @@ void add_choose(CLI::App& app, Arguments& given, ModelArguments& model) {
       command->add_flag("--deterministic", given.deterministic, "what deterministic mode selects");
   CLI::Option* one_size =
       command->add_option("--bytes", given.bytes, "size of the larger buffer, as in 64K (all sizes)")
-          ->transform(CLI::AsSizeValue(false));
+          ->transform(arguments::size(largest_bytes));
   CLI::Option* topology =
       command->add_option("--topology", model.topology, "what the model chooses on a network, as for simulate")
           ->excludes(one_size)
           ->excludes(deterministic);
   command->add_option("--save", model.save, "file for HOCKET_TUNING; tables for other groups stay in it")
-      ->needs(topology);
+      ->needs(topology)
+      ->check(arguments::writable_file());
 }
 
 CLI::App* add_compare(CLI::App& app, Arguments& given, ModelArguments& model) {
@@ -318,8 +334,7 @@ int run(int argc, char** argv) {
       "hocket-plan");
   const UsageError no_command{
       "Give one of the commands list, print, verify, choose, compare, cost, simulate, probe and settings; see "
-      "hocket-plan "
-      "--help."};
+      "hocket-plan --help."};
   Arguments given;
 
   CLI::App* list_command = app.add_subcommand("list", "all algorithms");
@@ -346,8 +361,10 @@ int run(int argc, char** argv) {
   add_simulate_options(cost_app, simulated);
   CLI::App* simulate_app = app.add_subcommand("simulate", "runs schedules on a described network");
   add_simulate_options(simulate_app, simulated);
-  simulate_app->add_option("--trace", simulated.trace, "file for a trace that Perfetto shows");
-  simulate_app->add_option("--svg", simulated.svg, "file for a drawing of the timeline");
+  simulate_app->add_option("--trace", simulated.trace, "file for a trace that Perfetto shows")
+      ->check(arguments::writable_file());
+  simulate_app->add_option("--svg", simulated.svg, "file for a drawing of the timeline")
+      ->check(arguments::writable_file());
 
   ProbeArguments probe;
   CLI::App* probe_app = app.add_subcommand("probe", "measures what messages cost here, for --topology");
@@ -356,17 +373,12 @@ int run(int argc, char** argv) {
 
   CLI::App* settings_command = app.add_subcommand("settings", "variables in force, and what this host offers TCP");
   settings_command->add_flag("--json", given.json, "for programs");
-  try {
-    app.parse(argc, argv);
-  } catch (const CLI::Success& help) {
-    return app.exit(help);
-  } catch (const CLI::ParseError& error) {
-    if (app.get_subcommands().empty()) throw no_command;
-    throw UsageError{fmt::format("{}. See hocket-plan --help.", error.what())};
-  }
+  const auto ending = arguments::parse(app, argc, argv);
+  if (ending && (ending->exit_status == 0 || !app.get_subcommands().empty())) return arguments::show(*ending);
   if (app.get_subcommands().empty()) throw no_command;
   if (*list_command) return list();
   if (*print_command) return print(given);
+  if (*cost_app || *simulate_app) check_slices(simulated);
   if (*cost_app) return cost_command(simulated);
   if (*simulate_app) return simulate_command(simulated);
   if (*probe_app) return probe_command(probe);

@@ -4,6 +4,7 @@
 
 #include <CLI/CLI.hpp>
 
+#include "tools/arguments.hpp"
 #include "tools/launch.hpp"
 #include "tools/launch_cores.hpp"
 
@@ -35,15 +36,9 @@ int main(int argc, char** argv) {
       ->type_name("WHAT");
   app.add_flag("--stdin", options.input_to_rank_0, "rank 0 reads standard input (from a file or pipe)");
   app.add_option("--grace", grace, "seconds from SIGTERM to SIGKILL when the ranks are ended (5)")
-      ->check(CLI::Range(0.0, 3600.0));
+      ->check(hocket::arguments::number(0, 3600));
   app.prefix_command();  // everything from PROG on belongs to PROG
-  try {
-    app.parse(argc, argv);
-  } catch (const CLI::Success& help) {
-    return app.exit(help);
-  } catch (const CLI::ParseError& error) {
-    return fail(fmt::format("{}. Run hocket-run --help for the options.", error.what()));
-  }
+  if (const auto ending = hocket::arguments::parse(app, argc, argv)) return hocket::arguments::show(*ending);
   options.command = app.remaining();
   if (!options.command.empty() && options.command.front() == "--") options.command.erase(options.command.begin());
   if (options.command.empty()) return fail("No program given. Usage: hocket-run -n N PROG ARGS...");

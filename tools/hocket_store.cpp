@@ -10,6 +10,7 @@
 #include "hocket/hocket.h"
 #include "src/store/endpoint.hpp"
 #include "src/store/store_server.hpp"
+#include "tools/arguments.hpp"
 
 namespace {
 
@@ -47,18 +48,17 @@ int main(int argc, char** argv) {
   int port = 29500;
   CLI::App app{
       "The rendezvous store of Hocket: ranks find each other through it. It keeps its data in memory, serves until "
-      "SIGTERM or SIGINT, and trusts everyone who can reach its address."};
+      "SIGTERM or SIGINT, and trusts everyone who can reach its address.",
+      "hocket-store"};
   app.add_option("--bind", bind, "address to listen on; 0.0.0.0 or :: for all interfaces")->capture_default_str();
   app.add_option("--port", port, "port to listen on; 0: any free one, printed on standard output")
       ->check(CLI::Range(0, 65535))
       ->capture_default_str();
   app.set_version_flag("--version", fmt::format("hocket-store {}.{}.{}", HOCKET_VERSION_MAJOR, HOCKET_VERSION_MINOR,
                                                 HOCKET_VERSION_PATCH));
+  if (const auto ending = hocket::arguments::parse(app, argc, argv)) return hocket::arguments::show(*ending);
   try {
-    app.parse(argc, argv);
     return serve(bind, static_cast<std::uint16_t>(port));
-  } catch (const CLI::ParseError& error) {
-    return app.exit(error);
   } catch (const std::exception& error) {
     fmt::print(stderr, "hocket-store: {}\n", error.what());
     return 1;

@@ -18,6 +18,8 @@ using nlohmann::json;
 using testing::ContainsRegex;
 using testing::ElementsAre;
 using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::StartsWith;
 using testing::UnorderedElementsAre;
 
 // Runs hocket-bench with --json -, and returns its rows.
@@ -284,6 +286,9 @@ TEST(HocketBench, RefusesWrongUsage) {
     const Ran ran = run_command("unset RANK WORLD_SIZE HOCKET_RANK HOCKET_WORLD_SIZE; $BENCH " + arguments);
     EXPECT_EQ(ran.status, 2) << arguments;
     EXPECT_THAT(ran.error, HasSubstr(sentence)) << arguments;
+    EXPECT_THAT(ran.error, StartsWith("hocket-bench: ")) << arguments;
+    EXPECT_EQ(std::ranges::count(ran.error, '\n'), 1) << ran.error;
+    EXPECT_THAT(ran.out, IsEmpty()) << arguments;
   };
   expect_refusal("", "collective is required");
   expect_refusal("allrecude", "Unknown collective 'allrecude'. Choose one of: allreduce, reduce, ");
@@ -296,8 +301,11 @@ TEST(HocketBench, RefusesWrongUsage) {
   expect_refusal("allreduce -d half", "Unknown type 'half'. Choose from: float32, float64, int32, int64, uint8, ");
   expect_refusal("allreduce -o average", "Unknown operation 'average'. Choose from: sum, prod, min, max, ");
   expect_refusal("allreduce -n 3 --seconds 1", "excludes");
+  for (const char* seconds : {"nan", "inf", "-1", "1e400", "some"}) {
+    expect_refusal("allreduce --ranks 2 --seconds " + std::string(seconds),
+                   "--seconds: '" + std::string(seconds) + "' is no number from 0 to 86400");
+  }
   expect_refusal("allreduce --transport pigeon", "pigeon");
-  expect_refusal("allreduce --memory cuda", "--memory cuda is not available in this build");
   expect_refusal("allreduce --memory cuda", "--memory cuda is not available in this build");
   expect_refusal("allreduce --transport loopback", "say how many with --ranks N");
   expect_refusal("sendrecv --placement in --ranks 2", "sendrecv has no in-place form");
@@ -305,7 +313,7 @@ TEST(HocketBench, RefusesWrongUsage) {
   expect_refusal("broadcast --ranks 2 -r first", "must be a rank or 'all', not 'first'");
   expect_refusal("sendrecv --ranks 1", "sendrecv needs at least 2 ranks.");
   expect_refusal("allreduce --ranks 0", "not in range 1");
-  expect_refusal("allreduce", "--ranks N");
+  expect_refusal("allreduce", "No ranks: let --ranks N start them here, or start them with hocket-run or another ");
   expect_refusal("allreduce --ranks 2 --algorithm magic", "magic");
   expect_refusal("allreduce --ranks 2 --transport loopback -n 1 -e 4 --json /no/such/folder/x",
                  "Cannot write '/no/such/folder/x': No such file or directory.");

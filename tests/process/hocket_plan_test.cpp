@@ -93,6 +93,8 @@ TEST(HocketPlan, TellsWhatIsChosenBySize) {
   EXPECT_THAT(one.text, HasSubstr("dissemination:"));
   EXPECT_THAT(hocket_plan("choose barrier --ranks 4 --cores 4").text, HasSubstr("dissemination"));
   EXPECT_THAT(hocket_plan("choose barrier --ranks 4 --cores 2").text, HasSubstr("linear"));
+  EXPECT_THAT(hocket_plan("choose gather --ranks 4 --bytes 1K").text, HasSubstr("binomial_tree:"));
+  EXPECT_THAT(hocket_plan("choose gather_v --ranks 4 --bytes 1K").text, HasSubstr("linear:"));
 }
 
 TEST(HocketPlan, KnowsHosts) {
@@ -221,7 +223,21 @@ constexpr Mistake mistakes[] = {
     {"choose allreduce --hosts 4,,2", "--hosts: '4,,2' is no list of numbers of ranks, at most 4096 in all"},
     {"choose allreduce --hosts 4096,1", "--hosts: '4096,1' is no list"},
     {"choose allreduce --hosts 4,4 --ranks 7", "--hosts 4,4 are 8 ranks, but --ranks says 7."},
-    {"choose allreduce --ranks 4 --bytes many", "--bytes: "},
+    {"choose allreduce --ranks 4 --bytes many", "--bytes: 'many' is not a size: write bytes, or a number with K, M, "},
+    {"simulate allreduce --ranks 4 --bytes -1", "--bytes: '-1' is not a size"},
+    {"cost allreduce --ranks 4 --bytes nan", "--bytes: 'nan' is not a size"},
+    {"simulate allreduce --ranks 4 --bytes 2T", "--bytes: The size 2T is too large. "},
+    {"simulate allreduce --ranks 4 --bytes 1T",
+     "are more than 262144 slices; give a smaller size, or a larger --slice"},
+    {"cost allreduce --ranks 4 --slice-bytes -1", "--slice-bytes: '-1' is not a size"},
+    {"cost allreduce --ranks 4 --slice-bytes 1", "in slices of 1 are more than 262144 slices"},
+    {"simulate allreduce --ranks 2 --svg /no/such/folder/x", "--svg: '/no/such/folder/x' cannot be written. "},
+    {"choose --ranks 4 --topology flat --save /no/such/folder/x", "--save: '/no/such/folder/x' cannot be written. "},
+    {"probe --save /no/such/folder/x", "--save: '/no/such/folder/x' cannot be written."},
+    {"print allgather_v --ranks 4", "allgather_v runs the schedules of allgather: ask for allgather."},
+    {"simulate scatter_v --ranks 4", "scatter_v runs the schedules of scatter: ask for scatter."},
+    {"cost gather_v --ranks 4", "gather_v runs the schedules of gather: ask for gather."},
+    {"verify alltoall_v", "alltoall_v runs the schedules of alltoall: ask for alltoall."},
     {"choose --ranks 4", "COLLECTIVE is required, unless --topology names a network."},
     {"choose --ranks 4 --save file", "--save requires --topology"},
     {"choose send --ranks 4 --topology flat", "send has one algorithm; there is nothing to choose."},

@@ -152,16 +152,21 @@ TEST(HocketStore, ATakenPortIsOneSentence) {
   EXPECT_EQ(std::count(said.begin(), said.end(), '\n'), 1) << said;
 }
 
-TEST(HocketStore, WrongArgumentsAreNamed) {
+TEST(HocketStore, WrongArgumentsAreOneSentence) {
   const std::vector<std::pair<std::vector<std::string>, std::string>> cases = {
-      {{"--bogus"}, "--bogus"}, {{"--port", "65536"}, "--port"}, {{"--port", "x"}, "--port"},
-      {{"--port"}, "--port"},   {{"--bind", ""}, "bind"},        {{"extra"}, "extra"}};
+      {{"--bogus"}, "--bogus"},    {{"--port", "65536"}, "--port"}, {{"--port", "-1"}, "--port"},
+      {{"--port", "x"}, "--port"}, {{"--port"}, "--port"},          {{"extra"}, "extra"}};
   for (const auto& [arguments, named] : cases) {
     Daemon daemon(arguments);
     const std::string said = daemon.rest();
-    EXPECT_NE(daemon.wait(), 0) << said;
+    EXPECT_EQ(daemon.wait(), 2) << said;
+    EXPECT_THAT(said, StartsWith("hocket-store: "));
     EXPECT_THAT(said, HasSubstr(named));
+    EXPECT_EQ(std::count(said.begin(), said.end(), '\n'), 1) << said;
   }
+  Daemon nowhere({"--bind", ""});
+  EXPECT_THAT(nowhere.rest(), HasSubstr("bind"));
+  EXPECT_NE(nowhere.wait(), 0);
 }
 
 TEST(HocketStore, SaysItsVersion) {

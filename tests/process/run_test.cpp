@@ -141,6 +141,10 @@ TEST(HocketRun, RefusesWrongUsage) {
   expect_refusal("-n many true", 2, "Value many not in range 1");
   expect_refusal("true", 2, "--ranks is required");
   expect_refusal("-n 2", 2, "No program given");
+  for (const char* grace : {"nan", "inf", "-1", "1e9", "soon"}) {
+    expect_refusal("-n 2 --grace " + std::string(grace) + " true", 2,
+                   "hocket-run: --grace: '" + std::string(grace) + "' is no number from 0 to 3600. Run hocket-run");
+  }
   expect_refusal("-n 2 --colour true", 2, "Unknown option '--colour'");
   expect_refusal("-n 3 no-such-program-anywhere", 127, "there is no such program in PATH");
   expect_refusal("-n 3 ./no/such/program", 127, "there is no such program there");

@@ -89,7 +89,7 @@ TEST(SgdProve, WrongInputIsExplained) {
   };
   for (const Wrong& wrong : {Wrong{"--prove --ranks 1", "--ranks"},
                              {"--prove --sizes 4X", "4X"},
-                             {"--prove --sizes K", "'K' is no size"},
+                             {"--prove --sizes K", "'K' is not a size"},
                              {"--prove --links string", "--links"},
                              {"--prove --test-hosts /nonexistent", "there is no /nonexistent"},
                              {"--html page.html", "--html needs --prove"},

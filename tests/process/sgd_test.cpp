@@ -109,6 +109,10 @@ TEST(Sgd, WrongInputEndsAllRanksWithTheReason) {
                              {"--batch 2", "less than one sample for each of 3 ranks"},
                              {"--batch 100000", "Choose a smaller batch"},
                              {"--hidden -3", "--hidden"},
+                             {"--rate nan", "--rate: 'nan' is no number from 0 to 1000000"},
+                             {"--momentum -inf", "--momentum: '-inf' is no number from 0 to 1"},
+                             {"--steps -1", "--steps"},
+                             {"--seed -1", "--seed"},
                              {"--network lenet --hidden 8", "--hidden is for --network perceptron"},
                              {"--gradients product", "--gradients"},
                              {"--json /nonexistent/x --drawn 600", "Cannot write /nonexistent/x"}}) {

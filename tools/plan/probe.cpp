@@ -9,9 +9,11 @@
 
 #include "src/base/environment.hpp"
 #include "src/comm/rendezvous.hpp"
+#include "tools/arguments.hpp"
 #include "tools/launch.hpp"
 #include "tools/plan/network_file.hpp"
 #include "tools/plan/probe_measure.hpp"
+#include "tools/plan/usage.hpp"
 
 namespace hocket {
 namespace {
@@ -193,6 +195,11 @@ NetworkDescription description_of(const ProbeFigures& figures) {
 }
 
 int probe_command(const ProbeArguments& given) {
+  const auto rank = environment::in_force("HOCKET_RANK");
+  const bool writes = !given.save.empty() && (!rank || rank->value == "0");
+  if (writes && !arguments::can_be_written(given.save)) {
+    throw UsageError{fmt::format("--save: '{}' cannot be written.", given.save)};
+  }
   if (environment::in_force("HOCKET_WORLD_SIZE")) return run_rank(given);
   launch::Options launch;
   launch.caller = "hocket-plan";

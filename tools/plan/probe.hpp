@@ -16,7 +16,7 @@ struct ProbeArguments {
 };
 
 // One rank under a launcher measures with the others; otherwise this program starts two ranks of itself. Prints on rank
-// 0, and returns the program's exit code.
+// 0, and returns the program's exit code. Throws UsageError where the file cannot be written.
 int probe_command(const ProbeArguments& given);
 
 // ---- for tests ------------------------------------------------------------------------------------------------------

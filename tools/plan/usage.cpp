@@ -8,6 +8,10 @@ namespace hocket {
 
 Collective collective_of(const std::string& name) {
   if (const auto found = find_by_name(all_collectives, name)) return *found;
+  if (const auto uneven = find_by_name(uneven_collectives, name)) {
+    throw UsageError{
+        fmt::format("{0} runs the schedules of {1}: ask for {1}.", name, name_of(with_equal_blocks(*uneven)))};
+  }
   std::string names;
   for (const Collective collective : all_collectives) names += fmt::format(", {}", name_of(collective));
   throw UsageError{fmt::format("COLLECTIVE: '{}' is none of {}.", name, names.substr(2))};

@@ -4,9 +4,10 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <fstream>
-#include <iterator>
+#include <limits>
 #include <map>
+
+#include "tools/arguments.hpp"
 
 namespace hocket::sgd {
 namespace {
@@ -28,6 +29,7 @@ void add_data_and_network(CLI::App& app, Training& training) {
       ->check(CLI::Range(1, 1'000'000))
       ->group("Data and network");
   app.add_option("--seed", training.seed, "of drawn digits, first weights and the order of samples (1)")
+      ->check(CLI::Range(std::int64_t{0}, std::numeric_limits<std::int64_t>::max()))
       ->group("Data and network");
   auto* network = app.add_option("--network", training.network,
                                  "perceptron, or lenet: two convolutions with pooling before the dense layers "
@@ -47,23 +49,24 @@ void add_training(CLI::App& app, Training& training) {
     return app.add_option(name, value, what)->group("Training");
   };
   option("--epochs", training.epochs, "how often to go through the data (3)")->check(CLI::Range(1, 1'000'000));
-  option("--steps", training.steps, "end after so many steps, even within an epoch");
+  option("--steps", training.steps, "end after so many steps, even within an epoch")
+      ->check(CLI::Range(1, std::numeric_limits<int>::max()));
   auto* batch = option("--batch", training.batch, "samples in a step, over all ranks (128)");
   batch->check(CLI::Range(1, 1 << 24));
   option("--batch-per-rank", training.batch_per_rank, "instead of --batch: samples of each rank in a step")
       ->check(CLI::Range(1, 1 << 24))
       ->excludes(batch);
-  option("--rate", training.rate, "learning rate (0.05)")->check(CLI::Range(0.0, 1e6));
+  option("--rate", training.rate, "learning rate (0.05)")->check(arguments::number(0, 1e6));
   option("--base-batch", training.base_batch,
          "the batch that --rate is meant for: a batch k times as large takes k times the rate")
       ->check(CLI::Range(1, 1 << 24));
   option("--warmup-epochs", training.warmup_epochs, "epochs in which the scaled rate is reached, in equal steps (0)")
-      ->check(CLI::Range(0.0, 1e6));
-  option("--momentum", training.rule.momentum, "(0.9)")->check(CLI::Range(0.0, 1.0));
-  option("--weight-decay", training.rule.weight_decay, "(0)")->check(CLI::Range(0.0, 1e3));
+      ->check(arguments::number(0, 1e6));
+  option("--momentum", training.rule.momentum, "(0.9)")->check(arguments::number(0, 1));
+  option("--weight-decay", training.rule.weight_decay, "(0)")->check(arguments::number(0, 1e3));
   app.add_flag("--lars", training.rule.lars, "layer-wise adaptive rates, for very large batches")->group("Training");
   option("--trust", training.rule.trust, "with --lars: a step's share of a layer's weights (0.001)")
-      ->check(CLI::Range(0.0, 1e3));
+      ->check(arguments::number(0, 1e3));
 }
 
 void add_communication(CLI::App& app, Options& options) {
@@ -75,7 +78,7 @@ void add_communication(CLI::App& app, Options& options) {
       ->transform(CLI::CheckedTransformer(
           std::map<std::string, Combine>{{"average", Combine::average}, {"sum", Combine::sum}}));
   option("--bucket-mb", training.bucket_mb, "10^6 bytes of gradients that go together; 0: every tensor by itself (1)")
-      ->check(CLI::Range(0.0, 1e6));
+      ->check(arguments::number(0, 1e6));
   option("--overlap", training.departure,
          "on: buckets leave during the backward pass; off: all leave after it, to show the difference (on)")
       ->transform(CLI::CheckedTransformer(
@@ -84,15 +87,7 @@ void add_communication(CLI::App& app, Options& options) {
   option("--algorithm", options.algorithm, "as HOCKET_ALGORITHM: auto, ring, linear, ...");
 }
 
-std::size_t parse_size(const std::string& text) {
-  const std::string units = "KMG";
-  std::size_t end = 0;
-  const unsigned long long number = std::stoull(text, &end);
-  const std::size_t unit = end < text.size() ? units.find(text[end]) : 0;
-  return static_cast<std::size_t>(number) << (end < text.size() ? 10 * (unit + 1) : 0);
-}
-
-void add_proof(CLI::App& app, bool& prove, Proof& proof, std::vector<std::string>& sizes) {
+void add_proof(CLI::App& app, bool& prove, Proof& proof) {
   const auto option = [&](const char* name, auto& value, const char* what) {
     return app.add_option(name, value, what)->group("Proof");
   };
@@ -101,18 +96,9 @@ void add_proof(CLI::App& app, bool& prove, Proof& proof, std::vector<std::string
                "below a launcher: on that launcher's ranks")
       ->group("Proof");
   option("--ranks", proof.ranks, "the most ranks (8)")->check(CLI::Range(2, 64));
-  option("--sizes", sizes, "bytes to sum, as in 64K,4M (256K,1M,4M,16M)")
+  option("--sizes", proof.sizes, "bytes to sum, as in 64K,4M (256K,1M,4M,16M)")
       ->delimiter(',')
-      ->check(CLI::Validator(
-          [](const std::string& text) {
-            static const std::string digits = "0123456789";
-            const std::size_t end = text.find_first_not_of(digits);
-            const bool unit =
-                end != std::string::npos && end + 1 == text.size() && text.find_first_of("KMG", end) == end;
-            const bool right = end != 0 && !text.empty() && text.size() <= 5 && (end == std::string::npos || unit);
-            return right ? std::string() : fmt::format("'{}' is no size; write 65536, 64K or 4M", text);
-          },
-          "SIZE"));
+      ->transform(arguments::size(std::uint64_t{1} << 40));
   option("--iterations", proof.iterations, "timed calls of each (3)")->check(CLI::Range(1, 10000));
   option("--links", proof.links,
          "shaped: network namespaces; loopback: TCP on this machine; auto: shaped if possible (auto)")
@@ -133,33 +119,20 @@ void set_trial_defaults(const CLI::App& app, Training& training) {
   if (app.count("--drawn") == 0) training.drawn = 3 * training.batch;
 }
 
-// Before the work, not after it.
-bool can_be_written(const std::string& file) {
-  return file.empty() || file == "-" || std::ofstream(file, std::ios::app).is_open();
-}
-
 }  // namespace
 
 Parsed parse_options(int argc, const char* const* argv) {
   Options options;
   Proof proof;
   bool prove = false;
-  std::vector<std::string> sizes;
   CLI::App app(about, "hocket-sgd");
   add_data_and_network(app, options.training);
   add_training(app, options.training);
   add_communication(app, options);
-  add_proof(app, prove, proof, sizes);
+  add_proof(app, prove, proof);
   app.add_option("--html", options.html_file, "with --prove: writes a page with plots to this file");
   app.add_option("--json", options.json_file, "writes the results to this file; -: standard output");
-  try {
-    app.parse(argc, argv);
-  } catch (const CLI::Success& help) {
-    return {std::nullopt, app.help(), 0};
-  } catch (const CLI::ParseError& error) {
-    return {std::nullopt, fmt::format("hocket-sgd: {}. Run hocket-sgd --help for the options.\n", error.what()),
-            exit_usage};
-  }
+  if (const auto ending = arguments::parse(app, argc, argv)) return {std::nullopt, ending->text, ending->exit_status};
   std::erase(options.training.hidden, 0U);
   if (options.training.network == Architecture::lenet && app.count("--hidden") > 0) {
     return {std::nullopt, "hocket-sgd: --hidden is for --network perceptron; lenet has layers of its own.\n",
@@ -167,13 +140,11 @@ Parsed parse_options(int argc, const char* const* argv) {
   }
   if (!prove && !options.html_file.empty()) return {std::nullopt, "hocket-sgd: --html needs --prove.\n", exit_usage};
   for (const std::string& file : {options.html_file, options.json_file}) {
-    if (!can_be_written(file)) return {std::nullopt, fmt::format("hocket-sgd: Cannot write {}.\n", file), exit_usage};
+    // Before the work, not after it.
+    const bool fits = file.empty() || file == "-" || arguments::can_be_written(file);
+    if (!fits) return {std::nullopt, fmt::format("hocket-sgd: Cannot write {}.\n", file), exit_usage};
   }
   if (prove) {
-    if (!sizes.empty()) {
-      proof.sizes.clear();
-      std::ranges::transform(sizes, std::back_inserter(proof.sizes), parse_size);
-    }
     set_trial_defaults(app, options.training);
     options.proof = proof;
   }
