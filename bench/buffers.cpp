@@ -71,7 +71,10 @@ Buffers::Buffers(const Case& what, Place place)
 }
 
 void Buffers::write_input(const Pattern& pattern) {
-  if (send_ != nullptr) pattern.fill(place_.rank, 0, send_, send_elements(what_, place_));
+  if (send_ == nullptr) return;
+  for (const Segment& part : input_of(what_, place_)) {
+    pattern.fill(part.source, part.first, send_ + part.offset * size_of(what_.dtype), part.count);
+  }
 }
 
 void Buffers::poison_output() {

@@ -24,6 +24,7 @@ constexpr CollectiveInfo table[] = {
     {"exscan", Kind::exscan, true, false, true, false, false},
     {"sendrecv", Kind::sendrecv, false, false, false, false, false},
     {"recv_any", Kind::recv_any, false, false, false, false, false},
+    {"group", Kind::group, false, false, false, true, true},
     {"barrier", Kind::barrier, false, false, false, false, false},
     {"reduce_scatter_v", Kind::reduce_scatter_v, true, false, true, true, false},
     {"allgather_v", Kind::allgather_v, false, false, true, false, true},
@@ -61,6 +62,18 @@ bool has_meaning(const CollectiveInfo& collective, DataType dtype, ReduceOp op) 
   return is_defined(dtype, op) && is_defined(prefix ? Collective::scan : Collective::allreduce, op);
 }
 
+bool has_wire(const CollectiveInfo& collective, DataType dtype, ReduceOp op) {
+  if (dtype != DataType::float32) return false;
+  switch (collective.kind) {
+    case Kind::allreduce:
+    case Kind::reduce_scatter:
+    case Kind::reduce_scatter_v: return op == ReduceOp::sum;
+    case Kind::allgather:
+    case Kind::allgather_v: return true;
+    default: return false;
+  }
+}
+
 double bus_factor(Kind kind, int ranks) {
   const double n = ranks;
   switch (kind) {
@@ -70,6 +83,7 @@ double bus_factor(Kind kind, int ranks) {
     case Kind::scatter:
     case Kind::gather:
     case Kind::alltoall:
+    case Kind::group:
     case Kind::reduce_scatter_v:
     case Kind::allgather_v:
     case Kind::scatter_v:
@@ -116,11 +130,17 @@ bool ignores_send(const Case& what, Place place) {
   return (kind == Kind::broadcast || kind == Kind::scatter || kind == Kind::scatter_v) && place.rank != what.root;
 }
 
+std::vector<Segment> input_of(const Case& what, Place place) {
+  if (what.tensors > 0) return list_input(what, place);
+  return {{place.rank, 0, 0, send_elements(what, place)}};
+}
+
 std::vector<Segment> expected_output(const Case& what, Place place) {
   const std::size_t count = what.count;
   const std::size_t own_block = static_cast<std::size_t>(place.rank) * count;
   if (ignores_recv(what, place)) return {};
   if (is_uneven(what.collective->kind)) return expected_uneven_output(what, place);
+  if (what.tensors > 0) return expected_list_output(what, place);
   const auto from_each_rank = [&](std::size_t first) {
     std::vector<Segment> segments;
     for (int rank = 0; rank < place.size; ++rank) {
@@ -138,7 +158,8 @@ std::vector<Segment> expected_output(const Case& what, Place place) {
     case Kind::scatter: return {{what.root, own_block, 0, count}};
     case Kind::allgather:
     case Kind::gather: return from_each_rank(0);
-    case Kind::alltoall: return from_each_rank(own_block);
+    case Kind::alltoall:
+    case Kind::group: return from_each_rank(own_block);
     case Kind::sendrecv:
     case Kind::recv_any: return {{(place.rank + place.size - 1) % place.size, 0, 0, count}};
     default: return {};  // barrier
@@ -147,6 +168,7 @@ std::vector<Segment> expected_output(const Case& what, Place place) {
 }
 
 std::size_t in_place_send_offset(const Case& what, Place place) {
+  if (what.tensors > 0) return 0;  // each tensor has an offset of its own
   const Kind kind = what.collective->kind;
   const bool to_root = kind == Kind::gather || kind == Kind::gather_v;
   const bool gathers = kind == Kind::allgather || kind == Kind::allgather_v || (to_root && place.rank == what.root);
@@ -154,6 +176,7 @@ std::size_t in_place_send_offset(const Case& what, Place place) {
 }
 
 std::size_t in_place_recv_offset(const Case& what, Place place) {
+  if (what.tensors > 0) return 0;
   const Kind kind = what.collective->kind;
   const bool from_root = kind == Kind::scatter || kind == Kind::scatter_v;
   const bool scatters =
@@ -170,6 +193,31 @@ double tolerance(const Case& what, int ranks, double largest) {
   return (error + ranks * 0x1p-22) * ranks * largest;
 }
 
+namespace {
+
+// What a call in the group fails with is what its end fails with.
+hocket_result call_group(const Case& what, Place place, hocket_comm* comm, const void* send, void* recv,
+                         const hocket_call_options& options, hocket_work** work) {
+  const auto dtype = static_cast<hocket_dtype>(what.dtype);
+  if (const hocket_result result = hocket_group_start(); result != HOCKET_OK) return result;
+  if (what.collective->kind == Kind::recv_any) {
+    (void)hocket_recv_any(recv, what.count, dtype, nullptr, comm, &options, nullptr);
+    (void)hocket_send(send, what.count, dtype, (place.rank + 1) % place.size, comm, &options, nullptr);
+    return hocket_group_end(work);
+  }
+  const std::size_t block_bytes = what.count * size_of(what.dtype);
+  for (int distance = 0; distance < place.size; ++distance) {
+    const int to = (place.rank + distance) % place.size, from = (place.rank + place.size - distance) % place.size;
+    const auto* const block = static_cast<const std::byte*>(send) + static_cast<std::size_t>(to) * block_bytes;
+    auto* const room = static_cast<std::byte*>(recv) + static_cast<std::size_t>(from) * block_bytes;
+    (void)hocket_send(block, what.count, dtype, to, comm, &options, nullptr);
+    (void)hocket_recv(room, what.count, dtype, from, comm, &options, nullptr);
+  }
+  return hocket_group_end(work);
+}
+
+}  // namespace
+
 hocket_result call(const Case& what, Place place, hocket_comm* comm, const void* send, void* recv, hocket_work** work) {
   const auto dtype = static_cast<hocket_dtype>(what.dtype);
   const auto op = static_cast<hocket_op>(what.op);
@@ -184,7 +232,7 @@ hocket_result call(const Case& what, Place place, hocket_comm* comm, const void*
   options.scalar = scalar;
   options.wire = static_cast<hocket_wire>(what.wire);
   options.persistent = what.persistent ? 1 : 0;
-  if (what.tensors > 0) return call_list(what, comm, send, recv, options, work);
+  if (what.tensors > 0) return call_list(what, place, comm, send, recv, options, work);
   switch (what.collective->kind) {
     case Kind::allreduce: return hocket_allreduce(send, recv, count, dtype, op, comm, &options, work);
     case Kind::reduce: return hocket_reduce(send, recv, count, dtype, op, root, comm, &options, work);
@@ -200,12 +248,8 @@ hocket_result call(const Case& what, Place place, hocket_comm* comm, const void*
       const int next = (place.rank + 1) % place.size, previous = (place.rank + place.size - 1) % place.size;
       return hocket_sendrecv(send, count, next, recv, count, previous, dtype, comm, &options, work);
     }
-    case Kind::recv_any: {
-      if (const hocket_result result = hocket_group_start(); result != HOCKET_OK) return result;
-      (void)hocket_recv_any(recv, count, dtype, nullptr, comm, &options, nullptr);  // the end has its failure
-      (void)hocket_send(send, count, dtype, (place.rank + 1) % place.size, comm, &options, nullptr);
-      return hocket_group_end(work);
-    }
+    case Kind::recv_any:
+    case Kind::group: return call_group(what, place, comm, send, recv, options, work);
     case Kind::barrier: return hocket_barrier(comm, &options, work);
     default: return call_uneven(what, place, comm, send, recv, options, work);
   }

@@ -26,6 +26,7 @@ enum class Kind : std::uint8_t {
   exscan,
   sendrecv,  // every rank sends to the next one and receives from the one before
   recv_any,  // the same, by a receive from any rank
+  group,     // every rank sends a block to every rank, itself too, by messages in one group: what alltoall does
   barrier,
   reduce_scatter_v,  // these have blocks of unequal size, see uneven.hpp
   allgather_v,
@@ -50,8 +51,14 @@ const CollectiveInfo* find_benchmark(std::string_view name);  // null: none
 constexpr bool is_message(Kind kind) {
   return kind == Kind::sendrecv || kind == Kind::recv_any;
 }
+// Whether it is a group of calls, which cannot be persistent.
+constexpr bool is_grouped(Kind kind) {
+  return kind == Kind::recv_any || kind == Kind::group;
+}
 // Whether the reduction has a meaning for the collective and the type.
 bool has_meaning(const CollectiveInfo& collective, DataType dtype, ReduceOp op);
+// Whether it can travel in lower precision.
+bool has_wire(const CollectiveInfo& collective, DataType dtype, ReduceOp op);
 
 // busbw / algbw, as nccl-tests defines it.
 double bus_factor(Kind kind, int ranks);
@@ -89,6 +96,8 @@ struct Segment {
   std::size_t offset = 0;  // element of the buffer
   std::size_t count = 0;
 };
+// What send holds before.
+std::vector<Segment> input_of(const Case& what, Place place);
 // What recv must hold afterwards. Empty where the call ignores recv.
 std::vector<Segment> expected_output(const Case& what, Place place);
 // Whether this rank's recv / send argument takes no part.

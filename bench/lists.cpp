@@ -1,33 +1,88 @@
 #include "bench/lists.hpp"
 
-#include <vector>
-
 namespace hocket::bench {
+namespace {
 
-bool has_list(Kind kind) {
-  return kind == Kind::allreduce || kind == Kind::reduce || kind == Kind::broadcast;
+// One tensor, in elements.
+struct Tensor {
+  std::size_t begin = 0;  // in a list of one rank's blocks
+  std::size_t count = 0;
+  std::size_t send = 0, recv = 0;  // where its buffers begin in those of the case
+};
+
+void for_each_tensor(const Case& what, Place place, const auto& visit) {
+  const bool scatters = what.collective->kind == Kind::reduce_scatter;
+  const bool gathers = what.collective->kind == Kind::allgather;
+  std::size_t begin = 0;
+  for (std::size_t index = 0; index < what.tensors; ++index) {
+    const std::size_t count = what.count / what.tensors + (index < what.count % what.tensors ? 1 : 0);
+    const std::size_t all_blocks = begin * static_cast<std::size_t>(place.size);
+    const std::size_t own_block = what.in_place ? all_blocks + static_cast<std::size_t>(place.rank) * count : begin;
+    Tensor tensor{begin, count, begin, begin};
+    if (scatters || gathers) {
+      tensor.send = scatters ? all_blocks : own_block;
+      tensor.recv = gathers ? all_blocks : own_block;
+    }
+    visit(tensor);
+    begin += count;
+  }
 }
 
-hocket_result call_list(const Case& what, hocket_comm* comm, const void* send, void* recv,
+}  // namespace
+
+bool has_list(Kind kind) {
+  return kind == Kind::allreduce || kind == Kind::reduce || kind == Kind::reduce_scatter || kind == Kind::allgather ||
+         kind == Kind::broadcast;
+}
+
+std::vector<Segment> list_input(const Case& what, Place place) {
+  std::vector<Segment> segments;
+  const std::size_t blocks = what.collective->send_is_blocks ? static_cast<std::size_t>(place.size) : 1;
+  for_each_tensor(what, place, [&](const Tensor& tensor) {
+    segments.push_back({place.rank, tensor.begin * blocks, tensor.send, tensor.count * blocks});
+  });
+  return segments;
+}
+
+std::vector<Segment> expected_list_output(const Case& what, Place place) {
+  const auto size = static_cast<std::size_t>(place.size), rank = static_cast<std::size_t>(place.rank);
+  std::vector<Segment> segments;
+  for_each_tensor(what, place, [&](const Tensor& tensor) {
+    switch (what.collective->kind) {
+      case Kind::broadcast: segments.push_back({what.root, tensor.begin, tensor.recv, tensor.count}); break;
+      case Kind::reduce_scatter:
+        segments.push_back({reduction, tensor.begin * size + rank * tensor.count, tensor.recv, tensor.count});
+        break;
+      case Kind::allgather:
+        for (std::size_t of = 0; of < size; ++of) {
+          segments.push_back({static_cast<int>(of), tensor.begin, tensor.recv + of * tensor.count, tensor.count});
+        }
+        break;
+      default: segments.push_back({reduction, tensor.begin, tensor.recv, tensor.count});
+    }
+  });
+  return segments;
+}
+
+hocket_result call_list(const Case& what, Place place, hocket_comm* comm, const void* send, void* recv,
                         const hocket_call_options& options, hocket_work** work) {
   const auto dtype = static_cast<hocket_dtype>(what.dtype);
   const auto op = static_cast<hocket_op>(what.op);
-  const std::size_t tensors = what.tensors, element_bytes = size_of(what.dtype);
+  const std::size_t number = what.tensors, element_bytes = size_of(what.dtype);
+  const auto* const from = static_cast<const std::byte*>(send);
+  auto* const to = static_cast<std::byte*>(recv);
   std::vector<hocket_tensor> list;
-  list.reserve(tensors);
-  std::size_t begin = 0;
-  for (std::size_t tensor = 0; tensor < tensors; ++tensor) {
-    const std::size_t count = what.count / tensors + (tensor < what.count % tensors ? 1 : 0);
-    const auto* from = static_cast<const std::byte*>(send);
-    auto* to = static_cast<std::byte*>(recv);
-    list.push_back({from == nullptr ? nullptr : from + begin * element_bytes,
-                    to == nullptr ? nullptr : to + begin * element_bytes, count, dtype});
-    begin += count;
-  }
+  list.reserve(number);
+  for_each_tensor(what, place, [&](const Tensor& tensor) {
+    list.push_back({from == nullptr ? nullptr : from + tensor.send * element_bytes,
+                    to == nullptr ? nullptr : to + tensor.recv * element_bytes, tensor.count, dtype});
+  });
   switch (what.collective->kind) {
-    case Kind::allreduce: return hocket_allreduce_list(list.data(), tensors, op, comm, &options, work);
-    case Kind::reduce: return hocket_reduce_list(list.data(), tensors, op, what.root, comm, &options, work);
-    default: return hocket_broadcast_list(list.data(), tensors, what.root, comm, &options, work);
+    case Kind::allreduce: return hocket_allreduce_list(list.data(), number, op, comm, &options, work);
+    case Kind::reduce: return hocket_reduce_list(list.data(), number, op, what.root, comm, &options, work);
+    case Kind::reduce_scatter: return hocket_reduce_scatter_list(list.data(), number, op, comm, &options, work);
+    case Kind::allgather: return hocket_allgather_list(list.data(), number, comm, &options, work);
+    default: return hocket_broadcast_list(list.data(), number, what.root, comm, &options, work);
   }
 }
 

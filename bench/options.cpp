@@ -111,6 +111,33 @@ Status set_root(const std::string& root, Options& options) {
   return {};
 }
 
+// What the library would refuse, but here before anything is printed or started.
+Status check_call(const Options& options) {
+  const CollectiveInfo& collective = *options.collective;
+  if (options.tensors > 0 && !has_list(collective.kind)) {
+    return {Code::invalid_argument, fmt::format("--coalesced is for allreduce, reduce, reduce_scatter, allgather and "
+                                                "broadcast, not for {}.",
+                                                collective.name)};
+  }
+  if (options.persistent && is_grouped(collective.kind)) {
+    return {Code::invalid_argument,
+            fmt::format("--persistent is not for {}: it is a group of calls, which are planned each time.",
+                        collective.name)};
+  }
+  if (options.wire == WireFormat::exact) return {};
+  for (const DataType dtype : options.dtypes) {
+    for (const ReduceOp op : options.ops) {
+      if (has_wire(collective, dtype, op) || (collective.reduces && !has_meaning(collective, dtype, op))) continue;
+      return {Code::invalid_argument,
+              fmt::format("--wire {} is for allreduce and reduce_scatter with sum, and for allgather, of float32, not "
+                          "for {} of {}{}{}.",
+                          name_of(options.wire), collective.name, name_of(dtype), collective.reduces ? " with " : "",
+                          collective.reduces ? name_of(op) : "")};
+    }
+  }
+  return {};
+}
+
 Status finish(const Written& written, Options& options, bool max_given) {
   options.collective = find_benchmark(written.collective);
   if (options.collective == nullptr) {
@@ -139,10 +166,7 @@ Status finish(const Written& written, Options& options, bool max_given) {
             fmt::format("Unknown wire format '{}'. Choose from: {}.", written.wire, names_of(all_wire_formats))};
   }
   options.wire = *wire;
-  if (options.tensors > 0 && !has_list(options.collective->kind)) {
-    return {Code::invalid_argument,
-            fmt::format("--coalesced is for allreduce, reduce and broadcast, not for {}.", options.collective->name)};
-  }
+  if (const Status possible = check_call(options); !possible) return possible;
   if (options.memory == "cuda") {
     return {Code::unsupported,
             fmt::format("--memory {} is not available in this build; use plain or registered.", options.memory)};

@@ -98,6 +98,7 @@ std::vector<Sweep> all_sweeps() {
     sweeps.push_back({"exscan", transport, "-d int32,float64 -o sum,min,avg", 2 * 2 * 2});
     sweeps.push_back({"sendrecv", transport, "-d all", types});
     sweeps.push_back({"recv_any", transport, "", 1});
+    sweeps.push_back({"group", transport, "-d int8,complex128", 2});
     sweeps.push_back({"barrier", transport, "", 1});
     const char* const few = "-d int8,bfloat16,complex128,float32_int32 -o sum,max";
     sweeps.push_back({"reduce_scatter_v", transport, few, 5 * 2});
@@ -125,7 +126,8 @@ TEST(HocketBench, PlansOnceAndStartsForEveryOperation) {
 }
 
 TEST(HocketBench, CutsTheDataIntoLists) {
-  for (const char* what : {"allreduce -d int8,float64", "reduce -r 2 --persistent", "broadcast -r 1"}) {
+  for (const char* what : {"allreduce -d int8,float64", "reduce -r 2 --persistent", "broadcast -r 1",
+                           "reduce_scatter -d int8,float64 --fresh", "allgather -d int8,float64 --persistent"}) {
     for (const char* transport : {" --transport loopback", " --transport tcp"}) {
       const std::vector<json> rows =
           rows_of(what + std::string(" --ranks 3 -b 0 -e 128K -f 300 -n 5 -c 2 --coalesced 7") + transport);
@@ -136,9 +138,11 @@ TEST(HocketBench, CutsTheDataIntoLists) {
       }
     }
   }
-  const Ran ran = run_command("$BENCH allgather --ranks 2 --coalesced 7");
+  const Ran ran = run_command("$BENCH gather --ranks 2 --coalesced 7");
   EXPECT_EQ(ran.status, 2);
-  EXPECT_THAT(ran.error, HasSubstr("--coalesced is for allreduce, reduce and broadcast, not for allgather"));
+  EXPECT_THAT(
+      ran.error,
+      HasSubstr("--coalesced is for allreduce, reduce, reduce_scatter, allgather and broadcast, not for gather."));
 }
 
 TEST(HocketBench, WritesTheDocumentedJson) {
@@ -308,6 +312,14 @@ TEST(HocketBench, RefusesWrongUsage) {
   expect_refusal("allreduce --transport pigeon", "pigeon");
   expect_refusal("allreduce --memory cuda", "--memory cuda is not available in this build");
   expect_refusal("allreduce --transport loopback", "say how many with --ranks N");
+  expect_refusal("alltoall --ranks 2 --wire int8",
+                 "--wire int8 is for allreduce and reduce_scatter with sum, and for "
+                 "allgather, of float32, not for alltoall of float32.");
+  expect_refusal("allreduce --ranks 2 --wire int8 -d float32,int32", "not for allreduce of int32 with sum.");
+  expect_refusal("allreduce --ranks 2 --wire bfloat16 -o max", "not for allreduce of float32 with max.");
+  for (const std::string group : {"recv_any", "group"}) {
+    expect_refusal(group + " --ranks 2 --persistent", "--persistent is not for " + group + ": it is a group of calls");
+  }
   expect_refusal("sendrecv --placement in --ranks 2", "sendrecv has no in-place form");
   expect_refusal("broadcast --ranks 2 -r 2", "The root -r 2 is not a rank: ranks are 0 to 1");
   expect_refusal("broadcast --ranks 2 -r first", "must be a rank or 'all', not 'first'");
