@@ -286,10 +286,15 @@ TEST(HocketBench, RunsUnderALauncher) {
 }
 
 TEST(HocketBench, RefusesWrongUsage) {
-  const auto expect_refusal = [](const std::string& arguments, const std::string& sentence) {
+  const auto expect_failure = [](const std::string& arguments, const std::string& sentence) {
     const Ran ran = run_command("unset RANK WORLD_SIZE HOCKET_RANK HOCKET_WORLD_SIZE; $BENCH " + arguments);
     EXPECT_EQ(ran.status, 2) << arguments;
     EXPECT_THAT(ran.error, HasSubstr(sentence)) << arguments;
+    return ran;
+  };
+  // Before anything is printed or started.
+  const auto expect_refusal = [&](const std::string& arguments, const std::string& sentence) {
+    const Ran ran = expect_failure(arguments, sentence);
     EXPECT_THAT(ran.error, StartsWith("hocket-bench: ")) << arguments;
     EXPECT_EQ(std::ranges::count(ran.error, '\n'), 1) << ran.error;
     EXPECT_THAT(ran.out, IsEmpty()) << arguments;
@@ -326,8 +331,8 @@ TEST(HocketBench, RefusesWrongUsage) {
   expect_refusal("sendrecv --ranks 1", "sendrecv needs at least 2 ranks.");
   expect_refusal("allreduce --ranks 0", "not in range 1");
   expect_refusal("allreduce", "No ranks: let --ranks N start them here, or start them with hocket-run or another ");
-  expect_refusal("allreduce --ranks 2 --algorithm magic", "magic");
-  expect_refusal("allreduce --ranks 2 --transport loopback -n 1 -e 4 --json /no/such/folder/x",
+  expect_failure("allreduce --ranks 2 --algorithm magic", "magic");
+  expect_failure("allreduce --ranks 2 --transport loopback -n 1 -e 4 --json /no/such/folder/x",
                  "Cannot write '/no/such/folder/x': No such file or directory.");
   expect_refusal("allreduce --json - --csv - --ranks 2", "cannot both write to standard output");
 }
