@@ -93,8 +93,8 @@ TEST(HocketPlan, TellsWhatIsChosenBySize) {
   EXPECT_THAT(one.text, HasSubstr("dissemination:"));
   EXPECT_THAT(hocket_plan("choose barrier --ranks 4 --cores 4").text, HasSubstr("dissemination"));
   EXPECT_THAT(hocket_plan("choose barrier --ranks 4 --cores 2").text, HasSubstr("linear"));
-  EXPECT_THAT(hocket_plan("choose gather --ranks 4 --bytes 1K").text, HasSubstr("binomial_tree:"));
-  EXPECT_THAT(hocket_plan("choose gather_v --ranks 4 --bytes 1K").text, HasSubstr("linear:"));
+  EXPECT_THAT(hocket_plan("choose allgather --ranks 8 --bytes 1M").text, HasSubstr("circulant:"));
+  EXPECT_THAT(hocket_plan("choose allgather_v --ranks 8 --bytes 1M").text, HasSubstr("direct:"));
 }
 
 TEST(HocketPlan, KnowsHosts) {
