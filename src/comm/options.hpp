@@ -9,7 +9,7 @@
 
 #include "hocket/hocket.h"
 #include "hocket/spi/status.hpp"
-#include "src/exec/direct/single_copy.hpp"
+#include "src/plan/direct/path.hpp"
 #include "src/plan/choices.hpp"
 
 namespace hocket {

@@ -6,6 +6,7 @@
 
 #include "hocket/spi/transport.hpp"
 #include "hocket/spi/window.hpp"
+#include "src/plan/direct/staging.hpp"
 
 namespace hocket {
 
@@ -16,7 +17,7 @@ struct Announcement {
     mapped = 4,   // both buffers are registered; words 3 to 5 say where
     plain = 8,    // this member can read all others' plain memory; the next line says where its own buffers are
   };
-  static constexpr std::size_t inline_bytes_max = 32;
+  static constexpr std::size_t inline_bytes_max = board::inline_bytes_max;
   static constexpr std::uint32_t communicator_max = (1U << 24) - 1;
 
   Signature call;

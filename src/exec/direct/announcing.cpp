@@ -14,40 +14,13 @@
 namespace hocket {
 namespace {
 
-// Above this much work for each member, combining everything by oneself costs more than sharing it.
-constexpr std::size_t one_shot_work_bytes = std::size_t{512} << 10;
-// Below this, mapping and the second hand-over cost more than they save.
-constexpr std::size_t mapped_bytes_min = std::size_t{4} << 10;
-// The same where members outnumber cores, so that work which everyone repeats takes time away from the others; and up
-// to where the pool beats the staging areas.
-constexpr std::size_t alone_work_bytes_max = std::size_t{16} << 10;
-constexpr std::size_t pooled_bytes_max = std::size_t{128} << 10;
 constexpr int polls_before_waking = 8;
 
 }  // namespace
 
-// Whether inputs are small enough to go with the announcement, and how. A function of the call alone, so that all
-// members choose alike, but for plain memory: not all may be able to read it.
-void DirectOperation::plan_payload() {
-  std::size_t largest = 0;
-  for (const std::uint32_t member : {0U, members_ - 1}) largest = std::max(largest, exchange_.input_bytes(member));
-  largest = std::max(largest, exchange_.input_bytes(exchange_.root()));
-  const std::size_t work = exchange_.combines()
-                               ? largest * members_
-                               : std::max(exchange_.output_bytes(0), exchange_.output_bytes(exchange_.root()));
-  pools_work_ = exchange_.combines() && use_.shares_work && work > alone_work_bytes_max;
-  const std::size_t pool = std::min(pooled_bytes_max, use_.window->staging_bytes() - board::payload_bytes);
-  const bool fits = pools_work_ ? largest <= pool : largest <= board::large_slot_bytes && work <= one_shot_work_bytes;
-  small_payload_ = largest <= board::small_slot_bytes;
-  one_way_ = has_root(binding().signature.collective) && fits && small_payload_ && !pools_work_;
-  // What follows is this member's own view, and takes effect through the flags that all announce.
-  plain_ = !one_way_ && wants_single_copy();
-  has_payload_ = fits && !plain_;
-}
-
 // Whether this member needs another one's data, or its word that it has begun.
 bool DirectOperation::needs(std::uint32_t member) const {
-  if (!one_way_) return true;
+  if (!rule_.one_way) return true;
   const Collective collective = binding().signature.collective;
   const bool from_root = collective == Collective::broadcast || collective == Collective::scatter;
   return from_root ? member == exchange_.root() : self_ == exchange_.root();
@@ -55,7 +28,7 @@ bool DirectOperation::needs(std::uint32_t member) const {
 
 std::byte* DirectOperation::payload_slot(std::uint32_t member) const {
   std::byte* const slots = use_.window->staging(member);
-  if (small_payload_) return slots + turn_ % board::announcements * board::small_slot_bytes;
+  if (rule_.small_payload) return slots + turn_ % board::announcements * board::small_slot_bytes;
   return slots + board::announcements * board::small_slot_bytes + turn_ % board::large_slots * board::large_slot_bytes;
 }
 
@@ -73,36 +46,23 @@ void DirectOperation::put_payload(Announcement& own, Counters& counters) {
   counters.bytes_sent += bytes;
 }
 
-// Equal on all members. Measured on two cores, faster than the staging areas (µs, 2 ranks): allgather of 1 MiB 24
-// against 73, of 64 MiB 6,300 against 8,000; broadcast of 1 MiB 61 against 75, but from 4 MiB on its root should not be
-// idle; allreduce of 4 to 16 MiB 12 to 15 %. With more ranks than cores it is slower almost everywhere.
-bool DirectOperation::wants_single_copy() const {
-  if (use_.single_copy == SingleCopy::never || !use_.window->reads_plain_memory()) return false;
-  if (use_.single_copy == SingleCopy::always) return true;
-  constexpr std::size_t kib = 1024, mib = 1024 * kib;
-  const std::size_t bytes = exchange_.buffer_bytes_max();
-  if (use_.shares_work) return false;
-  if (exchange_.combines()) return bytes >= 4 * mib && bytes <= 16 * mib;
-  return bytes >= 64 * kib && (bytes < mib || binding().signature.collective != Collective::broadcast);
-}
-
 void DirectOperation::announce(Counters& counters) {
   Announcement& own = announcements_[self_];
   const WindowUse::Call& call = use_.call(turn_);
   own = {.call = call.signature, .communicator = call.communicator, .digest = call.digest};
   const std::size_t in = exchange_.input_bytes(self_), out = exchange_.output_bytes(self_);
-  const bool worth_mapping = std::max(in, out) >= mapped_bytes_min && !one_way_;
+  const bool worth_mapping = rule_.worth_mapping(in, out);
   if (worth_mapping) {
     if (in != 0) own.input = use_.window->locate(binding().input, in);
     if (out != 0) own.output = use_.window->locate(binding().output, out);
   }
   const bool located = (in == 0 || own.input.region != 0) && (out == 0 || own.output.region != 0);
   if (worth_mapping && located) own.flags |= Announcement::mapped;
-  if (plain_) {
+  if (rule_.plain) {
     own.flags |= Announcement::plain;
     own.input_at = reinterpret_cast<std::uintptr_t>(binding().input);
     own.output_at = reinterpret_cast<std::uintptr_t>(binding().output);
-  } else if (has_payload_ && (own.flags & Announcement::mapped) == 0) {
+  } else if (rule_.has_payload() && (own.flags & Announcement::mapped) == 0) {
     put_payload(own, counters);
   }
   own.write(&use_.window->board(self_)[board::announcement_line(turn_)], turn_);
@@ -112,7 +72,7 @@ void DirectOperation::announce(Counters& counters) {
 // The turn that all others must have begun before this member begins turn_. A large payload slot is used again after
 // two turns, so everyone must have left the one before last.
 std::uint64_t DirectOperation::turn_before() const {
-  const std::uint64_t back = has_payload_ && !small_payload_ ? 1 : board::run_ahead_max;
+  const std::uint64_t back = rule_.has_payload() && !rule_.small_payload ? 1 : board::run_ahead_max;
   return turn_ > back ? turn_ - back : 0;
 }
 
@@ -136,7 +96,7 @@ bool DirectOperation::read_announcements() {
   for (; next_member_ < members_; ++next_member_) {
     if (next_member_ != self_ && needs(next_member_) && !hear(next_member_, turn_)) return false;
   }
-  if (!one_way_) use_.everyone_heard = turn_;
+  if (!rule_.one_way) use_.everyone_heard = turn_;
   return true;
 }
 

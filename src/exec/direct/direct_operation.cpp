@@ -9,12 +9,6 @@
 #include "src/exec/direct/combine.hpp"
 
 namespace hocket {
-namespace {
-
-constexpr std::size_t mapped_grain_bytes = std::size_t{128} << 10;
-
-}  // namespace
-
 DirectOperation::DirectOperation(WindowUse& use, std::shared_ptr<Context> context)
     : Operation(std::move(context)),
       use_(use),
@@ -35,11 +29,11 @@ Status DirectOperation::start(const Tag&, Peers&) {
   own_next_ = copied_in_ = combined_ = copied_out_ = 0;
   std::uint32_t root = 0;
   while (root + 1 < members_ && use_.window->rank_of(root) != binding().root) ++root;
-  exchange_ = Exchange(binding().signature, root, members_, mapped_grain_bytes);
+  exchange_ = Exchange(binding().signature, root, members_, first_grain_bytes);
   const std::uint32_t communicator = context().number() & Announcement::communicator_max;
   use_.call(turn_) = {binding().signature, communicator,
                       Announcement::digest_after(use_.call(turn_ - 1).digest, binding().signature, communicator)};
-  plan_payload();
+  rule_ = direct_rule(exchange_, setting(), use_.window->reads_plain_memory());
   phase_ = Phase::announce;
   return {};
 }
@@ -74,8 +68,7 @@ bool DirectOperation::advance(Counters& counters) {
   return false;
 }
 
-// ---- the path
-// --------------------------------------------------------------------------------------------------------
+// ---- the path -------------------------------------------------------------------------------------------------------
 
 void DirectOperation::choose_path() {
   std::uint64_t all = ~std::uint64_t{0};
@@ -84,23 +77,20 @@ void DirectOperation::choose_path() {
     all &= announcement.flags;
     payloads &= (announcement.flags & (Announcement::inlined | Announcement::staged)) != 0;
   }
-  path_ = "direct one-shot";  // also where nothing is to be moved: everybody has announced
-  if (exchange_.rounds() == 0) {
+  const DirectPath path = direct_path(
+      exchange_, rule_,
+      {.payloads = payloads, .mapped = (all & Announcement::mapped) != 0, .plain = (all & Announcement::plain) != 0});
+  path_ = name_of(path);
+  if (exchange_.rounds() == 0) {  // everybody has announced, and nothing is to be moved
     phase_ = Phase::done;
-  } else if (one_way_) {
-    phase_ = Phase::one_shot;
-  } else if (payloads && pools_work_) {
-    path_ = "direct pooled";
-    begin_pooled();
-  } else if (payloads) {
-    phase_ = Phase::one_shot;
-  } else if ((all & Announcement::mapped) != 0) {
-    path_ = "direct mapped";
-    begin_mapped();
-  } else {
-    single_copy_ = (all & Announcement::plain) != 0;
-    path_ = single_copy_ ? "direct single copy" : "direct staged";
-    begin_staged();
+    return;
+  }
+  switch (path) {
+    case DirectPath::one_shot: phase_ = Phase::one_shot; break;
+    case DirectPath::pooled: begin_pooled(); break;
+    case DirectPath::mapped: begin_mapped(); break;
+    case DirectPath::single_copy:
+    case DirectPath::staged: single_copy_ = path == DirectPath::single_copy; begin_staged();
   }
 }
 

@@ -24,9 +24,9 @@
 #include "hocket/spi/window.hpp"
 #include "src/exec/direct/announcement.hpp"
 #include "src/exec/direct/board.hpp"
-#include "src/exec/direct/exchange.hpp"
-#include "src/exec/direct/single_copy.hpp"
 #include "src/exec/operation.hpp"
+#include "src/plan/direct/exchange.hpp"
+#include "src/plan/direct/path.hpp"
 
 namespace hocket {
 
@@ -70,8 +70,11 @@ class DirectOperation final : public Operation {
   enum class Phase { announce, gather, one_shot, pooled, mapped, mapped_end, staged, done };
 
   void announce(Counters& counters);
-  void plan_payload();
-  bool wants_single_copy() const;
+  DirectSetting setting() const {
+    return {.staging_bytes = use_.window->staging_bytes(),
+            .shares_work = use_.shares_work,
+            .single_copy = use_.single_copy};
+  }
   bool needs(std::uint32_t member) const;
   void put_payload(Announcement& own, Counters& counters);
   std::uint64_t turn_before() const;
@@ -103,9 +106,6 @@ class DirectOperation final : public Operation {
   bool copy_out();
   bool combine_single_copy(const Part& part);
   bool fetch(std::uint32_t member, std::uintptr_t from, std::byte* to, std::size_t bytes);
-  // Half of what the payload slots leave, in lines.
-  std::size_t fetch_room() const { return (use_.window->staging_bytes() - board::payload_bytes) / 128 * 64; }
-  std::size_t fetch_block_bytes() const;
   std::byte* fetch_slot(std::uint32_t member) const;
   std::byte* staged_input(std::uint32_t member, std::size_t round, std::uint32_t part) const;
   std::byte* staged_result(std::uint32_t member, std::size_t round) const;
@@ -136,13 +136,9 @@ class DirectOperation final : public Operation {
   std::vector<const std::byte*> mapped_inputs_;  // by member
   std::vector<std::byte*> mapped_outputs_;
   bool buffers_mapped_ = false;
-  std::size_t own_next_ = 0;    // mapped, without sharing: my next part
-  bool has_payload_ = false;    // inputs go with the announcements, unless they are mapped
-  bool small_payload_ = false;  // in the small slots
-  bool pools_work_ = false;
-  bool one_way_ = false;      // only some members need others' data, and the rest need not wait
-  bool plain_ = false;        // single copy, if all can
-  bool single_copy_ = false;  // staged: without the staging
+  std::size_t own_next_ = 0;  // mapped, without sharing: my next part
+  DirectRule rule_;
+  bool single_copy_ = false;                                   // staged: without the staging
   std::size_t copied_in_ = 0, combined_ = 0, copied_out_ = 0;  // staged: rounds
 };
 

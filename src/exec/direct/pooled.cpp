@@ -7,15 +7,10 @@
 #include "src/exec/direct/direct_operation.hpp"
 
 namespace hocket {
-namespace {
-
-constexpr std::size_t pooled_grain_bytes = std::size_t{16} << 10;
-
-}  // namespace
-
 void DirectOperation::begin_pooled() {
   stamped_ = ++use_.stamped;
-  exchange_ = Exchange(binding().signature, exchange_.root(), members_, pooled_grain_bytes);
+  exchange_ = Exchange(binding().signature, exchange_.root(), members_,
+                       grain_of(DirectPath::pooled, exchange_, use_.window->staging_bytes()));
   phase_ = Phase::pooled;
 }
 

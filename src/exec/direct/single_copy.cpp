@@ -6,19 +6,10 @@
 #include "src/exec/direct/direct_operation.hpp"
 
 namespace hocket {
-namespace {
-
-constexpr std::size_t fetch_block_bytes_max = std::size_t{128} << 10;  // one for each member stays in the cache
-
-}  // namespace
-
-std::size_t DirectOperation::fetch_block_bytes() const {
-  return std::min(fetch_block_bytes_max, fetch_room() / members_ / 64 * 64);
-}
-
 // Own staging memory, which nobody else reads.
 std::byte* DirectOperation::fetch_slot(std::uint32_t member) const {
-  return use_.window->staging(self_) + board::payload_bytes + member * fetch_block_bytes();
+  return use_.window->staging(self_) + board::payload_bytes +
+         member * fetch_block_bytes(use_.window->staging_bytes(), members_);
 }
 
 // False: it failed, and so does the operation.
@@ -32,7 +23,7 @@ bool DirectOperation::fetch(std::uint32_t member, std::uintptr_t from, std::byte
 bool DirectOperation::combine_single_copy(const Part& part) {
   std::byte* const result =
       part.goes_to(self_) ? binding().output + part.target_offset : staged_result(self_, combined_);
-  const std::size_t block = fetch_block_bytes();
+  const std::size_t block = fetch_block_bytes(use_.window->staging_bytes(), members_);
   for (std::size_t at = 0; at < part.bytes; at += block) {
     const std::size_t bytes = std::min(block, part.bytes - at);
     const std::size_t offset = part.source_offset + at;

@@ -13,20 +13,11 @@
 #include "src/exec/direct/direct_operation.hpp"
 
 namespace hocket {
-namespace {
-
-constexpr std::size_t staged_grain_bytes = std::size_t{64} << 10;
-constexpr std::size_t single_copy_grain_bytes = std::size_t{512} << 10;
-
-}  // namespace
-
 void DirectOperation::begin_staged() {
   stamped_ = ++use_.stamped;
-  // Room for one round: every part that one member copies in, and the part that it combines.
-  const std::size_t room = (use_.window->staging_bytes() - board::payload_bytes) / board::rounds_in_flight;
-  const std::size_t grain = single_copy_ ? std::min(single_copy_grain_bytes, room / 2)
-                                         : std::min(staged_grain_bytes, room / (exchange_.parts_per_source() + 1));
-  exchange_ = Exchange(binding().signature, exchange_.root(), members_, grain / 64 * 64);
+  const DirectPath path = single_copy_ ? DirectPath::single_copy : DirectPath::staged;
+  exchange_ = Exchange(binding().signature, exchange_.root(), members_,
+                       grain_of(path, exchange_, use_.window->staging_bytes()));
   phase_ = Phase::staged;
 }
 
@@ -38,7 +29,7 @@ std::byte* DirectOperation::staged_input(std::uint32_t member, std::size_t round
 
 std::byte* DirectOperation::staged_result(std::uint32_t member, std::size_t round) const {
   if (single_copy_) {  // the first half is for what is fetched
-    return use_.window->staging(member) + board::payload_bytes + fetch_room() +
+    return use_.window->staging(member) + board::payload_bytes + fetch_room(use_.window->staging_bytes()) +
            round % board::rounds_in_flight * exchange_.grain();
   }
   const std::size_t slot = round % board::rounds_in_flight * (exchange_.parts_per_source() + 1);

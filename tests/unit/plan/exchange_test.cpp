@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "src/exec/direct/combine.hpp"
-#include "src/exec/direct/exchange.hpp"
+#include "src/plan/direct/exchange.hpp"
 #include "src/exec/reduce.hpp"
 
 namespace hocket {

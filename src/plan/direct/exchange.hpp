@@ -34,6 +34,8 @@ class Exchange {
   std::uint32_t parts() const { return parts_; }
   Part part(std::size_t round, std::uint32_t index) const;
   bool combines() const { return combines_; }
+  Collective collective() const { return collective_; }
+  std::uint32_t members() const { return members_; }
   std::uint32_t root() const { return root_; }  // member 0 where the collective has none
   std::size_t grain() const { return grain_; }
   // How many parts of one round come from one member, and which of these a part is.

@@ -1,4 +1,4 @@
-#include "src/exec/direct/exchange.hpp"
+#include "src/plan/direct/exchange.hpp"
 
 #include <algorithm>
 

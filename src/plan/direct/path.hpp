@@ -1,0 +1,78 @@
+// Which direct path a call takes (docs/DIRECT_PATHS.md): the rules that direct operations follow, and by which the cost
+// model foretells them. What they follow from is equal on all members, or announced by each, so all choose alike.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+
+#include "src/plan/direct/exchange.hpp"
+
+namespace hocket {
+
+enum class DirectPath : std::uint8_t { one_shot, pooled, mapped, single_copy, staged };
+
+inline constexpr DirectPath all_direct_paths[] = {DirectPath::one_shot, DirectPath::pooled, DirectPath::mapped,
+                                                  DirectPath::single_copy, DirectPath::staged};
+
+// As hocket_last_call() has it.
+constexpr std::string_view name_of(DirectPath path) {
+  switch (path) {
+    case DirectPath::one_shot: return "direct one-shot";
+    case DirectPath::pooled: return "direct pooled";
+    case DirectPath::mapped: return "direct mapped";
+    case DirectPath::single_copy: return "direct single copy";
+    case DirectPath::staged: return "direct staged";
+  }
+  return "unknown path";
+}
+
+// Where plain memory is read where it lies, if it can be: `automatic` where that measured faster.
+enum class SingleCopy : std::uint8_t { automatic, always, never };
+
+// What the members of a window have in common.
+struct DirectSetting {
+  std::size_t staging_bytes = 0;  // of each member
+  bool shares_work = false;       // members outnumber cores: whoever is awake takes the next part
+  SingleCopy single_copy = SingleCopy::automatic;
+};
+
+// How a member announces its data.
+struct DirectRule {
+  bool fits = false;           // inputs may go with the announcements
+  bool small_payload = false;  // in the small slots
+  bool pools_work = false;
+  bool one_way = false;  // only some members need others' data, and the rest need not wait
+  bool plain = false;    // single copy, if all can: this member's own view
+
+  // Inputs go with the announcements, unless they are mapped.
+  bool has_payload() const { return fits && !plain; }
+  // Whether buffers of this size are announced as mapped where they are registered.
+  bool worth_mapping(std::size_t input_bytes, std::size_t output_bytes) const;
+};
+DirectRule direct_rule(const Exchange& exchange, const DirectSetting& setting, bool reads_plain_memory);
+
+// What all members announced.
+struct Announced {
+  bool payloads = true;  // everyone's input lies in its announcement or staging
+  bool mapped = true;    // everyone's buffers are registered
+  bool plain = true;     // everyone can read everyone's plain memory
+};
+// One-shot also where nothing is to be moved.
+DirectPath direct_path(const Exchange& exchange, const DirectRule& rule, const Announced& announced);
+
+// The path of a call whose buffers are registered on all members, or on none.
+DirectPath foreseen_path(const Exchange& exchange, const DirectSetting& setting, bool registered,
+                         bool reads_plain_memory);
+
+// ---- how finely each path cuts the data -----------------------------------------------------------------------------
+
+// Of an Exchange. That of one-shot and mapped is no function of the call, so a call can begin with it.
+inline constexpr std::size_t first_grain_bytes = std::size_t{128} << 10;
+std::size_t grain_of(DirectPath path, const Exchange& exchange, std::size_t staging_bytes);
+// Half of what the payload slots leave, in lines: for what single copy fetches.
+std::size_t fetch_room(std::size_t staging_bytes);
+// What single copy fetches of a member before it combines.
+std::size_t fetch_block_bytes(std::size_t staging_bytes, std::uint32_t members);
+
+}  // namespace hocket
