@@ -53,6 +53,8 @@ Json describe(const Row& row, const Options& options) {
   Json wrong = nullptr;  // not known
   Json model = nullptr;
   if (row.model_us) model = *row.model_us;
+  Json error = nullptr;
+  if (const auto known = row.model_error()) error = *known;
   if (options.checks > 0) wrong = measured.findings.wrong + measured.findings.out_of_bounds;
   return {{"collective", collective.name},
           {"ranks", row.ranks},
@@ -78,6 +80,7 @@ Json describe(const Row& row, const Options& options) {
             {"max", times.max},
             {"mean", times.mean}}},
           {"model_us", model},
+          {"model_error", error},
           {"algbw_GBps", row.algbw_GBps()},
           {"busbw_GBps", row.busbw_GBps()},
           {"cpu_us_per_op", measured.cpu_us_per_op},

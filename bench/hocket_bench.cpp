@@ -16,6 +16,7 @@
 #include "hocket/hocket.hpp"
 #include "src/base/environment.hpp"
 #include "tools/launch.hpp"
+#include "tools/plan/probe_measure.hpp"
 #include "tools/progress.hpp"
 
 namespace hocket::bench {
@@ -65,7 +66,8 @@ void measure_all(const Options& options, Member member, Report* report, Progress
 }
 
 // The whole life of one rank. Returns its exit status.
-int run_member(const Options& options, Communicator& comm, bool ranks_are_threads) {
+int run_member(const Options& options, Communicator& comm, bool ranks_are_threads,
+               const std::optional<ProbeFigures>& probed) {
   if (const Status fits = check_size(options, comm.size()); !fits) return complain(fits.message(), exit_usage);
   const Member member{
       .comm = comm.handle(), .place = {comm.rank(), comm.size()}, .ranks_are_threads = ranks_are_threads};
@@ -78,7 +80,7 @@ int run_member(const Options& options, Communicator& comm, bool ranks_are_thread
   if (!report) return complain(report.status().message(), exit_usage);
   std::optional<Model> model;
   if (!options.model_file.empty()) {
-    Result<Model> opened = Model::open(options.model_file, comm.size());
+    Result<Model> opened = probed ? Model::of(*probed, comm.size()) : Model::open(options.model_file, comm.size());
     if (!opened) return complain(opened.status().message() + ".", exit_usage);
     model = std::move(opened).value();
   }
@@ -93,9 +95,10 @@ int run_member(const Options& options, Communicator& comm, bool ranks_are_thread
 }
 
 // Turns what run_member throws into a message and an exit status.
-int run_guarded(const Options& options, Communicator& comm, bool ranks_are_threads) {
+int run_guarded(const Options& options, Communicator& comm, bool ranks_are_threads,
+                const std::optional<ProbeFigures>& probed = std::nullopt) {
   try {
-    return run_member(options, comm, ranks_are_threads);
+    return run_member(options, comm, ranks_are_threads, probed);
   } catch (const Error& error) {
     return complain(fmt::format("rank {}: {}", comm.rank(), error.what()), exit_status_of(error));
   } catch (const std::bad_alloc&) {
@@ -114,8 +117,14 @@ hocket::Options communicator_options(const Options& options) {
 int run_process(const Options& options) {
   try {
     if (options.best_fixed) return measure_best_fixed(options);
+    std::optional<ProbeFigures> probed;  // rank 0's
+    if (options.model_file == model_of_probe) {
+      auto measured = measure_here();
+      if (!measured) return complain(measured.status().message(), exit_communication);
+      probed = *std::move(measured);
+    }
     Communicator comm = Communicator::create(communicator_options(options));
-    return run_guarded(options, comm, false);
+    return run_guarded(options, comm, false, probed);
   } catch (const Error& error) {
     return complain(error.what(), exit_status_of(error));
   }

@@ -1,13 +1,22 @@
 #include "bench/model.hpp"
 
+#include "src/plan/direct/cost.hpp"
 #include "src/plan/envelope.hpp"
 #include "src/plan/simulate.hpp"
 #include "tools/plan/network_file.hpp"
+#include "tools/plan/probe.hpp"
 
 namespace hocket::bench {
 
 Result<Model> Model::open(const std::string& file, int ranks) {
-  Result<Network> described = open_network(file, ranks, 0);
+  return make(open_network(file, ranks, 0));
+}
+
+Result<Model> Model::of(const ProbeFigures& measured, int ranks) {
+  return make(read_network(write_network(description_of(measured), measured.hosts, {}), "the probe", ranks));
+}
+
+Result<Model> Model::make(Result<Network> described) {
   if (!described) return described.status();
   Result<Network> tcp = over_tcp(*described);
   if (!tcp) return tcp.status();
@@ -17,6 +26,17 @@ Result<Model> Model::open(const std::string& file, int ranks) {
 std::optional<double> Model::expected_us(const Case& what, const Measurement& measured) const {
   const auto collective = find_by_name(all_collectives, std::string(what.collective->name));
   if (!collective || measured.transport == "loopback") return std::nullopt;
+  if (const auto path = find_by_name(all_direct_paths, measured.algorithm)) {
+    const auto expected = expect_direct(described_,
+                                        {.collective = *collective,
+                                         .ranks = described_.size(),
+                                         .count = what.count,
+                                         .element_bytes = size_of(what.dtype),
+                                         .in_place = what.in_place,
+                                         .registered = what.registered},
+                                        path);
+    return expected ? std::optional(expected->seconds * 1e6) : std::nullopt;
+  }
   const Algorithm* algorithm = find_algorithm(*collective, measured.algorithm);
   if (algorithm == nullptr || algorithm->encoded) return std::nullopt;
   const bool barrier = *collective == Collective::barrier;  // of one byte, see Schedule

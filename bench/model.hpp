@@ -1,4 +1,5 @@
-// What the model expects of what was measured: a simulated run of the same schedule on a described network.
+// What the model expects of what was measured: a simulated run of the same schedule on a described network, or the
+// closed form of the direct path.
 #pragma once
 
 #include <optional>
@@ -7,6 +8,7 @@
 #include "bench/measure.hpp"
 #include "hocket/spi/status.hpp"
 #include "src/plan/network.hpp"
+#include "tools/plan/probe.hpp"
 
 namespace hocket::bench {
 
@@ -15,12 +17,15 @@ class Model {
   // A file as `hocket-plan probe --save` writes it, or as docs/COST.md describes. invalid_argument and not_found tell
   // what is wrong with it.
   static Result<Model> open(const std::string& file, int ranks);
+  // The same for what a probe has just measured.
+  static Result<Model> of(const ProbeFigures& measured, int ranks);
 
-  // Microseconds, for the algorithm and the transport that the measurement names. Nothing where no schedule of exact
-  // messages ran: direct paths, lower precision, threads, and point to point.
+  // Microseconds, for the algorithm or direct path, and the transport, that the measurement names. Nothing for lower
+  // precision, threads, and point to point.
   std::optional<double> expected_us(const Case& what, const Measurement& measured) const;
 
  private:
+  static Result<Model> make(Result<Network> described);
   Model(Network described, Network tcp) : described_(std::move(described)), tcp_(std::move(tcp)) {}
 
   Network described_;

@@ -238,7 +238,8 @@ void add_method(CLI::App& app, Options& options) {
                "one. Without it: back to back");
   app.add_option("--json", options.json_file, "write results there; -: standard output")->type_name("FILE");
   app.add_option("--model", options.model_file,
-                 "show what the model expects on this network, as hocket-plan probe --save writes it")
+                 "show what the model expects on this network, as hocket-plan probe --save writes it; probe: of what "
+                 "these ranks measure first")
       ->type_name("FILE");
   CLI::Option* best = app.add_flag("--best-fixed", options.best_fixed,
                                    "measure auto and every algorithm that can be named, taking turns, and show how "
@@ -321,6 +322,9 @@ Parsed parse_options(int argc, const char* const* argv) {
             "hocket-bench: --best-fixed is for exact calls of processes, and has neither --csv nor "
             "--model.\n",
             exit_usage};
+  }
+  if (options.model_file == model_of_probe && options.transport == "loopback") {
+    return {std::nullopt, "hocket-bench: --model probe measures between processes, not between threads.\n", exit_usage};
   }
   if (const Status finished = finish(written, options, max->count() > 0); !finished) {
     return {std::nullopt, fmt::format("hocket-bench: {}\n", finished.message()), exit_usage};

@@ -16,6 +16,9 @@ inline constexpr int exit_wrong_results = 1;
 inline constexpr int exit_usage = 2;
 inline constexpr int exit_communication = 3;
 
+// In place of the model's file: the ranks measure first.
+inline constexpr std::string_view model_of_probe = "probe";
+
 struct Options {
   const CollectiveInfo* collective = nullptr;
   std::vector<std::uint64_t> sizes;  // bytes, ascending
@@ -39,7 +42,7 @@ struct Options {
   std::size_t tensors = 0;  // as Case has it
   std::string json_file;    // "-": standard output; empty: none
   std::string csv_file;
-  std::string model_file;   // a described network; empty: nothing is expected
+  std::string model_file;   // a described network, or model_of_probe; empty: nothing is expected
   bool best_fixed = false;  // compare "auto" with all algorithms that can be named
   int rounds = 5;           // of that comparison
 };

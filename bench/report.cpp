@@ -19,9 +19,10 @@ std::string time_text(double us) {
 std::string measured_columns(const std::optional<Row>& row, const Options& options) {
   const std::string none = fmt::format("  {:>8}", "-");
   const bool models = !options.model_file.empty();
-  const std::string model = !models                ? ""
-                            : row && row->model_us ? fmt::format("  {:>8}", time_text(*row->model_us))
-                                                   : none;
+  const std::optional<double> error = row ? row->model_error() : std::nullopt;
+  const std::string model = !models ? ""
+                            : error ? fmt::format("  {:>8}  {:>+5.0f}", time_text(*row->model_us), *error * 100)
+                                    : none + fmt::format("  {:>5}", "-");
   if (!row) return fmt::format("{}{}  {:>6}  {:>6}  {:>6}", none, model, "-", "-", "-");
   const std::string wrong = options.checks > 0 ? fmt::format("{}", row->measured.findings.wrong) : "N/A";
   return fmt::format("  {:>8}{}  {:>6.2f}  {:>6.2f}  {:>6}", time_text(row->measured.time_us.p50), model,
@@ -32,10 +33,9 @@ std::string measured_columns(const std::optional<Row>& row, const Options& optio
 std::string model_text(const std::vector<Row>& rows) {
   std::vector<double> errors;
   for (const Row& row : rows) {
-    const double measured = row.measured.time_us.p50;
-    if (row.model_us && measured > 0) errors.push_back(std::abs(*row.model_us - measured) / measured);
+    if (const auto error = row.model_error()) errors.push_back(std::abs(*error));
   }
-  if (errors.empty()) return "has no times for what ran here (direct paths, lower precision, send and recv)";
+  if (errors.empty()) return "has no times for what ran here (lower precision, threads, send and recv)";
   std::ranges::sort(errors);
   return fmt::format("median error {:.0f} % (largest {:.0f} %) over {} of {} rows", errors[errors.size() / 2] * 100,
                      errors.back() * 100, errors.size(), rows.size());
@@ -89,6 +89,11 @@ double Row::busbw_GBps() const {
   return algbw_GBps() * bus_factor(what.collective->kind, ranks);
 }
 
+std::optional<double> Row::model_error() const {
+  const double us = measured.time_us.p50;
+  return model_us && us > 0 ? std::optional((*model_us - us) / us) : std::nullopt;
+}
+
 void Report::Close::operator()(std::FILE* file) const {
   if (file != stdout) std::fclose(file);
 }
@@ -120,16 +125,16 @@ void Report::begin(int ranks) {
              options_.collective->name, ranks, options_.transport, options_.algorithm, options_.memory);
   fmt::print(table_, "# {}\n", method_text(options_));
   fmt::print(table_, "# time: median over operations of the slowest rank's time; 1 GB = 1e9 bytes\n#\n");
-  const int width = options_.model_file.empty() ? 32 : 42;
+  const int width = options_.model_file.empty() ? 32 : 49;
   fmt::print(table_, "#{:>11}  {:>12}  {:>8}  {:>6}  {:>6}  {:^{}}  {:^{}}\n", "", "", "", "", "", "out of place",
              width, "in place", width);
-  const auto model = [&](const char* text) {
-    return options_.model_file.empty() ? std::string() : fmt::format("  {:>8}", text);
+  const auto model = [&](const char* text, const char* error) {
+    return options_.model_file.empty() ? std::string() : fmt::format("  {:>8}  {:>5}", text, error);
   };
   const std::string columns =
-      fmt::format("  {:>8}{}  {:>6}  {:>6}  {:>6}", "time", model("model"), "algbw", "busbw", "#wrong");
+      fmt::format("  {:>8}{}  {:>6}  {:>6}  {:>6}", "time", model("model", "error"), "algbw", "busbw", "#wrong");
   const std::string units =
-      fmt::format("  {:>8}{}  {:>6}  {:>6}  {:>6}", "(us)", model("(us)"), "(GB/s)", "(GB/s)", "");
+      fmt::format("  {:>8}{}  {:>6}  {:>6}  {:>6}", "(us)", model("(us)", "(%)"), "(GB/s)", "(GB/s)", "");
   fmt::print(table_, "#{:>11}  {:>12}  {:>8}  {:>6}  {:>6}{}{}\n", "size", "count", "type", "redop", "root", columns,
              columns);
   fmt::print(table_, "#{:>11}  {:>12}  {:>8}  {:>6}  {:>6}{}{}\n", "(B)", "(elements)", "", "", "", units, units);

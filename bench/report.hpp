@@ -21,6 +21,8 @@ struct Row {
 
   double algbw_GBps() const;  // 1e9 bytes a second, of the larger buffer, by the median time
   double busbw_GBps() const;
+  // How far the model is off, as a part of the time measured: below 0 where it expects less. Nothing without a model.
+  std::optional<double> model_error() const;
 };
 
 class Report {

@@ -29,20 +29,31 @@ std::size_t choose(const Comparison& comparison, const Algorithm* before) {
   return static_cast<std::size_t>(fastest - all.begin());
 }
 
+// As the C API has it.
+std::size_t count_of(const Network& network, Collective collective, std::size_t bytes) {
+  const std::size_t elements = bytes / element_bytes;
+  return Layout::is_vector(collective) ? elements : elements / static_cast<std::size_t>(network.size());
+}
+
 }  // namespace
 
 Result<double> expected_seconds(const Network& network, const Algorithm& algorithm, std::size_t bytes) {
-  const bool vector = Layout::is_vector(algorithm.collective);
-  const std::size_t elements = bytes / element_bytes;
   const bool barrier = algorithm.collective == Collective::barrier;  // of one byte, see Schedule
   const auto run = simulate(network, {.algorithm = &algorithm,
-                                      .count = barrier  ? 1
-                                               : vector ? elements
-                                                        : elements / static_cast<std::size_t>(network.size()),
+                                      .count = barrier ? 1 : count_of(network, algorithm.collective, bytes),
                                       .element_bytes = barrier ? 1 : element_bytes,
                                       .slice_bytes = call_slice_bytes});
   if (!run) return run.status();
   return seconds(run->time);
+}
+
+std::optional<DirectExpectation> expected_directly(const Network& network, Collective collective, std::size_t bytes,
+                                                   bool registered) {
+  return expect_direct(network, {.collective = collective,
+                                 .ranks = network.size(),
+                                 .count = count_of(network, collective, bytes),
+                                 .element_bytes = element_bytes,
+                                 .registered = registered});
 }
 
 Result<std::vector<Comparison>> compare_algorithms(const Network& network, Collective collective,

@@ -1,11 +1,13 @@
 // Envelope: the algorithm that a described network runs fastest, by size. Times come from the simulator.
 #pragma once
 
+#include <optional>
 #include <span>
 #include <string_view>
 #include <vector>
 
 #include "src/plan/choices.hpp"
+#include "src/plan/direct/cost.hpp"
 #include "src/plan/network.hpp"
 
 namespace hocket {
@@ -16,6 +18,10 @@ inline constexpr std::size_t call_slice_bytes = std::size_t{512} << 10;
 // Seconds of one call from root 0, out of place and exact, with `bytes` in the larger buffer and slices as calls have
 // them. As simulate() fails; invalid_argument for encoded algorithms, too.
 Result<double> expected_seconds(const Network& network, const Algorithm& algorithm, std::size_t bytes);
+
+// The same of what a communicator over shared memory makes of the call, where it takes a direct path.
+std::optional<DirectExpectation> expected_directly(const Network& network, Collective collective, std::size_t bytes,
+                                                   bool registered);
 
 // What the model makes of one collective at one size.
 struct Candidate {

@@ -45,6 +45,26 @@ Status check_link(std::string_view name, const LinkCost& cost) {
   return {};
 }
 
+Status check_direct(const DirectCost& cost) {
+  const std::pair<std::string_view, double> fields[] = {
+      {"direct.call", cost.call},
+      {"direct.line", cost.line},
+      {"direct.flag", cost.flag},
+      {"direct.wake", cost.wake},
+      {"direct.copy_per_byte", cost.copy_per_byte},
+      {"direct.reduce_per_byte", cost.reduce_per_byte},
+      {"direct.far_copy_per_byte", cost.far_copy_per_byte},
+      {"direct.far_reduce_per_byte", cost.far_reduce_per_byte},
+      {"direct.read", cost.read},
+      {"direct.read_per_byte", cost.read_per_byte},
+  };
+  for (const auto& [field, value] : fields) {
+    if (Status status = check_seconds(field, value); !status) return status;
+  }
+  if (cost.cache_bytes >= 0 && cost.cache_bytes <= 1e15) return {};
+  return wrong("direct.cache_bytes", "is not between 0 and 1e15");
+}
+
 Status check_slow(const NetworkDescription& given) {
   for (std::size_t i = 0; i < given.slow.size(); ++i) {
     const Slow& slow = given.slow[i];
@@ -78,6 +98,7 @@ Status check(const NetworkDescription& given) {
   }
   if (Status status = check_link("link", given.link); !status) return status;
   if (Status status = check_link("local", given.local); !status) return status;
+  if (Status status = check_direct(given.direct.value_or(DirectCost())); !status) return status;
   if (Status status = check_seconds("copy_per_byte", given.copy_per_byte); !status) return status;
   if (Status status = check_seconds("reduce_per_byte", given.reduce_per_byte); !status) return status;
   return check_slow(given);

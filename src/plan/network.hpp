@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <optional>
 #include <string_view>
 #include <vector>
 
@@ -30,6 +31,22 @@ struct LinkCost {
   double wire_per_byte = 0;     // 1 / bandwidth (β)
   double wake = 0;              // receiver's processor, where it had nothing to do and shares cores with others
   Rank streams = 1;             // connections that it takes to fill it, with which the others were measured
+};
+
+// What a collective over memory that all its ranks see costs (docs/DIRECT_PATHS.md). Seconds; 0 is free.
+struct DirectCost {
+  double call = 0;               // rank's processor, per call
+  double line = 0;               // rank's processor, per line that another one has written
+  double flag = 0;               // from when a line is written until another rank sees it
+  double wake = 0;               // processor, per turn of a rank that shares cores with others
+  double copy_per_byte = 0;      // into and out of staging, of what lies in caches
+  double reduce_per_byte = 0;    // of operands after the first, likewise
+  double far_copy_per_byte = 0;  // the same where buffers exceed the caches
+  double far_reduce_per_byte = 0;
+  double cache_bytes = 0;  // of one rank's input and output
+  double read = 0;         // processor, per read of another one's plain memory
+  double read_per_byte = 0;
+  bool reads_plain_memory = true;  // whether it can be read
 };
 
 enum class NetworkKind : std::uint8_t {
@@ -63,15 +80,16 @@ struct Slow {
 struct NetworkDescription {
   NetworkKind kind = NetworkKind::flat;
   Rank ranks = 1;
-  Rank ranks_per_host = 1;      // hosts; the last host may have fewer
-  Rank rows = 1, columns = 1;   // torus
-  Rank ranks_per_leaf = 1;      // fat_tree; the last switch may have fewer
-  double oversubscription = 1;  // fat_tree, at least 1
-  Rank cores_per_host = 0;      // 0: one for each rank
-  LinkCost link{};              // between hosts; torus: latency and wire of each hop
-  LinkCost local{};             // hosts: inside one
-  double copy_per_byte = 0;     // processor seconds of a schedule's own copies
-  double reduce_per_byte = 0;   // processor seconds per byte of the result (γ)
+  Rank ranks_per_host = 1;             // hosts; the last host may have fewer
+  Rank rows = 1, columns = 1;          // torus
+  Rank ranks_per_leaf = 1;             // fat_tree; the last switch may have fewer
+  double oversubscription = 1;         // fat_tree, at least 1
+  Rank cores_per_host = 0;             // 0: one for each rank
+  LinkCost link{};                     // between hosts; torus: latency and wire of each hop
+  LinkCost local{};                    // hosts: inside one
+  std::optional<DirectCost> direct{};  // hosts: instead of messages where all ranks share memory; nothing: they do not
+  double copy_per_byte = 0;            // processor seconds of a schedule's own copies
+  double reduce_per_byte = 0;          // processor seconds per byte of the result (γ)
   std::vector<Slow> slow{};
 };
 

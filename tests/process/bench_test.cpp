@@ -156,10 +156,11 @@ TEST(HocketBench, WritesTheDocumentedJson) {
   const json& row = document["rows"][1];
   std::vector<std::string> names;
   for (const auto& [name, value] : row.items()) names.push_back(name);
-  EXPECT_THAT(names, UnorderedElementsAre("collective", "ranks", "transport", "algorithm", "wire", "dtype", "op",
-                                          "root", "bytes", "count", "placement", "memory", "fresh", "persistent",
-                                          "tensors", "iterations", "time_us", "model_us", "algbw_GBps", "busbw_GBps",
-                                          "cpu_us_per_op", "steps_per_rank", "bytes_sent_per_rank", "wrong"));
+  EXPECT_THAT(names,
+              UnorderedElementsAre("collective", "ranks", "transport", "algorithm", "wire", "dtype", "op", "root",
+                                   "bytes", "count", "placement", "memory", "fresh", "persistent", "tensors",
+                                   "iterations", "time_us", "model_us", "model_error", "algbw_GBps", "busbw_GBps",
+                                   "cpu_us_per_op", "steps_per_rank", "bytes_sent_per_rank", "wrong"));
   EXPECT_EQ(document["rows"][0]["placement"], "out_of_place");
   EXPECT_EQ(row["placement"], "in_place");
   EXPECT_EQ(row["transport"], "tcp");
@@ -188,17 +189,20 @@ TEST(HocketBench, ShowsWhatTheModelExpects) {
   const TemporaryFolder folder;
   const std::string file = folder.file("net.json");
   std::ofstream(file) << R"({"topology": "hosts", "hosts": 1, "cores_per_host": 4, "link": {"latency_us": 50,
-      "send_us": 0, "receive_us": 0, "send_ns_per_byte": 0, "receive_ns_per_byte": 0, "bytes_per_second": 1e12}})";
+      "send_us": 0, "receive_us": 0, "send_ns_per_byte": 0, "receive_ns_per_byte": 0, "bytes_per_second": 1e12},
+      "direct": {"call_us": 3, "line_us": 5, "flag_us": 7}})";
   const std::string options = " -n 2 -b 64 -e 64 --placement in --model '" + file + "'";
   const Ran ran = run_command("$BENCH allreduce --ranks 2 --transport tcp --algorithm ring --json -" + options);
   ASSERT_EQ(ran.status, 0) << ran.error;
-  EXPECT_THAT(ran.error, ContainsRegex("time +model +algbw"));
+  EXPECT_THAT(ran.error, ContainsRegex("time +model +error +algbw"));
   EXPECT_THAT(ran.error, ContainsRegex("# Model +: median error [0-9]+ % .* over 1 of 1 rows"));
   // Two rounds of one latency each; sums of 64 bytes cost next to nothing.
   EXPECT_NEAR(json::parse(ran.out)["rows"][0]["model_us"].get<double>(), 100, 1);
   const std::vector<json> direct = rows_of("allreduce --ranks 2 --transport shm" + options);
   ASSERT_EQ(direct.size(), 1U);
-  EXPECT_TRUE(direct[0]["model_us"].is_null()) << direct[0].dump();
+  EXPECT_EQ(direct[0]["algorithm"], "direct one-shot");
+  // A call, a line, a flag, one copy of 64 bytes and their sum.
+  EXPECT_NEAR(direct[0]["model_us"].get<double>(), 3 + 5 + 7, 0.1);
   const Ran wrong = run_command("$BENCH barrier --ranks 2 --transport tcp -n 2 --model /no/such/file");
   EXPECT_NE(wrong.status, 0);
   EXPECT_THAT(wrong.error, HasSubstr("/no/such/file"));

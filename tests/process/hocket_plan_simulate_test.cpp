@@ -11,6 +11,7 @@ namespace {
 
 using testing::ContainsRegex;
 using testing::HasSubstr;
+using testing::Not;
 
 Ran hocket_plan(const std::string& arguments) {
   return run_command("\"$PLAN\" " + arguments);
@@ -29,6 +30,11 @@ TEST(HocketPlanSimulate, ComparesFormulaAndSimulation) {
   EXPECT_EQ(costs.status, 0) << costs.error;
   EXPECT_THAT(costs.out, ContainsRegex("ring +6 +98304 +49152 +([0-9.]+) +[0-9.]+"));
   EXPECT_THAT(costs.out, ContainsRegex("two_shot +- +- +- +- +[0-9.]+"));
+  EXPECT_THAT(costs.out, Not(HasSubstr("direct")));
+  const auto host = hocket_plan("cost allreduce --topology 1x4 --bytes 64K");
+  EXPECT_THAT(host.out, ContainsRegex("direct one-shot +1 +65536 +196608 +[0-9.]+ +- +[0-9.]+\n"));
+  EXPECT_THAT(host.out, ContainsRegex("direct mapped +2 .* registered buffers\n"));
+  EXPECT_THAT(host.out, HasSubstr("Ranks that share memory run direct one-shot; "));
 }
 
 TEST(HocketPlanSimulate, DrawsTimelines) {

@@ -136,6 +136,16 @@ TEST(HocketPlan, ComparesWhatTheModelExpects) {
   EXPECT_THAT(outcome.text, testing::ContainsRegex("allreduce +ring "));
   EXPECT_THAT(outcome.text, testing::ContainsRegex("1K .*\\*"));
   EXPECT_THAT(outcome.text, testing::ContainsRegex("1M .*\\*"));
+  EXPECT_THAT(outcome.text, Not(HasSubstr("direct one-shot")));
+  // On one host, also what runs instead; not where ranks exchange over TCP.
+  const Outcome host = hocket_plan("compare allreduce --topology 1x2 --bytes 1K,64M");
+  EXPECT_THAT(host.text, testing::ContainsRegex("1K .*direct one-shot: [0-9.]+\n"));
+  EXPECT_THAT(host.text, testing::ContainsRegex("64M .*direct staged: [0-9.]+\n"));
+  EXPECT_THAT(hocket_plan("compare allreduce --topology 1x2 --tcp --bytes 1K").text, Not(HasSubstr("direct")));
+  const Outcome ranges = hocket_plan("choose allreduce --topology 1x4 --cores 2");
+  EXPECT_THAT(ranges.text, testing::ContainsRegex("up to 4K +direct one-shot .*where memory is shared\n"));
+  EXPECT_THAT(ranges.text, testing::ContainsRegex("up to 128K +direct pooled .*where memory is shared\n"));
+  EXPECT_THAT(ranges.text, testing::ContainsRegex("above +direct staged .*where memory is shared\n"));
 }
 
 // Measures whatever there is; how long that takes, and how steady it is, depends on what else runs.
@@ -146,6 +156,7 @@ TEST(HocketPlan, ProbesWhatMessagesCost) {
   EXPECT_EQ(probed.status, 0) << probed.text;
   EXPECT_THAT(probed.text, HasSubstr("a message of 8 bytes, one way, us"));
   EXPECT_THAT(probed.text, HasSubstr("shared mem."));
+  EXPECT_THAT(probed.text, HasSubstr("without messages, us: call"));
   const Outcome used = hocket_plan("cost allreduce --ranks 4 --topology '" + file + "'");
   EXPECT_EQ(used.status, 0) << used.text;
   EXPECT_THAT(used.text, HasSubstr("4 ranks, " + file + " (hosts, "));

@@ -90,6 +90,28 @@ void print_ranges(Collective collective, const std::vector<Comparison>& comparis
   }
 }
 
+// What runs in place of algorithms where ranks share memory: one line for each range of sizes with the same path.
+void print_direct_ranges(const Network& network, Collective collective, const std::vector<Comparison>& comparisons) {
+  std::vector<std::pair<std::size_t, DirectExpectation>> all;
+  for (const Comparison& one : comparisons) {
+    const auto expected = expected_directly(network, collective, one.bytes, false);
+    if (expected) all.emplace_back(one.bytes, *expected);
+  }
+  for (auto first = all.begin(); first != all.end();) {
+    const auto next =
+        std::find_if(first, all.end(), [&](const auto& one) { return one.second.path != first->second.path; });
+    const auto& last = *(next - 1);
+    const std::string range = all.size() == 1     ? "all"
+                              : next == all.end() ? "above"
+                                                  : "up to " + text_of_size(last.first);
+    const std::string times =
+        fmt::format("{} to {}", microseconds_text(first->second.seconds), microseconds_text(last.second.seconds));
+    fmt::print("{:<15} {:<12} {:<19} {:>22}  {}\n", "", range, name_of(first->second.path), times,
+               "where memory is shared");
+    first = next;
+  }
+}
+
 void show_progress(const std::string& text) {
   if (isatty(STDERR_FILENO)) fmt::print(stderr, "\r\033[K{}", text);
 }
@@ -156,6 +178,7 @@ int choose_by_model(const ModelArguments& given) {
     const auto comparisons = compare(network, collective, sizes_of(given, collective, network.size()));
     show_progress("");
     print_ranges(collective, comparisons);
+    print_direct_ranges(network, collective, comparisons);
     add_envelope(comparisons, collective, choices);
   }
   if (!given.save.empty()) save(given, network, choices);
@@ -168,6 +191,9 @@ int compare_command(const ModelArguments& given) {
   for (const Collective collective : collectives) (void)sizes_of(given, collective, network.size());  // mistakes first
   print_head(given, network);
   fmt::print("Microseconds. *: the model's choice; b: the built-in choice\n");
+  if (expected_directly(network, Collective::barrier, 0, false)) {
+    fmt::print("Ranks that share memory take the direct path on the right instead; messages only if they are named.\n");
+  }
   for (const Collective collective : collectives) {
     const auto comparisons = compare(network, collective, sizes_of(given, collective, network.size()));
     fmt::print("\n{:<15}", name_of(collective));
@@ -181,6 +207,9 @@ int compare_command(const ModelArguments& given) {
         const std::string marks = fmt::format("{}{}", at == one.chosen ? "*" : "", at == one.built_in ? "b" : "");
         const std::string time = at == one.candidates.size() ? "-" : microseconds_text(one.candidates[at].seconds);
         fmt::print(" {:>20}", fmt::format("{}{}{}", marks, marks.empty() ? "" : " ", time));
+      }
+      if (const auto direct = expected_directly(network, collective, one.bytes, false)) {
+        fmt::print("   {}: {}", name_of(direct->path), microseconds_text(direct->seconds));
       }
       fmt::print("\n");
     }

@@ -25,10 +25,23 @@ constexpr LinkCost default_link{.latency = 10e-6,
                                 .wire_per_byte = 0.8e-9};
 constexpr LinkCost default_local{.latency = 0.5e-6, .send = 0.2e-6, .receive = 0.2e-6, .receive_per_byte = 0.1e-9};
 
+constexpr DirectCost default_direct{.call = 0.2e-6,
+                                    .line = 0.05e-6,
+                                    .flag = 0.1e-6,
+                                    .copy_per_byte = 0.05e-9,
+                                    .reduce_per_byte = 0.05e-9,
+                                    .far_copy_per_byte = 0.1e-9,
+                                    .far_reduce_per_byte = 0.1e-9,
+                                    .cache_bytes = 1 << 20,
+                                    .read = 1e-6,
+                                    .read_per_byte = 0.1e-9,
+                                    .reads_plain_memory = true};
+
 NetworkDescription defaults() {
   NetworkDescription description;
   description.link = default_link;
   description.local = default_local;
+  description.direct = default_direct;
   description.copy_per_byte = 0.1e-9;
   description.reduce_per_byte = 0.1e-9;
   return description;
@@ -45,6 +58,12 @@ class Fields {
     if (found == nullptr) return;
     if (!found->is_number()) return complain(name, "is no number");
     into = found->get<double>() * unit;
+  }
+  void truth(const std::string& name, bool& into) {
+    const json* found = take(name);
+    if (found == nullptr) return;
+    if (!found->is_boolean()) return complain(name, "is neither true nor false");
+    into = found->get<bool>();
   }
   void count(const std::string& name, Rank& into) {
     const json* found = take(name);
@@ -108,6 +127,24 @@ Problem read_link(const json& object, const std::string& path, LinkCost& cost) {
   return fields.problem();
 }
 
+Problem read_direct(const json& object, DirectCost& cost) {
+  if (!object.is_object()) return std::pair{std::string("direct"), std::string("is no object")};
+  Fields fields(object, "direct");
+  fields.number("call_us", cost.call, 1e-6);
+  fields.number("line_us", cost.line, 1e-6);
+  fields.number("flag_us", cost.flag, 1e-6);
+  fields.number("wake_us", cost.wake, 1e-6);
+  fields.number("copy_ns_per_byte", cost.copy_per_byte, 1e-9);
+  fields.number("reduce_ns_per_byte", cost.reduce_per_byte, 1e-9);
+  fields.number("far_copy_ns_per_byte", cost.far_copy_per_byte, 1e-9);
+  fields.number("far_reduce_ns_per_byte", cost.far_reduce_per_byte, 1e-9);
+  fields.number("cache_bytes", cost.cache_bytes, 1);
+  fields.number("read_us", cost.read, 1e-6);
+  fields.number("read_ns_per_byte", cost.read_per_byte, 1e-9);
+  fields.truth("reads_plain_memory", cost.reads_plain_memory);
+  return fields.problem();
+}
+
 Problem read_slow(const json& list, std::vector<Slow>& slow) {
   if (!list.is_array()) return std::pair{std::string("slow"), std::string("is no list")};
   for (std::size_t i = 0; i < list.size(); ++i) {
@@ -151,6 +188,7 @@ Problem read_description(const json& text, NetworkDescription& into, Rank& hosts
   (void)fields.take("measured");  // for people
   const json* link = fields.take("link");
   const json* local = into.kind == NetworkKind::hosts ? fields.take("local") : nullptr;
+  const json* direct = into.kind == NetworkKind::hosts ? fields.take("direct") : nullptr;
   const json* slow = fields.take("slow");
   if (Problem problem = fields.problem()) return problem;
   if (link != nullptr) {
@@ -158,6 +196,9 @@ Problem read_description(const json& text, NetworkDescription& into, Rank& hosts
   }
   if (local != nullptr) {
     if (Problem problem = read_link(*local, "local", into.local)) return problem;
+  }
+  if (direct != nullptr) {
+    if (Problem problem = read_direct(*direct, *into.direct)) return problem;
   }
   return slow == nullptr ? std::nullopt : read_slow(*slow, into.slow);
 }
@@ -254,20 +295,35 @@ std::string write_network(const NetworkDescription& description, Rank hosts, con
     made["bytes_per_second"] = cost.wire_per_byte > 0 ? std::round(1 / cost.wire_per_byte) : 1e15;
     return made;
   };
-  const ordered_json all{{"topology", "hosts"},
-                         {"hosts", hosts},
-                         {"cores_per_host", description.cores_per_host},
-                         {"link", link(description.link)},
-                         {"local", link(description.local)},
-                         {"copy_ns_per_byte", rounded(description.copy_per_byte * 1e9)},
-                         {"reduce_ns_per_byte", rounded(description.reduce_per_byte * 1e9)},
-                         {"measured", notes}};
+  const DirectCost direct = description.direct.value_or(DirectCost());
+  const ordered_json window{{"call_us", rounded(direct.call * 1e6)},
+                            {"line_us", rounded(direct.line * 1e6)},
+                            {"flag_us", rounded(direct.flag * 1e6)},
+                            {"wake_us", rounded(direct.wake * 1e6)},
+                            {"copy_ns_per_byte", rounded(direct.copy_per_byte * 1e9)},
+                            {"reduce_ns_per_byte", rounded(direct.reduce_per_byte * 1e9)},
+                            {"far_copy_ns_per_byte", rounded(direct.far_copy_per_byte * 1e9)},
+                            {"far_reduce_ns_per_byte", rounded(direct.far_reduce_per_byte * 1e9)},
+                            {"cache_bytes", std::round(direct.cache_bytes)},
+                            {"read_us", rounded(direct.read * 1e6)},
+                            {"read_ns_per_byte", rounded(direct.read_per_byte * 1e9)},
+                            {"reads_plain_memory", direct.reads_plain_memory}};
+  ordered_json all{{"topology", "hosts"},
+                   {"hosts", hosts},
+                   {"cores_per_host", description.cores_per_host},
+                   {"link", link(description.link)},
+                   {"local", link(description.local)},
+                   {"copy_ns_per_byte", rounded(description.copy_per_byte * 1e9)},
+                   {"reduce_ns_per_byte", rounded(description.reduce_per_byte * 1e9)},
+                   {"measured", notes}};
+  if (description.direct) all["direct"] = window;
   return all.dump(2) + "\n";
 }
 
 Result<Network> over_tcp(const Network& network) {
   NetworkDescription description = network.description();
   description.local = description.link;
+  description.direct.reset();
   return Network::make(description);
 }
 

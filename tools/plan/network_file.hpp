@@ -17,7 +17,7 @@ Result<Network> read_network(std::string_view text, std::string_view name, Rank 
 // What read_network() reads: hosts, with classes of links between them and inside. `notes` are lines for people.
 std::string write_network(const NetworkDescription& description, Rank hosts, const std::vector<std::string>& notes);
 
-// The same network where ranks of one host exchange over TCP as all others do.
+// The same network where ranks of one host share no memory and exchange over TCP as all others do.
 Result<Network> over_tcp(const Network& network);
 
 // "flat", "8x4" (hosts × ranks on each) or the path of a file. `ranks` as above; `cores` of each host, 0 for those

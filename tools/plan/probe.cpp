@@ -47,6 +47,8 @@ void print_links(const ProbeFigures& figures) {
   line("a byte each way, both ranks at once, ns", tcp.exchange_per_byte, shm.exchange_per_byte, 1e9);
   line("a byte of a copy, both at once, ns", figures.copy_per_byte, {}, 1e9);
   line("a byte of a sum of float32, ns", figures.reduce_per_byte, {}, 1e9);
+  if (!figures.direct) return;
+  for (const auto& [name, figure] : named(*figures.direct)) line(fmt::format("{}, us", name), {}, figure, 1e6);
 }
 
 void print_streams(const ProbeFigures& figures) {
@@ -75,6 +77,15 @@ void print_costs(const NetworkDescription& network) {
   };
   line("link", network.link);
   line("local", network.local);
+  if (!network.direct) return;
+  const DirectCost& direct = *network.direct;
+  fmt::print(
+      "  without messages, us: call {:.3f}, line {:.3f}, flag {:.3f}, wake {:.3f}, read {:.3f}; ns/byte: copy "
+      "{:.4f}, sum {:.4f}, beyond {:.0f} KiB copy {:.4f}, sum {:.4f}, read {}\n",
+      direct.call * 1e6, direct.line * 1e6, direct.flag * 1e6, direct.wake * 1e6, direct.read * 1e6,
+      direct.copy_per_byte * 1e9, direct.reduce_per_byte * 1e9, direct.cache_bytes / 1024,
+      direct.far_copy_per_byte * 1e9, direct.far_reduce_per_byte * 1e9,
+      direct.reads_plain_memory ? fmt::format("{:.4f}", direct.read_per_byte * 1e9) : "not possible");
 }
 
 std::vector<std::string> notes_on(const ProbeFigures& figures, const std::vector<std::string>& unsteady) {
@@ -174,6 +185,10 @@ std::vector<std::string> disturbed(const ProbeFigures& figures) {
   look_at_links(tcp_name(figures), figures.tcp);
   if (figures.shm) look_at_links("shared memory", *figures.shm);
   look_at("a byte of a sum", figures.reduce_per_byte);
+  if (!figures.direct) return found;
+  look_at("without messages, a barrier", figures.direct->barrier);
+  look_at("without messages, an allgather", figures.direct->gather);
+  look_at("without messages, a long allreduce", figures.direct->far_reduce);
   return found;
 }
 
@@ -191,6 +206,7 @@ NetworkDescription description_of(const ProbeFigures& figures) {
   made.local = figures.shm ? link_cost_of(*figures.shm) : made.link;
   made.copy_per_byte = figures.copy_per_byte.value;
   made.reduce_per_byte = figures.reduce_per_byte.value;
+  if (figures.direct) made.direct = direct_cost_of(*figures.direct);
   return made;
 }
 

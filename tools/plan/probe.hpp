@@ -7,6 +7,8 @@
 #include <vector>
 
 #include "src/plan/network.hpp"
+#include "tools/plan/figure.hpp"
+#include "tools/plan/probe_direct.hpp"
 
 namespace hocket {
 
@@ -20,14 +22,6 @@ struct ProbeArguments {
 int probe_command(const ProbeArguments& given);
 
 // ---- for tests ------------------------------------------------------------------------------------------------------
-
-// One figure, measured several times.
-struct Figure {
-  double value = 0;   // the median
-  double spread = 0;  // from the lower to the upper quartile, as a part of the median
-};
-// Requires at least one sample.
-Figure figure_of(std::vector<double> samples);
 
 // One class of links, in seconds. `raw` figures are measured; the others follow from them.
 struct LinkFigures {
@@ -53,6 +47,7 @@ struct ProbeFigures {
   LinkFigures tcp{};
   std::vector<StreamsFigure> streams{};  // of `tcp`; empty on one host, and where HOCKET_TCP_STREAMS has chosen
   std::optional<LinkFigures> shm{};
+  std::optional<DirectFigures> direct{};  // where two ranks of one host have a core each
   Figure copy_per_byte{}, reduce_per_byte{};
   bool between_hosts = false;  // what `tcp` was measured over
   Rank hosts = 1;

@@ -14,6 +14,7 @@
 #include "hocket/hocket.hpp"
 #include "src/base/environment.hpp"
 #include "src/exec/reduce.hpp"
+#include "tools/plan/probe_direct_measure.hpp"
 
 namespace hocket {
 namespace {
@@ -21,7 +22,6 @@ namespace {
 using Clock = std::chrono::steady_clock;
 using Samples = std::vector<double>;
 
-constexpr int rounds = 7;
 constexpr std::size_t pings = 48;
 constexpr std::size_t small_messages = 32;
 constexpr std::size_t block_bytes = std::size_t{64} << 10;
@@ -63,10 +63,23 @@ int first_core() {
   return 0;
 }
 
-int cores_here() {
-  cpu_set_t set;
-  CPU_ZERO(&set);
-  return sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : 1;
+// That rank 0's host lets the ranks there run on: each may be bound to some of its own.
+int cores_at(Communicator& world, const std::vector<std::uint64_t>& hosts) {
+  cpu_set_t own;
+  CPU_ZERO(&own);
+  if (sched_getaffinity(0, sizeof own, &own) != 0) CPU_SET(0, &own);
+  const std::span bytes(reinterpret_cast<const std::uint8_t*>(&own), sizeof own);
+  std::vector<std::uint8_t> all(hosts.size() * sizeof own);
+  world.allgather(bytes, all);
+  cpu_set_t together;
+  CPU_ZERO(&together);
+  for (std::size_t rank = 0; rank < hosts.size(); ++rank) {
+    if (hosts[rank] != hosts.front()) continue;
+    cpu_set_t one;
+    std::memcpy(&one, all.data() + rank * sizeof one, sizeof one);
+    CPU_OR(&together, &together, &one);
+  }
+  return CPU_COUNT(&together);
 }
 
 // Two ranks that measure together; rank 0 learns the other's times.
@@ -157,20 +170,12 @@ class Pair {
   std::size_t at_ = 0;
 };
 
-template <class Measure>
-Samples repeat(const Measure& measure) {
-  (void)measure();  // connections are made, memory is touched
-  Samples samples;
-  for (int round = 0; round < rounds; ++round) samples.push_back(measure());
-  return samples;
-}
-
 LinkFigures measure_links(Pair& pair, double overhead) {
   LinkFigures made;
-  made.ping_pong = figure_of(repeat([&] { return pair.ping_pong(); }));
+  made.ping_pong = repeated([&] { return pair.ping_pong(); });
   Samples send, receive, send_byte, receive_byte;
   const auto positive = [](double value) { return std::max(value, 0.0); };
-  for (int round = -1; round < rounds; ++round) {
+  for (int round = -1; round < probe_rounds; ++round) {
     const auto small = pair.one_way(8, small_messages);
     const auto large = pair.one_way(block_bytes, blocks);
     if (round < 0) continue;
@@ -183,7 +188,7 @@ LinkFigures measure_links(Pair& pair, double overhead) {
   made.receive = figure_of(receive);
   made.send_per_byte = figure_of(send_byte);
   made.receive_per_byte = figure_of(receive_byte);
-  made.exchange_per_byte = figure_of(repeat([&] { return pair.exchange(); }));
+  made.exchange_per_byte = repeated([&] { return pair.exchange(); });
   return made;
 }
 
@@ -206,6 +211,9 @@ std::optional<Communicator> pair_of(Communicator& world, int peer) {
 struct Partners {
   int far = 1, near = 0;
   Rank hosts = 1;
+  int cores = 1;               // of rank 0's host
+  int core = 0;                // rank 0's first
+  bool near_or_first = false;  // this rank is rank 0 or `near`
 };
 
 Partners find_partners(Communicator& world) {
@@ -217,6 +225,11 @@ Partners find_partners(Communicator& world) {
   if (elsewhere != all.end()) found.far = static_cast<int>(elsewhere - all.begin());
   const auto here = std::find(all.begin() + 1, all.end(), all.front());
   if (here != all.end()) found.near = static_cast<int>(here - all.begin());
+  found.near_or_first = world.rank() == 0 || world.rank() == found.near;
+  found.cores = cores_at(world, all);
+  std::int32_t core = first_core();
+  world.broadcast(std::span(&core, 1), 0);
+  found.core = core;
   std::ranges::sort(all);
   found.hosts = static_cast<Rank>(std::ranges::unique(all).begin() - all.begin());
   return found;
@@ -231,13 +244,14 @@ class Probe {
     const Partners partners = find_partners(tcp);
     made_.hosts = partners.hosts;
     made_.between_hosts = partners.hosts > 1;
-    made_.cores = cores_here();
+    made_.cores = partners.cores;
     made_.tcp = links(tcp, partners.far, true);
     if (partners.near != 0) {
-      made_.tcp.one_core = one_core(tcp, partners.near);
+      made_.tcp.one_core = on_one_core("tcp", messages, partners);
       Communicator any = group("auto");
       made_.shm = links(any, partners.near, false);
-      made_.shm->one_core = one_core(any, partners.near);
+      made_.shm->one_core = on_one_core("auto", messages, partners);
+      if (partners.cores > 1) made_.direct = direct(partners);
     }
     if (made_.between_hosts && !environment::in_force("HOCKET_TCP_STREAMS")) made_.streams = streams(partners.far);
     tcp.barrier();
@@ -245,12 +259,15 @@ class Probe {
   }
 
  private:
-  // Schedules only, as the model describes them.
-  static Communicator group(const std::string& transport, const std::string& how = "") {
+  // Algorithms: schedules as the model describes them, or what the library takes, which is direct paths where it can.
+  static constexpr const char *messages = "ring", *directly = "auto";
+
+  static Communicator group(const std::string& transport, const std::string& how = "",
+                            const std::string& algorithm = messages) {
     return Communicator::create({.timeout = std::chrono::seconds(60),
                                  .name = "hocket-plan probe, " + transport + how,
                                  .transport = transport,
-                                 .algorithm = "ring"});
+                                 .algorithm = algorithm});
   }
 
   LinkFigures links(Communicator& world, int peer, bool memory) {
@@ -261,8 +278,8 @@ class Probe {
       const auto began = Clock::now();
       made = measure_links(pair, overhead_);
       if (memory) {
-        made_.copy_per_byte = figure_of(repeat([&] { return pair.copy(); }));
-        made_.reduce_per_byte = figure_of(repeat([&] { return pair.reduce(); }));
+        made_.copy_per_byte = repeated([&] { return pair.copy(); });
+        made_.reduce_per_byte = repeated([&] { return pair.reduce(); });
       }
       made_.seconds = std::max(made_.seconds, seconds_since(began));
     }
@@ -278,7 +295,7 @@ class Probe {
       Communicator world = group("tcp", fmt::format(" over {} connections", number));
       if (auto comm = pair_of(world, peer)) {
         Pair pair(*comm);
-        made.push_back({number, figure_of(repeat([&] { return pair.exchange(streams_bytes); }))});
+        made.push_back({number, repeated([&] { return pair.exchange(streams_bytes); })});
       }
       world.barrier();
     }
@@ -286,17 +303,42 @@ class Probe {
     return made;
   }
 
-  // Both on rank 0's core, in a group that has been told so.
-  Figure one_core(Communicator& world, int peer) {
+  // Collectives over shared memory.
+  DirectFigures direct(const Partners& partners) {
+    DirectFigures made;
+    double spent = 0;
+    const auto before = environment::in_force("HOCKET_SINGLE_COPY");
+    const auto measured = [&](const char* single_copy, const std::function<void(Communicator&)>& measure) {
+      setenv("HOCKET_SINGLE_COPY", single_copy, 1);
+      Communicator world = group("auto", fmt::format(" without messages, single copy {}", single_copy), directly);
+      if (auto comm = pair_of(world, partners.near)) {
+        const auto began = Clock::now();
+        measure(*comm);
+        spent += seconds_since(began);
+      }
+      world.barrier();
+    };
+    measured("off", [&](Communicator& pair) { made = measure_direct(pair); });
+    measured("on", [&](Communicator& pair) { measure_reads(pair, made); });
+    setenv("HOCKET_SINGLE_COPY", before ? before->value.c_str() : "auto", 1);
+    made_.seconds = std::max(made_.seconds, spent);
+    made.one_core = on_one_core("auto", directly, partners);
+    return made;
+  }
+
+  // A message's way, or a barrier without messages: both on rank 0's core, in a group that is made there.
+  static Figure on_one_core(const std::string& transport, const std::string& algorithm, const Partners& partners) {
     Figure made;
-    std::int32_t core = first_core();
-    world.broadcast(std::span(&core, 1), 0);
-    const bool takes_part = world.rank() == 0 || world.rank() == peer;
     std::optional<OneCore> bound;
-    if (takes_part) bound.emplace(core);
-    if (auto comm = pair_of(world, peer)) {
-      Pair pair(*comm);
-      made = figure_of(repeat([&] { return pair.ping_pong(); }));
+    if (partners.near_or_first) bound.emplace(partners.core);
+    Communicator world = group(transport, " on one core, " + algorithm, algorithm);
+    if (auto comm = pair_of(world, partners.near)) {
+      if (algorithm == directly) {
+        made = measure_barriers(*comm);
+      } else {
+        Pair pair(*comm);
+        made = repeated([&] { return pair.ping_pong(); });
+      }
     }
     bound.reset();
     world.barrier();

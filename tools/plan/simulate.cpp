@@ -2,12 +2,15 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <chrono>
 #include <fstream>
 #include <functional>
+#include <optional>
 #include <vector>
 
 #include "src/plan/cost.hpp"
+#include "src/plan/direct/cost.hpp"
 #include "src/plan/layout.hpp"
 #include "src/plan/simulate.hpp"
 #include "src/plan/text.hpp"
@@ -46,12 +49,16 @@ std::vector<const Algorithm*> algorithms_of(const SimulateArguments& given) {
   return found;
 }
 
-SimulatedCall call_of(const SimulateArguments& given, const Algorithm& algorithm, Rank ranks) {
+// As the C API has it.
+std::size_t count_of(const SimulateArguments& given, Collective collective, Rank ranks) {
   const std::size_t elements = given.bytes / element_bytes;
-  const bool blocks = !Layout::is_vector(algorithm.collective);
+  return Layout::is_vector(collective) ? elements : elements / static_cast<std::size_t>(ranks);
+}
+
+SimulatedCall call_of(const SimulateArguments& given, const Algorithm& algorithm, Rank ranks) {
   return {.algorithm = &algorithm,
           .root = given.root,
-          .count = blocks ? elements / static_cast<std::size_t>(ranks) : elements,
+          .count = count_of(given, algorithm.collective, ranks),
           .element_bytes = element_bytes,
           .slice_bytes = given.slice_bytes,
           .placement = given.in_place ? Placement::in_place : Placement::out_of_place,
@@ -91,6 +98,31 @@ void print_critical_path(const Simulation& run) {
     const Activity& part = run.activities[run.critical[i]];
     fmt::print("    {:>12.3f} to {:>12.3f} us  {}\n", microseconds(part.begin), microseconds(part.end),
                name_of_activity(part));
+  }
+}
+
+// What runs over shared memory instead of all these, with plain memory and with registered memory.
+void print_direct(const SimulateArguments& given, const Network& network) {
+  const Collective collective = collective_of(given.collective);
+  std::optional<DirectPath> plain;
+  for (const bool registered : {false, true}) {
+    const auto expected = expect_direct(network, {.collective = collective,
+                                                  .ranks = network.size(),
+                                                  .count = count_of(given, collective, network.size()),
+                                                  .element_bytes = element_bytes,
+                                                  .in_place = given.in_place,
+                                                  .registered = registered});
+    if (!expected || (registered && expected->path == plain)) continue;
+    if (!registered) plain = expected->path;
+    const DirectWork &root = expected->terms.root, &other = expected->terms.other;
+    fmt::print("{:<19} {:>8.0f} {:>14.0f} {:>14.0f} {:>14.3f} {:>14} {:>14.3f}{}\n", name_of(expected->path),
+               expected->terms.flags, std::max(root.copied + root.read, other.copied + other.read),
+               std::max(root.combined, other.combined), expected->seconds * 1e6, "-", expected->processors * 1e6,
+               registered ? "  registered buffers" : "");
+  }
+  if (plain) {
+    fmt::print("Ranks that share memory run {}; schedules run if they are named (HOCKET_ALGORITHM), or over TCP.\n",
+               name_of(*plain));
   }
 }
 
@@ -159,6 +191,7 @@ int cost_command(const SimulateArguments& given) {
                run ? fmt::format("{:>14.3f} {:>14.3f}", microseconds(run->time), microseconds(run->processor_bound))
                    : run.status().message());
   }
+  print_direct(given, network);
   fmt::print("Formulas are for flat networks and one slice; processors: no schedule with this work ends sooner.\n");
   return 0;
 }

@@ -22,7 +22,7 @@ struct SharedMemory {
 
   SharedMemory(std::uint32_t size, std::size_t bytes_of_staging) : staging_bytes(bytes_of_staging) {
     for (std::uint32_t i = 0; i < size; ++i) {
-      members.emplace_back().staging = std::make_unique<std::byte[]>(bytes_of_staging);
+      members.emplace_back().staging = std::make_unique_for_overwrite<std::byte[]>(bytes_of_staging);
     }
   }
   std::uint32_t enroll(std::uint32_t member, std::byte* data, std::size_t bytes) {

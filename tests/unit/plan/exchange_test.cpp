@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "src/exec/direct/combine.hpp"
-#include "src/plan/direct/exchange.hpp"
 #include "src/exec/reduce.hpp"
+#include "src/plan/direct/exchange.hpp"
 
 namespace hocket {
 namespace {

@@ -67,6 +67,18 @@ TEST(NetworkFile, IsReadAsItIsWritten) {
   written.copy_per_byte = 1e-10;
   written.reduce_per_byte = 2e-10;
   written.link.wake = 4e-6;
+  written.direct = DirectCost{.call = 2e-7,
+                              .line = 3e-8,
+                              .flag = 4e-8,
+                              .wake = 1e-6,
+                              .copy_per_byte = 3e-11,
+                              .reduce_per_byte = 4e-11,
+                              .far_copy_per_byte = 1e-10,
+                              .far_reduce_per_byte = 2e-10,
+                              .cache_bytes = 2e6,
+                              .read = 7e-7,
+                              .read_per_byte = 5e-11,
+                              .reads_plain_memory = false};
   const auto network = read_network(write_network(written, 2, {"a note"}), "net.json", 4);
   ASSERT_TRUE(network.ok()) << network.status().message();
   const NetworkDescription& read = network->description();
@@ -82,9 +94,23 @@ TEST(NetworkFile, IsReadAsItIsWritten) {
   EXPECT_NEAR(read.copy_per_byte, 1e-10, 1e-14);
   EXPECT_NEAR(read.reduce_per_byte, 2e-10, 1e-14);
   EXPECT_NEAR(read.link.wake, 4e-6, 1e-11);
+  ASSERT_TRUE(read.direct.has_value());
+  EXPECT_NEAR(read.direct->call, 2e-7, 1e-11);
+  EXPECT_NEAR(read.direct->line, 3e-8, 1e-11);
+  EXPECT_NEAR(read.direct->flag, 4e-8, 1e-11);
+  EXPECT_NEAR(read.direct->wake, 1e-6, 1e-11);
+  EXPECT_NEAR(read.direct->copy_per_byte, 3e-11, 1e-14);
+  EXPECT_NEAR(read.direct->reduce_per_byte, 4e-11, 1e-14);
+  EXPECT_NEAR(read.direct->far_copy_per_byte, 1e-10, 1e-14);
+  EXPECT_NEAR(read.direct->far_reduce_per_byte, 2e-10, 1e-14);
+  EXPECT_DOUBLE_EQ(read.direct->cache_bytes, 2e6);
+  EXPECT_NEAR(read.direct->read, 7e-7, 1e-11);
+  EXPECT_NEAR(read.direct->read_per_byte, 5e-11, 1e-14);
+  EXPECT_FALSE(read.direct->reads_plain_memory);
   const auto tcp = over_tcp(*network);
   ASSERT_TRUE(tcp.ok());
   EXPECT_DOUBLE_EQ(tcp->description().local.latency, read.link.latency);
+  EXPECT_FALSE(tcp->description().direct.has_value());
 }
 
 TEST(NetworkFile, NamesLineAndField) {
@@ -101,6 +127,14 @@ TEST(NetworkFile, NamesLineAndField) {
                       "{\"rank\": 4, \"factor\": 2}]}"),
               HasSubstr("line 3: slow[1]"));
   EXPECT_THAT(mistake("{\"topology\": \"flat\",\n\"ranks\": }"), AllOf(HasSubstr("no JSON"), HasSubstr("line 2")));
+  EXPECT_THAT(mistake("{\"topology\": \"hosts\", \"ranks\": 4,\n\"direct\": {\n\"flag_us\": \"short\"}}"),
+              HasSubstr("line 3: direct.flag_us is no number"));
+  EXPECT_THAT(mistake("{\"topology\": \"hosts\", \"ranks\": 4,\n\"direct\": {\n\"reads_plain_memory\": 1}}"),
+              HasSubstr("line 3: direct.reads_plain_memory is neither true nor false"));
+  EXPECT_THAT(mistake("{\"topology\": \"hosts\", \"ranks\": 4,\n\"direct\": {\n\"flags_us\": 1}}"),
+              HasSubstr("line 3: direct.flags_us is no field; there are call_us, line_us"));
+  EXPECT_THAT(mistake("{\"topology\": \"hosts\", \"ranks\": 4,\n\"direct\": {\"read_us\": -1}}"),
+              HasSubstr("line 2: direct.read"));
   EXPECT_THAT(mistake("[1]"), HasSubstr("holds no object"));
 }
 

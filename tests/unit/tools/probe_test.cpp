@@ -4,6 +4,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "src/plan/direct/cost.hpp"
+
 namespace hocket {
 namespace {
 
@@ -65,6 +67,62 @@ TEST(ProbeFigures, DescribeANetwork) {
   const NetworkDescription alone = description_of({.tcp = tcp(), .cores = 3});
   EXPECT_EQ(alone.cores_per_host, 3);
   EXPECT_DOUBLE_EQ(alone.local.latency, alone.link.latency);
+}
+
+// Pairs of ranks that the model knows all costs of, measured as a probe would.
+TEST(ProbeFigures, AreSolvedForTheCostsThatGaveThem) {
+  const DirectCost known{.call = 2e-7,
+                         .line = 5e-8,
+                         .flag = 1e-7,
+                         .wake = 1e-6,
+                         .copy_per_byte = 3e-11,
+                         .reduce_per_byte = 6e-11,
+                         .far_copy_per_byte = 9e-11,
+                         .far_reduce_per_byte = 7e-11,
+                         .cache_bytes = 2 << 20,
+                         .read = 8e-7,
+                         .read_per_byte = 4e-11};
+  const auto network = Network::make({.kind = NetworkKind::hosts, .ranks = 2, .ranks_per_host = 2, .direct = known});
+  ASSERT_TRUE(network.ok());
+  const auto measured = [&](Collective collective, std::size_t bytes, DirectPath path) {
+    return steady(
+        expect_direct(*network, {.collective = collective, .count = bytes, .element_bytes = 1}, path)->seconds);
+  };
+  constexpr std::size_t near = DirectFigures::near_bytes, far = DirectFigures::far_bytes;
+  DirectFigures figures{
+      .barrier = measured(Collective::barrier, 0, DirectPath::one_shot),
+      .one_core = steady(2 * (2e-7 + 5e-8 + 1e-6)),
+      .ahead = steady(2e-7),
+      .behind = steady(2e-7 + 5e-8),
+      .gather = measured(Collective::allgather, near, DirectPath::one_shot),
+      .reduce = measured(Collective::allreduce, near, DirectPath::one_shot),
+      .far_gather = measured(Collective::allgather, far, DirectPath::staged),
+      .far_reduce = measured(Collective::allreduce, far, DirectPath::staged),
+      .read = measured(Collective::allgather, near, DirectPath::single_copy),
+      .long_read = measured(Collective::allgather, DirectFigures::read_bytes, DirectPath::single_copy),
+      .cache_bytes = 2 << 20};
+  const DirectCost cost = direct_cost_of(figures);
+  EXPECT_NEAR(cost.call, known.call, 1e-12);
+  EXPECT_NEAR(cost.line, known.line, 1e-12);
+  EXPECT_NEAR(cost.flag, known.flag, 1e-12);
+  EXPECT_NEAR(cost.wake, known.wake, 1e-12);
+  EXPECT_NEAR(cost.copy_per_byte, known.copy_per_byte, 1e-15);
+  EXPECT_NEAR(cost.reduce_per_byte, known.reduce_per_byte, 1e-15);
+  EXPECT_NEAR(cost.far_copy_per_byte, known.far_copy_per_byte, 1e-15);
+  EXPECT_NEAR(cost.far_reduce_per_byte, known.far_reduce_per_byte, 1e-15);
+  EXPECT_NEAR(cost.read, known.read, 1e-12);
+  EXPECT_NEAR(cost.read_per_byte, known.read_per_byte, 1e-15);
+  EXPECT_TRUE(cost.reads_plain_memory);
+
+  figures.read = {};
+  figures.behind = steady(1);  // disturbed
+  figures.far_gather = figures.far_reduce = steady(0);
+  const DirectCost disturbed = direct_cost_of(figures);
+  EXPECT_FALSE(disturbed.reads_plain_memory);
+  EXPECT_DOUBLE_EQ(disturbed.call + disturbed.line + disturbed.flag, figures.barrier.value);
+  EXPECT_GE(disturbed.flag, 0);
+  EXPECT_DOUBLE_EQ(disturbed.far_copy_per_byte, 0);
+  EXPECT_DOUBLE_EQ(disturbed.far_reduce_per_byte, 0);
 }
 
 TEST(ProbeFigures, TakeMoreConnectionsOnlyWhereThatIsFaster) {

@@ -1,0 +1,265 @@
+#include "src/plan/direct/cost.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "src/plan/direct/staging.hpp"
+
+namespace hocket {
+namespace {
+
+constexpr double inline_bytes_max = board::inline_bytes_max;
+
+DirectWork operator+(const DirectWork& a, const DirectWork& b) {
+  return {a.lines + b.lines, a.copied + b.copied, a.combined + b.combined, a.reads + b.reads, a.read + b.read};
+}
+
+// A call as its forms see it.
+struct Shape {
+  double ranks;
+  double block;        // bytes of the vector, or of one block
+  double part;         // of what is combined, that each rank combines where it is shared out
+  double rounds;       // that the path takes
+  double fetch_block;  // single copy
+  bool combines, in_place;
+  Collective collective;
+};
+
+// One rank's part in a call: the root's, or another one's.
+struct Side {
+  double input, output;
+  double own;  // bytes that a rank gives to itself, where nothing is combined
+};
+
+Side side_of(const Exchange& exchange, const Shape& shape, bool is_root) {
+  const std::uint32_t member = is_root ? exchange.root() : exchange.root() + 1;
+  Side side{static_cast<double>(exchange.input_bytes(member)), static_cast<double>(exchange.output_bytes(member)), 0};
+  const bool gives_itself =
+      !shape.combines && side.input > 0 && side.output > 0 && (is_root || !has_root(shape.collective));
+  if (gives_itself) side.own = shape.block;
+  return side;
+}
+
+bool from_root(Collective collective) {
+  return collective == Collective::broadcast || collective == Collective::scatter;
+}
+
+// What a rank copies to its output from wherever it finds it: all but what lies there already.
+double copied_out(const Shape& shape, const Side& side) {
+  return side.output - (shape.in_place ? side.own : 0);
+}
+
+// ---- the paths ------------------------------------------------------------------------------------------------------
+
+DirectWork payload(const Side& side) {
+  return {.copied = side.input > inline_bytes_max ? side.input : 0};
+}
+
+DirectWork one_shot_output(const Shape& shape, const Side& side) {
+  if (shape.combines) return {.combined = (shape.ranks - 1) * side.output};
+  return {.copied = copied_out(shape, side)};
+}
+
+DirectTerms one_shot(const Shape& shape, const Side& root, const Side& other, bool one_way) {
+  DirectTerms terms{.root = payload(root) + one_shot_output(shape, root),
+                    .other = payload(other) + one_shot_output(shape, other)};
+  const double others = shape.ranks - 1;
+  if (one_way) {  // senders run ahead, so nobody waits in a row of calls
+    (from_root(shape.collective) ? terms.other : terms.root).lines = from_root(shape.collective) ? 1 : others;
+    terms.turns = 1.0 / static_cast<double>(board::run_ahead_max);
+    return terms;
+  }
+  terms.root.lines = terms.other.lines = others;
+  terms.flags = 1;
+  terms.turns = 1;
+  if (has_root(shape.collective)) {
+    const bool down = from_root(shape.collective);
+    terms.brought = payload(down ? root : other);
+    terms.taken = one_shot_output(shape, down ? other : root);
+  }
+  return terms;
+}
+
+// Whoever is awake combines; on average everyone does as much.
+DirectTerms pooled(const Shape& shape, const Side& root, const Side& other) {
+  const double others = shape.ranks - 1;
+  const DirectWork common{.lines = others + 2 * shape.rounds, .combined = others * shape.part};
+  const auto work = [&](const Side& side) { return common + DirectWork{.copied = side.input + side.output}; };
+  return {.root = work(root), .other = work(other), .flags = 2, .turns = 1};
+}
+
+// Parts are shared out, and each goes from all inputs to all outputs at once.
+DirectTerms mapped(const Shape& shape, const Side& root, const Side& other, bool shares_work) {
+  const double others = shape.ranks - 1;
+  DirectWork work{.lines = others + (shares_work ? 2 * shape.rounds : others)};
+  if (shape.combines) {
+    work.combined = others * shape.part;
+    work.copied = shape.collective == Collective::allreduce ? others * shape.part : 0;  // the first target is combined
+  } else {
+    work.copied = (copied_out(shape, root) + others * copied_out(shape, other)) / shape.ranks;
+  }
+  return {.root = work, .other = work, .flags = 2, .turns = 1};
+}
+
+// What a rank takes of parts that others have combined.
+double results_of_others(const Shape& shape, const Side& side) {
+  return shape.collective == Collective::reduce_scatter || side.output == 0 ? 0 : side.output - shape.part;
+}
+
+DirectTerms single_copy(const Shape& shape, const Side& root, const Side& other) {
+  const double others = shape.ranks - 1;
+  const auto work = [&](const Side& side) {
+    DirectWork made{.lines = 2 * others};
+    if (!shape.combines) {
+      made.copied = copied_out(shape, side) - (side.output - side.own);
+      made.read = side.output - side.own;
+      const double sources =
+          shape.collective == Collective::broadcast || shape.collective == Collective::scatter ? 1 : others;
+      made.reads = made.read > 0 ? shape.rounds * sources : 0;
+      return made;
+    }
+    made.lines += shape.rounds * others;
+    made.combined = others * shape.part;
+    made.read = others * shape.part;
+    made.reads = shape.rounds * others * std::ceil(shape.part / shape.rounds / shape.fetch_block);
+    const double taken = results_of_others(shape, side);
+    if (shape.collective == Collective::reduce) {
+      made.copied = taken;  // these lie in staging areas
+    } else {
+      made.read += taken;
+      made.reads += taken > 0 ? shape.rounds * others : 0;
+    }
+    return made;
+  };
+  const double stages = shape.combines ? 3 : 2;
+  return {.root = work(root), .other = work(other), .flags = stages, .turns = stages};
+}
+
+DirectTerms staged(const Shape& shape, const Side& root, const Side& other) {
+  const double others = shape.ranks - 1;
+  const auto copied_in = [&](const Side& side) -> DirectWork {
+    if (shape.combines) return {.copied = side.input - shape.part};
+    const bool to_everyone = shape.collective == Collective::allgather || shape.collective == Collective::broadcast;
+    const bool stays = side.output > 0 && !to_everyone;  // its own block
+    return {.copied = side.input - (stays ? std::min(side.own, side.input) : 0)};
+  };
+  const auto taken = [&](const Side& side) -> DirectWork {
+    return {.copied = shape.combines ? results_of_others(shape, side) : copied_out(shape, side)};
+  };
+  const auto work = [&](const Side& side) {
+    DirectWork made = copied_in(side) + taken(side);
+    made.lines = others * (1 + 2 * shape.rounds);
+    if (shape.combines) made.combined = others * shape.part;
+    if (shape.collective == Collective::allreduce) made.copied += shape.part;  // its result goes to two places
+    return made;
+  };
+  const double windows = std::ceil(shape.rounds / static_cast<double>(board::rounds_in_flight));
+  DirectTerms terms{.root = work(root),
+                    .other = work(other),
+                    .rounds = shape.rounds,
+                    .flags = shape.combines ? 3.0 : 2.0,
+                    .turns = 2 * windows + (shape.combines ? 1 : 0)};
+  if (has_root(shape.collective) && !shape.combines) {
+    const bool down = from_root(shape.collective);
+    terms.brought = copied_in(down ? root : other);
+    terms.taken = taken(down ? other : root);
+  }
+  return terms;
+}
+
+}  // namespace
+
+Exchange DirectCall::exchange(std::size_t grain) const {
+  const Signature signature{.collective = collective,
+                            .dtype = DataType::uint8,
+                            .op = ReduceOp::sum,
+                            .root = 0,
+                            .count = count * element_bytes};
+  return {signature, 0, static_cast<std::uint32_t>(ranks), grain};
+}
+
+bool has_direct_paths(Collective collective) {
+  switch (collective) {
+    case Collective::allreduce:
+    case Collective::reduce:
+    case Collective::reduce_scatter:
+    case Collective::allgather:
+    case Collective::broadcast:
+    case Collective::scatter:
+    case Collective::gather:
+    case Collective::alltoall:
+    case Collective::barrier: return true;
+    default: return false;
+  }
+}
+
+DirectTerms direct_terms(const DirectCall& call, DirectPath path, bool shares_work) {
+  const std::size_t grain = grain_of(path, call.exchange(), board::usual_staging_bytes);
+  const Exchange exchange = call.exchange(grain);
+  const double ranks = call.ranks;
+  const double block =
+      call.collective == Collective::barrier ? 0 : static_cast<double>(call.count * call.element_bytes);
+  const Shape shape{.ranks = ranks,
+                    .block = block,
+                    .part = call.collective == Collective::reduce_scatter ? block : block / ranks,
+                    .rounds = static_cast<double>(exchange.rounds()),
+                    .fetch_block = static_cast<double>(
+                        fetch_block_bytes(board::usual_staging_bytes, static_cast<std::uint32_t>(call.ranks))),
+                    .combines = exchange.combines(),
+                    .in_place = call.in_place,
+                    .collective = call.collective};
+  const Side root = side_of(exchange, shape, true), other = side_of(exchange, shape, false);
+  switch (path) {
+    case DirectPath::one_shot: {
+      const DirectSetting setting{.staging_bytes = board::usual_staging_bytes, .shares_work = shares_work};
+      return one_shot(shape, root, other, direct_rule(exchange, setting, false).one_way);
+    }
+    case DirectPath::pooled: return pooled(shape, root, other);
+    case DirectPath::mapped: return mapped(shape, root, other, shares_work);
+    case DirectPath::single_copy: return single_copy(shape, root, other);
+    case DirectPath::staged: return staged(shape, root, other);
+  }
+  return {};
+}
+
+// ---- seconds --------------------------------------------------------------------------------------------------------
+
+std::optional<DirectExpectation> expect_direct(const Network& network, const DirectCall& call,
+                                               std::optional<DirectPath> path) {
+  const std::optional<DirectCost>& described = network.description().direct;
+  const bool one_host = network.description().kind == NetworkKind::hosts && network.hosts() == 1;
+  if (!one_host || !described || call.ranks < 2 || !has_direct_paths(call.collective)) return std::nullopt;
+  const DirectCost& cost = *described;
+  const bool shares_work = network.is_crowded();
+  const DirectSetting setting{.staging_bytes = board::usual_staging_bytes, .shares_work = shares_work};
+  const Exchange exchange = call.exchange();
+  if (!path) path = foreseen_path(exchange, setting, call.registered, cost.reads_plain_memory);
+  const DirectTerms terms = direct_terms(call, *path, shares_work);
+
+  const double ranks = call.ranks, cores = shares_work ? network.cores_per_host() : ranks;
+  double buffers = 0;  // of the rank with the most; ranks on one core share its cache
+  for (const std::uint32_t member : {0U, 1U}) {
+    buffers = std::max(buffers, static_cast<double>(exchange.input_bytes(member) + exchange.output_bytes(member)));
+  }
+  const bool far = buffers * ranks / cores > cost.cache_bytes;
+  const double copy = far ? cost.far_copy_per_byte : cost.copy_per_byte;
+  const double reduce = far ? cost.far_reduce_per_byte : cost.reduce_per_byte;
+  const auto seconds = [&](const DirectWork& work) {
+    return work.lines * cost.line + work.copied * copy + work.combined * reduce + work.reads * cost.read +
+           work.read * cost.read_per_byte;
+  };
+  double slowest = 1, slowness = 0;
+  for (Rank rank = 0; rank < call.ranks; ++rank) {
+    slowest = std::max(slowest, network.slowness_of(rank));
+    slowness += network.slowness_of(rank) / ranks;
+  }
+  const double root = seconds(terms.root), other = seconds(terms.other);
+  const double brought = seconds(terms.brought), taken = seconds(terms.taken);
+  const double one_after_the_other = std::max(brought + taken / terms.rounds, brought / terms.rounds + taken);
+  const double alone = cost.call + std::max({root, other, one_after_the_other});
+  const double turns = shares_work ? ranks * terms.turns * cost.wake : 0;
+  const double bound = (ranks * cost.call + root + (ranks - 1) * other + turns) * slowness / cores;
+  return DirectExpectation{*path, std::max(alone * slowest + terms.flags * cost.flag, bound), bound, terms};
+}
+
+}  // namespace hocket

@@ -1,0 +1,66 @@
+// What collectives over a window take: closed forms for each direct path, from what it does (docs/COST.md derives
+// them). Direct paths are no schedules, so nothing is simulated; which path a call takes is the executor's own rule
+// (path.hpp).
+#pragma once
+
+#include <optional>
+
+#include "src/plan/direct/path.hpp"
+#include "src/plan/network.hpp"
+
+namespace hocket {
+
+struct DirectCall {
+  Collective collective = Collective::barrier;
+  Rank ranks = 2;
+  std::size_t count = 0;  // as in the C API: elements of the vector, or of one block
+  std::size_t element_bytes = 4;
+  bool in_place = false;
+  bool registered = false;  // all buffers are
+
+  // Requires at least two ranks. From rank 0, as parts of `grain` bytes.
+  Exchange exchange(std::size_t grain = first_grain_bytes) const;
+};
+
+// One rank's processor work in a call, on average.
+struct DirectWork {
+  double lines = 0;     // that others have written, and this rank reads
+  double copied = 0;    // bytes
+  double combined = 0;  // bytes of operands after the first
+  double reads = 0;     // of others' plain memory
+  double read = 0;      // their bytes
+
+  friend bool operator==(const DirectWork&, const DirectWork&) = default;
+};
+
+// What one call consists of.
+struct DirectTerms {
+  DirectWork root{}, other{};  // of the root, and of each other rank; the same where the collective has no root
+  // What one side brings and the other takes, where these are different ranks that wait for one another: parts of the
+  // work above, both in so many rounds.
+  DirectWork brought{}, taken{};
+  double rounds = 1;
+  double flags = 0;  // waits for another rank's line, one after the other
+  double turns = 0;  // how often each rank gets a core, where they share cores
+};
+
+// Whether the executor runs calls of this kind over a window, if there is one.
+bool has_direct_paths(Collective collective);
+
+// The terms of a call that takes `path`. Requires has_direct_paths() and at least two ranks. Parts are taken to be
+// equal. `shares_work`: ranks outnumber cores.
+DirectTerms direct_terms(const DirectCall& call, DirectPath path, bool shares_work);
+
+struct DirectExpectation {
+  DirectPath path = DirectPath::one_shot;
+  double seconds = 0;     // of one of many calls, one after another
+  double processors = 0;  // work of all ranks / cores: no less than that
+  DirectTerms terms{};
+};
+
+// What a communicator makes of a call on a network of one host whose ranks share memory; on `path`, if that is given.
+// Nothing where no direct path runs: one rank, several hosts, point to point, prefixes, blocks of unequal size.
+std::optional<DirectExpectation> expect_direct(const Network& network, const DirectCall& call,
+                                               std::optional<DirectPath> path = std::nullopt);
+
+}  // namespace hocket

@@ -1,0 +1,91 @@
+// The path that the cost model foresees is the one that direct operations take.
+#include <gtest/gtest.h>
+
+#include <deque>
+#include <set>
+
+#include "src/exec/direct/direct_operation.hpp"
+#include "src/exec/reduce.hpp"
+#include "src/plan/direct/cost.hpp"
+#include "tests/unit/exec/memory_window.hpp"
+#include "tests/unit/exec/no_peers.hpp"
+#include "transports/shm/shm_window.hpp"
+
+namespace hocket {
+namespace {
+
+using testing::MemoryWindow;
+using testing::NoPeers;
+using testing::SharedMemory;
+
+static_assert(board::usual_staging_bytes == shm::window_staging_bytes);
+
+constexpr std::size_t kib = 1024, mib = 1024 * kib;
+constexpr std::size_t sizes[] = {0,         4,         32,       36,       4 * kib - 4, 4 * kib,   8 * kib,
+                                 16 * kib,  20 * kib,  64 * kib, 80 * kib, 128 * kib,   132 * kib, 256 * kib,
+                                 260 * kib, 512 * kib, 1 * mib,  4 * mib,  16 * mib,    20 * mib};
+
+// What the members of a window come to: they begin, and nobody works.
+std::set<std::string_view> paths_taken(const Signature& call, std::uint32_t members, bool shares_work, bool registered,
+                                       std::byte* buffer, std::size_t buffer_bytes) {
+  SharedMemory shared(members, board::usual_staging_bytes);
+  std::deque<MemoryWindow> windows;
+  std::deque<WindowUse> uses;
+  std::deque<DirectOperation> operations;
+  for (std::uint32_t self = 0; self < members; ++self) {
+    if (registered) shared.enroll(self, buffer, buffer_bytes);
+    windows.emplace_back(shared, self);
+    uses.push_back({.window = &windows.back(), .shares_work = shares_work});
+    operations.emplace_back(uses.back());
+    operations.back().bind({.input = buffer,
+                            .output = buffer,
+                            .signature = call,
+                            .reduction = reduction_for(call.dtype, call.op, static_cast<Rank>(members)),
+                            .timeout = std::chrono::hours(1),
+                            .root = 0});
+    NoPeers nobody;
+    EXPECT_TRUE(operations.back().start({}, nobody).ok());
+  }
+  std::set<std::string_view> taken;
+  for (int turn = 0; turn < 2; ++turn) {  // all announce, then each hears all
+    for (DirectOperation& operation : operations) {
+      Counters counters;
+      if (operation.algorithm().empty()) operation.advance(counters);
+    }
+  }
+  for (const DirectOperation& operation : operations) taken.insert(operation.algorithm());
+  return taken;
+}
+
+TEST(DirectPathRule, IsTheExecutors) {
+  std::vector<std::byte> buffer(20 * mib + kib);
+  std::set<DirectPath> seen;
+  for (const Collective collective : all_collectives) {
+    if (!has_direct_paths(collective)) continue;
+    for (const Rank ranks : {2, 3, 8}) {
+      for (const std::size_t bytes : sizes) {
+        for (const unsigned kind : {0U, 1U, 2U, 3U}) {
+          const bool shares_work = (kind & 1) != 0, registered = (kind & 2) != 0;
+          const bool blocks =
+              DirectCall{.collective = collective, .ranks = ranks, .count = 1}.exchange().buffer_bytes_max() > 4;
+          const std::size_t count = bytes / 4 / (blocks ? static_cast<std::size_t>(ranks) : 1);
+          const DirectCall call{.collective = collective, .ranks = ranks, .count = count, .registered = registered};
+          const DirectPath foreseen =
+              foreseen_path(call.exchange(), {.staging_bytes = board::usual_staging_bytes, .shares_work = shares_work},
+                            registered, true);
+          const Signature signature{.collective = collective, .dtype = DataType::float32, .root = 0, .count = count};
+          const auto taken = paths_taken(signature, static_cast<std::uint32_t>(ranks), shares_work, registered,
+                                         buffer.data(), buffer.size());
+          ASSERT_EQ(taken, std::set{name_of(foreseen)})
+              << name_of(collective) << " of " << bytes << " bytes on " << ranks << " ranks"
+              << (shares_work ? " that share cores" : "") << (registered ? ", registered" : "");
+          seen.insert(foreseen);
+        }
+      }
+    }
+  }
+  EXPECT_EQ(seen.size(), std::size(all_direct_paths)) << "or the sweep leaves something out";
+}
+
+}  // namespace
+}  // namespace hocket
