@@ -292,7 +292,7 @@ TEST(Determinism, OfRanksThatAreThreads) {
 TEST(DeterministicMode, IsTakenFromOptionVariableAndParent) {
   run_ranks(3, [](Child& child) {
     const auto expect_ordered = [&](hocket_comm* comm, bool ordered) {
-      Call({.count = 100003, .values = ordered ? Values::rounding : Values::exact}, child.index, child.size).run(comm);
+      Call({.count = 300007, .values = ordered ? Values::rounding : Values::exact}, child.index, child.size).run(comm);
       const Algorithm* algorithm = find_algorithm(Collective::allreduce, algorithm_of_last_call());
       ASSERT_NE(algorithm, nullptr);
       EXPECT_EQ(algorithm->in_rank_order, ordered) << algorithm->name;
