@@ -53,6 +53,8 @@ constexpr Rule rules[] = {
     {Collective::allreduce, crowded, up_to(3), 32 << 20, "binomial_tree"},
     {Collective::allreduce, crowded, up_to(5), 64 << 10, "linear"},
     {Collective::allreduce, crowded, up_to(5), 1 << 20, "circulant"},
+    {Collective::allreduce, crowded, powers_of_two, 128 << 10, "linear"},
+    {Collective::allreduce, crowded, powers_of_two, 384 << 10, "binomial_tree"},
     {Collective::allreduce, crowded, up_to(16), 256 << 10, "linear"},
     {Collective::allreduce, crowded, any_size, 128 << 10, "linear"},
     {Collective::allreduce, crowded, powers_of_two, 1 << 20, "rabenseifner"},
