@@ -58,7 +58,7 @@ constexpr Rule rules[] = {
     {Collective::allreduce, crowded, up_to(16), 256 << 10, "linear"},
     {Collective::allreduce, crowded, any_size, 128 << 10, "linear"},
     {Collective::allreduce, crowded, powers_of_two, 1 << 20, "rabenseifner"},
-    {Collective::allreduce, crowded, powers_of_two, 16 << 20, "double_tree"},
+    {Collective::allreduce, crowded, powers_of_two, 3 << 20, "double_tree"},
     {Collective::allreduce, shared, any_size, 2 << 10, "recursive_doubling"},
     {Collective::allreduce, shared, any_size, any_bytes, "two_level"},
     {Collective::allreduce, any, any_size, 16 << 10, "recursive_doubling"},

@@ -137,7 +137,7 @@ TEST(Selection, SendsFewMessagesWhereRanksOutnumberCores) {
   }
   EXPECT_EQ(chosen(Collective::allreduce, 2, 4, true), "recursive_doubling");
   EXPECT_EQ(chosen(Collective::allreduce, 8, 1 << 20, true), "rabenseifner");
-  EXPECT_EQ(chosen(Collective::allreduce, 8, 1 << 24, true), "double_tree");
+  EXPECT_EQ(chosen(Collective::allreduce, 8, 1 << 21, true), "double_tree");
   EXPECT_EQ(chosen(Collective::allreduce, 8, 1 << 26, true), "ring");
 }
 
