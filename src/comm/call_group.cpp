@@ -205,7 +205,7 @@ Status CallGroup::pair_messages_to_self() {
         found != from_self_.end()) {
       auto copy = copy_to_self(*sent.communicator, sent.arguments, found->arguments);
       if (!copy.ok()) return copy.status();
-      prepared_.push_back({sent.communicator, std::move(*copy), true});
+      prepared_.insert(prepared_.begin(), {sent.communicator, std::move(*copy), true});  // the last call stays the last
       from_self_.erase(found);
       continue;
     }
