@@ -233,6 +233,27 @@ TEST_P(Groups, SendrecvMatchesSendsAndReceives) {
   });
 }
 
+// A message to oneself has no transport; the call made last, to another rank, has.
+TEST_P(Groups, TellOfTheirLastCall) {
+  run_ranks(ranks(), [](Child& child) {
+    const Comm comm;
+    ASSERT_TRUE(comm);
+    const Rank right = (child.index + 1) % child.size, left = (child.index + child.size - 1) % child.size;
+    std::vector<int> sent(4, child.index), own(2), theirs(2);
+    ASSERT_EQ(hocket_group_start(), HOCKET_OK);
+    EXPECT_EQ(hocket_send(sent.data(), 2, HOCKET_INT32, child.index, comm.get(), nullptr, nullptr), HOCKET_OK);
+    EXPECT_EQ(hocket_recv(own.data(), 2, HOCKET_INT32, child.index, comm.get(), nullptr, nullptr), HOCKET_OK);
+    EXPECT_EQ(hocket_send(sent.data(), 2, HOCKET_INT32, right, comm.get(), nullptr, nullptr), HOCKET_OK);
+    EXPECT_EQ(hocket_recv(theirs.data(), 2, HOCKET_INT32, left, comm.get(), nullptr, nullptr), HOCKET_OK);
+    ASSERT_EQ(hocket_group_end(nullptr), HOCKET_OK) << hocket_last_error();
+    hocket_call_info info = HOCKET_CALL_INFO_INIT;
+    ASSERT_EQ(hocket_last_call(&info), HOCKET_OK);
+    EXPECT_STRNE(info.transport, "none");
+    EXPECT_EQ(own, std::vector<int>(2, child.index));
+    EXPECT_EQ(theirs, std::vector<int>(2, left));
+  });
+}
+
 INSTANTIATE_TEST_SUITE_P(Of, Groups, testing::Combine(testing::Values(2, 3, 5), testing::Values("tcp", "shm")));
 INSTANTIATE_TEST_SUITE_P(Hosts, Groups, testing::Combine(testing::Values("0011", "01020"), testing::Values("auto")));
 
