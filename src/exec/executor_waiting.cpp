@@ -50,11 +50,10 @@ void Executor::give_up(const Operation& operation, const Operation::Missing& mis
   const auto told = told_waits_.find(missing.peer);
   if (told != told_waits_.end() && Deadline::Clock::now() - told->second.at < 2 * telling_interval) {
     const Tag& tag = told->second.tag;
-    if (tag.communicator != operation.context().number()) {
-      elsewhere = fmt::format("; rank {} said that it waits in {} on {}", missing.peer, describe(tag.call),
-                              describe_communicator(tag.communicator, missing.peer));
-    } else if (tag.call != operation.signature()) {
-      elsewhere = fmt::format("; rank {} said that it waits in {}", missing.peer, describe(tag.call));
+    const bool here = tag.communicator == operation.context().number();
+    if (!here || tag.call != operation.signature()) {
+      elsewhere = fmt::format("; rank {} said that it waits in {}{}", missing.peer, describe(tag.call),
+                              here ? "" : " on " + describe_communicator(tag.communicator, missing.peer));
     }
   }
   break_down_for(operation, Status(Cause{.code = Code::timeout,

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <initializer_list>
 #include <utility>
 
 namespace hocket {
@@ -29,38 +30,35 @@ Status check_seconds(std::string_view field, double value) {
   return wrong(field, fmt::format("{} s is not between 0 and {} s", value, seconds_max));
 }
 
-Status check_link(std::string_view name, const LinkCost& cost) {
-  const std::pair<std::string_view, double> fields[] = {
-      {"latency", cost.latency},
-      {"send", cost.send},
-      {"receive", cost.receive},
-      {"send_per_byte", cost.send_per_byte},
-      {"receive_per_byte", cost.receive_per_byte},
-      {"wire_per_byte", cost.wire_per_byte},
-      {"wake", cost.wake},
-  };
+Status check_seconds_of(std::string_view name, std::initializer_list<std::pair<std::string_view, double>> fields) {
   for (const auto& [field, value] : fields) {
     if (Status status = check_seconds(fmt::format("{}.{}", name, field), value); !status) return status;
   }
   return {};
 }
 
+Status check_link(std::string_view name, const LinkCost& cost) {
+  return check_seconds_of(name, {{"latency", cost.latency},
+                                 {"send", cost.send},
+                                 {"receive", cost.receive},
+                                 {"send_per_byte", cost.send_per_byte},
+                                 {"receive_per_byte", cost.receive_per_byte},
+                                 {"wire_per_byte", cost.wire_per_byte},
+                                 {"wake", cost.wake}});
+}
+
 Status check_direct(const DirectCost& cost) {
-  const std::pair<std::string_view, double> fields[] = {
-      {"direct.call", cost.call},
-      {"direct.line", cost.line},
-      {"direct.flag", cost.flag},
-      {"direct.wake", cost.wake},
-      {"direct.copy_per_byte", cost.copy_per_byte},
-      {"direct.reduce_per_byte", cost.reduce_per_byte},
-      {"direct.far_copy_per_byte", cost.far_copy_per_byte},
-      {"direct.far_reduce_per_byte", cost.far_reduce_per_byte},
-      {"direct.read", cost.read},
-      {"direct.read_per_byte", cost.read_per_byte},
-  };
-  for (const auto& [field, value] : fields) {
-    if (Status status = check_seconds(field, value); !status) return status;
-  }
+  const Status status = check_seconds_of("direct", {{"call", cost.call},
+                                                    {"line", cost.line},
+                                                    {"flag", cost.flag},
+                                                    {"wake", cost.wake},
+                                                    {"copy_per_byte", cost.copy_per_byte},
+                                                    {"reduce_per_byte", cost.reduce_per_byte},
+                                                    {"far_copy_per_byte", cost.far_copy_per_byte},
+                                                    {"far_reduce_per_byte", cost.far_reduce_per_byte},
+                                                    {"read", cost.read},
+                                                    {"read_per_byte", cost.read_per_byte}});
+  if (!status) return status;
   if (cost.cache_bytes >= 0 && cost.cache_bytes <= 1e15) return {};
   return wrong("direct.cache_bytes", "is not between 0 and 1e15");
 }
