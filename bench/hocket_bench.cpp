@@ -54,7 +54,7 @@ void measure_all(const Options& options, Member member, Report* report, Progress
                                         in_place ? "in place" : "out of place"));
     }
     Row row{what, measure(member, what, method), member.place.size};
-    if (model != nullptr) row.model_us = model->expected_us(what, row.measured);
+    if (model != nullptr) row.model_us = model->expected_us(what, row.measured, options.fresh);
     return row;
   };
   for (const Case& what : cases_of(options, member.place.size)) {

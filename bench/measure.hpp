@@ -42,6 +42,8 @@ struct Times {
 struct Measurement {
   std::size_t iterations = 0;
   Times time_us;  // over iterations, of the slowest rank's time for one operation
+  // Of one operation: the median; the mean where operations with a root follow each other without a pause.
+  double typical_us = 0;
   double cpu_us_per_op = 0;
   double steps_per_rank = 0;               // of the rank with the most, for one operation
   double bytes_sent_per_rank = 0;          // likewise

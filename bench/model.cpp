@@ -23,7 +23,7 @@ Result<Model> Model::make(Result<Network> described) {
   return Model(std::move(described).value(), std::move(tcp).value());
 }
 
-std::optional<double> Model::expected_us(const Case& what, const Measurement& measured) const {
+std::optional<double> Model::expected_us(const Case& what, const Measurement& measured, bool fresh) const {
   const auto collective = find_by_name(all_collectives, std::string(what.collective->name));
   if (!collective || measured.transport == "loopback") return std::nullopt;
   if (const auto path = find_by_name(all_direct_paths, measured.algorithm)) {
@@ -40,15 +40,22 @@ std::optional<double> Model::expected_us(const Case& what, const Measurement& me
   const Algorithm* algorithm = find_algorithm(*collective, measured.algorithm);
   if (algorithm == nullptr || algorithm->encoded) return std::nullopt;
   const bool barrier = *collective == Collective::barrier;  // of one byte, see Schedule
-  const Result<Simulation> run = simulate(measured.transport == "tcp" ? tcp_ : described_,
-                                          {.algorithm = algorithm,
-                                           .root = what.root,
-                                           .count = barrier ? 1 : what.count,
-                                           .element_bytes = barrier ? 1 : size_of(what.dtype),
-                                           .slice_bytes = call_slice_bytes,
-                                           .placement = what.in_place ? Placement::in_place : Placement::out_of_place});
-  if (!run) return std::nullopt;
-  return seconds(run->time) * 1e6;
+  const auto time_of = [&](std::size_t calls) -> std::optional<double> {
+    const Result<Simulation> run = simulate(measured.transport == "tcp" ? tcp_ : described_,
+                                            {.algorithm = algorithm,
+                                             .root = what.root,
+                                             .count = barrier ? 1 : what.count,
+                                             .element_bytes = barrier ? 1 : size_of(what.dtype),
+                                             .slice_bytes = call_slice_bytes,
+                                             .placement = what.in_place ? Placement::in_place : Placement::out_of_place,
+                                             .calls = calls});
+    return run ? std::optional(seconds(run->time) * 1e6) : std::nullopt;
+  };
+  if (fresh) return time_of(1);
+  // What one more call takes: in a row, ranks that are done go on with the next while others are at work.
+  constexpr std::size_t calls = 4;
+  const std::optional<double> few = time_of(calls), many = time_of(2 * calls);
+  return few && many ? std::optional((*many - *few) / calls) : std::nullopt;
 }
 
 }  // namespace hocket::bench

@@ -21,8 +21,8 @@ class Model {
   static Result<Model> of(const ProbeFigures& measured, int ranks);
 
   // Microseconds, for the algorithm or direct path, and the transport, that the measurement names. Nothing for lower
-  // precision, threads, and point to point.
-  std::optional<double> expected_us(const Case& what, const Measurement& measured) const;
+  // precision, threads, and point to point. `fresh`: of a call that all begin at once, else of one in a row of calls.
+  std::optional<double> expected_us(const Case& what, const Measurement& measured, bool fresh) const;
 
  private:
   static Result<Model> make(Result<Network> described);

@@ -25,7 +25,7 @@ std::string measured_columns(const std::optional<Row>& row, const Options& optio
                                     : none + fmt::format("  {:>5}", "-");
   if (!row) return fmt::format("{}{}  {:>6}  {:>6}  {:>6}", none, model, "-", "-", "-");
   const std::string wrong = options.checks > 0 ? fmt::format("{}", row->measured.findings.wrong) : "N/A";
-  return fmt::format("  {:>8}{}  {:>6.2f}  {:>6.2f}  {:>6}", time_text(row->measured.time_us.p50), model,
+  return fmt::format("  {:>8}{}  {:>6.2f}  {:>6.2f}  {:>6}", time_text(row->measured.typical_us), model,
                      row->algbw_GBps(), row->busbw_GBps(), wrong);
 }
 
@@ -45,7 +45,10 @@ std::string method_text(const Options& options) {
   const std::string amount = options.iterations > 0 ? fmt::format("{} operations", options.iterations)
                                                     : fmt::format("{} s (5 to 100000 operations)", options.seconds);
   return fmt::format("{} for each size after {} to warm up, {}, {} checked", amount, options.warmup,
-                     options.fresh ? "one by one on fresh input" : "back to back", options.checks) +
+                     options.fresh                  ? "one by one on fresh input"
+                     : options.collective->has_root ? "back to back (times are means)"
+                                                    : "back to back",
+                     options.checks) +
          (options.persistent ? ", planned once and started for each operation" : "") +
          (options.tensors > 0 ? fmt::format(", on lists of {} tensors", options.tensors) : "");
 }
@@ -81,7 +84,7 @@ std::string used_text(const std::vector<Row>& rows) {
 }  // namespace
 
 double Row::algbw_GBps() const {
-  const double us = measured.time_us.p50;
+  const double us = measured.typical_us;
   return us > 0 ? static_cast<double>(bytes_of(what, ranks)) / us / 1e3 : 0;
 }
 
@@ -90,7 +93,7 @@ double Row::busbw_GBps() const {
 }
 
 std::optional<double> Row::model_error() const {
-  const double us = measured.time_us.p50;
+  const double us = measured.typical_us;
   return model_us && us > 0 ? std::optional((*model_us - us) / us) : std::nullopt;
 }
 

@@ -19,7 +19,7 @@ struct Row {
   int ranks = 1;
   std::optional<double> model_us = std::nullopt;  // what the model expects, if it was asked and knows the algorithm
 
-  double algbw_GBps() const;  // 1e9 bytes a second, of the larger buffer, by the median time
+  double algbw_GBps() const;  // 1e9 bytes a second, of the larger buffer, by the typical time
   double busbw_GBps() const;
   // How far the model is off, as a part of the time measured: below 0 where it expects less. Nothing without a model.
   std::optional<double> model_error() const;

@@ -361,6 +361,9 @@ int run(int argc, char** argv) {
   add_simulate_options(cost_app, simulated);
   CLI::App* simulate_app = app.add_subcommand("simulate", "runs schedules on a described network");
   add_simulate_options(simulate_app, simulated);
+  simulate_app
+      ->add_option("--calls", simulated.calls, "so many in a row, as programs make them: ranks that are done go on (1)")
+      ->check(CLI::Range(1, 1000));
   simulate_app->add_option("--trace", simulated.trace, "file for a trace that Perfetto shows")
       ->check(arguments::writable_file());
   simulate_app->add_option("--svg", simulated.svg, "file for a drawing of the timeline")

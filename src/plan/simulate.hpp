@@ -26,7 +26,8 @@ struct SimulatedCall {
   std::size_t slice_bytes = 0;  // 0: one slice
   Placement placement = Placement::out_of_place;
   WireFormat wire = WireFormat::exact;
-  bool record = false;  // activities and the critical path, which take memory for each step
+  std::size_t calls = 1;  // in a row: a rank begins the next one as soon as it is done with one. At least 1
+  bool record = false;    // activities and the critical path, which take memory for each step
 };
 
 // What the critical path spent its time with. The sum is the time of the whole run.
@@ -55,6 +56,7 @@ struct Activity {
   std::uint32_t after = no_activity;  // what it waited for last
 };
 
+// Of all calls together.
 struct Simulation {
   Picoseconds time = 0;                           // until the last rank is done
   std::uint64_t steps = 0;                        // done by all ranks, in all slices; without those of empty chunks

@@ -77,7 +77,7 @@ std::size_t SimulationRun::bytes_of(const RankState& rank, const Instruction& in
                                     std::size_t group) const {
   Range actual = range;
   actual.chunk = rank.program.chunk(range.chunk);
-  return layout_.extent(actual, group * interleave_ + instruction.piece).bytes;
+  return layout_.extent(actual, group % groups_per_call_ * interleave_ + instruction.piece).bytes;
 }
 
 bool SimulationRun::is_ready(const RankState& rank, std::uint32_t half, std::uint32_t index) const {
@@ -88,11 +88,17 @@ bool SimulationRun::is_ready(const RankState& rank, std::uint32_t half, std::uin
   });
 }
 
-// Groups begin in order, each as soon as the one two before it is complete.
+// Groups begin in order, each as soon as the one two before it is complete, and the first of a call when the last call
+// is.
 void SimulationRun::begin_groups(Rank rank, const Cause& cause) {
   RankState& own = state(rank);
   const std::size_t count = own.steps().instructions.size();
-  while (own.groups_begun < groups_ && own.left[own.groups_begun % groups_in_flight] == 0) {
+  const auto may_begin = [&] {
+    const bool begins_call = own.groups_begun % groups_per_call_ == 0;
+    return own.groups_begun < groups_ && own.left[own.groups_begun % groups_in_flight] == 0 &&
+           (!begins_call || own.groups_done == own.groups_begun);
+  };
+  while (may_begin()) {
     const auto half = static_cast<std::uint32_t>(own.groups_begun % groups_in_flight);
     own.group_at[half] = own.groups_begun++;
     own.left[half] = count;

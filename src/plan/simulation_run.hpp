@@ -22,7 +22,8 @@ class SimulationRun {
         call_(call),
         layout_(layout),
         interleave_(interleave),
-        groups_((layout.slices() + interleave - 1) / interleave),
+        groups_per_call_((layout.slices() + interleave - 1) / interleave),
+        groups_(groups_per_call_ * call.calls),
         link_free_(network.links()),
         work_by_host_(static_cast<std::size_t>(network.hosts())),
         cores_(network.cores_per_host() == 0 ? 0 : static_cast<std::size_t>(network.hosts())),
@@ -126,7 +127,8 @@ class SimulationRun {
   const SimulatedCall& call_;
   const Layout& layout_;
   std::uint32_t interleave_;
-  std::size_t groups_;
+  std::size_t groups_per_call_;
+  std::size_t groups_;  // of all calls
   std::vector<RankState> ranks_;
   std::vector<Picoseconds> link_free_;
   std::vector<Picoseconds> work_by_host_;

@@ -25,6 +25,14 @@ TEST(HocketPlanSimulate, CountsTheStepsOfTheRing) {
   EXPECT_THAT(ring.out, HasSubstr("the end waited for rank"));
 }
 
+TEST(HocketPlanSimulate, RunsCallsInARow) {
+  const auto row = hocket_plan("simulate broadcast --algorithm chain --ranks 5 --bytes 4K --calls 10");
+  EXPECT_EQ(row.status, 0) << row.error;
+  EXPECT_THAT(row.out, ContainsRegex("chain: [0-9.]+ us, 10 calls in a row, [0-9.]+ us each"));
+  EXPECT_THAT(row.out, HasSubstr("40 messages (10 of the busiest rank)"));
+  EXPECT_THAT(hocket_plan("simulate broadcast --ranks 5 --calls 0").error, HasSubstr("--calls"));
+}
+
 TEST(HocketPlanSimulate, ComparesFormulaAndSimulation) {
   const auto costs = hocket_plan("cost allreduce --ranks 4 --bytes 64K --slice-bytes 0");
   EXPECT_EQ(costs.status, 0) << costs.error;

@@ -186,7 +186,7 @@ std::vector<std::string> disturbed(const ProbeFigures& figures) {
   if (figures.shm) look_at_links("shared memory", *figures.shm);
   look_at("a byte of a sum", figures.reduce_per_byte);
   if (!figures.direct) return found;
-  look_at("without messages, a barrier", figures.direct->barrier);
+  look_at("without messages, a small allreduce", figures.direct->small);
   look_at("without messages, an allgather", figures.direct->gather);
   look_at("without messages, a long allreduce", figures.direct->far_reduce);
   return found;

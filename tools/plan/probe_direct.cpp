@@ -29,10 +29,11 @@ DirectCost direct_cost_of(const DirectFigures& figures) {
   constexpr double usual_cache_bytes = 1 << 20, cache_bytes_max = 3.0 * DirectFigures::far_bytes - 1;
   constexpr std::size_t near_bytes = DirectFigures::near_bytes, far_bytes = DirectFigures::far_bytes;
   DirectCost cost;
-  cost.call = std::min(figures.ahead.value, figures.barrier.value);
-  cost.line = std::clamp(figures.behind.value - cost.call, 0.0, figures.barrier.value - cost.call);
-  cost.flag = figures.barrier.value - cost.call - cost.line;
-  cost.wake = std::max(figures.one_core.value / pair - cost.call - cost.line, 0.0);
+  const double lines = terms_of(Collective::allreduce, DirectFigures::small_bytes, DirectPath::one_shot).other.lines;
+  cost.call = std::min(figures.ahead.value, figures.small.value);
+  cost.line = std::clamp(figures.behind.value - cost.call, 0.0, (figures.small.value - cost.call) / lines);
+  cost.flag = figures.small.value - cost.call - lines * cost.line;
+  cost.wake = std::max(figures.one_core.value / pair - cost.call - lines * cost.line, 0.0);
 
   // What was measured as near must count as such, and what was measured as far, too.
   cost.cache_bytes = figures.cache_bytes > 0 ? figures.cache_bytes : usual_cache_bytes;
@@ -63,16 +64,11 @@ DirectCost direct_cost_of(const DirectFigures& figures) {
 }
 
 std::vector<std::pair<std::string_view, Figure>> named(const DirectFigures& figures) {
-  return {{"a barrier", figures.barrier},
-          {"  both ranks on one core", figures.one_core},
-          {"a broadcast of 8 bytes, its root", figures.ahead},
-          {"  who finds it ready", figures.behind},
-          {"an allgather, 64 KiB from each", figures.gather},
-          {"an allreduce of 64 KiB", figures.reduce},
-          {"an allgather, 2 MiB from each", figures.far_gather},
-          {"an allreduce of 2 MiB", figures.far_reduce},
-          {"an allgather by reading, 64 KiB", figures.read},
-          {"  512 KiB from each", figures.long_read}};
+  return {{"an allreduce of 64 bytes", figures.small},           {"  both ranks on one core", figures.one_core},
+          {"a broadcast of 8 bytes, its root", figures.ahead},   {"  who finds it ready", figures.behind},
+          {"an allgather, 64 KiB from each", figures.gather},    {"an allreduce of 64 KiB", figures.reduce},
+          {"an allgather, 2 MiB from each", figures.far_gather}, {"an allreduce of 2 MiB", figures.far_reduce},
+          {"an allgather by reading, 64 KiB", figures.read},     {"  512 KiB from each", figures.long_read}};
 }
 
 }  // namespace hocket

@@ -13,7 +13,7 @@ namespace hocket {
 
 // Of two ranks, in seconds of one call.
 struct DirectFigures {
-  Figure barrier;         // both ranks on processors of their own
+  Figure small;           // an allreduce of small_bytes, both ranks on processors of their own
   Figure one_core;        // the same on one core; 0: not measured
   Figure ahead, behind;   // a broadcast of 8 bytes: at its root, which waits for nobody, and at who finds it ready
   Figure gather, reduce;  // an allgather and an allreduce of near_bytes from each rank, one-shot
@@ -21,6 +21,7 @@ struct DirectFigures {
   Figure read, long_read;         // allgathers of near_bytes and read_bytes from each, by single copy; 0: not possible
   double cache_bytes = 0;         // of a core's own cache; 0: not known
 
+  static constexpr std::size_t small_bytes = 64;
   static constexpr std::size_t near_bytes = std::size_t{64} << 10;
   static constexpr std::size_t read_bytes = std::size_t{512} << 10;
   static constexpr std::size_t far_bytes = std::size_t{2} << 20;

@@ -14,8 +14,8 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr int barriers = 64;
-constexpr int small_calls = 24;                              // fewer than a root may be ahead
+constexpr int small_calls = 64;
+constexpr int broadcasts = 24;                               // fewer than a root may be ahead
 constexpr std::size_t bytes_moved = std::size_t{512} << 10;  // at least, by each sample
 constexpr std::chrono::microseconds head_start{50};          // for what is sent to lie ready
 
@@ -65,21 +65,22 @@ std::array<double, 2> ahead_and_behind(Communicator& pair) {
   while (!root && Clock::now() - called < head_start) {
   }
   const auto begin = Clock::now();
-  for (int i = 0; i < small_calls; ++i) pair.broadcast(message, 0);
-  const double mine = seconds_since(begin) / small_calls;
+  for (int i = 0; i < broadcasts; ++i) pair.broadcast(message, 0);
+  const double mine = seconds_since(begin) / broadcasts;
   pair.allgather(std::span(&mine, 1), times);
   return times;
 }
 
 }  // namespace
 
-Figure measure_barriers(Communicator& pair) {
-  return repeated([&] { return in_a_row(pair, barriers, [&] { pair.barrier(); }); });
+Figure measure_small(Communicator& pair) {
+  std::array<float, DirectFigures::small_bytes / sizeof(float)> from{}, to{};
+  return repeated([&] { return in_a_row(pair, small_calls, [&] { pair.allreduce(from, to, Op::sum); }); });
 }
 
 DirectFigures measure_direct(Communicator& pair) {
   DirectFigures made;
-  made.barrier = measure_barriers(pair);
+  made.small = measure_small(pair);
   std::vector<double> ahead, behind;
   for (int round = -1; round < probe_rounds; ++round) {
     const auto times = ahead_and_behind(pair);

@@ -12,7 +12,7 @@ namespace hocket {
 DirectFigures measure_direct(Communicator& pair);
 // With HOCKET_SINGLE_COPY=on: fills in what is read, if plain memory can be.
 void measure_reads(Communicator& pair, DirectFigures& into);
-// Seconds of a barrier.
-Figure measure_barriers(Communicator& pair);
+// Seconds of an allreduce of DirectFigures::small_bytes.
+Figure measure_small(Communicator& pair);
 
 }  // namespace hocket

@@ -27,6 +27,7 @@ constexpr std::size_t small_messages = 32;
 constexpr std::size_t block_bytes = std::size_t{64} << 10;
 constexpr std::size_t blocks = 2;  // fit into sockets' buffers and shared memory's rings: nobody waits for the reader
 constexpr std::size_t exchange_bytes = std::size_t{512} << 10;
+constexpr std::size_t exchanges = 4;  // in a row, as slices of a long call: one alone waits until the other rank comes
 constexpr std::size_t streams_bytes = std::size_t{2} << 20;  // long enough for connections to reach their pace
 constexpr std::size_t memory_bytes = std::size_t{8} << 20;   // walked through, so that data comes from memory
 constexpr std::chrono::milliseconds head_start{1};           // for what is sent to lie ready
@@ -128,11 +129,12 @@ class Pair {
   // Both send and receive at once: seconds for a byte each way.
   double exchange(std::size_t bytes = exchange_bytes) {
     comm_.barrier();
-    const std::span<std::uint8_t> all = next(memory_, 2 * bytes);
-    const auto own = all.subspan(static_cast<std::size_t>(comm_.rank()) * bytes, bytes);
     const auto begin = Clock::now();
-    comm_.allgather(own, all);
-    return seconds_since(begin) / static_cast<double>(bytes);
+    for (std::size_t i = 0; i < exchanges; ++i) {
+      const std::span<std::uint8_t> all = next(memory_, 2 * bytes);
+      comm_.allgather(all.subspan(static_cast<std::size_t>(comm_.rank()) * bytes, bytes), all);
+    }
+    return seconds_since(begin) / static_cast<double>(exchanges * bytes);
   }
 
   // Seconds for a byte of a copy, and of a sum with a message that has just come, while the other rank does the same.
@@ -326,7 +328,7 @@ class Probe {
     return made;
   }
 
-  // A message's way, or a barrier without messages: both on rank 0's core, in a group that is made there.
+  // A message's way, or a small allreduce without messages: both on rank 0's core, in a group that is made there.
   static Figure on_one_core(const std::string& transport, const std::string& algorithm, const Partners& partners) {
     Figure made;
     std::optional<OneCore> bound;
@@ -334,7 +336,7 @@ class Probe {
     Communicator world = group(transport, " on one core, " + algorithm, algorithm);
     if (auto comm = pair_of(world, partners.near)) {
       if (algorithm == directly) {
-        made = measure_barriers(*comm);
+        made = measure_small(*comm);
       } else {
         Pair pair(*comm);
         made = repeated([&] { return pair.ping_pong(); });

@@ -62,6 +62,7 @@ SimulatedCall call_of(const SimulateArguments& given, const Algorithm& algorithm
           .element_bytes = element_bytes,
           .slice_bytes = given.slice_bytes,
           .placement = given.in_place ? Placement::in_place : Placement::out_of_place,
+          .calls = given.calls,
           .record = !given.trace.empty() || !given.svg.empty()};
 }
 
@@ -153,7 +154,10 @@ int simulate_command(const SimulateArguments& given) {
       fmt::print("{}: {}\n", algorithm->name, run.status().message());
       continue;
     }
-    fmt::print("{}: {:.3f} us\n", algorithm->name, microseconds(run->time));
+    const std::string each = given.calls == 1 ? ""
+                                              : fmt::format(", {} calls in a row, {:.3f} us each", given.calls,
+                                                            microseconds(run->time) / static_cast<double>(given.calls));
+    fmt::print("{}: {:.3f} us{}\n", algorithm->name, microseconds(run->time), each);
     fmt::print("  {} steps, {} messages ({} of the busiest rank), {} bytes sent ({} by the busiest rank)\n", run->steps,
                run->messages, run->messages_max, run->bytes, run->bytes_max);
     if (run->last_rank != no_rank) {

@@ -55,6 +55,11 @@ DirectWork payload(const Side& side) {
   return {.copied = side.input > inline_bytes_max ? side.input : 0};
 }
 
+// Of each rank whose data somebody takes: data beyond the line lies in other ones, which come together.
+double lines_of(const Side& side) {
+  return side.input > inline_bytes_max ? 2 : 1;
+}
+
 DirectWork one_shot_output(const Shape& shape, const Side& side) {
   if (shape.combines) return {.combined = (shape.ranks - 1) * side.output};
   return {.copied = copied_out(shape, side)};
@@ -65,11 +70,12 @@ DirectTerms one_shot(const Shape& shape, const Side& root, const Side& other, bo
                     .other = payload(other) + one_shot_output(shape, other)};
   const double others = shape.ranks - 1;
   if (one_way) {  // senders run ahead, so nobody waits in a row of calls
-    (from_root(shape.collective) ? terms.other : terms.root).lines = from_root(shape.collective) ? 1 : others;
+    const bool down = from_root(shape.collective);
+    (down ? terms.other : terms.root).lines = down ? lines_of(root) : others * lines_of(other);
     terms.turns = 1.0 / static_cast<double>(board::run_ahead_max);
     return terms;
   }
-  terms.root.lines = terms.other.lines = others;
+  terms.root.lines = terms.other.lines = others * std::max(lines_of(root), lines_of(other));
   terms.flags = 1;
   terms.turns = 1;
   if (has_root(shape.collective)) {
@@ -257,7 +263,9 @@ std::optional<DirectExpectation> expect_direct(const Network& network, const Dir
   const double brought = seconds(terms.brought), taken = seconds(terms.taken);
   const double one_after_the_other = std::max(brought + taken / terms.rounds, brought / terms.rounds + taken);
   const double alone = cost.call + std::max({root, other, one_after_the_other});
-  const double turns = shares_work ? ranks * terms.turns * cost.wake : 0;
+  // Ranks on other cores are not in step: who comes up finds somebody missing about every other time.
+  const double looks = cores > 1 ? 2 : 1;
+  const double turns = shares_work ? ranks * terms.turns * looks * cost.wake : 0;
   const double bound = (ranks * cost.call + root + (ranks - 1) * other + turns) * slowness / cores;
   return DirectExpectation{*path, std::max(alone * slowest + terms.flags * cost.flag, bound), bound, terms};
 }

@@ -53,8 +53,9 @@ TEST(DirectCost, ARootRunsAheadWithLittle) {
                     {.collective = collective, .ranks = 4, .count = block, .element_bytes = 1, .in_place = in_place});
   };
   EXPECT_DOUBLE_EQ(of(Collective::broadcast, 4 * kib, false).seconds, 1000 + 2 * 4 * kib) << "in and its own output";
-  EXPECT_DOUBLE_EQ(of(Collective::broadcast, 4 * kib, true).seconds, 1000 + 10 + 4 * kib);
-  EXPECT_DOUBLE_EQ(of(Collective::gather, kib, true).seconds, 1000 + 3 * 10 + kib + 3 * kib);
+  EXPECT_DOUBLE_EQ(of(Collective::broadcast, 4 * kib, true).seconds, 1000 + 2 * 10 + 4 * kib)
+      << "its line, and what does not fit in";
+  EXPECT_DOUBLE_EQ(of(Collective::gather, kib, true).seconds, 1000 + 3 * 2 * 10 + kib + 3 * kib);
 }
 
 // A root that does not run ahead, and who waits for it, work one after the other in each round.

@@ -72,6 +72,25 @@ TEST(Simulate, SlicesMoveTheSameBytesInMoreMessages) {
   EXPECT_LT(sliced.critical_path.latency, 16 * whole.critical_path.latency);  // slices hide each other's latency
 }
 
+TEST(Simulate, CallsInARowBeginOnEachRankAsSoonAsItIsDone) {
+  const Network network = flat(5, {.latency = 3 * microsecond, .wire_per_byte = nanosecond});
+  const Picoseconds wire = picoseconds(4000 * nanosecond);
+  // The root of a chain sends one after the other, and they follow each other along it.
+  SimulatedCall broadcast{.algorithm = find_algorithm(Collective::broadcast, "chain"), .count = 1000, .calls = 6};
+  const Simulation chain = run(network, broadcast);
+  EXPECT_EQ(chain.time, 4 * (picoseconds(3 * microsecond) + wire) + 5 * wire);
+  EXPECT_EQ(chain.messages, 6 * 4u);
+  EXPECT_EQ(chain.critical_path.sum(), chain.time);
+  // Slices or not: what flows in a pipeline takes as long.
+  broadcast.slice_bytes = 1000;
+  EXPECT_EQ(run(network, broadcast).bytes, chain.bytes);
+  // In a ring, nobody is done before the others.
+  SimulatedCall ring = allreduce("ring", 5000);
+  const Simulation once = run(network, ring);
+  ring.calls = 6;
+  EXPECT_EQ(run(network, ring).time, 6 * once.time);
+}
+
 TEST(Simulate, SharesOfTheCriticalPathAddUpToItsTime) {
   auto network = Network::make({.kind = NetworkKind::hosts,
                                 .ranks = 12,

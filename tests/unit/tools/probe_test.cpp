@@ -90,8 +90,8 @@ TEST(ProbeFigures, AreSolvedForTheCostsThatGaveThem) {
   };
   constexpr std::size_t near = DirectFigures::near_bytes, far = DirectFigures::far_bytes;
   DirectFigures figures{
-      .barrier = measured(Collective::barrier, 0, DirectPath::one_shot),
-      .one_core = steady(2 * (2e-7 + 5e-8 + 1e-6)),
+      .small = steady(2e-7 + 2 * 5e-8 + 1e-7),
+      .one_core = steady(2 * (2e-7 + 2 * 5e-8 + 1e-6)),
       .ahead = steady(2e-7),
       .behind = steady(2e-7 + 5e-8),
       .gather = measured(Collective::allgather, near, DirectPath::one_shot),
@@ -119,7 +119,7 @@ TEST(ProbeFigures, AreSolvedForTheCostsThatGaveThem) {
   figures.far_gather = figures.far_reduce = steady(0);
   const DirectCost disturbed = direct_cost_of(figures);
   EXPECT_FALSE(disturbed.reads_plain_memory);
-  EXPECT_DOUBLE_EQ(disturbed.call + disturbed.line + disturbed.flag, figures.barrier.value);
+  EXPECT_DOUBLE_EQ(disturbed.call + 2 * disturbed.line + disturbed.flag, figures.small.value);
   EXPECT_GE(disturbed.flag, 0);
   EXPECT_DOUBLE_EQ(disturbed.far_copy_per_byte, 0);
   EXPECT_DOUBLE_EQ(disturbed.far_reduce_per_byte, 0);
