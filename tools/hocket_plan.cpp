@@ -225,7 +225,7 @@ int choose(Arguments given) {
                               .size = given.ranks,
                               .bytes = bytes,
                               .topology = topology,
-                              .crowded = topology.hosts() == 1 && given.cores > 0 && given.cores < given.ranks,
+                              .cores = topology.hosts() == 1 && given.cores < given.ranks ? given.cores : 0,
                               .in_rank_order = given.deterministic,
                               .uneven = uneven.has_value()},
                              automatic_algorithm);

@@ -227,10 +227,11 @@ Status Communicator::allgather_on_ring(std::span<std::byte> all, Deadline deadli
 Status Communicator::settle(std::vector<MemberCard> cards, Deadline deadline) {
   const Placing placing(cards, options_.rank);
   topology_ = placing.topology();
-  crowded_ = placing.crowded();
+  scarce_cores_ = placing.scarce_cores();
   fabric_->executor().set_wait_budget(placing.wait_budget());
   fabric_->mesh().set_cards(std::move(cards));
-  const Status opened = fabric_->open_window({.single_copy = options_.single_copy, .shares_work = crowded_}, deadline);
+  const Status opened =
+      fabric_->open_window({.single_copy = options_.single_copy, .shares_work = scarce_cores_ != 0}, deadline);
   window_use_ = fabric_->window_use();
   return opened;
 }

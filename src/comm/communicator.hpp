@@ -108,7 +108,7 @@ class Communicator {
   std::shared_ptr<Fabric> fabric_;
   std::shared_ptr<Context> context_;
   Topology topology_;
-  bool crowded_ = false;             // as Call has it
+  Rank scarce_cores_ = 0;            // as Call has it
   WindowUse* window_use_ = nullptr;  // the fabric's, where it is of this communicator's ranks
 
   // What was chosen for the latest call over links.

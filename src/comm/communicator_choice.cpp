@@ -50,7 +50,7 @@ const Algorithm& Communicator::choose(const CheckedCall& checked, Collective col
                                                 .size = options_.size,
                                                 .bytes = checked.bytes,
                                                 .topology = topology_,
-                                                .crowded = crowded_,
+                                                .cores = scarce_cores_,
                                                 .wire = wire,
                                                 .in_rank_order = in_rank_order,
                                                 .uneven = uneven},
@@ -68,7 +68,11 @@ const Algorithm& Communicator::choose(const CheckedCall& checked, Collective col
 void Communicator::begin_refinement() {
   refinement_ = std::make_unique<Refinement>([this](Collective collective, std::size_t bytes) {
     return contenders_for(
-        {.collective = collective, .size = options_.size, .bytes = bytes, .topology = topology_, .crowded = crowded_},
+        {.collective = collective,
+         .size = options_.size,
+         .bytes = bytes,
+         .topology = topology_,
+         .cores = scarce_cores_},
         [&](std::size_t size) { return options_.tuning.wanted(options_.size, topology_.hosts(), collective, size); });
   });
 }
@@ -125,7 +129,7 @@ std::shared_ptr<Operation> Communicator::exchange_of(std::shared_ptr<Refinement:
                           .size = options_.size,
                           .bytes = count * sizeof(double),
                           .topology = topology_,
-                          .crowded = crowded_};
+                          .cores = scarce_cores_};
   const Algorithm& algorithm = select_algorithm(call, automatic_algorithm);
   auto operation = operation_for({.algorithm = &algorithm,
                                   .rank = options_.rank,

@@ -73,7 +73,7 @@ Result<std::unique_ptr<Communicator>> Communicator::share_links(Options options,
     for (const Rank peer : identity.peers) cards.push_back(fabric_->mesh().cards()[static_cast<std::size_t>(peer)]);
     const Placing placing(cards, group.rank);
     child->topology_ = placing.topology();
-    child->crowded_ = placing.crowded();
+    child->scarce_cores_ = placing.scarce_cores();
   }
   const auto all_ranks = std::views::iota(Rank{0}, static_cast<Rank>(fabric_->mesh().cards().size()));
   if (std::ranges::equal(identity.peers, all_ranks)) child->window_use_ = fabric_->window_use();

@@ -15,8 +15,8 @@ class Placing {
   Placing(std::span<const MemberCard> cards, Rank self);
 
   const Topology& topology() const { return topology_; }
-  // All ranks are on one host, which has fewer cores than ranks.
-  bool crowded() const { return topology_.hosts() == 1 && ranks_here_ > cores_here_; }
+  // Of the one host that has all ranks, if it has fewer; else 0.
+  Rank scarce_cores() const { return topology_.hosts() == 1 && ranks_here_ > cores_here_ ? cores_here_ : 0; }
   WaitBudget wait_budget() const { return WaitBudget::for_ranks(ranks_here_, cores_here_); }
 
  private:

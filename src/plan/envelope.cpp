@@ -73,12 +73,13 @@ Result<std::vector<Comparison>> compare_algorithms(const Network& network, Colle
       }
     }
     if (comparison.candidates.empty()) return failed;
-    const Algorithm& built_in = select_algorithm({.collective = collective,
-                                                  .size = network.size(),
-                                                  .bytes = bytes,
-                                                  .topology = network.topology(),
-                                                  .crowded = network.hosts() == 1 && network.is_crowded()},
-                                                 automatic_algorithm);
+    const Algorithm& built_in =
+        select_algorithm({.collective = collective,
+                          .size = network.size(),
+                          .bytes = bytes,
+                          .topology = network.topology(),
+                          .cores = network.hosts() == 1 && network.is_crowded() ? network.cores_per_host() : 0},
+                         automatic_algorithm);
     comparison.built_in = static_cast<std::size_t>(
         std::ranges::find(comparison.candidates, &built_in, &Candidate::algorithm) - comparison.candidates.begin());
     comparison.chosen = choose(comparison, before);

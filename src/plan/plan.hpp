@@ -97,7 +97,7 @@ struct Call {
   Rank size;
   std::size_t bytes;  // the larger of the two buffers
   Topology topology{};
-  bool crowded = false;  // all ranks are on one host, which has fewer cores than ranks
+  Rank cores = 0;  // of the one host that has all ranks, if it has fewer; else 0
   WireFormat wire = WireFormat::exact;
   bool in_rank_order = false;  // only what Algorithm::in_rank_order says may be chosen, where something is reduced
   bool uneven = false;         // blocks vary: `bytes` are those of all blocks, 0 where not all ranks know them

@@ -164,7 +164,7 @@ std::vector<const Algorithm*> contenders_for(const hocket::Call& call,
   }
   like.bytes = bytes;
   if (call.topology.hosts() <= 1) {
-    like.crowded = !call.crowded;
+    like.cores = call.cores == 0 ? 1 : 0;
   } else {
     like.topology = Topology();
   }

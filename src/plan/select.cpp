@@ -28,9 +28,10 @@ constexpr Sizes powers_up_to(Rank most) {
   return {.most = most, .powers_of_two_only = true};
 }
 
-// Where a rule holds: everywhere; where there are several hosts and some ranks share one; or where one host has all
-// ranks and fewer cores than ranks.
-enum class Hosts : std::uint8_t { any, shared, crowded };
+// Where a rule holds: everywhere; where there are several hosts and some ranks share one; where one host has all ranks
+// and no more cores than the rounds of doubling, L = ⌈log₂ N⌉; or where even a rank that sends all data L times has no
+// more to do than a core's share of the ring's work, L · cores < N.
+enum class Hosts : std::uint8_t { any, shared, crowded, packed };
 
 struct Rule {
   Collective collective;
@@ -44,21 +45,23 @@ using enum Hosts;
 
 // Small messages cost rounds, large ones bytes. Two levels move the least between hosts; only their allreduce takes
 // more rounds there than doubling does. On a crowded host, messages and waits cost, not rounds: ranks that do not run
-// have no use for a short way, and the kernel copies as many bytes whichever way they go.
+// have no use for a short way, and the kernel copies as many bytes whichever way they go. Measured on two cores.
 constexpr Rule rules[] = {
     {Collective::allreduce, any, up_to(2), 64 << 10, "recursive_doubling"},
     {Collective::allreduce, crowded, powers_up_to(4), 32 << 10, "linear"},
     {Collective::allreduce, crowded, powers_up_to(4), 16 << 20, "rabenseifner"},
     {Collective::allreduce, crowded, up_to(3), 512 << 10, "linear"},
     {Collective::allreduce, crowded, up_to(3), 32 << 20, "binomial_tree"},
-    {Collective::allreduce, crowded, up_to(5), 64 << 10, "linear"},
-    {Collective::allreduce, crowded, up_to(5), 1 << 20, "circulant"},
+    {Collective::allreduce, crowded, up_to(6), 48 << 10, "linear"},
+    {Collective::allreduce, crowded, up_to(6), 1536 << 10, "double_tree"},
+    {Collective::allreduce, crowded, up_to(6), any_bytes, "rabenseifner"},
     {Collective::allreduce, crowded, powers_of_two, 128 << 10, "linear"},
-    {Collective::allreduce, crowded, powers_of_two, 384 << 10, "binomial_tree"},
-    {Collective::allreduce, crowded, up_to(16), 256 << 10, "linear"},
-    {Collective::allreduce, crowded, any_size, 128 << 10, "linear"},
+    {Collective::allreduce, crowded, any_size, 96 << 10, "linear"},
+    {Collective::allreduce, crowded, any_size, 384 << 10, "binomial_tree"},
     {Collective::allreduce, crowded, powers_of_two, 1 << 20, "rabenseifner"},
-    {Collective::allreduce, crowded, powers_of_two, 3 << 20, "double_tree"},
+    {Collective::allreduce, crowded, any_size, 3 << 20, "double_tree"},
+    {Collective::allreduce, crowded, up_to(7), 8 << 20, "rabenseifner"},
+    {Collective::allreduce, packed, any_size, any_bytes, "binomial_tree"},
     {Collective::allreduce, shared, any_size, 2 << 10, "recursive_doubling"},
     {Collective::allreduce, shared, any_size, any_bytes, "two_level"},
     {Collective::allreduce, any, any_size, 16 << 10, "recursive_doubling"},
@@ -70,6 +73,8 @@ constexpr Rule rules[] = {
     {Collective::reduce_scatter, crowded, powers_up_to(4), 2 << 20, "recursive_halving"},
     {Collective::reduce_scatter, crowded, up_to(3), 8 << 10, "linear"},
     {Collective::reduce_scatter, crowded, up_to(3), 2 << 20, "recursive_halving"},
+    {Collective::reduce_scatter, crowded, up_to(6), 48 << 10, "linear"},
+    {Collective::reduce_scatter, crowded, up_to(6), 2 << 20, "recursive_halving"},
     {Collective::reduce_scatter, crowded, any_size, 256 << 10, "linear"},
     {Collective::reduce_scatter, crowded, powers_of_two, 1 << 20, "recursive_halving"},
     {Collective::reduce_scatter, shared, any_size, any_bytes, "two_level"},
@@ -84,6 +89,8 @@ constexpr Rule rules[] = {
     {Collective::allgather, crowded, up_to(4), 512 << 10, "circulant"},
     {Collective::allgather, crowded, powers_up_to(4), 2 << 20, "recursive_doubling"},
     {Collective::allgather, crowded, up_to(4), 1 << 20, "circulant"},
+    {Collective::allgather, crowded, up_to(7), 192 << 10, "linear"},
+    {Collective::allgather, crowded, up_to(7), 1 << 20, "circulant"},
     {Collective::allgather, crowded, up_to(16), 512 << 10, "linear"},
     {Collective::allgather, crowded, any_size, 128 << 10, "linear"},
     {Collective::allgather, shared, any_size, any_bytes, "two_level"},
@@ -97,7 +104,9 @@ constexpr Rule rules[] = {
     {Collective::broadcast, any, any_size, any_bytes, "scatter_allgather"},
     {Collective::scatter, any, any_size, any_bytes, "linear"},
     {Collective::gather, any, any_size, any_bytes, "linear"},
-    {Collective::alltoall, crowded, any_size, 16 << 10, "bruck"},
+    {Collective::alltoall, crowded, up_to(4), 16 << 10, "bruck"},
+    {Collective::alltoall, crowded, up_to(7), 128 << 10, "bruck"},
+    {Collective::alltoall, crowded, any_size, 48 << 10, "bruck"},
     {Collective::alltoall, any, any_size, any_bytes, "pairwise"},
     {Collective::scan, crowded, any_size, any_bytes, "prefix_chain"},
     {Collective::scan, any, any_size, 64 << 10, "recursive_doubling"},
@@ -180,12 +189,13 @@ const Algorithm& select_algorithm(const Call& call, std::string_view wanted) {
   const bool fits = named != nullptr && named->encoded == encoded && (named->in_rank_order || !ordered) &&
                     !(call.uneven && named->relays);
   if (fits) return *named;
-  const Rank hosts = call.topology.hosts();
+  const Rank hosts = call.topology.hosts(), doublings = std::bit_width(static_cast<std::uint32_t>(call.size - 1));
   const auto holds = [&](Hosts where) {
     switch (where) {
       case Hosts::any: return true;
       case Hosts::shared: return hosts > 1 && hosts < call.size;
-      case Hosts::crowded: return call.crowded;
+      case Hosts::crowded: return call.cores != 0 && call.cores <= doublings;
+      case Hosts::packed: return call.cores != 0 && std::int64_t{call.cores} * doublings < call.size;
     }
     return false;
   };

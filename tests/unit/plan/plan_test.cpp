@@ -127,18 +127,20 @@ TEST(Selection, ChangesTheAllreduceWithTheSize) {
 }
 
 TEST(Selection, SendsFewMessagesWhereRanksOutnumberCores) {
-  const auto chosen = [](Collective collective, Rank size, std::size_t bytes, bool crowded) {
-    return select_algorithm({collective, size, bytes, {}, crowded}, "auto").name;
+  const auto chosen = [](Collective collective, Rank size, std::size_t bytes, Rank cores) {
+    return select_algorithm({collective, size, bytes, {}, cores}, "auto").name;
   };
   for (const Collective collective :
        {Collective::allreduce, Collective::reduce_scatter, Collective::allgather, Collective::barrier}) {
-    EXPECT_EQ(chosen(collective, 8, 4, true), "linear") << name_of(collective);
-    EXPECT_NE(chosen(collective, 8, 4, false), "linear") << name_of(collective);
+    EXPECT_EQ(chosen(collective, 8, 4, 2), "linear") << name_of(collective);
+    EXPECT_NE(chosen(collective, 8, 4, 0), "linear") << name_of(collective);
+    EXPECT_NE(chosen(collective, 8, 4, 4), "linear") << name_of(collective) << " leaves cores idle";
   }
-  EXPECT_EQ(chosen(Collective::allreduce, 2, 4, true), "recursive_doubling");
-  EXPECT_EQ(chosen(Collective::allreduce, 8, 1 << 20, true), "rabenseifner");
-  EXPECT_EQ(chosen(Collective::allreduce, 8, 1 << 21, true), "double_tree");
-  EXPECT_EQ(chosen(Collective::allreduce, 8, 1 << 26, true), "ring");
+  EXPECT_EQ(chosen(Collective::allreduce, 2, 4, 1), "recursive_doubling");
+  EXPECT_EQ(chosen(Collective::allreduce, 8, 1 << 20, 2), "rabenseifner");
+  EXPECT_EQ(chosen(Collective::allreduce, 8, 1 << 21, 2), "double_tree");
+  EXPECT_EQ(chosen(Collective::allreduce, 8, 1 << 26, 2), "binomial_tree");
+  EXPECT_EQ(chosen(Collective::allreduce, 8, 1 << 26, 3), "ring") << "a tree's root would have more to do than others";
 }
 
 TEST(Selection, GoesByHostsWhereRanksShareSeveral) {
@@ -162,9 +164,9 @@ TEST(Selection, KeepsTheOrderOfRanksWhereAsked) {
   for (const Collective collective : all_collectives) {
     for (const Rank size : {1, 2, 3, 8, 16, 17, 257}) {
       for (const std::size_t bytes : {0, 1 << 10, 100 << 10, 1 << 20, 1 << 30}) {
-        for (const bool crowded : {false, true}) {
-          Call call{.collective = collective, .size = size, .bytes = bytes, .crowded = crowded, .in_rank_order = true};
-          if (size == 8 && !crowded) call.topology = pairs;
+        for (const Rank cores : {0, 2}) {
+          Call call{.collective = collective, .size = size, .bytes = bytes, .cores = cores, .in_rank_order = true};
+          if (size == 8 && cores == 0) call.topology = pairs;
           for (const std::string_view wanted : {"auto", "ring", "binomial_tree", "chain", "two_level"}) {
             const Algorithm& chosen = select_algorithm(call, wanted);
             EXPECT_EQ(chosen.collective, collective);
