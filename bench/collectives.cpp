@@ -6,6 +6,7 @@
 #include "bench/data.hpp"
 #include "bench/lists.hpp"
 #include "bench/uneven.hpp"
+#include "src/comm/validate.hpp"
 
 namespace hocket::bench {
 namespace {
@@ -62,16 +63,14 @@ bool has_meaning(const CollectiveInfo& collective, DataType dtype, ReduceOp op) 
   return is_defined(dtype, op) && is_defined(prefix ? Collective::scan : Collective::allreduce, op);
 }
 
-bool has_wire(const CollectiveInfo& collective, DataType dtype, ReduceOp op) {
-  if (dtype != DataType::float32) return false;
-  switch (collective.kind) {
-    case Kind::allreduce:
-    case Kind::reduce_scatter:
-    case Kind::reduce_scatter_v: return op == ReduceOp::sum;
-    case Kind::allgather:
-    case Kind::allgather_v: return true;
-    default: return false;
-  }
+std::optional<Collective> collective_of(const CollectiveInfo& info) {
+  const auto equal = find_by_name(all_collectives, info.name);
+  return equal ? equal : find_by_name(uneven_collectives, info.name);
+}
+
+bool has_wire(const CollectiveInfo& info, DataType dtype, ReduceOp op) {
+  const auto collective = collective_of(info);
+  return collective && has_wire_formats(*collective, dtype, op);
 }
 
 double bus_factor(Kind kind, int ranks) {

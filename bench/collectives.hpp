@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string_view>
 #include <vector>
@@ -57,8 +58,10 @@ constexpr bool is_grouped(Kind kind) {
 }
 // Whether the reduction has a meaning for the collective and the type.
 bool has_meaning(const CollectiveInfo& collective, DataType dtype, ReduceOp op);
+// What the library calls it; nothing for what is made of several calls.
+std::optional<Collective> collective_of(const CollectiveInfo& info);
 // Whether it can travel in lower precision.
-bool has_wire(const CollectiveInfo& collective, DataType dtype, ReduceOp op);
+bool has_wire(const CollectiveInfo& info, DataType dtype, ReduceOp op);
 
 // busbw / algbw, as nccl-tests defines it.
 double bus_factor(Kind kind, int ranks);

@@ -28,6 +28,13 @@ Blocks blocks_of(Collective collective, Rank rank, Rank root, std::size_t size) 
   return {0, 0};
 }
 
+bool has_wire_formats(Collective collective, DataType dtype, ReduceOp op) {
+  if (dtype != DataType::float32) return false;
+  const Collective blocks_alike = with_equal_blocks(collective);
+  const bool sums = blocks_alike == Collective::allreduce || blocks_alike == Collective::reduce_scatter;
+  return sums ? op == ReduceOp::sum : blocks_alike == Collective::allgather;
+}
+
 namespace {
 
 Status check_reduction(const CallArguments& arguments) {
@@ -93,15 +100,14 @@ Status check_wire(const CallArguments& arguments) {
   if (arguments.wire < 0 || arguments.wire > HOCKET_WIRE_INT8_BLOCKS) {
     return invalid(arguments, fmt::format("options.wire is {}, which is no hocket_wire", arguments.wire));
   }
-  const Collective collective = with_equal_blocks(arguments.collective);
-  const bool sums = collective == Collective::allreduce || collective == Collective::reduce_scatter;
-  const bool fits = (sums && arguments.op == HOCKET_SUM) || collective == Collective::allgather;
-  if (fits && arguments.dtype == HOCKET_FLOAT32) return {};
-  const std::string op = reduces(collective) ? fmt::format(", {}", name_of(static_cast<ReduceOp>(arguments.op))) : "";
+  const auto dtype = static_cast<DataType>(arguments.dtype);
+  const auto op = static_cast<ReduceOp>(arguments.op);
+  if (has_wire_formats(arguments.collective, dtype, op)) return {};
   return {Code::unsupported,
           fmt::format("{} of {}{} cannot travel as {}: that is for allreduce and reduce_scatter with sum, and for "
                       "allgather, of float32; leave options.wire at HOCKET_WIRE_EXACT",
-                      name_of(arguments.collective), name_of(static_cast<DataType>(arguments.dtype)), op,
+                      name_of(arguments.collective), name_of(dtype),
+                      reduces(arguments.collective) ? fmt::format(", {}", name_of(op)) : "",
                       name_of(static_cast<WireFormat>(arguments.wire)))};
 }
 

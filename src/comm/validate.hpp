@@ -22,6 +22,9 @@ struct Blocks {
 };
 Blocks blocks_of(Collective collective, Rank rank, Rank root, std::size_t size);
 
+// Whether the floats of such a call may travel in lower precision.
+bool has_wire_formats(Collective collective, DataType dtype, ReduceOp op);
+
 // Code::invalid_argument or Code::unsupported; the message names the call and the argument and says what it should be.
 Result<CheckedCall> validate(const CallArguments& arguments, Rank rank, Rank size);
 // The rest of it for collectives whose blocks vary, once dtype, op, root and options are known to be sound.
