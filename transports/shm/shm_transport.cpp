@@ -24,8 +24,7 @@ constexpr std::size_t refused_max = 64;    // strangers that are logged
 constexpr unsigned idle_calls_per_look = 1024;
 constexpr unsigned idle_calls_of_a_busy_one = 16;
 constexpr auto door_pause = 1s;
-constexpr auto refusal_patience = 200ms;  // see step()
-constexpr auto dial_pause = 5ms;          // until the next attempt, where too many knock at once
+constexpr auto dial_pause = 5ms;  // until the next attempt, where too many knock at once
 
 Status cannot_share(const Status& why) {
   return Status(Code::unsupported, fmt::format("ranks of this host cannot share memory: {}", why.message()));
@@ -194,27 +193,12 @@ std::size_t ShmTransport::step_expected() {
 // Whether the link is connected or given up now.
 bool ShmTransport::step(Expected& expected) {
   ShmLink& link = *expected.link;
-  const auto fail = [&](Code code, std::string message) {
-    const std::chrono::duration<double> elapsed = Deadline::Clock::now() - expected.since;
-    const Status why(Cause{.code = code,
-                           .message = std::move(message),
-                           .rank = config_.rank,
-                           .peer = link.peer(),
-                           .operation = {},
-                           .sequence = 0,
-                           .elapsed_seconds = elapsed.count()});
-    if (expected.needed) {
-      link.fail(why, true);
-    } else {
-      link.leave(why);
-    }
-    return true;
-  };
   const auto too_late = [&] {
     if (!expected.deadline.passed()) return false;
-    if (!expected.problem.empty()) return fail(Code::peer_lost, expected.problem);
-    return fail(Code::timeout, fmt::format("rank {} did not connect to rank {} in time: see whether its process runs",
-                                           link.peer(), config_.rank));
+    expected.time_out(config_.rank,
+                      fmt::format("rank {} did not connect to rank {} in time: see whether its process runs",
+                                  link.peer(), config_.rank));
+    return true;
   };
   if (!expected.dial) return too_late();
   const int socket = expected.dial->interest().fd;
@@ -225,12 +209,9 @@ bool ShmTransport::step(Expected& expected) {
     case Handshake::done: attach(link, expected.dial->take()); return true;
     case Handshake::failed: break;
   }
-  // A peer whose communicator broke, for the end of another rank, closes its door: that news may still be on its way.
-  expected.problem = fmt::format(
+  expected.doubt(fmt::format(
       "rank {} cannot be reached through shared memory ({}): its process has ended, or lives in another container",
-      link.peer(), expected.dial->problem());
-  expected.deadline = earlier(expected.deadline, Deadline::after(refusal_patience));
-  expected.dial.reset();
+      link.peer(), expected.dial->problem()));
   ++watch_epoch_;
   return false;
 }

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "hocket/spi/transport.hpp"
+#include "src/base/expected_link.hpp"
 #include "src/base/fd.hpp"
 #include "transports/shm/door.hpp"
 #include "transports/shm/shm_link.hpp"
@@ -44,15 +45,7 @@ class ShmTransport final : public Transport {
   void shut_down(const Status& why, Deadline deadline) override;
 
  private:
-  // A link that is not connected yet.
-  struct Expected {
-    ShmLink* link;
-    Deadline::Clock::time_point since;
-    Deadline deadline;
-    bool needed;               // by somebody who waits
-    std::optional<Dial> dial;  // nothing: the peer dials, or it was in vain
-    std::string problem = {};  // why it was in vain; told at the deadline
-  };
+  using Expected = ExpectedLink<ShmLink, Dial>;
 
   ShmLink& make_link(Rank peer);
   ShmLink& expect(Rank peer, std::optional<Deadline> deadline);

@@ -13,7 +13,6 @@
 namespace hocket::tcp {
 namespace {
 
-using std::chrono_literals::operator""ms;
 using std::chrono_literals::operator""s;
 
 constexpr std::size_t staging_bytes = std::size_t{128} << 10;  // half of it in a small L2 is what two sockets leave
@@ -21,7 +20,6 @@ constexpr std::size_t strangers_max = 64;                      // newcomers who 
 constexpr std::size_t refused_max = 64;                        // addresses that are logged
 constexpr unsigned calls_per_look = 64;
 constexpr auto door_pause = 1s;
-constexpr auto refusal_patience = 200ms;  // see step()
 
 }  // namespace
 
@@ -75,7 +73,7 @@ Result<Link*> TcpTransport::connect(Rank peer, const Address& address, std::opti
   const bool dials = config_.rank > peer;
   if (!dials && !deadline) return link;  // the peer may come at any time
   const Deadline until = deadline.value_or(Deadline(Deadline::Clock::time_point::max()));
-  expected_.push_back({link, 0, Deadline::Clock::now(), until, deadline.has_value(), std::nullopt});
+  expected_.push_back({{link, Deadline::Clock::now(), until, deadline.has_value(), std::nullopt}, 0});
   if (dials) {
     const Hello hello{HelloKind::hello, config_.group, config_.rank, peer, {0, link->streams()}};
     expected_.back().dial.emplace(hello, host_.candidates(*theirs), until, settings_);
@@ -88,7 +86,7 @@ void TcpTransport::dial_more(const Expected& first) {
   for (std::uint16_t stream = 1; stream < first.link->streams(); ++stream) {
     const Hello hello{
         HelloKind::hello, config_.group, config_.rank, first.link->peer(), {stream, first.link->streams()}};
-    more_.push_back({first.link, stream, first.since, first.deadline, true, std::nullopt});
+    more_.push_back({{first.link, first.since, first.deadline, true, std::nullopt}, stream});
     more_.back().dial.emplace(hello, std::vector{first.dial->endpoint()}, first.deadline, settings_);
   }
 }
@@ -230,30 +228,14 @@ std::size_t TcpTransport::step_expected() {
 // Whether the link is connected or given up now.
 bool TcpTransport::step(Expected& expected) {
   TcpLink& link = *expected.link;
-  const auto fail = [&](Code code, std::string message) {
-    const std::chrono::duration<double> elapsed = Deadline::Clock::now() - expected.since;
-    const Status why(Cause{.code = code,
-                           .message = std::move(message),
-                           .rank = config_.rank,
-                           .peer = link.peer(),
-                           .operation = {},
-                           .sequence = 0,
-                           .elapsed_seconds = elapsed.count()});
-    if (expected.needed) {
-      link.fail(why, true);
-    } else {
-      link.leave(why);
-    }
-    return true;
-  };
   if (link.attached() && link.failed()) return true;  // what was to be said has been said on the first stream
   if (!expected.dial) {
     if (!expected.deadline.passed()) return false;
-    if (!expected.problem.empty()) return fail(Code::peer_lost, expected.problem);
-    return fail(Code::timeout,
-                fmt::format("rank {} did not connect to rank {} in time: see whether its process runs and can reach "
-                            "this host",
-                            link.peer(), config_.rank));
+    expected.time_out(config_.rank,
+                      fmt::format("rank {} did not connect to rank {} in time: see whether its process runs and can "
+                                  "reach this host",
+                                  link.peer(), config_.rank));
+    return true;
   }
   Dial& dial = *expected.dial;
   const std::uint64_t before = dial.watch_epoch();
@@ -268,15 +250,14 @@ bool TcpTransport::step(Expected& expected) {
     case Handshake::failed: break;
   }
   if (dial.timed_out()) {
-    return fail(Code::timeout, fmt::format("rank {} could not be connected in time ({}): see whether its process runs "
-                                           "and a firewall lets it through",
-                                           link.peer(), dial.problem()));
+    expected.give_up(config_.rank, Code::timeout,
+                     fmt::format("rank {} could not be connected in time ({}): see whether its process runs "
+                                 "and a firewall lets it through",
+                                 link.peer(), dial.problem()));
+    return true;
   }
-  // A peer whose communicator broke, for the end of another rank, closes its door: that news may still be on its way.
-  expected.problem = fmt::format("rank {} cannot be reached ({}): its process has ended, or this host has no way to it",
-                                 link.peer(), dial.problem());
-  expected.deadline = earlier(expected.deadline, Deadline::after(refusal_patience));
-  expected.dial.reset();
+  expected.doubt(fmt::format("rank {} cannot be reached ({}): its process has ended, or this host has no way to it",
+                             link.peer(), dial.problem()));
   ++watch_epoch_;
   return false;
 }

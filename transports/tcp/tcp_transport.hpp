@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "hocket/spi/transport.hpp"
+#include "src/base/expected_link.hpp"
 #include "src/base/fd.hpp"
 #include "transports/tcp/endpoint.hpp"
 #include "transports/tcp/handshake.hpp"
@@ -43,15 +44,9 @@ class TcpTransport final : public Transport {
   void shut_down(const Status& why, Deadline deadline) override;
 
  private:
-  // A link, or one stream of it, that is not connected yet.
-  struct Expected {
-    TcpLink* link;
+  // A link, or one stream of it; without a dial the peer dials, all streams.
+  struct Expected : ExpectedLink<TcpLink, Dial> {
     std::uint16_t stream;
-    Deadline::Clock::time_point since;
-    Deadline deadline;
-    bool needed;               // by somebody who waits
-    std::optional<Dial> dial;  // nothing: the peer dials, all streams, or it was in vain
-    std::string problem = {};  // why it was in vain; told at the deadline
   };
 
   TcpLink& make_link(Rank peer, std::uint16_t streams);

@@ -1,0 +1,56 @@
+// A link of a transport that is not connected yet: who waits for it, until when, and what is said where it never is.
+#pragma once
+
+#include <chrono>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "hocket/spi/status.hpp"
+#include "hocket/spi/types.hpp"
+
+namespace hocket {
+
+// `Link` has peer(), fail(why, tell_peer) and leave(why).
+template <class Link, class Dial>
+struct ExpectedLink {
+  Link* link;
+  Deadline::Clock::time_point since;
+  Deadline deadline;
+  bool needed;               // by somebody who waits
+  std::optional<Dial> dial;  // nothing: the peer dials, or it was in vain
+  std::string problem = {};  // why it was in vain; told at the deadline
+
+  // Dialling was in vain. A peer whose communicator broke, for the end of another rank, closes its door: that news may
+  // still be on its way, and is better than what this rank could say.
+  void doubt(std::string why) {
+    problem = std::move(why);
+    deadline = earlier(deadline, Deadline::after(std::chrono::milliseconds(200)));
+    dial.reset();
+  }
+  // The deadline has passed: ends the link with the problem, if dialling was in vain, else with `message`.
+  void time_out(Rank self, std::string message) {
+    if (problem.empty()) {
+      give_up(self, Code::timeout, std::move(message));
+    } else {
+      give_up(self, Code::peer_lost, problem);
+    }
+  }
+  void give_up(Rank self, Code code, std::string message) {
+    const std::chrono::duration<double> elapsed = Deadline::Clock::now() - since;
+    const Status why(Cause{.code = code,
+                           .message = std::move(message),
+                           .rank = self,
+                           .peer = link->peer(),
+                           .operation = {},
+                           .sequence = 0,
+                           .elapsed_seconds = elapsed.count()});
+    if (needed) {
+      link->fail(why, true);
+    } else {
+      link->leave(why);
+    }
+  }
+};
+
+}  // namespace hocket
