@@ -2,7 +2,6 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
-#include <chrono>
 #include <functional>
 #include <memory>
 #include <stdexcept>
@@ -11,6 +10,7 @@
 
 #include "hocket/hocket.hpp"
 #include "tests/process/support/call.hpp"
+#include "tests/process/support/callback_chain.hpp"
 #include "tests/process/support/failure.hpp"
 #include "tests/process/support/process_group.hpp"
 #include "tests/process/support/works.hpp"
@@ -69,26 +69,7 @@ TEST_P(Callbacks, ComeAtOnceWhereTheWorkIsComplete) {
 TEST_P(Callbacks, MayStartTheNextCall) {
   run_ranks(GetParam(), [](Child& child) {
     auto comm = Communicator::create();
-    const int wanted = child.size == 1 ? 100000 : 500;
-    std::vector<int> mine(3), sums(3);
-    std::atomic<int> calls{0};
-    std::function<void()> next = [&] {
-      mine.assign(3, calls);
-      Work work = comm.allreduce_async(mine, sums, Op::sum);
-      work.on_complete([&](hocket_result result) {
-        EXPECT_EQ(result, HOCKET_OK);
-        EXPECT_EQ(sums, std::vector<int>(3, calls * child.size));
-        if (calls + 1 < wanted) {
-          ++calls;
-          next();
-        } else {
-          calls = wanted;
-        }
-      });
-      work.release();
-    };
-    next();
-    while (calls < wanted) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    run_callback_chain(child.size == 1 ? 100000 : 500, [&](int) -> Communicator& { return comm; });
     comm.barrier();
   });
 }

@@ -1,18 +1,16 @@
 // Works on communicators that run on their parent's links: persistent calls, functions that are called on completion,
 // and lists of tensors are each member's own, and go on where a member is destroyed.
 #include <array>
-#include <atomic>
-#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <memory>
 #include <optional>
 #include <string>
-#include <thread>
 #include <vector>
 
 #include "hocket/hocket.hpp"
 #include "tests/process/support/call.hpp"
+#include "tests/process/support/callback_chain.hpp"
 #include "tests/process/support/children.hpp"
 #include "tests/process/support/over_transports.hpp"
 #include "tests/process/support/process_group.hpp"
@@ -140,27 +138,9 @@ TEST_P(SharedLinksWorks, FunctionsStartCallsOnOtherMembers) {
     auto half = parent.split(child.index % 2, -child.index, sharing);
     auto turned = parent.split(0, -child.index, sharing);
     ASSERT_TRUE(half && turned);
-    constexpr int wanted = 200;
-    std::atomic<int> calls{0};
-    std::vector<int> mine(3), theirs(3);
-    std::function<void()> next = [&] {
-      Communicator& comm = calls % 3 == 0 ? parent : calls % 3 == 1 ? *half : *turned;
-      mine.assign(3, calls + comm.rank());
-      Work work = comm.allreduce_async(mine, theirs, Op::max);
-      work.on_complete([&](hocket_result result) {
-        EXPECT_EQ(result, HOCKET_OK);
-        EXPECT_EQ(theirs, std::vector<int>(3, calls + comm.size() - 1));
-        if (calls + 1 < wanted) {
-          ++calls;
-          next();
-        } else {
-          calls = wanted;
-        }
-      });
-      work.release();
-    };
-    next();
-    while (calls < wanted) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    run_callback_chain(200, [&](int call) -> Communicator& {
+      return call % 3 == 0 ? parent : call % 3 == 1 ? *half : *turned;
+    });
     turned->barrier();
   });
 }
