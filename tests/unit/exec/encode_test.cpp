@@ -15,10 +15,13 @@
 #include <string>
 #include <vector>
 
+#include "tests/unit/exec/guarded.hpp"
+
 namespace hocket {
 namespace {
 
-using Bytes = std::vector<std::byte>;
+using exec_testing::Bytes;
+using exec_testing::Guarded;
 using Floats = std::vector<float>;
 using Random = std::mt19937_64;
 
@@ -89,37 +92,6 @@ Floats values_near(int exponent, std::size_t count, Random& random) {
   return values_of(count, [&] { return std::ldexp(fraction(random), exponent + static_cast<int>(random() % 5)); });
 }
 
-// ---- memory between bytes that nobody may write, as far from a 64-byte boundary as wanted
-
-class Placed {
- public:
-  Placed(const void* bytes, std::size_t size, std::size_t misalignment)
-      : memory_(size + 3 * fence, canary), size_(size) {
-    const auto address = reinterpret_cast<std::uintptr_t>(memory_.data());
-    start_ = (fence - address % fence) + misalignment % 64;
-    if (size > 0 && bytes != nullptr) std::memcpy(data(), bytes, size);
-  }
-  std::byte* data() { return memory_.data() + start_; }
-  Floats floats() {
-    Floats values(size_ / sizeof(float));
-    if (size_ > 0) std::memcpy(values.data(), data(), size_);
-    return values;
-  }
-  bool fences_stand() const {
-    for (std::size_t at = 0; at < memory_.size(); ++at) {
-      if ((at < start_ || at >= start_ + size_) && memory_[at] != canary) return false;
-    }
-    return true;
-  }
-
- private:
-  static constexpr std::size_t fence = 128;
-  static constexpr std::byte canary{0xA5};
-
-  Bytes memory_;
-  std::size_t start_ = 0, size_;
-};
-
 // ---- the suite: instruction set × format
 
 struct Target {
@@ -148,12 +120,12 @@ class EncodeTest : public testing::TestWithParam<Target> {
   // There and back, at any alignment.
   Floats travel(const Floats& values) {
     const std::size_t bytes = values.size() * sizeof(float);
-    Placed from(values.data(), bytes, random_()), encoded(nullptr, encoded_bytes(wire_, values.size()), random_());
-    Placed to(nullptr, bytes, random_());
+    Guarded from(values.data(), bytes, random_()), encoded(nullptr, encoded_bytes(wire_, values.size()), random_());
+    Guarded to(nullptr, bytes, random_());
     codec_.encode(encoded.data(), from.data(), values.size());
     codec_.decode(to.data(), encoded.data(), values.size());
     EXPECT_TRUE(from.fences_stand() && encoded.fences_stand() && to.fences_stand()) << values.size() << " floats";
-    return to.floats();
+    return to.take_as<float>();
   }
 
   void expect_equal(const Floats& found, const Floats& expected, const char* what) {
@@ -174,14 +146,14 @@ class EncodeTest : public testing::TestWithParam<Target> {
       if (std::isnan(sums[i])) sums[i] = std::bit_cast<float>(quiet_nan);
     }
     const std::size_t bytes = values.size() * sizeof(float);
-    Placed from(values.data(), bytes, random_()), encoded(nullptr, encoded_bytes(wire_, values.size()), random_());
+    Guarded from(values.data(), bytes, random_()), encoded(nullptr, encoded_bytes(wire_, values.size()), random_());
     codec_.encode(encoded.data(), from.data(), values.size());
-    Placed left(mine.data(), bytes, random_()), to(nullptr, bytes, random_());
+    Guarded left(mine.data(), bytes, random_()), to(nullptr, bytes, random_());
     codec_.decode_add(to.data(), left.data(), encoded.data(), values.size());
-    ASSERT_NO_FATAL_FAILURE(expect_equal(to.floats(), sums, "decode_add"));
-    ASSERT_NO_FATAL_FAILURE(expect_equal(left.floats(), mine, "the left operand"));
+    ASSERT_NO_FATAL_FAILURE(expect_equal(to.take_as<float>(), sums, "decode_add"));
+    ASSERT_NO_FATAL_FAILURE(expect_equal(left.take_as<float>(), mine, "the left operand"));
     codec_.decode_add(left.data(), left.data(), encoded.data(), values.size());
-    ASSERT_NO_FATAL_FAILURE(expect_equal(left.floats(), sums, "decode_add onto itself"));
+    ASSERT_NO_FATAL_FAILURE(expect_equal(left.take_as<float>(), sums, "decode_add onto itself"));
     EXPECT_TRUE(to.fences_stand() && left.fences_stand());
   }
 

@@ -1,4 +1,4 @@
-// Elements with what reductions get wrong, and memory that shows what a kernel writes beside its target.
+// Elements with what reductions get wrong.
 #pragma once
 
 #include <cmath>
@@ -13,10 +13,12 @@
 #include <vector>
 
 #include "src/base/elements.hpp"
+#include "tests/unit/exec/guarded.hpp"
 
 namespace hocket::reduce_testing {
 
-using Bytes = std::vector<std::byte>;
+using exec_testing::Bytes;
+using exec_testing::Guarded;
 using Random = std::mt19937_64;
 
 template <class T>
@@ -75,35 +77,5 @@ Bytes any_values(Random& random, std::size_t count) {
   }
   return bytes;
 }
-
-// A copy of some bytes at a chosen distance from a 64-byte boundary, between bytes that nobody may write.
-class Guarded {
- public:
-  Guarded(const Bytes& bytes, std::size_t misalignment)
-      : memory_(bytes.size() + 3 * fence, canary), size_(bytes.size()) {
-    const auto address = reinterpret_cast<std::uintptr_t>(memory_.data());
-    start_ = (fence - address % fence) % fence + fence / 2 + misalignment % (fence / 2);
-    if (size_ > 0) std::memcpy(data(), bytes.data(), size_);
-  }
-  std::byte* data() { return memory_.data() + start_; }
-  Bytes take() const {
-    const auto first = memory_.begin() + static_cast<std::ptrdiff_t>(start_);
-    return Bytes(first, first + static_cast<std::ptrdiff_t>(size_));
-  }
-  bool fences_stand() const {
-    for (std::size_t at = 0; at < memory_.size(); ++at) {
-      if ((at < start_ || at >= start_ + size_) && memory_[at] != canary) return false;
-    }
-    return true;
-  }
-
- private:
-  static constexpr std::size_t fence = 128;
-  static constexpr std::byte canary{0xA5};
-
-  Bytes memory_;
-  std::size_t start_ = 0;
-  std::size_t size_;
-};
 
 }  // namespace hocket::reduce_testing
