@@ -7,6 +7,7 @@ namespace {
 
 // All of them may have a message under way at once, which takes about 2 GB.
 constexpr std::size_t channels_max = 4'000'000;
+constexpr std::size_t messages_max = 600'000'000;  // take several minutes
 
 }  // namespace
 
@@ -14,7 +15,7 @@ constexpr std::size_t channels_max = 4'000'000;
 
 Status SimulationRun::prepare(std::vector<RankProgram> programs) {
   ranks_.resize(programs.size());
-  std::size_t channels = 0;
+  std::size_t channels = 0, messages = 0;
   const std::size_t halves = std::min<std::size_t>(groups_, groups_in_flight);
   for (std::size_t rank = 0; rank < programs.size(); ++rank) {
     RankState& made = ranks_[rank];
@@ -28,6 +29,16 @@ Status SimulationRun::prepare(std::vector<RankProgram> programs) {
                       call_.algorithm->name, name_of(call_.algorithm->collective), network_.size()));
     }
     made.channels.resize(made.steps().channels.size());
+    for (const Channel& channel : made.steps().channels) {
+      if (channel.outgoing) messages += channel.instructions.size();
+    }
+  }
+  if (messages > messages_max / groups_) {
+    return Status(Code::out_of_resources,
+                  fmt::format("{} {} on {} ranks sends more than {} million messages in {} slices; take larger slices "
+                              "(hocket-plan: --slice-bytes, 0 for one), fewer bytes or fewer ranks",
+                              call_.algorithm->name, name_of(call_.algorithm->collective), network_.size(),
+                              messages_max / 1'000'000, layout_.slices() * call_.calls));
   }
   return connect();
 }

@@ -33,7 +33,8 @@ class SimulationRun {
     }
   }
 
-  // internal: somebody sends to a rank that receives nothing from it. out_of_resources: too many channels.
+  // internal: somebody sends to a rank that receives nothing from it. out_of_resources: too many channels or
+  // messages.
   Status prepare(std::vector<RankProgram> programs);
   // Once, after prepare(). internal: the schedules do not come to an end.
   Result<Simulation> run();

@@ -265,6 +265,17 @@ TEST(Simulate, SaysWhatWouldNotFitIntoMemory) {
   EXPECT_EQ(result.status().code(), Code::out_of_resources);
 }
 
+TEST(Simulate, SaysWhereThereWouldBeTooManyMessages) {
+  SimulatedCall call = allreduce("ring", std::size_t{64} << 17);
+  call.slice_bytes = 4;  // one element of each chunk
+  const auto result = simulate(flat(64, {}), call);
+  ASSERT_FALSE(result.ok());
+  EXPECT_EQ(result.status().code(), Code::out_of_resources);
+  EXPECT_EQ(result.status().message(),
+            "ring allreduce on 64 ranks sends more than 600 million messages in 131072 slices; take larger slices "
+            "(hocket-plan: --slice-bytes, 0 for one), fewer bytes or fewer ranks");
+}
+
 TEST(Simulate, HundredsOfRanksShareOneProgram) {
   const Network network = flat(512, {.latency = microsecond, .wire_per_byte = nanosecond});
   const Simulation got = run(network, allreduce("ring", 512 * 16));
