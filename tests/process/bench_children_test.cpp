@@ -1,0 +1,59 @@
+// bench-children as a person runs it.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "tests/process/program.hpp"
+
+namespace hocket {
+namespace {
+
+using testing::HasSubstr;
+using testing::StartsWith;
+
+Ran bench_children(int ranks, const std::string& arguments) {
+  return run_command("$RUN --no-label -n " + std::to_string(ranks) + " '" + program_path("bench-children") + "' " +
+                     arguments);
+}
+
+TEST(BenchChildren, MeasuresChildrenOfBothSizesOnBothKindsOfLinks) {
+  const Ran ran = bench_children(4, "2");
+  ASSERT_EQ(ran.status, 0) << ran.error;
+  std::istringstream table(ran.out);
+  std::vector<std::string> lines;
+  for (std::string line; std::getline(table, line);) lines.push_back(line);
+  ASSERT_EQ(lines.size(), 6u) << ran.out;
+  EXPECT_THAT(lines[0], StartsWith("| ranks | of the child | links |"));
+  std::vector<double> descriptors;
+  for (const char* begins :
+       {"| 4 | 4 | its own |", "| 4 | 4 | its parent's |", "| 4 | 2 | its own |", "| 4 | 2 | its parent's |"}) {
+    const std::string& row = lines[2 + descriptors.size()];
+    ASSERT_THAT(row, StartsWith(begins));
+    char bar = 0;
+    double creation_us = 0, opened = 0, small_us = 0, middling_us = 0;
+    std::istringstream rest(row.substr(std::string(begins).size()));
+    rest >> creation_us >> bar >> opened >> bar >> small_us >> bar >> middling_us >> bar;
+    ASSERT_TRUE(rest) << row;
+    EXPECT_GT(small_us, 0) << row;
+    EXPECT_GT(middling_us, 0) << row;
+    descriptors.push_back(opened);
+  }
+  EXPECT_GT(descriptors[0], 0);
+  EXPECT_EQ(descriptors[1], 0);
+  EXPECT_GT(descriptors[2], 0);
+  EXPECT_EQ(descriptors[3], 0);
+}
+
+TEST(BenchChildren, RefusesWhatIsNoNumberOfChildren) {
+  for (const char* arguments : {"0", "10001", "many", "2x", "2 3"}) {
+    const Ran ran = bench_children(1, arguments);
+    EXPECT_EQ(ran.status, 2) << arguments;
+    EXPECT_THAT(ran.error, HasSubstr(std::string("from 1 to 10000, not '") + arguments + "'"));
+  }
+}
+
+}  // namespace
+}  // namespace hocket
