@@ -27,7 +27,7 @@ struct Contender {
 // "auto", then all that may be named for calls of this collective.
 std::vector<std::string> names_for(const CollectiveInfo& info) {
   std::vector<std::string> names = {std::string(automatic_algorithm)};
-  const auto collective = find_by_name(all_collectives, std::string(info.name));
+  const auto collective = collective_of(info);
   if (!collective) return names;
   for (const Algorithm& algorithm : catalog()) {
     const bool fits = !algorithm.encoded && !(algorithm.relays && is_uneven(*collective));
@@ -89,8 +89,7 @@ class BestFixed {
 
  private:
   Communicator make(const std::string& algorithm) const {
-    hocket::Options given;
-    given.transport = options_.transport;
+    hocket::Options given = communicator_options(options_);
     given.algorithm = algorithm;
     return Communicator::create(given);
   }

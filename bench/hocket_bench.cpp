@@ -107,13 +107,6 @@ int run_guarded(const Options& options, Communicator& comm, bool ranks_are_threa
   }
 }
 
-hocket::Options communicator_options(const Options& options) {
-  hocket::Options given;
-  given.transport = options.transport;
-  given.algorithm = options.algorithm;
-  return given;
-}
-
 int run_process(const Options& options) {
   try {
     if (options.best_fixed) return measure_best_fixed(options);

@@ -252,6 +252,13 @@ void add_method(CLI::App& app, Options& options) {
 
 }  // namespace
 
+hocket::Options communicator_options(const Options& options) {
+  hocket::Options given;
+  given.transport = options.transport;
+  given.algorithm = options.algorithm;
+  return given;
+}
+
 Status check_size(const Options& options, int ranks) {
   if (options.root && *options.root >= ranks) {
     return {Code::invalid_argument,

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "bench/collectives.hpp"
+#include "hocket/hocket.hpp"
 #include "hocket/spi/status.hpp"
 
 namespace hocket::bench {
@@ -54,6 +55,9 @@ struct Parsed {
   int exit_status = 0;
 };
 Parsed parse_options(int argc, const char* const* argv);
+
+// Of the communicator to measure.
+hocket::Options communicator_options(const Options& options);
 
 // What depends on the number of ranks, which only a communicator knows: whether there are enough for root and
 // collective.

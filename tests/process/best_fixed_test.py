@@ -42,6 +42,14 @@ class BestFixed(unittest.TestCase):
             self.assertAlmostEqual(each["slower"], statistics.median(ratios) - 1)
         self.assertIn("# auto is at most", ran.stderr)
 
+    def test_blocks_of_unequal_size_are_compared_as_well(self):
+        ran = run(PROGRAMS / "hocket-bench", "allgather_v", "--best-fixed", "--ranks", "2", "--transport", "tcp",
+                  "--placement", "out", *QUICK, "--json", "-")
+        self.assertEqual(ran.returncode, 0, ran.stderr)
+        for each in json.loads(ran.stdout)["contests"]:
+            self.assertIn("ring", [one["algorithm"] for one in each["fixed"]])
+            self.assertEqual(each["wrong"], 0)
+
     def test_what_has_nothing_to_compare_is_refused(self):
         for arguments, words in (
                 (["sendrecv", "--best-fixed", "--ranks", "2"], "no algorithms to name"),
@@ -51,38 +59,34 @@ class BestFixed(unittest.TestCase):
             self.assertEqual(ran.returncode, 2, arguments)
             self.assertIn(words, ran.stderr)
 
-    def test_results_of_several_jobs_are_drawn(self):
+    def compare(self, collectives, ranks):
+        """Runs bench/best-fixed. Returns what it printed, its documents, and the picture or None."""
         with tempfile.TemporaryDirectory() as folder:
             json_file, svg_file = Path(folder) / "all.json", Path(folder) / "all.svg"
-            ran = run(ROOT / "bench/best-fixed", "--programs", PROGRAMS, "--collectives", "allreduce,broadcast",
-                      "--ranks", "2,3", *QUICK, "--json", json_file, "--svg", svg_file)
+            ran = run(ROOT / "bench/best-fixed", "--programs", PROGRAMS, "--collectives", collectives,
+                      "--ranks", ranks, *QUICK, "--json", json_file, "--svg", svg_file)
             self.assertEqual(ran.returncode, 0, ran.stderr)
-            self.assertIn("of 8 cases", ran.stdout)
-            documents = json.loads(json_file.read_text())
-            self.assertEqual([(each["contests"][0]["collective"], each["contests"][0]["ranks"]) for each in documents],
-                             [("allreduce", 2), ("allreduce", 3), ("broadcast", 2), ("broadcast", 3)])
-            picture = xml.dom.minidom.parse(str(svg_file))
-            self.assertEqual(len(picture.getElementsByTagName("polyline")), 4)
-            self.assertEqual(len(picture.getElementsByTagName("circle")), 8)
+            picture = xml.dom.minidom.parse(str(svg_file)) if svg_file.exists() else None
+            return ran.stdout, json.loads(json_file.read_text()), picture
+
+    def test_results_of_several_jobs_are_drawn(self):
+        printed, documents, picture = self.compare("allreduce,broadcast", "2,3")
+        self.assertIn("of 8 cases", printed)
+        self.assertEqual([(each["contests"][0]["collective"], each["contests"][0]["ranks"]) for each in documents],
+                         [("allreduce", 2), ("allreduce", 3), ("broadcast", 2), ("broadcast", 3)])
+        self.assertEqual(len(picture.getElementsByTagName("polyline")), 4)
+        self.assertEqual(len(picture.getElementsByTagName("circle")), 8)
 
     def test_a_barrier_has_one_case_and_no_place_in_the_picture(self):
-        with tempfile.TemporaryDirectory() as folder:
-            json_file, svg_file = Path(folder) / "all.json", Path(folder) / "all.svg"
-            ran = run(ROOT / "bench/best-fixed", "--programs", PROGRAMS, "--collectives", "barrier,allreduce",
-                      "--ranks", "3", *QUICK, "--json", json_file, "--svg", svg_file)
-            self.assertEqual(ran.returncode, 0, ran.stderr)
-            self.assertIn("of 3 cases", ran.stdout)
-            barrier, allreduce = (each["contests"] for each in json.loads(json_file.read_text()))
-            self.assertEqual([each["bytes"] for each in barrier], [0])
-            self.assertEqual(len(allreduce), 2)
-            self.assertGreater(barrier[0]["auto"]["time_us"], 0)
-            self.assertIn(barrier[0]["auto"]["algorithm"], [each["named"] for each in barrier[0]["fixed"]])
-            self.assertEqual(len(xml.dom.minidom.parse(str(svg_file)).getElementsByTagName("circle")), 2)
-            svg_file.unlink()
-            ran = run(ROOT / "bench/best-fixed", "--programs", PROGRAMS, "--collectives", "barrier",
-                      "--ranks", "2", *QUICK, "--svg", svg_file)
-            self.assertEqual(ran.returncode, 0, ran.stderr)
-            self.assertFalse(svg_file.exists())  # time over size, and there is none
+        printed, documents, picture = self.compare("barrier,allreduce", "3")
+        self.assertIn("of 3 cases", printed)
+        barrier, allreduce = (each["contests"] for each in documents)
+        self.assertEqual([each["bytes"] for each in barrier], [0])
+        self.assertEqual(len(allreduce), 2)
+        self.assertGreater(barrier[0]["auto"]["time_us"], 0)
+        self.assertIn(barrier[0]["auto"]["algorithm"], [each["named"] for each in barrier[0]["fixed"]])
+        self.assertEqual(len(picture.getElementsByTagName("circle")), 2)
+        self.assertIsNone(self.compare("barrier", "2")[2])  # time over size, and there is none
 
 
 if __name__ == "__main__":
