@@ -10,6 +10,7 @@
 #include <string_view>
 
 #include "hocket/spi/transport.hpp"
+#include "src/base/doorkeeper.hpp"
 #include "src/base/fd.hpp"
 #include "transports/shm/channel.hpp"
 
@@ -23,8 +24,6 @@ bool on_one_kernel(std::string_view one, std::string_view other);
 
 // Code::address_in_use where another process listens there, Code::out_of_resources where there is no socket.
 Result<UniqueFd> listen_as(std::uint64_t group, Rank rank);
-
-enum class Handshake { waiting, done, failed };
 
 // A connection that stands, before it is a link's.
 struct Connection {

@@ -15,15 +15,12 @@
 namespace hocket::shm {
 namespace {
 
-using std::chrono_literals::operator""s;
 using std::chrono_literals::operator""ms;
 
 constexpr std::size_t greetings_max = 64;  // newcomers who have not said who they are
-constexpr std::size_t refused_max = 64;    // strangers that are logged
 // Between two looks at the sockets: calls that found nothing take about 20 ns, others up to 100 µs.
 constexpr unsigned idle_calls_per_look = 1024;
 constexpr unsigned idle_calls_of_a_busy_one = 16;
-constexpr auto door_pause = 1s;
 constexpr auto dial_pause = 5ms;  // until the next attempt, where too many knock at once
 
 Status cannot_share(const Status& why) {
@@ -50,6 +47,7 @@ ShmTransport::ShmTransport(const TransportConfig& config, Address address, Uniqu
       address_(std::move(address)),
       listener_(std::move(listener)),
       bell_(std::move(bell)),
+      doorkeeper_(config_),
       by_rank_(static_cast<std::size_t>(config.size)) {}
 
 ShmTransport::~ShmTransport() = default;
@@ -145,33 +143,23 @@ void ShmTransport::answer_door() {
     }
     if (errno == EINTR || errno == ECONNABORTED) continue;
     if (errno == EAGAIN || errno == EWOULDBLOCK) return;
-    if (!door_shut_until_) {
-      log::warn(fmt::format("rank {} cannot accept a connection: {}; raise the limit of open files (ulimit -n)",
-                            config_.rank, std::strerror(errno)));
-    }
-    door_shut_until_ = Deadline::after(door_pause);
+    doorkeeper_.shut(errno);
     return;
   }
 }
 
 std::size_t ShmTransport::step_greetings() {
-  const auto over = [&](Greeting& greeting) {
-    const Handshake now = greeting.step();
-    if (now == Handshake::waiting) return false;
-    const std::string problem = now == Handshake::done ? admit(greeting) : greeting.problem();
-    if (!problem.empty()) refuse(greeting, problem);
-    return true;
-  };
-  return std::erase_if(greetings_, over);
+  return hocket::step_greetings(
+      greetings_, [&](Greeting& greeting) { return admit(greeting); },
+      [&](const Greeting& greeting, const std::string& why) { refuse(greeting, why); });
 }
 
 // Lets a newcomer in, or says why not.
 std::string ShmTransport::admit(Greeting& greeting) {
   const Hello& hello = greeting.hello();
-  if (hello.group != config_.group) return "it belongs to another group of ranks";
-  if (hello.to != config_.rank) return fmt::format("it looks for rank {}, but this is rank {}", hello.to, config_.rank);
-  if (hello.from >= config_.size) return fmt::format("there is no rank {} in this group", hello.from);
-  if (hello.from <= config_.rank) return fmt::format("rank {} is not one that dials this rank", hello.from);
+  if (std::string objection = doorkeeper_.objection(hello.group, hello.from, hello.to); !objection.empty()) {
+    return objection;
+  }
   ShmLink* link = by_rank_[static_cast<std::size_t>(hello.from)].get();
   if (link != nullptr && link->attached()) return fmt::format("rank {} is connected already", hello.from);
   if (link == nullptr) link = &make_link(hello.from);
@@ -181,9 +169,8 @@ std::string ShmTransport::admit(Greeting& greeting) {
 }
 
 void ShmTransport::refuse(const Greeting& greeting, const std::string& why) {
-  if (refused_.size() >= refused_max || !refused_.insert({greeting.uid(), greeting.pid()}).second) return;
-  log::warn(fmt::format("rank {} refused a connection from process {}: {} (later ones from there are not logged)",
-                        config_.rank, greeting.pid(), why));
+  doorkeeper_.log_refusal(fmt::format("{} {}", greeting.uid(), greeting.pid()),
+                          fmt::format("process {}", greeting.pid()), why);
 }
 
 std::size_t ShmTransport::step_expected() {
@@ -239,7 +226,7 @@ std::size_t ShmTransport::look_round() {
   calls_ = 0;
   for (const auto& [number, window] : desk_.windows()) window->announce_removals();
   polled_.clear();
-  polled_.push_back({door_open() ? listener_.get() : -1, POLLIN, 0});
+  polled_.push_back({doorkeeper_.open() ? listener_.get() : -1, POLLIN, 0});
   const std::size_t links = links_.size();
   for (std::size_t i = 0; i < links; ++i) links_[i]->interests(polled_, POLLIN);
   std::size_t happened = 0;
@@ -280,7 +267,7 @@ void ShmTransport::watch(std::vector<pollfd>& interests) {
 // `events`: of the links.
 void ShmTransport::append_interests(std::vector<pollfd>& interests, short events) {
   for (const ShmLink* link : links_) link->interests(interests, events);
-  if (door_open()) interests.push_back({listener_.get(), POLLIN, 0});
+  if (doorkeeper_.open()) interests.push_back({listener_.get(), POLLIN, 0});
   for (const Greeting& greeting : greetings_) interests.push_back(greeting.interest());
   for (const Expected& expected : expected_) {
     if (expected.dial) interests.push_back(expected.dial->interest());
@@ -295,7 +282,7 @@ std::optional<Deadline> ShmTransport::next_deadline() const {
     consider(expected.deadline);
     if (expected.dial && expected.dial->interest().fd < 0) consider(Deadline::after(dial_pause));
   }
-  if (door_shut_until_ && !door_open()) consider(*door_shut_until_);
+  if (const auto opens = doorkeeper_.opens_at()) consider(*opens);
   return next;
 }
 

@@ -1,16 +1,13 @@
 // Ranks of one host that reach each other through shared memory.
 #pragma once
 
-#include <sys/types.h>
-
 #include <memory>
 #include <optional>
-#include <set>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "hocket/spi/transport.hpp"
+#include "src/base/doorkeeper.hpp"
 #include "src/base/expected_link.hpp"
 #include "src/base/fd.hpp"
 #include "transports/shm/door.hpp"
@@ -50,7 +47,6 @@ class ShmTransport final : public Transport {
   ShmLink& make_link(Rank peer);
   ShmLink& expect(Rank peer, std::optional<Deadline> deadline);
   void attach(ShmLink& link, Connection connection);
-  bool door_open() const { return !door_shut_until_ || door_shut_until_->passed(); }
   void append_interests(std::vector<pollfd>& interests, short events);
   std::size_t look_round();
   void answer_door();
@@ -69,12 +65,11 @@ class ShmTransport final : public Transport {
   Address address_;
   UniqueFd listener_;
   UniqueFd bell_;  // rung by peers while this process sleeps in poll(2)
+  Doorkeeper doorkeeper_;
   std::vector<std::unique_ptr<ShmLink>> by_rank_;
   std::vector<ShmLink*> links_;  // those that exist
   std::vector<Expected> expected_;
   std::vector<Greeting> greetings_;
-  std::set<std::pair<uid_t, pid_t>> refused_;  // already logged
-  std::optional<Deadline> door_shut_until_;    // no descriptor was left for a newcomer
   std::optional<Status> shut_down_with_;
   std::vector<pollfd> polled_;
   bool listening_ = false;

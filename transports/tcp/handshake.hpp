@@ -11,14 +11,13 @@
 #include <vector>
 
 #include "hocket/spi/status.hpp"
+#include "src/base/doorkeeper.hpp"
 #include "src/base/fd.hpp"
 #include "transports/tcp/endpoint.hpp"
 #include "transports/tcp/settings.hpp"
 #include "transports/tcp/wire.hpp"
 
 namespace hocket::tcp {
-
-enum class Handshake { waiting, done, failed };
 
 // Calls at a peer's endpoints until one answers with the right welcome. Begins with the next one as soon as one has
 // failed, or when none has accepted for a while, and goes on with those under way (as RFC 8305 does); says hello to one

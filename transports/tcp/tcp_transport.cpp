@@ -4,22 +4,15 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <cstring>
 #include <iterator>
 #include <utility>
-
-#include "src/base/log.hpp"
 
 namespace hocket::tcp {
 namespace {
 
-using std::chrono_literals::operator""s;
-
 constexpr std::size_t staging_bytes = std::size_t{128} << 10;  // half of it in a small L2 is what two sockets leave
 constexpr std::size_t strangers_max = 64;                      // newcomers who say nothing, besides ranks
-constexpr std::size_t refused_max = 64;                        // addresses that are logged
 constexpr unsigned calls_per_look = 64;
-constexpr auto door_pause = 1s;
 
 }  // namespace
 
@@ -42,6 +35,7 @@ TcpTransport::TcpTransport(const TransportConfig& config, const Settings& settin
       listener_(std::move(listening.fd)),
       host_(std::move(host)),
       address_(encode(host_.advertise(listening.port, settings.streams))),
+      doorkeeper_(config_),
       by_rank_(static_cast<std::size_t>(config.size)) {}
 
 Traits TcpTransport::traits() const {
@@ -130,7 +124,7 @@ std::size_t TcpTransport::progress() {
 std::size_t TcpTransport::look_round() {
   look_ = false;
   polled_.clear();
-  polled_.push_back({door_open() ? listener_.get() : -1, POLLIN, 0});
+  polled_.push_back({doorkeeper_.open() ? listener_.get() : -1, POLLIN, 0});
   for (const TcpLink* link : links_) {
     for (std::size_t stream = 0; stream < link->streams(); ++stream) {
       const short events = link->interest(stream);
@@ -169,33 +163,23 @@ void TcpTransport::answer_door() {
       continue;
     }
     if (accepted.error == EAGAIN || accepted.error == EWOULDBLOCK) return;
-    if (!door_shut_until_) {
-      log::warn(fmt::format("rank {} cannot accept a connection: {}; raise the limit of open files (ulimit -n)",
-                            config_.rank, std::strerror(accepted.error)));
-    }
-    door_shut_until_ = Deadline::after(door_pause);
+    doorkeeper_.shut(accepted.error);
     return;
   }
 }
 
 std::size_t TcpTransport::step_greetings() {
-  const auto over = [&](Greeting& greeting) {
-    const Handshake now = greeting.step();
-    if (now == Handshake::waiting) return false;
-    const std::string problem = now == Handshake::done ? admit(greeting) : greeting.problem();
-    if (!problem.empty()) refuse(greeting, problem);
-    return true;
-  };
-  return std::erase_if(greetings_, over);
+  return hocket::step_greetings(
+      greetings_, [&](Greeting& greeting) { return admit(greeting); },
+      [&](const Greeting& greeting, const std::string& why) { refuse(greeting, why); });
 }
 
 // Lets a newcomer in, or says why not.
 std::string TcpTransport::admit(Greeting& greeting) {
   const Hello& hello = greeting.hello();
-  if (hello.group != config_.group) return "it belongs to another group of ranks";
-  if (hello.to != config_.rank) return fmt::format("it looks for rank {}, but this is rank {}", hello.to, config_.rank);
-  if (hello.from >= config_.size) return fmt::format("there is no rank {} in this group", hello.from);
-  if (hello.from <= config_.rank) return fmt::format("rank {} is not one that dials this rank", hello.from);
+  if (std::string objection = doorkeeper_.objection(hello.group, hello.from, hello.to); !objection.empty()) {
+    return objection;
+  }
   TcpLink* link = by_rank_[static_cast<std::size_t>(hello.from)].get();
   const StreamNumber stream = hello.stream;
   const bool agreed = link != nullptr ? stream.of == link->streams() : stream.of >= settings_.streams;
@@ -213,9 +197,7 @@ std::string TcpTransport::admit(Greeting& greeting) {
 }
 
 void TcpTransport::refuse(const Greeting& greeting, const std::string& why) {
-  if (refused_.size() >= refused_max || !refused_.insert(greeting.from().ip_text()).second) return;
-  log::warn(fmt::format("rank {} refused a connection from {}: {} (later ones from there are not logged)", config_.rank,
-                        greeting.from().text(), why));
+  doorkeeper_.log_refusal(greeting.from().ip_text(), greeting.from().text(), why);
 }
 
 std::size_t TcpTransport::step_expected() {
@@ -271,7 +253,7 @@ bool TcpTransport::arm(std::vector<pollfd>& interests) {
       if (const short events = link->interest(stream); events != 0) interests.push_back({link->fd(stream), events, 0});
     }
   }
-  if (door_open()) interests.push_back({listener_.get(), POLLIN, 0});
+  if (doorkeeper_.open()) interests.push_back({listener_.get(), POLLIN, 0});
   for (const Greeting& greeting : greetings_) interests.push_back(greeting.interest());
   for (const Expected& expected : expected_) {
     if (!expected.dial) continue;
@@ -288,7 +270,7 @@ void TcpTransport::watch(std::vector<pollfd>& interests) {
       if (events != 0) interests.push_back({link->fd(stream), events, 0});
     }
   }
-  if (door_open()) interests.push_back({listener_.get(), POLLIN, 0});
+  if (doorkeeper_.open()) interests.push_back({listener_.get(), POLLIN, 0});
   for (const Greeting& greeting : greetings_) interests.push_back(greeting.interest());
   for (const Expected& expected : expected_) {
     if (expected.dial && expected.dial->started()) expected.dial->watch(interests);
@@ -303,7 +285,7 @@ std::optional<Deadline> TcpTransport::next_deadline() const {
   for (const Expected& expected : expected_) {
     consider(expected.dial ? expected.dial->deadline() : expected.deadline);
   }
-  if (door_shut_until_ && !door_open()) consider(*door_shut_until_);
+  if (const auto opens = doorkeeper_.opens_at()) consider(*opens);
   return next;
 }
 

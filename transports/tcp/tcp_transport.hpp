@@ -4,11 +4,11 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
-#include <set>
 #include <string>
 #include <vector>
 
 #include "hocket/spi/transport.hpp"
+#include "src/base/doorkeeper.hpp"
 #include "src/base/expected_link.hpp"
 #include "src/base/fd.hpp"
 #include "transports/tcp/endpoint.hpp"
@@ -52,7 +52,6 @@ class TcpTransport final : public Transport {
   TcpLink& make_link(Rank peer, std::uint16_t streams);
   void attach(TcpLink& link, std::uint16_t stream, UniqueFd fd, std::string address);
   void dial_more(const Expected& first);
-  bool door_open() const { return !door_shut_until_ || door_shut_until_->passed(); }
   bool unsettled() const { return !expected_.empty() || !greetings_.empty(); }
   std::size_t look_round();
   std::size_t greetings_max() const;
@@ -70,13 +69,12 @@ class TcpTransport final : public Transport {
   UniqueFd listener_;
   LocalHost host_;
   Address address_;
+  Doorkeeper doorkeeper_;
   std::vector<std::unique_ptr<TcpLink>> by_rank_;
   std::vector<TcpLink*> links_;  // those that exist
   std::vector<Expected> expected_;
   std::vector<Expected> more_;  // that will be expected when the first stream of their link stands
   std::vector<Greeting> greetings_;
-  std::set<std::string> refused_;            // addresses already logged
-  std::optional<Deadline> door_shut_until_;  // no descriptor was left for a newcomer
   std::optional<Status> shut_down_with_;
   std::vector<pollfd> polled_;
   bool listening_ = false;
