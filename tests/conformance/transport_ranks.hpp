@@ -135,6 +135,27 @@ inline Buffer whole(Bytes& bytes) {
   return {bytes.data(), bytes.size()};
 }
 
+// That a message arrives whole.
+template <class Maker>
+void exchange(Ranks<Maker>& ranks, Link& from, Link& to, std::uint32_t number, std::size_t size) {
+  Bytes sent = pattern(size, number), received(sent.size());
+  Outcome send, receive;
+  to.recv(tag(number), whole(received), receive);
+  from.send(tag(number), whole(sent), send);
+  EXPECT_TRUE(ranks.until([&] { return send.done() && receive.done(); }));
+  EXPECT_TRUE(send.good() && receive.good());
+  EXPECT_EQ(sent, received);
+}
+
+// That ranks 0 and 1 still do their work.
+template <class Maker>
+void expect_unharmed(Ranks<Maker>& ranks) {
+  auto [from, to] = ranks.connect_both(0, 1);
+  exchange(ranks, *from, *to, 1, 700'000);
+  EXPECT_TRUE(ranks.seen(0).failures.empty());
+  EXPECT_TRUE(ranks.seen(1).failures.empty());
+}
+
 // Whether a wait on these descriptors would end at once.
 inline bool something_ready(std::vector<pollfd> interests, int timeout_ms = 0) {
   return ::poll(interests.data(), interests.size(), timeout_ms) > 0;

@@ -69,20 +69,6 @@ class Stranger {
   UniqueFd bell{::eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC)};
 };
 
-// That ranks 0 and 1 still do their work.
-void expect_unharmed(Ranks<Maker>& ranks) {
-  auto [from, to] = ranks.connect_both(0, 1);
-  testing::Bytes sent = testing::pattern(700'000, 1), received(sent.size());
-  Outcome send, receive;
-  to->recv(testing::tag(1), testing::whole(received), receive);
-  from->send(testing::tag(1), testing::whole(sent), send);
-  EXPECT_TRUE(ranks.until([&] { return send.done() && receive.done(); }));
-  EXPECT_TRUE(send.good() && receive.good());
-  EXPECT_EQ(sent, received);
-  EXPECT_TRUE(ranks.seen(0).failures.empty());
-  EXPECT_TRUE(ranks.seen(1).failures.empty());
-}
-
 TEST(ShmDoor, RefusesStrangersAndGoesOn) {
   const Maker maker(3);
   Ranks<Maker> ranks(3, maker);

@@ -20,20 +20,6 @@ namespace {
 
 using ::testing::HasSubstr;
 
-// That ranks 0 and 1 still do their work.
-void expect_unharmed(Ranks<TcpMaker>& ranks) {
-  auto [from, to] = ranks.connect_both(0, 1);
-  Bytes sent = pattern(70'000, 1), received(sent.size());
-  Outcome send, receive;
-  to->recv(tag(1), whole(received), receive);
-  from->send(tag(1), whole(sent), send);
-  EXPECT_TRUE(ranks.until([&] { return send.done() && receive.done(); }));
-  EXPECT_TRUE(send.good() && receive.good());
-  EXPECT_EQ(sent, received);
-  EXPECT_TRUE(ranks.seen(0).failures.empty());
-  EXPECT_TRUE(ranks.seen(1).failures.empty());
-}
-
 TEST(TcpDoor, RefusesStrangersAndGoesOn) {
   Ranks<TcpMaker> ranks(3);
   const Address& door = ranks[0].address();

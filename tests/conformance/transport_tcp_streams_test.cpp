@@ -23,17 +23,6 @@ struct WishMaker {
   }
 };
 
-template <class Ranks>
-void exchange(Ranks& ranks, Link& from, Link& to, std::uint32_t number, std::size_t size) {
-  Bytes sent = pattern(size, number), received(sent.size());
-  Outcome send, receive;
-  to.recv(tag(number), whole(received), receive);
-  from.send(tag(number), whole(sent), send);
-  EXPECT_TRUE(ranks.until([&] { return send.done() && receive.done(); }));
-  EXPECT_TRUE(send.good() && receive.good());
-  EXPECT_EQ(sent, received);
-}
-
 TEST(TcpStreams, TheLargerWishHolds) {
   for (const auto& wishes : {std::vector{1, 3}, std::vector{3, 1}, std::vector{16, 2}}) {
     Ranks<WishMaker> ranks(2, WishMaker(wishes));

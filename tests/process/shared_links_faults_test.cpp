@@ -9,16 +9,13 @@
 #include "tests/process/support/call.hpp"
 #include "tests/process/support/children.hpp"
 #include "tests/process/support/failure.hpp"
+#include "tests/process/support/over_transports.hpp"
 #include "tests/process/support/process_group.hpp"
 
 namespace hocket::process_testing {
 namespace {
 
-class SharedLinksFaults : public testing::TestWithParam<std::string> {
- protected:
-  void SetUp() override { ::setenv("HOCKET_TRANSPORT", GetParam().c_str(), 1); }
-  void TearDown() override { ::unsetenv("HOCKET_TRANSPORT"); }
-};
+class SharedLinksFaults : public OverTransport {};
 
 // Ranks 3 and 4 are in no child of ranks 0, 1 and 2; rank 4 dies.
 TEST_P(SharedLinksFaults, ADeathOutsideAChildEndsTheChildByName) {

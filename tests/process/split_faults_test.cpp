@@ -4,13 +4,13 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cstdlib>
 #include <string>
 #include <vector>
 
 #include "tests/process/support/call.hpp"
 #include "tests/process/support/children.hpp"
 #include "tests/process/support/failure.hpp"
+#include "tests/process/support/over_transports.hpp"
 #include "tests/process/support/process_group.hpp"
 
 namespace hocket::process_testing {
@@ -18,11 +18,7 @@ namespace {
 
 using testing::HasSubstr;
 
-class SplitFaults : public testing::TestWithParam<std::string> {
- protected:
-  void SetUp() override { ::setenv("HOCKET_TRANSPORT", GetParam().c_str(), 1); }
-  void TearDown() override { ::unsetenv("HOCKET_TRANSPORT"); }
-};
+class SplitFaults : public OverTransport {};
 
 // Ranks 0, 1 and 2 form one child, 4 and 3 the other, in this order. Rank 4 dies.
 TEST_P(SplitFaults, ADeathBreaksOnlyTheCommunicatorsThatHadTheRank) {

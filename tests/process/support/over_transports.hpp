@@ -1,4 +1,4 @@
-// A fixture for tests on some ranks over a transport that HOCKET_TRANSPORT names.
+// Fixtures for tests over a transport that HOCKET_TRANSPORT names.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -11,6 +11,13 @@
 
 namespace hocket::process_testing {
 
+class OverTransport : public testing::TestWithParam<std::string> {
+ protected:
+  void SetUp() override { ::setenv("HOCKET_TRANSPORT", GetParam().c_str(), 1); }
+  void TearDown() override { ::unsetenv("HOCKET_TRANSPORT"); }
+};
+
+// The same on some ranks.
 class OverTransports : public testing::TestWithParam<std::tuple<Ranks, std::string>> {
  protected:
   void SetUp() override { ::setenv("HOCKET_TRANSPORT", std::get<1>(GetParam()).c_str(), 1); }
