@@ -115,6 +115,9 @@ int run_process(const Options& options) {
       auto measured = measure_here();
       if (!measured) return complain(measured.status().message(), exit_communication);
       probed = *std::move(measured);
+      for (const std::string& what : probed ? disturbed(*probed) : std::vector<std::string>()) {
+        fmt::print(stderr, "hocket-bench: the model is uncertain, for its probe was disturbed: {}.\n", what);
+      }
     }
     Communicator comm = Communicator::create(communicator_options(options));
     return run_guarded(options, comm, false, probed);
