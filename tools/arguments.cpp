@@ -1,9 +1,11 @@
 #include "tools/arguments.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
@@ -94,6 +96,17 @@ CLI::Validator number(double low, double high) {
     return fmt::format("'{}' is no number from {} to {}", text, low, high);
   };
   return {check, fmt::format("NUMBER in [{} - {}]", low, high)};
+}
+
+CLI::Validator one_of(std::vector<std::string> names) {
+  const std::string all = fmt::to_string(fmt::join(names, ", "));
+  const auto replace = [names = std::move(names), all](std::string& text) -> std::string {
+    const auto found = std::ranges::find(names, text);
+    if (found == names.end()) return fmt::format("'{}' is none of {}", text, all);
+    text = std::to_string(found - names.begin());
+    return {};
+  };
+  return {replace, "one of " + all};
 }
 
 bool can_be_written(const std::string& file) {

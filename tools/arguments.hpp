@@ -5,6 +5,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "hocket/spi/status.hpp"
 
@@ -35,6 +36,10 @@ Result<std::uint64_t> parse_size(std::string_view text, std::uint64_t most = std
 CLI::Validator size(std::uint64_t most);
 // For CLI::Option::check(): a finite number from `low` to `high`. CLI::Range lets nan pass.
 CLI::Validator number(double low, double high);
+
+// For CLI::Option::transform(), for an option of an enum: its values' names, in their order. Takes nothing but these
+// names; CLI::CheckedTransformer takes the values' numbers too.
+CLI::Validator one_of(std::vector<std::string> names);
 
 // Whether a file can be made or overwritten there. Makes nothing.
 bool can_be_written(const std::string& file);

@@ -114,7 +114,11 @@ TEST(Sgd, WrongInputEndsAllRanksWithTheReason) {
                              {"--steps -1", "--steps"},
                              {"--seed -1", "--seed"},
                              {"--network lenet --hidden 8", "--hidden is for --network perceptron"},
-                             {"--gradients product", "--gradients"},
+                             {"--gradients product", "--gradients: 'product' is none of average, sum."},
+                             {"--gradients 1", "--gradients: '1' is none of average, sum."},
+                             {"--overlap 1", "--overlap: '1' is none of on, off."},
+                             {"--network 0", "--network: '0' is none of perceptron, lenet."},
+                             {"--network cnn", "--network: 'cnn' is none of perceptron, lenet."},
                              {"--json /nonexistent/x --drawn 600", "Cannot write /nonexistent/x"}}) {
     const Ran ran = run_command(std::string("$RUN -n 3 $SGD ") + wrong.arguments);
     EXPECT_EQ(ran.status, 2) << wrong.arguments << ran.out << ran.error;

@@ -5,7 +5,6 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <limits>
-#include <map>
 
 #include "tools/arguments.hpp"
 
@@ -34,9 +33,7 @@ void add_data_and_network(CLI::App& app, Training& training) {
   auto* network = app.add_option("--network", training.network,
                                  "perceptron, or lenet: two convolutions with pooling before the dense layers "
                                  "(perceptron)");
-  network->group("Data and network")
-      ->transform(CLI::CheckedTransformer(std::map<std::string, Architecture>{{"perceptron", Architecture::perceptron},
-                                                                              {"lenet", Architecture::lenet}}));
+  network->group("Data and network")->transform(arguments::one_of({"perceptron", "lenet"}));
   app.add_option("--hidden", training.hidden,
                  "of a perceptron: sizes of the hidden layers, as in 256,128; 0: none (128)")
       ->delimiter(',')
@@ -75,14 +72,12 @@ void add_communication(CLI::App& app, Options& options) {
   };
   Training& training = options.training;
   option("--gradients", training.combine, "average or sum of the ranks' gradients (average)")
-      ->transform(CLI::CheckedTransformer(
-          std::map<std::string, Combine>{{"average", Combine::average}, {"sum", Combine::sum}}));
+      ->transform(arguments::one_of({"average", "sum"}));
   option("--bucket-mb", training.bucket_mb, "10^6 bytes of gradients that go together; 0: every tensor by itself (1)")
       ->check(arguments::number(0, 1e6));
   option("--overlap", training.departure,
          "on: buckets leave during the backward pass; off: all leave after it, to show the difference (on)")
-      ->transform(CLI::CheckedTransformer(
-          std::map<std::string, Departure>{{"on", Departure::when_full}, {"off", Departure::after_all}}));
+      ->transform(arguments::one_of({"on", "off"}));
   option("--transport", options.transport, "as HOCKET_TRANSPORT: auto, tcp, shm");
   option("--algorithm", options.algorithm, "as HOCKET_ALGORITHM: auto, ring, linear, ...");
 }
@@ -102,8 +97,7 @@ void add_proof(CLI::App& app, bool& prove, Proof& proof) {
   option("--iterations", proof.iterations, "timed calls of each (3)")->check(CLI::Range(1, 10000));
   option("--links", proof.links,
          "shaped: network namespaces; loopback: TCP on this machine; auto: shaped if possible (auto)")
-      ->transform(CLI::CheckedTransformer(std::map<std::string, Links>{
-          {"auto", Links::automatic}, {"shaped", Links::shaped}, {"loopback", Links::loopback}}));
+      ->transform(arguments::one_of({"auto", "shaped", "loopback"}));
   option("--link-rate", proof.rate, "of shaped links, each way, as in 1gbit (400mbit)");
   option("--test-hosts", proof.test_hosts,
          "the program tools/test-hosts, which makes the links; default: of the source "

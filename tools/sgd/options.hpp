@@ -16,6 +16,7 @@ inline constexpr int exit_failed = 1;  // weights differ between ranks; a counte
 inline constexpr int exit_usage = 2;   // wrong arguments or data
 inline constexpr int exit_communication = 3;
 
+// The command line takes the enums below, and Departure, by names that stand in options.cpp in the same order.
 enum class Combine {
   average,  // of the ranks' gradients: the gradient of the mean loss over the whole batch
   sum,      // of the ranks' gradients: as the average with a rate that is as many times larger as there are ranks
