@@ -1,47 +1,18 @@
 #include "tools/sgd/data.hpp"
 
 #include <fmt/format.h>
-#include <zlib.h>
 
 #include <algorithm>
-#include <cerrno>
-#include <cstring>
 #include <filesystem>
-#include <memory>
-#include <optional>
 
 #include "tools/sgd/hash.hpp"
 #include "tools/sgd/problem.hpp"
+#include "tools/sgd/read_file.hpp"
 
 namespace hocket::sgd {
 namespace {
 
-constexpr std::size_t file_bytes_max = std::size_t{1} << 30;  // unpacked; a small gzipped file can hold very much
 constexpr std::size_t side_max = 1024;
-
-// A whole file, unpacked if it is gzipped.
-std::vector<std::uint8_t> read_file(const std::string& name) {
-  if (std::filesystem::is_directory(name)) throw Problem(fmt::format("{} is a folder, not a file.", name));
-  const std::unique_ptr<gzFile_s, int (*)(gzFile)> file(gzopen(name.c_str(), "rb"), gzclose);
-  if (!file) throw Problem(fmt::format("Cannot open {}: {}.", name, std::strerror(errno)));
-  std::vector<std::uint8_t> bytes;
-  for (;;) {
-    constexpr std::size_t piece = std::size_t{1} << 20;
-    const std::size_t before = bytes.size();
-    bytes.resize(before + piece);
-    const int got = gzread(file.get(), bytes.data() + before, static_cast<unsigned>(piece));
-    bytes.resize(before + static_cast<std::size_t>(std::max(got, 0)));
-    if (bytes.size() > file_bytes_max) {
-      throw Problem(fmt::format("{} holds more than {} bytes: it is no MNIST file.", name, file_bytes_max));
-    }
-    if (got == static_cast<int>(piece)) continue;
-    int error = Z_OK;
-    const char* why = gzerror(file.get(), &error);
-    if (error == Z_OK) return bytes;
-    throw Problem(fmt::format("{} cannot be unpacked, it is damaged or cut short: {}.", name,
-                              error == Z_ERRNO ? std::strerror(errno) : why));
-  }
-}
 
 std::size_t big_endian(std::span<const std::uint8_t> bytes) {
   return std::size_t{bytes[0]} << 24 | std::size_t{bytes[1]} << 16 | std::size_t{bytes[2]} << 8 | std::size_t{bytes[3]};
@@ -75,9 +46,10 @@ Idx parse_idx(const std::string& name, std::vector<std::uint8_t> bytes, std::siz
     }
   }
   if (bytes.size() - header != values) {
-    throw Problem(fmt::format("{} is damaged or cut short: its header promises {} values, but {} follow.", name,
-                              values > file_bytes_max ? "more than a file can hold" : fmt::to_string(values),
-                              bytes.size() - header));
+    throw Problem(
+        fmt::format("{} is damaged or cut short: its header promises {} values, but {} follow.", name,
+                    values > file_bytes_max ? fmt::format("more than {}", file_bytes_max) : fmt::to_string(values),
+                    bytes.size() - header));
   }
   bytes.erase(bytes.begin(), bytes.begin() + static_cast<std::ptrdiff_t>(header));
   idx.values = std::move(bytes);

@@ -52,8 +52,10 @@ std::uint64_t fingerprint(const Training& training, const Data& data) {
 Data load_alone(const Training& training) {
   if (!training.folder.empty()) {
     Data data{read_mnist(training.folder, Part::training), read_mnist(training.folder, Part::test)};
-    if (data.training.picture_size() != data.test.picture_size()) {
-      throw Problem(fmt::format("The training and test pictures in {} differ in size.", training.folder));
+    if (data.training.rows != data.test.rows || data.training.columns != data.test.columns) {
+      throw Problem(fmt::format("The training pictures in {} are of {} × {} pixels, but the test pictures of {} × {}.",
+                                training.folder, data.training.rows, data.training.columns, data.test.rows,
+                                data.test.columns));
     }
     return data;
   }

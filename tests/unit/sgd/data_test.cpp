@@ -10,6 +10,7 @@
 
 #include "tests/process/program.hpp"
 #include "tools/sgd/problem.hpp"
+#include "tools/sgd/training.hpp"
 
 namespace hocket::sgd {
 namespace {
@@ -106,17 +107,47 @@ TEST_F(SgdData, EveryCutOrDamagedGzippedFileIsAnError) {
   EXPECT_THAT(problem_of(damaged, labels()), HasSubstr("damaged"));
 }
 
+TEST_F(SgdData, NothingButAGzipMemberMayFollowAnother) {
+  const std::string header = contents(write_gzipped("first.gz", pictures().substr(0, 16)));
+  const std::string values = contents(write_gzipped("second.gz", pictures().substr(16)));
+  EXPECT_EQ(problem_of(header + values, labels()), "");
+  for (const std::string& rest : {std::string("x"), std::string(100, '\0'), values.substr(0, 5), pictures()}) {
+    const std::string problem = problem_of(header + values + rest, labels());
+    EXPECT_THAT(problem, HasSubstr("cannot be unpacked"));
+    EXPECT_EQ(problem.find(folder_.file("pictures")), problem.rfind(folder_.file("pictures"))) << problem;
+  }
+}
+
 TEST_F(SgdData, WrongHeadersAndLabelsAreErrors) {
   EXPECT_THAT(problem_of(labels(), labels()), HasSubstr("first four bytes"));
   EXPECT_THAT(problem_of(pictures() + "x", labels()), HasSubstr("12 values, but 13"));
   EXPECT_THAT(problem_of(word(0x803) + word(2) + word(0) + word(3), labels()), HasSubstr("0 pixels"));
   const std::string huge = word(0x803) + word(0xffffffff) + word(1024) + word(1024);
-  EXPECT_THAT(problem_of(huge, labels()), HasSubstr("more than a file can hold"));
+  EXPECT_THAT(problem_of(huge, labels()), HasSubstr("its header promises more than 1073741824 values, but 0 follow"));
   EXPECT_THAT(problem_of(pictures(), word(0x801) + word(1) + "\1"), HasSubstr("do not belong together"));
   EXPECT_THAT(problem_of(pictures(), word(0x801) + word(2) + "\1\12"),
               AllOf(HasSubstr("picture 1 is 10"), HasSubstr("0 to 9")));
   EXPECT_THAT(problem_of(word(0x803) + word(0) + word(2) + word(3), word(0x801) + word(0)), HasSubstr("no pictures"));
   EXPECT_EQ(problem_of(pictures(), labels()), "");
+}
+
+TEST_F(SgdData, TestPicturesHaveTheShapeOfTheTrainingPictures) {
+  write("train-images-idx3-ubyte", pictures());
+  write("train-labels-idx1-ubyte", labels());
+  write("t10k-labels-idx1-ubyte", labels());
+  const std::string turned = word(0x803) + word(2) + word(3) + word(2) + pictures().substr(16);
+  std::vector<Communicator> alone = Communicator::create_local(1);
+  Options options;
+  options.training.folder = folder_.path().string();
+  write("t10k-images-idx3-ubyte", pictures());
+  EXPECT_EQ(load(options, alone.front()).test.size(), 2u);
+  write("t10k-images-idx3-ubyte", turned);
+  try {
+    (void)load(options, alone.front());
+    FAIL() << "took pictures of another shape";
+  } catch (const Problem& problem) {
+    EXPECT_THAT(problem.what(), AllOf(HasSubstr("2 × 3 pixels"), HasSubstr("3 × 2")));
+  }
 }
 
 TEST(SgdDrawing, DrawsTheSameDigitsForTheSameSeed) {
