@@ -5,6 +5,7 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <limits>
+#include <regex>
 
 #include "tools/arguments.hpp"
 
@@ -19,10 +20,31 @@ constexpr const char* about =
     "weights differ between ranks or a counted fact of the proof does not hold; 2 for wrong arguments or data; 3 where "
     "communication fails.";
 
+// For CLI::Option::check().
+std::string refuse_empty(const std::string& text) {
+  return text.empty() ? "'' is no folder: give its name, or leave the option out" : "";
+}
+
+// What tools/test-hosts takes for a rate, without what no link has and tc cannot make.
+std::string refuse_no_rate(const std::string& text) {
+  static const std::regex pattern("([0-9]{1,9}(?:\\.[0-9]{1,9})?)(k|m|g)?bit");
+  constexpr double least = 1e3, most = 1e12;
+  std::smatch parts;
+  double rate = 0;
+  if (std::regex_match(text, parts, pattern)) {
+    const std::string unit = parts[2];
+    rate = std::stod(parts[1]) * (unit == "g" ? 1e9 : unit == "m" ? 1e6 : unit == "k" ? 1e3 : 1);
+  }
+  if (rate >= least && rate <= most) return {};
+  return fmt::format("'{}' is no rate from 1kbit to 1000gbit: write a number with kbit, mbit or gbit, as in 400mbit",
+                     text);
+}
+
 void add_data_and_network(CLI::App& app, Training& training) {
   app.add_option("--data", training.folder,
                  "folder with MNIST's four IDX files, plain or gzipped; default: digits "
                  "that this program draws")
+      ->check(CLI::Validator(refuse_empty, ""))
       ->group("Data and network");
   app.add_option("--drawn", training.drawn, "how many digits to draw (8192)")
       ->check(CLI::Range(1, 1'000'000))
@@ -98,7 +120,8 @@ void add_proof(CLI::App& app, bool& prove, Proof& proof) {
   option("--links", proof.links,
          "shaped: network namespaces; loopback: TCP on this machine; auto: shaped if possible (auto)")
       ->transform(arguments::one_of({"auto", "shaped", "loopback"}));
-  option("--link-rate", proof.rate, "of shaped links, each way, as in 1gbit (400mbit)");
+  option("--link-rate", proof.rate, "of shaped links, each way, as in 1gbit (400mbit)")
+      ->check(CLI::Validator(refuse_no_rate, ""));
   option("--test-hosts", proof.test_hosts,
          "the program tools/test-hosts, which makes the links; default: of the source "
          "tree in which this program was built");

@@ -86,8 +86,8 @@ Ground make_ground(const Proof& proof) {
   std::string why = "tools/test-hosts is not there; --test-hosts says where it is";
   if (!program.empty()) {
     const std::string name = fmt::format("prove-{}", ::getpid());
-    const Ended made = run_program({program, "make", name, "--hosts", fmt::to_string(proof.ranks), "--rate", proof.rate,
-                                    "--owner", fmt::to_string(::getpid())});
+    const Ended made = run_program({program, "make", name, "--hosts", fmt::to_string(proof.ranks),
+                                    fmt::format("--rate={}", proof.rate), "--owner", fmt::to_string(::getpid())});
     if (made.status == 0) {
       return {{program, "rank", "--per-host", "1", name},
               fmt::format("{} network namespaces, each with a link of {} both ways to one switch", proof.ranks,
