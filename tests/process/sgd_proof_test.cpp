@@ -45,6 +45,7 @@ void expect_exact_counts(json proof) {
     }
     EXPECT_EQ(row["sums_right"], true) << row;
     EXPECT_GT(row["seconds"], 0.0) << row;
+    EXPECT_GE(row["calls"], 2) << row;
   }
   EXPECT_EQ(proof["training"].size(), 1u + 3u);  // one rank, and three ways for two
 }

@@ -1,4 +1,9 @@
-// Fits the cost of messages to measured times.
+// Fits the cost of messages to measured times: t = messages · α + bytes / B, for a ring 2(N−1) · (α + S/(N·B)).
+//
+// Least squares of relative errors, Σ ((messages·α + bytes/B − t) / t)²: weighted least squares with weights 1/t²
+// (Tofallis 2008, "Least squares percentage regression", Journal of Modern Applied Statistical Methods 7(2), section
+// 3). Short and long messages count alike, and a call that something delayed counts at most as an error of 100 %, while
+// of absolute errors it could outweigh all others.
 #pragma once
 
 #include <span>
@@ -13,16 +18,16 @@ struct Sample {
 };
 
 struct Fit {
-  double alpha = 0;         // seconds for each message
-  double bandwidth = 0;     // B, bytes a second
-  double r_squared = 0;     // share of the variance of times that the model explains; 1: all
+  double alpha = 0;      // seconds for each message
+  double bandwidth = 0;  // B, bytes a second; infinite where the bytes make no difference that can be measured
+  double r_squared = 0;  // see fit_costs(); 1: the model explains all, 0 or less: no more than one time for all calls
   double median_error = 0;  // of |model − time| / time
   double seconds(double messages, double bytes) const { return messages * alpha + bytes / bandwidth; }
 };
 
-// Least squares, each square divided by the time: what delays a message adds up over the messages of a call, so the
-// variance of a time grows with it. An α that would be negative, as noise can make it, becomes 0. Needs two samples or
-// more, with times above zero.
+// Neither α nor 1/B comes out negative, as noise could make them: the one that would be is 0, and the other is fitted
+// alone. R² = 1 − Σ ((model − t)/t)² / Σ ((mean − t)/t)², with the mean that makes the second sum least; 0
+// where all times are equal. Needs a sample or more, with times above zero.
 Fit fit_costs(std::span<const Sample> samples);
 
 }  // namespace hocket::sgd

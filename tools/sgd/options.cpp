@@ -116,7 +116,8 @@ void add_proof(CLI::App& app, bool& prove, Proof& proof) {
   option("--sizes", proof.sizes, "bytes to sum, as in 64K,4M (256K,1M,4M,16M)")
       ->delimiter(',')
       ->transform(arguments::size(std::uint64_t{1} << 40));
-  option("--iterations", proof.iterations, "timed calls of each (3)")->check(CLI::Range(1, 10000));
+  option("--iterations", proof.iterations, "timed calls of each, at least: short ones are repeated for 20 ms (3)")
+      ->check(CLI::Range(1, 10000));
   option("--links", proof.links,
          "shaped: network namespaces; loopback: TCP on this machine; auto: shaped if possible (auto)")
       ->transform(arguments::one_of({"auto", "shaped", "loopback"}));

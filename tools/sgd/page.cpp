@@ -21,6 +21,7 @@ h1 { font-size: 1.7rem; line-height: 1.25; margin: 0 0 .4rem; } h2 { font-size: 
 .lead { color: #4a5565; margin: 0 0 1rem; }
 .formula { font: italic 1.15rem Georgia, "DejaVu Serif", serif; background: #f4f6f9; border-left: 3px solid #1f5fbf; padding: .6rem 1rem; margin: .8rem 0; }
 .verdict { display: inline-block; padding: .25rem .8rem; border-radius: 1rem; font-weight: 600; background: #e3f4e8; color: #14632b; }
+.doubt { background: #fff4dc; border-left: 3px solid #d08a00; padding: .4rem 1rem; }
 .verdict.wrong { background: #fde4e1; color: #a11212; }
 .plots { display: grid; grid-template-columns: repeat(auto-fit, minmax(25rem, 1fr)); gap: 1rem; }
 svg { width: 100%; height: auto; border: 1px solid #e3e7ed; border-radius: 6px; font-family: inherit; }
@@ -195,9 +196,10 @@ std::string speedup_table(const Proven& proven) {
   return html + "</tbody></table>\n";
 }
 
-std::string fit_text(const Fit& fit) {
-  return fmt::format("α = {:.0f} µs, B = {:.1f} MB/s, R² = {:.4f}, median error {:.1f} %", fit.alpha * 1e6,
-                     fit.bandwidth / 1e6, fit.r_squared, fit.median_error * 100);
+std::string doubts_list(const Proven& proven) {
+  std::string html;
+  for (const std::string& doubt : proven.doubts()) html += fmt::format("<p class=\"doubt\">{}</p>\n", escaped(doubt));
+  return html;
 }
 
 }  // namespace
@@ -220,7 +222,11 @@ std::string page(const Proven& proven) {
       "<div class=\"plots\">{time_by_ranks}{bytes}{time_by_size}{bars}</div>\n"
       "<h2>The fit</h2><p>Ring, 2(N−1)·(α + S/(N·B)): {ring}.<br>Naive, 2(N−1)·(α + S/B): {naive}. (Rank 0 may receive "
       "and "
-      "send at once; then B comes out larger than the link's.)</p>\n"
+      "send at once; then B comes out larger than the link's.)<br>Each is the least Σ ((formula − time)/time)², so "
+      "that short "
+      "and long messages count alike (Tofallis 2008, <i>Least squares percentage regression</i>). R² is the share of "
+      "what one time for all calls leaves of that sum that the formula takes away: 1 − Σ ((formula − time)/time)² / Σ "
+      "((mean − time)/time)².</p>\n{doubts}"
       "<h2>When do more ranks pay?</h2><p>One batch shared out among N ranks takes T_comp each, plus T_sync to sum "
       "{mb:.1f} "
       "MB of gradients; alone it takes N·T_comp. So the speed-up is N / (1 + T_sync/T_comp), and there is one as long "
@@ -236,8 +242,8 @@ std::string page(const Proven& proven) {
       fmt::arg("time_by_ranks", to_svg(time_by_ranks(proven))), fmt::arg("bytes", to_svg(bytes_by_ranks(proven))),
       fmt::arg("time_by_size", to_svg(time_by_size(proven))), fmt::arg("bars", to_svg(training_bars(proven))),
       fmt::arg("ring", fit_text(proven.ring)), fmt::arg("naive", fit_text(proven.naive)),
-      fmt::arg("mb", static_cast<double>(proven.gradient_bytes) / 1e6), fmt::arg("speedups", speedup_table(proven)),
-      fmt::arg("counts", counts_table(proven)));
+      fmt::arg("doubts", doubts_list(proven)), fmt::arg("mb", static_cast<double>(proven.gradient_bytes) / 1e6),
+      fmt::arg("speedups", speedup_table(proven)), fmt::arg("counts", counts_table(proven)));
 }
 
 }  // namespace hocket::sgd

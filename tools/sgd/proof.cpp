@@ -33,6 +33,11 @@ bool is_sum(std::span<const float> sums, int ranks) {
   return true;
 }
 
+// Calls are repeated until all of one kind have taken so long together: what disturbs one of few short calls would be
+// much of their median.
+constexpr double seconds_of_calls = 0.02;
+constexpr double calls_max = 1000;
+
 // What one rank saw of several calls.
 struct Seen {
   std::vector<std::int64_t> steps, sent;
@@ -40,10 +45,9 @@ struct Seen {
   bool right = true;
 };
 
-Seen call_repeatedly(Communicator& comm, Way way, std::size_t count, int calls) {
+void call_repeatedly(Communicator& comm, Way way, std::size_t count, int calls, Seen& seen) {
   std::vector<float> send(count), recv(count);
   for (std::size_t i = 0; i < count; ++i) send[i] = value_of(comm.rank(), i);
-  Seen seen;
   for (int call = 0; call < calls; ++call) {
     comm.barrier();
     const hocket_counters before = comm.counters();
@@ -56,7 +60,13 @@ Seen call_repeatedly(Communicator& comm, Way way, std::size_t count, int calls) 
     seen.sent.push_back(static_cast<std::int64_t>(after.bytes_sent - before.bytes_sent));
   }
   seen.right = seen.right && is_sum(recv, comm.size());
-  return seen;
+}
+
+// How long calls take until the last rank has its result; the same on all ranks.
+double median_time(Communicator& comm, std::vector<double> seconds) {
+  comm.allreduce(seconds, Op::max);
+  std::ranges::sort(seconds);
+  return seconds[seconds.size() / 2];
 }
 
 Extremes extremes_of(Communicator& comm, const std::vector<std::int64_t>& own) {
@@ -69,10 +79,11 @@ Extremes extremes_of(Communicator& comm, const std::vector<std::int64_t>& own) {
 Measured measure(Communicator& comm, Way way, std::size_t bytes, int iterations) {
   const auto ranks = static_cast<std::size_t>(comm.size());
   const std::size_t each = std::max<std::size_t>((bytes / sizeof(float) + ranks - 1) / ranks, 1);
-  Seen seen = call_repeatedly(comm, way, each * ranks, iterations + 1);
+  Seen seen;
+  call_repeatedly(comm, way, each * ranks, iterations + 1, seen);
   seen.seconds.erase(seen.seconds.begin());  // the first call makes connections
-  comm.allreduce(seen.seconds, Op::max);
-  std::ranges::sort(seen.seconds);
+  const auto needed = static_cast<int>(std::min(seconds_of_calls / median_time(comm, seen.seconds), calls_max));
+  if (needed > iterations) call_repeatedly(comm, way, each * ranks, needed - iterations, seen);
   std::int32_t right[] = {seen.right ? 1 : 0};
   comm.allreduce(std::span(right), Op::min);
   return {.way = way,
@@ -81,7 +92,8 @@ Measured measure(Communicator& comm, Way way, std::size_t bytes, int iterations)
           .steps = extremes_of(comm, seen.steps),
           .sent = extremes_of(comm, seen.sent),
           .sums_right = right[0] == 1,
-          .seconds = seen.seconds[seen.seconds.size() / 2]};
+          .calls = static_cast<int>(seen.seconds.size()),
+          .seconds = median_time(comm, seen.seconds)};
 }
 
 // How gradients travel in one trial.
@@ -229,6 +241,26 @@ const Measured* Proven::find(Way way, int ranks, std::size_t bytes) const {
   const auto found = std::ranges::find_if(
       measured, [&](const Measured& one) { return one.way == way && one.ranks == ranks && one.bytes == bytes; });
   return found == measured.end() ? nullptr : &*found;
+}
+
+std::vector<std::string> Proven::doubts() const {
+  constexpr double good = 0.9;
+  std::vector<std::string> sentences;
+  const int ranks = measured.empty() ? 0 : std::ranges::max(measured, {}, &Measured::ranks).ranks;
+  if (ranks > cores) {
+    sentences.push_back(fmt::format(
+        "This machine has {} processor core{}. Where it runs more ranks than that, they wait for a core, so "
+        "processors rather than links set the times.",
+        cores, cores == 1 ? "" : "s"));
+  }
+  for (const auto& [name, fit] : {std::pair{"ring", &ring}, std::pair{"naive way", &naive}}) {
+    if (fit->r_squared >= good) continue;
+    sentences.push_back(
+        fmt::format("R² of the {} is below {}: the formula does not describe these times, and its α and B say little. "
+                    "Measure on a machine that does nothing else, with more --iterations and more --sizes.",
+                    name, good));
+  }
+  return sentences;
 }
 
 bool Proven::holds() const {

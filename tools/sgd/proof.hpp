@@ -31,6 +31,7 @@ struct Measured {
   std::size_t bytes = 0;  // S
   Extremes steps, sent;   // per rank and call
   bool sums_right = false;
+  int calls = 0;       // that were timed
   double seconds = 0;  // median over calls, each until the last rank has its result
 
   // What the formula says: of every rank (ring), of rank 0 (naive).
@@ -65,6 +66,8 @@ struct Proven {
 
   const Measured* find(Way way, int ranks, std::size_t bytes) const;
   bool holds() const;
+  // Why the times, not the counts, may say little; sentences for the reader.
+  std::vector<std::string> doubts() const;
 };
 
 // Measures with 2, 3 … options.proof->ranks ranks, of which `world` must have at least so many. Collective: every rank

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <cmath>
 #include <cstdio>
 #include <fstream>
 #include <nlohmann/json.hpp>
@@ -21,7 +22,7 @@ ordered_json to_json(const StepTimes& times) {
 
 ordered_json to_json(const Fit& fit) {
   return {{"alpha_seconds", fit.alpha},
-          {"bytes_per_second", fit.bandwidth},
+          {"bytes_per_second", fit.bandwidth},  // null: infinite
           {"r_squared", fit.r_squared},
           {"median_error", fit.median_error}};
 }
@@ -36,6 +37,7 @@ ordered_json to_json(const Measured& one) {
           {"bytes_expected", one.expected_bytes()},
           {"sums_right", one.sums_right},
           {"holds", one.holds()},
+          {"calls", one.calls},
           {"seconds", one.seconds}};
 }
 
@@ -74,8 +76,7 @@ void print_counts(const Proven& proven) {
 }
 
 void print_fit(const char* name, const char* formula, const Fit& fit) {
-  fmt::print("{:<6} t = {:<24} α = {:.0f} µs, B = {:.1f} MB/s, R² = {:.4f}, median error {:.1f} %\n", name, formula,
-             fit.alpha * 1e6, fit.bandwidth / mega, fit.r_squared, fit.median_error * 100);
+  fmt::print("{:<6} t = {:<24} {}\n", name, formula, fit_text(fit));
 }
 
 void print_trials(const Proven& proven) {
@@ -105,6 +106,13 @@ std::string size_text(std::size_t bytes) {
   return fmt::format("{} B", bytes);
 }
 
+std::string fit_text(const Fit& fit) {
+  const std::string speed = std::isfinite(fit.bandwidth) ? fmt::format("B = {:.1f} MB/s", fit.bandwidth / mega)
+                                                         : "B too large to show in these times";
+  return fmt::format("α = {:.0f} µs, {}, R² = {:.4f}, median error {:.1f} %", fit.alpha * 1e6, speed, fit.r_squared,
+                     fit.median_error * 100);
+}
+
 void print(const Epoch& epoch) {
   const auto milliseconds = [](double seconds) { return fmt::format("{:.2f}", seconds * 1e3); };
   fmt::print(
@@ -117,9 +125,10 @@ void print(const Epoch& epoch) {
 void print(const Proven& proven) {
   fmt::print("Links: {}.\n\n", proven.links.empty() ? "those of the launcher" : proven.links);
   print_counts(proven);
-  fmt::print("\nLeast squares of the times:\n");
+  fmt::print("\nLeast squares of the relative errors of the formula:\n");
   print_fit("ring", "2(N-1) · (α + S/(N·B))", proven.ring);
   print_fit("naive", "2(N-1) · (α + S/B)", proven.naive);
+  for (const std::string& doubt : proven.doubts()) fmt::print("Note: {}\n", doubt);
   print_trials(proven);
   fmt::print("\n{}\n", proven.holds()
                            ? "Every counted fact holds: 2(N-1) steps and 2(N-1)/N·S bytes on every rank, exactly."
@@ -155,6 +164,7 @@ std::string to_json(const Proven& proven) {
                                  {"holds", proven.holds()},
                                  {"ring", to_json(proven.ring)},
                                  {"naive", to_json(proven.naive)},
+                                 {"doubts", proven.doubts()},
                                  {"measured", measured},
                                  {"gradient_bytes", proven.gradient_bytes},
                                  {"training", trials}};

@@ -18,6 +18,9 @@ std::string to_json(const Proven& proven);
 // "-": standard output. Throws Problem where it cannot.
 void write_file(const std::string& name, const std::string& text);
 
+// "α = 50 µs, B = 40.0 MB/s, …"
+std::string fit_text(const Fit& fit);
+
 // "64 KiB", "4 MiB"; what is no whole number of them is rounded.
 std::string size_text(std::size_t bytes);
 

@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <vector>
 
 #include "tools/sgd/page.hpp"
@@ -12,7 +13,9 @@
 namespace hocket::sgd {
 namespace {
 
+using testing::ElementsAre;
 using testing::HasSubstr;
+using testing::IsEmpty;
 using testing::Not;
 
 TEST(SgdFit, FindsTheCostsThatTimesWereMadeOf) {
@@ -36,6 +39,33 @@ TEST(SgdFit, ACostBelowZeroIsNone) {
   EXPECT_GT(fit.bandwidth, 0);
   const Fit one_size = fit_costs(std::vector<Sample>{{2, 100, 1}, {2, 100, 1}});
   EXPECT_NEAR(one_size.seconds(2, 100), 1, 1e-9);
+}
+
+TEST(SgdFit, BytesThatMakeNoDifferenceCostNothing) {
+  const Fit fit = fit_costs(std::vector<Sample>{{2, 100, 1}, {2, 1000, 0.99}, {4, 150, 2}, {4, 1500, 1.98}});
+  EXPECT_NEAR(fit.alpha, 0.5, 0.01);
+  EXPECT_TRUE(std::isinf(fit.bandwidth));
+  EXPECT_GT(fit.r_squared, 0.99);
+}
+
+// One call that something delayed, among times over three orders of magnitude.
+TEST(SgdFit, AnOutlierDoesNotDecide) {
+  std::vector<Sample> samples;
+  for (const double bytes : {1e3, 1e4, 1e5, 1e6}) {
+    for (const double messages : {2.0, 4.0, 6.0, 8.0}) {
+      samples.push_back({messages, messages * bytes, messages * (50e-6 + bytes / 40e6)});
+    }
+  }
+  samples[14].seconds *= 20;
+  const Fit fit = fit_costs(samples);
+  EXPECT_NEAR(fit.alpha, 50e-6, 5e-6);
+  EXPECT_NEAR(fit.bandwidth, 40e6, 4e6);
+  EXPECT_GT(fit.r_squared, 0.9);
+}
+
+TEST(SgdFit, OneTimeForAllCallsExplainsNothing) {
+  const Fit fit = fit_costs(std::vector<Sample>{{2, 100, 1}, {8, 900, 1.1}, {2, 120, 0.9}, {8, 800, 1}});
+  EXPECT_LE(fit.r_squared, 0);
 }
 
 Measured ring_of_four() {
@@ -76,6 +106,17 @@ TEST(SgdProof, PaysWhileSynchronisingCostsLessThanTheOtherRanksSave) {
   EXPECT_DOUBLE_EQ(trial.ratio(), 3);
   EXPECT_DOUBLE_EQ(trial.formula_speedup(), 1);
   EXPECT_DOUBLE_EQ(trial.measured_speedup(), 1);
+}
+
+TEST(SgdProof, DoubtsTimesThatTheFormulaOrTheCoresDoNotExplain) {
+  Proven proven{.cores = 4, .measured = {ring_of_four()}};
+  proven.ring.r_squared = proven.naive.r_squared = 0.9;
+  EXPECT_THAT(proven.doubts(), IsEmpty());
+  proven.ring.r_squared = 0.8999;
+  EXPECT_THAT(proven.doubts(), ElementsAre(HasSubstr("R² of the ring is below 0.9")));
+  proven.cores = 3;
+  EXPECT_THAT(proven.doubts(), ElementsAre(HasSubstr("This machine has 3 processor cores"), HasSubstr("R²")));
+  EXPECT_THAT(page(proven), HasSubstr("R² of the ring is below 0.9"));
 }
 
 TEST(SgdPage, SaysWhatHoldsAndWhatDoesNot) {
