@@ -31,20 +31,44 @@ std::shared_ptr<const SharedProgram> share(const Schedule& schedule, const Progr
   return made;
 }
 
-// Gives peers and chunks numbers in the order of their first use.
+// The ranges that this kind of step has.
+template <typename Visit>
+void visit_ranges(Step& step, const Visit& visit) {
+  if (step.kind != StepKind::recv) visit(step.left);
+  if (step.kind == StepKind::reduce || step.waits_for_right) visit(step.right);
+  if (step.kind != StepKind::send) visit(step.to);
+}
+
+// For each chunk the first one of its run: ranges that overlap are of one run, so that new numbers for runs hide no
+// overlap.
+std::vector<std::uint32_t> runs_of(Schedule& schedule) {
+  std::vector<std::int32_t> change(schedule.shape.chunks + 1);  // of the ranges that have a chunk and the next one, too
+  for (Step& step : schedule.steps) {
+    visit_ranges(step, [&](const Range& range) {
+      ++change[range.chunk];
+      --change[range.chunk + range.count - 1];
+    });
+  }
+  std::vector<std::uint32_t> first(schedule.shape.chunks);
+  std::int32_t ranges = 0;
+  for (std::uint32_t chunk = 0; chunk < schedule.shape.chunks; ++chunk) {
+    first[chunk] = ranges > 0 ? first[chunk - 1] : chunk;
+    ranges += change[chunk];
+  }
+  return first;
+}
+
+// Gives peers and runs of chunks numbers in the order of their first use.
 class Renaming {
  public:
-  explicit Renaming(Schedule& schedule, RankProgram& into)
+  Renaming(Schedule& schedule, RankProgram& into)
       : into_(into),
         peer_numbers_(static_cast<std::size_t>(schedule.shape.size), unnamed),
-        chunk_numbers_(schedule.shape.chunks, unnamed) {
-    // Ranges of several chunks overlap in ways that new names would hide.
-    const bool single = std::ranges::all_of(schedule.steps, [](const Step& step) {
-      return step.left.count <= 1 && step.right.count <= 1 && step.to.count <= 1;
-    });
+        run_numbers_(schedule.shape.chunks, unnamed),
+        runs_(runs_of(schedule)) {
     for (Step& step : schedule.steps) {
       if (step.peer != no_rank) step.peer = rename_peer(step.peer);
-      if (single) rename_chunks(step);
+      visit_ranges(step, [&](Range& range) { rename_chunks(range); });
     }
     schedule.shape.rank = 0;
   }
@@ -59,24 +83,21 @@ class Renaming {
     return static_cast<Rank>(number);
   }
 
-  void rename_chunk(Range& range) {
-    std::uint32_t& number = chunk_numbers_[range.chunk];
+  void rename_chunks(Range& range) {
+    const std::uint32_t run = runs_[range.chunk];
+    std::uint32_t& number = run_numbers_[run];
     if (number == unnamed) {
       number = static_cast<std::uint32_t>(into_.chunks.size());
-      into_.chunks.push_back(range.chunk);
+      for (std::uint32_t chunk = run; chunk < runs_.size() && runs_[chunk] == run; ++chunk) {
+        into_.chunks.push_back(chunk);
+      }
     }
-    range.chunk = number;
-  }
-
-  // Only the ranges that this kind of step has.
-  void rename_chunks(Step& step) {
-    if (step.kind != StepKind::recv) rename_chunk(step.left);
-    if (step.kind == StepKind::reduce || step.waits_for_right) rename_chunk(step.right);
-    if (step.kind != StepKind::send) rename_chunk(step.to);
+    range.chunk = number + (range.chunk - run);
   }
 
   RankProgram& into_;
-  std::vector<std::uint32_t> peer_numbers_, chunk_numbers_;
+  std::vector<std::uint32_t> peer_numbers_, run_numbers_;  // by the run's first chunk
+  const std::vector<std::uint32_t> runs_;
 };
 
 std::uint64_t hash_of(const Schedule& schedule) {
@@ -103,7 +124,8 @@ Result<std::vector<RankProgram>> write_programs(const ProgramsWanted& wanted) {
     RankProgram& made = programs[static_cast<std::size_t>(rank)];
     Schedule schedule = wanted.algorithm->write(rank, wanted.size, wanted.root, wanted.topology);
     const Renaming renaming(schedule, made);
-    if (!wanted.chunks_differ) made.chunks = {};
+    if (!wanted.chunks_differ) made.chunks.clear();
+    made.chunks.shrink_to_fit();  // N chunks on each of N ranks
 
     const std::uint64_t hash = hash_of(schedule);
     const auto [begin, end] = known.equal_range(hash);
