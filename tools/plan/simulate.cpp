@@ -146,14 +146,17 @@ int simulate_command(const SimulateArguments& given) {
     throw UsageError{fmt::format("--trace and --svg draw at most {} ranks.", timeline_ranks_max)};
   }
   print_network(given, network);
+  std::size_t simulated = 0;
   for (const Algorithm* algorithm : algorithms) {
     const auto began = std::chrono::steady_clock::now();
     const Result<Simulation> run = simulate(network, call_of(given, *algorithm, network.size()));
     const std::chrono::duration<double> took = std::chrono::steady_clock::now() - began;
     if (!run) {
+      if (algorithms.size() == 1) throw UsageError{run.status().message() + "."};
       fmt::print("{}: {}\n", algorithm->name, run.status().message());
       continue;
     }
+    ++simulated;
     const std::string each = given.calls == 1 ? ""
                                               : fmt::format(", {} calls in a row, {:.3f} us each", given.calls,
                                                             microseconds(run->time) / static_cast<double>(given.calls));
@@ -171,6 +174,7 @@ int simulate_command(const SimulateArguments& given) {
     if (!given.trace.empty()) write_file(given.trace, [&](std::ostream& out) { write_trace(network, *run, out); });
     if (!given.svg.empty()) write_file(given.svg, [&](std::ostream& out) { write_svg(network, *run, out); });
   }
+  if (simulated == 0) throw UsageError{"None of the algorithms can be simulated on this network."};
   return 0;
 }
 
@@ -191,6 +195,7 @@ int cost_command(const SimulateArguments& given) {
                             cost_seconds(*terms, costs.link, costs.reduce_per_byte) * 1e6);
     }
     const Result<Simulation> run = simulate(network, call_of(given, *algorithm, network.size()));
+    if (!run && algorithms.size() == 1) throw UsageError{run.status().message() + "."};
     fmt::print("{:<19} {} {}\n", algorithm->name, formula,
                run ? fmt::format("{:>14.3f} {:>14.3f}", microseconds(run->time), microseconds(run->processor_bound))
                    : run.status().message());
