@@ -109,6 +109,11 @@ CLI::Validator one_of(std::vector<std::string> names) {
   return {replace, "one of " + all};
 }
 
+CLI::Validator not_empty() {
+  const auto check = [](const std::string& text) { return text.empty() ? "a value is missing" : std::string(); };
+  return {check, "TEXT"};
+}
+
 bool can_be_written(const std::string& file) {
   const std::filesystem::path path(file);
   std::error_code ignored;

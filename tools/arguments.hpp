@@ -36,6 +36,8 @@ Result<std::uint64_t> parse_size(std::string_view text, std::uint64_t most = std
 CLI::Validator size(std::uint64_t most);
 // For CLI::Option::check(): a finite number from `low` to `high`. CLI::Range lets nan pass.
 CLI::Validator number(double low, double high);
+// For CLI::Option::check(): anything but the empty text, which programs would take for an option that is not there.
+CLI::Validator not_empty();
 
 // For CLI::Option::transform(), for an option of an enum: its values' names, in their order. Takes nothing but these
 // names; CLI::CheckedTransformer takes the values' numbers too.

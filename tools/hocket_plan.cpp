@@ -8,6 +8,7 @@
 #include <optional>
 #include <utility>
 
+#include "src/plan/network.hpp"
 #include "src/plan/plan.hpp"
 #include "src/plan/text.hpp"
 #include "src/plan/verify.hpp"
@@ -266,10 +267,10 @@ void check_slices(const SimulateArguments& given) {
 void add_simulate_options(CLI::App* command, SimulateArguments& given) {
   command->add_option("COLLECTIVE", given.collective, "allreduce, broadcast ...")->required();
   command->add_option("--algorithm", given.algorithm, "name, as `list` shows it (all)");
-  command->add_option("--ranks", given.ranks, "number of ranks")->check(CLI::Range(1, 1 << 20));
+  command->add_option("--ranks", given.ranks, "number of ranks")->check(CLI::Range(1, network_ranks_max));
   command->add_option("--topology", given.topology, "flat, HOSTSxRANKS as in 8x4, or a file (flat)");
   command->add_option("--cores", given.cores, "cores that one host's ranks share (a core for each)")
-      ->check(CLI::Range(1, 1 << 20));
+      ->check(CLI::Range(1, network_ranks_max));
   command->add_option("--bytes", given.bytes, "size of the larger buffer, as in 64K (1M)")
       ->transform(arguments::size(largest_bytes));
   command
@@ -286,10 +287,10 @@ void add_hosts(CLI::App* command, Arguments& given) {
 
 // Options of choose and compare.
 void add_group(CLI::App* command, Arguments& given, ModelArguments& model) {
-  command->add_option("--ranks", given.ranks, "number of ranks")->check(CLI::Range(1, 1 << 20));
+  command->add_option("--ranks", given.ranks, "number of ranks")->check(CLI::Range(1, network_ranks_max));
   add_hosts(command, given);
   command->add_option("--cores", given.cores, "cores that one host's ranks share (a core for each; the network's)")
-      ->check(CLI::Range(1, 1 << 20));
+      ->check(CLI::Range(1, network_ranks_max));
   command->add_flag("--tcp", model.tcp, "ranks of one host exchange over TCP, too (HOCKET_TRANSPORT=tcp)");
 }
 
@@ -316,7 +317,8 @@ CLI::App* add_compare(CLI::App& app, Arguments& given, ModelArguments& model) {
   command->add_option("COLLECTIVE", given.collective, "allreduce, broadcast ... (all)");
   add_group(command, given, model);
   command->add_option("--topology", model.topology, "flat, HOSTSxRANKS as in 8x4, or a file")->required();
-  command->add_option("--bytes", model.bytes_list, "sizes of the larger buffer, as in 4K,64K,1M (many)");
+  command->add_option("--bytes", model.bytes_list, "sizes of the larger buffer, as in 4K,64K,1M (many)")
+      ->check(arguments::not_empty());
   return command;
 }
 
@@ -371,7 +373,7 @@ int run(int argc, char** argv) {
 
   ProbeArguments probe;
   CLI::App* probe_app = app.add_subcommand("probe", "measures what messages cost here, for --topology");
-  probe_app->add_option("--save", probe.save, "file for what was measured");
+  probe_app->add_option("--save", probe.save, "file for what was measured")->check(arguments::not_empty());
   probe_app->add_flag("--force", probe.force, "overwrite the file even if something disturbed the measurement");
 
   CLI::App* settings_command = app.add_subcommand("settings", "variables in force, and what this host offers TCP");

@@ -8,7 +8,6 @@
 namespace hocket {
 namespace {
 
-constexpr Rank ranks_max = 1 << 16;
 constexpr double seconds_max = 1e3;  // of one message or byte: more is a mistake, and would overflow
 
 Status wrong(std::string_view field, std::string_view what) {
@@ -21,8 +20,8 @@ bool is_factor(double value) {
 }
 
 Status check_number(std::string_view field, Rank value, Rank least) {
-  if (value >= least && value <= ranks_max) return {};
-  return wrong(field, fmt::format("{} is not between {} and {}", value, least, ranks_max));
+  if (value >= least && value <= network_ranks_max) return {};
+  return wrong(field, fmt::format("{} is not between {} and {}", value, least, network_ranks_max));
 }
 
 Status check_seconds(std::string_view field, double value) {

@@ -77,6 +77,8 @@ struct Slow {
   double factor = 1;
 };
 
+inline constexpr Rank network_ranks_max = 1 << 16;
+
 struct NetworkDescription {
   NetworkKind kind = NetworkKind::flat;
   Rank ranks = 1;

@@ -70,7 +70,9 @@ TEST(HocketPlanSimulate, MistakesAreUsageErrors) {
   for (const char* arguments :
        {"simulate allreduce", "simulate send --ranks 2", "simulate allreduce --topology nothing.json --ranks 2",
         "simulate allreduce --ranks 4 --trace x.json", "cost allreduce --topology 2x", "cost nothing --ranks 2",
-        "simulate broadcast --ranks 4 --root 4"}) {
+        "simulate broadcast --ranks 4 --root 4", "simulate allreduce --ranks 65537",
+        "compare --topology 1x2 --bytes ''", "probe --save ''", "simulate alltoall --ranks 4096 --algorithm pairwise",
+        "cost alltoall --ranks 4096 --algorithm pairwise"}) {
     const auto outcome = hocket_plan(arguments);
     EXPECT_EQ(outcome.status, 2) << arguments << "\n" << outcome.error;
     EXPECT_THAT(outcome.error, testing::StartsWith("hocket-plan: ")) << arguments;

@@ -4,9 +4,11 @@
 
 #include <algorithm>
 #include <cmath>
+#include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <set>
 #include <sstream>
 #include <utility>
 #include <vector>
@@ -68,8 +70,8 @@ class Fields {
   void count(const std::string& name, Rank& into) {
     const json* found = take(name);
     if (found == nullptr) return;
-    if (!found->is_number_integer() || found->get<double>() < 0 || found->get<double>() > 1 << 20) {
-      return complain(name, "is no whole number from 0 to 1048576");
+    if (!found->is_number_integer() || found->get<double>() < 0 || found->get<double>() > network_ranks_max) {
+      return complain(name, fmt::format("is no whole number from 0 to {}", network_ranks_max));
     }
     into = found->get<Rank>();
   }
@@ -228,11 +230,53 @@ Status wrong(std::string_view text, std::string_view name, std::string_view fiel
   return Status(Code::invalid_argument, fmt::format("{}, line {}: {} {}", name, line_of(text, field), field, what));
 }
 
+// The file's JSON. A repeated field is a mistake, which the parser would take without a word.
+Result<json> parse(std::string_view text, std::string_view name) {
+  std::istringstream stream{std::string(text)};
+  std::vector<std::set<std::string>> open;  // objects, with the fields that they have so far
+  std::optional<Status> repeated;
+  const auto watch = [&](int, json::parse_event_t event, const json& value) {
+    if (event == json::parse_event_t::object_start) open.emplace_back();
+    if (event == json::parse_event_t::object_end) open.pop_back();
+    if (event != json::parse_event_t::key || open.back().insert(value.get<std::string>()).second || repeated) {
+      return true;
+    }
+    const std::string_view so_far = text.substr(0, static_cast<std::size_t>(stream.tellg()));
+    repeated =
+        Status(Code::invalid_argument, fmt::format("{}, line {}: {} stands there twice", name,
+                                                   1 + std::ranges::count(so_far, '\n'), value.get<std::string>()));
+    return true;
+  };
+  try {
+    json parsed = json::parse(stream, watch);
+    if (repeated) return *repeated;
+    return parsed;
+  } catch (const json::exception& error) {
+    // "[json.exception.parse_error.101] parse error at line 3, column 5: …"
+    const std::string_view said = error.what();
+    const std::size_t begin = std::min(said.find("at line"), said.size());
+    return Status(Code::invalid_argument, begin == said.size()
+                                              ? fmt::format("{} holds a number that is too large", name)
+                                              : fmt::format("{}: no JSON {}", name, said.substr(begin)));
+  }
+}
+
+// Of a torus, one of rows and columns follows from the other and the number of ranks. Null, or the field that is
+// missing.
+const char* complete_torus(NetworkDescription& description, Rank ranks) {
+  Rank &rows = description.rows, &columns = description.columns;
+  if (rows == 0 && columns == 0) return "rows";
+  if ((rows == 0 || columns == 0) && ranks == 0) return rows == 0 ? "rows" : "columns";
+  if (rows == 0) rows = std::max(ranks / columns, 1);
+  if (columns == 0) columns = std::max(ranks / rows, 1);
+  return nullptr;
+}
+
 // How many ranks there are, where the description implies it.
-Rank implied_ranks(const NetworkDescription& description, Rank hosts) {
+std::int64_t implied_ranks(const NetworkDescription& description, Rank hosts) {
   if (description.ranks != 0) return description.ranks;
-  if (description.kind == NetworkKind::torus) return description.rows * description.columns;
-  return hosts * description.ranks_per_host;
+  if (description.kind == NetworkKind::torus) return std::int64_t{description.rows} * description.columns;
+  return std::int64_t{hosts} * description.ranks_per_host;
 }
 
 // How many ranks a host has, where the description does not say it: the hosts share them out.
@@ -243,34 +287,32 @@ Rank share_of_host(Rank ranks, Rank hosts) {
 }  // namespace
 
 Result<Network> read_network(std::string_view text, std::string_view name, Rank ranks) {
-  const json parsed = [&]() -> json {
-    try {
-      return json::parse(text);
-    } catch (const json::parse_error& error) {
-      return std::string(error.what());
-    }
-  }();
-  if (parsed.is_string()) {
-    // "[json.exception.parse_error.101] parse error at line 3, column 5: …"
-    const std::string said = parsed.get<std::string>();
-    const std::size_t begin = std::min(said.find("at line"), said.size());
-    return Status(Code::invalid_argument, fmt::format("{}: no JSON {}", name, said.substr(begin)));
-  }
-  if (!parsed.is_object()) return wrong(text, name, "the file", "holds no object");
+  const Result<json> parsed = parse(text, name);
+  if (!parsed) return parsed.status();
+  if (!parsed->is_object()) return wrong(text, name, "the file", "holds no object");
 
   NetworkDescription description = defaults();
   description.ranks = 0;
   description.ranks_per_host = 0;
+  description.rows = description.columns = 0;
   Rank hosts = 0;
-  if (const Problem problem = read_description(parsed, description, hosts)) {
+  if (const Problem problem = read_description(*parsed, description, hosts)) {
     return wrong(text, name, problem->first, problem->second);
   }
-  const Rank implied = implied_ranks(description, hosts);
+  if (description.kind == NetworkKind::torus) {
+    const char* missing = complete_torus(description, description.ranks == 0 ? ranks : description.ranks);
+    if (missing != nullptr) return wrong(text, name, missing, "is missing");
+  }
+  const std::int64_t implied = implied_ranks(description, hosts);
+  if (implied > network_ranks_max) {
+    return Status(Code::invalid_argument,
+                  fmt::format("{} describes {} ranks, but there are at most {}", name, implied, network_ranks_max));
+  }
   if (implied != 0 && ranks != 0 && implied != ranks) {
     return Status(Code::invalid_argument,
                   fmt::format("{} describes {} ranks, but {} are wanted", name, implied, ranks));
   }
-  description.ranks = implied != 0 ? implied : ranks;
+  description.ranks = implied != 0 ? static_cast<Rank>(implied) : ranks;
   if (description.ranks == 0 && hosts != 0) description.ranks = hosts;
   if (description.ranks_per_host == 0) description.ranks_per_host = share_of_host(description.ranks, hosts);
   if (description.ranks == 0) return wrong(text, name, "ranks", "is missing");
@@ -350,12 +392,25 @@ Result<Network> open_network(const std::string& topology, Rank ranks, Rank cores
     description.kind = NetworkKind::hosts;
     description.ranks_per_host = std::stoi(each);
     const std::int64_t all = std::int64_t{std::stoi(hosts)} * description.ranks_per_host;
-    if (all > 1 << 20 || (ranks != 0 && all != ranks)) {
-      return Status(Code::invalid_argument, fmt::format("--topology {} has {} ranks, but --ranks says {}", topology,
-                                                        all, ranks == 0 ? 1 << 20 : ranks));
+    if (all == 0) {
+      return Status(Code::invalid_argument, fmt::format("--topology {}: {} is 0, but there is at least one", topology,
+                                                        description.ranks_per_host == 0 ? "RANKS" : "HOSTS"));
+    }
+    if (all > network_ranks_max) {
+      return Status(Code::invalid_argument, fmt::format("--topology {} has {} ranks, but there are at most {}",
+                                                        topology, all, network_ranks_max));
+    }
+    if (ranks != 0 && all != ranks) {
+      return Status(Code::invalid_argument,
+                    fmt::format("--topology {} has {} ranks, but --ranks says {}", topology, all, ranks));
     }
     description.ranks = static_cast<Rank>(all);
     return with_cores(description);
+  }
+  std::error_code ignored;
+  if (std::filesystem::is_directory(topology, ignored)) {
+    return Status(Code::invalid_argument,
+                  fmt::format("--topology: '{}' is a folder; name the file that describes the network", topology));
   }
   std::ifstream file(topology);
   if (!file) {
@@ -364,7 +419,7 @@ Result<Network> open_network(const std::string& topology, Rank ranks, Rank cores
         fmt::format("--topology: '{}' is neither flat, nor HOSTSxRANKS, nor a file that can be read", topology));
   }
   std::ostringstream text;
-  text << file.rdbuf();  // which keeps exceptions to itself, as for a folder
+  text << file.rdbuf();
   Result<Network> made = read_network(text.str(), topology, ranks);
   return made && cores != 0 ? with_cores(made->description()) : std::move(made);
 }

@@ -136,6 +136,37 @@ TEST(NetworkFile, NamesLineAndField) {
   EXPECT_THAT(mistake("{\"topology\": \"hosts\", \"ranks\": 4,\n\"direct\": {\"read_us\": -1}}"),
               HasSubstr("line 2: direct.read"));
   EXPECT_THAT(mistake("[1]"), HasSubstr("holds no object"));
+  EXPECT_THAT(mistake("\"flat\""), HasSubstr("holds no object"));
+  EXPECT_THAT(mistake("{\"topology\": \"flat\", \"ranks\": 1e999}"), HasSubstr("a number that is too large"));
+  EXPECT_THAT(mistake("{\"topology\": \"flat\", \"ranks\": 65537}"), HasSubstr("from 0 to 65536"));
+  EXPECT_THAT(mistake("{\"topology\": \"torus\", \"rows\": 65536, \"columns\": 65536}"),
+              HasSubstr("4294967296 ranks, but there are at most 65536"));
+}
+
+TEST(NetworkFile, AFieldStandsOnce) {
+  EXPECT_THAT(mistake("{\"topology\": \"flat\",\n\"ranks\": 4,\n\"ranks\": 5}"),
+              HasSubstr("net.json, line 3: ranks stands there twice"));
+  EXPECT_THAT(mistake("{\"topology\": \"flat\", \"ranks\": 4,\n\"link\": {\"wake_us\": 1,\n\n\"wake_us\": 1}}"),
+              HasSubstr("line 4: wake_us stands there twice"));
+  // The same name in several objects is none.
+  EXPECT_TRUE(read_network(R"({"topology": "hosts", "hosts": 2, "link": {"wake_us": 1}, "local": {"wake_us": 1},
+                               "slow": [{"rank": 0, "factor": 2}, {"rank": 1, "factor": 2}]})",
+                           "net.json", 2)
+                  .ok());
+}
+
+TEST(NetworkFile, ATorusNeedsTwoOfItsThreeNumbers) {
+  for (const char* text : {R"({"topology": "torus", "rows": 2, "ranks": 6})", R"({"topology": "torus", "rows": 2})",
+                           R"({"topology": "torus", "columns": 3})"}) {
+    const auto network = read_network(text, "net.json", 6);
+    ASSERT_TRUE(network.ok()) << network.status().message();
+    EXPECT_EQ(network->description().rows, 2) << text;
+    EXPECT_EQ(network->description().columns, 3) << text;
+  }
+  EXPECT_THAT(mistake(R"({"topology": "torus", "rows": 2})"), HasSubstr("columns is missing"));
+  EXPECT_THAT(mistake(R"({"topology": "torus", "columns": 2})"), HasSubstr("rows is missing"));
+  EXPECT_THAT(mistake(R"({"topology": "torus"})", 4), HasSubstr("rows is missing"));
+  EXPECT_THAT(mistake(R"({"topology": "torus", "rows": 2})", 7), HasSubstr("6 ranks, but 7 are wanted"));
 }
 
 TEST(NetworkFile, WordsNeedNoFile) {
@@ -146,7 +177,11 @@ TEST(NetworkFile, WordsNeedNoFile) {
   EXPECT_EQ(hosts->cores_per_host(), 2);
   EXPECT_THAT(open_network("flat", 0, 0).status().message(), HasSubstr("--ranks is required"));
   EXPECT_THAT(open_network("8x4", 33, 0).status().message(), HasSubstr("has 32 ranks, but --ranks says 33"));
-  EXPECT_THAT(open_network("0x4", 0, 0).status().message(), HasSubstr("ranks"));
+  EXPECT_THAT(open_network("0x4", 0, 0).status().message(), HasSubstr("0x4: HOSTS is 0"));
+  EXPECT_THAT(open_network("4x0", 0, 0).status().message(), HasSubstr("4x0: RANKS is 0"));
+  EXPECT_THAT(open_network("256x257", 0, 0).status().message(),
+              HasSubstr("has 65792 ranks, but there are at most 65536"));
+  EXPECT_THAT(open_network(testing::TempDir(), 0, 0).status().message(), HasSubstr("is a folder"));
   EXPECT_THAT(open_network("8x", 0, 0).status().message(), HasSubstr("is no HOSTSxRANKS"));
   EXPECT_EQ(open_network("nothing.json", 0, 0).status().code(), Code::not_found);
 }
