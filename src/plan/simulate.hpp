@@ -73,7 +73,8 @@ struct Simulation {
 
 // invalid_argument: send and recv, which are no collectives, and encoded algorithms without a wire format.
 // out_of_resources: see write_programs(), or most ranks send to most others at once, and there are thousands, or there
-// are more than 600 million messages. internal: the schedules do not come to an end (run verify()).
+// are more than 600 million messages, or more than 10 million to record. internal: the schedules do not come to an end
+// (run verify()).
 Result<Simulation> simulate(const Network& network, const SimulatedCall& call);
 
 }  // namespace hocket

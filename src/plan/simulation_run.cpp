@@ -7,7 +7,8 @@ namespace {
 
 // All of them may have a message under way at once, which takes about 2 GB.
 constexpr std::size_t channels_max = 4'000'000;
-constexpr std::size_t messages_max = 600'000'000;  // take several minutes
+constexpr std::size_t messages_max = 600'000'000;          // take several minutes
+constexpr std::size_t messages_recorded_max = 10'000'000;  // three activities each, and about 2 GB of them
 
 }  // namespace
 
@@ -39,6 +40,13 @@ Status SimulationRun::prepare(std::vector<RankProgram> programs) {
                               "(hocket-plan: --slice-bytes, 0 for one), fewer bytes or fewer ranks",
                               call_.algorithm->name, name_of(call_.algorithm->collective), network_.size(),
                               messages_max / 1'000'000, layout_.slices() * call_.calls));
+  }
+  if (call_.record && messages > messages_recorded_max / groups_) {
+    return Status(Code::out_of_resources,
+                  fmt::format("{} {} on {} ranks sends more than {} million messages, which are too many to draw; take "
+                              "larger slices, fewer calls or fewer ranks",
+                              call_.algorithm->name, name_of(call_.algorithm->collective), network_.size(),
+                              messages_recorded_max / 1'000'000));
   }
   return connect();
 }

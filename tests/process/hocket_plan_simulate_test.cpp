@@ -2,7 +2,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cmath>
+#include <map>
 #include <nlohmann/json.hpp>
+#include <set>
 
 #include "program.hpp"
 
@@ -66,13 +70,63 @@ TEST(HocketPlanSimulate, DrawsTimelines) {
   EXPECT_THAT(svg, HasSubstr("rank 3"));
 }
 
+// Many messages are on their way from one rank at once.
+TEST(HocketPlanSimulate, NoTrackHasPartsThatOverlap) {
+  const TemporaryFolder folder;
+  const std::string trace = folder.file("run.json");
+  const auto run =
+      hocket_plan("simulate allreduce --algorithm double_tree --ranks 16 --bytes 64K --trace '" + trace + "'");
+  ASSERT_EQ(run.status, 0) << run.error;
+  const auto picoseconds = [](const nlohmann::json& us) { return std::llround(us.get<double>() * 1e6); };
+  std::map<int, std::vector<std::pair<long long, long long>>> tracks;
+  std::set<int> named;
+  std::size_t lanes = 0;
+  const auto written = nlohmann::json::parse(contents(trace));
+  for (const auto& event : written["traceEvents"]) {
+    if (event["ph"] == "X") {
+      const long long begin = picoseconds(event["ts"]);
+      tracks[event["tid"]].push_back({begin, begin + picoseconds(event["dur"])});
+    } else if (event["name"] == "thread_name") {
+      EXPECT_TRUE(named.insert(event["tid"].get<int>()).second);
+      lanes += event["args"]["name"] == "rank 1, on the way";
+    }
+  }
+  EXPECT_GT(lanes, 1u) << "nothing could have overlapped";
+  for (auto& [track, parts] : tracks) {
+    EXPECT_EQ(named.count(track), 1u);
+    std::ranges::sort(parts);
+    for (std::size_t i = 1; i < parts.size(); ++i) EXPECT_LE(parts[i - 1].second, parts[i].first) << "track " << track;
+  }
+}
+
+TEST(HocketPlanSimulate, DrawsTheCriticalPathOfManyRanks) {
+  const TemporaryFolder folder;
+  const std::string trace = folder.file("run.json"), drawing = folder.file("run.svg");
+  const auto chain = [&](const std::string& collective) {
+    return hocket_plan("simulate " + collective + " --ranks 300 --bytes 4K --trace '" + trace + "' --svg '" + drawing +
+                       "'");
+  };
+  const auto whole = chain("broadcast --algorithm chain");  // comes by all ranks, in their order
+  ASSERT_EQ(whole.status, 0) << whole.error;
+  EXPECT_THAT(whole.out, HasSubstr("drawn: 256 of 300 ranks, those that the critical path comes by first"));
+  EXPECT_THAT(contents(drawing), testing::AllOf(HasSubstr(">rank 255<"), Not(HasSubstr(">rank 256<"))));
+  const auto tree = chain("broadcast --algorithm binomial_tree");
+  EXPECT_THAT(tree.out, ContainsRegex("drawn: [0-9] of 300 ranks"));
+  std::size_t critical = 0;
+  const auto written = nlohmann::json::parse(contents(trace));
+  for (const auto& event : written["traceEvents"]) {
+    critical += event["ph"] == "X" && event["args"]["critical"] == true;
+  }
+  EXPECT_THAT(tree.out, HasSubstr("critical path, " + std::to_string(critical) + " parts"));
+}
+
 TEST(HocketPlanSimulate, MistakesAreUsageErrors) {
   for (const char* arguments :
        {"simulate allreduce", "simulate send --ranks 2", "simulate allreduce --topology nothing.json --ranks 2",
         "simulate allreduce --ranks 4 --trace x.json", "cost allreduce --topology 2x", "cost nothing --ranks 2",
         "simulate broadcast --ranks 4 --root 4", "simulate allreduce --ranks 65537",
-        "compare --topology 1x2 --bytes ''", "probe --save ''", "simulate alltoall --ranks 4096 --algorithm pairwise",
-        "cost alltoall --ranks 4096 --algorithm pairwise"}) {
+        "compare --topology 1x2 --bytes ''", "probe --save ''", "simulate alltoall --ranks 1500 --algorithm pairwise",
+        "cost alltoall --ranks 1500 --algorithm pairwise"}) {
     const auto outcome = hocket_plan(arguments);
     EXPECT_EQ(outcome.status, 2) << arguments << "\n" << outcome.error;
     EXPECT_THAT(outcome.error, testing::StartsWith("hocket-plan: ")) << arguments;

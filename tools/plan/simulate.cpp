@@ -22,7 +22,6 @@ namespace hocket {
 namespace {
 
 constexpr std::size_t element_bytes = 4;
-constexpr Rank timeline_ranks_max = 256;
 constexpr std::size_t critical_steps_shown = 24;
 
 Network network_of(const SimulateArguments& given) {
@@ -142,9 +141,6 @@ int simulate_command(const SimulateArguments& given) {
   check_rank("--root", given.root, network.size());
   const bool draws = !given.trace.empty() || !given.svg.empty();
   if (draws && algorithms.size() != 1) throw UsageError{"--trace and --svg draw one run: name its --algorithm."};
-  if (draws && network.size() > timeline_ranks_max) {
-    throw UsageError{fmt::format("--trace and --svg draw at most {} ranks.", timeline_ranks_max)};
-  }
   print_network(given, network);
   std::size_t simulated = 0;
   for (const Algorithm* algorithm : algorithms) {
@@ -171,6 +167,10 @@ int simulate_command(const SimulateArguments& given) {
                microseconds(run->processor_bound));
     if (draws) print_critical_path(*run);
     fmt::print("  simulated in {:.2f} s\n", took.count());
+    if (draws && network.size() > timeline_ranks_max) {
+      fmt::print("  drawn: {} of {} ranks, those that the critical path comes by first\n",
+                 ranks_to_draw(network, *run).size(), network.size());
+    }
     if (!given.trace.empty()) write_file(given.trace, [&](std::ostream& out) { write_trace(network, *run, out); });
     if (!given.svg.empty()) write_file(given.svg, [&](std::ostream& out) { write_svg(network, *run, out); });
   }

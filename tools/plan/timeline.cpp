@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
+#include <set>
 #include <string_view>
 #include <vector>
 
@@ -26,11 +27,62 @@ std::string_view colour_of(const Activity& activity) {
   return "#000000";
 }
 
-std::vector<bool> on_critical_path(const Simulation& run) {
-  std::vector<bool> critical(run.activities.size());
-  for (const std::uint32_t index : run.critical) critical[index] = true;
-  return critical;
-}
+// What is drawn where. A rank's row has one track for its processor, and as many lanes for what it has on the way as
+// messages are on their way at once: no two parts of one of them overlap.
+struct Drawing {
+  struct Row {
+    Rank rank = 0;
+    int track = 0;  // of the processor, among all rows' tracks; those of the lanes follow
+    int lanes = 0;
+  };
+  struct Part {
+    const Activity* activity = nullptr;
+    std::size_t row = 0;
+    int lane = 0;  // on the way: of the row's
+    bool critical = false;
+  };
+
+  Drawing(const Network& network, const Simulation& run) {
+    std::vector<std::size_t> row_of(static_cast<std::size_t>(network.size()), not_drawn);
+    for (const Rank rank : ranks_to_draw(network, run)) {
+      row_of[static_cast<std::size_t>(rank)] = rows.size();
+      rows.push_back({.rank = rank});
+    }
+    std::vector<bool> critical(run.activities.size());
+    for (const std::uint32_t index : run.critical) critical[index] = true;
+    for (std::size_t i = 0; i < run.activities.size(); ++i) {
+      const std::size_t row = row_of[static_cast<std::size_t>(run.activities[i].rank)];
+      if (row != not_drawn) parts.push_back({.activity = &run.activities[i], .row = row, .critical = critical[i]});
+    }
+    std::ranges::stable_sort(parts, {}, [](const Part& part) { return part.activity->begin; });
+    assign_lanes();
+  }
+
+  std::vector<Row> rows;
+  std::vector<Part> parts;  // as they begin
+
+ private:
+  static constexpr std::size_t not_drawn = SIZE_MAX;
+
+  // Each message takes the first lane that is free.
+  void assign_lanes() {
+    std::vector<std::vector<Picoseconds>> free_at(rows.size());
+    for (Part& part : parts) {
+      if (!part.activity->on_wire) continue;
+      std::vector<Picoseconds>& lanes = free_at[part.row];
+      const auto lane = std::ranges::find_if(lanes, [&](Picoseconds since) { return since <= part.activity->begin; });
+      part.lane = static_cast<int>(lane - lanes.begin());
+      if (lane == lanes.end()) lanes.emplace_back();
+      lanes[static_cast<std::size_t>(part.lane)] = part.activity->end;
+    }
+    int track = 0;
+    for (std::size_t row = 0; row < rows.size(); ++row) {
+      rows[row].track = track;
+      rows[row].lanes = static_cast<int>(free_at[row].size());
+      track += 1 + rows[row].lanes;
+    }
+  }
+};
 
 }  // namespace
 
@@ -48,55 +100,81 @@ std::string name_of_activity(const Activity& activity) {
   return {};
 }
 
+std::vector<Rank> ranks_to_draw(const Network& network, const Simulation& run) {
+  std::vector<Rank> ranks;
+  if (network.size() <= timeline_ranks_max) {
+    for (Rank rank = 0; rank < network.size(); ++rank) ranks.push_back(rank);
+    return ranks;
+  }
+  std::set<Rank> critical;
+  for (const std::uint32_t index : run.critical) {
+    if (critical.size() == static_cast<std::size_t>(timeline_ranks_max)) break;
+    critical.insert(run.activities[index].rank);
+  }
+  return {critical.begin(), critical.end()};
+}
+
 void write_trace(const Network& network, const Simulation& run, std::ostream& out) {
   using nlohmann::json;
-  json events = json::array();
-  const auto name = [&](std::string_view what, Rank host, int thread, const std::string& text) {
-    events.push_back({{"ph", "M"}, {"name", what}, {"pid", host}, {"tid", thread}, {"args", {{"name", text}}}});
+  const Drawing drawing(network, run);
+  std::string_view separator = "";
+  const auto add = [&](const json& event) {  // one by one, for there may be millions
+    out << separator << event.dump();
+    separator = ",\n";
   };
-  for (Rank rank = 0; rank < network.size(); ++rank) {
-    const Rank host = network.host_of(rank);
-    name("process_name", host, 2 * rank, fmt::format("host {}", host));
-    name("thread_name", host, 2 * rank, fmt::format("rank {}", rank));
-    name("thread_name", host, 2 * rank + 1, fmt::format("rank {}, on the way", rank));
+  const auto name = [&](std::string_view what, Rank host, int thread, const std::string& text) {
+    add({{"ph", "M"}, {"name", what}, {"pid", host}, {"tid", thread}, {"args", {{"name", text}}}});
+  };
+  out << "{\"displayTimeUnit\":\"ns\",\"traceEvents\":[";
+  for (const Drawing::Row& row : drawing.rows) {
+    const Rank host = network.host_of(row.rank);
+    name("process_name", host, row.track, fmt::format("host {}", host));
+    name("thread_name", host, row.track, fmt::format("rank {}", row.rank));
+    for (int lane = 0; lane < row.lanes; ++lane) {
+      name("thread_name", host, row.track + 1 + lane, fmt::format("rank {}, on the way", row.rank));
+    }
   }
-  const std::vector<bool> critical = on_critical_path(run);
-  for (std::size_t i = 0; i < run.activities.size(); ++i) {
-    const Activity& activity = run.activities[i];
-    events.push_back({{"ph", "X"},
-                      {"name", name_of_activity(activity)},
-                      {"cat", critical[i] ? "critical path" : "other"},
-                      {"pid", network.host_of(activity.rank)},
-                      {"tid", 2 * activity.rank + (activity.on_wire ? 1 : 0)},
-                      {"ts", microseconds(activity.begin)},
-                      {"dur", microseconds(activity.end - activity.begin)},
-                      {"args", {{"step", activity.step}, {"bytes", activity.bytes}, {"critical", bool{critical[i]}}}}});
+  for (const Drawing::Part& part : drawing.parts) {
+    const Activity& activity = *part.activity;
+    const Drawing::Row& row = drawing.rows[part.row];
+    add({{"ph", "X"},
+         {"name", name_of_activity(activity)},
+         {"cat", part.critical ? "critical path" : "other"},
+         {"pid", network.host_of(activity.rank)},
+         {"tid", row.track + (activity.on_wire ? 1 + part.lane : 0)},
+         {"ts", microseconds(activity.begin)},
+         {"dur", microseconds(activity.end - activity.begin)},
+         {"args", {{"step", activity.step}, {"bytes", activity.bytes}, {"critical", part.critical}}}});
   }
-  out << json{{"displayTimeUnit", "ns"}, {"traceEvents", events}}.dump() << '\n';
+  out << "]}\n";
 }
 
 void write_svg(const Network& network, const Simulation& run, std::ostream& out) {
-  constexpr int width = 1200, left = 70, row = 28, top = 30;
+  constexpr int width = 1200, left = 70, row_height = 28, top = 30;
+  constexpr double bar = 11;  // the processor's; one for all that is on the way lies below it
+  const Drawing drawing(network, run);
   const double scale = (width - left - 10) / std::max(microseconds(run.time), 1e-9);
-  const int height = top + row * network.size() + 30;
+  const int height = top + row_height * static_cast<int>(drawing.rows.size()) + 30;
   out << fmt::format(
       "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{0}\" height=\"{1}\" viewBox=\"0 0 {0} {1}\" "
       "font-family=\"sans-serif\" font-size=\"11\">\n<rect width=\"100%\" height=\"100%\" fill=\"white\"/>\n"
       "<text x=\"{2}\" y=\"18\">{3:.3f} us; blue: send, green: receive, orange: receive and reduce, pale: on the way, "
       "outlined: critical path</text>\n",
       width, height, left, microseconds(run.time));
-  for (Rank rank = 0; rank < network.size(); ++rank) {
-    out << fmt::format("<text x=\"4\" y=\"{}\">rank {}</text>\n", top + row * rank + 16, rank);
+  const auto top_of = [&](std::size_t row) { return top + row_height * static_cast<int>(row); };
+  for (std::size_t row = 0; row < drawing.rows.size(); ++row) {
+    out << fmt::format("<text x=\"4\" y=\"{}\">rank {}</text>\n", top_of(row) + 16, drawing.rows[row].rank);
   }
-  const std::vector<bool> critical = on_critical_path(run);
-  for (std::size_t i = 0; i < run.activities.size(); ++i) {
-    const Activity& activity = run.activities[i];
+  for (const Drawing::Part& part : drawing.parts) {
+    const Activity& activity = *part.activity;
+    const double thickness = activity.on_wire ? bar / drawing.rows[part.row].lanes : bar;
     out << fmt::format(
-        "<rect x=\"{:.2f}\" y=\"{}\" width=\"{:.2f}\" height=\"11\" fill=\"{}\"{}><title>{}, {:.3f} to {:.3f} "
+        "<rect x=\"{:.2f}\" y=\"{:.2f}\" width=\"{:.2f}\" height=\"{:.2f}\" fill=\"{}\"{}><title>{}, {:.3f} to {:.3f} "
         "us</title></rect>\n",
-        left + microseconds(activity.begin) * scale, top + row * activity.rank + (activity.on_wire ? 13 : 1),
-        std::max(microseconds(activity.end - activity.begin) * scale, 0.3), colour_of(activity),
-        critical[i] ? " stroke=\"black\"" : "", name_of_activity(activity), microseconds(activity.begin),
+        left + microseconds(activity.begin) * scale,
+        top_of(part.row) + (activity.on_wire ? 13 + thickness * part.lane : 1),
+        std::max(microseconds(activity.end - activity.begin) * scale, 0.3), thickness, colour_of(activity),
+        part.critical ? " stroke=\"black\"" : "", name_of_activity(activity), microseconds(activity.begin),
         microseconds(activity.end));
   }
   out << "</svg>\n";

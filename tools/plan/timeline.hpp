@@ -3,6 +3,7 @@
 
 #include <ostream>
 #include <string>
+#include <vector>
 
 #include "src/plan/simulate.hpp"
 
@@ -11,11 +12,18 @@ namespace hocket {
 // "rank 2 sends 4096 bytes to rank 3 (step 4)".
 std::string name_of_activity(const Activity& activity);
 
+inline constexpr Rank timeline_ranks_max = 256;
+
+// Which ranks are drawn, rising: all, or of more than timeline_ranks_max, as many of those that the critical path comes
+// by, first ones first.
+std::vector<Rank> ranks_to_draw(const Network& network, const Simulation& run);
+
 // In the format of Chrome's tracing, which https://ui.perfetto.dev shows: a process for each host, a thread for each
-// rank's processor and another for what it has on the way.
+// rank's processor, and others for what it has on the way: as many as messages are on their way at once.
 void write_trace(const Network& network, const Simulation& run, std::ostream& out);
 
-// One row for each rank, work above and messages on their way below; the critical path outlined.
+// One row for each rank, work above and messages on their way below, thinner where there are several at once; the
+// critical path outlined.
 void write_svg(const Network& network, const Simulation& run, std::ostream& out);
 
 }  // namespace hocket

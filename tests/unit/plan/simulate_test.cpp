@@ -274,6 +274,14 @@ TEST(Simulate, SaysWhereThereWouldBeTooManyMessages) {
   EXPECT_EQ(result.status().message(),
             "ring allreduce on 64 ranks sends more than 600 million messages in 131072 slices; take larger slices "
             "(hocket-plan: --slice-bytes, 0 for one), fewer bytes or fewer ranks");
+  call.slice_bytes = 256;  // 2,048 slices of 8,064 messages
+  call.record = true;
+  const auto recorded = simulate(flat(64, {}), call);
+  ASSERT_FALSE(recorded.ok());
+  EXPECT_EQ(recorded.status().code(), Code::out_of_resources);
+  EXPECT_EQ(recorded.status().message(),
+            "ring allreduce on 64 ranks sends more than 10 million messages, which are too many to draw; take larger "
+            "slices, fewer calls or fewer ranks");
 }
 
 TEST(Simulate, HundredsOfRanksShareOneProgram) {
