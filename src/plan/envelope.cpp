@@ -4,7 +4,9 @@
 
 #include <algorithm>
 #include <bit>
+#include <limits>
 #include <optional>
+#include <utility>
 
 #include "src/plan/layout.hpp"
 #include "src/plan/simulate.hpp"
@@ -13,6 +15,7 @@ namespace hocket {
 namespace {
 
 constexpr double close_enough = 1.03;
+constexpr double hopeless = 4;
 constexpr std::size_t element_bytes = 4;
 constexpr std::size_t least_bytes = 64, most_bytes = std::size_t{64} << 20;
 
@@ -27,6 +30,33 @@ std::size_t choose(const Comparison& comparison, const Algorithm* before) {
   if (close(same)) return same;
   if (close(comparison.built_in)) return comparison.built_in;
   return static_cast<std::size_t>(fastest - all.begin());
+}
+
+// Brings the times of `all` to this size, and takes out those that cannot be simulated: the last one's failure. The
+// fastest ones so far come first, so that it shows early which others are hopeless.
+Status simulate_all(const Network& network, std::size_t bytes, const Algorithm& built_in, const CompareOptions& options,
+                    std::vector<Candidate>& all) {
+  std::vector<Candidate*> order;
+  for (Candidate& candidate : all) order.push_back(&candidate);
+  std::ranges::stable_sort(order, {},
+                           [&](const Candidate* one) { return std::pair(one->algorithm != &built_in, one->seconds); });
+  Status failed;
+  double best = std::numeric_limits<double>::infinity();
+  for (Candidate* candidate : order) {
+    candidate->left_out = options.leave_out_hopeless && candidate->seconds > hopeless * best;
+    if (candidate->left_out) continue;
+    if (options.progress) options.progress(*candidate->algorithm, bytes);
+    const auto expected = expected_seconds(network, *candidate->algorithm, bytes);
+    if (expected) {
+      candidate->seconds = *expected;
+      best = std::min(best, *expected);
+    } else {
+      failed = expected.status();
+      candidate->algorithm = nullptr;
+    }
+  }
+  std::erase_if(all, [](const Candidate& candidate) { return candidate.algorithm == nullptr; });
+  return failed;
 }
 
 // As the C API has it.
@@ -57,22 +87,14 @@ std::optional<DirectExpectation> expected_directly(const Network& network, Colle
 }
 
 Result<std::vector<Comparison>> compare_algorithms(const Network& network, Collective collective,
-                                                   std::span<const std::size_t> sizes) {
+                                                   std::span<const std::size_t> sizes, const CompareOptions& options) {
+  std::vector<Candidate> all;  // with their times at the largest size at which they were simulated
+  for (const Algorithm& algorithm : catalog()) {
+    if (algorithm.collective == collective && !algorithm.encoded) all.push_back({.algorithm = &algorithm});
+  }
   std::vector<Comparison> made;
   const Algorithm* before = nullptr;
   for (const std::size_t bytes : sizes) {
-    Comparison comparison{.bytes = bytes, .candidates = {}};
-    Status failed;
-    for (const Algorithm& algorithm : catalog()) {
-      if (algorithm.collective != collective || algorithm.encoded) continue;
-      const auto expected = expected_seconds(network, algorithm, bytes);
-      if (expected) {
-        comparison.candidates.push_back({&algorithm, *expected});
-      } else {
-        failed = expected.status();
-      }
-    }
-    if (comparison.candidates.empty()) return failed;
     const Algorithm& built_in =
         select_algorithm({.collective = collective,
                           .size = network.size(),
@@ -80,10 +102,12 @@ Result<std::vector<Comparison>> compare_algorithms(const Network& network, Colle
                           .topology = network.topology(),
                           .cores = network.hosts() == 1 && network.is_crowded() ? network.cores_per_host() : 0},
                          automatic_algorithm);
-    comparison.built_in = static_cast<std::size_t>(
-        std::ranges::find(comparison.candidates, &built_in, &Candidate::algorithm) - comparison.candidates.begin());
+    if (Status failed = simulate_all(network, bytes, built_in, options, all); all.empty()) return failed;
+    Comparison comparison{.bytes = bytes, .candidates = all};
+    comparison.built_in =
+        static_cast<std::size_t>(std::ranges::find(all, &built_in, &Candidate::algorithm) - all.begin());
     comparison.chosen = choose(comparison, before);
-    before = comparison.candidates[comparison.chosen].algorithm;
+    before = all[comparison.chosen].algorithm;
     made.push_back(std::move(comparison));
   }
   return made;

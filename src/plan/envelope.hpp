@@ -1,6 +1,7 @@
 // Envelope: the algorithm that a described network runs fastest, by size. Times come from the simulator.
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <span>
 #include <string_view>
@@ -27,6 +28,7 @@ std::optional<DirectExpectation> expected_directly(const Network& network, Colle
 struct Candidate {
   const Algorithm* algorithm = nullptr;
   double seconds = 0;
+  bool left_out = false;  // not simulated at this size; `seconds` is what it takes at least, and far more than others
 };
 struct Comparison {
   std::size_t bytes = 0;
@@ -35,11 +37,21 @@ struct Comparison {
   std::size_t built_in = 0;           // of candidates: what select_algorithm() takes; candidates.size(): not simulated
 };
 
+struct CompareOptions {
+  // Does not simulate again what cannot be chosen: what took, at a smaller size, more than 4 times as long as another
+  // algorithm takes at this one. Times grow with the bytes, save where data is cut into more slices, which overlap:
+  // that halves them at most. The built-in choice is always simulated. The same are chosen, in less time.
+  bool leave_out_hopeless = false;
+  // Called before each simulation, by whoever tells a person what is going on.
+  std::function<void(const Algorithm& algorithm, std::size_t bytes)> progress = {};
+};
+
 // One for each size, which must rise. Chosen is the fastest; but where the one chosen for the size before, or the
-// built-in one, takes at most 3 % longer, it stays that: a short table is worth more. out_of_resources where nothing
-// can be simulated.
+// built-in one, takes at most 3 % longer, it stays that: a short table is worth more. An algorithm that could not be
+// simulated is not tried at larger sizes. out_of_resources where nothing can be simulated.
 Result<std::vector<Comparison>> compare_algorithms(const Network& network, Collective collective,
-                                                   std::span<const std::size_t> sizes);
+                                                   std::span<const std::size_t> sizes,
+                                                   const CompareOptions& options = {});
 
 // 64 bytes, or 4 for each rank, to 64 MiB by factors of 2; for a barrier one size.
 std::vector<std::size_t> envelope_sizes(Collective collective, Rank ranks);

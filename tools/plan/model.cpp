@@ -45,8 +45,19 @@ std::vector<std::size_t> sizes_of(const ModelArguments& given, Collective collec
   return sizes;
 }
 
-std::vector<Comparison> compare(const Network& network, Collective collective, const std::vector<std::size_t>& sizes) {
-  auto made = compare_algorithms(network, collective, sizes);
+// Rewrites one line of standard error where a person watches.
+void show_progress(const std::string& text) {
+  if (isatty(STDERR_FILENO)) fmt::print(stderr, "\r\033[K{}", text);
+}
+
+std::vector<Comparison> compare(const Network& network, Collective collective, const std::vector<std::size_t>& sizes,
+                                bool leave_out_hopeless) {
+  const auto progress = [&](const Algorithm& algorithm, std::size_t bytes) {
+    show_progress(fmt::format("{} of {}: {} ...", name_of(collective), text_of_size(bytes), algorithm.name));
+  };
+  auto made =
+      compare_algorithms(network, collective, sizes, {.leave_out_hopeless = leave_out_hopeless, .progress = progress});
+  show_progress("");
   if (!made) throw UsageError{made.status().message() + "."};
   return std::move(*made);
 }
@@ -112,10 +123,6 @@ void print_direct_ranges(const Network& network, Collective collective, const st
   }
 }
 
-void show_progress(const std::string& text) {
-  if (isatty(STDERR_FILENO)) fmt::print(stderr, "\r\033[K{}", text);
-}
-
 // Puts the choices beside the tables that the file has for other groups.
 void save(const ModelArguments& given, const Network& network, const Choices& choices) {
   Tuning tuning;
@@ -174,9 +181,7 @@ int choose_by_model(const ModelArguments& given) {
   fmt::print("{:<15} {:<12} {:<19} {:>22}\n", "collective", "bytes", "algorithm", "us");
   Choices choices;
   for (const Collective collective : collectives) {
-    show_progress(fmt::format("{} ...", name_of(collective)));
-    const auto comparisons = compare(network, collective, sizes_of(given, collective, network.size()));
-    show_progress("");
+    const auto comparisons = compare(network, collective, sizes_of(given, collective, network.size()), true);
     print_ranges(collective, comparisons);
     print_direct_ranges(network, collective, comparisons);
     add_envelope(comparisons, collective, choices);
@@ -195,7 +200,7 @@ int compare_command(const ModelArguments& given) {
     fmt::print("Ranks that share memory take the direct path on the right instead; messages only if they are named.\n");
   }
   for (const Collective collective : collectives) {
-    const auto comparisons = compare(network, collective, sizes_of(given, collective, network.size()));
+    const auto comparisons = compare(network, collective, sizes_of(given, collective, network.size()), false);
     fmt::print("\n{:<15}", name_of(collective));
     for (const Candidate& candidate : comparisons.front().candidates) fmt::print(" {:>20}", candidate.algorithm->name);
     fmt::print("\n");

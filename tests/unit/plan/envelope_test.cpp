@@ -64,6 +64,37 @@ TEST(Envelope, KeepsToWhatIsBuiltInWhereItIsAsGood) {
   EXPECT_EQ(all_alike->back().chosen, all_alike->front().chosen);
 }
 
+TEST(Envelope, LeavesOutWhatCannotBeChosenAndChoosesTheSame) {
+  const LinkCost link{.latency = 10e-6, .send = 2e-6, .receive = 2e-6, .wire_per_byte = 1e-9};
+  const NetworkDescription torus{.kind = NetworkKind::torus, .ranks = 12, .rows = 3, .columns = 4, .link = link};
+  const NetworkDescription hosts{
+      .kind = NetworkKind::hosts, .ranks = 12, .ranks_per_host = 4, .link = link, .local = {.send = 1e-6}};
+  for (const Network& network : {flat(13, link), network_of(torus), network_of(hosts)}) {
+    for (const Collective collective : {Collective::allreduce, Collective::broadcast, Collective::alltoall}) {
+      const std::vector<std::size_t> sizes = envelope_sizes(collective, network.size());
+      std::size_t tried = 0, left_out = 0;
+      const auto count = [&](const Algorithm&, std::size_t) { ++tried; };
+      const auto some = compare_algorithms(network, collective, sizes, {.leave_out_hopeless = true, .progress = count});
+      const auto all = compare_algorithms(network, collective, sizes);
+      ASSERT_TRUE(some.ok() && all.ok());
+      for (std::size_t i = 0; i < sizes.size(); ++i) {
+        const Comparison &one = (*some)[i], &whole = (*all)[i];
+        EXPECT_EQ(chosen(one), chosen(whole)) << name_of(collective) << " of " << sizes[i];
+        ASSERT_EQ(one.candidates.size(), whole.candidates.size());
+        for (std::size_t at = 0; at < one.candidates.size(); ++at) {
+          EXPECT_LE(one.candidates[at].seconds, 2 * whole.candidates[at].seconds);  // what it takes at least
+          EXPECT_FALSE(whole.candidates[at].left_out);
+          left_out += one.candidates[at].left_out;
+        }
+      }
+      EXPECT_EQ(tried + left_out, sizes.size() * all->front().candidates.size());
+      if (collective == Collective::allreduce) {
+        EXPECT_GT(left_out, 10u);
+      }
+    }
+  }
+}
+
 TEST(Envelope, ExpectsTimeOfABarrier) {
   const Network network = flat(8, {.latency = 1e-6});
   const auto expected = expected_seconds(network, *find_algorithm(Collective::barrier, "dissemination"), 0);
