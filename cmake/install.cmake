@@ -7,6 +7,9 @@ install(TARGETS hocket EXPORT HocketShared)
 install(TARGETS hocket_static EXPORT HocketStatic)
 if(HOCKET_PROGRAMS)
   install(TARGETS ${HOCKET_PROGRAMS})
+  # Started by hocket-sgd, which looks for them there, whatever CMAKE_INSTALL_LIBEXECDIR is.
+  install(PROGRAMS tools/test-hosts DESTINATION libexec/hocket)
+  install(FILES bench/peers/network.py DESTINATION libexec/hocket)
 endif()
 
 # Two export sets: whoever links the shared library needs none of the packages that the static one passes on.

@@ -2,6 +2,7 @@
 // ring allreduce costs. An example of how the C++ interface is used: it knows hocket.hpp alone.
 #include <fmt/format.h>
 
+#include <cmath>
 #include <cstdlib>
 #include <new>
 
@@ -37,6 +38,16 @@ hocket::Options communicator_options(const Options& options) {
   return given;
 }
 
+// Nothing where the loss is as one may expect. Guessing has the loss ln 10: a tenth for each of ten digits.
+std::string judge(const Trained& trained) {
+  const double loss = trained.epochs.back().loss, guessing = std::log(static_cast<double>(classes));
+  if (!trained.finite) return "The loss has grown beyond all numbers: training diverges. Try a smaller --rate.";
+  if (loss < 2 * guessing) return {};
+  return fmt::format(
+      "The loss has grown to {:.3g}, that of guessing is {:.3g}: training diverges. Try a smaller --rate.", loss,
+      guessing);
+}
+
 int run_training(const Options& options, Communicator& comm) {
   const Data data = load(options, comm);
   const bool speaks = comm.rank() == 0 && options.json_file != "-";
@@ -58,12 +69,13 @@ int run_training(const Options& options, Communicator& comm) {
   if (comm.rank() == 0 && !options.json_file.empty()) {
     write_file(options.json_file, to_json(trained, comm.size()));
   }
-  if (speaks) {
+  if (speaks && trained.finite) {
     fmt::print("{} weights, hash {:016x} on {} rank{}\n", trained.parameters, trained.hash,
                comm.size() == 1 ? "the only" : fmt::format("all {}", comm.size()), comm.size() == 1 ? "" : "s");
   }
+  if (const std::string doubt = judge(trained); comm.rank() == 0 && !doubt.empty()) complain(doubt, 0);
   comm.barrier();  // a launcher ends everybody when one rank fails: no one leaves before rank 0 has written
-  return 0;
+  return trained.finite ? 0 : exit_failed;
 }
 
 int run(int argc, char** argv) {
@@ -78,7 +90,10 @@ int run(int argc, char** argv) {
     Communicator comm = Communicator::create(communicator_options(options));
     return options.proof ? run_proof(options, comm) : run_training(options, comm);
   } catch (const Error& error) {
-    return complain(error.what(), exit_communication);
+    // What names a transport, an algorithm or a variable that is none; by an option or in the environment.
+    const hocket_result why = error.result();
+    const bool usage = why == HOCKET_NOT_FOUND || why == HOCKET_INVALID_ENVIRONMENT || why == HOCKET_INVALID_ARGUMENT;
+    return complain(error.what(), usage ? exit_usage : exit_communication);
   } catch (const WeightsDiffer& difference) {
     return complain(difference.what(), exit_failed);
   } catch (const Problem& problem) {

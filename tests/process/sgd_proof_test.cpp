@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <csignal>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
@@ -100,7 +101,9 @@ TEST(SgdProve, WrongInputIsExplained) {
                              {"--prove --link-rate ''", "'' is no rate"},
                              {"--prove --links 2", "--links: '2' is none of auto, shaped, loopback."},
                              {"--prove --test-hosts /nonexistent", "there is no /nonexistent"},
-                             {"--html page.html", "--html needs --prove"},
+                             {"--ranks 3", "--ranks requires --prove"},
+                             {"--sizes 4K", "--sizes requires --prove"},
+                             {"--html page.html", "--html requires --prove"},
                              {"--prove --links loopback --ranks 2 --sizes 4K --batch 60 --html /nonexistent/page",
                               "Cannot write /nonexistent/page"},
                              {"--prove --links loopback --ranks 2 --sizes 4K --data /nonexistent", "/nonexistent"}}) {
@@ -128,6 +131,22 @@ TEST(SgdInterrupted, LeavesNoProcessBehind) {
         "$RUN -n 3 $SGD --epochs 1000000" + marked}) {
     const Ran ran = run_command("timeout -s INT -k 30 2 " + command);
     EXPECT_EQ(ran.status, 124) << ran.out << ran.error;
+    EXPECT_THAT(processes_with(folder.path().string()), testing::IsEmpty());
+  }
+}
+
+// A program in place of test-hosts that starts something in a session of its own, as test-hosts does, and then lets
+// hocket-sgd be interrupted.
+TEST(SgdInterrupted, LeavesNothingBehindWhileItMakesTheLinks) {
+  const TemporaryFolder folder;
+  for (const auto& [name, number] : {std::pair{"INT", SIGINT}, {"TERM", SIGTERM}}) {
+    const std::string hosts = folder.file(name);
+    std::ofstream(hosts) << "#!/bin/sh\nsetsid sh -c 'while :; do sleep 9; done' " << hosts << " &\nkill -" << name
+                         << " $PPID\nwhile :; do sleep 9; done\n";
+    std::filesystem::permissions(hosts, std::filesystem::perms::owner_all);
+    const Ran ran = run_command("$SGD --prove --test-hosts " + hosts);
+    EXPECT_EQ(ran.status, 128 + number) << ran.out << ran.error;
+    EXPECT_THAT(ran.error, HasSubstr("stopped by signal " + std::to_string(number)));
     EXPECT_THAT(processes_with(folder.path().string()), testing::IsEmpty());
   }
 }

@@ -87,6 +87,18 @@ TEST(Sgd, ASummedGradientIsAnAverageWithALargerRate) {
   expect_same_losses(summed, averaged);
 }
 
+TEST(Sgd, TrainingThatDivergesSaysSo) {
+  const std::string sentence = "training diverges. Try a smaller --rate.";
+  const Ran grown = run_command("$SGD --rate 1000" + small);
+  EXPECT_EQ(grown.status, 0) << grown.error;
+  EXPECT_THAT(grown.error, HasSubstr(sentence)) << grown.out;
+  const Ran lost = run_command("$RUN --no-label -n 2 $SGD --rate 1000000 --network lenet --drawn 240 --batch 24");
+  EXPECT_EQ(lost.status, 1) << lost.out;
+  EXPECT_THAT(lost.error, AllOf(HasSubstr("beyond all numbers"), HasSubstr(sentence)));
+  const Ran well = run_command("$SGD" + small);
+  EXPECT_THAT(well.error, testing::Not(HasSubstr("diverges")));
+}
+
 TEST(Sgd, TellsAPersonHowItGoes) {
   const Ran ran = run_command("$RUN --no-label -n 2 $SGD" + small);
   EXPECT_EQ(ran.status, 0) << ran.error;
@@ -112,6 +124,10 @@ TEST(Sgd, WrongInputEndsAllRanksWithTheReason) {
                              {"--hidden -3", "--hidden"},
                              {"--rate nan", "--rate: 'nan' is no number from 0 to 1000000"},
                              {"--momentum -inf", "--momentum: '-inf' is no number from 0 to 1"},
+                             {"--momentum 1", "--momentum: '1' is too much"},
+                             {"--trust 0.1", "--trust requires --lars"},
+                             {"--transport nosuch --drawn 600", "there is no transport \"nosuch\""},
+                             {"--algorithm nosuch --drawn 600", "there is no algorithm \"nosuch\""},
                              {"--steps -1", "--steps"},
                              {"--seed -1", "--seed"},
                              {"--network lenet --hidden 8", "--hidden is for --network perceptron"},

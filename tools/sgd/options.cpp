@@ -17,12 +17,17 @@ constexpr const char* about =
     "hocket-sgd [options]                   trains in this process alone\n"
     "hocket-sgd --prove [options]           shows by measurement what a ring allreduce costs\n\n"
     "Teaches a small network to read digits, by synchronous data-parallel SGD over Hocket. Exit status: 0; 1 where "
-    "weights differ between ranks or a counted fact of the proof does not hold; 2 for wrong arguments or data; 3 where "
+    "weights differ between ranks, the loss grows beyond all numbers or a counted fact of the proof does not hold; 2 "
+    "for wrong arguments or data; 3 where "
     "communication fails.";
 
 // For CLI::Option::check().
 std::string refuse_empty(const std::string& text) {
   return text.empty() ? "'' is no folder: give its name, or leave the option out" : "";
+}
+
+std::string refuse_one(const std::string& text) {
+  return std::strtod(text.c_str(), nullptr) < 1 ? "" : "'1' is too much: the steps before would never be forgotten";
 }
 
 // What tools/test-hosts takes for a rate, without what no link has and tc cannot make.
@@ -81,11 +86,15 @@ void add_training(CLI::App& app, Training& training) {
       ->check(CLI::Range(1, 1 << 24));
   option("--warmup-epochs", training.warmup_epochs, "epochs in which the scaled rate is reached, in equal steps (0)")
       ->check(arguments::number(0, 1e6));
-  option("--momentum", training.rule.momentum, "(0.9)")->check(arguments::number(0, 1));
+  option("--momentum", training.rule.momentum, "at least 0 and less than 1 (0.9)")
+      ->check(arguments::number(0, 1))
+      ->check(CLI::Validator(refuse_one, ""));
   option("--weight-decay", training.rule.weight_decay, "(0)")->check(arguments::number(0, 1e3));
-  app.add_flag("--lars", training.rule.lars, "layer-wise adaptive rates, for very large batches")->group("Training");
+  auto* lars = app.add_flag("--lars", training.rule.lars, "layer-wise adaptive rates, for very large batches");
+  lars->group("Training");
   option("--trust", training.rule.trust, "with --lars: a step's share of a layer's weights (0.001)")
-      ->check(arguments::number(0, 1e3));
+      ->check(arguments::number(0, 1e3))
+      ->needs(lars);
 }
 
 void add_communication(CLI::App& app, Options& options) {
@@ -104,14 +113,15 @@ void add_communication(CLI::App& app, Options& options) {
   option("--algorithm", options.algorithm, "as HOCKET_ALGORITHM: auto, ring, linear, ...");
 }
 
-void add_proof(CLI::App& app, bool& prove, Proof& proof) {
+void add_proof(CLI::App& app, bool& prove, Options& options, Proof& proof) {
+  auto* proves =
+      app.add_flag("--prove", prove,
+                   "counts and times ring allreduces of 2 to --ranks ranks, which it starts itself on network "
+                   "namespaces; below a launcher: on that launcher's ranks");
+  proves->group("Proof");
   const auto option = [&](const char* name, auto& value, const char* what) {
-    return app.add_option(name, value, what)->group("Proof");
+    return app.add_option(name, value, what)->group("Proof")->needs(proves);
   };
-  app.add_flag("--prove", prove,
-               "counts and times ring allreduces of 2 to --ranks ranks, which it starts itself on network namespaces; "
-               "below a launcher: on that launcher's ranks")
-      ->group("Proof");
   option("--ranks", proof.ranks, "the most ranks (8)")->check(CLI::Range(2, 64));
   option("--sizes", proof.sizes, "bytes to sum, as in 64K,4M (256K,1M,4M,16M)")
       ->delimiter(',')
@@ -124,8 +134,9 @@ void add_proof(CLI::App& app, bool& prove, Proof& proof) {
   option("--link-rate", proof.rate, "of shaped links, each way, as in 1gbit (400mbit)")
       ->check(CLI::Validator(refuse_no_rate, ""));
   option("--test-hosts", proof.test_hosts,
-         "the program tools/test-hosts, which makes the links; default: of the source "
-         "tree in which this program was built");
+         "the program tools/test-hosts, which makes the links; default: what was installed with this program, or is in "
+         "the source tree in which it was built");
+  option("--html", options.html_file, "writes a page with plots to this file");
   option("--described", proof.described, "")->group("");  // what the first process tells the ranks that it starts
 }
 
@@ -147,8 +158,7 @@ Parsed parse_options(int argc, const char* const* argv) {
   add_data_and_network(app, options.training);
   add_training(app, options.training);
   add_communication(app, options);
-  add_proof(app, prove, proof);
-  app.add_option("--html", options.html_file, "with --prove: writes a page with plots to this file");
+  add_proof(app, prove, options, proof);
   app.add_option("--json", options.json_file, "writes the results to this file; -: standard output");
   if (const auto ending = arguments::parse(app, argc, argv)) return {std::nullopt, ending->text, ending->exit_status};
   std::erase(options.training.hidden, 0U);
@@ -156,7 +166,6 @@ Parsed parse_options(int argc, const char* const* argv) {
     return {std::nullopt, "hocket-sgd: --hidden is for --network perceptron; lenet has layers of its own.\n",
             exit_usage};
   }
-  if (!prove && !options.html_file.empty()) return {std::nullopt, "hocket-sgd: --html needs --prove.\n", exit_usage};
   for (const std::string& file : {options.html_file, options.json_file}) {
     // Before the work, not after it.
     const bool fits = file.empty() || file == "-" || arguments::can_be_written(file);

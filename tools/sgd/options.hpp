@@ -12,8 +12,9 @@
 
 namespace hocket::sgd {
 
-inline constexpr int exit_failed = 1;  // weights differ between ranks; a counted fact of the proof did not hold
-inline constexpr int exit_usage = 2;   // wrong arguments or data
+// Weights differ between ranks; the loss grew beyond all numbers; a counted fact of the proof did not hold.
+inline constexpr int exit_failed = 1;
+inline constexpr int exit_usage = 2;  // wrong arguments or data
 inline constexpr int exit_communication = 3;
 
 // The command line takes the enums below, and Departure, by names that stand in options.cpp in the same order.

@@ -123,6 +123,8 @@ class Prover {
       : options_(options), world_(world), tell_(tell) {}
 
   Proven run() {
+    // Before anything is measured, and by all ranks of the world, so that all learn what is wrong on one of them.
+    data_ = load_some(options_, world_);
     proven_.links = options_.proof->described;
     proven_.cores = static_cast<int>(std::thread::hardware_concurrency());
     for (int ranks = 2; ranks <= options_.proof->ranks; ++ranks) {
@@ -169,24 +171,23 @@ class Prover {
       ++groups_;
       if (belongs(ranks)) {
         Communicator group = make_group(ranks, Way::ring);
-        const Data data = load_some(options_, group);
         if (ranks == 1) {
-          train_once(group, data, alone);
+          train_once(group, alone);
         } else {
-          for (const Exchange& exchange : exchanges) train_once(group, data, exchange);
+          for (const Exchange& exchange : exchanges) train_once(group, exchange);
         }
       }
       world_.barrier({patience});
     }
   }
 
-  void train_once(Communicator& group, const Data& data, const Exchange& exchange) {
+  void train_once(Communicator& group, const Exchange& exchange) {
     tell(fmt::format("training, {} rank{} {}", group.size(), group.size() == 1 ? "" : "s,", exchange.words));
     Training training = options_.training;
     training.epochs = 2;  // the first makes connections and plans
     training.bucket_mb = exchange.bucket_mb;
     training.departure = exchange.departure;
-    const Trained trained = train(training, group, data, {});
+    const Trained trained = train(training, group, data_, {});
     Trial trial{.ranks = group.size(),
                 .exchange = exchange.words,
                 .overlaps = exchange.departure == Departure::when_full,
@@ -210,6 +211,7 @@ class Prover {
   const Options& options_;
   Communicator& world_;
   const Tell& tell_;
+  Data data_;
   int groups_ = 0;  // counted on all ranks, so that each group has a name of its own
   Proven proven_;
 };

@@ -147,10 +147,12 @@ std::string to_json(const Trained& trained, int ranks) {
     row.update(to_json(epoch.times));
     epochs.push_back(row);
   }
+  ordered_json hash;  // null where the weights are no numbers
+  if (trained.finite) hash = fmt::format("{:016x}", trained.hash);
   const ordered_json document = {{"ranks", ranks},
                                  {"parameters", trained.parameters},
                                  {"buckets", trained.buckets},
-                                 {"weights_hash", fmt::format("{:016x}", trained.hash)},
+                                 {"weights_hash", hash},
                                  {"epochs", epochs}};
   return document.dump(2) + "\n";
 }

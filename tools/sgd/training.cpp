@@ -107,6 +107,10 @@ class Trainer {
     for (std::size_t epoch = 1; epoch <= training_.epochs && !is_last_step(); ++epoch) {
       trained.epochs.push_back(run_epoch(epoch, listener));
       if (comm_.rank() == 0 && listener.epoch) listener.epoch(trained.epochs.back());
+      // The same on all ranks, as the loss is a sum over all, and their weights are the same.
+      trained.finite = std::isfinite(trained.epochs.back().loss) &&
+                       std::ranges::all_of(network_.weights(), [](float weight) { return std::isfinite(weight); });
+      if (!trained.finite) return trained;  // bits of what is no number may differ between ranks
     }
     trained.hash = Hash().add(std::span<const float>(network_.weights())).value();
     if (const int other = first_to_differ(comm_, trained.hash); other >= 0) {

@@ -40,9 +40,10 @@ struct Epoch {
 
 struct Trained {
   std::vector<Epoch> epochs;
-  std::uint64_t hash = 0;  // of all weights
+  std::uint64_t hash = 0;  // of all weights, if they are finite
   std::size_t parameters = 0;
   std::size_t buckets = 0;
+  bool finite = true;  // the losses and all weights; where they are not, training has ended after that epoch
 };
 
 struct Data {
