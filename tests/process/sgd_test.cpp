@@ -117,7 +117,7 @@ TEST(Sgd, WrongInputEndsAllRanksWithTheReason) {
     const char* reason;
   };
   for (const Wrong& wrong : {Wrong{"--data /nonexistent", "/nonexistent/train-images-idx3-ubyte"},
-                             {"--data ''", "--data: '' is no folder"},
+                             {"--data ''", "--data: a value is missing"},
                              {"--drawn 2 --batch 2", "3 ranks but 2 samples"},
                              {"--batch 2", "less than one sample for each of 3 ranks"},
                              {"--batch 100000", "Choose a smaller batch"},

@@ -21,11 +21,7 @@ constexpr const char* about =
     "for wrong arguments or data; 3 where "
     "communication fails.";
 
-// For CLI::Option::check().
-std::string refuse_empty(const std::string& text) {
-  return text.empty() ? "'' is no folder: give its name, or leave the option out" : "";
-}
-
+// These two are for CLI::Option::check().
 std::string refuse_one(const std::string& text) {
   return std::strtod(text.c_str(), nullptr) < 1 ? "" : "'1' is too much: the steps before would never be forgotten";
 }
@@ -49,7 +45,7 @@ void add_data_and_network(CLI::App& app, Training& training) {
   app.add_option("--data", training.folder,
                  "folder with MNIST's four IDX files, plain or gzipped; default: digits "
                  "that this program draws")
-      ->check(CLI::Validator(refuse_empty, ""))
+      ->check(arguments::not_empty())
       ->group("Data and network");
   app.add_option("--drawn", training.drawn, "how many digits to draw (8192)")
       ->check(CLI::Range(1, 1'000'000))
