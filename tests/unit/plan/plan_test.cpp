@@ -140,6 +140,9 @@ TEST(Selection, SendsFewMessagesWhereRanksOutnumberCores) {
   EXPECT_EQ(chosen(Collective::allreduce, 8, 1 << 20, 2), "rabenseifner");
   EXPECT_EQ(chosen(Collective::allreduce, 8, 1 << 21, 2), "double_tree");
   EXPECT_EQ(chosen(Collective::allreduce, 8, 1 << 26, 2), "binomial_tree");
+  EXPECT_EQ(chosen(Collective::allreduce, 4, 1 << 26, 2), "ring");
+  EXPECT_EQ(chosen(Collective::alltoall, 4, 64 << 10, 2), "pairwise");
+  EXPECT_EQ(chosen(Collective::alltoall, 5, 64 << 10, 2), "bruck");
   EXPECT_EQ(chosen(Collective::allreduce, 8, 1 << 26, 3), "ring") << "a tree's root would have more to do than others";
 }
 
