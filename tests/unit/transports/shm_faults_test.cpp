@@ -11,6 +11,7 @@
 #include <fstream>
 #include <thread>
 
+#include "tests/process/support/address_space.hpp"
 #include "tests/unit/transports/shm_ranks.hpp"
 #include "transports/shm/shared_memory.hpp"
 
@@ -93,7 +94,8 @@ TEST(ShmFaults, AWindowIsForAllOrForNone) {
   for (const auto resource : {RLIMIT_FSIZE, RLIMIT_AS}) {
     Ranks(3, [&](Party& party, Rank rank) {
       std::optional<Limit> limit;
-      if (rank == 1) limit.emplace(resource, std::size_t{1} << 20);
+      const rlim_t in_use = resource == RLIMIT_AS ? process_testing::address_space_in_use() : 0;
+      if (rank == 1) limit.emplace(resource, in_use + (rlim_t{1} << 20));
       auto refused = party.open_window(3);
       limit.reset();
       ASSERT_FALSE(refused.ok());
