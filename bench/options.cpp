@@ -315,8 +315,8 @@ Parsed parse_options(int argc, const char* const* argv) {
   CLI::App app(
       "Measures one collective and checks its results element by element.\n"
       "A size is the larger of a rank's two buffers. A time is the slowest rank's for one operation; rows show the\n"
-      "median; with a root the mean, for who only sends may run ahead (not with --fresh). Exit status: 0, 1 on a wrong\n"
-      "element, 2 on wrong usage, 3 when communication failed.",
+      "median; with a root the mean, for who only sends may run ahead (not with --fresh).\n"
+      "Exit status: 0, 1 on a wrong element, 2 on wrong usage, 3 when communication failed.",
       "hocket-bench");
   const CLI::Option* max = add_subject(app, written, options);
   add_method(app, options);

@@ -12,8 +12,8 @@
 
 namespace hocket {
 
-// Peers are numbered in the order of their first use, and so are runs of chunks: where steps move several at once, those
-// that overlap stay side by side.
+// Peers are numbered in the order of their first use, and so are runs of chunks: where steps move several at once,
+// those that overlap stay side by side.
 struct SharedProgram {
   Program program;
   std::vector<std::uint32_t> first_before, before;  // by instruction: what it waits for
