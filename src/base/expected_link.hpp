@@ -29,17 +29,17 @@ struct ExpectedLink {
     dial.reset();
   }
   // The deadline has passed: ends the link with the problem, if dialling was in vain, else with `message`.
-  void time_out(Rank self, std::string message) {
+  void time_out(Rank self, const std::string& message) {
     if (problem.empty()) {
-      give_up(self, Code::timeout, std::move(message));
+      give_up(self, Code::timeout, message);
     } else {
       give_up(self, Code::peer_lost, problem);
     }
   }
-  void give_up(Rank self, Code code, std::string message) {
+  void give_up(Rank self, Code code, const std::string& message) {
     const std::chrono::duration<double> elapsed = Deadline::Clock::now() - since;
     const Status why(Cause{.code = code,
-                           .message = std::move(message),
+                           .message = message,
                            .rank = self,
                            .peer = link->peer(),
                            .operation = {},
