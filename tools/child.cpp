@@ -6,7 +6,6 @@
 #include <signal.h>
 #include <spawn.h>
 #include <sys/prctl.h>
-#include <sys/signalfd.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -15,41 +14,17 @@
 #include <fstream>
 
 #include "src/base/fd.hpp"
+#include "tools/signals.hpp"
 
 namespace hocket::launch {
 namespace {
 
-// The signals that matter while a program runs, blocked and read from a descriptor.
-class Signals {
- public:
-  Signals() {
-    sigset_t handled;
-    sigemptyset(&handled);
-    for (const int number : {SIGCHLD, SIGINT, SIGTERM, SIGHUP}) sigaddset(&handled, number);
-    sigprocmask(SIG_BLOCK, &handled, &before_);
-    fd_ = UniqueFd(signalfd(-1, &handled, SFD_CLOEXEC | SFD_NONBLOCK));
-  }
-  ~Signals() { sigprocmask(SIG_SETMASK, &before_, nullptr); }
-  Signals(const Signals&) = delete;
-  Signals& operator=(const Signals&) = delete;
-
-  // False where there are no descriptors left.
-  explicit operator bool() const { return static_cast<bool>(fd_); }
-  int fd() const { return fd_.get(); }
-  const sigset_t& before() const { return before_; }
-  // One that arrived and asks this process to end; 0: none.
-  int wish_to_end() const {
-    signalfd_siginfo info{};
-    while (::read(fd_.get(), &info, sizeof(info)) == sizeof(info)) {
-      if (info.ssi_signo != SIGCHLD) return static_cast<int>(info.ssi_signo);
-    }
-    return 0;
-  }
-
- private:
-  sigset_t before_;
-  UniqueFd fd_;
-};
+// A signal that arrived and asks this process to end; 0: none.
+int wish_to_end(const Signals& signals) {
+  int number = signals.next();
+  while (number == SIGCHLD) number = signals.next();
+  return number;
+}
 
 Result<pid_t> start(std::vector<std::string>& arguments, const sigset_t& mask, int error) {
   posix_spawn_file_actions_t actions;
@@ -116,7 +91,7 @@ Result<Ended> run_program(std::vector<std::string> arguments) {
   int status = 0;
   bool speaks = true;
   for (;;) {
-    ended.interrupted = signals.wish_to_end();
+    ended.interrupted = wish_to_end(signals);
     if (ended.interrupted != 0) {
       end_children();
       return ended;

@@ -6,7 +6,6 @@
 #include <signal.h>
 #include <string.h>
 #include <sys/prctl.h>
-#include <sys/signalfd.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -19,6 +18,7 @@
 #include "tools/launch_cores.hpp"
 #include "tools/launch_lines.hpp"
 #include "tools/launch_process.hpp"
+#include "tools/signals.hpp"
 
 namespace hocket::launch {
 namespace {
@@ -41,35 +41,16 @@ struct Member {
   bool group_alive = true;  // it, or something that it started
 };
 
-// The signals that the launcher handles, blocked and read from a descriptor; the mask is restored at the end.
-class Signals {
+// While this lives, a closed output shows as EPIPE.
+class NoPipeSignal {
  public:
-  Signals() {
-    sigset_t handled;
-    sigemptyset(&handled);
-    for (const int number : {SIGCHLD, SIGINT, SIGTERM, SIGHUP}) sigaddset(&handled, number);
-    sigprocmask(SIG_BLOCK, &handled, &before_);
-    fd_ = UniqueFd(signalfd(-1, &handled, SFD_CLOEXEC | SFD_NONBLOCK));
-    before_pipe_ = signal(SIGPIPE, SIG_IGN);  // a closed output shows as EPIPE
-  }
-  ~Signals() {
-    signal(SIGPIPE, before_pipe_);
-    sigprocmask(SIG_SETMASK, &before_, nullptr);
-  }
-  Signals(const Signals&) = delete;
-  Signals& operator=(const Signals&) = delete;
-
-  int fd() const { return fd_.get(); }
-  // The next signal that arrived; 0: none.
-  int next() const {
-    signalfd_siginfo info{};
-    return read(fd_.get(), &info, sizeof(info)) == sizeof(info) ? static_cast<int>(info.ssi_signo) : 0;
-  }
+  NoPipeSignal() = default;
+  ~NoPipeSignal() { signal(SIGPIPE, before_); }
+  NoPipeSignal(const NoPipeSignal&) = delete;
+  NoPipeSignal& operator=(const NoPipeSignal&) = delete;
 
  private:
-  sigset_t before_;
-  sighandler_t before_pipe_ = SIG_DFL;
-  UniqueFd fd_;
+  sighandler_t before_ = signal(SIGPIPE, SIG_IGN);
 };
 
 std::string ranks_text(int count) {
@@ -298,6 +279,7 @@ class Launch {
 
   const Options& options_;
   Signals signals_;
+  NoPipeSignal no_pipe_signal_;
   Guard guard_;
   std::vector<Member> members_;  // by rank
   std::vector<Relay> relays_;
