@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "hocket/spi/schedule.hpp"
+#include "src/spi/schedule.hpp"
 
 namespace hocket::algorithms {
 

@@ -25,15 +25,15 @@ struct Chain {
 // Receives the sum of all ranks before this one, adds what this rank has on the right and passes the sum on; chunk by
 // chunk, so that all ranks are at work. `cell_of(chunk)`: where this rank's sum goes.
 template <class CellOf, class PassOn>
-void add_in_rank_order(const Shape& shape, Script& script, CellOf cell_of, PassOn pass_on) {
+void add_in_rank_order(const Shape& shape, ScheduleBuilder& builder, CellOf cell_of, PassOn pass_on) {
   for (std::uint32_t chunk = 0; chunk < shape.chunks; ++chunk) {
-    Range sum = script.input(chunk);
+    Range sum = builder.input(chunk);
     if (shape.rank > 0) {
       sum = cell_of(chunk);
-      script.recv_reduce_swapped(shape.rank - 1, script.input(chunk), sum);
+      builder.recv_reduce_swapped(shape.rank - 1, builder.input(chunk), sum);
     }
     if (shape.rank < shape.size - 1) {
-      script.send(shape.rank + 1, sum);
+      builder.send(shape.rank + 1, sum);
     } else {
       pass_on(chunk, sum);
     }
@@ -43,11 +43,11 @@ void add_in_rank_order(const Shape& shape, Script& script, CellOf cell_of, PassO
 // Two cells in turn, so that the next sum can arrive while the last one leaves.
 class Cells {
  public:
-  Cells(const Shape& shape, Script& script) {
-    for (std::uint32_t i = 0; i < std::min(shape.chunks, 2U); ++i) cells_[i] = script.scratch(script.input(i));
+  Cells(const Shape& shape, ScheduleBuilder& builder) {
+    for (std::uint32_t i = 0; i < std::min(shape.chunks, 2U); ++i) cells_[i] = builder.scratch(builder.input(i));
   }
-  Range of(const Script& script, std::uint32_t chunk) const {
-    return Script::at(cells_[chunk % 2], script.input(chunk));
+  Range of(const ScheduleBuilder& builder, std::uint32_t chunk) const {
+    return ScheduleBuilder::at(cells_[chunk % 2], builder.input(chunk));
   }
 
  private:
@@ -57,70 +57,70 @@ class Cells {
 }  // namespace
 
 // N - 1 rounds for the first slice, one for each further; every rank but the last sends S once.
-void chain_broadcast(const Shape& shape, Script& script) {
+void chain_broadcast(const Shape& shape, ScheduleBuilder& builder) {
   const Chain chain(shape);
   const bool is_root = chain.place == 0;
-  const Range data = is_root ? script.input(0) : script.output(0);
-  if (!is_root) script.recv(chain.before, data);
-  if (!chain.is_last) script.send(chain.after, data);
-  if (is_root) script.copy(script.input(0), script.output(0));
+  const Range data = is_root ? builder.input(0) : builder.output(0);
+  if (!is_root) builder.recv(chain.before, data);
+  if (!chain.is_last) builder.send(chain.after, data);
+  if (is_root) builder.copy(builder.input(0), builder.output(0));
 }
 
 // N - 1 rounds for the first slice, one for each further; every rank but the root sends S once.
-void chain_reduce(const Shape& shape, Script& script) {
+void chain_reduce(const Shape& shape, ScheduleBuilder& builder) {
   const Chain chain(shape);
   const bool is_root = chain.place == 0;
-  Range sum = script.input(0);
+  Range sum = builder.input(0);
   if (!chain.is_last) {
-    sum = is_root ? script.output(0) : script.scratch(script.input(0));
-    script.recv_reduce(chain.after, script.input(0), sum);
+    sum = is_root ? builder.output(0) : builder.scratch(builder.input(0));
+    builder.recv_reduce(chain.after, builder.input(0), sum);
   }
-  if (!is_root) return script.send(chain.before, sum);
-  if (chain.is_last) script.copy(sum, script.output(0));
+  if (!is_root) return builder.send(chain.before, sum);
+  if (chain.is_last) builder.copy(sum, builder.output(0));
 }
 
 // From rank 0 to rank N - 1, whose sum goes back the same way: 2(N - 1) rounds for the first chunk, one for each
 // further; every rank sends S up, and S down.
-void ordered_chain_allreduce(const Shape& shape, Script& script) {
-  if (shape.size == 1) return script.copy(script.input(0), script.output(0));
-  const auto output = [&](std::uint32_t chunk) { return script.output(chunk); };
-  add_in_rank_order(shape, script, output, [](std::uint32_t, Range) {});
+void ordered_chain_allreduce(const Shape& shape, ScheduleBuilder& builder) {
+  if (shape.size == 1) return builder.copy(builder.input(0), builder.output(0));
+  const auto output = [&](std::uint32_t chunk) { return builder.output(chunk); };
+  add_in_rank_order(shape, builder, output, [](std::uint32_t, Range) {});
   for (std::uint32_t chunk = 0; chunk < shape.chunks; ++chunk) {
-    if (shape.rank < shape.size - 1) script.recv(shape.rank + 1, output(chunk));
-    if (shape.rank > 0) script.send(shape.rank - 1, output(chunk));
+    if (shape.rank < shape.size - 1) builder.recv(shape.rank + 1, output(chunk));
+    if (shape.rank > 0) builder.send(shape.rank - 1, output(chunk));
   }
 }
 
 // From rank 0 to rank N - 1, and from there to the root: N rounds for the first chunk, one for each further; every rank
 // sends S once.
-void ordered_chain_reduce(const Shape& shape, Script& script) {
+void ordered_chain_reduce(const Shape& shape, ScheduleBuilder& builder) {
   const Rank last = shape.size - 1;
-  if (last == 0) return script.copy(script.input(0), script.output(0));
+  if (last == 0) return builder.copy(builder.input(0), builder.output(0));
   const bool is_root = shape.rank == shape.root;
   std::optional<Cells> cells;
-  if (!is_root && shape.rank > 0) cells.emplace(shape, script);
-  const auto cell_of = [&](std::uint32_t chunk) { return is_root ? script.output(chunk) : cells->of(script, chunk); };
-  add_in_rank_order(shape, script, cell_of, [&](std::uint32_t, Range sum) {
-    if (!is_root) script.send(shape.root, sum);
+  if (!is_root && shape.rank > 0) cells.emplace(shape, builder);
+  const auto cell_of = [&](std::uint32_t chunk) { return is_root ? builder.output(chunk) : cells->of(builder, chunk); };
+  add_in_rank_order(shape, builder, cell_of, [&](std::uint32_t, Range sum) {
+    if (!is_root) builder.send(shape.root, sum);
   });
   if (!is_root || shape.rank == last) return;
-  for (std::uint32_t chunk = 0; chunk < shape.chunks; ++chunk) script.recv(last, script.output(chunk));
+  for (std::uint32_t chunk = 0; chunk < shape.chunks; ++chunk) builder.recv(last, builder.output(chunk));
 }
 
 // From rank 0 to rank N - 1, which sends each rank its chunk: N rounds for the first chunk, one for each further; every
 // rank sends S once.
-void ordered_chain_reduce_scatter(const Shape& shape, Script& script) {
+void ordered_chain_reduce_scatter(const Shape& shape, ScheduleBuilder& builder) {
   const Rank last = shape.size - 1;
-  const Range own = script.output(shape.rank);
-  if (last == 0) return script.copy(script.input(0), own);
+  const Range own = builder.output(shape.rank);
+  if (last == 0) return builder.copy(builder.input(0), own);
   std::optional<Cells> cells;
-  if (shape.rank > 0) cells.emplace(shape, script);
+  if (shape.rank > 0) cells.emplace(shape, builder);
   const auto is_own = [&](std::uint32_t chunk) { return shape.rank == last && static_cast<Rank>(chunk) == last; };
-  const auto cell_of = [&](std::uint32_t chunk) { return is_own(chunk) ? own : cells->of(script, chunk); };
-  add_in_rank_order(shape, script, cell_of, [&](std::uint32_t chunk, Range sum) {
-    if (!is_own(chunk)) script.send(static_cast<Rank>(chunk), sum);
+  const auto cell_of = [&](std::uint32_t chunk) { return is_own(chunk) ? own : cells->of(builder, chunk); };
+  add_in_rank_order(shape, builder, cell_of, [&](std::uint32_t chunk, Range sum) {
+    if (!is_own(chunk)) builder.send(static_cast<Rank>(chunk), sum);
   });
-  if (shape.rank != last) script.recv(last, own);
+  if (shape.rank != last) builder.recv(last, own);
 }
 
 }  // namespace hocket::algorithms

@@ -95,8 +95,8 @@ class RootedTree {
 };
 
 // Adds what a child brings; lower ranks stand left.
-void add_child(Rank child, Range mine, Range sum, Script& script) {
-  child < script.shape().rank ? script.recv_reduce_swapped(child, mine, sum) : script.recv_reduce(child, mine, sum);
+void add_child(Rank child, Range mine, Range sum, ScheduleBuilder& builder) {
+  child < builder.shape().rank ? builder.recv_reduce_swapped(child, mine, sum) : builder.recv_reduce(child, mine, sum);
 }
 
 constexpr std::uint32_t trees[] = {0, 1};
@@ -105,53 +105,53 @@ constexpr std::uint32_t trees[] = {0, 1};
 
 // ceil(log2 N) rounds for the first slice, S/2 each way for each further; the root sends S, others S or nothing, but
 // for one that may send S/2.
-void double_tree_broadcast(const Shape& shape, Script& script) {
+void double_tree_broadcast(const Shape& shape, ScheduleBuilder& builder) {
   const bool is_root = shape.rank == shape.root;
   for (const std::uint32_t half : trees) {
     if (shape.size == 1) break;
     const RootedTree tree(shape, half);
-    const Range data = is_root ? script.input(half) : script.output(half);
-    if (!is_root) script.recv(tree.parent(), data);
-    tree.for_each_child([&](Rank child) { script.send(child, data); });
+    const Range data = is_root ? builder.input(half) : builder.output(half);
+    if (!is_root) builder.recv(tree.parent(), data);
+    tree.for_each_child([&](Rank child) { builder.send(child, data); });
   }
-  if (is_root) script.copy(script.input(0U, shape.chunks), script.output(0U, shape.chunks));
+  if (is_root) builder.copy(builder.input(0U, shape.chunks), builder.output(0U, shape.chunks));
 }
 
 // As double_tree_broadcast() backwards: every rank but the root sends S, and receives S or nothing.
-void double_tree_reduce(const Shape& shape, Script& script) {
+void double_tree_reduce(const Shape& shape, ScheduleBuilder& builder) {
   const bool is_root = shape.rank == shape.root;
-  if (shape.size == 1) return script.copy(script.input(0U, shape.chunks), script.output(0U, shape.chunks));
+  if (shape.size == 1) return builder.copy(builder.input(0U, shape.chunks), builder.output(0U, shape.chunks));
   for (const std::uint32_t half : trees) {
     const RootedTree tree(shape, half);
-    Range sum = script.input(half);
+    Range sum = builder.input(half);
     tree.for_each_child([&](Rank child) {
       const Range mine = sum;
-      if (mine.space == Space::input) sum = is_root ? script.output(half) : script.scratch(mine);
-      add_child(child, mine, sum, script);
+      if (mine.space == Space::input) sum = is_root ? builder.output(half) : builder.scratch(mine);
+      add_child(child, mine, sum, builder);
     });
-    if (!is_root) script.send(tree.parent(), sum);
+    if (!is_root) builder.send(tree.parent(), sum);
   }
 }
 
 // Up both trees, of all ranks, and down again: 2 floor(log2 N) rounds for the first slice; no rank sends or receives
 // more than 2S. Partial sums live in the output.
-void double_tree_allreduce(const Shape& shape, Script& script) {
-  if (shape.size == 1) return script.copy(script.input(0U, shape.chunks), script.output(0U, shape.chunks));
+void double_tree_allreduce(const Shape& shape, ScheduleBuilder& builder) {
+  if (shape.size == 1) return builder.copy(builder.input(0U, shape.chunks), builder.output(0U, shape.chunks));
   for (const std::uint32_t half : trees) {
     const TreePlace place(shape.rank, shape.size, half);
-    Range sum = script.input(half);
+    Range sum = builder.input(half);
     for (const Rank child : {place.left(), place.right()}) {
       if (child == no_rank) continue;
-      add_child(child, sum, script.output(half), script);
-      sum = script.output(half);
+      add_child(child, sum, builder.output(half), builder);
+      sum = builder.output(half);
     }
-    if (place.parent() != no_rank) script.send(place.parent(), sum);
+    if (place.parent() != no_rank) builder.send(place.parent(), sum);
   }
   for (const std::uint32_t half : trees) {
     const TreePlace place(shape.rank, shape.size, half);
-    if (place.parent() != no_rank) script.recv(place.parent(), script.output(half));
+    if (place.parent() != no_rank) builder.recv(place.parent(), builder.output(half));
     for (const Rank child : {place.left(), place.right()}) {
-      if (child != no_rank) script.send(child, script.output(half));
+      if (child != no_rank) builder.send(child, builder.output(half));
     }
   }
 }

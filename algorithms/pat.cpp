@@ -22,9 +22,9 @@ constexpr std::size_t window = 8;
 // Cells for the partial sums that go one distance further: `window` of them, used in turn.
 class Cells {
  public:
-  Range next(Range like, Script& script) {
-    if (cells_.size() < window) cells_.push_back(script.scratch(like));
-    return Script::at(cells_[used_++ % window], like);
+  Range next(Range like, ScheduleBuilder& builder) {
+    if (cells_.size() < window) cells_.push_back(builder.scratch(like));
+    return ScheduleBuilder::at(cells_[used_++ % window], like);
   }
 
  private:
@@ -35,31 +35,31 @@ class Cells {
 }  // namespace
 
 // N - 1 messages of one block, (N - 1)/N · S, in chains of at most log2 N. No scratch.
-void pat_allgather(const Shape& shape, Script& script) {
-  script.copy(script.input(shape.rank), script.output(shape.rank));
+void pat_allgather(const Shape& shape, ScheduleBuilder& builder) {
+  builder.copy(builder.input(shape.rank), builder.output(shape.rank));
   for (Rank offset = 0; offset < shape.size; ++offset) {  // parents first
     const Place place(offset, shape.size, 0);
-    const Range block = script.output(shape.rank - offset);
-    if (!place.is_root()) script.recv((shape.rank - place.reach + shape.size) % shape.size, block);
-    place.for_each_child([&](Rank distance) { script.send((shape.rank + distance) % shape.size, block); });
+    const Range block = builder.output(shape.rank - offset);
+    if (!place.is_root()) builder.recv((shape.rank - place.reach + shape.size) % shape.size, block);
+    place.for_each_child([&](Rank distance) { builder.send((shape.rank + distance) % shape.size, block); });
   }
 }
 
 // N - 1 messages of one block, (N - 1)/N · S, in chains of log2 N up to 32 ranks; beyond, where cells are used again,
 // of N/32 more. Scratch for up to 8 blocks of each distance, fewer than 8 log2 N.
-void pat_reduce_scatter(const Shape& shape, Script& script) {
-  if (shape.size == 1) return script.copy(script.input(0), script.output(0));
+void pat_reduce_scatter(const Shape& shape, ScheduleBuilder& builder) {
+  if (shape.size == 1) return builder.copy(builder.input(0), builder.output(0));
   std::map<Rank, Cells> cells;                                 // by the distance that their sums go
   for (Rank offset = shape.size - 1; offset >= 0; --offset) {  // children first
     const Place place(offset, shape.size, 0);
-    const Range mine = script.input(shape.rank + offset);
+    const Range mine = builder.input(shape.rank + offset);
     Range sum = mine;
     for (Rank distance = 1; place.has_child(distance); distance *= 2) {
       const Range held = sum;
-      if (held == mine) sum = place.is_root() ? script.output(shape.rank) : cells[place.reach].next(mine, script);
-      script.recv_reduce_swapped((shape.rank - distance + shape.size) % shape.size, held, sum);
+      if (held == mine) sum = place.is_root() ? builder.output(shape.rank) : cells[place.reach].next(mine, builder);
+      builder.recv_reduce_swapped((shape.rank - distance + shape.size) % shape.size, held, sum);
     }
-    if (!place.is_root()) script.send((shape.rank + place.reach) % shape.size, sum);
+    if (!place.is_root()) builder.send((shape.rank + place.reach) % shape.size, sum);
   }
 }
 

@@ -36,36 +36,36 @@ struct Fold {
 using Bounds = std::vector<std::uint32_t>;
 
 Range between(const Bounds& first, Range whole, Rank low, Rank high) {
-  return Script::part(whole, first[low], first[high] - first[low]);
+  return ScheduleBuilder::part(whole, first[low], first[high] - first[low]);
 }
 
 // log2(P) rounds that sum `have`, all chunks, until every number holds the sum of its own. held(range) says where the
 // sum of some chunks is to lie. Returns where the sum of the own ones lies.
 template <class Held>
-Range halve(const Fold& fold, const Bounds& first, Range have, Held held, Script& script) {
+Range halve(const Fold& fold, const Bounds& first, Range have, Held held, ScheduleBuilder& builder) {
   Rank low = 0, high = fold.doubling;  // the numbers whose chunks this rank still sums
   while (high - low > 1) {
     const Rank middle = (low + high) / 2;
     const bool in_lower = fold.number < middle;
     const Rank peer = fold.rank_of(in_lower ? fold.number + (middle - low) : fold.number - (middle - low));
-    script.send(peer, in_lower ? between(first, have, middle, high) : between(first, have, low, middle));
+    builder.send(peer, in_lower ? between(first, have, middle, high) : between(first, have, low, middle));
     (in_lower ? high : low) = middle;
     const Range mine = between(first, have, low, high);
     const Range sum = held(mine);
-    in_lower ? script.recv_reduce(peer, mine, sum) : script.recv_reduce_swapped(peer, mine, sum);
+    in_lower ? builder.recv_reduce(peer, mine, sum) : builder.recv_reduce_swapped(peer, mine, sum);
     have = sum;
   }
   return have;
 }
 
 // log2(P) rounds after which the output holds what every number had in its chunks of it.
-void double_up(const Fold& fold, const Bounds& first, Script& script) {
-  const Range all = script.output(0, script.shape().chunks);
+void double_up(const Fold& fold, const Bounds& first, ScheduleBuilder& builder) {
+  const Range all = builder.output(0, builder.shape().chunks);
   for (Rank bit = 1; bit < fold.doubling; bit *= 2) {
     const Rank mine = fold.number & ~(bit - 1), theirs = mine ^ bit;
     const Rank peer = fold.rank_of(fold.number ^ bit);
-    script.send(peer, between(first, all, mine, mine + bit));
-    script.recv(peer, between(first, all, theirs, theirs + bit));
+    builder.send(peer, between(first, all, mine, mine + bit));
+    builder.recv(peer, between(first, all, theirs, theirs + bit));
   }
 }
 
@@ -95,20 +95,20 @@ Bounds evenly(const Fold& fold, std::uint32_t chunks) {
 //
 // What a round receives never goes where the same round still sends from: two cells alternate, and only the last round
 // writes the output, which may be the input's memory. With one round alone (N = 2) it must be received beside it.
-void recursive_doubling_allreduce(const Shape& shape, Script& script) {
-  const Range input = script.input(0), output = script.output(0);
-  if (shape.size == 1) return script.copy(input, output);
+void recursive_doubling_allreduce(const Shape& shape, ScheduleBuilder& builder) {
+  const Range input = builder.input(0), output = builder.output(0);
+  if (shape.size == 1) return builder.copy(input, output);
   const Fold fold(shape);
   if (fold.hands_over()) {
-    script.send(shape.rank + 1, input);
-    script.recv(shape.rank + 1, output);
+    builder.send(shape.rank + 1, input);
+    builder.recv(shape.rank + 1, output);
     return;
   }
 
-  const Range cells[2] = {script.scratch(input), script.scratch(input)};
+  const Range cells[2] = {builder.scratch(input), builder.scratch(input)};
   Range have = input;
   if (fold.is_paired()) {
-    script.recv_reduce_swapped(shape.rank - 1, input, cells[1]);
+    builder.recv_reduce_swapped(shape.rank - 1, input, cells[1]);
     have = cells[1];
   }
   for (Rank bit = 1, round = 0; bit < fold.doubling; bit *= 2, ++round) {
@@ -116,80 +116,80 @@ void recursive_doubling_allreduce(const Shape& shape, Script& script) {
     const Rank peer = fold.rank_of(other);
     const bool last = 2 * bit == fold.doubling;
     const Range next = last ? output : cells[round % 2];
-    script.send(peer, have);
+    builder.send(peer, have);
     if (last && have.space == Space::input) {
-      script.recv(peer, cells[0]);
-      other < fold.number ? script.reduce(cells[0], have, next) : script.reduce(have, cells[0], next);
+      builder.recv(peer, cells[0]);
+      other < fold.number ? builder.reduce(cells[0], have, next) : builder.reduce(have, cells[0], next);
     } else {
-      other < fold.number ? script.recv_reduce_swapped(peer, have, next) : script.recv_reduce(peer, have, next);
+      other < fold.number ? builder.recv_reduce_swapped(peer, have, next) : builder.recv_reduce(peer, have, next);
     }
     have = next;
   }
-  if (fold.is_paired()) script.send(shape.rank - 1, output);
+  if (fold.is_paired()) builder.send(shape.rank - 1, output);
 }
 
 // Rabenseifner's algorithm, halving and then doubling: 2 log2(P) rounds of one message, sends and receives
 // 2(P - 1)/P · S; where P < N two rounds more, and ranks in pairs send or receive 2S more. Where P < N the numbers have
 // one chunk or two, so the busiest one sends up to 2S. Partial sums live in the output.
-void rabenseifner_allreduce(const Shape& shape, Script& script) {
-  const Range input = script.input(0, shape.chunks), output = script.output(0, shape.chunks);
-  if (shape.size == 1) return script.copy(input, output);
+void rabenseifner_allreduce(const Shape& shape, ScheduleBuilder& builder) {
+  const Range input = builder.input(0, shape.chunks), output = builder.output(0, shape.chunks);
+  if (shape.size == 1) return builder.copy(input, output);
   const Fold fold(shape);
   if (fold.hands_over()) {
-    script.send(shape.rank + 1, input);
-    script.recv(shape.rank + 1, output);
+    builder.send(shape.rank + 1, input);
+    builder.recv(shape.rank + 1, output);
     return;
   }
-  if (fold.is_paired()) script.recv_reduce_swapped(shape.rank - 1, input, output);
+  if (fold.is_paired()) builder.recv_reduce_swapped(shape.rank - 1, input, output);
   const Bounds first = evenly(fold, shape.chunks);
-  const auto held = [&](Range mine) { return script.output(mine.chunk, mine.count); };
-  halve(fold, first, fold.is_paired() ? output : input, held, script);
-  double_up(fold, first, script);
-  if (fold.is_paired()) script.send(shape.rank - 1, output);
+  const auto held = [&](Range mine) { return builder.output(mine.chunk, mine.count); };
+  halve(fold, first, fold.is_paired() ? output : input, held, builder);
+  double_up(fold, first, builder);
+  if (fold.is_paired()) builder.send(shape.rank - 1, output);
 }
 
 // log2(P) rounds of one message, sends and receives (P - 1)/P · S; where P < N two rounds more, the even ranks of the
 // pairs send S more, and the busiest of the others up to S. Scratch for half of the chunks, on odd ranks of pairs
 // for all.
-void recursive_halving_reduce_scatter(const Shape& shape, Script& script) {
-  const Range input = script.input(0, shape.chunks), own = script.output(shape.rank);
-  if (shape.size == 1) return script.copy(input, own);
+void recursive_halving_reduce_scatter(const Shape& shape, ScheduleBuilder& builder) {
+  const Range input = builder.input(0, shape.chunks), own = builder.output(shape.rank);
+  if (shape.size == 1) return builder.copy(input, own);
   const Fold fold(shape);
   if (fold.hands_over()) {
-    script.send(shape.rank + 1, input);
-    script.recv(shape.rank + 1, own);
+    builder.send(shape.rank + 1, input);
+    builder.recv(shape.rank + 1, own);
     return;
   }
   Range cells, have = input;  // cells: none yet
   const auto held = [&](Range mine) {
     if (mine.count == 1) return own;
-    if (cells.space != Space::scratch) cells = script.scratch(mine);
-    return Script::part(cells, mine.chunk, mine.count);
+    if (cells.space != Space::scratch) cells = builder.scratch(mine);
+    return ScheduleBuilder::part(cells, mine.chunk, mine.count);
   };
   if (fold.is_paired()) {
     have = held(input);
-    script.recv_reduce_swapped(shape.rank - 1, input, have);
+    builder.recv_reduce_swapped(shape.rank - 1, input, have);
   }
-  const Range sum = halve(fold, by_rank(fold), have, held, script);
+  const Range sum = halve(fold, by_rank(fold), have, held, builder);
   if (!fold.is_paired()) return;
-  script.send(shape.rank - 1, Script::part(sum, own.chunk - 1, 1));
-  script.copy(Script::part(sum, own.chunk, 1), own);
+  builder.send(shape.rank - 1, ScheduleBuilder::part(sum, own.chunk - 1, 1));
+  builder.copy(ScheduleBuilder::part(sum, own.chunk, 1), own);
 }
 
 // log2(P) rounds of one message, sends and receives (P - 1)/P · S; where P < N two rounds more, in which odd ranks of
 // pairs send S more. Everything goes straight to its place.
-void recursive_doubling_allgather(const Shape& shape, Script& script) {
+void recursive_doubling_allgather(const Shape& shape, ScheduleBuilder& builder) {
   const Fold fold(shape);
-  const Range own = script.input(shape.rank);
+  const Range own = builder.input(shape.rank);
   if (fold.hands_over()) {
-    script.send(shape.rank + 1, own);
-    script.recv(shape.rank + 1, script.output(0, shape.chunks));
+    builder.send(shape.rank + 1, own);
+    builder.recv(shape.rank + 1, builder.output(0, shape.chunks));
     return;
   }
-  script.copy(own, script.output(shape.rank));
-  if (fold.is_paired()) script.recv(shape.rank - 1, script.output(shape.rank - 1));
-  double_up(fold, by_rank(fold), script);
-  if (fold.is_paired()) script.send(shape.rank - 1, script.output(0, shape.chunks));
+  builder.copy(own, builder.output(shape.rank));
+  if (fold.is_paired()) builder.recv(shape.rank - 1, builder.output(shape.rank - 1));
+  double_up(fold, by_rank(fold), builder);
+  if (fold.is_paired()) builder.send(shape.rank - 1, builder.output(0, shape.chunks));
 }
 
 }  // namespace hocket::algorithms

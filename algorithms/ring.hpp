@@ -1,7 +1,7 @@
 // Rings of some of the ranks, for algorithms that are made of several.
 #pragma once
 
-#include "hocket/spi/schedule.hpp"
+#include "src/spi/schedule.hpp"
 
 namespace hocket::algorithms {
 
@@ -24,22 +24,22 @@ struct Ring {
 // size - 1 steps, after which each member holds the sum of its own chunks. What this rank adds to chunks of place p is
 // mine(p), and their sum goes to sum(step, mine(p)).
 template <class Mine, class Sum>
-void ring_sum(const Ring& ring, Mine mine, Sum sum, Script& script) {
+void ring_sum(const Ring& ring, Mine mine, Sum sum, ScheduleBuilder& builder) {
   Range partial = mine(ring.place - 1);
   for (Rank step = 0; step < ring.size - 1; ++step) {
     const Range own = mine(ring.place - step - 2);
-    script.send(ring.right, partial);
+    builder.send(ring.right, partial);
     partial = sum(step, own);
-    script.recv_reduce(ring.left, own, partial);
+    builder.recv_reduce(ring.left, own, partial);
   }
 }
 
 // size - 1 steps: sends the own chunks from where they are, then passes on what comes from the left, to the output.
-void ring_circulate(const Ring& ring, Range own, Script& script);
+void ring_circulate(const Ring& ring, Range own, ScheduleBuilder& builder);
 
 // Reduce-scatter, then allgather, on the ring's chunks: 2(size - 1) steps. What this rank adds lies in `own`, which is
 // the input or the output. Partial sums live in the output, whose chunks are final only when the allgather brings them.
-void ring_sum_in_output(const Ring& ring, Space own, Script& script);
-void ring_allreduce_among(const Ring& ring, Space own, Script& script);
+void ring_sum_in_output(const Ring& ring, Space own, ScheduleBuilder& builder);
+void ring_allreduce_among(const Ring& ring, Space own, ScheduleBuilder& builder);
 
 }  // namespace hocket::algorithms

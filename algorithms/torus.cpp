@@ -46,44 +46,44 @@ struct GridPlace {
 
 // R - 1 steps along the column, each of a row's chunks, then C - 1 along the row: R + C - 2 messages; sends and
 // receives (N - 1)/N · S. Scratch for two rows.
-void torus_reduce_scatter(const Shape& shape, Script& script) {
+void torus_reduce_scatter(const Shape& shape, ScheduleBuilder& builder) {
   const GridPlace place(shape);
-  if (place.rows == 1) return ring_reduce_scatter(shape, script);
+  if (place.rows == 1) return ring_reduce_scatter(shape, builder);
   const Ring column = place.along_column(), row = place.along_row();
   const Range own_row = column.range(Space::input, place.row);
   // Partial sums alternate, so that the next one can arrive while the last one leaves.
-  const Range cells[2] = {script.scratch(own_row), place.rows > 2 ? script.scratch(own_row) : Range{}};
+  const Range cells[2] = {builder.scratch(own_row), place.rows > 2 ? builder.scratch(own_row) : Range{}};
   ring_sum(
       column, [&](Rank at) { return column.range(Space::input, at); },
-      [&](Rank step, Range mine) { return Script::at(cells[step % 2], mine); }, script);
+      [&](Rank step, Range mine) { return ScheduleBuilder::at(cells[step % 2], mine); }, builder);
 
-  const Range sums = Script::at(cells[place.rows % 2], own_row);  // of the last step, place.rows - 2
+  const Range sums = ScheduleBuilder::at(cells[place.rows % 2], own_row);  // of the last step, place.rows - 2
   ring_sum(
-      row, [&](Rank at) { return Script::part(sums, row.chunk_of(at), 1); },
-      [&](Rank step, Range mine) { return step == place.columns - 2 ? script.output(shape.rank) : mine; }, script);
+      row, [&](Rank at) { return ScheduleBuilder::part(sums, row.chunk_of(at), 1); },
+      [&](Rank step, Range mine) { return step == place.columns - 2 ? builder.output(shape.rank) : mine; }, builder);
 }
 
 // C - 1 steps along the row, then R - 1 along the column, each of a row's chunks: R + C - 2 messages; sends and
 // receives (N - 1)/N · S.
-void torus_allgather(const Shape& shape, Script& script) {
+void torus_allgather(const Shape& shape, ScheduleBuilder& builder) {
   const GridPlace place(shape);
-  if (place.rows == 1) return ring_allgather(shape, script);
+  if (place.rows == 1) return ring_allgather(shape, builder);
   const Ring column = place.along_column();
-  const Range own = script.output(shape.rank);
-  script.copy(script.input(shape.rank), own);
-  ring_circulate(place.along_row(), own, script);
-  ring_circulate(column, column.range(Space::output, place.row), script);
+  const Range own = builder.output(shape.rank);
+  builder.copy(builder.input(shape.rank), own);
+  ring_circulate(place.along_row(), own, builder);
+  ring_circulate(column, column.range(Space::output, place.row), builder);
 }
 
 // Reduce-scatter along the column, allreduce along the row, allgather along the column: 2(R + C - 2) steps; sends and
 // receives 2(N - 1)/N · S, the least possible.
-void torus_allreduce(const Shape& shape, Script& script) {
+void torus_allreduce(const Shape& shape, ScheduleBuilder& builder) {
   const GridPlace place(shape);
-  if (place.rows == 1) return ring_allreduce(shape, script);
+  if (place.rows == 1) return ring_allreduce(shape, builder);
   const Ring column = place.along_column();
-  ring_sum_in_output(column, Space::input, script);
-  ring_allreduce_among(place.along_row(), Space::output, script);
-  ring_circulate(column, column.range(Space::output, place.row), script);
+  ring_sum_in_output(column, Space::input, builder);
+  ring_allreduce_among(place.along_row(), Space::output, builder);
+  ring_circulate(column, column.range(Space::output, place.row), builder);
 }
 
 }  // namespace hocket::algorithms

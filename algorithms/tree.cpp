@@ -10,34 +10,34 @@ namespace hocket::algorithms {
 namespace {
 
 // From the root's `source` to every `data`.
-void spread(const Place& place, Range source, Range data, Script& script) {
-  if (!place.is_root()) script.recv(place.parent(), data);
-  place.for_each_child([&](Rank bit) { script.send(place.child(bit), place.is_root() ? source : data); });
+void spread(const Place& place, Range source, Range data, ScheduleBuilder& builder) {
+  if (!place.is_root()) builder.recv(place.parent(), data);
+  place.for_each_child([&](Rank bit) { builder.send(place.child(bit), place.is_root() ? source : data); });
 }
 
 // Sums the inputs to the root's output. Partial sums grow in one cell.
-void sum_up(const Place& place, Script& script) {
-  const Range input = script.input(0);
+void sum_up(const Place& place, ScheduleBuilder& builder) {
+  const Range input = builder.input(0);
   Range have = input;
   for (Rank bit = 1; place.has_child(bit); bit *= 2) {
     const bool first = have == input;
-    const Range sum = place.is_root() ? script.output(0) : first ? script.scratch(input) : have;
-    script.recv_reduce(place.child(bit), have, sum);
+    const Range sum = place.is_root() ? builder.output(0) : first ? builder.scratch(input) : have;
+    builder.recv_reduce(place.child(bit), have, sum);
     have = sum;
   }
-  if (!place.is_root()) script.send(place.parent(), have);
+  if (!place.is_root()) builder.send(place.parent(), have);
 }
 
 // Where the blocks of a place's subtree lie, block p being that of place p: at the root in `all`, at a leaf, which has
 // no other, in `own`, else in scratch.
 class Subtree {
  public:
-  Subtree(const Place& place, Range all, Range own, Script& script)
+  Subtree(const Place& place, Range all, Range own, ScheduleBuilder& builder)
       : place_(place), blocks_{place.root, place.size}, memory_(all) {
     if (place.is_root()) return;
     memory_ = own;
     if (!place.is_leaf()) {
-      memory_ = script.scratch(Script::part(all, 0, static_cast<std::uint32_t>(place.end() - place.number)));
+      memory_ = builder.scratch(ScheduleBuilder::part(all, 0, static_cast<std::uint32_t>(place.end() - place.number)));
     }
   }
 
@@ -64,84 +64,84 @@ class Subtree {
 }  // namespace
 
 // ceil(log2 N) rounds; the root sends S that often.
-void binomial_broadcast(const Shape& shape, Script& script) {
+void binomial_broadcast(const Shape& shape, ScheduleBuilder& builder) {
   const Place place(shape.rank, shape.size, shape.root);
-  spread(place, script.input(0), script.output(0), script);
-  if (place.is_root()) script.copy(script.input(0), script.output(0));
+  spread(place, builder.input(0), builder.output(0), builder);
+  if (place.is_root()) builder.copy(builder.input(0), builder.output(0));
 }
 
 // ceil(log2 N) rounds; every rank but the root sends S once.
-void binomial_reduce(const Shape& shape, Script& script) {
-  if (shape.size == 1) return script.copy(script.input(0), script.output(0));
-  sum_up(Place(shape.rank, shape.size, shape.root), script);
+void binomial_reduce(const Shape& shape, ScheduleBuilder& builder) {
+  if (shape.size == 1) return builder.copy(builder.input(0), builder.output(0));
+  sum_up(Place(shape.rank, shape.size, shape.root), builder);
 }
 
 // Up the tree and down again: 2 ceil(log2 N) rounds, 2(N - 1) messages in all; rank 0 receives and sends
 // ceil(log2 N) · S.
-void binomial_allreduce(const Shape& shape, Script& script) {
-  if (shape.size == 1) return script.copy(script.input(0), script.output(0));
+void binomial_allreduce(const Shape& shape, ScheduleBuilder& builder) {
+  if (shape.size == 1) return builder.copy(builder.input(0), builder.output(0));
   const Place place(shape.rank, shape.size, shape.root);
-  sum_up(place, script);
-  spread(place, script.output(0), script.output(0), script);
+  sum_up(place, builder);
+  spread(place, builder.output(0), builder.output(0), builder);
 }
 
 // Up the tree and down again: 2 ceil(log2 N) rounds of one byte, 2(N - 1) messages in all. What is heard is summed for
 // the reason that dissemination_barrier() gives.
-void binomial_barrier(const Shape& shape, Script& script) {
+void binomial_barrier(const Shape& shape, ScheduleBuilder& builder) {
   if (shape.size == 1) return;
   const Place place(shape.rank, shape.size, shape.root);
-  const Range heard = script.scratch(script.output(0));
-  for (Rank bit = 1; place.has_child(bit); bit *= 2) script.recv_reduce(place.child(bit), heard, heard);
+  const Range heard = builder.scratch(builder.output(0));
+  for (Rank bit = 1; place.has_child(bit); bit *= 2) builder.recv_reduce(place.child(bit), heard, heard);
   if (!place.is_root()) {
-    script.send(place.parent(), heard);
-    script.recv_reduce(place.parent(), heard, heard);
+    builder.send(place.parent(), heard);
+    builder.recv_reduce(place.parent(), heard, heard);
   }
-  place.for_each_child([&](Rank bit) { script.send(place.child(bit), heard); });
+  place.for_each_child([&](Rank bit) { builder.send(place.child(bit), heard); });
 }
 
 // ceil(log2 N) rounds of 1 or 2 messages; the root sends (N - 1)/N · S, a rank halfway down up to half of that, through
 // scratch. Every message holds the blocks of a whole subtree.
-void binomial_scatter(const Shape& shape, Script& script) {
+void binomial_scatter(const Shape& shape, ScheduleBuilder& builder) {
   const Place place(shape.rank, shape.size, shape.root);
-  const Range own = script.output(shape.rank);
-  const Subtree subtree(place, script.input(0, shape.chunks), own, script);
+  const Range own = builder.output(shape.rank);
+  const Subtree subtree(place, builder.input(0, shape.chunks), own, builder);
   if (!place.is_root()) {
-    subtree.for_each_run(place.number, place.end(), [&](Range blocks) { script.recv(place.parent(), blocks); });
+    subtree.for_each_run(place.number, place.end(), [&](Range blocks) { builder.recv(place.parent(), blocks); });
   }
   place.for_each_child([&](Rank bit) {
     subtree.for_each_run(place.number + bit, place.end_of_child(bit),
-                         [&](Range blocks) { script.send(place.child(bit), blocks); });
+                         [&](Range blocks) { builder.send(place.child(bit), blocks); });
   });
-  if (place.is_root() || !place.is_leaf()) script.copy(subtree.own_block(), own);
+  if (place.is_root() || !place.is_leaf()) builder.copy(subtree.own_block(), own);
 }
 
 // As binomial_scatter() backwards: the root receives (N - 1)/N · S in ceil(log2 N) rounds of 1 or 2 messages.
-void binomial_gather(const Shape& shape, Script& script) {
+void binomial_gather(const Shape& shape, ScheduleBuilder& builder) {
   const Place place(shape.rank, shape.size, shape.root);
-  const Range own = script.input(shape.rank);
-  const Subtree subtree(place, script.output(0, shape.chunks), own, script);
-  if (place.is_root() || !place.is_leaf()) script.copy(own, subtree.own_block());
+  const Range own = builder.input(shape.rank);
+  const Subtree subtree(place, builder.output(0, shape.chunks), own, builder);
+  if (place.is_root() || !place.is_leaf()) builder.copy(own, subtree.own_block());
   for (Rank bit = 1; place.has_child(bit); bit *= 2) {
     subtree.for_each_run(place.number + bit, place.end_of_child(bit),
-                         [&](Range blocks) { script.recv(place.child(bit), blocks); });
+                         [&](Range blocks) { builder.recv(place.child(bit), blocks); });
   }
   if (place.is_root()) return;
-  subtree.for_each_run(place.number, place.end(), [&](Range blocks) { script.send(place.parent(), blocks); });
+  subtree.for_each_run(place.number, place.end(), [&](Range blocks) { builder.send(place.parent(), blocks); });
 }
 
 // A binomial scatter, then a ring that brings each place what its subtree did not have: ceil(log2 N) + N - 1 rounds;
 // every rank receives S and sends less than 2S, most at the root. Chunk c belongs to place c. The
 // ring without the messages that bring nothing new is that of H. Zhou et al., "A bandwidth-saving optimization for MPI
 // broadcast collective operation", arXiv:1603.06809 (2016).
-void scatter_allgather_broadcast(const Shape& shape, Script& script) {
+void scatter_allgather_broadcast(const Shape& shape, ScheduleBuilder& builder) {
   const Place place(shape.rank, shape.size, shape.root);
-  const Range data = place.is_root() ? script.input(0, shape.chunks) : script.output(0, shape.chunks);
+  const Range data = place.is_root() ? builder.input(0, shape.chunks) : builder.output(0, shape.chunks);
   const auto chunks = [&](Rank begin, Rank end) {
-    return Script::part(data, static_cast<std::uint32_t>(begin), static_cast<std::uint32_t>(end - begin));
+    return ScheduleBuilder::part(data, static_cast<std::uint32_t>(begin), static_cast<std::uint32_t>(end - begin));
   };
-  if (!place.is_root()) script.recv(place.parent(), chunks(place.number, place.end()));
+  if (!place.is_root()) builder.recv(place.parent(), chunks(place.number, place.end()));
   place.for_each_child(
-      [&](Rank bit) { script.send(place.child(bit), chunks(place.number + bit, place.end_of_child(bit))); });
+      [&](Rank bit) { builder.send(place.child(bit), chunks(place.number + bit, place.end_of_child(bit))); });
 
   const Rank right = (shape.rank + 1) % shape.size, left = (shape.rank + shape.size - 1) % shape.size;
   const auto has = [](const Place& at, Rank chunk) { return at.number <= chunk && chunk < at.end(); };
@@ -149,10 +149,10 @@ void scatter_allgather_broadcast(const Shape& shape, Script& script) {
   for (Rank step = 0; step < shape.size - 1; ++step) {
     const Rank outgoing = (place.number - step + shape.size) % shape.size;
     const Rank incoming = (outgoing - 1 + shape.size) % shape.size;
-    if (!has(next, outgoing)) script.send(right, chunks(outgoing, outgoing + 1));
-    if (!has(place, incoming)) script.recv(left, chunks(incoming, incoming + 1));
+    if (!has(next, outgoing)) builder.send(right, chunks(outgoing, outgoing + 1));
+    if (!has(place, incoming)) builder.recv(left, chunks(incoming, incoming + 1));
   }
-  if (place.is_root()) script.copy(data, script.output(0, shape.chunks));
+  if (place.is_root()) builder.copy(data, builder.output(0, shape.chunks));
 }
 
 }  // namespace hocket::algorithms

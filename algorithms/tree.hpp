@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <bit>
 
-#include "hocket/spi/types.hpp"
+#include "src/spi/types.hpp"
 
 namespace hocket::algorithms {
 

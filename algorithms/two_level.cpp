@@ -66,9 +66,9 @@ void for_each_neighbour_backwards(const Hosts& hosts, Visit visit) {
 // ring of the rail's ranks sums it up, and each sends the result to the others of its host. Between hosts: 2(H - 1)
 // steps, each host sends and receives 2(H - 1)/H · S, the least possible. On a host: 2(R - 1) · H messages of a rail's
 // rank, 2(R - 1)/L · S.
-void two_level_allreduce(const Shape& shape, Script& script) {
+void two_level_allreduce(const Shape& shape, ScheduleBuilder& builder) {
   const Hosts hosts(shape);
-  if (shape.size == 1) return script.copy(script.input(0), script.output(0));
+  if (shape.size == 1) return builder.copy(builder.input(0), builder.output(0));
   const Rank rails = static_cast<Rank>(shape.chunks) / hosts.count;
   const bool on_rail = hosts.local < rails;
   const auto ring_of = [&](Rank rail) {
@@ -85,98 +85,98 @@ void two_level_allreduce(const Shape& shape, Script& script) {
 
   for_each_neighbour(hosts, [&](Rank peer, Rank number) {
     if (number >= rails) return;
-    for_each_chunk(number, hosts.own - 1, [&](std::uint32_t chunk) { script.send(peer, script.input(chunk)); });
+    for_each_chunk(number, hosts.own - 1, [&](std::uint32_t chunk) { builder.send(peer, builder.input(chunk)); });
   });
   Space sums = Space::input;
   for_each_neighbour_backwards(hosts, [&](Rank peer, Rank) {
     if (!on_rail) return;
     for_each_chunk(hosts.local, hosts.own - 1, [&](std::uint32_t chunk) {
-      script.recv_reduce(peer, {sums, 0, chunk}, script.output(chunk));
+      builder.recv_reduce(peer, {sums, 0, chunk}, builder.output(chunk));
     });
     sums = Space::output;
   });
 
-  if (on_rail) ring_allreduce_among(ring_of(hosts.local), sums, script);
+  if (on_rail) ring_allreduce_among(ring_of(hosts.local), sums, builder);
 
   for_each_neighbour(hosts, [&](Rank peer, Rank) {
     if (!on_rail) return;
-    for_each_chunk(hosts.local, hosts.own, [&](std::uint32_t chunk) { script.send(peer, script.output(chunk)); });
+    for_each_chunk(hosts.local, hosts.own, [&](std::uint32_t chunk) { builder.send(peer, builder.output(chunk)); });
   });
   for_each_neighbour_backwards(hosts, [&](Rank peer, Rank number) {
     if (number >= rails) return;
-    for_each_chunk(number, hosts.own, [&](std::uint32_t chunk) { script.recv(peer, script.output(chunk)); });
+    for_each_chunk(number, hosts.own, [&](std::uint32_t chunk) { builder.recv(peer, builder.output(chunk)); });
   });
 }
 
 // Each host sums up every block at one of its ranks, which sends that partial sum to the block's owner. Between hosts:
 // 1 round; a host sends (N - R)/N · S, the least possible. Hosts turn to each other in the order of their distance, on
 // both sides, so partial sums may alternate between two cells: what one waits for is always nearer.
-void two_level_reduce_scatter(const Shape& shape, Script& script) {
+void two_level_reduce_scatter(const Shape& shape, ScheduleBuilder& builder) {
   const Hosts hosts(shape);
-  Range sum = script.input(shape.rank);  // of the own block
+  Range sum = builder.input(shape.rank);  // of the own block
   Range cells[2];
   std::size_t cells_used = 0;
   const auto next_cell = [&](Range like) {
     Range& cell = cells[cells_used % 2];
-    if (cells_used++ < 2) cell = script.scratch(like);
-    return Script::at(cell, like);
+    if (cells_used++ < 2) cell = builder.scratch(like);
+    return ScheduleBuilder::at(cell, like);
   };
   for (Rank distance = 0; distance < hosts.count; ++distance) {
     const Rank to = hosts.after(distance);
     for (Rank number = 0; number < hosts.size_of(to); ++number) {
       const Rank owner = hosts.rank_at(to, number);
       const Rank summing = hosts.rank_at(hosts.own, number);
-      const Range mine = script.input(owner);
+      const Range mine = builder.input(owner);
       if (summing != shape.rank) {
-        script.send(summing, mine);
+        builder.send(summing, mine);
         continue;
       }
       Range partial = mine;
       for_each_neighbour_backwards(hosts, [&](Rank peer, Rank) {
         const Range held = partial;
-        if (held == mine) partial = distance == 0 ? script.output(owner) : next_cell(mine);
-        script.recv_reduce(peer, held, partial);
+        if (held == mine) partial = distance == 0 ? builder.output(owner) : next_cell(mine);
+        builder.recv_reduce(peer, held, partial);
       });
       if (distance == 0) {
         sum = partial;
       } else {
-        script.send(owner, partial);
+        builder.send(owner, partial);
       }
     }
     if (distance == 0) continue;
-    script.recv_reduce(hosts.rank_at(hosts.before(distance), hosts.local), sum, script.output(shape.rank));
-    sum = script.output(shape.rank);
+    builder.recv_reduce(hosts.rank_at(hosts.before(distance), hosts.local), sum, builder.output(shape.rank));
+    sum = builder.output(shape.rank);
   }
-  if (shape.size == 1) script.copy(sum, script.output(0));
+  if (shape.size == 1) builder.copy(sum, builder.output(0));
 }
 
 // Every rank sends its block to one rank of each other host, which passes it on to the others there. Between hosts: 1
 // round; a host receives (N - R)/N · S, the least possible.
-void two_level_allgather(const Shape& shape, Script& script) {
+void two_level_allgather(const Shape& shape, ScheduleBuilder& builder) {
   const Hosts hosts(shape);
-  const Range own = script.input(shape.rank);
+  const Range own = builder.input(shape.rank);
   for (Rank distance = 0; distance < hosts.count; ++distance) {
-    if (distance > 0) script.send(hosts.rank_at(hosts.after(distance), hosts.local), own);
+    if (distance > 0) builder.send(hosts.rank_at(hosts.after(distance), hosts.local), own);
     const Rank from = hosts.before(distance);
     for (Rank number = 0; number < hosts.size_of(from); ++number) {
       const Rank source = hosts.rank_at(from, number);
       const Rank passing = hosts.rank_at(hosts.own, number);
-      const Range block = source == shape.rank ? own : script.output(source);
+      const Range block = source == shape.rank ? own : builder.output(source);
       if (passing != shape.rank) {
-        script.recv(passing, block);
+        builder.recv(passing, block);
         continue;
       }
-      if (source != shape.rank) script.recv(source, block);
-      for_each_neighbour(hosts, [&](Rank peer, Rank) { script.send(peer, block); });
+      if (source != shape.rank) builder.recv(source, block);
+      for_each_neighbour(hosts, [&](Rank peer, Rank) { builder.send(peer, block); });
     }
   }
-  script.copy(own, script.output(shape.rank));
+  builder.copy(own, builder.output(shape.rank));
 }
 
 // The root gives each rail its chunk, one of L (or one in all); a binomial tree takes it along the rail, and another
 // one, on each host, from the rail's rank to the others. Between hosts: ceil(log2 H) rounds; every host but the root's
 // receives S, once.
-void two_level_broadcast(const Shape& shape, Script& script) {
+void two_level_broadcast(const Shape& shape, ScheduleBuilder& builder) {
   const Hosts hosts(shape);
   const Rank root_host = shape.topology.host_of(shape.root);
   const Rank root_number = hosts.number_of(shape.root, root_host);
@@ -184,15 +184,15 @@ void two_level_broadcast(const Shape& shape, Script& script) {
   const bool is_root = shape.rank == shape.root;
   // Numbers on a host count from the root's, so that the root is on rail 0.
   const auto rank_at = [&](Rank host, Rank number) { return hosts.rank_at(host, root_number + number); };
-  const auto data = [&](Rank rail) { return is_root ? script.input(rail) : script.output(rail); };
+  const auto data = [&](Rank rail) { return is_root ? builder.input(rail) : builder.output(rail); };
 
   const Place place(hosts.own, hosts.count, root_host);
   for (Rank rail = 0; rail < rails; ++rail) {
     const Rank holder = rank_at(hosts.own, rail);
-    if (is_root && holder != shape.root) script.send(holder, data(rail));
+    if (is_root && holder != shape.root) builder.send(holder, data(rail));
     if (holder != shape.rank) continue;
-    if (!is_root) script.recv(place.is_root() ? shape.root : rank_at(place.parent(), rail), data(rail));
-    place.for_each_child([&](Rank bit) { script.send(rank_at(place.child(bit), rail), data(rail)); });
+    if (!is_root) builder.recv(place.is_root() ? shape.root : rank_at(place.parent(), rail), data(rail));
+    place.for_each_child([&](Rank bit) { builder.send(rank_at(place.child(bit), rail), data(rail)); });
   }
 
   const Rank size = hosts.size_of(hosts.own);
@@ -202,10 +202,10 @@ void two_level_broadcast(const Shape& shape, Script& script) {
     if (number < first) continue;
     const Place local(number - first, size - first, rail - first);
     const auto rank_of = [&](Rank member) { return rank_at(hosts.own, first + member); };
-    if (!local.is_root()) script.recv(rank_of(local.parent()), data(rail));
-    local.for_each_child([&](Rank bit) { script.send(rank_of(local.child(bit)), data(rail)); });
+    if (!local.is_root()) builder.recv(rank_of(local.parent()), data(rail));
+    local.for_each_child([&](Rank bit) { builder.send(rank_of(local.child(bit)), data(rail)); });
   }
-  if (is_root) script.copy(script.input(0u, shape.chunks), script.output(0u, shape.chunks));
+  if (is_root) builder.copy(builder.input(0u, shape.chunks), builder.output(0u, shape.chunks));
 }
 
 }  // namespace hocket::algorithms

@@ -6,8 +6,8 @@
 #include <optional>
 
 #include "bench/report.hpp"
-#include "hocket/spi/schedule.hpp"
 #include "src/plan/plan.hpp"
+#include "src/spi/schedule.hpp"
 #include "tools/progress.hpp"
 
 namespace hocket::bench {
@@ -30,7 +30,7 @@ std::vector<std::string> names_for(const CollectiveInfo& info) {
   const auto collective = collective_of(info);
   if (!collective) return names;
   for (const Algorithm& algorithm : catalog()) {
-    const bool fits = !algorithm.encoded && !(algorithm.relays && is_uneven(*collective));
+    const bool fits = !algorithm.encoded && !(algorithm.forwards_blocks && is_uneven(*collective));
     if (algorithm.collective == with_equal_blocks(*collective) && fits) names.emplace_back(algorithm.name);
   }
   return names;

@@ -10,7 +10,7 @@
 
 #include "bench/data.hpp"
 #include "hocket/hocket.h"
-#include "hocket/spi/types.hpp"
+#include "src/spi/types.hpp"
 
 namespace hocket::bench {
 

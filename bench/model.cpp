@@ -1,8 +1,8 @@
 #include "bench/model.hpp"
 
 #include "src/plan/direct/cost.hpp"
-#include "src/plan/envelope.hpp"
 #include "src/plan/simulate.hpp"
+#include "src/plan/tuner.hpp"
 #include "tools/plan/network_file.hpp"
 #include "tools/plan/probe.hpp"
 

@@ -6,8 +6,8 @@
 #include <string>
 
 #include "bench/measure.hpp"
-#include "hocket/spi/status.hpp"
 #include "src/plan/network.hpp"
+#include "src/spi/status.hpp"
 #include "tools/plan/probe.hpp"
 
 namespace hocket::bench {

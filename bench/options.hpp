@@ -9,7 +9,7 @@
 
 #include "bench/collectives.hpp"
 #include "hocket/hocket.hpp"
-#include "hocket/spi/status.hpp"
+#include "src/spi/status.hpp"
 
 namespace hocket::bench {
 

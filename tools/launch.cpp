@@ -14,7 +14,7 @@
 #include <optional>
 #include <string_view>
 
-#include "hocket/spi/types.hpp"
+#include "src/spi/types.hpp"
 #include "tools/launch_cores.hpp"
 #include "tools/launch_lines.hpp"
 #include "tools/launch_process.hpp"

@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "hocket/spi/status.hpp"
+#include "src/spi/status.hpp"
 
 namespace hocket::launch {
 

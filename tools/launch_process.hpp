@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "hocket/spi/status.hpp"
 #include "src/base/fd.hpp"
+#include "src/spi/status.hpp"
 
 namespace hocket::launch {
 

@@ -6,7 +6,7 @@
 #include <span>
 #include <string_view>
 
-#include "hocket/spi/transport.hpp"
+#include "src/spi/transport.hpp"
 
 namespace hocket {
 

@@ -1,7 +1,7 @@
 // Calls in words, for messages.
 #include <fmt/format.h>
 
-#include "hocket/spi/transport.hpp"
+#include "src/spi/transport.hpp"
 
 namespace hocket {
 

@@ -11,7 +11,7 @@
 #include <type_traits>
 #include <utility>
 
-#include "hocket/spi/elements.hpp"
+#include "src/spi/elements.hpp"
 
 namespace hocket::elements {
 

@@ -9,7 +9,7 @@
 #include <string>
 #include <string_view>
 
-#include "hocket/spi/status.hpp"
+#include "src/spi/status.hpp"
 
 namespace hocket::environment {
 

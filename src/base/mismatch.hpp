@@ -3,7 +3,7 @@
 
 #include <cstddef>
 
-#include "hocket/spi/transport.hpp"
+#include "src/spi/transport.hpp"
 
 namespace hocket {
 

@@ -9,8 +9,8 @@
 #include <optional>
 #include <vector>
 
-#include "hocket/spi/status.hpp"
 #include "src/base/fd.hpp"
+#include "src/spi/status.hpp"
 
 namespace hocket {
 

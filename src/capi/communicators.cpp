@@ -11,7 +11,7 @@ using hocket::Status;
 
 namespace hocket::capi {
 
-Result<SplitRequest> split_request(const Result<SplitWish>& wish, const hocket_split_options* options) {
+Result<SplitRequest> split_request(const Result<SplitArguments>& wish, const hocket_split_options* options) {
   const auto given = read_sized(options);
   if (!given) {
     return Status(Code::invalid_argument, "options.struct_size is wrong: begin with HOCKET_SPLIT_OPTIONS_INIT");

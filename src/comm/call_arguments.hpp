@@ -5,7 +5,7 @@
 #include <cstdint>
 
 #include "hocket/hocket.h"
-#include "hocket/spi/types.hpp"
+#include "src/spi/types.hpp"
 
 namespace hocket {
 

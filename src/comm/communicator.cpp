@@ -5,8 +5,8 @@
 #include <algorithm>
 
 #include "src/base/log.hpp"
+#include "src/comm/host_placement.hpp"
 #include "src/comm/own_input.hpp"
-#include "src/comm/placing.hpp"
 #include "src/comm/rendezvous.hpp"
 #include "src/comm/validate.hpp"
 #include "src/exec/reduce.hpp"
@@ -40,11 +40,11 @@ Communicator::Communicator(Options options, const RegionTable* regions)
   if (options_.refine && options_.size > 1 && !options_.deterministic) begin_refinement();
 }
 
-// Where the fabric ends here, so do the operations that still run, before what they use does.
-// What is pending ends with the fabric, and functions that are called then may still ask this communicator: so it goes
-// on pointing there, but does not own it.
+// Where the link set ends here, so do the operations that still run, before what they use does.
+// What is pending ends with the link set, and functions that are called then may still ask this communicator: so it
+// goes on pointing there, but does not own it.
 Communicator::~Communicator() {
-  const std::shared_ptr<Fabric> owner = std::exchange(fabric_, {std::shared_ptr<void>(), fabric_.get()});
+  const std::shared_ptr<LinkSet> owner = std::exchange(link_set_, {std::shared_ptr<void>(), link_set_.get()});
 }
 
 // ---- creation -------------------------------------------------------------------------------------------------------
@@ -75,7 +75,7 @@ Status Communicator::find_others(Deadline deadline, const std::stop_token& stop)
         (void)server_->wait_until_no_clients(Deadline::after(farewell));  // let them read why
       return status;
     }
-    fabric_.reset();
+    link_set_.reset();
   }
 }
 
@@ -111,22 +111,22 @@ Status Communicator::meet(Deadline deadline, const std::stop_token& stop) {
     if (!transports.ok()) return transports.status();
     if (Status adopted = adopt(std::move(*executor), std::move(*transports)); !adopted.ok()) return adopted;
     const std::stop_callback give_up(stop, [this] { abort("its creation was given up"); });
-    MemberCard mine{.doors = fabric_->mesh().doors(),
-                    .host = host_identity(),
-                    .algorithm = options_.algorithms.summary(),
-                    .tuning = options_.tuning.digest(),
-                    .deterministic = options_.deterministic,
-                    .refine = options_.refine,
-                    .cores = CoreSet::own()};
+    PeerInfo mine{.doors = link_set_->mesh().doors(),
+                  .host = host_identity(),
+                  .algorithm = options_.algorithms.summary(),
+                  .tuning = options_.tuning.digest(),
+                  .deterministic = options_.deterministic,
+                  .refine = options_.refine,
+                  .cores = CoreSet::own()};
     if (Status published = (*rendezvous)->publish(mine); !published.ok()) return published;
-    std::vector<MemberCard> cards(static_cast<std::size_t>(options_.size));
+    std::vector<PeerInfo> cards(static_cast<std::size_t>(options_.size));
     for (const Rank neighbour :
          {(options_.rank + 1) % options_.size, (options_.rank + options_.size - 1) % options_.size}) {
-      auto card = (*rendezvous)->card_of(neighbour);
+      auto card = (*rendezvous)->peer_info_of(neighbour);
       if (!card.ok()) return card.status();
       cards[static_cast<std::size_t>(neighbour)] = std::move(*card);
     }
-    fabric_->mesh().set_cards(std::move(cards));
+    link_set_->mesh().set_peer_infos(std::move(cards));
     return introduce(mine, deadline);
   }();
   if (status.ok()) {
@@ -140,27 +140,28 @@ Status Communicator::meet(Deadline deadline, const std::stop_token& stop) {
 Status Communicator::adopt(std::unique_ptr<Executor> executor, std::vector<std::unique_ptr<Transport>> transports,
                            std::shared_ptr<LoopbackHub> hub) {
   executor->set_wait_budget(WaitBudget::for_ranks(options_.size, CoreSet::own().count()));
-  auto fabric = Fabric::make(std::move(executor), std::move(transports), std::move(hub));
-  if (!fabric.ok()) return fabric.status();
-  fabric_ = std::move(*fabric);
-  context_ = fabric_->executor().first();
+  auto link_set = LinkSet::make(std::move(executor), std::move(transports), std::move(hub));
+  if (!link_set.ok()) return link_set.status();
+  link_set_ = std::move(*link_set);
+  context_ = link_set_->executor().first();
   return {};
 }
 
 // Connects to both neighbours and learns everyone's card by a ring allgather, so the store is not needed any more. The
 // ring of connections stays: each rank's end is noticed by two others, who pass it on.
-Status Communicator::introduce(const MemberCard& mine, Deadline deadline) {
+Status Communicator::introduce(const PeerInfo& mine, Deadline deadline) {
   const auto size = static_cast<std::size_t>(options_.size);
-  std::vector<std::byte> all(size * member_card_bytes_max);
+  std::vector<std::byte> all(size * peer_info_bytes_max);
   const auto block_of = [&](std::size_t rank) {
-    return CardBlock(all.data() + rank * member_card_bytes_max, member_card_bytes_max);
+    return PeerInfoBlock(all.data() + rank * peer_info_bytes_max, peer_info_bytes_max);
   };
-  if (Status status = put_card(block_of(static_cast<std::size_t>(options_.rank)), mine); !status.ok()) return status;
+  if (Status status = write_peer_info(block_of(static_cast<std::size_t>(options_.rank)), mine); !status.ok())
+    return status;
   if (Status status = allgather_on_ring(all, deadline); !status.ok()) return status;
 
-  std::vector<MemberCard> cards(size);
+  std::vector<PeerInfo> cards(size);
   for (std::size_t rank = 0; rank < size; ++rank) {
-    auto card = take_card(block_of(rank));
+    auto card = read_peer_info(block_of(rank));
     if (!card.ok()) return card.status();
     cards[rank] = std::move(*card);
     if (Status agreed = agrees(cards[rank], static_cast<Rank>(rank)); !agreed.ok()) return agreed;
@@ -169,7 +170,7 @@ Status Communicator::introduce(const MemberCard& mine, Deadline deadline) {
 }
 
 // Whether the rank that the card is of was given the same options as this one.
-Status Communicator::agrees(const MemberCard& card, Rank rank) const {
+Status Communicator::agrees(const PeerInfo& card, Rank rank) const {
   const auto differs = [&](std::string why) {
     return Status(Cause{.code = Code::mismatch, .message = std::move(why), .peer = rank});
   };
@@ -224,22 +225,22 @@ Status Communicator::allgather_on_ring(std::span<std::byte> all, Deadline deadli
 }
 
 // Arranges itself with the others, once all cards are known.
-Status Communicator::settle(std::vector<MemberCard> cards, Deadline deadline) {
-  const Placing placing(cards, options_.rank);
-  topology_ = placing.topology();
-  scarce_cores_ = placing.scarce_cores();
-  fabric_->executor().set_wait_budget(placing.wait_budget());
-  fabric_->mesh().set_cards(std::move(cards));
+Status Communicator::settle(std::vector<PeerInfo> cards, Deadline deadline) {
+  const HostPlacement placement(cards, options_.rank);
+  topology_ = placement.topology();
+  scarce_cores_ = placement.scarce_cores();
+  link_set_->executor().set_wait_budget(placement.wait_budget());
+  link_set_->mesh().set_peer_infos(std::move(cards));
   const Status opened =
-      fabric_->open_window({.single_copy = options_.single_copy, .shares_work = scarce_cores_ != 0}, deadline);
-  window_use_ = fabric_->window_use();
+      link_set_->open_window({.single_copy = options_.single_copy, .shares_work = scarce_cores_ != 0}, deadline);
+  window_use_ = link_set_->window_use();
   return opened;
 }
 
 Result<std::vector<std::unique_ptr<Communicator>>> Communicator::create_local(const Options& options) {
   const auto hub = std::make_shared<LoopbackHub>(options.size);
   std::vector<std::unique_ptr<Communicator>> made;
-  std::vector<MemberCard> cards;
+  std::vector<PeerInfo> cards;
   for (Rank rank = 0; rank < options.size; ++rank) {
     Options own = options;
     own.rank = rank;
@@ -256,14 +257,14 @@ Result<std::vector<std::unique_ptr<Communicator>>> Communicator::create_local(co
     const Status adopted = made.back()->adopt(std::move(*executor), std::move(transports), hub);
     if (!adopted.ok()) return adopted;
     cards.push_back(
-        {.doors = made.back()->fabric_->mesh().doors(), .host = {}, .algorithm = {}, .tuning = {}, .cores = {}});
+        {.doors = made.back()->link_set_->mesh().doors(), .host = {}, .algorithm = {}, .tuning = {}, .cores = {}});
   }
-  for (auto& communicator : made) communicator->fabric_->mesh().set_cards(cards);
+  for (auto& communicator : made) communicator->link_set_->mesh().set_peer_infos(cards);
   // The ring of connections, through which every rank learns that another has ended.
   for (Rank rank = 0; rank < options.size && options.size > 1; ++rank) {
-    Fabric& own = *made[static_cast<std::size_t>(rank)]->fabric_;
+    LinkSet& own = *made[static_cast<std::size_t>(rank)]->link_set_;
     for (const Rank neighbour : {(rank + 1) % options.size, (rank + options.size - 1) % options.size}) {
-      const Status linked = own.executor().undisturbed(
+      const Status linked = own.executor().with_exclusive_progress(
           [&] { return own.mesh().link(neighbour, Deadline::after(options.timeout)).status(); });
       if (!linked.ok()) return linked;
     }
@@ -274,7 +275,7 @@ Result<std::vector<std::unique_ptr<Communicator>>> Communicator::create_local(co
 // ---- calls ----------------------------------------------------------------------------------------------------------
 
 void Communicator::abort(std::string_view reason) {
-  const Rank self = fabric_->rank();
+  const Rank self = link_set_->rank();
   const Status why(
       Cause{.code = Code::aborted,
             .message = fmt::format("rank {} aborted the communicator{}{}", self, reason.empty() ? "" : ": ", reason),
@@ -314,7 +315,7 @@ std::shared_ptr<Operation> Communicator::prepare_checked(const CallArguments& ar
   const bool user = signature.op == ReduceOp::user;
   if (user) {
     binding.user =
-        std::make_shared<UserFunction>(arguments.function, arguments.context, signature.dtype, fabric_->rank());
+        std::make_shared<UserFunction>(arguments.function, arguments.context, signature.dtype, link_set_->rank());
     binding.reduction.custom = binding.user.get();
   }
   const bool in_rank_order = options_.deterministic || (user && !arguments.commutative);
@@ -363,7 +364,7 @@ std::shared_ptr<ScheduleOperation> Communicator::operation_for(const PlanKey& ke
     }
   }
   auto made = std::make_shared<ScheduleOperation>(plans_.get(key), context_);
-  made->set_transports(fabric_->mesh().transports_of(made->directions()));
+  made->set_transports(link_set_->mesh().transports_of(made->directions()));
   if (persistent) return made;
   idle_.push_back(made);
   if (idle_.size() > operations_kept) idle_.erase(idle_.begin());
@@ -376,7 +377,7 @@ std::shared_ptr<Operation> Communicator::direct_operation(bool persistent) {
     if (!persistent && operation.use_count() == 1 && operation->finished()) return operation;
   }
   auto made = std::make_shared<DirectOperation>(*window_use_, context_);
-  made->set_transports(fabric_->window_transport());
+  made->set_transports(link_set_->window_transport());
   if (!persistent && idle_direct_.size() < operations_kept) idle_direct_.push_back(made);
   return made;
 }

@@ -1,5 +1,5 @@
 // Communicator: one rank's membership in a group of ranks. The floor that knows names: it chooses transports and
-// algorithms, makes plans and hands them to the executor of the fabric that it runs on, its own or its parent's.
+// algorithms, makes plans and hands them to the executor of the link set that it runs on, its own or its parent's.
 #pragma once
 
 #include <array>
@@ -13,8 +13,8 @@
 
 #include "src/base/region_table.hpp"
 #include "src/comm/call_arguments.hpp"
-#include "src/comm/fabric.hpp"
 #include "src/comm/latest_call.hpp"
+#include "src/comm/link_set.hpp"
 #include "src/comm/options.hpp"
 #include "src/exec/schedule_operation.hpp"
 #include "src/plan/plan.hpp"
@@ -35,8 +35,8 @@ class Communicator {
   static Result<std::unique_ptr<Communicator>> create(const Options& options, const RegionTable& regions,
                                                       const std::stop_token& stop = {});
   static Result<std::vector<std::unique_ptr<Communicator>>> create_local(const Options& options);
-  // Leaves the group, as Fabric does. Where others run on the same fabric, nothing happens but that this one is gone:
-  // its pending operations go on.
+  // Leaves the group, as LinkSet does. Where others run on the same link set, nothing happens but that this one is
+  // gone: its pending operations go on.
   ~Communicator();
 
   Rank rank() const { return options_.rank; }
@@ -57,7 +57,7 @@ class Communicator {
   // What copies a message of this rank to itself; the two are sound and fit.
   std::shared_ptr<Operation> prepare_to_self(const CallArguments& send, const CallArguments& recv);
   // What runs prepared calls; run() and start() are its functions, but for what refinement adds.
-  Executor& executor() const { return fabric_->executor(); }
+  Executor& executor() const { return link_set_->executor(); }
   Status run(Executor::Operations operations) {
     return refinement_ ? executor().run(refined(operations)) : executor().run(operations);
   }
@@ -72,20 +72,20 @@ class Communicator {
 
   Status find_others(Deadline deadline, const std::stop_token& stop);
   Status meet(Deadline deadline, const std::stop_token& stop);
-  Status introduce(const MemberCard& mine, Deadline deadline);
-  Status agrees(const MemberCard& card, Rank rank) const;
+  Status introduce(const PeerInfo& mine, Deadline deadline);
+  Status agrees(const PeerInfo& card, Rank rank) const;
   Status allgather_on_ring(std::span<std::byte> all, Deadline deadline);
-  Status settle(std::vector<MemberCard> cards, Deadline deadline);
+  Status settle(std::vector<PeerInfo> cards, Deadline deadline);
   Status adopt(std::unique_ptr<Executor> executor, std::vector<std::unique_ptr<Transport>> transports,
                std::shared_ptr<LoopbackHub> hub = nullptr);
   Status share(std::span<std::byte> all, Deadline deadline);
-  Result<std::vector<MemberCard>> exchange_cards(const Result<MemberCard>& mine, const std::vector<Rank>& members,
-                                                 Deadline deadline);
+  Result<std::vector<PeerInfo>> exchange_peer_infos(const Result<PeerInfo>& mine, const std::vector<Rank>& members,
+                                                    Deadline deadline);
   Result<std::unique_ptr<Communicator>> connect_child(Options options, const ChildGroup& group, Deadline deadline,
                                                       const std::stop_token& stop);
   Result<std::unique_ptr<Communicator>> share_links(Options options, const ChildGroup& group);
   Status open(std::uint64_t group, LoopbackHub* parent_hub);
-  Status connect(std::vector<MemberCard> cards, Deadline deadline);
+  Status connect(std::vector<PeerInfo> cards, Deadline deadline);
   std::shared_ptr<Operation> prepare_checked(const CallArguments& arguments, CheckedCall& checked,
                                              std::shared_ptr<Staging> staging);
   const Algorithm& choose(const CheckedCall& checked, Collective collective, bool in_rank_order, bool refined);
@@ -105,11 +105,11 @@ class Communicator {
   const RegionTable* const regions_;
   std::unique_ptr<StoreServer> server_;  // where this rank serves the store
   std::atomic<int> children_{0};         // splits so far
-  std::shared_ptr<Fabric> fabric_;
+  std::shared_ptr<LinkSet> link_set_;
   std::shared_ptr<Context> context_;
   Topology topology_;
   Rank scarce_cores_ = 0;            // as Call has it
-  WindowUse* window_use_ = nullptr;  // the fabric's, where it is of this communicator's ranks
+  WindowUse* window_use_ = nullptr;  // the link set's, where it is of this communicator's ranks
 
   // What was chosen for the latest call over links.
   struct Choice {

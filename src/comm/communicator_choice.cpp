@@ -176,7 +176,7 @@ void Communicator::use_algorithm(ScheduleOperation& operation, const Algorithm& 
   if (key.algorithm == &algorithm) return;
   key.algorithm = &algorithm;
   operation.set_plan(plans_.get(key));
-  operation.set_transports(fabric_->mesh().transports_of(operation.directions()));
+  operation.set_transports(link_set_->mesh().transports_of(operation.directions()));
 }
 
 // Of a communicator that refines: it shares its links with no other.

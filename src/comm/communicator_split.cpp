@@ -7,7 +7,7 @@
 #include <ranges>
 
 #include "src/comm/communicator.hpp"
-#include "src/comm/placing.hpp"
+#include "src/comm/host_placement.hpp"
 #include "src/comm/split.hpp"
 #include "transports/loopback/loopback_hub.hpp"
 
@@ -32,10 +32,10 @@ Result<std::unique_ptr<Communicator>> Communicator::split(const SplitRequest& re
                               "share_links 0, or HOCKET_REFINE unset",
                               name_of(request.wish.kind)));
   }
-  std::vector<SplitWish> wishes(static_cast<std::size_t>(options_.size));
-  SplitWish& own = wishes[static_cast<std::size_t>(options_.rank)];
+  std::vector<SplitArguments> wishes(static_cast<std::size_t>(options_.size));
+  SplitArguments& own = wishes[static_cast<std::size_t>(options_.rank)];
   own = request.wish;
-  own.id = shares ? fabric_->propose_number() : random_group();
+  own.id = shares ? link_set_->propose_number() : random_group();
   if (Status status = share(std::as_writable_bytes(std::span(wishes)), deadline); !status.ok()) return status;
   const auto group = child_of(wishes, options_.rank);
   if (!group.ok()) return group.status();
@@ -53,10 +53,10 @@ Result<std::unique_ptr<Communicator>> Communicator::split(const SplitRequest& re
   return shares ? share_links(std::move(options), *group) : connect_child(std::move(options), *group, deadline, stop);
 }
 
-// A child on this communicator's fabric; of one rank, it needs none.
+// A child on this communicator's link set; of one rank, it needs none.
 Result<std::unique_ptr<Communicator>> Communicator::share_links(Options options, const ChildGroup& group) {
   const auto number = static_cast<std::uint32_t>(group.id);
-  fabric_->settle_number(number);
+  link_set_->settle_number(number);
   executor().say_names();
   std::unique_ptr<Communicator> child;
   if (group.members.empty()) return child;
@@ -67,21 +67,21 @@ Result<std::unique_ptr<Communicator>> Communicator::share_links(Options options,
   }
   Context::Identity identity{.number = number, .name = child->options_.name};
   for (const Rank member : group.members) identity.peers.push_back(context_->peer_of(member));
-  child->fabric_ = fabric_;
-  if (fabric_->hub() == nullptr) {
-    std::vector<MemberCard> cards;
-    for (const Rank peer : identity.peers) cards.push_back(fabric_->mesh().cards()[static_cast<std::size_t>(peer)]);
-    const Placing placing(cards, group.rank);
-    child->topology_ = placing.topology();
-    child->scarce_cores_ = placing.scarce_cores();
+  child->link_set_ = link_set_;
+  if (link_set_->hub() == nullptr) {
+    std::vector<PeerInfo> cards;
+    for (const Rank peer : identity.peers) cards.push_back(link_set_->mesh().cards()[static_cast<std::size_t>(peer)]);
+    const HostPlacement placement(cards, group.rank);
+    child->topology_ = placement.topology();
+    child->scarce_cores_ = placement.scarce_cores();
   }
-  const auto all_ranks = std::views::iota(Rank{0}, static_cast<Rank>(fabric_->mesh().cards().size()));
-  if (std::ranges::equal(identity.peers, all_ranks)) child->window_use_ = fabric_->window_use();
+  const auto all_ranks = std::views::iota(Rank{0}, static_cast<Rank>(link_set_->mesh().cards().size()));
+  if (std::ranges::equal(identity.peers, all_ranks)) child->window_use_ = link_set_->window_use();
   child->context_ = executor().add(std::move(identity));
   return child;
 }
 
-// A child with a fabric of its own: its ranks tell each other where they can be reached now.
+// A child with a link set of its own: its ranks tell each other where they can be reached now.
 Result<std::unique_ptr<Communicator>> Communicator::connect_child(Options options, const ChildGroup& group,
                                                                   Deadline deadline, const std::stop_token& stop) {
   std::unique_ptr<Communicator> child;
@@ -89,16 +89,16 @@ Result<std::unique_ptr<Communicator>> Communicator::connect_child(Options option
   const Rank size = options.size;
   if (size > 0) {
     child.reset(new Communicator(std::move(options), regions_));
-    opened = child->open(group.id, fabric_->hub());
+    opened = child->open(group.id, link_set_->hub());
   }
   if (!group.all_alone) {
     const bool connects = opened.ok() && size > 1;
-    Result<MemberCard> mine = opened.ok() ? Result<MemberCard>(MemberCard()) : Result<MemberCard>(opened);
+    Result<PeerInfo> mine = opened.ok() ? Result<PeerInfo>(PeerInfo()) : Result<PeerInfo>(opened);
     if (connects) {
-      mine = fabric_->mesh().cards()[static_cast<std::size_t>(fabric_->rank())];
-      mine->doors = child->fabric_->mesh().doors();
+      mine = link_set_->mesh().cards()[static_cast<std::size_t>(link_set_->rank())];
+      mine->doors = child->link_set_->mesh().doors();
     }
-    auto cards = exchange_cards(mine, group.members, deadline);
+    auto cards = exchange_peer_infos(mine, group.members, deadline);
     if (!opened.ok()) return opened;
     if (!cards.ok()) return cards.status();
     if (connects) {
@@ -124,18 +124,18 @@ Status Communicator::share(std::span<std::byte> all, Deadline deadline) {
 }
 
 // The cards of `members` for their new communicator, in its order. A member's failure to open its doors is that of all.
-Result<std::vector<MemberCard>> Communicator::exchange_cards(const Result<MemberCard>& mine,
-                                                             const std::vector<Rank>& members, Deadline deadline) {
-  std::vector<std::byte> all(static_cast<std::size_t>(options_.size) * member_card_bytes_max);
+Result<std::vector<PeerInfo>> Communicator::exchange_peer_infos(const Result<PeerInfo>& mine,
+                                                                const std::vector<Rank>& members, Deadline deadline) {
+  std::vector<std::byte> all(static_cast<std::size_t>(options_.size) * peer_info_bytes_max);
   const auto block_of = [&](Rank rank) {
-    return CardBlock(all.data() + static_cast<std::size_t>(rank) * member_card_bytes_max, member_card_bytes_max);
+    return PeerInfoBlock(all.data() + static_cast<std::size_t>(rank) * peer_info_bytes_max, peer_info_bytes_max);
   };
-  const Status put = put_card(block_of(options_.rank), mine);
-  if (!put.ok()) (void)put_card(block_of(options_.rank), put);
+  const Status put = write_peer_info(block_of(options_.rank), mine);
+  if (!put.ok()) (void)write_peer_info(block_of(options_.rank), put);
   if (Status status = share(all, deadline); !status.ok()) return status;
-  std::vector<MemberCard> cards;
+  std::vector<PeerInfo> cards;
   for (const Rank member : members) {
-    auto card = take_card(block_of(member));
+    auto card = read_peer_info(block_of(member));
     if (!card.ok()) {
       return Status(Cause{.code = card.status().code(),
                           .message = fmt::format("rank {} of \"{}\" could not join its new communicator: {}", member,
@@ -175,11 +175,11 @@ Status Communicator::open(std::uint64_t group, LoopbackHub* parent_hub) {
 }
 
 // Connects the ring of a child, over which each rank's end is noticed, and sees that all are there.
-Status Communicator::connect(std::vector<MemberCard> cards, Deadline deadline) {
-  fabric_->mesh().set_cards(cards);
+Status Communicator::connect(std::vector<PeerInfo> cards, Deadline deadline) {
+  link_set_->mesh().set_peer_infos(cards);
   std::vector<std::byte> all(static_cast<std::size_t>(options_.size));
   if (Status status = allgather_on_ring(all, deadline); !status.ok()) return status;
-  return fabric_->hub() != nullptr ? Status() : settle(std::move(cards), deadline);
+  return link_set_->hub() != nullptr ? Status() : settle(std::move(cards), deadline);
 }
 
 }  // namespace hocket

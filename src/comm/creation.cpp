@@ -58,7 +58,7 @@ Status Creation::wait(Deadline deadline) const {
 
 Creation::Made Creation::take() {
   const std::lock_guard lock(mutex_);
-  if (std::exchange(taken_, true)) {
+  if (std::exchange(busy_, true)) {
     return Status(Code::invalid_argument, "the communicator of this creation was handed over before");
   }
   return std::move(*made_);

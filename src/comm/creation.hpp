@@ -38,7 +38,7 @@ class Creation {
   mutable std::mutex mutex_;
   mutable std::condition_variable changed_;
   std::optional<Made> made_;  // guarded by mutex_
-  bool taken_ = false;        // likewise
+  bool busy_ = false;         // likewise
   std::jthread thread_;       // ends before the others go
 };
 

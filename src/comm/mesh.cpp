@@ -45,7 +45,7 @@ class Reader {
 
 }  // namespace
 
-std::string MemberCard::serialise() const {
+std::string PeerInfo::serialise() const {
   std::string out;
   put(out, host);
   put(out, algorithm);
@@ -60,9 +60,9 @@ std::string MemberCard::serialise() const {
   return out;
 }
 
-Result<MemberCard> MemberCard::parse(std::string_view bytes) {
+Result<PeerInfo> PeerInfo::parse(std::string_view bytes) {
   Reader reader(bytes);
-  MemberCard card;
+  PeerInfo card;
   card.host = reader.take();
   card.algorithm = reader.take();
   card.tuning = reader.take();
@@ -81,8 +81,8 @@ Result<MemberCard> MemberCard::parse(std::string_view bytes) {
 }
 
 // A block: two bytes of length, one with the code (0: a card follows), the text.
-Status put_card(CardBlock block, const Result<MemberCard>& card) {
-  constexpr std::size_t room = member_card_bytes_max - 3;
+Status write_peer_info(PeerInfoBlock block, const Result<PeerInfo>& card) {
+  constexpr std::size_t room = peer_info_bytes_max - 3;
   const std::string text = card.ok() ? card->serialise() : card.status().message().substr(0, room);
   if (text.size() > room) {
     return {Code::internal,
@@ -95,7 +95,7 @@ Status put_card(CardBlock block, const Result<MemberCard>& card) {
   return {};
 }
 
-Result<MemberCard> take_card(CardBlock block) {
+Result<PeerInfo> read_peer_info(PeerInfoBlock block) {
   const std::size_t length = std::to_integer<std::size_t>(block[0]) + 256 * std::to_integer<std::size_t>(block[1]);
   const auto code = std::to_integer<int>(block[2]);
   if (length + 3 > block.size() || code > HOCKET_INTERNAL) {
@@ -103,7 +103,7 @@ Result<MemberCard> take_card(CardBlock block) {
   }
   const std::string_view text(reinterpret_cast<const char*>(block.data()) + 3, length);
   if (code != HOCKET_OK) return Status(static_cast<Code>(code), std::string(text));
-  return MemberCard::parse(text);
+  return PeerInfo::parse(text);
 }
 
 Result<std::vector<std::unique_ptr<Transport>>> open_transports(std::string_view wanted,
@@ -123,27 +123,27 @@ Result<std::vector<std::unique_ptr<Transport>>> open_transports(std::string_view
   return opened;
 }
 
-std::vector<MemberCard::Door> Mesh::doors() const {
-  std::vector<MemberCard::Door> doors;
+std::vector<PeerInfo::Door> Mesh::doors() const {
+  std::vector<PeerInfo::Door> doors;
   for (const auto& transport : transports_) {
-    doors.push_back({.transport = std::string(transport->traits().name), .address = transport->address()});
+    doors.push_back({.transport = std::string(transport->name()), .address = transport->address()});
   }
   return doors;
 }
 
-void Mesh::set_cards(std::vector<MemberCard> cards) {
+void Mesh::set_peer_infos(std::vector<PeerInfo> cards) {
   cards_ = std::move(cards);
   links_.resize(cards_.size());
   all_links_made_ = false;
   routes_.clear();
-  for (const MemberCard& card : cards_) routes_.push_back(route_to(card));
+  for (const PeerInfo& card : cards_) routes_.push_back(route_to(card));
 }
 
 // Over the first transport that both sides have.
-Mesh::Route Mesh::route_to(const MemberCard& card) const {
+Mesh::Route Mesh::route_to(const PeerInfo& card) const {
   for (const auto& transport : transports_) {
     for (const auto& door : card.doors) {
-      if (door.transport == transport->traits().name && transport->reaches(door.address)) {
+      if (door.transport == transport->name() && transport->reaches(door.address)) {
         return {transport.get(), &door.address};
       }
     }
@@ -159,17 +159,17 @@ std::string Mesh::transports_of(std::span<const Direction> directions) const {
     };
     if (std::ranges::none_of(directions, used)) continue;
     if (!names.empty()) names += '+';
-    names += transport->traits().name;
+    names += transport->name();
   }
   return names.empty() ? "none" : names;
 }
 
 Transport* Mesh::window_transport() const {
   for (const auto& transport : transports_) {
-    if (!transport->traits().has_window) continue;
-    const auto reaches = [&](const MemberCard& card) {
-      return std::any_of(card.doors.begin(), card.doors.end(), [&](const MemberCard::Door& door) {
-        return door.transport == transport->traits().name && transport->reaches(door.address);
+    if (!transport->has_window()) continue;
+    const auto reaches = [&](const PeerInfo& card) {
+      return std::any_of(card.doors.begin(), card.doors.end(), [&](const PeerInfo::Door& door) {
+        return door.transport == transport->name() && transport->reaches(door.address);
       });
     };
     if (std::all_of(cards_.begin(), cards_.end(), reaches)) return transport.get();

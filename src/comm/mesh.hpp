@@ -6,14 +6,14 @@
 #include <string>
 #include <vector>
 
-#include "hocket/spi/transport.hpp"
 #include "src/base/core_set.hpp"
 #include "src/exec/peers.hpp"
+#include "src/spi/transport.hpp"
 
 namespace hocket {
 
 // What a rank tells the others about itself.
-struct MemberCard {
+struct PeerInfo {
   struct Door {
     std::string transport;
     Address address;
@@ -27,16 +27,16 @@ struct MemberCard {
 
   std::string serialise() const;
   // Code::protocol_error where the bytes are no card.
-  static Result<MemberCard> parse(std::string_view bytes);
+  static Result<PeerInfo> parse(std::string_view bytes);
 };
-inline constexpr std::size_t member_card_bytes_max = 2048;
+inline constexpr std::size_t peer_info_bytes_max = 2048;
 
 // Ranks exchange their cards in blocks of equal size; a rank that has none, because it failed, puts in why.
-using CardBlock = std::span<std::byte, member_card_bytes_max>;
+using PeerInfoBlock = std::span<std::byte, peer_info_bytes_max>;
 // Code::internal where the card does not fit.
-Status put_card(CardBlock block, const Result<MemberCard>& card);
+Status write_peer_info(PeerInfoBlock block, const Result<PeerInfo>& card);
 // The failure where the block holds one; Code::protocol_error where it holds neither.
-Result<MemberCard> take_card(CardBlock block);
+Result<PeerInfo> read_peer_info(PeerInfoBlock block);
 
 // The transports of this process, most preferred first: all that work here ("auto"), or the one named.
 Result<std::vector<std::unique_ptr<Transport>>> open_transports(std::string_view wanted, const TransportConfig& config);
@@ -45,10 +45,10 @@ class Mesh final : public Peers {
  public:
   explicit Mesh(std::vector<std::unique_ptr<Transport>> transports) : transports_(std::move(transports)) {}
 
-  std::vector<MemberCard::Door> doors() const;
+  std::vector<PeerInfo::Door> doors() const;
   // Sets whom link() can reach. Cards of peers that are not known yet are empty.
-  void set_cards(std::vector<MemberCard> cards);
-  const std::vector<MemberCard>& cards() const { return cards_; }
+  void set_peer_infos(std::vector<PeerInfo> cards);
+  const std::vector<PeerInfo>& cards() const { return cards_; }
   // The transports that these links use, most preferred first: "shm+tcp"; "none" for no links. Any thread, once the
   // cards are set.
   std::string transports_of(std::span<const Direction> directions) const;
@@ -75,11 +75,11 @@ class Mesh final : public Peers {
     Transport* transport = nullptr;  // null: there is no way
     const Address* address = nullptr;
   };
-  Route route_to(const MemberCard& card) const;
+  Route route_to(const PeerInfo& card) const;
   Result<Link*> make_link(Rank peer, std::optional<Deadline> deadline);
 
   std::vector<std::unique_ptr<Transport>> transports_;
-  std::vector<MemberCard> cards_;
+  std::vector<PeerInfo> cards_;
   std::vector<Route> routes_;  // by rank
   std::vector<Link*> links_;   // by rank; owned by their transports
   bool all_links_made_ = false;

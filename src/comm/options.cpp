@@ -6,9 +6,9 @@
 #include <sstream>
 #include <string_view>
 
-#include "hocket/spi/schedule.hpp"
 #include "src/base/environment.hpp"
 #include "src/base/sized_struct.hpp"
+#include "src/spi/schedule.hpp"
 #include "transports/registry.hpp"
 
 namespace hocket {

@@ -8,9 +8,9 @@
 #include <string_view>
 
 #include "hocket/hocket.h"
-#include "hocket/spi/status.hpp"
 #include "src/plan/choices.hpp"
 #include "src/plan/direct/path.hpp"
+#include "src/spi/status.hpp"
 
 namespace hocket {
 

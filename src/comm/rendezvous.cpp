@@ -132,14 +132,14 @@ Status Rendezvous::agree_on_group() {
   return {};
 }
 
-Status Rendezvous::publish(const MemberCard& card) {
+Status Rendezvous::publish(const PeerInfo& card) {
   return store_.set(key(fmt::format("card/{}", options_.rank)), card.serialise(), deadline_);
 }
 
-Result<MemberCard> Rendezvous::card_of(Rank rank) {
+Result<PeerInfo> Rendezvous::peer_info_of(Rank rank) {
   auto text = await(fmt::format("card/{}", rank));
   if (!text.ok()) return text.status();
-  return MemberCard::parse(*text);
+  return PeerInfo::parse(*text);
 }
 
 // Waits for a key, looking up now and then whether it is still worth waiting.

@@ -11,9 +11,9 @@
 #include <string>
 #include <utility>
 
-#include "hocket/spi/store.hpp"
 #include "src/comm/mesh.hpp"
 #include "src/comm/options.hpp"
+#include "src/spi/store.hpp"
 
 namespace hocket {
 
@@ -25,9 +25,9 @@ class Rendezvous {
                                                   std::stop_token stop = {});
 
   std::uint64_t group() const { return group_; }
-  Status publish(const MemberCard& card);
+  Status publish(const PeerInfo& card);
   // Waits for another rank's card. A timeout names all ranks that have not published one.
-  Result<MemberCard> card_of(Rank rank);
+  Result<PeerInfo> peer_info_of(Rank rank);
   // This rank has all that it needs.
   void finish();
   // Tells the ranks that still wait why this one could not join.

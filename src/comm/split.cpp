@@ -19,9 +19,9 @@ std::uint64_t digest_of(std::span<const std::int32_t> ranks) {
   return digest;
 }
 
-Status disagreement(std::span<const SplitWish> wishes, Rank other) {
-  const SplitWish& first = wishes[0];
-  const SplitWish& second = wishes[static_cast<std::size_t>(other)];
+Status disagreement(std::span<const SplitArguments> wishes, Rank other) {
+  const SplitArguments& first = wishes[0];
+  const SplitArguments& second = wishes[static_cast<std::size_t>(other)];
   std::string what =
       fmt::format("rank {} called {} while rank 0 called {}", other, name_of(second.kind), name_of(first.kind));
   if (first.kind == second.kind && first.links != second.links) {
@@ -50,19 +50,19 @@ std::string_view name_of(SplitKind kind) {
   return "unknown";
 }
 
-Result<SplitWish> wish_to_split(std::int32_t color, std::int32_t key) {
+Result<SplitArguments> wish_to_split(std::int32_t color, std::int32_t key) {
   if (color < 0 && color != HOCKET_NO_COLOR) {
     return invalid(SplitKind::split,
                    fmt::format("color is {}; it must be 0 or more, or HOCKET_NO_COLOR for no child", color));
   }
-  return SplitWish{.kind = SplitKind::split, .color = color, .key = key};
+  return SplitArguments{.kind = SplitKind::split, .color = color, .key = key};
 }
 
-SplitWish wish_to_duplicate() {
+SplitArguments wish_to_duplicate() {
   return {.kind = SplitKind::duplicate};
 }
 
-Result<SplitWish> wish_for_subset(const std::int32_t* ranks, std::int32_t count, Rank rank, Rank size) {
+Result<SplitArguments> wish_for_subset(const std::int32_t* ranks, std::int32_t count, Rank rank, Rank size) {
   if (count < 0 || count > size) {
     return invalid(SplitKind::subset,
                    fmt::format("count is {}; with {} ranks in the parent it must be 0 … {}", count, size, size));
@@ -71,10 +71,10 @@ Result<SplitWish> wish_for_subset(const std::int32_t* ranks, std::int32_t count,
     return invalid(SplitKind::subset, fmt::format("ranks is null, but count is {}", count));
   const std::span list(ranks, static_cast<std::size_t>(count));
   std::set<Rank> seen;
-  SplitWish wish{.kind = SplitKind::subset,
-                 .color = HOCKET_NO_COLOR,
-                 .count = static_cast<std::uint32_t>(count),
-                 .digest = digest_of(list)};
+  SplitArguments wish{.kind = SplitKind::subset,
+                      .color = HOCKET_NO_COLOR,
+                      .count = static_cast<std::uint32_t>(count),
+                      .digest = digest_of(list)};
   for (std::int32_t index = 0; index < count; ++index) {
     const Rank member = ranks[index];
     if (member < 0 || member >= size) {
@@ -92,7 +92,7 @@ Result<SplitWish> wish_for_subset(const std::int32_t* ranks, std::int32_t count,
   return wish;
 }
 
-Result<SplitRequest> split_request(const SplitWish& wish, const hocket_split_options& options) {
+Result<SplitRequest> split_request(const SplitArguments& wish, const hocket_split_options& options) {
   constexpr std::int64_t timeout_ms_max = std::int64_t{1000} * 3600 * 24 * 365;
   if (options.timeout_ms < 0 || options.timeout_ms > timeout_ms_max) {
     return invalid(wish.kind, fmt::format("options.timeout_ms is {}; it must be 1 … {}, or 0 for the parent's",
@@ -108,12 +108,12 @@ Result<SplitRequest> split_request(const SplitWish& wish, const hocket_split_opt
   return request;
 }
 
-Result<ChildGroup> child_of(std::span<const SplitWish> wishes, Rank rank) {
+Result<ChildGroup> child_of(std::span<const SplitArguments> wishes, Rank rank) {
   std::set<std::int32_t> colors;
   ChildGroup child;
   const std::int32_t color = wishes[static_cast<std::size_t>(rank)].color;
   for (std::size_t index = 0; index < wishes.size(); ++index) {
-    const SplitWish& wish = wishes[index];
+    const SplitArguments& wish = wishes[index];
     const auto other = static_cast<Rank>(index);
     if (wish.kind != wishes[0].kind || wish.links != wishes[0].links || wish.count != wishes[0].count ||
         wish.digest != wishes[0].digest) {
@@ -130,7 +130,7 @@ Result<ChildGroup> child_of(std::span<const SplitWish> wishes, Rank rank) {
   });
   const auto own = std::find(child.members.begin(), child.members.end(), rank);
   child.rank = static_cast<Rank>(own - child.members.begin());
-  const SplitWish& first = wishes[static_cast<std::size_t>(child.members.front())];
+  const SplitArguments& first = wishes[static_cast<std::size_t>(child.members.front())];
   if (first.links == LinkUse::own) child.id = first.id;
   return child;
 }

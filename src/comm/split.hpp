@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "hocket/hocket.h"
-#include "hocket/spi/status.hpp"
+#include "src/spi/status.hpp"
 
 namespace hocket {
 
@@ -21,7 +21,7 @@ std::string_view name_of(SplitKind kind);
 enum class LinkUse : std::uint16_t { own, parents };
 
 // What one rank wants; its bytes travel as they are.
-struct SplitWish {
+struct SplitArguments {
   SplitKind kind = SplitKind::split;
   LinkUse links = LinkUse::own;
   std::int32_t color = 0;  // HOCKET_NO_COLOR: no child
@@ -35,30 +35,30 @@ struct SplitWish {
 
 // A wish, and what else the child is to be like; zero and empty: as the parent.
 struct SplitRequest {
-  SplitWish wish;
+  SplitArguments wish;
   std::chrono::milliseconds timeout{0};
   std::string name;
 };
 
 // Code::invalid_argument, naming the argument.
-Result<SplitWish> wish_to_split(std::int32_t color, std::int32_t key);
-SplitWish wish_to_duplicate();
+Result<SplitArguments> wish_to_split(std::int32_t color, std::int32_t key);
+SplitArguments wish_to_duplicate();
 // Of parent's rank `rank` of `size`; `ranks` may be null where `count` is 0.
-Result<SplitWish> wish_for_subset(const std::int32_t* ranks, std::int32_t count, Rank rank, Rank size);
+Result<SplitArguments> wish_for_subset(const std::int32_t* ranks, std::int32_t count, Rank rank, Rank size);
 
 // Code::invalid_argument, naming the option.
-Result<SplitRequest> split_request(const SplitWish& wish, const hocket_split_options& options);
+Result<SplitRequest> split_request(const SplitArguments& wish, const hocket_split_options& options);
 
 // The child that one rank is in.
 struct ChildGroup {
   std::vector<Rank> members;  // the parent's ranks in the order of the child's; empty: no child
   Rank rank = no_rank;        // of this rank in the child
-  std::uint64_t id = 0;       // see SplitWish
+  std::uint64_t id = 0;       // see SplitArguments
   bool all_alone = true;      // no child of this split has more than one rank
 };
 
 // `wishes` by the parent's rank. Code::mismatch, alike on all ranks, where they called different functions, gave
 // different lists or want different links.
-Result<ChildGroup> child_of(std::span<const SplitWish> wishes, Rank rank);
+Result<ChildGroup> child_of(std::span<const SplitArguments> wishes, Rank rank);
 
 }  // namespace hocket

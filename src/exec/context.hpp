@@ -12,9 +12,9 @@
 #include <utility>
 #include <vector>
 
-#include "hocket/spi/transport.hpp"
 #include "src/exec/counters.hpp"
 #include "src/exec/peers.hpp"
+#include "src/spi/transport.hpp"
 
 namespace hocket {
 

@@ -18,7 +18,7 @@
 
 #include <cstddef>
 
-#include "hocket/spi/types.hpp"
+#include "src/spi/types.hpp"
 
 namespace hocket {
 

@@ -9,7 +9,7 @@
 #include <system_error>
 #include <utility>
 
-#include "src/exec/bell.hpp"
+#include "src/base/wake_event.hpp"
 
 namespace hocket {
 
@@ -82,7 +82,7 @@ void Executor::stop(const Status& why) {
     const std::lock_guard lock(mutex_);
     stopping_ = true;
   }
-  ring(watch_wake_);
+  set_event(watch_wake_);
   changed_.notify_all();
   wake_driver();
   if (watcher_.joinable()) watcher_.join();
@@ -144,7 +144,7 @@ Status Executor::start(Operations operations) {
   if (accepted && driving_) {
     wake_driver();
   } else if (accepted) {
-    ring(watch_wake_);
+    set_event(watch_wake_);
   }
   lock.unlock();
   if (!accepted) return refuse(operations);
@@ -192,7 +192,7 @@ bool Executor::take_driving(Operations operations, Deadline deadline) {
   wanted_ = --waiters_ > 0;
   if (!taken && !driving_) {  // the driving that was offered is somebody else's now
     changed_.notify_all();
-    ring(watch_wake_);
+    set_event(watch_wake_);
   }
   return taken;
 }
@@ -211,16 +211,16 @@ void Executor::give_driving() {
   if (!work && waiters_ == 0 && !watcher_waits_) return;
   const std::lock_guard lock(mutex_);
   changed_.notify_all();
-  if (work) ring(watch_wake_);
+  if (work) set_event(watch_wake_);
 }
 
 void Executor::wake_driver() {
   if (!sleeping_) return;
-  ring(driver_wake_);
+  set_event(driver_wake_);
   if (Window* window = window_) window->interrupt();
 }
 
-Status Executor::undisturbed(const std::function<Status()>& work) {
+Status Executor::with_exclusive_progress(const std::function<Status()>& work) {
   std::unique_lock lock(mutex_);
   ++waiters_;
   wanted_ = true;
@@ -240,7 +240,7 @@ void Executor::abort(const Status& why, const Context& context) {
   abort_cause_ = named(why, context);
   abort_requested_ = true;
   wake_driver();
-  ring(watch_wake_);
+  set_event(watch_wake_);
 }
 
 Status Executor::broken() const {
@@ -370,11 +370,11 @@ void Executor::accept_submissions() {
 // stand behind any number of operations that wait for others.
 void Executor::start_operations() {
   queue_changed_ = false;
-  taken_.clear();
+  busy_.clear();
   const bool searched = std::exchange(searching_, 0) > 0;
-  for (const auto& operation : running_) taken_.take(*operation);
+  for (const auto& operation : running_) busy_.take(*operation);
   for (auto at = queued_.begin(); at != queued_.end();) {
-    if (((*at)->needs_source() && !find_source(**at)) || !taken_.take(**at)) {
+    if (((*at)->needs_source() && !find_source(**at)) || !busy_.take(**at)) {
       ++at;
       continue;
     }

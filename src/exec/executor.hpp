@@ -23,9 +23,9 @@
 #include <vector>
 
 #include "src/base/fd.hpp"
+#include "src/exec/busy_resources.hpp"
 #include "src/exec/operation.hpp"
 #include "src/exec/peers.hpp"
-#include "src/exec/taken.hpp"
 #include "src/exec/waiting.hpp"
 
 namespace hocket {
@@ -67,7 +67,7 @@ class Executor final : public TransportListener {
   Status wait(Operations operations, Deadline deadline);
   // Runs `work` while nobody drives, for what must call the transports directly. For creation only: waits without bound
   // for a driver who rests.
-  Status undisturbed(const std::function<Status()>& work);
+  Status with_exclusive_progress(const std::function<Status()>& work);
   // Breaks it from any thread, in any state, on behalf of this communicator. Returns at once.
   void abort(const Status& why, const Context& context);
   // Ok while it works, else what broke it.
@@ -143,8 +143,8 @@ class Executor final : public TransportListener {
 
   mutable std::mutex mutex_;
   std::condition_variable changed_;  // driving ended, or an operation finished while somebody waits
-  // Taken without mutex_. Who waits for it says so (waiters_, watcher_waits_) before a last try under mutex_; who gives
-  // it looks afterwards whether anybody waits. So a call that meets nobody touches no lock.
+  // BusyResources without mutex_. Who waits for it says so (waiters_, watcher_waits_) before a last try under mutex_;
+  // who gives it looks afterwards whether anybody waits. So a call that meets nobody touches no lock.
   std::atomic<bool> driving_{false};
   std::atomic<int> waiters_{0};  // callers who want to drive
   std::atomic<bool> watcher_waits_{false};
@@ -169,7 +169,7 @@ class Executor final : public TransportListener {
   bool links_rest_ = false;    // everything that runs does so over the window
   bool gives_way_ = false;     // to callers: the driver is the executor's own thread
   Queue queued_;               // accepted, not started
-  Taken taken_;                // for the time of start_operations()
+  BusyResources busy_;         // for the time of start_operations()
   std::size_t searching_ = 0;  // operations in the queue that receive from any peer
   Rank next_source_ = 0;       // where they look first
   std::vector<std::shared_ptr<Operation>> running_;

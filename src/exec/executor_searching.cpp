@@ -30,12 +30,12 @@ bool Executor::find_source(Operation& receive) {
   const Rank size = context.size(peers_->size());
   for (Rank i = 0; i < size; ++i) {
     const Rank rank = (next_source_ + i) % size, peer = context.peer_of(rank);
-    if (peer == config_.rank || taken_.is_taken({peer, false}) || !has_sent(peer, context)) continue;
+    if (peer == config_.rank || busy_.is_taken({peer, false}) || !has_sent(peer, context)) continue;
     receive.take_from(peer);
     next_source_ = rank + 1;
     return true;
   }
-  for (Rank rank = 0; rank < size; ++rank) taken_.take({context.peer_of(rank), false});
+  for (Rank rank = 0; rank < size; ++rank) busy_.take({context.peer_of(rank), false});
   ++searching_;
   return false;
 }

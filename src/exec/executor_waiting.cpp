@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "src/exec/bell.hpp"
+#include "src/base/wake_event.hpp"
 #include "src/exec/executor.hpp"
 
 namespace hocket {
@@ -100,7 +100,7 @@ void Executor::sleep_on_links(Deadline deadline) {
   if (!must_look_again()) ::poll(interests_.data(), interests_.size(), deadline.remaining_ms());
   sleeping_ = false;
   peers_->disarm();
-  if ((interests_[0].revents & POLLIN) != 0) silence(driver_wake_);
+  if ((interests_[0].revents & POLLIN) != 0) clear_event(driver_wake_);
 }
 
 // The watcher looks at the links meanwhile, at all of them.
@@ -128,7 +128,7 @@ void Executor::show_watcher() {
   watch_until_ = is_broken_ ? std::nullopt : peers_->next_deadline();
   ++watch_version_;
   if (watcher_waits_) changed_.notify_all();
-  ring(watch_wake_);
+  set_event(watch_wake_);
 }
 
 // Progress that leaves out nothing that is watched.
@@ -175,7 +175,7 @@ void Executor::watch_loop() {
     if (watch_until_) deadline = earlier(deadline, *watch_until_);
     lock.unlock();
     const int ready = ::poll(watching.data(), watching.size(), deadline.remaining_ms());
-    silence(watch_wake_);
+    clear_event(watch_wake_);
     lock.lock();
     const bool rung = !watching.empty() && watching[0].revents != 0;
     called = ready > (rung ? 1 : 0) || (watch_until_ && watch_until_->passed());

@@ -11,11 +11,11 @@
 #include <string>
 #include <string_view>
 
-#include "hocket/spi/transport.hpp"
 #include "src/exec/context.hpp"
 #include "src/exec/peers.hpp"
 #include "src/exec/staging.hpp"
 #include "src/exec/user_function.hpp"
+#include "src/spi/transport.hpp"
 
 namespace hocket {
 

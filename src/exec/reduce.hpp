@@ -12,8 +12,8 @@
 // element is computed alone, and products and sums are not fused.
 #pragma once
 
-#include "hocket/spi/transport.hpp"
-#include "hocket/spi/types.hpp"
+#include "src/spi/transport.hpp"
+#include "src/spi/types.hpp"
 
 namespace hocket {
 

@@ -7,7 +7,7 @@
 #include <optional>
 #include <vector>
 
-#include "hocket/spi/types.hpp"
+#include "src/spi/types.hpp"
 
 namespace hocket {
 

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "hocket/hocket.h"
-#include "hocket/spi/transport.hpp"
+#include "src/spi/transport.hpp"
 
 namespace hocket {
 

@@ -16,9 +16,9 @@
 #include <utility>
 #include <vector>
 
-#include "hocket/spi/schedule.hpp"
-#include "hocket/spi/status.hpp"
 #include "src/plan/plan.hpp"
+#include "src/spi/schedule.hpp"
+#include "src/spi/status.hpp"
 
 namespace hocket {
 

@@ -108,11 +108,10 @@ class Compiler {
     const auto peer = static_cast<std::size_t>(step.peer);
     if (peer >= channels_of_.size()) channels_of_.resize(peer + 1);
     std::vector<std::uint32_t>& known = channels_of_[peer];
-    const auto found = std::ranges::find_if(known, [&](std::uint32_t index) {
-      return program_.channels[index].lane == step.lane && program_.channels[index].outgoing == outgoing;
-    });
+    const auto found =
+        std::ranges::find_if(known, [&](std::uint32_t index) { return program_.channels[index].outgoing == outgoing; });
     if (found != known.end()) return *found;
-    program_.channels.push_back({.peer = step.peer, .lane = step.lane, .outgoing = outgoing, .instructions = {}});
+    program_.channels.push_back({.peer = step.peer, .outgoing = outgoing, .instructions = {}});
     known.push_back(static_cast<std::uint32_t>(program_.channels.size() - 1));
     return known.back();
   }
@@ -151,7 +150,7 @@ Schedule in_single_chunks(const Schedule& schedule) {
   for (const Step& step : schedule.steps) {
     const std::uint32_t chunks = step.kind == StepKind::recv ? step.to.count : step.left.count;
     for (std::uint32_t i = 0; i < chunks; ++i) {
-      const auto one = [i](const Range& range) { return Script::part(range, range.chunk + i, 1); };
+      const auto one = [i](const Range& range) { return ScheduleBuilder::part(range, range.chunk + i, 1); };
       Step& last = single.steps.emplace_back(step);
       last.left = one(step.left);
       if (!step.waits_for_right) last.right = one(step.right);  // else it is only waited for, all of it

@@ -8,8 +8,8 @@
 
 #include <optional>
 
-#include "hocket/spi/schedule.hpp"
 #include "src/plan/network.hpp"
+#include "src/spi/schedule.hpp"
 
 namespace hocket {
 

@@ -6,7 +6,7 @@
 #include <memory>
 #include <vector>
 
-#include "hocket/spi/schedule.hpp"
+#include "src/spi/schedule.hpp"
 
 namespace hocket {
 

@@ -13,9 +13,9 @@
 #include <string_view>
 #include <vector>
 
-#include "hocket/spi/status.hpp"
-#include "hocket/spi/topology.hpp"
-#include "hocket/spi/types.hpp"
+#include "src/spi/status.hpp"
+#include "src/spi/topology.hpp"
+#include "src/spi/types.hpp"
 
 namespace hocket {
 

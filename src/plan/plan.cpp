@@ -9,7 +9,7 @@ std::size_t round_up_64(std::size_t bytes) {
 
 Layout layout_of(const Shape& shape, const PlanKey& key) {
   if (key.blocks) return Layout(shape, key.blocks.table, key.element_bytes, key.slice_bytes, key.wire);
-  const std::size_t slice_bytes = key.algorithm->whole ? 0 : key.slice_bytes;
+  const std::size_t slice_bytes = key.algorithm->multi_block ? 0 : key.slice_bytes;
   return Layout(shape, key.count, key.element_bytes, slice_bytes, key.wire);
 }
 

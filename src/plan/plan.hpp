@@ -7,9 +7,9 @@
 #include <optional>
 #include <unordered_map>
 
-#include "hocket/spi/schedule.hpp"
 #include "src/plan/layout.hpp"
 #include "src/plan/program.hpp"
+#include "src/spi/schedule.hpp"
 
 namespace hocket {
 

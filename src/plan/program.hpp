@@ -5,16 +5,15 @@
 #include <span>
 #include <vector>
 
-#include "hocket/spi/schedule.hpp"
+#include "src/spi/schedule.hpp"
 
 namespace hocket {
 
 enum class Placement : std::uint8_t { out_of_place, in_place };
 
-// One direction of one lane to one peer: its messages keep the order of `instructions`.
+// One direction to one peer: its messages keep the order of `instructions`.
 struct Channel {
   Rank peer = no_rank;
-  std::uint8_t lane = 0;
   bool outgoing = false;
   std::vector<std::uint32_t> instructions;
 };

@@ -20,8 +20,8 @@
 #include <utility>
 #include <vector>
 
-#include "hocket/spi/schedule.hpp"
 #include "src/plan/plan.hpp"
+#include "src/spi/schedule.hpp"
 
 namespace hocket {
 

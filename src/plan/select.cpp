@@ -189,7 +189,7 @@ const Algorithm& select_algorithm(const Call& call, std::string_view wanted) {
   const bool encoded = call.wire != WireFormat::exact && call.size > 1 && !call.in_rank_order;
   const Algorithm* named = find_algorithm(call.collective, wanted);
   const bool fits = named != nullptr && named->encoded == encoded && (named->in_rank_order || !ordered) &&
-                    !(call.uneven && named->relays);
+                    !(call.uneven && named->forwards_blocks);
   if (fits) return *named;
   const Rank hosts = call.topology.hosts(), doublings = std::bit_width(static_cast<std::uint32_t>(call.size - 1));
   const auto holds = [&](Hosts where) {

@@ -7,8 +7,8 @@
 #include <span>
 #include <vector>
 
-#include "hocket/spi/status.hpp"
 #include "src/plan/program.hpp"
+#include "src/spi/status.hpp"
 
 namespace hocket {
 

@@ -22,7 +22,7 @@ Result<Simulation> simulate(const Network& network, const SimulatedCall& call) {
                     .size = network.size(),
                     .root = call.root,
                     .chunks = chunks_of(algorithm, network.size(), network.topology())};
-  const Layout layout(shape, call.count, call.element_bytes, algorithm.whole ? 0 : call.slice_bytes, call.wire);
+  const Layout layout(shape, call.count, call.element_bytes, algorithm.multi_block ? 0 : call.slice_bytes, call.wire);
   if (layout.slices() == 0) return Simulation{};
   const auto size_of_chunk = [&](std::uint32_t chunk, std::size_t slice) {
     return layout.extent({.chunk = chunk}, slice).bytes;

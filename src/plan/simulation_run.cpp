@@ -52,22 +52,18 @@ Status SimulationRun::prepare(std::vector<RankProgram> programs) {
 }
 
 Status SimulationRun::connect() {
-  // By rank: incoming channels in the order of peer and lane.
+  // By rank: incoming channels in the order of their peers.
   struct Incoming {
     Rank peer;
-    std::uint8_t lane;
     std::uint32_t channel;
   };
-  const auto before = [](const Incoming& a, const Incoming& b) {
-    return a.peer != b.peer ? a.peer < b.peer : a.lane < b.lane;
-  };
+  const auto before = [](const Incoming& a, const Incoming& b) { return a.peer < b.peer; };
   std::vector<std::vector<Incoming>> incoming(ranks_.size());
   for (std::size_t rank = 0; rank < ranks_.size(); ++rank) {
     const auto& channels = ranks_[rank].steps().channels;
     for (std::uint32_t i = 0; i < channels.size(); ++i) {
       if (channels[i].outgoing) continue;
-      incoming[rank].push_back(
-          {ranks_[rank].program.peers[static_cast<std::size_t>(channels[i].peer)], channels[i].lane, i});
+      incoming[rank].push_back({ranks_[rank].program.peers[static_cast<std::size_t>(channels[i].peer)], i});
     }
     std::ranges::sort(incoming[rank], before);
   }
@@ -77,7 +73,7 @@ Status SimulationRun::connect() {
       if (!channels[i].outgoing) continue;
       const Rank peer = ranks_[rank].program.peers[static_cast<std::size_t>(channels[i].peer)];
       const auto& choices = incoming[static_cast<std::size_t>(peer)];
-      const Incoming wanted{static_cast<Rank>(rank), channels[i].lane, 0};
+      const Incoming wanted{static_cast<Rank>(rank), 0};
       const auto found = std::ranges::lower_bound(choices, wanted, before);
       if (found == choices.end() || before(wanted, *found)) {
         return Status(Code::internal, fmt::format("rank {} sends to rank {}, which receives nothing from it; run "

@@ -9,10 +9,6 @@ std::string numbers(std::uint32_t first, std::uint32_t count) {
   return count == 1 ? fmt::format("{}", first) : fmt::format("{}-{}", first, first + count - 1);
 }
 
-std::string lane_of(const Step& step) {
-  return step.lane == 0 ? "" : fmt::format(" on lane {}", step.lane);
-}
-
 }  // namespace
 
 std::string describe(const Range& range) {
@@ -28,12 +24,12 @@ std::string describe(const Range& range) {
 std::string describe(const Step& step) {
   switch (step.kind) {
     case StepKind::send:
-      return fmt::format("send to rank {}{}: {}{}", step.peer, lane_of(step), describe(step.left),
+      return fmt::format("send to rank {}: {}{}", step.peer, describe(step.left),
                          step.waits_for_right ? " after " + describe(step.right) : "");
-    case StepKind::recv: return fmt::format("recv from rank {}{}: {}", step.peer, lane_of(step), describe(step.to));
+    case StepKind::recv: return fmt::format("recv from rank {}: {}", step.peer, describe(step.to));
     case StepKind::recv_reduce: {
       const std::string mine = describe(step.left);
-      return fmt::format("recv_reduce from rank {}{}: {} = {} + {}", step.peer, lane_of(step), describe(step.to),
+      return fmt::format("recv_reduce from rank {}: {} = {} + {}", step.peer, describe(step.to),
                          step.swapped ? "message" : mine, step.swapped ? mine : "message");
     }
     case StepKind::copy: return fmt::format("copy: {} = {}", describe(step.to), describe(step.left));

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <string>
 
-#include "hocket/spi/schedule.hpp"
+#include "src/spi/schedule.hpp"
 
 namespace hocket {
 

@@ -5,8 +5,8 @@
 #include <set>
 
 #include "src/plan/layout.hpp"
-#include "src/plan/meaning.hpp"
-#include "src/plan/rendezvous.hpp"
+#include "src/plan/semantics.hpp"
+#include "src/plan/symbolic_run.hpp"
 #include "src/plan/text.hpp"
 
 namespace hocket {
@@ -32,14 +32,13 @@ Status check_shape(const Shape& shape, Rank rank, Rank size, std::uint32_t chunk
                   rank, shape.rank, shape.size, shape.chunks, rank, size, chunks));
 }
 
-Status check_output(RendezvousRun& run, const Shape& shape, std::uint32_t chunk, Expressions::Id held,
+Status check_output(SymbolicRun& run, const Shape& shape, std::uint32_t chunk, Expressions::Id held,
                     const Wanted& wanted, bool in_rank_order) {
   const Rank rank = shape.rank;
   Expressions& expressions = run.expressions();
   const auto wrong = [&](const std::string& expected) {
     return failure(fmt::format("rank {} ends with {} in output chunk {}, expected {}", rank,
-                               held == RendezvousRun::nothing ? "nothing" : expressions.describe(held), chunk,
-                               expected));
+                               held == SymbolicRun::nothing ? "nothing" : expressions.describe(held), chunk, expected));
   };
   if (wanted.rank != no_rank) {
     Expressions::Id expected = expressions.contribution(wanted.rank, wanted.chunk);
@@ -49,7 +48,7 @@ Status check_output(RendezvousRun& run, const Shape& shape, std::uint32_t chunk,
   const bool all = wanted.last == run.size() - 1;
   const std::string expected = all ? fmt::format("chunk {} of all ranks", wanted.chunk)
                                    : fmt::format("chunk {} of ranks 0 to {}", wanted.chunk, wanted.last);
-  if (held == RendezvousRun::nothing || expressions.chunk(held) != wanted.chunk) return wrong(expected);
+  if (held == SymbolicRun::nothing || expressions.chunk(held) != wanted.chunk) return wrong(expected);
   for (Rank contributor = 0; contributor < run.size(); ++contributor) {
     const bool contributes = expressions.has(held, contributor);
     if (contributes == (contributor <= wanted.last)) continue;
@@ -61,10 +60,10 @@ Status check_output(RendezvousRun& run, const Shape& shape, std::uint32_t chunk,
   return {};
 }
 
-Status check_outputs(RendezvousRun& run, const std::vector<Shape>& shapes, const VerifyOptions& options) {
+Status check_outputs(SymbolicRun& run, const std::vector<Shape>& shapes, const VerifyOptions& options) {
   struct First {
     Rank rank = no_rank;
-    Expressions::Id held = RendezvousRun::nothing;
+    Expressions::Id held = SymbolicRun::nothing;
   };
   std::vector<First> first(shapes.front().chunks);  // who was first seen to hold the sum of a chunk
   for (const Shape& shape : shapes) {
@@ -90,7 +89,7 @@ Status check_outputs(RendezvousRun& run, const std::vector<Shape>& shapes, const
   return {};
 }
 
-Status check_barrier(RendezvousRun& run, Rank size) {
+Status check_barrier(SymbolicRun& run, Rank size) {
   for (Rank rank = 0; rank < size; ++rank) {
     if (const auto missing = run.expressions().first_missing(run.heard(rank))) {
       return failure(fmt::format("rank {} leaves the barrier without having heard of rank {}", rank, *missing));
@@ -99,12 +98,12 @@ Status check_barrier(RendezvousRun& run, Rank size) {
   return {};
 }
 
-Status check_whole(const Algorithm& algorithm, const Schedule& schedule) {
-  if (algorithm.whole || Layout::is_vector(algorithm.collective)) return {};
+Status check_multi_block(const Algorithm& algorithm, const Schedule& schedule) {
+  if (algorithm.multi_block || Layout::is_vector(algorithm.collective)) return {};
   for (const Step& step : schedule.steps) {
     for (const Range& range : {step.left, step.right, step.to}) {
       if (range.count <= 1) continue;
-      return failure(fmt::format("rank {} moves {} at once, so the algorithm's catalog entry must say `whole`",
+      return failure(fmt::format("rank {} moves {} at once, so the algorithm's catalog entry must say `multi_block`",
                                  schedule.shape.rank, describe(range)));
     }
   }
@@ -127,7 +126,7 @@ Schedule half_of(const Algorithm& algorithm, Rank rank, Rank size, Rank root) {
 
 Result<Verified> verify(Collective collective, Rank size, Rank root,
                         const std::function<Schedule(Rank rank)>& schedule_of, const VerifyOptions& options) {
-  RendezvousRun run(collective, size, options);
+  SymbolicRun run(collective, size, options);
   std::vector<Shape> shapes;
   const auto check = [&]() -> Status {
     for (Rank rank = 0; rank < size; ++rank) {
@@ -162,7 +161,7 @@ Result<Verified> verify(const Algorithm& algorithm, Rank size, Rank root, const 
       [&](Rank rank) {
         Schedule schedule =
             point_to_point ? half_of(algorithm, rank, size, root) : algorithm.write(rank, size, root, options.topology);
-        if (whole) whole = check_whole(algorithm, schedule);
+        if (whole) whole = check_multi_block(algorithm, schedule);
         return schedule;
       },
       chosen);

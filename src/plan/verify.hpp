@@ -6,9 +6,9 @@
 #include <functional>
 #include <vector>
 
-#include "hocket/spi/schedule.hpp"
-#include "hocket/spi/status.hpp"
 #include "src/plan/program.hpp"
+#include "src/spi/schedule.hpp"
+#include "src/spi/status.hpp"
 
 namespace hocket {
 

@@ -5,8 +5,8 @@
 #include <stop_token>
 #include <string>
 
-#include "hocket/spi/status.hpp"
 #include "src/base/fd.hpp"
+#include "src/spi/status.hpp"
 
 namespace hocket::store {
 

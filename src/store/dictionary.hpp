@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "hocket/spi/store.hpp"
+#include "src/spi/store.hpp"
 
 namespace hocket::store {
 

@@ -4,8 +4,8 @@
 #include <memory>
 #include <mutex>
 
-#include "hocket/spi/store.hpp"
 #include "src/base/fd.hpp"
+#include "src/spi/store.hpp"
 #include "src/store/dictionary.hpp"
 
 namespace hocket {

@@ -4,7 +4,7 @@
 #include <condition_variable>
 #include <mutex>
 
-#include "hocket/spi/store.hpp"
+#include "src/spi/store.hpp"
 #include "src/store/dictionary.hpp"
 
 namespace hocket {

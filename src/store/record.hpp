@@ -9,7 +9,7 @@
 #include <string>
 #include <string_view>
 
-#include "hocket/spi/store.hpp"
+#include "src/spi/store.hpp"
 
 namespace hocket::store {
 

@@ -6,7 +6,7 @@
 #include <memory>
 #include <string>
 
-#include "hocket/spi/status.hpp"
+#include "src/spi/status.hpp"
 
 namespace hocket {
 

@@ -4,7 +4,7 @@
 #include <memory>
 #include <stop_token>
 
-#include "hocket/spi/store.hpp"
+#include "src/spi/store.hpp"
 #include "src/store/connection.hpp"
 
 namespace hocket {

@@ -19,7 +19,7 @@ TEST_P(EveryAlgorithm, DoesWhatItsCollectiveMeans) {
 TEST_P(EveryAlgorithm, IsFoundByItsName) {
   const Algorithm* found = find_algorithm(GetParam().collective, GetParam().name);
   ASSERT_NE(found, nullptr);
-  EXPECT_EQ(found->author, GetParam().author);
+  EXPECT_EQ(found->function, GetParam().function);
 }
 
 TEST_P(EveryAlgorithm, WritesEqualSchedulesForEqualShapes) {

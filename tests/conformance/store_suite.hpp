@@ -15,7 +15,7 @@
 #include <thread>
 #include <vector>
 
-#include "hocket/spi/store.hpp"
+#include "src/spi/store.hpp"
 
 namespace hocket {
 

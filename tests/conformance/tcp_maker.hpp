@@ -3,7 +3,7 @@
 
 #include <memory>
 
-#include "hocket/spi/transport.hpp"
+#include "src/spi/transport.hpp"
 #include "transports/registry.hpp"
 
 namespace hocket::testing {

@@ -8,8 +8,8 @@
 #include <cerrno>
 #include <cstdint>
 
-#include "hocket/spi/transport.hpp"
 #include "src/base/fd.hpp"
+#include "src/spi/transport.hpp"
 #include "transports/registry.hpp"
 #include "transports/tcp/endpoint.hpp"
 #include "transports/tcp/wire.hpp"

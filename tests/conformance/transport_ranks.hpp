@@ -12,7 +12,7 @@
 #include <utility>
 #include <vector>
 
-#include "hocket/spi/transport.hpp"
+#include "src/spi/transport.hpp"
 
 namespace hocket::testing {
 

@@ -17,7 +17,7 @@ namespace {
 std::vector<const Algorithm*> algorithms_for_uneven_blocks() {
   std::vector<const Algorithm*> found;
   for (const Algorithm& algorithm : catalog()) {
-    if (!Layout::is_vector(algorithm.collective) && !algorithm.relays) found.push_back(&algorithm);
+    if (!Layout::is_vector(algorithm.collective) && !algorithm.forwards_blocks) found.push_back(&algorithm);
   }
   return found;
 }
@@ -72,14 +72,13 @@ std::shared_ptr<const UnevenBlocks> known_blocks(Collective collective, Rank ran
   return blocks;
 }
 
-// Bytes of the messages on every lane, in their order.
-using Messages = std::map<std::tuple<Rank, Rank, std::uint8_t>, std::vector<std::size_t>>;
+// Bytes of the messages from every rank to every other, in their order.
+using Messages = std::map<std::pair<Rank, Rank>, std::vector<std::size_t>>;
 
 void add_messages(const Plan& plan, Messages& sent, Messages& received) {
   const Rank rank = plan.key.rank;
   for (const Channel& channel : plan.program.channels) {
-    auto& messages =
-        channel.outgoing ? sent[{rank, channel.peer, channel.lane}] : received[{channel.peer, rank, channel.lane}];
+    auto& messages = channel.outgoing ? sent[{rank, channel.peer}] : received[{channel.peer, rank}];
     for (std::size_t group = 0; group < plan.groups; ++group) {
       for (const std::uint32_t index : channel.instructions) {
         const Instruction& instruction = plan.program.instructions[index];
@@ -125,19 +124,20 @@ TEST(UnevenBlocks, AreRelayedByNobody) {
   for (const Algorithm& algorithm : catalog()) {
     const Collective collective = algorithm.collective;
     if (collective != Collective::scatter && collective != Collective::gather && collective != Collective::alltoall) {
-      EXPECT_FALSE(algorithm.relays) << algorithm.name;
+      EXPECT_FALSE(algorithm.forwards_blocks) << algorithm.name;
       continue;
     }
     // Every message's chunk concerns its two ends: one message to or from each peer.
     for (const Rank root : {0, 2}) {
-      bool relays = false;
+      bool forwards_blocks = false;
       for (Rank rank = 0; rank < 7; ++rank) {
         std::map<Rank, std::uint32_t> chunks;
         for (const Step& step : algorithm.write(rank, 7, root).steps) {
-          if (step.kind == StepKind::send) relays = relays || (chunks[step.peer] += step.left.count) > 1;
+          if (step.kind == StepKind::send)
+            forwards_blocks = forwards_blocks || (chunks[step.peer] += step.left.count) > 1;
         }
       }
-      EXPECT_EQ(relays, algorithm.relays) << name_of(collective) << " " << algorithm.name;
+      EXPECT_EQ(forwards_blocks, algorithm.forwards_blocks) << name_of(collective) << " " << algorithm.name;
     }
   }
 }

@@ -8,7 +8,7 @@
 #include <sstream>
 #include <vector>
 
-#include "hocket/spi/types.hpp"
+#include "src/spi/types.hpp"
 #include "tests/process/program.hpp"
 
 namespace hocket {

@@ -7,7 +7,7 @@
 #include <set>
 #include <string>
 
-#include "hocket/spi/schedule.hpp"
+#include "src/spi/schedule.hpp"
 #include "tests/process/support/call.hpp"
 #include "tests/process/support/process_group.hpp"
 

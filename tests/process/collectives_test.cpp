@@ -8,7 +8,7 @@
 #include <string>
 #include <thread>
 
-#include "hocket/spi/schedule.hpp"
+#include "src/spi/schedule.hpp"
 #include "tests/process/support/call.hpp"
 #include "tests/process/support/process_group.hpp"
 

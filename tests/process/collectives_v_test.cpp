@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "hocket/spi/schedule.hpp"
 #include "src/plan/layout.hpp"
+#include "src/spi/schedule.hpp"
 #include "tests/process/support/call.hpp"
 #include "tests/process/support/failure.hpp"
 #include "tests/process/support/process_group.hpp"

@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "hocket/lists.h"
-#include "hocket/spi/schedule.hpp"
+#include "src/spi/schedule.hpp"
 #include "tests/process/support/call.hpp"
 #include "tests/process/support/failure.hpp"
 #include "tests/process/support/process_group.hpp"

@@ -14,7 +14,7 @@
 #include <string>
 #include <vector>
 
-#include "hocket/spi/schedule.hpp"
+#include "src/spi/schedule.hpp"
 #include "tests/process/support/call.hpp"
 #include "tests/process/support/process_group.hpp"
 

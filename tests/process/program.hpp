@@ -54,13 +54,13 @@ struct Ran {
 inline Ran run_command(const std::string& command) {
   const TemporaryFolder folder;
   {
-    std::ofstream script(folder.file("script"));
-    script << "RUN='" << program_path("hocket-run") << "'\nBENCH='" << program_path("hocket-bench") << "'\nSGD='"
-           << program_path("hocket-sgd") << "'\nPLAN='" << program_path("hocket-plan") << "'\n"
-           << command << "\n";
+    std::ofstream builder(folder.file("builder"));
+    builder << "RUN='" << program_path("hocket-run") << "'\nBENCH='" << program_path("hocket-bench") << "'\nSGD='"
+            << program_path("hocket-sgd") << "'\nPLAN='" << program_path("hocket-plan") << "'\n"
+            << command << "\n";
   }
-  const std::string whole = "timeout -k 10 100 sh '" + folder.file("script") + "' > '" + folder.file("out") + "' 2> '" +
-                            folder.file("error") + "'";
+  const std::string whole = "timeout -k 10 100 sh '" + folder.file("builder") + "' > '" + folder.file("out") +
+                            "' 2> '" + folder.file("error") + "'";
   const int status = std::system(whole.c_str());
   return {WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status), contents(folder.file("out")),
           contents(folder.file("error"))};

@@ -42,14 +42,14 @@ class HocketRunCleanup : public testing::Test {
   }
 
   // Starts hocket-run directly, so that its process number is known.
-  void start(const std::string& ranks, const std::string& script) {
+  void start(const std::string& ranks, const std::string& builder) {
     const std::string program = program_path("hocket-run");
     const std::string log = folder_.file("log");
     launcher_ = fork();
     if (launcher_ == 0) {
       prctl(PR_SET_PDEATHSIG, SIGKILL);
       if (freopen(log.c_str(), "w", stderr) == nullptr) _exit(99);
-      execl(program.c_str(), "hocket-run", "-n", ranks.c_str(), "sh", "-c", script.c_str(), nullptr);
+      execl(program.c_str(), "hocket-run", "-n", ranks.c_str(), "sh", "-c", builder.c_str(), nullptr);
       _exit(99);
     }
   }

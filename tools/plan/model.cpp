@@ -8,8 +8,8 @@
 #include <sstream>
 
 #include "src/base/environment.hpp"
-#include "src/plan/envelope.hpp"
 #include "src/plan/text.hpp"
+#include "src/plan/tuner.hpp"
 #include "tools/plan/network_file.hpp"
 #include "tools/plan/usage.hpp"
 

@@ -5,9 +5,9 @@
 #include <string>
 #include <vector>
 
-#include "hocket/spi/topology.hpp"
-#include "hocket/spi/types.hpp"
 #include "src/plan/network.hpp"
+#include "src/spi/topology.hpp"
+#include "src/spi/types.hpp"
 
 namespace hocket {
 

@@ -4,7 +4,7 @@
 #include <cstddef>
 #include <string>
 
-#include "hocket/spi/types.hpp"
+#include "src/spi/types.hpp"
 
 namespace hocket {
 

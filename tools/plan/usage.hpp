@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "hocket/spi/schedule.hpp"
+#include "src/spi/schedule.hpp"
 
 namespace hocket {
 

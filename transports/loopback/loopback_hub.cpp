@@ -6,24 +6,12 @@
 #include <algorithm>
 #include <utility>
 
+#include "src/base/wake_event.hpp"
 #include "transports/loopback/loopback_transport.hpp"
 #include "transports/loopback/loopback_wire.hpp"
 
 namespace hocket {
 namespace loopback {
-namespace {
-
-void signal(const UniqueFd& event) {
-  [[maybe_unused]] const int ignored = ::eventfd_write(event.get(), 1);
-}
-
-void clear(const UniqueFd& event) {
-  eventfd_t value;
-  [[maybe_unused]] const int ignored = ::eventfd_read(event.get(), &value);
-}
-
-}  // namespace
-
 bool Mailbox::open() {
   bell = UniqueFd(::eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC));
   alarm = UniqueFd(::eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC));
@@ -41,21 +29,21 @@ void Mailbox::ring() {
   if (!armed) return;
   armed = false;
   rung = true;
-  signal(bell);
+  set_event(bell);
 }
 
 void Mailbox::raise() {
   ring();
   const std::lock_guard lock(mutex);
-  if (!alarmed && alarm) signal(alarm);
+  if (!alarmed && alarm) set_event(alarm);
   alarmed = true;
 }
 
 void Mailbox::quiet() {
   const std::lock_guard lock(mutex);
   armed = false;
-  if (std::exchange(rung, false)) clear(bell);
-  if (std::exchange(alarmed, false)) clear(alarm);
+  if (std::exchange(rung, false)) clear_event(bell);
+  if (std::exchange(alarmed, false)) clear_event(alarm);
 }
 
 }  // namespace loopback

@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "hocket/spi/transport.hpp"
+#include "src/spi/transport.hpp"
 #include "transports/loopback/loopback_hub.hpp"
 #include "transports/loopback/loopback_wire.hpp"
 

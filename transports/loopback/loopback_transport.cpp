@@ -33,15 +33,6 @@ LoopbackTransport::~LoopbackTransport() {
   leave_unconnected(died);
 }
 
-Traits LoopbackTransport::traits() const {
-  return {.name = "loopback",
-          .latency_us = 1,
-          .cost_us_per_message = 1,
-          .bytes_per_us = 8000,
-          .slice_bytes = std::size_t{512} << 10,
-          .has_window = false};
-}
-
 bool LoopbackTransport::reaches(const Address& address) const {
   return address.starts_with(hub_name(*hub_));
 }
@@ -66,10 +57,6 @@ bool LoopbackTransport::connected(Rank peer) const {
   if (peer < 0 || peer >= config_.size) return false;
   const auto& link = links_[static_cast<std::size_t>(peer)];
   return link && link->up();
-}
-
-Result<std::unique_ptr<Region>> LoopbackTransport::enroll(Buffer) {
-  return Status(Code::unsupported, "loopback reads any memory alike, so registering means nothing to it");
 }
 
 std::size_t LoopbackTransport::progress() {

@@ -4,7 +4,7 @@
 #include <memory>
 #include <vector>
 
-#include "hocket/spi/transport.hpp"
+#include "src/spi/transport.hpp"
 #include "transports/loopback/loopback_hub.hpp"
 #include "transports/loopback/loopback_link.hpp"
 
@@ -15,12 +15,11 @@ class LoopbackTransport final : public Transport {
   LoopbackTransport(std::shared_ptr<LoopbackHub> hub, const TransportConfig& config);
   ~LoopbackTransport() override;
 
-  Traits traits() const override;
+  std::string_view name() const override { return "loopback"; }
   const Address& address() const override { return address_; }
   bool reaches(const Address& address) const override;
   Result<Link*> connect(Rank peer, const Address& address, std::optional<Deadline> deadline) override;
   bool connected(Rank peer) const override;
-  Result<std::unique_ptr<Region>> enroll(Buffer buffer) override;
   std::size_t progress() override;
   void listen(bool on) override { listening_ = on; }
   bool arm(std::vector<pollfd>& interests) override;

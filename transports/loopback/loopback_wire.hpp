@@ -8,8 +8,8 @@
 #include <mutex>
 #include <vector>
 
-#include "hocket/spi/transport.hpp"
 #include "src/base/fd.hpp"
+#include "src/spi/transport.hpp"
 
 namespace hocket::loopback {
 

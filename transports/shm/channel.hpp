@@ -16,8 +16,8 @@
 #include <string_view>
 #include <vector>
 
-#include "hocket/spi/status.hpp"
 #include "src/base/fd.hpp"
+#include "src/spi/status.hpp"
 
 namespace hocket::shm {
 

@@ -9,9 +9,9 @@
 #include <string>
 #include <string_view>
 
-#include "hocket/spi/transport.hpp"
-#include "src/base/doorkeeper.hpp"
 #include "src/base/fd.hpp"
+#include "src/spi/transport.hpp"
+#include "transports/common/accept_guard.hpp"
 #include "transports/shm/channel.hpp"
 
 namespace hocket::shm {

@@ -4,8 +4,8 @@
 #include <cstring>
 #include <utility>
 
+#include "src/base/wake_event.hpp"
 #include "transports/shm/fence.hpp"
-#include "transports/shm/outbox.hpp"
 
 namespace hocket::shm {
 namespace {
@@ -94,7 +94,7 @@ void Inbox::give_back(int bell) {
   if (ring_.give_back() < ring_data_bytes / 2) return;
   full_fence();  // either the writer sees it, or we see that the writer sleeps
   auto& asleep = ring_.control().writer_sleeps;
-  if (asleep.load(std::memory_order_relaxed) != 0 && asleep.exchange(0) != 0) ring_bell(bell);
+  if (asleep.load(std::memory_order_relaxed) != 0 && asleep.exchange(0) != 0) set_event(bell);
 }
 
 Inbox::Probe Inbox::probe(MessageHeader& header) {

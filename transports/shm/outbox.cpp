@@ -1,10 +1,9 @@
 #include "transports/shm/outbox.hpp"
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <cstring>
 
+#include "src/base/wake_event.hpp"
 #include "transports/shm/fence.hpp"
 namespace hocket::shm {
 namespace {
@@ -13,11 +12,6 @@ constexpr std::size_t piece_bytes = std::size_t{32} << 10;     // then the reade
 constexpr std::size_t bytes_per_flush = std::size_t{1} << 20;  // then others have their turn
 
 }  // namespace
-
-void ring_bell(int fd) {
-  const std::uint64_t one = 1;
-  [[maybe_unused]] const auto written = ::write(fd, &one, sizeof one);  // fails only when it rings already
-}
 
 std::vector<Completion*> Outbox::abandon() {
   std::vector<Completion*> completions;
@@ -44,7 +38,7 @@ Outbox::Progress Outbox::flush(int bell) {
     progress.bytes += bytes;
     full_fence();  // either the reader sees it, or we see that the reader sleeps
     auto& asleep = ring_.control().reader_sleeps;
-    if (asleep.load(std::memory_order_relaxed) != 0 && asleep.exchange(0) != 0) ring_bell(bell);
+    if (asleep.load(std::memory_order_relaxed) != 0 && asleep.exchange(0) != 0) set_event(bell);
     sent_ += bytes;
     if (sent_ < whole) continue;
     sent_ = 0;

@@ -9,9 +9,6 @@
 
 namespace hocket::shm {
 
-// Rings the eventfd of a process that sleeps.
-void ring_bell(int fd);
-
 class Outbox {
  public:
   struct Progress {

@@ -10,7 +10,7 @@
 #include <cstdint>
 #include <memory>
 
-#include "hocket/spi/status.hpp"
+#include "src/spi/status.hpp"
 
 namespace hocket::shm {
 

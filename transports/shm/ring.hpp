@@ -8,8 +8,8 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "hocket/spi/transport.hpp"
 #include "src/base/mismatch.hpp"
+#include "src/spi/transport.hpp"
 #include "transports/shm/shared_memory.hpp"
 
 namespace hocket::shm {
@@ -54,7 +54,7 @@ class RingWriter {
  private:
   Mapping mapping_;
   std::uint64_t written_ = 0;
-  std::uint64_t taken_ = 0;  // as last seen
+  std::uint64_t busy_ = 0;  // as last seen
 };
 
 class RingReader {

@@ -5,8 +5,8 @@
 #include <cstdint>
 #include <utility>
 
-#include "hocket/spi/status.hpp"
 #include "src/base/fd.hpp"
+#include "src/spi/status.hpp"
 
 namespace hocket::shm {
 

@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "hocket/spi/transport.hpp"
 #include "src/base/fd.hpp"
+#include "src/spi/transport.hpp"
 #include "transports/shm/door.hpp"
 #include "transports/shm/inbox.hpp"
 #include "transports/shm/outbox.hpp"

@@ -10,6 +10,7 @@
 #include <cstring>
 
 #include "src/base/log.hpp"
+#include "src/base/wake_event.hpp"
 #include "transports/shm/fence.hpp"
 
 namespace hocket::shm {
@@ -47,19 +48,10 @@ ShmTransport::ShmTransport(const TransportConfig& config, Address address, Uniqu
       address_(std::move(address)),
       listener_(std::move(listener)),
       bell_(std::move(bell)),
-      doorkeeper_(config_),
+      accept_guard_(config_),
       by_rank_(static_cast<std::size_t>(config.size)) {}
 
 ShmTransport::~ShmTransport() = default;
-
-Traits ShmTransport::traits() const {
-  return {.name = "shm",
-          .latency_us = 0.5,
-          .cost_us_per_message = 0.5,
-          .bytes_per_us = 6000,
-          .slice_bytes = std::size_t{256} << 10,
-          .has_window = true};
-}
 
 // ---- connecting
 // -------------------------------------------------------------------------------------------------------
@@ -123,12 +115,6 @@ bool ShmTransport::connected(Rank peer) const {
   return link && link->up();
 }
 
-Result<std::unique_ptr<Region>> ShmTransport::enroll(Buffer) {
-  return Status(Code::unsupported,
-                "messages through shared memory leave from any memory alike; memory that peers can "
-                "map is registered with the process");
-}
-
 void ShmTransport::answer_door() {
   while (true) {
     UniqueFd fd(::accept4(listener_.get(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC));
@@ -143,7 +129,7 @@ void ShmTransport::answer_door() {
     }
     if (errno == EINTR || errno == ECONNABORTED) continue;
     if (errno == EAGAIN || errno == EWOULDBLOCK) return;
-    doorkeeper_.shut(errno);
+    accept_guard_.shut(errno);
     return;
   }
 }
@@ -157,7 +143,7 @@ std::size_t ShmTransport::step_greetings() {
 // Lets a newcomer in, or says why not.
 std::string ShmTransport::admit(Greeting& greeting) {
   const Hello& hello = greeting.hello();
-  if (std::string objection = doorkeeper_.objection(hello.group, hello.from, hello.to); !objection.empty()) {
+  if (std::string objection = accept_guard_.objection(hello.group, hello.from, hello.to); !objection.empty()) {
     return objection;
   }
   ShmLink* link = by_rank_[static_cast<std::size_t>(hello.from)].get();
@@ -169,8 +155,8 @@ std::string ShmTransport::admit(Greeting& greeting) {
 }
 
 void ShmTransport::refuse(const Greeting& greeting, const std::string& why) {
-  doorkeeper_.log_refusal(fmt::format("{} {}", greeting.uid(), greeting.pid()),
-                          fmt::format("process {}", greeting.pid()), why);
+  accept_guard_.log_refusal(fmt::format("{} {}", greeting.uid(), greeting.pid()),
+                            fmt::format("process {}", greeting.pid()), why);
 }
 
 std::size_t ShmTransport::step_expected() {
@@ -226,7 +212,7 @@ std::size_t ShmTransport::look_round() {
   calls_ = 0;
   for (const auto& [number, window] : desk_.windows()) window->announce_removals();
   polled_.clear();
-  polled_.push_back({doorkeeper_.open() ? listener_.get() : -1, POLLIN, 0});
+  polled_.push_back({accept_guard_.open() ? listener_.get() : -1, POLLIN, 0});
   const std::size_t links = links_.size();
   for (std::size_t i = 0; i < links; ++i) links_[i]->interests(polled_, POLLIN);
   std::size_t happened = 0;
@@ -254,8 +240,7 @@ bool ShmTransport::arm(std::vector<pollfd>& interests) {
 
 void ShmTransport::disarm() {
   for (ShmLink* link : links_) link->announce_sleep(false, listening_);
-  std::uint64_t rung = 0;
-  [[maybe_unused]] const auto taken = ::read(bell_.get(), &rung, sizeof rung);  // fails only when it was silent
+  clear_event(bell_);
   look_ = true;
 }
 
@@ -267,7 +252,7 @@ void ShmTransport::watch(std::vector<pollfd>& interests) {
 // `events`: of the links.
 void ShmTransport::append_interests(std::vector<pollfd>& interests, short events) {
   for (const ShmLink* link : links_) link->interests(interests, events);
-  if (doorkeeper_.open()) interests.push_back({listener_.get(), POLLIN, 0});
+  if (accept_guard_.open()) interests.push_back({listener_.get(), POLLIN, 0});
   for (const Greeting& greeting : greetings_) interests.push_back(greeting.interest());
   for (const Expected& expected : expected_) {
     if (expected.dial) interests.push_back(expected.dial->interest());
@@ -282,7 +267,7 @@ std::optional<Deadline> ShmTransport::next_deadline() const {
     consider(expected.deadline);
     if (expected.dial && expected.dial->interest().fd < 0) consider(Deadline::after(dial_pause));
   }
-  if (const auto opens = doorkeeper_.opens_at()) consider(*opens);
+  if (const auto opens = accept_guard_.opens_at()) consider(*opens);
   return next;
 }
 

@@ -6,10 +6,10 @@
 #include <string>
 #include <vector>
 
-#include "hocket/spi/transport.hpp"
-#include "src/base/doorkeeper.hpp"
-#include "src/base/expected_link.hpp"
 #include "src/base/fd.hpp"
+#include "src/spi/transport.hpp"
+#include "transports/common/accept_guard.hpp"
+#include "transports/common/expected_link.hpp"
 #include "transports/shm/door.hpp"
 #include "transports/shm/shm_link.hpp"
 #include "transports/shm/shm_window.hpp"
@@ -25,12 +25,12 @@ class ShmTransport final : public Transport {
   ShmTransport(const TransportConfig& config, Address address, UniqueFd listener, UniqueFd bell);
   ~ShmTransport() override;
 
-  Traits traits() const override;
+  std::string_view name() const override { return "shm"; }
+  bool has_window() const override { return true; }
   const Address& address() const override { return address_; }
   bool reaches(const Address& address) const override;
   Result<Link*> connect(Rank peer, const Address& address, std::optional<Deadline> deadline) override;
   bool connected(Rank peer) const override;
-  Result<std::unique_ptr<Region>> enroll(Buffer buffer) override;
   Result<std::unique_ptr<Window>> open_window(std::span<const Rank> members, Deadline deadline) override;
   std::size_t progress() override;
   void listen(bool on) override { listening_ = on; }
@@ -65,7 +65,7 @@ class ShmTransport final : public Transport {
   Address address_;
   UniqueFd listener_;
   UniqueFd bell_;  // rung by peers while this process sleeps in poll(2)
-  Doorkeeper doorkeeper_;
+  AcceptGuard accept_guard_;
   std::vector<std::unique_ptr<ShmLink>> by_rank_;
   std::vector<ShmLink*> links_;  // those that exist
   std::vector<Expected> expected_;

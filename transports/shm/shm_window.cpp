@@ -9,7 +9,7 @@
 #include <utility>
 
 #include "src/base/log.hpp"
-#include "transports/shm/outbox.hpp"
+#include "src/base/wake_event.hpp"
 
 namespace hocket::shm {
 namespace {
@@ -271,7 +271,7 @@ Status ShmWindow::read(std::uint32_t member, std::uintptr_t from, std::byte* to,
 void ShmWindow::wake_others() {
   full_fence();
   for (std::size_t member = 0; member < members_.size(); ++member) {
-    if (member != self_ && members_[member].tail->bell.wake()) ring_bell(members_[member].link->bell());
+    if (member != self_ && members_[member].tail->bell.wake()) set_event(members_[member].link->bell());
   }
 }
 

@@ -8,12 +8,12 @@
 #include <unordered_map>
 #include <vector>
 
-#include "hocket/spi/window.hpp"
 #include "src/base/region_table.hpp"
-#include "transports/shm/bell.hpp"
+#include "src/spi/window.hpp"
 #include "transports/shm/plain_memory.hpp"
 #include "transports/shm/shared_memory.hpp"
 #include "transports/shm/shm_link.hpp"
+#include "transports/shm/wake_flag.hpp"
 
 namespace hocket::shm {
 
@@ -21,7 +21,7 @@ inline constexpr std::size_t window_staging_bytes = std::size_t{4} << 20;
 
 // What lies behind the staging area of a segment.
 struct SegmentTail {
-  alignas(4096) Bell bell;
+  alignas(4096) WakeFlag bell;
   alignas(64) PlainMemoryCard plain_memory;
   alignas(4096) BoardLine lines[Window::lines_per_member];
 };
@@ -119,7 +119,7 @@ class ShmWindow final : public Window {
     std::size_t told = 0;  // so many members know it
   };
 
-  Bell& own_bell() { return members_[self_].tail->bell; }
+  WakeFlag& own_bell() { return members_[self_].tail->bell; }
   void adopt(Member& member, Mapping segment);
   void tell(const Packet& packet, std::span<const int> fds = {});
   void differ(Rank from);

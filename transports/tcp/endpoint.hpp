@@ -10,7 +10,7 @@
 #include <string_view>
 #include <vector>
 
-#include "hocket/spi/status.hpp"
+#include "src/spi/status.hpp"
 
 namespace hocket::tcp {
 

@@ -10,9 +10,9 @@
 #include <string>
 #include <vector>
 
-#include "hocket/spi/status.hpp"
-#include "src/base/doorkeeper.hpp"
 #include "src/base/fd.hpp"
+#include "src/spi/status.hpp"
+#include "transports/common/accept_guard.hpp"
 #include "transports/tcp/endpoint.hpp"
 #include "transports/tcp/settings.hpp"
 #include "transports/tcp/wire.hpp"

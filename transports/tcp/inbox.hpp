@@ -13,7 +13,7 @@
 #include <utility>
 #include <vector>
 
-#include "hocket/spi/transport.hpp"
+#include "src/spi/transport.hpp"
 #include "transports/tcp/wire.hpp"
 
 namespace hocket::tcp {

@@ -12,7 +12,7 @@
 #include <string_view>
 #include <vector>
 
-#include "hocket/spi/status.hpp"
+#include "src/spi/status.hpp"
 #include "transports/tcp/endpoint.hpp"
 
 namespace hocket::tcp {

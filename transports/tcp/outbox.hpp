@@ -6,7 +6,7 @@
 #include <span>
 #include <vector>
 
-#include "hocket/spi/transport.hpp"
+#include "src/spi/transport.hpp"
 #include "transports/tcp/wire.hpp"
 
 namespace hocket::tcp {

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "hocket/spi/status.hpp"
+#include "src/spi/status.hpp"
 #include "transports/tcp/wire.hpp"
 
 namespace hocket::tcp {

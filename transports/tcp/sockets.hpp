@@ -6,8 +6,8 @@
 #include <optional>
 #include <string>
 
-#include "hocket/spi/status.hpp"
 #include "src/base/fd.hpp"
+#include "src/spi/status.hpp"
 #include "transports/tcp/endpoint.hpp"
 #include "transports/tcp/settings.hpp"
 

@@ -6,7 +6,7 @@
 #include <memory>
 #include <vector>
 
-#include "hocket/spi/transport.hpp"
+#include "src/spi/transport.hpp"
 
 namespace hocket::tcp {
 

@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "hocket/spi/transport.hpp"
 #include "src/base/fd.hpp"
+#include "src/spi/transport.hpp"
 #include "transports/tcp/stream.hpp"
 #include "transports/tcp/stripes.hpp"
 

@@ -35,17 +35,8 @@ TcpTransport::TcpTransport(const TransportConfig& config, const Settings& settin
       listener_(std::move(listening.fd)),
       host_(std::move(host)),
       address_(encode(host_.advertise(listening.port, settings.streams))),
-      doorkeeper_(config_),
+      accept_guard_(config_),
       by_rank_(static_cast<std::size_t>(config.size)) {}
-
-Traits TcpTransport::traits() const {
-  return {.name = "tcp",
-          .latency_us = 8,
-          .cost_us_per_message = 8,
-          .bytes_per_us = 3000,
-          .slice_bytes = std::size_t{512} << 10,
-          .has_window = false};
-}
 
 bool TcpTransport::reaches(const Address& address) const {
   return parse_reachability(address).has_value();
@@ -106,10 +97,6 @@ bool TcpTransport::connected(Rank peer) const {
   return link && link->up();
 }
 
-Result<std::unique_ptr<Region>> TcpTransport::enroll(Buffer) {
-  return Status(Code::unsupported, "TCP sends from any memory alike, so registering means nothing to it");
-}
-
 std::size_t TcpTransport::progress() {
   std::size_t happened = 0;
   for (std::size_t i = 0; i < links_.size(); ++i) {
@@ -124,7 +111,7 @@ std::size_t TcpTransport::progress() {
 std::size_t TcpTransport::look_round() {
   look_ = false;
   polled_.clear();
-  polled_.push_back({doorkeeper_.open() ? listener_.get() : -1, POLLIN, 0});
+  polled_.push_back({accept_guard_.open() ? listener_.get() : -1, POLLIN, 0});
   for (const TcpLink* link : links_) {
     for (std::size_t stream = 0; stream < link->streams(); ++stream) {
       const short events = link->interest(stream);
@@ -163,7 +150,7 @@ void TcpTransport::answer_door() {
       continue;
     }
     if (accepted.error == EAGAIN || accepted.error == EWOULDBLOCK) return;
-    doorkeeper_.shut(accepted.error);
+    accept_guard_.shut(accepted.error);
     return;
   }
 }
@@ -177,7 +164,7 @@ std::size_t TcpTransport::step_greetings() {
 // Lets a newcomer in, or says why not.
 std::string TcpTransport::admit(Greeting& greeting) {
   const Hello& hello = greeting.hello();
-  if (std::string objection = doorkeeper_.objection(hello.group, hello.from, hello.to); !objection.empty()) {
+  if (std::string objection = accept_guard_.objection(hello.group, hello.from, hello.to); !objection.empty()) {
     return objection;
   }
   TcpLink* link = by_rank_[static_cast<std::size_t>(hello.from)].get();
@@ -197,7 +184,7 @@ std::string TcpTransport::admit(Greeting& greeting) {
 }
 
 void TcpTransport::refuse(const Greeting& greeting, const std::string& why) {
-  doorkeeper_.log_refusal(greeting.from().ip_text(), greeting.from().text(), why);
+  accept_guard_.log_refusal(greeting.from().ip_text(), greeting.from().text(), why);
 }
 
 std::size_t TcpTransport::step_expected() {
@@ -253,7 +240,7 @@ bool TcpTransport::arm(std::vector<pollfd>& interests) {
       if (const short events = link->interest(stream); events != 0) interests.push_back({link->fd(stream), events, 0});
     }
   }
-  if (doorkeeper_.open()) interests.push_back({listener_.get(), POLLIN, 0});
+  if (accept_guard_.open()) interests.push_back({listener_.get(), POLLIN, 0});
   for (const Greeting& greeting : greetings_) interests.push_back(greeting.interest());
   for (const Expected& expected : expected_) {
     if (!expected.dial) continue;
@@ -270,7 +257,7 @@ void TcpTransport::watch(std::vector<pollfd>& interests) {
       if (events != 0) interests.push_back({link->fd(stream), events, 0});
     }
   }
-  if (doorkeeper_.open()) interests.push_back({listener_.get(), POLLIN, 0});
+  if (accept_guard_.open()) interests.push_back({listener_.get(), POLLIN, 0});
   for (const Greeting& greeting : greetings_) interests.push_back(greeting.interest());
   for (const Expected& expected : expected_) {
     if (expected.dial && expected.dial->started()) expected.dial->watch(interests);
@@ -285,7 +272,7 @@ std::optional<Deadline> TcpTransport::next_deadline() const {
   for (const Expected& expected : expected_) {
     consider(expected.dial ? expected.dial->deadline() : expected.deadline);
   }
-  if (const auto opens = doorkeeper_.opens_at()) consider(*opens);
+  if (const auto opens = accept_guard_.opens_at()) consider(*opens);
   return next;
 }
 

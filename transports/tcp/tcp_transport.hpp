@@ -7,10 +7,10 @@
 #include <string>
 #include <vector>
 
-#include "hocket/spi/transport.hpp"
-#include "src/base/doorkeeper.hpp"
-#include "src/base/expected_link.hpp"
 #include "src/base/fd.hpp"
+#include "src/spi/transport.hpp"
+#include "transports/common/accept_guard.hpp"
+#include "transports/common/expected_link.hpp"
 #include "transports/tcp/endpoint.hpp"
 #include "transports/tcp/handshake.hpp"
 #include "transports/tcp/interfaces.hpp"
@@ -28,12 +28,11 @@ class TcpTransport final : public Transport {
  public:
   TcpTransport(const TransportConfig& config, const Settings& settings, ListeningSocket listening, LocalHost host);
 
-  Traits traits() const override;
+  std::string_view name() const override { return "tcp"; }
   const Address& address() const override { return address_; }
   bool reaches(const Address& address) const override;
   Result<Link*> connect(Rank peer, const Address& address, std::optional<Deadline> deadline) override;
   bool connected(Rank peer) const override;
-  Result<std::unique_ptr<Region>> enroll(Buffer buffer) override;
   std::size_t progress() override;
   void listen(bool on) override { listening_ = on; }
   bool arm(std::vector<pollfd>& interests) override;
@@ -69,7 +68,7 @@ class TcpTransport final : public Transport {
   UniqueFd listener_;
   LocalHost host_;
   Address address_;
-  Doorkeeper doorkeeper_;
+  AcceptGuard accept_guard_;
   std::vector<std::unique_ptr<TcpLink>> by_rank_;
   std::vector<TcpLink*> links_;  // those that exist
   std::vector<Expected> expected_;

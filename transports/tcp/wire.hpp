@@ -26,7 +26,7 @@
 #include <span>
 #include <vector>
 
-#include "hocket/spi/transport.hpp"
+#include "src/spi/transport.hpp"
 
 namespace hocket::tcp {
 

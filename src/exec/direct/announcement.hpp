@@ -4,9 +4,9 @@
 
 #include <cstring>
 
-#include "hocket/spi/transport.hpp"
-#include "hocket/spi/window.hpp"
 #include "src/plan/direct/staging.hpp"
+#include "src/spi/transport.hpp"
+#include "src/spi/window.hpp"
 
 namespace hocket {
 

@@ -4,8 +4,8 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "hocket/spi/window.hpp"
 #include "src/plan/direct/staging.hpp"
+#include "src/spi/window.hpp"
 
 namespace hocket::board {
 

@@ -4,7 +4,7 @@
 #include <cstddef>
 #include <span>
 
-#include "hocket/spi/transport.hpp"
+#include "src/spi/transport.hpp"
 
 namespace hocket {
 

@@ -21,12 +21,12 @@
 #include <memory>
 #include <vector>
 
-#include "hocket/spi/window.hpp"
 #include "src/exec/direct/announcement.hpp"
 #include "src/exec/direct/board.hpp"
 #include "src/exec/operation.hpp"
 #include "src/plan/direct/exchange.hpp"
 #include "src/plan/direct/path.hpp"
+#include "src/spi/window.hpp"
 
 namespace hocket {
 

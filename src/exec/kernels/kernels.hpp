@@ -1,7 +1,7 @@
 // The kernels, by family; reduce.hpp is what others include. One source each, since vector code compiles slowly.
 #pragma once
 
-#include "hocket/spi/reduction.hpp"
+#include "src/spi/reduction.hpp"
 
 namespace hocket::kernels {
 

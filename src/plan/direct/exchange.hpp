@@ -6,7 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "hocket/spi/transport.hpp"
+#include "src/spi/transport.hpp"
 
 namespace hocket {
 

@@ -6,8 +6,8 @@
 #include <cstring>
 #include <type_traits>
 
-#include "hocket/spi/types.hpp"
 #include "src/base/elements.hpp"
+#include "src/spi/types.hpp"
 
 namespace hocket::process_testing {
 

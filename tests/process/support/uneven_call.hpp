@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "hocket/hocket.h"
-#include "hocket/spi/types.hpp"
+#include "src/spi/types.hpp"
 #include "tests/process/support/fenced_memory.hpp"
 
 namespace hocket::process_testing {

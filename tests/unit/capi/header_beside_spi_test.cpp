@@ -2,10 +2,10 @@
 #include <gtest/gtest.h>
 
 #include "hocket/hocket.hpp"
-#include "hocket/spi/schedule.hpp"
-#include "hocket/spi/status.hpp"
-#include "hocket/spi/store.hpp"
-#include "hocket/spi/transport.hpp"
+#include "src/spi/schedule.hpp"
+#include "src/spi/status.hpp"
+#include "src/spi/store.hpp"
+#include "src/spi/transport.hpp"
 
 namespace hocket {
 namespace {

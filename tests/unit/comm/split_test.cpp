@@ -11,8 +11,8 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
 
-std::vector<SplitWish> wishes(std::initializer_list<std::pair<int, int>> colors_and_keys) {
-  std::vector<SplitWish> made;
+std::vector<SplitArguments> wishes(std::initializer_list<std::pair<int, int>> colors_and_keys) {
+  std::vector<SplitArguments> made;
   for (const auto& [color, key] : colors_and_keys) {
     made.push_back(*wish_to_split(color, key));
     made.back().id = 100 + made.size() - 1;
@@ -45,7 +45,7 @@ TEST(Split, NoColorIsNoChildAndNoColorOfItsOwn) {
 
 TEST(Split, SubsetsKeepTheOrderOfTheirList) {
   const std::int32_t list[] = {3, 0, 2};
-  std::vector<SplitWish> all;
+  std::vector<SplitArguments> all;
   for (Rank rank = 0; rank < 4; ++rank) all.push_back(*wish_for_subset(list, 3, rank, 4));
   EXPECT_THAT(child_of(all, 0)->members, ElementsAre(3, 0, 2));
   EXPECT_EQ(child_of(all, 2)->rank, 2);
@@ -65,7 +65,7 @@ TEST(Split, DifferentCallsAreTheSameMismatchOnAllRanks) {
 
 TEST(Split, DifferentListsAreAMismatch) {
   const std::int32_t list[] = {0, 1}, turned[] = {1, 0};
-  const std::vector<SplitWish> all = {*wish_for_subset(list, 2, 0, 2), *wish_for_subset(turned, 2, 1, 2)};
+  const std::vector<SplitArguments> all = {*wish_for_subset(list, 2, 0, 2), *wish_for_subset(turned, 2, 1, 2)};
   EXPECT_EQ(child_of(all, 0).status().code(), Code::mismatch);
 }
 

@@ -44,9 +44,9 @@ class Member {
     mesh_ = std::make_unique<Mesh>(std::move(transports));
   }
   void meet(const std::vector<std::unique_ptr<Member>>& members) {
-    std::vector<MemberCard> cards(members.size());
+    std::vector<PeerInfo> cards(members.size());
     for (std::size_t rank = 0; rank < cards.size(); ++rank) cards[rank].doors = members[rank]->mesh_->doors();
-    mesh_->set_cards(std::move(cards));
+    mesh_->set_peer_infos(std::move(cards));
     EXPECT_TRUE(executor_->attach(*mesh_).ok());
   }
   void leave() {

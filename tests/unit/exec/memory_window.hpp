@@ -8,7 +8,7 @@
 #include <memory>
 #include <vector>
 
-#include "hocket/spi/window.hpp"
+#include "src/spi/window.hpp"
 
 namespace hocket::testing {
 

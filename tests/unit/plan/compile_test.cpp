@@ -8,8 +8,8 @@
 namespace hocket {
 namespace {
 
-Script script_of(std::uint32_t chunks = 4) {
-  return Script({.collective = Collective::allreduce, .rank = 0, .size = 4, .root = 0, .chunks = chunks});
+ScheduleBuilder script_of(std::uint32_t chunks = 4) {
+  return ScheduleBuilder({.collective = Collective::allreduce, .rank = 0, .size = 4, .root = 0, .chunks = chunks});
 }
 
 std::set<std::pair<std::uint32_t, std::uint32_t>> edges_of(const Program& program) {
@@ -29,86 +29,86 @@ std::set<std::pair<std::uint32_t, std::uint32_t>> edges_of(const Program& progra
 
 using Edges = std::set<std::pair<std::uint32_t, std::uint32_t>>;
 
-Edges edges_of(Script script, Placement placement = Placement::out_of_place, std::uint32_t interleave = 1) {
-  return edges_of(compile(std::move(script).take(), placement, interleave));
+Edges edges_of(ScheduleBuilder builder, Placement placement = Placement::out_of_place, std::uint32_t interleave = 1) {
+  return edges_of(compile(std::move(builder).take(), placement, interleave));
 }
 
 TEST(Compile, ReadsWaitForTheWriteBeforeThem) {
-  Script script = script_of();
-  script.recv(1, script.output(0));
-  script.send(2, script.output(0));
-  script.send(3, script.output(0));
-  script.send(3, script.output(1));
-  EXPECT_EQ(edges_of(std::move(script)), (Edges{{0, 1}, {0, 2}}));
+  ScheduleBuilder builder = script_of();
+  builder.recv(1, builder.output(0));
+  builder.send(2, builder.output(0));
+  builder.send(3, builder.output(0));
+  builder.send(3, builder.output(1));
+  EXPECT_EQ(edges_of(std::move(builder)), (Edges{{0, 1}, {0, 2}}));
 }
 
 TEST(Compile, WritesWaitForTheReadsBeforeThem) {
-  Script script = script_of();
-  const Range cell = script.scratch(script.input(0));
-  script.copy(script.input(0), cell);
-  script.send(1, cell);
-  script.send(2, cell);
-  script.recv(3, cell);
-  EXPECT_EQ(edges_of(std::move(script)), (Edges{{0, 1}, {0, 2}, {0, 3}, {1, 3}, {2, 3}}));
+  ScheduleBuilder builder = script_of();
+  const Range cell = builder.scratch(builder.input(0));
+  builder.copy(builder.input(0), cell);
+  builder.send(1, cell);
+  builder.send(2, cell);
+  builder.recv(3, cell);
+  EXPECT_EQ(edges_of(std::move(builder)), (Edges{{0, 1}, {0, 2}, {0, 3}, {1, 3}, {2, 3}}));
 }
 
 TEST(Compile, WritesWaitForTheWriteBeforeThem) {
-  Script script = script_of();
-  script.recv(1, script.output(2));
-  script.recv(2, script.output(2));
-  EXPECT_EQ(edges_of(std::move(script)), (Edges{{0, 1}}));
+  ScheduleBuilder builder = script_of();
+  builder.recv(1, builder.output(2));
+  builder.recv(2, builder.output(2));
+  EXPECT_EQ(edges_of(std::move(builder)), (Edges{{0, 1}}));
 }
 
 TEST(Compile, NothingWaitsForReadsFromBeforeTheLastWrite) {
-  Script script = script_of();
-  script.send(1, script.output(2));
-  script.recv(2, script.output(2));
-  script.recv(3, script.output(2));
-  EXPECT_EQ(edges_of(std::move(script)), (Edges{{0, 1}, {1, 2}}));
+  ScheduleBuilder builder = script_of();
+  builder.send(1, builder.output(2));
+  builder.recv(2, builder.output(2));
+  builder.recv(3, builder.output(2));
+  EXPECT_EQ(edges_of(std::move(builder)), (Edges{{0, 1}, {1, 2}}));
 }
 
 TEST(Compile, AReductionOnItselfWaitsForOthersOnly) {
-  Script script = script_of();
-  script.recv_reduce(1, script.input(0), script.output(0));
-  script.recv_reduce(2, script.output(0), script.output(0));
-  EXPECT_EQ(edges_of(std::move(script)), (Edges{{0, 1}}));
+  ScheduleBuilder builder = script_of();
+  builder.recv_reduce(1, builder.input(0), builder.output(0));
+  builder.recv_reduce(2, builder.output(0), builder.output(0));
+  EXPECT_EQ(edges_of(std::move(builder)), (Edges{{0, 1}}));
 }
 
 TEST(Compile, RangesOfSeveralChunksMeetWhereTheyOverlap) {
-  Script script = script_of();
-  script.recv(1, script.output(0u, 2u));
-  script.recv(1, script.output(2u, 2u));
-  script.send(2, script.output(1u, 2u));
-  script.send(2, script.output(3));
-  EXPECT_EQ(edges_of(std::move(script)), (Edges{{0, 2}, {1, 2}, {1, 3}}));
+  ScheduleBuilder builder = script_of();
+  builder.recv(1, builder.output(0u, 2u));
+  builder.recv(1, builder.output(2u, 2u));
+  builder.send(2, builder.output(1u, 2u));
+  builder.send(2, builder.output(3));
+  EXPECT_EQ(edges_of(std::move(builder)), (Edges{{0, 2}, {1, 2}, {1, 3}}));
 }
 
 TEST(Compile, ScratchMeetsByCellAndNotByChunk) {
-  Script script = script_of();
-  const Range first = script.scratch(script.input(0)), second = script.scratch(script.input(0));
-  script.recv(1, first);
-  script.recv(1, second);
-  script.recv(1, Script::at(first, script.input(3)));
-  EXPECT_EQ(edges_of(std::move(script)), (Edges{{0, 2}}));
+  ScheduleBuilder builder = script_of();
+  const Range first = builder.scratch(builder.input(0)), second = builder.scratch(builder.input(0));
+  builder.recv(1, first);
+  builder.recv(1, second);
+  builder.recv(1, ScheduleBuilder::at(first, builder.input(3)));
+  EXPECT_EQ(edges_of(std::move(builder)), (Edges{{0, 2}}));
 }
 
 TEST(Compile, InputAndOutputAreOneOnlyInPlace) {
-  const auto script = [] {
-    Script made = script_of();
+  const auto builder = [] {
+    ScheduleBuilder made = script_of();
     made.send(1, made.input(0));
     made.recv(1, made.output(0));
     made.recv(1, made.output(1));
     return made;
   };
-  EXPECT_EQ(edges_of(script(), Placement::out_of_place), Edges{});
-  EXPECT_EQ(edges_of(script(), Placement::in_place), (Edges{{0, 1}}));
+  EXPECT_EQ(edges_of(builder(), Placement::out_of_place), Edges{});
+  EXPECT_EQ(edges_of(builder(), Placement::in_place), (Edges{{0, 1}}));
 }
 
 TEST(Compile, CopiesOntoThemselvesVanish) {
-  Script script = script_of();
-  script.copy(script.input(1), script.output(1));
-  script.copy(script.input(0), script.output(1));
-  const Schedule schedule = std::move(script).take();
+  ScheduleBuilder builder = script_of();
+  builder.copy(builder.input(1), builder.output(1));
+  builder.copy(builder.input(0), builder.output(1));
+  const Schedule schedule = std::move(builder).take();
   EXPECT_EQ(compile(schedule, Placement::out_of_place, 1).instructions.size(), 2u);
   const Program program = compile(schedule, Placement::in_place, 1);
   ASSERT_EQ(program.instructions.size(), 1u);
@@ -116,11 +116,11 @@ TEST(Compile, CopiesOntoThemselvesVanish) {
 }
 
 TEST(Compile, PiecesStandInARowAndDoNotMeet) {
-  Script script = script_of();
-  const Range cell = script.scratch(script.input(0));
-  script.recv(1, cell);
-  script.reduce(script.input(0), cell, script.output(0));
-  const Program program = compile(std::move(script).take(), Placement::out_of_place, 3);
+  ScheduleBuilder builder = script_of();
+  const Range cell = builder.scratch(builder.input(0));
+  builder.recv(1, cell);
+  builder.reduce(builder.input(0), cell, builder.output(0));
+  const Program program = compile(std::move(builder).take(), Placement::out_of_place, 3);
   ASSERT_EQ(program.instructions.size(), 6u);
   for (std::uint32_t index = 0; index < 6; ++index) EXPECT_EQ(program.instructions[index].piece, index % 3);
   EXPECT_EQ(edges_of(program), (Edges{{0, 3}, {1, 4}, {2, 5}}));
@@ -129,29 +129,26 @@ TEST(Compile, PiecesStandInARowAndDoNotMeet) {
   EXPECT_EQ(program.channels[0].instructions, (std::vector<std::uint32_t>{0, 1, 2}));
 }
 
-TEST(Compile, ChannelsKeepProgramOrderByPeerLaneAndDirection) {
-  Script script = script_of();
-  script.send(1, script.input(0));
-  script.recv(1, script.output(0));
-  script.send(2, script.input(1));
-  script.send(1, script.input(2));
-  script.recv_reduce(1, script.input(1), script.output(1));
-  Schedule schedule = std::move(script).take();
-  schedule.steps[3].lane = 1;
+TEST(Compile, ChannelsKeepProgramOrderByPeerAndDirection) {
+  ScheduleBuilder builder = script_of();
+  builder.send(1, builder.input(0));
+  builder.recv(1, builder.output(0));
+  builder.send(2, builder.input(1));
+  builder.send(1, builder.input(2));
+  builder.recv_reduce(1, builder.input(1), builder.output(1));
+  Schedule schedule = std::move(builder).take();
   schedule.steps.push_back(schedule.steps[0]);
   const Program program = compile(schedule, Placement::out_of_place, 1);
   struct Expected {
     Rank peer;
-    std::uint8_t lane;
     bool outgoing;
     std::vector<std::uint32_t> instructions;
   };
-  const Expected expected[] = {{1, 0, true, {0, 5}}, {1, 0, false, {1, 4}}, {2, 0, true, {2}}, {1, 1, true, {3}}};
+  const Expected expected[] = {{1, true, {0, 3, 5}}, {1, false, {1, 4}}, {2, true, {2}}};
   ASSERT_EQ(program.channels.size(), std::size(expected));
   for (std::uint32_t index = 0; index < std::size(expected); ++index) {
     const Channel& channel = program.channels[index];
     EXPECT_EQ(channel.peer, expected[index].peer);
-    EXPECT_EQ(channel.lane, expected[index].lane);
     EXPECT_EQ(channel.outgoing, expected[index].outgoing);
     EXPECT_EQ(channel.instructions, expected[index].instructions);
     for (const std::uint32_t member : channel.instructions) {

@@ -56,7 +56,7 @@ TEST(Plan, GivesEachPieceScratchOfItsOwnOnItsOwnCacheLines) {
 
 TEST(Plan, KeepsRunsOfBlocksInOneSlice) {
   Algorithm whole = *find_algorithm(Collective::allgather, "ring");
-  whole.whole = true;
+  whole.multi_block = true;
   PlanKey key = key_of(Collective::allgather, "ring", 1000, 64);
   EXPECT_GT(make_plan(key)->layout.slices(), 1u);
   key.algorithm = &whole;

@@ -190,20 +190,20 @@ TEST(Simulate, ATorusTakesMoreHopsForFartherRanks) {
 
 // Rank 0 sends to 1, then to 2. While its second message waits behind the first, rank 2 hears rank 3.
 TEST(Simulate, AMessageThatWaitsForALinkDoesNotHoldTheNextOne) {
-  const Author author = [](const Shape& shape, Script& script) {
+  const ScheduleFunction function = [](const Shape& shape, ScheduleBuilder& builder) {
     if (shape.rank == 0) {
-      for (const Rank to : {1, 2}) script.send(to, script.input(0));
+      for (const Rank to : {1, 2}) builder.send(to, builder.input(0));
     }
-    if (shape.rank == 1) script.recv(0, script.output(0));
+    if (shape.rank == 1) builder.recv(0, builder.output(0));
     if (shape.rank == 2) {
-      for (const Rank from : {0, 3}) script.recv(from, script.output(from));
+      for (const Rank from : {0, 3}) builder.recv(from, builder.output(from));
     }
-    if (shape.rank == 3) script.send(2, script.input(3));
+    if (shape.rank == 3) builder.send(2, builder.input(3));
   };
   const Algorithm crossing{.name = "crossing",
                            .collective = Collective::allgather,
                            .chunking = Chunking::one_per_rank,
-                           .author = author,
+                           .function = function,
                            .summary = ""};
   const Simulation got = run(flat(4, {.wire_per_byte = nanosecond}), {.algorithm = &crossing, .count = 1000});
   EXPECT_EQ(got.time, 2 * picoseconds(4000 * nanosecond));
@@ -238,18 +238,18 @@ TEST(Simulate, AgreesWithTheVerifierOnMessagesAndRounds) {
 
 // What the executor would hang on, or never deliver, is said and not timed.
 TEST(Simulate, SchedulesThatDoNotFitTogetherAreToldApart) {
-  const Author unheard = [](const Shape& shape, Script& script) {
-    if (shape.rank == 0) script.send(1, script.input(0));
+  const ScheduleFunction unheard = [](const Shape& shape, ScheduleBuilder& builder) {
+    if (shape.rank == 0) builder.send(1, builder.input(0));
   };
-  const Author waits = [](const Shape& shape, Script& script) {
-    if (shape.rank == 0) script.recv(1, script.output(0));
+  const ScheduleFunction waits = [](const Shape& shape, ScheduleBuilder& builder) {
+    if (shape.rank == 0) builder.recv(1, builder.output(0));
   };
-  for (const auto& [author, words] :
+  for (const auto& [function, words] :
        {std::pair{unheard, "rank 0 sends to rank 1, which receives nothing"}, {waits, "rank 0 never ends"}}) {
     const Algorithm broken{.name = "broken",
                            .collective = Collective::broadcast,
                            .chunking = Chunking::one,
-                           .author = author,
+                           .function = function,
                            .summary = ""};
     const auto result = simulate(flat(2, {}), {.algorithm = &broken, .count = 1});
     ASSERT_FALSE(result.ok());

@@ -1,4 +1,4 @@
-#include "hocket/spi/topology.hpp"
+#include "src/spi/topology.hpp"
 
 #include <gtest/gtest.h>
 

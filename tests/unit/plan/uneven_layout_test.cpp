@@ -132,11 +132,11 @@ TEST(UnevenPlans, AreKeptByTheirSizesAndPlaces) {
 }
 
 TEST(InSingleChunks, SplitsStepsInOrder) {
-  Script script(shape_of(Collective::reduce_scatter, 4));
-  const Range cells = script.scratch(script.input(1u, 2u));
-  script.recv_reduce(1, script.input(1u, 2u), cells);
-  script.copy(script.input(0), script.output(0));
-  const Schedule schedule = std::move(script).take();
+  ScheduleBuilder builder(shape_of(Collective::reduce_scatter, 4));
+  const Range cells = builder.scratch(builder.input(1u, 2u));
+  builder.recv_reduce(1, builder.input(1u, 2u), cells);
+  builder.copy(builder.input(0), builder.output(0));
+  const Schedule schedule = std::move(builder).take();
   const Schedule single = in_single_chunks(schedule);
   ASSERT_EQ(single.steps.size(), 3u);
   EXPECT_EQ(single.scratch_cells, schedule.scratch_cells);

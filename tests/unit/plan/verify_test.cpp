@@ -11,7 +11,7 @@ namespace hocket {
 namespace {
 
 using testing::HasSubstr;
-using Steps = std::function<void(const Shape&, Script&)>;
+using Steps = std::function<void(const Shape&, ScheduleBuilder&)>;
 
 Result<Verified> verify_steps(Collective collective, Rank size, std::uint32_t chunks, const Steps& steps,
                               const VerifyOptions& options = {}) {
@@ -19,9 +19,9 @@ Result<Verified> verify_steps(Collective collective, Rank size, std::uint32_t ch
       collective, size, 0,
       [&](Rank rank) {
         const Shape shape{.collective = collective, .rank = rank, .size = size, .root = 0, .chunks = chunks};
-        Script script(shape);
-        steps(shape, script);
-        return std::move(script).take();
+        ScheduleBuilder builder(shape);
+        steps(shape, builder);
+        return std::move(builder).take();
       },
       options);
 }
@@ -43,24 +43,24 @@ struct Neighbours {
 };
 
 // A ring allreduce whose allgather begins `shift` chunks off and makes `steps` steps.
-void ring(const Shape& shape, Script& script, Rank shift, Rank steps) {
+void ring(const Shape& shape, ScheduleBuilder& builder, Rank shift, Rank steps) {
   const Neighbours ring(shape);
   for (Rank step = 0; step < shape.size - 1; ++step) {
     const Rank outgoing = shape.rank - step - 1;
-    script.send(ring.right, step == 0 ? script.input(outgoing) : script.output(outgoing));
-    script.recv_reduce(ring.left, script.input(outgoing - 1), script.output(outgoing - 1));
+    builder.send(ring.right, step == 0 ? builder.input(outgoing) : builder.output(outgoing));
+    builder.recv_reduce(ring.left, builder.input(outgoing - 1), builder.output(outgoing - 1));
   }
   for (Rank step = 0; step < steps; ++step) {
-    script.send(ring.right, script.output(shape.rank - step + shift));
-    script.recv(ring.left, script.output(shape.rank - step - 1 + shift));
+    builder.send(ring.right, builder.output(shape.rank - step + shift));
+    builder.recv(ring.left, builder.output(shape.rank - step - 1 + shift));
   }
 }
 
 TEST(Verify, AcceptsTheRingThatTheFaultsAreMadeFrom) {
   for (const Placement placement : {Placement::out_of_place, Placement::in_place}) {
-    const Result<Verified> result =
-        verify_steps(Collective::allreduce, 5, 5, [](const Shape& shape, Script& script) { ring(shape, script, 0, 4); },
-                     {.placement = placement});
+    const Result<Verified> result = verify_steps(
+        Collective::allreduce, 5, 5, [](const Shape& shape, ScheduleBuilder& builder) { ring(shape, builder, 0, 4); },
+        {.placement = placement});
     ASSERT_TRUE(result.ok()) << result.status().message();
     EXPECT_EQ(result->steps, 5u * 16);
     EXPECT_EQ(result->sends_max, 8u);
@@ -69,33 +69,33 @@ TEST(Verify, AcceptsTheRingThatTheFaultsAreMadeFrom) {
 }
 
 TEST(Verify, CatchesARingThatIsOffByOne) {
-  const auto wrong = [](const Shape& shape, Script& script) { ring(shape, script, 1, 4); };
+  const auto wrong = [](const Shape& shape, ScheduleBuilder& builder) { ring(shape, builder, 1, 4); };
   for (const Placement placement : {Placement::out_of_place, Placement::in_place}) {
     EXPECT_THAT(fault(Collective::allreduce, 5, 5, wrong, placement), HasSubstr("expected chunk 0 of all ranks"));
   }
 }
 
 TEST(Verify, CatchesAMissingChunk) {
-  const auto wrong = [](const Shape& shape, Script& script) { ring(shape, script, 0, 3); };
+  const auto wrong = [](const Shape& shape, ScheduleBuilder& builder) { ring(shape, builder, 0, 3); };
   EXPECT_THAT(fault(Collective::allreduce, 5, 5, wrong), HasSubstr("expected chunk"));
   EXPECT_THAT(fault(Collective::allreduce, 5, 5, wrong), HasSubstr("rank 0 ends with"));
 }
 
 TEST(Verify, CatchesAChunkThatIsNeverWritten) {
-  const auto wrong = [](const Shape& shape, Script& script) {
-    if (shape.rank == 0) script.copy(script.input(0), script.output(0));
+  const auto wrong = [](const Shape& shape, ScheduleBuilder& builder) {
+    if (shape.rank == 0) builder.copy(builder.input(0), builder.output(0));
   };
   EXPECT_THAT(fault(Collective::broadcast, 3, 1, wrong), HasSubstr("rank 1 ends with nothing in output chunk 0"));
 }
 
 TEST(Verify, CatchesACycleOfReceives) {
   // Each receives before it passes on: nobody begins.
-  const auto wrong = [](const Shape& shape, Script& script) {
+  const auto wrong = [](const Shape& shape, ScheduleBuilder& builder) {
     const Neighbours ring(shape);
-    const Range cell = script.scratch(script.input(0));
-    script.recv(ring.left, cell);
-    script.send(ring.right, cell);
-    script.copy(script.input(0), script.output(0));
+    const Range cell = builder.scratch(builder.input(0));
+    builder.recv(ring.left, cell);
+    builder.send(ring.right, cell);
+    builder.copy(builder.input(0), builder.output(0));
   };
   const std::string message = fault(Collective::allreduce, 3, 1, wrong);
   EXPECT_THAT(message, HasSubstr("deadlock"));
@@ -103,12 +103,12 @@ TEST(Verify, CatchesACycleOfReceives) {
 }
 
 // Exchanges with the partner straight in the output.
-void doubling_without_scratch(const Shape& shape, Script& script) {
-  Range have = script.input(0);
+void doubling_without_scratch(const Shape& shape, ScheduleBuilder& builder) {
+  Range have = builder.input(0);
   for (Rank bit = 1; bit < shape.size; bit *= 2) {
-    script.send(shape.rank ^ bit, have);
-    script.recv_reduce(shape.rank ^ bit, have, script.output(0));
-    have = script.output(0);
+    builder.send(shape.rank ^ bit, have);
+    builder.recv_reduce(shape.rank ^ bit, have, builder.output(0));
+    have = builder.output(0);
   }
 }
 
@@ -123,148 +123,154 @@ TEST(Verify, CatchesRecursiveDoublingWithoutScratch) {
 }
 
 TEST(Verify, CatchesDoubleCounting) {
-  const auto wrong = [](const Shape& shape, Script& script) {
+  const auto wrong = [](const Shape& shape, ScheduleBuilder& builder) {
     const Rank peer = 1 - shape.rank;
-    const Range cell = script.scratch(script.input(0));
-    script.send(peer, script.input(0));
-    script.recv_reduce(peer, script.input(0), cell);
-    script.reduce(script.input(0), cell, script.output(0));
+    const Range cell = builder.scratch(builder.input(0));
+    builder.send(peer, builder.input(0));
+    builder.recv_reduce(peer, builder.input(0), cell);
+    builder.reduce(builder.input(0), cell, builder.output(0));
   };
   EXPECT_THAT(fault(Collective::allreduce, 2, 1, wrong), HasSubstr("counts rank"));
 }
 
 TEST(Verify, CatchesAContributionThatIsLeftOut) {
-  const auto wrong = [](const Shape& shape, Script& script) {
+  const auto wrong = [](const Shape& shape, ScheduleBuilder& builder) {
     if (shape.rank == 0) {
-      script.recv_reduce(1, script.input(0), script.output(0));
+      builder.recv_reduce(1, builder.input(0), builder.output(0));
     } else if (shape.rank == 1) {
-      script.send(0, script.input(0));
+      builder.send(0, builder.input(0));
     }
   };
   EXPECT_THAT(fault(Collective::reduce, 3, 1, wrong), HasSubstr("rank 2 is missing"));
 }
 
 TEST(Verify, CatchesScratchThatIsReadBeforeItIsWritten) {
-  const auto wrong = [](const Shape&, Script& script) {
-    script.copy(script.scratch(script.input(0)), script.output(0));
+  const auto wrong = [](const Shape&, ScheduleBuilder& builder) {
+    builder.copy(builder.scratch(builder.input(0)), builder.output(0));
   };
   EXPECT_THAT(fault(Collective::allreduce, 1, 1, wrong), HasSubstr("reads cell 0 (chunk 0), where nothing"));
 }
 
 TEST(Verify, CatchesScratchThatHoldsAnotherChunk) {
-  const auto wrong = [](const Shape&, Script& script) {
-    const Range cell = script.scratch(script.input(0));
-    script.copy(script.input(0), cell);
-    script.copy(Script::at(cell, script.input(1)), script.output(1));
+  const auto wrong = [](const Shape&, ScheduleBuilder& builder) {
+    const Range cell = builder.scratch(builder.input(0));
+    builder.copy(builder.input(0), cell);
+    builder.copy(ScheduleBuilder::at(cell, builder.input(1)), builder.output(1));
   };
   EXPECT_THAT(fault(Collective::allreduce, 1, 2, wrong), HasSubstr("which holds chunk 0"));
 }
 
 TEST(Verify, CatchesTreesThatDifferBetweenRanks) {
   // Rank 2 adds from its own end of the row: the same sum on paper, other bits in floating point.
-  const auto wrong = [](const Shape& shape, Script& script) {
+  const auto wrong = [](const Shape& shape, ScheduleBuilder& builder) {
     Range parts[3];
     for (Rank rank = 0; rank < 3; ++rank) {
-      if (rank != shape.rank) script.send(rank, script.input(0));
+      if (rank != shape.rank) builder.send(rank, builder.input(0));
     }
     for (Rank rank = 0; rank < 3; ++rank) {
-      parts[rank] = rank == shape.rank ? script.input(0) : script.scratch(script.input(0));
-      if (rank != shape.rank) script.recv(rank, parts[rank]);
+      parts[rank] = rank == shape.rank ? builder.input(0) : builder.scratch(builder.input(0));
+      if (rank != shape.rank) builder.recv(rank, parts[rank]);
     }
     if (shape.rank == 2) std::swap(parts[0], parts[2]);
-    const Range sum = script.scratch(script.input(0));
-    script.reduce(parts[0], parts[1], sum);
-    script.reduce(sum, parts[2], script.output(0));
+    const Range sum = builder.scratch(builder.input(0));
+    builder.reduce(parts[0], parts[1], sum);
+    builder.reduce(sum, parts[2], builder.output(0));
   };
   EXPECT_THAT(fault(Collective::allreduce, 3, 1, wrong), HasSubstr("ranks 0 and 2 sum chunk 0 in different orders"));
 }
 
 TEST(Verify, AcceptsOperandsThatAreExchanged) {
-  const auto steps = [](const Shape& shape, Script& script) {
+  const auto steps = [](const Shape& shape, ScheduleBuilder& builder) {
     const Rank peer = 1 - shape.rank;
-    script.send(peer, script.input(0));
-    const Range cell = script.scratch(script.input(0));
-    script.recv(peer, cell);
-    script.reduce(script.input(0), cell, script.output(0));
+    builder.send(peer, builder.input(0));
+    const Range cell = builder.scratch(builder.input(0));
+    builder.recv(peer, cell);
+    builder.reduce(builder.input(0), cell, builder.output(0));
   };
   EXPECT_TRUE(verify_steps(Collective::allreduce, 2, 1, steps).ok());
 }
 
 TEST(Verify, CatchesWritesToTheInput) {
-  const auto wrong = [](const Shape&, Script& script) {
-    script.reduce(script.input(0), script.input(0), script.input(0));
+  const auto wrong = [](const Shape&, ScheduleBuilder& builder) {
+    builder.reduce(builder.input(0), builder.input(0), builder.input(0));
   };
   EXPECT_THAT(fault(Collective::allreduce, 1, 1, wrong), HasSubstr("writes the input"));
 }
 
 TEST(Verify, CatchesMessagesThatNobodyReceives) {
-  const auto wrong = [](const Shape& shape, Script& script) {
-    script.copy(script.input(0), script.output(0));
-    if (shape.rank == 0) script.send(1, script.input(0));
+  const auto wrong = [](const Shape& shape, ScheduleBuilder& builder) {
+    builder.copy(builder.input(0), builder.output(0));
+    if (shape.rank == 0) builder.send(1, builder.input(0));
   };
   EXPECT_THAT(fault(Collective::allreduce, 2, 1, wrong),
               HasSubstr("rank 0 sends 1 messages to rank 1, which receives 0"));
 }
 
 TEST(Verify, CatchesMessagesThatNobodySends) {
-  const auto wrong = [](const Shape& shape, Script& script) {
-    shape.rank == 0 ? script.copy(script.input(0), script.output(0)) : script.recv(0, script.output(0));
+  const auto wrong = [](const Shape& shape, ScheduleBuilder& builder) {
+    shape.rank == 0 ? builder.copy(builder.input(0), builder.output(0)) : builder.recv(0, builder.output(0));
   };
   EXPECT_THAT(fault(Collective::broadcast, 2, 1, wrong), HasSubstr("nothing answers rank 1, step 0"));
 }
 
 TEST(Verify, CatchesMessagesOfOtherChunksThanExpected) {
-  const auto wrong = [](const Shape& shape, Script& script) {
+  const auto wrong = [](const Shape& shape, ScheduleBuilder& builder) {
     if (shape.rank == 0) {
-      script.copy(script.input(0u, 2u), script.output(0u, 2u));
-      script.send(1, script.input(0));
-      script.send(1, script.input(1));
+      builder.copy(builder.input(0u, 2u), builder.output(0u, 2u));
+      builder.send(1, builder.input(0));
+      builder.send(1, builder.input(1));
     } else {
-      script.recv(0, script.output(1));
-      script.recv(0, script.output(0));
+      builder.recv(0, builder.output(1));
+      builder.recv(0, builder.output(0));
     }
   };
   EXPECT_THAT(fault(Collective::broadcast, 2, 2, wrong), HasSubstr("expects other chunks"));
 }
 
 TEST(Verify, CatchesRangesAndPeersThatDoNotExist) {
-  const auto beyond = [](const Shape&, Script& script) { script.copy(script.input(0u, 3u), script.output(0u, 3u)); };
+  const auto beyond = [](const Shape&, ScheduleBuilder& builder) {
+    builder.copy(builder.input(0u, 3u), builder.output(0u, 3u));
+  };
   EXPECT_THAT(fault(Collective::allreduce, 1, 2, beyond), HasSubstr("beyond the 2 chunks"));
-  const auto nobody = [](const Shape& shape, Script& script) { script.send(shape.size, script.input(0)); };
+  const auto nobody = [](const Shape& shape, ScheduleBuilder& builder) { builder.send(shape.size, builder.input(0)); };
   EXPECT_THAT(fault(Collective::allreduce, 2, 1, nobody), HasSubstr("names the peer 2, which is no other rank"));
-  const auto itself = [](const Shape& shape, Script& script) { script.send(shape.rank, script.input(0)); };
+  const auto itself = [](const Shape& shape, ScheduleBuilder& builder) { builder.send(shape.rank, builder.input(0)); };
   EXPECT_THAT(fault(Collective::allreduce, 2, 1, itself), HasSubstr("which is no other rank"));
-  const auto other_output = [](const Shape&, Script& script) { script.copy(script.input(1), script.output(1)); };
+  const auto other_output = [](const Shape&, ScheduleBuilder& builder) {
+    builder.copy(builder.input(1), builder.output(1));
+  };
   EXPECT_THAT(fault(Collective::reduce_scatter, 2, 2, other_output), HasSubstr("this rank has no output chunk 1"));
-  const auto other_input = [](const Shape&, Script& script) { script.send(1, script.input(1)); };
+  const auto other_input = [](const Shape&, ScheduleBuilder& builder) { builder.send(1, builder.input(1)); };
   EXPECT_THAT(fault(Collective::allgather, 2, 2, other_input), HasSubstr("this rank has no input chunk 1"));
-  const auto other_cell = [](const Shape&, Script& script) { script.copy(script.input(0), {Space::scratch, 2, 0, 1}); };
+  const auto other_cell = [](const Shape&, ScheduleBuilder& builder) {
+    builder.copy(builder.input(0), {Space::scratch, 2, 0, 1});
+  };
   EXPECT_THAT(fault(Collective::allreduce, 1, 1, other_cell), HasSubstr("beyond the 0 scratch cells"));
 }
 
 TEST(Verify, CatchesStepsThatMixChunks) {
-  const auto copied = [](const Shape&, Script& script) { script.copy(script.input(0), script.output(1)); };
+  const auto copied = [](const Shape&, ScheduleBuilder& builder) { builder.copy(builder.input(0), builder.output(1)); };
   EXPECT_THAT(fault(Collective::allreduce, 1, 2, copied), HasSubstr("puts a chunk in another's place"));
-  const auto combined = [](const Shape&, Script& script) {
-    script.reduce(script.input(0), script.input(1), script.output(0));
+  const auto combined = [](const Shape&, ScheduleBuilder& builder) {
+    builder.reduce(builder.input(0), builder.input(1), builder.output(0));
   };
   EXPECT_THAT(fault(Collective::allreduce, 1, 2, combined), HasSubstr("combines different chunks"));
 }
 
 TEST(Verify, CatchesReductionsInCollectivesThatHaveNone) {
-  const auto wrong = [](const Shape&, Script& script) {
-    script.reduce(script.input(0), script.input(0), script.output(0));
+  const auto wrong = [](const Shape&, ScheduleBuilder& builder) {
+    builder.reduce(builder.input(0), builder.input(0), builder.output(0));
   };
   EXPECT_THAT(fault(Collective::broadcast, 1, 1, wrong), HasSubstr("combines, in a collective that has no reduction"));
 }
 
 TEST(Verify, CatchesABarrierThatForgetsARank) {
   // A dissemination barrier that passes on only what it received last.
-  const auto wrong = [](const Shape& shape, Script& script) {
-    Range heard = script.scratch(script.output(0)), next = script.scratch(script.output(0));
+  const auto wrong = [](const Shape& shape, ScheduleBuilder& builder) {
+    Range heard = builder.scratch(builder.output(0)), next = builder.scratch(builder.output(0));
     for (Rank distance = 1; 2 * distance < shape.size; distance *= 2) {
-      script.send((shape.rank + distance) % shape.size, heard);
-      script.recv_reduce((shape.rank + shape.size - distance) % shape.size, heard, next);
+      builder.send((shape.rank + distance) % shape.size, heard);
+      builder.recv_reduce((shape.rank + shape.size - distance) % shape.size, heard, next);
       std::swap(heard, next);
     }
   };
@@ -279,36 +285,36 @@ TEST(Verify, CatchesAlltoallInPlace) {
 }
 
 TEST(Verify, CatchesRunsOfBlocksThatTheCatalogDoesNotMention) {
-  const Author author = [](const Shape& shape, Script& script) {
+  const ScheduleFunction function = [](const Shape& shape, ScheduleBuilder& builder) {
     if (shape.rank == 0) {
-      script.recv(1, script.output(1u, 1u));
-      script.copy(script.input(0), script.output(0));
-      script.send(1, script.output(0u, 2u));
+      builder.recv(1, builder.output(1u, 1u));
+      builder.copy(builder.input(0), builder.output(0));
+      builder.send(1, builder.output(0u, 2u));
     } else {
-      script.send(0, script.input(1));
-      script.recv(0, script.output(0u, 2u));
+      builder.send(0, builder.input(1));
+      builder.recv(0, builder.output(0u, 2u));
     }
   };
-  Algorithm algorithm{"runs", Collective::allgather, Chunking::one_per_rank, author, ""};
+  Algorithm algorithm{"runs", Collective::allgather, Chunking::one_per_rank, function, ""};
   const Result<Verified> result = verify(algorithm, 2, 0);
   ASSERT_FALSE(result.ok());
   EXPECT_THAT(result.status().message(), HasSubstr("`whole`"));
-  algorithm.whole = true;
+  algorithm.multi_block = true;
   EXPECT_TRUE(verify(algorithm, 2, 0).ok());
 }
 
 // ---- rank order
 
 // How rank 0 sums what it receives from ranks 1, 2 and 3.
-using Sum = void (*)(Script& script, Range own, const std::array<Range, 3>& received, Range to);
+using Sum = void (*)(ScheduleBuilder& builder, Range own, const std::array<Range, 3>& received, Range to);
 
 bool is_in_rank_order(Sum sum) {
-  const Steps steps = [&](const Shape& shape, Script& script) {
-    const Range input = script.input(0);
-    if (shape.rank != 0) return script.send(0, input);
+  const Steps steps = [&](const Shape& shape, ScheduleBuilder& builder) {
+    const Range input = builder.input(0);
+    if (shape.rank != 0) return builder.send(0, input);
     std::array<Range, 3> received;
-    for (Rank rank = 1; rank < 4; ++rank) script.recv(rank, received[rank - 1] = script.scratch(input));
-    sum(script, input, received, script.output(0));
+    for (Rank rank = 1; rank < 4; ++rank) builder.recv(rank, received[rank - 1] = builder.scratch(input));
+    sum(builder, input, received, builder.output(0));
   };
   EXPECT_TRUE(verify_steps(Collective::reduce, 4, 1, steps).ok());
   const Result<Verified> result = verify_steps(Collective::reduce, 4, 1, steps, {.in_rank_order = true});
@@ -318,51 +324,54 @@ bool is_in_rank_order(Sum sum) {
 }
 
 TEST(RankOrder, IsThatOfSumsFromLeftToRight) {
-  EXPECT_TRUE(is_in_rank_order([](Script& script, Range own, const std::array<Range, 3>& received, Range to) {
-    script.reduce(own, received[0], to);
-    script.reduce(to, received[1], to);
-    script.reduce(to, received[2], to);
+  EXPECT_TRUE(is_in_rank_order([](ScheduleBuilder& builder, Range own, const std::array<Range, 3>& received, Range to) {
+    builder.reduce(own, received[0], to);
+    builder.reduce(to, received[1], to);
+    builder.reduce(to, received[2], to);
   }));
 }
 
 TEST(RankOrder, IsNotThatOfOtherRanksFirst) {
-  EXPECT_FALSE(is_in_rank_order([](Script& script, Range own, const std::array<Range, 3>& received, Range to) {
-    script.reduce(own, received[1], to);
-    script.reduce(to, received[0], to);
-    script.reduce(to, received[2], to);
-  }));
+  EXPECT_FALSE(
+      is_in_rank_order([](ScheduleBuilder& builder, Range own, const std::array<Range, 3>& received, Range to) {
+        builder.reduce(own, received[1], to);
+        builder.reduce(to, received[0], to);
+        builder.reduce(to, received[2], to);
+      }));
 }
 
 TEST(RankOrder, IsNotThatOfPairs) {
-  EXPECT_FALSE(is_in_rank_order([](Script& script, Range own, const std::array<Range, 3>& received, Range to) {
-    script.reduce(received[1], received[2], received[1]);
-    script.reduce(own, received[0], to);
-    script.reduce(to, received[1], to);
-  }));
+  EXPECT_FALSE(
+      is_in_rank_order([](ScheduleBuilder& builder, Range own, const std::array<Range, 3>& received, Range to) {
+        builder.reduce(received[1], received[2], received[1]);
+        builder.reduce(own, received[0], to);
+        builder.reduce(to, received[1], to);
+      }));
 }
 
 TEST(RankOrder, IsNotThatOfOperandsOnTheWrongSide) {
-  EXPECT_FALSE(is_in_rank_order([](Script& script, Range own, const std::array<Range, 3>& received, Range to) {
-    script.reduce(own, received[0], to);
-    script.reduce(received[1], to, to);
-    script.reduce(to, received[2], to);
-  }));
+  EXPECT_FALSE(
+      is_in_rank_order([](ScheduleBuilder& builder, Range own, const std::array<Range, 3>& received, Range to) {
+        builder.reduce(own, received[0], to);
+        builder.reduce(received[1], to, to);
+        builder.reduce(to, received[2], to);
+      }));
 }
 
 // A message that is added may stand on either side, as the step says.
 TEST(RankOrder, KnowsSwappedMessages) {
   for (const bool swapped : {false, true}) {
-    const Steps steps = [&](const Shape& shape, Script& script) {
+    const Steps steps = [&](const Shape& shape, ScheduleBuilder& builder) {
       if (shape.rank == 0) {
-        script.send(1, script.input(0));
-        return script.recv(1, script.output(0));
+        builder.send(1, builder.input(0));
+        return builder.recv(1, builder.output(0));
       }
       if (swapped) {
-        script.recv_reduce_swapped(0, script.input(0), script.output(0));
+        builder.recv_reduce_swapped(0, builder.input(0), builder.output(0));
       } else {
-        script.recv_reduce(0, script.input(0), script.output(0));
+        builder.recv_reduce(0, builder.input(0), builder.output(0));
       }
-      script.send(0, script.output(0));
+      builder.send(0, builder.output(0));
     };
     EXPECT_EQ(verify_steps(Collective::allreduce, 2, 1, steps, {.in_rank_order = true}).ok(), swapped);
   }
@@ -378,9 +387,9 @@ TEST(RankOrder, OfTheCatalogIsProvenWithoutBeingAskedFor) {
 }
 
 TEST(Verify, NamesAlgorithmRanksAndPlacement) {
-  const Author author = [](const Shape&, Script&) {};
+  const ScheduleFunction function = [](const Shape&, ScheduleBuilder&) {};
   const Result<Verified> result =
-      verify({"lazy", Collective::broadcast, Chunking::one, author, ""}, 3, 2, {.placement = Placement::in_place});
+      verify({"lazy", Collective::broadcast, Chunking::one, function, ""}, 3, 2, {.placement = Placement::in_place});
   ASSERT_FALSE(result.ok());
   EXPECT_THAT(result.status().message(),
               HasSubstr("lazy broadcast on 3 ranks, root 2, in place: rank 0 ends with nothing"));

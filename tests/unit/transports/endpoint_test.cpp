@@ -7,8 +7,8 @@
 
 #include <random>
 
-#include "hocket/spi/transport.hpp"
 #include "src/base/mismatch.hpp"
+#include "src/spi/transport.hpp"
 
 namespace hocket::tcp {
 namespace {

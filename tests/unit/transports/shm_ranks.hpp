@@ -15,8 +15,8 @@
 #include <string>
 #include <vector>
 
-#include "hocket/spi/transport.hpp"
 #include "src/base/region_table.hpp"
+#include "src/spi/transport.hpp"
 #include "transports/shm/shm_transport.hpp"
 
 namespace hocket::shm {

@@ -1,4 +1,4 @@
-#include "transports/shm/bell.hpp"
+#include "transports/shm/wake_flag.hpp"
 
 #include <linux/futex.h>
 #include <sys/syscall.h>
@@ -19,13 +19,13 @@ long futex(std::atomic<std::uint32_t>& word, int operation, std::uint32_t value,
 
 }  // namespace
 
-std::uint32_t Bell::prepare(std::uint32_t how) {
+std::uint32_t WakeFlag::prepare(std::uint32_t how) {
   const std::uint32_t ticket = word_.fetch_add(how, std::memory_order_seq_cst) + how;  // was awake
   full_fence();
   return ticket;
 }
 
-void Bell::sleep(std::uint32_t ticket, Deadline deadline) {
+void WakeFlag::sleep(std::uint32_t ticket, Deadline deadline) {
   const auto at = deadline.at().time_since_epoch();
   const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(at);
   timespec until{};
@@ -37,20 +37,20 @@ void Bell::sleep(std::uint32_t ticket, Deadline deadline) {
   cancel();
 }
 
-void Bell::cancel() {
+void WakeFlag::cancel() {
   std::uint32_t now = word_.load(std::memory_order_relaxed);
   while ((now & asleep) != 0 && !word_.compare_exchange_weak(now, awake_after(now))) {
   }
 }
 
-void Bell::interrupt() {
+void WakeFlag::interrupt() {
   std::uint32_t now = word_.load(std::memory_order_relaxed);
   while (!word_.compare_exchange_weak(now, awake_after(now))) {
   }
   ring();
 }
 
-void Bell::ring() {
+void WakeFlag::ring() {
   futex(word_, FUTEX_WAKE, 1, nullptr);
 }
 

@@ -14,8 +14,8 @@
 #include <memory>
 #include <optional>
 
-#include "hocket/spi/buffer.hpp"
-#include "hocket/spi/status.hpp"
+#include "src/spi/buffer.hpp"
+#include "src/spi/status.hpp"
 
 namespace hocket {
 

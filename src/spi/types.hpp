@@ -10,7 +10,7 @@
 #include <string_view>
 #include <type_traits>
 
-#include "hocket/spi/elements.hpp"
+#include "src/spi/elements.hpp"
 
 namespace hocket {
 

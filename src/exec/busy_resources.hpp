@@ -1,4 +1,5 @@
-// Taken: what the operations that run, or wait before others, use of an executor: directions of links, and the window.
+// BusyResources: what the operations that run, or wait before others, use of an executor: directions of links, and the
+// window.
 #pragma once
 
 #include <algorithm>
@@ -10,7 +11,7 @@
 
 namespace hocket {
 
-class Taken {
+class BusyResources {
  public:
   void clear() {
     window_ = false;

@@ -20,7 +20,7 @@
 //
 // Order. Steps are written in program order and run as soon as what they depend on allows. Dependencies are derived
 // from the ranges (a read waits for the writes before it, a write for the reads and writes before it; a send reads
-// until it is complete), and messages between two ranks on one lane keep program order. Authors never write ids.
+// until it is complete), and messages from one rank to another keep program order. Authors never write ids.
 //
 // Rendezvous. A send may complete only when its receive has been reached. So a range must not be received into while it
 // is still being sent to the same peer (in-place recursive doubling deadlocks so, for every N): receive into scratch
@@ -39,8 +39,8 @@
 #include <utility>
 #include <vector>
 
-#include "hocket/spi/topology.hpp"
-#include "hocket/spi/types.hpp"
+#include "src/spi/topology.hpp"
+#include "src/spi/types.hpp"
 
 namespace hocket {
 
@@ -80,7 +80,6 @@ enum class StepKind : std::uint8_t {
 
 struct Step {
   StepKind kind = StepKind::copy;
-  std::uint8_t lane = 0;  // messages on different lanes of a link may overtake each other
   bool swapped = false;
   bool waits_for_right = false;  // of a send: does not begin before `right` is written, too
   Rank peer = no_rank;
@@ -101,9 +100,9 @@ struct Schedule {
 
 // What an author writes with. Chunk numbers are taken modulo shape.chunks in input() and output() of one chunk, so a
 // ring may count backwards past zero.
-class Script {
+class ScheduleBuilder {
  public:
-  explicit Script(const Shape& shape) { schedule_.shape = shape; }
+  explicit ScheduleBuilder(const Shape& shape) { schedule_.shape = shape; }
 
   const Shape& shape() const { return schedule_.shape; }
   Range input(std::int64_t chunk) const { return {Space::input, 0, wrap(chunk), 1}; }
@@ -162,7 +161,7 @@ class Script {
   Schedule schedule_;
 };
 
-using Author = void (*)(const Shape&, Script&);
+using ScheduleFunction = void (*)(const Shape&, ScheduleBuilder&);
 
 // How many chunks an algorithm wants. Collectives whose chunks are fixed (see above) ignore it. A rail is one rank of
 // each host; there are as many as the host with the fewest ranks has ranks.
@@ -173,13 +172,13 @@ struct Algorithm {
   std::string_view name;  // "ring"
   Collective collective;
   Chunking chunking;
-  Author author;
+  ScheduleFunction function;
   std::string_view summary;  // one line for people: idea, steps, bytes
   // Moves ranges of several blocks (see Layout), so the data is not cut into slices. Equal on all ranks.
-  bool whole = false;
+  bool multi_block = false;
   // Scatter, gather, alltoall: blocks pass through ranks that they are neither from nor for. So it needs blocks of
   // equal size: where sizes vary, only the two ends know them.
-  bool relays = false;
+  bool forwards_blocks = false;
   // Writes by shape.topology, so it is proven for many of them.
   bool by_host = false;
   // Keeps chunks in encoded cells: for calls that allow lower precision, and only for these.

@@ -1,4 +1,4 @@
-#include "src/plan/meaning.hpp"
+#include "src/plan/semantics.hpp"
 
 #include <fmt/format.h>
 

@@ -20,11 +20,11 @@
 #include <string_view>
 #include <vector>
 
-#include "hocket/spi/buffer.hpp"
-#include "hocket/spi/reduction.hpp"
-#include "hocket/spi/status.hpp"
-#include "hocket/spi/types.hpp"
-#include "hocket/spi/window.hpp"
+#include "src/spi/buffer.hpp"
+#include "src/spi/reduction.hpp"
+#include "src/spi/status.hpp"
+#include "src/spi/types.hpp"
+#include "src/spi/window.hpp"
 
 namespace hocket {
 
@@ -135,16 +135,6 @@ class TransportListener {
   }
 };
 
-// What a transport costs and can do, for selection and the cost model. Times are those of an idle machine.
-struct Traits {
-  std::string_view name;
-  double latency_us = 0;           // one small message, one way
-  double cost_us_per_message = 0;  // processor time, both sides together
-  double bytes_per_us = 0;         // one direction, large messages
-  std::size_t slice_bytes = 0;     // preferred size of a message in a pipeline
-  bool has_window = false;         // can map peers' memory
-};
-
 // Opaque bytes that another process's transport of the same name can connect to; at most 512.
 using Address = std::string;
 
@@ -152,7 +142,10 @@ class Transport {
  public:
   virtual ~Transport() = default;
 
-  virtual Traits traits() const = 0;
+  // What environment variables and messages call it: "tcp".
+  virtual std::string_view name() const = 0;
+  // Whether open_window() can succeed: the transport maps peers' memory.
+  virtual bool has_window() const { return false; }
   // Where peers reach this transport. Constant.
   virtual const Address& address() const = 0;
   // Whether `connect` to this address could work; symmetric between the two sides, so that both choose alike.
@@ -165,12 +158,10 @@ class Transport {
   virtual Result<Link*> connect(Rank peer, const Address& address, std::optional<Deadline> deadline) = 0;
   // Whether the link to this peer is up (connected, not failed).
   virtual bool connected(Rank peer) const = 0;
-  // Registers memory so that links move it faster. Code::unsupported where that means nothing.
-  virtual Result<std::unique_ptr<Region>> enroll(Buffer buffer) = 0;
   // Memory that all `members` share (ranks in ascending order, this one among them). Every member calls this with the
   // same list, and all get a window or none does (unless one dies, or its deadline passes). Blocks until `deadline` at
   // most; connects the members where they are not connected yet, so that connect() then returns their links at once.
-  // The window must be destroyed before this transport. Code::unsupported where has_window is false;
+  // The window must be destroyed before this transport. Code::unsupported where has_window() is false;
   // Code::out_of_resources names the member and the limit, Code::mismatch those whose lists differ.
   virtual Result<std::unique_ptr<Window>> open_window(std::span<const Rank> members, Deadline deadline) {
     (void)members;

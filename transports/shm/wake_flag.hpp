@@ -1,4 +1,4 @@
-// Bell: a word in shared memory on which one thread sleeps and any other, of any process, wakes it.
+// WakeFlag: a word in shared memory on which one thread sleeps and any other, of any process, wakes it.
 //
 // The lowest bits say: awake (0), asleep on the word (1), asleep in poll(2) (3), or about to be. Who wakes sets them to
 // awake, so a sleep costs at most one system call of all who would wake it; the bits above count, so that no sleep
@@ -8,12 +8,12 @@
 #include <atomic>
 #include <cstdint>
 
-#include "hocket/spi/types.hpp"
+#include "src/spi/types.hpp"
 #include "transports/shm/fence.hpp"
 
 namespace hocket::shm {
 
-class Bell {
+class WakeFlag {
  public:
   // The sleeper's: prepare, look once more at what is waited for, then either sleep or cancel.
   std::uint32_t prepare() { return prepare(asleep); }

@@ -1,5 +1,5 @@
 // What the model chooses.
-#include "src/plan/envelope.hpp"
+#include "src/plan/tuner.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -22,8 +22,8 @@ std::string_view chosen(const Comparison& one) {
 }
 
 // Where only latency costs, few rounds win; where only bytes cost, few bytes do.
-TEST(Envelope, FollowsWhatTheNetworkCharges) {
-  const std::vector<std::size_t> sizes = envelope_sizes(Collective::allreduce, 8);
+TEST(Tuner, FollowsWhatTheNetworkCharges) {
+  const std::vector<std::size_t> sizes = tuner_sizes(Collective::allreduce, 8);
   const auto latency = compare_algorithms(flat(8, {.latency = 1e-3}), Collective::allreduce, sizes);
   const auto bytes = compare_algorithms(flat(8, {.wire_per_byte = 1e-6}), Collective::allreduce, sizes);
   ASSERT_TRUE(latency.ok() && bytes.ok());
@@ -40,15 +40,15 @@ TEST(Envelope, FollowsWhatTheNetworkCharges) {
   }
 }
 
-TEST(Envelope, IsATableThatHoldsForAllSizes) {
+TEST(Tuner, IsATableThatHoldsForAllSizes) {
   const Network network = flat(4, {.latency = 10e-6, .send = 2e-6, .receive = 2e-6, .wire_per_byte = 1e-9});
-  const std::vector<std::size_t> sizes = envelope_sizes(Collective::allreduce, 4);
+  const std::vector<std::size_t> sizes = tuner_sizes(Collective::allreduce, 4);
   EXPECT_EQ(sizes.front(), 64U);
   EXPECT_EQ(sizes.back(), std::size_t{64} << 20);
   const auto comparisons = compare_algorithms(network, Collective::allreduce, sizes);
   ASSERT_TRUE(comparisons.ok()) << comparisons.status().message();
   Choices choices;
-  add_envelope(*comparisons, Collective::allreduce, choices);
+  add_tuner(*comparisons, Collective::allreduce, choices);
   for (const Comparison& one : *comparisons) {
     EXPECT_EQ(choices.wanted(Collective::allreduce, one.bytes), chosen(one)) << one.bytes;
   }
@@ -57,21 +57,21 @@ TEST(Envelope, IsATableThatHoldsForAllSizes) {
   EXPECT_GT(choices.text().size(), std::string("allreduce=ring").size()) << "one algorithm cannot be best everywhere";
 }
 
-TEST(Envelope, KeepsToWhatIsBuiltInWhereItIsAsGood) {
+TEST(Tuner, KeepsToWhatIsBuiltInWhereItIsAsGood) {
   const auto all_alike = compare_algorithms(flat(4, {}), Collective::allreduce, std::vector<std::size_t>{64, 1 << 20});
   ASSERT_TRUE(all_alike.ok());
   EXPECT_EQ(all_alike->front().chosen, all_alike->front().built_in);
   EXPECT_EQ(all_alike->back().chosen, all_alike->front().chosen);
 }
 
-TEST(Envelope, LeavesOutWhatCannotBeChosenAndChoosesTheSame) {
+TEST(Tuner, LeavesOutWhatCannotBeChosenAndChoosesTheSame) {
   const LinkCost link{.latency = 10e-6, .send = 2e-6, .receive = 2e-6, .wire_per_byte = 1e-9};
   const NetworkDescription torus{.kind = NetworkKind::torus, .ranks = 12, .rows = 3, .columns = 4, .link = link};
   const NetworkDescription hosts{
       .kind = NetworkKind::hosts, .ranks = 12, .ranks_per_host = 4, .link = link, .local = {.send = 1e-6}};
   for (const Network& network : {flat(13, link), network_of(torus), network_of(hosts)}) {
     for (const Collective collective : {Collective::allreduce, Collective::broadcast, Collective::alltoall}) {
-      const std::vector<std::size_t> sizes = envelope_sizes(collective, network.size());
+      const std::vector<std::size_t> sizes = tuner_sizes(collective, network.size());
       std::size_t tried = 0, left_out = 0;
       const auto count = [&](const Algorithm&, std::size_t) { ++tried; };
       const auto some = compare_algorithms(network, collective, sizes, {.leave_out_hopeless = true, .progress = count});
@@ -95,7 +95,7 @@ TEST(Envelope, LeavesOutWhatCannotBeChosenAndChoosesTheSame) {
   }
 }
 
-TEST(Envelope, ExpectsTimeOfABarrier) {
+TEST(Tuner, ExpectsTimeOfABarrier) {
   const Network network = flat(8, {.latency = 1e-6});
   const auto expected = expected_seconds(network, *find_algorithm(Collective::barrier, "dissemination"), 0);
   ASSERT_TRUE(expected.ok()) << expected.status().message();
@@ -103,7 +103,7 @@ TEST(Envelope, ExpectsTimeOfABarrier) {
 }
 
 // Who had nothing to do must wake up first, where ranks share cores; whoever is busy goes on.
-TEST(Envelope, CountsWakingUpWhereCoresAreShared) {
+TEST(Tuner, CountsWakingUpWhereCoresAreShared) {
   NetworkDescription description{.kind = NetworkKind::hosts, .ranks = 4, .ranks_per_host = 4, .cores_per_host = 4};
   description.local = {.send = 1e-6, .receive = 1e-6};
   description.local.wake = 5e-6;

@@ -9,17 +9,17 @@
 #include <string>
 #include <vector>
 
-#include "hocket/spi/transport.hpp"
+#include "src/spi/transport.hpp"
 
 namespace hocket {
 
 // How far one side of a connection has come.
 enum class Handshake { waiting, done, failed };
 
-class Doorkeeper {
+class AcceptGuard {
  public:
   // The configuration outlives it.
-  explicit Doorkeeper(const TransportConfig& config) : config_(config) {}
+  explicit AcceptGuard(const TransportConfig& config) : config_(config) {}
 
   bool open() const { return !shut_until_ || shut_until_->passed(); }
   // accept(2) has failed with `error` for want of a descriptor or memory: shuts the door for a while. Logs the first

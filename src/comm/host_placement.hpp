@@ -1,18 +1,18 @@
-// Placing: where the ranks of a communicator run, as their cards tell. Every rank concludes the same.
+// HostPlacement: where the ranks of a communicator run, as their cards tell. Every rank concludes the same.
 #pragma once
 
 #include <span>
 
-#include "hocket/spi/topology.hpp"
 #include "src/comm/mesh.hpp"
 #include "src/exec/waiting.hpp"
+#include "src/spi/topology.hpp"
 
 namespace hocket {
 
-class Placing {
+class HostPlacement {
  public:
   // The cards of all ranks, this one's among them.
-  Placing(std::span<const MemberCard> cards, Rank self);
+  HostPlacement(std::span<const PeerInfo> cards, Rank self);
 
   const Topology& topology() const { return topology_; }
   // Of the one host that has all ranks, if it has fewer; else 0.

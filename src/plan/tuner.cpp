@@ -1,4 +1,4 @@
-#include "src/plan/envelope.hpp"
+#include "src/plan/tuner.hpp"
 
 #include <fmt/format.h>
 

@@ -1,11 +1,11 @@
-#include "src/plan/rendezvous.hpp"
+#include "src/plan/symbolic_run.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 
 #include "src/plan/layout.hpp"
-#include "src/plan/meaning.hpp"
+#include "src/plan/semantics.hpp"
 #include "src/plan/text.hpp"
 
 namespace hocket {
@@ -17,7 +17,7 @@ Status failure(std::string message) {
 
 }  // namespace
 
-RendezvousRun::RendezvousRun(Collective collective, Rank size, const VerifyOptions& options)
+SymbolicRun::SymbolicRun(Collective collective, Rank size, const VerifyOptions& options)
     : collective_(collective),
       size_(size),
       options_(options),
@@ -26,30 +26,30 @@ RendezvousRun::RendezvousRun(Collective collective, Rank size, const VerifyOptio
   processes_.reserve(static_cast<std::size_t>(size));
 }
 
-std::uint32_t RendezvousRun::filled(const Range& range) const {
+std::uint32_t SymbolicRun::filled(const Range& range) const {
   if (collective_ == Collective::barrier) return range.count;
   if (!Layout::is_vector(collective_)) return options_.empty_from == 0 ? 0 : range.count;
   return options_.empty_from <= range.chunk ? 0 : std::min(range.count, options_.empty_from - range.chunk);
 }
 
-bool RendezvousRun::is_message(const Instruction& instruction) const {
+bool SymbolicRun::is_message(const Instruction& instruction) const {
   if (instruction.channel == no_channel) return false;
   return filled(instruction.step.kind == StepKind::send ? instruction.step.left : instruction.step.to) > 0;
 }
 
-RendezvousRun::Spot* RendezvousRun::spots(Process& process, const Range& range, std::uint32_t piece) {
+SymbolicRun::Spot* SymbolicRun::spots(Process& process, const Range& range, std::uint32_t piece) {
   const Program& program = process.program;
   return process.memory.data() + piece * program.places() + program.place_of(range);
 }
 
-std::string RendezvousRun::name(Place place) const {
+std::string SymbolicRun::name(Place place) const {
   const Program& program = processes_[place.rank].program;
   return fmt::format("rank {}, step {} ({})", place.rank, place.index / program.interleave, describe(at(place).step));
 }
 
 // ---- before the run -------------------------------------------------------------------------------------------------
 
-void RendezvousRun::add(const Schedule& schedule) {
+void SymbolicRun::add(const Schedule& schedule) {
   Process& process = processes_.emplace_back();
   process.program = compile(schedule, options_.placement, options_.interleave);
   const std::vector<Instruction>& instructions = process.program.instructions;
@@ -67,7 +67,7 @@ void RendezvousRun::add(const Schedule& schedule) {
   count(process);
 }
 
-void RendezvousRun::fill_memory(Process& process) {
+void SymbolicRun::fill_memory(Process& process) {
   const Shape& shape = process.program.shape;
   process.memory.resize(process.program.places() * options_.interleave);
   if (collective_ == Collective::barrier) {
@@ -83,13 +83,12 @@ void RendezvousRun::fill_memory(Process& process) {
   }
 }
 
-void RendezvousRun::add_channels(Process& process) {
+void SymbolicRun::add_channels(Process& process) {
   const Rank rank = process.program.shape.rank;
   for (const Channel& channel : process.program.channels) {
     const Rank from = channel.outgoing ? rank : channel.peer;
     const Rank to = channel.outgoing ? channel.peer : rank;
-    const std::uint64_t key =
-        (static_cast<std::uint64_t>(from) << 32 | static_cast<std::uint32_t>(to)) * 256 + channel.lane;
+    const std::uint64_t key = static_cast<std::uint64_t>(from) << 32 | static_cast<std::uint32_t>(to);
     const auto [entry, is_new] = pair_of_.try_emplace(key, static_cast<std::uint32_t>(pairs_.size()));
     if (is_new) {
       pairs_.emplace_back();
@@ -104,7 +103,7 @@ void RendezvousRun::add_channels(Process& process) {
   }
 }
 
-void RendezvousRun::count(const Process& process) {
+void SymbolicRun::count(const Process& process) {
   std::uint64_t sends = 0, chunks = 0;
   for (const Instruction& instruction : process.program.instructions) {
     if (instruction.piece != 0) continue;
@@ -120,7 +119,7 @@ void RendezvousRun::count(const Process& process) {
   counted_.encoded_cells_max = std::max(counted_.encoded_cells_max, process.program.encoded_cells);
 }
 
-Status RendezvousRun::check_counts() const {
+Status SymbolicRun::check_counts() const {
   for (const Pair& pair : pairs_) {
     const std::size_t sent = pair.from.instructions.size(), received = pair.to.instructions.size();
     if (sent == received) continue;
@@ -135,7 +134,7 @@ Status RendezvousRun::check_counts() const {
 
 // ---- the run --------------------------------------------------------------------------------------------------------
 
-Status RendezvousRun::run() {
+Status SymbolicRun::run() {
   if (Status status = check_counts(); !status) return status;
   while (!ready_.empty()) {
     const Place place = ready_.back();
@@ -145,7 +144,7 @@ Status RendezvousRun::run() {
   return check_finished();
 }
 
-Status RendezvousRun::advance(Place place) {
+Status SymbolicRun::advance(Place place) {
   const Instruction& instruction = at(place);
   if (is_message(instruction)) return post(pairs_[processes_[place.rank].pairs[instruction.channel]]);
   if (instruction.channel == no_channel) {
@@ -155,7 +154,7 @@ Status RendezvousRun::advance(Place place) {
   return {};
 }
 
-Status RendezvousRun::post(Pair& pair) {
+Status SymbolicRun::post(Pair& pair) {
   for (Pair::End* end : {&pair.from, &pair.to}) {
     const Process& process = processes_[end->rank];
     while (end->posted < end->instructions.size() && process.waits[end->instructions[end->posted]] == 0) ++end->posted;
@@ -173,7 +172,7 @@ Status RendezvousRun::post(Pair& pair) {
   return {};
 }
 
-Status RendezvousRun::transfer(Place from, Place to) {
+Status SymbolicRun::transfer(Place from, Place to) {
   const Range& sent = at(from).step.left;
   const Range& expected = at(to).step.to;
   const bool same =
@@ -199,7 +198,7 @@ Status RendezvousRun::transfer(Place from, Place to) {
   return {};
 }
 
-Status RendezvousRun::work(Place place) {
+Status SymbolicRun::work(Place place) {
   const Step& step = at(place).step;
   if (Status status = load(place, step.left, left_); !status) return status;
   if (step.kind == StepKind::reduce) {
@@ -213,7 +212,7 @@ Status RendezvousRun::work(Place place) {
   return {};
 }
 
-Status RendezvousRun::load(Place place, const Range& range, std::vector<Spot>& into) {
+Status SymbolicRun::load(Place place, const Range& range, std::vector<Spot>& into) {
   const Spot* first = spots(processes_[place.rank], range, at(place).piece);
   into.assign(first, first + filled(range));
   for (std::uint32_t i = 0; i < into.size(); ++i) {
@@ -228,7 +227,7 @@ Status RendezvousRun::load(Place place, const Range& range, std::vector<Spot>& i
 }
 
 // left = left ∘ right, or right ∘ left where the step is swapped; of equal chunks by check_form().
-Status RendezvousRun::combine(Place place, std::vector<Spot>& left, const std::vector<Spot>& right) {
+Status SymbolicRun::combine(Place place, std::vector<Spot>& left, const std::vector<Spot>& right) {
   for (std::size_t i = 0; i < left.size(); ++i) {
     const Expressions::Id mine = left[i].value, other = right[i].value;
     const std::optional<Rank> twice = expressions_.first_in_both(mine, other);
@@ -247,13 +246,13 @@ Status RendezvousRun::combine(Place place, std::vector<Spot>& left, const std::v
   return {};
 }
 
-void RendezvousRun::store(Place place, const std::vector<Spot>& values) {
+void SymbolicRun::store(Place place, const std::vector<Spot>& values) {
   const Range& range = at(place).step.to;
   Spot* to = spots(processes_[place.rank], range, at(place).piece);
   for (std::uint32_t i = 0; i < values.size(); ++i) to[i] = {values[i].value, range.chunk + i};
 }
 
-void RendezvousRun::complete(Place place, std::uint32_t depth) {
+void SymbolicRun::complete(Place place, std::uint32_t depth) {
   Process& process = processes_[place.rank];
   process.complete[place.index] = true;
   for (const std::uint32_t later : process.program.successors_of(at(place))) {
@@ -262,13 +261,13 @@ void RendezvousRun::complete(Place place, std::uint32_t depth) {
   }
 }
 
-Expressions::Id RendezvousRun::output(Rank rank, std::uint32_t chunk, std::uint32_t piece) {
+Expressions::Id SymbolicRun::output(Rank rank, std::uint32_t chunk, std::uint32_t piece) {
   return spots(processes_[rank], {Space::output, 0, chunk, 1}, piece)->value;
 }
 
 // ---- a run that does not end ----------------------------------------------------------------------------------------
 
-Status RendezvousRun::check_finished() const {
+Status SymbolicRun::check_finished() const {
   for (const Process& process : processes_) {
     const auto stuck = std::ranges::find(process.complete, false);
     if (stuck == process.complete.end()) continue;
@@ -290,7 +289,7 @@ Status RendezvousRun::check_finished() const {
 }
 
 // What a step that has not ended waits for. Requires that the run is over.
-RendezvousRun::Place RendezvousRun::blocker(Place place) const {
+SymbolicRun::Place SymbolicRun::blocker(Place place) const {
   const Process& process = processes_[place.rank];
   if (process.waits[place.index] != 0) {
     for (std::uint32_t earlier = 0; earlier < place.index; ++earlier) {
@@ -305,7 +304,7 @@ RendezvousRun::Place RendezvousRun::blocker(Place place) const {
   const Pair::End& other = outgoing ? pair.to : pair.from;
   const auto position =
       static_cast<std::size_t>(std::ranges::find(own.instructions, place.index) - own.instructions.begin());
-  if (position >= own.posted) return {place.rank, own.instructions[own.posted]};  // an earlier message on this lane
+  if (position >= own.posted) return {place.rank, own.instructions[own.posted]};  // an earlier message to the same rank
   return {other.rank, other.instructions[position]};
 }
 

@@ -1,4 +1,4 @@
-// Buffer: a value that says where bytes are. Region: the resource of having registered them with a transport.
+// Buffer: a value that says where bytes are.
 #pragma once
 
 #include <cstddef>
@@ -32,13 +32,6 @@ struct ConstBuffer {
   ConstBuffer part(std::size_t offset, std::size_t length) const {
     return {data + offset, length, device, device_index};
   }
-};
-
-// Memory registered with one transport for as long as this object lives.
-class Region {
- public:
-  virtual ~Region() = default;
-  virtual Buffer buffer() const = 0;
 };
 
 }  // namespace hocket

@@ -8,7 +8,7 @@
 #include <utility>
 #include <variant>
 
-#include "hocket/spi/types.hpp"
+#include "src/spi/types.hpp"
 
 namespace hocket {
 

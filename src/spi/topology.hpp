@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "hocket/spi/types.hpp"
+#include "src/spi/types.hpp"
 
 namespace hocket {
 

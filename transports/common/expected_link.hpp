@@ -6,8 +6,8 @@
 #include <string>
 #include <utility>
 
-#include "hocket/spi/status.hpp"
-#include "hocket/spi/types.hpp"
+#include "src/spi/status.hpp"
+#include "src/spi/types.hpp"
 
 namespace hocket {
 

@@ -1,6 +1,6 @@
-// Fabric: what communicators run on: the executor, the connections, the memory that all ranks share. A communicator
+// LinkSet: what communicators run on: the executor, the connections, the memory that all ranks share. A communicator
 // created through a store, or connected anew, has one of its own; children that share their parent's links share its
-// fabric. These are a family: one order of calls, one end.
+// link set. These are a family: one order of calls, one end.
 #pragma once
 
 #include <atomic>
@@ -18,16 +18,16 @@ namespace hocket {
 class LoopbackHub;
 
 // Thread rule: any thread for what executor() does; creation and destruction by one.
-class Fabric {
+class LinkSet {
  public:
   // `hub`: where ranks are threads of this process.
-  static Result<std::shared_ptr<Fabric>> make(std::unique_ptr<Executor> executor,
-                                              std::vector<std::unique_ptr<Transport>> transports,
-                                              std::shared_ptr<LoopbackHub> hub = nullptr);
+  static Result<std::shared_ptr<LinkSet>> make(std::unique_ptr<Executor> executor,
+                                               std::vector<std::unique_ptr<Transport>> transports,
+                                               std::shared_ptr<LoopbackHub> hub = nullptr);
   // Leaves: says goodbye, or ends what is pending with Code::aborted. Bounded by a second.
-  ~Fabric();
-  Fabric(const Fabric&) = delete;
-  Fabric& operator=(const Fabric&) = delete;
+  ~LinkSet();
+  LinkSet(const LinkSet&) = delete;
+  LinkSet& operator=(const LinkSet&) = delete;
 
   Executor& executor() { return *executor_; }
   Mesh& mesh() { return mesh_; }
@@ -47,8 +47,8 @@ class Fabric {
   void settle_number(std::uint32_t agreed);
 
  private:
-  Fabric(std::unique_ptr<Executor> executor, std::vector<std::unique_ptr<Transport>> transports,
-         std::shared_ptr<LoopbackHub> hub);
+  LinkSet(std::unique_ptr<Executor> executor, std::vector<std::unique_ptr<Transport>> transports,
+          std::shared_ptr<LoopbackHub> hub);
 
   const std::shared_ptr<LoopbackHub> hub_;
   const std::unique_ptr<Executor> executor_;

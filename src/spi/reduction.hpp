@@ -4,7 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "hocket/spi/elements.hpp"
+#include "src/spi/elements.hpp"
 
 namespace hocket {
 

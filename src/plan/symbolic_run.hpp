@@ -6,19 +6,19 @@
 #include <unordered_map>
 #include <vector>
 
-#include "hocket/spi/status.hpp"
 #include "src/plan/expressions.hpp"
 #include "src/plan/program.hpp"
 #include "src/plan/verify.hpp"
+#include "src/spi/status.hpp"
 
 namespace hocket {
 
 // Schedules that have passed check_form(). What is wrong is Code::internal and names ranks and steps.
-class RendezvousRun {
+class SymbolicRun {
  public:
   static constexpr Expressions::Id nothing = UINT32_MAX;
 
-  RendezvousRun(Collective collective, Rank size, const VerifyOptions& options);
+  SymbolicRun(Collective collective, Rank size, const VerifyOptions& options);
 
   void add(const Schedule& schedule);  // once for each rank, in order
   Status run();                        // until all programs have ended
@@ -52,7 +52,7 @@ class RendezvousRun {
     Expressions::Id heard = nothing;
   };
 
-  // One lane from one rank to another, with the messages on it that are not empty. An end posts its messages in their
+  // The way from one rank to another, with the messages on it that are not empty. An end posts its messages in their
   // order; the k-th message moves once both ends have posted it, and only then is either of them complete.
   struct Pair {
     struct End {
@@ -99,7 +99,7 @@ class RendezvousRun {
   Expressions expressions_;
   std::vector<Process> processes_;  // by rank
   std::vector<Pair> pairs_;
-  std::unordered_map<std::uint64_t, std::uint32_t> pair_of_;  // by sender, receiver and lane
+  std::unordered_map<std::uint64_t, std::uint32_t> pair_of_;  // by sender and receiver
   std::vector<Place> ready_;
   std::vector<Spot> left_, right_;  // operands of the step at hand
   Verified counted_;

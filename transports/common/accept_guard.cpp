@@ -1,4 +1,4 @@
-#include "src/base/doorkeeper.hpp"
+#include "transports/common/accept_guard.hpp"
 
 #include <fmt/format.h>
 
@@ -16,7 +16,7 @@ constexpr std::chrono::seconds pause{1};
 
 }  // namespace
 
-void Doorkeeper::shut(int error) {
+void AcceptGuard::shut(int error) {
   if (!shut_until_) {
     log::warn(fmt::format("rank {} cannot accept a connection: {}; raise the limit of open files (ulimit -n)",
                           config_.rank, std::strerror(error)));
@@ -24,7 +24,7 @@ void Doorkeeper::shut(int error) {
   shut_until_ = Deadline::after(pause);
 }
 
-std::string Doorkeeper::objection(std::uint64_t group, Rank from, Rank to) const {
+std::string AcceptGuard::objection(std::uint64_t group, Rank from, Rank to) const {
   if (group != config_.group) return "it belongs to another group of ranks";
   if (to != config_.rank) return fmt::format("it looks for rank {}, but this is rank {}", to, config_.rank);
   if (from >= config_.size) return fmt::format("there is no rank {} in this group", from);
@@ -32,7 +32,7 @@ std::string Doorkeeper::objection(std::uint64_t group, Rank from, Rank to) const
   return "";
 }
 
-void Doorkeeper::log_refusal(std::string stranger, const std::string& name, const std::string& why) {
+void AcceptGuard::log_refusal(std::string stranger, const std::string& name, const std::string& why) {
   if (refused_.size() >= refused_max || !refused_.insert(std::move(stranger)).second) return;
   log::warn(fmt::format("rank {} refused a connection from {}: {} (later ones from there are not logged)", config_.rank,
                         name, why));

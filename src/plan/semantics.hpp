@@ -4,8 +4,8 @@
 #include <cstdint>
 #include <optional>
 
-#include "hocket/spi/schedule.hpp"
-#include "hocket/spi/status.hpp"
+#include "src/spi/schedule.hpp"
+#include "src/spi/status.hpp"
 
 namespace hocket {
 
