@@ -22,5 +22,12 @@ install(FILES ${PROJECT_BINARY_DIR}/HocketConfig.cmake ${PROJECT_BINARY_DIR}/Hoc
 
 # Relative to itself, so that `cmake --install --prefix` and moved trees work.
 file(RELATIVE_PATH prefix_from_pkgconfig ${CMAKE_INSTALL_FULL_LIBDIR}/pkgconfig ${CMAKE_INSTALL_PREFIX})
-configure_file(cmake/hocket.pc.in hocket.pc @ONLY)
-install(FILES ${PROJECT_BINARY_DIR}/hocket.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+foreach(name IN ITEMS hocket hocket-static)
+  configure_file(cmake/${name}.pc.in ${name}.pc @ONLY)
+  install(FILES ${PROJECT_BINARY_DIR}/${name}.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+endforeach()
+
+# Each prefix keeps a list of what was installed into it, itself included, so that it can be removed again. The manifest
+# in the build folder knows only the latest prefix.
+install(CODE "set(HOCKET_INSTALLED_FILES ${package_dir}/installed_files.txt)")
+install(SCRIPT cmake/installed_files.cmake)

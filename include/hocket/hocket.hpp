@@ -12,6 +12,10 @@
 // header links beside a Hocket library of any version, and may be included beside the headers under spi/.
 #pragma once
 
+#if __cplusplus < 202002L
+#error "hocket.hpp needs C++20 (-std=c++20; in CMake, linking Hocket::hocket asks for it). hocket.h needs only C99."
+#else
+
 #include <chrono>
 #include <concepts>
 #include <cstddef>
@@ -325,27 +329,27 @@ class Communicator : public UnevenCalls<Communicator> {
   std::size_t blocks(std::size_t count) const { return count * static_cast<std::size_t>(size_); }
 
   template <class S, class T>
-  using SameElement = std::enable_if_t<std::same_as<std::remove_const_t<S>, T>>;
+  using SameElement = std::enable_if_t<std::same_as<std::remove_const_t<S>, T> >;
 
-  template <class S, class T, class = SameElement<S, T>>
+  template <class S, class T, class = SameElement<S, T> >
   void call_allreduce(std::span<S> send, std::span<T> recv, Op op, CallOptions options, hocket_work** work) {
     require_size("allreduce", "recv", recv.size(), send.size());
     const hocket_call_options given = to_c(options);
     check(hocket_allreduce(send.data(), recv.data(), send.size(), dtype_of<T>(), to_c(op), handle_, &given, work));
   }
-  template <class S, class T, class = SameElement<S, T>>
+  template <class S, class T, class = SameElement<S, T> >
   void call_reduce(std::span<S> send, std::span<T> recv, Op op, int root, CallOptions options, hocket_work** work) {
     if (rank_ == root) require_size("reduce", "recv", recv.size(), send.size());
     const hocket_call_options given = to_c(options);
     check(hocket_reduce(send.data(), recv.data(), send.size(), dtype_of<T>(), to_c(op), root, handle_, &given, work));
   }
-  template <class S, class T, class = SameElement<S, T>>
+  template <class S, class T, class = SameElement<S, T> >
   void call_reduce_scatter(std::span<S> send, std::span<T> recv, Op op, CallOptions options, hocket_work** work) {
     require_size("reduce_scatter", "send", send.size(), blocks(recv.size()));
     const hocket_call_options given = to_c(options);
     check(hocket_reduce_scatter(send.data(), recv.data(), recv.size(), dtype_of<T>(), to_c(op), handle_, &given, work));
   }
-  template <class S, class T, class = SameElement<S, T>>
+  template <class S, class T, class = SameElement<S, T> >
   void call_allgather(std::span<S> send, std::span<T> recv, CallOptions options, hocket_work** work) {
     require_size("allgather", "recv", recv.size(), blocks(send.size()));
     const hocket_call_options given = to_c(options);
@@ -356,19 +360,19 @@ class Communicator : public UnevenCalls<Communicator> {
     const hocket_call_options given = to_c(options);
     check(hocket_broadcast(data.data(), data.data(), data.size(), dtype_of<T>(), root, handle_, &given, work));
   }
-  template <class S, class T, class = SameElement<S, T>>
+  template <class S, class T, class = SameElement<S, T> >
   void call_scatter(std::span<S> send, std::span<T> recv, int root, CallOptions options, hocket_work** work) {
     if (rank_ == root) require_size("scatter", "send", send.size(), blocks(recv.size()));
     const hocket_call_options given = to_c(options);
     check(hocket_scatter(send.data(), recv.data(), recv.size(), dtype_of<T>(), root, handle_, &given, work));
   }
-  template <class S, class T, class = SameElement<S, T>>
+  template <class S, class T, class = SameElement<S, T> >
   void call_gather(std::span<S> send, std::span<T> recv, int root, CallOptions options, hocket_work** work) {
     if (rank_ == root) require_size("gather", "recv", recv.size(), blocks(send.size()));
     const hocket_call_options given = to_c(options);
     check(hocket_gather(send.data(), recv.data(), send.size(), dtype_of<T>(), root, handle_, &given, work));
   }
-  template <class S, class T, class = SameElement<S, T>>
+  template <class S, class T, class = SameElement<S, T> >
   void call_alltoall(std::span<S> send, std::span<T> recv, CallOptions options, hocket_work** work) {
     const std::size_t count = send.size() / static_cast<std::size_t>(size_);
     require_size("alltoall", "send", send.size(), blocks(count));
@@ -376,7 +380,7 @@ class Communicator : public UnevenCalls<Communicator> {
     const hocket_call_options given = to_c(options);
     check(hocket_alltoall(send.data(), recv.data(), count, dtype_of<T>(), handle_, &given, work));
   }
-  template <class S, class T, class = SameElement<S, T>>
+  template <class S, class T, class = SameElement<S, T> >
   void call_prefix(const char* name, decltype(hocket_scan)* function, std::span<S> send, std::span<T> recv, Op op,
                    CallOptions options, hocket_work** work) {
     require_size(name, "recv", recv.size(), send.size());
@@ -390,7 +394,7 @@ class Communicator : public UnevenCalls<Communicator> {
   template <class S>
   void call_send(std::span<S> send, int peer, CallOptions options, hocket_work** work) {
     const hocket_call_options given = to_c(options);
-    constexpr hocket_dtype dtype = dtype_of<std::remove_const_t<S>>();
+    constexpr hocket_dtype dtype = dtype_of<std::remove_const_t<S> >();
     check(hocket_send(send.data(), send.size(), dtype, peer, handle_, &given, work));
   }
   template <class T>
@@ -403,7 +407,7 @@ class Communicator : public UnevenCalls<Communicator> {
     const hocket_call_options given = to_c(options);
     check(hocket_recv_any(recv.data(), recv.size(), dtype_of<T>(), &source, handle_, &given, work));
   }
-  template <class S, class T, class = SameElement<S, T>>
+  template <class S, class T, class = SameElement<S, T> >
   void call_sendrecv(std::span<S> send, int to, std::span<T> recv, int from, CallOptions options, hocket_work** work) {
     const hocket_call_options given = to_c(options);
     check(hocket_sendrecv(send.data(), send.size(), to, recv.data(), recv.size(), from, dtype_of<T>(), handle_, &given,
@@ -417,3 +421,5 @@ class Communicator : public UnevenCalls<Communicator> {
 
 }  // namespace api
 }  // namespace hocket
+
+#endif
