@@ -1,5 +1,6 @@
 // What communicators made from others cost, on links of their own and on their parent's: making one, the descriptors it
-// keeps, and small and middling allreduces on it. Started by hocket-run; rank 0 prints a table for docs/performance.md.
+// keeps, and small and middling allreduces on it. Started by hocket-run; rank 0 prints a table for
+// docs/performance/figures.md.
 //
 //     hocket-run -n 4 bench-children [children]
 #include <fmt/format.h>

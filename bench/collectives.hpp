@@ -111,7 +111,7 @@ std::size_t in_place_send_offset(const Case& what, Place place);
 std::size_t in_place_recv_offset(const Case& what, Place place);
 
 // How far an element of the output may be from what it must be; inputs are at most `largest` in magnitude. The bounds
-// of docs/LOW_PRECISION.md.
+// of docs/reference/lower-precision.md.
 double tolerance(const Case& what, int ranks, double largest);
 
 // Makes the call: a blocking one where `work` is null.

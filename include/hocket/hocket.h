@@ -56,11 +56,11 @@ typedef struct hocket_comm_options {
   const char* name;   /* separates jobs that share a store; NULL: HOCKET_JOB, else "default". Equal on all ranks */
   const char* transport; /* "auto", "tcp", "shm"; NULL: HOCKET_TRANSPORT, else "auto" */
   const char* algorithm; /* "auto", a name that hocket-plan lists, or names by collective and size: "allreduce=linear:4K,ring"
-                            (docs/CHOICE.md); NULL: HOCKET_ALGORITHM, else "auto". Equal on all ranks */
+                            (docs/guide/choosing.md); NULL: HOCKET_ALGORITHM, else "auto". Equal on all ranks */
   int32_t deterministic; /* 1: the bits of what is reduced depend on the inputs and the number of ranks alone: operands are
                             combined in rank order, ((x0 op x1) op x2) …, and float32 travels exactly, whatever a call allows. An
                             algorithm that combines otherwise: UNSUPPORTED. -1: not so; 0: HOCKET_DETERMINISTIC, else not.
-                            Equal on all ranks. Costs and rules: docs/DETERMINISM.md */
+                            Equal on all ranks. Costs and rules: docs/reference/determinism.md */
 } hocket_comm_options;
 #define HOCKET_COMM_OPTIONS_INIT { sizeof(hocket_comm_options), 0, 0, NULL, 0, NULL, NULL, NULL, 0 }
 
@@ -170,7 +170,7 @@ HOCKET_API hocket_result hocket_comm_counters(hocket_comm* comm, hocket_counters
 /* ---- communicators made from others --------------------------------------------------------------------------------- *
  * These three are collective over the parent: all its ranks call the same one, also those that get no child. A child is a
  * communicator like any other, with ranks of its own, counted from 0, and it needs no store. No other thread may call
- * anything on the parent meanwhile. docs/COMMUNICATORS.md.
+ * anything on the parent meanwhile. docs/guide/communicators.md.
  *
  * A child with links of its own fails without its parent and its siblings, and may be used at the same time as they and be
  * destroyed before or after them. One with share_links costs an exchange on the parent, and neither threads nor descriptors.
@@ -295,7 +295,7 @@ HOCKET_API hocket_result hocket_alltoall(const void* send, void* recv, size_t co
                                          const hocket_call_options* options, hocket_work** work);
 
 /* Rank r's recv = op over the sends of the ranks 0 … r, of `count` elements, combined in rank order: op need not be
- * commutative. HOCKET_AVG has no meaning here (INVALID_ARGUMENT). In place: send == recv. docs/COLLECTIVES.md. */
+ * commutative. HOCKET_AVG has no meaning here (INVALID_ARGUMENT). In place: send == recv. docs/reference/collectives.md. */
 HOCKET_API hocket_result hocket_scan(const void* send, void* recv, size_t count, hocket_dtype dtype, hocket_op op,
                                      hocket_comm* comm, const hocket_call_options* options, hocket_work** work);
 /* As scan, but over the ranks before this one: 0 … r-1. On rank 0 recv is ignored: what it points to stays as it is. */
@@ -311,7 +311,7 @@ HOCKET_API hocket_result hocket_barrier(hocket_comm* comm, const hocket_call_opt
  * leave gaps, which stay as they are, and need not ascend; blocks of recv may not overlap. Counts may be 0, and a buffer
  * without elements NULL. In place, this rank's block lies at the same address in both buffers; nothing else may overlap.
  * Over shared memory too they take links, not direct paths. Errors: as above; INVALID_ARGUMENT also for counts that add up
- * to more than fits in memory. docs/UNEVEN_BLOCKS.md. */
+ * to more than fits in memory. docs/reference/unequal-blocks.md. */
 
 /* Block r of recv, recvcounts[r] elements at displacements[r], = rank r's send. recvcounts are equal on all ranks (else:
  * MISMATCH), displacements may differ; sendcount == recvcounts[rank]. In place: send == recv + displacements[rank]. */
@@ -352,7 +352,7 @@ HOCKET_API hocket_result hocket_alltoall_v(const void* send, const size_t* sendc
  * the order in which those were called; a differing count or dtype is a MISMATCH. One of 0 elements is a message, too. A send may return before its receive is
  * called. Sends and receives in different directions, or with different peers, do not wait for each other when they are
  * asynchronous. They and collectives keep the order of the calls: a collective called after a pending receive may wait for it,
- * so do not call a collective before the matching send. peer == own rank is an INVALID_ARGUMENT outside groups. docs/MESSAGES.md
+ * so do not call a collective before the matching send. peer == own rank is an INVALID_ARGUMENT outside groups. docs/guide/groups-and-messages.md
  * has the rules in full. Errors: as collectives. */
 HOCKET_API hocket_result hocket_send(const void* send, size_t count, hocket_dtype dtype, int32_t peer, hocket_comm* comm,
                                      const hocket_call_options* options, hocket_work** work);
@@ -362,7 +362,7 @@ HOCKET_API hocket_result hocket_recv(void* recv, size_t count, hocket_dtype dtyp
  * after a failure. It is kept as long as `recv` is; NULL: not wanted. Receives take messages in the order of their calls: a later
  * one, from a named rank too, waits until this one has found its message. Ranks whose messages wait take turns. That a rank
  * has left is an error (PEER_LOST) only if no other is left. In a group it may take what this rank sends to itself; on a
- * communicator of one rank that is all there is (outside groups: INVALID_ARGUMENT). docs/MESSAGES.md. */
+ * communicator of one rank that is all there is (outside groups: INVALID_ARGUMENT). docs/guide/groups-and-messages.md. */
 HOCKET_API hocket_result hocket_recv_any(void* recv, size_t count, hocket_dtype dtype, int32_t* source, hocket_comm* comm,
                                          const hocket_call_options* options, hocket_work** work);
 
@@ -383,7 +383,7 @@ HOCKET_API hocket_result hocket_sendrecv(const void* send, size_t sendcount, int
  *
  * Buffers stay as they are from the call until the group is complete, and no two calls of a group write where another reads or
  * writes. `work` must be NULL in calls inside a group. Groups nest: only the outermost end starts anything. What is open belongs
- * to the thread, not to a communicator; all other functions do what they do outside. docs/MESSAGES.md has examples.
+ * to the thread, not to a communicator; all other functions do what they do outside. docs/guide/groups-and-messages.md has examples.
  *
  * Errors. A call that fails returns its error and makes the whole group fail: the outermost end returns the first such error,
  * and nothing of the group is started on this rank. Failures of communication are those of the operations. */
@@ -408,7 +408,7 @@ HOCKET_API hocket_result hocket_work_wait(hocket_work* work, int64_t timeout_ms)
  * `result` is what hocket_work_test() says, also when the communicator broke or was destroyed. The function may do all that does not
  * wait: start calls, ask for further functions, test and release works, abort. What waits (blocking calls, hocket_work_wait() on
  * what is not complete, creating and destroying communicators) is an INVALID_ARGUMENT there. It holds up all else on its
- * communicator, so it should be short. Releasing `work` does not take it back. docs/WORKS.md.
+ * communicator, so it should be short. Releasing `work` does not take it back. docs/guide/works.md.
  * Errors: INVALID_ARGUMENT (null; a function is to be called already: one at a time), OUT_OF_RESOURCES. */
 typedef void (*hocket_callback)(hocket_result result, void* context);
 HOCKET_API hocket_result hocket_work_on_complete(hocket_work* work, hocket_callback function, void* context);

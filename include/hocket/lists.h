@@ -25,7 +25,7 @@ typedef struct hocket_tensor {
  * by itself, as the call for one has it; outputs may not overlap other tensors' buffers. All ranks give equal counts and types in the
  * same order, else: MISMATCH. Sums of floats may be taken in another order than tensor by tensor (not in deterministic mode). A list may
  * be a member of a group, and be persistent. The options hold for all tensors: a scalar needs a list of one type. Errors: those of the
- * call for one tensor, and the message says which tensor. docs/COLLECTIVES.md. */
+ * call for one tensor, and the message says which tensor. docs/reference/collectives.md. */
 HOCKET_API hocket_result hocket_allreduce_list(const hocket_tensor* tensors, size_t number, hocket_op op, hocket_comm* comm,
                                                const hocket_call_options* options, hocket_work** work);
 HOCKET_API hocket_result hocket_reduce_list(const hocket_tensor* tensors, size_t number, hocket_op op, int32_t root,

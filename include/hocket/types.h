@@ -64,7 +64,7 @@ typedef struct hocket_int64_int64 { int64_t value; int64_t index; } hocket_int64
  * INVALID_ARGUMENT. Integer sums and products wrap modulo 2^bits. Wherever an operand of floats is NaN, so is the result, which
  * is then the positive quiet NaN without payload. Floats narrower than 32 bits are computed as float32 and rounded to the
  * nearest (ties to even): once where all ranks' operands are at hand (shared memory), else with each message that is added.
- * With one rank the output is a copy of the input. docs/REDUCTIONS.md has the details. */
+ * With one rank the output is a copy of the input. docs/reference/types-and-reductions.md has the details. */
 typedef enum hocket_op {
   HOCKET_SUM = 0,     /* all but values with a location; of bools: or */
   HOCKET_PROD = 1,    /* the same; of bools: and */
@@ -85,7 +85,7 @@ typedef enum hocket_op {
 /* How float32 travels between ranks. All but HOCKET_WIRE_EXACT are a permission to lose precision for less bytes: allreduce and
  * reduce_scatter with HOCKET_SUM, and allgather, of HOCKET_FLOAT32 take them. Sums are taken in float32, every contribution and
  * every result is rounded once, all ranks hold the same bits, and where all ranks share memory the call is exact. Rules and error
- * bounds: docs/LOW_PRECISION.md. */
+ * bounds: docs/reference/lower-precision.md. */
 typedef enum hocket_wire {
   HOCKET_WIRE_EXACT = 0,       /* as it is in memory */
   HOCKET_WIRE_BFLOAT16 = 1,    /* rounded to nearest even; half the bytes */

@@ -13,7 +13,7 @@
 //    altogether; a block whose magnitudes are all below wire_smallest, to zeros. Zeros lose their sign.
 //
 // Errors: |x - decoded x| <= max(|x| / 256, 2^-134) for bfloat16, and max(m / 253, wire_smallest) for int8_blocks,
-// where m is the largest magnitude of the block; docs/LOW_PRECISION.md derives both.
+// where m is the largest magnitude of the block; docs/reference/lower-precision.md derives both.
 #pragma once
 
 #include <cstddef>

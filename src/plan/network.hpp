@@ -33,7 +33,7 @@ struct LinkCost {
   Rank streams = 1;             // connections that it takes to fill it, with which the others were measured
 };
 
-// What a collective over memory that all its ranks see costs (docs/DIRECT_PATHS.md). Seconds; 0 is free.
+// What a collective over memory that all its ranks see costs (docs/internals/direct-paths.md). Seconds; 0 is free.
 struct DirectCost {
   double call = 0;               // rank's processor, per call
   double line = 0;               // rank's processor, per line that another one has written

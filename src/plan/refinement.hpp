@@ -1,6 +1,6 @@
 // Refinement: which algorithm is best for calls of one collective and size, found out while a program runs. Pure: it is
 // told of calls and of times, and has neither clock nor messages. Ranks that are told of the same calls in the same
-// order, and of the same verdicts, choose alike (docs/CHOICE.md).
+// order, and of the same verdicts, choose alike (docs/guide/choosing.md).
 //
 // Calls of one range of sizes are compared in rounds. In a round some calls run by what is in force and as many by a
 // challenger, in an order that no pattern of calls follows. Which call is what depends on how many calls there were,

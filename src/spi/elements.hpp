@@ -137,7 +137,7 @@ constexpr std::string_view name_of(ReduceOp op) {
   return "unknown op";
 }
 
-// Whether elements of this type can be reduced so: the table in docs/REDUCTIONS.md.
+// Whether elements of this type can be reduced so: the table in docs/reference/types-and-reductions.md.
 constexpr bool is_defined(DataType dtype, ReduceOp op) {
   const DataTypeInfo* info = info_of(dtype);
   if (info == nullptr) return false;

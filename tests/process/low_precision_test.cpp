@@ -1,5 +1,5 @@
 // Lower precision on the wire: results are those of the format's rules to the bit, on every rank, whatever the count,
-// placement, alignment and company; errors stay within the bounds that docs/LOW_PRECISION.md states.
+// placement, alignment and company; errors stay within the bounds that docs/reference/lower-precision.md states.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -111,7 +111,7 @@ class LossyCall {
         << describe(what_) << ": bytes beside a buffer changed";
   }
 
-  // The bounds of docs/LOW_PRECISION.md.
+  // The bounds of docs/reference/lower-precision.md.
   void expect_bound() const {
     const bool bfloat16 = what_.wire == WireFormat::bfloat16;
     const double once = bfloat16 ? 1.0 / 256 : 1.0 / 253, twice = bfloat16 ? 1.0 / 127 : 1.0 / 126;

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Runs every command of docs/TUTORIAL.md, as the page has it, but for what would only take longer."""
+"""Runs every command of docs/guide/tutorial.md, as the page has it, but for what would only take longer."""
 
 import os
 import re
@@ -30,7 +30,7 @@ def commands(page):
 class Tutorial(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
-        cls.commands = commands((ROOT / "docs/TUTORIAL.md").read_text())
+        cls.commands = commands((ROOT / "docs/guide/tutorial.md").read_text())
 
     def test_begins_with_how_it_is_built(self):
         """The two lines that make what the others run; whoever runs this has done so."""

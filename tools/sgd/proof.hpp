@@ -2,7 +2,8 @@
 //
 // Of N ranks that sum S bytes, each does 2(N−1) steps and sends 2(N−1)/N · S bytes (Patarasuk and Yuan 2009, "Bandwidth
 // optimal all-reduce algorithms for clusters of workstations", section 3.2), so it takes 2(N−1) · (α + S/(N·B)). The
-// naive way, in which rank 0 receives everything and sends the sum to all, takes 2(N−1) · (α + S/B). See docs/SGD.md.
+// naive way, in which rank 0 receives everything and sends the sum to all, takes 2(N−1) · (α + S/B). See
+// docs/guide/training.md.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// What a user may choose about connections. Meanings and defaults: docs/TCP.md.
+// What a user may choose about connections. Meanings and defaults: docs/performance/tcp.md.
 #pragma once
 
 #include <cstdint>

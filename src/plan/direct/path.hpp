@@ -1,5 +1,6 @@
-// Which direct path a call takes (docs/DIRECT_PATHS.md): the rules that direct operations follow, and by which the cost
-// model foretells them. What they follow from is equal on all members, or announced by each, so all choose alike.
+// Which direct path a call takes (docs/internals/direct-paths.md): the rules that direct operations follow, and by
+// which the cost model foretells them. What they follow from is equal on all members, or announced by each, so all
+// choose alike.
 #pragma once
 
 #include <cstddef>

@@ -1,5 +1,5 @@
 // The encoding kernels of every instruction set that this machine has, against plain loops: counts, alignments, values
-// at the edges of float32, and the error bounds that docs/LOW_PRECISION.md states.
+// at the edges of float32, and the error bounds that docs/reference/lower-precision.md states.
 #include "src/exec/encode.hpp"
 
 #include <gtest/gtest.h>
