@@ -7,6 +7,8 @@
 #include <system_error>
 #include <utility>
 
+#include "src/base/signals_blocked.hpp"
+
 namespace hocket {
 namespace {
 
@@ -27,6 +29,7 @@ Result<std::unique_ptr<Creation>> Creation::start(std::function<Made(std::stop_t
   std::unique_ptr<Creation> creation(new Creation());
   Creation& own = *creation;
   try {
+    const SignalsBlocked signals_blocked;
     own.thread_ = std::jthread([&own, make = std::move(make)](std::stop_token stop) {
       Made made = made_by(make, std::move(stop));
       const std::lock_guard lock(own.mutex_);

@@ -9,6 +9,7 @@
 #include <system_error>
 #include <utility>
 
+#include "src/base/signals_blocked.hpp"
 #include "src/base/wake_event.hpp"
 
 namespace hocket {
@@ -69,6 +70,7 @@ Status Executor::attach(Peers& peers) {
   peers_ = &peers;
   if (config_.alone) return {};
   try {
+    const SignalsBlocked signals_blocked;
     watcher_ = std::thread([this] { watch_loop(); });
   } catch (const std::system_error& error) {
     return Status(Code::out_of_resources,

@@ -10,6 +10,8 @@
 #include <system_error>
 #include <thread>
 
+#include "src/base/signals_blocked.hpp"
+
 namespace hocket::store {
 namespace {
 
@@ -52,6 +54,7 @@ Result<std::vector<Endpoint>> resolve(const std::string& host, std::uint16_t por
   if (answer.error == EAI_NONAME) {
     auto lookup = std::make_shared<Lookup>();
     try {
+      const SignalsBlocked signals_blocked;
       std::thread([lookup, host, port] {
         Answer found = look_up(host, port, 0);
         const std::lock_guard lock(lookup->mutex);

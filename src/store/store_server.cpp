@@ -1,7 +1,6 @@
 #include "src/store/store_server.hpp"
 
 #include <fmt/format.h>
-#include <signal.h>
 
 #include <condition_variable>
 #include <cstring>
@@ -12,6 +11,7 @@
 #include <unordered_map>
 
 #include "src/base/log.hpp"
+#include "src/base/signals_blocked.hpp"
 #include "src/store/asio.hpp"
 #include "src/store/endpoint.hpp"
 #include "src/store/session.hpp"
@@ -36,22 +36,6 @@ tcp::endpoint to_asio(const store::Endpoint& endpoint) {
   converted.resize(endpoint.bytes);
   std::memcpy(converted.data(), endpoint.get(), endpoint.bytes);
   return converted;
-}
-
-// A thread that takes no signals: they belong to the program that embeds the server.
-template <class Body>
-std::thread quiet_thread(Body body) {
-  sigset_t all, before;
-  sigfillset(&all);
-  pthread_sigmask(SIG_SETMASK, &all, &before);
-  try {
-    std::thread thread(std::move(body));
-    pthread_sigmask(SIG_SETMASK, &before, nullptr);
-    return thread;
-  } catch (...) {
-    pthread_sigmask(SIG_SETMASK, &before, nullptr);
-    throw;
-  }
 }
 
 }  // namespace
@@ -180,7 +164,8 @@ Status StoreServer::Implementation::explain(const asio::error_code& error, std::
 
 void StoreServer::Implementation::run() {
   for (Door& door : doors_) accept(door);
-  thread_ = quiet_thread([this] {
+  const SignalsBlocked signals_blocked;
+  thread_ = std::thread([this] {
     for (;;) {
       try {
         context_.run();
