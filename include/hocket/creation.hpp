@@ -1,37 +1,42 @@
-// Communicators that are created while the caller does other things, for C++20: a thin wrapper as hocket.hpp is.
-//
-//   hocket::Creation creation = hocket::Creation::start();
-//   load_data();
-//   hocket::Communicator comm = creation.wait().value();
+/// @file
+/// Creating communicators in C++ while the caller does other things.
+///
+///     hocket::Creation creation = hocket::Creation::start();
+///     load_data();
+///     hocket::Communicator comm = creation.wait().value();
 #pragma once
 
 #include <optional>
 #include <utility>
 
-#include "hocket/hocket.hpp"
+#include "hocket/comm.hpp"
+#include "hocket/creation.h"
+#include "hocket/errors.hpp"
 
 namespace hocket {
 inline namespace api {
 
-// A communicator that is being created. The destructor gives up what is not complete, see hocket_creation_destroy().
+/// A communicator that is being created. The destructor gives up what is not complete, see hocket_creation_destroy().
 class Creation {
  public:
-  // As Communicator::create().
+  /// Starts Communicator::create().
   static Creation start(const Options& options = {}) {
-    const hocket_comm_options given = Communicator::to_c(options);
+    const hocket_comm_options given = detail::to_c(options);
     Creation made;
     check(hocket_comm_create_start(&made.handle_, &given));
     return made;
   }
-  // As Communicator::split(). Leave `parent` alone until this is complete.
+  /// Starts Communicator::split(). Leave `parent` alone until this is complete, see hocket_comm_split_start().
   static Creation split(Communicator& parent, int color, int key, const SplitOptions& options = {}) {
-    const hocket_split_options given = Communicator::to_c(options);
+    const hocket_split_options given = detail::to_c(options);
     Creation made;
     check(hocket_comm_split_start(parent.handle(), color, key, &made.handle_, &given));
     return made;
   }
 
+  /// Takes the creation of `other`, which then has none.
   Creation(Creation&& other) noexcept : handle_(std::exchange(other.handle_, nullptr)) {}
+  /// Gives up its own creation, then takes that of `other`.
   Creation& operator=(Creation&& other) noexcept {
     if (this != &other) {
       hocket_creation_destroy(handle_);
@@ -41,14 +46,14 @@ class Creation {
   }
   ~Creation() { hocket_creation_destroy(handle_); }
 
-  // True when complete. Throws why there will be no communicator. Never blocks.
+  /// True when complete. Throws the reason if the creation failed. Never blocks.
   bool test() {
     const hocket_result result = hocket_creation_test(handle_);
     if (result == HOCKET_IN_PROGRESS) return false;
     check(result);
     return true;
   }
-  // Waits for the communicator and hands it over, once; nothing where a split gives this rank none.
+  /// Waits for the communicator and hands it over, once; returns nothing if a split gives this rank none.
   std::optional<Communicator> wait() {
     hocket_comm* comm = nullptr;
     hocket_result result;
@@ -58,6 +63,7 @@ class Creation {
     check(result);
     return Communicator::from(comm);
   }
+  /// The handle for the C API, which still belongs to this object.
   hocket_creation* handle() const noexcept { return handle_; }
 
  private:

@@ -10,7 +10,7 @@
 #include <thread>
 #include <vector>
 
-#include "hocket/lists.hpp"
+#include "hocket/hocket.hpp"
 #include "tests/process/support/call.hpp"
 #include "tests/process/support/failure.hpp"
 #include "tests/process/support/process_group.hpp"

@@ -1,4 +1,5 @@
-// The element types and reductions of hocket.h in C++; a part of hocket.hpp.
+/// @file
+/// The element types and reductions of types.h in C++.
 #pragma once
 
 #include <complex>
@@ -6,32 +7,36 @@
 #include <cstdint>
 #include <type_traits>
 
-#include "hocket/hocket.h"
+#include "hocket/types.h"
 
 namespace hocket {
 inline namespace api {
 
+/// How operands are combined; every name is that of a ::hocket_op.
 enum class Op {
-  sum = HOCKET_SUM,
-  prod = HOCKET_PROD,
-  min = HOCKET_MIN,
-  max = HOCKET_MAX,
-  avg = HOCKET_AVG,
-  premultiplied_sum = HOCKET_PREMULTIPLIED_SUM,
-  band = HOCKET_BAND,
-  bor = HOCKET_BOR,
-  bxor = HOCKET_BXOR,
-  land = HOCKET_LAND,
-  lor = HOCKET_LOR,
-  minloc = HOCKET_MINLOC,
-  maxloc = HOCKET_MAXLOC,
-  user = HOCKET_USER
+  sum = HOCKET_SUM,                              ///< #HOCKET_SUM
+  prod = HOCKET_PROD,                            ///< #HOCKET_PROD
+  min = HOCKET_MIN,                              ///< #HOCKET_MIN
+  max = HOCKET_MAX,                              ///< #HOCKET_MAX
+  avg = HOCKET_AVG,                              ///< #HOCKET_AVG
+  premultiplied_sum = HOCKET_PREMULTIPLIED_SUM,  ///< #HOCKET_PREMULTIPLIED_SUM
+  band = HOCKET_BAND,                            ///< #HOCKET_BAND
+  bor = HOCKET_BOR,                              ///< #HOCKET_BOR
+  bxor = HOCKET_BXOR,                            ///< #HOCKET_BXOR
+  land = HOCKET_LAND,                            ///< #HOCKET_LAND
+  lor = HOCKET_LOR,                              ///< #HOCKET_LOR
+  minloc = HOCKET_MINLOC,                        ///< #HOCKET_MINLOC
+  maxloc = HOCKET_MAXLOC,                        ///< #HOCKET_MAXLOC
+  user = HOCKET_USER,                            ///< #HOCKET_USER
 };
 
-// Floats that C++20 has no type for, as the bits that lie in memory.
+/// The bits of an IEEE 754 binary16, for which C++20 has no type.
 enum class Float16 : std::uint16_t {};
+/// The bits of a bfloat16, for which C++20 has no type.
 enum class BFloat16 : std::uint16_t {};
+/// The bits of an OCP 8-bit float with four bits of exponent.
 enum class Float8E4M3 : std::uint8_t {};
+/// The bits of an OCP 8-bit float with five bits of exponent.
 enum class Float8E5M2 : std::uint8_t {};
 
 namespace detail {
@@ -73,12 +78,12 @@ constexpr int number_of_dtype() {
 }
 }  // namespace detail
 
-// The element types that Hocket knows.
+/// The element types that Hocket knows.
 template <class T>
 concept Element = detail::number_of_dtype<T>()
 != detail::no_dtype;
 
-// C++ type -> dtype of the C API.
+/// The ::hocket_dtype of a C++ type.
 template <Element T>
 constexpr hocket_dtype dtype_of() {
   return static_cast<hocket_dtype>(detail::number_of_dtype<T>());

@@ -1,0 +1,171 @@
+/// @file
+/// Communicators in C++.
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "hocket/collectives.hpp"
+#include "hocket/collectives_v.hpp"
+#include "hocket/comm.h"
+#include "hocket/errors.hpp"
+#include "hocket/messages.hpp"
+#include "hocket/split.h"
+
+namespace hocket {
+inline namespace api {
+
+/// How to create a communicator, see ::hocket_comm_options. Zero and empty fields are taken from the environment.
+struct Options {
+  int world_size = 0;                      ///< The number of ranks.
+  int rank = 0;                            ///< 0 … world_size-1; read only if world_size is given.
+  std::string store = {};                  ///< Where ranks meet: "tcp://host:port" or "file:///path".
+  std::chrono::milliseconds timeout{0};    ///< The deadline of creation, and of every call that names none.
+  std::string name = {};                   ///< Separates jobs that share a store.
+  std::string transport = {};              ///< "auto", "tcp" or "shm".
+  std::string algorithm = {};              ///< "auto", or names of algorithms.
+  std::optional<bool> deterministic = {};  ///< Whether bits depend only on the inputs and the number of ranks.
+};
+
+/// How to make a communicator from another, see ::hocket_split_options. Zero and empty fields follow the parent.
+struct SplitOptions {
+  std::chrono::milliseconds timeout{0};  ///< The deadline of the split, and of the child's calls that name none.
+  std::string name = {};                 ///< The child's name in messages.
+  bool share_links = false;              ///< Whether the child runs on its parent's links.
+};
+
+namespace detail {
+
+inline const char* or_null(const std::string& text) {
+  return text.empty() ? nullptr : text.c_str();
+}
+
+// The result points into `options`.
+inline hocket_comm_options to_c(const Options& options) {
+  hocket_comm_options given = HOCKET_COMM_OPTIONS_INIT;
+  given.world_size = options.world_size;
+  given.rank = options.rank;
+  given.store = or_null(options.store);
+  given.timeout_ms = options.timeout.count();
+  given.name = or_null(options.name);
+  given.transport = or_null(options.transport);
+  given.algorithm = or_null(options.algorithm);
+  given.deterministic = options.deterministic ? (*options.deterministic ? 1 : -1) : 0;
+  return given;
+}
+
+// The result points into `options`.
+inline hocket_split_options to_c(const SplitOptions& options) {
+  hocket_split_options given = HOCKET_SPLIT_OPTIONS_INIT;
+  given.timeout_ms = options.timeout.count();
+  given.name = or_null(options.name);
+  given.share_links = options.share_links ? 1 : 0;
+  return given;
+}
+
+}  // namespace detail
+
+/// One rank's membership in a group of ranks. The destructor leaves the group, see hocket_comm_destroy().
+class Communicator : public CollectiveCalls<Communicator>,
+                     public UnevenCalls<Communicator>,
+                     public MessageCalls<Communicator> {
+ public:
+  /// Joins the group; every rank calls it.
+  static Communicator create(const Options& options = {}) {
+    const hocket_comm_options given = detail::to_c(options);
+    hocket_comm* handle = nullptr;
+    check(hocket_comm_create(&handle, &given));
+    return Communicator(handle);
+  }
+  /// All ranks of one group, for threads of this process; element i is rank i.
+  static std::vector<Communicator> create_local(int world_size, const Options& options = {}) {
+    const hocket_comm_options given = detail::to_c(options);
+    std::vector<hocket_comm*> handles(world_size > 0 ? static_cast<std::size_t>(world_size) : 1, nullptr);
+    check(hocket_comm_create_local(handles.data(), world_size, &given));
+    std::vector<Communicator> made;
+    made.reserve(handles.size());
+    for (hocket_comm* handle : handles) made.push_back(Communicator(handle));
+    return made;
+  }
+
+  /// Collective over this communicator: makes one child for each color, of the ranks that give it, in the order of
+  /// their keys. Returns nothing if `color` is #HOCKET_NO_COLOR.
+  std::optional<Communicator> split(int color, int key, const SplitOptions& options = {}) {
+    const hocket_split_options given = detail::to_c(options);
+    hocket_comm* child = nullptr;
+    check(hocket_comm_split(handle_, color, key, &child, &given));
+    return from(child);
+  }
+  /// Collective over this communicator: makes a child with the same ranks.
+  Communicator duplicate(const SplitOptions& options = {}) {
+    const hocket_split_options given = detail::to_c(options);
+    hocket_comm* child = nullptr;
+    check(hocket_comm_duplicate(handle_, &child, &given));
+    return Communicator(child);
+  }
+  /// Collective over this communicator: makes a child whose rank i is this communicator's rank ranks[i]. Returns
+  /// nothing on the ranks that are not in the list.
+  std::optional<Communicator> subset(std::span<const std::int32_t> ranks, const SplitOptions& options = {}) {
+    const hocket_split_options given = detail::to_c(options);
+    hocket_comm* child = nullptr;
+    const auto count = static_cast<std::int32_t>(ranks.size());
+    check(hocket_comm_subset(handle_, ranks.data(), count, &child, &given));
+    return from(child);
+  }
+
+  /// Takes the membership of `other`, which then has none.
+  Communicator(Communicator&& other) noexcept { *this = std::move(other); }
+  /// Leaves its own group, then takes the membership of `other`.
+  Communicator& operator=(Communicator&& other) noexcept {
+    if (this != &other) {
+      hocket_comm_destroy(handle_);
+      handle_ = std::exchange(other.handle_, nullptr);
+      rank_ = other.rank_;
+      size_ = other.size_;
+    }
+    return *this;
+  }
+  ~Communicator() { hocket_comm_destroy(handle_); }
+
+  /// This process's rank, 0 … size()-1.
+  int rank() const noexcept { return rank_; }
+  /// The number of ranks.
+  int size() const noexcept { return size_; }
+  /// The handle for the C API, which still belongs to this object.
+  hocket_comm* handle() const noexcept { return handle_; }
+  /// Breaks the communicator on all ranks, from any thread.
+  void abort(const std::string& reason = {}) { check(hocket_comm_abort(handle_, reason.c_str())); }
+  /// Throws what broke the communicator, if something did.
+  void require_working() { check(hocket_comm_status(handle_)); }
+  /// What the communicator has done so far on this rank.
+  hocket_counters counters() {
+    hocket_counters counters = HOCKET_COUNTERS_INIT;
+    check(hocket_comm_counters(handle_, &counters));
+    return counters;
+  }
+
+ private:
+  friend class Creation;  // which is handed finished communicators
+
+  explicit Communicator(hocket_comm* handle) : handle_(handle) {
+    hocket_comm_rank(handle_, &rank_);
+    hocket_comm_size(handle_, &size_);
+  }
+  static std::optional<Communicator> from(hocket_comm* handle) {
+    if (handle == nullptr) return std::nullopt;
+    return Communicator(handle);
+  }
+
+  hocket_comm* handle_ = nullptr;
+  std::int32_t rank_ = 0;
+  std::int32_t size_ = 0;
+};
+
+}  // namespace api
+}  // namespace hocket
