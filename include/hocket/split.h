@@ -30,8 +30,7 @@ extern "C" {
  *  - What breaks one member breaks all of them with one cause, which counts the ranks of the family's first communicator.
  *  - If a member is destroyed while another one is left, operations that are pending on it continue: keep their buffers.
  *
- *  A child of one rank belongs to no family and has neither threads nor descriptors in either case. A parent that refines
- *  its choice of algorithms (HOCKET_REFINE) cannot share its links: UNSUPPORTED.
+ *  A child of one rank belongs to no family and has neither threads nor descriptors in either case.
  *
  *  Errors of all three functions: INVALID_ARGUMENT; MISMATCH if ranks called different functions or gave different options
  *  or lists; OUT_OF_RESOURCES on some rank of the child, and whatever else breaks the child before this rank has left the

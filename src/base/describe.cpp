@@ -12,7 +12,6 @@ Signature as_receiver_calls(Signature signature) {
 
 std::string describe(const Signature& signature) {
   if (is_split(signature)) return "split, duplicate or subset";
-  if (is_comparison(signature)) return "exchange of measured times (HOCKET_REFINE)";
   const auto name = name_of(signature.collective);
   if (signature.collective == Collective::barrier) return std::string(name);
   std::string text = signature.count == Signature::unknown_count

@@ -32,7 +32,6 @@ constexpr Known known_variables[] = {
     {"HOCKET_TRANSPORT", "auto", "shm, tcp, or auto: for each peer the first that reaches it"},
     {"HOCKET_ALGORITHM", "auto", "ring, or by collective and size: allreduce=linear:4K,ring;broadcast=chain"},
     {"HOCKET_TUNING", "none", "a file that hocket-plan choose --save wrote: what auto chooses between messages"},
-    {"HOCKET_REFINE", "off", "on: running calls are compared with other algorithms now and then, and the faster stays"},
     {"HOCKET_DETERMINISTIC", "0",
      "1: sums are taken in rank order, so that nothing but inputs and ranks decides on bits"},
     {"HOCKET_LOG_LEVEL", "warn", "error, warn, info or debug, to standard error"},

@@ -36,9 +36,7 @@ Status at_creation(const Status& status, Rank rank) {
 }  // namespace
 
 Communicator::Communicator(Options options, const RegionTable* regions)
-    : options_(std::move(options)), regions_(regions), plans_(plans_kept) {
-  if (options_.refine && options_.size > 1 && !options_.deterministic) begin_refinement();
-}
+    : options_(std::move(options)), regions_(regions), plans_(plans_kept) {}
 
 // Where the link set ends here, so do the operations that still run, before what they use does.
 // What is pending ends with the link set, and functions that are called then may still ask this communicator: so it
@@ -116,7 +114,6 @@ Status Communicator::meet(Deadline deadline, const std::stop_token& stop) {
                   .algorithm = options_.algorithms.summary(),
                   .tuning = options_.tuning.digest(),
                   .deterministic = options_.deterministic,
-                  .refine = options_.refine,
                   .cores = CoreSet::own()};
     if (Status published = (*rendezvous)->publish(mine); !published.ok()) return published;
     std::vector<PeerInfo> cards(static_cast<std::size_t>(options_.size));
@@ -195,11 +192,6 @@ Status Communicator::agrees(const PeerInfo& card, Rank rank) const {
         fmt::format("rank {} was created in deterministic mode, rank {} was not: set options.deterministic "
                     "or HOCKET_DETERMINISTIC alike on all ranks",
                     here ? options_.rank : rank, here ? rank : options_.rank));
-  }
-  if (card.refine != options_.refine) {
-    const bool here = options_.refine;
-    return differs(fmt::format("rank {} was created with HOCKET_REFINE=on, rank {} was not: set it alike on all ranks",
-                               here ? options_.rank : rank, here ? rank : options_.rank));
   }
   return {};
 }
@@ -332,10 +324,7 @@ std::shared_ptr<Operation> Communicator::prepare_checked(const CallArguments& ar
     direct->bind(binding, arguments.persistent);
     return direct;
   }
-  if (refinement_ && !in_rank_order && !user && may_refine(checked)) {
-    binding.refined_bytes = std::max<std::size_t>(checked.bytes, 1);
-  }
-  const Algorithm& algorithm = choose(checked, collective, in_rank_order, binding.refined_bytes != 0);
+  const Algorithm& algorithm = choose(checked, collective, in_rank_order);
   binding.signature.algorithm |= latest_choice_.number;
   const PlanKey key{.algorithm = &algorithm,
                     .rank = options_.rank,

@@ -2,7 +2,6 @@
 // algorithms, makes plans and hands them to the executor of the link set that it runs on, its own or its parent's.
 #pragma once
 
-#include <array>
 #include <atomic>
 #include <memory>
 #include <mutex>
@@ -18,7 +17,6 @@
 #include "src/comm/options.hpp"
 #include "src/exec/schedule_operation.hpp"
 #include "src/plan/plan.hpp"
-#include "src/plan/refinement.hpp"
 
 namespace hocket {
 
@@ -56,14 +54,10 @@ class Communicator {
                                                                std::span<const hocket_tensor> tensors);
   // What copies a message of this rank to itself; the two are sound and fit.
   std::shared_ptr<Operation> prepare_to_self(const CallArguments& send, const CallArguments& recv);
-  // What runs prepared calls; run() and start() are its functions, but for what refinement adds.
+  // What runs prepared calls.
   Executor& executor() const { return link_set_->executor(); }
-  Status run(Executor::Operations operations) {
-    return refinement_ ? executor().run(refined(operations)) : executor().run(operations);
-  }
-  Status start(Executor::Operations operations) {
-    return refinement_ ? executor().start(refined(operations)) : executor().start(operations);
-  }
+  Status run(Executor::Operations operations) { return executor().run(operations); }
+  Status start(Executor::Operations operations) { return executor().start(operations); }
   // Expires when this communicator ends.
   std::weak_ptr<const void> life() const { return life_; }
 
@@ -88,18 +82,10 @@ class Communicator {
   Status connect(std::vector<PeerInfo> cards, Deadline deadline);
   std::shared_ptr<Operation> prepare_checked(const CallArguments& arguments, CheckedCall& checked,
                                              std::shared_ptr<Staging> staging);
-  const Algorithm& choose(const CheckedCall& checked, Collective collective, bool in_rank_order, bool refined);
+  const Algorithm& choose(const CheckedCall& checked, Collective collective, bool in_rank_order);
   std::shared_ptr<ScheduleOperation> operation_for(const PlanKey& key, bool persistent = false);
   std::shared_ptr<Operation> direct_operation(bool persistent);
   std::shared_ptr<Operation> any_source_receive(const PlanKey& key, std::int32_t* source);
-  // Refinement: see communicator_choice.cpp.
-  void begin_refinement();
-  bool may_refine(const CheckedCall& checked) const;
-  std::vector<std::shared_ptr<Operation>> refined(Executor::Operations operations);
-  std::shared_ptr<Operation> exchange_of(std::shared_ptr<Refinement::Round> round, std::chrono::nanoseconds timeout);
-  const Algorithm* refined_algorithm(const Refinement::Turn& turn);
-  void use_algorithm(ScheduleOperation& operation, const Algorithm& algorithm);
-  std::vector<Direction> all_directions() const;
 
   const Options options_;
   const RegionTable* const regions_;
@@ -117,7 +103,6 @@ class Communicator {
     WireFormat wire = WireFormat::exact;
     bool in_rank_order = false;
     bool uneven = false;
-    bool refined = false;
     std::uint8_t number = 0;  // as the call's signature has it
     const Algorithm* algorithm = nullptr;
   };
@@ -130,13 +115,6 @@ class Communicator {
   std::vector<std::shared_ptr<ScheduleOperation>>
       idle_;  // latest used last; one that only this vector holds may run again
   std::vector<std::shared_ptr<DirectOperation>> idle_direct_;
-  std::unique_ptr<Refinement> refinement_;  // null: calls run by what was chosen before
-  struct Exchange {
-    std::shared_ptr<Operation> operation;
-    std::shared_ptr<Refinement::Round> round;
-    std::shared_ptr<std::array<double, 2>> seconds;  // this rank's, then the largest of any
-  };
-  std::vector<Exchange> exchanges_;  // that are not known to be finished, in their order
   std::shared_ptr<const void> life_ = std::make_shared<char>();
 };
 

@@ -26,12 +26,6 @@ Result<std::unique_ptr<Communicator>> Communicator::split(const SplitRequest& re
   const auto deadline = Deadline::after(timeout);
   const std::stop_callback give_up(stop, [this] { abort("a split was given up"); });
   const bool shares = request.wish.links == LinkUse::parents;
-  if (shares && refinement_) {
-    return Status(Code::unsupported,
-                  fmt::format("{}: a communicator that refines its choice of algorithms cannot share its links: leave "
-                              "share_links 0, or HOCKET_REFINE unset",
-                              name_of(request.wish.kind)));
-  }
   std::vector<SplitArguments> wishes(static_cast<std::size_t>(options_.size));
   SplitArguments& own = wishes[static_cast<std::size_t>(options_.rank)];
   own = request.wish;

@@ -51,7 +51,6 @@ std::string PeerInfo::serialise() const {
   put(out, algorithm);
   put(out, tuning);
   put(out, deterministic ? "1" : "0");
-  put(out, refine ? "1" : "0");
   put(out, cores.text());
   for (const Door& door : doors) {
     put(out, door.transport);
@@ -67,7 +66,6 @@ Result<PeerInfo> PeerInfo::parse(std::string_view bytes) {
   card.algorithm = reader.take();
   card.tuning = reader.take();
   card.deterministic = reader.take() == "1";
-  card.refine = reader.take() == "1";
   const auto cores = CoreSet::parse(reader.take());
   while (!reader.empty()) {
     Door door{.transport = reader.take(), .address = reader.take()};

@@ -22,7 +22,7 @@ struct PeerInfo {
   std::string host;         // equal for ranks of one host
   std::string algorithm;    // options that must be equal on all ranks: Choices::summary()
   std::string tuning;       // and Tuning::digest()
-  bool deterministic = false, refine = false;
+  bool deterministic = false;
   CoreSet cores;  // that this rank may run on
 
   std::string serialise() const;

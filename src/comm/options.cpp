@@ -114,14 +114,6 @@ Status resolve_single_copy(const hocket_comm_options&, Options& options) {
   return {};
 }
 
-Status resolve_refinement(const hocket_comm_options&, Options& options) {
-  const auto variable = environment::find({"HOCKET_REFINE"});
-  if (!variable) return {};
-  options.refine = variable->value == "on";
-  if (options.refine || variable->value == "off") return {};
-  return {Code::invalid_environment, fmt::format("HOCKET_REFINE is \"{}\"; it must be on or off", variable->value)};
-}
-
 // After the algorithm has been resolved.
 Status resolve_determinism(const hocket_comm_options& given, Options& options) {
   if (given.deterministic < -1 || given.deterministic > 1) {
@@ -215,7 +207,7 @@ Result<Options> resolve_options(const hocket_comm_options* given) {
   Options options;
   for (const auto step : {+[](const hocket_comm_options&, Options&) { return environment::check_names(); },
                           &resolve_ranks, &resolve_store, &resolve_timeout, &resolve_names, &resolve_algorithms,
-                          &resolve_single_copy, &resolve_refinement, &resolve_determinism}) {
+                          &resolve_single_copy, &resolve_determinism}) {
     if (Status status = step(*copy, options); !status.ok()) return status;
   }
   return options;
@@ -229,8 +221,7 @@ Result<Options> resolve_local_options(const hocket_comm_options* given, Rank siz
   }
   Options options;
   options.size = size;
-  for (const auto step :
-       {&resolve_timeout, &resolve_names, &resolve_algorithms, &resolve_refinement, &resolve_determinism}) {
+  for (const auto step : {&resolve_timeout, &resolve_names, &resolve_algorithms, &resolve_determinism}) {
     if (Status status = step(*copy, options); !status.ok()) return status;
   }
   return options;

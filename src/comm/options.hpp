@@ -3,7 +3,6 @@
 #pragma once
 
 #include <chrono>
-#include <functional>
 #include <string>
 #include <string_view>
 
@@ -27,9 +26,6 @@ struct Options {
   Tuning tuning;       // in place of the built-in thresholds
   SingleCopy single_copy = SingleCopy::automatic;
   bool deterministic = false;
-  bool refine = false;  // running calls decide which algorithm is chosen
-  // For tests: in place of what the clock says that a call took, given the algorithm and that.
-  std::function<double(std::string_view algorithm, double seconds)> measure = {};
 };
 
 // The caller's fields first, then the environment (HOCKET_*, then torchrun's, then the launcher's), then the defaults.

@@ -71,10 +71,6 @@ Signature Operation::called() const {
 void Operation::finish(const Status& status) {
   status_ = status;
   if (binding_.staging) leave_staging(status);
-  if (observer_) {
-    if (status.ok()) observer_->finished(algorithm(), elapsed_seconds());
-    observer_.reset();
-  }
   if (!callback_allowed_) return state_.store(&over, std::memory_order_release);
   const void* const before = state_.exchange(&over, std::memory_order_acq_rel);
   if (before == nullptr || before == &over) return;
@@ -104,11 +100,6 @@ void Operation::call_back(Callback callback, Code result) {
     for (const auto& [next, code] : std::exchange(waiting, {})) call(next, code);
   }
   in_callback_ = false;
-}
-
-void Operation::set_algorithm(std::uint8_t number) {
-  constexpr unsigned wire_bits = 0xFFU << Signature::algorithm_bits & 0xFFU;
-  binding_.signature.algorithm = static_cast<std::uint8_t>((binding_.signature.algorithm & wire_bits) | number);
 }
 
 Operation::RunClock& Operation::clock() const {

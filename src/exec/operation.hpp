@@ -19,14 +19,6 @@
 
 namespace hocket {
 
-// Learns what a run took.
-class RunObserver {
- public:
-  virtual ~RunObserver() = default;
-  // By the driver, when a run has ended well and before anybody else can see that.
-  virtual void finished(std::string_view algorithm, double seconds) = 0;
-};
-
 // What an operation is bound to for one run.
 struct Binding {
   const std::byte* input = nullptr;
@@ -37,7 +29,6 @@ struct Binding {
   Rank root = 0;
   std::shared_ptr<UserFunction> user = {};  // what reduction.custom is
   std::shared_ptr<Staging> staging = {};  // where the input lies, and perhaps the output, if not in the caller's memory
-  std::size_t refined_bytes = 0;          // the call's, where running calls may change its algorithm; else 0
 };
 
 inline constexpr std::chrono::seconds telling_interval{1};  // between two signs of life, see Operation::tell_waiting()
@@ -109,10 +100,7 @@ class Operation {
   Context& context() const { return *context_; }
   const Signature& signature() const { return binding_.signature; }
   Signature called() const;  // for messages: a receive by its own name
-  std::size_t refined_bytes() const { return binding_.refined_bytes; }
   std::chrono::nanoseconds timeout() const { return binding_.timeout; }
-  // For the next run, which has not begun. Null: nobody.
-  void set_observer(std::shared_ptr<RunObserver> observer) { observer_ = std::move(observer); }
   // The clock is read at the first of these three, not when the run begins: most runs are over before anybody asks.
   const Deadline& deadline() const { return clock().deadline; }
   std::uint64_t sequence() const { return sequence_; }
@@ -153,9 +141,7 @@ class Operation {
 
  protected:
   const Binding& binding() const { return binding_; }
-  bool observed() const { return observer_ != nullptr; }
   // In the signature, before any peer hears of the run.
-  void set_algorithm(std::uint8_t number);
   void set_root(Rank root) { binding_.signature.root = root; }
   // The first failure stays.
   void fail(const Status& status) {
@@ -177,7 +163,6 @@ class Operation {
 
   const std::shared_ptr<Context> context_;
   Binding binding_;
-  std::shared_ptr<RunObserver> observer_;
   bool persistent_ = false;
   mutable std::optional<RunClock> clock_;
   std::uint64_t sequence_ = 0;

@@ -24,19 +24,6 @@ ScheduleOperation::ScheduleOperation(std::shared_ptr<const Plan> plan, std::shar
   make_room();
 }
 
-void ScheduleOperation::set_plan(std::shared_ptr<const Plan> plan) {
-  plan_ = std::move(plan);
-  set_algorithm(number_of(*plan_->key.algorithm));
-  slots_.clear();
-  channels_.clear();
-  scratch_.reset();
-  make_room();
-}
-
-void ScheduleOperation::postpone(std::vector<Direction> directions, Decide decide) {
-  postponed_ = std::make_unique<Postponed>(Postponed{std::move(directions), std::move(decide)});
-}
-
 // For the state of a run of the plan.
 void ScheduleOperation::make_room() {
   directions_ = directions_of(plan_->program, context());
@@ -58,11 +45,6 @@ void ScheduleOperation::make_room() {
 
 Status ScheduleOperation::start(const Tag& tag, Peers& peers) {
   tag_ = tag;
-  if (postponed_) {
-    postponed_->decide(*this);
-    postponed_.reset();
-    tag_.call = signature();
-  }
   waiting_peers_.clear();
   groups_begun_ = groups_done_ = 0;
   pumps_.clear();
@@ -80,7 +62,6 @@ Status ScheduleOperation::start(const Tag& tag, Peers& peers) {
     }
     channels_[i] = {.link = known};
   }
-  if (observed()) (void)deadline();  // the clock starts when the links are there
   begin_groups();
   return {};
 }

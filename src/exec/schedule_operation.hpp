@@ -2,7 +2,6 @@
 #pragma once
 
 #include <array>
-#include <functional>
 #include <memory>
 #include <vector>
 
@@ -17,18 +16,10 @@ class ScheduleOperation final : public Operation {
   ScheduleOperation(std::shared_ptr<const Plan> plan, std::shared_ptr<Context> context);
 
   const Plan& plan() const { return *plan_; }
-  // In place of the plan so far; by another algorithm of the same collective. Requires that no run has begun since the
-  // operation was bound.
-  void set_plan(std::shared_ptr<const Plan> plan);
-  // Until its run begins, it waits for all that uses one of `directions`, and others for it; then, in the driver's
-  // thread, `decide` may set the plan. For one run.
-  using Decide = std::function<void(ScheduleOperation&)>;
-  void postpone(std::vector<Direction> directions, Decide decide);
-
   Status start(const Tag& tag, Peers& peers) override;
   bool advance(Counters& counters) override;
   bool complete() const override { return groups_done_ == plan_->groups || !failure().ok(); }
-  std::span<const Direction> directions() const override { return postponed_ ? postponed_->directions : directions_; }
+  std::span<const Direction> directions() const override { return directions_; }
   void tell_waiting() override;
   void hear_waiting(Rank peer) override;
   Missing missing() const override;
@@ -53,11 +44,6 @@ class ScheduleOperation final : public Operation {
     std::uint32_t outstanding = 0;
   };
 
-  struct Postponed {
-    std::vector<Direction> directions;
-    Decide decide;
-  };
-
   void make_room();
   static void on_done(Completion& completion, const Status& status);
   const Instruction& instruction_of(std::uint32_t slot) const {
@@ -77,7 +63,6 @@ class ScheduleOperation final : public Operation {
 
   std::shared_ptr<const Plan> plan_;
   std::vector<Direction> directions_;  // of the plan's channels
-  std::unique_ptr<Postponed> postponed_;
   const WireCodec codec_;
   Tag tag_;
   std::vector<Slot> slots_;  // instructions × groups in flight

@@ -113,7 +113,7 @@ Result<std::vector<Comparison>> compare_algorithms(const Network& network, Colle
   return made;
 }
 
-std::vector<std::size_t> envelope_sizes(Collective collective, Rank ranks) {
+std::vector<std::size_t> tuning_sizes(Collective collective, Rank ranks) {
   if (collective == Collective::barrier) return {0};
   std::vector<std::size_t> sizes;
   const std::size_t first = std::max(least_bytes, std::bit_ceil(element_bytes * static_cast<std::size_t>(ranks)));
@@ -121,7 +121,7 @@ std::vector<std::size_t> envelope_sizes(Collective collective, Rank ranks) {
   return sizes;
 }
 
-void add_envelope(std::span<const Comparison> comparisons, Collective collective, Choices& choices) {
+void add_ranges(std::span<const Comparison> comparisons, Collective collective, Choices& choices) {
   for (const Comparison& comparison : comparisons) {
     const bool last = &comparison == &comparisons.back();
     choices.add(collective, last ? any_bytes : comparison.bytes,

@@ -54,9 +54,9 @@ Result<std::vector<Comparison>> compare_algorithms(const Network& network, Colle
                                                    const CompareOptions& options = {});
 
 // 64 bytes, or 4 for each rank, to 64 MiB by factors of 2; for a barrier one size.
-std::vector<std::size_t> envelope_sizes(Collective collective, Rank ranks);
+std::vector<std::size_t> tuning_sizes(Collective collective, Rank ranks);
 
 // Adds the chosen algorithms: each holds from its first size to its last, the last one for all above.
-void add_envelope(std::span<const Comparison> comparisons, Collective collective, Choices& choices);
+void add_ranges(std::span<const Comparison> comparisons, Collective collective, Choices& choices);
 
 }  // namespace hocket

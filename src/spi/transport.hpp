@@ -61,11 +61,6 @@ inline bool is_split(const Signature& call) {
   return call.collective == Collective::allgather && call.root == no_rank;
 }
 
-// What the library exchanges to compare algorithms; an allreduce of the caller's has root 0.
-inline bool is_comparison(const Signature& call) {
-  return call.collective == Collective::allreduce && call.root == no_rank;
-}
-
 inline bool is_list(const Signature& call) {
   return call.root >= Signature::list_root && !is_uneven(call.collective);
 }

@@ -219,22 +219,6 @@ TEST_P(Persistent, OfTheWrapper) {
 INSTANTIATE_TEST_SUITE_P(Ranks, Persistent, testing::Values(1, 2, 3, 5), testing::PrintToStringParamName());
 INSTANTIATE_TEST_SUITE_P(Hosts, Persistent, testing::Values("01", "0011"), testing::PrintToStringParamName());
 
-// Runs take their turns in trials of other algorithms as calls do, also where ranks are persistent and others are not.
-TEST(PersistentRefined, RunsAreTriedAsCallsAre) {
-  run_ranks("012", [](Child& child) {
-    ASSERT_EQ(::setenv("HOCKET_REFINE", "on", 1), 0);
-    auto comm = Communicator::create();
-    std::vector<float> values(3000), sums(3000);
-    Work work;
-    if (child.index != 1) work = comm.allreduce_async(values, sums, Op::sum, {.persistent = true});
-    for (int run = 0; run < 200; ++run) {
-      values.assign(values.size(), static_cast<float>(run + child.index));
-      child.index == 1 ? comm.allreduce(values, sums, Op::sum) : work.run();
-      ASSERT_EQ(sums, std::vector<float>(sums.size(), static_cast<float>(3 * run + 3)));
-    }
-  });
-}
-
 TEST(PersistentErrors, OfStatesAndArguments) {
   ProcessGroup group(2, [](Child& child) {
     float value = 1;

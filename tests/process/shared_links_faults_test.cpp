@@ -146,20 +146,6 @@ TEST_P(SharedLinksFaults, RanksThatWantDifferentLinksLeaveTheParentWhole) {
   });
 }
 
-// What is asked of other ranks there, and postponed, would outlive its communicator.
-TEST_P(SharedLinksFaults, WhoRefinesSharesNoLinks) {
-  run_ranks(2, [](Child&) {
-    ::setenv("HOCKET_REFINE", "on", 1);
-    const Comm parent;
-    hocket_split_options options = HOCKET_SPLIT_OPTIONS_INIT;
-    options.share_links = 1;
-    hocket_comm* made = nullptr;
-    expect_result(hocket_comm_duplicate(parent.get(), &made, &options), HOCKET_UNSUPPORTED);
-    expect_message_names("HOCKET_REFINE");
-    use(Comm(duplicate(parent)));
-  });
-}
-
 // A child with links of its own is none of the family, whatever ends that.
 TEST_P(SharedLinksFaults, AChildThatConnectedAnewOutlivesTheFamily) {
   run_ranks(3, [](Child& child) {

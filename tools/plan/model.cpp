@@ -30,7 +30,7 @@ std::vector<Collective> collectives_of(const ModelArguments& given) {
 }
 
 std::vector<std::size_t> sizes_of(const ModelArguments& given, Collective collective, Rank ranks) {
-  if (given.bytes_list.empty() || collective == Collective::barrier) return envelope_sizes(collective, ranks);
+  if (given.bytes_list.empty() || collective == Collective::barrier) return tuning_sizes(collective, ranks);
   std::vector<std::size_t> sizes;
   for (std::size_t begin = 0; begin <= given.bytes_list.size();) {
     const std::size_t end = std::min(given.bytes_list.find(',', begin), given.bytes_list.size());
@@ -184,7 +184,7 @@ int choose_by_model(const ModelArguments& given) {
     const auto comparisons = compare(network, collective, sizes_of(given, collective, network.size()), true);
     print_ranges(collective, comparisons);
     print_direct_ranges(network, collective, comparisons);
-    add_envelope(comparisons, collective, choices);
+    add_ranges(comparisons, collective, choices);
   }
   if (!given.save.empty()) save(given, network, choices);
   return 0;

@@ -1,5 +1,6 @@
 #include "src/store/service.hpp"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <tuple>
@@ -102,7 +103,7 @@ TEST_F(ServiceTest, OneIdForTwoWaitsIsRefused) {
 
 TEST_F(ServiceTest, ListComesInPages) {
   std::vector<std::string> keys;
-  for (int i = 0; i < 600; ++i) keys.push_back(std::to_string(1000 + i) + std::string(900, 'x'));
+  for (int i = 0; i < 600; ++i) keys.push_back(fmt::format("{}{:x<900}", 1000 + i, ""));
   for (const std::string& key : keys) set(1, 1, key, "");
   take();
   std::vector<std::string> listed;
