@@ -10,7 +10,7 @@ constexpr std::size_t plans_kept = 64;
 }  // namespace
 
 // Requires plans_mutex_. The plans are those of receives from a named rank; but the operation may outlive the
-// communicator, where that shares links, so the driver has a cache of its own.
+// communicator, where that shares links, so the thread that progresses has a cache of its own.
 std::shared_ptr<Operation> Communicator::any_source_receive(const PlanKey& key, std::int32_t* source) {
   if (!any_source_plans_) any_source_plans_ = std::make_shared<PlanCache>(plans_kept);
   const auto receive_from = [key, plans = any_source_plans_, context = context_,

@@ -103,7 +103,7 @@ Status Communicator::meet(Deadline deadline, const std::stop_token& stop) {
     auto transports = open_transports(options_.transport, {.rank = options_.rank,
                                                            .size = options_.size,
                                                            .group = (*rendezvous)->group(),
-                                                           .listener = executor->get(),
+                                                           .listener = &(*executor)->listener(),
                                                            .regions = regions_,
                                                            .streams = options_.tuning.tcp_streams()});
     if (!transports.ok()) return transports.status();
@@ -242,7 +242,7 @@ Result<std::vector<std::unique_ptr<Communicator>>> Communicator::create_local(co
     std::vector<std::unique_ptr<Transport>> transports;
     if (options.size > 1) {
       auto transport =
-          hub->make_transport({.rank = rank, .size = options.size, .group = 0, .listener = executor->get()});
+          hub->make_transport({.rank = rank, .size = options.size, .group = 0, .listener = &(*executor)->listener()});
       if (!transport.ok()) return transport.status();
       transports.push_back(std::move(*transport));
     }

@@ -111,7 +111,7 @@ class Communicator {
   LatestCall latest_call_;
   Choice latest_choice_;
   PlanCache plans_;
-  std::shared_ptr<PlanCache> any_source_plans_;  // the driver's; null: not needed yet
+  std::shared_ptr<PlanCache> any_source_plans_;  // of the thread that progresses; null: not needed yet
   std::vector<std::shared_ptr<ScheduleOperation>>
       idle_;  // latest used last; one that only this vector holds may run again
   std::vector<std::shared_ptr<DirectOperation>> idle_direct_;

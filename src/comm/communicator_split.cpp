@@ -152,7 +152,7 @@ Status Communicator::open(std::uint64_t group, LoopbackHub* parent_hub) {
   const TransportConfig config{.rank = options_.rank,
                                .size = options_.size,
                                .group = group,
-                               .listener = executor->get(),
+                               .listener = &(*executor)->listener(),
                                .regions = regions_,
                                .streams = options_.tuning.tcp_streams()};
   if (options_.size > 1 && parent_hub != nullptr) {

@@ -48,7 +48,7 @@ Status LinkSet::open_window(WindowUse use, Deadline deadline) {
     }
     window_use_ = std::move(use);
     window_use_.window = window_.get();
-    window_use_.names = executor_.get();
+    window_use_.names = &executor_->listener();
     executor_->use_window(*window_);
     return {};
   });

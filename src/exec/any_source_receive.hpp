@@ -11,7 +11,8 @@ namespace hocket {
 
 class AnySourceReceive final : public Operation {
  public:
-  // An operation that receives from this rank, ready to be bound. Called by the driver; may not call the executor.
+  // An operation that receives from this rank, ready to be bound. Called by the thread that progresses; may not call
+  // the executor.
   using ReceiveFrom = std::function<std::shared_ptr<ScheduleOperation>(Rank source)>;
 
   // `source`: where to put the rank that the message came from, before the operation is finished; may be null.

@@ -48,12 +48,12 @@ class Context {
   }
 
   // ---- sequence numbers ----
-  // Requires the executor's lock or the driving.
+  // Any thread.
   std::uint64_t next_collective() { return ++collectives_; }
-  // Of send and recv. Requires the driving.
+  // Of send and recv. Only for the thread that progresses.
   std::uint64_t next_message(const Direction& direction) { return ++messages_[{direction.peer, direction.outgoing}]; }
 
-  // ---- for the driver ----
+  // ---- for the thread that progresses ----
   Counters& counters() { return counters_; }
   void show_counters() { shown_counters_.show(counters_); }
   // Of collectives over links that are finished.

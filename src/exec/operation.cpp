@@ -47,6 +47,15 @@ void Operation::restart() {
   state_.store(nullptr, std::memory_order_relaxed);
 }
 
+void Operation::number_if_collective() {
+  if (!is_message()) sequence_ = context_->next_collective();
+}
+
+void Operation::number_if_message() {
+  if (!is_message()) return;
+  if (const auto used = directions(); !used.empty()) sequence_ = context_->next_message(used[0]);
+}
+
 bool Operation::stage() {
   if (!binding_.staging->gather()) {
     fail({Code::out_of_resources, "memory ran out for data that is packed before it is sent"});

@@ -33,7 +33,7 @@ struct Binding {
 
 inline constexpr std::chrono::seconds telling_interval{1};  // between two signs of life, see Operation::tell_waiting()
 
-// Thread rule: driven by one thread at a time; finished() and status() from any thread.
+// Thread rule: one thread at a time, the one that progresses; finished() and status() from any thread.
 class Operation {
  public:
   // `context`: whose call it is.
@@ -51,7 +51,7 @@ class Operation {
   bool can_move() const { return !binding_.user && !binding_.staging; }
   void restart();
 
-  // ---- for the driver ----
+  // ---- for the thread that progresses ----
   // Whether it receives from any rank and does not know yet from which peer; until then it uses no link. take_from()
   // tells it, before start().
   virtual bool needs_source() const { return false; }
@@ -111,6 +111,12 @@ class Operation {
             .call = binding_.signature};
   }
   void set_sequence(std::uint64_t sequence) { sequence_ = sequence; }
+  // A send or a receive.
+  bool is_message() const { return binding_.signature.collective == Collective::send; }  // see Signature
+  // Collectives are numbered when they are called, by any thread; messages when they begin, by the thread that
+  // progresses, as only then it is certain who sends them.
+  void number_if_collective();
+  void number_if_message();
   double elapsed_seconds() const;
   // When to tell_waiting() next.
   const Deadline& next_telling() const { return clock().next_telling; }
@@ -125,8 +131,8 @@ class Operation {
   using Callback = std::function<void(Code)>;
   // Before a run: somebody may ask for its end with on_complete().
   void allow_callback() { callback_allowed_ = true; }
-  // Has `callback` called once: when the run is over, on the driver's thread, or now, if it is. False: another is to be
-  // called already. Requires allow_callback().
+  // Has `callback` called once: when the run is over, on the thread that progresses, or now, if it is. False: another
+  // is to be called already. Requires allow_callback().
   bool on_complete(Callback callback);
   // Calls it. On a thread that is inside a callback: when that one has returned.
   static void call_back(Callback callback, Code result);

@@ -18,7 +18,7 @@ struct Direction {
   bool outgoing = false;
 };
 
-// Thread rule: one thread at a time (the driver's), except watch(), see Transport.
+// Thread rule: one thread at a time (the one that progresses), except watch(), see Transport.
 class Peers {
  public:
   virtual ~Peers() = default;

@@ -21,8 +21,9 @@ struct WaitBudget {
   }
 };
 
-// A driver's waits, one after another. Where ranks could each have a core but the scheduler runs two of them on one (a
-// busy host), all pauses are in vain: a wait that ended with its first yields makes the next ones begin with these.
+// The waits of a thread that progresses, one after another. Where ranks could each have a core but the scheduler runs
+// two of them on one (a busy host), all pauses are in vain: a wait that ended with its first yields makes the next ones
+// begin with these.
 class Waiter {
  public:
   static constexpr int pauses_in_a_call = 25;

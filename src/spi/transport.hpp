@@ -1,8 +1,8 @@
 // The seam between what moves and how it moves. A transport reaches peers; a link is an ordered, reliable lane to one
 // peer.
 //
-// Thread rule: all functions of one transport and of its links are called by one thread at a time (the driver; the
-// caller holds a lock). No function blocks, except where it says so.
+// Thread rule: all functions of one transport and of its links are called by one thread at a time (the one that
+// progresses; the caller holds a lock). No function blocks, except where it says so.
 //
 // Life of a message: the executor calls send() or recv(); the transport calls completion.done() exactly once for each,
 // during that call or during a later progress(), also when the link breaks (then with the status that broke it).
@@ -173,12 +173,13 @@ class Transport {
   // false if something can be done already, so do not sleep. Each arm() that returned true is followed by a disarm().
   virtual bool arm(std::vector<pollfd>& interests) = 0;
   virtual void disarm() = 0;
-  // While nobody drives: appends what to watch so that a peer's end, or a newcomer at the door, is noticed, but not the
-  // arrival of ordinary data. What progress() cannot clear is left out, so that watching never spins. The descriptors
-  // stay open until the transport is destroyed, so another thread may drive meanwhile. The next progress()
-  // that has nothing to move looks at all of it.
+  // While nobody progresses: appends what to watch so that a peer's end, or a newcomer at the door, is noticed, but not
+  // the arrival of ordinary data. What progress() cannot clear is left out, so that watching never spins. The
+  // descriptors stay open until the transport is destroyed, so another thread may progress meanwhile. The next
+  // progress() that has nothing to move looks at all of it.
   virtual void watch(std::vector<pollfd>& interests) = 0;
-  // Grows whenever watch() may append what it did not append before: who drives then shows the watcher the new list.
+  // Grows whenever watch() may append what it did not append before: the thread that progresses then shows the watcher
+  // the new list.
   virtual std::uint64_t watch_epoch() const = 0;
   // When progress() must be called even though nothing watched or armed has happened (a connection's or handshake's
   // deadline); nothing: no such need.

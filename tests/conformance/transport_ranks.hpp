@@ -1,4 +1,4 @@
-// Some ranks of one transport in one process, driven round-robin by one thread, so that every run is alike.
+// Some ranks of one transport in one process, progressed round-robin by one thread, so that every run is alike.
 #pragma once
 
 #include <gmock/gmock.h>

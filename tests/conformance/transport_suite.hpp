@@ -245,7 +245,7 @@ TYPED_TEST_P(TransportSuite, WhatIsSentBeforeThePeerConnectsArrives) {
 
 TYPED_TEST_P(TransportSuite, GivesUpOnAPeerThatNeverConnects) {
   Ranks<TypeParam> ranks(2);
-  // The lower rank waits for the higher one to come; nobody drives that one.
+  // The lower rank waits for the higher one to come; nobody progresses that one.
   Link& link = ranks.connect(0, 1, Deadline::after(std::chrono::milliseconds(20)));
   Bytes bytes(100'000);
   Outcome send, receive;

@@ -32,7 +32,7 @@ class Flight {
     EXPECT_EQ(hocket_work_test(entry.work), HOCKET_OK) << "a complete operation stays complete";
     entry.call.expect_correct();
   }
-  // Without ever driving it: the library's own thread must.
+  // Without ever progressing it: the library's own thread must.
   void poll(std::size_t index) {
     Entry& entry = entries_[index];
     hocket_result result;

@@ -51,7 +51,7 @@ bool DirectOperation::map_buffers() {
   return buffers_mapped_ = true;
 }
 
-// One part, so that the driver can look at other things between parts. None where someone has given up: a rank that was
+// One part, so that the executor can look at other things between parts. None where someone has given up: a rank that was
 // stopped must not go on writing into others' memory.
 bool DirectOperation::advance_mapped(Counters& counters) {
   if (someone_has_withdrawn()) return false;

@@ -1,4 +1,4 @@
-// A window whose members are objects of one process, driven by one thread: every order of events can be tried, and
+// A window whose members are objects of one process, moved by one thread: every order of events can be tried, and
 // tried again.
 #pragma once
 

@@ -1,0 +1,43 @@
+// Contexts: the communicators that share one executor, and what messages call them.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "src/exec/context.hpp"
+#include "src/spi/status.hpp"
+
+namespace hocket {
+
+// Thread rule: any thread.
+class Contexts {
+ public:
+  // `says_names`: messages say from the beginning which communicator broke.
+  Contexts(Rank rank, std::string name, bool says_names);
+
+  // The communicator that the executor was made for; its number is 0.
+  const std::shared_ptr<Context>& first() const { return first_; }
+  // Another one, whose peers are among those of the first. From now on messages say which one broke.
+  std::shared_ptr<Context> add(Context::Identity identity);
+  void say_names() { says_names_ = true; }
+  // The one of this number that this rank and the peer have in common; null where there is none any more.
+  std::shared_ptr<Context> find(std::uint32_t number, Rank peer) const;
+
+  // What messages call it.
+  std::string describe(std::uint32_t number, Rank peer) const;
+  // The status with the name of the communicator that it is about, unless the rank that saw it first has said that.
+  Status named(const Status& status, const Context& context) const;
+
+ private:
+  const Rank rank_;
+  const std::shared_ptr<Context> first_;
+  std::atomic<bool> says_names_;
+  mutable std::mutex mutex_;
+  std::vector<std::weak_ptr<Context>> others_;  // guarded by mutex_
+};
+
+}  // namespace hocket

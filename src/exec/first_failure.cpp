@@ -1,0 +1,76 @@
+#include "src/exec/first_failure.hpp"
+
+#include <fmt/format.h>
+
+#include <new>
+#include <string>
+#include <utility>
+
+namespace hocket {
+
+FirstFailure::FirstFailure(Rank rank)
+    : rank_(rank),
+      out_of_memory_(Cause{.code = Code::out_of_resources,
+                           .message = fmt::format("memory ran out while rank {} progressed", rank),
+                           .rank = rank}),
+      defect_(Cause{.code = Code::internal,
+                    .message = fmt::format("a defect of Hocket on rank {}, please report it", rank),
+                    .rank = rank}) {}
+
+bool FirstFailure::request_abort(const Status& why) {
+  const std::lock_guard lock(mutex_);
+  if (!failure_.ok() || !abort_.ok()) return false;
+  abort_ = why;
+  return true;
+}
+
+Status FirstFailure::requested_abort() const {
+  const std::lock_guard lock(mutex_);
+  return abort_;
+}
+
+Status FirstFailure::set(const Status& cause) {
+  const std::lock_guard lock(mutex_);
+  if (failure_.ok()) failure_ = cause;
+  return failure_;
+}
+
+Status FirstFailure::get() const {
+  const std::lock_guard lock(mutex_);
+  return failure_.ok() ? abort_ : failure_;
+}
+
+Status FirstFailure::with_context(const Status& status, const Operation* operation) const {
+  if (status.cause().rank != no_rank) return status;  // as the rank that saw it first told it
+  Cause cause = status.cause();
+  cause.rank = rank_;
+  cause.message += fmt::format(" (seen by rank {}", rank_);
+  if (operation != nullptr) {
+    cause.operation = name_of(operation->called().collective);
+    cause.sequence = operation->sequence();
+    cause.elapsed_seconds = operation->elapsed_seconds();
+    cause.message +=
+        fmt::format(" in {} number {}, after {:.3f} s", cause.operation, cause.sequence, cause.elapsed_seconds);
+  }
+  cause.message += ")";
+  return Status(std::move(cause));
+}
+
+Status FirstFailure::of_exception() const {
+  try {
+    throw;
+  } catch (const std::bad_alloc&) {
+    return out_of_memory_;
+  } catch (const std::exception& error) {
+    try {
+      return Status(Cause{
+          .code = Code::internal, .message = fmt::format("{}: {}", defect_.message(), error.what()), .rank = rank_});
+    } catch (...) {
+      return defect_;
+    }
+  } catch (...) {
+    return defect_;
+  }
+}
+
+}  // namespace hocket

@@ -1,0 +1,37 @@
+// FirstFailure: what broke an executor, for good. Every operation that had not ended ends with it.
+#pragma once
+
+#include <exception>
+#include <mutex>
+
+#include "src/exec/operation.hpp"
+#include "src/spi/status.hpp"
+
+namespace hocket {
+
+// Thread rule: any thread.
+class FirstFailure {
+ public:
+  explicit FirstFailure(Rank rank);
+
+  // A request to abort, which the thread that progresses carries out. False: there was one, or a failure, before.
+  bool request_abort(const Status& why);
+  Status requested_abort() const;
+  // The first failure stays; returns it.
+  Status set(const Status& cause);
+  // What broke it, or is about to; ok: nothing.
+  Status get() const;
+
+  // The status with what the floors below could not know: who saw it, and in which operation (null: in none).
+  Status with_context(const Status& status, const Operation* operation) const;
+  // What the exception means that is being handled. Needs no memory where memory ran out.
+  Status of_exception() const;
+
+ private:
+  const Rank rank_;
+  const Status out_of_memory_, defect_;
+  mutable std::mutex mutex_;
+  Status failure_, abort_;  // guarded by mutex_
+};
+
+}  // namespace hocket

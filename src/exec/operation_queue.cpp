@@ -1,0 +1,143 @@
+#include "src/exec/operation_queue.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace hocket {
+namespace {
+
+constexpr std::size_t spare_max = 64;
+constexpr std::size_t line_of_window = 0;
+
+std::size_t line_of(const Direction& direction) {
+  return 1 + 2 * static_cast<std::size_t>(direction.peer) + (direction.outgoing ? 1 : 0);
+}
+
+}  // namespace
+
+// ---- lines ----------------------------------------------------------------------------------------------------------
+
+// Requires room in entry.claims, which must not move.
+void OperationQueue::claim(Entry& entry, std::size_t line) {
+  Line& at = lines_[line];
+  if (at.last != nullptr && at.last->entry == &entry) return;  // the operation names the direction twice
+  Claim& claim = entry.claims.emplace_back(Claim{.entry = &entry, .line = line, .before = at.last});
+  (at.last != nullptr ? at.last->behind : at.first) = &claim;
+  at.last = &claim;
+  if (claim.before == nullptr) ++entry.first_in;
+}
+
+void OperationQueue::give_up(Claim& claim) {
+  Line& line = lines_[claim.line];
+  (claim.before != nullptr ? claim.before->behind : line.first) = claim.behind;
+  (claim.behind != nullptr ? claim.behind->before : line.last) = claim.before;
+  claim.entry = nullptr;
+  if (claim.before != nullptr || claim.behind == nullptr) return;
+  Entry& next = *claim.behind->entry;
+  ++next.first_in;
+  move_if_first(next);
+}
+
+void OperationQueue::move(Entry& entry, Entries& to) {
+  to.splice(to.end(), *entry.list, entry.self);
+  entry.list = &to;
+}
+
+void OperationQueue::move_if_first(Entry& entry) {
+  if (entry.operation->needs_source()) {
+    if (entry.first_in > 0 && entry.list != &searching_) move(entry, searching_);
+  } else if (entry.first_in == entry.claims.size()) {
+    move(entry, startable_);
+  }
+}
+
+// ---- operations -----------------------------------------------------------------------------------------------------
+
+OperationQueue::Entries OperationQueue::make_entry() {
+  Entries made;
+  if (spare_.empty()) {
+    made.emplace_back();
+  } else {
+    made.splice(made.begin(), spare_, spare_.begin());
+  }
+  made.front().self = made.begin();
+  return made;
+}
+
+void OperationQueue::add(std::shared_ptr<Operation> operation, Rank peers) {
+  const bool any_source = operation->needs_source();
+  const auto directions = operation->directions();
+  const Context& context = operation->context();
+  const Rank sources = any_source ? context.size(peers) : 0;
+  const std::size_t lines = 1 + 2 * static_cast<std::size_t>(peers);
+  if (lines_.size() < lines) lines_.resize(lines);
+  Entries made = make_entry();
+  Entry& entry = made.front();
+  entry.claims.reserve(1 + directions.size() + static_cast<std::size_t>(sources));
+  // From here on nothing throws.
+  entry.operation = std::move(operation);
+  entry.window = entry.operation->window();
+  entry.first_in = 0;
+  if (entry.window != nullptr) claim(entry, line_of_window);
+  for (const Direction& direction : directions) claim(entry, line_of(direction));
+  for (Rank rank = 0; rank < sources; ++rank) claim(entry, line_of({context.peer_of(rank), false}));
+  waiting_.splice(waiting_.end(), made);
+  entry.list = &waiting_;
+  move_if_first(entry);
+  if (entry.list != &startable_) next_verdict_ = earlier(next_verdict_, verdict_for(*entry.operation));
+}
+
+OperationQueue::Entry* OperationQueue::start_next() {
+  if (startable_.empty()) return nullptr;
+  Entry& entry = startable_.front();
+  move(entry, running_);
+  if (entry.window == nullptr) ++running_over_links_;
+  return &entry;
+}
+
+void OperationQueue::take_from(Entry& receive, Rank rank) {
+  receive.operation->take_from(receive.operation->context().peer_of(rank));
+  for (Claim& claim : receive.claims) {
+    if (&claim != &receive.claims[static_cast<std::size_t>(rank)]) give_up(claim);
+  }
+  move(receive, startable_);
+}
+
+std::shared_ptr<Operation> OperationQueue::remove(Entry& entry) {
+  if (entry.list == &running_ && entry.window == nullptr) --running_over_links_;
+  for (Claim& claim : entry.claims) {
+    if (claim.entry != nullptr) give_up(claim);
+  }
+  entry.claims.clear();
+  std::shared_ptr<Operation> operation = std::move(entry.operation);
+  if (spare_.size() < spare_max) {
+    move(entry, spare_);
+  } else {
+    entry.list->erase(entry.self);
+  }
+  return operation;
+}
+
+OperationQueue::Entries OperationQueue::take_all() {
+  Entries all;
+  for (Entries* entries : {&running_, &startable_, &searching_, &waiting_}) all.splice(all.end(), *entries);
+  std::ranges::fill(lines_, Line{});
+  running_over_links_ = 0;
+  return all;
+}
+
+// ---- deadlines ------------------------------------------------------------------------------------------------------
+
+Deadline OperationQueue::verdict_for(const Operation& operation) {
+  const Deadline& deadline = operation.deadline();
+  return operation.needs_source() ? deadline : Deadline(deadline.at() + grace);
+}
+
+void OperationQueue::find_next_verdict() {
+  next_verdict_ = Deadline(Deadline::Clock::time_point::max());
+  for (const Entries* entries : {&waiting_, &searching_}) {
+    for (const Entry& entry : *entries) next_verdict_ = earlier(next_verdict_, verdict_for(*entry.operation));
+  }
+}
+
+}  // namespace hocket

@@ -1,0 +1,97 @@
+// OperationQueue: the operations of an executor that run, and those that wait for others.
+//
+// Messages of one direction of a link must leave and arrive in the order of the calls, on both sides; so of two
+// operations that use the same direction, or the window, the later waits for the earlier. Each of these resources has a
+// line of the operations that claim it. An operation may start when it is first in all of its lines, and when it ends,
+// only those behind it are looked at: what that costs does not grow with the number of operations that wait.
+//
+// A receive from any peer claims the incoming direction of every peer of its communicator. It searches while it is
+// first in one of these lines, and starts when such a peer has sent something; then it leaves the other lines.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <list>
+#include <memory>
+#include <vector>
+
+#include "src/exec/operation.hpp"
+
+namespace hocket {
+
+// Thread rule: the thread that progresses.
+class OperationQueue {
+ public:
+  struct Entry;
+  using Entries = std::list<Entry>;
+  // A place in a line.
+  struct Claim {
+    Entry* entry = nullptr;  // null: given up
+    std::size_t line = 0;
+    Claim* before = nullptr;
+    Claim* behind = nullptr;
+  };
+  struct Entry {
+    std::shared_ptr<Operation> operation;
+    Window* window = nullptr;   // the operation's
+    std::vector<Claim> claims;  // of a receive from any: by rank
+    std::size_t first_in = 0;   // of how many lines it is the first
+    Entries* list = nullptr;    // the one that it is in
+    Entries::iterator self;
+  };
+
+  // Adds it behind all that were added before. `peers`: how many there are. If memory runs out, nothing has happened.
+  void add(std::shared_ptr<Operation> operation, Rank peers);
+  // The next operation that may start; from now on it runs. Null: there is none.
+  Entry* start_next();
+  // Lets a receive from any that searches take its message from this rank; then start_next() returns it.
+  void take_from(Entry& receive, Rank rank);
+  // Whether a receive from any that searches is first in the line of this rank.
+  static bool is_first_for(const Entry& receive, Rank rank) {
+    return receive.claims[static_cast<std::size_t>(rank)].before == nullptr;
+  }
+  // It has ended, and those behind it may start.
+  std::shared_ptr<Operation> remove(Entry& entry);
+  // Takes out everything.
+  Entries take_all();
+
+  Entries& running() { return running_; }
+  const Entries& running() const { return running_; }
+  const Entries& waiting() const { return waiting_; }
+  Entries& searching() { return searching_; }
+  const Entries& searching() const { return searching_; }
+  bool can_start() const { return !startable_.empty(); }
+  bool empty() const { return running_.empty() && waiting_.empty() && searching_.empty() && startable_.empty(); }
+  // Whether something runs, and none of it over links.
+  bool only_window() const { return running_over_links_ == 0 && !running_.empty(); }
+
+  // When one of those that wait or search may have to be given up.
+  Deadline next_verdict() const { return next_verdict_; }
+  // Finds it again, without those that have left. Call when it has passed.
+  void find_next_verdict();
+  // When an operation that has not started is given up: a receive from any at its deadline; others a moment later, as
+  // those that they wait for tell a better cause.
+  static Deadline verdict_for(const Operation& operation);
+  static constexpr std::chrono::milliseconds grace{1000};
+
+ private:
+  struct Line {
+    Claim* first = nullptr;
+    Claim* last = nullptr;
+  };
+
+  Entries make_entry();
+  void claim(Entry& entry, std::size_t line);
+  void give_up(Claim& claim);
+  static void move(Entry& entry, Entries& to);
+  void move_if_first(Entry& entry);
+
+  std::vector<Line> lines_;  // of the window, then of both directions of each peer
+  // An entry is in one of these.
+  Entries waiting_, searching_, startable_, running_;
+  Entries spare_;  // for operations to come
+  std::size_t running_over_links_ = 0;
+  Deadline next_verdict_{Deadline::Clock::time_point::max()};
+};
+
+}  // namespace hocket

@@ -1,0 +1,124 @@
+// ProgressEngine: what the thread does that progresses. It starts operations, lets them and the transports advance,
+// sleeps when nothing can be done, and breaks everything at the first failure.
+#pragma once
+
+#include <poll.h>
+
+#include <atomic>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "src/exec/contexts.hpp"
+#include "src/exec/first_failure.hpp"
+#include "src/exec/inbox.hpp"
+#include "src/exec/lateness.hpp"
+#include "src/exec/operation_queue.hpp"
+#include "src/exec/peers.hpp"
+#include "src/exec/progress_lock.hpp"
+#include "src/exec/source_search.hpp"
+#include "src/exec/waiting.hpp"
+#include "src/exec/watcher.hpp"
+
+namespace hocket {
+
+// Thread rule: the thread that progresses; set_wait_budget() from any. An exception inside becomes a failure.
+class ProgressEngine final : public TransportListener {
+ public:
+  // What the parts of an executor share; all outlive the engine.
+  struct Parts {
+    ProgressLock& lock;
+    Inbox& inbox;
+    Contexts& contexts;
+    FirstFailure& failure;
+    Watcher& watcher;
+  };
+  // `alone`: this is the only rank, and nobody watches.
+  ProgressEngine(const Parts& parts, Rank rank, bool alone);
+
+  static Deadline never() { return Deadline(Deadline::Clock::time_point::max()); }
+
+  void attach(Peers* peers) { peers_ = peers; }
+  bool attached() const { return peers_ != nullptr; }
+  // Whether nothing runs or waits.
+  bool idle() const { return queue_.empty(); }
+  void set_wait_budget(const WaitBudget& budget) { budget_ = budget; }
+
+  // What a run is for.
+  struct Goal {
+    std::span<const std::shared_ptr<Operation>> operations = {};
+    bool nobody = false;  // until nothing is left to do, or a caller wants to progress
+
+    bool reached(const ProgressEngine& engine) const;
+  };
+  // Queues operations that a caller brings itself, without the inbox. Requires that nothing broke.
+  void add_calls(std::span<const std::shared_ptr<Operation>> operations);
+  // Progresses until the goal is reached, the deadline has passed, or an exception has broken everything.
+  void run(const Goal& goal, Deadline deadline);
+  // Before progress is released. Returns whether operations are left.
+  bool rest();
+  // The first failure breaks everything: all that runs or waits ends with it, here and on the peers.
+  void break_down(const Status& first_cause);
+  void break_down(const Status& first_cause, const Operation* found_in);
+  // What peers reported since the latest round; ok: nothing.
+  Status take_peer_failure() { return std::exchange(peer_failure_, Status()); }
+
+  // TransportListener.
+  void peer_failed(Rank peer, const Status& why) override;
+  void peer_left(Rank peer) override;
+  void peer_waits(Rank peer, const Tag& tag) override;
+  std::string describe_communicator(std::uint32_t number, Rank peer) const override {
+    return contexts_.describe(number, peer);
+  }
+
+ private:
+  using Entry = OperationQueue::Entry;
+
+  void run_rounds(const Goal& goal, Deadline deadline);
+  bool round();
+  bool attend(progress::State state);
+  void accept();
+  void start_operations();
+  bool advance_operations();
+  bool complete(Entry& entry);
+  bool may_skip_links();
+  bool look_at_links();
+  void check_deadlines();
+  void check_departures();
+  // With the exception that is being handled.
+  void break_down_for_exception();
+  void break_down_for(const Operation& operation, const Status& own_failure);
+  const Operation* concerned_by(const Status& why) const;
+  Status in_full(const Status& first_cause, const Operation* found_in) const;
+  bool close_links(const Status& cause);
+  void finish_unqueued(const Status& cause);
+  void sleep(Deadline deadline);
+  void sleep_on_links(Deadline deadline);
+  void sleep_on_window(Window& window, Deadline deadline);
+  bool is_broken() const { return (lock_.state() & progress::broken) != 0; }
+
+  ProgressLock& lock_;
+  Inbox& inbox_;
+  Contexts& contexts_;
+  FirstFailure& failure_;
+  Watcher& watcher_;
+  const Rank rank_;
+  const bool alone_;
+  std::atomic<WaitBudget> budget_{WaitBudget{}};
+  Peers* peers_ = nullptr;
+
+  OperationQueue queue_;
+  std::vector<std::shared_ptr<Operation>> accepted_;  // on their way from the inbox to the queue
+  SourceSearch search_;
+  Lateness lateness_;
+  Waiter waiter_;
+  unsigned rounds_ = 0;         // of this run, in which nothing was done but over the window
+  bool listens_ = false;        // the transports look at messages for which no receive is posted
+  bool links_due_ = false;      // the links must be looked at even if nothing runs over them
+  Status peer_failure_;         // reported since the latest round
+  std::vector<Rank> departed_;  // peers that left in good order
+  std::vector<pollfd> interests_;
+  OperationQueue::Entries abandoned_;  // of links that could not be closed
+};
+
+}  // namespace hocket

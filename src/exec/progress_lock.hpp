@@ -1,0 +1,132 @@
+// ProgressLock: which thread progresses, and how threads wait for that. What it does is written in progress_state.hpp;
+// here it is applied to an atomic word, and sleepers really sleep. A call that meets nobody takes and releases it with
+// two atomic instructions and no mutex.
+#pragma once
+
+#include <atomic>
+#include <condition_variable>
+#include <mutex>
+
+#include "src/base/fd.hpp"
+#include "src/exec/progress_state.hpp"
+#include "src/spi/status.hpp"
+#include "src/spi/window.hpp"
+
+namespace hocket {
+
+class ProgressLock {
+ public:
+  static constexpr std::chrono::seconds longest_sleep{60};
+
+  // Opens the descriptors that sleepers in poll(2) are woken by; the only rank of a communicator needs none.
+  // Code::out_of_resources.
+  Status open();
+  // The window that a holder may sleep on; before the first time.
+  void use_window(Window& window) { window_ = &window; }
+
+  progress::State state() const { return state_.load(); }
+
+  // ---- any thread: who progresses ----
+  bool try_take() {
+    // Acquires what the previous holder wrote, as every change of the word does.
+    return apply(progress::take).allowed;
+  }
+  // Waits until this thread progresses. False: `done()` became true under another holder, or the deadline passed.
+  template <class Done>
+  bool take_unless(Done done, Deadline deadline);
+  // By the holder. `leaves_work`: operations are left that somebody must complete.
+  void release(bool leaves_work) {
+    unannounced_ = false;
+    wake(apply([&](progress::State state) { return progress::release(state, leaves_work); }).wakes);
+  }
+
+  // ---- any thread: what is to be done ----
+  void submit() { wake(apply(progress::submit).wakes); }
+  // Whether this is the first request, and nothing broke before.
+  bool request_abort() {
+    const progress::Transition transition = apply(progress::request_abort);
+    wake(transition.wakes);
+    return transition.allowed;
+  }
+  void stop() { wake(apply(progress::stop).wakes); }
+
+  // ---- the holder ----
+  void accept() { apply(progress::accept); }
+  void look() { wake(apply(progress::look).wakes); }
+  void break_down() { apply(progress::break_down); }
+  // An operation has finished, and callers may wait for that. They are woken by announce(), which the holder calls
+  // again and again: a caller that began to wait at this very moment may have seen the operation unfinished, and yet
+  // not be in the state that the holder sees now. The latest look is that of fall_asleep() or release(), which cannot
+  // miss it, since they change the same word as the caller did.
+  void completed() { unannounced_ = true; }
+  void announce() {
+    if (unannounced_ && progress::has_callers(state())) announce_now();
+  }
+  // Before sleeping, on the window or in poll(2); false where it must not.
+  bool fall_asleep(bool on_window) {
+    return apply([&](progress::State state) { return progress::fall_asleep(state, on_window, unannounced_); }).allowed;
+  }
+  void awake() { apply(progress::awake); }
+  // What ends its poll(2).
+  const UniqueFd& holder_event() const { return holder_event_; }
+
+  // ---- the watcher ----
+  bool take_as_watcher(bool called) {
+    return apply([&](progress::State state) { return progress::take_as_watcher(state, called); }).allowed;
+  }
+  // Has the holder look at the links, and waits until `looked()` is true, or nobody progresses or wants to.
+  template <class Looked>
+  void have_links_looked_at(Looked looked);
+  // What ends its poll(2).
+  const UniqueFd& watcher_event() const { return watcher_event_; }
+
+ private:
+  template <class Event>
+  progress::Transition apply(Event event) {
+    progress::State state = state_.load(std::memory_order_relaxed);
+    for (;;) {
+      const progress::Transition transition = event(state);
+      if (!transition.allowed || state_.compare_exchange_weak(state, transition.next)) return transition;
+    }
+  }
+  void wake(const progress::Wakes& wakes) {
+    if (wakes != progress::Wakes{}) wake_now(wakes);
+  }
+  void wake_now(const progress::Wakes& wakes);
+  void announce_now();
+
+  std::atomic<progress::State> state_{0};
+  bool unannounced_ = false;  // the holder's
+  std::atomic<Window*> window_{nullptr};
+  UniqueFd holder_event_, watcher_event_;
+  std::mutex mutex_;  // held from a waiter's last look until it sleeps
+  std::condition_variable changed_;
+};
+
+template <class Done>
+bool ProgressLock::take_unless(Done done, Deadline deadline) {
+  if (try_take()) return true;
+  wake(apply(progress::want).wakes);
+  {
+    std::unique_lock lock(mutex_);
+    while (!done() && !deadline.passed()) {
+      if (apply(progress::take_as_wanted).allowed) return true;
+      changed_.wait_until(lock, earlier(deadline, Deadline::after(longest_sleep)).at());
+    }
+  }
+  wake(apply(progress::leave).wakes);
+  return false;
+}
+
+template <class Looked>
+void ProgressLock::have_links_looked_at(Looked looked) {
+  wake(apply(progress::call_to_links).wakes);
+  {
+    std::unique_lock lock(mutex_);
+    // In this order: whoever looks after this thread has said that it waits wakes it.
+    while (apply(progress::wait_as_watcher).allowed && !looked()) changed_.wait_for(lock, longest_sleep);
+  }
+  apply(progress::resume_as_watcher);
+}
+
+}  // namespace hocket

@@ -1,0 +1,33 @@
+// SourceSearch: finds out from whom a receive takes its message that may come from any peer.
+#pragma once
+
+#include <string_view>
+#include <vector>
+
+#include "src/exec/operation_queue.hpp"
+#include "src/exec/peers.hpp"
+
+namespace hocket {
+
+// Thread rule: the thread that progresses.
+class SourceSearch {
+ public:
+  // `rank`: this one's number among the peers.
+  explicit SourceSearch(Rank rank) : rank_(rank) {}
+
+  // Lets those that search take messages that have come. Where there is none yet, later receives wait behind them.
+  void match(OperationQueue& queue, Peers& peers);
+
+  // Why a receive is given up: its deadline has passed, or all who could send have left.
+  Status nobody_sent(const Operation& receive, Peers& peers) const;
+  Status nobody_is_left(const Operation& receive, const std::vector<Rank>& departed) const;
+
+ private:
+  bool find_source(OperationQueue& queue, OperationQueue::Entry& receive, Peers& peers);
+  Status give_up(const Operation& receive, Code code, std::string_view why, Rank peer) const;
+
+  const Rank rank_;
+  Rank next_source_ = 0;  // where to look first
+};
+
+}  // namespace hocket

@@ -1,0 +1,83 @@
+#include "src/exec/watcher.hpp"
+
+#include <fmt/format.h>
+
+#include <system_error>
+#include <utility>
+
+#include "src/base/signals_blocked.hpp"
+#include "src/base/wake_event.hpp"
+
+namespace hocket {
+
+Status Watcher::start(Duties duties) {
+  duties_ = std::move(duties);
+  watched_.push_back({.fd = lock_.watcher_event().get(), .events = POLLIN, .revents = 0});
+  watching_ = watched_;
+  try {
+    const SignalsBlocked signals_blocked;
+    thread_ = std::thread([this] { run(); });
+  } catch (const std::system_error& error) {
+    return Status(Code::out_of_resources,
+                  fmt::format("no thread could be started for a communicator: {}", error.what()));
+  }
+  return {};
+}
+
+void Watcher::join() {
+  if (thread_.joinable()) thread_.join();
+}
+
+// Only who progresses may ask the transports.
+void Watcher::show(Peers* peers) {
+  next_.clear();
+  next_.push_back({.fd = lock_.watcher_event().get(), .events = POLLIN, .revents = 0});
+  const std::uint64_t epoch = peers != nullptr ? peers->watch_epoch() : shown_epoch_;
+  if (peers != nullptr) peers->watch(next_);
+  {
+    const std::lock_guard lock(mutex_);
+    watched_.swap(next_);
+    watch_until_ = peers != nullptr ? peers->next_deadline() : std::nullopt;
+    ++shown_;
+  }
+  shown_epoch_ = epoch;
+  lock_.look();
+}
+
+void Watcher::run() {
+  bool called = true;  // something is to be looked at
+  while ((lock_.state() & progress::stopping) == 0) {
+    if (lock_.take_as_watcher(called)) {
+      duties_.progress();
+      called = false;
+    } else if (called) {
+      const std::uint64_t before = shown_;
+      const auto looked = [&] { return shown_ != before; };
+      lock_.have_links_looked_at(looked);
+      called = !looked();
+    } else {
+      try {
+        called = sleep();
+      } catch (...) {
+        duties_.fail();
+      }
+    }
+  }
+}
+
+// Returns whether something is to be looked at.
+bool Watcher::sleep() {
+  Deadline deadline = Deadline::after(ProgressLock::longest_sleep);
+  {
+    const std::lock_guard lock(mutex_);
+    watching_ = watched_;
+    if (watch_until_) deadline = earlier(deadline, *watch_until_);
+  }
+  const int ready = ::poll(watching_.data(), watching_.size(), deadline.remaining_ms());
+  clear_event(lock_.watcher_event());  // before the state is looked at, so that no later wake-up is cleared
+  const bool woken = watching_[0].revents != 0;
+  const std::lock_guard lock(mutex_);
+  return ready > (woken ? 1 : 0) || (watch_until_ && watch_until_->passed());
+}
+
+}  // namespace hocket
