@@ -228,21 +228,17 @@ const Algorithm* find_algorithm(Collective collective, std::string_view name) {
 }
 
 std::uint8_t number_of(const Algorithm& algorithm) {
-  const auto* first = std::ranges::find(entries, algorithm.collective, &Algorithm::collective);
+  const auto* first =
+      std::ranges::find_if(entries, [&](const Algorithm& entry) { return entry.collective == algorithm.collective; });
   return static_cast<std::uint8_t>(&algorithm - first);
 }
 
 std::uint32_t chunks_of(const Algorithm& algorithm, Rank size, const Topology& topology) {
-  switch (algorithm.collective) {
-    case Collective::reduce_scatter:
-    case Collective::allgather:
-    case Collective::scatter:
-    case Collective::gather:
-    case Collective::alltoall: return static_cast<std::uint32_t>(size);
-    case Collective::barrier:
-    case Collective::send:
-    case Collective::recv: return 1;
-    default: break;
+  switch (algorithm.collective->chunks) {
+    case Chunks::blocks: return static_cast<std::uint32_t>(size);
+    case Chunks::message:
+    case Chunks::token: return 1;
+    case Chunks::parts: break;
   }
   switch (algorithm.chunking) {
     case Chunking::one: break;

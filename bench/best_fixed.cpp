@@ -25,13 +25,14 @@ struct Contender {
 };
 
 // "auto", then all that may be named for calls of this collective.
-std::vector<std::string> names_for(const CollectiveInfo& info) {
+std::vector<std::string> names_for(const Benchmark& benchmark) {
   std::vector<std::string> names = {std::string(automatic_algorithm)};
-  const auto collective = collective_of(info);
+  const auto collective = collective_of(benchmark);
   if (!collective) return names;
+  const CollectiveInfo& info = info_of(*collective);
   for (const Algorithm& algorithm : catalog()) {
-    const bool fits = !algorithm.encoded && !(algorithm.forwards_blocks && is_uneven(*collective));
-    if (algorithm.collective == with_equal_blocks(*collective) && fits) names.emplace_back(algorithm.name);
+    const bool fits = !algorithm.encoded && !(algorithm.forwards_blocks && info.has_unequal_blocks());
+    if (algorithm.collective == info.equal_blocks && fits) names.emplace_back(algorithm.name);
   }
   return names;
 }
@@ -95,14 +96,14 @@ class BestFixed {
   }
 
   void measure_once(Contender& contender, const Case& what, int round, Findings& findings) {
-    const Method method{
-        .iterations = options_.iterations,
-        .seconds = options_.seconds / options_.rounds,
-        .warmup = options_.warmup,
-        .checks = round == 0 ? options_.checks : 0,
-        .fresh = options_.fresh || what.collective->has_root};  // a root that runs ahead hides how long it takes
+    const Method method{.iterations = options_.iterations,
+                        .seconds = options_.seconds / options_.rounds,
+                        .warmup = options_.warmup,
+                        .checks = round == 0 ? options_.checks : 0,
+                        .fresh = options_.fresh ||
+                                 what.collective->row->runs_ahead()};  // a rank that runs ahead hides how long it takes
     if (rank() == 0) {
-      progress_.set_subject(fmt::format("{} {}, {}, round {} of {}", what.collective->name,
+      progress_.set_subject(fmt::format("{} {}, {}, round {} of {}", what.collective->name(),
                                         size_text(bytes_of(what, size())), contender.named, round + 1,
                                         options_.rounds));
     }
@@ -138,7 +139,7 @@ class BestFixed {
 
 void print_head(std::FILE* table, const Options& options, int ranks) {
   fmt::print(table, "# hocket-bench {}: {} on {} ranks, transport {}: auto against every fixed algorithm\n",
-             hocket_version(), options.collective->name, ranks, options.transport);
+             hocket_version(), options.collective->name(), ranks, options.transport);
   fmt::print(table, "# times in us: median of {} rounds that take turns; slower: auto against the best fixed\n#\n",
              options.rounds);
   fmt::print(table, "#{:>11} {:>8} {:>22} {:>10} {:>22} {:>10} {:>8}  {}\n", "size (B)", "type", "auto is", "time",
@@ -177,7 +178,7 @@ int measure_best_fixed(const Options& options) {
     job.barrier();  // a launcher ends everybody when one rank leaves in haste: rank 0 speaks first
     return exit_usage;
   };
-  if (!job.has_contest()) return complain(fmt::format("{} has no algorithms to name.", options.collective->name));
+  if (!job.has_contest()) return complain(fmt::format("{} has no algorithms to name.", options.collective->name()));
   if (const Status fits = check_size(options, job.size()); !fits) return complain(fits.message());
   std::FILE* const table = options.json_file == "-" ? stderr : stdout;
   if (job.rank() == 0) print_head(table, options, job.size());

@@ -14,61 +14,44 @@
 
 namespace hocket::bench {
 
-enum class Kind : std::uint8_t {
-  allreduce,
-  reduce,
-  reduce_scatter,
-  allgather,
-  broadcast,
-  scatter,
-  gather,
-  alltoall,
-  scan,
-  exscan,
-  sendrecv,  // every rank sends to the next one and receives from the one before
-  recv_any,  // the same, by a receive from any rank
-  group,     // every rank sends a block to every rank, itself too, by messages in one group: what alltoall does
-  barrier,
-  reduce_scatter_v,  // these have blocks of unequal size, see uneven.hpp
-  allgather_v,
-  scatter_v,
-  gather_v,
-  alltoall_v,
+// How a benchmark calls what it measures.
+enum class CallPattern : std::uint8_t {
+  one_call,    // the collective
+  neighbours,  // every rank sends to the next one and receives from the one before
+  any_source,  // the same, by a receive from any rank
+  group,       // every rank sends a block to every rank, itself too, by messages in one group: what alltoall does
 };
 
-struct CollectiveInfo {
-  std::string_view name;
-  Kind kind;
-  bool reduces;
-  bool has_root;
-  bool has_in_place;
-  bool send_is_blocks;  // send holds one block of `count` elements for each rank, not `count` elements
-  bool recv_is_blocks;
+struct Benchmark {
+  CollectiveRef row;  // for messages, one that says what they amount to
+  CallPattern pattern = CallPattern::one_call;
+
+  std::string_view name() const { return row->name; }
+  bool has_data() const { return row->chunks != Chunks::token; }
+  bool has_in_place() const {
+    return pattern == CallPattern::one_call && row->input.held != Held::nothing && row->output.held != Held::nothing;
+  }
+  // Whether it consists of messages between ranks, which need more than one.
+  bool is_message() const { return pattern == CallPattern::neighbours || pattern == CallPattern::any_source; }
+  // Whether it is a group of calls, which cannot be persistent.
+  bool is_grouped() const { return pattern == CallPattern::any_source || pattern == CallPattern::group; }
 };
 
-std::span<const CollectiveInfo> all_benchmarks();
-const CollectiveInfo* find_benchmark(std::string_view name);  // null: none
-// Whether it consists of messages between ranks, which need more than one.
-constexpr bool is_message(Kind kind) {
-  return kind == Kind::sendrecv || kind == Kind::recv_any;
-}
-// Whether it is a group of calls, which cannot be persistent.
-constexpr bool is_grouped(Kind kind) {
-  return kind == Kind::recv_any || kind == Kind::group;
-}
+std::span<const Benchmark> all_benchmarks();
+const Benchmark* find_benchmark(std::string_view name);  // null: none
 // Whether the reduction has a meaning for the collective and the type.
-bool has_meaning(const CollectiveInfo& collective, DataType dtype, ReduceOp op);
+bool has_meaning(const Benchmark& benchmark, DataType dtype, ReduceOp op);
 // What the library calls it; nothing for what is made of several calls.
-std::optional<Collective> collective_of(const CollectiveInfo& info);
+std::optional<Collective> collective_of(const Benchmark& benchmark);
 // Whether it can travel in lower precision.
-bool has_wire(const CollectiveInfo& info, DataType dtype, ReduceOp op);
+bool has_wire(const Benchmark& benchmark, DataType dtype, ReduceOp op);
 
 // busbw / algbw, as nccl-tests defines it.
-double bus_factor(Kind kind, int ranks);
+double bus_factor(const CollectiveInfo& collective, int ranks);
 
 // One thing to measure.
 struct Case {
-  const CollectiveInfo* collective = nullptr;
+  const Benchmark* collective = nullptr;
   DataType dtype = DataType::float32;
   ReduceOp op = ReduceOp::sum;
   int root = 0;
@@ -86,7 +69,7 @@ struct Place {
 };
 
 // The count whose larger buffer is as near to `bytes` as possible, and not above.
-std::size_t count_for(const CollectiveInfo& collective, DataType dtype, int ranks, std::uint64_t bytes);
+std::size_t count_for(const Benchmark& benchmark, DataType dtype, int ranks, std::uint64_t bytes);
 std::size_t send_elements(const Case& what, Place place);
 std::size_t recv_elements(const Case& what, Place place);
 // Of the larger buffer.

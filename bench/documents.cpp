@@ -47,7 +47,7 @@ Json number(double value) {
 }
 
 Json describe(const Row& row, const Options& options) {
-  const CollectiveInfo& collective = *row.what.collective;
+  const Benchmark& collective = *row.what.collective;
   const Measurement& measured = row.measured;
   const Times& times = measured.time_us;
   Json wrong = nullptr;  // not known
@@ -56,14 +56,14 @@ Json describe(const Row& row, const Options& options) {
   Json error = nullptr;
   if (const auto known = row.model_error()) error = *known;
   if (options.checks > 0) wrong = measured.findings.wrong + measured.findings.out_of_bounds;
-  return {{"collective", collective.name},
+  return {{"collective", collective.name()},
           {"ranks", row.ranks},
           {"transport", measured.transport},
           {"algorithm", measured.algorithm},
           {"wire", measured.wire},
-          {"dtype", collective.kind == Kind::barrier ? "none" : name_of(row.what.dtype)},
-          {"op", collective.reduces ? name_of(row.what.op) : "none"},
-          {"root", collective.has_root ? row.what.root : no_rank},
+          {"dtype", collective.has_data() ? name_of(row.what.dtype) : "none"},
+          {"op", collective.row->reduces() ? name_of(row.what.op) : "none"},
+          {"root", collective.row->has_root() ? row.what.root : no_rank},
           {"bytes", bytes_of(row.what, row.ranks)},
           {"count", row.what.count},
           {"placement", row.what.in_place ? "in_place" : "out_of_place"},
@@ -111,12 +111,12 @@ std::string to_json(const std::vector<Contest>& contests, const Options& options
                 {"rounds_us", each.rounds_us}};
   };
   for (const Contest& contest : contests) {
-    const CollectiveInfo& collective = *contest.what.collective;
-    Json row = {{"collective", collective.name},
+    const Benchmark& collective = *contest.what.collective;
+    Json row = {{"collective", collective.name()},
                 {"ranks", contest.ranks},
                 {"dtype", name_of(contest.what.dtype)},
-                {"op", collective.reduces ? name_of(contest.what.op) : "none"},
-                {"root", collective.has_root ? contest.what.root : no_rank},
+                {"op", collective.row->reduces() ? name_of(contest.what.op) : "none"},
+                {"root", collective.row->has_root() ? contest.what.root : no_rank},
                 {"bytes", bytes_of(contest.what, contest.ranks)},
                 {"placement", contest.what.in_place ? "in_place" : "out_of_place"},
                 {"auto", describe_standing(contest.automatic)},

@@ -50,7 +50,8 @@ void measure_all(const Options& options, Member member, Report* report, Progress
     if (!wanted) return std::nullopt;
     what.in_place = in_place;
     if (progress != nullptr) {
-      progress->set_subject(fmt::format("{} {} {}", what.collective->name, size_text(bytes_of(what, member.place.size)),
+      progress->set_subject(fmt::format("{} {} {}", what.collective->name(),
+                                        size_text(bytes_of(what, member.place.size)),
                                         in_place ? "in place" : "out of place"));
     }
     Row row{what, measure(member, what, method), member.place.size};

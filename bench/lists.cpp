@@ -11,8 +11,8 @@ struct Tensor {
 };
 
 void for_each_tensor(const Case& what, Place place, const auto& visit) {
-  const bool scatters = what.collective->kind == Kind::reduce_scatter;
-  const bool gathers = what.collective->kind == Kind::allgather;
+  const CollectiveInfo& collective = *what.collective->row;
+  const bool scatters = collective.output.held == Held::own_chunk, gathers = collective.input.held == Held::own_chunk;
   std::size_t begin = 0;
   for (std::size_t index = 0; index < what.tensors; ++index) {
     const std::size_t count = what.count / what.tensors + (index < what.count % what.tensors ? 1 : 0);
@@ -30,14 +30,18 @@ void for_each_tensor(const Case& what, Place place, const auto& visit) {
 
 }  // namespace
 
-bool has_list(Kind kind) {
-  return kind == Kind::allreduce || kind == Kind::reduce || kind == Kind::reduce_scatter || kind == Kind::allgather ||
-         kind == Kind::broadcast;
+bool has_list(const Benchmark& benchmark) {
+  const Collective collective = benchmark.row;
+  return benchmark.pattern == CallPattern::one_call &&
+         (collective == Collective::allreduce || collective == Collective::reduce ||
+          collective == Collective::reduce_scatter || collective == Collective::allgather ||
+          collective == Collective::broadcast);
 }
 
 std::vector<Segment> list_input(const Case& what, Place place) {
   std::vector<Segment> segments;
-  const std::size_t blocks = what.collective->send_is_blocks ? static_cast<std::size_t>(place.size) : 1;
+  const std::size_t blocks =
+      what.collective->row->output.held == Held::own_chunk ? static_cast<std::size_t>(place.size) : 1;
   for_each_tensor(what, place, [&](const Tensor& tensor) {
     segments.push_back({place.rank, tensor.begin * blocks, tensor.send, tensor.count * blocks});
   });
@@ -46,20 +50,18 @@ std::vector<Segment> list_input(const Case& what, Place place) {
 
 std::vector<Segment> expected_list_output(const Case& what, Place place) {
   const auto size = static_cast<std::size_t>(place.size), rank = static_cast<std::size_t>(place.rank);
+  const CollectiveInfo& collective = *what.collective->row;
   std::vector<Segment> segments;
   for_each_tensor(what, place, [&](const Tensor& tensor) {
-    switch (what.collective->kind) {
-      case Kind::broadcast: segments.push_back({what.root, tensor.begin, tensor.recv, tensor.count}); break;
-      case Kind::reduce_scatter:
-        segments.push_back({reduction, tensor.begin * size + rank * tensor.count, tensor.recv, tensor.count});
-        break;
-      case Kind::allgather:
-        for (std::size_t of = 0; of < size; ++of) {
-          segments.push_back({static_cast<int>(of), tensor.begin, tensor.recv + of * tensor.count, tensor.count});
-        }
-        break;
-      default: segments.push_back({reduction, tensor.begin, tensor.recv, tensor.count});
+    if (collective.input.held == Held::own_chunk) {
+      for (std::size_t of = 0; of < size; ++of) {
+        segments.push_back({static_cast<int>(of), tensor.begin, tensor.recv + of * tensor.count, tensor.count});
+      }
+      return;
     }
+    const bool own_block = collective.output.held == Held::own_chunk;
+    const std::size_t first = own_block ? tensor.begin * size + rank * tensor.count : tensor.begin;
+    segments.push_back({collective.reduces() ? reduction : what.root, first, tensor.recv, tensor.count});
   });
   return segments;
 }
@@ -77,13 +79,17 @@ hocket_result call_list(const Case& what, Place place, hocket_comm* comm, const 
     list.push_back({from == nullptr ? nullptr : from + tensor.send * element_bytes,
                     to == nullptr ? nullptr : to + tensor.recv * element_bytes, tensor.count, dtype});
   });
-  switch (what.collective->kind) {
-    case Kind::allreduce: return hocket_allreduce_list(list.data(), number, op, comm, &options, work);
-    case Kind::reduce: return hocket_reduce_list(list.data(), number, op, what.root, comm, &options, work);
-    case Kind::reduce_scatter: return hocket_reduce_scatter_list(list.data(), number, op, comm, &options, work);
-    case Kind::allgather: return hocket_allgather_list(list.data(), number, comm, &options, work);
-    default: return hocket_broadcast_list(list.data(), number, what.root, comm, &options, work);
+  const Collective collective = what.collective->row;
+  const int root = what.root;
+  if (collective == Collective::allreduce) {
+    return hocket_allreduce_list(list.data(), number, op, comm, &options, work);
   }
+  if (collective == Collective::reduce) return hocket_reduce_list(list.data(), number, op, root, comm, &options, work);
+  if (collective == Collective::reduce_scatter) {
+    return hocket_reduce_scatter_list(list.data(), number, op, comm, &options, work);
+  }
+  if (collective == Collective::allgather) return hocket_allgather_list(list.data(), number, comm, &options, work);
+  return hocket_broadcast_list(list.data(), number, root, comm, &options, work);
 }
 
 }  // namespace hocket::bench

@@ -8,7 +8,7 @@
 namespace hocket::bench {
 
 // Whether the collective can be measured on a list.
-bool has_list(Kind kind);
+bool has_list(const Benchmark& benchmark);
 
 // The case's data in `what.tensors` tensors of about equal lengths, one behind the other; in place, each by itself.
 // These are for lists only.

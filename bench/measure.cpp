@@ -100,7 +100,7 @@ class Run {
   }
 
   void use_pattern(std::uint64_t salt) {
-    const std::optional<ReduceOp> op = what_.collective->reduces ? std::optional(what_.op) : std::nullopt;
+    const std::optional<ReduceOp> op = what_.collective->row->reduces() ? std::optional(what_.op) : std::nullopt;
     pattern_ = make_pattern(what_.dtype, member_.place.size, op, salt);
   }
 
@@ -223,7 +223,7 @@ class Run {
     }
     result.time_us = summarize(std::move(slowest));
     result.time_us.mean = longest / iterations;
-    const bool in_bursts = what_.collective->has_root && !method_.fresh;
+    const bool in_bursts = what_.collective->row->runs_ahead() && !method_.fresh;
     result.typical_us = in_bursts ? result.time_us.mean : result.time_us.p50;
     for (const double cpu : all_cpu) result.cpu_us_per_op += cpu / iterations;
     for (std::size_t i = 0; i < all_counts.size(); i += mine.size()) {

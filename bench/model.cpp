@@ -24,7 +24,7 @@ Result<Model> Model::make(Result<Network> described) {
 }
 
 std::optional<double> Model::expected_us(const Case& what, const Measurement& measured, bool fresh) const {
-  const auto collective = find_by_name(all_collectives, std::string(what.collective->name));
+  const auto collective = find_by_name(all_collectives, std::string(what.collective->name()));
   if (!collective || measured.transport == "loopback") return std::nullopt;
   if (const auto path = find_by_name(all_direct_paths, measured.algorithm)) {
     const auto expected = expect_direct(described_,
@@ -39,13 +39,13 @@ std::optional<double> Model::expected_us(const Case& what, const Measurement& me
   }
   const Algorithm* algorithm = find_algorithm(*collective, measured.algorithm);
   if (algorithm == nullptr || algorithm->encoded) return std::nullopt;
-  const bool barrier = *collective == Collective::barrier;  // of one byte, see Schedule
+  const bool token = info_of(*collective).chunks == Chunks::token;  // of one byte
   const auto time_of = [&](std::size_t calls) -> std::optional<double> {
     const Result<Simulation> run = simulate(measured.transport == "tcp" ? tcp_ : described_,
                                             {.algorithm = algorithm,
                                              .root = what.root,
-                                             .count = barrier ? 1 : what.count,
-                                             .element_bytes = barrier ? 1 : size_of(what.dtype),
+                                             .count = token ? 1 : what.count,
+                                             .element_bytes = token ? 1 : size_of(what.dtype),
                                              .slice_bytes = call_slice_bytes,
                                              .placement = what.in_place ? Placement::in_place : Placement::out_of_place,
                                              .calls = calls});

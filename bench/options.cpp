@@ -32,8 +32,8 @@ std::string names_of(const Table& table) {
 
 std::string benchmark_names() {
   std::string names;
-  for (const CollectiveInfo& entry : all_benchmarks()) {
-    names += fmt::format("{}{}", names.empty() ? "" : ", ", entry.name);
+  for (const Benchmark& entry : all_benchmarks()) {
+    names += fmt::format("{}{}", names.empty() ? "" : ", ", entry.name());
   }
   return names;
 }
@@ -74,7 +74,7 @@ Status set_sizes(const Written& written, Options& options, bool max_given) {
     return {Code::invalid_argument,
             fmt::format("The smallest size -b {} is larger than the largest size -e {}.", written.min, written.max)};
   }
-  if (options.collective->kind == Kind::barrier) {
+  if (!options.collective->has_data()) {
     options.sizes = {0};
   } else {
     options.sizes = sweep(*low, *high, written.factor, step, size_of(options.dtypes.front()));
@@ -84,10 +84,10 @@ Status set_sizes(const Written& written, Options& options, bool max_given) {
 
 Status set_placement(const std::string& placement, Options& options) {
   options.out_of_place = placement != "in";
-  options.in_place = placement != "out" && options.collective->has_in_place;
+  options.in_place = placement != "out" && options.collective->has_in_place();
   if (!options.out_of_place && !options.in_place) {
     return {Code::invalid_argument,
-            fmt::format("{} has no in-place form; use --placement out.", options.collective->name)};
+            fmt::format("{} has no in-place form; use --placement out.", options.collective->name())};
   }
   return {};
 }
@@ -113,26 +113,27 @@ Status set_root(const std::string& root, Options& options) {
 
 // What the library would refuse, but here before anything is printed or started.
 Status check_call(const Options& options) {
-  const CollectiveInfo& collective = *options.collective;
-  if (options.tensors > 0 && !has_list(collective.kind)) {
+  const Benchmark& collective = *options.collective;
+  if (options.tensors > 0 && !has_list(collective)) {
     return {Code::invalid_argument, fmt::format("--coalesced is for allreduce, reduce, reduce_scatter, allgather and "
                                                 "broadcast, not for {}.",
-                                                collective.name)};
+                                                collective.name())};
   }
-  if (options.persistent && is_grouped(collective.kind)) {
+  if (options.persistent && collective.is_grouped()) {
     return {Code::invalid_argument,
             fmt::format("--persistent is not for {}: it is a group of calls, which are planned each time.",
-                        collective.name)};
+                        collective.name())};
   }
   if (options.wire == WireFormat::exact) return {};
   for (const DataType dtype : options.dtypes) {
     for (const ReduceOp op : options.ops) {
-      if (has_wire(collective, dtype, op) || (collective.reduces && !has_meaning(collective, dtype, op))) continue;
+      if (has_wire(collective, dtype, op) || (collective.row->reduces() && !has_meaning(collective, dtype, op)))
+        continue;
       return {Code::invalid_argument,
               fmt::format("--wire {} is for allreduce and reduce_scatter with sum, and for allgather, of float32, not "
                           "for {} of {}{}{}.",
-                          name_of(options.wire), collective.name, name_of(dtype), collective.reduces ? " with " : "",
-                          collective.reduces ? name_of(op) : "")};
+                          name_of(options.wire), collective.name(), name_of(dtype),
+                          collective.row->reduces() ? " with " : "", collective.row->reduces() ? name_of(op) : "")};
     }
   }
   return {};
@@ -151,15 +152,15 @@ Status finish(const Written& written, Options& options, bool max_given) {
   options.dtypes = *dtypes;
   options.ops = *ops;
   // What the collective does not have is measured once.
-  if (!options.collective->reduces) options.ops.resize(1);
+  if (!options.collective->row->reduces()) options.ops.resize(1);
   const auto has_op = [&](DataType dtype) {
     return std::ranges::any_of(options.ops, [&](ReduceOp op) { return has_meaning(*options.collective, dtype, op); });
   };
-  if (options.collective->reduces && std::ranges::none_of(options.dtypes, has_op)) {
+  if (options.collective->row->reduces() && std::ranges::none_of(options.dtypes, has_op)) {
     return {Code::invalid_argument, fmt::format("No operation of '{}' has a meaning for {} of any type of '{}'.",
                                                 written.op, written.collective, written.dtype)};
   }
-  if (options.collective->kind == Kind::barrier) options.dtypes.resize(1);
+  if (!options.collective->has_data()) options.dtypes.resize(1);
   const auto wire = find_by_name(all_wire_formats, written.wire);
   if (!wire) {
     return {Code::invalid_argument,
@@ -264,20 +265,20 @@ Status check_size(const Options& options, int ranks) {
     return {Code::invalid_argument,
             fmt::format("The root -r {} is not a rank: ranks are 0 to {}.", *options.root, ranks - 1)};
   }
-  if (is_message(options.collective->kind) && ranks < 2) {
-    return {Code::invalid_argument, fmt::format("{} needs at least 2 ranks.", options.collective->name)};
+  if (options.collective->is_message() && ranks < 2) {
+    return {Code::invalid_argument, fmt::format("{} needs at least 2 ranks.", options.collective->name())};
   }
   return {};
 }
 
 std::vector<Case> cases_of(const Options& options, int ranks) {
   std::vector<Case> cases;
-  const bool all_roots = options.collective->has_root && !options.root;
+  const bool all_roots = options.collective->row->has_root() && !options.root;
   const int first_root = options.root.value_or(0);
   const int last_root = all_roots ? ranks - 1 : first_root;
   for (const DataType dtype : options.dtypes) {
     for (const ReduceOp op : options.ops) {
-      if (options.collective->reduces && !has_meaning(*options.collective, dtype, op)) continue;
+      if (options.collective->row->reduces() && !has_meaning(*options.collective, dtype, op)) continue;
       for (int root = first_root; root <= last_root; ++root) {
         for (const std::uint64_t bytes : options.sizes) {
           cases.push_back({options.collective, dtype, op, root, count_for(*options.collective, dtype, ranks, bytes),
@@ -315,7 +316,7 @@ Parsed parse_options(int argc, const char* const* argv) {
   CLI::App app(
       "Measures one collective and checks its results element by element.\n"
       "A size is the larger of a rank's two buffers. A time is the slowest rank's for one operation; rows show the\n"
-      "median; with a root the mean, for who only sends may run ahead (not with --fresh).\n"
+      "median; with a root, and of scans, the mean, since a rank that only sends may run ahead (not with --fresh).\n"
       "Exit status: 0, 1 on a wrong element, 2 on wrong usage, 3 when communication failed.",
       "hocket-bench");
   const CLI::Option* max = add_subject(app, written, options);

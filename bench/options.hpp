@@ -21,7 +21,7 @@ inline constexpr int exit_communication = 3;
 inline constexpr std::string_view model_of_probe = "probe";
 
 struct Options {
-  const CollectiveInfo* collective = nullptr;
+  const Benchmark* collective = nullptr;
   std::vector<std::uint64_t> sizes;  // bytes, ascending
   std::vector<DataType> dtypes;
   std::vector<ReduceOp> ops;

@@ -45,9 +45,9 @@ std::string method_text(const Options& options) {
   const std::string amount = options.iterations > 0 ? fmt::format("{} operations", options.iterations)
                                                     : fmt::format("{} s (5 to 100000 operations)", options.seconds);
   return fmt::format("{} for each size after {} to warm up, {}, {} checked", amount, options.warmup,
-                     options.fresh                  ? "one by one on fresh input"
-                     : options.collective->has_root ? "back to back (times are means)"
-                                                    : "back to back",
+                     options.fresh                           ? "one by one on fresh input"
+                     : options.collective->row->runs_ahead() ? "back to back (times are means)"
+                                                             : "back to back",
                      options.checks) +
          (options.persistent ? ", planned once and started for each operation" : "") +
          (options.tensors > 0 ? fmt::format(", on lists of {} tensors", options.tensors) : "");
@@ -89,7 +89,7 @@ double Row::algbw_GBps() const {
 }
 
 double Row::busbw_GBps() const {
-  return algbw_GBps() * bus_factor(what.collective->kind, ranks);
+  return algbw_GBps() * bus_factor(*what.collective->row, ranks);
 }
 
 std::optional<double> Row::model_error() const {
@@ -125,7 +125,7 @@ Result<Report> Report::open(const Options& options) {
 
 void Report::begin(int ranks) {
   fmt::print(table_, "# hocket-bench {}: {} on {} ranks, transport {}, algorithm {}, {} memory\n", hocket_version(),
-             options_.collective->name, ranks, options_.transport, options_.algorithm, options_.memory);
+             options_.collective->name(), ranks, options_.transport, options_.algorithm, options_.memory);
   fmt::print(table_, "# {}\n", method_text(options_));
   fmt::print(table_, "# time: median over operations of the slowest rank's time; 1 GB = 1e9 bytes\n#\n");
   const int width = options_.model_file.empty() ? 32 : 49;
@@ -146,11 +146,11 @@ void Report::begin(int ranks) {
 
 void Report::add(const std::optional<Row>& out_of_place, const std::optional<Row>& in_place) {
   const Row& row = out_of_place ? *out_of_place : *in_place;
-  const CollectiveInfo& collective = *row.what.collective;
-  const bool has_data = collective.kind != Kind::barrier;
+  const Benchmark& collective = *row.what.collective;
+  const bool has_data = collective.has_data();
   fmt::print(table_, "{:>12}  {:>12}  {:>8}  {:>6}  {:>6}{}{}\n", bytes_of(row.what, row.ranks), row.what.count,
-             has_data ? name_of(row.what.dtype) : "none", collective.reduces ? name_of(row.what.op) : "none",
-             collective.has_root ? row.what.root : no_rank, measured_columns(out_of_place, options_),
+             has_data ? name_of(row.what.dtype) : "none", collective.row->reduces() ? name_of(row.what.op) : "none",
+             collective.row->has_root() ? row.what.root : no_rank, measured_columns(out_of_place, options_),
              measured_columns(in_place, options_));
   std::fflush(table_);
   if (out_of_place) rows_.push_back(*out_of_place);

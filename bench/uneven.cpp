@@ -4,20 +4,9 @@
 
 namespace hocket::bench {
 
-bool is_uneven(Kind kind) {
-  switch (kind) {
-    case Kind::reduce_scatter_v:
-    case Kind::allgather_v:
-    case Kind::scatter_v:
-    case Kind::gather_v:
-    case Kind::alltoall_v: return true;
-    default: return false;
-  }
-}
-
 std::vector<std::size_t> block_counts(const Case& what, int rank, int ranks) {
   const auto all = static_cast<std::size_t>(ranks);
-  const std::size_t first = what.collective->kind == Kind::alltoall_v ? static_cast<std::size_t>(rank) : 0;
+  const std::size_t first = what.collective->row->transposes() ? static_cast<std::size_t>(rank) : 0;
   std::vector<std::size_t> counts(all);
   for (std::size_t block = 0; block < all; ++block) {
     counts[block] = 2 * what.count * ((first + block) % all + 1) / (all + 1);
@@ -37,14 +26,15 @@ Block block_at(const std::vector<std::size_t>& counts, int index) {
 std::vector<Segment> expected_uneven_output(const Case& what, Place place) {
   const std::vector<std::size_t> counts = block_counts(what, place.rank, place.size);
   const Block own = block_at(counts, place.rank);
-  const Kind kind = what.collective->kind;
-  if (kind == Kind::reduce_scatter_v) return {{reduction, own.offset, 0, own.count}};
-  if (kind == Kind::scatter_v) return {{what.root, own.offset, 0, own.count}};
+  const CollectiveInfo& collective = *what.collective->row;
+  if (collective.output.held == Held::own_chunk) {
+    return {{collective.reduces() ? reduction : what.root, own.offset, 0, own.count}};
+  }
   std::vector<Segment> segments;
   for (int rank = 0; rank < place.size; ++rank) {
     const Block here = block_at(counts, rank);
-    const bool pairs = kind == Kind::alltoall_v;
-    const std::size_t first = pairs ? block_at(block_counts(what, rank, place.size), place.rank).offset : 0;
+    const std::size_t first =
+        collective.transposes() ? block_at(block_counts(what, rank, place.size), place.rank).offset : 0;
     segments.push_back({rank, first, here.offset, here.count});
   }
   return segments;
@@ -58,13 +48,20 @@ hocket_result call_uneven(const Case& what, Place place, hocket_comm* comm, cons
   const auto dtype = static_cast<hocket_dtype>(what.dtype);
   const auto op = static_cast<hocket_op>(what.op);
   const int root = what.root;
-  switch (what.collective->kind) {
-    case Kind::reduce_scatter_v: return hocket_reduce_scatter_v(send, recv, counts, dtype, op, comm, &options, work);
-    case Kind::allgather_v: return hocket_allgather_v(send, own, recv, counts, nullptr, dtype, comm, &options, work);
-    case Kind::scatter_v: return hocket_scatter_v(send, counts, nullptr, recv, own, dtype, root, comm, &options, work);
-    case Kind::gather_v: return hocket_gather_v(send, own, recv, counts, nullptr, dtype, root, comm, &options, work);
-    default: return hocket_alltoall_v(send, counts, nullptr, recv, counts, nullptr, dtype, comm, &options, work);
+  const Collective collective = what.collective->row;
+  if (collective == Collective::reduce_scatter_v) {
+    return hocket_reduce_scatter_v(send, recv, counts, dtype, op, comm, &options, work);
   }
+  if (collective == Collective::allgather_v) {
+    return hocket_allgather_v(send, own, recv, counts, nullptr, dtype, comm, &options, work);
+  }
+  if (collective == Collective::scatter_v) {
+    return hocket_scatter_v(send, counts, nullptr, recv, own, dtype, root, comm, &options, work);
+  }
+  if (collective == Collective::gather_v) {
+    return hocket_gather_v(send, own, recv, counts, nullptr, dtype, root, comm, &options, work);
+  }
+  return hocket_alltoall_v(send, counts, nullptr, recv, counts, nullptr, dtype, comm, &options, work);
 }
 
 }  // namespace hocket::bench

@@ -8,8 +8,6 @@
 
 namespace hocket::bench {
 
-bool is_uneven(Kind kind);
-
 // Of all blocks, in the order of ranks. Block r of N has 2n(r + 1)/(N + 1) elements, rounded down, where `what.count`
 // is n, so that blocks have n on average. Alltoall_v: of the blocks that `rank` sends, with (rank + r) mod N in place
 // of r: it receives as many from each.
@@ -25,7 +23,7 @@ std::size_t total_of(const std::vector<std::size_t>& counts);
 // What recv must hold afterwards, on ranks that receive.
 std::vector<Segment> expected_uneven_output(const Case& what, Place place);
 
-// Makes the blocking call. Requires is_uneven().
+// Makes the blocking call. Requires a collective with unequal blocks.
 hocket_result call_uneven(const Case& what, Place place, hocket_comm* comm, const void* send, void* recv,
                           const hocket_call_options& options, hocket_work** work);
 

@@ -38,10 +38,6 @@ struct Arguments {
   std::optional<std::size_t> bytes;
 };
 
-bool is_point_to_point(Collective collective) {
-  return collective == Collective::send || collective == Collective::recv;
-}
-
 // From 1 to `most`; throws `wrong` where it is none.
 Rank parse_number(const std::string& digits, Rank most, const UsageError& wrong) {
   if (digits.empty() || digits.size() > 4 || digits.find_first_not_of("0123456789") != std::string::npos) throw wrong;
@@ -129,7 +125,7 @@ int print(Arguments given) {
   const Collective collective = collective_of(given.collective);
   if (given.rank) check_rank("--rank", *given.rank, given.ranks);
   if (given.root) {
-    if (!has_root(collective) && !is_point_to_point(collective)) {
+    if (!info_of(collective).takes_root()) {
       throw UsageError{fmt::format("--root: {} has no root.", given.collective)};
     }
     check_rank("--root", *given.root, given.ranks);
@@ -140,7 +136,7 @@ int print(Arguments given) {
 
   std::string rooted;
   if (has_root(collective)) rooted = fmt::format(", root {}", root);
-  if (is_point_to_point(collective)) rooted = fmt::format(", peer {}", root);
+  if (info_of(collective).is_message()) rooted = fmt::format(", peer {}", root);
   const std::uint32_t chunks = chunks_of(algorithm, given.ranks, topology);
   fmt::print("{} {} on {}{}, {}, {} chunk{}: {}\n", algorithm.name, given.collective, ranks_text(given), rooted,
              given.in_place ? "in place" : "out of place", chunks, chunks == 1 ? "" : "s", algorithm.summary);
@@ -220,7 +216,7 @@ int choose(Arguments given) {
   if (given.collective.empty()) throw UsageError{"COLLECTIVE is required, unless --topology names a network."};
   const Topology topology = take_hosts(given);
   const auto uneven = find_by_name(uneven_collectives, given.collective);
-  const Collective collective = uneven ? with_equal_blocks(*uneven) : collective_of(given.collective);
+  const Collective collective = uneven ? info_of(*uneven).equal_blocks : collective_of(given.collective);
   const auto chosen = [&](std::size_t bytes) {
     return &select_algorithm({.collective = collective,
                               .size = given.ranks,

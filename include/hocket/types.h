@@ -44,6 +44,33 @@ HOCKET_API const char* hocket_result_name(hocket_result result);
 
 /** @} */
 
+/** @defgroup collective_numbers Numbers of collectives
+ *  @{ */
+
+/** Collectives and messages, for hocket_call(). Numbers never change between versions. */
+typedef enum hocket_collective {
+  HOCKET_ALLREDUCE = 0,         /**< hocket_allreduce() */
+  HOCKET_REDUCE = 1,            /**< hocket_reduce() */
+  HOCKET_REDUCE_SCATTER = 2,    /**< hocket_reduce_scatter() */
+  HOCKET_ALLGATHER = 3,         /**< hocket_allgather() */
+  HOCKET_BROADCAST = 4,         /**< hocket_broadcast() */
+  HOCKET_SCATTER = 5,           /**< hocket_scatter() */
+  HOCKET_GATHER = 6,            /**< hocket_gather() */
+  HOCKET_ALLTOALL = 7,          /**< hocket_alltoall() */
+  HOCKET_BARRIER = 8,           /**< hocket_barrier() */
+  HOCKET_SEND = 9,              /**< hocket_send() */
+  HOCKET_RECV = 10,             /**< hocket_recv() */
+  HOCKET_REDUCE_SCATTER_V = 11, /**< hocket_reduce_scatter_v(), which takes counts, so hocket_call() does not make it. */
+  HOCKET_ALLGATHER_V = 12,      /**< The same: hocket_allgather_v(). */
+  HOCKET_SCATTER_V = 13,        /**< The same: hocket_scatter_v(). */
+  HOCKET_GATHER_V = 14,         /**< The same: hocket_gather_v(). */
+  HOCKET_ALLTOALL_V = 15,       /**< The same: hocket_alltoall_v(). */
+  HOCKET_SCAN = 16,             /**< hocket_scan() */
+  HOCKET_EXSCAN = 17            /**< hocket_exscan() */
+} hocket_collective;
+
+/** @} */
+
 /** @defgroup element_types Element types
  *  @{ */
 

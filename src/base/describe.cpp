@@ -12,27 +12,22 @@ Signature as_receiver_calls(Signature signature) {
 
 std::string describe(const Signature& signature) {
   if (is_split(signature)) return "split, duplicate or subset";
-  const auto name = name_of(signature.collective);
-  if (signature.collective == Collective::barrier) return std::string(name);
+  const CollectiveInfo& collective = info_of(signature.collective);
+  const auto name = collective.name;
+  if (collective.chunks == Chunks::token) return std::string(name);
   std::string text = signature.count == Signature::unknown_count
                          ? fmt::format("{} of {}", name, name_of(signature.dtype))
                          : fmt::format("{} of {} {}", name, signature.count, name_of(signature.dtype));
-  if (reduces(signature.collective)) text += fmt::format(", {}", name_of(signature.op));
+  if (collective.reduces()) text += fmt::format(", {}", name_of(signature.op));
   if (signature.wire() != WireFormat::exact) text += fmt::format(", {} on the wire", name_of(signature.wire()));
   if (is_list(signature)) {
     return text + fmt::format(", of the list of tensors {:08x}", signature.root - Signature::list_root);
   }
-  switch (signature.collective) {
-    case Collective::reduce_scatter_v:
-    case Collective::allgather_v: return text + fmt::format(", counts of digest {:08x}", signature.root);
-    case Collective::broadcast:
-    case Collective::scatter:
-    case Collective::scatter_v: return text + fmt::format(", from root {}", signature.root);
-    case Collective::reduce:
-    case Collective::gather:
-    case Collective::gather_v: return text + fmt::format(", to root {}", signature.root);
-    default: return text;
+  if (collective.has_unequal_blocks() && collective.all_know_blocks()) {
+    return text + fmt::format(", counts of digest {:08x}", signature.root);
   }
+  if (!collective.has_root()) return text;
+  return text + fmt::format(", {} root {}", collective.is_from_root() ? "from" : "to", signature.root);
 }
 
 }  // namespace hocket

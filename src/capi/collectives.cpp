@@ -1,4 +1,7 @@
 // The C API's collectives and messages: translation only.
+#include <fmt/format.h>
+
+#include <cstdint>
 #include <memory>
 
 #include "src/base/sized_struct.hpp"
@@ -88,6 +91,27 @@ hocket_result hocket_scan(const void* send, void* recv, size_t count, hocket_dty
 hocket_result hocket_exscan(const void* send, void* recv, size_t count, hocket_dtype dtype, hocket_op op,
                             hocket_comm* comm, const hocket_call_options* options, hocket_work** work) {
   return call(comm, {Collective::exscan, send, recv, count, dtype, op}, options, work);
+}
+
+hocket_result hocket_call(hocket_collective collective, const void* send, void* recv, size_t count, hocket_dtype dtype,
+                          hocket_op op, int32_t root, hocket_comm* comm, const hocket_call_options* options,
+                          hocket_work** work) {
+  const int number = collective;
+  const bool in_table = number >= 0 && number <= UINT8_MAX && is_known(static_cast<Collective>(number));
+  const hocket::CollectiveInfo& info = in_table ? info_of(static_cast<Collective>(number)) : hocket::unknown_collective;
+  if (!in_table || info.has_unequal_blocks()) {
+    const hocket_result refused = guarded([&]() -> Status {
+      if (!in_table)
+        return {Code::invalid_argument, fmt::format("collective is {}, which is no hocket_collective", number)};
+      return {Code::invalid_argument, fmt::format("{0} needs counts: call hocket_{0}", info.name)};
+    });
+    return open_groups == 0 ? refused : in_group(refused);
+  }
+  hocket::CallArguments arguments{info.collective, send, recv};
+  if (info.chunks != hocket::Chunks::token) arguments.count = count, arguments.dtype = dtype;
+  if (info.reduces()) arguments.op = op;
+  if (info.takes_root()) arguments.root = root;
+  return call(comm, arguments, options, work);
 }
 
 hocket_result hocket_barrier(hocket_comm* comm, const hocket_call_options* options, hocket_work** work) {

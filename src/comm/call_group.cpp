@@ -13,7 +13,7 @@ namespace hocket {
 namespace {
 
 bool is_message(const CallArguments& arguments) {
-  return arguments.collective == Collective::send || arguments.collective == Collective::recv;
+  return info_of(arguments.collective).is_message();
 }
 
 std::size_t bytes_of(const CallArguments& message) {

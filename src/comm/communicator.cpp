@@ -292,19 +292,19 @@ Result<std::shared_ptr<Operation>> Communicator::prepare(const CallArguments& ar
 std::shared_ptr<Operation> Communicator::prepare_checked(const CallArguments& arguments, CheckedCall& checked,
                                                          std::shared_ptr<Staging> staging) {
   const Signature& signature = checked.signature;
-  const Collective collective = with_equal_blocks(arguments.collective);
-  const bool barrier = collective == Collective::barrier;
+  const CollectiveInfo& collective = info_of(arguments.collective);
+  const bool token = collective.chunks == Chunks::token;
   Binding binding{
       .input = static_cast<const std::byte*>(arguments.send),
       .output = static_cast<std::byte*>(arguments.recv),
       .signature = signature,
-      .reduction = reduction_for(signature.dtype, barrier ? ReduceOp::max : signature.op, options_.size),
+      .reduction = reduction_for(signature.dtype, token ? ReduceOp::max : signature.op, options_.size),
       .timeout = arguments.timeout_ms > 0 ? std::chrono::milliseconds(arguments.timeout_ms) : options_.timeout,
       .root = arguments.root,
       .staging = std::move(staging)};
-  if (signature.op == ReduceOp::premultiplied_sum) scale_input(arguments, checked, binding);
-  if (collective == Collective::alltoall && checked.placement == Placement::in_place) copy_input(checked, binding);
-  const bool user = signature.op == ReduceOp::user;
+  if (info_of(signature.op).takes == Takes::scalar) scale_input(arguments, checked, binding);
+  if (!collective.runs_in_place() && checked.placement == Placement::in_place) copy_input(checked, binding);
+  const bool user = info_of(signature.op).takes == Takes::function;
   if (user) {
     binding.user =
         std::make_shared<UserFunction>(arguments.function, arguments.context, signature.dtype, link_set_->rank());
@@ -315,16 +315,14 @@ std::shared_ptr<Operation> Communicator::prepare_checked(const CallArguments& ar
   if (in_rank_order) binding.reduction.all = nullptr;
   // A function that may throw is kept away from memory that others read: what it leaves then must not be seen. Direct
   // paths know blocks of equal size only, and no prefixes.
-  const bool window_does =
-      signature.collective != Collective::send && !is_prefix(signature.collective) && !checked.blocks && !user;
-  if (window_use_ != nullptr && window_does &&
+  if (window_use_ != nullptr && collective.direct_paths && !user &&
       options_.algorithms.wanted(arguments.collective, checked.bytes) == automatic_algorithm) {
     binding.signature.algorithm |= Signature::direct_algorithm;
     auto direct = direct_operation(arguments.persistent);
     direct->bind(binding, arguments.persistent);
     return direct;
   }
-  const Algorithm& algorithm = choose(checked, collective, in_rank_order);
+  const Algorithm& algorithm = choose(checked, collective.equal_blocks, in_rank_order);
   binding.signature.algorithm |= latest_choice_.number;
   const PlanKey key{.algorithm = &algorithm,
                     .rank = options_.rank,

@@ -42,7 +42,7 @@ class Packer {
         tensors_(tensors),
         rank_(rank),
         size_(size),
-        blocks_(blocks_of(call.collective, rank, call.root, static_cast<std::size_t>(size))),
+        blocks_(blocks_of(call.collective, rank, call.root, size)),
         // What is encoded together is of one tensor, as in a call for it alone.
         unit_(call.wire == HOCKET_WIRE_INT8_BLOCKS ? wire_block_elements : 1) {}
 
@@ -126,7 +126,8 @@ Status Packer::check() {
   }
   const auto other_type = [&](const hocket_tensor& tensor) { return tensor.dtype != tensors_.front().dtype; };
   const auto other = std::ranges::find_if(tensors_, other_type);
-  if (call_.op == HOCKET_PREMULTIPLIED_SUM && reduces(call_.collective) && other != tensors_.end()) {
+  if (info_of(static_cast<ReduceOp>(call_.op)).takes == Takes::scalar && reduces(call_.collective) &&
+      other != tensors_.end()) {
     return refuse(
         fmt::format("options.scalar is one {}, but tensor {} is of {}; HOCKET_PREMULTIPLIED_SUM needs tensors "
                     "of one type",

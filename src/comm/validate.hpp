@@ -20,10 +20,10 @@ struct CheckedCall {
 struct Blocks {
   std::size_t send = 0, recv = 0;
 };
-Blocks blocks_of(Collective collective, Rank rank, Rank root, std::size_t size);
-
-// Whether the floats of such a call may travel in lower precision.
-bool has_wire_formats(Collective collective, DataType dtype, ReduceOp op);
+constexpr Blocks blocks_of(CollectiveRef collective, Rank rank, Rank root, Rank size) {
+  return {collective->blocks_in(collective->input, rank, root, size),
+          collective->blocks_in(collective->output, rank, root, size)};
+}
 
 // Code::invalid_argument or Code::unsupported; the message names the call and the argument and says what it should be.
 Result<CheckedCall> validate(const CallArguments& arguments, Rank rank, Rank size);

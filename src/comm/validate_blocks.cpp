@@ -45,9 +45,10 @@ class Validator {
  public:
   Validator(const CallArguments& arguments, Rank rank, Rank size)
       : arguments_(arguments),
+        collective_(info_of(arguments.collective)),
+        rank_(rank),
         own_(static_cast<std::size_t>(rank)),
         size_(static_cast<std::size_t>(size)),
-        root_(static_cast<std::size_t>(arguments.root)),
         element_bytes_(size_of(static_cast<DataType>(arguments.dtype))),
         send_{"send", "sendcounts", "senddispls", arguments.send, nullptr, nullptr},
         recv_{"recv", "recvcounts", "recvdispls", arguments.recv, nullptr, nullptr} {
@@ -56,7 +57,7 @@ class Validator {
     send_.displacements = blocks.send_displacements;
     recv_.counts = blocks.recv_counts;
     recv_.displacements = blocks.recv_displacements;
-    if (arguments.collective != Collective::alltoall_v) {
+    if (collective_.counts != GivenCounts::both) {
       send_.displacements_name = recv_.displacements_name = "displacements";
     }
   }
@@ -83,27 +84,21 @@ class Validator {
 
   // Whether this rank's buffer has the block of rank `chunk`; the tables have the sizes of more than these.
   bool holds(bool output, std::size_t chunk) const {
-    switch (arguments_.collective) {
-      case Collective::reduce_scatter_v: return !output || chunk == own_;
-      case Collective::allgather_v: return output || chunk == own_;
-      case Collective::scatter_v: return output ? chunk == own_ : own_ == root_;
-      case Collective::gather_v: return output ? own_ == root_ : chunk == own_;
-      default: return true;
-    }
+    const BufferShape& buffer = output ? collective_.output : collective_.input;
+    return buffer.has(static_cast<std::uint32_t>(chunk), rank_, arguments_.root);
   }
 
   Status read(UnevenBlocks& blocks) const {
-    switch (arguments_.collective) {
-      case Collective::reduce_scatter_v: return read_all(recv_, blocks.input, blocks.output, "", false);
-      case Collective::allgather_v: return read_all(recv_, blocks.output, blocks.input, "sendcount");
-      case Collective::scatter_v:
-        if (own_ == root_) return read_all(send_, blocks.input, blocks.output, "recvcount");
-        return read_own(blocks, "recvcount");
-      case Collective::gather_v:
-        if (own_ == root_) return read_all(recv_, blocks.output, blocks.input, "sendcount");
-        return read_own(blocks, "sendcount");
-      default: break;
-    }
+    if (collective_.counts == GivenCounts::both) return read_both(blocks);
+    // One buffer holds all blocks, the other this rank's.
+    const bool all_in_input = collective_.input.held == Held::all_chunks;
+    const BufferShape& all = all_in_input ? collective_.input : collective_.output;
+    if (!all.is_on(rank_, arguments_.root)) return read_own(blocks);
+    const Side& side = collective_.counts == GivenCounts::send ? send_ : recv_;
+    return all_in_input ? read_all(side, blocks.input, blocks.output) : read_all(side, blocks.output, blocks.input);
+  }
+
+  Status read_both(UnevenBlocks& blocks) const {
     if (Status status = read_table(send_, blocks.input); !status.ok()) return status;
     if (Status status = read_table(recv_, blocks.output); !status.ok()) return status;
     const std::size_t out = blocks.input[own_].count, in = blocks.output[own_].count;
@@ -114,19 +109,19 @@ class Validator {
                     own_, out, in));
   }
 
-  // `table` from the caller's lists; the other buffer is one block, this rank's. `own_name`: the argument that says its
-  // size once more.
-  Status read_all(const Side& side, Table& table, Table& other, const char* own_name, bool said_twice = true) const {
+  // `table` from the caller's counts; the other buffer is one block, this rank's, whose size the caller may say, too.
+  Status read_all(const Side& side, Table& table, Table& other) const {
     if (Status status = read_table(side, table); !status.ok()) return status;
     for (std::size_t chunk = 0; chunk < size_; ++chunk) other[chunk].count = table[chunk].count;
-    if (!said_twice || arguments_.count == table[own_].count) return {};
-    return refuse(fmt::format("{} is {}, but {}[{}], which is this rank's, is {}", own_name, arguments_.count,
-                              side.counts_name, own_, table[own_].count));
+    if (collective_.count_name.empty() || arguments_.count == table[own_].count) return {};
+    return refuse(fmt::format("{} is {}, but {}[{}], which is this rank's, is {}", collective_.count_name,
+                              arguments_.count, side.counts_name, own_, table[own_].count));
   }
 
-  Status read_own(UnevenBlocks& blocks, const char* name) const {
+  Status read_own(UnevenBlocks& blocks) const {
     if (arguments_.count > static_cast<std::size_t>(PTRDIFF_MAX) / element_bytes_) {
-      return refuse(fmt::format("{} is {}, which is more than fits in memory", name, arguments_.count));
+      return refuse(
+          fmt::format("{} is {}, which is more than fits in memory", collective_.count_name, arguments_.count));
     }
     blocks.input[own_].count = blocks.output[own_].count = arguments_.count;
     return {};
@@ -206,13 +201,14 @@ class Validator {
     }
     const bool in_place = any && all_same;
     const std::vector<Stretch> outputs = stretches(true, blocks.output);
+    // The only block that is written stays where it is.
+    const bool reads_only = !collective_.reduces() && collective_.output.held == Held::own_chunk;
     for (const Stretch& in : stretches(false, blocks.input)) {
       const auto after = std::ranges::upper_bound(outputs, in.begin, {}, &Stretch::end);
       if (after == outputs.end() || after->begin >= in.end) continue;
-      const bool reads_only = arguments_.collective == Collective::scatter_v;  // the own block stays where it is
       if (in_place && (reads_only || after->chunk == in.chunk)) continue;
       return refuse(fmt::format("send and recv overlap but not as in place: {}",
-                                arguments_.collective == Collective::alltoall_v
+                                collective_.counts == GivenCounts::both
                                     ? "both must hold the same blocks at the same addresses"
                                     : "this rank's block must be at one address in both"));
     }
@@ -220,10 +216,9 @@ class Validator {
   }
 
   CheckedCall checked(std::shared_ptr<const UnevenBlocks> blocks, Placement placement) const {
-    const bool all_know =
-        arguments_.collective == Collective::allgather_v || arguments_.collective == Collective::reduce_scatter_v;
+    const bool all_know = collective_.all_know_blocks();
     const std::size_t total = all_know ? total_of(blocks->input) : 0;
-    const bool combines = reduces(arguments_.collective);
+    const bool combines = collective_.reduces();
     CheckedCall call;
     call.placement = placement;
     call.bytes = total * element_bytes_;
@@ -232,16 +227,18 @@ class Validator {
                       .dtype = static_cast<DataType>(arguments_.dtype),
                       .op = combines ? static_cast<ReduceOp>(arguments_.op) : ReduceOp::sum,
                       .algorithm = static_cast<std::uint8_t>(arguments_.wire << Signature::algorithm_bits),
-                      .root = all_know                          ? digest_of(blocks->input)
-                              : has_root(arguments_.collective) ? arguments_.root
-                                                                : 0,
+                      .root = all_know                 ? digest_of(blocks->input)
+                              : collective_.has_root() ? arguments_.root
+                                                       : 0,
                       .count = all_know ? total : Signature::unknown_count};
     call.blocks = {std::move(blocks)};
     return call;
   }
 
   const CallArguments& arguments_;
-  const std::size_t own_, size_, root_, element_bytes_;
+  const CollectiveInfo& collective_;
+  const Rank rank_;
+  const std::size_t own_, size_, element_bytes_;
   Side send_, recv_;
 };
 

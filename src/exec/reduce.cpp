@@ -8,11 +8,6 @@
 namespace hocket {
 namespace {
 
-// What two operands of `op` are combined with.
-ReduceOp combining(ReduceOp op) {
-  return op == ReduceOp::avg || op == ReduceOp::premultiplied_sum ? ReduceOp::sum : op;
-}
-
 DivideKernel divide_kernel(const DataTypeInfo& info) {
   switch (info.kind) {
     case Kind::floating:
@@ -25,14 +20,14 @@ DivideKernel divide_kernel(const DataTypeInfo& info) {
 }  // namespace
 
 ReduceKernel reduce_kernel(DataType dtype, ReduceOp op) {
-  const DataTypeInfo* info = info_of(dtype);
-  if (info == nullptr || op == ReduceOp::user || !is_defined(dtype, op)) return nullptr;
-  switch (info->kind) {
+  if (info_of(op).takes == Takes::function || !is_defined(dtype, op)) return nullptr;
+  const ReduceOp combining = info_of(op).combines_as;
+  switch (info_of(dtype).kind) {
     case Kind::integer:
-    case Kind::boolean: return kernels::integer(dtype, combining(op));
+    case Kind::boolean: return kernels::integer(dtype, combining);
     case Kind::floating:
-    case Kind::complex: return kernels::floating(dtype, combining(op));
-    case Kind::narrow_float: return kernels::narrow_float(dtype, combining(op));
+    case Kind::complex: return kernels::floating(dtype, combining);
+    case Kind::narrow_float: return kernels::narrow_float(dtype, combining);
     case Kind::located: return kernels::located(dtype, op);
   }
   return nullptr;
@@ -41,10 +36,12 @@ ReduceKernel reduce_kernel(DataType dtype, ReduceOp op) {
 Reduction reduction_for(DataType dtype, ReduceOp op, Rank ranks) {
   Reduction reduction{.kernel = reduce_kernel(dtype, op), .element_bytes = size_of(dtype)};
   if (reduction.kernel == nullptr) return reduction;
-  if (info_of(dtype)->kind == Kind::narrow_float) reduction.all = kernels::all_narrow_float(dtype, combining(op));
-  if (op == ReduceOp::avg && ranks > 1) {
+  if (info_of(dtype).kind == Kind::narrow_float) {
+    reduction.all = kernels::all_narrow_float(dtype, info_of(op).combines_as);
+  }
+  if (info_of(op).divides && ranks > 1) {
     reduction.divisor = static_cast<std::uint32_t>(ranks);
-    reduction.divide = divide_kernel(*info_of(dtype));
+    reduction.divide = divide_kernel(info_of(dtype));
   }
   return reduction;
 }

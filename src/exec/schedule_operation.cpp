@@ -249,11 +249,11 @@ void ScheduleOperation::complete_slot(std::uint32_t slot) {
 void ScheduleOperation::divide_output(std::size_t group) {
   const Reduction& reduction = binding().reduction;
   const PlanKey& key = plan_->key;
-  const Collective collective = key.algorithm->collective;
-  if (reduction.divide == nullptr || (collective == Collective::reduce && key.rank != key.root)) return;
-  const bool own_block = collective == Collective::reduce_scatter;
+  const BufferShape& held = key.algorithm->collective->output;
+  if (reduction.divide == nullptr || !held.is_on(key.rank, key.root)) return;
+  const bool own_block = held.held == Held::own_chunk;
   const Range output{.space = Space::output,
-                     .chunk = own_block ? static_cast<std::uint32_t>(key.rank) : 0,
+                     .chunk = held.first_chunk(key.rank),
                      .count = own_block ? 1 : chunks_of(*key.algorithm, key.size, key.topology)};
   for (std::uint32_t piece = 0; piece < plan_->program.interleave; ++piece) {
     const Extent extent = plan_->extent(output, piece, group);

@@ -22,32 +22,13 @@ std::size_t even_slice(std::size_t count, std::size_t wanted, std::size_t unit) 
 
 }  // namespace
 
-bool Layout::is_vector(Collective collective) {
-  switch (collective) {
-    case Collective::reduce_scatter:
-    case Collective::allgather:
-    case Collective::scatter:
-    case Collective::gather:
-    case Collective::alltoall: return false;
-    default: return true;
-  }
-}
-
-std::uint32_t Layout::first_chunk(const Shape& shape, Space space) {
-  const bool only_own = space == Space::input
-                            ? shape.collective == Collective::allgather || shape.collective == Collective::gather
-                            : space == Space::output && (shape.collective == Collective::reduce_scatter ||
-                                                         shape.collective == Collective::scatter);
-  return only_own ? static_cast<std::uint32_t>(shape.rank) : 0;
-}
-
 Layout::Layout(const Shape& shape, std::size_t count, std::size_t element_bytes, std::size_t slice_bytes,
                WireFormat wire)
-    : vector_(is_vector(shape.collective)),
+    : vector_(shape.collective->is_vector()),
       chunks_(shape.chunks),
-      first_input_(first_chunk(shape, Space::input)),
-      first_output_(first_chunk(shape, Space::output)),
-      count_(shape.collective == Collective::barrier ? 1 : count),
+      first_input_(shape.collective->input.first_chunk(shape.rank)),
+      first_output_(shape.collective->output.first_chunk(shape.rank)),
+      count_(shape.collective->chunks == Chunks::token ? 1 : count),
       element_bytes_(element_bytes),
       wire_(wire),
       unit_(wire == WireFormat::exact ? 1 : wire_block_elements),
@@ -59,7 +40,7 @@ Layout::Layout(const Shape& shape, std::size_t count, std::size_t element_bytes,
       slice_elements_ = even_slice(count_, wanted_part * parts, parts * unit_);
     }
   }
-  point_to_point_ = shape.collective == Collective::send || shape.collective == Collective::recv;
+  point_to_point_ = shape.collective->is_message();
   slices_ = count_ == 0 ? std::size_t{point_to_point_} : divide_up(count_, slice_elements_);
   part_elements_ = vector_ ? round_up(divide_up(slice_elements_, parts), unit_) : slice_elements_;
 }
@@ -73,9 +54,7 @@ Layout::Layout(const Shape& shape, std::shared_ptr<const UnevenBlocks> blocks, s
   }
   slice_elements_ = slice_bytes == 0 ? count_ : std::max(slice_bytes / element_bytes_ / unit_ * unit_, unit_);
   part_elements_ = std::min(slice_elements_, count_);
-  const Collective collective = shape.collective;
-  sizes_travel_ =
-      collective == Collective::scatter || collective == Collective::gather || collective == Collective::alltoall;
+  sizes_travel_ = !shape.collective->all_know_blocks();
   slices_ = count_ == 0 ? std::size_t{sizes_travel_} : divide_up(count_, slice_elements_);
 }
 

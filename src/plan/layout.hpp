@@ -33,12 +33,11 @@ struct UnevenBlocks {
 };
 
 // Cuts the data of one collective into slices and each slice into chunks.
-//  - Where chunks are parts of one vector (allreduce, reduce, broadcast, send, recv, barrier), slice s is the s-th run
-//  of
-//    slice_elements() elements of the vector, and chunk c the c-th of `chunks` equal parts of that run.
-//  - Where chunks are the caller's blocks (the other collectives), slice s is the s-th run of slice_elements() elements
-//  of
-//    every block. A range of several chunks is then contiguous only if there is one slice; callers see to it.
+//  - Where chunks are parts of one vector, slice s is the s-th run of slice_elements() elements of the vector, and
+//  chunk
+//    c the c-th of `chunks` equal parts of that run.
+//  - Where chunks are the caller's blocks, slice s is the s-th run of slice_elements() elements of every block. A range
+//    of several chunks is then contiguous only if there is one slice; callers see to it.
 //  - Where blocks vary, every block is cut for itself, into runs of one size and a shorter last one, which follows from
 //    slice_bytes alone, since not all ranks know all blocks. Ranges are of one chunk (see in_single_chunks()), and
 //    cells as large as the largest chunk that this rank knows.
@@ -70,11 +69,6 @@ class Layout {
   bool empty_travel() const { return sizes_travel_ || point_to_point_; }
   // Elements of the whole block. Requires sizes_travel() and a range of one chunk of input or output.
   std::size_t block_elements(const Range& range) const { return block(range).count; }
-
-  // First chunk that the caller's input or output buffer holds on this rank (its offset 0).
-  static std::uint32_t first_chunk(const Shape& shape, Space space);
-  // Whether chunks are parts of one vector, not blocks.
-  static bool is_vector(Collective collective);
 
  private:
   const UnevenBlocks::Block& block(const Range& range) const {

@@ -50,9 +50,9 @@ bool sums_encoded(const Step& step) {
   return combines(step.kind) && (step.left.space == Space::encoded || step.to.space == Space::encoded);
 }
 
-// Chunk numbers of alltoall differ between input and output, and all of its chunks are of one size.
+// Chunk numbers of a collective that transposes differ between input and output, and all of its chunks are of one size.
 bool same_chunks(const Shape& shape, const Range& a, const Range& b) {
-  return a.count == b.count && (a.chunk == b.chunk || shape.collective == Collective::alltoall);
+  return a.count == b.count && (a.chunk == b.chunk || shape.collective->transposes());
 }
 
 std::string fault_of(const Schedule& schedule, const Step& step) {
@@ -60,7 +60,8 @@ std::string fault_of(const Schedule& schedule, const Step& step) {
   if (!local && (step.peer < 0 || step.peer >= schedule.shape.size || step.peer == schedule.shape.rank)) {
     return fmt::format("names the peer {}, which is no other rank", step.peer);
   }
-  if (combines(step.kind) && !reduces(schedule.shape.collective) && schedule.shape.collective != Collective::barrier) {
+  const CollectiveInfo& collective = *schedule.shape.collective;
+  if (combines(step.kind) && !collective.reduces() && collective.chunks != Chunks::token) {
     return "combines, in a collective that has no reduction";
   }
   if (sums_encoded(step)) return "combines in an encoded cell";
@@ -86,43 +87,20 @@ std::string fault_of(const Schedule& schedule, const Step& step) {
 }  // namespace
 
 bool has_input(const Shape& shape, std::uint32_t chunk) {
-  switch (shape.collective) {
-    case Collective::allreduce:
-    case Collective::reduce:
-    case Collective::reduce_scatter:
-    case Collective::alltoall:
-    case Collective::scan:
-    case Collective::exscan:
-    case Collective::send: return true;
-    case Collective::broadcast:
-    case Collective::scatter: return shape.rank == shape.root;
-    case Collective::allgather:
-    case Collective::gather: return chunk == static_cast<std::uint32_t>(shape.rank);
-    default: break;  // barrier, recv
-  }
-  return false;
+  return shape.collective->input.has(chunk, shape.rank, shape.root);
 }
 
 std::optional<Wanted> wanted_output(const Shape& shape, std::uint32_t chunk) {
-  const auto only_if = [](bool held, Wanted wanted) { return held ? std::optional(wanted) : std::nullopt; };
-  const auto own = static_cast<std::uint32_t>(shape.rank);
-  const auto source = static_cast<Rank>(chunk);
-  const Wanted sum{no_rank, chunk, shape.size - 1};
-  switch (shape.collective) {
-    case Collective::allreduce: return sum;
-    case Collective::reduce: return only_if(shape.rank == shape.root, sum);
-    case Collective::reduce_scatter: return only_if(chunk == own, sum);
-    case Collective::scan: return Wanted{no_rank, chunk, shape.rank};
-    case Collective::exscan: return only_if(shape.rank > 0, {no_rank, chunk, shape.rank - 1});
-    case Collective::broadcast:
-    case Collective::recv: return Wanted{shape.root, chunk};
-    case Collective::allgather: return Wanted{source, chunk};
-    case Collective::scatter: return only_if(chunk == own, {shape.root, chunk});
-    case Collective::gather: return only_if(shape.rank == shape.root, {source, chunk});
-    case Collective::alltoall: return Wanted{source, own};
-    default: break;  // barrier, send
+  const CollectiveInfo& collective = *shape.collective;
+  if (!collective.output.has(chunk, shape.rank, shape.root)) return std::nullopt;
+  switch (collective.combines) {
+    case Combines::all_ranks: return Wanted{no_rank, chunk, shape.size - 1};
+    case Combines::ranks_up_to_own: return Wanted{no_rank, chunk, shape.rank};
+    case Combines::ranks_before_own: return Wanted{no_rank, chunk, shape.rank - 1};
+    case Combines::nothing: break;
   }
-  return std::nullopt;
+  const auto own = static_cast<std::uint32_t>(shape.rank);
+  return Wanted{collective.source_of(chunk, shape.root), collective.transposes() ? own : chunk};
 }
 
 Status check_form(const Schedule& schedule) {

@@ -10,7 +10,7 @@ namespace hocket {
 
 Result<Simulation> simulate(const Network& network, const SimulatedCall& call) {
   const Algorithm& algorithm = *call.algorithm;
-  if (algorithm.collective == Collective::send || algorithm.collective == Collective::recv) {
+  if (algorithm.collective->is_message()) {
     return Status(Code::invalid_argument, fmt::format("{} is between two ranks; only collectives can be simulated",
                                                       name_of(algorithm.collective)));
   }

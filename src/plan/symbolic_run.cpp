@@ -4,7 +4,6 @@
 
 #include <algorithm>
 
-#include "src/plan/layout.hpp"
 #include "src/plan/semantics.hpp"
 #include "src/plan/text.hpp"
 
@@ -17,7 +16,7 @@ Status failure(std::string message) {
 
 }  // namespace
 
-SymbolicRun::SymbolicRun(Collective collective, Rank size, const VerifyOptions& options)
+SymbolicRun::SymbolicRun(CollectiveRef collective, Rank size, const VerifyOptions& options)
     : collective_(collective),
       size_(size),
       options_(options),
@@ -27,8 +26,8 @@ SymbolicRun::SymbolicRun(Collective collective, Rank size, const VerifyOptions& 
 }
 
 std::uint32_t SymbolicRun::filled(const Range& range) const {
-  if (collective_ == Collective::barrier) return range.count;
-  if (!Layout::is_vector(collective_)) return options_.empty_from == 0 ? 0 : range.count;
+  if (collective_->chunks == Chunks::token) return range.count;
+  if (!collective_->is_vector()) return options_.empty_from == 0 ? 0 : range.count;
   return options_.empty_from <= range.chunk ? 0 : std::min(range.count, options_.empty_from - range.chunk);
 }
 
@@ -70,7 +69,7 @@ void SymbolicRun::add(const Schedule& schedule) {
 void SymbolicRun::fill_memory(Process& process) {
   const Shape& shape = process.program.shape;
   process.memory.resize(process.program.places() * options_.interleave);
-  if (collective_ == Collective::barrier) {
+  if (collective_->chunks == Chunks::token) {
     process.heard = expressions_.contribution(shape.rank, 0);
     std::ranges::fill(process.memory, Spot{process.heard, 0});
     return;
@@ -175,8 +174,7 @@ Status SymbolicRun::post(Pair& pair) {
 Status SymbolicRun::transfer(Place from, Place to) {
   const Range& sent = at(from).step.left;
   const Range& expected = at(to).step.to;
-  const bool same =
-      filled(sent) == filled(expected) && (sent.chunk == expected.chunk || collective_ == Collective::alltoall);
+  const bool same = filled(sent) == filled(expected) && (sent.chunk == expected.chunk || collective_->transposes());
   if (!same || at(from).piece != at(to).piece) {
     return failure(fmt::format("{} meets {}, which expects other chunks", name(from), name(to)));
   }
@@ -191,7 +189,7 @@ Status SymbolicRun::transfer(Place from, Place to) {
   if (Status status = load(to, at(to).step.left, left_); !status) return status;
   if (Status status = combine(to, left_, right_); !status) return status;
   store(to, left_);
-  if (collective_ == Collective::barrier) {
+  if (collective_->chunks == Chunks::token) {
     Process& process = processes_[to.rank];
     process.heard = expressions_.combine(process.heard, left_.front().value);
   }
@@ -231,13 +229,13 @@ Status SymbolicRun::combine(Place place, std::vector<Spot>& left, const std::vec
   for (std::size_t i = 0; i < left.size(); ++i) {
     const Expressions::Id mine = left[i].value, other = right[i].value;
     const std::optional<Rank> twice = expressions_.first_in_both(mine, other);
-    if (twice && collective_ != Collective::barrier) {
+    if (twice && collective_->chunks != Chunks::token) {
       return failure(fmt::format("{} counts rank {} twice: it combines {} with {}", name(place), *twice,
                                  expressions_.describe(mine), expressions_.describe(other)));
     }
     const bool swapped = at(place).step.swapped;
     const Expressions::Id lower = swapped ? other : mine, upper = swapped ? mine : other;
-    if (is_prefix(collective_) && expressions_.last(lower) > expressions_.last(upper)) {
+    if (collective_->is_prefix() && expressions_.last(lower) > expressions_.last(upper)) {
       return failure(fmt::format("{} combines {} with {}: not in rank order", name(place), expressions_.describe(lower),
                                  expressions_.describe(upper)));
     }

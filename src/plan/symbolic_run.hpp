@@ -18,7 +18,7 @@ class SymbolicRun {
  public:
   static constexpr Expressions::Id nothing = UINT32_MAX;
 
-  SymbolicRun(Collective collective, Rank size, const VerifyOptions& options);
+  SymbolicRun(CollectiveRef collective, Rank size, const VerifyOptions& options);
 
   void add(const Schedule& schedule);  // once for each rank, in order
   Status run();                        // until all programs have ended
@@ -93,7 +93,7 @@ class SymbolicRun {
   Status check_finished() const;
   Place blocker(Place place) const;
 
-  Collective collective_;
+  CollectiveRef collective_;
   Rank size_;
   VerifyOptions options_;
   Expressions expressions_;

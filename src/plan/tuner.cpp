@@ -8,7 +8,6 @@
 #include <optional>
 #include <utility>
 
-#include "src/plan/layout.hpp"
 #include "src/plan/simulate.hpp"
 
 namespace hocket {
@@ -62,16 +61,16 @@ Status simulate_all(const Network& network, std::size_t bytes, const Algorithm& 
 // As the C API has it.
 std::size_t count_of(const Network& network, Collective collective, std::size_t bytes) {
   const std::size_t elements = bytes / element_bytes;
-  return Layout::is_vector(collective) ? elements : elements / static_cast<std::size_t>(network.size());
+  return info_of(collective).is_vector() ? elements : elements / static_cast<std::size_t>(network.size());
 }
 
 }  // namespace
 
 Result<double> expected_seconds(const Network& network, const Algorithm& algorithm, std::size_t bytes) {
-  const bool barrier = algorithm.collective == Collective::barrier;  // of one byte, see Schedule
+  const bool token = algorithm.collective->chunks == Chunks::token;  // of one byte
   const auto run = simulate(network, {.algorithm = &algorithm,
-                                      .count = barrier ? 1 : count_of(network, algorithm.collective, bytes),
-                                      .element_bytes = barrier ? 1 : element_bytes,
+                                      .count = token ? 1 : count_of(network, algorithm.collective, bytes),
+                                      .element_bytes = token ? 1 : element_bytes,
                                       .slice_bytes = call_slice_bytes});
   if (!run) return run.status();
   return seconds(run->time);
@@ -114,7 +113,7 @@ Result<std::vector<Comparison>> compare_algorithms(const Network& network, Colle
 }
 
 std::vector<std::size_t> tuning_sizes(Collective collective, Rank ranks) {
-  if (collective == Collective::barrier) return {0};
+  if (info_of(collective).chunks == Chunks::token) return {0};
   std::vector<std::size_t> sizes;
   const std::size_t first = std::max(least_bytes, std::bit_ceil(element_bytes * static_cast<std::size_t>(ranks)));
   for (std::size_t bytes = first; bytes <= std::max(first, most_bytes); bytes *= 2) sizes.push_back(bytes);

@@ -4,7 +4,6 @@
 
 #include <set>
 
-#include "src/plan/layout.hpp"
 #include "src/plan/semantics.hpp"
 #include "src/plan/symbolic_run.hpp"
 #include "src/plan/text.hpp"
@@ -14,15 +13,6 @@ namespace {
 
 Status failure(std::string message) {
   return Status(Code::internal, std::move(message));
-}
-
-bool is_point_to_point(Collective collective) {
-  return collective == Collective::send || collective == Collective::recv;
-}
-
-// Of send and recv, the root is the peer.
-bool takes_root(Collective collective) {
-  return has_root(collective) || is_point_to_point(collective);
 }
 
 Status check_shape(const Shape& shape, Rank rank, Rank size, std::uint32_t chunks) {
@@ -75,7 +65,7 @@ Status check_outputs(SymbolicRun& run, const std::vector<Shape>& shapes, const V
         const Status status = check_output(run, shape, chunk, held, *wanted, options.in_rank_order);
         if (!status) return status;
         run.count_roundings(held);
-        if (wanted->rank != no_rank || is_prefix(shape.collective)) continue;
+        if (wanted->rank != no_rank || shape.collective->is_prefix()) continue;
         if (first[chunk].rank == no_rank) first[chunk] = {shape.rank, held};
         if (first[chunk].held != held) {
           return failure(
@@ -99,7 +89,7 @@ Status check_barrier(SymbolicRun& run, Rank size) {
 }
 
 Status check_multi_block(const Algorithm& algorithm, const Schedule& schedule) {
-  if (algorithm.multi_block || Layout::is_vector(algorithm.collective)) return {};
+  if (algorithm.multi_block || algorithm.collective->is_vector()) return {};
   for (const Step& step : schedule.steps) {
     for (const Range& range : {step.left, step.right, step.to}) {
       if (range.count <= 1) continue;
@@ -124,7 +114,7 @@ Schedule half_of(const Algorithm& algorithm, Rank rank, Rank size, Rank root) {
 
 }  // namespace
 
-Result<Verified> verify(Collective collective, Rank size, Rank root,
+Result<Verified> verify(CollectiveRef collective, Rank size, Rank root,
                         const std::function<Schedule(Rank rank)>& schedule_of, const VerifyOptions& options) {
   SymbolicRun run(collective, size, options);
   std::vector<Shape> shapes;
@@ -137,7 +127,7 @@ Result<Verified> verify(Collective collective, Rank size, Rank root,
       run.add(schedule);
     }
     if (Status status = run.run(); !status) return status;
-    if (collective == Collective::barrier) return check_barrier(run, size);
+    if (collective->chunks == Chunks::token) return check_barrier(run, size);
     return check_outputs(run, shapes, options);
   };
   const Status status = check();
@@ -145,12 +135,12 @@ Result<Verified> verify(Collective collective, Rank size, Rank root,
   return failure(
       fmt::format("{} on {} ranks{}{}, {}: {}", name_of(collective), size,
                   options.topology.hosts() == 1 ? "" : fmt::format(" on hosts {}", describe(options.topology, size)),
-                  takes_root(collective) ? fmt::format(", root {}", root) : "",
+                  collective->takes_root() ? fmt::format(", root {}", root) : "",
                   options.placement == Placement::in_place ? "in place" : "out of place", status.message()));
 }
 
 Result<Verified> verify(const Algorithm& algorithm, Rank size, Rank root, const VerifyOptions& options) {
-  const bool point_to_point = is_point_to_point(algorithm.collective);
+  const bool point_to_point = algorithm.collective->is_message();
   // One rank has nobody to speak with.
   if (point_to_point && size == 1) return Verified{};
   VerifyOptions chosen = options;
@@ -173,7 +163,7 @@ Result<Verified> verify(const Algorithm& algorithm, Rank size, Rank root, const 
 std::vector<VerifyCase> verify_cases(const Algorithm& algorithm, Rank size) {
   const bool thorough = size <= 17;
   std::vector<Rank> roots{0};
-  if (takes_root(algorithm.collective)) {
+  if (algorithm.collective->takes_root()) {
     for (Rank root = 1; root < size; ++root) {
       if (thorough || root == 1 || root == size - 1) roots.push_back(root);
     }
@@ -182,7 +172,7 @@ std::vector<VerifyCase> verify_cases(const Algorithm& algorithm, Rank size) {
   for (const Topology& topology : algorithm.by_host ? verify_topologies(size) : std::vector<Topology>{{}}) {
     const std::uint32_t chunks = chunks_of(algorithm, size, topology);
     for (const Placement placement : {Placement::out_of_place, Placement::in_place}) {
-      if (placement == Placement::in_place && algorithm.collective == Collective::alltoall) continue;
+      if (placement == Placement::in_place && !algorithm.collective->runs_in_place()) continue;
       options.push_back({.placement = placement, .topology = topology});
       if (!thorough) continue;
       options.push_back({.placement = placement, .interleave = 2, .topology = topology});

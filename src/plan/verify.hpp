@@ -39,13 +39,13 @@ struct VerifyOptions {
 // (barrier: at least once); all ranks build equal expression trees for the same chunk, up to exchange of operands and
 // with the same roundings, so results have equal bits; inputs are not written out of place; nothing is left unreceived;
 // the run finishes. The failure (Code::internal) names algorithm, ranks, step and what is wrong.
-Result<Verified> verify(Collective collective, Rank size, Rank root,
+Result<Verified> verify(CollectiveRef collective, Rank size, Rank root,
                         const std::function<Schedule(Rank rank)>& schedule_of, const VerifyOptions& options = {});
 // In rank order also where the algorithm's entry says so.
 Result<Verified> verify(const Algorithm& algorithm, Rank size, Rank root, const VerifyOptions& options = {});
 
 // What an algorithm is tried with on `size` ranks: every root up to 17 ranks, then the first two and the last; out of
-// place, and in place where the C API has that (not alltoall); up to 17 ranks also two slices side by side, and with
+// place, and in place where schedules may run so; up to 17 ranks also two slices side by side, and with
 // empty chunks; algorithms that go by hosts, on many groupings of the ranks.
 struct VerifyCase {
   Rank root = 0;

@@ -5,7 +5,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <iterator>
-#include <span>
 #include <string_view>
 
 #include "hocket/types.h"
@@ -56,16 +55,30 @@ enum class ReduceOp : std::uint8_t {
 // What the elements of a type are, which decides what may be done to them.
 enum class Kind : std::uint8_t { integer, boolean, floating, narrow_float, complex, located };
 
-struct DataTypeInfo {
-  DataType dtype;
-  std::string_view name;
-  std::size_t bytes;
-  Kind kind;
+class Kinds {
+ public:
+  template <class... Some>
+  constexpr explicit Kinds(Some... kinds) : bits_((0U | ... | bit(kinds))) {}
+  constexpr bool hold(Kind kind) const { return (bits_ & bit(kind)) != 0; }
+
+ private:
+  static constexpr unsigned bit(Kind kind) { return 1U << static_cast<unsigned>(kind); }
+
+  unsigned bits_;
 };
 
-// All there is to know of each type, by its number.
+// All that the library knows of a type, but for its kernels.
+struct DataTypeInfo {
+  DataType dtype{};
+  std::string_view name;
+  std::size_t bytes = 0;
+  Kind kind = Kind::integer;
+  bool wire_formats = false;  // it may travel in lower precision
+};
+
+// By number.
 inline constexpr DataTypeInfo data_type_table[] = {
-    {DataType::float32, "float32", 4, Kind::floating},
+    {DataType::float32, "float32", 4, Kind::floating, true},
     {DataType::float64, "float64", 8, Kind::floating},
     {DataType::int32, "int32", 4, Kind::integer},
     {DataType::int64, "int64", 8, Kind::integer},
@@ -87,12 +100,15 @@ inline constexpr DataTypeInfo data_type_table[] = {
     {DataType::int32_int32, "int32_int32", 8, Kind::located},
     {DataType::int64_int64, "int64_int64", 16, Kind::located},
 };
+inline constexpr DataTypeInfo unknown_data_type{.dtype = DataType{255}, .name = "unknown dtype"};
 inline constexpr std::size_t data_types = std::size(data_type_table);
 
-// Null for a number that is no type.
-constexpr const DataTypeInfo* info_of(DataType dtype) {
-  const auto number = static_cast<std::size_t>(dtype);
-  return number < data_types ? &data_type_table[number] : nullptr;
+constexpr bool is_known(DataType dtype) {
+  return static_cast<std::size_t>(dtype) < data_types;
+}
+// unknown_data_type for a number that is none.
+constexpr const DataTypeInfo& info_of(DataType dtype) {
+  return is_known(dtype) ? data_type_table[static_cast<std::size_t>(dtype)] : unknown_data_type;
 }
 
 inline constexpr auto all_data_types = [] {
@@ -103,62 +119,120 @@ inline constexpr auto all_data_types = [] {
 
 // Bytes of one element; 0 for a number that is no type.
 constexpr std::size_t size_of(DataType dtype) {
-  return info_of(dtype) == nullptr ? 0 : info_of(dtype)->bytes;
+  return info_of(dtype).bytes;
 }
 
 constexpr std::string_view name_of(DataType dtype) {
-  return info_of(dtype) == nullptr ? "unknown dtype" : info_of(dtype)->name;
+  return info_of(dtype).name;
 }
 
-inline constexpr auto all_reduce_ops =
-    std::to_array({ReduceOp::sum, ReduceOp::prod, ReduceOp::min, ReduceOp::max, ReduceOp::avg,
-                   ReduceOp::premultiplied_sum, ReduceOp::band, ReduceOp::bor, ReduceOp::bxor, ReduceOp::land,
-                   ReduceOp::lor, ReduceOp::minloc, ReduceOp::maxloc, ReduceOp::user});
+// What a reduction takes from the call's options.
+enum class Takes : std::uint8_t { nothing, scalar, function };
+
+// All that the library knows of a reduction, but for its kernels.
+struct ReduceOpInfo {
+  ReduceOp op{};
+  std::string_view name;
+  Kinds kinds{};      // of the types for which it is defined: the table in docs/reference/types-and-reductions.md
+  Kinds any_order{};  // of those for which every order of the operands gives the same bits
+  Takes takes = Takes::nothing;
+  ReduceOp combines_as = op;  // what combines two operands
+  bool divides = false;       // the result, by the number of ranks
+  bool has_prefixes = true;   // scan and exscan have a meaning,
+  std::string_view instead;   // and where they have none, what to call
+  bool wire_formats = false;  // operands may travel in lower precision
+};
+
+namespace table {
+inline constexpr Kinds whole_numbers(Kind::integer, Kind::boolean);
+inline constexpr Kinds ordered(Kind::integer, Kind::boolean, Kind::floating, Kind::narrow_float);
+inline constexpr Kinds numbers(Kind::integer, Kind::floating, Kind::narrow_float, Kind::complex);
+inline constexpr Kinds numbers_and_bools(Kind::integer, Kind::boolean, Kind::floating, Kind::narrow_float,
+                                         Kind::complex);
+inline constexpr Kinds located(Kind::located);
+inline constexpr Kinds all(Kind::integer, Kind::boolean, Kind::floating, Kind::narrow_float, Kind::complex,
+                           Kind::located);
+}  // namespace table
+
+// By number.
+inline constexpr ReduceOpInfo reduce_op_table[] = {
+    {.op = ReduceOp::sum,
+     .name = "sum",
+     .kinds = table::numbers_and_bools,
+     .any_order = table::whole_numbers,
+     .wire_formats = true},
+    {.op = ReduceOp::prod, .name = "prod", .kinds = table::numbers_and_bools, .any_order = table::whole_numbers},
+    {.op = ReduceOp::min, .name = "min", .kinds = table::ordered, .any_order = table::ordered},
+    {.op = ReduceOp::max, .name = "max", .kinds = table::ordered, .any_order = table::ordered},
+    {.op = ReduceOp::avg,
+     .name = "avg",
+     .kinds = table::numbers,
+     .any_order = Kinds(Kind::integer),
+     .combines_as = ReduceOp::sum,
+     .divides = true,
+     .has_prefixes = false,
+     .instead = "ask for sum, and divide what each rank gets by the number that belongs to it"},
+    {.op = ReduceOp::premultiplied_sum,
+     .name = "premultiplied_sum",
+     .kinds = table::numbers,
+     .any_order = Kinds(Kind::integer),
+     .takes = Takes::scalar,
+     .combines_as = ReduceOp::sum},
+    {.op = ReduceOp::band, .name = "band", .kinds = table::whole_numbers, .any_order = table::whole_numbers},
+    {.op = ReduceOp::bor, .name = "bor", .kinds = table::whole_numbers, .any_order = table::whole_numbers},
+    {.op = ReduceOp::bxor, .name = "bxor", .kinds = table::whole_numbers, .any_order = table::whole_numbers},
+    {.op = ReduceOp::land, .name = "land", .kinds = table::whole_numbers, .any_order = table::whole_numbers},
+    {.op = ReduceOp::lor, .name = "lor", .kinds = table::whole_numbers, .any_order = table::whole_numbers},
+    {.op = ReduceOp::minloc, .name = "minloc", .kinds = table::located, .any_order = table::located},
+    {.op = ReduceOp::maxloc, .name = "maxloc", .kinds = table::located, .any_order = table::located},
+    {.op = ReduceOp::user, .name = "user", .kinds = table::all, .takes = Takes::function},
+};
+inline constexpr ReduceOpInfo unknown_reduce_op{.op = ReduceOp{255}, .name = "unknown op"};
+inline constexpr std::size_t reduce_ops = std::size(reduce_op_table);
+
+constexpr bool is_known(ReduceOp op) {
+  return static_cast<std::size_t>(op) < reduce_ops;
+}
+// unknown_reduce_op for a number that is none.
+constexpr const ReduceOpInfo& info_of(ReduceOp op) {
+  return is_known(op) ? reduce_op_table[static_cast<std::size_t>(op)] : unknown_reduce_op;
+}
+
+inline constexpr auto all_reduce_ops = [] {
+  std::array<ReduceOp, reduce_ops> all{};
+  for (std::size_t i = 0; i < reduce_ops; ++i) all[i] = reduce_op_table[i].op;
+  return all;
+}();
 // Those that need no function of the caller's.
-inline constexpr std::span<const ReduceOp> built_in_reduce_ops(all_reduce_ops.data(), all_reduce_ops.size() - 1);
+inline constexpr auto built_in_reduce_ops = [] {
+  std::array<ReduceOp, reduce_ops - 1> all{};
+  std::size_t next = 0;
+  for (const ReduceOpInfo& row : reduce_op_table) {
+    if (row.takes != Takes::function) all[next++] = row.op;
+  }
+  return all;
+}();
 
 constexpr std::string_view name_of(ReduceOp op) {
-  switch (op) {
-    case ReduceOp::sum: return "sum";
-    case ReduceOp::prod: return "prod";
-    case ReduceOp::min: return "min";
-    case ReduceOp::max: return "max";
-    case ReduceOp::avg: return "avg";
-    case ReduceOp::premultiplied_sum: return "premultiplied_sum";
-    case ReduceOp::band: return "band";
-    case ReduceOp::bor: return "bor";
-    case ReduceOp::bxor: return "bxor";
-    case ReduceOp::land: return "land";
-    case ReduceOp::lor: return "lor";
-    case ReduceOp::minloc: return "minloc";
-    case ReduceOp::maxloc: return "maxloc";
-    case ReduceOp::user: return "user";
-  }
-  return "unknown op";
+  return info_of(op).name;
 }
 
-// Whether elements of this type can be reduced so: the table in docs/reference/types-and-reductions.md.
+// Whether elements of this type can be reduced so.
 constexpr bool is_defined(DataType dtype, ReduceOp op) {
-  const DataTypeInfo* info = info_of(dtype);
-  if (info == nullptr) return false;
-  const Kind kind = info->kind;
-  switch (op) {
-    case ReduceOp::sum:
-    case ReduceOp::prod: return kind != Kind::located;
-    case ReduceOp::min:
-    case ReduceOp::max: return kind != Kind::located && kind != Kind::complex;
-    case ReduceOp::avg:
-    case ReduceOp::premultiplied_sum: return kind != Kind::located && kind != Kind::boolean;
-    case ReduceOp::band:
-    case ReduceOp::bor:
-    case ReduceOp::bxor:
-    case ReduceOp::land:
-    case ReduceOp::lor: return kind == Kind::integer || kind == Kind::boolean;
-    case ReduceOp::minloc:
-    case ReduceOp::maxloc: return kind == Kind::located;
-    case ReduceOp::user: return true;
-  }
-  return false;
+  return is_known(dtype) && info_of(op).kinds.hold(info_of(dtype).kind);
 }
+
+namespace table {
+consteval bool element_numbers_are_places() {
+  for (std::size_t place = 0; place < data_types; ++place) {
+    if (static_cast<std::size_t>(data_type_table[place].dtype) != place) return false;
+  }
+  for (std::size_t place = 0; place < reduce_ops; ++place) {
+    if (static_cast<std::size_t>(reduce_op_table[place].op) != place) return false;
+  }
+  return true;
+}
+static_assert(element_numbers_are_places());
+}  // namespace table
 
 }  // namespace hocket

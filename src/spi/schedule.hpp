@@ -2,21 +2,12 @@
 // collective on one slice of the data, in units of chunks. It knows no pointers, bytes, sockets, threads or clocks.
 //
 // Chunks. The data of a collective is divided into `shape.chunks` chunks with global numbers; an empty chunk (count <
-// N) is legal and its messages vanish on both sides. Which chunks each rank holds is the collective's, not the
-// algorithm's:
-//   allreduce       input and output: all chunks on every rank (any number of chunks)
-//   reduce          input: all on every rank; output: all at the root
-//   broadcast       input: all at the root; output: all on every rank
-//   reduce_scatter  chunks = size. input: all; output: chunk `rank`
-//   allgather       chunks = size. input: chunk `rank`; output: all
-//   scatter         chunks = size. input: all at the root; output: chunk `rank`
-//   gather          chunks = size. input: chunk `rank`; output: all at the root
-//   alltoall        chunks = size. input chunk j goes to rank j; output chunk i comes from rank i
-//   barrier         no input or output; chunk 0 is one byte and lives in scratch, which stands for "I am here" from the
-//                   start; recv_reduce passes on what a rank and its peer have heard (the byte itself means nothing)
-//   send, recv      chunks = 1, between `rank` and `root` (which names the peer)
-//   scan            input and output: all chunks on every rank; combined in rank order, lower ranks on the left
-//   exscan          the same, but rank 0 has no output
+// N) is legal and its messages vanish on both sides. Which chunks each rank holds, and what must be in them at the end,
+// is the collective's, not the algorithm's: the rows of collectives.hpp say it. Parts of a vector are as many as the
+// algorithm asks for, blocks as many as there are ranks. Alltoall: input chunk j goes to rank j, output chunk i comes
+// from rank i. Barrier: chunk 0 is one byte and lives in scratch, which stands for "I am here" from the start;
+// recv_reduce passes on what a rank and its peer have heard (the byte itself means nothing). Send and recv: one chunk,
+// between `rank` and `root`, which names the peer. Scan and exscan: combined in rank order, lower ranks on the left.
 //
 // Order. Steps are written in program order and run as soon as what they depend on allows. Dependencies are derived
 // from the ranges (a read waits for the writes before it, a write for the reads and writes before it; a send reads
@@ -46,7 +37,7 @@ namespace hocket {
 
 // The whole argument of an algorithm: equal shapes give equal schedules.
 struct Shape {
-  Collective collective = Collective::allreduce;
+  CollectiveRef collective = Collective::allreduce;
   Rank rank = 0;
   Rank size = 1;
   Rank root = 0;             // 0 where the collective has none; the peer of a send or recv
@@ -163,14 +154,14 @@ class ScheduleBuilder {
 
 using ScheduleFunction = void (*)(const Shape&, ScheduleBuilder&);
 
-// How many chunks an algorithm wants. Collectives whose chunks are fixed (see above) ignore it. A rail is one rank of
+// How many chunks an algorithm wants. Only collectives whose chunks are parts of a vector ask. A rail is one rank of
 // each host; there are as many as the host with the fewest ranks has ranks.
 enum class Chunking : std::uint8_t { one, two, one_per_rank, one_per_rail, one_per_rail_and_host };
 
 // One line of the catalog.
 struct Algorithm {
   std::string_view name;  // "ring"
-  Collective collective;
+  CollectiveRef collective;
   Chunking chunking;
   ScheduleFunction function;
   std::string_view summary;  // one line for people: idea, steps, bytes

@@ -62,7 +62,7 @@ inline bool is_split(const Signature& call) {
 }
 
 inline bool is_list(const Signature& call) {
-  return call.root >= Signature::list_root && !is_uneven(call.collective);
+  return call.root >= Signature::list_root && !info_of(call.collective).has_unequal_blocks();
 }
 
 // "allreduce of 1024 float32, sum" and so on, for messages.

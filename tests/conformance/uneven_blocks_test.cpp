@@ -17,7 +17,7 @@ namespace {
 std::vector<const Algorithm*> algorithms_for_uneven_blocks() {
   std::vector<const Algorithm*> found;
   for (const Algorithm& algorithm : catalog()) {
-    if (!Layout::is_vector(algorithm.collective) && !algorithm.forwards_blocks) found.push_back(&algorithm);
+    if (!algorithm.collective->is_vector() && !algorithm.forwards_blocks) found.push_back(&algorithm);
   }
   return found;
 }

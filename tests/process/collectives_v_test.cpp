@@ -5,7 +5,6 @@
 #include <string>
 #include <vector>
 
-#include "src/plan/layout.hpp"
 #include "src/spi/schedule.hpp"
 #include "tests/process/support/call.hpp"
 #include "tests/process/support/failure.hpp"
@@ -83,7 +82,7 @@ TEST(UnevenAlgorithms, ByName) {
   run_ranks(5, [](Child& child) {
     std::set<std::string> names;
     for (const Algorithm& algorithm : catalog()) {
-      if (!Layout::is_vector(algorithm.collective)) names.emplace(algorithm.name);
+      if (!algorithm.collective->is_vector()) names.emplace(algorithm.name);
     }
     for (const std::string& name : names) {
       SCOPED_TRACE(name);

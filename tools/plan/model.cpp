@@ -16,21 +16,22 @@
 namespace hocket {
 namespace {
 
-constexpr Collective modelled[] = {Collective::allreduce,      Collective::reduce,    Collective::broadcast,
-                                   Collective::reduce_scatter, Collective::allgather, Collective::scatter,
-                                   Collective::gather,         Collective::alltoall,  Collective::barrier};
-
 std::vector<Collective> collectives_of(const ModelArguments& given) {
-  if (given.collective.empty()) return {std::begin(modelled), std::end(modelled)};
+  const auto is_modelled = [](Collective collective) { return info_of(collective).direct_paths; };
+  if (given.collective.empty()) {
+    std::vector<Collective> all;
+    std::ranges::copy_if(all_collectives, std::back_inserter(all), is_modelled);
+    return all;
+  }
   const Collective wanted = collective_of(given.collective);
-  if (std::ranges::find(modelled, wanted) == std::end(modelled)) {
+  if (!is_modelled(wanted)) {
     throw UsageError{fmt::format("{} has one algorithm; there is nothing to choose.", given.collective)};
   }
   return {wanted};
 }
 
 std::vector<std::size_t> sizes_of(const ModelArguments& given, Collective collective, Rank ranks) {
-  if (given.bytes_list.empty() || collective == Collective::barrier) return tuning_sizes(collective, ranks);
+  if (given.bytes_list.empty() || info_of(collective).chunks == Chunks::token) return tuning_sizes(collective, ranks);
   std::vector<std::size_t> sizes;
   for (std::size_t begin = 0; begin <= given.bytes_list.size();) {
     const std::size_t end = std::min(given.bytes_list.find(',', begin), given.bytes_list.size());

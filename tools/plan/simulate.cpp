@@ -11,7 +11,6 @@
 
 #include "src/plan/cost.hpp"
 #include "src/plan/direct/cost.hpp"
-#include "src/plan/layout.hpp"
 #include "src/plan/simulate.hpp"
 #include "src/plan/text.hpp"
 #include "tools/plan/network_file.hpp"
@@ -33,7 +32,7 @@ Network network_of(const SimulateArguments& given) {
 // The algorithms to look at: the named one, or all.
 std::vector<const Algorithm*> algorithms_of(const SimulateArguments& given) {
   const Collective collective = collective_of(given.collective);
-  if (collective == Collective::send || collective == Collective::recv) {
+  if (info_of(collective).is_message()) {
     throw UsageError{fmt::format("{} is between two ranks; simulate and cost take collectives.", given.collective)};
   }
   if (!given.algorithm.empty()) {
@@ -51,7 +50,7 @@ std::vector<const Algorithm*> algorithms_of(const SimulateArguments& given) {
 // As the C API has it.
 std::size_t count_of(const SimulateArguments& given, Collective collective, Rank ranks) {
   const std::size_t elements = given.bytes / element_bytes;
-  return Layout::is_vector(collective) ? elements : elements / static_cast<std::size_t>(ranks);
+  return info_of(collective).is_vector() ? elements : elements / static_cast<std::size_t>(ranks);
 }
 
 SimulatedCall call_of(const SimulateArguments& given, const Algorithm& algorithm, Rank ranks) {

@@ -10,7 +10,7 @@ Collective collective_of(const std::string& name) {
   if (const auto found = find_by_name(all_collectives, name)) return *found;
   if (const auto uneven = find_by_name(uneven_collectives, name)) {
     throw UsageError{
-        fmt::format("{0} runs the schedules of {1}: ask for {1}.", name, name_of(with_equal_blocks(*uneven)))};
+        fmt::format("{0} runs the schedules of {1}: ask for {1}.", name, name_of(info_of(*uneven).equal_blocks))};
   }
   std::string names;
   for (const Collective collective : all_collectives) names += fmt::format(", {}", name_of(collective));

@@ -18,11 +18,6 @@ Status nonsense(std::string message) {
   return Status(Code::protocol_error, std::move(message));
 }
 
-template <class Table, class Enum>
-bool is_one_of(const Table& table, Enum value) {
-  return std::find(std::begin(table), std::end(table), value) != std::end(table);
-}
-
 bool is_failure(std::uint32_t code) {
   return code > static_cast<std::uint32_t>(Code::in_progress) && code <= static_cast<std::uint32_t>(Code::internal);
 }
@@ -96,11 +91,9 @@ Result<Header> parse_header(std::span<const std::byte, header_bytes> bytes) {
       break;
     default: return nonsense(fmt::format("a frame has the unknown kind {}", static_cast<int>(header.kind)));
   }
-  if (!is_one_of(all_collectives, with_equal_blocks(call.collective))) {
-    return nonsense("a frame names an unknown collective");
-  }
-  if (!is_one_of(all_data_types, call.dtype)) return nonsense("a frame names an unknown dtype");
-  if (!is_one_of(all_reduce_ops, call.op)) return nonsense("a frame names an unknown reduction");
+  if (!is_known(call.collective)) return nonsense("a frame names an unknown collective");
+  if (!is_known(call.dtype)) return nonsense("a frame names an unknown dtype");
+  if (!is_known(call.op)) return nonsense("a frame names an unknown reduction");
   if (call.root < no_rank) return nonsense("a frame names a negative root");
   return header;
 }

@@ -21,9 +21,8 @@ constexpr int polls_before_waking = 8;
 // Whether this member needs another one's data, or its word that it has begun.
 bool DirectOperation::needs(std::uint32_t member) const {
   if (!rule_.one_way) return true;
-  const Collective collective = binding().signature.collective;
-  const bool from_root = collective == Collective::broadcast || collective == Collective::scatter;
-  return from_root ? member == exchange_.root() : self_ == exchange_.root();
+  return info_of(binding().signature.collective).is_from_root() ? member == exchange_.root()
+                                                                : self_ == exchange_.root();
 }
 
 std::byte* DirectOperation::payload_slot(std::uint32_t member) const {

@@ -22,7 +22,7 @@ struct Shape {
   double rounds;       // that the path takes
   double fetch_block;  // single copy
   bool combines, in_place;
-  Collective collective;
+  const CollectiveInfo& collective;
 };
 
 // One rank's part in a call: the root's, or another one's.
@@ -35,13 +35,13 @@ Side side_of(const Exchange& exchange, const Shape& shape, bool is_root) {
   const std::uint32_t member = is_root ? exchange.root() : exchange.root() + 1;
   Side side{static_cast<double>(exchange.input_bytes(member)), static_cast<double>(exchange.output_bytes(member)), 0};
   const bool gives_itself =
-      !shape.combines && side.input > 0 && side.output > 0 && (is_root || !has_root(shape.collective));
+      !shape.combines && side.input > 0 && side.output > 0 && (is_root || !shape.collective.has_root());
   if (gives_itself) side.own = shape.block;
   return side;
 }
 
-bool from_root(Collective collective) {
-  return collective == Collective::broadcast || collective == Collective::scatter;
+bool gives_all_to_everyone(const CollectiveInfo& collective) {
+  return collective.output == everything && !collective.transposes();
 }
 
 // What a rank copies to its output from wherever it finds it: all but what lies there already.
@@ -70,7 +70,7 @@ DirectTerms one_shot(const Shape& shape, const Side& root, const Side& other, bo
                     .other = payload(other) + one_shot_output(shape, other)};
   const double others = shape.ranks - 1;
   if (one_way) {  // senders run ahead, so nobody waits in a row of calls
-    const bool down = from_root(shape.collective);
+    const bool down = shape.collective.is_from_root();
     (down ? terms.other : terms.root).lines = down ? lines_of(root) : others * lines_of(other);
     terms.turns = 1.0 / static_cast<double>(board::run_ahead_max);
     return terms;
@@ -78,8 +78,8 @@ DirectTerms one_shot(const Shape& shape, const Side& root, const Side& other, bo
   terms.root.lines = terms.other.lines = others * std::max(lines_of(root), lines_of(other));
   terms.flags = 1;
   terms.turns = 1;
-  if (has_root(shape.collective)) {
-    const bool down = from_root(shape.collective);
+  if (shape.collective.has_root()) {
+    const bool down = shape.collective.is_from_root();
     terms.brought = payload(down ? root : other);
     terms.taken = one_shot_output(shape, down ? other : root);
   }
@@ -100,7 +100,7 @@ DirectTerms mapped(const Shape& shape, const Side& root, const Side& other, bool
   DirectWork work{.lines = others + (shares_work ? 2 * shape.rounds : others)};
   if (shape.combines) {
     work.combined = others * shape.part;
-    work.copied = shape.collective == Collective::allreduce ? others * shape.part : 0;  // the first target is combined
+    work.copied = gives_all_to_everyone(shape.collective) ? others * shape.part : 0;  // the first target is combined
   } else {
     work.copied = (copied_out(shape, root) + others * copied_out(shape, other)) / shape.ranks;
   }
@@ -109,7 +109,7 @@ DirectTerms mapped(const Shape& shape, const Side& root, const Side& other, bool
 
 // What a rank takes of parts that others have combined.
 double results_of_others(const Shape& shape, const Side& side) {
-  return shape.collective == Collective::reduce_scatter || side.output == 0 ? 0 : side.output - shape.part;
+  return shape.collective.output.held == Held::own_chunk || side.output == 0 ? 0 : side.output - shape.part;
 }
 
 DirectTerms single_copy(const Shape& shape, const Side& root, const Side& other) {
@@ -119,8 +119,7 @@ DirectTerms single_copy(const Shape& shape, const Side& root, const Side& other)
     if (!shape.combines) {
       made.copied = copied_out(shape, side) - (side.output - side.own);
       made.read = side.output - side.own;
-      const double sources =
-          shape.collective == Collective::broadcast || shape.collective == Collective::scatter ? 1 : others;
+      const double sources = shape.collective.is_from_root() ? 1 : others;
       made.reads = made.read > 0 ? shape.rounds * sources : 0;
       return made;
     }
@@ -129,7 +128,7 @@ DirectTerms single_copy(const Shape& shape, const Side& root, const Side& other)
     made.read = others * shape.part;
     made.reads = shape.rounds * others * std::ceil(shape.part / shape.rounds / shape.fetch_block);
     const double taken = results_of_others(shape, side);
-    if (shape.collective == Collective::reduce) {
+    if (shape.collective.has_root()) {
       made.copied = taken;  // these lie in staging areas
     } else {
       made.read += taken;
@@ -145,8 +144,7 @@ DirectTerms staged(const Shape& shape, const Side& root, const Side& other) {
   const double others = shape.ranks - 1;
   const auto copied_in = [&](const Side& side) -> DirectWork {
     if (shape.combines) return {.copied = side.input - shape.part};
-    const bool to_everyone = shape.collective == Collective::allgather || shape.collective == Collective::broadcast;
-    const bool stays = side.output > 0 && !to_everyone;  // its own block
+    const bool stays = side.output > 0 && !gives_all_to_everyone(shape.collective);  // its own block
     return {.copied = side.input - (stays ? std::min(side.own, side.input) : 0)};
   };
   const auto taken = [&](const Side& side) -> DirectWork {
@@ -156,7 +154,8 @@ DirectTerms staged(const Shape& shape, const Side& root, const Side& other) {
     DirectWork made = copied_in(side) + taken(side);
     made.lines = others * (1 + 2 * shape.rounds);
     if (shape.combines) made.combined = others * shape.part;
-    if (shape.collective == Collective::allreduce) made.copied += shape.part;  // its result goes to two places
+    if (shape.combines && gives_all_to_everyone(shape.collective))
+      made.copied += shape.part;  // its result goes to two places
     return made;
   };
   const double windows = std::ceil(shape.rounds / static_cast<double>(board::rounds_in_flight));
@@ -165,8 +164,8 @@ DirectTerms staged(const Shape& shape, const Side& root, const Side& other) {
                     .rounds = shape.rounds,
                     .flags = shape.combines ? 3.0 : 2.0,
                     .turns = 2 * windows + (shape.combines ? 1 : 0)};
-  if (has_root(shape.collective) && !shape.combines) {
-    const bool down = from_root(shape.collective);
+  if (shape.collective.has_root() && !shape.combines) {
+    const bool down = shape.collective.is_from_root();
     terms.brought = copied_in(down ? root : other);
     terms.taken = taken(down ? other : root);
   }
@@ -184,36 +183,21 @@ Exchange DirectCall::exchange(std::size_t grain) const {
   return {signature, 0, static_cast<std::uint32_t>(ranks), grain};
 }
 
-bool has_direct_paths(Collective collective) {
-  switch (collective) {
-    case Collective::allreduce:
-    case Collective::reduce:
-    case Collective::reduce_scatter:
-    case Collective::allgather:
-    case Collective::broadcast:
-    case Collective::scatter:
-    case Collective::gather:
-    case Collective::alltoall:
-    case Collective::barrier: return true;
-    default: return false;
-  }
-}
-
 DirectTerms direct_terms(const DirectCall& call, DirectPath path, bool shares_work) {
   const std::size_t grain = grain_of(path, call.exchange(), board::usual_staging_bytes);
   const Exchange exchange = call.exchange(grain);
   const double ranks = call.ranks;
-  const double block =
-      call.collective == Collective::barrier ? 0 : static_cast<double>(call.count * call.element_bytes);
+  const CollectiveInfo& collective = info_of(call.collective);
+  const double block = collective.chunks == Chunks::token ? 0 : static_cast<double>(call.count * call.element_bytes);
   const Shape shape{.ranks = ranks,
                     .block = block,
-                    .part = call.collective == Collective::reduce_scatter ? block : block / ranks,
+                    .part = collective.is_vector() ? block / ranks : block,
                     .rounds = static_cast<double>(exchange.rounds()),
                     .fetch_block = static_cast<double>(
                         fetch_block_bytes(board::usual_staging_bytes, static_cast<std::uint32_t>(call.ranks))),
                     .combines = exchange.combines(),
                     .in_place = call.in_place,
-                    .collective = call.collective};
+                    .collective = collective};
   const Side root = side_of(exchange, shape, true), other = side_of(exchange, shape, false);
   switch (path) {
     case DirectPath::one_shot: {
@@ -234,7 +218,7 @@ std::optional<DirectExpectation> expect_direct(const Network& network, const Dir
                                                std::optional<DirectPath> path) {
   const std::optional<DirectCost>& described = network.description().direct;
   const bool one_host = network.description().kind == NetworkKind::hosts && network.hosts() == 1;
-  if (!one_host || !described || call.ranks < 2 || !has_direct_paths(call.collective)) return std::nullopt;
+  if (!one_host || !described || call.ranks < 2 || !info_of(call.collective).direct_paths) return std::nullopt;
   const DirectCost& cost = *described;
   const bool shares_work = network.is_crowded();
   const DirectSetting setting{.staging_bytes = board::usual_staging_bytes, .shares_work = shares_work};

@@ -44,11 +44,8 @@ struct DirectTerms {
   double turns = 0;  // how often each rank gets a core, where they share cores
 };
 
-// Whether the executor runs calls of this kind over a window, if there is one.
-bool has_direct_paths(Collective collective);
-
-// The terms of a call that takes `path`. Requires has_direct_paths() and at least two ranks. Parts are taken to be
-// equal. `shares_work`: ranks outnumber cores.
+// The terms of a call that takes `path`. Requires a collective that has direct paths, and at least two ranks. Parts are
+// taken to be equal. `shares_work`: ranks outnumber cores.
 DirectTerms direct_terms(const DirectCall& call, DirectPath path, bool shares_work);
 
 struct DirectExpectation {

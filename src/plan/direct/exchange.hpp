@@ -33,8 +33,8 @@ class Exchange {
   std::size_t rounds() const { return rounds_; }
   std::uint32_t parts() const { return parts_; }
   Part part(std::size_t round, std::uint32_t index) const;
-  bool combines() const { return combines_; }
-  Collective collective() const { return collective_; }
+  bool combines() const { return collective_->reduces(); }
+  const CollectiveInfo& collective() const { return *collective_; }
   std::uint32_t members() const { return members_; }
   std::uint32_t root() const { return root_; }  // member 0 where the collective has none
   std::size_t grain() const { return grain_; }
@@ -43,15 +43,16 @@ class Exchange {
   std::uint32_t place_at_source(std::uint32_t index) const;
 
   // Bytes of a member's input and output; 0 where it has none.
-  std::size_t input_bytes(std::uint32_t member) const;
-  std::size_t output_bytes(std::uint32_t member) const;
+  std::size_t input_bytes(std::uint32_t member) const { return bytes_in(collective_->input, member); }
+  std::size_t output_bytes(std::uint32_t member) const { return bytes_in(collective_->output, member); }
   // The largest buffer that any member has.
   std::size_t buffer_bytes_max() const;
 
  private:
-  Collective collective_ = Collective::barrier;
+  std::size_t bytes_in(const BufferShape& buffer, std::uint32_t member) const;
+
+  const CollectiveInfo* collective_ = &info_of(Collective::barrier);
   std::uint32_t root_ = 0, members_ = 1, parts_ = 1;
-  bool combines_ = false;
   std::size_t block_bytes_ = 0;  // of the vector, or of one block
   std::size_t grain_ = 0, rounds_ = 0;
 };

@@ -31,9 +31,9 @@ bool wants_single_copy(const Exchange& exchange, const DirectSetting& setting) {
   if (setting.single_copy != SingleCopy::automatic) return setting.single_copy == SingleCopy::always;
   if (setting.shares_work) return false;
   const std::size_t bytes = exchange.buffer_bytes_max();
-  if (exchange.collective() == Collective::reduce_scatter) return bytes >= 32 * kib && bytes <= 16 * mib;
+  if (exchange.collective().collective == Collective::reduce_scatter) return bytes >= 32 * kib && bytes <= 16 * mib;
   if (exchange.combines()) return bytes >= 4 * mib && bytes <= 16 * mib;
-  return bytes >= 64 * kib && (bytes < mib || exchange.collective() != Collective::broadcast);
+  return bytes >= 64 * kib && (bytes < mib || exchange.collective().collective != Collective::broadcast);
 }
 
 }  // namespace
@@ -56,7 +56,7 @@ DirectRule direct_rule(const Exchange& exchange, const DirectSetting& setting, b
   const std::size_t pool = std::min(pooled_bytes_max, setting.staging_bytes - board::payload_bytes);
   rule.fits = rule.pools_work ? largest <= pool : largest <= board::large_slot_bytes && work <= one_shot_work_bytes;
   rule.small_payload = largest <= board::small_slot_bytes;
-  rule.one_way = has_root(exchange.collective()) && rule.fits && rule.small_payload && !rule.pools_work;
+  rule.one_way = exchange.collective().has_root() && rule.fits && rule.small_payload && !rule.pools_work;
   rule.plain = !rule.one_way && reads_plain_memory && wants_single_copy(exchange, setting);
   return rule;
 }

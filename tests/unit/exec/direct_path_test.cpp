@@ -61,7 +61,7 @@ TEST(DirectPathRule, IsTheExecutors) {
   std::vector<std::byte> buffer(20 * mib + kib);
   std::set<DirectPath> seen;
   for (const Collective collective : all_collectives) {
-    if (!has_direct_paths(collective)) continue;
+    if (!info_of(collective).direct_paths) continue;
     for (const Rank ranks : {2, 3, 8}) {
       for (const std::size_t bytes : sizes) {
         for (const unsigned kind : {0U, 1U, 2U, 3U}) {

@@ -103,7 +103,7 @@ TEST(DirectCost, ProcessorsAreABound) {
   const DirectCost cost{
       .call = 1, .line = 0.1, .wake = 10, .copy_per_byte = 1, .reduce_per_byte = 3, .cache_bytes = 1e15};
   for (const Collective collective : all_collectives) {
-    if (!has_direct_paths(collective)) continue;
+    if (!info_of(collective).direct_paths) continue;
     for (const DirectPath path : all_direct_paths) {
       const DirectCall call{.collective = collective, .ranks = 8, .count = 64 * kib};
       const double alone = expected(host(8, 8, cost), call, path).seconds;
@@ -161,7 +161,7 @@ Moved moved_by(DirectPath path, const DirectCall& call) {
 TEST(DirectCost, FormsAreTheSumsOfThePartsThatPathsRunOver) {
   for (const DirectPath path : {DirectPath::staged, DirectPath::mapped}) {
     for (const Collective collective : all_collectives) {
-      if (!has_direct_paths(collective)) continue;
+      if (!info_of(collective).direct_paths) continue;
       for (const Rank ranks : {2, 4, 8}) {
         const DirectCall call{.collective = collective, .ranks = ranks, .count = 2 * mib, .element_bytes = 1};
         const DirectTerms terms = direct_terms(call, path, false);

@@ -79,16 +79,6 @@ TEST(Layout, TakesARangeOfBlocksAsOneRunInOneSlice) {
   EXPECT_EQ(layout.extent({Space::scratch, 2, 1, 2}, 0), (Extent{80, 80}));
 }
 
-TEST(Layout, KnowsTheFirstChunkOfEachBuffer) {
-  EXPECT_EQ(Layout::first_chunk(shape_of(Collective::allgather, 4, 3), Space::input), 3u);
-  EXPECT_EQ(Layout::first_chunk(shape_of(Collective::allgather, 4, 3), Space::output), 0u);
-  EXPECT_EQ(Layout::first_chunk(shape_of(Collective::gather, 4, 3), Space::input), 3u);
-  EXPECT_EQ(Layout::first_chunk(shape_of(Collective::scatter, 4, 3), Space::output), 3u);
-  EXPECT_EQ(Layout::first_chunk(shape_of(Collective::reduce_scatter, 4, 3), Space::output), 3u);
-  EXPECT_EQ(Layout::first_chunk(shape_of(Collective::reduce_scatter, 4, 3), Space::input), 0u);
-  EXPECT_EQ(Layout::first_chunk(shape_of(Collective::allreduce, 4, 3), Space::output), 0u);
-}
-
 // Every element lies in exactly one chunk of one slice, no chunk is larger than a cell, only chunks at the end of a
 // slice are empty, and slices are not longer than wanted.
 TEST(Layout, CoversEveryElementOnce) {
@@ -106,7 +96,7 @@ TEST(Layout, CoversEveryElementOnce) {
     SCOPED_TRACE(testing::Message() << name_of(collective) << ", " << chunks << " chunks, count " << count << " of "
                                     << element_bytes << " bytes, slices of " << slice_bytes);
     const Layout layout(shape_of(collective, chunks), count, element_bytes, slice_bytes);
-    const std::size_t elements = Layout::is_vector(collective) ? count : count * chunks;
+    const std::size_t elements = info_of(collective).is_vector() ? count : count * chunks;
     std::vector<int> covered(elements * element_bytes);
     for (std::size_t slice = 0; slice < layout.slices(); ++slice) {
       bool ended = false;
@@ -116,7 +106,7 @@ TEST(Layout, CoversEveryElementOnce) {
         ASSERT_EQ(extent.bytes % element_bytes, 0u);
         ASSERT_LE(extent.bytes, layout.cell_bytes());
         ASSERT_FALSE(ended && extent.bytes > 0);
-        ended = extent.bytes < layout.cell_bytes() && Layout::is_vector(collective) && extent.bytes == 0;
+        ended = extent.bytes < layout.cell_bytes() && info_of(collective).is_vector() && extent.bytes == 0;
         ASSERT_LE(extent.offset + extent.bytes, covered.size());
         for (std::size_t at = extent.offset; at < extent.offset + extent.bytes; ++at) ++covered[at];
       }

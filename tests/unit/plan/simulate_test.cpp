@@ -297,7 +297,7 @@ TEST(Simulate, HundredsOfRanksShareOneProgram) {
 double ratio(const Algorithm& algorithm, Rank ranks, const CostTerms& terms) {
   const LinkCost link{.latency = 7 * microsecond, .wire_per_byte = nanosecond};
   const double reduce_per_byte = 0.25 * nanosecond;
-  const std::size_t blocks = Layout::is_vector(algorithm.collective) ? 1 : static_cast<std::size_t>(ranks);
+  const std::size_t blocks = algorithm.collective->is_vector() ? 1 : static_cast<std::size_t>(ranks);
   const auto network = Network::make({.ranks = ranks, .link = link, .reduce_per_byte = reduce_per_byte});
   const Simulation got = run(*network, {.algorithm = &algorithm, .count = elements / blocks});
   return seconds(got.time) / cost_seconds(terms, link, reduce_per_byte);

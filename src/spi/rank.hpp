@@ -1,0 +1,11 @@
+// Ranks: who takes part.
+#pragma once
+
+#include <cstdint>
+
+namespace hocket {
+
+using Rank = std::int32_t;  // 0 … world size - 1; -1 where there is none
+inline constexpr Rank no_rank = -1;
+
+}  // namespace hocket
