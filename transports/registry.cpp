@@ -1,5 +1,9 @@
 #include "transports/registry.hpp"
 
+#include <fmt/format.h>
+
+#include "src/base/log.hpp"
+#include "transports/loopback/loopback_transport.hpp"
 #include "transports/shm/shm_transport.hpp"
 #include "transports/tcp/tcp_transport.hpp"
 
@@ -7,8 +11,9 @@ namespace hocket {
 namespace {
 
 constexpr TransportEntry table[] = {
-    {"shm", shm::make_transport},
-    {"tcp", tcp::make_transport},
+    {"shm", Automatic::if_usable, shm::make_transport},
+    {"tcp", Automatic::required, tcp::make_transport},
+    {"loopback", Automatic::no, loopback::make_transport},
 };
 
 }  // namespace
@@ -22,6 +27,24 @@ const TransportEntry* find_transport(std::string_view name) {
     if (entry.name == name) return &entry;
   }
   return nullptr;
+}
+
+Result<std::vector<std::unique_ptr<Transport>>> open_transports(std::string_view wanted,
+                                                                const TransportConfig& config) {
+  std::vector<std::unique_ptr<Transport>> opened;
+  for (const TransportEntry& entry : table) {
+    const bool named = wanted == entry.name;
+    if (!named && (wanted != "auto" || entry.automatic == Automatic::no)) continue;
+    auto transport = entry.make(config);
+    if (transport.ok()) {
+      opened.push_back(std::move(*transport));
+    } else if (named || entry.automatic == Automatic::required) {
+      return transport.status();
+    } else {
+      log::warn(fmt::format("going on without transport {}: {}", entry.name, transport.status().message()));
+    }
+  }
+  return opened;
 }
 
 }  // namespace hocket

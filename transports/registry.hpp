@@ -1,17 +1,25 @@
-// Every transport that connects processes. A new one is one folder and one line here. (Loopback connects threads of one
-// process and is made by its hub.)
+// Every transport. A new one is one folder and one line here.
 #pragma once
 
 #include <memory>
 #include <span>
 #include <string_view>
+#include <vector>
 
 #include "src/spi/transport.hpp"
 
 namespace hocket {
 
+// What becomes of a transport where none is named ("auto").
+enum class Automatic {
+  required,   // it is used, and must work
+  if_usable,  // it is used where it works
+  no,         // it is used by those who name it
+};
+
 struct TransportEntry {
   std::string_view name;
+  Automatic automatic;
   Result<std::unique_ptr<Transport>> (*make)(const TransportConfig& config);
 };
 
@@ -19,5 +27,8 @@ struct TransportEntry {
 std::span<const TransportEntry> transports();
 // Null where there is none of that name.
 const TransportEntry* find_transport(std::string_view name);
+
+// The transports of this process, most preferred first: all that work here ("auto"), or the one named.
+Result<std::vector<std::unique_ptr<Transport>>> open_transports(std::string_view wanted, const TransportConfig& config);
 
 }  // namespace hocket

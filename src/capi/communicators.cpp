@@ -11,28 +11,28 @@ using hocket::Status;
 
 namespace hocket::capi {
 
-Result<SplitRequest> split_request(const Result<SplitArguments>& wish, const hocket_split_options* options) {
+Result<SplitRequest> split_request(const Result<SplitArguments>& arguments, const hocket_split_options* options) {
   const auto given = read_sized(options);
   if (!given) {
     return Status(Code::invalid_argument, "options.struct_size is wrong: begin with HOCKET_SPLIT_OPTIONS_INIT");
   }
-  return wish.ok() ? hocket::split_request(*wish, *given) : wish.status();
+  return arguments.ok() ? hocket::split_request(*arguments, *given) : arguments.status();
 }
 
 }  // namespace hocket::capi
 
 namespace {
 
-// `wish_of` makes the wish of a rank of this communicator.
-template <class WishOf>
+// `arguments_of` makes the arguments of a rank of this communicator.
+template <class ArgumentsOf>
 hocket_result split(hocket_comm* parent, hocket_comm** child, const hocket_split_options* options,
-                    WishOf wish_of) noexcept {
+                    ArgumentsOf arguments_of) noexcept {
   return guarded([&]() -> Status {
     if (child == nullptr) return null_argument("child");
     *child = nullptr;
     if (parent == nullptr) return null_argument("parent");
     if (!may_wait()) return wait_refused();
-    auto request = hocket::capi::split_request(wish_of(*parent->communicator), options);
+    auto request = hocket::capi::split_request(arguments_of(*parent->communicator), options);
     if (!request.ok()) return request.status();
     auto made = parent->communicator->split(*request);
     if (!made.ok()) return made.status();
@@ -129,17 +129,18 @@ hocket_result hocket_comm_counters(hocket_comm* comm, hocket_counters* counters)
 
 hocket_result hocket_comm_split(hocket_comm* parent, int32_t color, int32_t key, hocket_comm** child,
                                 const hocket_split_options* options) {
-  return split(parent, child, options, [&](const hocket::Communicator&) { return hocket::wish_to_split(color, key); });
+  return split(parent, child, options,
+               [&](const hocket::Communicator&) { return hocket::split_arguments(color, key); });
 }
 
 hocket_result hocket_comm_duplicate(hocket_comm* parent, hocket_comm** child, const hocket_split_options* options) {
-  return split(parent, child, options, [](const hocket::Communicator&) { return hocket::wish_to_duplicate(); });
+  return split(parent, child, options, [](const hocket::Communicator&) { return hocket::duplicate_arguments(); });
 }
 
 hocket_result hocket_comm_subset(hocket_comm* parent, const int32_t* ranks, int32_t count, hocket_comm** child,
                                  const hocket_split_options* options) {
   return split(parent, child, options, [&](const hocket::Communicator& communicator) {
-    return hocket::wish_for_subset(ranks, count, communicator.rank(), communicator.size());
+    return hocket::subset_arguments(ranks, count, communicator.rank(), communicator.size());
   });
 }
 

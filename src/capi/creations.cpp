@@ -44,7 +44,7 @@ hocket_result hocket_comm_split_start(hocket_comm* parent, int32_t color, int32_
     if (creation == nullptr) return null_argument("creation");
     *creation = nullptr;
     if (parent == nullptr) return null_argument("parent");
-    const auto request = hocket::capi::split_request(hocket::wish_to_split(color, key), options);
+    const auto request = hocket::capi::split_request(hocket::split_arguments(color, key), options);
     if (!request.ok()) return request.status();
     return keep(Creation::start([&communicator = *parent->communicator, given = *request](const std::stop_token& stop) {
                   return communicator.split(given, stop);

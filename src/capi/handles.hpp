@@ -47,7 +47,7 @@ Status keep(Communicator& communicator, StartedCalls calls, hocket_work** work);
 Result<Deadline> deadline_of_wait(int64_t timeout_ms);
 
 // What a split is asked for, from the caller's options.
-Result<SplitRequest> split_request(const Result<SplitArguments>& wish, const hocket_split_options* options);
+Result<SplitRequest> split_request(const Result<SplitArguments>& arguments, const hocket_split_options* options);
 
 // Whether the calling thread may wait for others; not inside a function that is called on completion.
 inline bool may_wait() {

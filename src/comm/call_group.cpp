@@ -61,7 +61,7 @@ std::shared_ptr<Operation> Communicator::prepare_to_self(const CallArguments& se
                    .output = static_cast<std::byte*>(recv.recv),
                    .signature = {.collective = Collective::send, .dtype = dtype, .root = rank(), .count = send.count},
                    .reduction = {},
-                   .timeout = options_.timeout},
+                   .timeout = options().timeout},
                   send.persistent);
   return operation;
 }

@@ -12,17 +12,14 @@
 
 #include "src/base/region_table.hpp"
 #include "src/comm/call_arguments.hpp"
+#include "src/comm/communicator_parts.hpp"
 #include "src/comm/latest_call.hpp"
-#include "src/comm/link_set.hpp"
-#include "src/comm/options.hpp"
 #include "src/exec/schedule_operation.hpp"
 #include "src/plan/plan.hpp"
 
 namespace hocket {
 
-class StoreServer;
 struct CheckedCall;
-struct ChildGroup;
 struct SplitRequest;
 
 // Thread rule: any thread, except destruction.
@@ -37,9 +34,10 @@ class Communicator {
   // gone: its pending operations go on.
   ~Communicator();
 
-  Rank rank() const { return options_.rank; }
-  Rank size() const { return options_.size; }
-  Counters counters() const { return context_->shown_counters(); }
+  Rank rank() const { return membership().rank(); }
+  Rank size() const { return membership().size(); }
+  const Membership& membership() const { return parts_.membership; }
+  Counters counters() const { return parts_.context->shown_counters(); }
   Status status() const { return executor().broken(); }
   void abort(std::string_view reason);
   // Collective. The child that this rank is in, null where it is in none. A request to stop breaks this communicator,
@@ -55,31 +53,17 @@ class Communicator {
   // What copies a message of this rank to itself; the two are sound and fit.
   std::shared_ptr<Operation> prepare_to_self(const CallArguments& send, const CallArguments& recv);
   // What runs prepared calls.
-  Executor& executor() const { return link_set_->executor(); }
+  Executor& executor() const { return parts_.link_set->executor(); }
   Status run(Executor::Operations operations) { return executor().run(operations); }
   Status start(Executor::Operations operations) { return executor().start(operations); }
   // Expires when this communicator ends.
   std::weak_ptr<const void> life() const { return life_; }
 
  private:
-  Communicator(Options options, const RegionTable* regions);
+  Communicator(CommunicatorParts parts, const RegionTable* regions);
 
-  Status find_others(Deadline deadline, const std::stop_token& stop);
-  Status meet(Deadline deadline, const std::stop_token& stop);
-  Status introduce(const PeerInfo& mine, Deadline deadline);
-  Status agrees(const PeerInfo& card, Rank rank) const;
-  Status allgather_on_ring(std::span<std::byte> all, Deadline deadline);
-  Status settle(std::vector<PeerInfo> cards, Deadline deadline);
-  Status adopt(std::unique_ptr<Executor> executor, std::vector<std::unique_ptr<Transport>> transports,
-               std::shared_ptr<LoopbackHub> hub = nullptr);
-  Status share(std::span<std::byte> all, Deadline deadline);
-  Result<std::vector<PeerInfo>> exchange_peer_infos(const Result<PeerInfo>& mine, const std::vector<Rank>& members,
-                                                    Deadline deadline);
-  Result<std::unique_ptr<Communicator>> connect_child(Options options, const ChildGroup& group, Deadline deadline,
-                                                      const std::stop_token& stop);
-  Result<std::unique_ptr<Communicator>> share_links(Options options, const ChildGroup& group);
-  Status open(std::uint64_t group, LoopbackHub* parent_hub);
-  Status connect(std::vector<PeerInfo> cards, Deadline deadline);
+  const Options& options() const { return membership().options(); }
+  Status allgather(std::span<std::byte> all, Deadline deadline);
   std::shared_ptr<Operation> prepare_checked(const CallArguments& arguments, CheckedCall& checked,
                                              std::shared_ptr<Staging> staging);
   const Algorithm& choose(const CheckedCall& checked, Collective collective, bool in_rank_order);
@@ -87,15 +71,9 @@ class Communicator {
   std::shared_ptr<Operation> direct_operation(bool persistent);
   std::shared_ptr<Operation> any_source_receive(const PlanKey& key, std::int32_t* source);
 
-  const Options options_;
+  CommunicatorParts parts_;
   const RegionTable* const regions_;
-  std::unique_ptr<StoreServer> server_;  // where this rank serves the store
-  std::atomic<int> children_{0};         // splits so far
-  std::shared_ptr<LinkSet> link_set_;
-  std::shared_ptr<Context> context_;
-  Topology topology_;
-  Rank scarce_cores_ = 0;            // as Call has it
-  WindowUse* window_use_ = nullptr;  // the link set's, where it is of this communicator's ranks
+  std::atomic<int> children_{0};  // splits so far
 
   // What was chosen for the latest call over links.
   struct Choice {

@@ -13,22 +13,22 @@ const Algorithm& Communicator::choose(const CheckedCall& checked, Collective col
       latest.wire == wire && latest.in_rank_order == in_rank_order && latest.uneven == uneven) {
     return *latest.algorithm;
   }
-  std::string_view wanted = options_.algorithms.wanted(collective, checked.bytes);
+  std::string_view wanted = options().algorithms.wanted(collective, checked.bytes);
   if (wanted == automatic_algorithm) {
-    wanted = options_.tuning.wanted(options_.size, topology_.hosts(), collective, checked.bytes);
+    wanted = options().tuning.wanted(options().size, membership().topology().hosts(), collective, checked.bytes);
   }
   const Algorithm& algorithm = select_algorithm({.collective = collective,
-                                                 .size = options_.size,
+                                                 .size = options().size,
                                                  .bytes = checked.bytes,
-                                                 .topology = topology_,
-                                                 .cores = scarce_cores_,
+                                                 .topology = membership().topology(),
+                                                 .cores = membership().scarce_cores(),
                                                  .wire = wire,
                                                  .in_rank_order = in_rank_order,
                                                  .uneven = uneven},
                                                 wanted);
   // Both ends of a message name the sender's call.
   const Algorithm& named = collective == Collective::recv
-                               ? select_algorithm({Collective::send, options_.size, checked.bytes}, "auto")
+                               ? select_algorithm({Collective::send, options().size, checked.bytes}, "auto")
                                : algorithm;
   latest = {checked.bytes, wire, in_rank_order, uneven, number_of(named), &algorithm};
   return algorithm;

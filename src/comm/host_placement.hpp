@@ -1,9 +1,9 @@
-// HostPlacement: where the ranks of a communicator run, as their cards tell. Every rank concludes the same.
+// HostPlacement: where the ranks of a communicator run, as these have told. Every rank concludes the same.
 #pragma once
 
 #include <span>
 
-#include "src/comm/mesh.hpp"
+#include "src/comm/peer_info.hpp"
 #include "src/exec/waiting.hpp"
 #include "src/spi/topology.hpp"
 
@@ -11,8 +11,8 @@ namespace hocket {
 
 class HostPlacement {
  public:
-  // The cards of all ranks, this one's among them.
-  HostPlacement(std::span<const PeerInfo> cards, Rank self);
+  // What every rank told, by rank.
+  HostPlacement(std::span<const PeerInfo> peers, Rank self);
 
   const Topology& topology() const { return topology_; }
   // Of the one host that has all ranks, if it has fewer; else 0.

@@ -5,6 +5,8 @@
 #include <numeric>
 #include <utility>
 
+#include "transports/registry.hpp"
+
 namespace hocket {
 namespace {
 
@@ -12,14 +14,27 @@ constexpr std::chrono::seconds farewell{1};  // what leaving may take
 
 }  // namespace
 
-LinkSet::LinkSet(std::unique_ptr<Executor> executor, std::vector<std::unique_ptr<Transport>> transports,
-                 std::shared_ptr<LoopbackHub> hub)
-    : hub_(std::move(hub)), executor_(std::move(executor)), mesh_(std::move(transports)) {}
+LinkSet::LinkSet(std::unique_ptr<Executor> executor, std::vector<std::unique_ptr<Transport>> transports, Rank size)
+    : executor_(std::move(executor)), mesh_(std::move(transports), size) {}
 
-Result<std::shared_ptr<LinkSet>> LinkSet::make(std::unique_ptr<Executor> executor,
-                                               std::vector<std::unique_ptr<Transport>> transports,
-                                               std::shared_ptr<LoopbackHub> hub) {
-  std::shared_ptr<LinkSet> link_set(new LinkSet(std::move(executor), std::move(transports), std::move(hub)));
+Result<std::shared_ptr<LinkSet>> LinkSet::open(const Options& options, const Config& config) {
+  const bool alone = options.size == 1;
+  auto executor =
+      Executor::make({.rank = options.rank, .alone = alone, .name = options.name, .says_name = config.says_name});
+  if (!executor.ok()) return executor.status();
+  (*executor)->set_wait_budget(WaitBudget::for_ranks(options.size, CoreSet::own().count()));
+  std::vector<std::unique_ptr<Transport>> transports;
+  if (!alone) {
+    auto opened = open_transports(options.transport, {.rank = options.rank,
+                                                      .size = options.size,
+                                                      .group = config.group,
+                                                      .listener = &(*executor)->listener(),
+                                                      .regions = config.regions,
+                                                      .streams = options.tuning.tcp_streams()});
+    if (!opened.ok()) return opened.status();
+    transports = std::move(*opened);
+  }
+  std::shared_ptr<LinkSet> link_set(new LinkSet(std::move(*executor), std::move(transports), options.size));
   if (Status attached = link_set->executor_->attach(link_set->mesh_); !attached.ok()) return attached;
   return link_set;
 }
@@ -31,10 +46,19 @@ LinkSet::~LinkSet() {
   mesh_.shut_down(executor_->broken(), Deadline::after(farewell));
 }
 
+void LinkSet::abort(const Context& context, std::string_view reason) {
+  const Status why(
+      Cause{.code = Code::aborted,
+            .message = fmt::format("rank {} aborted the communicator{}{}", rank(), reason.empty() ? "" : ": ", reason),
+            .rank = rank(),
+            .peer = rank()});
+  executor_->abort(why, context);
+}
+
 Status LinkSet::open_window(WindowUse use, Deadline deadline) {
-  Transport* transport = mesh_.window_transport();
+  Transport* transport = mesh_.routes().window_transport();
   if (transport == nullptr) return {};
-  std::vector<Rank> members(mesh_.cards().size());
+  std::vector<Rank> members(static_cast<std::size_t>(mesh_.size()));
   std::iota(members.begin(), members.end(), 0);
   return executor_->with_exclusive_progress([&]() -> Status {
     auto window = transport->open_window(members, deadline);
@@ -54,7 +78,7 @@ Status LinkSet::open_window(WindowUse use, Deadline deadline) {
   });
 }
 
-void LinkSet::settle_number(std::uint32_t agreed) {
+void LinkSet::use_number(std::uint32_t agreed) {
   std::uint32_t latest = latest_number_;
   while (latest < agreed && !latest_number_.compare_exchange_weak(latest, agreed)) {
   }

@@ -7,23 +7,27 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "src/comm/mesh.hpp"
+#include "src/comm/options.hpp"
 #include "src/exec/direct/direct_operation.hpp"
 #include "src/exec/executor.hpp"
 
 namespace hocket {
 
-class LoopbackHub;
-
 // Thread rule: any thread for what executor() does; creation and destruction by one.
 class LinkSet {
  public:
-  // `hub`: where ranks are threads of this process.
-  static Result<std::shared_ptr<LinkSet>> make(std::unique_ptr<Executor> executor,
-                                               std::vector<std::unique_ptr<Transport>> transports,
-                                               std::shared_ptr<LoopbackHub> hub = nullptr);
+  struct Config {
+    std::uint64_t group = 0;               // see TransportConfig
+    const RegionTable* regions = nullptr;  // likewise
+    bool says_name = false;                // messages say which communicator broke
+  };
+  // Makes this rank reachable over the transports that the options name; of one rank, there is nobody to reach it. No
+  // peer is known yet.
+  static Result<std::shared_ptr<LinkSet>> open(const Options& options, const Config& config);
   // Leaves: says goodbye, or ends what is pending with Code::aborted. Bounded by a second.
   ~LinkSet();
   LinkSet(const LinkSet&) = delete;
@@ -31,12 +35,13 @@ class LinkSet {
 
   Executor& executor() { return *executor_; }
   Mesh& mesh() { return mesh_; }
-  LoopbackHub* hub() const { return hub_.get(); }
   // This rank's number among the peers.
   Rank rank() const { return executor_->rank(); }
+  // Breaks it on all ranks, on behalf of one of its communicators. Any thread; returns at once.
+  void abort(const Context& context, std::string_view reason);
 
   // Where one transport can show every rank the memory of all, collectives may run over that. Every rank calls this,
-  // once all cards are known, and decides by these. `use`: how, but for the window.
+  // once all peers are known, and decides by these. `use`: how, but for the window.
   Status open_window(WindowUse use, Deadline deadline);
   // Null where there is none.
   WindowUse* window_use() { return window_ ? &window_use_ : nullptr; }
@@ -44,13 +49,11 @@ class LinkSet {
 
   // Numbers of communicators: what this rank proposes for a new one, and what all agreed on.
   std::uint32_t propose_number() { return ++latest_number_; }
-  void settle_number(std::uint32_t agreed);
+  void use_number(std::uint32_t agreed);
 
  private:
-  LinkSet(std::unique_ptr<Executor> executor, std::vector<std::unique_ptr<Transport>> transports,
-          std::shared_ptr<LoopbackHub> hub);
+  LinkSet(std::unique_ptr<Executor> executor, std::vector<std::unique_ptr<Transport>> transports, Rank size);
 
-  const std::shared_ptr<LoopbackHub> hub_;
   const std::unique_ptr<Executor> executor_;
   Mesh mesh_;
   std::unique_ptr<Window> window_;

@@ -230,7 +230,7 @@ void Packer::pack(Make make) {
 Result<std::vector<std::shared_ptr<Operation>>> Communicator::prepare_list(const CallArguments& arguments,
                                                                            std::span<const hocket_tensor> tensors) {
   if (Status broken = status(); !broken.ok()) return broken;
-  Packer packer(arguments, tensors, options_.rank, options_.size);
+  Packer packer(arguments, tensors, options().rank, options().size);
   if (Status status = packer.check(); !status.ok()) return status;
   const std::lock_guard lock(plans_mutex_);
   latest_call_.forget();

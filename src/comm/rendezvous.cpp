@@ -7,11 +7,11 @@
 #include <array>
 #include <charconv>
 #include <fstream>
-#include <random>
 #include <sstream>
 
 #include "src/base/environment.hpp"
 #include "src/base/log.hpp"
+#include "src/base/random.hpp"
 
 namespace hocket {
 
@@ -117,8 +117,7 @@ Status Rendezvous::agree_on_size() {
 
 Status Rendezvous::agree_on_group() {
   if (options_.rank == 0) {
-    std::random_device device;
-    group_ = (std::uint64_t{device()} << 32) | device();
+    group_ = random_number();
     return store_.set(key("group"), std::to_string(group_), deadline_);
   }
   auto text = await("group");
@@ -132,12 +131,12 @@ Status Rendezvous::agree_on_group() {
   return {};
 }
 
-Status Rendezvous::publish(const PeerInfo& card) {
-  return store_.set(key(fmt::format("card/{}", options_.rank)), card.serialise(), deadline_);
+Status Rendezvous::publish(const PeerInfo& info) {
+  return store_.set(key(fmt::format("peer/{}", options_.rank)), info.serialise(), deadline_);
 }
 
 Result<PeerInfo> Rendezvous::peer_info_of(Rank rank) {
-  auto text = await(fmt::format("card/{}", rank));
+  auto text = await(fmt::format("peer/{}", rank));
   if (!text.ok()) return text.status();
   return PeerInfo::parse(*text);
 }
@@ -164,12 +163,12 @@ Result<std::string> Rendezvous::await(const std::string& name) {
 
 std::string Rendezvous::missing_ranks() const {
   constexpr std::size_t listed_max = 16;
-  auto keys = store_.list(key("card/"), Deadline::after(look_around_every));
+  auto keys = store_.list(key("peer/"), Deadline::after(look_around_every));
   if (!keys.ok()) return "ranks unknown: " + keys.status().message();
   std::string text;
   std::size_t count = 0;
   for (Rank rank = 0; rank < options_.size; ++rank) {
-    const bool here = std::binary_search(keys->begin(), keys->end(), key(fmt::format("card/{}", rank)));
+    const bool here = std::binary_search(keys->begin(), keys->end(), key(fmt::format("peer/{}", rank)));
     if (here || rank == options_.rank || ++count > listed_max) continue;
     text += fmt::format("{}{}", text.empty() ? "rank " : ", ", rank);
   }
@@ -181,7 +180,7 @@ std::string Rendezvous::missing_ranks() const {
 void Rendezvous::finish() {
   const Claim claim{.instance = instance_, .joining = false, .process = process_identity()};
   (void)store_.set(claim_key(), claim.serialise(), deadline_);
-  (void)store_.remove(key(fmt::format("card/{}", options_.rank)), deadline_);
+  (void)store_.remove(key(fmt::format("peer/{}", options_.rank)), deadline_);
 }
 
 void Rendezvous::fail(const Status& why) {

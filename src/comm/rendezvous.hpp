@@ -1,9 +1,10 @@
 // Rendezvous: how the ranks of a group find each other through the store, before they can speak.
 //
 // Under the job's name, each rank's k-th communicator lives below "<job>/<k>/": "size" (what the first rank said),
-// "group" (a random number that names the group on every connection), "card/<rank>" (where a rank can be reached) and
-// "failed" (why some rank could not join, so that the others need not wait for their deadline). "<job>/claim/<rank>"
-// says which process holds a rank and whether it is still joining. Cards are removed once everyone has read them.
+// "group" (a random number that names the group on every connection), "peer/<rank>" (what a rank tells about itself)
+// and "failed" (why some rank could not join, so that the others need not wait for their deadline).
+// "<job>/claim/<rank>" says which process holds a rank and whether it is still joining. What ranks told is removed once
+// everyone has read it.
 #pragma once
 
 #include <memory>
@@ -11,8 +12,8 @@
 #include <string>
 #include <utility>
 
-#include "src/comm/mesh.hpp"
 #include "src/comm/options.hpp"
+#include "src/comm/peer_info.hpp"
 #include "src/spi/store.hpp"
 
 namespace hocket {
@@ -25,8 +26,8 @@ class Rendezvous {
                                                   std::stop_token stop = {});
 
   std::uint64_t group() const { return group_; }
-  Status publish(const PeerInfo& card);
-  // Waits for another rank's card. A timeout names all ranks that have not published one.
+  Status publish(const PeerInfo& info);
+  // Waits for what another rank tells. A timeout names all ranks that have not published one.
   Result<PeerInfo> peer_info_of(Rank rank);
   // This rank has all that it needs.
   void finish();

@@ -19,9 +19,9 @@ std::uint64_t digest_of(std::span<const std::int32_t> ranks) {
   return digest;
 }
 
-Status disagreement(std::span<const SplitArguments> wishes, Rank other) {
-  const SplitArguments& first = wishes[0];
-  const SplitArguments& second = wishes[static_cast<std::size_t>(other)];
+Status disagreement(std::span<const SplitArguments> all, Rank other) {
+  const SplitArguments& first = all[0];
+  const SplitArguments& second = all[static_cast<std::size_t>(other)];
   std::string what =
       fmt::format("rank {} called {} while rank 0 called {}", other, name_of(second.kind), name_of(first.kind));
   if (first.kind == second.kind && first.links != second.links) {
@@ -50,7 +50,7 @@ std::string_view name_of(SplitKind kind) {
   return "unknown";
 }
 
-Result<SplitArguments> wish_to_split(std::int32_t color, std::int32_t key) {
+Result<SplitArguments> split_arguments(std::int32_t color, std::int32_t key) {
   if (color < 0 && color != HOCKET_NO_COLOR) {
     return invalid(SplitKind::split,
                    fmt::format("color is {}; it must be 0 or more, or HOCKET_NO_COLOR for no child", color));
@@ -58,11 +58,11 @@ Result<SplitArguments> wish_to_split(std::int32_t color, std::int32_t key) {
   return SplitArguments{.kind = SplitKind::split, .color = color, .key = key};
 }
 
-SplitArguments wish_to_duplicate() {
+SplitArguments duplicate_arguments() {
   return {.kind = SplitKind::duplicate};
 }
 
-Result<SplitArguments> wish_for_subset(const std::int32_t* ranks, std::int32_t count, Rank rank, Rank size) {
+Result<SplitArguments> subset_arguments(const std::int32_t* ranks, std::int32_t count, Rank rank, Rank size) {
   if (count < 0 || count > size) {
     return invalid(SplitKind::subset,
                    fmt::format("count is {}; with {} ranks in the parent it must be 0 … {}", count, size, size));
@@ -71,10 +71,10 @@ Result<SplitArguments> wish_for_subset(const std::int32_t* ranks, std::int32_t c
     return invalid(SplitKind::subset, fmt::format("ranks is null, but count is {}", count));
   const std::span list(ranks, static_cast<std::size_t>(count));
   std::set<Rank> seen;
-  SplitArguments wish{.kind = SplitKind::subset,
-                      .color = HOCKET_NO_COLOR,
-                      .count = static_cast<std::uint32_t>(count),
-                      .digest = digest_of(list)};
+  SplitArguments arguments{.kind = SplitKind::subset,
+                           .color = HOCKET_NO_COLOR,
+                           .count = static_cast<std::uint32_t>(count),
+                           .digest = digest_of(list)};
   for (std::int32_t index = 0; index < count; ++index) {
     const Rank member = ranks[index];
     if (member < 0 || member >= size) {
@@ -85,52 +85,52 @@ Result<SplitArguments> wish_for_subset(const std::int32_t* ranks, std::int32_t c
       return invalid(SplitKind::subset, fmt::format("ranks names rank {} twice; each may stand in it once", member));
     }
     if (member == rank) {
-      wish.color = 0;
-      wish.key = index;
+      arguments.color = 0;
+      arguments.key = index;
     }
   }
-  return wish;
+  return arguments;
 }
 
-Result<SplitRequest> split_request(const SplitArguments& wish, const hocket_split_options& options) {
+Result<SplitRequest> split_request(const SplitArguments& arguments, const hocket_split_options& options) {
   constexpr std::int64_t timeout_ms_max = std::int64_t{1000} * 3600 * 24 * 365;
   if (options.timeout_ms < 0 || options.timeout_ms > timeout_ms_max) {
-    return invalid(wish.kind, fmt::format("options.timeout_ms is {}; it must be 1 … {}, or 0 for the parent's",
-                                          options.timeout_ms, timeout_ms_max));
+    return invalid(arguments.kind, fmt::format("options.timeout_ms is {}; it must be 1 … {}, or 0 for the parent's",
+                                               options.timeout_ms, timeout_ms_max));
   }
   if (options.share_links != 0 && options.share_links != 1) {
-    return invalid(wish.kind, fmt::format("options.share_links is {}; it must be 0 or 1", options.share_links));
+    return invalid(arguments.kind, fmt::format("options.share_links is {}; it must be 0 or 1", options.share_links));
   }
-  SplitRequest request{.wish = wish, .timeout = std::chrono::milliseconds(options.timeout_ms), .name = {}};
-  request.wish.links = options.share_links == 1 ? LinkUse::parents : LinkUse::own;
+  SplitRequest request{.arguments = arguments, .timeout = std::chrono::milliseconds(options.timeout_ms), .name = {}};
+  request.arguments.links = options.share_links == 1 ? LinkUse::parents : LinkUse::own;
   if (options.name != nullptr) request.name = options.name;
-  if (request.name.size() > 256) return invalid(wish.kind, "options.name has more than 256 characters");
+  if (request.name.size() > 256) return invalid(arguments.kind, "options.name has more than 256 characters");
   return request;
 }
 
-Result<ChildGroup> child_of(std::span<const SplitArguments> wishes, Rank rank) {
+Result<ChildGroup> child_of(std::span<const SplitArguments> all, Rank rank) {
   std::set<std::int32_t> colors;
   ChildGroup child;
-  const std::int32_t color = wishes[static_cast<std::size_t>(rank)].color;
-  for (std::size_t index = 0; index < wishes.size(); ++index) {
-    const SplitArguments& wish = wishes[index];
+  const std::int32_t color = all[static_cast<std::size_t>(rank)].color;
+  for (std::size_t index = 0; index < all.size(); ++index) {
+    const SplitArguments& arguments = all[index];
     const auto other = static_cast<Rank>(index);
-    if (wish.kind != wishes[0].kind || wish.links != wishes[0].links || wish.count != wishes[0].count ||
-        wish.digest != wishes[0].digest) {
-      return disagreement(wishes, other);
+    if (arguments.kind != all[0].kind || arguments.links != all[0].links || arguments.count != all[0].count ||
+        arguments.digest != all[0].digest) {
+      return disagreement(all, other);
     }
-    if (wish.links == LinkUse::parents) child.id = std::max(child.id, wish.id);
-    if (wish.color == HOCKET_NO_COLOR) continue;
-    if (!colors.insert(wish.color).second) child.all_alone = false;
-    if (wish.color == color) child.members.push_back(other);
+    if (arguments.links == LinkUse::parents) child.id = std::max(child.id, arguments.id);
+    if (arguments.color == HOCKET_NO_COLOR) continue;
+    if (!colors.insert(arguments.color).second) child.all_alone = false;
+    if (arguments.color == color) child.members.push_back(other);
   }
   if (child.members.empty()) return child;
   std::stable_sort(child.members.begin(), child.members.end(), [&](Rank left, Rank right) {
-    return wishes[static_cast<std::size_t>(left)].key < wishes[static_cast<std::size_t>(right)].key;
+    return all[static_cast<std::size_t>(left)].key < all[static_cast<std::size_t>(right)].key;
   });
   const auto own = std::find(child.members.begin(), child.members.end(), rank);
   child.rank = static_cast<Rank>(own - child.members.begin());
-  const SplitArguments& first = wishes[static_cast<std::size_t>(child.members.front())];
+  const SplitArguments& first = all[static_cast<std::size_t>(child.members.front())];
   if (first.links == LinkUse::own) child.id = first.id;
   return child;
 }

@@ -33,21 +33,21 @@ struct SplitArguments {
   std::uint64_t id = 0;
 };
 
-// A wish, and what else the child is to be like; zero and empty: as the parent.
+// The same, and what else the child is to be like; zero and empty: as the parent.
 struct SplitRequest {
-  SplitArguments wish;
+  SplitArguments arguments;
   std::chrono::milliseconds timeout{0};
   std::string name;
 };
 
 // Code::invalid_argument, naming the argument.
-Result<SplitArguments> wish_to_split(std::int32_t color, std::int32_t key);
-SplitArguments wish_to_duplicate();
+Result<SplitArguments> split_arguments(std::int32_t color, std::int32_t key);
+SplitArguments duplicate_arguments();
 // Of parent's rank `rank` of `size`; `ranks` may be null where `count` is 0.
-Result<SplitArguments> wish_for_subset(const std::int32_t* ranks, std::int32_t count, Rank rank, Rank size);
+Result<SplitArguments> subset_arguments(const std::int32_t* ranks, std::int32_t count, Rank rank, Rank size);
 
 // Code::invalid_argument, naming the option.
-Result<SplitRequest> split_request(const SplitArguments& wish, const hocket_split_options& options);
+Result<SplitRequest> split_request(const SplitArguments& arguments, const hocket_split_options& options);
 
 // The child that one rank is in.
 struct ChildGroup {
@@ -57,8 +57,8 @@ struct ChildGroup {
   bool all_alone = true;      // no child of this split has more than one rank
 };
 
-// `wishes` by the parent's rank. Code::mismatch, alike on all ranks, where they called different functions, gave
-// different lists or want different links.
-Result<ChildGroup> child_of(std::span<const SplitArguments> wishes, Rank rank);
+// `all`: what every rank wants, by the parent's rank. Code::mismatch, alike on all ranks, where they called different
+// functions, gave different lists or want different links.
+Result<ChildGroup> child_of(std::span<const SplitArguments> all, Rank rank);
 
 }  // namespace hocket

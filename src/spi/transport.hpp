@@ -9,8 +9,6 @@
 // Buffers must stay valid until then. done() may not call back into the transport.
 #pragma once
 
-#include <poll.h>
-
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -21,6 +19,7 @@
 #include <vector>
 
 #include "src/spi/buffer.hpp"
+#include "src/spi/event_source.hpp"
 #include "src/spi/reduction.hpp"
 #include "src/spi/status.hpp"
 #include "src/spi/types.hpp"
@@ -133,10 +132,8 @@ class TransportListener {
 // Opaque bytes that another process's transport of the same name can connect to; at most 512.
 using Address = std::string;
 
-class Transport {
+class Transport : public EventSource {
  public:
-  virtual ~Transport() = default;
-
   // What environment variables and messages call it: "tcp".
   virtual std::string_view name() const = 0;
   // Whether open_window() can succeed: the transport maps peers' memory.
@@ -163,27 +160,6 @@ class Transport {
     (void)deadline;
     return Status(Code::unsupported, "this transport has no memory that ranks could share");
   }
-
-  // Moves what can be moved without waiting; returns the number of things that happened (0: nothing to do now).
-  virtual std::size_t progress() = 0;
-  // Whether to look also at links on which no receive is posted, so that Link::probe() finds what has come, and a
-  // sleeper is woken for it: once for each message, as one that probe() has told stays where it is. Off at first.
-  virtual void listen(bool on) = 0;
-  // Before sleeping: appends what poll(2) must watch so that progress() is called when it can do something. Returns
-  // false if something can be done already, so do not sleep. Each arm() that returned true is followed by a disarm().
-  virtual bool arm(std::vector<pollfd>& interests) = 0;
-  virtual void disarm() = 0;
-  // While nobody progresses: appends what to watch so that a peer's end, or a newcomer at the door, is noticed, but not
-  // the arrival of ordinary data. What progress() cannot clear is left out, so that watching never spins. The
-  // descriptors stay open until the transport is destroyed, so another thread may progress meanwhile. The next
-  // progress() that has nothing to move looks at all of it.
-  virtual void watch(std::vector<pollfd>& interests) = 0;
-  // Grows whenever watch() may append what it did not append before: the thread that progresses then shows the watcher
-  // the new list.
-  virtual std::uint64_t watch_epoch() const = 0;
-  // When progress() must be called even though nothing watched or armed has happened (a connection's or handshake's
-  // deadline); nothing: no such need.
-  virtual std::optional<Deadline> next_deadline() const = 0;
 
   // Closes all links with `why` and delivers what that means: goodbye or cause. May block until `deadline` so that
   // peers get the word; afterwards only destruction is allowed.

@@ -4,8 +4,11 @@
 #include <sys/eventfd.h>
 
 #include <algorithm>
+#include <map>
+#include <mutex>
 #include <utility>
 
+#include "src/base/random.hpp"
 #include "src/base/wake_event.hpp"
 #include "transports/loopback/loopback_transport.hpp"
 #include "transports/loopback/loopback_wire.hpp"
@@ -48,7 +51,18 @@ void Mailbox::quiet() {
 
 }  // namespace loopback
 
-LoopbackHub::LoopbackHub(Rank size, std::vector<LoopbackFault> faults) : size_(size), faults_(std::move(faults)) {
+namespace {
+
+// The hubs of this process that have a group.
+struct Hubs {
+  std::mutex mutex;
+  std::map<std::uint64_t, std::weak_ptr<LoopbackHub>> by_group;  // guarded by mutex
+};
+
+}  // namespace
+
+LoopbackHub::LoopbackHub(Rank size, std::vector<LoopbackFault> faults)
+    : size_(size), name_(fmt::format("loopback {:016x} ", random_number())), faults_(std::move(faults)) {
   const auto ranks = static_cast<std::size_t>(size);
   for (std::size_t i = 0; i < ranks; ++i) mailboxes_.push_back(std::make_unique<loopback::Mailbox>());
   for (std::size_t i = 0; i < ranks * ranks; ++i) wires_.push_back(std::make_unique<loopback::Wire>());
@@ -75,12 +89,13 @@ Result<std::unique_ptr<Transport>> LoopbackHub::make_transport(const TransportCo
   return std::unique_ptr<Transport>(std::make_unique<loopback::LoopbackTransport>(shared_from_this(), config));
 }
 
-std::shared_ptr<LoopbackHub> LoopbackHub::child(std::uint64_t group, Rank size) {
-  const std::lock_guard lock(children_mutex_);
-  std::erase_if(children_, [](const auto& entry) { return entry.second.expired(); });
-  if (auto known = children_[group].lock()) return known;
+std::shared_ptr<LoopbackHub> LoopbackHub::of_group(std::uint64_t group, Rank size) {
+  static Hubs& hubs = *new Hubs;  // never destroyed: threads may outlive the end of main()
+  const std::lock_guard lock(hubs.mutex);
+  std::erase_if(hubs.by_group, [](const auto& entry) { return entry.second.expired(); });
+  if (auto known = hubs.by_group[group].lock()) return known;
   auto made = std::make_shared<LoopbackHub>(size);
-  children_[group] = made;
+  hubs.by_group[group] = made;
   return made;
 }
 

@@ -3,9 +3,8 @@
 #pragma once
 
 #include <cstdint>
-#include <map>
 #include <memory>
-#include <mutex>
+#include <string>
 #include <vector>
 
 #include "src/spi/transport.hpp"
@@ -31,6 +30,9 @@ class LoopbackHub : public std::enable_shared_from_this<LoopbackHub> {
  public:
   explicit LoopbackHub(Rank size, std::vector<LoopbackFault> faults = {});
   ~LoopbackHub();
+  // This process's hub of a group, the same for all that ask; it lasts while somebody holds it. `size`: of the hub,
+  // where it is made.
+  static std::shared_ptr<LoopbackHub> of_group(std::uint64_t group, Rank size);
   LoopbackHub(const LoopbackHub&) = delete;
   LoopbackHub& operator=(const LoopbackHub&) = delete;
 
@@ -39,10 +41,9 @@ class LoopbackHub : public std::enable_shared_from_this<LoopbackHub> {
   // this hub's, the size differs, or the rank has a transport already; out_of_resources where no descriptor is left.
   Result<std::unique_ptr<Transport>> make_transport(const TransportConfig& config);
 
-  // The hub of a group that some of these ranks form, the same for all that ask; it lasts while one of them holds it.
-  std::shared_ptr<LoopbackHub> child(std::uint64_t group, Rank size);
-
   Rank size() const { return size_; }
+  // What all addresses on this hub begin with, and those of no other, in this process or another.
+  const std::string& name() const { return name_; }
 
   // For the transports of this hub.
   loopback::Mailbox& mailbox(Rank rank) { return *mailboxes_[static_cast<std::size_t>(rank)]; }
@@ -50,12 +51,11 @@ class LoopbackHub : public std::enable_shared_from_this<LoopbackHub> {
   LoopbackFault fault(Rank from, Rank to) const;
 
  private:
-  Rank size_;
-  std::vector<LoopbackFault> faults_;
+  const Rank size_;
+  const std::string name_;
+  const std::vector<LoopbackFault> faults_;
   std::vector<std::unique_ptr<loopback::Mailbox>> mailboxes_;
   std::vector<std::unique_ptr<loopback::Wire>> wires_;
-  std::mutex children_mutex_;
-  std::map<std::uint64_t, std::weak_ptr<LoopbackHub>> children_;
 };
 
 }  // namespace hocket

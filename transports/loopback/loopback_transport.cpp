@@ -7,18 +7,10 @@
 #include "transports/loopback/loopback_wire.hpp"
 
 namespace hocket::loopback {
-namespace {
-
-std::string hub_name(const LoopbackHub& hub) {
-  return fmt::format("loopback {} ", static_cast<const void*>(&hub));
-}
-
-}  // namespace
-
 LoopbackTransport::LoopbackTransport(std::shared_ptr<LoopbackHub> hub, const TransportConfig& config)
     : hub_(std::move(hub)),
       config_(config),
-      address_(hub_name(*hub_) + std::to_string(config.rank)),
+      address_(hub_->name() + std::to_string(config.rank)),
       mailbox_(hub_->mailbox(config.rank)),
       links_(static_cast<std::size_t>(config.size)) {}
 
@@ -34,7 +26,7 @@ LoopbackTransport::~LoopbackTransport() {
 }
 
 bool LoopbackTransport::reaches(const Address& address) const {
-  return address.starts_with(hub_name(*hub_));
+  return address.starts_with(hub_->name());
 }
 
 Result<Link*> LoopbackTransport::connect(Rank peer, const Address& address, std::optional<Deadline> deadline) {
@@ -124,6 +116,10 @@ void LoopbackTransport::shut_down(const Status& why, Deadline) {
   }
   leave_unconnected(why);
   mailbox_.state = Mailbox::State::gone;  // whoever connects from now on has found the word already
+}
+
+Result<std::unique_ptr<Transport>> make_transport(const TransportConfig& config) {
+  return LoopbackHub::of_group(config.group, config.size)->make_transport(config);
 }
 
 }  // namespace hocket::loopback

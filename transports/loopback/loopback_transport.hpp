@@ -41,4 +41,7 @@ class LoopbackTransport final : public Transport {
   bool down_ = false;
 };
 
+// For ranks of this process, which meet by config.group.
+Result<std::unique_ptr<Transport>> make_transport(const TransportConfig& config);
+
 }  // namespace hocket::loopback

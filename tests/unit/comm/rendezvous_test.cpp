@@ -55,11 +55,11 @@ int calls_to_meet(Rank size) {
     EXPECT_TRUE(joined.ok()) << joined.status().message();
     ranks.push_back(std::move(*joined));
   }
-  for (auto& rank : ranks) EXPECT_TRUE(rank->publish(PeerInfo{.doors = {{"tcp", "there"}}}).ok());
+  for (auto& rank : ranks) EXPECT_TRUE(rank->publish(PeerInfo{.endpoints = {{"tcp", "there"}}}).ok());
   for (Rank rank = 0; rank < size; ++rank) {
     for (const Rank neighbour : {(rank + 1) % size, (rank + size - 1) % size}) {
-      const auto card = ranks[static_cast<std::size_t>(rank)]->peer_info_of(neighbour);
-      EXPECT_TRUE(card.ok()) << card.status().message();
+      const auto info = ranks[static_cast<std::size_t>(rank)]->peer_info_of(neighbour);
+      EXPECT_TRUE(info.ok()) << info.status().message();
     }
   }
   for (auto& rank : ranks) rank->finish();

@@ -11,17 +11,17 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
 
-std::vector<SplitArguments> wishes(std::initializer_list<std::pair<int, int>> colors_and_keys) {
+std::vector<SplitArguments> splits(std::initializer_list<std::pair<int, int>> colors_and_keys) {
   std::vector<SplitArguments> made;
   for (const auto& [color, key] : colors_and_keys) {
-    made.push_back(*wish_to_split(color, key));
+    made.push_back(*split_arguments(color, key));
     made.back().id = 100 + made.size() - 1;
   }
   return made;
 }
 
 TEST(Split, ByColorThenKeyThenRank) {
-  const auto all = wishes({{1, 5}, {0, 0}, {1, 5}, {1, -5}});
+  const auto all = splits({{1, 5}, {0, 0}, {1, 5}, {1, -5}});
   const auto child = child_of(all, 2);
   ASSERT_TRUE(child.ok());
   EXPECT_THAT(child->members, ElementsAre(3, 0, 2));
@@ -35,7 +35,7 @@ TEST(Split, ByColorThenKeyThenRank) {
 }
 
 TEST(Split, NoColorIsNoChildAndNoColorOfItsOwn) {
-  const auto all = wishes({{HOCKET_NO_COLOR, 0}, {0, 0}, {HOCKET_NO_COLOR, 0}});
+  const auto all = splits({{HOCKET_NO_COLOR, 0}, {0, 0}, {HOCKET_NO_COLOR, 0}});
   const auto none = child_of(all, 2);
   ASSERT_TRUE(none.ok());
   EXPECT_THAT(none->members, IsEmpty());
@@ -46,15 +46,15 @@ TEST(Split, NoColorIsNoChildAndNoColorOfItsOwn) {
 TEST(Split, SubsetsKeepTheOrderOfTheirList) {
   const std::int32_t list[] = {3, 0, 2};
   std::vector<SplitArguments> all;
-  for (Rank rank = 0; rank < 4; ++rank) all.push_back(*wish_for_subset(list, 3, rank, 4));
+  for (Rank rank = 0; rank < 4; ++rank) all.push_back(*subset_arguments(list, 3, rank, 4));
   EXPECT_THAT(child_of(all, 0)->members, ElementsAre(3, 0, 2));
   EXPECT_EQ(child_of(all, 2)->rank, 2);
   EXPECT_THAT(child_of(all, 1)->members, IsEmpty());
 }
 
 TEST(Split, DifferentCallsAreTheSameMismatchOnAllRanks) {
-  auto all = wishes({{0, 0}, {0, 0}});
-  all.push_back(wish_to_duplicate());
+  auto all = splits({{0, 0}, {0, 0}});
+  all.push_back(duplicate_arguments());
   for (Rank rank = 0; rank < 3; ++rank) {
     const auto child = child_of(all, rank);
     ASSERT_EQ(child.status().code(), Code::mismatch);
@@ -65,16 +65,16 @@ TEST(Split, DifferentCallsAreTheSameMismatchOnAllRanks) {
 
 TEST(Split, DifferentListsAreAMismatch) {
   const std::int32_t list[] = {0, 1}, turned[] = {1, 0};
-  const std::vector<SplitArguments> all = {*wish_for_subset(list, 2, 0, 2), *wish_for_subset(turned, 2, 1, 2)};
+  const std::vector<SplitArguments> all = {*subset_arguments(list, 2, 0, 2), *subset_arguments(turned, 2, 1, 2)};
   EXPECT_EQ(child_of(all, 0).status().code(), Code::mismatch);
 }
 
 TEST(Split, ArgumentsThatMeanNothingAreRefused) {
   const std::int32_t negative[] = {-1};
-  EXPECT_EQ(wish_to_split(-2, 0).status().code(), Code::invalid_argument);
-  EXPECT_EQ(wish_for_subset(negative, 1, 0, 2).status().code(), Code::invalid_argument);
-  EXPECT_EQ(wish_for_subset(nullptr, -1, 0, 2).status().code(), Code::invalid_argument);
-  EXPECT_TRUE(wish_for_subset(nullptr, 0, 0, 2).ok());
+  EXPECT_EQ(split_arguments(-2, 0).status().code(), Code::invalid_argument);
+  EXPECT_EQ(subset_arguments(negative, 1, 0, 2).status().code(), Code::invalid_argument);
+  EXPECT_EQ(subset_arguments(nullptr, -1, 0, 2).status().code(), Code::invalid_argument);
+  EXPECT_TRUE(subset_arguments(nullptr, 0, 0, 2).ok());
 }
 
 }  // namespace

@@ -42,12 +42,10 @@ class Member {
     std::vector<std::unique_ptr<Transport>> transports;
     transports.push_back(
         std::move(*hub.make_transport({.rank = rank, .size = size_, .listener = &executor_->listener()})));
-    mesh_ = std::make_unique<Mesh>(std::move(transports));
+    mesh_ = std::make_unique<Mesh>(std::move(transports), size_);
   }
   void meet(const std::vector<std::unique_ptr<Member>>& members) {
-    std::vector<PeerInfo> cards(members.size());
-    for (std::size_t rank = 0; rank < cards.size(); ++rank) cards[rank].doors = members[rank]->mesh_->doors();
-    mesh_->set_peer_infos(std::move(cards));
+    for (const auto& member : members) mesh_->add_peer(member->rank_, {.endpoints = member->mesh_->endpoints()});
     EXPECT_TRUE(executor_->attach(*mesh_).ok());
   }
   void leave() {

@@ -105,7 +105,8 @@ class Member {
   Member(LoopbackHub& hub, Rank rank) : rank_(rank), size_(hub.size()) {
     executor_ = std::move(*Executor::make({.rank = rank}));
     std::vector<std::unique_ptr<Transport>> transports;
-    transports.push_back(std::move(*hub.make_transport({.rank = rank, .size = size_, .listener = executor_.get()})));
+    transports.push_back(
+        std::move(*hub.make_transport({.rank = rank, .size = size_, .listener = &executor_->listener()})));
     mesh_ = std::make_unique<Mesh>(std::move(transports));
   }
   void meet(const std::vector<std::unique_ptr<Member>>& members) {

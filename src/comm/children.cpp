@@ -1,0 +1,142 @@
+#include "src/comm/children.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <ranges>
+#include <utility>
+#include <vector>
+
+#include "src/base/random.hpp"
+#include "src/comm/local.hpp"
+
+namespace hocket {
+namespace {
+
+using Child = std::optional<CommunicatorParts>;
+
+// What this rank told when the parent was made.
+PeerInfo self(const Parent& parent) {
+  const Membership& membership = parent.parts.membership;
+  return membership.peers()[static_cast<std::size_t>(membership.rank())];
+}
+
+Options options_of_child(const Parent& parent, const SplitRequest& request, const ChildGroup& group) {
+  Options options = parent.parts.membership.options();
+  options.store.clear();
+  options.serve_host.clear();
+  if (request.timeout.count() > 0) options.timeout = request.timeout;
+  options.rank = group.rank;
+  options.size = static_cast<Rank>(group.members.size());
+  const SplitArguments& arguments = request.arguments;
+  const int number = ++parent.children;
+  if (!request.name.empty()) {
+    options.name = request.name;
+  } else {
+    options.name += fmt::format("/{} {}", name_of(arguments.kind), number);
+    if (arguments.kind == SplitKind::split) options.name += fmt::format(" color {}", arguments.color);
+  }
+  return options;
+}
+
+// What the members of a new communicator told, in its order. A member that failed to make itself reachable fails all.
+Result<SharedPeerInfos> exchange_peers(const Parent& parent, const Result<PeerInfo>& mine,
+                                       const std::vector<Rank>& members, Deadline deadline) {
+  const Membership& membership = parent.parts.membership;
+  std::vector<std::byte> all(static_cast<std::size_t>(membership.size()) * peer_info_bytes_max);
+  const PeerInfoBlock own = peer_info_block(all, membership.rank());
+  if (const Status fits = write_peer_info(own, mine); !fits.ok()) (void)write_peer_info(own, fits);
+  if (Status status = parent.allgather(all, deadline); !status.ok()) return status;
+  auto peers = std::make_shared<std::vector<PeerInfo>>();
+  for (const Rank member : members) {
+    auto info = read_peer_info(peer_info_block(all, member));
+    if (!info.ok()) {
+      return Status(Cause{.code = info.status().code(),
+                          .message = fmt::format("rank {} of \"{}\" could not join its new communicator: {}", member,
+                                                 membership.name(), info.status().message()),
+                          .rank = member,
+                          .peer = member});
+    }
+    peers->push_back(std::move(*info));
+  }
+  return SharedPeerInfos(std::move(peers));
+}
+
+// Connects the ring of a child, over which each rank's end is noticed, and sees that all are there.
+Result<CommunicatorParts> join_links(const Options& options, SharedPeerInfos peers, std::shared_ptr<LinkSet> link_set,
+                                     Deadline deadline, const std::stop_token& stop) {
+  const AbortOnStop abort_on_stop(stop, link_set);
+  for (Rank rank = 0; rank < options.size; ++rank) {
+    link_set->mesh().add_peer(rank, (*peers)[static_cast<std::size_t>(rank)]);
+  }
+  std::vector<std::byte> all(static_cast<std::size_t>(options.size));
+  if (Status status = allgather_on_ring(*link_set, all, deadline); !status.ok()) return status;
+  return finalize(options, std::move(peers), std::move(link_set), deadline);
+}
+
+Result<Child> some(Result<CommunicatorParts> parts) {
+  if (!parts.ok()) return parts.status();
+  return Child(std::move(*parts));
+}
+
+// A child with links of its own: its ranks tell each other where they can be reached now.
+Result<Child> connect_child(const Parent& parent, const Options& options, const ChildGroup& group, Deadline deadline,
+                            const std::stop_token& stop) {
+  const bool in_child = options.size > 0;
+  if (group.all_alone) {
+    return in_child ? some(make_alone(options, self(parent), parent.regions, true)) : Child();
+  }
+  Result<std::shared_ptr<LinkSet>> link_set = std::shared_ptr<LinkSet>();
+  if (in_child) link_set = LinkSet::open(options, {.group = group.id, .regions = parent.regions, .says_name = true});
+  Result<PeerInfo> mine = link_set.ok() ? Result<PeerInfo>(self(parent)) : link_set.status();
+  if (mine.ok()) mine->endpoints = in_child ? (*link_set)->mesh().endpoints() : std::vector<Endpoint>();
+  auto peers = exchange_peers(parent, mine, group.members, deadline);
+  if (!link_set.ok()) return link_set.status();
+  if (!peers.ok()) return peers.status();
+  return in_child ? some(join_links(options, std::move(*peers), std::move(*link_set), deadline, stop)) : Child();
+}
+
+// A child on its parent's links; of one rank, it needs none.
+Result<Child> share_links(const Parent& parent, Options options, const ChildGroup& group) {
+  LinkSet& link_set = *parent.parts.link_set;
+  const auto number = static_cast<std::uint32_t>(group.id);
+  link_set.use_number(number);
+  link_set.executor().say_names();
+  if (group.members.empty()) return Child();
+  if (group.members.size() == 1) return some(make_alone(options, self(parent), parent.regions, true));
+  Context::Identity identity{.number = number, .name = options.name};
+  auto peers = std::make_shared<std::vector<PeerInfo>>();
+  for (const Rank member : group.members) {
+    identity.peers.push_back(parent.parts.context->peer_of(member));
+    peers->push_back(parent.parts.membership.peers()[static_cast<std::size_t>(member)]);
+  }
+  auto membership = Membership::make(std::move(options), std::move(peers));
+  if (!membership.ok()) return membership.status();
+  const bool has_all = std::ranges::equal(identity.peers, std::views::iota(Rank{0}, link_set.mesh().size()));
+  return Child({.membership = std::move(*membership),
+                .server = nullptr,
+                .link_set = parent.parts.link_set,
+                .context = link_set.executor().add(std::move(identity)),
+                .window_use = has_all ? link_set.window_use() : nullptr});
+}
+
+}  // namespace
+
+Result<Child> make_child(const Parent& parent, const SplitRequest& request, const std::stop_token& stop) {
+  const CommunicatorParts& parts = parent.parts;
+  const Options& options = parts.membership.options();
+  const std::stop_callback abort_on_stop(stop, [&] { parts.link_set->abort(*parts.context, "a split was given up"); });
+  const bool shares = request.arguments.links == LinkUse::parents;
+  const auto deadline = Deadline::after(request.timeout.count() > 0 ? request.timeout : options.timeout);
+  std::vector<SplitArguments> all(static_cast<std::size_t>(options.size));
+  SplitArguments& own = all[static_cast<std::size_t>(options.rank)];
+  own = request.arguments;
+  own.id = shares ? parts.link_set->propose_number() : random_number();
+  if (Status status = parent.allgather(std::as_writable_bytes(std::span(all)), deadline); !status.ok()) return status;
+  const auto group = child_of(all, options.rank);
+  if (!group.ok()) return group.status();
+  Options given = options_of_child(parent, request, *group);
+  return shares ? share_links(parent, std::move(given), *group) : connect_child(parent, given, *group, deadline, stop);
+}
+
+}  // namespace hocket

@@ -1,0 +1,61 @@
+#include "src/comm/membership.hpp"
+
+#include <fmt/format.h>
+
+#include <utility>
+
+#include "src/comm/rendezvous.hpp"
+
+namespace hocket {
+namespace {
+
+// Whether `rank`, which told `theirs`, was given the same options as this one, which told `mine`.
+Status agree(const PeerInfo& mine, Rank self, const PeerInfo& theirs, Rank rank) {
+  const auto differs = [&](std::string why) {
+    return Status(Cause{.code = Code::mismatch, .message = std::move(why), .peer = rank});
+  };
+  if (theirs.algorithm != mine.algorithm) {
+    return differs(
+        fmt::format("rank {} was told to use algorithm \"{}\", rank {} \"{}\": set HOCKET_ALGORITHM alike on "
+                    "all ranks",
+                    self, mine.algorithm, rank, theirs.algorithm));
+  }
+  if (theirs.tuning != mine.tuning) {
+    const auto tables = [](const std::string& digest) {
+      return digest.empty() ? "no tables" : fmt::format("tables with digest {}", digest);
+    };
+    return differs(
+        fmt::format("rank {} read {} of algorithms, rank {} {}: give all ranks the same file in HOCKET_TUNING", self,
+                    tables(mine.tuning), rank, tables(theirs.tuning)));
+  }
+  if (theirs.deterministic != mine.deterministic) {
+    const bool here = mine.deterministic;
+    return differs(
+        fmt::format("rank {} was created in deterministic mode, rank {} was not: set options.deterministic "
+                    "or HOCKET_DETERMINISTIC alike on all ranks",
+                    here ? self : rank, here ? rank : self));
+  }
+  return {};
+}
+
+}  // namespace
+
+PeerInfo describe_self(const Options& options, std::vector<Endpoint> endpoints) {
+  return {.endpoints = std::move(endpoints),
+          .host = host_identity(),
+          .algorithm = options.algorithms.summary(),
+          .tuning = options.tuning.digest(),
+          .deterministic = options.deterministic,
+          .cores = CoreSet::own()};
+}
+
+Result<Membership> Membership::make(Options options, SharedPeerInfos peers) {
+  const PeerInfo& own = (*peers)[static_cast<std::size_t>(options.rank)];
+  for (Rank rank = 0; rank < options.size; ++rank) {
+    const Status agreed = agree(own, options.rank, (*peers)[static_cast<std::size_t>(rank)], rank);
+    if (!agreed.ok()) return agreed;
+  }
+  return Membership(std::move(options), std::move(peers));
+}
+
+}  // namespace hocket

@@ -1,0 +1,45 @@
+// Membership: what a rank knows of the communicator that it is a member of, once all ranks have told about themselves.
+// A value that never changes; all but the rank is the same on every rank.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "src/comm/host_placement.hpp"
+#include "src/comm/options.hpp"
+#include "src/comm/peer_info.hpp"
+
+namespace hocket {
+
+// What every rank told, by rank.
+using SharedPeerInfos = std::shared_ptr<const std::vector<PeerInfo>>;
+
+// What a rank with these options tells the others.
+PeerInfo describe_self(const Options& options, std::vector<Endpoint> endpoints);
+
+class Membership {
+ public:
+  // Code::mismatch where one was given other options than this one, and which.
+  static Result<Membership> make(Options options, SharedPeerInfos peers);
+
+  Rank rank() const { return options_.rank; }
+  Rank size() const { return options_.size; }
+  const std::string& name() const { return options_.name; }
+  const Options& options() const { return options_; }
+  const std::vector<PeerInfo>& peers() const { return *peers_; }
+  const Topology& topology() const { return placement_.topology(); }
+  // Of the one host that has all ranks, if it has fewer; else 0.
+  Rank scarce_cores() const { return placement_.scarce_cores(); }
+  WaitBudget wait_budget() const { return placement_.wait_budget(); }
+
+ private:
+  Membership(Options options, SharedPeerInfos peers)
+      : options_(std::move(options)), peers_(std::move(peers)), placement_(*peers_, options_.rank) {}
+
+  Options options_;
+  SharedPeerInfos peers_;
+  HostPlacement placement_;
+};
+
+}  // namespace hocket

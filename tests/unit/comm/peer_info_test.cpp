@@ -1,0 +1,79 @@
+#include "src/comm/peer_info.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+namespace hocket {
+namespace {
+
+using testing::HasSubstr;
+
+PeerInfo some_info() {
+  PeerInfo info{.endpoints = {{"shm", std::string("\0binary", 7)}, {"tcp", ""}},
+                .host = "a host",
+                .algorithm = "ring",
+                .tuning = "1234",
+                .deterministic = true};
+  info.cores.add(77);
+  return info;
+}
+
+TEST(PeerInfo, TravelsAsBytes) {
+  const auto read = PeerInfo::parse(some_info().serialise());
+  ASSERT_TRUE(read.ok()) << read.status().message();
+  EXPECT_EQ(*read, some_info());
+}
+
+// Save between two endpoints, where nothing shows that another one was there.
+TEST(PeerInfo, RefusesWhatWasCutShort) {
+  PeerInfo info = some_info();
+  const std::string bytes = info.serialise();
+  std::vector<std::size_t> whole;
+  while (!info.endpoints.empty()) {
+    info.endpoints.pop_back();
+    whole.push_back(info.serialise().size());
+  }
+  for (std::size_t length = 0; length < bytes.size(); ++length) {
+    const auto read = PeerInfo::parse(bytes.substr(0, length));
+    EXPECT_EQ(read.ok(), std::ranges::find(whole, length) != whole.end()) << length;
+    EXPECT_TRUE(read.ok() || read.status().code() == Code::protocol_error) << length;
+  }
+}
+
+TEST(PeerInfo, TravelsInABlockOfItsRank) {
+  std::vector<std::byte> all(3 * peer_info_bytes_max);
+  ASSERT_TRUE(write_peer_info(peer_info_block(all, 1), some_info()).ok());
+  EXPECT_EQ(peer_info_block(all, 2).data() - peer_info_block(all, 1).data(), std::ptrdiff_t{peer_info_bytes_max});
+  const auto read = read_peer_info(peer_info_block(all, 1));
+  ASSERT_TRUE(read.ok());
+  EXPECT_EQ(*read, some_info());
+}
+
+TEST(PeerInfo, AFailureTravelsInItsPlace) {
+  std::vector<std::byte> block(peer_info_bytes_max);
+  ASSERT_TRUE(write_peer_info(peer_info_block(block, 0), Status(Code::out_of_resources, "no descriptor is left")).ok());
+  const auto read = read_peer_info(peer_info_block(block, 0));
+  EXPECT_EQ(read.status().code(), Code::out_of_resources);
+  EXPECT_EQ(read.status().message(), "no descriptor is left");
+}
+
+TEST(PeerInfo, RefusesAddressesThatDoNotFit) {
+  std::vector<std::byte> block(peer_info_bytes_max);
+  PeerInfo info = some_info();
+  info.endpoints.push_back({"tcp", std::string(peer_info_bytes_max, 'x')});
+  const Status status = write_peer_info(peer_info_block(block, 0), info);
+  EXPECT_EQ(status.code(), Code::internal);
+  EXPECT_THAT(status.message(), HasSubstr("this rank's addresses take"));
+}
+
+TEST(PeerInfo, RefusesADamagedBlock) {
+  std::vector<std::byte> block(peer_info_bytes_max, std::byte{0xff});
+  EXPECT_EQ(read_peer_info(peer_info_block(block, 0)).status().code(), Code::protocol_error);
+}
+
+}  // namespace
+}  // namespace hocket
