@@ -1,8 +1,8 @@
 // Window: memory of all ranks of one host, mapped into each of them. What the direct paths run on.
 //
-// Members are numbered 0 … size()-1 in the order of their ranks. Each member has a board (lines that it writes and all
+// Members are numbered 0 … size()-1 in the order of their ranks. Each member has control lines (which it writes and all
 // others read), a staging area (likewise) and any number of registered regions. Everything here is plain memory:
-// whoever writes uses release stores on the board's words, whoever reads acquire loads.
+// whoever writes uses release stores on the words of the lines, whoever reads acquire loads.
 //
 // Thread rule: as Transport (one thread at a time), except wake_others() and interrupt(), which any thread may call.
 // map() may find a peer's end and tell the TransportListener.
@@ -21,13 +21,13 @@ namespace hocket {
 
 inline constexpr std::size_t cache_line_bytes = 64;
 
-// One line of a board. What the words mean is the direct paths' business.
-struct alignas(cache_line_bytes) BoardLine {
+// What the words mean is the direct paths' business.
+struct alignas(cache_line_bytes) ControlLine {
   std::atomic<std::uint64_t> words[cache_line_bytes / sizeof(std::uint64_t)];
 };
-static_assert(sizeof(BoardLine) == cache_line_bytes);
+static_assert(sizeof(ControlLine) == cache_line_bytes);
 
-// Where registered memory lies, as one member tells the others: it fits into two words of a board.
+// Where registered memory lies, as one member tells the others: it fits into two words of a control line.
 struct RegionRef {
   std::uint32_t region = 0;  // 0: the memory is not registered
   std::uint64_t offset = 0;
@@ -45,14 +45,14 @@ class Window {
 
   // `lines_per_member` lines, zero at first. Own lines are written, others' read.
   static constexpr std::size_t lines_per_member = 192;
-  virtual BoardLine* board(std::uint32_t member) = 0;
+  virtual ControlLine* control_lines(std::uint32_t member) = 0;
   // The same length for all members, a multiple of 2 MiB; contents undefined at first. Committed: touching it cannot
   // fault.
   virtual std::byte* staging(std::uint32_t member) = 0;
   virtual std::size_t staging_bytes() const = 0;
 
   // Own memory as others can find it; region 0 where these bytes do not lie within one registered region. Sends what
-  // other members need for mapping it, at the first time, so call this before the board tells them.
+  // other members need for mapping it, at the first time, so call this before a control line tells them.
   virtual RegionRef locate(const void* data, std::size_t bytes) = 0;
   // Another member's registered memory in this process's address space; maps it at first use. Null where the member has
   // no such region any more or the range does not lie in it (the caller then breaks with Code::invalid_argument naming

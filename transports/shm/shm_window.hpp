@@ -23,7 +23,7 @@ inline constexpr std::size_t window_staging_bytes = std::size_t{4} << 20;
 struct SegmentTail {
   alignas(4096) WakeFlag bell;
   alignas(64) PlainMemoryCard plain_memory;
-  alignas(4096) BoardLine lines[Window::lines_per_member];
+  alignas(4096) ControlLine lines[Window::lines_per_member];
 };
 inline constexpr std::size_t segment_bytes = window_staging_bytes + sizeof(SegmentTail);
 
@@ -78,7 +78,7 @@ class ShmWindow final : public Window {
   std::uint32_t size() const override { return static_cast<std::uint32_t>(members_.size()); }
   std::uint32_t self() const override { return self_; }
   Rank rank_of(std::uint32_t member) const override { return members_[member].rank; }
-  BoardLine* board(std::uint32_t member) override { return members_[member].tail->lines; }
+  ControlLine* control_lines(std::uint32_t member) override { return members_[member].tail->lines; }
   std::byte* staging(std::uint32_t member) override { return members_[member].segment.data(); }
   std::size_t staging_bytes() const override { return window_staging_bytes; }
   RegionRef locate(const void* data, std::size_t bytes) override;

@@ -17,7 +17,7 @@ struct Announcement {
     mapped = 4,   // both buffers are registered; words 3 to 5 say where
     plain = 8,    // this member can read all others' plain memory; the next line says where its own buffers are
   };
-  static constexpr std::size_t inline_bytes_max = board::inline_bytes_max;
+  static constexpr std::size_t inline_bytes_max = direct::inline_bytes_max;
   static constexpr std::uint32_t communicator_max = (1U << 24) - 1;
 
   Signature call;
@@ -36,9 +36,9 @@ struct Announcement {
   }
 
   // `lines`: two of them.
-  void write(BoardLine* lines, std::uint64_t turn) const {
+  void write(ControlLine* lines, std::uint64_t turn) const {
     constexpr auto relaxed = std::memory_order_relaxed;
-    BoardLine& line = lines[0];
+    ControlLine& line = lines[0];
     if ((flags & plain) != 0) {
       lines[1].words[0].store(input_at, relaxed);
       lines[1].words[1].store(output_at, relaxed);
@@ -53,9 +53,9 @@ struct Announcement {
   }
 
   // Requires that the first line's turn has been acquired.
-  void read(const BoardLine* lines) {
+  void read(const ControlLine* lines) {
     constexpr auto relaxed = std::memory_order_relaxed;
-    const BoardLine& line = lines[0];
+    const ControlLine& line = lines[0];
     call = unpack(line.words[1].load(relaxed));
     call.count = line.words[2].load(relaxed);
     std::uint64_t words[4];

@@ -3,12 +3,14 @@
 #include <algorithm>
 #include <cmath>
 
+#include "src/plan/direct/stages.hpp"
 #include "src/plan/direct/staging.hpp"
 
 namespace hocket {
 namespace {
 
-constexpr double inline_bytes_max = board::inline_bytes_max;
+constexpr double inline_bytes_max = direct::inline_bytes_max;
+constexpr double counters_per_part = counters_per_shared_part;
 
 DirectWork operator+(const DirectWork& a, const DirectWork& b) {
   return {a.lines + b.lines, a.copied + b.copied, a.combined + b.combined, a.reads + b.reads, a.read + b.read};
@@ -51,6 +53,15 @@ double copied_out(const Shape& shape, const Side& side) {
 
 // ---- the paths ------------------------------------------------------------------------------------------------------
 
+// Waits for the announcements, then for each stage.
+double waits_of(DirectPath path, const Shape& shape) {
+  return 1 + static_cast<double>(stages_of(path, shape.combines).size());
+}
+
+double announcement_lines_of(DirectPath path, const Shape& shape) {
+  return (shape.ranks - 1) * static_cast<double>(announcement_lines(path));
+}
+
 DirectWork payload(const Side& side) {
   return {.copied = side.input > inline_bytes_max ? side.input : 0};
 }
@@ -72,11 +83,11 @@ DirectTerms one_shot(const Shape& shape, const Side& root, const Side& other, bo
   if (one_way) {  // senders run ahead, so nobody waits in a row of calls
     const bool down = shape.collective.is_from_root();
     (down ? terms.other : terms.root).lines = down ? lines_of(root) : others * lines_of(other);
-    terms.turns = 1.0 / static_cast<double>(board::run_ahead_max);
+    terms.turns = 1.0 / static_cast<double>(direct::run_ahead_max);
     return terms;
   }
   terms.root.lines = terms.other.lines = others * std::max(lines_of(root), lines_of(other));
-  terms.flags = 1;
+  terms.flags = waits_of(DirectPath::one_shot, shape);
   terms.turns = 1;
   if (shape.collective.has_root()) {
     const bool down = shape.collective.is_from_root();
@@ -88,23 +99,24 @@ DirectTerms one_shot(const Shape& shape, const Side& root, const Side& other, bo
 
 // Whoever is awake combines; on average everyone does as much.
 DirectTerms pooled(const Shape& shape, const Side& root, const Side& other) {
-  const double others = shape.ranks - 1;
-  const DirectWork common{.lines = others + 2 * shape.rounds, .combined = others * shape.part};
+  const DirectWork common{.lines = announcement_lines_of(DirectPath::pooled, shape) + counters_per_part * shape.rounds,
+                          .combined = (shape.ranks - 1) * shape.part};
   const auto work = [&](const Side& side) { return common + DirectWork{.copied = side.input + side.output}; };
-  return {.root = work(root), .other = work(other), .flags = 2, .turns = 1};
+  return {.root = work(root), .other = work(other), .flags = waits_of(DirectPath::pooled, shape), .turns = 1};
 }
 
 // Parts are shared out, and each goes from all inputs to all outputs at once.
 DirectTerms mapped(const Shape& shape, const Side& root, const Side& other, bool shares_work) {
   const double others = shape.ranks - 1;
-  DirectWork work{.lines = others + (shares_work ? 2 * shape.rounds : others)};
+  DirectWork work{.lines = announcement_lines_of(DirectPath::mapped, shape) +
+                           (shares_work ? counters_per_part * shape.rounds : others)};
   if (shape.combines) {
     work.combined = others * shape.part;
     work.copied = gives_all_to_everyone(shape.collective) ? others * shape.part : 0;  // the first target is combined
   } else {
     work.copied = (copied_out(shape, root) + others * copied_out(shape, other)) / shape.ranks;
   }
-  return {.root = work, .other = work, .flags = 2, .turns = 1};
+  return {.root = work, .other = work, .flags = waits_of(DirectPath::mapped, shape), .turns = 1};
 }
 
 // What a rank takes of parts that others have combined.
@@ -115,7 +127,7 @@ double results_of_others(const Shape& shape, const Side& side) {
 DirectTerms single_copy(const Shape& shape, const Side& root, const Side& other) {
   const double others = shape.ranks - 1;
   const auto work = [&](const Side& side) {
-    DirectWork made{.lines = 2 * others};
+    DirectWork made{.lines = announcement_lines_of(DirectPath::single_copy, shape)};
     if (!shape.combines) {
       made.copied = copied_out(shape, side) - (side.output - side.own);
       made.read = side.output - side.own;
@@ -136,8 +148,8 @@ DirectTerms single_copy(const Shape& shape, const Side& root, const Side& other)
     }
     return made;
   };
-  const double stages = shape.combines ? 3 : 2;
-  return {.root = work(root), .other = work(other), .flags = stages, .turns = stages};
+  const double waits = waits_of(DirectPath::single_copy, shape);
+  return {.root = work(root), .other = work(other), .flags = waits, .turns = waits};
 }
 
 DirectTerms staged(const Shape& shape, const Side& root, const Side& other) {
@@ -152,17 +164,17 @@ DirectTerms staged(const Shape& shape, const Side& root, const Side& other) {
   };
   const auto work = [&](const Side& side) {
     DirectWork made = copied_in(side) + taken(side);
-    made.lines = others * (1 + 2 * shape.rounds);
+    made.lines = announcement_lines_of(DirectPath::staged, shape) + others * 2 * shape.rounds;
     if (shape.combines) made.combined = others * shape.part;
     if (shape.combines && gives_all_to_everyone(shape.collective))
       made.copied += shape.part;  // its result goes to two places
     return made;
   };
-  const double windows = std::ceil(shape.rounds / static_cast<double>(board::rounds_in_flight));
+  const double windows = std::ceil(shape.rounds / static_cast<double>(direct::rounds_in_flight));
   DirectTerms terms{.root = work(root),
                     .other = work(other),
                     .rounds = shape.rounds,
-                    .flags = shape.combines ? 3.0 : 2.0,
+                    .flags = waits_of(DirectPath::staged, shape),
                     .turns = 2 * windows + (shape.combines ? 1 : 0)};
   if (shape.collective.has_root() && !shape.combines) {
     const bool down = shape.collective.is_from_root();
@@ -184,7 +196,7 @@ Exchange DirectCall::exchange(std::size_t grain) const {
 }
 
 DirectTerms direct_terms(const DirectCall& call, DirectPath path, bool shares_work) {
-  const std::size_t grain = grain_of(path, call.exchange(), board::usual_staging_bytes);
+  const std::size_t grain = grain_of(path, call.exchange(), direct::usual_staging_bytes);
   const Exchange exchange = call.exchange(grain);
   const double ranks = call.ranks;
   const CollectiveInfo& collective = info_of(call.collective);
@@ -194,14 +206,14 @@ DirectTerms direct_terms(const DirectCall& call, DirectPath path, bool shares_wo
                     .part = collective.is_vector() ? block / ranks : block,
                     .rounds = static_cast<double>(exchange.rounds()),
                     .fetch_block = static_cast<double>(
-                        fetch_block_bytes(board::usual_staging_bytes, static_cast<std::uint32_t>(call.ranks))),
+                        fetch_block_bytes(direct::usual_staging_bytes, static_cast<std::uint32_t>(call.ranks))),
                     .combines = exchange.combines(),
                     .in_place = call.in_place,
                     .collective = collective};
   const Side root = side_of(exchange, shape, true), other = side_of(exchange, shape, false);
   switch (path) {
     case DirectPath::one_shot: {
-      const DirectSetting setting{.staging_bytes = board::usual_staging_bytes, .shares_work = shares_work};
+      const DirectSetting setting{.staging_bytes = direct::usual_staging_bytes, .shares_work = shares_work};
       return one_shot(shape, root, other, direct_rule(exchange, setting, false).one_way);
     }
     case DirectPath::pooled: return pooled(shape, root, other);
@@ -221,7 +233,7 @@ std::optional<DirectExpectation> expect_direct(const Network& network, const Dir
   if (!one_host || !described || call.ranks < 2 || !info_of(call.collective).direct_paths) return std::nullopt;
   const DirectCost& cost = *described;
   const bool shares_work = network.is_crowded();
-  const DirectSetting setting{.staging_bytes = board::usual_staging_bytes, .shares_work = shares_work};
+  const DirectSetting setting{.staging_bytes = direct::usual_staging_bytes, .shares_work = shares_work};
   const Exchange exchange = call.exchange();
   if (!path) path = foreseen_path(exchange, setting, call.registered, cost.reads_plain_memory);
   const DirectTerms terms = direct_terms(call, *path, shares_work);

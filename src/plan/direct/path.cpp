@@ -53,9 +53,9 @@ DirectRule direct_rule(const Exchange& exchange, const DirectSetting& setting, b
       exchange.combines() ? largest * members : std::max(exchange.output_bytes(0), exchange.output_bytes(root));
   DirectRule rule;
   rule.pools_work = exchange.combines() && setting.shares_work && work > alone_work_bytes_max;
-  const std::size_t pool = std::min(pooled_bytes_max, setting.staging_bytes - board::payload_bytes);
-  rule.fits = rule.pools_work ? largest <= pool : largest <= board::large_slot_bytes && work <= one_shot_work_bytes;
-  rule.small_payload = largest <= board::small_slot_bytes;
+  const std::size_t pool = std::min(pooled_bytes_max, setting.staging_bytes - direct::payload_bytes);
+  rule.fits = rule.pools_work ? largest <= pool : largest <= direct::large_slot_bytes && work <= one_shot_work_bytes;
+  rule.small_payload = largest <= direct::small_slot_bytes;
   rule.one_way = exchange.collective().has_root() && rule.fits && rule.small_payload && !rule.pools_work;
   rule.plain = !rule.one_way && reads_plain_memory && wants_single_copy(exchange, setting);
   return rule;
@@ -82,7 +82,7 @@ DirectPath foreseen_path(const Exchange& exchange, const DirectSetting& setting,
 
 std::size_t grain_of(DirectPath path, const Exchange& exchange, std::size_t staging_bytes) {
   // Room for one round: every part that one member copies in, and the part that it combines.
-  const std::size_t room = (staging_bytes - board::payload_bytes) / board::rounds_in_flight;
+  const std::size_t room = (staging_bytes - direct::payload_bytes) / direct::rounds_in_flight;
   switch (path) {
     case DirectPath::one_shot:
     case DirectPath::mapped: return first_grain_bytes;
@@ -94,7 +94,7 @@ std::size_t grain_of(DirectPath path, const Exchange& exchange, std::size_t stag
 }
 
 std::size_t fetch_room(std::size_t staging_bytes) {
-  return (staging_bytes - board::payload_bytes) / 128 * 64;
+  return (staging_bytes - direct::payload_bytes) / 128 * 64;
 }
 
 std::size_t fetch_block_bytes(std::size_t staging_bytes, std::uint32_t members) {

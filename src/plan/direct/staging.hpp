@@ -3,7 +3,7 @@
 
 #include <cstddef>
 
-namespace hocket::board {
+namespace hocket::direct {
 
 // Operations whose announcements are kept, each with a payload slot.
 inline constexpr std::size_t announcements = 64;
@@ -23,4 +23,4 @@ inline constexpr std::size_t rounds_in_flight = 3;
 
 inline constexpr std::size_t usual_staging_bytes = std::size_t{4} << 20;  // as shared memory has them
 
-}  // namespace hocket::board
+}  // namespace hocket::direct

@@ -8,7 +8,7 @@
 #include <cstring>
 #include <random>
 
-#include "src/exec/direct/board.hpp"
+#include "src/exec/direct/control_lines.hpp"
 #include "src/exec/reduce.hpp"
 #include "tests/unit/exec/memory_window.hpp"
 #include "tests/unit/exec/no_peers.hpp"
@@ -247,7 +247,7 @@ TEST_P(DirectOperations, AreRightInWhateverOrderMembersRun) {
     Draw draw(seed);
     const bool shares_work = draw.one_in(2);
     const std::size_t with_single_copy = draw.below(3);  // nobody, everybody, or some: which must not matter
-    SharedMemory shared(size, board::payload_bytes + (std::size_t{96} << 10));  // little, for many rounds
+    SharedMemory shared(size, direct::payload_bytes + (std::size_t{96} << 10));  // little, for many rounds
     std::vector<std::unique_ptr<Member>> members;
     for (std::uint32_t self = 0; self < size; ++self) {
       const bool single = with_single_copy == 1 || (with_single_copy == 2 && draw.one_in(2));

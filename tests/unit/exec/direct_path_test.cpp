@@ -18,7 +18,7 @@ using testing::MemoryWindow;
 using testing::NoPeers;
 using testing::SharedMemory;
 
-static_assert(board::usual_staging_bytes == shm::window_staging_bytes);
+static_assert(direct::usual_staging_bytes == shm::window_staging_bytes);
 
 constexpr std::size_t kib = 1024, mib = 1024 * kib;
 constexpr std::size_t sizes[] = {0,         4,         32,       36,       4 * kib - 4, 4 * kib,   8 * kib,
@@ -28,7 +28,7 @@ constexpr std::size_t sizes[] = {0,         4,         32,       36,       4 * k
 // What the members of a window come to: they begin, and nobody works.
 std::set<std::string_view> paths_taken(const Signature& call, std::uint32_t members, bool shares_work, bool registered,
                                        std::byte* buffer, std::size_t buffer_bytes) {
-  SharedMemory shared(members, board::usual_staging_bytes);
+  SharedMemory shared(members, direct::usual_staging_bytes);
   std::deque<MemoryWindow> windows;
   std::deque<WindowUse> uses;
   std::deque<DirectOperation> operations;
@@ -71,7 +71,7 @@ TEST(DirectPathRule, IsTheExecutors) {
           const std::size_t count = bytes / 4 / (blocks ? static_cast<std::size_t>(ranks) : 1);
           const DirectCall call{.collective = collective, .ranks = ranks, .count = count, .registered = registered};
           const DirectPath foreseen =
-              foreseen_path(call.exchange(), {.staging_bytes = board::usual_staging_bytes, .shares_work = shares_work},
+              foreseen_path(call.exchange(), {.staging_bytes = direct::usual_staging_bytes, .shares_work = shares_work},
                             registered, true);
           const Signature signature{.collective = collective, .dtype = DataType::float32, .root = 0, .count = count};
           const auto taken = paths_taken(signature, static_cast<std::uint32_t>(ranks), shares_work, registered,

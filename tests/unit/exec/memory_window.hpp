@@ -15,7 +15,7 @@ namespace hocket::testing {
 // What the members share.
 struct SharedMemory {
   struct Member {
-    std::array<BoardLine, Window::lines_per_member> lines{};
+    std::array<ControlLine, Window::lines_per_member> lines{};
     std::unique_ptr<std::byte[]> staging;
     std::vector<std::pair<std::byte*, std::size_t>> regions;  // by id - 1; null: gone
   };
@@ -42,7 +42,7 @@ class MemoryWindow final : public Window {
   std::uint32_t size() const override { return static_cast<std::uint32_t>(shared_.members.size()); }
   std::uint32_t self() const override { return self_; }
   Rank rank_of(std::uint32_t member) const override { return static_cast<Rank>(member); }
-  BoardLine* board(std::uint32_t member) override { return shared_.members[member].lines.data(); }
+  ControlLine* control_lines(std::uint32_t member) override { return shared_.members[member].lines.data(); }
   std::byte* staging(std::uint32_t member) override { return shared_.members[member].staging.get(); }
   std::size_t staging_bytes() const override { return shared_.staging_bytes; }
   RegionRef locate(const void* data, std::size_t bytes) override {

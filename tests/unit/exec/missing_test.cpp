@@ -4,7 +4,7 @@
 
 #include <random>
 
-#include "src/exec/direct/board.hpp"
+#include "src/exec/direct/control_lines.hpp"
 #include "src/exec/direct/direct_operation.hpp"
 #include "src/exec/reduce.hpp"
 #include "tests/unit/exec/memory_window.hpp"
@@ -74,7 +74,7 @@ TEST_P(MissingOf, WhoStopsIsNamedByAllWhoWait) {
                          .root = static_cast<Rank>(below(size)),
                          .count = 1 + below(below(2) == 0 ? 100 : 60'000)};
     SCOPED_TRACE("seed " + std::to_string(seed));
-    SharedMemory shared(size, board::payload_bytes + (std::size_t{96} << 10));  // little, for many rounds
+    SharedMemory shared(size, direct::payload_bytes + (std::size_t{96} << 10));  // little, for many rounds
     std::deque<Member> members;
     for (std::uint32_t self = 0; self < size; ++self) members.emplace_back(shared, self, path, call);
     const std::uint32_t victim = static_cast<std::uint32_t>(below(size));
@@ -86,7 +86,7 @@ TEST_P(MissingOf, WhoStopsIsNamedByAllWhoWait) {
       if (who == victim && (happened || below(4) == 0)) --steps_left;
       idle = happened ? 0 : idle + 1;
     }
-    const bool began = shared.members[victim].lines[board::announcement_line(1)].words[0] != 0;
+    const bool began = shared.members[victim].lines[direct::announcement_line(1)].words[0] != 0;
     for (std::uint32_t self = 0; self < size; ++self) {
       if (self != victim && !members[self].operation().complete()) members[self].operation().tell_waiting();
     }
@@ -113,7 +113,7 @@ INSTANTIATE_TEST_SUITE_P(Members, MissingOf, ::testing::Values(2, 3, 5), ::testi
 
 // Member 1 has sent to member 0 and needs its next word, while member 0 waits for member 2, which has not come.
 TEST(Missing, IsWhoHoldsUpTheOneThatIsNeeded) {
-  SharedMemory shared(3, board::payload_bytes + (std::size_t{96} << 10));
+  SharedMemory shared(3, direct::payload_bytes + (std::size_t{96} << 10));
   const Signature gather{.collective = Collective::gather, .dtype = DataType::float32, .root = 0, .count = 4};
   const Signature broadcast{.collective = Collective::broadcast, .dtype = DataType::float32, .root = 0, .count = 4};
   MemoryWindow window_of_1(shared, 1);

@@ -130,7 +130,7 @@ struct Moved {
 };
 
 Moved moved_by(DirectPath path, const DirectCall& call) {
-  const Exchange exchange = call.exchange(grain_of(path, call.exchange(), board::usual_staging_bytes));
+  const Exchange exchange = call.exchange(grain_of(path, call.exchange(), direct::usual_staging_bytes));
   const auto members = static_cast<std::uint32_t>(call.ranks);
   Moved moved{std::vector<double>(members), std::vector<double>(members)};
   for (std::size_t round = 0; round < exchange.rounds(); ++round) {

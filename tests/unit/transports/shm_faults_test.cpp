@@ -155,7 +155,7 @@ TEST(ShmFaults, ManyRegionsNeverBlock) {
     ASSERT_TRUE(opened.ok()) << opened.status().message();
     Window& window = **opened;
     constexpr std::size_t page = 4096, count = 3000;
-    auto& said = window.board(0)[0].words;
+    auto& said = window.control_lines(0)[0].words;
     if (rank == 0) {
       auto fd = create_memory("a test", count * page);
       auto memory = map_memory(fd->get(), 0, count * page, Pages::on_demand);

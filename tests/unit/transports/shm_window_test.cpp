@@ -26,7 +26,7 @@ void sleep_until(Window& window, Done done) {
 }
 
 std::atomic<std::uint64_t>& word(Window& window, std::uint32_t member, std::size_t line) {
-  return window.board(member)[line].words[0];
+  return window.control_lines(member)[line].words[0];
 }
 
 // The first `members` have said `value` on `line` when this returns.
@@ -115,13 +115,13 @@ TEST_P(ShmWindowOf, RegisteredMemoryIsMappedByTheOthers) {
     EXPECT_EQ(window.locate(memory->data() + 1000, bytes).region, 0u) << "beyond the end";
     EXPECT_EQ(window.locate(&ref, sizeof ref).region, 0u) << "not registered";
     EXPECT_EQ(window.map(window.self(), ref, bytes - 1000), memory->data() + 1000);
-    auto& line = window.board(window.self())[1];
+    auto& line = window.control_lines(window.self())[1];
     line.words[0] = ref.region;
     line.words[1] = ref.offset;
     barrier(window, 0, 1);
     for (std::uint32_t member = 0; member < window.size(); ++member) {
       if (member == window.self()) continue;
-      auto& theirs = window.board(member)[1];
+      auto& theirs = window.control_lines(member)[1];
       const RegionRef there{static_cast<std::uint32_t>(theirs.words[0]), theirs.words[1]};
       std::byte* const data = window.map(member, there, bytes - 1000);
       ASSERT_NE(data, nullptr);
@@ -133,7 +133,7 @@ TEST_P(ShmWindowOf, RegisteredMemoryIsMappedByTheOthers) {
     barrier(window, 0, 2);
     for (std::uint32_t member = 0; member < window.size(); ++member) {
       if (member == window.self()) continue;
-      auto& theirs = window.board(member)[1];
+      auto& theirs = window.control_lines(member)[1];
       const RegionRef there{static_cast<std::uint32_t>(theirs.words[0]), theirs.words[1]};
       *window.map(member, {there.region, window.self()}, 1) = std::byte{0xee};  // written here, seen by the owner
     }

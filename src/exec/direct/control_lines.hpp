@@ -1,20 +1,21 @@
-// Where things lie on the boards of a window that direct operations run on; staging areas: staging.hpp.
+// What the control lines of a window hold while direct operations run on it; staging areas: staging.hpp.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 
+#include "src/plan/direct/stages.hpp"
 #include "src/plan/direct/staging.hpp"
 #include "src/spi/window.hpp"
 
-namespace hocket::board {
+namespace hocket::direct {
 
-// Lines of a member's board. Processors fetch lines in pairs, so lines that are written at different times lie in
-// different pairs.
+// Lines of each member. Processors fetch lines in pairs, so lines that are written at different times lie in different
+// pairs.
 inline constexpr std::size_t announcement_line(std::uint64_t turn) {
   return turn % announcements * 2;
 }
-inline constexpr std::size_t progress_line = announcements * 2;  // words below, each a stamp (operation and count)
+inline constexpr std::size_t progress_line = announcements * 2;  // a word for each Stage, see progress.hpp
 inline constexpr std::size_t life_line = progress_line + 2;      // when the member said last that it waits
 inline constexpr std::size_t claim_line = progress_line + 4;     // member 0's: the next part to be taken
 inline constexpr std::size_t finished_line = progress_line + 5;  // member 0's: how many parts are done
@@ -23,10 +24,4 @@ static_assert(finished_line < Window::lines_per_member);
 // In place of an announcement's turn: the member has given up, and whoever has not read the announcement yet must not.
 inline constexpr std::uint64_t withdrawn = UINT64_MAX;
 
-// Words of the progress line.
-inline constexpr std::size_t own_parts_done = 0;  // mapped, without sharing; pooled, by who leaves early
-inline constexpr std::size_t rounds_in = 1;       // staged: copied in
-inline constexpr std::size_t rounds_combined = 2;
-inline constexpr std::size_t rounds_out = 3;
-
-}  // namespace hocket::board
+}  // namespace hocket::direct

@@ -1,0 +1,78 @@
+// One run of a direct operation, as its announcer and its path see it.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "src/exec/direct/announcement.hpp"
+#include "src/exec/direct/control_lines.hpp"
+#include "src/exec/direct/window_use.hpp"
+#include "src/exec/operation.hpp"
+#include "src/plan/direct/exchange.hpp"
+#include "src/plan/direct/path.hpp"
+
+namespace hocket {
+
+struct DirectRun {
+  DirectRun(WindowUse& window_use, const Binding& bound)
+      : use(window_use),
+        binding(bound),
+        members(use.window->size()),
+        self(use.window->self()),
+        announcements(members),
+        inputs(members),
+        outputs(members) {
+    sources.reserve(members);
+    targets.reserve(members);
+  }
+
+  Window& window() const { return *use.window; }
+  std::atomic<std::uint64_t>& word(std::uint32_t member, std::size_t line, std::size_t index = 0) const {
+    return window().control_lines(member)[line].words[index];
+  }
+  // Where a member's input lies on the paths on which inputs go with the announcements.
+  std::byte* payload_slot(std::uint32_t member) const {
+    std::byte* const slots = window().staging(member);
+    if (rule.small_payload) return slots + turn % direct::announcements * direct::small_slot_bytes;
+    return slots + direct::announcements * direct::small_slot_bytes +
+           turn % direct::large_slots * direct::large_slot_bytes;
+  }
+  const std::byte* payload_of(std::uint32_t member) const {
+    if (member == self) return binding.input;
+    const Announcement& theirs = announcements[member];
+    return (theirs.flags & Announcement::inlined) != 0 ? theirs.payload : payload_slot(member);
+  }
+  // Cuts the data as `path` wants it.
+  void cut_for(DirectPath path) {
+    const std::size_t grain = grain_of(path, exchange, window().staging_bytes());
+    if (grain != exchange.grain()) exchange = Exchange(binding.signature, exchange.root(), members, grain);
+  }
+  // The parts of all rounds, counted through.
+  std::size_t parts() const { return exchange.rounds() * exchange.parts(); }
+  Part part(std::size_t number) const {
+    return exchange.part(number / exchange.parts(), static_cast<std::uint32_t>(number % exchange.parts()));
+  }
+  // The first failure stays.
+  void fail(const Status& status) {
+    if (failure.ok()) failure = status;
+  }
+
+  WindowUse& use;
+  const Binding& binding;
+  const std::uint32_t members, self;
+  std::uint64_t turn = 0;  // the number of the operation on this window
+  DirectRule rule{};
+  Exchange exchange{};
+  std::vector<Announcement> announcements;  // of this turn, by member
+  Status failure{};
+
+  // Scratch, here so that no run allocates.
+  std::vector<const std::byte*> sources{};  // of combine()
+  std::vector<std::byte*> targets{};
+  std::vector<const std::byte*> inputs;  // where the members' buffers are mapped, by member
+  std::vector<std::byte*> outputs;
+};
+
+}  // namespace hocket
