@@ -6,6 +6,13 @@
 
 namespace hocket::tcp {
 
+short Stream::interest(bool link_ended) const {
+  short events = end_interest(link_ended);
+  if (!ended() && (link_ended || !early())) events |= POLLIN;
+  if (attached() && !outbox.empty()) events |= POLLOUT;
+  return events;
+}
+
 std::size_t Stream::flush(bool last) {
   if (!attached() || shut) return 0;
   const auto progress = outbox.flush(fd.get());

@@ -20,8 +20,11 @@ struct Stream {
   // Whether the peer has said all that it will say.
   bool ended() const { return !attached() || inbox.ended() || drained; }
   // Whether receiving makes sense as long as the link works.
-  bool wanted() const { return attached() && !left && inbox.wanted(); }
-  bool early() const { return left || inbox.early(); }
+  bool wanted() const { return attached() && !left && inbox.messages().wanted(); }
+  bool early() const { return left || inbox.messages().early(); }
+  // What poll(2) must watch: for everything, or for the end of the connection only. 0: nothing.
+  short interest(bool link_ended) const;
+  short end_interest(bool link_ended) const { return ended() || (left && !link_ended) ? short{0} : short{POLLRDHUP}; }
 
   // Whether a small message, with none before it, went out whole. If not, it must be pushed next.
   bool send_at_once(const Frame& header, ConstBuffer payload) {

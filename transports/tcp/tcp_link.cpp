@@ -3,10 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstring>
 #include <utility>
 
-#include "src/base/mismatch.hpp"
 #include "transports/tcp/sockets.hpp"
 
 namespace hocket::tcp {
@@ -21,19 +19,15 @@ Status too_long(std::size_t bytes) {
 }  // namespace
 
 TcpLink::TcpLink(LinkContext& context, Rank peer, std::uint16_t streams)
-    : context_(context), peer_(peer), missing_(streams) {
+    : context_(context), name_{context.rank, peer}, missing_(streams) {
   streams_.reserve(streams);
   for (std::uint16_t index = 0; index < streams; ++index) streams_.emplace_back(StreamNumber{index, streams});
-}
-
-std::string TcpLink::name() const {
-  return address_.empty() ? fmt::format("rank {}", peer_) : fmt::format("rank {} ({})", peer_, address_);
 }
 
 void TcpLink::attach(std::size_t stream, UniqueFd fd, std::string address) {
   streams_[stream].fd = std::move(fd);
   --missing_;
-  if (address_.empty()) address_ = std::move(address);
+  if (name_.address.empty()) name_.address = std::move(address);
   flush(streams_[stream]);
 }
 
@@ -84,7 +78,7 @@ void TcpLink::post(const Tag& tag, PostedReceive receive) {
   if (is_striped(receive.to.bytes, streams())) {
     post_shares(receive);
   } else {
-    streams_.front().inbox.post(receive);
+    streams_.front().inbox.messages().post(receive);
   }
 }
 
@@ -104,15 +98,15 @@ void TcpLink::post_shares(PostedReceive receive) {
     const Share share = share_of(to.bytes, stream.number);
     receive.to = {target + share.begin, share.bytes};
     if (mine != nullptr) receive.mine = mine + share.begin;
-    stream.inbox.post(receive);
+    stream.inbox.messages().post(receive);
   }
 }
 
 // Every message begins on the first stream.
 std::optional<Tag> TcpLink::probe() {
   const Stream& first = streams_.front();
-  if (ended_with_ || first.left || !first.inbox.early()) return std::nullopt;
-  const auto header = parse_header(first.inbox.got());
+  if (ended_with_ || first.left || !first.inbox.messages().early()) return std::nullopt;
+  const auto header = parse_header(first.inbox.messages().got());
   if (!header || header->kind != FrameKind::message) return std::nullopt;
   return header->tag;
 }
@@ -127,10 +121,10 @@ void TcpLink::tell_waiting(const Tag& tag) {
 void TcpLink::close(const Status& why) {
   if (ended_with_) return;
   if (why.ok()) {
-    ended_with_ = Status(Code::aborted, fmt::format("the link to {} is closed", name()));
+    ended_with_ = name_.closed();
     for (Stream& stream : streams_) {
       stream.outbox.finish_with(encode(Header{.kind = FrameKind::goodbye}));
-      for (Completion* completion : stream.inbox.abandon()) completion->done(*ended_with_);
+      for (Completion* completion : stream.inbox.messages().abandon()) completion->done(*ended_with_);
       flush(stream);
     }
   } else {
@@ -146,7 +140,7 @@ void TcpLink::end_with(const Status& why, std::span<const std::byte> last) {
   std::vector<Completion*> completions;
   for (Stream& stream : streams_) {
     for (Completion* completion : stream.outbox.abandon()) completions.push_back(completion);
-    for (Completion* completion : stream.inbox.abandon()) completions.push_back(completion);
+    for (Completion* completion : stream.inbox.messages().abandon()) completions.push_back(completion);
     const bool comes_late = !stream.attached() && attached();  // the others have told the peer by then
     if (last.empty() || comes_late) {
       stream.outbox = Outbox();  // without the rest of a message that is half sent
@@ -168,13 +162,13 @@ void TcpLink::fail(const Status& why, bool tell_peer) {
     return;
   }
   end_with(why, tell_peer ? encode_cause(why.cause()) : std::vector<std::byte>{});
-  context_.listener->peer_failed(peer_, why);
+  context_.listener->peer_failed(peer(), why);
 }
 
 void TcpLink::leave(const Status& why) {
   if (ended_with_) return fail(why, false);
   end_with(why, {});
-  context_.listener->peer_left(peer_);
+  context_.listener->peer_left(peer());
 }
 
 std::size_t TcpLink::advance() {
@@ -202,9 +196,9 @@ std::size_t TcpLink::look(std::size_t index, short events) {
   if (ended_with_) return happened + 1;
   if (stream.left) return happened;
   const bool hung_up = (events & (POLLRDHUP | POLLHUP | POLLERR)) != 0;
-  if (stream.inbox.early()) {
+  if (stream.inbox.messages().early()) {
     if (hung_up && act_on(stream, stream.inbox.foresee(stream.fd.get()))) ++happened;
-  } else if (!stream.inbox.wanted()) {
+  } else if (!stream.inbox.messages().wanted()) {
     happened += receive(stream);
   }
   return happened;
@@ -213,7 +207,7 @@ std::size_t TcpLink::look(std::size_t index, short events) {
 std::size_t TcpLink::flush(Stream& stream) {
   const std::size_t completed = stream.flush(ended_with_.has_value());
   if (ended_with_ && stream.send_error != 0) {  // nobody listens: nothing is left to say
-    const Status why = lost(std::exchange(stream.send_error, 0));
+    const Status why = name_.lost(std::exchange(stream.send_error, 0));
     const auto completions = stream.outbox.abandon();
     stream.outbox = Outbox();
     stream.flush(true);
@@ -224,7 +218,7 @@ std::size_t TcpLink::flush(Stream& stream) {
 
 std::size_t TcpLink::receive(Stream& stream) {
   const auto progress = stream.inbox.advance(stream.fd.get(), context_.staging);
-  if (const auto tag = stream.inbox.take_waiting()) context_.listener->peer_waits(peer_, *tag);
+  if (const auto tag = stream.inbox.messages().take_waiting()) context_.listener->peer_waits(peer(), *tag);
   const std::size_t ended = act_on(stream, progress.event) ? 1 : 0;
   return progress.completed + (progress.bytes > 0 ? 1 : 0) + ended;
 }
@@ -234,14 +228,14 @@ void TcpLink::lose(Stream& stream, int error) {
   for (Stream& heard : streams_) {
     if (hear_out(heard)) return;
   }
-  fail(lost(stream.inbox.error() != 0 ? stream.inbox.error() : error), false);
+  fail(name_.lost(stream.inbox.error() != 0 ? stream.inbox.error() : error), false);
 }
 
 // Whether the stream said why the link ends.
 bool TcpLink::hear_out(Stream& stream) {
   while (working(stream) && !stream.left) {
     const auto progress = stream.inbox.advance(stream.fd.get(), context_.staging);
-    const auto event = progress.event == Inbox::Event::none && stream.inbox.early()
+    const auto event = progress.event == Inbox::Event::none && stream.inbox.messages().early()
                            ? stream.inbox.foresee(stream.fd.get())
                            : progress.event;
     if (event != Inbox::Event::end && event != Inbox::Event::error && act_on(stream, event)) return true;
@@ -255,49 +249,22 @@ bool TcpLink::act_on(Stream& stream, Inbox::Event event) {
   switch (event) {
     case Inbox::Event::none: return false;
     case Inbox::Event::cause: {
-      Cause cause = stream.inbox.cause();
-      if (cause.rank == no_rank) cause.rank = peer_;
+      Cause cause = stream.inbox.messages().take_cause();
+      if (cause.rank == no_rank) cause.rank = peer();
       fail(Status(std::move(cause)), false);
       return true;
     }
     case Inbox::Event::goodbye:
       stream.left = true;
       if (!std::ranges::all_of(streams_, &Stream::left)) return false;
-      leave(Status(Cause{.code = Code::peer_lost,
-                         .message = fmt::format("{} has left the group", name()),
-                         .rank = context_.rank,
-                         .peer = peer_}));
+      leave(name_.left());
       return true;
-    case Inbox::Event::mismatch: fail(mismatch(stream.inbox), true); return true;
-    case Inbox::Event::nonsense:
-      fail(Status(Cause{.code = Code::protocol_error,
-                        .message = fmt::format("{} does not keep to Hocket's protocol: {}", name(),
-                                               stream.inbox.problem().message()),
-                        .rank = context_.rank,
-                        .peer = peer_}),
-           true);
-      return true;
+    case Inbox::Event::mismatch: fail(name_.mismatch(stream.inbox.messages(), *context_.listener), true); return true;
+    case Inbox::Event::nonsense: fail(name_.nonsense(stream.inbox.messages().problem()), true); return true;
     case Inbox::Event::end:
     case Inbox::Event::error: lose(stream, stream.inbox.error()); return true;
   }
   return false;
-}
-
-Status TcpLink::mismatch(const Inbox& inbox) const {
-  const auto got = parse_header(inbox.got());
-  const auto expected = parse_header(inbox.expected());
-  if (!got || !expected) return Status(Code::mismatch, "a call cannot be expressed on the wire");
-  return hocket::mismatch(context_.rank, peer_, {got->tag, got->bytes}, {expected->tag, expected->bytes},
-                          *context_.listener);
-}
-
-Status TcpLink::lost(int error) const {
-  const std::string how =
-      error == 0 ? "its connection ended without goodbye" : fmt::format("connection lost: {}", std::strerror(error));
-  return Status(Cause{.code = Code::peer_lost,
-                      .message = fmt::format("{} is gone ({}): look at what that process printed last", name(), how),
-                      .rank = context_.rank,
-                      .peer = peer_});
 }
 
 bool TcpLink::busy() const {
@@ -308,7 +275,7 @@ bool TcpLink::busy() const {
 
 bool TcpLink::ready() const {
   return std::ranges::any_of(streams_, [&](const Stream& stream) {
-    return working(stream) && ((stream.wanted() && stream.inbox.ready()) || stream.send_error != 0);
+    return working(stream) && ((stream.wanted() && stream.inbox.messages().ready()) || stream.send_error != 0);
   });
 }
 
@@ -323,19 +290,6 @@ bool TcpLink::ended() const {
 bool TcpLink::unacknowledged() const {
   return std::ranges::any_of(streams_,
                              [](const Stream& stream) { return !stream.ended() && may_lose_bytes(stream.fd.get()); });
-}
-
-short TcpLink::interest(std::size_t index) const {
-  const Stream& stream = streams_[index];
-  short events = end_interest(index);
-  if (!stream.ended() && (ended_with_ || !stream.early())) events |= POLLIN;
-  if (stream.attached() && !stream.outbox.empty()) events |= POLLOUT;
-  return events;
-}
-
-short TcpLink::end_interest(std::size_t index) const {
-  const Stream& stream = streams_[index];
-  return stream.ended() || (stream.left && !ended_with_) ? short{0} : short{POLLRDHUP};
 }
 
 }  // namespace hocket::tcp

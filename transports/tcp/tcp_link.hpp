@@ -9,6 +9,7 @@
 
 #include "src/base/fd.hpp"
 #include "src/spi/transport.hpp"
+#include "transports/tcp/peer_name.hpp"
 #include "transports/tcp/stream.hpp"
 #include "transports/tcp/stripes.hpp"
 
@@ -33,11 +34,9 @@ class TcpLink final : public Link {
   void tell_waiting(const Tag& tag) override;
   void close(const Status& why) override;
 
-  Rank peer() const { return peer_; }
+  Rank peer() const { return name_.peer; }
   std::uint16_t streams() const { return static_cast<std::uint16_t>(streams_.size()); }
   int fd(std::size_t stream) const { return streams_[stream].fd.get(); }
-  // "rank 2 (10.0.0.1:4000)", as far as known.
-  std::string name() const;
 
   // A stream's connection stands; `address` is where the peer is, for messages.
   void attach(std::size_t stream, UniqueFd fd, std::string address);
@@ -72,8 +71,8 @@ class TcpLink final : public Link {
   bool unacknowledged() const;
 
   // What poll(2) must watch of a stream: for everything, or for the end of the connection only. 0: nothing.
-  short interest(std::size_t index) const;
-  short end_interest(std::size_t index) const;
+  short interest(std::size_t index) const { return streams_[index].interest(ended_with_.has_value()); }
+  short end_interest(std::size_t index) const { return streams_[index].end_interest(ended_with_.has_value()); }
 
  private:
   bool working(const Stream& stream) const { return stream.attached() && !ended_with_; }
@@ -85,13 +84,10 @@ class TcpLink final : public Link {
   bool hear_out(Stream& stream);
   void lose(Stream& stream, int error);
   bool act_on(Stream& stream, Inbox::Event event);
-  Status mismatch(const Inbox& inbox) const;
-  Status lost(int error) const;
   void end_with(const Status& why, std::span<const std::byte> last);
 
   LinkContext& context_;
-  Rank peer_;
-  std::string address_;
+  PeerName name_;
   std::vector<Stream> streams_;
   std::size_t missing_;  // streams that are not attached
   Stripes stripes_;

@@ -1,0 +1,158 @@
+#include "transports/tcp/message_reader.hpp"
+
+#include <algorithm>
+#include <cstring>
+
+namespace hocket::tcp {
+
+// ---- bytes that came too early --------------------------------------------------------------------------------------
+
+void MessageReader::Kept::put_back(std::span<const std::byte> first, std::span<const std::byte> second) {
+  bytes_.erase(bytes_.begin(), bytes_.begin() + static_cast<std::ptrdiff_t>(at_));
+  at_ = 0;
+  bytes_.insert(bytes_.begin(), second.begin(), second.end());
+  bytes_.insert(bytes_.begin(), first.begin(), first.end());
+}
+
+std::size_t MessageReader::Kept::take(std::span<const iovec> parts) {
+  std::size_t taken = 0;
+  for (const iovec& part : parts) {
+    const std::size_t bytes = std::min(part.iov_len, bytes_.size() - at_);
+    if (bytes > 0) std::memcpy(part.iov_base, bytes_.data() + at_, bytes);
+    at_ += bytes;
+    taken += bytes;
+  }
+  if (empty()) {
+    bytes_.clear();
+    at_ = 0;
+  }
+  return taken;
+}
+
+// ---- receives -------------------------------------------------------------------------------------------------------
+
+std::vector<Completion*> MessageReader::abandon() {
+  std::vector<Completion*> completions;
+  completions.reserve(posted_.size());
+  for (const PostedReceive& receive : posted_) completions.push_back(receive.completion);
+  posted_.clear();
+  return completions;
+}
+
+MessageReader::Event MessageReader::settle(std::span<std::byte> staging, std::size_t& completed) {
+  while (true) {
+    switch (parser_.next(posted_.empty() ? nullptr : &posted_.front().expected)) {
+      case FrameParser::Event::none: break;
+      case FrameParser::Event::expected:
+        if (posted_.empty()) return Event::none;  // abandoned within a message
+        if (landing_.missing(posted_.front()) > 0) break;
+        finish(completed);
+        continue;
+      case FrameParser::Event::message: return early() ? Event::none : Event::mismatch;
+      case FrameParser::Event::waiting: waiting_ = parser_.tag(); continue;
+      case FrameParser::Event::goodbye: return Event::goodbye;
+      case FrameParser::Event::cause: return Event::cause;
+      case FrameParser::Event::nonsense: return Event::nonsense;
+    }
+    if (kept_.empty()) return Event::none;
+    const auto next = parts(staging);
+    took(kept_.take(next));
+  }
+}
+
+void MessageReader::finish(std::size_t& completed) {
+  Completion* const completion = posted_.front().completion;
+  posted_.pop_front();
+  parser_.end_message();
+  landing_.reset();
+  ++completed;
+  completion->done(Status());
+}
+
+// ---- where bytes go -------------------------------------------------------------------------------------------------
+
+// A small message that nothing has come of yet is read in one piece, and reduced where it was read.
+bool MessageReader::reads_small() const {
+  return posted_.size() == 1 && parser_.at_start() && kept_.empty() &&
+         header_bytes + posted_.front().to.bytes <= small_.size();
+}
+
+// The header's rest, the payload's, and the next header if nothing else can follow.
+std::span<const iovec> MessageReader::parts(std::span<std::byte> staging) {
+  staging_ = staging;
+  area_ = {};
+  std::size_t count = 0;
+  const auto want = [&](std::span<std::byte> bytes) {
+    if (!bytes.empty()) parts_[count++] = {bytes.data(), bytes.size()};
+  };
+  small_offered_ = reads_small();
+  if (small_offered_) {
+    want(std::span(small_).first(header_bytes + posted_.front().to.bytes));
+  } else {
+    want(parser_.wanted());
+    if (!posted_.empty() && !parser_.in_cause()) {
+      area_ = landing_.area(posted_.front(), staging);
+      want(area_);
+      if (posted_.size() > 1 && area_.size() == landing_.missing(posted_.front())) want(parser_.wanted_after());
+    }
+  }
+  return std::span(parts_).first(count);
+}
+
+void MessageReader::took(std::size_t bytes) {
+  if (small_offered_) return took_small(bytes);
+  const std::size_t of_frame = std::min(bytes, parser_.wanted().size());
+  parser_.took(of_frame);
+  bytes -= of_frame;
+  if (bytes == 0) return;
+  const std::size_t of_payload = std::min(bytes, area_.size());
+  const std::size_t of_next = bytes - of_payload;
+  if (parser_.matches(posted_.front().expected)) {
+    landing_.absorb(posted_.front(), of_payload, staging_);
+    parser_.took_after(of_next);
+  } else {  // something else came: its bytes are not this receive's
+    kept_.put_back(area_.first(of_payload), parser_.wanted_after().first(of_next));
+  }
+}
+
+// Anything but the whole message goes the usual way.
+void MessageReader::took_small(std::size_t bytes) {
+  const PostedReceive& front = posted_.front();
+  const bool whole = bytes == header_bytes + front.to.bytes;
+  if (!whole || std::memcmp(small_.data(), front.expected.data(), header_bytes) != 0) {
+    kept_.append(std::span(small_).first(bytes));
+    return;
+  }
+  parser_.begin_message();
+  landing_.absorb_whole(front, small_.data() + header_bytes);
+}
+
+// ---- what is to come ------------------------------------------------------------------------------------------------
+
+MessageReader::Event MessageReader::foresee() {
+  std::span<const std::byte> left = kept_.bytes();
+  Frame frame = parser_.header();
+  while (true) {
+    const auto header = parse_header(frame);
+    if (!header) {
+      foreseen_problem_ = header.status();
+      return Event::nonsense;
+    }
+    if (header->kind == FrameKind::goodbye) return Event::goodbye;
+    const std::size_t follows =
+        header->kind == FrameKind::message ? share_of(header->bytes, stream_).bytes : header->bytes;
+    if (left.size() < follows) return Event::none;
+    if (header->kind == FrameKind::cause) {
+      cause_ = parse_cause(left.first(follows));
+      if (cause_) return Event::cause;
+      foreseen_problem_ = Status(Code::protocol_error, "a cause is malformed");
+      return Event::nonsense;
+    }
+    left = left.subspan(follows);
+    if (left.size() < header_bytes) return Event::none;
+    std::copy_n(left.begin(), header_bytes, frame.begin());
+    left = left.subspan(header_bytes);
+  }
+}
+
+}  // namespace hocket::tcp

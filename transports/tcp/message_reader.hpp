@@ -1,0 +1,100 @@
+// MessageReader: brings the messages of one stream into the receives that wait for them. It says where the next bytes
+// are to be put, is told how many came, and says what that meant. Pure, as FrameParser is: tests and fuzzers feed it.
+#pragma once
+
+#include <sys/uio.h>
+
+#include <array>
+#include <cstddef>
+#include <deque>
+#include <optional>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "transports/tcp/frame_parser.hpp"
+#include "transports/tcp/landing.hpp"
+#include "transports/tcp/pieces.hpp"
+
+namespace hocket::tcp {
+
+class MessageReader {
+ public:
+  enum class Event {
+    none,      // nothing but messages that fit their receives
+    cause,     // the peer told why it broke the link: take_cause()
+    goodbye,   // the peer leaves, all its messages have been received
+    mismatch,  // the next message does not fit the next receive: got() and expected()
+    nonsense,  // what came is not Hocket's protocol: problem()
+    end,       // the connection ended without goodbye. This one and the next are for who reads from it to say
+    error,     // the connection broke
+  };
+
+  explicit MessageReader(StreamNumber stream) : stream_(stream) {}
+
+  void post(const PostedReceive& receive) { posted_.push_back(receive); }
+  // Takes all receives out and returns whom to tell.
+  std::vector<Completion*> abandon();
+  // Whether a receive waits for bytes.
+  bool wanted() const { return !posted_.empty(); }
+  // Whether settle() may find something without further bytes.
+  bool ready() const { return wanted() && (parser_.awaits_judgement() || !kept_.empty()); }
+  // Whether a message came before its receive: no more bytes are wanted until that is posted, so that the sender feels
+  // it.
+  bool early() const { return posted_.empty() && parser_.has_header() && !parser_.in_cause(); }
+  // What the peer said last of an operation in which it waits; once.
+  std::optional<Tag> take_waiting() { return std::exchange(waiting_, std::nullopt); }
+
+  // Delivers what is here; adds to `completed` the messages. `staging` is scratch memory for the time of the call. Any
+  // event but none is the last one.
+  Event settle(std::span<std::byte> staging, std::size_t& completed);
+  // Where the bytes that come next are to be put, in this order; not early(). `staging` as before, until took().
+  std::span<const iovec> parts(std::span<std::byte> staging);
+  void took(std::size_t bytes);
+
+  // Keeps bytes of a message that is early(), and of what follows.
+  void keep(std::span<const std::byte> bytes) { kept_.append(bytes); }
+  // What those bytes end with, when no more will come: a cause or nonsense; goodbye, which will be received in its
+  // turn; or none of these.
+  Event foresee();
+
+  Cause take_cause() { return cause_ ? std::move(*cause_) : parser_.take_cause(); }
+  const Frame& got() const { return parser_.header(); }
+  const Frame& expected() const { return posted_.front().expected; }
+  const Status& problem() const { return foreseen_problem_.ok() ? parser_.problem() : foreseen_problem_; }
+
+ private:
+  // Bytes that came before they were wanted.
+  class Kept {
+   public:
+    bool empty() const { return at_ == bytes_.size(); }
+    std::span<const std::byte> bytes() const { return std::span(bytes_).subspan(at_); }
+    void append(std::span<const std::byte> bytes) { bytes_.insert(bytes_.end(), bytes.begin(), bytes.end()); }
+    void put_back(std::span<const std::byte> first, std::span<const std::byte> second);
+    std::size_t take(std::span<const iovec> parts);
+
+   private:
+    std::vector<std::byte> bytes_;
+    std::size_t at_ = 0;
+  };
+
+  bool reads_small() const;
+  void took_small(std::size_t bytes);
+  void finish(std::size_t& completed);
+
+  StreamNumber stream_;
+  std::deque<PostedReceive> posted_;
+  FrameParser parser_;
+  Landing landing_;
+  Kept kept_;
+  std::optional<Tag> waiting_;
+  std::optional<Cause> cause_;  // foreseen
+  Status foreseen_problem_;
+
+  std::array<iovec, 3> parts_{};  // that were offered last
+  std::span<std::byte> area_{}, staging_{};
+  std::array<std::byte, copied_bytes_max> small_;
+  bool small_offered_ = false;
+};
+
+}  // namespace hocket::tcp
