@@ -22,7 +22,7 @@
 namespace hocket::shm {
 
 enum class PacketKind : std::uint32_t {
-  hello = 1,    // words: group, from, to; the sender's bell
+  hello = 1,    // words: group, from, to; the sender's wake event
   welcome,      // the same, from who was dialled
   cause,        // the sender's link is broken; nothing follows. See encode(Cause)
   goodbye,      // the sender leaves in good order, all its messages lie in the ring; nothing follows

@@ -23,7 +23,7 @@ std::vector<Completion*> Inbox::abandon() {
   return completions;
 }
 
-Inbox::Progress Inbox::advance(int bell) {
+Inbox::Progress Inbox::advance(int wake_event) {
   Progress progress;
   while (!posted_.empty() && progress.bytes < bytes_per_advance) {
     if (!in_message_ && !begin(progress)) break;
@@ -37,7 +37,7 @@ Inbox::Progress Inbox::advance(int bell) {
       }
       if (!take(std::min({available, missing, piece_bytes}), progress)) break;
       if (got_ < front.to.bytes) {
-        give_back(bell);
+        give_back(wake_event);
         continue;
       }
     }
@@ -49,7 +49,7 @@ Inbox::Progress Inbox::advance(int bell) {
     ++progress.completed;
     completion->done(Status());
   }
-  if (progress.bytes > 0) give_back(bell);
+  if (progress.bytes > 0) give_back(wake_event);
   return progress;
 }
 
@@ -90,11 +90,11 @@ bool Inbox::take(std::size_t bytes, Progress& progress) {
 }
 
 // The writer is woken only when there is room for half a ring: it would fill less at once and sleep again.
-void Inbox::give_back(int bell) {
+void Inbox::give_back(int wake_event) {
   if (ring_.give_back() < ring_data_bytes / 2) return;
   full_fence();  // either the writer sees it, or we see that the writer sleeps
   auto& asleep = ring_.control().writer_sleeps;
-  if (asleep.load(std::memory_order_relaxed) != 0 && asleep.exchange(0) != 0) set_event(bell);
+  if (asleep.load(std::memory_order_relaxed) != 0 && asleep.exchange(0) != 0) set_event(wake_event);
 }
 
 Inbox::Probe Inbox::probe(MessageHeader& header) {

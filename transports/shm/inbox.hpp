@@ -47,8 +47,8 @@ class Inbox {
   bool news() { return posted_.empty() && ring_.available() > 0 && probed_ != ring_.position(); }
   // Whether all that came has been received.
   bool drained() { return ring_.available() == 0; }
-  // Delivers what has come. Wakes the writer by its bell when there is much room.
-  Progress advance(int bell);
+  // Delivers what has come. Wakes the writer through its eventfd when there is much room.
+  Progress advance(int wake_event);
 
   // Says that this side sleeps until something comes, or does not any more. `listening`: also while no receive is
   // posted.
@@ -62,7 +62,7 @@ class Inbox {
   std::size_t wanted_bytes() const { return in_message_ ? posted_.front().reduction.element_bytes : 1; }
   bool begin(Progress& progress);
   bool take(std::size_t bytes, Progress& progress);
-  void give_back(int bell);
+  void give_back(int wake_event);
 
   std::deque<PostedReceive> posted_;
   bool in_message_ = false;            // the front receive's header has been taken

@@ -21,7 +21,7 @@ std::vector<Completion*> Outbox::abandon() {
   return completions;
 }
 
-Outbox::Progress Outbox::flush(int bell) {
+Outbox::Progress Outbox::flush(int wake_event) {
   Progress progress;
   while (!queue_.empty() && progress.bytes < bytes_per_flush) {
     const Message front = queue_.front();
@@ -38,7 +38,7 @@ Outbox::Progress Outbox::flush(int bell) {
     progress.bytes += bytes;
     full_fence();  // either the reader sees it, or we see that the reader sleeps
     auto& asleep = ring_.control().reader_sleeps;
-    if (asleep.load(std::memory_order_relaxed) != 0 && asleep.exchange(0) != 0) set_event(bell);
+    if (asleep.load(std::memory_order_relaxed) != 0 && asleep.exchange(0) != 0) set_event(wake_event);
     sent_ += bytes;
     if (sent_ < whole) continue;
     sent_ = 0;

@@ -28,8 +28,8 @@ class Outbox {
   bool open() const { return static_cast<bool>(ring_); }
   RingWriter& ring() { return ring_; }
   bool ready() { return !queue_.empty() && ring_.room() > 0; }
-  // Writes as much as there is room for; completes what is written whole. Wakes the reader by its bell.
-  Progress flush(int bell);
+  // Writes as much as there is room for; completes what is written whole. Wakes the reader through its eventfd.
+  Progress flush(int wake_event);
 
   // Says that this side sleeps until there is room, or does not any more.
   void announce_sleep(bool asleep);

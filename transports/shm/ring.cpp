@@ -15,8 +15,8 @@ Result<UniqueFd> RingWriter::create() {
 
 std::size_t RingWriter::room() {
   if (!mapping_) return 0;
-  if (written_ - busy_ >= ring_data_bytes / 2) busy_ = control().taken.load(std::memory_order_acquire);
-  return ring_data_bytes - (written_ - busy_);
+  if (written_ - taken_ >= ring_data_bytes / 2) taken_ = control().taken.load(std::memory_order_acquire);
+  return ring_data_bytes - (written_ - taken_);
 }
 
 void RingWriter::publish(std::size_t bytes) {

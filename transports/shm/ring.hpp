@@ -54,7 +54,7 @@ class RingWriter {
  private:
   Mapping mapping_;
   std::uint64_t written_ = 0;
-  std::uint64_t busy_ = 0;  // as last seen
+  std::uint64_t taken_ = 0;  // as last seen
 };
 
 class RingReader {

@@ -193,14 +193,14 @@ bool ShmLink::open_outbox() {
 
 std::size_t ShmLink::flush() {
   if (!attached() || outbox_.empty() || !open_outbox()) return 0;
-  const auto progress = outbox_.flush(connection_.bell.get());
+  const auto progress = outbox_.flush(connection_.wake_event.get());
   if (progress.nonsense) nonsense("its end of the ring lies beyond ours");
   if (owes_goodbye_) finish_goodbye();
   return progress.completed + (progress.bytes > 0 ? 1 : 0);
 }
 
 std::size_t ShmLink::receive() {
-  const auto progress = inbox_.advance(connection_.bell.get());
+  const auto progress = inbox_.advance(connection_.wake_event.get());
   const std::size_t happened = progress.completed + (progress.bytes > 0 ? 1 : 0);
   switch (progress.event) {
     case Inbox::Event::none: leave_if_drained(); return happened;

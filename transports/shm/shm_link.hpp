@@ -9,7 +9,7 @@
 
 #include "src/base/fd.hpp"
 #include "src/spi/transport.hpp"
-#include "transports/shm/door.hpp"
+#include "transports/shm/handshake.hpp"
 #include "transports/shm/inbox.hpp"
 #include "transports/shm/outbox.hpp"
 
@@ -46,7 +46,7 @@ class ShmLink final : public Link {
   // "rank 2 (process 4711)", as far as known.
   std::string name() const;
   // The eventfd that ends the peer's poll(2).
-  int bell() const { return connection_.bell.get(); }
+  int wake_event() const { return connection_.wake_event.get(); }
   Channel& channel() { return connection_.channel; }
 
   // The connection stands.

@@ -1,4 +1,4 @@
-#include "transports/shm/door.hpp"
+#include "transports/shm/handshake.hpp"
 
 #include <fmt/format.h>
 #include <sys/socket.h>
@@ -19,7 +19,7 @@ namespace {
 
 using std::chrono_literals::operator""s;
 
-constexpr auto stranger_patience = 10s;  // for a newcomer to say hello
+constexpr auto greeting_timeout = 10s;  // for a peer that has connected to say hello
 constexpr std::size_t host_id_bytes_max = 256;
 
 struct Name {
@@ -112,14 +112,14 @@ Handshake Dial::begin() {
   if (!fd) return fail(std::strerror(errno));
   const Name name = name_of(hello_.group, hello_.to);
   if (::connect(fd.get(), name.get(), name.bytes) != 0) {
-    if (errno == EAGAIN || errno == EINTR) return Handshake::waiting;  // too many knock at once
+    if (errno == EAGAIN || errno == EINTR) return Handshake::waiting;  // too many dial at once
     return fail(errno == ECONNREFUSED ? "nobody listens there" : std::strerror(errno));
   }
   const ucred peer = peer_of(fd.get());
   if (peer.uid != ::geteuid()) return fail(other_user(peer.uid));
   connection_.channel = Channel(std::move(fd));
   connection_.pid = peer.pid;
-  connection_.channel.send(packet_of(PacketKind::hello, hello_), {&bell_, 1});
+  connection_.channel.send(packet_of(PacketKind::hello, hello_), {&wake_event_, 1});
   return Handshake::waiting;
 }
 
@@ -141,11 +141,11 @@ Handshake Dial::step() {
       hello.from != hello_.to || hello.to != hello_.from) {
     return fail("another group or rank listens there");
   }
-  connection_.bell = std::move(packet.fds.front());
+  connection_.wake_event = std::move(packet.fds.front());
   return Handshake::done;
 }
 
-Greeting::Greeting(UniqueFd fd) : deadline_(Deadline::after(stranger_patience)) {
+Greeting::Greeting(UniqueFd fd) : deadline_(Deadline::after(greeting_timeout)) {
   const ucred peer = peer_of(fd.get());
   uid_ = peer.uid;
   connection_.pid = peer.pid;
@@ -169,12 +169,12 @@ Handshake Greeting::step() {
   }
   if (packet.kind != PacketKind::hello || packet.fds.size() != 1) return fail("it does not say hello");
   hello_ = hello_of(packet);
-  connection_.bell = std::move(packet.fds.front());
+  connection_.wake_event = std::move(packet.fds.front());
   return Handshake::done;
 }
 
-Connection Greeting::welcome(int bell) && {
-  connection_.channel.send(packet_of(PacketKind::welcome, {hello_.group, hello_.to, hello_.from}), {&bell, 1});
+Connection Greeting::welcome(int wake_event) && {
+  connection_.channel.send(packet_of(PacketKind::welcome, {hello_.group, hello_.to, hello_.from}), {&wake_event, 1});
   return std::move(connection_);
 }
 

@@ -1,5 +1,6 @@
-// Door: how two ranks of one host find each other. Each listens on a Unix socket whose abstract name follows from its
-// group and rank; the higher rank dials.
+// The two halves of making a connection between two ranks of one host: Dial on the side that calls, Greeting on the
+// side that is called. Each rank listens on a Unix socket whose abstract name follows from its group and rank; the
+// higher of two ranks dials the lower. Neither half waits: step() does what can be done now.
 #pragma once
 
 #include <poll.h>
@@ -28,8 +29,8 @@ Result<UniqueFd> listen_as(std::uint64_t group, Rank rank);
 // A connection that stands, before it is a link's.
 struct Connection {
   Channel channel;
-  UniqueFd bell;  // the peer's
-  pid_t pid = 0;  // the peer's; 0: not visible from here
+  UniqueFd wake_event;  // the peer's: ends its poll(2)
+  pid_t pid = 0;        // the peer's; 0: not visible from here
 };
 
 struct Hello {
@@ -41,7 +42,7 @@ struct Hello {
 // Dials a rank of this host until it answers.
 class Dial {
  public:
-  Dial(const Hello& hello, int bell) : hello_(hello), bell_(bell) {}
+  Dial(const Hello& hello, int wake_event) : hello_(hello), wake_event_(wake_event) {}
 
   Handshake step();
   // What step() waits for; a negative descriptor: nothing but time.
@@ -54,12 +55,12 @@ class Dial {
   Handshake fail(std::string problem);
 
   Hello hello_;
-  int bell_;
+  int wake_event_;  // this rank's
   Connection connection_;
   std::string problem_;
 };
 
-// A newcomer at the door, until it has said who it is.
+// A connection that a peer has begun, until it has said who it is.
 class Greeting {
  public:
   explicit Greeting(UniqueFd fd);
@@ -71,10 +72,10 @@ class Greeting {
   const Hello& hello() const { return hello_; }
   pid_t pid() const { return connection_.pid; }
   uid_t uid() const { return uid_; }
-  // Empty where the newcomer left without a word.
+  // Empty where the peer left without a word.
   const std::string& problem() const { return problem_; }
   // Answers.
-  Connection welcome(int bell) &&;
+  Connection welcome(int wake_event) &&;
 
  private:
   Connection connection_;

@@ -1,0 +1,16 @@
+// Opens a window: takes its handshake through while the transport makes progress.
+#pragma once
+
+#include <memory>
+
+#include "src/spi/transport.hpp"
+#include "transports/shm/shm_window.hpp"
+
+namespace hocket::shm {
+
+// `links`: in the order of the members, null for this rank. Blocks until all members agree, or one fails or refuses, or
+// the deadline.
+Result<std::unique_ptr<Window>> open(std::unique_ptr<ShmWindow> window, std::span<ShmLink* const> links,
+                                     Transport& transport, Deadline deadline);
+
+}  // namespace hocket::shm
