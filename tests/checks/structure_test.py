@@ -117,6 +117,21 @@ class StructureTest(unittest.TestCase):
         found = list(structure.long_functions(self.root))
         self.assertEqual([line.split("of ")[1].split(" ")[0] for line in found], [str(limit + 2), str(limit + 1), str(limit + 1)])
 
+    def test_a_class_in_too_many_files_is_found(self):
+        limit = structure.MAX_CLASS_FILES
+        self.write("src/base/header.hpp", "namespace hocket {\nvoid Box::inline_one() {}\n}\n")
+        for number in range(limit + 1):
+            self.write(f"src/base/part{number}.cpp", "\n".join([
+                "namespace hocket {", "namespace {", "int Local::size() { return 1; }", "}",
+                f"std::function<void(int)> Box::part{number}(const Other::Thing& thing) const {{ return Else::make(); }}",
+                "void free(int a = Shape::area()) {}", "bool Shape::Inner::operator()(int) const { return Box::yes(); }"
+                if number < limit else "", "}"]))
+            self.write(f"src/exec/other{number}.cpp",
+                       f"namespace hocket::deep {{ Shape::Shape() : a_{{{number}}} {{}}\n}}\n" if number < limit else "")
+        found = list(structure.scattered_classes(self.root))
+        self.assertEqual(len(found), 1, found)
+        self.assertIn(f"hocket::Box is defined in {limit + 1} files", found[0])
+
     def test_suppressions_are_found(self):
         self.write("tests/tsan.supp", "# a comment\n\nrace:spdlog\n")
         self.write("src/base/a.cpp", "__attribute__((no_sanitize(\"thread\")))\nint a;  // NOLINT\n"

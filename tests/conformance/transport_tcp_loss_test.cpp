@@ -1,6 +1,9 @@
 // How connections end that stood, as only TCP knows: resets, nonsense, and causes behind them.
+#include <unistd.h>
+
 #include <algorithm>
 #include <cstring>
+#include <fstream>
 #include <string>
 
 #include "tests/conformance/tcp_maker.hpp"

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Checks the structure of the source tree: include floors, sizes of files and functions, and suppressions.
+"""Checks the structure of the source tree: include floors, sizes of files, functions and classes, and suppressions.
 
 Usage: structure.py [ROOT]. Prints one line for each violation (file, line, rule) and exits with 1 if there is any.
 """
@@ -39,6 +39,7 @@ SOURCE_FOLDERS = ["include", "src", "transports", "algorithms", "bindings", "ben
 SOURCE_SUFFIXES = {".h", ".hpp", ".c", ".cc", ".cpp", ".cu", ".cuh"}
 MAX_FILE_LINES = 450
 MAX_FUNCTION_LINES = 70
+MAX_CLASS_FILES = 6  # that define members of one class
 
 
 def sources(root):
@@ -122,6 +123,7 @@ NOT_CODE = re.compile(r'//[^\n]*|/\*.*?\*/|R"(\w*)\(.*?\)\1"|"(?:\\.|[^"\\\n])*"
                       r"|^[ \t]*#(?:[^\n]*\\\n)*[^\n]*", re.DOTALL | re.MULTILINE)
 BEFORE_FUNCTION = re.compile(r"\s*((public|private|protected)\s*:\s*)*")
 SCOPE = re.compile(r"(template\s*<[^{]*>\s*)?(inline\s+|typedef\s+)?(namespace|class|struct|union|enum|extern)\b")
+NAMESPACE = re.compile(r"\bnamespace\s*([\w:]*)\s*$")
 
 
 def kind_of_block(head):
@@ -139,33 +141,63 @@ def kind_of_block(head):
 
 
 def functions(text):
-    """(first line, lines) of every function that is no part of another one."""
+    """(first line, lines, head, namespaces) of every function that is no part of another one."""
     blank = NOT_CODE.sub(lambda match: re.sub(r"[^\n]", " ", match.group()), text)
-    scopes = []  # of each open brace: its kind
+    scopes = []  # of each open brace: its kind, where its head begins, the namespace that it opens
     inside = 0  # how many of them are functions or values
     head_start = 0
     for brace in re.finditer(r"[{};]", blank):
         position = brace.start()
+        head = blank[head_start:position]
         if brace.group() == "{":
-            kind = "inner" if inside else kind_of_block(blank[head_start:position])
-            scopes.append((kind, head_start))
+            kind = "inner" if inside else kind_of_block(head)
+            opened = NAMESPACE.search(head) if kind == "scope" else None
+            scopes.append((kind, head_start, opened and opened.group(1), head))
             inside += kind != "scope"
         elif brace.group() == "}" and scopes:
-            kind, start = scopes.pop()
+            kind, start, _, head = scopes.pop()
             inside -= kind != "scope"
             if kind == "function":
                 start = BEFORE_FUNCTION.match(blank, start).end()
                 first = blank.count("\n", 0, start) + 1
-                yield first, blank.count("\n", start, position) + 1
+                namespaces = [scope[2] for scope in scopes if scope[2] is not None]
+                yield first, blank.count("\n", start, position) + 1, head.strip(), namespaces
         if not inside:
             head_start = position + 1
 
 
 def long_functions(root):
     for file in sources(root):
-        for first, lines in functions((root / file).read_text()):
+        for first, lines, _, _ in functions((root / file).read_text()):
             if lines > MAX_FUNCTION_LINES:
                 yield f"{file}:{first}: a function of {lines} lines; it has at most {MAX_FUNCTION_LINES}"
+
+
+def class_of(head):
+    """The class whose member a function is that is defined outside it; None where it is a member of no class."""
+    depth = 0
+    for position, character in enumerate(head):
+        depth += (character == "<") - (character == ">")
+        if character == "(" and depth <= 0:
+            member = re.search(r"((?:\w+(?:<[^<>]*>)?::)+)(~?\w+|operator\W+)\s*$", head[:position])
+            return re.sub(r"<[^<>]*>", "", member.group(1))[:-2] if member else None
+    return None
+
+
+def scattered_classes(root):
+    files = {}  # by class: where members of it are defined
+    for file in sources(root):
+        if not file.endswith((".cpp", ".cc", ".cu")):
+            continue
+        for _, _, head, namespaces in functions((root / file).read_text()):
+            name = class_of(head)
+            if name and "" not in namespaces:  # else it is this file's alone
+                files.setdefault("::".join([*namespaces, name]), []).append(file)
+    for name, places in files.items():
+        places = sorted(set(places))
+        if len(places) > MAX_CLASS_FILES:
+            yield (f"{places[0]}:1: {name} is defined in {len(places)} files ({', '.join(places)}); "
+                   f"a class has at most {MAX_CLASS_FILES}")
 
 
 # ---- suppressions ----------------------------------------------------------------------------------------------------
@@ -190,7 +222,7 @@ def suppressions(root):
 def main(arguments):
     root = Path(arguments[1] if len(arguments) > 1 else ".")
     count = 0
-    for check in (floor_violations, long_files, long_functions, suppressions):
+    for check in (floor_violations, long_files, long_functions, scattered_classes, suppressions):
         for violation in check(root):
             print(violation)
             count += 1
