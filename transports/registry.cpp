@@ -10,7 +10,7 @@
 namespace hocket {
 namespace {
 
-constexpr TransportEntry table[] = {
+constexpr TransportEntry entries[] = {
     {"shm", Automatic::if_usable, shm::make_transport},
     {"tcp", Automatic::required, tcp::make_transport},
     {"loopback", Automatic::no, loopback::make_transport},
@@ -19,11 +19,11 @@ constexpr TransportEntry table[] = {
 }  // namespace
 
 std::span<const TransportEntry> transports() {
-  return table;
+  return entries;
 }
 
 const TransportEntry* find_transport(std::string_view name) {
-  for (const TransportEntry& entry : table) {
+  for (const TransportEntry& entry : entries) {
     if (entry.name == name) return &entry;
   }
   return nullptr;
@@ -32,7 +32,7 @@ const TransportEntry* find_transport(std::string_view name) {
 Result<std::vector<std::unique_ptr<Transport>>> open_transports(std::string_view wanted,
                                                                 const TransportConfig& config) {
   std::vector<std::unique_ptr<Transport>> opened;
-  for (const TransportEntry& entry : table) {
+  for (const TransportEntry& entry : entries) {
     const bool named = wanted == entry.name;
     if (!named && (wanted != "auto" || entry.automatic == Automatic::no)) continue;
     auto transport = entry.make(config);
