@@ -14,7 +14,7 @@ namespace hocket::bench {
 
 class Model {
  public:
-  // A file as `hocket-plan probe --save` writes it, or as docs/performance/cost-model.md describes. invalid_argument
+  // A file as `hocket-plan probe --save` writes it, or as docs/performance/cost-networks.md describes. invalid_argument
   // and not_found tell what is wrong with it.
   static Result<Model> open(const std::string& file, int ranks);
   // The same for what a probe has just measured.

@@ -1,4 +1,4 @@
-// Cost: closed forms of what algorithms take on a flat network, in the α–β–γ model (docs/performance/cost-model.md
+// Cost: closed forms of what algorithms take on a flat network, in the α–β–γ model (docs/performance/cost-formulas.md
 // derives them). R. Thakur, R. Rabenseifner and W. Gropp, "Optimization of Collective Communication Operations in
 // MPICH", International Journal of High Performance Computing Applications 19 (2005), sections 4 to 6; P. Patarasuk and
 // X. Yuan, "Bandwidth optimal all-reduce algorithms for clusters of workstations", Journal of Parallel and Distributed

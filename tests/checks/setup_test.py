@@ -39,9 +39,9 @@ class SetupTest(unittest.TestCase):
         (self.bin / name).write_text(text)
         (self.bin / name).chmod(0o755)
 
-    def run_setup(self, missing="", broken="", path=None):
+    def run_setup(self, *arguments, missing="", broken="", path=None):
         path = path or f"{self.bin}:/usr/bin:/bin"
-        done = subprocess.run(["/bin/bash", SETUP], env={**os.environ, "PATH": path, "MISSING": missing, "BROKEN": broken,
+        done = subprocess.run(["/bin/bash", SETUP, *arguments], env={**os.environ, "PATH": path, "MISSING": missing, "BROKEN": broken,
                                                          "CALLS": str(self.calls)}, capture_output=True, text=True, timeout=30)
         return done.returncode, done.stdout + done.stderr, self.calls.read_text().splitlines()
 
@@ -56,6 +56,11 @@ class SetupTest(unittest.TestCase):
         self.assertEqual(calls[0], "update -q")
         self.assertTrue(calls[1].startswith("install ") and calls[1].endswith(" libasio-dev libfmt-dev"), calls[1])
         self.assertIn("installing 2 packages: libasio-dev libfmt-dev", output)
+
+    def test_installs_what_the_site_needs_only_if_asked(self):
+        self.assertEqual(self.run_setup(missing="doxygen")[2], [])
+        _, _, calls = self.run_setup("--docs", missing="doxygen")
+        self.assertTrue(calls[1].startswith("install ") and calls[1].endswith(" doxygen"), calls)
 
     def test_says_what_it_could_not_do(self):
         status, output, _ = self.run_setup(missing="cmake", broken="update")

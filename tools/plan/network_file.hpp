@@ -1,4 +1,4 @@
-// Networks as people write them: a word, or a JSON file that docs/performance/cost-model.md describes.
+// Networks as people write them: a word, or a JSON file that docs/performance/cost-networks.md describes.
 #pragma once
 
 #include <string>

@@ -1,6 +1,6 @@
 // What collectives over a window take: closed forms for each direct path, from what it does
-// (docs/performance/cost-model.md derives them). Direct paths are no schedules, so nothing is simulated; which path a
-// call takes is the executor's own rule (path.hpp).
+// (docs/performance/cost-direct-paths.md derives them). Direct paths are no schedules, so nothing is simulated; which
+// path a call takes is the executor's own rule (path.hpp).
 #pragma once
 
 #include <optional>
