@@ -6,11 +6,9 @@
 #include <thread>
 #include <vector>
 
-#include "src/comm/mesh.hpp"
 #include "src/exec/any_source_receive.hpp"
-#include "src/exec/executor.hpp"
 #include "src/plan/plan.hpp"
-#include "transports/loopback/loopback_hub.hpp"
+#include "tests/unit/exec/loopback_member.hpp"
 
 namespace hocket {
 namespace {
@@ -34,30 +32,15 @@ Binding binding_of(std::vector<int>& values, Rank sender) {
           .timeout = std::chrono::seconds(60)};
 }
 
-// One rank: an executor over its end of the hub.
-class Member {
+class Member : public exec_testing::LoopbackMember {
  public:
-  Member(LoopbackHub& hub, Rank rank) : rank_(rank), size_(hub.size()) {
-    executor_ = std::move(*Executor::make({.rank = rank}));
-    std::vector<std::unique_ptr<Transport>> transports;
-    transports.push_back(
-        std::move(*hub.make_transport({.rank = rank, .size = size_, .listener = &executor_->listener()})));
-    mesh_ = std::make_unique<Mesh>(std::move(transports), size_);
-  }
-  void meet(const std::vector<std::unique_ptr<Member>>& members) {
-    for (const auto& member : members) mesh_->add_peer(member->rank_, {.endpoints = member->mesh_->endpoints()});
-    EXPECT_TRUE(executor_->attach(*mesh_).ok());
-  }
-  void leave() {
-    executor_->stop(Status(Code::aborted, "the test is over"));
-    mesh_->shut_down(executor_->broken(), Deadline::after(std::chrono::seconds(1)));
-  }
+  using LoopbackMember::LoopbackMember;
   Status send(std::vector<int> values, Rank to) {
     auto operation =
         std::make_shared<ScheduleOperation>(make_plan(key_of(Collective::send, rank_, size_, to)), context_);
     operation->bind(binding_of(values, rank_));
     const std::shared_ptr<Operation> running = std::move(operation);
-    return executor_->run({&running, 1});
+    return LoopbackMember::run(running);
   }
   Status receive_any(std::vector<int>& values, Rank& source) {
     const auto receive_from = [this](Rank peer) {
@@ -66,27 +49,14 @@ class Member {
     const std::shared_ptr<Operation> running =
         std::make_shared<AnySourceReceive>(context_, receive_from, &source, "test");
     running->bind(binding_of(values, no_rank));
-    return executor_->run({&running, 1});
+    return LoopbackMember::run(running);
   }
-
- private:
-  Rank rank_, size_;
-  std::shared_ptr<Context> context_ = std::make_shared<Context>();
-  std::unique_ptr<Executor> executor_;
-  std::unique_ptr<Mesh> mesh_;
 };
-
-std::vector<std::unique_ptr<Member>> members_of(LoopbackHub& hub) {
-  std::vector<std::unique_ptr<Member>> members;
-  for (Rank rank = 0; rank < hub.size(); ++rank) members.push_back(std::make_unique<Member>(hub, rank));
-  for (auto& member : members) member->meet(members);
-  return members;
-}
 
 TEST(AnySourceOverFaultyLinks, DelayedMessagesComeInTheirOrder) {
   const auto hub = std::make_shared<LoopbackHub>(
       3, std::vector<LoopbackFault>{{.from = 1, .to = 0, .delay = 30}, {.from = 2, .to = 0, .delay = 3}});
-  auto members = members_of(*hub);
+  auto members = exec_testing::members_of<Member>(*hub);
   constexpr int each = 40;
   std::vector<std::thread> senders;
   for (const Rank rank : {1, 2}) {
@@ -114,7 +84,7 @@ TEST(AnySourceOverFaultyLinks, ALinkThatIsLostIsAnError) {
   for (const bool mid_message : {false, true}) {
     const auto hub = std::make_shared<LoopbackHub>(
         3, std::vector<LoopbackFault>{{.from = 1, .to = 0, .messages = 2, .mid_message = mid_message}});
-    auto members = members_of(*hub);
+    auto members = exec_testing::members_of<Member>(*hub);
     for (int number = 0; number < 3; ++number) (void)members[1]->send(std::vector<int>(count, number), 0);
     Rank source = no_rank;
     std::vector<int> values(count);

@@ -7,14 +7,12 @@
 #include <thread>
 #include <vector>
 
-#include "src/comm/mesh.hpp"
-#include "src/exec/executor.hpp"
 #include "src/exec/reduce.hpp"
 #include "src/exec/schedule_operation.hpp"
 #include "src/plan/plan.hpp"
 #include "src/plan/simulate.hpp"
 #include "src/plan/verify.hpp"
-#include "transports/loopback/loopback_hub.hpp"
+#include "tests/unit/exec/loopback_member.hpp"
 
 namespace hocket {
 namespace {
@@ -99,22 +97,9 @@ TEST(NewCollective, IsSimulated) {
   EXPECT_EQ(run->bytes_max, 5U * 4000U);
 }
 
-// One rank: an executor over its end of the hub.
-class Member {
+class Member : public exec_testing::LoopbackMember {
  public:
-  Member(LoopbackHub& hub, Rank rank) : rank_(rank), size_(hub.size()) {
-    executor_ = std::move(*Executor::make({.rank = rank}));
-    std::vector<std::unique_ptr<Transport>> transports;
-    transports.push_back(
-        std::move(*hub.make_transport({.rank = rank, .size = size_, .listener = &executor_->listener()})));
-    mesh_ = std::make_unique<Mesh>(std::move(transports));
-  }
-  void meet(const std::vector<std::unique_ptr<Member>>& members) {
-    std::vector<PeerInfo> peers(members.size());
-    for (std::size_t rank = 0; rank < peers.size(); ++rank) peers[rank].doors = members[rank]->mesh_->doors();
-    mesh_->set_peer_infos(std::move(peers));
-    EXPECT_TRUE(executor_->attach(*mesh_).ok());
-  }
+  using LoopbackMember::LoopbackMember;
   Status run(const std::vector<std::int64_t>& input, std::int64_t* output, std::size_t count, Placement placement) {
     auto operation = std::make_shared<ScheduleOperation>(make_plan({.algorithm = &direct,
                                                                     .rank = rank_,
@@ -130,18 +115,8 @@ class Member {
                      .reduction = reduction_for(DataType::int64, ReduceOp::sum, size_),
                      .timeout = std::chrono::seconds(60)});
     const std::shared_ptr<Operation> running = std::move(operation);
-    return executor_->run({&running, 1});
+    return LoopbackMember::run(running);
   }
-  void leave() {
-    executor_->stop(Status(Code::aborted, "the test is over"));
-    mesh_->shut_down(executor_->broken(), Deadline::after(std::chrono::seconds(1)));
-  }
-
- private:
-  Rank rank_, size_;
-  std::shared_ptr<Context> context_ = std::make_shared<Context>();
-  std::unique_ptr<Executor> executor_;
-  std::unique_ptr<Mesh> mesh_;
 };
 
 std::int64_t value(Rank rank, std::size_t index) {
@@ -151,9 +126,7 @@ std::int64_t value(Rank rank, std::size_t index) {
 TEST(NewCollective, RunsOverLoopback) {
   constexpr Rank size = 5;
   const auto hub = std::make_shared<LoopbackHub>(size);
-  std::vector<std::unique_ptr<Member>> members;
-  for (Rank rank = 0; rank < size; ++rank) members.push_back(std::make_unique<Member>(*hub, rank));
-  for (auto& member : members) member->meet(members);
+  const auto members = exec_testing::members_of<Member>(*hub);
   for (const std::size_t count : {0U, 1U, 700U, 10'001U}) {
     for (const Placement placement : {Placement::out_of_place, Placement::in_place}) {
       std::vector<std::thread> threads;

@@ -23,11 +23,7 @@ std::string_view chosen(const Comparison& one) {
 
 // Where only latency costs, few rounds win; where only bytes cost, few bytes do.
 TEST(Tuner, FollowsWhatTheNetworkCharges) {
-<<<<<<< HEAD
-  const std::vector<std::size_t> sizes = envelope_sizes(Collective::allreduce, 8);
-=======
   const std::vector<std::size_t> sizes = tuning_sizes(Collective::allreduce, 8);
->>>>>>> bb22c3e (Refinement while running goes: what a program chooses repeats from run to run)
   const auto latency = compare_algorithms(flat(8, {.latency = 1e-3}), Collective::allreduce, sizes);
   const auto bytes = compare_algorithms(flat(8, {.wire_per_byte = 1e-6}), Collective::allreduce, sizes);
   ASSERT_TRUE(latency.ok() && bytes.ok());
@@ -46,21 +42,13 @@ TEST(Tuner, FollowsWhatTheNetworkCharges) {
 
 TEST(Tuner, IsATableThatHoldsForAllSizes) {
   const Network network = flat(4, {.latency = 10e-6, .send = 2e-6, .receive = 2e-6, .wire_per_byte = 1e-9});
-<<<<<<< HEAD
-  const std::vector<std::size_t> sizes = envelope_sizes(Collective::allreduce, 4);
-=======
   const std::vector<std::size_t> sizes = tuning_sizes(Collective::allreduce, 4);
->>>>>>> bb22c3e (Refinement while running goes: what a program chooses repeats from run to run)
   EXPECT_EQ(sizes.front(), 64U);
   EXPECT_EQ(sizes.back(), std::size_t{64} << 20);
   const auto comparisons = compare_algorithms(network, Collective::allreduce, sizes);
   ASSERT_TRUE(comparisons.ok()) << comparisons.status().message();
   Choices choices;
-<<<<<<< HEAD
-  add_envelope(*comparisons, Collective::allreduce, choices);
-=======
   add_ranges(*comparisons, Collective::allreduce, choices);
->>>>>>> bb22c3e (Refinement while running goes: what a program chooses repeats from run to run)
   for (const Comparison& one : *comparisons) {
     EXPECT_EQ(choices.wanted(Collective::allreduce, one.bytes), chosen(one)) << one.bytes;
   }
@@ -83,11 +71,7 @@ TEST(Tuner, LeavesOutWhatCannotBeChosenAndChoosesTheSame) {
       .kind = NetworkKind::hosts, .ranks = 12, .ranks_per_host = 4, .link = link, .local = {.send = 1e-6}};
   for (const Network& network : {flat(13, link), network_of(torus), network_of(hosts)}) {
     for (const Collective collective : {Collective::allreduce, Collective::broadcast, Collective::alltoall}) {
-<<<<<<< HEAD
-      const std::vector<std::size_t> sizes = envelope_sizes(collective, network.size());
-=======
       const std::vector<std::size_t> sizes = tuning_sizes(collective, network.size());
->>>>>>> bb22c3e (Refinement while running goes: what a program chooses repeats from run to run)
       std::size_t tried = 0, left_out = 0;
       const auto count = [&](const Algorithm&, std::size_t) { ++tried; };
       const auto some = compare_algorithms(network, collective, sizes, {.leave_out_hopeless = true, .progress = count});
