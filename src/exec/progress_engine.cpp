@@ -101,6 +101,7 @@ bool ProgressEngine::may_skip_links() {
 
 // Progress that leaves out nothing that is watched.
 bool ProgressEngine::look_at_links() {
+  lock_.look();
   watcher_.show(is_broken() ? nullptr : peers_);
   return peers_->progress() != 0;
 }

@@ -39,7 +39,9 @@ void ProgressEngine::sleep(Deadline deadline) {
   if (const auto next = peers_->next_deadline()) deadline = earlier(deadline, *next);
   deadline = earlier(deadline, Deadline::after(ProgressLock::longest_sleep));
   if (window == nullptr) return sleep_on_links(deadline);
-  if (queue_.only_window() && queue_.searching().empty()) return sleep_on_window(*window, deadline);
+  // While a thread sleeps on the window, the watcher looks at the links, at all of them; unless it is that thread.
+  const bool watched = (lock_.state() & progress::by_watcher) == 0;
+  if (watched && queue_.only_window() && queue_.searching().empty()) return sleep_on_window(*window, deadline);
   window->prepare_poll();
   if (!advance_operations()) sleep_on_links(deadline);
   window->cancel_sleep();
@@ -57,7 +59,6 @@ void ProgressEngine::sleep_on_links(Deadline deadline) {
   if ((interests_[0].revents & POLLIN) != 0) clear_event(lock_.holder_event());
 }
 
-// The watcher looks at the links meanwhile, at all of them.
 void ProgressEngine::sleep_on_window(Window& window, Deadline deadline) {
   if (!watcher_.knows(*peers_) && !is_broken()) watcher_.show(peers_);
   const std::uint32_t ticket = window.prepare_sleep();

@@ -52,7 +52,8 @@ class ProgressLock {
 
   // ---- the holder ----
   void accept() { apply(progress::accept); }
-  void look() { wake(apply(progress::look).wakes); }
+  void look() { apply(progress::look); }
+  void show() { wake(apply(progress::show).wakes); }
   void break_down() { apply(progress::break_down); }
   // An operation has finished, and callers may wait for that. They are woken by announce(), which the holder calls
   // again and again: a caller that began to wait at this very moment may have seen the operation unfinished, and yet

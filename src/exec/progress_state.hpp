@@ -127,10 +127,13 @@ constexpr Transition awake(State state) {
 constexpr Transition accept(State state) {
   return {.next = state & ~submitted};
 }
-// Looks at the links, and shows the watcher anew what to watch.
+// Before it looks at the links; a call that comes from here on asks for another look.
 constexpr Transition look(State state) {
-  return {.next = state & ~links_call,
-          .wakes = {.waiters = (state & watcher_waits) != 0, .watcher = (state & by_watcher) == 0}};
+  return {.next = state & ~links_call};
+}
+// It has shown the watcher what to watch, and so that it looks.
+constexpr Transition show(State state) {
+  return {.next = state, .wakes = {.waiters = (state & watcher_waits) != 0, .watcher = (state & by_watcher) == 0}};
 }
 constexpr Transition break_down(State state) {
   return {.next = (state & ~(submitted | abort_requested)) | broken};

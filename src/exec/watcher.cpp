@@ -41,7 +41,7 @@ void Watcher::show(Peers* peers) {
     ++shown_;
   }
   shown_epoch_ = epoch;
-  lock_.look();
+  lock_.show();
 }
 
 void Watcher::run() {

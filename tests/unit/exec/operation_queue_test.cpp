@@ -1,0 +1,230 @@
+#include "src/exec/operation_queue.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <map>
+#include <random>
+#include <set>
+
+#include "tests/unit/exec/fake_peers.hpp"
+#include "tests/unit/exec/memory_window.hpp"
+
+namespace hocket {
+namespace {
+
+using testing::FakeOperation;
+using Entry = OperationQueue::Entry;
+
+constexpr Rank peers = 4;
+constexpr Direction to_1{.peer = 1, .outgoing = true}, from_1{.peer = 1, .outgoing = false},
+    from_2{.peer = 2, .outgoing = false};
+
+std::shared_ptr<FakeOperation> add(OperationQueue& queue, std::vector<Direction> directions) {
+  auto operation = std::make_shared<FakeOperation>(std::move(directions));
+  queue.add(operation, peers);
+  return operation;
+}
+
+std::shared_ptr<FakeOperation> add_any_source(OperationQueue& queue) {
+  auto operation = std::make_shared<FakeOperation>(std::vector<Direction>{});
+  operation->searches = true;
+  queue.add(operation, peers);
+  return operation;
+}
+
+// Starts what may start, in this order.
+std::vector<Operation*> started(OperationQueue& queue) {
+  std::vector<Operation*> operations;
+  while (Entry* entry = queue.start_next()) operations.push_back(entry->operation.get());
+  return operations;
+}
+
+void finish(OperationQueue& queue, const std::shared_ptr<FakeOperation>& operation) {
+  const auto entry = std::ranges::find(queue.running(), operation, &Entry::operation);
+  ASSERT_NE(entry, queue.running().end());
+  EXPECT_EQ(queue.remove(*entry), operation);
+}
+
+Entry& searching(OperationQueue& queue, const std::shared_ptr<FakeOperation>& operation) {
+  return *std::ranges::find(queue.searching(), operation, &Entry::operation);
+}
+
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+
+TEST(OperationQueue, MessagesOfOneDirectionFollowEachOther) {
+  OperationQueue queue;
+  const auto first = add(queue, {to_1}), second = add(queue, {to_1}), third = add(queue, {to_1});
+  EXPECT_THAT(started(queue), ElementsAre(first.get()));
+  finish(queue, first);
+  EXPECT_THAT(started(queue), ElementsAre(second.get()));
+  finish(queue, second);
+  EXPECT_THAT(started(queue), ElementsAre(third.get()));
+  finish(queue, third);
+  EXPECT_TRUE(queue.empty());
+}
+
+TEST(OperationQueue, DirectionsDoNotWaitForEachOther) {
+  OperationQueue queue;
+  const auto sends = add(queue, {to_1}), receives = add(queue, {from_1}), blocked = add(queue, {to_1, from_2}),
+             behind = add(queue, {from_2}), nothing = add(queue, {});
+  EXPECT_THAT(started(queue), ElementsAre(sends.get(), receives.get(), nothing.get()));
+  finish(queue, sends);
+  EXPECT_THAT(started(queue), ElementsAre(blocked.get()));
+  finish(queue, blocked);
+  EXPECT_THAT(started(queue), ElementsAre(behind.get()));
+}
+
+TEST(OperationQueue, AnOperationMayNameADirectionTwice) {
+  OperationQueue queue;
+  const auto twice = add(queue, {to_1, to_1}), next = add(queue, {to_1});
+  EXPECT_THAT(started(queue), ElementsAre(twice.get()));
+  finish(queue, twice);
+  EXPECT_THAT(started(queue), ElementsAre(next.get()));
+}
+
+TEST(OperationQueue, AReceiveFromAnyTakesTheFirstThatIsFree) {
+  OperationQueue queue;
+  const auto before = add(queue, {from_1});
+  const auto any = add_any_source(queue), other = add_any_source(queue);
+  const auto after = add(queue, {from_2});
+  EXPECT_THAT(started(queue), ElementsAre(before.get()));
+  ASSERT_EQ(queue.searching().size(), 1U) << "the second is first for nobody";
+  Entry& receive = searching(queue, any);
+  EXPECT_FALSE(OperationQueue::is_first_for(receive, 1));
+  EXPECT_TRUE(OperationQueue::is_first_for(receive, 2));
+  queue.take_from(receive, 3);
+  EXPECT_EQ(any->source, 3);
+  EXPECT_THAT(started(queue), ElementsAre(any.get()));
+  ASSERT_EQ(queue.searching().size(), 1U) << "now the second is first, where the first is not";
+  EXPECT_FALSE(OperationQueue::is_first_for(searching(queue, other), 3));
+  queue.take_from(searching(queue, other), 2);
+  EXPECT_THAT(started(queue), ElementsAre(other.get()));
+  finish(queue, other);
+  EXPECT_THAT(started(queue), ElementsAre(after.get()));
+}
+
+TEST(OperationQueue, TheWindowIsForOneAtATime) {
+  class OverWindow final : public Operation {
+   public:
+    explicit OverWindow(Window& window) : Operation(std::make_shared<Context>()), window_(window) {}
+    Status start(const Tag&, Peers&) override { return {}; }
+    bool advance(Counters&) override { return false; }
+    bool complete() const override { return false; }
+    std::span<const Direction> directions() const override { return {}; }
+    Window* window() const override { return &window_; }
+    Missing missing() const override { return {}; }
+    std::string_view algorithm() const override { return "fake"; }
+
+   private:
+    Window& window_;
+  };
+  testing::SharedMemory shared(2, 64);
+  testing::MemoryWindow window(shared, 0);
+  OperationQueue queue;
+  const auto first = std::make_shared<OverWindow>(window), second = std::make_shared<OverWindow>(window);
+  for (const auto& operation : {first, second}) {
+    operation->bind(FakeOperation::ordinary());
+    queue.add(operation, peers);
+  }
+  EXPECT_THAT(started(queue), ElementsAre(first.get()));
+  EXPECT_TRUE(queue.only_window());
+  const auto message = add(queue, {to_1});
+  EXPECT_THAT(started(queue), ElementsAre(message.get()));
+  EXPECT_FALSE(queue.only_window());
+  finish(queue, message);
+  EXPECT_TRUE(queue.only_window());
+  queue.remove(queue.running().front());
+  EXPECT_THAT(started(queue), ElementsAre(second.get()));
+}
+
+TEST(OperationQueue, TakesAllOutInTheEnd) {
+  OperationQueue queue;
+  add(queue, {to_1});
+  started(queue);
+  add(queue, {to_1});
+  add_any_source(queue);
+  add(queue, {from_1, to_1});
+  EXPECT_EQ(queue.take_all().size(), 4U);
+  EXPECT_TRUE(queue.empty());
+  const auto later = add(queue, {to_1});
+  EXPECT_THAT(started(queue), ElementsAre(later.get()));
+}
+
+TEST(OperationQueue, GivesUpFirstWhatHasTheEarliestDeadline) {
+  OperationQueue queue;
+  const auto with_timeout = [&](std::chrono::seconds timeout, bool any) {
+    Binding binding = FakeOperation::ordinary();
+    binding.timeout = timeout;
+    auto operation = std::make_shared<FakeOperation>(any ? std::vector<Direction>{} : std::vector{to_1}, binding);
+    operation->searches = any;
+    queue.add(operation, peers);
+    return operation;
+  };
+  const auto running = with_timeout(std::chrono::seconds(1), false);
+  started(queue);
+  EXPECT_EQ(queue.next_verdict().at(), Deadline::Clock::time_point::max()) << "what runs is not the queue's business";
+  const auto late = with_timeout(std::chrono::seconds(100), false);
+  EXPECT_EQ(queue.next_verdict().at(), late->deadline().at() + OperationQueue::grace);
+  const auto any = with_timeout(std::chrono::seconds(50), true);
+  EXPECT_EQ(queue.next_verdict().at(), any->deadline().at());
+  queue.take_from(searching(queue, any), 2);
+  started(queue);
+  queue.find_next_verdict();
+  EXPECT_EQ(queue.next_verdict().at(), late->deadline().at() + OperationQueue::grace);
+}
+
+// By definition: an operation may start when it shares nothing with any that came before it and has not ended.
+TEST(OperationQueue, StartsWhatTheDefinitionSays) {
+  for (unsigned seed = 1; seed <= 200; ++seed) {
+    std::mt19937 random(seed);
+    OperationQueue queue;
+    std::vector<std::shared_ptr<FakeOperation>> present;  // in order
+    std::set<Operation*> running;
+    for (int step = 0; step < 200; ++step) {
+      if (random() % 2 == 0) {
+        std::vector<Direction> directions;
+        for (Rank peer = 0; peer < peers; ++peer) {
+          if (random() % 4 == 0) directions.push_back({.peer = peer, .outgoing = random() % 2 == 0});
+        }
+        present.push_back(add(queue, directions));
+      } else if (!running.empty()) {
+        const auto chosen = std::next(running.begin(), static_cast<std::ptrdiff_t>(random() % running.size()));
+        const auto operation = std::ranges::find(present, *chosen, &std::shared_ptr<FakeOperation>::get);
+        finish(queue, *operation);
+        running.erase(chosen);
+        present.erase(operation);
+      }
+      for (Operation* operation : started(queue)) running.insert(operation);
+      std::set<Operation*> expected;
+      std::set<std::pair<Rank, bool>> used;
+      for (const auto& operation : present) {
+        bool free = true;
+        for (const Direction& direction : operation->directions()) {
+          free &= used.insert({direction.peer, direction.outgoing}).second;
+        }
+        if (free) expected.insert(operation.get());
+      }
+      ASSERT_EQ(running, expected) << "seed " << seed << ", step " << step;
+    }
+  }
+}
+
+// What ends looks at nobody but the next: not at the thousands behind it.
+TEST(OperationQueue, TheEndOfOneCostsTheSameHoweverManyWait) {
+  constexpr std::size_t count = 10'000;
+  OperationQueue queue;
+  std::size_t looks = 0;
+  for (std::size_t i = 0; i < count; ++i) add(queue, {to_1})->looked_at = &looks;
+  for (std::size_t ended = 0; ended < count; ++ended) {
+    ASSERT_EQ(started(queue).size(), 1U);
+    queue.remove(queue.running().front());
+  }
+  EXPECT_LE(looks, 2 * count);
+  EXPECT_TRUE(queue.empty());
+}
+
+}  // namespace
+}  // namespace hocket
