@@ -1,12 +1,8 @@
 #include "src/exec/progress_engine.hpp"
 
-#include <fmt/format.h>
-
-#include <algorithm>
 #include <utility>
 
-#include "src/base/log.hpp"
-#include "src/base/mismatch.hpp"
+#include "src/base/wake_event.hpp"
 
 namespace hocket {
 namespace {
@@ -49,7 +45,7 @@ void ProgressEngine::run_rounds(const Goal& goal, Deadline deadline) {
   waiter_.set(budget_.load());
   rounds_ = 0;
   for (unsigned rounds = 1;; ++rounds) {
-    const bool happened = round();
+    const bool happened = round(goal);
     if (goal.reached(*this)) return waiter_.reset();
     if (rounds % rounds_between_deadline_checks == 0) {
       check_deadlines();
@@ -66,12 +62,13 @@ void ProgressEngine::run_rounds(const Goal& goal, Deadline deadline) {
   }
 }
 
-// Everything that can be done without waiting, once. Returns whether anything happened.
-bool ProgressEngine::round() {
+// Everything that can be done without waiting, once, or until the goal is reached. Returns whether anything happened.
+bool ProgressEngine::round(const Goal& goal) {
   bool happened = attend(lock_.state());
   if (queue_.can_start() || !queue_.searching().empty()) start_operations();
+  const bool skips_links = may_skip_links();
   happened |= advance_operations();
-  if (!may_skip_links() && peers_->progress() != 0) {
+  if (!skips_links && !goal.reached(*this) && peers_->progress() != 0) {
     happened = true;
     advance_operations();
   }
@@ -183,139 +180,49 @@ bool ProgressEngine::complete(Entry& entry) {
   return true;
 }
 
-// ---- what peers say -------------------------------------------------------------------------------------------------
+// ---- sleep ----------------------------------------------------------------------------------------------------------
 
-void ProgressEngine::peer_failed(Rank, const Status& why) {
-  if (peer_failure_.ok() && !is_broken()) peer_failure_ = why;
-}
-
-void ProgressEngine::peer_left(Rank peer) {
-  log::debug(fmt::format("rank {} left the communicator", peer));
-  departed_.push_back(peer);
-}
-
-// A peer in another call with the same number will never answer this one. One in an earlier call is alive, and waits
-// for somebody else. A peer that waits in a call over the window does not say so here.
-void ProgressEngine::peer_waits(Rank peer, const Tag& tag) {
-  lateness_.hear(peer, tag);
-  if (tag.call.collective == Collective::send) return;
-  const auto compare = [&](const Tag& mine) {
-    const bool same_number = mine.communicator == tag.communicator && mine.sequence == tag.sequence;
-    if (same_number && mine != tag) peer_failed(peer, mismatch(rank_, peer, {tag, 0}, {mine, 0}, *this));
-  };
-  for (const auto& entry : queue_.running()) {
-    if (entry.operation->is_message()) continue;
-    entry.operation->hear_waiting(peer);
-    compare(entry.operation->tag());
-  }
-  // This rank may be through with the call, where its own needed nothing from the peer.
-  const auto context = contexts_.find(tag.communicator, peer);
-  if (const Tag* past = context ? context->past(tag.sequence) : nullptr) compare(*past);
-}
-
-void ProgressEngine::check_departures() {
-  for (const Rank peer : departed_) {
-    const auto stranded = [&](const Entry& entry) {
-      return !entry.operation->complete() && !entry.operation->can_do_without(peer);
-    };
-    if (std::ranges::none_of(queue_.running(), stranded)) continue;
-    return break_down(Status(Cause{
-        .code = Code::peer_lost, .message = fmt::format("rank {} has left the communicator", peer), .peer = peer}));
-  }
-  const auto searches_in_vain = [&](const Entry& entry) {
-    const Context& context = entry.operation->context();
-    const auto gone = std::ranges::count_if(departed_, [&](Rank peer) { return context.has(peer); });
-    return gone + 1 >= context.size(peers_->size());
-  };
-  const auto found = std::ranges::find_if(queue_.searching(), searches_in_vain);
-  if (found == queue_.searching().end()) return;
-  const Operation& receive = *found->operation;
-  break_down(search_.nobody_is_left(receive, departed_), &receive);
-}
-
-// ---- breaking -------------------------------------------------------------------------------------------------------
-
-// What peers say, or that one has ended, is the cause; an operation's own failure may be its consequence only: a peer
-// whose communicator broke first closes its links.
-void ProgressEngine::break_down_for(const Operation& operation, const Status& own_failure) {
-  if (peer_failure_.ok()) look_at_links();
-  if (peer_failure_.ok()) return break_down(own_failure, &operation);
-  break_down(take_peer_failure());
-}
-
-void ProgressEngine::break_down_for_exception() {
-  break_down(failure_.of_exception(), nullptr);
-}
-
-void ProgressEngine::break_down(const Status& first_cause) {
-  break_down(first_cause, concerned_by(first_cause));
-}
-
-// `found_in`: the operation; null: none. Goes through to its end, even without memory.
-void ProgressEngine::break_down(const Status& first_cause, const Operation* found_in) {
-  const Status cause = failure_.set(in_full(first_cause, found_in));
-  inbox_.close();
-  lock_.break_down();
-  const bool closed = close_links(cause);
-  peer_failure_ = Status();
+void ProgressEngine::sleep(Deadline deadline) {
+  Window* window = nullptr;
   for (const Entry& entry : queue_.running()) {
-    entry.operation->withdraw();
-    entry.operation->context().show_counters();
+    entry.operation->before_sleep();
+    deadline = earlier(deadline, Lateness::next_look(*entry.operation));
+    if (entry.window != nullptr) window = entry.window;
   }
-  auto ended = queue_.take_all();
-  for (const Entry& entry : ended) entry.operation->finish(cause);
-  finish_unqueued(cause);  // what an exception kept from the queue
-  inbox_.take(accepted_);
-  finish_unqueued(cause);
-  if (!closed) abandoned_.splice(abandoned_.end(), ended);
-  lock_.completed();
-  lock_.announce();
+  deadline = earlier(deadline, queue_.next_verdict());
+  if (const auto next = peers_->next_deadline()) deadline = earlier(deadline, *next);
+  deadline = earlier(deadline, Deadline::after(ProgressLock::longest_sleep));
+  if (window == nullptr) return sleep_on_links(deadline);
+  // While a thread sleeps on the window, the watcher looks at the links, at all of them; unless it is that thread.
+  const bool watched = (lock_.state() & progress::by_watcher) == 0;
+  if (watched && queue_.only_window() && queue_.searching().empty()) return sleep_on_window(*window, deadline);
+  window->prepare_poll();
+  if (!advance_operations()) sleep_on_links(deadline);
+  window->cancel_sleep();
 }
 
-void ProgressEngine::finish_unqueued(const Status& cause) {
-  for (const auto& operation : std::exchange(accepted_, {})) {
-    if (!operation->finished()) operation->finish(cause);
+void ProgressEngine::sleep_on_links(Deadline deadline) {
+  interests_.clear();
+  interests_.push_back({.fd = lock_.holder_event().get(), .events = POLLIN, .revents = 0});
+  if (!peers_->arm(interests_)) return;
+  if (lock_.fall_asleep(false)) {
+    ::poll(interests_.data(), interests_.size(), deadline.remaining_ms());
+    lock_.awake();
   }
+  peers_->disarm();
+  if ((interests_[0].revents & POLLIN) != 0) clear_event(lock_.holder_event());
 }
 
-// The running operation that a failure is most likely to be about: one that uses the peer at fault, else one whose
-// communicator has it.
-const Operation* ProgressEngine::concerned_by(const Status& why) const {
-  const Rank peer = why.cause().peer;
-  const auto uses = [&](const Entry& entry) {
-    return std::ranges::any_of(entry.operation->directions(), [&](const Direction& used) { return used.peer == peer; });
-  };
-  const auto has = [&](const Entry& entry) { return peer == no_rank || entry.operation->context().has(peer); };
-  const auto& running = queue_.running();
-  auto found = std::ranges::find_if(running, uses);
-  if (found == running.end()) found = std::ranges::find_if(running, has);
-  return found == running.end() ? nullptr : found->operation.get();
-}
-
-// With all that is known about it; as it is, where memory runs out.
-Status ProgressEngine::in_full(const Status& first_cause, const Operation* found_in) const {
-  try {
-    const Context& context = found_in != nullptr ? found_in->context() : *contexts_.first();
-    const Status cause = contexts_.named(failure_.with_context(first_cause, found_in), context);
-    log::info(fmt::format("the communicator is broken: {}", cause.message()));
-    return cause;
-  } catch (...) {
-    return first_cause;
+void ProgressEngine::sleep_on_window(Window& window, Deadline deadline) {
+  if (!watcher_.knows(*peers_) && !is_broken()) watcher_.show(peers_);
+  const std::uint32_t ticket = window.prepare_sleep();
+  if (!lock_.fall_asleep(true)) return window.cancel_sleep();
+  if (advance_operations()) {  // what happened before this thread said that it sleeps woke nobody
+    window.cancel_sleep();
+  } else {
+    window.sleep(ticket, deadline);
   }
-}
-
-// Afterwards no completion is outstanding. False where that could not be done, twice: then what completions point to
-// must stay.
-bool ProgressEngine::close_links(const Status& cause) {
-  for (int attempt = 0; attempt < 2; ++attempt) {
-    try {
-      peers_->close(cause);
-      return true;
-    } catch (...) {
-      continue;
-    }
-  }
-  return false;
+  lock_.awake();
 }
 
 }  // namespace hocket

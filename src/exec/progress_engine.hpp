@@ -75,7 +75,7 @@ class ProgressEngine final : public TransportListener {
   using Entry = OperationQueue::Entry;
 
   void run_rounds(const Goal& goal, Deadline deadline);
-  bool round();
+  bool round(const Goal& goal);
   bool attend(progress::State state);
   void accept();
   void start_operations();
