@@ -1,6 +1,4 @@
-#include "tests/conformance/transport_fault_suite.hpp"
-#include "tests/conformance/transport_probe_suite.hpp"
-#include "tests/conformance/transport_suite.hpp"
+#include "tests/conformance/transport_suites.hpp"
 #include "transports/loopback/loopback_hub.hpp"
 
 namespace hocket::testing {
@@ -13,8 +11,6 @@ struct LoopbackMaker {
   std::shared_ptr<LoopbackHub> hub;
 };
 
-INSTANTIATE_TYPED_TEST_SUITE_P(Loopback, TransportSuite, LoopbackMaker);
-INSTANTIATE_TYPED_TEST_SUITE_P(Loopback, TransportFaultSuite, LoopbackMaker);
-INSTANTIATE_TYPED_TEST_SUITE_P(Loopback, TransportProbeSuite, LoopbackMaker);
+HOCKET_INSTANTIATE_TRANSPORT_SUITES(Loopback, LoopbackMaker);
 
 }  // namespace hocket::testing

@@ -161,4 +161,7 @@ inline bool something_ready(std::vector<pollfd> interests, int timeout_ms = 0) {
   return ::poll(interests.data(), interests.size(), timeout_ms) > 0;
 }
 
+// Into what lies between two ranks, several connections' buffers included.
+inline constexpr std::size_t more_than_fits = std::size_t{32} << 20;
+
 }  // namespace hocket::testing

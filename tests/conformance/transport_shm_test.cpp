@@ -1,8 +1,6 @@
 #include <random>
 
-#include "tests/conformance/transport_fault_suite.hpp"
-#include "tests/conformance/transport_probe_suite.hpp"
-#include "tests/conformance/transport_suite.hpp"
+#include "tests/conformance/transport_suites.hpp"
 #include "transports/shm/shm_transport.hpp"
 
 namespace hocket::testing {
@@ -21,8 +19,6 @@ struct ShmMaker {
   std::uint64_t group;
 };
 
-INSTANTIATE_TYPED_TEST_SUITE_P(Shm, TransportSuite, ShmMaker);
-INSTANTIATE_TYPED_TEST_SUITE_P(Shm, TransportFaultSuite, ShmMaker);
-INSTANTIATE_TYPED_TEST_SUITE_P(Shm, TransportProbeSuite, ShmMaker);
+HOCKET_INSTANTIATE_TRANSPORT_SUITES(Shm, ShmMaker);
 
 }  // namespace hocket::testing

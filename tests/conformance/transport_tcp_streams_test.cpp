@@ -1,4 +1,4 @@
-// Links of several streams: who wants how many, what comes to the door, and how they end.
+// Links of several streams: who wants how many, who connects, and how they end.
 #include <cstdlib>
 #include <string>
 #include <vector>
@@ -30,7 +30,7 @@ TEST(TcpStreams, TheLargerWishHolds) {
     std::vector<pollfd> watched;
     ranks[0].watch(watched);
     const int streams = std::max(wishes[0], wishes[1]);
-    EXPECT_EQ(watched.size(), static_cast<std::size_t>(streams) + 1);  // and the door
+    EXPECT_EQ(watched.size(), static_cast<std::size_t>(streams) + 1);  // and the listening socket
     std::uint32_t number = 0;
     for (const std::size_t size : {0, 100, 65'535, 65'536, 65'537, 1'000'003}) {
       exchange(ranks, *low, *high, ++number, size);

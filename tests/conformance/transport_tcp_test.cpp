@@ -1,9 +1,7 @@
 #include <cstdlib>
 
 #include "tests/conformance/tcp_maker.hpp"
-#include "tests/conformance/transport_fault_suite.hpp"
-#include "tests/conformance/transport_probe_suite.hpp"
-#include "tests/conformance/transport_suite.hpp"
+#include "tests/conformance/transport_suites.hpp"
 
 namespace hocket::testing {
 
@@ -18,11 +16,7 @@ struct StripedTcpMaker : TcpMaker {
   }
 };
 
-INSTANTIATE_TYPED_TEST_SUITE_P(Tcp, TransportSuite, TcpMaker);
-INSTANTIATE_TYPED_TEST_SUITE_P(Tcp, TransportFaultSuite, TcpMaker);
-INSTANTIATE_TYPED_TEST_SUITE_P(Tcp, TransportProbeSuite, TcpMaker);
-INSTANTIATE_TYPED_TEST_SUITE_P(StripedTcp, TransportSuite, StripedTcpMaker);
-INSTANTIATE_TYPED_TEST_SUITE_P(StripedTcp, TransportFaultSuite, StripedTcpMaker);
-INSTANTIATE_TYPED_TEST_SUITE_P(StripedTcp, TransportProbeSuite, StripedTcpMaker);
+HOCKET_INSTANTIATE_TRANSPORT_SUITES(Tcp, TcpMaker);
+HOCKET_INSTANTIATE_TRANSPORT_SUITES(StripedTcp, StripedTcpMaker);
 
 }  // namespace hocket::testing

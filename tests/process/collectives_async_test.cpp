@@ -1,60 +1,15 @@
-// Asynchronous operations, point to point, several communicators and several threads, between real processes.
+// Asynchronous operations, several communicators and several threads, between real processes.
 #include <gtest/gtest.h>
 
-#include <deque>
 #include <random>
 #include <thread>
 
 #include "tests/process/support/call.hpp"
+#include "tests/process/support/flight.hpp"
 #include "tests/process/support/process_group.hpp"
 
 namespace hocket::process_testing {
 namespace {
-
-// Calls in flight. Work is released whatever happens.
-class Flight {
- public:
-  Flight(hocket_comm* comm, Rank rank, Rank size) : comm_(comm), rank_(rank), size_(size) {}
-  ~Flight() {
-    for (Entry& entry : entries_) EXPECT_EQ(hocket_work_release(entry.work), HOCKET_OK);
-  }
-  Flight(const Flight&) = delete;
-  Flight& operator=(const Flight&) = delete;
-
-  void start(const Case& what) {
-    Entry& entry = entries_.emplace_back(Call(what, rank_, size_), what);
-    ASSERT_EQ(entry.call.issue(comm_, &entry.work), HOCKET_OK) << describe(what) << ": " << hocket_last_error();
-    ASSERT_NE(entry.work, nullptr);
-  }
-  void wait(std::size_t index) {
-    Entry& entry = entries_[index];
-    ASSERT_EQ(hocket_work_wait(entry.work, 0), HOCKET_OK) << describe(entry.what) << ": " << hocket_last_error();
-    EXPECT_EQ(hocket_work_test(entry.work), HOCKET_OK) << "a complete operation stays complete";
-    entry.call.expect_correct();
-  }
-  // Without ever progressing it: the library's own thread must.
-  void poll(std::size_t index) {
-    Entry& entry = entries_[index];
-    hocket_result result;
-    while ((result = hocket_work_test(entry.work)) == HOCKET_IN_PROGRESS) std::this_thread::yield();
-    ASSERT_EQ(result, HOCKET_OK) << describe(entry.what) << ": " << hocket_last_error();
-    entry.call.expect_correct();
-  }
-  std::size_t size() const { return entries_.size(); }
-  hocket_work* last() const { return entries_.back().work; }
-
- private:
-  struct Entry {
-    Entry(Call made, const Case& of) : call(std::move(made)), what(of) {}
-    Call call;
-    Case what;
-    hocket_work* work = nullptr;
-  };
-
-  hocket_comm* comm_;
-  Rank rank_, size_;
-  std::deque<Entry> entries_;
-};
 
 // The same list of calls on every rank.
 std::vector<Case> any_cases(int number, Rank size, unsigned seed) {
@@ -172,94 +127,6 @@ TEST(QueuedCollectives, WithoutDataBehindOneThatTookLong) {
 INSTANTIATE_TEST_SUITE_P(Ranks, AsyncCollectives, testing::Values(1, 2, 3, 4, 5, 8), testing::PrintToStringParamName());
 INSTANTIATE_TEST_SUITE_P(Hosts, AsyncCollectives, testing::Values("0110", "00112", "01200121"),
                          testing::PrintToStringParamName());
-
-// ---- point to point
-
-class PointToPoint : public testing::TestWithParam<Ranks> {};
-
-// Every rank sends to every other and receives from it, all at once. A library that waits for a receive before it reads
-// would stand still here.
-TEST_P(PointToPoint, LargeMessagesCross) {
-  run_ranks(GetParam(), [](Child& child) {
-    const Comm comm;
-    ASSERT_TRUE(comm);
-    Flight flight(comm.get(), child.index, child.size);
-    for (const Collective direction : {Collective::send, Collective::recv}) {
-      for (Rank peer = 0; peer < child.size; ++peer) {
-        if (peer == child.index) continue;
-        const Rank sender = direction == Collective::send ? child.index : peer;
-        const Rank receiver = direction == Collective::send ? peer : child.index;
-        const Case what{.collective = direction,
-                        .count = 1'500'001,
-                        .root = peer,
-                        .misalignment = 3,
-                        .salt = static_cast<std::uint64_t>(sender * 100 + receiver)};
-        ASSERT_NO_FATAL_FAILURE(flight.start(what));
-      }
-    }
-    for (std::size_t index = flight.size(); index-- > 0;) ASSERT_NO_FATAL_FAILURE(flight.wait(index));
-  });
-}
-
-TEST_P(PointToPoint, MessagesKeepTheirOrder) {
-  run_ranks(GetParam(), [](Child& child) {
-    const Comm comm;
-    ASSERT_TRUE(comm);
-    const Rank right = (child.index + 1) % child.size;
-    const Rank left = (child.index + child.size - 1) % child.size;
-    Flight flight(comm.get(), child.index, child.size);
-    for (std::size_t number = 0; number < 100; ++number) {
-      Case what{.collective = Collective::send, .count = number * number, .dtype = DataType::int32, .root = right};
-      what.salt = number;
-      ASSERT_NO_FATAL_FAILURE(flight.start(what));
-      what.collective = Collective::recv;
-      what.root = left;
-      ASSERT_NO_FATAL_FAILURE(flight.start(what));
-    }
-    for (std::size_t index = 0; index < flight.size(); ++index) ASSERT_NO_FATAL_FAILURE(flight.wait(index));
-  });
-}
-
-TEST_P(PointToPoint, BlockingRoundTripsAmongCollectives) {
-  run_ranks(GetParam(), [](Child& child) {
-    const Comm comm;
-    ASSERT_TRUE(comm);
-    for (std::uint64_t round = 0; round < 50; ++round) {
-      const Case there{.collective = child.index == 0 ? Collective::send : Collective::recv,
-                       .count = round * 31,
-                       .root = child.index == 0 ? 1 : 0,
-                       .salt = round};
-      Case back = there;
-      back.collective = child.index == 0 ? Collective::recv : Collective::send;
-      if (child.index < 2) {
-        Call(there, child.index, child.size).run(comm.get());
-        Call(back, child.index, child.size).run(comm.get());
-      }
-      Call({.count = 1000, .salt = round}, child.index, child.size).run(comm.get());
-      if (testing::Test::HasFailure()) return;
-    }
-  });
-}
-
-// Two threads of each rank, one that sends and one that receives, both with blocking calls on one communicator.
-TEST_P(PointToPoint, OneThreadSendsWhileAnotherReceives) {
-  run_ranks(GetParam(), [](Child& child) {
-    const Comm comm;
-    ASSERT_TRUE(comm);
-    const auto stream = [&](Collective direction, Rank peer) {
-      for (std::uint64_t number = 0; number < 20; ++number) {
-        Call({.collective = direction, .count = 200'003, .root = peer, .salt = number}, child.index, child.size)
-            .run(comm.get());
-        if (testing::Test::HasFailure()) return;
-      }
-    };
-    std::thread sender(stream, Collective::send, (child.index + 1) % child.size);
-    stream(Collective::recv, (child.index + child.size - 1) % child.size);
-    sender.join();
-  });
-}
-
-INSTANTIATE_TEST_SUITE_P(Ranks, PointToPoint, testing::Values(2, 3, 5), testing::PrintToStringParamName());
 
 // ---- several communicators
 

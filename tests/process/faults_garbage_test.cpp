@@ -1,4 +1,4 @@
-// Strangers at the door: bytes that are not Hocket's, sent to every port on which a rank listens while the ranks work.
+// Strangers that connect: bytes that are not Hocket's, sent to every port on which a rank listens while the ranks work.
 #include <arpa/inet.h>
 #include <netinet/in.h>
 #include <sys/socket.h>
@@ -81,7 +81,7 @@ TEST(Garbage, SentToEveryPortDoesNoHarm) {
   group.expect_success();
 }
 
-// Half-open connections at every door of ranks that do nothing meanwhile: shown out by whoever watches, and the
+// Half-open connections to every port of ranks that do nothing meanwhile: shown out by whoever watches, and the
 // communicator works afterwards.
 TEST(Garbage, ThatNeverComesIsNotAwaited) {
   ProcessGroup group(2, [](Child& child) {

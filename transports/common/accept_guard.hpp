@@ -1,5 +1,5 @@
-// What transports with a door share: peers that dial this rank knock at a listening socket, say who they are, and are
-// let in or refused.
+// What transports that listen share: peers that dial this rank connect to its socket, say who they are, and are let in
+// or refused.
 #pragma once
 
 #include <cstddef>
@@ -22,10 +22,10 @@ class AcceptGuard {
   explicit AcceptGuard(const TransportConfig& config) : config_(config) {}
 
   bool open() const { return !shut_until_ || shut_until_->passed(); }
-  // accept(2) has failed with `error` for want of a descriptor or memory: shuts the door for a while. Logs the first
+  // accept(2) has failed with `error` for want of a descriptor or memory: accepts nothing for a while. Logs the first
   // time.
   void shut(int error);
-  // When a door that is shut opens again.
+  // When it accepts again, if it does not now.
   std::optional<Deadline> opens_at() const { return open() ? std::nullopt : shut_until_; }
 
   // Why a newcomer that says so is not let in; empty: that is no reason.

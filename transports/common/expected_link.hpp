@@ -21,8 +21,8 @@ struct ExpectedLink {
   std::optional<Dial> dial;  // nothing: the peer dials, or it was in vain
   std::string problem = {};  // why it was in vain; told at the deadline
 
-  // Dialling was in vain. A peer whose communicator broke, for the end of another rank, closes its door: that news may
-  // still be on its way, and is better than what this rank could say.
+  // Dialling was in vain. A peer whose communicator broke, for the end of another rank, closes its listening socket:
+  // that news may still be on its way, and is better than what this rank could say.
   void doubt(std::string why) {
     problem = std::move(why);
     deadline = earlier(deadline, Deadline::after(std::chrono::milliseconds(200)));

@@ -78,7 +78,7 @@ class Dial {
   bool timed_out_ = false;
 };
 
-// A newcomer at the door, until it has said who it is.
+// A connection that a peer has begun, until it has said who it is.
 class Greeting {
  public:
   Greeting(UniqueFd fd, const Endpoint& from);
@@ -89,7 +89,7 @@ class Greeting {
   Deadline deadline() const { return deadline_; }
   const Hello& hello() const { return hello_; }
   const Endpoint& from() const { return from_; }
-  // Why it failed; empty where the newcomer left without having said anything, as a port scanner does.
+  // Why it failed; empty where the peer left without having said anything, as a port scanner does.
   const std::string& problem() const { return problem_; }
   // Answers. Nothing where the newcomer has gone meanwhile.
   UniqueFd welcome(Rank self, const Settings& settings) &&;
