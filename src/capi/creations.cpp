@@ -4,6 +4,7 @@
 #include "src/base/sized_struct.hpp"
 #include "src/capi/handles.hpp"
 #include "src/comm/creation.hpp"
+#include "src/comm/options.hpp"
 
 using namespace hocket::capi;  // the functions of the API stand outside all namespaces
 using hocket::Creation;

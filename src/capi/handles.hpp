@@ -22,6 +22,10 @@ struct hocket_work {
   std::weak_ptr<const void> communicator_life = {};
 };
 
+namespace hocket {
+class Operation;
+}
+
 namespace hocket::capi {
 
 // Keeps the failure for hocket_last_cause() of the calling thread.
@@ -50,9 +54,7 @@ Result<Deadline> deadline_of_wait(int64_t timeout_ms);
 Result<SplitRequest> split_request(const Result<SplitArguments>& arguments, const hocket_split_options* options);
 
 // Whether the calling thread may wait for others; not inside a function that is called on completion.
-inline bool may_wait() {
-  return !Operation::in_callback();
-}
+bool may_wait();
 // Where it may not.
 Status wait_refused();
 

@@ -5,12 +5,17 @@
 
 #include "src/base/sized_struct.hpp"
 #include "src/capi/handles.hpp"
+#include "src/exec/operation.hpp"
 
 using namespace hocket::capi;  // the functions of the API stand outside all namespaces
 using hocket::Code;
 using hocket::Status;
 
 namespace hocket::capi {
+
+bool may_wait() {
+  return !Operation::in_callback();
+}
 
 Status wait_refused() {
   return {Code::invalid_argument,

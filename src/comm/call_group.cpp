@@ -7,7 +7,9 @@
 #include <cstdint>
 #include <utility>
 
+#include "src/comm/communicator.hpp"
 #include "src/comm/validate.hpp"
+#include "src/exec/executor.hpp"
 
 namespace hocket {
 namespace {
@@ -49,23 +51,6 @@ Result<std::shared_ptr<Operation>> copy_to_self(Communicator& communicator, cons
 
 }  // namespace
 
-// Both have been checked. A copy is an allgather of one rank.
-std::shared_ptr<Operation> Communicator::prepare_to_self(const CallArguments& send, const CallArguments& recv) {
-  const auto dtype = static_cast<DataType>(send.dtype);
-  const std::lock_guard lock(plans_mutex_);
-  auto operation = operation_for({.algorithm = find_algorithm(Collective::allgather, "direct"),
-                                  .count = send.count,
-                                  .element_bytes = size_of(dtype)},
-                                 send.persistent);
-  operation->bind({.input = static_cast<const std::byte*>(send.send),
-                   .output = static_cast<std::byte*>(recv.recv),
-                   .signature = {.collective = Collective::send, .dtype = dtype, .root = rank(), .count = send.count},
-                   .reduction = {},
-                   .timeout = options().timeout},
-                  send.persistent);
-  return operation;
-}
-
 // ---- what was started -----------------------------------------------------------------------------------------------
 
 bool StartedCalls::finished() const {
@@ -95,7 +80,7 @@ Status StartedCalls::wait(Deadline deadline) const {
   return status();
 }
 
-bool StartedCalls::on_complete(Operation::Callback callback) const {
+bool StartedCalls::on_complete(Callback callback) const {
   std::vector<std::shared_ptr<Operation>> operations;  // the callback may end these calls
   for (const Part& part : parts) operations.insert(operations.end(), part.operations.begin(), part.operations.end());
   if (operations.empty()) {
@@ -105,7 +90,7 @@ bool StartedCalls::on_complete(Operation::Callback callback) const {
   struct Expected {
     std::atomic<std::size_t> unfinished;
     std::atomic<Code> result{Code::ok};
-    Operation::Callback callback;
+    Callback callback;
   };
   const auto expected = std::make_shared<Expected>(operations.size(), Code::ok, std::move(callback));
   return std::ranges::all_of(operations, [&](const auto& operation) {

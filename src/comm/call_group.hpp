@@ -2,13 +2,19 @@
 // circle.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <span>
 #include <vector>
 
-#include "src/comm/communicator.hpp"
+#include "src/comm/call_arguments.hpp"
+#include "src/spi/status.hpp"
 
 namespace hocket {
+
+class Communicator;
+class Executor;
+class Operation;
 
 // Operations that are started together, by what runs them. Empty: nothing is to be done.
 struct StartedCalls {
@@ -26,7 +32,8 @@ struct StartedCalls {
   // Waits for all, whatever some end with. Code::in_progress when the deadline passes first.
   Status wait(Deadline deadline) const;
   // Has `callback` called once, when all are finished, with the first failure; see Operation::on_complete().
-  bool on_complete(Operation::Callback callback) const;
+  using Callback = std::function<void(Code)>;
+  bool on_complete(Callback callback) const;
 };
 
 // Thread rule: one thread.

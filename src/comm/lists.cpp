@@ -7,7 +7,7 @@
 #include <map>
 #include <utility>
 
-#include "src/comm/communicator.hpp"
+#include "src/comm/call_planner.hpp"
 #include "src/comm/validate.hpp"
 
 namespace hocket {
@@ -227,16 +227,15 @@ void Packer::pack(Make make) {
 
 }  // namespace
 
-Result<std::vector<std::shared_ptr<Operation>>> Communicator::prepare_list(const CallArguments& arguments,
-                                                                           std::span<const hocket_tensor> tensors) {
-  if (Status broken = status(); !broken.ok()) return broken;
-  Packer packer(arguments, tensors, options().rank, options().size);
+Result<std::vector<std::shared_ptr<Operation>>> CallPlanner::prepare_list(const CallArguments& call,
+                                                                          std::span<const hocket_tensor> tensors) {
+  Packer packer(call, tensors, membership().rank(), membership().size());
   if (Status status = packer.check(); !status.ok()) return status;
-  const std::lock_guard lock(plans_mutex_);
+  const std::lock_guard lock(mutex_);
   latest_call_.forget();
   std::vector<std::shared_ptr<Operation>> operations;
-  packer.pack([&](const CallArguments& call, CheckedCall& checked, std::shared_ptr<Staging> staging) {
-    operations.push_back(prepare_checked(call, checked, std::move(staging)));
+  packer.pack([&](const CallArguments& one, const CheckedCall& checked, std::shared_ptr<Staging> staging) {
+    operations.push_back(plan(one, checked, std::move(staging)));
   });
   return operations;
 }

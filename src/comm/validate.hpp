@@ -3,7 +3,9 @@
 
 #include <string>
 
-#include "src/comm/communicator.hpp"
+#include "src/comm/call_arguments.hpp"
+#include "src/plan/plan.hpp"
+#include "src/spi/transport.hpp"
 
 namespace hocket {
 

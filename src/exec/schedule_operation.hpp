@@ -8,6 +8,7 @@
 #include "src/exec/encode.hpp"
 #include "src/exec/operation.hpp"
 #include "src/plan/plan.hpp"
+#include "src/plan/slicing.hpp"
 
 namespace hocket {
 
@@ -27,8 +28,6 @@ class ScheduleOperation final : public Operation {
   WireFormat wire() const override { return plan_->key.wire; }
 
  private:
-  static constexpr std::size_t groups_in_flight = 2;
-
   // One instruction of one of the groups in flight.
   struct Slot : Completion {
     ScheduleOperation* operation = nullptr;

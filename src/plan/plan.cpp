@@ -1,5 +1,7 @@
 #include "src/plan/plan.hpp"
 
+#include "src/plan/slicing.hpp"
+
 namespace hocket {
 namespace {
 
@@ -28,8 +30,7 @@ std::shared_ptr<const Plan> make_plan(const PlanKey& key) {
   if (key.blocks) schedule = in_single_chunks(schedule);
   const Layout layout = layout_of(schedule.shape, key);
 
-  // Two slices side by side hide one's waiting behind the other's work; more only cost memory.
-  const std::uint32_t interleave = layout.slices() >= 2 ? 2 : 1;
+  const std::uint32_t interleave = slices_in_group(layout.slices());
   const std::size_t plain_bytes = round_up_64(schedule.scratch_cells * layout.cell_bytes());
   const std::size_t piece_bytes = plain_bytes + schedule.encoded_cells * layout.encoded_cell_bytes();
   Plan plan{

@@ -28,7 +28,7 @@ Result<Simulation> simulate(const Network& network, const SimulatedCall& call) {
     return layout.extent({.chunk = chunk}, slice).bytes;
   };
   const std::size_t last_slice = layout.slices() - 1;
-  const std::uint32_t interleave = layout.slices() >= 2 ? 2 : 1;  // as make_plan()
+  const std::uint32_t interleave = slices_in_group(layout.slices());
   Result<std::vector<RankProgram>> programs =
       write_programs({.algorithm = &algorithm,
                       .size = network.size(),

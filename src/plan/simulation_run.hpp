@@ -11,6 +11,7 @@
 #include "src/plan/layout.hpp"
 #include "src/plan/shared_programs.hpp"
 #include "src/plan/simulate.hpp"
+#include "src/plan/slicing.hpp"
 
 namespace hocket {
 
@@ -40,8 +41,6 @@ class SimulationRun {
   Result<Simulation> run();
 
  private:
-  static constexpr std::uint32_t groups_in_flight = 2;  // as in the executor
-
   // How something came about: what the time until now was spent with, and the last activity.
   struct Cause {
     TimeShares shares;

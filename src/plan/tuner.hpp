@@ -10,11 +10,9 @@
 #include "src/plan/choices.hpp"
 #include "src/plan/direct/cost.hpp"
 #include "src/plan/network.hpp"
+#include "src/plan/slicing.hpp"
 
 namespace hocket {
-
-// How long calls' chunks are cut for.
-inline constexpr std::size_t call_slice_bytes = std::size_t{512} << 10;
 
 // Seconds of one call from root 0, out of place and exact, with `bytes` in the larger buffer and slices as calls have
 // them. As simulate() fails; invalid_argument for encoded algorithms, too.

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <string>
 
+#include "src/plan/slicing.hpp"
 #include "src/spi/types.hpp"
 
 namespace hocket {
@@ -11,7 +12,7 @@ namespace hocket {
 struct SimulateArguments {
   std::string collective, algorithm, topology = "flat", trace, svg;
   Rank ranks = 0, cores = 0, root = 0;
-  std::size_t bytes = std::size_t{1} << 20, slice_bytes = std::size_t{512} << 10;  // as calls
+  std::size_t bytes = std::size_t{1} << 20, slice_bytes = call_slice_bytes;
   std::size_t calls = 1;                                                           // in a row
   bool in_place = false;
 };

@@ -1,0 +1,117 @@
+#include "src/comm/call_planner.hpp"
+
+#include <utility>
+
+#include "src/comm/own_input.hpp"
+#include "src/exec/reduce.hpp"
+#include "src/plan/slicing.hpp"
+
+namespace hocket {
+
+Result<std::shared_ptr<Operation>> CallPlanner::prepare(const CallArguments& call) {
+  const std::lock_guard lock(mutex_);
+  if (auto operation = latest_call_.repeat(call)) return operation;
+  latest_call_.forget();
+  auto checked = validate(call, membership().rank(), membership().size());
+  if (!checked.ok()) return checked.status();
+  const bool uneven = static_cast<bool>(checked->blocks);
+  auto operation = plan(call, std::move(*checked), nullptr);
+  if (!uneven) latest_call_.keep(call, operation);
+  return operation;
+}
+
+std::shared_ptr<Operation> CallPlanner::plan(const CallArguments& call, CheckedCall checked,
+                                             std::shared_ptr<Staging> staging) {
+  Binding binding = binding_of(call, checked, std::move(staging));
+  std::shared_ptr<Operation> operation;
+  const bool has_window = parts_.window_use != nullptr;
+  if (route_of(call, checked, membership().options().algorithms, has_window) == CallRoute::direct) {
+    binding.signature.algorithm |= Signature::direct_algorithm;
+    operation = operations_.over_window(call.persistent);
+  } else {
+    operation = plan_over_links(call, checked, binding);
+  }
+  operation->bind(binding, call.persistent);
+  return operation;
+}
+
+std::shared_ptr<Operation> CallPlanner::plan_over_links(const CallArguments& call, const CheckedCall& checked,
+                                                        Binding& binding) {
+  const Signature& signature = checked.signature;
+  const auto uneven = static_cast<bool>(checked.blocks);
+  const auto [algorithm, number] =
+      algorithm_for({.collective = info_of(call.collective).equal_blocks,
+                     .bytes = checked.bytes,
+                     .wire = signature.wire(),
+                     .in_rank_order = is_in_rank_order(call, checked, membership().options()),
+                     .uneven = uneven});
+  binding.signature.algorithm |= number;
+  const PlanKey key{.algorithm = algorithm,
+                    .rank = membership().rank(),
+                    .size = membership().size(),
+                    .root = call.root,
+                    .count = uneven ? 0 : static_cast<std::size_t>(signature.count),
+                    .element_bytes = size_of(signature.dtype),
+                    .slice_bytes = call_slice_bytes,
+                    .placement = checked.placement,
+                    .topology = membership().topology(),
+                    .wire = algorithm->encoded ? signature.wire() : WireFormat::exact,
+                    .blocks = checked.blocks};
+  if (call.from_any) return operations_.from_any(key, call.source);
+  return operations_.over_links(key, call.persistent);
+}
+
+// What the operation is bound to. Where its input is one of its own, the call is as if that was given.
+Binding CallPlanner::binding_of(const CallArguments& call, CheckedCall& checked,
+                                std::shared_ptr<Staging> staging) const {
+  const Signature& signature = checked.signature;
+  const Options& options = membership().options();
+  const CollectiveInfo& collective = info_of(call.collective);
+  const ReduceOp op = collective.chunks == Chunks::token ? ReduceOp::max : signature.op;
+  Binding binding{.input = static_cast<const std::byte*>(call.send),
+                  .output = static_cast<std::byte*>(call.recv),
+                  .signature = signature,
+                  .reduction = reduction_for(signature.dtype, op, options.size),
+                  .timeout = call.timeout_ms > 0 ? std::chrono::milliseconds(call.timeout_ms) : options.timeout,
+                  .root = call.root,
+                  .staging = std::move(staging)};
+  if (info_of(signature.op).takes == Takes::scalar) scale_input(call, checked, binding);
+  if (!collective.runs_in_place() && checked.placement == Placement::in_place) copy_input(checked, binding);
+  if (info_of(signature.op).takes == Takes::function) {
+    binding.user =
+        std::make_shared<UserFunction>(call.function, call.context, signature.dtype, parts_.link_set->rank());
+    binding.reduction.custom = binding.user.get();
+  }
+  // Narrow floats are rounded with each operand then, as they are where messages carry the partial sums.
+  if (is_in_rank_order(call, checked, options)) binding.reduction.all = nullptr;
+  return binding;
+}
+
+// Mostly a call is like the one before.
+Choice CallPlanner::algorithm_for(const ChoiceKey& key) {
+  if (latest_choice_.algorithm == nullptr || latest_choice_key_ != key) {
+    latest_choice_ = choose(key, membership());
+    latest_choice_key_ = key;
+  }
+  return latest_choice_;
+}
+
+// A copy is an allgather of one rank.
+std::shared_ptr<Operation> CallPlanner::prepare_to_self(const CallArguments& send, const CallArguments& recv) {
+  const auto dtype = static_cast<DataType>(send.dtype);
+  const std::lock_guard lock(mutex_);
+  auto operation = operations_.over_links({.algorithm = find_algorithm(Collective::allgather, "direct"),
+                                           .count = send.count,
+                                           .element_bytes = size_of(dtype)},
+                                          send.persistent);
+  operation->bind(
+      {.input = static_cast<const std::byte*>(send.send),
+       .output = static_cast<std::byte*>(recv.recv),
+       .signature = {.collective = Collective::send, .dtype = dtype, .root = membership().rank(), .count = send.count},
+       .reduction = {},
+       .timeout = membership().options().timeout},
+      send.persistent);
+  return operation;
+}
+
+}  // namespace hocket

@@ -1,0 +1,48 @@
+// CallPlanner: makes operations of a communicator's calls. A call is validated, its route chosen (directly over shared
+// memory, or over links), there its algorithm, from that its plan made, and an operation that runs the plan is bound to
+// the caller's buffers.
+#pragma once
+
+#include <memory>
+#include <mutex>
+#include <span>
+#include <vector>
+
+#include "src/comm/call_arguments.hpp"
+#include "src/comm/call_route.hpp"
+#include "src/comm/idle_operations.hpp"
+#include "src/comm/latest_call.hpp"
+
+namespace hocket {
+
+// Thread rule: any thread, except destruction.
+class CallPlanner {
+ public:
+  // `parts` outlive it.
+  explicit CallPlanner(const CommunicatorParts& parts) : parts_(parts), operations_(parts) {}
+
+  Result<std::shared_ptr<Operation>> prepare(const CallArguments& call);
+  // The operations of a call on a list, in their order; small tensors share one. `call`: what holds for all tensors.
+  Result<std::vector<std::shared_ptr<Operation>>> prepare_list(const CallArguments& call,
+                                                               std::span<const hocket_tensor> tensors);
+  // What copies a message of this rank to itself; the two are sound and fit.
+  std::shared_ptr<Operation> prepare_to_self(const CallArguments& send, const CallArguments& recv);
+
+ private:
+  const Membership& membership() const { return parts_.membership; }
+
+  // These require mutex_. `staging`: where the data will lie, if not in the caller's memory.
+  std::shared_ptr<Operation> plan(const CallArguments& call, CheckedCall checked, std::shared_ptr<Staging> staging);
+  std::shared_ptr<Operation> plan_over_links(const CallArguments& call, const CheckedCall& checked, Binding& binding);
+  Binding binding_of(const CallArguments& call, CheckedCall& checked, std::shared_ptr<Staging> staging) const;
+  Choice algorithm_for(const ChoiceKey& key);
+
+  const CommunicatorParts& parts_;
+  std::mutex mutex_;
+  LatestCall latest_call_;
+  ChoiceKey latest_choice_key_;
+  Choice latest_choice_;  // no algorithm: none yet
+  IdleOperations operations_;
+};
+
+}  // namespace hocket

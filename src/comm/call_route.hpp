@@ -1,0 +1,41 @@
+// How a call is to be run: directly over memory that all ranks share, or over links, and there by which algorithm. All
+// ranks conclude the same from the same call.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "src/comm/membership.hpp"
+#include "src/comm/validate.hpp"
+#include "src/plan/plan.hpp"
+
+namespace hocket {
+
+enum class CallRoute { direct, links };
+
+// `has_window`: all ranks share memory.
+CallRoute route_of(const CallArguments& call, const CheckedCall& checked, const Choices& named, bool has_window);
+
+// Whether what is reduced must be combined in the order of the ranks.
+bool is_in_rank_order(const CallArguments& call, const CheckedCall& checked, const Options& options);
+
+// What an algorithm is chosen by; the rest is the same for all calls of a communicator.
+struct ChoiceKey {
+  Collective collective = Collective::barrier;  // with equal blocks
+  std::size_t bytes = 0;
+  WireFormat wire = WireFormat::exact;
+  bool in_rank_order = false;
+  bool uneven = false;
+
+  friend bool operator==(const ChoiceKey&, const ChoiceKey&) = default;
+};
+
+struct Choice {
+  const Algorithm* algorithm = nullptr;
+  std::uint8_t number = 0;  // as the call's signature has it
+};
+
+// The algorithm that somebody named, else that of a table, else the library's own choice.
+Choice choose(const ChoiceKey& key, const Membership& membership);
+
+}  // namespace hocket
