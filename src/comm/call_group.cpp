@@ -10,6 +10,7 @@
 #include "src/comm/communicator.hpp"
 #include "src/comm/validate.hpp"
 #include "src/exec/executor.hpp"
+#include "src/exec/operation.hpp"
 
 namespace hocket {
 namespace {

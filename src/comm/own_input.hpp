@@ -2,6 +2,7 @@
 #pragma once
 
 #include "src/comm/validate.hpp"
+#include "src/exec/operation.hpp"
 
 namespace hocket {
 

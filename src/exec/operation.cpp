@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <exception>
+#include <new>
 #include <utility>
 #include <vector>
 
@@ -83,28 +84,37 @@ void Operation::finish(const Status& status) {
   if (!callback_allowed_) return state_.store(&over, std::memory_order_release);
   const void* const before = state_.exchange(&over, std::memory_order_acq_rel);
   if (before == nullptr || before == &over) return;
-  const std::unique_ptr<const Callback> callback(static_cast<const Callback*>(before));
-  call_back(*callback, status.code());
+  const std::unique_ptr<Callback> callback(static_cast<Callback*>(const_cast<void*>(before)));
+  call_back(std::move(*callback), status.code());
 }
 
 bool Operation::on_complete(Callback callback) {
-  auto asking = std::make_unique<const Callback>(std::move(callback));
+  auto asking = std::make_unique<Callback>(std::move(callback));
   const void* before = nullptr;
   if (state_.compare_exchange_strong(before, asking.get())) {
     (void)asking.release();
     return true;
   }
   if (before != &over) return false;
-  call_back(*asking, status_.code());
+  call_back(std::move(*asking), status_.code());
   return true;
 }
 
-// One after the other, however they ask for each other, so that chains of any length take no stack.
+// One after the other, however they ask for each other, so that chains of any length take no stack; unless memory for
+// those that wait runs out.
 void Operation::call_back(Callback callback, Code result) {
   thread_local std::vector<std::pair<Callback, Code>> waiting;
-  waiting.emplace_back(std::move(callback), result);
-  if (in_callback_) return;
+  if (in_callback_) {
+    try {
+      if (waiting.size() == waiting.capacity()) waiting.reserve(2 * waiting.size() + 1);
+    } catch (const std::bad_alloc&) {
+      return call(callback, result);
+    }
+    waiting.emplace_back(std::move(callback), result);
+    return;
+  }
   in_callback_ = true;
+  call(callback, result);
   while (!waiting.empty()) {
     for (const auto& [next, code] : std::exchange(waiting, {})) call(next, code);
   }

@@ -183,6 +183,7 @@ bool ProgressEngine::complete(Entry& entry) {
 // ---- sleep ----------------------------------------------------------------------------------------------------------
 
 void ProgressEngine::sleep(Deadline deadline) {
+  if (links_due_) return;
   Window* window = nullptr;
   for (const Entry& entry : queue_.running()) {
     entry.operation->before_sleep();

@@ -10,12 +10,16 @@
 #include <random>
 #include <vector>
 
+#include "tests/unit/exec/float_bits.hpp"
 #include "tests/unit/exec/guarded.hpp"
 
 namespace hocket {
 namespace {
 
+using exec_testing::bits_of;
 using exec_testing::Bytes;
+using exec_testing::infinity;
+using exec_testing::quiet_nan;
 using Floats = std::vector<float>;
 using Random = std::mt19937_64;
 

@@ -14,21 +14,18 @@
 #include <string>
 #include <vector>
 
+#include "tests/unit/exec/float_bits.hpp"
 #include "tests/unit/exec/guarded.hpp"
 
 namespace hocket {
 namespace {
 
+using exec_testing::bits_of;
 using exec_testing::Guarded;
+using exec_testing::infinity;
+using exec_testing::quiet_nan;
 using Floats = std::vector<float>;
 using Random = std::mt19937_64;
-
-constexpr float infinity = std::numeric_limits<float>::infinity();
-constexpr std::uint32_t quiet_nan = 0x7FC00000;
-
-std::uint32_t bits_of(float value) {
-  return std::bit_cast<std::uint32_t>(value);
-}
 
 // ---- the plain reference: what a float is after its journey
 

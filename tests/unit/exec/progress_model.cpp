@@ -108,7 +108,7 @@ bool Model::hold(World& world, Actor& actor) const {
       }
       return go(actor.called ? Pc::look : Pc::advance);
     case Pc::look: apply(world, actor, Event::look, state::look(world.word)); return go(Pc::list);
-    case Pc::list: world.shown = (world.shown + 1) % 4; return go(Pc::show);
+    case Pc::list: world.shown = static_cast<std::uint8_t>((world.shown + 1) % 4); return go(Pc::show);
     case Pc::show: apply(world, actor, Event::show, state::show(world.word)); return go(Pc::links);
     case Pc::links: world.links_changed = false; return go(Pc::advance);
     case Pc::advance:
