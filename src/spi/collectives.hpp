@@ -89,7 +89,7 @@ struct CollectiveInfo {
   constexpr bool is_message() const { return chunks == Chunks::message; }
   // Whether one rank plays a special part.
   constexpr bool has_root() const {
-    return !is_message() && (input.holders == Holders::root || output.holders == Holders::root);
+    return input.holders == Holders::root || output.holders == Holders::root;
   }
   constexpr bool is_from_root() const { return has_root() && input.holders == Holders::root; }
   constexpr bool takes_root() const { return has_root() || is_message(); }  // of a message, the root is its peer
@@ -119,7 +119,7 @@ struct CollectiveInfo {
   }
   // The rank whose input chunk becomes an output chunk. Requires that nothing is combined.
   constexpr Rank source_of(std::uint32_t chunk, Rank root) const {
-    return input.holders == Holders::root ? root : static_cast<Rank>(chunk);
+    return is_message() || input.holders == Holders::root ? root : static_cast<Rank>(chunk);
   }
 };
 
@@ -187,11 +187,7 @@ inline constexpr CollectiveInfo collective_table[] = {
      .direct_paths = true},
     {.collective = Collective::barrier, .name = "barrier", .chunks = Chunks::token, .direct_paths = true},
     {.collective = Collective::send, .name = "send", .chunks = Chunks::message, .input = everything},
-    {.collective = Collective::recv,
-     .name = "recv",
-     .chunks = Chunks::message,
-     .input = everything_at_root,
-     .output = everything},
+    {.collective = Collective::recv, .name = "recv", .chunks = Chunks::message, .output = everything},
     {.collective = Collective::reduce_scatter_v,
      .name = "reduce_scatter_v",
      .chunks = Chunks::blocks,

@@ -34,7 +34,7 @@ const std::vector<Stated> stated = {
     {Collective::alltoall, {4, 4, 4, 4}, {4, 4, 4, 4}, "0:0 1:0 2:0 3:0"},
     {Collective::barrier, {0, 0, 0, 0}, {0, 0, 0, 0}, ""},
     {Collective::send, {1, 1, 1, 1}, {0, 0, 0, 0}, ""},
-    {Collective::recv, {0, 0, 1, 0}, {1, 1, 1, 1}, "2:0"},
+    {Collective::recv, {0, 0, 0, 0}, {1, 1, 1, 1}, "2:0"},
     {Collective::reduce_scatter_v, {4, 4, 4, 4}, {1, 1, 1, 1}, "sum:0-3"},
     {Collective::allgather_v, {1, 1, 1, 1}, {4, 4, 4, 4}, "0:0 1:1 2:2 3:3"},
     {Collective::scatter_v, {0, 0, 4, 0}, {1, 1, 1, 1}, "2:0"},
