@@ -104,7 +104,7 @@ T output_at(const Case& what, Rank rank, Rank size, std::size_t index) {
     case Combines::ranks_before_own: return reduced_at<T>(what, rank, place);
     case Combines::nothing: break;
   }
-  if (row.input.holders == Holders::root) return input_at<T>(what, what.root, place);
+  if (row.is_message() || row.input.holders == Holders::root) return input_at<T>(what, what.root, place);
   return input_at<T>(what, static_cast<Rank>(place / what.count),
                      place % what.count + (row.transposes() ? own_block : 0));
 }
