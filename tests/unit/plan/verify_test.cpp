@@ -272,7 +272,7 @@ TEST(Verify, CatchesRunsOfBlocksThatTheCatalogDoesNotMention) {
   Algorithm algorithm{"runs", Collective::allgather, Chunking::one_per_rank, function, ""};
   const Result<Verified> result = verify(algorithm, 2, 0);
   ASSERT_FALSE(result.ok());
-  EXPECT_THAT(result.status().message(), HasSubstr("`whole`"));
+  EXPECT_THAT(result.status().message(), HasSubstr("`multi_block`"));
   algorithm.multi_block = true;
   EXPECT_TRUE(verify(algorithm, 2, 0).ok());
 }
