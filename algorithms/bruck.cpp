@@ -3,7 +3,7 @@
 // Systems 8 (1997), section 3, with radix 2.
 #include <vector>
 
-#include "algorithms/algorithms.hpp"
+#include "src/spi/schedule.hpp"
 
 namespace hocket::algorithms {
 

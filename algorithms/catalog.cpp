@@ -1,9 +1,37 @@
-// The catalog: every algorithm, in the order in which people see them. A new algorithm is one line here.
+// The catalog: every algorithm, in the order in which people see them. A new algorithm is an entry here, and its
+// function's name above the entries.
 #include <algorithm>
 
-#include "algorithms/algorithms.hpp"
+#include "src/spi/schedule.hpp"
 
 namespace hocket {
+namespace algorithms {
+
+// What the entries below name, by the file that defines it.
+using Function = void(const Shape&, ScheduleBuilder&);
+Function ring_reduce_scatter, ring_allgather, ring_allreduce;  // ring.cpp
+Function recursive_doubling_allreduce, rabenseifner_allreduce, recursive_halving_reduce_scatter,
+    recursive_doubling_allgather;                                                              // recursive.cpp
+Function circulant_allreduce, circulant_reduce_scatter, circulant_allgather, bruck_allgather;  // circulant.cpp
+Function bruck_alltoall;                                                                       // bruck.cpp
+Function binomial_allreduce, binomial_broadcast, binomial_reduce, binomial_scatter, binomial_gather, binomial_barrier,
+    scatter_allgather_broadcast;                                            // tree.cpp
+Function double_tree_allreduce, double_tree_reduce, double_tree_broadcast;  // double_tree.cpp
+Function torus_allreduce, torus_reduce_scatter, torus_allgather;            // torus.cpp
+Function pat_reduce_scatter, pat_allgather;                                 // pat.cpp
+Function chain_broadcast, chain_reduce, ordered_chain_allreduce, ordered_chain_reduce,
+    ordered_chain_reduce_scatter;  // chain.cpp
+Function one_shot_allreduce, two_shot_allreduce, direct_reduce_scatter, direct_allgather, pairwise_alltoall,
+    direct_send, direct_recv;                                                    // direct.cpp
+Function encoded_two_shot_allreduce, encoded_reduce_scatter, encoded_allgather;  // encoded.cpp
+Function linear_allreduce, linear_reduce, linear_reduce_scatter, linear_allgather, linear_scatter, linear_gather,
+    linear_barrier;                                                                                // linear.cpp
+Function doubling_scan, doubling_exscan, chain_scan, chain_exscan;                                 // prefix.cpp
+Function two_level_allreduce, two_level_reduce_scatter, two_level_allgather, two_level_broadcast;  // two_level.cpp
+Function dissemination_barrier;                                                                    // dissemination.cpp
+
+}  // namespace algorithms
+
 namespace {
 
 using namespace algorithms;

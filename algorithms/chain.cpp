@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <optional>
 
-#include "algorithms/algorithms.hpp"
+#include "src/spi/schedule.hpp"
 
 namespace hocket::algorithms {
 namespace {

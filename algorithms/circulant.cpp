@@ -8,8 +8,8 @@
 // go straight to their places here, so nothing is rotated in the end).
 #include <vector>
 
-#include "algorithms/algorithms.hpp"
 #include "algorithms/blocks.hpp"
+#include "src/spi/schedule.hpp"
 
 namespace hocket::algorithms {
 namespace {

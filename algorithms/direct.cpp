@@ -4,8 +4,8 @@
 // Applications 19 (2005), section 4.3.
 #include <vector>
 
-#include "algorithms/algorithms.hpp"
 #include "algorithms/blocks.hpp"
+#include "src/spi/schedule.hpp"
 
 namespace hocket::algorithms {
 namespace {

@@ -1,6 +1,6 @@
 // Dissemination barrier. D. Hensgen, R. Finkel and U. Manber, "Two algorithms for barrier synchronization",
 // International Journal of Parallel Programming 17 (1988).
-#include "algorithms/algorithms.hpp"
+#include "src/spi/schedule.hpp"
 
 namespace hocket::algorithms {
 

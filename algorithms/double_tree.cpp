@@ -6,7 +6,7 @@
 // needed.
 #include <bit>
 
-#include "algorithms/algorithms.hpp"
+#include "src/spi/schedule.hpp"
 
 namespace hocket::algorithms {
 namespace {

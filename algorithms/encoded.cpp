@@ -5,8 +5,8 @@
 // ones.
 #include <vector>
 
-#include "algorithms/algorithms.hpp"
 #include "algorithms/blocks.hpp"
+#include "src/spi/schedule.hpp"
 
 namespace hocket::algorithms {
 namespace {

@@ -1,8 +1,8 @@
 // Linear algorithms: everything goes through one rank, one message each way for every other rank. The fewest messages
 // that there can be, 2(N - 1), where all ranks depend on all: the best for tiny data where ranks outnumber cores, since
 // each rank but one waits once.
-#include "algorithms/algorithms.hpp"
 #include "algorithms/blocks.hpp"
+#include "src/spi/schedule.hpp"
 
 namespace hocket::algorithms {
 

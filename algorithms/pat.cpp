@@ -10,8 +10,8 @@
 #include <map>
 #include <vector>
 
-#include "algorithms/algorithms.hpp"
 #include "algorithms/tree.hpp"
+#include "src/spi/schedule.hpp"
 
 namespace hocket::algorithms {
 namespace {

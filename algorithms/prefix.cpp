@@ -6,7 +6,7 @@
 //
 // What is received goes where nothing is read any more. Messages go to higher ranks alone, so no circle of waits closes
 // even where a receive waits for a send to be over: the highest rank sends nothing.
-#include "algorithms/algorithms.hpp"
+#include "src/spi/schedule.hpp"
 
 namespace hocket::algorithms {
 namespace {

@@ -6,7 +6,7 @@
 #include <bit>
 #include <vector>
 
-#include "algorithms/algorithms.hpp"
+#include "src/spi/schedule.hpp"
 
 namespace hocket::algorithms {
 namespace {

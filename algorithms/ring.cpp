@@ -3,7 +3,7 @@
 // of Parallel and Distributed Computing 69 (2009).
 #include "algorithms/ring.hpp"
 
-#include "algorithms/algorithms.hpp"
+#include "src/spi/schedule.hpp"
 
 namespace hocket::algorithms {
 namespace {

@@ -42,4 +42,9 @@ void ring_circulate(const Ring& ring, Range own, ScheduleBuilder& builder);
 void ring_sum_in_output(const Ring& ring, Space own, ScheduleBuilder& builder);
 void ring_allreduce_among(const Ring& ring, Space own, ScheduleBuilder& builder);
 
+// The algorithms on the ring of all ranks.
+void ring_reduce_scatter(const Shape& shape, ScheduleBuilder& builder);
+void ring_allgather(const Shape& shape, ScheduleBuilder& builder);
+void ring_allreduce(const Shape& shape, ScheduleBuilder& builder);
+
 }  // namespace hocket::algorithms

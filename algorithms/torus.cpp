@@ -4,8 +4,8 @@
 // arXiv:1811.05233 (2018), "2D-Torus all-reduce"; the reduce-scatter and the allgather are its halves.
 //
 // Where the number of ranks is prime there is one row, and these are plain rings.
-#include "algorithms/algorithms.hpp"
 #include "algorithms/ring.hpp"
+#include "src/spi/schedule.hpp"
 
 namespace hocket::algorithms {
 namespace {

@@ -3,8 +3,8 @@
 // (broadcast, also by scatter and allgather) and 4.5 (reduce).
 #include "algorithms/tree.hpp"
 
-#include "algorithms/algorithms.hpp"
 #include "algorithms/blocks.hpp"
+#include "src/spi/schedule.hpp"
 
 namespace hocket::algorithms {
 namespace {

@@ -7,9 +7,9 @@
 // rail is one rank of each host. Ranks of one host need not adjoin, and hosts may have different numbers of them.
 #include <vector>
 
-#include "algorithms/algorithms.hpp"
 #include "algorithms/ring.hpp"
 #include "algorithms/tree.hpp"
+#include "src/spi/schedule.hpp"
 
 namespace hocket::algorithms {
 namespace {
