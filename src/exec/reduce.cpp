@@ -17,20 +17,27 @@ DivideKernel divide_kernel(const DataTypeInfo& info) {
   }
 }
 
+// Null where the family has none.
+ReduceKernel fast_kernel(DataType dtype, ReduceOp op) {
+  switch (info_of(dtype).kind) {
+    case Kind::integer:
+    case Kind::boolean: return kernels::integer(dtype, op);
+    case Kind::floating:
+    case Kind::complex: return kernels::floating(dtype, op);
+    case Kind::narrow_float: return kernels::narrow_float(dtype, op);
+    case Kind::located: return kernels::located(dtype, op);
+    case Kind::opaque: break;
+  }
+  return nullptr;
+}
+
 }  // namespace
 
 ReduceKernel reduce_kernel(DataType dtype, ReduceOp op) {
   if (info_of(op).takes == Takes::function || !is_defined(dtype, op)) return nullptr;
   const ReduceOp combining = info_of(op).combines_as;
-  switch (info_of(dtype).kind) {
-    case Kind::integer:
-    case Kind::boolean: return kernels::integer(dtype, combining);
-    case Kind::floating:
-    case Kind::complex: return kernels::floating(dtype, combining);
-    case Kind::narrow_float: return kernels::narrow_float(dtype, combining);
-    case Kind::located: return kernels::located(dtype, op);
-  }
-  return nullptr;
+  const ReduceKernel fast = fast_kernel(dtype, combining);
+  return fast != nullptr ? fast : kernels::plain(dtype, combining);
 }
 
 Reduction reduction_for(DataType dtype, ReduceOp op, Rank ranks) {

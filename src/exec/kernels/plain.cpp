@@ -1,4 +1,7 @@
-// Kernels for processors without any of the instruction sets: the plain definitions, one element at a time.
+// Kernels for processors without any of the instruction sets, and for reductions that have no faster ones: the plain
+// definitions, one element at a time.
+#include <utility>
+
 #include "src/base/elements.hpp"
 #include "src/exec/kernels/kernels.hpp"
 
@@ -42,38 +45,37 @@ void divide(std::byte* data, std::size_t count, std::uint32_t divisor) {
   }
 }
 
-// Calls pick(std::integral_constant of `op`).
-template <class Pick>
-auto with_op(ReduceOp op, const Pick& pick) {
-  using enum ReduceOp;
-  switch (op) {
-    case sum: return pick(std::integral_constant<ReduceOp, sum>());
-    case prod: return pick(std::integral_constant<ReduceOp, prod>());
-    case min: return pick(std::integral_constant<ReduceOp, min>());
-    case max: return pick(std::integral_constant<ReduceOp, max>());
-    case band: return pick(std::integral_constant<ReduceOp, band>());
-    case bor: return pick(std::integral_constant<ReduceOp, bor>());
-    case bxor: return pick(std::integral_constant<ReduceOp, bxor>());
-    case land: return pick(std::integral_constant<ReduceOp, land>());
-    case lor: return pick(std::integral_constant<ReduceOp, lor>());
-    case minloc: return pick(std::integral_constant<ReduceOp, minloc>());
-    default: break;
+// Calls pick(std::integral_constant of `op`), of the reductions that combine operands as they are; else null.
+template <class Kernel, class Pick>
+Kernel with_op(ReduceOp op, const Pick& pick) {
+  return [&]<std::size_t... rows>(std::index_sequence<rows...>) {
+    Kernel found = nullptr;
+    const auto look = [&]<std::size_t row>(std::integral_constant<std::size_t, row>) {
+      constexpr ReduceOpInfo info = reduce_op_table[row];
+      if constexpr (info.combines_as == info.op && info.takes == Takes::nothing) {
+        if (info.op == op) found = pick(std::integral_constant<ReduceOp, info.op>());
+      }
+    };
+    (look(std::integral_constant<std::size_t, rows>()), ...);
+    return found;
   }
-  return pick(std::integral_constant<ReduceOp, maxloc>());
+  (std::make_index_sequence<reduce_ops>());
 }
 
 }  // namespace
 
 ReduceKernel plain(DataType dtype, ReduceOp op) {
   return elements::visit(dtype, [op]<class T>(T) {
-    return with_op(op, [](auto constant) -> ReduceKernel { return &reduce_two<T, decltype(constant)::value>; });
+    return with_op<ReduceKernel>(
+        op, [](auto constant) -> ReduceKernel { return &reduce_two<T, decltype(constant)::value>; });
   });
 }
 
 ReduceAllKernel all_plain(DataType dtype, ReduceOp op) {
   return elements::visit(dtype, [op]<class T>(T) -> ReduceAllKernel {
     if constexpr (elements::Narrow<T>) {
-      return with_op(op, [](auto constant) -> ReduceAllKernel { return &reduce_all<T, decltype(constant)::value>; });
+      return with_op<ReduceAllKernel>(
+          op, [](auto constant) -> ReduceAllKernel { return &reduce_all<T, decltype(constant)::value>; });
     } else {
       return nullptr;
     }
