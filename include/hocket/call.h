@@ -19,7 +19,9 @@ extern "C" {
 
 /** A reduction of the caller's own, for #HOCKET_USER: to[i] = left[i] op right[i] for `count` elements of type `dtype`.
  *
- *  `to` may be `left` or `right`; all three are aligned for the type. `context` is options->context. The operation must be
+ *  `to` may be `left` or `right`; all three are aligned for the type, #HOCKET_OPAQUE
+ *  elements to the largest power of two that divides their size, but at most to 16 bytes. Only whole elements are passed, at
+ *  least one; how many bytes an opaque one has the function knows, or finds in its context. `context` is options->context. The operation must be
  *  associative and the same on all ranks, which Hocket cannot check. The function runs on the thread that makes progress,
  *  and other threads may wait for that thread, so it must not call Hocket. A C++ exception that leaves it breaks the
  *  communicator (ABORTED). */
@@ -42,10 +44,12 @@ typedef struct hocket_call_options {
   int32_t persistent;       /**< Not 0: the call is checked and planned, but not started. It needs `work`, which then
                                  starts it as often as wanted (hocket_work_start(), hocket_work_run()), each time with
                                  these arguments and buffers. */
+  size_t element_bytes;     /**< For #HOCKET_OPAQUE: the bytes of one element, 1 … #HOCKET_ELEMENT_BYTES_MAX. Equal on all
+                                 ranks (else: MISMATCH). Other types ignore it. */
 } hocket_call_options;
 
 /** The defaults. */
-#define HOCKET_CALL_OPTIONS_INIT { sizeof(hocket_call_options), 0, NULL, NULL, NULL, 0, HOCKET_WIRE_EXACT, 0 }
+#define HOCKET_CALL_OPTIONS_INIT { sizeof(hocket_call_options), 0, NULL, NULL, NULL, 0, HOCKET_WIRE_EXACT, 0, 0 }
 
 /** How one call was carried out. Strings are cut to fit and end in '\0'. */
 typedef struct hocket_call_info {

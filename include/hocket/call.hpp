@@ -41,7 +41,8 @@ struct CallOptions {
   void* context = nullptr;               ///< Passed to `function` unchanged.
   bool commutative = false;              ///< Whether `function` gives the same bits when its operands are exchanged.
   Wire wire = Wire::exact;               ///< How float32 may travel.
-  bool persistent = false;  ///< For calls named …_async: nothing starts until Work::start() or Work::run().
+  bool persistent = false;        ///< For calls named …_async: nothing starts until Work::start() or Work::run().
+  std::size_t element_bytes = 0;  ///< Of an is_opaque type; only calls on lists need it, others set it themselves.
 };
 
 /// How this thread's latest successful call was carried out, see hocket_last_call(). Throws if there was none.
@@ -82,7 +83,15 @@ inline hocket_call_options to_c(CallOptions options) {
   given.commutative = options.commutative ? 1 : 0;
   given.wire = static_cast<hocket_wire>(options.wire);
   given.persistent = options.persistent ? 1 : 0;
+  given.element_bytes = options.element_bytes;
   return given;
+}
+
+// The same, for elements of type T.
+template <class T>
+hocket_call_options to_c(CallOptions options) {
+  if constexpr (is_opaque<std::remove_const_t<T>>) options.element_bytes = sizeof(T);
+  return to_c(options);
 }
 
 }  // namespace detail

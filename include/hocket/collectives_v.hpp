@@ -141,7 +141,7 @@ class UnevenCalls {
                       hocket_work** work) {
     require_blocks("allgather_v", "recv", recv.size(), counts, displacements);
     require_own("allgather_v", "send", send.size(), counts);
-    const hocket_call_options given = detail::to_c(options);
+    const hocket_call_options given = detail::to_c<T>(options);
     check(hocket_allgather_v(send.data(), send.size(), recv.data(), counts.data(), or_null(displacements),
                              dtype_of<T>(), handle(), &given, work));
   }
@@ -150,7 +150,7 @@ class UnevenCalls {
                            hocket_work** work) {
     require_blocks("reduce_scatter_v", "send", send.size(), counts, {});
     require_own("reduce_scatter_v", "recv", recv.size(), counts);
-    const hocket_call_options given = detail::to_c(options);
+    const hocket_call_options given = detail::to_c<T>(options);
     check(hocket_reduce_scatter_v(send.data(), recv.data(), counts.data(), dtype_of<T>(), detail::to_c(op), handle(),
                                   &given, work));
   }
@@ -161,7 +161,7 @@ class UnevenCalls {
       require_blocks("scatter_v", "send", send.size(), counts, displacements);
       require_own("scatter_v", "recv", recv.size(), counts);
     }
-    const hocket_call_options given = detail::to_c(options);
+    const hocket_call_options given = detail::to_c<T>(options);
     check(hocket_scatter_v(send.data(), counts.data(), or_null(displacements), recv.data(), recv.size(), dtype_of<T>(),
                            root, handle(), &given, work));
   }
@@ -172,7 +172,7 @@ class UnevenCalls {
       require_blocks("gather_v", "recv", recv.size(), counts, displacements);
       require_own("gather_v", "send", send.size(), counts);
     }
-    const hocket_call_options given = detail::to_c(options);
+    const hocket_call_options given = detail::to_c<T>(options);
     check(hocket_gather_v(send.data(), send.size(), recv.data(), counts.data(), or_null(displacements), dtype_of<T>(),
                           root, handle(), &given, work));
   }
@@ -181,7 +181,7 @@ class UnevenCalls {
                      Counts recvdispls, CallOptions options, hocket_work** work) {
     require_blocks("alltoall_v", "send", send.size(), sendcounts, senddispls);
     require_blocks("alltoall_v", "recv", recv.size(), recvcounts, recvdispls);
-    const hocket_call_options given = detail::to_c(options);
+    const hocket_call_options given = detail::to_c<T>(options);
     check(hocket_alltoall_v(send.data(), sendcounts.data(), or_null(senddispls), recv.data(), recvcounts.data(),
                             or_null(recvdispls), dtype_of<T>(), handle(), &given, work));
   }

@@ -96,8 +96,13 @@ typedef enum hocket_dtype {
   HOCKET_FLOAT32_INT32 = 17, /**< hocket_float32_int32 */
   HOCKET_FLOAT64_INT64 = 18, /**< hocket_float64_int64 */
   HOCKET_INT32_INT32 = 19,   /**< hocket_int32_int32 */
-  HOCKET_INT64_INT64 = 20    /**< hocket_int64_int64 */
+  HOCKET_INT64_INT64 = 20,   /**< hocket_int64_int64 */
+  HOCKET_OPAQUE = 21         /**< A struct of the caller's, of options->element_bytes bytes: every collective moves it, and
+                                  #HOCKET_USER alone reduces it. */
 } hocket_dtype;
+
+/** The most bytes that one #HOCKET_OPAQUE element may have. */
+#define HOCKET_ELEMENT_BYTES_MAX 4096
 
 /** A value and the place where it was found, for #HOCKET_MINLOC and #HOCKET_MAXLOC. */
 typedef struct hocket_float32_int32 {

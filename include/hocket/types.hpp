@@ -39,6 +39,11 @@ enum class Float8E4M3 : std::uint8_t {};
 /// The bits of an OCP 8-bit float with five bits of exponent.
 enum class Float8E5M2 : std::uint8_t {};
 
+/// Whether a struct travels as #HOCKET_OPAQUE elements. Specialise it with true for a trivially copyable type of your
+/// own, of at most #HOCKET_ELEMENT_BYTES_MAX bytes; calls then set CallOptions::element_bytes themselves.
+template <class T>
+inline constexpr bool is_opaque = false;
+
 namespace detail {
 inline constexpr int no_dtype = -1;
 
@@ -47,6 +52,10 @@ constexpr int number_of_dtype() {
   constexpr auto is_one_of = []<class... Types>(std::type_identity<Types>...) {
     return (std::same_as<T, Types> || ...);
   };
+  if constexpr (is_opaque<T>) {
+    static_assert(std::is_trivially_copyable_v<T> && sizeof(T) <= HOCKET_ELEMENT_BYTES_MAX);
+    return HOCKET_OPAQUE;
+  }
   if constexpr (std::same_as<T, bool>) return HOCKET_BOOL;
   if constexpr (std::same_as<T, float>) return HOCKET_FLOAT32;
   if constexpr (std::same_as<T, double>) return HOCKET_FLOAT64;
@@ -78,7 +87,7 @@ constexpr int number_of_dtype() {
 }
 }  // namespace detail
 
-/// The element types that Hocket knows.
+/// The element types that Hocket knows, and structs that are opaque to it.
 template <class T>
 concept Element = detail::number_of_dtype<T>()
 != detail::no_dtype;

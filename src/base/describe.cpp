@@ -10,14 +10,20 @@ Signature as_receiver_calls(Signature signature) {
   return signature;
 }
 
+std::string describe_type(DataType dtype, std::size_t element_bytes) {
+  if (dtype != DataType::opaque) return std::string(name_of(dtype));
+  return fmt::format("opaque elements of {} bytes", element_bytes);
+}
+
 std::string describe(const Signature& signature) {
   if (is_split(signature)) return "split, duplicate or subset";
   const CollectiveInfo& collective = info_of(signature.collective);
   const auto name = collective.name;
   if (collective.chunks == Chunks::token) return std::string(name);
+  const std::string type = describe_type(signature.dtype, size_of(signature));
   std::string text = signature.count == Signature::unknown_count
-                         ? fmt::format("{} of {}", name, name_of(signature.dtype))
-                         : fmt::format("{} of {} {}", name, signature.count, name_of(signature.dtype));
+                         ? fmt::format("{} of {}", name, type)
+                         : fmt::format("{} of {} {}", name, signature.count, type);
   if (collective.reduces()) text += fmt::format(", {}", name_of(signature.op));
   if (signature.wire() != WireFormat::exact) text += fmt::format(", {} on the wire", name_of(signature.wire()));
   if (is_list(signature)) {

@@ -122,7 +122,8 @@ decltype(auto) visit(DataType dtype, Function&& function) {
     case DataType::float64_int64: return function(hocket_float64_int64{});
     case DataType::int32_int32: return function(hocket_int32_int32{});
     case DataType::int64_int64: return function(hocket_int64_int64{});
-    case DataType::uint8: break;
+    case DataType::uint8:
+    case DataType::opaque: break;
   }
   return function(std::uint8_t{});
 }

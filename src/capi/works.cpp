@@ -33,6 +33,7 @@ Status read_options(const hocket_call_options* options, CallArguments& arguments
   arguments.commutative = given->commutative != 0;
   arguments.wire = static_cast<int>(given->wire);
   arguments.persistent = given->persistent != 0;
+  arguments.opaque_bytes = given->element_bytes;
   return {};
 }
 

@@ -32,6 +32,7 @@ struct CallArguments {
   hocket_function function = nullptr;
   void* context = nullptr;
   bool commutative = false;
+  std::size_t opaque_bytes = 0;  // of one element, where these are opaque
   int wire = HOCKET_WIRE_EXACT;
   BlockArguments blocks = {};
   bool of_split = false;    // the library's own exchange, see is_split()
@@ -41,5 +42,16 @@ struct CallArguments {
   bool from_any = false;
   std::int32_t* source = nullptr;  // where to put the rank that sent; null: nowhere
 };
+
+// Bytes of one element of a call whose dtype is known to be one.
+inline std::size_t size_of_element(const CallArguments& arguments) {
+  return size_of(static_cast<DataType>(arguments.dtype), arguments.opaque_bytes);
+}
+
+// As signatures have it: 0 where elements are not opaque.
+inline std::uint16_t opaque_bytes_of(const CallArguments& arguments) {
+  const bool opaque = static_cast<DataType>(arguments.dtype) == DataType::opaque;
+  return opaque ? static_cast<std::uint16_t>(arguments.opaque_bytes) : std::uint16_t{0};
+}
 
 }  // namespace hocket

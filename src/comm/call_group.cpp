@@ -20,7 +20,7 @@ bool is_message(const CallArguments& arguments) {
 }
 
 std::size_t bytes_of(const CallArguments& message) {
-  return message.count * size_of(static_cast<DataType>(message.dtype));
+  return message.count * size_of_element(message);
 }
 
 // Both are sound by themselves.
@@ -31,14 +31,15 @@ bool overlap(const CallArguments& send, const CallArguments& recv) {
 }
 
 std::string describe(const CallArguments& message) {
+  const auto dtype = static_cast<DataType>(message.dtype);
   return fmt::format("{} of {} {}", name_of(message.collective), message.count,
-                     name_of(static_cast<DataType>(message.dtype)));
+                     describe_type(dtype, size_of_element(message)));
 }
 
 // What copies a message of this rank to itself. Code::invalid_argument where its halves do not fit.
 Result<std::shared_ptr<Operation>> copy_to_self(Communicator& communicator, const CallArguments& send,
                                                 const CallArguments& recv) {
-  if (send.count != recv.count || send.dtype != recv.dtype) {
+  if (send.count != recv.count || send.dtype != recv.dtype || size_of_element(send) != size_of_element(recv)) {
     return Status(Code::invalid_argument, fmt::format("a message of rank {} to itself does not fit: {}, but {}",
                                                       communicator.rank(), describe(send), describe(recv)));
   }

@@ -13,6 +13,7 @@ struct CallKey {
   Collective collective = Collective::barrier;
   std::size_t count = 0;
   int dtype = 0;
+  std::size_t opaque_bytes = 0;
   int op = 0;
   Rank root = 0;
   std::int64_t timeout_ms = 0;
@@ -28,6 +29,7 @@ struct CallKey {
     return {.collective = call.collective,
             .count = call.count,
             .dtype = call.dtype,
+            .opaque_bytes = call.opaque_bytes,
             .op = call.op,
             .root = call.root,
             .timeout_ms = call.timeout_ms,

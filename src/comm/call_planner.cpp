@@ -8,6 +8,16 @@
 
 namespace hocket {
 
+namespace {
+
+// Whether elements are small enough for the window; those of the library's own types are.
+bool fits(const Signature& call, const WindowUse& use, Rank members) {
+  if (call.dtype != DataType::opaque) return true;
+  return has_room_for(size_of(call), static_cast<std::uint32_t>(members), use.window->staging_bytes());
+}
+
+}  // namespace
+
 Result<std::shared_ptr<Operation>> CallPlanner::prepare(const CallArguments& call) {
   const std::lock_guard lock(mutex_);
   if (auto operation = latest_call_.repeat(call)) return operation;
@@ -24,7 +34,8 @@ std::shared_ptr<Operation> CallPlanner::plan(const CallArguments& call, CheckedC
                                              std::shared_ptr<Staging> staging) {
   Binding binding = binding_of(call, checked, std::move(staging));
   std::shared_ptr<Operation> operation;
-  const bool has_window = parts_.window_use != nullptr;
+  const bool has_window =
+      parts_.window_use != nullptr && fits(checked.signature, *parts_.window_use, membership().size());
   if (route_of(call, checked, membership().options().algorithms, has_window) == CallRoute::direct) {
     binding.signature.algorithm |= Signature::direct_algorithm;
     operation = operations_.over_window(call.persistent);
@@ -51,7 +62,7 @@ std::shared_ptr<Operation> CallPlanner::plan_over_links(const CallArguments& cal
                     .size = membership().size(),
                     .root = call.root,
                     .count = uneven ? 0 : static_cast<std::size_t>(signature.count),
-                    .element_bytes = size_of(signature.dtype),
+                    .element_bytes = size_of(signature),
                     .slice_bytes = call_slice_bytes,
                     .placement = checked.placement,
                     .topology = membership().topology(),
@@ -78,9 +89,10 @@ Binding CallPlanner::binding_of(const CallArguments& call, CheckedCall& checked,
   if (info_of(signature.op).takes == Takes::scalar) scale_input(call, checked, binding);
   if (!collective.runs_in_place() && checked.placement == Placement::in_place) copy_input(checked, binding);
   if (info_of(signature.op).takes == Takes::function) {
-    binding.user =
-        std::make_shared<UserFunction>(call.function, call.context, signature.dtype, parts_.link_set->rank());
+    binding.user = std::make_shared<UserFunction>(call.function, call.context, signature.dtype, size_of(signature),
+                                                  parts_.link_set->rank());
     binding.reduction.custom = binding.user.get();
+    binding.reduction.element_bytes = size_of(signature);
   }
   // Narrow floats are rounded with each operand then, as they are where messages carry the partial sums.
   if (is_in_rank_order(call, checked, options)) binding.reduction.all = nullptr;
@@ -102,15 +114,16 @@ std::shared_ptr<Operation> CallPlanner::prepare_to_self(const CallArguments& sen
   const std::lock_guard lock(mutex_);
   auto operation = operations_.over_links({.algorithm = find_algorithm(Collective::allgather, "direct"),
                                            .count = send.count,
-                                           .element_bytes = size_of(dtype)},
+                                           .element_bytes = size_of_element(send)},
                                           send.persistent);
-  operation->bind(
-      {.input = static_cast<const std::byte*>(send.send),
-       .output = static_cast<std::byte*>(recv.recv),
-       .signature = {.collective = Collective::send, .dtype = dtype, .root = membership().rank(), .count = send.count},
-       .reduction = {},
-       .timeout = membership().options().timeout},
-      send.persistent);
+  Signature signature{.collective = Collective::send, .dtype = dtype, .root = membership().rank(), .count = send.count};
+  signature.element_bytes = opaque_bytes_of(send);
+  operation->bind({.input = static_cast<const std::byte*>(send.send),
+                   .output = static_cast<std::byte*>(recv.recv),
+                   .signature = signature,
+                   .reduction = {},
+                   .timeout = membership().options().timeout},
+                  send.persistent);
   return operation;
 }
 

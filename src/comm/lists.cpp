@@ -81,7 +81,7 @@ class Packer {
   Status refuse(const std::string& what) const {
     return {Code::invalid_argument, fmt::format("{} of a list: {}", name_of(call_.collective), what)};
   }
-  std::size_t element_bytes(std::size_t tensor) const { return size_of(checked_[tensor].signature.dtype); }
+  std::size_t element_bytes(std::size_t tensor) const { return size_of(checked_[tensor].signature); }
   CallArguments one(std::size_t tensor) const;
   std::size_t padded(std::size_t tensor) const { return (tensors_[tensor].count + unit_ - 1) / unit_ * unit_; }
   Status check_overlap() const;
@@ -167,7 +167,7 @@ Status Packer::check_overlap() const {
 template <class Make>
 void Packer::make_several(const std::vector<std::size_t>& tensors, Make make) {
   CheckedCall checked = checked_[tensors.front()];
-  const std::size_t element = size_of(checked.signature.dtype);
+  const std::size_t element = size_of(checked.signature);
   std::size_t count = 0;
   for (const std::size_t tensor : tensors) count += padded(tensor);
   const std::size_t block_bytes = count * element, own_block = static_cast<std::size_t>(rank_) * block_bytes;

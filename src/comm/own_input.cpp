@@ -26,7 +26,7 @@ void copy_input(CheckedCall& checked, Binding& binding) {
     binding.staging = make_staging(checked.input_bytes);
     binding.staging->take(binding.input, checked.input_bytes, 0);
   } else {
-    const std::size_t element_bytes = size_of(checked.signature.dtype);
+    const std::size_t element_bytes = size_of(checked.signature);
     auto packed = std::make_shared<UnevenBlocks>(*checked.blocks.table);
     std::size_t elements = 0;
     for (UnevenBlocks::Block& block : packed->input) {

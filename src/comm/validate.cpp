@@ -42,6 +42,12 @@ Status check_scalars(const CallArguments& arguments, Rank rank, Rank size) {
   if (arguments.dtype < 0 || arguments.dtype > 255 || !is_known(static_cast<DataType>(arguments.dtype))) {
     return invalid(arguments, fmt::format("dtype is {}, which is no hocket_dtype", arguments.dtype));
   }
+  const bool opaque = static_cast<DataType>(arguments.dtype) == DataType::opaque;
+  if (opaque && (arguments.opaque_bytes == 0 || arguments.opaque_bytes > element_bytes_max)) {
+    return invalid(arguments, fmt::format("options.element_bytes is {}; HOCKET_OPAQUE needs the bytes of one element, "
+                                          "1 … {}",
+                                          arguments.opaque_bytes, element_bytes_max));
+  }
   if (Status status = check_reduction(arguments); !status.ok()) return status;
   const CollectiveInfo& collective = info_of(arguments.collective);
   const bool to_peer = collective.is_message();
@@ -112,14 +118,15 @@ Result<CheckedCall> validate(const CallArguments& arguments, Rank rank, Rank siz
   const CollectiveInfo& collective = info_of(arguments.collective);
   if (collective.has_unequal_blocks()) return validate_blocks(arguments, rank, size);
   const auto dtype = static_cast<DataType>(arguments.dtype);
+  const std::size_t element_bytes = size_of_element(arguments);
   const Blocks blocks = blocks_of(collective, rank, arguments.root, size);
   // Checked against the larger buffer of any rank, so that all ranks refuse alike.
   const std::size_t blocks_max = collective.is_vector() ? 1 : static_cast<std::size_t>(size);
-  if (arguments.count > static_cast<std::size_t>(PTRDIFF_MAX) / size_of(dtype) / blocks_max) {
+  if (arguments.count > static_cast<std::size_t>(PTRDIFF_MAX) / element_bytes / blocks_max) {
     return invalid(arguments, fmt::format("{} {} is too large: {} × {} bytes do not fit in memory",
                                           collective.count_name, arguments.count, blocks_max, name_of(dtype)));
   }
-  const std::size_t block_bytes = arguments.count * size_of(dtype);
+  const std::size_t block_bytes = arguments.count * element_bytes;
   if (blocks.send != 0 && block_bytes != 0 && arguments.send == nullptr) {
     return invalid(arguments, fmt::format("send is null, but {} is {}", collective.count_name, arguments.count));
   }
@@ -144,6 +151,7 @@ Result<CheckedCall> validate(const CallArguments& arguments, Rank rank, Rank siz
                             : arguments.of_split                     ? no_rank
                                                                      : 0,
                     .count = arguments.count};
+  call.signature.element_bytes = opaque_bytes_of(arguments);
   if (collective.chunks == Chunks::token) call.signature.count = 1;
   return call;
 }

@@ -49,7 +49,7 @@ class Validator {
         rank_(rank),
         own_(static_cast<std::size_t>(rank)),
         size_(static_cast<std::size_t>(size)),
-        element_bytes_(size_of(static_cast<DataType>(arguments.dtype))),
+        element_bytes_(size_of_element(arguments)),
         send_{"send", "sendcounts", "senddispls", arguments.send, nullptr, nullptr},
         recv_{"recv", "recvcounts", "recvdispls", arguments.recv, nullptr, nullptr} {
     const BlockArguments& blocks = arguments.blocks;
@@ -231,6 +231,7 @@ class Validator {
                               : collective_.has_root() ? arguments_.root
                                                        : 0,
                       .count = all_know ? total : Signature::unknown_count};
+    call.signature.element_bytes = opaque_bytes_of(arguments_);
     call.blocks = {std::move(blocks)};
     return call;
   }

@@ -13,25 +13,27 @@ namespace {
 
 constexpr std::size_t alignment_max = 16;
 
+// What hocket_function promises: a type's alignment divides its size.
 bool is_aligned(const std::byte* at, std::size_t element_bytes) {
-  return reinterpret_cast<std::uintptr_t>(at) % std::min(element_bytes, alignment_max) == 0;
+  const std::size_t power_of_two = element_bytes & (~element_bytes + 1);
+  return reinterpret_cast<std::uintptr_t>(at) % std::min(power_of_two, alignment_max) == 0;
 }
 
 }  // namespace
 
 void UserFunction::reduce(std::byte* to, const std::byte* left, const std::byte* right, std::size_t count) {
-  const std::size_t element_bytes = size_of(dtype_);
-  if (is_aligned(to, element_bytes) && is_aligned(left, element_bytes) && is_aligned(right, element_bytes)) {
+  if (is_aligned(to, element_bytes_) && is_aligned(left, element_bytes_) && is_aligned(right, element_bytes_)) {
     return call(to, left, right, count);
   }
-  constexpr std::size_t block_bytes = 4096;
-  alignas(alignment_max) std::byte a[block_bytes], b[block_bytes];
-  for (std::size_t at = 0; at < count * element_bytes && failure_.ok(); at += block_bytes) {
-    const std::size_t bytes = std::min(block_bytes, count * element_bytes - at);
-    std::memcpy(a, left + at, bytes);
-    std::memcpy(b, right + at, bytes);
-    call(a, a, b, bytes / element_bytes);
-    std::memcpy(to + at, a, bytes);
+  alignas(alignment_max) std::byte a[element_bytes_max], b[element_bytes_max];
+  const std::size_t block = element_bytes_max / element_bytes_;  // elements
+  for (std::size_t done = 0; done < count && failure_.ok(); done += block) {
+    const std::size_t at = done * element_bytes_;
+    const std::size_t elements = std::min(block, count - done);
+    std::memcpy(a, left + at, elements * element_bytes_);
+    std::memcpy(b, right + at, elements * element_bytes_);
+    call(a, a, b, elements);
+    std::memcpy(to + at, a, elements * element_bytes_);
   }
 }
 

@@ -9,8 +9,8 @@ namespace hocket {
 class UserFunction final : public CustomKernel {
  public:
   // `rank` is this one, for messages.
-  UserFunction(hocket_function function, void* context, DataType dtype, Rank rank)
-      : function_(function), context_(context), dtype_(dtype), rank_(rank) {}
+  UserFunction(hocket_function function, void* context, DataType dtype, std::size_t element_bytes, Rank rank)
+      : function_(function), context_(context), dtype_(dtype), element_bytes_(element_bytes), rank_(rank) {}
 
   // Hands on operands of any alignment. After a failure it does nothing.
   void reduce(std::byte* to, const std::byte* left, const std::byte* right, std::size_t count) override;
@@ -23,6 +23,7 @@ class UserFunction final : public CustomKernel {
   hocket_function function_;
   void* context_;
   DataType dtype_;
+  std::size_t element_bytes_;
   Rank rank_;
   Status failure_;
 };

@@ -33,6 +33,7 @@ enum class DataType : std::uint8_t {
   float64_int64 = HOCKET_FLOAT64_INT64,
   int32_int32 = HOCKET_INT32_INT32,
   int64_int64 = HOCKET_INT64_INT64,
+  opaque = HOCKET_OPAQUE,
 };
 
 enum class ReduceOp : std::uint8_t {
@@ -53,7 +54,7 @@ enum class ReduceOp : std::uint8_t {
 };
 
 // What the elements of a type are, which decides what may be done to them.
-enum class Kind : std::uint8_t { integer, boolean, floating, narrow_float, complex, located };
+enum class Kind : std::uint8_t { integer, boolean, floating, narrow_float, complex, located, opaque };
 
 class Kinds {
  public:
@@ -71,7 +72,7 @@ class Kinds {
 struct DataTypeInfo {
   DataType dtype{};
   std::string_view name;
-  std::size_t bytes = 0;
+  std::size_t bytes = 0;  // of one element; 0: each call says
   Kind kind = Kind::integer;
   bool wire_formats = false;  // it may travel in lower precision
 };
@@ -99,6 +100,7 @@ inline constexpr DataTypeInfo data_type_table[] = {
     {DataType::float64_int64, "float64_int64", 16, Kind::located},
     {DataType::int32_int32, "int32_int32", 8, Kind::located},
     {DataType::int64_int64, "int64_int64", 16, Kind::located},
+    {DataType::opaque, "opaque", 0, Kind::opaque},
 };
 inline constexpr DataTypeInfo unknown_data_type{.dtype = DataType{255}, .name = "unknown dtype"};
 inline constexpr std::size_t data_types = std::size(data_type_table);
@@ -111,16 +113,25 @@ constexpr const DataTypeInfo& info_of(DataType dtype) {
   return is_known(dtype) ? data_type_table[static_cast<std::size_t>(dtype)] : unknown_data_type;
 }
 
+// Those whose elements the library knows: all but the opaque ones.
 inline constexpr auto all_data_types = [] {
-  std::array<DataType, data_types> all{};
-  for (std::size_t i = 0; i < data_types; ++i) all[i] = data_type_table[i].dtype;
+  std::array<DataType, data_types - 1> all{};
+  std::size_t next = 0;
+  for (const DataTypeInfo& row : data_type_table) {
+    if (row.bytes != 0) all[next++] = row.dtype;
+  }
   return all;
 }();
 
-// Bytes of one element; 0 for a number that is no type.
+// Bytes of one element; 0 for a number that is no type, and for opaque elements.
 constexpr std::size_t size_of(DataType dtype) {
   return info_of(dtype).bytes;
 }
+// The same, where opaque elements have `opaque_bytes`.
+constexpr std::size_t size_of(DataType dtype, std::size_t opaque_bytes) {
+  return dtype == DataType::opaque ? opaque_bytes : size_of(dtype);
+}
+inline constexpr std::size_t element_bytes_max = HOCKET_ELEMENT_BYTES_MAX;
 
 constexpr std::string_view name_of(DataType dtype) {
   return info_of(dtype).name;
@@ -151,7 +162,7 @@ inline constexpr Kinds numbers_and_bools(Kind::integer, Kind::boolean, Kind::flo
                                          Kind::complex);
 inline constexpr Kinds located(Kind::located);
 inline constexpr Kinds all(Kind::integer, Kind::boolean, Kind::floating, Kind::narrow_float, Kind::complex,
-                           Kind::located);
+                           Kind::located, Kind::opaque);
 }  // namespace table
 
 // By number.

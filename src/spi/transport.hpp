@@ -44,6 +44,8 @@ struct Signature {
   // Elements, as the C API counts them; of allgather_v and reduce_scatter_v: of all blocks. Of scatter_v, gather_v and
   // alltoall_v: of the block that a message brings, since only its two ends know it, and unknown_count elsewhere.
   std::uint64_t count = 0;
+  std::uint16_t element_bytes = 0;  // where elements are opaque; else 0
+  std::uint8_t reserved[6] = {};
 
   static constexpr std::uint64_t unknown_count = UINT64_MAX;
   static constexpr Rank list_root = 1 << 30;  // no communicator has as many ranks
@@ -64,6 +66,13 @@ inline bool is_list(const Signature& call) {
   return call.root >= Signature::list_root && !info_of(call.collective).has_unequal_blocks();
 }
 
+// Bytes of one element.
+constexpr std::size_t size_of(const Signature& call) {
+  return size_of(call.dtype, call.element_bytes);
+}
+
+// "float32", or "opaque elements of 24 bytes".
+std::string describe_type(DataType dtype, std::size_t element_bytes);
 // "allreduce of 1024 float32, sum" and so on, for messages.
 std::string describe(const Signature& signature);
 // The same by the name under which its receiver knows it: both ends of a message have the signature of a send.

@@ -32,7 +32,7 @@ struct MessageHeader {
   Tag tag;
   std::uint64_t bytes = 0;
 };
-static_assert(sizeof(MessageHeader) == 32 && std::has_unique_object_representations_v<MessageHeader>);
+static_assert(sizeof(MessageHeader) == 40 && std::has_unique_object_representations_v<MessageHeader>);
 
 constexpr std::size_t bytes_in_ring(std::size_t payload) {
   return (sizeof(MessageHeader) + payload + cache_line_bytes - 1) / cache_line_bytes * cache_line_bytes;

@@ -17,14 +17,10 @@ namespace {
 constexpr std::size_t unread_max = std::size_t{16} << 10;
 
 // A tag in a packet's words.
-struct TagWords {
-  Tag tag;
-  std::uint64_t unused = 0;
-};
-static_assert(sizeof(TagWords) == sizeof(Packet::words));
+static_assert(sizeof(Tag) == sizeof(Packet::words));
 
 std::array<std::uint64_t, 4> words_of(const Tag& tag) {
-  return std::bit_cast<std::array<std::uint64_t, 4>>(TagWords{tag});
+  return std::bit_cast<std::array<std::uint64_t, 4>>(tag);
 }
 
 // None where the process is this one, or cannot be seen.
@@ -277,7 +273,7 @@ void ShmLink::act_on(Packet& packet) {
       if (!opened.ok()) fail(problem(opened.code(), opened.message()), true);
       return;
     }
-    case PacketKind::waiting: return context_.listener->peer_waits(peer_, std::bit_cast<TagWords>(packet.words).tag);
+    case PacketKind::waiting: return context_.listener->peer_waits(peer_, std::bit_cast<Tag>(packet.words));
     case PacketKind::segment:
     case PacketKind::ready:
     case PacketKind::region:

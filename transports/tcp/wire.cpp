@@ -12,7 +12,9 @@ namespace {
 
 constexpr std::uint16_t header_magic = 0x4b48;     // "HK"
 constexpr std::uint32_t hello_magic = 0x544b4348;  // "HCKT"
-constexpr std::size_t cause_fixed_bytes = 32;      // of a cause's payload, without its two texts
+using Unused = std::array<std::byte, 6>;
+constexpr Unused unused{};                     // ends a header
+constexpr std::size_t cause_fixed_bytes = 32;  // of a cause's payload, without its two texts
 
 Status nonsense(std::string message) {
   return Status(Code::protocol_error, std::move(message));
@@ -59,6 +61,8 @@ Frame encode(const Header& header) {
   to.put(call.algorithm);
   to.put(call.root);
   to.put(call.count);
+  to.put(call.element_bytes);
+  to.put(unused);
   return frame;
 }
 
@@ -80,6 +84,8 @@ Result<Header> parse_header(std::span<const std::byte, header_bytes> bytes) {
   call.algorithm = from.take<std::uint8_t>();
   call.root = from.take<Rank>();
   call.count = from.take<std::uint64_t>();
+  call.element_bytes = from.take<std::uint16_t>();
+  const bool clean = from.take<Unused>() == unused;
   switch (header.kind) {
     case FrameKind::message: break;
     case FrameKind::cause:
@@ -93,6 +99,11 @@ Result<Header> parse_header(std::span<const std::byte, header_bytes> bytes) {
   }
   if (!is_known(call.collective)) return nonsense("a frame names an unknown collective");
   if (!is_known(call.dtype)) return nonsense("a frame names an unknown dtype");
+  const bool opaque = call.dtype == DataType::opaque;
+  if (opaque != (call.element_bytes != 0) || call.element_bytes > element_bytes_max) {
+    return nonsense(fmt::format("a frame names elements of {} bytes", call.element_bytes));
+  }
+  if (!clean) return nonsense("a frame has something where nothing belongs");
   if (!is_known(call.op)) return nonsense("a frame names an unknown reduction");
   if (call.root < no_rank) return nonsense("a frame names a negative root");
   return header;

@@ -1,8 +1,8 @@
 // What travels on a connection. A connection begins with a hello from who dialled and a welcome from who was dialled;
-// then both sides send frames: a header of 32 bytes and its payload. Numbers are little-endian. Parsing is pure and
+// then both sides send frames: a header of 40 bytes and its payload. Numbers are little-endian. Parsing is pure and
 // trusts nothing.
 //
-//   hello, welcome (28 bytes)           header (32 bytes)
+//   hello, welcome (28 bytes)           header (40 bytes)
 //    0 u32 magic "HCKT"                  0 u16 magic "HK"
 //    4 u8  version                       2 u8  version
 //    5 u8  kind: 1 hello, 2 welcome      3 u8  kind: 1 message, 2 cause, 3 goodbye,
@@ -13,7 +13,8 @@
 //   20 i32 rank of the receiver         16 u8 collective, u8 dtype, u8 op, u8 algorithm
 //   24 u16 stream of the link           20 i32 root
 //   26 u16 streams of the link          24 u64 count
-//   28 authentication (none yet)
+//   28 authentication (none yet)        32 u16 bytes of an opaque element, else 0
+//                                       34 6 bytes of zero
 //
 // A link is one stream or several. A large message is cut into as many shares as there are streams; the header goes out
 // on every stream, each followed by that stream's share (share_of()). A small one is on stream 0 alone.
@@ -30,8 +31,8 @@
 
 namespace hocket::tcp {
 
-inline constexpr std::uint8_t wire_version = 2;
-inline constexpr std::size_t header_bytes = 32;
+inline constexpr std::uint8_t wire_version = 3;
+inline constexpr std::size_t header_bytes = 40;
 inline constexpr std::size_t hello_bytes = 28;
 inline constexpr std::size_t cause_bytes_max = 4096;
 inline constexpr std::uint16_t streams_max = 16;

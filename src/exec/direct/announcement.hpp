@@ -31,7 +31,7 @@ struct Announcement {
   // The digest of calls that `before` stands for, and then `call`.
   static std::uint32_t digest_after(std::uint32_t before, const Signature& call, std::uint32_t communicator) {
     std::uint64_t bits = (before ^ pack(call)) * 0x9E3779B97F4A7C15;  // Steele et al., SplitMix (OOPSLA 2014)
-    bits = (bits ^ (bits >> 32) ^ call.count ^ std::uint64_t{communicator} << 40) * 0xBF58476D1CE4E5B9;
+    bits = (bits ^ (bits >> 32) ^ pack_count(call) ^ std::uint64_t{communicator} << 40) * 0xBF58476D1CE4E5B9;
     return static_cast<std::uint32_t>(bits >> 32);
   }
 
@@ -46,7 +46,7 @@ struct Announcement {
     std::uint64_t words[4] = {input.region | (std::uint64_t{output.region} << 32), input.offset, output.offset, 0};
     if ((flags & inlined) != 0) std::memcpy(words, payload, inline_bytes_max);
     line.words[1].store(pack(call), relaxed);
-    line.words[2].store(call.count, relaxed);
+    line.words[2].store(pack_count(call), relaxed);
     for (std::size_t i = 0; i < 4; ++i) line.words[3 + i].store(words[i], relaxed);
     line.words[7].store(flags | communicator << flag_bits | std::uint64_t{digest} << 32, relaxed);
     line.words[0].store(turn, std::memory_order_release);
@@ -57,7 +57,7 @@ struct Announcement {
     constexpr auto relaxed = std::memory_order_relaxed;
     const ControlLine& line = lines[0];
     call = unpack(line.words[1].load(relaxed));
-    call.count = line.words[2].load(relaxed);
+    unpack_count(line.words[2].load(relaxed), call);
     std::uint64_t words[4];
     for (std::size_t i = 0; i < 4; ++i) words[i] = line.words[3 + i].load(relaxed);
     const std::uint64_t last = line.words[7].load(relaxed);
@@ -80,6 +80,15 @@ struct Announcement {
     return static_cast<std::uint64_t>(call.collective) | static_cast<std::uint64_t>(call.dtype) << 8 |
            static_cast<std::uint64_t>(call.op) << 16 | std::uint64_t{call.algorithm} << 24 |
            std::uint64_t{static_cast<std::uint32_t>(call.root)} << 32;
+  }
+  // No memory holds 2^48 elements.
+  static constexpr unsigned count_bits = 48;
+  static std::uint64_t pack_count(const Signature& call) {
+    return call.count | std::uint64_t{call.element_bytes} << count_bits;
+  }
+  static void unpack_count(std::uint64_t word, Signature& call) {
+    call.count = word & ((std::uint64_t{1} << count_bits) - 1);
+    call.element_bytes = static_cast<std::uint16_t>(word >> count_bits);
   }
   static Signature unpack(std::uint64_t word) {
     return {.collective = static_cast<Collective>(word & 0xff),

@@ -1,15 +1,24 @@
 #include "src/plan/direct/exchange.hpp"
 
 #include <algorithm>
+#include <bit>
+#include <numeric>
 
 namespace hocket {
 namespace {
 
-// Cache lines are not shared between parts, and every element size divides a line.
 constexpr std::size_t line = 64;
 
 std::size_t divide_up(std::size_t a, std::size_t b) {
   return (a + b - 1) / b;
+}
+
+// Parts are multiples of this many bytes: whole elements, and whole cache lines where these fit into `grain`, so that
+// parts do not share them. Every element size but an opaque one divides a line.
+std::size_t unit_of(std::size_t element_bytes, std::size_t grain) {
+  if (std::has_single_bit(element_bytes) && element_bytes <= line) return line;
+  const std::size_t whole_lines = std::lcm(line, element_bytes);
+  return whole_lines <= std::max(grain, line) ? whole_lines : element_bytes;
 }
 
 }  // namespace
@@ -19,11 +28,12 @@ Exchange::Exchange(const Signature& call, std::uint32_t root, std::uint32_t memb
       root_(root),
       members_(members),
       parts_(collective_->transposes() ? members * members : members),
-      block_bytes_(collective_->chunks == Chunks::token ? 0 : call.count * size_of(call.dtype)) {
+      block_bytes_(collective_->chunks == Chunks::token ? 0 : call.count * size_of(call)) {
+  const std::size_t unit = unit_of(std::max<std::size_t>(size_of(call), 1), grain);
   const std::size_t cut = collective_->is_vector() ? divide_up(block_bytes_, members_) : block_bytes_;
-  rounds_ = divide_up(cut, std::max(grain, line));
+  rounds_ = divide_up(cut, unit == line ? std::max(grain, line) : std::max(grain / unit, std::size_t{1}) * unit);
   // Equal rounds: a short last one would leave most members idle.
-  grain_ = rounds_ == 0 ? 0 : divide_up(divide_up(cut, rounds_), line) * line;
+  grain_ = rounds_ == 0 ? 0 : divide_up(divide_up(cut, rounds_), unit) * unit;
   if (rounds_ != 0) rounds_ = divide_up(cut, grain_);
 }
 

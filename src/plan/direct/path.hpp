@@ -66,6 +66,9 @@ DirectPath direct_path(const Exchange& exchange, const DirectRule& rule, const A
 DirectPath foreseen_path(const Exchange& exchange, const DirectSetting& setting, bool registered,
                          bool reads_plain_memory);
 
+// Whether one element fits into a part of every path: elements are not cut.
+bool has_room_for(std::size_t element_bytes, std::uint32_t members, std::size_t staging_bytes);
+
 // ---- how finely each path cuts the data -----------------------------------------------------------------------------
 
 // Of an Exchange. That of one-shot and mapped is no function of the call, so a call can begin with it.

@@ -50,15 +50,39 @@ TEST(Wire, HeaderIsLaidOutAsDocumented) {
   EXPECT_EQ(frame[20], std::byte{7});
 }
 
+TEST(Wire, HeaderHasTheSizeOfOpaqueElements) {
+  Header opaque = message;
+  opaque.tag.call.dtype = DataType::opaque;
+  EXPECT_FALSE(parse_header(encode(opaque)).ok()) << "elements of no bytes";
+  opaque.tag.call.element_bytes = 0x1000;
+  const auto parsed = parse_header(encode(opaque));
+  ASSERT_TRUE(parsed.ok()) << parsed.status().message();
+  EXPECT_EQ(*parsed, opaque);
+  opaque.tag.call.element_bytes = 0x1001;
+  EXPECT_FALSE(parse_header(encode(opaque)).ok());
+}
+
 TEST(Wire, HeaderSaysWhichFieldIsWrong) {
   const Frame right = encode(message);
   const struct {
     std::size_t at;
     unsigned value;
     const char* says;
-  } wrong[] = {{0, 'X', "magic"},       {1, 'X', "magic"},  {2, 99, "version 99"},  {3, 0, "kind 0"},
-               {3, 5, "kind 5"},        {3, 4, "payload"},  {3, 2, "too long"},     {3, 3, "payload"},
-               {16, 255, "collective"}, {17, 255, "dtype"}, {18, 255, "reduction"}, {23, 0x80, "root"}};
+  } wrong[] = {{0, 'X', "magic"},
+               {1, 'X', "magic"},
+               {2, 99, "version 99"},
+               {3, 0, "kind 0"},
+               {3, 5, "kind 5"},
+               {3, 4, "payload"},
+               {3, 2, "too long"},
+               {3, 3, "payload"},
+               {16, 255, "collective"},
+               {17, 255, "dtype"},
+               {18, 255, "reduction"},
+               {23, 0x80, "root"},
+               {32, 1, "elements of 1 bytes"},
+               {34, 1, "nothing"},
+               {39, 1, "nothing"}};
   for (const auto& [at, value, says] : wrong) {
     const auto parsed = parse_header(with(right, at, value));
     ASSERT_FALSE(parsed.ok()) << says;
