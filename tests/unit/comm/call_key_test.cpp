@@ -1,0 +1,72 @@
+#include "src/comm/call_key.hpp"
+
+#include <gtest/gtest.h>
+
+#include <functional>
+#include <vector>
+
+namespace hocket {
+namespace {
+
+alignas(64) std::byte memory[256];
+
+CallArguments some_call() {
+  return {.collective = Collective::allreduce,
+          .send = memory,
+          .recv = memory + 64,
+          .count = 4,
+          .dtype = HOCKET_FLOAT32,
+          .op = HOCKET_SUM};
+}
+
+TEST(CallKey, IsEqualWhereBothBuffersMovedAlike) {
+  CallArguments moved = some_call();
+  moved.send = memory + 128;
+  moved.recv = memory + 192;
+  EXPECT_EQ(CallKey::of(moved), CallKey::of(some_call()));
+}
+
+TEST(CallKey, DiffersWithAllThatChecksAndChoicesDependOn) {
+  const std::vector<std::function<void(CallArguments&)>> changes = {
+      [](auto& call) { call.collective = Collective::reduce_scatter; },
+      [](auto& call) { call.count = 5; },
+      [](auto& call) { call.dtype = HOCKET_INT32; },
+      [](auto& call) { call.op = HOCKET_MAX; },
+      [](auto& call) { call.root = 1; },
+      [](auto& call) { call.timeout_ms = 7; },
+      [](auto& call) { call.wire = HOCKET_WIRE_BFLOAT16; },
+      [](auto& call) { call.of_split = true; },
+      [](auto& call) { call.in_group = true; },
+      [](auto& call) { call.recv = memory + 68; },  // now they may overlap
+      [](auto& call) { call.send = nullptr; },
+      [](auto& call) { call.recv = nullptr; },
+  };
+  for (std::size_t i = 0; i < changes.size(); ++i) {
+    CallArguments changed = some_call();
+    changes[i](changed);
+    EXPECT_NE(CallKey::of(changed), CallKey::of(some_call())) << "change " << i;
+  }
+}
+
+// Null is not an address: a buffer as far from it as two others are from each other is another call.
+TEST(CallKey, TellsNoBufferFromADistance) {
+  CallArguments one = some_call(), other = some_call();
+  one.send = nullptr;
+  one.recv = memory;
+  other.send = memory;
+  other.recv = memory + reinterpret_cast<std::uintptr_t>(memory);
+  EXPECT_EQ(CallKey::of(one).distance, CallKey::of(other).distance);
+  EXPECT_NE(CallKey::of(one), CallKey::of(other));
+}
+
+TEST(CallKey, IsForCallsWhoseOperationsMayBeShared) {
+  CallArguments persistent = some_call(), from_any = some_call();
+  persistent.persistent = true;
+  from_any.from_any = true;
+  EXPECT_TRUE(CallKey::may_have(some_call()));
+  EXPECT_FALSE(CallKey::may_have(persistent));
+  EXPECT_FALSE(CallKey::may_have(from_any));
+}
+
+}  // namespace
+}  // namespace hocket

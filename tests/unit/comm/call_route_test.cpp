@@ -1,0 +1,122 @@
+// Where calls run and by which algorithm, as a membership alone decides it: no links, no ranks.
+#include "src/comm/call_route.hpp"
+
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <string_view>
+#include <vector>
+
+namespace hocket {
+namespace {
+
+constexpr Rank size = 4;
+std::byte memory[256];
+std::size_t counts[size] = {1, 2, 3, 4};
+
+Membership membership(std::string_view algorithms, bool deterministic = false) {
+  Options options{.rank = 1, .size = size};
+  options.algorithms = *Choices::parse(std::string(algorithms));
+  options.deterministic = deterministic;
+  PeerInfo info = describe_self(options, {});
+  info.host = "one";
+  for (int core = 0; core < size; ++core) info.cores.add(core);
+  return *Membership::make(options, std::make_shared<const std::vector<PeerInfo>>(size, info));
+}
+
+CallArguments call_of(Collective collective) {
+  return {.collective = collective, .send = memory, .recv = memory + 128, .count = 4, .dtype = HOCKET_FLOAT32};
+}
+
+CheckedCall checked(const CallArguments& call) {
+  auto made = validate(call, 1, size);
+  EXPECT_TRUE(made.ok()) << made.status().message();
+  return *made;
+}
+
+CallRoute route(const CallArguments& call, std::string_view algorithms = "auto", bool has_window = true) {
+  return route_of(call, checked(call), membership(algorithms).options().algorithms, has_window);
+}
+
+void add(void*, const void*, const void*, std::size_t, hocket_dtype, void*) {}
+
+TEST(CallRoute, IsDirectWhereAllRanksShareMemory) {
+  for (const Collective collective : {Collective::allreduce, Collective::allgather, Collective::broadcast,
+                                      Collective::alltoall, Collective::barrier}) {
+    CallArguments call = call_of(collective);
+    if (collective == Collective::broadcast) call.recv = memory;
+    EXPECT_EQ(route(call), CallRoute::direct) << name_of(collective);
+    EXPECT_EQ(route(call, "auto", false), CallRoute::links) << name_of(collective);
+  }
+}
+
+TEST(CallRoute, IsOverLinksForWhatNoDirectPathDoes) {
+  CallArguments message = call_of(Collective::send);
+  message.root = 2;
+  EXPECT_EQ(route(message), CallRoute::links);
+  EXPECT_EQ(route(call_of(Collective::scan)), CallRoute::links);
+  CallArguments user = call_of(Collective::allreduce);
+  user.op = HOCKET_USER;
+  user.function = add;
+  EXPECT_EQ(route(user), CallRoute::links);
+  CallArguments uneven = call_of(Collective::allgather_v);
+  uneven.count = counts[1];
+  uneven.blocks.recv_counts = counts;
+  EXPECT_EQ(route(uneven), CallRoute::links);
+}
+
+TEST(CallRoute, IsOverLinksWhereAnAlgorithmIsNamed) {
+  EXPECT_EQ(route(call_of(Collective::allreduce), "ring"), CallRoute::links);
+  const std::string_view some = "allreduce=ring:1K,auto";
+  EXPECT_EQ(route(call_of(Collective::allreduce), some), CallRoute::links);
+  EXPECT_EQ(route(call_of(Collective::allgather), some), CallRoute::direct);
+}
+
+TEST(RankOrder, IsKeptWhereTheOrderIsSeen) {
+  CallArguments user = call_of(Collective::allreduce);
+  user.op = HOCKET_USER;
+  user.function = add;
+  CallArguments commutative = user;
+  commutative.commutative = true;
+  const CallArguments sum = call_of(Collective::allreduce);
+  const Options options, deterministic{.deterministic = true};
+  EXPECT_TRUE(is_in_rank_order(user, checked(user), options));
+  EXPECT_FALSE(is_in_rank_order(commutative, checked(commutative), options));
+  EXPECT_FALSE(is_in_rank_order(sum, checked(sum), options));
+  EXPECT_TRUE(is_in_rank_order(sum, checked(sum), deterministic));
+}
+
+TEST(Choice, TakesTheAlgorithmThatSomebodyNamed) {
+  const Choice choice = choose({.collective = Collective::allreduce, .bytes = 1 << 20}, membership("ring"));
+  EXPECT_EQ(choice.algorithm->name, "ring");
+  EXPECT_EQ(choice.number, number_of(*choice.algorithm));
+}
+
+TEST(Choice, PrefersANameToATable) {
+  Options options{.rank = 0, .size = 1};
+  options.tuning.set(1, 1, *Choices::parse("allreduce=ring"));
+  const auto peers = std::make_shared<const std::vector<PeerInfo>>(1, describe_self(options, {}));
+  const ChoiceKey key{.collective = Collective::allreduce, .bytes = 1 << 20};
+  EXPECT_EQ(choose(key, *Membership::make(options, peers)).algorithm->name, "ring");
+  options.algorithms = *Choices::parse("allreduce=binomial_tree");
+  const auto told = std::make_shared<const std::vector<PeerInfo>>(1, describe_self(options, {}));
+  EXPECT_EQ(choose(key, *Membership::make(options, told)).algorithm->name, "binomial_tree");
+}
+
+// Both ends of a message compare what they run.
+TEST(Choice, NamesAReceiveAsItsSend) {
+  const Membership members = membership("auto");
+  const Choice send = choose({.collective = Collective::send, .bytes = 64}, members);
+  const Choice recv = choose({.collective = Collective::recv, .bytes = 64}, members);
+  EXPECT_EQ(send.number, recv.number);
+  EXPECT_EQ(recv.algorithm->collective, Collective::recv);
+}
+
+TEST(Choice, KeepsTheOrderOfRanks) {
+  const Choice choice =
+      choose({.collective = Collective::allreduce, .bytes = 1 << 20, .in_rank_order = true}, membership("auto", true));
+  EXPECT_TRUE(choice.algorithm->in_rank_order);
+}
+
+}  // namespace
+}  // namespace hocket
