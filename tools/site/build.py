@@ -12,7 +12,7 @@ from pathlib import Path
 
 import markdown
 
-from pages import INDEX, links, pages, resolve, slug
+from pages import FENCE, INDEX, links, pages, resolve, slug
 
 TEMPLATE = """<!doctype html>
 <html lang="en">
@@ -70,11 +70,29 @@ def navigation(root, here):
     return "\n".join(parts)
 
 
+def for_python_markdown(text):
+    """GitHub's Markdown as python-markdown wants it: a blank line before a list, and code in a list as an indented block."""
+    lines, indented = [], None
+    for line in text.splitlines():
+        fence = FENCE.match(line)
+        if fence and (fence[1] or indented):
+            indented = None if indented else fence[1]
+            lines.append("")
+        elif indented:
+            lines.append(" " * 8 + line[len(indented):])
+        else:
+            is_item = re.match(r"([-*]|\d+\.) ", line)
+            if is_item and lines and lines[-1].strip() and not re.match(r"([-*]|\d+\.) |\s", lines[-1]):
+                lines.append("")
+            lines.append(re.sub(r"^ {2,3}(?=\S)", "    ", line))
+    return "\n".join(lines)
+
+
 def page_to_html(root, page):
     text = (root / page).read_text()
     converter = markdown.Markdown(extensions=["tables", "fenced_code", "sane_lists", "toc"],
                                   extension_configs={"toc": {"slugify": lambda value, _: slug(value)}})
-    body = converter.convert(re.sub(r"<!--.*?-->\n?", "", text, flags=re.DOTALL))
+    body = converter.convert(for_python_markdown(re.sub(r"<!--.*?-->\n?", "", text, flags=re.DOTALL)))
 
     def rewrite(match):
         target = html.unescape(match[2])
