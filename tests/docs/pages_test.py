@@ -46,6 +46,10 @@ class TheCheck(unittest.TestCase):
         self.assertEqual(self.problems_of(docs__index="# Index\n[a](#b)\n```\n# b\n```\n"),
                          ["docs/index.md:2: docs/index.md has no heading for #b"])
 
+    def test_finds_paths_that_are_not_there(self):
+        self.assertEqual(self.problems_of(docs__index="# Index\n`docs/index.md` `src/no.cpp` `src/a b`\n```\n`src/x`\n```\n"),
+                         ["docs/index.md:2: there is no src/no.cpp"])
+
     def test_finds_orphans(self):
         self.assertEqual(self.problems_of(docs__guide__a="# A\n"), ["docs/guide/a.md: docs/index.md does not link it"])
 

@@ -12,6 +12,7 @@ INDEX = "docs/index.md"
 
 FENCE = re.compile(r"^( *)(```+)(.*)$")
 LINK = re.compile(r"!?\[(?:[^\[\]]|\[[^\]]*\])*\]\(([^)\s]+)\)")
+PATH = re.compile(r"`((?:algorithms|bench|cmake|docs|examples|include|src|tests|tools|transports)/[\w./\-]*)`")
 HEADING = re.compile(r"^(#+) +(.*?)\s*$")
 
 
@@ -106,6 +107,18 @@ def is_decision(page):
     return bool(re.match(r"docs/decisions/\d{4}-", page))
 
 
+def lost_paths(root):
+    """Files that pages name between backticks, and that are not there any more."""
+    for page in pages(root):
+        lines = (root / page).read_text().splitlines()
+        if page == "CHANGELOG.md":
+            continue  # tells of the past
+        for number, _ in prose("\n".join(lines)):
+            for path in PATH.findall(lines[number - 1]):
+                if not (root / path).exists():
+                    yield f"{page}:{number}: there is no {path}"
+
+
 def ill_formed(root):
     for page in pages(root):
         lines = (root / page).read_text().splitlines()
@@ -121,4 +134,4 @@ def ill_formed(root):
 def problems(root):
     """Everything that is wrong, one line each."""
     root = Path(root)
-    return [*dead_links(root), *orphans(root), *ill_formed(root)]
+    return [*dead_links(root), *lost_paths(root), *orphans(root), *ill_formed(root)]
