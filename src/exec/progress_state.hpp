@@ -1,7 +1,7 @@
 // ProgressState: which thread progresses, who sleeps, and what there is to do, in one word of memory. Every event is
 // one of the functions below: it maps the word to the next one and says which sleepers must be woken once that is
 // stored. They are pure; ProgressLock applies them to an atomic word, and a test applies them in every possible order
-// to show that no wake-up is ever lost. docs/THREADS.md has them as a table.
+// to show that no wake-up is ever lost. docs/reference/threads.md has them as a table.
 //
 // Three kinds of sleepers exist: the thread that progresses, in poll(2) or on the window; callers who want to progress
 // in its place, or whose operations it completes, on a condition variable; and the watcher, in poll(2) or, when it has

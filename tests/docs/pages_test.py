@@ -50,6 +50,14 @@ class TheCheck(unittest.TestCase):
         self.assertEqual(self.problems_of(docs__index="# Index\n`docs/index.md` `src/no.cpp` `src/a b`\n```\n`src/x`\n```\n"),
                          ["docs/index.md:2: there is no src/no.cpp"])
 
+    def test_finds_comments_that_name_pages_that_are_not_there(self):
+        with tempfile.TemporaryDirectory() as folder:
+            for name, text in {"docs/index.md": "# Index\n", "src/a.cpp": "// docs/index.md\n// see docs/WIRE.md.\n"}.items():
+                path = Path(folder) / name
+                path.parent.mkdir()
+                path.write_text(text)
+            self.assertEqual(pages.problems(folder), ["src/a.cpp:2: there is no docs/WIRE.md"])
+
     def test_finds_orphans(self):
         self.assertEqual(self.problems_of(docs__guide__a="# A\n"), ["docs/guide/a.md: docs/index.md does not link it"])
 

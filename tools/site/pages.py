@@ -9,6 +9,7 @@ MAX_COLUMNS = 140
 # Pages outside docs/ that readers reach from it.
 OTHER_PAGES = ["README.md", "CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md", "examples/README.md"]
 INDEX = "docs/index.md"
+SOURCE_FOLDERS = ["algorithms", "bench", "include", "src", "tests", "tools", "transports"]
 
 FENCE = re.compile(r"^( *)(```+)(.*)$")
 LINK = re.compile(r"!?\[(?:[^\[\]]|\[[^\]]*\])*\]\(([^)\s]+)\)")
@@ -119,6 +120,17 @@ def lost_paths(root):
                     yield f"{page}:{number}: there is no {path}"
 
 
+def lost_references(root):
+    """Pages that comments in the sources name, and that are not there."""
+    for folder in SOURCE_FOLDERS:
+        for path in sorted((root / folder).rglob("*")):
+            if path.suffix in (".c", ".cpp", ".h", ".hpp", ".py", "") and path.is_file() and path.parent != root / "tests/docs":
+                for number, line in enumerate(path.read_text(errors="replace").splitlines(), 1):
+                    for page in re.findall(r"\bdocs/[\w/\-]+\.md\b", line):
+                        if not (root / page).is_file():
+                            yield f"{path.relative_to(root).as_posix()}:{number}: there is no {page}"
+
+
 def ill_formed(root):
     for page in pages(root):
         lines = (root / page).read_text().splitlines()
@@ -134,4 +146,4 @@ def ill_formed(root):
 def problems(root):
     """Everything that is wrong, one line each."""
     root = Path(root)
-    return [*dead_links(root), *lost_paths(root), *orphans(root), *ill_formed(root)]
+    return [*dead_links(root), *lost_paths(root), *lost_references(root), *orphans(root), *ill_formed(root)]
