@@ -86,9 +86,10 @@ HOCKET_API hocket_result hocket_exscan(const void* send, void* recv, size_t coun
 /** Returns, or completes, on no rank before every rank has called it. */
 HOCKET_API hocket_result hocket_barrier(hocket_comm* comm, const hocket_call_options* options, hocket_work** work);
 
-/** The collective or message of that number, with the arguments and errors of its own function, for programs that are told
- *  what to call. Arguments that it does not have are ignored; `count` is what its function calls count, recvcount or
- *  sendcount, and `root` is the peer of a message. A collective with blocks of unequal size is an INVALID_ARGUMENT. */
+/** Makes the collective or message with that number, for programs that learn at run time what to call. Arguments and errors
+ *  are those of its own function; arguments that it does not have are ignored. `count` is what its function calls count,
+ *  recvcount or sendcount, and `root` is the peer of a message. A collective with blocks of unequal size, which needs counts,
+ *  is an INVALID_ARGUMENT. */
 HOCKET_API hocket_result hocket_call(hocket_collective collective, const void* send, void* recv, size_t count,
                                      hocket_dtype dtype, hocket_op op, int32_t root, hocket_comm* comm,
                                      const hocket_call_options* options, hocket_work** work);

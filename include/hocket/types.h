@@ -60,11 +60,11 @@ typedef enum hocket_collective {
   HOCKET_BARRIER = 8,           /**< hocket_barrier() */
   HOCKET_SEND = 9,              /**< hocket_send() */
   HOCKET_RECV = 10,             /**< hocket_recv() */
-  HOCKET_REDUCE_SCATTER_V = 11, /**< hocket_reduce_scatter_v(), which takes counts, so hocket_call() does not make it. */
-  HOCKET_ALLGATHER_V = 12,      /**< The same: hocket_allgather_v(). */
-  HOCKET_SCATTER_V = 13,        /**< The same: hocket_scatter_v(). */
-  HOCKET_GATHER_V = 14,         /**< The same: hocket_gather_v(). */
-  HOCKET_ALLTOALL_V = 15,       /**< The same: hocket_alltoall_v(). */
+  HOCKET_REDUCE_SCATTER_V = 11, /**< hocket_reduce_scatter_v(); it takes counts, so hocket_call() refuses it. */
+  HOCKET_ALLGATHER_V = 12,      /**< hocket_allgather_v(); hocket_call() refuses it. */
+  HOCKET_SCATTER_V = 13,        /**< hocket_scatter_v(); hocket_call() refuses it. */
+  HOCKET_GATHER_V = 14,         /**< hocket_gather_v(); hocket_call() refuses it. */
+  HOCKET_ALLTOALL_V = 15,       /**< hocket_alltoall_v(); hocket_call() refuses it. */
   HOCKET_SCAN = 16,             /**< hocket_scan() */
   HOCKET_EXSCAN = 17            /**< hocket_exscan() */
 } hocket_collective;
