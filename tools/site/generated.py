@@ -1,4 +1,5 @@
-"""Blocks of the pages that programs write: what `hocket-plan list` says, the variables, each program's --help.
+"""Blocks of the pages that are written by programs: what `hocket-plan list` says, the variables, each program's --help, and
+sources of the examples.
 
 A page marks such a block with a line `<!-- generated: KIND -->`, and its end with `<!-- end -->`. tools/docs --update
 writes them anew; a test compares them with what the programs say now."""
@@ -54,7 +55,15 @@ def algorithms(programs):
     return text.lstrip("\n") + "\n"
 
 
-def block(programs, kind):
+def source(file):
+    """The whole file, to be read on the page, and written by the test that runs the page's commands."""
+    language = {".c": "c", ".cpp": "cpp"}[file.suffix]
+    return f"<!-- file: {file.name} -->\n```{language}\n{file.read_text()}```\n"
+
+
+def block(root, programs, kind):
+    if kind.startswith("source "):
+        return source(root / kind.removeprefix("source "))
     if kind == "environment":
         return environment(programs)
     if kind == "algorithms":
@@ -71,7 +80,7 @@ def stale(root, programs, update=False):
         path = root / page
 
         def renew(match, page=page):
-            now = block(programs, match[2])
+            now = block(root, programs, match[2])
             if now != match[3]:
                 found.append(f"{page}: {match[2]}")
             return match[1] + now + match[4]
