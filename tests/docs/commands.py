@@ -6,9 +6,11 @@ built programs on PATH and the built library where pkg-config finds it. Two comm
   <!-- not run: REASON -->   the block needs what a test does not have (several hosts, an installation, minutes)"""
 
 import os
+import signal
 import subprocess
 import sys
 import tempfile
+import threading
 import unittest
 from pathlib import Path
 
@@ -58,8 +60,28 @@ def folder_of_a_reader(folder):
             "LD_LIBRARY_PATH": str(PROGRAMS.parent), "HOCKET_TIMEOUT_MS": "60000"}
 
 
+def run_block(text, folder, environment):
+    """Exit status and output of one block. What it left running ends with it."""
+    with subprocess.Popen(["bash", "-euxo", "pipefail", "-c", text], cwd=folder, env=environment, text=True,
+                          stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                          start_new_session=True) as shell:
+        watchdog = threading.Timer(BLOCK_TIMEOUT, os.killpg, [shell.pid, signal.SIGKILL])
+        watchdog.start()
+        lines = []
+        reader = threading.Thread(target=lambda: lines.extend(shell.stdout))
+        reader.start()
+        status = shell.wait()
+        watchdog.cancel()
+        try:
+            os.killpg(shell.pid, signal.SIGKILL)  # background jobs that a failure left
+        except ProcessLookupError:
+            pass
+        reader.join()
+    return status, "".join(lines)[-4000:]
+
+
 def run_text(text):
-    """Runs the blocks of a page; (line, exit status, what it said) of each that ran."""
+    """Runs the blocks of a page; (line, exit status, output) of each that ran."""
     ran = []
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
@@ -68,9 +90,7 @@ def run_text(text):
             if comment.startswith("file: "):
                 (folder / comment.removeprefix("file: ")).write_text(content)
             if language == "sh" and not comment.startswith("not run: "):
-                result = subprocess.run(["bash", "-euxo", "pipefail", "-c", content], cwd=folder, env=environment, text=True,
-                                        stdin=subprocess.DEVNULL, capture_output=True, timeout=BLOCK_TIMEOUT, check=False)
-                ran.append((number, result.returncode, f"{result.stdout[-3000:]}\n{result.stderr[-3000:]}"))
+                ran.append((number, *run_block(content, folder, environment)))
     return ran
 
 

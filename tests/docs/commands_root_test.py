@@ -42,6 +42,10 @@ class TheRunner(unittest.TestCase):
             with self.subTest(block=block):
                 self.assertNotEqual(commands.run_text(f"```sh\n{block}\n```\n")[0][1], 0)
 
+    def test_ends_what_a_block_left_running(self):
+        ran = commands.run_text("```sh\nsleep 1000 &\nfalse\n```\n```sh\ntrue\n```\n")
+        self.assertEqual([status for _, status, _ in ran], [1, 0])
+
     def test_every_block_that_is_not_run_has_a_reason(self):
         for page in pages.pages(commands.ROOT):
             for number, language, comment, _ in commands.blocks((commands.ROOT / page).read_text()):
