@@ -16,8 +16,8 @@ Status agree(const PeerInfo& mine, Rank self, const PeerInfo& theirs, Rank rank)
   };
   if (theirs.algorithm != mine.algorithm) {
     return differs(
-        fmt::format("rank {} was told to use algorithm \"{}\", rank {} \"{}\": set HOCKET_ALGORITHM alike on "
-                    "all ranks",
+        fmt::format("rank {} was told to use algorithm \"{}\", rank {} \"{}\": set HOCKET_ALGORITHM to the same value "
+                    "on all ranks",
                     self, mine.algorithm, rank, theirs.algorithm));
   }
   if (theirs.tuning != mine.tuning) {
@@ -32,7 +32,7 @@ Status agree(const PeerInfo& mine, Rank self, const PeerInfo& theirs, Rank rank)
     const bool here = mine.deterministic;
     return differs(
         fmt::format("rank {} was created in deterministic mode, rank {} was not: set options.deterministic "
-                    "or HOCKET_DETERMINISTIC alike on all ranks",
+                    "or HOCKET_DETERMINISTIC to the same value on all ranks",
                     here ? self : rank, here ? rank : self));
   }
   return {};

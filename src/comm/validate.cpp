@@ -102,8 +102,10 @@ Result<Placement> placement_of(const CallArguments& arguments, const Blocks& blo
   const bool send_is_larger = blocks.send > blocks.recv;
   const bool in_place = send_is_larger ? recv == send + offset : send == recv + offset;
   if (in_place) return Placement::in_place;
-  return invalid(arguments, fmt::format("send and recv overlap but not as in place: {} must be {} + {} bytes",
-                                        send_is_larger ? "recv" : "send", send_is_larger ? "send" : "recv", offset));
+  const auto wanted = offset == 0 ? "send and recv must be equal"
+                                  : fmt::format("{} must be {} + {} bytes", send_is_larger ? "recv" : "send",
+                                                send_is_larger ? "send" : "recv", offset);
+  return invalid(arguments, fmt::format("send and recv overlap but not as in place: {}", wanted));
 }
 
 }  // namespace

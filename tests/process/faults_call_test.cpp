@@ -164,7 +164,7 @@ std::vector<BadCall> bad_calls() {
        [](auto* comm, float* a, float*) {
          return hocket_allreduce(a, nullptr, 10, HOCKET_FLOAT32, HOCKET_SUM, comm, nullptr, nullptr);
        }},
-      {"overlap", "overlap",
+      {"overlap", "send and recv must be equal",
        [](auto* comm, float* a, float*) {
          return hocket_allreduce(a, a + 1, 10, HOCKET_FLOAT32, HOCKET_SUM, comm, nullptr, nullptr);
        }},
@@ -172,7 +172,7 @@ std::vector<BadCall> bad_calls() {
        [](auto* comm, float* a, float*) {
          return hocket_allgather(a, a, 10, HOCKET_FLOAT32, comm, nullptr, nullptr);  // rank 1's block is the second
        }},
-      {"overlap_of_alltoall", "overlap",
+      {"overlap_of_alltoall", "send and recv must be equal",
        [](auto* comm, float* a, float*) { return hocket_alltoall(a, a + 1, 9, HOCKET_INT8, comm, nullptr, nullptr); }},
       {"huge_count", "count",
        [](auto* comm, float* a, float* b) {
