@@ -153,7 +153,7 @@ std::vector<BadCall> meaningless_pairs() {
   };
 }
 
-std::vector<BadCall> bad_calls() {
+std::vector<BadCall> bad_buffers() {
   constexpr auto huge = std::numeric_limits<std::size_t>::max() / 2;
   return {
       {"null_send", "send",
@@ -182,6 +182,11 @@ std::vector<BadCall> bad_calls() {
        [](auto* comm, float* a, float* b) {
          return hocket_allgather(a, b, huge / 2, HOCKET_UINT8, comm, nullptr, nullptr);  // three of these are too many
        }},
+  };
+}
+
+std::vector<BadCall> bad_numbers() {
+  return {
       {"dtype", "dtype",
        [](auto* comm, float* a, float* b) {
          return hocket_allreduce(a, b, 10, out_of_range<hocket_dtype>(99), HOCKET_SUM, comm, nullptr, nullptr);
@@ -230,7 +235,8 @@ TEST(BadArguments, AreRefusedByNameAndBreakNothing) {
     const Comm comm;
     ASSERT_TRUE(comm);
     std::vector<float> a(1000), b(1000);
-    std::vector<BadCall> calls = bad_calls();
+    std::vector<BadCall> calls = bad_buffers();
+    std::ranges::copy(bad_numbers(), std::back_inserter(calls));
     std::ranges::copy(meaningless_pairs(), std::back_inserter(calls));
     expect_all_refused(comm.get(), child, calls, a, b);  // a and b: 1,000 elements each
   });
