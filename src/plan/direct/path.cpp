@@ -82,7 +82,7 @@ DirectPath foreseen_path(const Exchange& exchange, const DirectSetting& setting,
 
 bool has_room_for(std::size_t element_bytes, std::uint32_t members, std::size_t staging_bytes) {
   // The smallest parts are those of the staged path, of a collective that has a part for each member.
-  const std::size_t room = (staging_bytes - board::payload_bytes) / board::rounds_in_flight;
+  const std::size_t room = (staging_bytes - direct::payload_bytes) / direct::rounds_in_flight;
   return element_bytes <= room / (members + 1) / 64 * 64;
 }
 

@@ -106,7 +106,7 @@ TEST_P(OpaqueElement, IsWholeInEveryPart) {
 }
 
 TEST(OpaqueElements, FitIntoEveryPathOrTakeNone) {
-  constexpr std::size_t staging = board::usual_staging_bytes;
+  constexpr std::size_t staging = direct::usual_staging_bytes;
   EXPECT_TRUE(has_room_for(element_bytes_max, 64, staging));
   for (std::uint32_t members = 2; members < 2000; members += 7) {
     const Exchange exchange(call_of(Collective::alltoall, 10, 4095), 0, members, first_grain_bytes);
