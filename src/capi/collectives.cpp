@@ -108,7 +108,7 @@ hocket_result hocket_call(hocket_collective collective, const void* send, void* 
     });
     return open_groups == 0 ? refused : in_group(refused);
   }
-  hocket::CallArguments arguments{info.collective, send, recv};
+  hocket::comm::CallArguments arguments{info.collective, send, recv};
   if (info.chunks != hocket::Chunks::token) arguments.count = count, arguments.dtype = dtype;
   if (info.reduces()) arguments.op = op;
   if (info.takes_root()) arguments.root = root;
@@ -131,7 +131,7 @@ hocket_result hocket_recv(void* recv, size_t count, hocket_dtype dtype, int32_t 
 
 hocket_result hocket_recv_any(void* recv, size_t count, hocket_dtype dtype, int32_t* source, hocket_comm* comm,
                               const hocket_call_options* options, hocket_work** work) {
-  hocket::CallArguments arguments{Collective::recv, nullptr, recv, count, dtype, HOCKET_SUM, hocket::no_rank};
+  hocket::comm::CallArguments arguments{Collective::recv, nullptr, recv, count, dtype, HOCKET_SUM, hocket::no_rank};
   arguments.from_any = true;
   arguments.source = source;
   return call(comm, arguments, options, work);

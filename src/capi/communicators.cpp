@@ -17,7 +17,7 @@ Result<SplitRequest> split_request(const Result<SplitArguments>& arguments, cons
   if (!given) {
     return Status(Code::invalid_argument, "options.struct_size is wrong: begin with HOCKET_SPLIT_OPTIONS_INIT");
   }
-  return arguments.ok() ? hocket::split_request(*arguments, *given) : arguments.status();
+  return arguments.ok() ? comm::split_request(*arguments, *given) : arguments.status();
 }
 
 }  // namespace hocket::capi
@@ -51,9 +51,9 @@ hocket_result hocket_comm_create(hocket_comm** comm, const hocket_comm_options* 
     if (comm == nullptr) return null_argument("comm");
     *comm = nullptr;
     if (!may_wait()) return wait_refused();
-    const auto resolved = hocket::resolve_options(options);
+    const auto resolved = hocket::comm::resolve_options(options);
     if (!resolved.ok()) return resolved.status();
-    auto made = hocket::Communicator::create(*resolved, registered_memory());
+    auto made = hocket::comm::Communicator::create(*resolved, registered_memory());
     if (!made.ok()) return made.status();
     *comm = new hocket_comm{std::move(*made)};
     return {};
@@ -63,10 +63,10 @@ hocket_result hocket_comm_create(hocket_comm** comm, const hocket_comm_options* 
 hocket_result hocket_comm_create_local(hocket_comm** comms, int32_t world_size, const hocket_comm_options* options) {
   return guarded([&]() -> Status {
     if (comms == nullptr) return null_argument("comms");
-    const auto resolved = hocket::resolve_local_options(options, world_size);
+    const auto resolved = hocket::comm::resolve_local_options(options, world_size);
     if (!resolved.ok()) return resolved.status();
     std::fill_n(comms, world_size, nullptr);
-    auto made = hocket::Communicator::create_local(*resolved);
+    auto made = hocket::comm::Communicator::create_local(*resolved);
     if (!made.ok()) return made.status();
     for (auto& communicator : *made) *comms++ = new hocket_comm{std::move(communicator)};
     return {};
@@ -131,17 +131,18 @@ hocket_result hocket_comm_counters(hocket_comm* comm, hocket_counters* counters)
 hocket_result hocket_comm_split(hocket_comm* parent, int32_t color, int32_t key, hocket_comm** child,
                                 const hocket_split_options* options) {
   return split(parent, child, options,
-               [&](const hocket::Communicator&) { return hocket::split_arguments(color, key); });
+               [&](const hocket::comm::Communicator&) { return hocket::comm::split_arguments(color, key); });
 }
 
 hocket_result hocket_comm_duplicate(hocket_comm* parent, hocket_comm** child, const hocket_split_options* options) {
-  return split(parent, child, options, [](const hocket::Communicator&) { return hocket::duplicate_arguments(); });
+  return split(parent, child, options,
+               [](const hocket::comm::Communicator&) { return hocket::comm::duplicate_arguments(); });
 }
 
 hocket_result hocket_comm_subset(hocket_comm* parent, const int32_t* ranks, int32_t count, hocket_comm** child,
                                  const hocket_split_options* options) {
-  return split(parent, child, options, [&](const hocket::Communicator& communicator) {
-    return hocket::subset_arguments(ranks, count, communicator.rank(), communicator.size());
+  return split(parent, child, options, [&](const hocket::comm::Communicator& communicator) {
+    return hocket::comm::subset_arguments(ranks, count, communicator.rank(), communicator.size());
   });
 }
 

@@ -7,8 +7,8 @@
 #include "src/comm/options.hpp"
 
 using namespace hocket::capi;  // the functions of the API stand outside all namespaces
-using hocket::Creation;
 using hocket::Status;
+using hocket::comm::Creation;
 
 struct hocket_creation {
   std::unique_ptr<Creation> creation;
@@ -30,10 +30,10 @@ hocket_result hocket_comm_create_start(hocket_creation** creation, const hocket_
   return guarded([&]() -> Status {
     if (creation == nullptr) return null_argument("creation");
     *creation = nullptr;
-    const auto resolved = hocket::resolve_options(options);
+    const auto resolved = hocket::comm::resolve_options(options);
     if (!resolved.ok()) return resolved.status();
     return keep(Creation::start([given = *resolved](const std::stop_token& stop) {
-                  return hocket::Communicator::create(given, registered_memory(), stop);
+                  return hocket::comm::Communicator::create(given, registered_memory(), stop);
                 }),
                 creation);
   });
@@ -45,7 +45,7 @@ hocket_result hocket_comm_split_start(hocket_comm* parent, int32_t color, int32_
     if (creation == nullptr) return null_argument("creation");
     *creation = nullptr;
     if (parent == nullptr) return null_argument("parent");
-    const auto request = hocket::capi::split_request(hocket::split_arguments(color, key), options);
+    const auto request = hocket::capi::split_request(hocket::comm::split_arguments(color, key), options);
     if (!request.ok()) return request.status();
     return keep(Creation::start([&communicator = *parent->communicator, given = *request](const std::stop_token& stop) {
                   return communicator.split(given, stop);

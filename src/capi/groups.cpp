@@ -99,11 +99,11 @@ WithoutGroups::~WithoutGroups() {
 }  // namespace hocket::capi
 
 using namespace hocket::capi;  // the functions of the API stand outside all namespaces
-using hocket::CallArguments;
-using hocket::CallGroup;
 using hocket::Code;
 using hocket::Collective;
 using hocket::Status;
+using hocket::comm::CallArguments;
+using hocket::comm::CallGroup;
 
 extern "C" {
 

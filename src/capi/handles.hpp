@@ -13,12 +13,13 @@
 #include "src/comm/split.hpp"
 
 struct hocket_comm {
-  std::unique_ptr<hocket::Communicator> communicator;
+  std::unique_ptr<hocket::comm::Communicator> communicator;
 };
 
 struct hocket_work {
-  hocket::StartedCalls calls;
-  hocket::Communicator* communicator = nullptr;  // of persistent works: what starts them, while it lives; else null
+  hocket::comm::StartedCalls calls;
+  hocket::comm::Communicator* communicator =
+      nullptr;  // of persistent works: what starts them, while it lives; else null
   std::weak_ptr<const void> communicator_life = {};
 };
 
@@ -27,6 +28,13 @@ class Operation;
 }
 
 namespace hocket::capi {
+
+using comm::CallArguments;
+using comm::CallGroup;
+using comm::Communicator;
+using comm::SplitArguments;
+using comm::SplitRequest;
+using comm::StartedCalls;
 
 // Keeps the failure for hocket_last_cause() of the calling thread.
 hocket_result report(const Status& status);

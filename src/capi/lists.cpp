@@ -3,9 +3,9 @@
 
 #include "src/capi/call.hpp"
 
-using hocket::CallArguments;
-using hocket::CallGroup;
 using hocket::Collective;
+using hocket::comm::CallArguments;
+using hocket::comm::CallGroup;
 
 namespace {
 

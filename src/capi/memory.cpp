@@ -22,7 +22,7 @@ hocket_result hocket_mem_alloc(void** memory, size_t bytes) {
   return guarded([&]() -> Status {
     if (memory == nullptr) return null_argument("memory");
     *memory = nullptr;
-    auto made = hocket::allocate_shared(registered_memory(), bytes);
+    auto made = hocket::comm::allocate_shared(registered_memory(), bytes);
     if (!made.ok()) return made.status();
     *memory = *made;
     return {};
@@ -30,7 +30,7 @@ hocket_result hocket_mem_alloc(void** memory, size_t bytes) {
 }
 
 hocket_result hocket_mem_free(void* memory) {
-  return guarded([&] { return hocket::free_shared(registered_memory(), memory); });
+  return guarded([&] { return hocket::comm::free_shared(registered_memory(), memory); });
 }
 
 hocket_result hocket_register(int fd, void* address, size_t bytes) {

@@ -9,7 +9,7 @@
 #include "src/comm/rendezvous.hpp"
 #include "src/store/open_store.hpp"
 
-namespace hocket {
+namespace hocket::comm {
 namespace {
 
 constexpr std::chrono::seconds stranger{5};  // how long what listens on the store's port has to show that it is one
@@ -103,4 +103,4 @@ Result<CommunicatorParts> bootstrap(const Options& options, const RegionTable& r
   }
 }
 
-}  // namespace hocket
+}  // namespace hocket::comm

@@ -7,7 +7,7 @@
 #include "hocket/hocket.h"
 #include "src/spi/types.hpp"
 
-namespace hocket {
+namespace hocket::comm {
 
 // How large the blocks are and where they begin, in elements, by rank; read during the call. Null: not used by this
 // collective, and displacements: one block behind the other.
@@ -54,4 +54,4 @@ inline std::uint16_t opaque_bytes_of(const CallArguments& arguments) {
   return opaque ? static_cast<std::uint16_t>(arguments.opaque_bytes) : std::uint16_t{0};
 }
 
-}  // namespace hocket
+}  // namespace hocket::comm

@@ -12,7 +12,7 @@
 #include "src/exec/executor.hpp"
 #include "src/exec/operation.hpp"
 
-namespace hocket {
+namespace hocket::comm {
 namespace {
 
 bool is_message(const CallArguments& arguments) {
@@ -259,4 +259,4 @@ Status CallGroup::keep(StartedCalls& calls) {
   return take(calls, starters);
 }
 
-}  // namespace hocket
+}  // namespace hocket::comm

@@ -11,10 +11,13 @@
 #include "src/spi/status.hpp"
 
 namespace hocket {
-
-class Communicator;
 class Executor;
 class Operation;
+}  // namespace hocket
+
+namespace hocket::comm {
+
+class Communicator;
 
 // Operations that are started together, by what runs them. Empty: nothing is to be done.
 struct StartedCalls {
@@ -93,4 +96,4 @@ class CallGroup {
   std::vector<FromAny> from_any_;
 };
 
-}  // namespace hocket
+}  // namespace hocket::comm

@@ -7,7 +7,7 @@
 
 #include "src/comm/call_arguments.hpp"
 
-namespace hocket {
+namespace hocket::comm {
 
 struct CallKey {
   Collective collective = Collective::barrier;
@@ -44,4 +44,4 @@ struct CallKey {
   friend bool operator==(const CallKey&, const CallKey&) = default;
 };
 
-}  // namespace hocket
+}  // namespace hocket::comm

@@ -6,7 +6,7 @@
 #include "src/exec/reduce.hpp"
 #include "src/plan/slicing.hpp"
 
-namespace hocket {
+namespace hocket::comm {
 
 namespace {
 
@@ -127,4 +127,4 @@ std::shared_ptr<Operation> CallPlanner::prepare_to_self(const CallArguments& sen
   return operation;
 }
 
-}  // namespace hocket
+}  // namespace hocket::comm

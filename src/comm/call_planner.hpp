@@ -13,7 +13,7 @@
 #include "src/comm/idle_operations.hpp"
 #include "src/comm/latest_call.hpp"
 
-namespace hocket {
+namespace hocket::comm {
 
 // Thread rule: any thread, except destruction.
 class CallPlanner {
@@ -45,4 +45,4 @@ class CallPlanner {
   IdleOperations operations_;
 };
 
-}  // namespace hocket
+}  // namespace hocket::comm

@@ -1,6 +1,6 @@
 #include "src/comm/call_route.hpp"
 
-namespace hocket {
+namespace hocket::comm {
 
 // A function that may throw is kept away from memory that others read: what it leaves then must not be seen. Direct
 // paths know blocks of equal size only, and no prefixes.
@@ -38,4 +38,4 @@ Choice choose(const ChoiceKey& key, const Membership& membership) {
   return {.algorithm = &algorithm, .number = number_of(named)};
 }
 
-}  // namespace hocket
+}  // namespace hocket::comm

@@ -9,7 +9,7 @@
 #include "src/comm/validate.hpp"
 #include "src/plan/plan.hpp"
 
-namespace hocket {
+namespace hocket::comm {
 
 enum class CallRoute { direct, links };
 
@@ -38,4 +38,4 @@ struct Choice {
 // The algorithm that somebody named, else that of a table, else the library's own choice.
 Choice choose(const ChoiceKey& key, const Membership& membership);
 
-}  // namespace hocket
+}  // namespace hocket::comm

@@ -10,7 +10,7 @@
 #include "src/base/random.hpp"
 #include "src/comm/local.hpp"
 
-namespace hocket {
+namespace hocket::comm {
 namespace {
 
 using Child = std::optional<CommunicatorParts>;
@@ -139,4 +139,4 @@ Result<Child> make_child(const Parent& parent, const SplitRequest& request, cons
   return shares ? share_links(parent, std::move(given), *group) : connect_child(parent, given, *group, deadline, stop);
 }
 
-}  // namespace hocket
+}  // namespace hocket::comm

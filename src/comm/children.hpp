@@ -12,7 +12,7 @@
 #include "src/comm/communicator_parts.hpp"
 #include "src/comm/split.hpp"
 
-namespace hocket {
+namespace hocket::comm {
 
 // What a communicator gives to have children.
 struct Parent {
@@ -28,4 +28,4 @@ struct Parent {
 Result<std::optional<CommunicatorParts>> make_child(const Parent& parent, const SplitRequest& request,
                                                     const std::stop_token& stop);
 
-}  // namespace hocket
+}  // namespace hocket::comm

@@ -8,7 +8,7 @@
 #include "src/comm/children.hpp"
 #include "src/comm/local.hpp"
 
-namespace hocket {
+namespace hocket::comm {
 namespace {
 
 Status at_creation(const Status& status, Rank rank) {
@@ -118,4 +118,4 @@ Status Communicator::start(Operations operations) {
   return executor().start(operations);
 }
 
-}  // namespace hocket
+}  // namespace hocket::comm

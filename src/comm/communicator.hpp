@@ -14,12 +14,15 @@
 #include "src/spi/status.hpp"
 
 namespace hocket {
-
-class CallPlanner;
 class Executor;
-class Membership;
 class Operation;
 class RegionTable;
+}  // namespace hocket
+
+namespace hocket::comm {
+
+class CallPlanner;
+class Membership;
 struct CommunicatorParts;
 struct Options;
 struct SplitRequest;
@@ -75,4 +78,4 @@ class Communicator {
   const std::shared_ptr<const void> life_ = std::make_shared<char>();
 };
 
-}  // namespace hocket
+}  // namespace hocket::comm

@@ -5,7 +5,7 @@
 #include "src/exec/schedule_operation.hpp"
 #include "src/plan/plan.hpp"
 
-namespace hocket {
+namespace hocket::comm {
 
 Status allgather_on_ring(LinkSet& link_set, std::span<std::byte> all, Deadline deadline) {
   const Rank rank = link_set.rank(), size = link_set.mesh().size();
@@ -44,4 +44,4 @@ Result<CommunicatorParts> finalize(const Options& options, SharedPeerInfos peers
                            .window_use = window_use};
 }
 
-}  // namespace hocket
+}  // namespace hocket::comm

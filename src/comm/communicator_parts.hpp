@@ -11,7 +11,7 @@
 #include "src/comm/membership.hpp"
 #include "src/store/store_server.hpp"
 
-namespace hocket {
+namespace hocket::comm {
 
 struct CommunicatorParts {
   Membership membership;
@@ -43,4 +43,4 @@ Status allgather_on_ring(LinkSet& link_set, std::span<std::byte> all, Deadline d
 Result<CommunicatorParts> finalize(const Options& options, SharedPeerInfos peers, std::shared_ptr<LinkSet> link_set,
                                    Deadline deadline);
 
-}  // namespace hocket
+}  // namespace hocket::comm

@@ -9,7 +9,7 @@
 
 #include "src/base/signals_blocked.hpp"
 
-namespace hocket {
+namespace hocket::comm {
 namespace {
 
 // No exception leaves a thread.
@@ -67,4 +67,4 @@ Creation::Made Creation::take() {
   return std::move(*made_);
 }
 
-}  // namespace hocket
+}  // namespace hocket::comm

@@ -11,7 +11,7 @@
 
 #include "src/comm/communicator.hpp"
 
-namespace hocket {
+namespace hocket::comm {
 
 // Thread rule: any thread, except destruction.
 class Creation {
@@ -42,4 +42,4 @@ class Creation {
   std::jthread thread_;       // ends before the others go
 };
 
-}  // namespace hocket
+}  // namespace hocket::comm

@@ -4,7 +4,7 @@
 #include <unordered_map>
 #include <vector>
 
-namespace hocket {
+namespace hocket::comm {
 
 HostPlacement::HostPlacement(std::span<const PeerInfo> peers, Rank self) {
   const std::string_view own_host = peers[static_cast<std::size_t>(self)].host;
@@ -21,4 +21,4 @@ HostPlacement::HostPlacement(std::span<const PeerInfo> peers, Rank self) {
   cores_here_ = cores.count();
 }
 
-}  // namespace hocket
+}  // namespace hocket::comm

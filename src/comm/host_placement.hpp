@@ -7,7 +7,7 @@
 #include "src/exec/waiting.hpp"
 #include "src/spi/topology.hpp"
 
-namespace hocket {
+namespace hocket::comm {
 
 class HostPlacement {
  public:
@@ -25,4 +25,4 @@ class HostPlacement {
   int cores_here_ = 0;  // of all ranks here: each may be bound to some of its own
 };
 
-}  // namespace hocket
+}  // namespace hocket::comm

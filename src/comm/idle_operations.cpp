@@ -4,7 +4,7 @@
 
 #include "src/exec/any_source_receive.hpp"
 
-namespace hocket {
+namespace hocket::comm {
 
 std::shared_ptr<ScheduleOperation> IdleOperations::over_links(const PlanKey& key, bool persistent) {
   for (auto at = over_links_.rbegin(); at != over_links_.rend() && !persistent; ++at) {
@@ -47,4 +47,4 @@ std::shared_ptr<Operation> IdleOperations::from_any(const PlanKey& key, std::int
   return std::make_shared<AnySourceReceive>(parts_.context, receive_from, source, key.algorithm->name);
 }
 
-}  // namespace hocket
+}  // namespace hocket::comm

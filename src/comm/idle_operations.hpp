@@ -11,7 +11,7 @@
 #include "src/exec/schedule_operation.hpp"
 #include "src/plan/plan.hpp"
 
-namespace hocket {
+namespace hocket::comm {
 
 // Thread rule: one thread at a time.
 class IdleOperations {
@@ -38,4 +38,4 @@ class IdleOperations {
   std::vector<std::shared_ptr<DirectOperation>> over_window_;
 };
 
-}  // namespace hocket
+}  // namespace hocket::comm

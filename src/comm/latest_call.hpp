@@ -6,7 +6,7 @@
 #include "src/comm/call_key.hpp"
 #include "src/exec/operation.hpp"
 
-namespace hocket {
+namespace hocket::comm {
 
 // Thread rule: one thread at a time.
 class LatestCall {
@@ -33,4 +33,4 @@ class LatestCall {
   std::shared_ptr<Operation> operation_;
 };
 
-}  // namespace hocket
+}  // namespace hocket::comm

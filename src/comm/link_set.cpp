@@ -7,7 +7,7 @@
 
 #include "transports/registry.hpp"
 
-namespace hocket {
+namespace hocket::comm {
 namespace {
 
 constexpr std::chrono::seconds farewell{1};  // what leaving may take
@@ -84,4 +84,4 @@ void LinkSet::use_number(std::uint32_t agreed) {
   }
 }
 
-}  // namespace hocket
+}  // namespace hocket::comm

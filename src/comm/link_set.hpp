@@ -15,7 +15,7 @@
 #include "src/exec/direct/direct_operation.hpp"
 #include "src/exec/executor.hpp"
 
-namespace hocket {
+namespace hocket::comm {
 
 // Thread rule: any thread for what executor() does; creation and destruction by one.
 class LinkSet {
@@ -62,4 +62,4 @@ class LinkSet {
   std::atomic<std::uint32_t> latest_number_{0};
 };
 
-}  // namespace hocket
+}  // namespace hocket::comm

@@ -10,7 +10,7 @@
 #include "src/comm/call_planner.hpp"
 #include "src/comm/validate.hpp"
 
-namespace hocket {
+namespace hocket::comm {
 namespace {
 
 // Bytes of the larger buffer of any rank. From alone_bytes on, two copies cost more than an operation; packs are cut so
@@ -240,4 +240,4 @@ Result<std::vector<std::shared_ptr<Operation>>> CallPlanner::prepare_list(const 
   return operations;
 }
 
-}  // namespace hocket
+}  // namespace hocket::comm

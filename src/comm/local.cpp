@@ -4,7 +4,7 @@
 
 #include "src/base/random.hpp"
 
-namespace hocket {
+namespace hocket::comm {
 namespace {
 
 // The ring of connections, through which every rank learns that another has ended.
@@ -56,4 +56,4 @@ Result<std::vector<CommunicatorParts>> make_local(const Options& options) {
   return all;
 }
 
-}  // namespace hocket
+}  // namespace hocket::comm

@@ -5,7 +5,7 @@
 
 #include "src/comm/communicator_parts.hpp"
 
-namespace hocket {
+namespace hocket::comm {
 
 // The only rank of its communicator, which would tell `self` if there were others. `regions`, `says_name`: see
 // LinkSet::Config.
@@ -13,4 +13,4 @@ Result<CommunicatorParts> make_alone(const Options& options, PeerInfo self, cons
 // All ranks of one, which threads of this process use; by rank.
 Result<std::vector<CommunicatorParts>> make_local(const Options& options);
 
-}  // namespace hocket
+}  // namespace hocket::comm

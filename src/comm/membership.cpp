@@ -6,7 +6,7 @@
 
 #include "src/comm/rendezvous.hpp"
 
-namespace hocket {
+namespace hocket::comm {
 namespace {
 
 // Whether `rank`, which told `theirs`, was given the same options as this one, which told `mine`.
@@ -58,4 +58,4 @@ Result<Membership> Membership::make(Options options, SharedPeerInfos peers) {
   return Membership(std::move(options), std::move(peers));
 }
 
-}  // namespace hocket
+}  // namespace hocket::comm

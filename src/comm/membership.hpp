@@ -10,7 +10,7 @@
 #include "src/comm/options.hpp"
 #include "src/comm/peer_info.hpp"
 
-namespace hocket {
+namespace hocket::comm {
 
 // What every rank told, by rank.
 using SharedPeerInfos = std::shared_ptr<const std::vector<PeerInfo>>;
@@ -42,4 +42,4 @@ class Membership {
   HostPlacement placement_;
 };
 
-}  // namespace hocket
+}  // namespace hocket::comm

@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-namespace hocket {
+namespace hocket::comm {
 
 std::vector<Endpoint> Mesh::endpoints() const {
   std::vector<Endpoint> endpoints;
@@ -94,4 +94,4 @@ void Mesh::shut_down(const Status& why, Deadline deadline) {
   for (const auto& transport : transports_) transport->shut_down(why, deadline);
 }
 
-}  // namespace hocket
+}  // namespace hocket::comm

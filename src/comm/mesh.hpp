@@ -7,7 +7,7 @@
 #include "src/comm/routes.hpp"
 #include "src/exec/peers.hpp"
 
-namespace hocket {
+namespace hocket::comm {
 
 class Mesh final : public Peers {
  public:
@@ -46,4 +46,4 @@ class Mesh final : public Peers {
   bool all_links_made_ = false;
 };
 
-}  // namespace hocket
+}  // namespace hocket::comm

@@ -11,8 +11,7 @@
 #include "src/spi/schedule.hpp"
 #include "transports/registry.hpp"
 
-namespace hocket {
-
+namespace hocket::comm {
 namespace {
 
 using environment::Variable;
@@ -227,4 +226,4 @@ Result<Options> resolve_local_options(const hocket_comm_options* given, Rank siz
   return options;
 }
 
-}  // namespace hocket
+}  // namespace hocket::comm

@@ -11,7 +11,7 @@
 #include "src/plan/direct/path.hpp"
 #include "src/spi/status.hpp"
 
-namespace hocket {
+namespace hocket::comm {
 
 struct Options {
   Rank rank = 0;
@@ -38,4 +38,4 @@ Result<Options> resolve_local_options(const hocket_comm_options* given, Rank siz
 // The tables of the file that HOCKET_TUNING names; none where it is not set. invalid_environment names the line.
 Result<Tuning> tuning_from_environment();
 
-}  // namespace hocket
+}  // namespace hocket::comm

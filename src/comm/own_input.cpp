@@ -1,6 +1,6 @@
 #include "src/comm/own_input.hpp"
 
-namespace hocket {
+namespace hocket::comm {
 namespace {
 
 // Memory for the input alone, taken at once: what cannot be had is then found before anything moves.
@@ -45,4 +45,4 @@ void copy_input(CheckedCall& checked, Binding& binding) {
   checked.placement = Placement::out_of_place;
 }
 
-}  // namespace hocket
+}  // namespace hocket::comm

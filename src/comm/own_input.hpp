@@ -4,7 +4,7 @@
 #include "src/comm/validate.hpp"
 #include "src/exec/operation.hpp"
 
-namespace hocket {
+namespace hocket::comm {
 
 // Each rank's input is multiplied before it is combined: into memory of the operation's own, so that everything after
 // is a sum as any other.
@@ -14,4 +14,4 @@ void scale_input(const CallArguments& arguments, CheckedCall& checked, Binding& 
 // input is copied, block behind block, and the rest is out of place.
 void copy_input(CheckedCall& checked, Binding& binding);
 
-}  // namespace hocket
+}  // namespace hocket::comm

@@ -6,7 +6,7 @@
 
 #include "hocket/types.h"
 
-namespace hocket {
+namespace hocket::comm {
 namespace {
 
 // Strings behind a two-byte length, one after the other.
@@ -105,4 +105,4 @@ Result<PeerInfo> read_peer_info(PeerInfoBlock block) {
   return PeerInfo::parse(text);
 }
 
-}  // namespace hocket
+}  // namespace hocket::comm

@@ -10,7 +10,7 @@
 #include "src/base/core_set.hpp"
 #include "src/spi/transport.hpp"
 
-namespace hocket {
+namespace hocket::comm {
 
 // Where a rank can be reached over one transport.
 struct Endpoint {
@@ -46,4 +46,4 @@ Status write_peer_info(PeerInfoBlock block, const Result<PeerInfo>& info);
 // The failure where the block holds one; Code::protocol_error where it holds neither.
 Result<PeerInfo> read_peer_info(PeerInfoBlock block);
 
-}  // namespace hocket
+}  // namespace hocket::comm

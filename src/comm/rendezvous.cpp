@@ -13,8 +13,7 @@
 #include "src/base/log.hpp"
 #include "src/base/random.hpp"
 
-namespace hocket {
-
+namespace hocket::comm {
 namespace {
 
 constexpr std::chrono::milliseconds look_around_every{250};  // while waiting: did somebody fail, who is missing
@@ -190,4 +189,4 @@ void Rendezvous::fail(const Status& why) {
   (void)store_.set(claim_key(), claim.serialise(), soon);
 }
 
-}  // namespace hocket
+}  // namespace hocket::comm

@@ -16,7 +16,7 @@
 #include "src/comm/peer_info.hpp"
 #include "src/spi/store.hpp"
 
-namespace hocket {
+namespace hocket::comm {
 
 class Rendezvous {
  public:
@@ -57,4 +57,4 @@ class Rendezvous {
 // Equal for all ranks that run on one host: HOCKET_HOST_ID, else the boot id with the host's name.
 std::string host_identity();
 
-}  // namespace hocket
+}  // namespace hocket::comm

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace hocket {
+namespace hocket::comm {
 namespace {
 
 // Null: this transport does not reach the peer.
@@ -51,4 +51,4 @@ Transport* Routes::window_transport() const {
   return nullptr;
 }
 
-}  // namespace hocket
+}  // namespace hocket::comm

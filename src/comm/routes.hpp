@@ -11,7 +11,7 @@
 #include "src/comm/peer_info.hpp"
 #include "src/exec/peers.hpp"
 
-namespace hocket {
+namespace hocket::comm {
 
 class Routes {
  public:
@@ -39,4 +39,4 @@ class Routes {
   std::vector<std::size_t> reaches_;  // by transport: how many ranks
 };
 
-}  // namespace hocket
+}  // namespace hocket::comm

@@ -9,7 +9,7 @@
 
 #include "transports/shm/shared_memory.hpp"
 
-namespace hocket {
+namespace hocket::comm {
 namespace {
 
 constexpr std::size_t page_bytes = 4096;
@@ -45,4 +45,4 @@ Status free_shared(RegionTable& table, void* memory) {
   return {};
 }
 
-}  // namespace hocket
+}  // namespace hocket::comm

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <set>
 
-namespace hocket {
+namespace hocket::comm {
 namespace {
 
 Status invalid(SplitKind kind, const std::string& what) {
@@ -135,4 +135,4 @@ Result<ChildGroup> child_of(std::span<const SplitArguments> all, Rank rank) {
   return child;
 }
 
-}  // namespace hocket
+}  // namespace hocket::comm

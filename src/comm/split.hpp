@@ -12,7 +12,7 @@
 #include "hocket/hocket.h"
 #include "src/spi/status.hpp"
 
-namespace hocket {
+namespace hocket::comm {
 
 enum class SplitKind : std::uint16_t { split = 1, duplicate = 2, subset = 3 };
 std::string_view name_of(SplitKind kind);
@@ -61,4 +61,4 @@ struct ChildGroup {
 // functions, gave different lists or want different links.
 Result<ChildGroup> child_of(std::span<const SplitArguments> all, Rank rank);
 
-}  // namespace hocket
+}  // namespace hocket::comm

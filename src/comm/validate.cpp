@@ -5,8 +5,7 @@
 #include <cstdint>
 #include <string>
 
-namespace hocket {
-
+namespace hocket::comm {
 namespace {
 
 Status check_reduction(const CallArguments& arguments) {
@@ -158,4 +157,4 @@ Result<CheckedCall> validate(const CallArguments& arguments, Rank rank, Rank siz
   return call;
 }
 
-}  // namespace hocket
+}  // namespace hocket::comm

@@ -7,7 +7,7 @@
 #include "src/plan/plan.hpp"
 #include "src/spi/transport.hpp"
 
-namespace hocket {
+namespace hocket::comm {
 
 // What a call means once its arguments are known to be sound.
 struct CheckedCall {
@@ -34,4 +34,4 @@ Result<CheckedCall> validate_blocks(const CallArguments& arguments, Rank rank, R
 // Code::invalid_argument, with the name of the call.
 Status invalid(const CallArguments& arguments, const std::string& what);
 
-}  // namespace hocket
+}  // namespace hocket::comm

@@ -8,7 +8,7 @@
 
 #include "src/comm/validate.hpp"
 
-namespace hocket {
+namespace hocket::comm {
 namespace {
 
 using Block = UnevenBlocks::Block;
@@ -249,4 +249,4 @@ Result<CheckedCall> validate_blocks(const CallArguments& arguments, Rank rank, R
   return Validator(arguments, rank, size).run();
 }
 
-}  // namespace hocket
+}  // namespace hocket::comm

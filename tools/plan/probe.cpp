@@ -142,7 +142,7 @@ void share_out(double whole, double& first, double& second) {
 }  // namespace
 
 std::uint64_t number_of_host() {
-  return std::hash<std::string>()(host_identity());
+  return std::hash<std::string>()(comm::host_identity());
 }
 
 Figure figure_of(std::vector<double> samples) {

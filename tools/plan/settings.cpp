@@ -53,7 +53,7 @@ ordered_json problems() {
     const Status parsed = Choices::parse(wanted->value).status();
     if (!parsed.ok()) sentences.push_back("HOCKET_ALGORITHM: " + parsed.message());
   }
-  note(tuning_from_environment().status());
+  note(comm::tuning_from_environment().status());
   note(tcp::LocalHost::from_environment().status());
   note(tcp::Settings::from_environment().status());
   return sentences;
@@ -71,7 +71,7 @@ std::string congestion_in_force(const std::string& default_of_host) {
 
 // Connections to each peer.
 int streams_in_force() {
-  const auto tuning = tuning_from_environment();
+  const auto tuning = comm::tuning_from_environment();
   const auto settings = tcp::Settings::from_environment(tuning.ok() ? tuning->tcp_streams() : 0);
   return settings.ok() ? settings->streams : 0;
 }

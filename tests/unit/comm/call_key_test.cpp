@@ -5,7 +5,7 @@
 #include <functional>
 #include <vector>
 
-namespace hocket {
+namespace hocket::comm {
 namespace {
 
 alignas(64) std::byte memory[256];
@@ -69,4 +69,4 @@ TEST(CallKey, IsForCallsWhoseOperationsMayBeShared) {
 }
 
 }  // namespace
-}  // namespace hocket
+}  // namespace hocket::comm

@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-namespace hocket {
+namespace hocket::comm {
 namespace {
 
 constexpr Rank size = 4;
@@ -119,4 +119,4 @@ TEST(Choice, KeepsTheOrderOfRanks) {
 }
 
 }  // namespace
-}  // namespace hocket
+}  // namespace hocket::comm

@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-namespace hocket {
+namespace hocket::comm {
 namespace {
 
 using testing::HasSubstr;
@@ -75,4 +75,4 @@ TEST(Membership, RefusesARankWithOtherOptions) {
 }
 
 }  // namespace
-}  // namespace hocket
+}  // namespace hocket::comm

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-namespace hocket {
+namespace hocket::comm {
 namespace {
 
 using testing::HasSubstr;
@@ -76,4 +76,4 @@ TEST(PeerInfo, RefusesADamagedBlock) {
 }
 
 }  // namespace
-}  // namespace hocket
+}  // namespace hocket::comm

@@ -7,7 +7,7 @@
 
 #include "src/store/memory_store.hpp"
 
-namespace hocket {
+namespace hocket::comm {
 namespace {
 
 // Counts what a server would be asked.
@@ -73,4 +73,4 @@ TEST(Rendezvous, AsksTheStoreEquallyOftenHoweverManyRanksThereAre) {
 }
 
 }  // namespace
-}  // namespace hocket
+}  // namespace hocket::comm

@@ -7,7 +7,7 @@
 
 #include "tests/unit/comm/fake_transport.hpp"
 
-namespace hocket {
+namespace hocket::comm {
 namespace {
 
 using testing::FakeTransport;
@@ -71,4 +71,4 @@ TEST(Routes, HaveAWindowOnlyWhereItReachesEveryRank) {
 }
 
 }  // namespace
-}  // namespace hocket
+}  // namespace hocket::comm

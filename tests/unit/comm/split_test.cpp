@@ -4,7 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-namespace hocket {
+namespace hocket::comm {
 namespace {
 
 using testing::ElementsAre;
@@ -78,4 +78,4 @@ TEST(Split, ArgumentsThatMeanNothingAreRefused) {
 }
 
 }  // namespace
-}  // namespace hocket
+}  // namespace hocket::comm

@@ -20,7 +20,7 @@ class LoopbackMember {
     std::vector<std::unique_ptr<Transport>> transports;
     transports.push_back(
         std::move(*hub.make_transport({.rank = rank, .size = size_, .listener = &executor_->listener()})));
-    mesh_ = std::make_unique<Mesh>(std::move(transports), size_);
+    mesh_ = std::make_unique<comm::Mesh>(std::move(transports), size_);
   }
 
   template <class Members>
@@ -40,7 +40,7 @@ class LoopbackMember {
 
  private:
   std::unique_ptr<Executor> executor_;
-  std::unique_ptr<Mesh> mesh_;
+  std::unique_ptr<comm::Mesh> mesh_;
 };
 
 // All ranks of a hub, which know each other.
