@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "bench/report.hpp"
+#include "src/plan/choices.hpp"
 #include "src/plan/plan.hpp"
 #include "src/spi/schedule.hpp"
 #include "tools/progress.hpp"

@@ -10,9 +10,11 @@
 
 #include "src/plan/network.hpp"
 #include "src/plan/plan.hpp"
+#include "src/plan/select.hpp"
 #include "src/plan/text.hpp"
 #include "src/plan/verify.hpp"
 #include "tools/arguments.hpp"
+#include "tools/plan/class_model.hpp"
 #include "tools/plan/model.hpp"
 #include "tools/plan/probe.hpp"
 #include "tools/plan/settings.hpp"
@@ -31,7 +33,7 @@ constexpr std::size_t largest_bytes = std::size_t{1} << 40;
 constexpr std::size_t slices_max = std::size_t{1} << 18;
 
 struct Arguments {
-  std::string collective, algorithm, hosts, rank_list = "1-33";
+  std::string collective, algorithm, hosts, speed, rank_list = "1-33";
   Rank ranks = 0, cores = 0;
   std::optional<Rank> rank, root;
   bool in_place = false, json = false, deterministic = false;
@@ -217,21 +219,26 @@ int choose(Arguments given) {
   const Topology topology = take_hosts(given);
   const auto uneven = find_by_name(uneven_collectives, given.collective);
   const Collective collective = uneven ? info_of(*uneven).equal_blocks : collective_of(given.collective);
-  const auto chosen = [&](std::size_t bytes) {
-    return &select_algorithm({.collective = collective,
-                              .size = given.ranks,
-                              .bytes = bytes,
-                              .topology = topology,
-                              .cores = topology.hosts() == 1 && given.cores < given.ranks ? given.cores : 0,
-                              .in_rank_order = given.deterministic,
-                              .uneven = uneven.has_value()},
-                             automatic_algorithm);
+  Call call{.collective = collective,
+            .size = given.ranks,
+            .topology = topology,
+            .cores = topology.hosts() == 1 && given.cores < given.ranks ? given.cores : 0,
+            .in_rank_order = given.deterministic,
+            .uneven = uneven.has_value(),
+            .speed = find_by_name(all_network_speeds, given.speed).value_or(NetworkSpeed::unknown)};
+  const auto selected = [&](std::size_t bytes) {
+    call.bytes = bytes;
+    return select(call);
   };
+  const auto chosen = [&](std::size_t bytes) { return selected(bytes).algorithm; };
   if (given.bytes) {
-    fmt::print("{}: {}\n", chosen(*given.bytes)->name, chosen(*given.bytes)->summary);
+    const Selection one = selected(*given.bytes);
+    fmt::print("{}: {}\nClass {}; decided by {}.\n", one.algorithm->name, one.algorithm->summary, call.machine().name,
+               one.explanation());
     return 0;
   }
-  fmt::print("{} on {} (bytes of the larger buffer):\n", given.collective, ranks_text(given));
+  fmt::print("{} on {}, class {} (bytes of the larger buffer; what decides):\n", given.collective, ranks_text(given),
+             call.machine().name);
   for (std::size_t from = 0; from < largest_bytes;) {
     // The last size with the same choice: by doubling, then by halving. Shorter islands than that are not in the table.
     const Algorithm* algorithm = chosen(from);
@@ -243,7 +250,7 @@ int choose(Arguments given) {
     }
     const std::string range =
         other >= largest_bytes ? fmt::format("from {}", from) : fmt::format("{} to {}", from, same);
-    fmt::print("  {:<22} {:<19} {}\n", range, algorithm->name, algorithm->summary);
+    fmt::print("  {:<22} {:<19} {:<42} {}\n", range, algorithm->name, selected(from).explanation(), algorithm->summary);
     from = other;
   }
   return 0;
@@ -290,10 +297,24 @@ void add_group(CLI::App* command, Arguments& given, ModelArguments& model) {
   command->add_flag("--tcp", model.tcp, "ranks of one host exchange over TCP, too (HOCKET_TRANSPORT=tcp)");
 }
 
+std::vector<std::string> speed_names() {
+  std::vector<std::string> names;
+  for (const NetworkSpeed speed : all_network_speeds) names.emplace_back(name_of(speed));
+  return names;
+}
+
+std::vector<std::string> class_names() {
+  std::vector<std::string> names;
+  for (const MachineClass& machine : machine_classes()) names.emplace_back(machine.name);
+  return names;
+}
+
 void add_choose(CLI::App& app, Arguments& given, ModelArguments& model) {
   CLI::App* command = app.add_subcommand("choose", "the algorithm that is selected, by size");
   command->add_option("COLLECTIVE", given.collective, "allreduce, broadcast ... (with --topology: all)");
   add_group(command, given, model);
+  command->add_option("--speed", given.speed, "of the slowest network interface of any host (unknown)")
+      ->check(CLI::IsMember(speed_names()));
   CLI::Option* deterministic =
       command->add_flag("--deterministic", given.deterministic, "what deterministic mode selects");
   CLI::Option* one_size =
@@ -303,6 +324,11 @@ void add_choose(CLI::App& app, Arguments& given, ModelArguments& model) {
       command->add_option("--topology", model.topology, "what the model chooses on a network, as for simulate")
           ->excludes(one_size)
           ->excludes(deterministic);
+  command
+      ->add_option("--class", model.machine_class,
+                   "the library's own table for machines of this class, from the costs of --topology")
+      ->needs(topology)
+      ->check(CLI::IsMember(class_names()));
   command->add_option("--save", model.save, "file for HOCKET_TUNING; tables for other groups stay in it")
       ->needs(topology)
       ->check(arguments::writable_file());
@@ -386,6 +412,7 @@ int run(int argc, char** argv) {
   if (*settings_command) return show_settings(given.json) ? 0 : failed;
   if (*verify_command) return verify(given);
   if (model.topology.empty()) return choose(given);
+  if (!model.machine_class.empty()) return write_class_table(model);
   return run_model(given, model, !compare_app->parsed());
 }
 

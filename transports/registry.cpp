@@ -5,6 +5,7 @@
 #include "src/base/log.hpp"
 #include "transports/loopback/loopback_transport.hpp"
 #include "transports/shm/shm_transport.hpp"
+#include "transports/tcp/interfaces.hpp"
 #include "transports/tcp/tcp_transport.hpp"
 
 namespace hocket {
@@ -12,7 +13,7 @@ namespace {
 
 constexpr TransportEntry entries[] = {
     {"shm", Automatic::if_usable, shm::make_transport},
-    {"tcp", Automatic::required, tcp::make_transport},
+    {"tcp", Automatic::required, tcp::make_transport, tcp::megabits_per_second},
     {"loopback", Automatic::no, loopback::make_transport},
 };
 

@@ -1,6 +1,7 @@
 // Every transport. A new one is one folder and one line here.
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <span>
 #include <string_view>
@@ -21,6 +22,8 @@ struct TransportEntry {
   std::string_view name;
   Automatic automatic;
   Result<std::unique_ptr<Transport>> (*make)(const TransportConfig& config);
+  // What the interface to other hosts tells of its speed; 0: it does not tell. Null: it reaches no other host.
+  std::int64_t (*megabits_per_second)() = nullptr;
 };
 
 // In the order in which they are preferred where several reach a peer.

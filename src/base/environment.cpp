@@ -31,7 +31,7 @@ constexpr Known known_variables[] = {
     {"HOCKET_TIMEOUT_MS", "300000", "how long any wait may last, in milliseconds"},
     {"HOCKET_TRANSPORT", "auto", "shm, tcp, or auto: for each peer the first that reaches it"},
     {"HOCKET_ALGORITHM", "auto", "ring, or by collective and size: allreduce=linear:4K,ring;broadcast=chain"},
-    {"HOCKET_TUNING", "none", "a file that hocket-plan choose --save wrote: what auto chooses between messages"},
+    {"HOCKET_TUNING", "none", "a file that hocket-plan choose --save wrote: tables that go before the library's own"},
     {"HOCKET_DETERMINISTIC", "0",
      "1: sums are taken in rank order, so that nothing but inputs and ranks decides on bits"},
     {"HOCKET_LOG_LEVEL", "warn", "error, warn, info or debug, to standard error"},

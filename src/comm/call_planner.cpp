@@ -36,7 +36,7 @@ std::shared_ptr<Operation> CallPlanner::plan(const CallArguments& call, CheckedC
   std::shared_ptr<Operation> operation;
   const bool has_window =
       parts_.window_use != nullptr && fits(checked.signature, *parts_.window_use, membership().size());
-  if (route_of(call, checked, membership().options().algorithms, has_window) == CallRoute::direct) {
+  if (route_of(call, checked, membership(), has_window) == CallRoute::direct) {
     binding.signature.algorithm |= Signature::direct_algorithm;
     operation = operations_.over_window(call.persistent);
   } else {
@@ -50,12 +50,7 @@ std::shared_ptr<Operation> CallPlanner::plan_over_links(const CallArguments& cal
                                                         Binding& binding) {
   const Signature& signature = checked.signature;
   const auto uneven = static_cast<bool>(checked.blocks);
-  const auto [algorithm, number] =
-      algorithm_for({.collective = info_of(call.collective).equal_blocks,
-                     .bytes = checked.bytes,
-                     .wire = signature.wire(),
-                     .in_rank_order = is_in_rank_order(call, checked, membership().options()),
-                     .uneven = uneven});
+  const auto [algorithm, number] = algorithm_for(key_of(call, checked, membership().options()));
   binding.signature.algorithm |= number;
   const PlanKey key{.algorithm = algorithm,
                     .rank = membership().rank(),

@@ -7,14 +7,15 @@
 
 #include "src/comm/membership.hpp"
 #include "src/comm/validate.hpp"
-#include "src/plan/plan.hpp"
+#include "src/plan/select.hpp"
 
 namespace hocket::comm {
 
 enum class CallRoute { direct, links };
 
-// `has_window`: all ranks share memory.
-CallRoute route_of(const CallArguments& call, const CheckedCall& checked, const Choices& named, bool has_window);
+// `has_window`: all ranks share memory. A name for an algorithm that is fit for the call keeps it from there.
+CallRoute route_of(const CallArguments& call, const CheckedCall& checked, const Membership& membership,
+                   bool has_window);
 
 // Whether what is reduced must be combined in the order of the ranks.
 bool is_in_rank_order(const CallArguments& call, const CheckedCall& checked, const Options& options);
@@ -30,12 +31,14 @@ struct ChoiceKey {
   friend bool operator==(const ChoiceKey&, const ChoiceKey&) = default;
 };
 
+ChoiceKey key_of(const CallArguments& call, const CheckedCall& checked, const Options& options);
+
 struct Choice {
   const Algorithm* algorithm = nullptr;
   std::uint8_t number = 0;  // as the call's signature has it
 };
 
-// The algorithm that somebody named, else that of a table, else the library's own choice.
+// By select().
 Choice choose(const ChoiceKey& key, const Membership& membership);
 
 }  // namespace hocket::comm

@@ -32,8 +32,10 @@ Result<CommunicatorParts> finalize(const Options& options, SharedPeerInfos peers
     link_set->mesh().add_peer(rank, membership->peers()[static_cast<std::size_t>(rank)]);
   }
   link_set->executor().set_wait_budget(membership->wait_budget());
-  const Status opened = link_set->open_window(
-      {.single_copy = options.single_copy, .shares_work = membership->scarce_cores() != 0}, deadline);
+  const Status opened = link_set->open_window({.single_copy = options.single_copy,
+                                               .thresholds = &direct_thresholds(membership->machine()),
+                                               .shares_work = membership->scarce_cores() != 0},
+                                              deadline);
   if (!opened.ok()) return opened;
   std::shared_ptr<Context> context = link_set->executor().first();
   WindowUse* const window_use = link_set->window_use();

@@ -17,10 +17,13 @@ class HostPlacement {
   const Topology& topology() const { return topology_; }
   // Of the one host that has all ranks, if it has fewer; else 0.
   Rank scarce_cores() const { return topology_.hosts() == 1 && ranks_here_ > cores_here_ ? cores_here_ : 0; }
+  // Of the slowest network of any rank.
+  NetworkSpeed network_speed() const { return network_speed_; }
   WaitBudget wait_budget() const { return WaitBudget::for_ranks(ranks_here_, cores_here_); }
 
  private:
   Topology topology_;
+  NetworkSpeed network_speed_ = NetworkSpeed::unknown;
   int ranks_here_ = 0;  // on this rank's host
   int cores_here_ = 0;  // of all ranks here: each may be bound to some of its own
 };

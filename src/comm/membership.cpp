@@ -2,9 +2,11 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <utility>
 
 #include "src/comm/rendezvous.hpp"
+#include "transports/registry.hpp"
 
 namespace hocket::comm {
 namespace {
@@ -38,6 +40,16 @@ Status agree(const PeerInfo& mine, Rank self, const PeerInfo& theirs, Rank rank)
   return {};
 }
 
+// Of the transports that may be used.
+NetworkSpeed network_speed(std::string_view transport) {
+  std::int64_t fastest = 0;
+  for (const TransportEntry& entry : transports()) {
+    const bool used = transport == entry.name || (transport == "auto" && entry.automatic != Automatic::no);
+    if (used && entry.megabits_per_second != nullptr) fastest = std::max(fastest, entry.megabits_per_second());
+  }
+  return network_speed_of(fastest);
+}
+
 }  // namespace
 
 PeerInfo describe_self(const Options& options, std::vector<Endpoint> endpoints) {
@@ -46,6 +58,7 @@ PeerInfo describe_self(const Options& options, std::vector<Endpoint> endpoints) 
           .algorithm = options.algorithms.summary(),
           .tuning = options.tuning.digest(),
           .deterministic = options.deterministic,
+          .speed = network_speed(options.transport),
           .cores = CoreSet::own()};
 }
 

@@ -31,6 +31,9 @@ class Membership {
   const Topology& topology() const { return placement_.topology(); }
   // Of the one host that has all ranks, if it has fewer; else 0.
   Rank scarce_cores() const { return placement_.scarce_cores(); }
+  // Of the slowest network of any rank.
+  NetworkSpeed network_speed() const { return placement_.network_speed(); }
+  const MachineClass& machine() const { return machine_class_of(topology(), size(), scarce_cores(), network_speed()); }
   WaitBudget wait_budget() const { return placement_.wait_budget(); }
 
  private:

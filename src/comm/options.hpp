@@ -9,6 +9,7 @@
 #include "hocket/hocket.h"
 #include "src/plan/choices.hpp"
 #include "src/plan/direct/path.hpp"
+#include "src/plan/tuning.hpp"
 #include "src/spi/status.hpp"
 
 namespace hocket::comm {
@@ -23,7 +24,7 @@ struct Options {
   std::string name = "default";
   std::string transport = "auto";
   Choices algorithms;  // that the caller wants
-  Tuning tuning;       // in place of the built-in thresholds
+  Tuning tuning;       // before the library's own tables
   SingleCopy single_copy = SingleCopy::automatic;
   bool deterministic = false;
 };

@@ -48,6 +48,7 @@ std::string PeerInfo::serialise() const {
   put(out, algorithm);
   put(out, tuning);
   put(out, deterministic ? "1" : "0");
+  put(out, name_of(speed));
   put(out, cores.text());
   for (const Endpoint& endpoint : endpoints) {
     put(out, endpoint.transport);
@@ -63,14 +64,16 @@ Result<PeerInfo> PeerInfo::parse(std::string_view bytes) {
   info.algorithm = reader.take();
   info.tuning = reader.take();
   info.deterministic = reader.take() == "1";
+  const auto speed = find_by_name(all_network_speeds, reader.take());
   const auto cores = CoreSet::parse(reader.take());
   while (!reader.empty()) {
     Endpoint endpoint{.transport = reader.take(), .address = reader.take()};
     info.endpoints.push_back(std::move(endpoint));
   }
-  if (!reader.good() || !cores) {
+  if (!reader.good() || !speed || !cores) {
     return Status(Code::protocol_error, "a rank's entry in the store is damaged; use a store of this job alone");
   }
+  info.speed = *speed;
   info.cores = *cores;
   return info;
 }

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "src/base/core_set.hpp"
+#include "src/plan/machine_class.hpp"
 #include "src/spi/transport.hpp"
 
 namespace hocket::comm {
@@ -26,7 +27,8 @@ struct PeerInfo {
   std::string algorithm;            // options that must be equal on all ranks: Choices::summary()
   std::string tuning;               // and Tuning::digest()
   bool deterministic = false;
-  CoreSet cores;  // that this rank may run on
+  NetworkSpeed speed = NetworkSpeed::unknown;  // of the interface between hosts
+  CoreSet cores;                               // that this rank may run on
 
   std::string serialise() const;
   // Code::protocol_error where the bytes are something else.

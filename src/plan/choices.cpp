@@ -7,30 +7,14 @@
 #include <utility>
 
 #include "src/base/environment.hpp"
+#include "src/plan/scan.hpp"
 #include "src/plan/text.hpp"
 
 namespace hocket {
 namespace {
 
-constexpr int tcp_streams_max = 16;
-
 Status wrong(const std::string& what) {
   return {Code::invalid_argument, what};
-}
-
-// What stands before the first `separator`, which is taken off `rest` together with it.
-std::string_view take(std::string_view& rest, char separator) {
-  const std::size_t end = std::min(rest.find(separator), rest.size());
-  const std::string_view taken = rest.substr(0, end);
-  rest.remove_prefix(std::min(end + 1, rest.size()));
-  return taken;
-}
-
-std::string_view trimmed(std::string_view text) {
-  constexpr std::string_view blank = " \t\r";
-  const std::size_t first = std::min(text.find_first_not_of(blank), text.size());
-  text.remove_prefix(first);
-  return text.substr(0, text.find_last_not_of(blank) + 1);
 }
 
 std::string collective_names() {
@@ -47,61 +31,49 @@ std::string algorithm_names(Collective collective) {
   return names;
 }
 
-// FNV-1a (Fowler, Noll, Vo), 64 bits.
-std::uint64_t digest_of(std::string_view text) {
-  std::uint64_t digest = 0xcbf29ce484222325;
-  for (const char c : text) digest = (digest ^ static_cast<unsigned char>(c)) * 0x100000001b3;
-  return digest;
-}
-
-// "[4 ranks on 1 host]"
-bool parse_shape(std::string_view text, Rank& ranks, Rank& hosts) {
-  if (!text.starts_with('[') || !text.ends_with(']')) return false;
-  std::string_view words = text.substr(1, text.size() - 2);
-  const auto number = [&](Rank& into) {
-    const auto value = environment::to_integer({"", std::string(take(words, ' '))}, 1, 1 << 20);
-    if (value) into = static_cast<Rank>(*value);
-    return value.ok();
-  };
-  if (!number(ranks) || !take(words, ' ').starts_with("rank") || take(words, ' ') != "on") return false;
-  return number(hosts) && words.starts_with("host") && hosts <= ranks;
-}
-
 }  // namespace
 
-// ---- choices --------------------------------------------------------------------------------------------------------
+bool known_algorithm(std::string_view name) {
+  return name == automatic_algorithm || std::ranges::find(catalog(), name, &Algorithm::name) != catalog().end();
+}
+
+std::optional<Collective> out_of_rank_order(std::string_view name) {
+  const auto found = std::ranges::find_if(catalog(), [&](const Algorithm& algorithm) {
+    return algorithm.name == name && reduces(algorithm.collective) && !algorithm.in_rank_order;
+  });
+  return found == catalog().end() ? std::nullopt : std::optional(found->collective);
+}
 
 Choices::Entry* Choices::find(Collective collective) {
   const auto found = std::ranges::find(entries_, collective, &Entry::collective);
   return found == entries_.end() ? nullptr : &*found;
 }
 
-void Choices::add(Collective collective, std::size_t bytes_max, std::string_view algorithm) {
+void Choices::add(Collective collective, std::size_t bytes_max, const Algorithm* algorithm) {
   Entry* entry = find(collective);
   if (entry == nullptr) {
     const auto place = std::ranges::upper_bound(entries_, collective, {}, &Entry::collective);
     entry = &*entries_.insert(place, {.collective = collective, .ranges = {}});
   }
-  const Algorithm* known = find_algorithm(collective, algorithm);
-  const std::string_view name = known == nullptr ? automatic_algorithm : known->name;
-  if (!entry->ranges.empty() && entry->ranges.back().algorithm == name) entry->ranges.pop_back();
-  entry->ranges.push_back({.bytes_max = bytes_max, .algorithm = name});
+  if (!entry->ranges.empty() && entry->ranges.back().algorithm == algorithm) entry->ranges.pop_back();
+  entry->ranges.push_back({.algorithm = algorithm, .bytes_max = bytes_max});
 }
 
 Status Choices::parse_ranges(Collective collective, std::string_view text) {
   std::optional<std::size_t> last;
   for (bool more = true; more;) {
     more = text.find(',') != std::string_view::npos;
-    const std::string_view range = trimmed(take(text, ','));
+    const std::string_view range = trimmed(take_until(text, ','));
     std::string_view limit = range;
-    const std::string_view name = take(limit, ':');
-    if (name != automatic_algorithm && find_algorithm(collective, name) == nullptr) {
+    const std::string_view name = take_until(limit, ':');
+    const Algorithm* algorithm = find_algorithm(collective, name);
+    if (name != automatic_algorithm && algorithm == nullptr) {
       return {Code::not_found, fmt::format("\"{}\": {} has no algorithm \"{}\"; it has {}", range, name_of(collective),
                                            name, algorithm_names(collective))};
     }
     if (name.size() == range.size()) {
       if (!more) {
-        add(collective, any_bytes, name);
+        add(collective, any_bytes, algorithm);
         return {};
       }
       return wrong(
@@ -116,7 +88,7 @@ Status Choices::parse_ranges(Collective collective, std::string_view text) {
     if (last && bytes_max <= *last) {
       return wrong(fmt::format("\"{}\": sizes must rise, but {} comes after {}", range, limit, text_of_size(*last)));
     }
-    add(collective, bytes_max, name);
+    add(collective, bytes_max, algorithm);
     last = bytes_max;
   }
   return {};
@@ -124,7 +96,7 @@ Status Choices::parse_ranges(Collective collective, std::string_view text) {
 
 Status Choices::parse_entry(std::string_view text) {
   std::string_view ranges = text;
-  const std::string_view name = trimmed(take(ranges, '='));
+  const std::string_view name = trimmed(take_until(ranges, '='));
   if (name.size() == text.size()) {
     if (!known_algorithm(text)) {
       const bool ranged = text.find_first_of(",:") != std::string_view::npos;
@@ -148,31 +120,28 @@ Status Choices::parse_entry(std::string_view text) {
 Result<Choices> Choices::parse(std::string_view text) {
   Choices made;
   for (std::string_view rest = text; !rest.empty();) {
-    const std::string_view entry = trimmed(take(rest, ';'));
+    const std::string_view entry = trimmed(take_until(rest, ';'));
     if (entry.empty()) continue;
     if (Status status = made.parse_entry(entry); !status.ok()) return status;
   }
   return made;
 }
 
-std::string_view Choices::wanted_among_entries(Collective collective, std::size_t bytes) const {
+Choices::Wanted Choices::wanted(Collective collective, std::size_t bytes) const {
   for (const Entry& entry : entries_) {
     if (entry.collective != collective) continue;
-    for (const Range& range : entry.ranges) {
-      if (bytes <= range.bytes_max) return range.algorithm;
-    }
-    return automatic_algorithm;
+    const auto range = std::ranges::find_if(entry.ranges, [&](const Wanted& one) { return bytes <= one.bytes_max; });
+    return range == entry.ranges.end() ? Wanted() : *range;
   }
-  return everywhere_;
+  return everywhere_ == automatic_algorithm ? Wanted() : Wanted{.algorithm = find_algorithm(collective, everywhere_)};
 }
 
 std::optional<std::pair<Collective, std::string_view>> Choices::out_of_rank_order() const {
   if (const auto collective = hocket::out_of_rank_order(everywhere_)) return std::pair(*collective, everywhere_);
   for (const Entry& entry : entries_) {
-    for (const Range& range : entry.ranges) {
-      const Algorithm* algorithm = find_algorithm(entry.collective, range.algorithm);
-      if (algorithm == nullptr || !reduces(entry.collective) || algorithm->in_rank_order) continue;
-      return std::pair(entry.collective, range.algorithm);
+    for (const Wanted& range : entry.ranges) {
+      if (range.algorithm == nullptr || !reduces(entry.collective) || range.algorithm->in_rank_order) continue;
+      return std::pair(entry.collective, range.algorithm->name);
     }
   }
   return std::nullopt;
@@ -185,8 +154,9 @@ std::string Choices::text(std::string_view separator) const {
   for (const Entry& entry : entries_) {
     next();
     text += fmt::format("{}=", name_of(entry.collective));
-    for (const Range& range : entry.ranges) {
-      text += fmt::format("{}{}{}", text.ends_with('=') ? "" : ",", range.algorithm,
+    for (const Wanted& range : entry.ranges) {
+      text += fmt::format("{}{}{}", text.ends_with('=') ? "" : ",",
+                          range.algorithm == nullptr ? automatic_algorithm : range.algorithm->name,
                           range.bytes_max == any_bytes ? "" : ":" + text_of_size(range.bytes_max));
     }
   }
@@ -197,91 +167,6 @@ std::string Choices::summary() const {
   constexpr std::size_t longest = 100, beginning = 70;
   const std::string all = text();
   return all.size() <= longest ? all : fmt::format("{}... (digest {:016x})", all.substr(0, beginning), digest_of(all));
-}
-
-// ---- tables ---------------------------------------------------------------------------------------------------------
-
-Result<Tuning> Tuning::parse(std::string_view text, std::string_view name) {
-  Tuning made;
-  std::vector<std::string> entries;  // of the last table
-  std::size_t number = 0;
-  for (std::string_view rest = text; !rest.empty();) {
-    ++number;
-    std::string_view line = take(rest, '\n');
-    line = trimmed(take(line, '#'));
-    if (line.empty()) continue;
-    const auto complain = [&](Code code, std::string_view what) {
-      return Status(code, fmt::format("{}, line {}: {}", name, number, what));
-    };
-    if (line.starts_with('[')) {
-      Table table;
-      if (!parse_shape(line, table.ranks, table.hosts)) {
-        return complain(Code::invalid_argument,
-                        fmt::format("\"{}\" is no head of a table, as in [4 ranks on 1 host]", line));
-      }
-      if (std::ranges::any_of(made.tables_, [&](const Table& other) {
-            return other.ranks == table.ranks && other.hosts == table.hosts;
-          })) {
-        return complain(Code::invalid_argument, fmt::format("{} is there already", line));
-      }
-      made.tables_.push_back(std::move(table));
-      entries.clear();
-      continue;
-    }
-    if (made.tables_.empty()) {
-      if (Status status = made.parse_before_tables(line); !status.ok())
-        return complain(status.code(), status.message());
-      continue;
-    }
-    entries.emplace_back(line);
-    auto choices = Choices::parse(fmt::format("{}", fmt::join(entries, ";")));
-    if (!choices) return complain(choices.status().code(), choices.status().message());
-    made.tables_.back().choices = std::move(*choices);
-  }
-  std::ranges::sort(made.tables_, {}, [](const Table& table) { return std::pair(table.ranks, table.hosts); });
-  return made;
-}
-
-Status Tuning::parse_before_tables(std::string_view line) {
-  std::string_view value = line;
-  if (trimmed(take(value, '=')) != "tcp_streams") {
-    return wrong("a table begins with its head, as in [4 ranks on 1 host]");
-  }
-  const auto streams = environment::to_integer({"", std::string(trimmed(value))}, 1, tcp_streams_max);
-  if (!streams) return wrong(fmt::format("\"{}\": tcp_streams is a number from 1 to {}", line, tcp_streams_max));
-  tcp_streams_ = static_cast<int>(*streams);
-  return {};
-}
-
-const Choices& Tuning::find(Rank ranks, Rank hosts) const {
-  static const Choices none;
-  for (const Table& table : tables_) {
-    if (table.ranks == ranks && table.hosts == hosts) return table.choices;
-  }
-  return none;
-}
-
-void Tuning::set(Rank ranks, Rank hosts, Choices choices) {
-  const auto shape = [](const Table& table) { return std::pair(table.ranks, table.hosts); };
-  const auto place = std::ranges::lower_bound(tables_, std::pair(ranks, hosts), {}, shape);
-  if (place != tables_.end() && shape(*place) == std::pair(ranks, hosts)) {
-    place->choices = std::move(choices);
-  } else {
-    tables_.insert(place, {.ranks = ranks, .hosts = hosts, .choices = std::move(choices)});
-  }
-}
-
-std::string Tuning::text() const {
-  std::string text = tcp_streams_ == 0 ? "" : fmt::format("tcp_streams={}\n", tcp_streams_);
-  for (const Table& table : tables_) {
-    text += fmt::format("[{} rank{} on {} host{}]\n{}\n", table.ranks, table.ranks == 1 ? "" : "s", table.hosts,
-                        table.hosts == 1 ? "" : "s", table.choices.text("\n"));
-  }
-  return text;
-}
-
-std::string Tuning::digest() const {
-  return empty() ? std::string() : fmt::format("{:016x}", digest_of(text()));
 }
 
 }  // namespace hocket

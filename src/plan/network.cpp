@@ -221,4 +221,12 @@ void Network::find_tree_route(Rank from, Rank to, Route& route) const {
   add(size() + to);
 }
 
+NetworkSpeed Network::speed() const {
+  constexpr double fastest = 1e6;  // megabits per second: what is faster is no network
+  const double per_byte = description_.link.wire_per_byte;
+  const double megabits = per_byte > 0 ? 8e-6 / per_byte : 0;
+  return hosts() == 1 || megabits > fastest ? NetworkSpeed::unknown
+                                            : network_speed_of(static_cast<std::int64_t>(megabits));
+}
+
 }  // namespace hocket

@@ -13,6 +13,7 @@
 #include <string_view>
 #include <vector>
 
+#include "src/plan/machine_class.hpp"
 #include "src/spi/status.hpp"
 #include "src/spi/topology.hpp"
 #include "src/spi/types.hpp"
@@ -116,6 +117,12 @@ class Network {
   Rank cores_per_host() const { return description_.cores_per_host; }
   // Whether ranks of some host wait for one another's cores.
   bool is_crowded() const { return cores_per_host() != 0 && cores_per_host() < std::min(per_host_, size()); }
+
+  // The cores that all ranks share, where these are on one host and more than the cores; else 0.
+  Rank scarce_cores() const { return hosts() == 1 && is_crowded() ? cores_per_host() : 0; }
+  // What an interface between the hosts would tell.
+  NetworkSpeed speed() const;
+  const MachineClass& machine() const { return machine_class_of(topology_, size(), scarce_cores(), speed()); }
 
   std::size_t links() const { return wire_per_byte_.size(); }
   double wire_per_byte(std::uint32_t link) const { return wire_per_byte_[link]; }

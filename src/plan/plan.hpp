@@ -90,29 +90,4 @@ class PlanCache {
   std::unordered_map<PlanKey, Entries::iterator, Hash> index_;
 };
 
-// ---- selection ------------------------------------------------------------------------------------------------------
-
-struct Call {
-  Collective collective;
-  Rank size;
-  std::size_t bytes;  // the larger of the two buffers
-  Topology topology{};
-  Rank cores = 0;  // of the one host that has all ranks, if it has fewer; else 0
-  WireFormat wire = WireFormat::exact;
-  bool in_rank_order = false;  // only what Algorithm::in_rank_order says may be chosen, where something is reduced
-  bool uneven = false;         // blocks vary: `bytes` are those of all blocks, 0 where not all ranks know them
-};
-
-inline constexpr std::string_view automatic_algorithm = "auto";
-
-// Whether `name` is "auto" or that of an algorithm of any collective.
-bool known_algorithm(std::string_view name);
-// A collective that reduces by an algorithm of this name, but not in rank order; nothing where there is none.
-std::optional<Collective> out_of_rank_order(std::string_view name);
-
-// The algorithm for a call: `wanted` by name where the collective has it for this wire format, order and kind of
-// blocks, else by size. Equal on all ranks for equal calls. Where exact algorithms need fewer bytes than the wire
-// format saves, it is one of these. In rank order, all is exact.
-const Algorithm& select_algorithm(const Call& call, std::string_view wanted);
-
 }  // namespace hocket

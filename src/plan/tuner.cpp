@@ -19,7 +19,7 @@ constexpr std::size_t element_bytes = 4;
 constexpr std::size_t least_bytes = 64, most_bytes = std::size_t{64} << 20;
 
 // Which candidate to take, where `before` was taken for the size before.
-std::size_t choose(const Comparison& comparison, const Algorithm* before) {
+std::size_t choose(const Comparison& comparison, const Algorithm* before, bool keeps_built_in) {
   const std::vector<Candidate>& all = comparison.candidates;
   const auto fastest = std::ranges::min_element(all, {}, &Candidate::seconds);
   const auto close = [&](std::size_t index) {
@@ -27,7 +27,7 @@ std::size_t choose(const Comparison& comparison, const Algorithm* before) {
   };
   const auto same = static_cast<std::size_t>(std::ranges::find(all, before, &Candidate::algorithm) - all.begin());
   if (close(same)) return same;
-  if (close(comparison.built_in)) return comparison.built_in;
+  if (keeps_built_in && close(comparison.built_in)) return comparison.built_in;
   return static_cast<std::size_t>(fastest - all.begin());
 }
 
@@ -56,6 +56,17 @@ Status simulate_all(const Network& network, std::size_t bytes, const Algorithm& 
   }
   std::erase_if(all, [](const Candidate& candidate) { return candidate.algorithm == nullptr; });
   return failed;
+}
+
+// Whether a rank that is no root exchanges messages with all others, though the collective does not ask for it.
+bool speaks_with_all(const Algorithm& algorithm, const Network& network) {
+  if (algorithm.collective->transposes()) return false;
+  const Rank size = network.size();
+  std::vector<bool> spoken(static_cast<std::size_t>(size));
+  for (const Step& step : algorithm.write(size - 1, size, 0, network.topology()).steps) {
+    if (step.peer != no_rank) spoken[static_cast<std::size_t>(step.peer)] = true;
+  }
+  return std::ranges::count(spoken, true) == size - 1;
 }
 
 // As the C API has it.
@@ -89,23 +100,26 @@ Result<std::vector<Comparison>> compare_algorithms(const Network& network, Colle
                                                    std::span<const std::size_t> sizes, const CompareOptions& options) {
   std::vector<Candidate> all;  // with their times at the largest size at which they were simulated
   for (const Algorithm& algorithm : catalog()) {
-    if (algorithm.collective == collective && !algorithm.encoded) all.push_back({.algorithm = &algorithm});
+    if (algorithm.collective != collective || algorithm.encoded) continue;
+    if (options.in_rank_order && !algorithm.in_rank_order) continue;
+    if (options.leave_out_all_to_all && speaks_with_all(algorithm, network)) continue;
+    all.push_back({.algorithm = &algorithm});
   }
   std::vector<Comparison> made;
   const Algorithm* before = nullptr;
   for (const std::size_t bytes : sizes) {
-    const Algorithm& built_in =
-        select_algorithm({.collective = collective,
-                          .size = network.size(),
-                          .bytes = bytes,
-                          .topology = network.topology(),
-                          .cores = network.hosts() == 1 && network.is_crowded() ? network.cores_per_host() : 0},
-                         automatic_algorithm);
+    const Algorithm& built_in = select_algorithm({.collective = collective,
+                                                  .size = network.size(),
+                                                  .bytes = bytes,
+                                                  .topology = network.topology(),
+                                                  .cores = network.scarce_cores(),
+                                                  .in_rank_order = options.in_rank_order,
+                                                  .speed = network.speed()});
     if (Status failed = simulate_all(network, bytes, built_in, options, all); all.empty()) return failed;
     Comparison comparison{.bytes = bytes, .candidates = all};
     comparison.built_in =
         static_cast<std::size_t>(std::ranges::find(all, &built_in, &Candidate::algorithm) - all.begin());
-    comparison.chosen = choose(comparison, before);
+    comparison.chosen = choose(comparison, before, options.keeps_built_in);
     before = all[comparison.chosen].algorithm;
     made.push_back(std::move(comparison));
   }
@@ -123,8 +137,7 @@ std::vector<std::size_t> tuning_sizes(Collective collective, Rank ranks) {
 void add_ranges(std::span<const Comparison> comparisons, Collective collective, Choices& choices) {
   for (const Comparison& comparison : comparisons) {
     const bool last = &comparison == &comparisons.back();
-    choices.add(collective, last ? any_bytes : comparison.bytes,
-                comparison.candidates[comparison.chosen].algorithm->name);
+    choices.add(collective, last ? any_bytes : comparison.bytes, comparison.candidates[comparison.chosen].algorithm);
   }
 }
 

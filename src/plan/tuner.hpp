@@ -10,6 +10,7 @@
 #include "src/plan/choices.hpp"
 #include "src/plan/direct/cost.hpp"
 #include "src/plan/network.hpp"
+#include "src/plan/select.hpp"
 #include "src/plan/slicing.hpp"
 
 namespace hocket {

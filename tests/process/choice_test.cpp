@@ -61,6 +61,22 @@ TEST(Choice, LeavesTheOtherCollectivesAlone) {
   });
 }
 
+// A name for all collectives is for those that have such an algorithm; the others run as if nothing had been said.
+TEST(Choice, ByANameLeavesCollectivesAloneThatHaveNoSuchAlgorithm) {
+  run_ranks(2, [](Child& child) {
+    ::setenv("HOCKET_TRANSPORT", "shm", 1);
+    ::setenv("HOCKET_ALGORITHM", "ring", 1);
+    const Comm comm;
+    const Place place{child.index, child.size};
+    ASSERT_TRUE(comm) << hocket_last_error();
+    EXPECT_EQ(algorithm_of(comm, place, Collective::allreduce, 16), "ring");
+    EXPECT_EQ(algorithm_of(comm, place, Collective::allgather, 16), "ring");
+    EXPECT_THAT(algorithm_of(comm, place, Collective::broadcast, 16), StartsWith("direct"));
+    EXPECT_THAT(algorithm_of(comm, place, Collective::alltoall, 16), StartsWith("direct"));
+    EXPECT_THAT(algorithm_of(comm, place, Collective::barrier, 0), StartsWith("direct"));
+  });
+}
+
 TEST(Choice, ComesFromTheTableOfTheGroupsShape) {
   const TemporaryFolder folder;
   const std::string table = written(folder, "table",

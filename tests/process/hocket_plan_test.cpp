@@ -10,7 +10,7 @@
 #include <fstream>
 #include <string>
 
-#include "src/plan/choices.hpp"
+#include "src/plan/tuning.hpp"
 #include "tests/process/program.hpp"
 
 namespace hocket {
@@ -93,7 +93,10 @@ TEST(HocketPlan, TellsWhatIsChosenBySize) {
   EXPECT_THAT(one.text, HasSubstr("dissemination:"));
   EXPECT_THAT(hocket_plan("choose barrier --ranks 4 --cores 4").text, HasSubstr("dissemination"));
   EXPECT_THAT(hocket_plan("choose barrier --ranks 4 --cores 2").text, HasSubstr("linear"));
-  EXPECT_THAT(hocket_plan("choose allgather --ranks 8 --bytes 1M").text, HasSubstr("circulant:"));
+  const Outcome crowded = hocket_plan("choose allgather --ranks 8 --cores 2 --bytes 1M");
+  EXPECT_THAT(crowded.text, HasSubstr("circulant:"));
+  EXPECT_THAT(crowded.text,
+              HasSubstr("Class one-host-2-cores; decided by measured/one-host-2-cores [8-16 ranks], up to 1M."));
   EXPECT_THAT(hocket_plan("choose allgather_v --ranks 8 --bytes 1M").text, HasSubstr("direct:"));
 }
 
@@ -105,6 +108,9 @@ TEST(HocketPlan, KnowsHosts) {
   const Outcome chosen = hocket_plan("choose allreduce --hosts 4,4,2 --ranks 10 --bytes 1M");
   EXPECT_EQ(chosen.status, 0) << chosen.text;
   EXPECT_THAT(chosen.text, HasSubstr("two_level:"));
+  EXPECT_THAT(hocket_plan("choose allreduce --hosts 1,1 --speed 25g").text, HasSubstr("class several-hosts-25g"));
+  EXPECT_THAT(hocket_plan("choose allreduce --hosts 1,1 --speed 25g --bytes 1M").text,
+              HasSubstr("decided by model/several-hosts-25g [2 ranks]"));
   EXPECT_THAT(hocket_plan("choose allreduce --hosts 1,1,1 --bytes 1M").text, HasSubstr("circulant:"));
 }
 
@@ -121,13 +127,35 @@ TEST(HocketPlan, ChoosesByTheModel) {
   const std::string text{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
   const auto tuning = Tuning::parse(text, "table");
   ASSERT_TRUE(tuning.ok()) << tuning.status().message() << "\n" << text;
-  EXPECT_EQ(tuning->wanted(3, 1, Collective::allreduce, 4), "ring");  // stays
-  EXPECT_NE(tuning->wanted(4, 2, Collective::allreduce, 4), "auto");
-  EXPECT_NE(tuning->wanted(4, 2, Collective::barrier, 0), "auto");
+  const auto found = [&](Rank ranks, Rank hosts, Collective collective, std::size_t bytes) {
+    return tuning->find(ranks, hosts, CallKind::usual, collective, bytes).algorithm;
+  };
+  EXPECT_EQ(found(3, 1, Collective::allreduce, 4), find_algorithm(Collective::allreduce, "ring")) << "it stays";
+  EXPECT_NE(found(4, 2, Collective::allreduce, 4), nullptr);
+  EXPECT_NE(found(4, 2, Collective::barrier, 0), nullptr);
   std::ofstream(table) << "nonsense";
   const Outcome refused = hocket_plan("choose --ranks 2 --topology flat --save '" + table + "'");
   EXPECT_EQ(refused.status, 2);
   EXPECT_THAT(refused.text, HasSubstr("line 1"));
+}
+
+// The table of a class, as in the tree; what was measured there overrules it.
+TEST(HocketPlan, WritesTheTableOfAClass) {
+  const TemporaryFolder folder;
+  const std::string file = folder.file("table");
+  const Outcome written =
+      hocket_plan("choose --class several-hosts-10g --topology flat --save '" + file + "' --ranks 2");
+  EXPECT_EQ(written.status, 0) << written.text;
+  std::ifstream from(file);
+  const std::string text{std::istreambuf_iterator<char>(from), std::istreambuf_iterator<char>()};
+  const auto tuning = Tuning::parse(text, "table");
+  ASSERT_TRUE(tuning.ok()) << tuning.status().message() << "\n" << text;
+  for (const CallKind kind : {CallKind::usual, CallKind::in_rank_order}) {
+    for (const Rank ranks : {2, 7, 64, 1000}) {
+      EXPECT_NE(tuning->find(ranks, ranks, kind, Collective::allreduce, 4).algorithm, nullptr) << ranks;
+    }
+  }
+  EXPECT_EQ(hocket_plan("choose --class two-hosts --topology flat --ranks 2").status, 2);
 }
 
 TEST(HocketPlan, ComparesWhatTheModelExpects) {

@@ -10,6 +10,7 @@
 #include "src/base/environment.hpp"
 #include "src/plan/text.hpp"
 #include "src/plan/tuner.hpp"
+#include "tools/plan/class_model.hpp"
 #include "tools/plan/network_file.hpp"
 #include "tools/plan/usage.hpp"
 
@@ -135,7 +136,7 @@ void save(const ModelArguments& given, const Network& network, const Choices& ch
     if (!read) throw UsageError{read.status().message() + "; the file stays as it is."};
     tuning = std::move(*read);
   }
-  tuning.set(network.size(), network.hosts(), choices);
+  tuning.set({.first = network.size(), .last = network.size(), .hosts = network.hosts()}, choices);
   if (const Rank streams = network.description().link.streams; streams > 1) tuning.set_tcp_streams(streams);
   std::ofstream file(given.save);
   file << "# Algorithms by collective and bytes of the larger buffer, for HOCKET_TUNING. Written by hocket-plan "
@@ -188,6 +189,26 @@ int choose_by_model(const ModelArguments& given) {
     add_ranges(comparisons, collective, choices);
   }
   if (!given.save.empty()) save(given, network, choices);
+  return 0;
+}
+
+int write_class_table(const ModelArguments& given) {
+  const MachineClass& machine = *find_machine_class(given.machine_class);
+  const auto figures = open_network(given.topology, 2, 0);
+  if (!figures) throw UsageError{figures.status().message() + "."};
+  const auto text = class_text(machine, figures->description(), [&](const ClassRow& row) {
+    show_progress(fmt::format("{}: {} ranks ...", machine.name, row.simulated));
+  });
+  show_progress("");
+  if (!text) throw UsageError{text.status().message() + "."};
+  if (given.save.empty()) {
+    fmt::print("{}", *text);
+    return 0;
+  }
+  std::ofstream file(given.save);
+  file << *text;
+  file.flush();
+  if (!file) throw UsageError{fmt::format("'{}' cannot be written.", given.save)};
   return 0;
 }
 

@@ -19,6 +19,7 @@ struct ModelArguments {
   bool tcp = false;        // between ranks of one host, too
   std::string bytes_list;  // sizes between commas; empty: all
   std::string save;        // tuning file
+  std::string machine_class;
 };
 
 // The described network. Throws UsageError.
@@ -27,5 +28,7 @@ Network model_network(const ModelArguments& given);
 // Both print tables and return the program's exit code. They throw UsageError.
 int choose_by_model(const ModelArguments& given);
 int compare_command(const ModelArguments& given);
+// The table of a machine class; likewise.
+int write_class_table(const ModelArguments& given);
 
 }  // namespace hocket

@@ -9,8 +9,10 @@
 #include <string>
 #include <vector>
 
+#include "src/base/core_set.hpp"
 #include "src/base/environment.hpp"
 #include "src/comm/options.hpp"
+#include "src/plan/class_tables.hpp"
 #include "transports/tcp/endpoint.hpp"
 #include "transports/tcp/interfaces.hpp"
 #include "transports/tcp/settings.hpp"
@@ -113,6 +115,19 @@ ordered_json host() {
           {"interfaces", interfaces()}};
 }
 
+// By which of the library's tables ranks on this host choose.
+ordered_json selection() {
+  const NetworkSpeed speed = network_speed_of(tcp::megabits_per_second());
+  const int cores = CoreSet::own().count();
+  return {{"cores", cores},
+          {"network", name_of(speed)},
+          {"class, a core for each rank", machine_class_of({}, 2, 0, speed).name},
+          {"class, more ranks than cores", machine_class_of({}, cores + 1, cores, speed).name},
+          {"class, a rank on each of several hosts", machine_class_of(Topology({0, 1}), 2, 0, speed).name},
+          {"class, ranks share several hosts", machine_class_of(Topology({0, 0, 1}), 3, 0, speed).name},
+          {"digest of all tables", fmt::format("{:016x}", selection_digest())}};
+}
+
 std::string text_of(const ordered_json& value, const std::string& unit) {
   return value.is_null() ? "unknown" : value.dump() + unit;
 }
@@ -136,13 +151,18 @@ void print_for_people(const ordered_json& all) {
                text_of(row["mbit_per_s"], " Mbit/s"), text_of(row["mtu"], ""),
                row["allowed"].get<bool>() ? "used" : "not allowed", fmt::join(addresses, ", "));
   }
+  fmt::print("\nTables of algorithms\n");
+  for (const auto& [key, value] : all["selection"].items()) {
+    fmt::print("  {:<40} {}\n", key, value.is_string() ? value.get<std::string>() : value.dump());
+  }
   for (const auto& sentence : all["problems"]) fmt::print("\nWRONG: {}\n", sentence.get<std::string>());
 }
 
 }  // namespace
 
 bool show_settings(bool json) {
-  const ordered_json all{{"variables", variables()}, {"tcp", host()}, {"problems", problems()}};
+  const ordered_json all{
+      {"variables", variables()}, {"tcp", host()}, {"selection", selection()}, {"problems", problems()}};
   if (json) {
     fmt::print("{}\n", all.dump(2, ' ', false, ordered_json::error_handler_t::replace));
   } else {

@@ -193,6 +193,15 @@ std::vector<LocalAddress> addresses_of_this_host() {
   return addresses;
 }
 
+// Virtual interfaces have no device; some tell a speed that is not theirs.
+std::int64_t megabits_per_second_of(std::string_view interface, const std::string& folder) {
+  const std::string of_this = fmt::format("{}/{}", folder, interface);
+  std::int64_t speed = 0;
+  struct stat device {};
+  if (::stat((of_this + "/device").c_str(), &device) != 0) return 0;
+  return std::ifstream(of_this + "/speed") >> speed ? std::max<std::int64_t>(speed, 0) : 0;
+}
+
 Result<LocalHost> LocalHost::from_environment() {
   const auto choice = AddressChoice::from_environment();
   if (!choice) return choice.status();
@@ -201,13 +210,21 @@ Result<LocalHost> LocalHost::from_environment() {
   return LocalHost(host_id(), choice->family(), std::move(*chosen));
 }
 
+std::vector<LocalAddress> LocalHost::by_preference() const {
+  std::vector<LocalAddress> sorted = addresses_;
+  std::ranges::stable_sort(sorted, {}, [](const LocalAddress& address) { return preference(address.ip); });
+  return sorted;
+}
+
 Reachability LocalHost::advertise(std::uint16_t port, std::uint8_t streams) const {
   Reachability mine{.host = id_, .port = port, .streams = streams, .ips = {}};
-  for (const LocalAddress& address : addresses_) mine.ips.push_back(address.ip);
-  std::stable_sort(mine.ips.begin(), mine.ips.end(),
-                   [](const in6_addr& a, const in6_addr& b) { return preference(a) < preference(b); });
+  for (const LocalAddress& address : by_preference()) mine.ips.push_back(address.ip);
   if (mine.ips.size() > ips_max) mine.ips.resize(ips_max);
   return mine;
+}
+
+std::int64_t LocalHost::megabits_per_second() const {
+  return addresses_.empty() ? 0 : megabits_per_second_of(by_preference().front().interface);
 }
 
 bool LocalHost::is_mine(const in6_addr& ip) const {
@@ -252,6 +269,11 @@ std::vector<Endpoint> LocalHost::candidates(const Reachability& theirs) const {
   std::vector<Endpoint> endpoints;
   for (const auto& [distance, endpoint] : found) endpoints.push_back(endpoint);
   return endpoints;
+}
+
+std::int64_t megabits_per_second() {
+  const auto host = LocalHost::from_environment();
+  return host.ok() ? host->megabits_per_second() : 0;
 }
 
 }  // namespace hocket::tcp

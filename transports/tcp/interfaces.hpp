@@ -49,6 +49,9 @@ class AddressChoice {
 // Of interfaces that are up.
 std::vector<LocalAddress> addresses_of_this_host();
 
+// What the kernel tells of a physical interface; 0 for virtual ones and loopback, and where it does not know.
+std::int64_t megabits_per_second_of(std::string_view interface, const std::string& folder = "/sys/class/net");
+
 // This host, as its ranks advertise it and look out from it.
 class LocalHost {
  public:
@@ -59,12 +62,15 @@ class LocalHost {
 
   // Link-local addresses come after others, loopback last.
   Reachability advertise(std::uint16_t port, std::uint8_t streams = 1) const;
+  // Of the interface with the address that is advertised first, as the kernel tells it.
+  std::int64_t megabits_per_second() const;
   // Where to dial, in order. By loopback if both live on one host; else first the addresses on a network of our own,
   // then those that the kernel has a route to from an address of ours, then link-local ones, once for each interface,
   // and what cannot work last. IPv4 before IPv6.
   std::vector<Endpoint> candidates(const Reachability& theirs) const;
 
  private:
+  std::vector<LocalAddress> by_preference() const;
   int distance(const Endpoint& endpoint) const;
   bool is_mine(const in6_addr& ip) const;
 
@@ -72,5 +78,8 @@ class LocalHost {
   Family family_;
   std::vector<LocalAddress> addresses_;
 };
+
+// Of this host, as the environment lets it be reached; 0 where that is wrong.
+std::int64_t megabits_per_second();
 
 }  // namespace hocket::tcp

@@ -20,8 +20,10 @@ void Announcer::begin(std::uint32_t communicator) {
   const Signature& call = run_.binding.signature;
   use.call(run_.turn) = {call, communicator,
                          Announcement::digest_after(use.call(run_.turn - 1).digest, call, communicator)};
-  const DirectSetting setting{
-      .staging_bytes = run_.window().staging_bytes(), .shares_work = use.shares_work, .single_copy = use.single_copy};
+  const DirectSetting setting{.thresholds = use.thresholds,
+                              .staging_bytes = run_.window().staging_bytes(),
+                              .shares_work = use.shares_work,
+                              .single_copy = use.single_copy};
   run_.rule = direct_rule(run_.exchange, setting, run_.window().reads_plain_memory());
   next_member_ = 0;
   state_ = State::waits;

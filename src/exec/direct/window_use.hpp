@@ -26,7 +26,8 @@ struct WindowUse {
   std::array<Call, direct::announcements> calls = {};  // own ones, by turn
   Call& call(std::uint64_t of_turn) { return calls[of_turn % direct::announcements]; }
   SingleCopy single_copy = SingleCopy::automatic;
-  const TransportListener* names = nullptr;  // of communicators, for messages
+  const DirectThresholds* thresholds = nullptr;  // as DirectSetting has them
+  const TransportListener* names = nullptr;      // of communicators, for messages
   bool shares_work = false;  // members outnumber cores: whoever is awake takes the next part. Equal on all members
 };
 

@@ -233,7 +233,9 @@ std::optional<DirectExpectation> expect_direct(const Network& network, const Dir
   if (!one_host || !described || call.ranks < 2 || !info_of(call.collective).direct_paths) return std::nullopt;
   const DirectCost& cost = *described;
   const bool shares_work = network.is_crowded();
-  const DirectSetting setting{.staging_bytes = direct::usual_staging_bytes, .shares_work = shares_work};
+  const DirectSetting setting{.thresholds = &direct_thresholds(network.machine()),
+                              .staging_bytes = direct::usual_staging_bytes,
+                              .shares_work = shares_work};
   const Exchange exchange = call.exchange();
   if (!path) path = foreseen_path(exchange, setting, call.registered, cost.reads_plain_memory);
   const DirectTerms terms = direct_terms(call, *path, shares_work);

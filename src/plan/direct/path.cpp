@@ -7,33 +7,22 @@
 namespace hocket {
 namespace {
 
-constexpr std::size_t kib = 1024, mib = 1024 * kib;
-
-// Above this much work for each member, combining everything by oneself costs more than sharing it.
-constexpr std::size_t one_shot_work_bytes = 512 * kib;
-// Below this, mapping and the second hand-over cost more than they save.
-constexpr std::size_t mapped_bytes_min = 4 * kib;
-// The same where members outnumber cores, so that work which everyone repeats takes time away from the others; and up
-// to where the pool beats the staging areas.
-constexpr std::size_t alone_work_bytes_max = 16 * kib;
-constexpr std::size_t pooled_bytes_max = 128 * kib;
+constexpr std::size_t kib = 1024;
 
 constexpr std::size_t pooled_grain_bytes = 16 * kib;
 constexpr std::size_t staged_grain_bytes = 64 * kib;
 constexpr std::size_t single_copy_grain_bytes = 512 * kib;
 constexpr std::size_t fetch_block_bytes_max = 128 * kib;  // one for each member stays in the cache
 
-// Measured on two cores, faster than the staging areas (µs, 2 ranks): allgather of 1 MiB 24 against 73, of 64 MiB 6,300
-// against 8,000; broadcast of 1 MiB 61 against 75, but from 4 MiB on its root should not be idle; allreduce of 4 to 16
-// MiB 12 to 15 %; reduce_scatter of 64 KiB 5.4 against 9.1, of 1 MiB 44 against 89. With more ranks than cores it is
-// slower almost everywhere.
+// Of the class, or of ranks that share memory on one host in general.
+const DirectThresholds& thresholds_of(const DirectSetting& setting) {
+  if (setting.thresholds != nullptr) return *setting.thresholds;
+  return direct_thresholds(*find_machine_class(setting.shares_work ? "one-host-2-cores" : "one-host"));
+}
+
 bool wants_single_copy(const Exchange& exchange, const DirectSetting& setting) {
   if (setting.single_copy != SingleCopy::automatic) return setting.single_copy == SingleCopy::always;
-  if (setting.shares_work) return false;
-  const std::size_t bytes = exchange.buffer_bytes_max();
-  if (exchange.collective().collective == Collective::reduce_scatter) return bytes >= 32 * kib && bytes <= 16 * mib;
-  if (exchange.combines()) return bytes >= 4 * mib && bytes <= 16 * mib;
-  return bytes >= 64 * kib && (bytes < mib || exchange.collective().collective != Collective::broadcast);
+  return thresholds_of(setting).single_copy_of(exchange.collective().collective).holds(exchange.buffer_bytes_max());
 }
 
 }  // namespace
@@ -51,10 +40,12 @@ DirectRule direct_rule(const Exchange& exchange, const DirectSetting& setting, b
   }
   const std::size_t work =
       exchange.combines() ? largest * members : std::max(exchange.output_bytes(0), exchange.output_bytes(root));
-  DirectRule rule;
-  rule.pools_work = exchange.combines() && setting.shares_work && work > alone_work_bytes_max;
-  const std::size_t pool = std::min(pooled_bytes_max, setting.staging_bytes - direct::payload_bytes);
-  rule.fits = rule.pools_work ? largest <= pool : largest <= direct::large_slot_bytes && work <= one_shot_work_bytes;
+  const DirectThresholds& thresholds = thresholds_of(setting);
+  DirectRule rule{.mapped_bytes_min = thresholds.mapped_min};
+  rule.pools_work = exchange.combines() && setting.shares_work && work > thresholds.alone_work_max;
+  const std::size_t pool = std::min(thresholds.pool_input_max, setting.staging_bytes - direct::payload_bytes);
+  rule.fits =
+      rule.pools_work ? largest <= pool : largest <= direct::large_slot_bytes && work <= thresholds.one_shot_work_max;
   rule.small_payload = largest <= direct::small_slot_bytes;
   rule.one_way = exchange.collective().has_root() && rule.fits && rule.small_payload && !rule.pools_work;
   rule.plain = !rule.one_way && reads_plain_memory && wants_single_copy(exchange, setting);

@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "src/plan/direct/exchange.hpp"
+#include "src/plan/direct/thresholds.hpp"
 
 namespace hocket {
 
@@ -33,15 +34,17 @@ enum class SingleCopy : std::uint8_t { automatic, always, never };
 
 // What the members of a window have in common.
 struct DirectSetting {
-  std::size_t staging_bytes = 0;  // of each member
-  bool shares_work = false;       // members outnumber cores: whoever is awake takes the next part
+  const DirectThresholds* thresholds = nullptr;  // of the machine class; null: as usual on one host
+  std::size_t staging_bytes = 0;                 // of each member
+  bool shares_work = false;                      // members outnumber cores: whoever is awake takes the next part
   SingleCopy single_copy = SingleCopy::automatic;
 };
 
 // How a member announces its data.
 struct DirectRule {
-  bool fits = false;           // inputs may go with the announcements
-  bool small_payload = false;  // in the small slots
+  std::size_t mapped_bytes_min = 0;  // registered buffers of this size are worth it
+  bool fits = false;                 // inputs may go with the announcements
+  bool small_payload = false;        // in the small slots
   bool pools_work = false;
   bool one_way = false;  // only some members need others' data, and the rest need not wait
   bool plain = false;    // single copy, if all can: this member's own view

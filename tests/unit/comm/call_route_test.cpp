@@ -35,7 +35,7 @@ CheckedCall checked(const CallArguments& call) {
 }
 
 CallRoute route(const CallArguments& call, std::string_view algorithms = "auto", bool has_window = true) {
-  return route_of(call, checked(call), membership(algorithms).options().algorithms, has_window);
+  return route_of(call, checked(call), membership(algorithms), has_window);
 }
 
 void add(void*, const void*, const void*, std::size_t, hocket_dtype, void*) {}
@@ -72,6 +72,16 @@ TEST(CallRoute, IsOverLinksWhereAnAlgorithmIsNamed) {
   EXPECT_EQ(route(call_of(Collective::allgather), some), CallRoute::direct);
 }
 
+TEST(CallRoute, IsDirectWhereTheNameIsNotFitForTheCall) {
+  CallArguments broadcast = call_of(Collective::broadcast);
+  broadcast.recv = memory;
+  EXPECT_EQ(route(broadcast, "ring"), CallRoute::direct) << "it has no ring";
+  EXPECT_EQ(route(broadcast, "broadcast=chain"), CallRoute::links);
+  CallArguments rounded = call_of(Collective::allreduce);
+  rounded.wire = HOCKET_WIRE_BFLOAT16;
+  EXPECT_EQ(route(rounded, "ring"), CallRoute::direct) << "which has no form of lower precision";
+}
+
 TEST(RankOrder, IsKeptWhereTheOrderIsSeen) {
   CallArguments user = call_of(Collective::allreduce);
   user.op = HOCKET_USER;
@@ -94,7 +104,7 @@ TEST(Choice, TakesTheAlgorithmThatSomebodyNamed) {
 
 TEST(Choice, PrefersANameToATable) {
   Options options{.rank = 0, .size = 1};
-  options.tuning.set(1, 1, *Choices::parse("allreduce=ring"));
+  options.tuning.set({.first = 1, .last = 1, .hosts = 1}, *Choices::parse("allreduce=ring"));
   const auto peers = std::make_shared<const std::vector<PeerInfo>>(1, describe_self(options, {}));
   const ChoiceKey key{.collective = Collective::allreduce, .bytes = 1 << 20};
   EXPECT_EQ(choose(key, *Membership::make(options, peers)).algorithm->name, "ring");

@@ -57,6 +57,17 @@ TEST(Membership, KnowsThatRanksOutnumberCores) {
   EXPECT_EQ(two_hosts->wait_budget().pauses, 0) << "but these two ranks share a core";
 }
 
+// Ranks whose interfaces differ must choose by the same class.
+TEST(Membership, TakesTheSlowestNetworkOfAnyRank) {
+  std::vector<PeerInfo> peers{on("a", cores({0})), on("b", cores({0})), on("c", cores({0}))};
+  peers[0].speed = NetworkSpeed::gbit_100;
+  peers[1].speed = NetworkSpeed::gbit_10;
+  peers[2].speed = NetworkSpeed::gbit_25;
+  for (const Rank rank : {0, 1, 2}) EXPECT_EQ(membership(rank, peers)->machine().name, "several-hosts-10g");
+  peers[0].speed = NetworkSpeed::unknown;
+  for (const Rank rank : {0, 1, 2}) EXPECT_EQ(membership(rank, peers)->machine().name, "several-hosts");
+}
+
 TEST(Membership, RefusesARankWithOtherOptions) {
   const PeerInfo own = on("a", cores({0}));
   PeerInfo algorithm = own, tuning = own, deterministic = own;

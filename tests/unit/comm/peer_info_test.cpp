@@ -17,7 +17,8 @@ PeerInfo some_info() {
                 .host = "a host",
                 .algorithm = "ring",
                 .tuning = "1234",
-                .deterministic = true};
+                .deterministic = true,
+                .speed = NetworkSpeed::gbit_25};
   info.cores.add(77);
   return info;
 }
@@ -26,6 +27,12 @@ TEST(PeerInfo, TravelsAsBytes) {
   const auto read = PeerInfo::parse(some_info().serialise());
   ASSERT_TRUE(read.ok()) << read.status().message();
   EXPECT_EQ(*read, some_info());
+}
+
+TEST(PeerInfo, RefusesASpeedThatThereIsNone) {
+  std::string bytes = some_info().serialise();
+  bytes.replace(bytes.find("25g"), 3, "26g");
+  EXPECT_EQ(PeerInfo::parse(bytes).status().code(), Code::protocol_error);
 }
 
 // Save between two endpoints, where nothing shows that another one was there.

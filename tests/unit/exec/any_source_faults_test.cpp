@@ -8,6 +8,7 @@
 
 #include "src/exec/any_source_receive.hpp"
 #include "src/plan/plan.hpp"
+#include "src/plan/select.hpp"
 #include "tests/unit/exec/loopback_member.hpp"
 
 namespace hocket {

@@ -4,7 +4,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <net/if.h>
+#include <unistd.h>
 
+#include <filesystem>
+#include <fstream>
 #include <string>
 #include <vector>
 
@@ -163,6 +166,24 @@ TEST(LocalHost, OfThisMachineIsTheSameForAllItsRanks) {
   ASSERT_TRUE(here.ok() && again.ok());
   EXPECT_EQ(here->advertise(1).host, again->advertise(2).host);
   EXPECT_FALSE(here->advertise(1).ips.empty());
+}
+
+// Virtual interfaces tell a speed that is nobody's (a veth: 10 Gbit/s), others may tell none.
+TEST(Interface, TellsItsSpeedWhereItIsPhysical) {
+  const std::filesystem::path folder =
+      std::filesystem::path(::testing::TempDir()) / ("interfaces" + std::to_string(::getpid()));
+  const auto add = [&](const std::string& name, const std::string& speed, bool physical) {
+    std::filesystem::create_directories(folder / name / (physical ? "device" : "."));
+    std::ofstream(folder / name / "speed") << speed << '\n';
+  };
+  add("eth0", "25000", true);
+  add("eth1", "-1", true);
+  add("eth2", "", true);
+  add("veth0", "10000", false);
+  EXPECT_EQ(megabits_per_second_of("eth0", folder), 25'000);
+  for (const char* silent : {"eth1", "eth2", "veth0", "none"}) EXPECT_EQ(megabits_per_second_of(silent, folder), 0);
+  EXPECT_EQ(megabits_per_second_of("lo"), 0);
+  std::filesystem::remove_all(folder);
 }
 
 }  // namespace

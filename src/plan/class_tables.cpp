@@ -1,0 +1,85 @@
+#include "src/plan/class_tables.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <stdexcept>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "src/plan/direct/thresholds.hpp"
+#include "src/plan/scan.hpp"
+
+namespace hocket {
+namespace {
+
+const TableFile* find_file(std::string_view name) {
+  const auto found = std::ranges::find(table_files(), name, &TableFile::name);
+  return found == table_files().end() ? nullptr : &*found;
+}
+
+// What a file of the tree says. A mistake in it is one of the build, which a test of all files finds.
+template <class Parsed>
+Parsed taken_apart(const TableFile& file) {
+  auto parsed = Parsed::parse(file.text, file.name);
+  if (!parsed.ok()) throw std::logic_error(parsed.status().message());
+  return std::move(*parsed);
+}
+
+struct ClassData {
+  std::vector<ClassTable> tables;
+  DirectThresholds direct;
+};
+
+ClassData read(const MachineClass& machine) {
+  ClassData data;
+  for (const std::string& name :
+       {fmt::format("measured/{}", machine.name), fmt::format("model/{}", machine.name), std::string("common")}) {
+    const TableFile* file = find_file(name);
+    if (file != nullptr) data.tables.push_back({.name = file->name, .tables = taken_apart<Tuning>(*file)});
+  }
+  const TableFile* direct = find_file(fmt::format("direct/{}", machine.name));
+  if (direct == nullptr) direct = find_file("direct/one-host");  // no memory is shared between hosts
+  data.direct = taken_apart<DirectThresholds>(*direct);
+  return data;
+}
+
+constexpr std::size_t classes_max = 32;
+
+// Read when the class is met first: a process meets one or two.
+template <std::size_t index>
+const ClassData& data_at() {
+  static const ClassData data = read(machine_classes()[index]);
+  return data;
+}
+
+const ClassData& data_of(const MachineClass& machine) {
+  constexpr auto readers = []<std::size_t... index>(std::index_sequence<index...>) {
+    return std::array{&data_at<index>...};
+  }
+  (std::make_index_sequence<classes_max>());
+  return readers[static_cast<std::size_t>(&machine - machine_classes().data())]();
+}
+
+}  // namespace
+
+std::span<const ClassTable> tables_of(const MachineClass& machine) {
+  return data_of(machine).tables;
+}
+
+const DirectThresholds& direct_thresholds(const MachineClass& machine) {
+  return data_of(machine).direct;
+}
+
+std::uint64_t selection_digest() {
+  static const std::uint64_t digest = [] {
+    std::uint64_t so_far = digest_of("");
+    for (const TableFile& file : table_files()) so_far = digest_of(file.text, digest_of(file.name, so_far));
+    return so_far;
+  }();
+  return digest;
+}
+
+}  // namespace hocket

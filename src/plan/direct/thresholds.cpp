@@ -1,0 +1,92 @@
+#include "src/plan/direct/thresholds.hpp"
+
+#include <fmt/format.h>
+
+#include <optional>
+#include <string>
+
+#include "src/base/environment.hpp"
+#include "src/plan/scan.hpp"
+
+namespace hocket {
+namespace {
+
+struct Size {
+  std::string_view name;
+  std::size_t DirectThresholds::*into;
+};
+constexpr Size sizes[] = {{"one_shot", &DirectThresholds::one_shot_work_max},
+                          {"alone", &DirectThresholds::alone_work_max},
+                          {"pool", &DirectThresholds::pool_input_max},
+                          {"mapped", &DirectThresholds::mapped_min}};
+
+std::optional<std::size_t> parse_bytes(std::string_view text) {
+  const auto bytes = environment::to_bytes({"", std::string(text)}, 0, std::int64_t{1} << 50);
+  return bytes ? std::optional(static_cast<std::size_t>(*bytes)) : std::nullopt;
+}
+
+// "32K-16M" or "64K+"
+std::optional<ByteRange> parse_range(std::string_view text) {
+  const bool open = text.ends_with('+');
+  if (open) text.remove_suffix(1);
+  const auto from = parse_bytes(open ? text : take_until(text, '-'));
+  const auto to = open ? std::optional(SIZE_MAX) : parse_bytes(text);
+  if (!from || !to || *from > *to) return std::nullopt;
+  return ByteRange{*from, *to};
+}
+
+// Empty, or what is wrong.
+std::string parse_single_copy(std::string_view text, DirectThresholds& into) {
+  if (text == "never") return "";
+  while (!text.empty()) {
+    std::string_view range = trimmed(take_until(text, ','));
+    const std::string_view name = take_until(range, ':');
+    const auto collective = find_by_name(all_collectives, std::string(name));
+    const auto bytes = parse_range(range);
+    if (!collective || !bytes) return fmt::format("\"{}:{}\" is no range, as in allgather:64K+", name, range);
+    into.single_copy[static_cast<std::size_t>(*collective)] = *bytes;
+  }
+  return "";
+}
+
+// Empty, or what is wrong.
+std::string parse_line(std::string_view line, DirectThresholds& into, std::string& seen) {
+  std::string_view value = line;
+  const std::string_view name = trimmed(take_until(value, '='));
+  value = trimmed(value);
+  if (seen.find(fmt::format(" {} ", name)) != std::string::npos) return fmt::format("{} is there already", name);
+  seen += fmt::format(" {} ", name);
+  if (name == "single_copy") return parse_single_copy(value, into);
+  for (const Size& size : sizes) {
+    if (size.name != name) continue;
+    const auto bytes = parse_bytes(value);
+    if (!bytes) return fmt::format("\"{}\" is no number of bytes, as in 64K", value);
+    into.*size.into = *bytes;
+    return "";
+  }
+  return fmt::format("there is no threshold \"{}\"", name);
+}
+
+}  // namespace
+
+Result<DirectThresholds> DirectThresholds::parse(std::string_view text, std::string_view name) {
+  DirectThresholds made;
+  std::string seen;
+  std::size_t number = 0;
+  for (std::string_view rest = text; !rest.empty();) {
+    ++number;
+    const std::string_view line = take_line(rest);
+    const std::string problem = line.empty() ? "" : parse_line(line, made, seen);
+    if (!problem.empty()) {
+      return Status(Code::invalid_argument, fmt::format("{}, line {}: {}", name, number, problem));
+    }
+  }
+  for (const std::string_view needed : {"one_shot", "alone", "pool", "mapped", "single_copy"}) {
+    if (seen.find(fmt::format(" {} ", needed)) == std::string::npos) {
+      return Status(Code::invalid_argument, fmt::format("{}: {} is missing", name, needed));
+    }
+  }
+  return made;
+}
+
+}  // namespace hocket

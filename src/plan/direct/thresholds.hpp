@@ -1,0 +1,50 @@
+// Where the direct paths give way to one another: data of a machine class, as in src/plan/tables/direct. A file has a
+// line for each of these, in any order:
+//
+//   one_shot=512K                       # up to this much work each rank does all by itself
+//   alone=16K                           # the same where ranks share cores
+//   pool=128K                           # up to this much input, ranks that share cores take parts from a pool
+//   mapped=4K                           # from here on registered buffers are read where they lie
+//   single_copy=reduce_scatter:32K-16M,allgather:64K+   # where plain memory is read where it lies; or never
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+
+#include "src/plan/machine_class.hpp"
+#include "src/spi/status.hpp"
+#include "src/spi/types.hpp"
+
+namespace hocket {
+
+// Sizes from one to another, both included.
+struct ByteRange {
+  std::size_t from = SIZE_MAX, to = 0;  // none
+
+  bool holds(std::size_t bytes) const { return bytes >= from && bytes <= to; }
+  friend bool operator==(const ByteRange&, const ByteRange&) = default;
+};
+
+struct DirectThresholds {
+  std::size_t one_shot_work_max = 0;
+  std::size_t alone_work_max = 0;
+  std::size_t pool_input_max = 0;
+  std::size_t mapped_min = 0;
+  std::array<ByteRange, std::size(collective_table)> single_copy{};  // by number
+
+  // `name` is that of the file: mistakes are told with it and the line.
+  static Result<DirectThresholds> parse(std::string_view text, std::string_view name);
+
+  ByteRange single_copy_of(Collective collective) const {
+    return is_known(collective) ? single_copy[static_cast<std::size_t>(collective)] : ByteRange();
+  }
+  friend bool operator==(const DirectThresholds&, const DirectThresholds&) = default;
+};
+
+// Of the library's own files; lives as long as the program.
+const DirectThresholds& direct_thresholds(const MachineClass& machine);
+
+}  // namespace hocket

@@ -1,0 +1,129 @@
+// Thresholds of the direct paths: how they are read, and that those of the classes choose as their constants did
+// before.
+#include "src/plan/direct/thresholds.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <fstream>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "src/plan/direct/cost.hpp"
+#include "src/plan/direct/staging.hpp"
+
+namespace hocket {
+namespace {
+
+using testing::HasSubstr;
+
+constexpr std::string_view all = "one_shot=512K\nalone=16K\npool=128K\nmapped=4K\nsingle_copy=never\n";
+
+TEST(DirectThresholds, AreRead) {
+  const auto made = DirectThresholds::parse(
+      "# a comment\none_shot=512K\nalone = 16K # another\npool=128K\nmapped=4K\n"
+      "single_copy=allgather:64K+, broadcast:64K-1000\n",
+      "file");
+  ASSERT_FALSE(made.ok()) << "a range whose end comes before its beginning";
+  const auto good = DirectThresholds::parse(
+      "# a comment\none_shot=512K\nalone = 16K # another\npool=128K\nmapped=4K\n"
+      "single_copy=allgather:64K+, broadcast:1K-2000\n",
+      "file");
+  ASSERT_TRUE(good.ok()) << good.status().message();
+  EXPECT_EQ(good->one_shot_work_max, 512U << 10);
+  EXPECT_EQ(good->alone_work_max, 16U << 10);
+  EXPECT_EQ(good->pool_input_max, 128U << 10);
+  EXPECT_EQ(good->mapped_min, 4U << 10);
+  EXPECT_EQ(good->single_copy_of(Collective::allgather), (ByteRange{64 << 10, SIZE_MAX}));
+  EXPECT_EQ(good->single_copy_of(Collective::broadcast), (ByteRange{1024, 2000}));
+  EXPECT_FALSE(good->single_copy_of(Collective::allreduce).holds(1 << 20));
+  EXPECT_TRUE(DirectThresholds::parse(all, "file").ok());
+}
+
+TEST(DirectThresholds, NameFileAndLineOfAMistake) {
+  const auto mistake = [](const std::string& text) {
+    const auto made = DirectThresholds::parse(text, "file");
+    EXPECT_FALSE(made.ok()) << text;
+    return made.status().message();
+  };
+  EXPECT_THAT(mistake(std::string(all) + "speed=4K\n"), HasSubstr("file, line 6: there is no threshold \"speed\""));
+  EXPECT_THAT(mistake(std::string(all) + "pool=4K\n"), HasSubstr("line 6: pool is there already"));
+  EXPECT_THAT(mistake("one_shot=many\n"), HasSubstr("line 1: \"many\" is no number of bytes"));
+  EXPECT_THAT(mistake("one_shot=1K\n"), HasSubstr("file: alone is missing"));
+  for (const char* range :
+       {"allgather", "allgather:", "rung:64K+", "allgather:64K-1K", "allgather:64K-+", "allgather:x+"}) {
+    EXPECT_THAT(mistake(std::string("single_copy=") + range), HasSubstr("is no range")) << range;
+  }
+}
+
+// The counts at which the rules of before were evaluated.
+std::vector<std::size_t> counts() {
+  std::vector<std::size_t> made{0};
+  for (std::size_t power = 1; power <= std::size_t{1} << 24; power *= 2) {
+    made.insert(made.end(), {power, power + 1});
+    if (power >= 4) made.insert(made.end(), {power - 1, power / 2 * 3});
+  }
+  std::ranges::sort(made);
+  made.erase(std::ranges::unique(made).begin(), made.end());
+  return made;
+}
+
+std::vector<std::string> split(const std::string& text, char separator) {
+  std::vector<std::string> parts;
+  std::istringstream from(text);
+  for (std::string part; std::getline(from, part, separator);) parts.push_back(part);
+  return parts;
+}
+
+// "direct one-shot:1023,direct mapped"
+std::string frozen_at(std::size_t count, const std::string& paths) {
+  for (const std::string& part : split(paths, ',')) {
+    const std::size_t colon = part.find(':');
+    if (colon == std::string::npos || count <= std::stoull(part.substr(colon + 1))) return part.substr(0, colon);
+  }
+  return "";
+}
+
+TEST(DirectThresholds, OfTheMeasuredClassesTakeThePathsOfBefore) {
+  std::ifstream file(HOCKET_SOURCE_FOLDER "/tests/unit/plan/frozen_paths.txt");
+  ASSERT_TRUE(file);
+  std::size_t compared = 0;
+  for (std::string line; std::getline(file, line);) {
+    if (line.starts_with('#')) continue;
+    const std::vector<std::string> fields = split(line, '|');
+    ASSERT_EQ(fields.size(), 5U) << line;
+    const MachineClass& machine = *find_machine_class(fields[0]);
+    const DirectSetting setting{.thresholds = &direct_thresholds(machine),
+                                .staging_bytes = direct::usual_staging_bytes,
+                                .shares_work = machine.cores_max != 0};
+    const bool registered = fields[1] == "registered";
+    for (const std::string& ranks : split(fields[3], ',')) {
+      for (const std::size_t count : counts()) {
+        const DirectCall call{.collective = *find_by_name(all_collectives, fields[2]),
+                              .ranks = std::stoi(ranks),
+                              .count = count,
+                              .registered = registered};
+        ASSERT_EQ(name_of(foreseen_path(call.exchange(), setting, registered, true)), frozen_at(count, fields[4]))
+            << line << ": " << count << " elements on " << ranks << " ranks";
+        ++compared;
+      }
+    }
+  }
+  EXPECT_GT(compared, 10'000U);
+}
+
+// Where nobody says which machines there are, ranks on one host are taken to be.
+TEST(DirectThresholds, AreThoseOfOneHostWhereNothingIsSaid) {
+  const DirectCall call{.collective = Collective::allgather, .ranks = 4, .count = 1 << 20};
+  for (const bool shares_work : {false, true}) {
+    DirectSetting setting{.staging_bytes = direct::usual_staging_bytes, .shares_work = shares_work};
+    const DirectPath without = foreseen_path(call.exchange(), setting, false, true);
+    setting.thresholds = &direct_thresholds(*find_machine_class(shares_work ? "one-host-2-cores" : "one-host"));
+    EXPECT_EQ(without, foreseen_path(call.exchange(), setting, false, true));
+  }
+}
+
+}  // namespace
+}  // namespace hocket
