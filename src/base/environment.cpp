@@ -32,9 +32,9 @@ constexpr Known known_variables[] = {
     {"HOCKET_TRANSPORT", "auto", "shm, tcp, or auto: for each peer the first that reaches it"},
     {"HOCKET_ALGORITHM", "auto", "ring, or by collective and size: allreduce=linear:4K,ring;broadcast=chain"},
     {"HOCKET_TUNING", "none", "a file that hocket-plan choose --save wrote: tables that go before the library's own"},
-    {"HOCKET_DETERMINISTIC", "0",
-     "1: sums are taken in rank order, so that nothing but inputs and ranks decides on bits"},
-    {"HOCKET_LOG_LEVEL", "warn", "error, warn, info or debug, to standard error"},
+    {"HOCKET_DETERMINISTIC", "off",
+     "on: sums are taken in rank order, so that nothing but inputs and ranks decides on bits"},
+    {"HOCKET_LOG_LEVEL", "warn", "error, warn, info (also version, ranks, transport and algorithms) or debug"},
     {"HOCKET_HOST_ID", "host name and boot id", "ranks with the same one share a host"},
     {"HOCKET_SINGLE_COPY", "auto", "on, off or auto: read plain memory of other ranks of the host where it lies"},
     {"HOCKET_SOCKET_IFNAME", "all that are up", "interfaces for TCP: eth,ib0 (begin so), =eth0 (exactly), ^lo (not)"},
@@ -64,18 +64,31 @@ std::size_t edit_distance(std::string_view a, std::string_view b) {
   return row.back();
 }
 
-Status unknown(std::string_view name) {
+std::string unknown(std::string_view name) {
   const auto distance = [name](std::string_view candidate) { return edit_distance(name, candidate); };
   const auto nearest =
       std::ranges::min_element(known_variables, {}, [&](const Known& one) { return distance(one.name); })->name;
   if (distance(nearest) <= furthest_suggestion) {
-    return {Code::invalid_environment,
-            fmt::format("{} is not a variable that Hocket knows; did you mean {}? Rename or unset it.", name, nearest)};
+    return fmt::format("{} is not a variable that Hocket knows and is ignored; did you mean {}?", name, nearest);
   }
-  std::vector<std::string_view> names;
-  for (const Known& one : known_variables) names.push_back(one.name);
-  return {Code::invalid_environment, fmt::format("{} is not a variable that Hocket knows; unset it or use one of {}.",
-                                                 name, fmt::join(names, ", "))};
+  return fmt::format(
+      "{} is not a variable that Hocket knows and is ignored; `hocket-plan settings` lists those it knows.", name);
+}
+
+// What environment modules set for a package, and Kubernetes for a service, that is called hocket.
+bool is_made_by_others(std::string_view name) {
+  constexpr std::string_view of_modules[] = {"ROOT",        "HOME",    "DIR",     "BASE",    "PREFIX",      "VERSION",
+                                             "BIN",         "LIB",     "INC",     "INCLUDE", "LIBDIR",      "LIBRARY",
+                                             "INCLUDE_DIR", "LIB_DIR", "BIN_DIR", "INC_DIR", "LIBRARY_DIR", "MAN",
+                                             "DOC",         "SHARE",   "MODULE"};
+  const std::string_view own = name.substr(prefix.size());
+  if (std::ranges::find(of_modules, own) != std::end(of_modules)) return true;
+  // NAME_SERVICE_HOST, NAME_SERVICE_PORT, NAME_SERVICE_PORT_HTTP, NAME_PORT, NAME_PORT_80_TCP, NAME_PORT_80_TCP_ADDR
+  if (own.find("SERVICE_HOST") != own.npos || own.find("SERVICE_PORT") != own.npos) return true;
+  const auto port = own.rfind("PORT");
+  if (port == own.npos || (port > 0 && own[port - 1] != '_')) return false;
+  const std::string_view rest = own.substr(port + 4);
+  return rest.empty() || (rest.size() > 1 && rest[0] == '_' && std::isdigit(static_cast<unsigned char>(rest[1])));
 }
 
 }  // namespace
@@ -119,6 +132,13 @@ Result<std::int64_t> to_bytes(const Variable& variable, std::int64_t low, std::i
   return *number << shift;
 }
 
+Result<bool> to_switch(const Variable& variable, std::string_view others) {
+  if (variable.value == "on" || variable.value == "1") return true;
+  if (variable.value == "off" || variable.value == "0") return false;
+  return Status(Code::invalid_environment,
+                fmt::format("{} is \"{}\"; set it to {}on or off (1 or 0).", variable.name, variable.value, others));
+}
+
 std::span<const Known> known() {
   return known_variables;
 }
@@ -134,13 +154,14 @@ std::optional<Variable> in_force(std::string_view name) {
   return std::nullopt;
 }
 
-Status check_names() {
+std::vector<std::string> unknown_names() {
+  std::vector<std::string> sentences;
   for (char** entry = environ; entry != nullptr && *entry != nullptr; ++entry) {
     const std::string_view name = std::string_view(*entry).substr(0, std::string_view(*entry).find('='));
-    if (name.starts_with(prefix) && std::ranges::find(known_variables, name, &Known::name) == std::end(known_variables))
-      return unknown(name);
+    const bool known = std::ranges::find(known_variables, name, &Known::name) != std::end(known_variables);
+    if (name.starts_with(prefix) && !known && !is_made_by_others(name)) sentences.push_back(unknown(name));
   }
-  return {};
+  return sentences;
 }
 
 }  // namespace hocket::environment

@@ -8,6 +8,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "src/spi/status.hpp"
 
@@ -29,6 +30,9 @@ Result<std::int64_t> to_integer(const Variable& variable, std::int64_t low, std:
 // The variable's value as a number of bytes in low … high, as in "65536", "512K", "4M" or "1G" (powers of 1024).
 Result<std::int64_t> to_bytes(const Variable& variable, std::int64_t low, std::int64_t high);
 
+// on or 1: true; off or 0: false. Code::invalid_environment names variable and value; `others` are values besides.
+Result<bool> to_switch(const Variable& variable, std::string_view others = "");
+
 // A variable that Hocket reads, for people.
 struct Known {
   std::string_view name;
@@ -40,8 +44,9 @@ std::span<const Known> known();
 // The variable of the table, or the first of those that count instead. `name` is in the table.
 std::optional<Variable> in_force(std::string_view name);
 
-// Code::invalid_environment if a variable begins with "HOCKET_" but is none that Hocket knows; suggests the nearest
-// one.
-Status check_names();
+// A sentence for each variable that begins with "HOCKET_" but is none that Hocket knows, with the nearest name that it
+// knows. Names that environment modules and Kubernetes make by themselves (HOCKET_ROOT, HOCKET_STORE_SERVICE_HOST) are
+// none of these.
+std::vector<std::string> unknown_names();
 
 }  // namespace hocket::environment

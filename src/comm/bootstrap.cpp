@@ -1,7 +1,5 @@
 #include "src/comm/bootstrap.hpp"
 
-#include <fmt/format.h>
-
 #include <memory>
 #include <utility>
 #include <vector>
@@ -12,27 +10,7 @@
 namespace hocket::comm {
 namespace {
 
-constexpr std::chrono::seconds stranger{5};  // how long what listens on the store's port has to show that it is one
 constexpr std::chrono::seconds farewell{1};  // what leaving may take
-
-// Serves the store where the options say so. Code::address_in_use where something listens there: perhaps a store, that
-// of an earlier communicator of this process or a daemon.
-Status serve_store(const Options& options, std::unique_ptr<StoreServer>& server) {
-  if (options.serve_host.empty() || server) return {};
-  auto started = StoreServer::start(options.serve_host, options.serve_port);
-  if (!started.ok()) return started.status();
-  server = std::move(*started);
-  return {};
-}
-
-Result<std::unique_ptr<Store>> find_store(const Options& options, std::unique_ptr<StoreServer>& server,
-                                          Deadline deadline, const std::stop_token& stop) {
-  const Status served = serve_store(options, server);
-  if (!served.ok() && served.code() != Code::address_in_use) return served;
-  auto store = open_store(options.store, served.ok() ? deadline : earlier(deadline, Deadline::after(stranger)), stop);
-  if (store.ok() || served.ok()) return store;
-  return Status(Code::address_in_use, fmt::format("{}; what listens there is no store of Hocket's", served.message()));
-}
 
 // Connects to both neighbours and learns what everyone tells by a ring allgather, so the store is not needed any more.
 // The ring of connections stays: each rank's end is noticed by two others, who pass it on.
@@ -68,7 +46,8 @@ Result<CommunicatorParts> join_links(Rendezvous& rendezvous, std::shared_ptr<Lin
 Result<CommunicatorParts> meet_in_store(const Options& options, const RegionTable& regions,
                                         std::unique_ptr<StoreServer>& server, Deadline deadline,
                                         const std::stop_token& stop) {
-  auto store = find_store(options, server, deadline, stop);
+  auto store = options.meeting ? meet_at(*options.meeting, options.rank == 0, server, deadline, stop)
+                               : open_store(options.store, deadline, stop);
   if (!store.ok()) return store.status();
   auto rendezvous = Rendezvous::join(**store, options, deadline, stop);
   if (!rendezvous.ok()) return rendezvous.status();

@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "src/comm/announce.hpp"
 #include "src/comm/own_input.hpp"
 #include "src/exec/reduce.hpp"
 #include "src/plan/slicing.hpp"
@@ -39,6 +40,7 @@ std::shared_ptr<Operation> CallPlanner::plan(const CallArguments& call, CheckedC
   if (route_of(call, checked, membership(), has_window) == CallRoute::direct) {
     binding.signature.algorithm |= Signature::direct_algorithm;
     operation = operations_.over_window(call.persistent);
+    announce_algorithm(membership(), call.collective, checked.bytes, "direct paths over shared memory");
   } else {
     operation = plan_over_links(call, checked, binding);
   }
@@ -99,6 +101,7 @@ Choice CallPlanner::algorithm_for(const ChoiceKey& key) {
   if (latest_choice_.algorithm == nullptr || latest_choice_key_ != key) {
     latest_choice_ = choose(key, membership());
     latest_choice_key_ = key;
+    announce_algorithm(membership(), key.collective, key.bytes, latest_choice_.algorithm->name);
   }
   return latest_choice_;
 }

@@ -24,7 +24,7 @@ PeerInfo self(const Parent& parent) {
 Options options_of_child(const Parent& parent, const SplitRequest& request, const ChildGroup& group) {
   Options options = parent.parts.membership.options();
   options.store.clear();
-  options.serve_host.clear();
+  options.meeting.reset();
   if (request.timeout.count() > 0) options.timeout = request.timeout;
   options.rank = group.rank;
   options.size = static_cast<Rank>(group.members.size());

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "src/comm/announce.hpp"
 #include "src/comm/bootstrap.hpp"
 #include "src/comm/call_planner.hpp"
 #include "src/comm/children.hpp"
@@ -41,6 +42,7 @@ Result<std::unique_ptr<Communicator>> Communicator::create(const Options& option
   auto parts = options.size == 1 ? make_alone(options, describe_self(options, {}), &regions, false)
                                  : bootstrap(options, regions, stop);
   if (!parts.ok()) return at_creation(parts.status(), options.rank);
+  announce(*parts);
   return std::unique_ptr<Communicator>(new Communicator(std::move(*parts), &regions));
 }
 
@@ -60,6 +62,7 @@ Result<std::unique_ptr<Communicator>> Communicator::split(const SplitRequest& re
                           request, stop);
   if (!child.ok()) return child.status();
   if (!child->has_value()) return std::unique_ptr<Communicator>();
+  announce(**child);
   return std::unique_ptr<Communicator>(new Communicator(std::move(**child), regions_));
 }
 

@@ -7,7 +7,9 @@
 #include <string_view>
 
 #include "src/base/environment.hpp"
+#include "src/base/log.hpp"
 #include "src/base/sized_struct.hpp"
+#include "src/comm/launched_job.hpp"
 #include "src/spi/schedule.hpp"
 #include "transports/registry.hpp"
 
@@ -62,28 +64,41 @@ Status resolve_ranks(const hocket_comm_options& given, Options& options) {
   return {};
 }
 
+Status resolve_master(const std::string& host, const Variable& port, Options& options) {
+  const auto number = environment::to_integer(port, 1, 65535);
+  if (!number.ok()) return number.status();
+  const bool bracketed = host.starts_with('[') && host.ends_with(']');
+  // torchrun says so where it serves a store of its own there.
+  const auto agent = environment::find({"TORCHELASTIC_USE_AGENT_STORE"});
+  options.meeting = MeetingPoint::at(bracketed ? host.substr(1, host.size() - 2) : host,
+                                     static_cast<std::uint16_t>(*number), agent && agent->value == "True");
+  return {};
+}
+
+// A store that others serve, or else where rank 0 serves one itself.
 Status resolve_store(const hocket_comm_options& given, Options& options) {
   if (options.size == 1) return {};
   choose(options.store, given.store, "HOCKET_STORE");
   if (!options.store.empty()) return {};
   const auto host = environment::find({"MASTER_ADDR"});
   const auto port = environment::find({"MASTER_PORT"});
-  if (!host || !port) {
-    return {Code::invalid_environment,
-            fmt::format("{} not set and no store is named: start the ranks with hocket-run or another launcher, or set "
-                        "HOCKET_STORE (for instance tcp://127.0.0.1:29500, served by hocket-store)",
-                        host ? "MASTER_PORT is" : "MASTER_ADDR is")};
+  if (host && port) return resolve_master(host->value, *port, options);
+  const auto job = host || port ? std::nullopt : launched_job(options.rank, options.size);
+  if (job && job->one_host) {
+    options.meeting = MeetingPoint::of_job(job->key);
+    return {};
   }
-  const auto number = environment::to_integer(*port, 1, 65535);
-  if (!number.ok()) return number.status();
-  const bool v6 = host->value.find(':') != std::string::npos && host->value.front() != '[';
-  options.store =
-      v6 ? fmt::format("tcp://[{}]:{}", host->value, *number) : fmt::format("tcp://{}:{}", host->value, *number);
-  if (options.rank == 0) {
-    options.serve_host = host->value;
-    options.serve_port = static_cast<std::uint16_t>(*number);
+  if (job) {
+    return {
+        Code::invalid_environment,
+        "the ranks are on several hosts, and nothing says where they meet: set MASTER_ADDR to the host of rank 0 and "
+        "MASTER_PORT to a free port there on all ranks (Open MPI: mpirun -x MASTER_ADDR=node0 -x MASTER_PORT=29500; "
+        "MPICH: mpirun -genv MASTER_ADDR node0 -genv MASTER_PORT 29500; Slurm: export them), or HOCKET_STORE"};
   }
-  return {};
+  return {Code::invalid_environment,
+          fmt::format("{} not set and no store is named: start the ranks with hocket-run or another launcher, or set "
+                      "HOCKET_STORE (for instance tcp://127.0.0.1:29500, served by hocket-store)",
+                      host ? "MASTER_PORT is" : "MASTER_ADDR is")};
 }
 
 Status resolve_timeout(const hocket_comm_options& given, Options& options) {
@@ -103,13 +118,10 @@ Status resolve_timeout(const hocket_comm_options& given, Options& options) {
 
 Status resolve_single_copy(const hocket_comm_options&, Options& options) {
   const auto variable = environment::find({"HOCKET_SINGLE_COPY"});
-  if (!variable) return {};
-  if (variable->value != "auto" && variable->value != "on" && variable->value != "off") {
-    return {Code::invalid_environment,
-            fmt::format("HOCKET_SINGLE_COPY is \"{}\"; it must be auto, on or off", variable->value)};
-  }
-  if (variable->value == "on") options.single_copy = SingleCopy::always;
-  if (variable->value == "off") options.single_copy = SingleCopy::never;
+  if (!variable || variable->value == "auto") return {};
+  const auto on = environment::to_switch(*variable, "auto, ");
+  if (!on.ok()) return on.status();
+  options.single_copy = *on ? SingleCopy::always : SingleCopy::never;
   return {};
 }
 
@@ -122,9 +134,9 @@ Status resolve_determinism(const hocket_comm_options& given, Options& options) {
   }
   options.deterministic = given.deterministic == 1;
   if (const auto variable = environment::find({"HOCKET_DETERMINISTIC"}); variable && given.deterministic == 0) {
-    const auto number = environment::to_integer(*variable, 0, 1);
-    if (!number.ok()) return number.status();
-    options.deterministic = *number == 1;
+    const auto on = environment::to_switch(*variable);
+    if (!on.ok()) return on.status();
+    options.deterministic = *on;
   }
   const auto disordered = options.algorithms.out_of_rank_order();
   if (!options.deterministic || !disordered) return {};
@@ -173,6 +185,14 @@ Status resolve_algorithms(const hocket_comm_options& given, Options& options) {
   return {};
 }
 
+// Once in the life of the process.
+void warn_of_unknown_names() {
+  [[maybe_unused]] static const bool told = [] {
+    for (const std::string& sentence : environment::unknown_names()) log::warn(sentence);
+    return true;
+  }();
+}
+
 Result<hocket_comm_options> read(const hocket_comm_options* given) {
   if (const auto copy = read_sized(given)) return *copy;
   return Status(Code::invalid_argument,
@@ -204,8 +224,8 @@ Result<Options> resolve_options(const hocket_comm_options* given) {
   const auto copy = read(given);
   if (!copy.ok()) return copy.status();
   Options options;
-  for (const auto step : {+[](const hocket_comm_options&, Options&) { return environment::check_names(); },
-                          &resolve_ranks, &resolve_store, &resolve_timeout, &resolve_names, &resolve_algorithms,
+  warn_of_unknown_names();
+  for (const auto step : {&resolve_ranks, &resolve_store, &resolve_timeout, &resolve_names, &resolve_algorithms,
                           &resolve_single_copy, &resolve_determinism}) {
     if (Status status = step(*copy, options); !status.ok()) return status;
   }

@@ -3,10 +3,12 @@
 #pragma once
 
 #include <chrono>
+#include <optional>
 #include <string>
 #include <string_view>
 
 #include "hocket/hocket.h"
+#include "src/comm/meeting_point.hpp"
 #include "src/plan/choices.hpp"
 #include "src/plan/direct/path.hpp"
 #include "src/plan/tuning.hpp"
@@ -17,9 +19,8 @@ namespace hocket::comm {
 struct Options {
   Rank rank = 0;
   Rank size = 1;
-  std::string store;       // URL; empty for one rank alone
-  std::string serve_host;  // where this rank serves the store itself; empty: it does not
-  std::uint16_t serve_port = 0;
+  std::string store;                    // URL of a store that others serve; empty: there is none, or none is needed
+  std::optional<MeetingPoint> meeting;  // else where rank 0 serves one
   std::chrono::milliseconds timeout{300'000};
   std::string name = "default";
   std::string transport = "auto";

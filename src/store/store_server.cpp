@@ -163,6 +163,11 @@ Status StoreServer::Implementation::explain(const asio::error_code& error, std::
 }
 
 void StoreServer::Implementation::run() {
+  if (!options_.meeting_point.empty()) {  // before there are clients
+    service_.handle(
+        last_client_,
+        {.operation = store::wire::Operation::set, .key = meeting_point_key, .value = options_.meeting_point});
+  }
   for (Door& door : doors_) accept(door);
   const SignalsBlocked signals_blocked;
   thread_ = std::thread([this] {

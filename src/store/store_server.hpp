@@ -5,13 +5,18 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <string_view>
 
 #include "src/spi/status.hpp"
 
 namespace hocket {
 
+// Under this key a store that a rank serves for its job says which job that is.
+inline constexpr std::string_view meeting_point_key = "hocket/meeting point";
+
 struct StoreServerOptions {
   std::chrono::milliseconds greeting_timeout{10'000};  // a connection that has not greeted by then is refused
+  std::string meeting_point = {};                      // what the store holds under that key; empty: nothing
 };
 
 // One thread serves all clients; signals go to other threads. What does not speak the protocol is refused, with one

@@ -2,7 +2,10 @@
 #include <arpa/inet.h>
 #include <netinet/in.h>
 #include <signal.h>
+#include <sys/prctl.h>
 #include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <chrono>
 #include <cstdlib>
@@ -11,6 +14,8 @@
 #include <thread>
 #include <vector>
 
+#include "src/store/file_store.hpp"
+#include "tests/process/program.hpp"
 #include "tests/process/support/call.hpp"
 #include "tests/process/support/failure.hpp"
 #include "tests/process/support/process_group.hpp"
@@ -18,7 +23,6 @@
 namespace hocket::process_testing {
 namespace {
 
-using testing::AnyOf;
 using testing::HasSubstr;
 
 // Creation that must fail; what it returned.
@@ -56,9 +60,12 @@ TEST(Creation, WithoutRankZeroSaysThatNobodyServesTheStore) {
 
 // The first process waits for rank 2 while the second comes. Rank 2 only comes when the second has been refused.
 TEST(Creation, RefusesASecondProcessOfOneRank) {
-  ProcessGroup group(4, [](Child& child) {
+  const TemporaryFolder folder;
+  const std::string path = folder.file("store");
+  ProcessGroup group(4, [&](Child& child) {
     constexpr int second = 3;
     ::setenv("WORLD_SIZE", "3", 1);
+    ::setenv("HOCKET_STORE", ("file://" + path).c_str(), 1);
     if (child.index >= 2) {
       EXPECT_EQ(child.hear(), "come");
     }
@@ -69,13 +76,14 @@ TEST(Creation, RefusesASecondProcessOfOneRank) {
       child.say("refused");
       return;
     }
-    if (child.index == 1) child.say("joining");
     const Comm comm;
     ASSERT_TRUE(comm);
     Call({.count = 100}, child.index, 3).run(comm.get());
   });
-  EXPECT_EQ(group.hear(1), "joining");
-  std::this_thread::sleep_for(std::chrono::milliseconds(500));  // it is waiting for rank 2 by now
+  // Rank 1 has said in the store where it is, so it waits for rank 2.
+  auto store = FileStore::open(path, Deadline::after(std::chrono::seconds(60)));
+  ASSERT_TRUE(store.ok()) << store.status().message();
+  ASSERT_TRUE((*store)->get("default/1/card/1", Deadline::after(std::chrono::seconds(60))).ok());
   group.tell(3, "come");
   EXPECT_EQ(group.hear(3), "refused");
   group.tell(2, "come");
@@ -146,37 +154,61 @@ TEST(Store, OfNoKnownKindIsRefused) {
   });
 }
 
-// A listener that never says a word.
-class SilentListener {
+// Listens on a port and says no word that Hocket understands: it is silent, or, as PyTorch's store does, hangs up on
+// whoever does not speak its language.
+class Stranger {
  public:
-  SilentListener() : socket_(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)), port_(free_port()) {
+  explicit Stranger(bool hangs_up) : port_(free_port()) {
     sockaddr_in address{};
     address.sin_family = AF_INET;
     address.sin_addr.s_addr = htonl(INADDR_ANY);
     address.sin_port = htons(static_cast<std::uint16_t>(port_));
     EXPECT_EQ(::bind(socket_.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address), 0);
     EXPECT_EQ(::listen(socket_.get(), 16), 0);
+    process_ = ::fork();  // not a thread: the test forks its ranks later
+    if (process_ != 0) return;
+    ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+    while (hangs_up) {
+      const UniqueFd client(::accept(socket_.get(), nullptr, nullptr));
+      char greeting[64];
+      (void)!::read(client.get(), greeting, sizeof greeting);
+    }
+    for (;;) ::pause();
   }
-  int port() const { return port_; }
+  ~Stranger() {
+    ::kill(process_, SIGKILL);
+    ::waitpid(process_, nullptr, 0);
+  }
+  std::string port() const { return std::to_string(port_); }
 
  private:
-  UniqueFd socket_;
+  UniqueFd socket_{::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)};
   int port_;
+  pid_t process_ = -1;
 };
 
-TEST(Store, WhosePortIsTakenIsAnErrorOnAllRanks) {
-  const SilentListener other;
-  run_ranks(2, [&](Child& child) {
-    ::setenv("MASTER_PORT", std::to_string(other.port()).c_str(), 1);
-    const hocket_result result = create_within(1500);
-    if (child.index == 0) {
-      EXPECT_THAT(result, AnyOf(HOCKET_ADDRESS_IN_USE, HOCKET_STORE_UNREACHABLE)) << hocket_last_error();
-    } else {
-      EXPECT_THAT(result, AnyOf(HOCKET_STORE_UNREACHABLE, HOCKET_TIMEOUT, HOCKET_PROTOCOL_ERROR))
-          << hocket_last_error();
-    }
-    expect_message_names(std::to_string(other.port()));
+// torchrun serves a store of its own at MASTER_ADDR:MASTER_PORT, and says so.
+TEST(Store, OfTorchrunOnItsPortIsLeftAlone) {
+  const Stranger torch(true);
+  run_ranks(3, [&](Child& child) {
+    ::setenv("MASTER_PORT", torch.port().c_str(), 1);
+    ::setenv("TORCHELASTIC_USE_AGENT_STORE", "True", 1);
+    const Comm comm, another;
+    ASSERT_TRUE(comm && another);
+    Call({.count = 100}, child.index, 3).run(another.get());
   });
+}
+
+TEST(Store, IsServedBesideAStrangerOnItsPort) {
+  for (const bool hangs_up : {true, false}) {
+    const Stranger stranger(hangs_up);
+    run_ranks(3, [&](Child& child) {
+      ::setenv("MASTER_PORT", stranger.port().c_str(), 1);
+      const Comm comm;
+      ASSERT_TRUE(comm) << hocket_last_error();
+      Call({.count = 100}, child.index, 3).run(comm.get());
+    });
+  }
 }
 
 // A store that is a file serves as well as one over TCP.
@@ -220,7 +252,7 @@ TEST(Environment, ThatIsWrongIsNamed) {
       {"port is outside", {{"MASTER_PORT", "70000"}}, {"MASTER_PORT", "70000"}},
       {"timeout is no number", {{"HOCKET_TIMEOUT_MS", "soon"}}, {"HOCKET_TIMEOUT_MS", "soon"}},
       {"host's name is long", {{"HOCKET_HOST_ID", long_name.c_str()}}, {"HOCKET_HOST_ID", "256"}},
-      {"unknown variable", {{"HOCKET_TIMEOUT", "5"}}, {"HOCKET_TIMEOUT"}},
+      {"switch is no word of its own", {{"HOCKET_DETERMINISTIC", "maybe"}}, {"HOCKET_DETERMINISTIC", "maybe"}},
   };
   for (const BadEnvironment& bad : all) {
     SCOPED_TRACE(bad.name);

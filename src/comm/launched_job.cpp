@@ -1,0 +1,78 @@
+#include "src/comm/launched_job.hpp"
+
+#include <fmt/format.h>
+#include <sys/types.h>
+#include <unistd.h>
+
+#include <fstream>
+#include <iterator>
+#include <sstream>
+#include <string_view>
+
+#include "src/base/environment.hpp"
+
+namespace hocket {
+namespace {
+
+struct Process {
+  pid_t id = 0, parent = 0;
+  std::string start_time;  // in ticks since the host started: tells a process from a later one with the same number
+};
+
+std::string contents(const std::string& path) {
+  std::ifstream file(path);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+Process process(pid_t id) {
+  Process found{.id = id};
+  const std::string text = contents(fmt::format("/proc/{}/stat", id));
+  std::istringstream fields(text.substr(std::min(text.size(), text.rfind(')') + 1)));  // proc(5): from the third on
+  std::string state, skipped;
+  fields >> state >> found.parent;
+  for (int field = 5; field < 22; ++field) fields >> skipped;
+  fields >> found.start_time;
+  return found;
+}
+
+// Whether the process was started with the variable. One that may not be looked at belongs to another user, as daemons
+// do, and is no rank.
+bool has_variable(pid_t id, std::string_view name) {
+  const std::string wanted = '\0' + std::string(name) + '=';
+  return ('\0' + contents(fmt::format("/proc/{}/environ", id))).find(wanted) != std::string::npos;
+}
+
+// The nearest ancestor that is not part of a rank: shells and wrappers between it and this process have the rank, too.
+Process launcher(std::string_view rank_variable) {
+  Process found = process(::getppid());
+  while (found.parent > 0 && has_variable(found.id, rank_variable)) found = process(found.parent);
+  return found;
+}
+
+bool is_number(const environment::Variable& variable, std::int64_t wanted) {
+  return variable.value == std::to_string(wanted);
+}
+
+bool is_on_one_host(Rank size) {
+  const auto here = environment::find({"OMPI_COMM_WORLD_LOCAL_SIZE", "MPI_LOCALNRANKS"});
+  if (here) return is_number(*here, size);
+  const auto hosts = environment::find({"SLURM_STEP_NUM_NODES", "SLURM_NNODES"});
+  return !hosts || is_number(*hosts, 1);
+}
+
+}  // namespace
+
+std::optional<LaunchedJob> launched_job(Rank rank, Rank size) {
+  const auto variable = environment::find({"OMPI_COMM_WORLD_RANK", "PMI_RANK", "SLURM_PROCID"});
+  if (!variable || !is_number(*variable, rank)) return std::nullopt;
+  const Process by = launcher(variable->name);
+  LaunchedJob job{.key = fmt::format("ranks started by process {}, begun at tick {}", by.id, by.start_time),
+                  .one_host = is_on_one_host(size)};
+  // A launcher may run several jobs.
+  for (const char* name : {"PMIX_NAMESPACE", "PMI_JOBID", "SLURM_JOB_ID", "SLURM_STEP_ID"}) {
+    if (const auto id = environment::find({name})) job.key += fmt::format(", {} {}", name, id->value);
+  }
+  return job;
+}
+
+}  // namespace hocket

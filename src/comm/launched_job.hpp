@@ -1,0 +1,19 @@
+// What the launchers of MPI and Slurm tell their processes about a job, besides rank and size.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "src/spi/types.hpp"
+
+namespace hocket {
+
+struct LaunchedJob {
+  std::string key;       // equal on all its ranks of this host, and on no rank of another job that runs here now
+  bool one_host = true;  // as far as the launcher tells
+};
+
+// The job that this process belongs to as that rank. Nothing where no launcher has started it so.
+std::optional<LaunchedJob> launched_job(Rank rank, Rank size);
+
+}  // namespace hocket

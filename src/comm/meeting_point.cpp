@@ -1,0 +1,129 @@
+#include "src/comm/meeting_point.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <optional>
+#include <thread>
+
+#include "src/base/log.hpp"
+#include "src/store/endpoint.hpp"
+#include "src/store/tcp_store.hpp"
+
+namespace hocket {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr int ports_after = 8;  // that stand in for one that is taken
+constexpr auto stranger = 5s;   // how long what listens on the first port has to show that it is a store
+constexpr auto first_look = 25ms, longest_look = 1000ms;  // at another port; longer each time, should the host be slow
+constexpr auto pause = 20ms;
+constexpr auto silent_for = 10s;  // then the log says that rank 0 is not there yet
+
+// 64 bits of FNV-1a: ports of different jobs should differ, and nothing breaks where they do not.
+std::uint64_t hash(std::string_view text) {
+  std::uint64_t value = 0xCBF29CE484222325;
+  for (const char byte : text) value = (value ^ static_cast<unsigned char>(byte)) * 0x100000001B3;
+  return value;
+}
+
+using Opened = Result<std::unique_ptr<Store>>;
+
+Opened connect(const MeetingPoint& point, std::uint16_t port, Deadline deadline, const std::stop_token& stop) {
+  auto store = TcpStore::connect(point.host, port, deadline, stop);
+  if (!store) return store.status();
+  return Opened(std::move(*store));
+}
+
+// The store on the port of that index, if it is this meeting point's.
+Opened open_at(const MeetingPoint& point, std::size_t index, Deadline deadline, const std::stop_token& stop) {
+  auto store = connect(point, point.ports[index], deadline, stop);
+  if (!store) return store;
+  const auto name = (*store)->peek(meeting_point_key, deadline);
+  if (!name) return name.status();
+  const bool daemon = !*name && index == 0 && point.daemon_possible;
+  if (daemon || *name == point.name) return store;
+  return Status(Code::protocol_error, fmt::format("the store at {} is that of another job; give each job a MASTER_PORT "
+                                                  "of its own, or a HOCKET_STORE",
+                                                  store::host_and_port(point.host, point.ports[index])));
+}
+
+// Rank 0: serves on the first port that is free, unless a store of this meeting point is there already.
+Opened serve(const MeetingPoint& point, std::unique_ptr<StoreServer>& server, Deadline deadline,
+             const std::stop_token& stop) {
+  Status refused;
+  for (std::size_t index = 0; index < point.ports.size() && !server; ++index) {
+    auto started = StoreServer::start(point.host, point.ports[index], {.meeting_point = point.name});
+    if (started.ok()) {
+      server = std::move(*started);
+      if (index > 0) {
+        log::info(fmt::format("port {} is taken, so the store is served at {}", point.ports.front(), server->url()));
+      }
+      break;
+    }
+    if (started.status().code() != Code::address_in_use) return started.status();
+    // Taken by a store, perhaps: that of an earlier communicator of this process, or a daemon.
+    const auto patience = index == 0 && point.daemon_possible ? std::chrono::nanoseconds(stranger) : longest_look;
+    auto store = open_at(point, index, earlier(deadline, Deadline::after(patience)), stop);
+    if (store.ok() || store.status().code() == Code::aborted) return store;
+    if (refused.ok()) refused = started.status();
+    if (deadline.passed()) break;
+  }
+  if (server) return connect(point, server->port(), deadline, stop);
+  return Status(Code::address_in_use,
+                fmt::format("{}; what listens there is no store of this job's, and so it is with the {} ports after it",
+                            refused.message(), point.ports.size() - 1));
+}
+
+// The others: look at the ports in turn until the store is there. The first one is where it nearly always is.
+Opened find(const MeetingPoint& point, Deadline deadline, const std::stop_token& stop) {
+  const auto began = Deadline::Clock::now();
+  std::chrono::nanoseconds look = first_look;
+  std::optional<Status> first;
+  for (bool told = false; !deadline.passed(); look = std::min<std::chrono::nanoseconds>(2 * look, longest_look)) {
+    for (std::size_t index = 0; index < point.ports.size() && !deadline.passed(); ++index) {
+      const bool patient = index == 0 && point.daemon_possible;
+      const auto patience = patient ? std::chrono::nanoseconds(stranger) : (index == 0 ? 4 : 1) * look;
+      auto store = open_at(point, index, earlier(deadline, Deadline::after(patience)), stop);
+      if (store.ok() || store.status().code() == Code::aborted) return store;
+      if (index == 0) first = store.status();
+    }
+    if (!told && Deadline::Clock::now() - began > silent_for) {
+      log::warn(fmt::format("still waiting for rank 0 at {}: {}", store::host_and_port(point.host, point.ports.front()),
+                            first->message()));
+      told = true;
+    }
+    std::this_thread::sleep_for(std::min<std::chrono::nanoseconds>(pause, deadline.remaining()));
+  }
+  if (first) return std::move(*first);
+  return Status(Code::store_unreachable, "the deadline had passed before the first attempt to reach the store");
+}
+
+}  // namespace
+
+MeetingPoint MeetingPoint::at(const std::string& host, std::uint16_t port, bool taken) {
+  MeetingPoint point{.host = host, .ports = {}, .name = fmt::format("port {}", port), .daemon_possible = !taken};
+  if (!taken) point.ports.push_back(port);
+  for (int after = 1; after <= ports_after && port + after <= 0xFFFF; ++after) {
+    point.ports.push_back(static_cast<std::uint16_t>(port + after));
+  }
+  return point;
+}
+
+MeetingPoint MeetingPoint::of_job(const std::string& key) {
+  constexpr std::uint64_t lowest = 10000, count = 22000;  // below the ports that systems hand out by themselves
+  MeetingPoint point{.host = "127.0.0.1", .ports = {}, .name = key};
+  const auto begin = hash(key) % count;
+  for (std::uint64_t after = 0; after < ports_after; ++after) {
+    point.ports.push_back(static_cast<std::uint16_t>(lowest + (begin + after) % count));
+  }
+  return point;
+}
+
+Result<std::unique_ptr<Store>> meet_at(const MeetingPoint& point, bool serves, std::unique_ptr<StoreServer>& server,
+                                       Deadline deadline, const std::stop_token& stop) {
+  return serves ? serve(point, server, deadline, stop) : find(point, deadline, stop);
+}
+
+}  // namespace hocket

@@ -1,0 +1,39 @@
+// Where the ranks of a job meet when no store is named: rank 0 serves one, and the others find it.
+//
+// A port may be taken by a stranger, as torchrun takes MASTER_PORT for a store of its own. Rank 0 then serves on the
+// next port of the list, and the others try the ports in turn. Each store that a rank 0 serves holds the name of its
+// meeting point from the beginning, so nobody takes the store of another job for that of his own.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <stop_token>
+#include <string>
+#include <vector>
+
+#include "src/spi/store.hpp"
+#include "src/store/store_server.hpp"
+
+namespace hocket {
+
+struct MeetingPoint {
+  std::string host;
+  std::vector<std::uint16_t> ports;
+  std::string name;  // equal on all ranks of the job, and on no rank of another
+  // A store without a name on the first port is that of a daemon, hocket-store, and serves as well.
+  bool daemon_possible = false;
+
+  // host:port as MASTER_ADDR and MASTER_PORT say, and the ports after it; without the port itself where it is known to
+  // be taken.
+  static MeetingPoint at(const std::string& host, std::uint16_t port, bool taken);
+  // On this host, for a job that is told apart from others by `key` alone.
+  static MeetingPoint of_job(const std::string& key);
+};
+
+// Opens the store. `serves`: this rank is to serve it; the server is left in `server`, and may be there from an earlier
+// call. Waits for rank 0 until the deadline. Errors: address_in_use, store_unreachable, protocol_error, aborted, and
+// what StoreServer::start() fails with.
+Result<std::unique_ptr<Store>> meet_at(const MeetingPoint& point, bool serves, std::unique_ptr<StoreServer>& server,
+                                       Deadline deadline, const std::stop_token& stop);
+
+}  // namespace hocket

@@ -1,0 +1,106 @@
+// Ranks that others than hocket-run start. What MPI's launchers tell is enough: no further variable is set.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "tests/process/program.hpp"
+
+namespace hocket {
+namespace {
+
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::Not;
+
+// One small allreduce, as a rank.
+constexpr char measure[] = " $BENCH allreduce -b 4 -e 4 -n 3 -c 1 ";
+
+// The command without what a launcher around this test may have set.
+Ran run_as_launched(const std::string& command) {
+  return run_command(
+      "unset RANK WORLD_SIZE MASTER_ADDR MASTER_PORT HOCKET_RANK HOCKET_WORLD_SIZE HOCKET_STORE PMI_RANK PMI_SIZE "
+      "SLURM_PROCID SLURM_NTASKS SLURM_NNODES\nexport HOCKET_TIMEOUT_MS=60000\n" +
+      command);
+}
+
+void expect_measured(const Ran& ran, int ranks) {
+  EXPECT_EQ(ran.status, 0) << ran.error;
+  EXPECT_THAT(ran.out, HasSubstr("on " + std::to_string(ranks) + " ranks")) << ran.error;
+}
+
+bool is_there(const std::string& program) {
+  return run_command("command -v " + program).status == 0;
+}
+
+std::string mpirun_of(const std::string& mpi) {
+  return "mpirun." + mpi + (mpi == "openmpi" ? " --allow-run-as-root --oversubscribe" : "");
+}
+
+class Mpirun : public testing::TestWithParam<std::string> {
+ protected:
+  void SetUp() override {
+    if (!is_there("mpirun." + GetParam())) GTEST_SKIP() << "needs mpirun." << GetParam();
+  }
+};
+
+TEST_P(Mpirun, NeedsNoFurtherVariable) {
+  expect_measured(run_as_launched(mpirun_of(GetParam()) + " -n 3" + measure), 3);
+}
+
+TEST_P(Mpirun, MayStartRanksByWrappers) {
+  const std::string wrapped =
+      mpirun_of(GetParam()) + " -n 2 sh -c 'sh -c \"\\\"$0\\\" allreduce -b 4 -e 4 -n 3; exit $?\"; exit $?'";
+  expect_measured(run_as_launched(wrapped + " $BENCH"), 2);
+}
+
+TEST_P(Mpirun, KeepsJobsApartThatRunAtTheSameTime) {
+  const std::string one = mpirun_of(GetParam()) + " -n 2" + measure;
+  const Ran ran =
+      run_as_launched(one + "> $0.first & first=$!; " + one + "> $0.second; second=$?; wait $first && exit $second");
+  EXPECT_EQ(ran.status, 0) << ran.error;
+}
+
+INSTANTIATE_TEST_SUITE_P(Of, Mpirun, testing::Values("openmpi", "mpich"), [](const auto& mpi) { return mpi.param; });
+
+// The same with a launcher that is always there: a shell that sets what Open MPI sets.
+std::string start_like_mpi(int ranks, const std::string& more) {
+  const std::string size = std::to_string(ranks);
+  return "for rank in $(seq 0 " + std::to_string(ranks - 1) +
+         "); do OMPI_COMM_WORLD_RANK=$rank OMPI_COMM_WORLD_SIZE=" + size + " OMPI_COMM_WORLD_LOCAL_SIZE=" + more +
+         measure + "& done; status=0; for job in $(jobs -p); do wait $job || status=$?; done; exit $status";
+}
+
+TEST(Launcher, OfMpiNamesTheJobByItself) {
+  expect_measured(run_as_launched(start_like_mpi(3, "3")), 3);
+}
+
+TEST(Launcher, OnSeveralHostsAsksForAMeetingPoint) {
+  const Ran ran = run_as_launched(start_like_mpi(2, "1"));
+  EXPECT_NE(ran.status, 0);
+  EXPECT_THAT(ran.error, HasSubstr("several hosts"));
+  EXPECT_THAT(ran.error, HasSubstr("MASTER_ADDR"));
+}
+
+TEST(Launcher, ThatIsNoneIsAskedFor) {
+  const Ran ran = run_as_launched("RANK=0 WORLD_SIZE=2" + std::string(measure));
+  EXPECT_NE(ran.status, 0);
+  EXPECT_THAT(ran.error, HasSubstr("MASTER_ADDR is not set"));
+}
+
+TEST(Environment, OfAnotherProgramDoesNoHarm) {
+  const Ran foreign =
+      run_command("HOCKET_ROOT=/opt HOCKET_STORE_PORT=tcp://10.0.0.1:80" + std::string(measure) + "--ranks 2");
+  expect_measured(foreign, 2);
+  EXPECT_THAT(foreign.error, Not(HasSubstr("HOCKET_")));
+}
+
+TEST(Environment, WithAMisspeltNameIsTold) {
+  const Ran ran = run_command("HOCKET_TRANSPROT=tcp" + std::string(measure) + "--ranks 2");
+  expect_measured(ran, 2);
+  EXPECT_THAT(ran.error, HasSubstr("HOCKET_TRANSPROT is not a variable that Hocket knows and is ignored; did you mean "
+                                   "HOCKET_TRANSPORT?"));
+}
+
+}  // namespace
+}  // namespace hocket
