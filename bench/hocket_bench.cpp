@@ -4,7 +4,7 @@
 #include <unistd.h>
 
 #include <atomic>
-#include <filesystem>
+#include <exception>
 #include <new>
 #include <thread>
 
@@ -15,6 +15,8 @@
 #include "bench/report.hpp"
 #include "hocket/hocket.hpp"
 #include "src/base/environment.hpp"
+#include "tools/arguments.hpp"
+#include "tools/guarded_main.hpp"
 #include "tools/launch.hpp"
 #include "tools/plan/probe_measure.hpp"
 #include "tools/progress.hpp"
@@ -137,35 +139,33 @@ int run_threads(const Options& options) {
     return complain(error.what(), exit_status_of(error));
   }
   std::atomic<int> first_failure = 0;
+  std::exception_ptr thrown;  // by rank 0
   std::vector<std::thread> threads;
   for (std::size_t rank = 0; rank < comms.size(); ++rank) {
     threads.emplace_back([&, rank] {
-      const int status = run_guarded(options, comms[rank], true);
-      int none = 0;
+      int status = exit_usage, none = 0;
+      try {
+        status = run_guarded(options, comms[rank], true);
+      } catch (...) {  // rank 0 cannot print
+        thrown = std::current_exception();
+      }
       if (status != 0) first_failure.compare_exchange_strong(none, status);
       if (status > exit_wrong_results) hocket_comm_abort(comms[rank].handle(), "another rank has failed");
     });
   }
   for (std::thread& thread : threads) thread.join();
+  if (thrown) std::rethrow_exception(thrown);
   return first_failure;
 }
 
-// Starts this program again as the ranks, which print through the descriptors that they inherit.
+// Starts this program again as the ranks.
 int run_processes(const Options& options, int argc, char** argv) {
   launch::Options launch;
   launch.caller = "hocket-bench";
   launch.ranks = options.ranks;
-  launch.output = launch::Output::inherited;
+  launch.output = launch::Output::progress;
   launch.binding = options.binding;
-  launch.command = {std::filesystem::read_symlink("/proc/self/exe")};
-  for (int i = 1; i < argc; ++i) {
-    const std::string_view argument = argv[i];
-    if (argument == "--ranks") {
-      ++i;  // its value
-    } else if (!argument.starts_with("--ranks=")) {
-      launch.command.emplace_back(argument);
-    }
-  }
+  launch.command = launch::own_command(argc, argv);
   return launch::run(launch);
 }
 
@@ -176,6 +176,9 @@ int run(int argc, char** argv) {
     return parsed.exit_status;
   }
   const Options& options = *parsed.options;
+  if (const auto ending = options.ranks > 0 ? arguments::refuse_ranks_below_launcher("hocket-bench") : std::nullopt) {
+    return arguments::show(*ending);
+  }
   if (options.transport == "loopback") return run_threads(options);
   if (options.ranks == 0) {
     const bool launched = environment::in_force("HOCKET_RANK") || environment::in_force("HOCKET_WORLD_SIZE");
@@ -191,5 +194,5 @@ int run(int argc, char** argv) {
 }  // namespace hocket::bench
 
 int main(int argc, char** argv) {
-  return hocket::bench::run(argc, argv);
+  return hocket::guarded_main("hocket-bench", argc, argv, hocket::bench::run);
 }

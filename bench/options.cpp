@@ -1,9 +1,11 @@
 #include "bench/options.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <cmath>
 #include <cstdlib>
 #include <limits>
 
@@ -11,6 +13,7 @@
 #include "src/plan/text.hpp"
 #include "tools/arguments.hpp"
 #include "tools/launch_cores.hpp"
+#include "transports/registry.hpp"
 
 namespace hocket::bench {
 namespace {
@@ -157,8 +160,8 @@ Status finish(const Written& written, Options& options, bool max_given) {
     return std::ranges::any_of(options.ops, [&](ReduceOp op) { return has_meaning(*options.collective, dtype, op); });
   };
   if (options.collective->row->reduces() && std::ranges::none_of(options.dtypes, has_op)) {
-    return {Code::invalid_argument, fmt::format("No operation of '{}' has a meaning for {} of any type of '{}'.",
-                                                written.op, written.collective, written.dtype)};
+    return {Code::invalid_argument,
+            fmt::format("-o {} is not defined for {} of -d {}.", written.op, written.collective, written.dtype)};
   }
   if (!options.collective->has_data()) options.dtypes.resize(1);
   const auto wire = find_by_name(all_wire_formats, written.wire);
@@ -168,10 +171,6 @@ Status finish(const Written& written, Options& options, bool max_given) {
   }
   options.wire = *wire;
   if (const Status possible = check_call(options); !possible) return possible;
-  if (options.memory == "cuda") {
-    return {Code::unsupported,
-            fmt::format("--memory {} is not available in this build; use plain or registered.", options.memory)};
-  }
   if (options.transport == "loopback" && options.ranks == 0) {
     return {Code::invalid_argument,
             "Loopback ranks are threads of one process: say how many with --ranks N, and use no launcher."};
@@ -183,6 +182,12 @@ Status finish(const Written& written, Options& options, bool max_given) {
 
 void set_from_environment(const char* name, std::string& field) {
   if (const char* value = std::getenv(name); value != nullptr && *value != '\0') field = value;
+}
+
+std::vector<std::string> transport_names() {
+  std::vector<std::string> names = {"auto"};
+  for (const TransportEntry& entry : transports()) names.emplace_back(entry.name);
+  return names;
 }
 
 // The flags that say what is measured.
@@ -201,11 +206,13 @@ CLI::Option* add_subject(CLI::App& app, Written& written, Options& options) {
   app.add_option("--placement", written.placement, "in, out or both (both)")
       ->check(CLI::IsMember({"in", "out", "both"}))
       ->type_name("PLACE");
-  app.add_option("--memory", options.memory, "plain, registered or cuda (plain)")
-      ->check(CLI::IsMember({"plain", "registered", "cuda"}))
+  app.add_option("--memory", options.memory, "plain or registered (plain)")
+      ->check(CLI::IsMember({"plain", "registered"}))
       ->type_name("KIND");
-  app.add_option("--transport", options.transport, "auto, tcp, shm, cuda_ipc, or loopback: ranks are threads (auto)")
-      ->check(CLI::IsMember({"auto", "tcp", "shm", "cuda_ipc", "loopback"}))
+  const std::vector<std::string> names = transport_names();
+  app.add_option("--transport", options.transport,
+                 fmt::format("{}: loopback has threads for ranks (auto)", fmt::join(names, ", ")))
+      ->check(CLI::IsMember(names))
       ->type_name("NAME");
   app.add_flag("--persistent", options.persistent, "each call is planned once, and started for every operation");
   app.add_option("--coalesced", options.tensors, "cut the data into this many tensors, and make one call on their list")
@@ -221,8 +228,11 @@ CLI::Option* add_subject(CLI::App& app, Written& written, Options& options) {
 // The flags that say how it is measured, and where the results go.
 void add_method(CLI::App& app, Options& options) {
   app.add_option("--ranks", options.ranks, "start this many ranks here")->check(CLI::Range(1, 65536));
+  app.add_option("--timeout", options.timeout_seconds,
+                 "seconds that any wait for another rank may last (HOCKET_TIMEOUT_MS, or 300)")
+      ->check(arguments::number(0.001, 1e7));
   app.add_option("--bind-to", options.binding,
-                 "with --ranks: core, each has one of its own; auto: if there are enough; none (auto)")
+                 "with --ranks: core, each rank on its own; auto: if there are enough cores; none (auto)")
       ->check(CLI::IsMember(launch::bindings))
       ->type_name("WHAT");
   CLI::Option* iterations = app.add_option("-n,--iters", options.iterations, "operations to time for each size")
@@ -257,6 +267,7 @@ hocket::Options communicator_options(const Options& options) {
   hocket::Options given;
   given.transport = options.transport;
   given.algorithm = options.algorithm;
+  given.timeout = std::chrono::milliseconds(std::lround(options.timeout_seconds * 1000));
   return given;
 }
 
@@ -316,7 +327,7 @@ Parsed parse_options(int argc, const char* const* argv) {
   CLI::App app(
       "Measures one collective and checks its results element by element.\n"
       "A size is the larger of a rank's two buffers. A time is the slowest rank's for one operation; rows show the\n"
-      "median; with a root, and of scans, the mean, since a rank that only sends may run ahead (not with --fresh).\n"
+      "median; rooted collectives and scans show the mean, because senders may run ahead (not with --fresh).\n"
       "Exit status: 0, 1 on a wrong element, 2 on wrong usage, 3 when communication failed.",
       "hocket-bench");
   const CLI::Option* max = add_subject(app, written, options);

@@ -31,6 +31,7 @@ struct Options {
   int warmup = 2;
   int checks = 1;
   int ranks = 0;                 // 0: this process is one rank, started by a launcher
+  double timeout_seconds = 0;    // 0: from the environment
   std::string binding = "auto";  // of those ranks, as in launch::Options
   std::string transport = "auto";
   std::string algorithm = "auto";

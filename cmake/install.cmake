@@ -10,6 +10,7 @@ if(HOCKET_PROGRAMS)
   # Started by hocket-sgd, which looks for them there, whatever CMAKE_INSTALL_LIBEXECDIR is.
   install(PROGRAMS tools/test-hosts DESTINATION libexec/hocket)
   install(FILES bench/peers/network.py DESTINATION libexec/hocket)
+  install(DIRECTORY tools/test_hosts DESTINATION libexec/hocket FILES_MATCHING PATTERN "*.py")
 endif()
 
 # Two export sets: whoever links the shared library needs none of the packages that the static one passes on.

@@ -1,10 +1,11 @@
-# The programs: each tools/hocket_NAME.cpp is a main, with helpers of its own in tools/NAME/; other files directly in tools/
-# are shared by all programs. bench/ is one program, hocket-bench, save for bench/micro_*.cpp, each a Google Benchmark,
-# bench/children.cpp, and bench/peers, programs of other libraries to compare with.
+# The programs: each tools/hocket_NAME.cpp is a main, with helpers of its own in tools/NAME/ and, where it has several
+# commands, these in tools/NAME/commands/; other files directly in tools/ are shared by all programs. bench/ is one program,
+# hocket-bench, save for bench/micro_*.cpp, each a Google Benchmark, bench/children.cpp, and bench/peers, programs of other
+# libraries to compare with.
 find_package(CLI11 REQUIRED)
 find_package(nlohmann_json REQUIRED)
 find_package(ZLIB REQUIRED)
-find_package(benchmark REQUIRED)
+find_package(benchmark QUIET) # for bench/micro_*.cpp alone
 find_library(HWLOC_LIBRARY hwloc REQUIRED)
 
 file(GLOB mains CONFIGURE_DEPENDS tools/hocket_*.cpp)
@@ -34,8 +35,9 @@ foreach(main IN LISTS mains)
   cmake_path(GET main STEM stem)
   string(REPLACE hocket_ "" folder ${stem})
   file(GLOB helpers CONFIGURE_DEPENDS tools/${folder}/*.cpp)
+  file(GLOB commands CONFIGURE_DEPENDS tools/${folder}/commands/*.cpp)
   string(REPLACE _ - name ${stem})
-  hocket_add_program(${name} ${main})
+  hocket_add_program(${name} ${main} ${commands})
   if(helpers) # a library, so that unit tests can reach them
     add_library(${stem}_helpers STATIC ${helpers})
     target_link_libraries(${stem}_helpers PUBLIC hocket_program)
@@ -51,6 +53,10 @@ endif()
 add_executable(bench-children bench/children.cpp)
 target_link_libraries(bench-children PRIVATE hocket_internal)
 
+if(NOT benchmark_FOUND)
+  message(STATUS "Google Benchmark: not found, so the microbenchmarks are left out")
+  set(micros "")
+endif()
 foreach(micro IN LISTS micros)
   cmake_path(GET micro STEM name)
   add_executable(${name} ${micro})

@@ -12,6 +12,9 @@
 #include <filesystem>
 #include <sstream>
 
+#include "hocket/hocket.h"
+#include "src/base/environment.hpp"
+
 namespace hocket::arguments {
 namespace {
 
@@ -32,6 +35,7 @@ std::optional<std::uint64_t> whole_number(std::string_view digits) {
 }  // namespace
 
 std::optional<Ending> parse(CLI::App& app, int argc, const char* const* argv) {
+  app.set_version_flag("--version", fmt::format("{} {}", app.get_name(), hocket_version()));
   try {
     app.parse(argc, argv);
     return std::nullopt;
@@ -39,6 +43,9 @@ std::optional<Ending> parse(CLI::App& app, int argc, const char* const* argv) {
     std::ostringstream text;
     app.exit(wish, text, text);
     return Ending{0, text.str()};
+  } catch (const CLI::ExtrasError&) {  // whose own text names them from the last to the first
+    return Ending{exit_usage, fmt::format("{0}: Arguments not expected: {1}. Run {0} --help for the options.\n",
+                                          app.get_name(), fmt::join(app.remaining(true), " "))};
   } catch (const CLI::ParseError& error) {
     return Ending{exit_usage, fmt::format("{0}: {1}. Run {0} --help for the options.\n", app.get_name(), error.what())};
   }
@@ -47,6 +54,16 @@ std::optional<Ending> parse(CLI::App& app, int argc, const char* const* argv) {
 int show(const Ending& ending) {
   fmt::print(ending.exit_status == 0 ? stdout : stderr, "{}", ending.text);
   return ending.exit_status;
+}
+
+std::optional<Ending> refuse_ranks_below_launcher(std::string_view program) {
+  const auto rank = environment::in_force("HOCKET_RANK");
+  // Slurm sets its variable in batch scripts, too, which are no ranks.
+  if (!rank || rank->name == "SLURM_PROCID") return std::nullopt;
+  return Ending{exit_usage,
+                fmt::format("{}: --ranks starts ranks here, but this process is rank {} of a launcher's ({} is "
+                            "set): leave out --ranks, or the launcher.\n",
+                            program, rank->value, rank->name)};
 }
 
 Result<std::uint64_t> parse_size(std::string_view text, std::uint64_t most) {

@@ -23,10 +23,14 @@ struct Ending {
   std::string text;
 };
 
-// Nothing: the program goes on. `app` has the program's name.
+// Nothing: the program goes on. `app` has the program's name; it gets the option --version, besides -h and --help.
 std::optional<Ending> parse(CLI::App& app, int argc, const char* const* argv);
 // Prints the text where it belongs, and returns the exit status.
 int show(const Ending& ending);
+
+// Ends --ranks where a launcher has started this process already: each of its ranks would start that many. `program` is
+// its name. Nothing: there is no such launcher.
+std::optional<Ending> refuse_ranks_below_launcher(std::string_view program);
 
 // "64K" -> 65536. K, M, G and T are powers of 1024. Code::invalid_argument names the text, which may be no size or one
 // above `most`. The standard limit is far from overflow, also times the number of ranks.

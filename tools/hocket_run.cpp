@@ -5,6 +5,7 @@
 #include <CLI/CLI.hpp>
 
 #include "tools/arguments.hpp"
+#include "tools/guarded_main.hpp"
 #include "tools/launch.hpp"
 #include "tools/launch_cores.hpp"
 
@@ -17,9 +18,7 @@ int fail(const std::string& sentence) {
   return usage_error;
 }
 
-}  // namespace
-
-int main(int argc, char** argv) {
+int run(int argc, char** argv) {
   CLI::App app(
       "hocket-run -n N [options] PROG [ARGS...]\n"
       "Starts PROG as N ranks on this machine, labels their output by rank, and ends all when one fails.\n"
@@ -31,7 +30,8 @@ int main(int argc, char** argv) {
   bool no_label = false;
   app.add_option("-n,--ranks", options.ranks, "number of ranks")->required()->check(CLI::Range(1, 65536));
   app.add_flag("--no-label", no_label, "do not begin lines with the rank");
-  app.add_option("--bind-to", options.binding, "core: each rank has one of its own; auto: if there are enough (none)")
+  app.add_option("--bind-to", options.binding,
+                 "core: pin each rank to its own core; auto: pin if there are enough cores (none)")
       ->check(CLI::IsMember(hocket::launch::bindings))
       ->type_name("WHAT");
   app.add_flag("--stdin", options.input_to_rank_0, "rank 0 reads standard input (from a file or pipe)");
@@ -51,4 +51,10 @@ int main(int argc, char** argv) {
   if (no_label) options.output = hocket::launch::Output::whole;
   options.grace = std::chrono::milliseconds(static_cast<std::int64_t>(grace * 1000));
   return hocket::launch::run(options);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  return hocket::guarded_main("hocket-run", argc, argv, run);
 }

@@ -1,12 +1,17 @@
 // hocket-sgd: teaches a small network to read digits, by synchronous data-parallel SGD over Hocket, and proves what a
-// ring allreduce costs. An example of how the C++ interface is used: it knows hocket.hpp alone.
+// ring allreduce costs. An example of how the C++ interface is used: as a user of the library it knows hocket.hpp
+// alone.
 #include <fmt/format.h>
 
+#include <chrono>
 #include <cmath>
 #include <cstdlib>
 #include <new>
 
 #include "hocket/hocket.hpp"
+#include "tools/arguments.hpp"
+#include "tools/guarded_main.hpp"
+#include "tools/launch.hpp"
 #include "tools/progress.hpp"
 #include "tools/sgd/options.hpp"
 #include "tools/sgd/problem.hpp"
@@ -35,7 +40,19 @@ hocket::Options communicator_options(const Options& options) {
   if (!is_launched()) given.world_size = 1;
   given.transport = options.transport;
   given.algorithm = options.algorithm;
+  given.timeout = std::chrono::milliseconds(std::lround(options.timeout_seconds * 1000));
   return given;
+}
+
+// Starts this program again as the ranks.
+int start_ranks(const Options& options, int argc, char** argv) {
+  if (const auto ending = arguments::refuse_ranks_below_launcher("hocket-sgd")) return arguments::show(*ending);
+  launch::Options launch;
+  launch.caller = "hocket-sgd";
+  launch.ranks = options.ranks;
+  launch.output = launch::Output::progress;
+  launch.command = launch::own_command(argc, argv);
+  return launch::run(launch);
 }
 
 // Nothing where the loss is as one may expect. Guessing has the loss ln 10: a tenth for each of ten digits.
@@ -85,6 +102,7 @@ int run(int argc, char** argv) {
     return parsed.exit_status;
   }
   const Options& options = *parsed.options;
+  if (options.ranks > 0 && !options.proof) return start_ranks(options, argc, argv);
   try {
     if (options.proof && !is_launched()) return start_proof(*options.proof, argc, argv);
     Communicator comm = Communicator::create(communicator_options(options));
@@ -107,5 +125,5 @@ int run(int argc, char** argv) {
 }  // namespace hocket::sgd
 
 int main(int argc, char** argv) {
-  return hocket::sgd::run(argc, argv);
+  return hocket::guarded_main("hocket-sgd", argc, argv, hocket::sgd::run);
 }

@@ -7,10 +7,10 @@
 #include <cstdint>
 #include <cstdio>
 
-#include "hocket/hocket.h"
 #include "src/store/endpoint.hpp"
 #include "src/store/store_server.hpp"
 #include "tools/arguments.hpp"
+#include "tools/guarded_main.hpp"
 
 namespace {
 
@@ -41,9 +41,7 @@ int serve(const std::string& bind, std::uint16_t port) {
   return 0;
 }
 
-}  // namespace
-
-int main(int argc, char** argv) {
+int run(int argc, char** argv) {
   std::string bind = "127.0.0.1";
   int port = 29500;
   CLI::App app{
@@ -54,8 +52,6 @@ int main(int argc, char** argv) {
   app.add_option("--port", port, "port to listen on; 0: any free one, printed on standard output")
       ->check(CLI::Range(0, 65535))
       ->capture_default_str();
-  app.set_version_flag("--version", fmt::format("hocket-store {}.{}.{}", HOCKET_VERSION_MAJOR, HOCKET_VERSION_MINOR,
-                                                HOCKET_VERSION_PATCH));
   if (const auto ending = hocket::arguments::parse(app, argc, argv)) return hocket::arguments::show(*ending);
   try {
     return serve(bind, static_cast<std::uint16_t>(port));
@@ -63,4 +59,10 @@ int main(int argc, char** argv) {
     fmt::print(stderr, "hocket-store: {}\n", error.what());
     return 1;
   }
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  return hocket::guarded_main("hocket-store", argc, argv, run);
 }

@@ -11,12 +11,14 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <filesystem>
 #include <optional>
 #include <string_view>
 
 #include "src/spi/types.hpp"
 #include "tools/launch_cores.hpp"
 #include "tools/launch_lines.hpp"
+#include "tools/launch_output.hpp"
 #include "tools/launch_process.hpp"
 #include "tools/signals.hpp"
 
@@ -25,6 +27,7 @@ namespace {
 
 // How long to wait for processes to disappear after SIGKILL: only one that hangs inside the system takes longer.
 constexpr std::chrono::seconds after_kill{10};
+constexpr int exit_output = 2;  // where the ranks' output cannot be written
 // How often to look for the end of processes that are nobody's children here.
 constexpr int poll_ms_max = 200;
 
@@ -41,36 +44,8 @@ struct Member {
   bool group_alive = true;  // it, or something that it started
 };
 
-// While this lives, a closed output shows as EPIPE.
-class NoPipeSignal {
- public:
-  NoPipeSignal() = default;
-  ~NoPipeSignal() { signal(SIGPIPE, before_); }
-  NoPipeSignal(const NoPipeSignal&) = delete;
-  NoPipeSignal& operator=(const NoPipeSignal&) = delete;
-
- private:
-  sighandler_t before_ = signal(SIGPIPE, SIG_IGN);
-};
-
 std::string ranks_text(int count) {
   return fmt::format("{} rank{}", count, count == 1 ? "" : "s");
-}
-
-// False when nobody reads there any more.
-bool write_all(int fd, std::string_view bytes) {
-  while (!bytes.empty()) {
-    const ssize_t written = write(fd, bytes.data(), bytes.size());
-    if (written >= 0) {
-      bytes.remove_prefix(static_cast<std::size_t>(written));
-    } else if (errno == EAGAIN) {
-      pollfd writable{fd, POLLOUT, 0};
-      poll(&writable, 1, poll_ms_max);
-    } else if (errno != EINTR) {
-      return false;
-    }
-  }
-  return true;
 }
 
 class Launch {
@@ -93,7 +68,9 @@ class Launch {
       if (ending_ && !killed_ && ending_->passed()) kill_all();
     }
     relay_output();
-    for (Relay& relay : relays_) write_all(relay.to, relay.lines.finish());
+    for (Relay& relay : relays_) {
+      if (!write_all(relay.to, relay.lines.finish())) output_closed(errno);
+    }
     return status_.value_or(0);
   }
 
@@ -118,10 +95,10 @@ class Launch {
     Streams streams;
     UniqueFd output, error;
     if (options_.input_to_rank_0 && rank == 0) streams.input = STDIN_FILENO;
-    if (options_.output != Output::inherited) {
-      if (const Status made = add_relay(rank, STDOUT_FILENO, &output); !made) return made;
+    if (const Status made = add_relay(rank, STDOUT_FILENO, &output); !made) return made;
+    streams.output = output.get();
+    if (options_.output != Output::progress) {
       if (const Status made = add_relay(rank, STDERR_FILENO, &error); !made) return made;
-      streams.output = output.get();
       streams.error = error.get();
     }
     const Result<pid_t> pid = start_rank(options_.command, environment, streams);
@@ -171,7 +148,7 @@ class Launch {
       say(fmt::format("stopped by signal {} ({}); ending {}.", number, strsignal(number), ranks_text(count_running())));
       status_ = 128 + number;
     }
-    end_all(number);
+    end_all(options_.only_sigterm ? SIGTERM : number);
   }
 
   void reap() {
@@ -262,15 +239,19 @@ class Launch {
         const std::string lines =
             got == 0 ? relay.lines.finish() : relay.lines.feed({bytes, static_cast<std::size_t>(got)});
         if (got == 0) relay.from.reset();
-        if (!write_all(relay.to, lines)) output_closed();
+        if (!write_all(relay.to, lines)) output_closed(errno);
       }
     }
   }
 
-  void output_closed() {
-    if (!status_) status_ = 128 + SIGPIPE;
-    for (Relay& relay : relays_) relay.from.reset();
+  // Nobody reads there any more, or the disk is full. Ranks end before they notice.
+  void output_closed(int error) {
+    if (!status_) {
+      status_ = error == EPIPE ? 128 + SIGPIPE : exit_output;
+      if (error != EPIPE) say(fmt::format("Cannot write the ranks' output: {}.", strerror(error)));
+    }
     end_all(SIGTERM);
+    for (Relay& relay : relays_) relay.from.reset();
   }
 
   int count_running() const { return static_cast<int>(std::ranges::count(members_, true, &Member::running)); }
@@ -291,6 +272,19 @@ class Launch {
 };
 
 }  // namespace
+
+std::vector<std::string> own_command(int argc, const char* const* argv) {
+  std::vector<std::string> command = {std::filesystem::read_symlink("/proc/self/exe")};
+  for (int i = 1; i < argc; ++i) {
+    const std::string_view argument = argv[i];
+    if (argument == "--ranks") {
+      ++i;  // its value
+    } else if (!argument.starts_with("--ranks=")) {
+      command.emplace_back(argument);
+    }
+  }
+  return command;
+}
 
 int run(const Options& options) {
   return Launch(options).run();

@@ -9,9 +9,10 @@ namespace hocket::launch {
 
 // What becomes of the ranks' standard output and error.
 enum class Output {
-  labelled,   // whole lines, each after "[rank] "
-  whole,      // whole lines, without a label
-  inherited,  // the ranks write to this process's own descriptors
+  labelled,  // whole lines, each after "[rank] "
+  whole,     // whole lines, without a label
+  progress,  // the same for standard output; errors go to this process's own, where a line of progress overwrites
+             // itself
 };
 
 struct Options {
@@ -22,7 +23,11 @@ struct Options {
   std::string binding = "none";           // of `bindings`
   bool input_to_rank_0 = false;           // rank 0 reads this process's standard input; everybody else reads /dev/null
   std::chrono::milliseconds grace{5000};  // from SIGTERM to SIGKILL
+  bool only_sigterm = false;              // ranks get SIGTERM in place of SIGINT and SIGHUP
 };
+
+// This process's own command without --ranks and its value: what it starts as each rank.
+std::vector<std::string> own_command(int argc, const char* const* argv);
 
 // Runs the ranks until all have ended, and returns the exit status for the caller: 0 if every rank ended well, else the
 // status of the first that failed (128 + signal if a signal killed it; 127 or 126 if the program could not be started).

@@ -62,6 +62,13 @@ class SetupTest(unittest.TestCase):
         _, _, calls = self.run_setup("--docs", missing="doxygen")
         self.assertTrue(calls[1].startswith("install ") and calls[1].endswith(" doxygen"), calls)
 
+    def test_installs_no_more_than_programs_need_where_that_is_asked(self):
+        _, _, calls = self.run_setup("--programs", missing="*")
+        wanted = calls[1].split()
+        self.assertIn("libfmt-dev", wanted)
+        for other in ("ccache", "libgtest-dev", "libbenchmark-dev", "clang-format", "clang-tidy-16"):
+            self.assertNotIn(other, wanted)
+
     def test_says_what_it_could_not_do(self):
         status, output, _ = self.run_setup(missing="cmake", broken="update")
         self.assertEqual(status, 1)

@@ -4,6 +4,9 @@
 
 #include <gtest/gtest.h>
 
+#include <cstddef>
+#include <cstdint>
+#include <set>
 #include <vector>
 
 #include "src/plan/verify.hpp"
@@ -26,9 +29,23 @@ inline std::vector<Rank> suite_sizes() {
   return sizes;
 }
 
+// Those of the verifier, and up to 33 ranks, where those have full chunks alone, also with empty ones.
+inline std::vector<VerifyCase> suite_cases(const Algorithm& algorithm, Rank size) {
+  std::vector<VerifyCase> cases = verify_cases(algorithm, size);
+  if (size <= 17 || size > 33) return cases;
+  for (std::size_t i = 0, full = cases.size(); i < full; ++i) {
+    const std::uint32_t chunks = chunks_of(algorithm, size, cases[i].options.topology);
+    for (const std::uint32_t empty_from : std::set<std::uint32_t>{0, 1, chunks - 1}) {
+      cases.push_back(cases[i]);
+      cases.back().options.empty_from = empty_from;
+    }
+  }
+  return cases;
+}
+
 inline void check_algorithm(const Algorithm& algorithm) {
   for (const Rank size : suite_sizes()) {
-    for (const VerifyCase& tried : verify_cases(algorithm, size)) {
+    for (const VerifyCase& tried : suite_cases(algorithm, size)) {
       const Result<Verified> result = verify(algorithm, size, tried.root, tried.options);
       ASSERT_TRUE(result.ok()) << result.status().message() << " (interleave " << tried.options.interleave
                                << ", chunks empty from " << tried.options.empty_from << ")";

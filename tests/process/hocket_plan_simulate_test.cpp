@@ -68,6 +68,8 @@ TEST(HocketPlanSimulate, DrawsTimelines) {
   const std::string svg = contents(drawing);
   EXPECT_THAT(svg, testing::StartsWith("<svg"));
   EXPECT_THAT(svg, HasSubstr("rank 3"));
+  EXPECT_THAT(svg, ContainsRegex("class=\"title\">ring allreduce of 1048576 bytes on 4 ranks: [0-9.]+ us</text>"));
+  EXPECT_THAT(svg, HasSubstr("time in microseconds"));
 }
 
 // Many messages are on their way from one rank at once.

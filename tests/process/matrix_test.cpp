@@ -6,12 +6,14 @@
 #include <gtest/gtest.h>
 
 #include <array>
+#include <iterator>
 #include <ostream>
 #include <string>
 #include <vector>
 
 #include "tests/process/support/call.hpp"
 #include "tests/process/support/process_group.hpp"
+#include "tests/process/support/uneven_call.hpp"
 
 namespace hocket::process_testing {
 namespace {
@@ -117,6 +119,47 @@ TEST_P(Matrix, OfCollectivesTypesReductionsAndPlacements) {
       }
     }
     EXPECT_GT(cells.number(), 2000U);
+  });
+}
+
+// Blocks that vary: every type and reduction with one of the ways in which sizes may vary, in turn.
+TEST_P(Matrix, OfUnevenBlocksTypesReductionsAndPlacements) {
+  run_ranks(GetParam().ranks, [](Child& child) {
+    hocket_comm_options options = HOCKET_COMM_OPTIONS_INIT;
+    options.transport = GetParam().transport;
+    const Comm comm(&options);
+    ASSERT_TRUE(comm);
+    constexpr Sizes sizes[] = {Sizes::random, Sizes::zero, Sizes::one_has_all};
+    std::uint64_t number = 0;
+    for (const Collective collective : uneven_collectives) {
+      for (const DataType dtype : all_data_types) {
+        for (const ReduceOp op : all_reduce_ops) {
+          if (!reduces(collective) && op != ReduceOp::sum) continue;
+          for (const bool in_place : {false, true}) {
+            ++number;
+            UnevenCall call({.collective = collective,
+                             .sizes = sizes[number % std::size(sizes)],
+                             .scale = 17,
+                             .dtype = dtype,
+                             .op = op,
+                             .root = static_cast<Rank>(number % static_cast<std::uint64_t>(child.size)),
+                             .in_place = in_place,
+                             .displaced = number % 4 < 2,
+                             .misalignment = number * 7 % 64,
+                             .salt = number},
+                            child.index, child.size);
+            if (op == ReduceOp::user) continue;  // has a test of its own
+            if (!reduces(collective) || is_defined(dtype, op)) {
+              call.run(comm.get());
+            } else {
+              EXPECT_EQ(call.issue(comm.get()), HOCKET_INVALID_ARGUMENT) << name_of(dtype) << " " << name_of(op);
+            }
+            if (testing::Test::HasFailure()) return;
+          }
+        }
+      }
+    }
+    EXPECT_GT(number, 200U);
   });
 }
 

@@ -220,7 +220,7 @@ int probe_command(const ProbeArguments& given) {
   launch::Options launch;
   launch.caller = "hocket-plan";
   launch.ranks = 2;
-  launch.output = launch::Output::inherited;
+  launch.output = launch::Output::progress;
   launch.command = {std::filesystem::read_symlink("/proc/self/exe"), "probe"};
   if (!given.save.empty()) launch.command.insert(launch.command.end(), {"--save", given.save});
   if (given.force) launch.command.emplace_back("--force");

@@ -8,29 +8,18 @@
 #include <chrono>
 #include <cstring>
 #include <functional>
-#include <numeric>
-#include <thread>
 
 #include "hocket/hocket.hpp"
 #include "src/base/environment.hpp"
-#include "src/exec/reduce.hpp"
 #include "tools/plan/probe_direct_measure.hpp"
+#include "tools/plan/probe_pair.hpp"
 
 namespace hocket {
 namespace {
 
 using Clock = std::chrono::steady_clock;
-using Samples = std::vector<double>;
 
-constexpr std::size_t pings = 48;
-constexpr std::size_t small_messages = 32;
-constexpr std::size_t block_bytes = std::size_t{64} << 10;
-constexpr std::size_t blocks = 2;  // fit into sockets' buffers and shared memory's rings: nobody waits for the reader
-constexpr std::size_t exchange_bytes = std::size_t{512} << 10;
-constexpr std::size_t exchanges = 4;  // in a row, as slices of a long call: one alone waits until the other rank comes
 constexpr std::size_t streams_bytes = std::size_t{2} << 20;  // long enough for connections to reach their pace
-constexpr std::size_t memory_bytes = std::size_t{8} << 20;   // walked through, so that data comes from memory
-constexpr std::chrono::milliseconds head_start{1};           // for what is sent to lie ready
 
 double seconds_since(Clock::time_point begin) {
   return std::chrono::duration<double>(Clock::now() - begin).count();
@@ -81,117 +70,6 @@ int cores_at(Communicator& world, const std::vector<std::uint64_t>& hosts) {
     CPU_OR(&together, &together, &one);
   }
   return CPU_COUNT(&together);
-}
-
-// Two ranks that measure together; rank 0 learns the other's times.
-class Pair {
- public:
-  explicit Pair(Communicator& comm) : comm_(comm), memory_(memory_bytes), other_(memory_bytes) {
-    std::memset(memory_.data(), 1, memory_.size());  // pages are there before anything is timed
-    std::memset(other_.data(), 1, other_.size());
-  }
-
-  double ping_pong() {
-    std::array<std::uint8_t, 8> message{};
-    Clock::time_point begin;
-    for (std::size_t i = 0; i < pings + 4; ++i) {
-      if (i == 4) begin = Clock::now();
-      if (comm_.rank() == 0) {
-        comm_.send(message, 1);
-        comm_.recv(message, 1);
-      } else {
-        comm_.recv(message, 0);
-        comm_.send(message, 0);
-      }
-    }
-    return seconds_since(begin) / (2 * pings);
-  }
-
-  // Seconds of one message at its sender and at its receiver, who looks when all have arrived. On rank 0.
-  std::array<double, 2> one_way(std::size_t bytes, std::size_t count) {
-    comm_.barrier();
-    std::array<double, 2> times{};
-    if (comm_.rank() == 0) {
-      const auto begin = Clock::now();
-      for (std::size_t i = 0; i < count; ++i) comm_.send(next(memory_, bytes), 1);
-      times[0] = seconds_since(begin) / static_cast<double>(count);
-      comm_.recv(std::span(times).subspan(1), 1);
-    } else {
-      std::this_thread::sleep_for(head_start);
-      const auto begin = Clock::now();
-      for (std::size_t i = 0; i < count; ++i) comm_.recv(next(memory_, bytes), 0);
-      times[1] = seconds_since(begin) / static_cast<double>(count);
-      comm_.send(std::span(times).subspan(1), 0);
-    }
-    return times;
-  }
-
-  // Both send and receive at once: seconds for a byte each way.
-  double exchange(std::size_t bytes = exchange_bytes) {
-    comm_.barrier();
-    const auto begin = Clock::now();
-    for (std::size_t i = 0; i < exchanges; ++i) {
-      const std::span<std::uint8_t> all = next(memory_, 2 * bytes);
-      comm_.allgather(all.subspan(static_cast<std::size_t>(comm_.rank()) * bytes, bytes), all);
-    }
-    return seconds_since(begin) / static_cast<double>(exchanges * bytes);
-  }
-
-  // Seconds for a byte of a copy, and of a sum with a message that has just come, while the other rank does the same.
-  double copy() {
-    comm_.barrier();
-    return over_blocks([&](std::uint8_t* to) { std::memcpy(to, next(other_, block_bytes).data(), block_bytes); });
-  }
-  double reduce() {
-    const ReduceKernel sum = reduce_kernel(DataType::float32, ReduceOp::sum);
-    comm_.barrier();
-    return over_blocks([&](std::uint8_t* to) {
-      auto* const sums = reinterpret_cast<std::byte*>(to);
-      sum(sums, sums, reinterpret_cast<const std::byte*>(other_.data()), block_bytes / sizeof(float));
-    });
-  }
-
- private:
-  static constexpr std::size_t blocks_walked = 16;
-
-  double over_blocks(const std::function<void(std::uint8_t*)>& work) {
-    const auto begin = Clock::now();
-    for (std::size_t i = 0; i < blocks_walked; ++i) work(next(memory_, block_bytes).data());
-    return seconds_since(begin) / static_cast<double>(blocks_walked * block_bytes);
-  }
-
-  // The next stretch of this length, round and round.
-  std::span<std::uint8_t> next(std::vector<std::uint8_t>& memory, std::size_t bytes) {
-    if (at_ + bytes > memory.size()) at_ = 0;
-    at_ += bytes;
-    return std::span(memory).subspan(at_ - bytes, bytes);
-  }
-
-  Communicator& comm_;
-  std::vector<std::uint8_t> memory_, other_;
-  std::size_t at_ = 0;
-};
-
-LinkFigures measure_links(Pair& pair, double overhead) {
-  LinkFigures made;
-  made.ping_pong = repeated([&] { return pair.ping_pong(); });
-  Samples send, receive, send_byte, receive_byte;
-  const auto positive = [](double value) { return std::max(value, 0.0); };
-  for (int round = -1; round < probe_rounds; ++round) {
-    const auto small = pair.one_way(8, small_messages);
-    const auto large = pair.one_way(block_bytes, blocks);
-    if (round < 0) continue;
-    send.push_back(positive(small[0] - overhead));
-    receive.push_back(positive(small[1] - overhead));
-    send_byte.push_back(positive(large[0] - small[0]) / block_bytes);
-    receive_byte.push_back(positive(large[1] - small[1]) / block_bytes);
-  }
-  made.send = figure_of(send);
-  made.receive = figure_of(receive);
-  made.send_per_byte = figure_of(send_byte);
-  made.receive_per_byte = figure_of(receive_byte);
-  made.exchange_per_byte = repeated([&] { return pair.exchange(); });
-  return made;
 }
 
 // What a call costs that does nothing.
@@ -275,7 +153,7 @@ class Probe {
   LinkFigures links(Communicator& world, int peer, bool memory) {
     LinkFigures made;
     if (auto comm = pair_of(world, peer)) {
-      Pair pair(*comm);
+      ProbePair pair(*comm);
       comm->barrier();
       const auto began = Clock::now();
       made = measure_links(pair, overhead_);
@@ -296,7 +174,7 @@ class Probe {
       setenv("HOCKET_TCP_STREAMS", std::to_string(number).c_str(), 1);
       Communicator world = group("tcp", fmt::format(" over {} connections", number));
       if (auto comm = pair_of(world, peer)) {
-        Pair pair(*comm);
+        ProbePair pair(*comm);
         made.push_back({number, repeated([&] { return pair.exchange(streams_bytes); })});
       }
       world.barrier();
@@ -338,7 +216,7 @@ class Probe {
       if (algorithm == directly) {
         made = measure_small(*comm);
       } else {
-        Pair pair(*comm);
+        ProbePair pair(*comm);
         made = repeated([&] { return pair.ping_pong(); });
       }
     }

@@ -50,7 +50,7 @@ ordered_json problems() {
   const auto note = [&](const Status& status) {
     if (!status.ok()) sentences.push_back(status.message());
   };
-  note(environment::check_names());
+  for (const std::string& sentence : environment::unknown_names()) sentences.push_back(sentence);
   if (const auto wanted = environment::find({"HOCKET_ALGORITHM"})) {
     const Status parsed = Choices::parse(wanted->value).status();
     if (!parsed.ok()) sentences.push_back("HOCKET_ALGORITHM: " + parsed.message());

@@ -171,7 +171,9 @@ int simulate_command(const SimulateArguments& given) {
                  ranks_to_draw(network, *run).size(), network.size());
     }
     if (!given.trace.empty()) write_file(given.trace, [&](std::ostream& out) { write_trace(network, *run, out); });
-    if (!given.svg.empty()) write_file(given.svg, [&](std::ostream& out) { write_svg(network, *run, out); });
+    const std::string title =
+        fmt::format("{} {} of {} bytes on {} ranks", algorithm->name, given.collective, given.bytes, network.size());
+    if (!given.svg.empty()) write_file(given.svg, [&](std::ostream& out) { write_svg(title, network, *run, out); });
   }
   if (simulated == 0) throw UsageError{"None of the algorithms can be simulated on this network."};
   return 0;

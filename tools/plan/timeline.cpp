@@ -6,7 +6,10 @@
 #include <nlohmann/json.hpp>
 #include <set>
 #include <string_view>
+#include <utility>
 #include <vector>
+
+#include "tools/svg.hpp"
 
 namespace hocket {
 namespace {
@@ -16,7 +19,7 @@ double microseconds(Picoseconds time) {
 }
 
 std::string_view colour_of(const Activity& activity) {
-  if (activity.on_wire) return "#9ecae1";
+  if (activity.on_wire) return "#9467bd";
   switch (activity.kind) {
     case StepKind::send: return "#3182bd";
     case StepKind::recv: return "#31a354";
@@ -149,35 +152,69 @@ void write_trace(const Network& network, const Simulation& run, std::ostream& ou
   out << "]}\n";
 }
 
-void write_svg(const Network& network, const Simulation& run, std::ostream& out) {
-  constexpr int width = 1200, left = 70, row_height = 28, top = 30;
-  constexpr double bar = 11;  // the processor's; one for all that is on the way lies below it
-  const Drawing drawing(network, run);
-  const double scale = (width - left - 10) / std::max(microseconds(run.time), 1e-9);
-  const int height = top + row_height * static_cast<int>(drawing.rows.size()) + 30;
-  out << fmt::format(
-      "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{0}\" height=\"{1}\" viewBox=\"0 0 {0} {1}\" "
-      "font-family=\"sans-serif\" font-size=\"11\">\n<rect width=\"100%\" height=\"100%\" fill=\"white\"/>\n"
-      "<text x=\"{2}\" y=\"18\">{3:.3f} us; blue: send, green: receive, orange: receive and reduce, pale: on the way, "
-      "outlined: critical path</text>\n",
-      width, height, left, microseconds(run.time));
-  const auto top_of = [&](std::size_t row) { return top + row_height * static_cast<int>(row); };
-  for (std::size_t row = 0; row < drawing.rows.size(); ++row) {
-    out << fmt::format("<text x=\"4\" y=\"{}\">rank {}</text>\n", top_of(row) + 16, drawing.rows[row].rank);
+namespace {
+
+// Where a timeline's rows lie. Messages on their way have lanes of their own below the bar of the processor.
+struct Rows {
+  static constexpr double width = 1200, left = 78, right = 24, top = 64, bar = 12, lane_least = 4, lanes_least = 12,
+                          gap = 8;
+
+  explicit Rows(const Drawing& drawing) {
+    double at = top;
+    for (const Drawing::Row& row : drawing.rows) {
+      tops.push_back(at);
+      lanes.push_back(std::max(lane_least, lanes_least / std::max(row.lanes, 1)));
+      at += bar + lanes.back() * std::max(row.lanes, 1) + gap;
+    }
+    bottom = at;
   }
+
+  std::vector<double> tops, lanes;  // by row: where it begins, and how high each of its lanes is
+  double bottom = 0;
+};
+
+void draw_frame(Svg& svg, const Drawing& drawing, const Rows& rows, const std::vector<Tick>& ticks) {
+  double x = Rows::left;
+  const std::pair<StepKind, const char*> work[] = {{StepKind::send, "send"},
+                                                   {StepKind::recv, "receive"},
+                                                   {StepKind::recv_reduce, "receive and reduce"},
+                                                   {StepKind::reduce, "reduce"},
+                                                   {StepKind::copy, "copy"}};
+  for (const auto& [kind, text] : work) x = svg.legend(x, 34, colour_of({.kind = kind}), text);
+  x = svg.legend(x, 34, colour_of({.on_wire = true}), "message on its way");
+  svg.text(x, 44, "tick", "outlined: critical path");
+  for (const Tick& tick : ticks) {
+    const double at = Rows::left + tick.at / ticks.back().at * (Rows::width - Rows::left - Rows::right);
+    svg.grid(at, Rows::top - 4, at, rows.bottom);
+    svg.text(at, rows.bottom + 16, "tick middle", tick.text);
+  }
+  svg.text((Rows::left + Rows::width - Rows::right) / 2, rows.bottom + 36, "tick middle", "time in microseconds");
+  for (std::size_t row = 0; row < rows.tops.size(); ++row) {
+    svg.text(Rows::left - 8, rows.tops[row] + 11, "tick end", fmt::format("rank {}", drawing.rows[row].rank));
+  }
+}
+
+}  // namespace
+
+void write_svg(const std::string& title, const Network& network, const Simulation& run, std::ostream& out) {
+  const Drawing drawing(network, run);
+  const Rows rows(drawing);
+  const auto ticks = ticks_to(std::max(microseconds(run.time), 1e-6));
+  Svg svg(Rows::width, rows.bottom + 48, fmt::format("{}: {:.3f} us", title, microseconds(run.time)));
+  draw_frame(svg, drawing, rows, ticks);
+  const double scale = (Rows::width - Rows::left - Rows::right) / ticks.back().at;
   for (const Drawing::Part& part : drawing.parts) {
     const Activity& activity = *part.activity;
-    const double thickness = activity.on_wire ? bar / drawing.rows[part.row].lanes : bar;
-    out << fmt::format(
-        "<rect x=\"{:.2f}\" y=\"{:.2f}\" width=\"{:.2f}\" height=\"{:.2f}\" fill=\"{}\"{}><title>{}, {:.3f} to {:.3f} "
-        "us</title></rect>\n",
-        left + microseconds(activity.begin) * scale,
-        top_of(part.row) + (activity.on_wire ? 13 + thickness * part.lane : 1),
-        std::max(microseconds(activity.end - activity.begin) * scale, 0.3), thickness, colour_of(activity),
-        part.critical ? " stroke=\"black\"" : "", name_of_activity(activity), microseconds(activity.begin),
-        microseconds(activity.end));
+    const double lane = rows.lanes[part.row], least = 0.6;  // wide enough to be seen
+    svg.rectangle(Rows::left + microseconds(activity.begin) * scale,
+                  rows.tops[part.row] + (activity.on_wire ? Rows::bar + 1 + lane * part.lane : 0),
+                  std::max(microseconds(activity.end - activity.begin) * scale, least),
+                  activity.on_wire ? lane - 1 : Rows::bar, colour_of(activity),
+                  fmt::format("{}, {:.3f} to {:.3f} us", name_of_activity(activity), microseconds(activity.begin),
+                              microseconds(activity.end)),
+                  part.critical);
   }
-  out << "</svg>\n";
+  out << svg.finish();
 }
 
 }  // namespace hocket

@@ -22,8 +22,8 @@ std::vector<Rank> ranks_to_draw(const Network& network, const Simulation& run);
 // rank's processor, and others for what it has on the way: as many as messages are on their way at once.
 void write_trace(const Network& network, const Simulation& run, std::ostream& out);
 
-// One row for each rank, work above and messages on their way below, thinner where there are several at once; the
-// critical path outlined.
-void write_svg(const Network& network, const Simulation& run, std::ostream& out);
+// Below a title that ends with the time: one row for each rank over an axis of time, work above, and below it a lane
+// for each message that is on its way at the same time as others; the critical path is outlined.
+void write_svg(const std::string& title, const Network& network, const Simulation& run, std::ostream& out);
 
 }  // namespace hocket

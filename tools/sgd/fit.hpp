@@ -18,10 +18,14 @@ struct Sample {
 };
 
 struct Fit {
+  static constexpr double good = 0.9;  // R²
+
   double alpha = 0;      // seconds for each message
   double bandwidth = 0;  // B, bytes a second; infinite where the bytes make no difference that can be measured
   double r_squared = 0;  // see fit_costs(); 1: the model explains all, 0 or less: no more than one time for all calls
   double median_error = 0;  // of |model − time| / time
+  // Whether the times are about as the formula says. Where they are not, α and B say little.
+  bool describes() const { return r_squared >= good; }
   double seconds(double messages, double bytes) const { return messages * alpha + bytes / bandwidth; }
 };
 

@@ -13,9 +13,9 @@ namespace hocket::sgd {
 namespace {
 
 constexpr const char* about =
-    "hocket-run -n N hocket-sgd [options]   trains with N ranks\n"
-    "hocket-sgd [options]                   trains in this process alone\n"
-    "hocket-sgd --prove [options]           shows by measurement what a ring allreduce costs\n\n"
+    "hocket-sgd --ranks N [options]   trains with N ranks of this machine (or: hocket-run -n N hocket-sgd [options])\n"
+    "hocket-sgd [options]             trains in this process alone\n"
+    "hocket-sgd --prove [options]     shows by measurement what a ring allreduce costs\n\n"
     "Teaches a small network to read digits, by synchronous data-parallel SGD over Hocket. Exit status: 0; 1 where "
     "weights differ between ranks, the loss grows beyond all numbers or a counted fact of the proof does not hold; 2 "
     "for wrong arguments or data; 3 where "
@@ -105,6 +105,11 @@ void add_communication(CLI::App& app, Options& options) {
   option("--overlap", training.departure,
          "on: buckets leave during the backward pass; off: all leave after it, to show the difference (on)")
       ->transform(arguments::one_of({"on", "off"}));
+  option("--ranks", options.ranks, "start this many ranks here; with --prove: up to so many, from 2 to 64 (8)")
+      ->check(CLI::Range(1, 65536));
+  option("--timeout", options.timeout_seconds,
+         "seconds that any wait for another rank may last (HOCKET_TIMEOUT_MS, or 300)")
+      ->check(arguments::number(0.001, 1e7));
   option("--transport", options.transport, "as HOCKET_TRANSPORT: auto, tcp, shm");
   option("--algorithm", options.algorithm, "as HOCKET_ALGORITHM: auto, ring, linear, ...");
 }
@@ -118,8 +123,7 @@ void add_proof(CLI::App& app, bool& prove, Options& options, Proof& proof) {
   const auto option = [&](const char* name, auto& value, const char* what) {
     return app.add_option(name, value, what)->group("Proof")->needs(proves);
   };
-  option("--ranks", proof.ranks, "the most ranks (8)")->check(CLI::Range(2, 64));
-  option("--sizes", proof.sizes, "bytes to sum, as in 64K,4M (256K,1M,4M,16M)")
+  option("--bytes,--sizes", proof.sizes, "sizes of what is summed, as in 64K,4M (256K,1M,4M,16M)")
       ->delimiter(',')
       ->transform(arguments::size(std::uint64_t{1} << 40));
   option("--iterations", proof.iterations, "timed calls of each, at least: short ones are repeated for 20 ms (3)")
@@ -132,7 +136,7 @@ void add_proof(CLI::App& app, bool& prove, Options& options, Proof& proof) {
   option("--test-hosts", proof.test_hosts,
          "the program tools/test-hosts, which makes the links; default: what was installed with this program, or is in "
          "the source tree in which it was built");
-  option("--html", options.html_file, "writes a page with plots to this file");
+  option("--output,--html", options.html_file, "writes a page with plots to this file");
   option("--described", proof.described, "")->group("");  // what the first process tells the ranks that it starts
 }
 
@@ -168,6 +172,11 @@ Parsed parse_options(int argc, const char* const* argv) {
     if (!fits) return {std::nullopt, fmt::format("hocket-sgd: Cannot write {}.\n", file), exit_usage};
   }
   if (prove) {
+    constexpr int ranks_max = 64;
+    if (options.ranks > 0) proof.ranks = options.ranks;
+    if (proof.ranks < 2 || proof.ranks > ranks_max) {
+      return {std::nullopt, fmt::format("hocket-sgd: --ranks: a proof takes 2 to {} ranks.\n", ranks_max), exit_usage};
+    }
     set_trial_defaults(app, options.training);
     options.proof = proof;
   }

@@ -246,7 +246,6 @@ const Measured* Proven::find(Way way, int ranks, std::size_t bytes) const {
 }
 
 std::vector<std::string> Proven::doubts() const {
-  constexpr double good = 0.9;
   std::vector<std::string> sentences;
   const int ranks = measured.empty() ? 0 : std::ranges::max(measured, {}, &Measured::ranks).ranks;
   if (ranks > cores) {
@@ -256,11 +255,11 @@ std::vector<std::string> Proven::doubts() const {
         cores, cores == 1 ? "" : "s"));
   }
   for (const auto& [name, fit] : {std::pair{"ring", &ring}, std::pair{"naive way", &naive}}) {
-    if (fit->r_squared >= good) continue;
+    if (fit->describes()) continue;
     sentences.push_back(
         fmt::format("R² of the {} is below {}: the formula does not describe these times, and its α and B say little. "
-                    "Measure on a machine that does nothing else, with more --iterations and more --sizes.",
-                    name, good));
+                    "Measure on a machine that does nothing else, with more --iterations and more --bytes.",
+                    name, Fit::good));
   }
   return sentences;
 }

@@ -84,7 +84,8 @@ int start_proof(const Proof& proof, int argc, char** argv) {
   launch::Options launch;
   launch.caller = "hocket-sgd";
   launch.ranks = proof.ranks;
-  launch.output = launch::Output::inherited;
+  launch.output = launch::Output::progress;
+  launch.only_sigterm = true;  // below test-hosts, a script that would tell of an interrupt at length
   launch.command = ground.prefix;
   launch.command.push_back(this_program().string());
   launch.command.insert(launch.command.end(), argv + 1, argv + argc);

@@ -4,12 +4,16 @@
 #include <netinet/in.h>
 #include <sys/socket.h>
 
+#include <chrono>
 #include <filesystem>
 #include <fstream>
+#include <map>
+#include <optional>
 #include <random>
 #include <set>
 #include <sstream>
 #include <stdexcept>
+#include <thread>
 
 #include "tests/process/support/process_group.hpp"
 
@@ -59,6 +63,32 @@ int open_descriptors() {
 
 int running_threads() {
   return entries_of("/proc/self/task");
+}
+
+bool falls_asleep(pid_t process) {
+  constexpr int looks = 2000;
+  constexpr std::chrono::milliseconds pause(10);
+  // By thread: how often it has been put on a processor; nothing where one runs.
+  const auto look = [&]() -> std::optional<std::map<std::string, std::string>> {
+    std::map<std::string, std::string> threads;
+    for (const auto& entry : std::filesystem::directory_iterator("/proc/" + std::to_string(process) + "/task")) {
+      std::ifstream status(entry.path() / "status");
+      std::string& counts = threads[entry.path().filename()];
+      for (std::string line; std::getline(status, line);) {
+        if (line.starts_with("State:") && line.find("S (sleeping)") == std::string::npos) return std::nullopt;
+        if (line.find("voluntary_ctxt_switches") != std::string::npos) counts += line;
+      }
+    }
+    return threads;
+  };
+  std::optional<std::map<std::string, std::string>> before;
+  for (int i = 0; i < looks; ++i) {
+    auto now = look();
+    if (now && now == before) return true;
+    before = std::move(now);
+    std::this_thread::sleep_for(pause);
+  }
+  return false;
 }
 
 std::set<std::string> shared_memory_files() {

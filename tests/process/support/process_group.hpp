@@ -116,6 +116,9 @@ int running_threads();
 // What tells apart the memory files that this process has mapped: those of ranks that share memory have some in common.
 std::set<std::string> shared_memory_files();
 
+// Waits until all threads of a process sleep, in two looks between which none has run. False where that does not come.
+bool falls_asleep(pid_t process);
+
 // TCP ports on which a process listens.
 std::vector<int> listening_ports(pid_t process);
 

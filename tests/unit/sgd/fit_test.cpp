@@ -117,6 +117,11 @@ TEST(SgdProof, DoubtsTimesThatTheFormulaOrTheCoresDoNotExplain) {
   proven.cores = 3;
   EXPECT_THAT(proven.doubts(), ElementsAre(HasSubstr("This machine has 3 processor cores"), HasSubstr("R²")));
   EXPECT_THAT(page(proven), HasSubstr("R² of the ring is below 0.9"));
+  // The counts hold, and yet nobody takes the times for what the formula says.
+  EXPECT_THAT(page(proven), HasSubstr("verdict\">Every counted fact holds exactly"));
+  EXPECT_THAT(page(proven), HasSubstr("verdict wrong\">The formula does not describe these times"));
+  proven.ring.r_squared = 0.95;
+  EXPECT_THAT(page(proven), HasSubstr("verdict\">The formula describes the times"));
 }
 
 TEST(SgdPage, SaysWhatHoldsAndWhatDoesNot) {

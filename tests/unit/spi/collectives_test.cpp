@@ -112,9 +112,9 @@ TEST(CollectiveTable, KnowsNumbersThatAreNone) {
   EXPECT_TRUE(is_known(Collective::exscan));
   EXPECT_FALSE(is_known(Collective{18}));
   EXPECT_EQ(name_of(Collective{18}), "unknown collective");
-  EXPECT_EQ(name_of(DataType{21}), "unknown dtype");
+  EXPECT_EQ(name_of(DataType{22}), "unknown dtype");
   EXPECT_EQ(name_of(ReduceOp{14}), "unknown op");
-  EXPECT_FALSE(is_defined(DataType{21}, ReduceOp::user));
+  EXPECT_FALSE(is_defined(DataType{22}, ReduceOp::user));
   EXPECT_FALSE(is_defined(DataType::float32, ReduceOp{14}));
 }
 

@@ -1,10 +1,12 @@
-// Plots as SVG, to stand in a page.
+// Plots as SVG: points and lines over two axes, and bars.
 #pragma once
 
 #include <string>
 #include <vector>
 
-namespace hocket::sgd {
+#include "tools/svg.hpp"
+
+namespace hocket {
 
 struct Point {
   double x = 0, y = 0;
@@ -18,11 +20,6 @@ struct Series {
   bool dashed = false;
 };
 
-struct Tick {
-  double at = 0;
-  std::string text;
-};
-
 struct Axis {
   std::string label;
   std::vector<Tick> ticks;  // the axis goes from the first to the last
@@ -34,10 +31,6 @@ struct Plot {
   Axis x, y;
   std::vector<Series> series;
 };
-
-// Round numbers from 0 to at least `largest`; logarithmic: powers of ten round smallest and largest.
-std::vector<Tick> ticks_to(double largest);
-std::vector<Tick> ticks_of_ten(double smallest, double largest);
 
 std::string to_svg(const Plot& plot);
 
@@ -54,4 +47,4 @@ struct Bars {
 };
 std::string to_svg(const Bars& bars);
 
-}  // namespace hocket::sgd
+}  // namespace hocket
