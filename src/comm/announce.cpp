@@ -11,7 +11,7 @@
 #include "transports/tcp/endpoint.hpp"
 #include "transports/tcp/interfaces.hpp"
 
-namespace hocket {
+namespace hocket::comm {
 namespace {
 
 std::string transports_of(const CommunicatorParts& parts) {
@@ -63,4 +63,4 @@ void announce_algorithm(const Membership& membership, Collective collective, std
   if (told.insert(what).second) log::info(fmt::format("{}, first for {} bytes", what, bytes));
 }
 
-}  // namespace hocket
+}  // namespace hocket::comm

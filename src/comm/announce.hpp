@@ -6,7 +6,7 @@
 
 #include "src/comm/communicator_parts.hpp"
 
-namespace hocket {
+namespace hocket::comm {
 
 // Who this rank is, and over what it reaches the others.
 void announce(const CommunicatorParts& parts);
@@ -15,4 +15,4 @@ void announce(const CommunicatorParts& parts);
 void announce_algorithm(const Membership& membership, Collective collective, std::size_t bytes,
                         std::string_view algorithm);
 
-}  // namespace hocket
+}  // namespace hocket::comm

@@ -11,7 +11,7 @@
 
 #include "src/base/environment.hpp"
 
-namespace hocket {
+namespace hocket::comm {
 namespace {
 
 struct Process {
@@ -75,4 +75,4 @@ std::optional<LaunchedJob> launched_job(Rank rank, Rank size) {
   return job;
 }
 
-}  // namespace hocket
+}  // namespace hocket::comm

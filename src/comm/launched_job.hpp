@@ -6,7 +6,7 @@
 
 #include "src/spi/types.hpp"
 
-namespace hocket {
+namespace hocket::comm {
 
 struct LaunchedJob {
   std::string key;       // equal on all its ranks of this host, and on no rank of another job that runs here now
@@ -16,4 +16,4 @@ struct LaunchedJob {
 // The job that this process belongs to as that rank. Nothing where no launcher has started it so.
 std::optional<LaunchedJob> launched_job(Rank rank, Rank size);
 
-}  // namespace hocket
+}  // namespace hocket::comm

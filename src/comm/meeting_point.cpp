@@ -10,7 +10,7 @@
 #include "src/store/endpoint.hpp"
 #include "src/store/tcp_store.hpp"
 
-namespace hocket {
+namespace hocket::comm {
 namespace {
 
 using namespace std::chrono_literals;
@@ -126,4 +126,4 @@ Result<std::unique_ptr<Store>> meet_at(const MeetingPoint& point, bool serves, s
   return serves ? serve(point, server, deadline, stop) : find(point, deadline, stop);
 }
 
-}  // namespace hocket
+}  // namespace hocket::comm

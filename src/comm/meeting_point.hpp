@@ -14,7 +14,7 @@
 #include "src/spi/store.hpp"
 #include "src/store/store_server.hpp"
 
-namespace hocket {
+namespace hocket::comm {
 
 struct MeetingPoint {
   std::string host;
@@ -36,4 +36,4 @@ struct MeetingPoint {
 Result<std::unique_ptr<Store>> meet_at(const MeetingPoint& point, bool serves, std::unique_ptr<StoreServer>& server,
                                        Deadline deadline, const std::stop_token& stop);
 
-}  // namespace hocket
+}  // namespace hocket::comm

@@ -41,6 +41,13 @@ struct CompareOptions {
   // algorithm takes at this one. Times grow with the bytes, save where data is cut into more slices, which overlap:
   // that halves them at most. The built-in choice is always simulated. The same are chosen, in less time.
   bool leave_out_hopeless = false;
+  // Only algorithms that take sums in rank order.
+  bool in_rank_order = false;
+  // Leaves out algorithms in which every rank speaks with all others, where others exist: that so many messages meet at
+  // one card, and that every rank has so many connections, costs nothing in the model.
+  bool leave_out_all_to_all = false;
+  // Stays with the built-in choice where that is as good. Off, where the library's own tables are made.
+  bool keeps_built_in = true;
   // Called before each simulation, by whoever tells a person what is going on.
   std::function<void(const Algorithm& algorithm, std::size_t bytes)> progress = {};
 };

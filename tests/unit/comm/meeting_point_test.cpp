@@ -7,7 +7,7 @@
 #include <algorithm>
 #include <thread>
 
-namespace hocket {
+namespace hocket::comm {
 namespace {
 
 using namespace std::chrono_literals;
@@ -114,4 +114,4 @@ TEST(MeetingPoint, IsGivenUpOnRequest) {
 }
 
 }  // namespace
-}  // namespace hocket
+}  // namespace hocket::comm
