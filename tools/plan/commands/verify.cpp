@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "src/plan/select.hpp"
 #include "tools/plan/commands/commands.hpp"
 #include "tools/plan/commands/group.hpp"
 
