@@ -44,10 +44,11 @@ struct DirectRun {
     const Announcement& theirs = announcements[member];
     return (theirs.flags & Announcement::inlined) != 0 ? theirs.payload : payload_slot(member);
   }
-  // Cuts the data as `path` wants it.
+  // Cuts the data as `path` wants it, where that is not as every run begins.
   void cut_for(DirectPath path) {
     const std::size_t grain = grain_of(path, exchange, window().staging_bytes());
-    if (grain != exchange.grain()) exchange = Exchange(binding.signature, exchange.root(), members, grain);
+    if (grain == first_grain_bytes) return;
+    exchange = Exchange(binding.signature, exchange.root(), members, grain);
   }
   // The parts of all rounds, counted through.
   std::size_t parts() const { return exchange.rounds() * exchange.parts(); }

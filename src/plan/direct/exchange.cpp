@@ -29,12 +29,21 @@ Exchange::Exchange(const Signature& call, std::uint32_t root, std::uint32_t memb
       members_(members),
       parts_(collective_->transposes() ? members * members : members),
       block_bytes_(collective_->chunks == Chunks::token ? 0 : call.count * size_of(call)) {
-  const std::size_t unit = unit_of(std::max<std::size_t>(size_of(call), 1), grain);
-  const std::size_t cut = collective_->is_vector() ? divide_up(block_bytes_, members_) : block_bytes_;
-  rounds_ = divide_up(cut, unit == line ? std::max(grain, line) : std::max(grain / unit, std::size_t{1}) * unit);
+  root_bytes_ = bytes_of(root);
+  other_bytes_ = bytes_of(root + 1);
+  const bool is_vector = collective_->is_vector();
+  cut(is_vector ? divide_up(block_bytes_, members_) : block_bytes_, std::max<std::size_t>(size_of(call), 1), grain);
+}
+
+void Exchange::cut(std::size_t bytes, std::size_t element_bytes, std::size_t grain) {
+  if (bytes == 0) return;
+  const std::size_t unit = unit_of(element_bytes, grain);
+  const std::size_t most = unit == line ? std::max(grain, line) : std::max(grain / unit, std::size_t{1}) * unit;
+  rounds_ = bytes <= most ? 1 : divide_up(bytes, most);
   // Equal rounds: a short last one would leave most members idle.
-  grain_ = rounds_ == 0 ? 0 : divide_up(divide_up(cut, rounds_), unit) * unit;
-  if (rounds_ != 0) rounds_ = divide_up(cut, grain_);
+  const std::size_t each = rounds_ == 1 ? bytes : divide_up(bytes, rounds_);
+  grain_ = unit == line ? divide_up(each, line) * line : divide_up(each, unit) * unit;
+  if (rounds_ > 1) rounds_ = divide_up(bytes, grain_);
 }
 
 Part Exchange::part(std::size_t round, std::uint32_t index) const {
@@ -76,9 +85,10 @@ std::uint32_t Exchange::place_at_source(std::uint32_t index) const {
   return index % parts_per_source();
 }
 
-std::size_t Exchange::bytes_in(const BufferShape& buffer, std::uint32_t member) const {
+Exchange::Bytes Exchange::bytes_of(std::uint32_t member) const {
   const auto rank = static_cast<Rank>(member), root = static_cast<Rank>(root_), size = static_cast<Rank>(members_);
-  return block_bytes_ * collective_->blocks_in(buffer, rank, root, size);
+  return {.in = block_bytes_ * collective_->blocks_in(collective_->input, rank, root, size),
+          .out = block_bytes_ * collective_->blocks_in(collective_->output, rank, root, size)};
 }
 
 std::size_t Exchange::buffer_bytes_max() const {

@@ -43,17 +43,23 @@ class Exchange {
   std::uint32_t place_at_source(std::uint32_t index) const;
 
   // Bytes of a member's input and output; 0 where it has none.
-  std::size_t input_bytes(std::uint32_t member) const { return bytes_in(collective_->input, member); }
-  std::size_t output_bytes(std::uint32_t member) const { return bytes_in(collective_->output, member); }
+  std::size_t input_bytes(std::uint32_t member) const { return member == root_ ? root_bytes_.in : other_bytes_.in; }
+  std::size_t output_bytes(std::uint32_t member) const { return member == root_ ? root_bytes_.out : other_bytes_.out; }
   // The largest buffer that any member has.
   std::size_t buffer_bytes_max() const;
 
  private:
-  std::size_t bytes_in(const BufferShape& buffer, std::uint32_t member) const;
+  // Of one member's buffers.
+  struct Bytes {
+    std::size_t in = 0, out = 0;
+  };
+  Bytes bytes_of(std::uint32_t member) const;
+  void cut(std::size_t bytes, std::size_t element_bytes, std::size_t grain);
 
   const CollectiveInfo* collective_ = &info_of(Collective::barrier);
   std::uint32_t root_ = 0, members_ = 1, parts_ = 1;
   std::size_t block_bytes_ = 0;  // of the vector, or of one block
+  Bytes root_bytes_, other_bytes_;
   std::size_t grain_ = 0, rounds_ = 0;
 };
 
