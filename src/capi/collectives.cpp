@@ -6,7 +6,7 @@
 
 #include "src/base/sized_struct.hpp"
 #include "src/capi/call.hpp"
-#include "src/exec/operation.hpp"
+#include "src/comm/operations.hpp"
 
 using namespace hocket::capi;  // the functions of the API stand outside all namespaces
 using hocket::Code;

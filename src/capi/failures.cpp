@@ -6,7 +6,7 @@
 
 #include "src/base/sized_struct.hpp"
 #include "src/capi/handles.hpp"
-#include "src/exec/operation.hpp"
+#include "src/comm/operations.hpp"
 
 #define HOCKET_TEXT(number) #number
 #define HOCKET_VERSION_TEXT(major, minor, patch) HOCKET_TEXT(major) "." HOCKET_TEXT(minor) "." HOCKET_TEXT(patch)

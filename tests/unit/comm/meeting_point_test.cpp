@@ -89,7 +89,7 @@ TEST(MeetingPoint, OfAnotherJobIsNotTakenForOnesOwn) {
   const MeetingPoint point{.host = "127.0.0.1", .ports = {other->port()}, .name = "mine", .daemon_possible = true};
   std::unique_ptr<StoreServer> server;
   EXPECT_EQ(meet(point, true, server).status().code(), Code::address_in_use);
-  const Status status = meet(point, false, server, 300ms).status();
+  const Status status = meet(point, false, server, 3s).status();
   EXPECT_EQ(status.code(), Code::protocol_error);
   EXPECT_THAT(status.message(), HasSubstr("another job"));
 }
@@ -97,7 +97,7 @@ TEST(MeetingPoint, OfAnotherJobIsNotTakenForOnesOwn) {
 TEST(MeetingPoint, IsWaitedFor) {
   const MeetingPoint point{.host = "127.0.0.1", .ports = {free_port()}, .name = "mine"};
   std::unique_ptr<StoreServer> none, server;
-  EXPECT_EQ(meet(point, false, none, 100ms).status().code(), Code::store_unreachable);
+  EXPECT_EQ(meet(point, false, none, 1s).status().code(), Code::store_unreachable);
   Result<std::unique_ptr<Store>> found = Status(Code::internal, "not yet");
   std::jthread other([&] { found = meet(point, false, none); });
   EXPECT_TRUE(meet(point, true, server).ok());

@@ -77,8 +77,6 @@ bool Model::hold(World& world, Actor& actor) const {
     actor.pc = pc;
     return true;
   };
-  const bool watches = actor.role == Role::watcher;
-  const bool on_window = window_ && !watches && anything_runs(world);  // where it sleeps
   switch (actor.pc) {
     case Pc::attend:
       actor.called = (world.word & state::links_call) != 0;
@@ -115,6 +113,19 @@ bool Model::hold(World& world, Actor& actor) const {
       advance(world);
       if (!window_ || !anything_runs(world)) world.links_changed = false;
       return go(Pc::goal);
+    default: return sleep_or_release(world, actor);
+  }
+}
+
+// The other half of the round: whether it is over, and how it sleeps.
+bool Model::sleep_or_release(World& world, Actor& actor) const {
+  const auto go = [&](Pc pc) {
+    actor.pc = pc;
+    return true;
+  };
+  const bool watches = actor.role == Role::watcher;
+  const bool on_window = window_ && !watches && anything_runs(world);  // where it sleeps
+  switch (actor.pc) {
     case Pc::goal: {
       bool reached = actor.out_of_time || finished(world, actor);
       if (watches) {

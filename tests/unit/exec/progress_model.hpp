@@ -205,6 +205,7 @@ class Model {
   void step(const World& before, std::uint8_t index, std::vector<World>& worlds) const;
   bool wake(World& world, Actor& actor, std::int8_t self) const;
   bool hold(World& world, Actor& actor) const;
+  bool sleep_or_release(World& world, Actor& actor) const;
   bool call(World& world, Actor& actor, std::int8_t self) const;
   bool watch(World& world, Actor& actor, std::int8_t self) const;
   bool act(World& world, Actor& actor) const;
