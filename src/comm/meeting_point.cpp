@@ -87,7 +87,8 @@ Opened find(const MeetingPoint& point, Deadline deadline, const std::stop_token&
       const auto patience = patient ? std::chrono::nanoseconds(stranger) : (index == 0 ? 4 : 1) * look;
       auto store = open_at(point, index, earlier(deadline, Deadline::after(patience)), stop);
       if (store.ok() || store.status().code() == Code::aborted) return store;
-      if (index == 0) first = store.status();
+      // What somebody else answered says more than a last attempt that the deadline cuts short.
+      if (index == 0 && (!first || first->code() != Code::protocol_error)) first = store.status();
     }
     if (!told && Deadline::Clock::now() - began > silent_for) {
       log::warn(fmt::format("still waiting for rank 0 at {}: {}", store::host_and_port(point.host, point.ports.front()),
