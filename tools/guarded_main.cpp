@@ -31,9 +31,10 @@ int output_failed(const char* program, int error) {
 int guarded_main(const char* program, int argc, char** argv, int (*body)(int, char**)) {
   try {
     const int status = body(argc, argv);
-    errno = EIO;  // what an earlier failure to write was, nobody knows any more
-    const bool written = std::fflush(stdout) == 0 && std::ferror(stdout) == 0;
-    return written ? status : output_failed(program, errno);
+    if (std::fflush(stdout) != 0) return output_failed(program, errno);
+    if (std::ferror(stdout) == 0) return status;
+    // An earlier failure left no reason behind, but the next attempt fails likewise.
+    return output_failed(program, ::write(STDOUT_FILENO, "\n", 1) < 0 ? errno : EIO);
   } catch (const std::system_error& failure) {  // fmt::print throws it, and so do threads
     if (std::ferror(stdout) != 0) return output_failed(program, failure.code().value());
     if (!nobody_reads(STDERR_FILENO)) std::fprintf(stderr, "%s: %s\n", program, failure.what());

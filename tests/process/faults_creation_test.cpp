@@ -83,7 +83,7 @@ TEST(Creation, RefusesASecondProcessOfOneRank) {
   // Rank 1 has said in the store where it is, so it waits for rank 2.
   auto store = FileStore::open(path, Deadline::after(std::chrono::seconds(60)));
   ASSERT_TRUE(store.ok()) << store.status().message();
-  ASSERT_TRUE((*store)->get("default/1/card/1", Deadline::after(std::chrono::seconds(60))).ok());
+  ASSERT_TRUE((*store)->get("default/1/peer/1", Deadline::after(std::chrono::seconds(60))).ok());
   group.tell(3, "come");
   EXPECT_EQ(group.hear(3), "refused");
   group.tell(2, "come");

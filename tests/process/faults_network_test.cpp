@@ -262,7 +262,7 @@ TEST_F(StoreOnItsOwnHost, CannotHelpARankThatIsCutOffWhileOthersJoin) {
   EXPECT_EQ(group.hear(store), "serving");
   for (const int index : {0, 1}) {
     EXPECT_EQ(group.hear(index), "creating");
-    group.tell(store, "default/1/card/" + std::to_string(index));
+    group.tell(store, "default/1/peer/" + std::to_string(index));
     EXPECT_EQ(group.hear(store), "there");
   }
   hosts.change("cut", 1);

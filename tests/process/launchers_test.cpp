@@ -66,9 +66,10 @@ INSTANTIATE_TEST_SUITE_P(Of, Mpirun, testing::Values("openmpi", "mpich"), [](con
 // The same with a launcher that is always there: a shell that sets what Open MPI sets.
 std::string start_like_mpi(int ranks, const std::string& more) {
   const std::string size = std::to_string(ranks);
-  return "for rank in $(seq 0 " + std::to_string(ranks - 1) +
+  return "jobs=; for rank in $(seq 0 " + std::to_string(ranks - 1) +
          "); do OMPI_COMM_WORLD_RANK=$rank OMPI_COMM_WORLD_SIZE=" + size + " OMPI_COMM_WORLD_LOCAL_SIZE=" + more +
-         measure + "& done; status=0; for job in $(jobs -p); do wait $job || status=$?; done; exit $status";
+         measure +
+         "& jobs=\"$jobs $!\"; done; status=0; for job in $jobs; do wait $job || status=$?; done; exit $status";
 }
 
 TEST(Launcher, OfMpiNamesTheJobByItself) {

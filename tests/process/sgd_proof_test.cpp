@@ -78,10 +78,14 @@ TEST(SgdProve, WritesATableAndAPageThatNeedsNothingElse) {
   EXPECT_EQ(ran.status, 0) << ran.error;
   EXPECT_THAT(ran.out, AllOf(HasSubstr("2(N-1)"), HasSubstr("R²"), HasSubstr("T_sync/T_comp"),
                              HasSubstr("Every counted fact holds")));
-  const std::string page = contents(folder.file("page.html"));
+  std::string page = contents(folder.file("page.html"));
+  // The name of SVG's vocabulary, which nothing loads.
+  const std::string vocabulary = " xmlns=\"http://www.w3.org/2000/svg\"";
+  for (auto at = page.find(vocabulary); at != std::string::npos; at = page.find(vocabulary))
+    page.erase(at, vocabulary.size());
   EXPECT_THAT(page, AllOf(HasSubstr("<svg"), HasSubstr("Every counted fact holds"), HasSubstr("</html>")));
   EXPECT_THAT(page, AllOf(Not(HasSubstr("http:")), Not(HasSubstr("https:")), Not(HasSubstr("src=")),
-                          Not(HasSubstr("<link")), Not(HasSubstr("<builder")), Not(HasSubstr("nan"))));
+                          Not(HasSubstr("<link")), Not(HasSubstr("<script")), Not(HasSubstr("nan"))));
 }
 
 TEST(SgdProve, WrongInputIsExplained) {
@@ -101,8 +105,7 @@ TEST(SgdProve, WrongInputIsExplained) {
                              {"--prove --link-rate ''", "'' is no rate"},
                              {"--prove --links 2", "--links: '2' is none of auto, shaped, loopback."},
                              {"--prove --test-hosts /nonexistent", "there is no /nonexistent"},
-                             {"--ranks 3", "--ranks requires --prove"},
-                             {"--sizes 4K", "--sizes requires --prove"},
+                             {"--bytes 4K", "--bytes requires --prove"},
                              {"--html page.html", "--html requires --prove"},
                              {"--prove --links loopback --ranks 2 --sizes 4K --batch 60 --html /nonexistent/page",
                               "Cannot write /nonexistent/page"},

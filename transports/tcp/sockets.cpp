@@ -37,7 +37,10 @@ bool set_congestion(int fd, const std::string& name) {
 }
 
 Status no_socket(const char* what) {
-  return Status(Code::out_of_resources, fmt::format("cannot {} a TCP socket: {}", what, std::strerror(errno)));
+  const int error = errno;
+  return Status(Code::out_of_resources,
+                fmt::format("cannot {} a TCP socket: {}{}", what, std::strerror(error),
+                            error == EMFILE ? "; raise the limit of descriptors (ulimit -n)" : ""));
 }
 
 std::uint16_t local_port(int fd) {
