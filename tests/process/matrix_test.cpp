@@ -150,7 +150,7 @@ TEST_P(Matrix, OfUnevenBlocksTypesReductionsAndPlacements) {
                             child.index, child.size);
             if (op == ReduceOp::user) continue;  // has a test of its own
             // Over several hosts the order of operands decides on the sign of a zero.
-            if (op == ReduceOp::prod && info_of(dtype)->kind == Kind::complex) continue;
+            if (op == ReduceOp::prod && info_of(dtype).kind == Kind::complex) continue;
             if (!reduces(collective) || is_defined(dtype, op)) {
               call.run(comm.get());
             } else {

@@ -108,7 +108,7 @@ Command add_choose(CLI::App& app) {
       ->add_option("--class", given->model.machine_class,
                    "the library's own table for machines of this class, from the costs of --topology")
       ->needs(topology)
-      ->check(CLI::IsMember(class_names()));
+      ->check(CLI::IsMember(class_names()).description("CLASS"));
   command
       ->add_option("--save,--output", given->model.save, "file for HOCKET_TUNING; tables for other groups stay in it")
       ->needs(topology)
