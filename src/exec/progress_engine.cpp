@@ -73,8 +73,11 @@ bool ProgressEngine::round(const Goal& goal) {
     advance_operations();
   }
   if (!peer_failure_.ok()) {
+    // A peer may have failed in a later call: what everything is there for still ends well.
+    while (!is_broken() && advance_operations()) {
+    }
     const Status why = take_peer_failure();
-    if (!is_broken()) break_down(why);
+    if (!why.ok() && !is_broken()) break_down(why);
   }
   if (!departed_.empty()) check_departures();
   return happened;
