@@ -88,9 +88,7 @@ struct CollectiveInfo {
   constexpr bool is_prefix() const { return reduces() && combines != Combines::all_ranks; }
   constexpr bool is_message() const { return chunks == Chunks::message; }
   // Whether one rank plays a special part.
-  constexpr bool has_root() const {
-    return input.holders == Holders::root || output.holders == Holders::root;
-  }
+  constexpr bool has_root() const { return input.holders == Holders::root || output.holders == Holders::root; }
   constexpr bool is_from_root() const { return has_root() && input.holders == Holders::root; }
   constexpr bool takes_root() const { return has_root() || is_message(); }  // of a message, the root is its peer
   // Whether chunks are parts of one vector, and not blocks.

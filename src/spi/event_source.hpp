@@ -12,7 +12,8 @@
 
 namespace hocket {
 
-// Thread rule: one thread at a time (the one that progresses), except that another may progress while watch() is slept on.
+// Thread rule: one thread at a time (the one that progresses), except that another may progress while watch() is slept
+// on.
 class EventSource {
  public:
   virtual ~EventSource() = default;
@@ -26,12 +27,13 @@ class EventSource {
   // false if something can be done already, so do not sleep. Each arm() that returned true is followed by a disarm().
   virtual bool arm(std::vector<pollfd>& interests) = 0;
   virtual void disarm() = 0;
-  // While nobody progresses: appends what to watch so that a peer's end, or a newcomer who connects, is noticed, but not
-  // the arrival of ordinary data. What progress() cannot clear is left out, so that watching never spins. The
-  // descriptors stay open until the transport is destroyed, so another thread may progress meanwhile. The next progress()
-  // that has nothing to move looks at all of it.
+  // While nobody progresses: appends what to watch so that a peer's end, or a newcomer who connects, is noticed, but
+  // not the arrival of ordinary data. What progress() cannot clear is left out, so that watching never spins. The
+  // descriptors stay open until the transport is destroyed, so another thread may progress meanwhile. The next
+  // progress() that has nothing to move looks at all of it.
   virtual void watch(std::vector<pollfd>& interests) = 0;
-  // Grows whenever watch() may append what it did not append before: the thread that progresses then shows the watcher the new list.
+  // Grows whenever watch() may append what it did not append before: the thread that progresses then shows the watcher
+  // the new list.
   virtual std::uint64_t watch_epoch() const = 0;
   // When progress() must be called even though nothing watched or armed has happened (a connection's or handshake's
   // deadline); nothing: no such need.

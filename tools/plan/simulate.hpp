@@ -13,7 +13,7 @@ struct SimulateArguments {
   std::string collective, algorithm, topology = "flat", trace, svg;
   Rank ranks = 0, cores = 0, root = 0;
   std::size_t bytes = std::size_t{1} << 20, slice_bytes = call_slice_bytes;
-  std::size_t calls = 1;                                                           // in a row
+  std::size_t calls = 1;  // in a row
   bool in_place = false;
 };
 
