@@ -149,8 +149,11 @@ TEST_P(Matrix, OfUnevenBlocksTypesReductionsAndPlacements) {
                              .salt = number},
                             child.index, child.size);
             if (op == ReduceOp::user) continue;  // has a test of its own
-            // Over several hosts the order of operands decides on the sign of a zero.
-            if (op == ReduceOp::prod && info_of(dtype).kind == Kind::complex) continue;
+            // Over several hosts the order of operands decides on the sign of a zero, and on how one-byte floats round.
+            const Kind kind = info_of(dtype).kind;
+            if (op == ReduceOp::prod && kind == Kind::complex) continue;
+            if (kind == Kind::narrow_float && size_of(dtype) == 1 && op != ReduceOp::min && op != ReduceOp::max)
+              continue;
             if (!reduces(collective) || is_defined(dtype, op)) {
               call.run(comm.get());
             } else {

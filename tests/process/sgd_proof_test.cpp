@@ -106,7 +106,7 @@ TEST(SgdProve, WrongInputIsExplained) {
                              {"--prove --links 2", "--links: '2' is none of auto, shaped, loopback."},
                              {"--prove --test-hosts /nonexistent", "there is no /nonexistent"},
                              {"--bytes 4K", "--bytes requires --prove"},
-                             {"--html page.html", "--html requires --prove"},
+                             {"--html page.html", "--output requires --prove"},
                              {"--prove --links loopback --ranks 2 --sizes 4K --batch 60 --html /nonexistent/page",
                               "Cannot write /nonexistent/page"},
                              {"--prove --links loopback --ranks 2 --sizes 4K --data /nonexistent", "/nonexistent"}}) {
