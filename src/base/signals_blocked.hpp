@@ -5,6 +5,8 @@
 #include <pthread.h>
 #include <signal.h>
 
+#include <initializer_list>
+
 namespace hocket {
 
 // While it lives, this thread takes no signals, and a thread that it starts never will. Signals that a thread's own
