@@ -48,7 +48,7 @@ constexpr Algorithm entries[] = {
     {"circulant", Collective::allreduce, one_per_rank, circulant_allreduce,
      "halves go to ranks N/2, N/4 ... further on: 2 log2 N rounds for any N, 2(N-1)/N of the data"},
     {"rabenseifner", Collective::allreduce, one_per_rank, rabenseifner_allreduce,
-     "recursive halving, then doubling: 2 log2 N rounds, 2(N-1)/N of the data; more if N is no power of two"},
+     "recursive halving, then doubling: 2 log2 N rounds, 2(N-1)/N of the data; more if N is not a power of two"},
     {"binomial_tree", Collective::allreduce, one, binomial_allreduce,
      "up a binomial tree and down again: 2 log2 N rounds, the fewest messages"},
     {"double_tree", Collective::allreduce, two, double_tree_allreduce,
@@ -125,7 +125,7 @@ constexpr Algorithm entries[] = {
     {"torus", Collective::reduce_scatter, one_per_rank, torus_reduce_scatter,
      "rings along columns, then rows, of a grid of R x C ranks: R+C-2 steps, (N-1)/N of the data", multi_block},
     {"recursive_halving", Collective::reduce_scatter, one_per_rank, recursive_halving_reduce_scatter,
-     "partners exchange halves: log2 N rounds, (N-1)/N of the data; more if N is no power of two", multi_block},
+     "partners exchange halves: log2 N rounds, (N-1)/N of the data; more if N is not a power of two", multi_block},
     {.name = "linear",
      .collective = Collective::reduce_scatter,
      .chunking = one_per_rank,
@@ -164,7 +164,8 @@ constexpr Algorithm entries[] = {
     {"torus", Collective::allgather, one_per_rank, torus_allgather,
      "rings along rows, then columns, of a grid of R x C ranks: R+C-2 steps, (N-1)/N of the data", multi_block},
     {"recursive_doubling", Collective::allgather, one_per_rank, recursive_doubling_allgather,
-     "partners at distance 1, 2, 4 ...: log2 N rounds, (N-1)/N of the data; more if N is no power of two", multi_block},
+     "partners at distance 1, 2, 4 ...: log2 N rounds, (N-1)/N of the data; more if N is not a power of two",
+     multi_block},
     {"linear", Collective::allgather, one_per_rank, linear_allgather,
      "rank 0 receives all blocks and sends all to all: 2 rounds, rank 0 sends N-1 times the data", multi_block},
     {.name = "two_level",
@@ -253,12 +254,6 @@ const Algorithm* find_algorithm(Collective collective, std::string_view name) {
   const auto found = std::ranges::find_if(
       entries, [&](const Algorithm& entry) { return entry.collective == collective && entry.name == name; });
   return found == std::end(entries) ? nullptr : found;
-}
-
-std::uint8_t number_of(const Algorithm& algorithm) {
-  const auto* first =
-      std::ranges::find_if(entries, [&](const Algorithm& entry) { return entry.collective == algorithm.collective; });
-  return static_cast<std::uint8_t>(&algorithm - first);
 }
 
 std::uint32_t chunks_of(const Algorithm& algorithm, Rank size, const Topology& topology) {

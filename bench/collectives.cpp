@@ -5,7 +5,7 @@
 
 #include "bench/data.hpp"
 #include "bench/lists.hpp"
-#include "bench/uneven.hpp"
+#include "bench/unequal.hpp"
 
 namespace hocket::bench {
 namespace {
@@ -27,7 +27,7 @@ std::vector<Benchmark> make_benchmarks() {
   }
   all.insert(all.end(),
              {{sendrecv, CallPattern::neighbours}, {recv_any, CallPattern::any_source}, {group, CallPattern::group}});
-  for (const Collective collective : uneven_collectives) all.push_back({collective});
+  for (const Collective collective : unequal_collectives) all.push_back({collective});
   return all;
 }
 
@@ -123,7 +123,7 @@ std::vector<Segment> expected_output(const Case& what, Place place) {
   const CollectiveInfo& collective = *what.collective->row;
   const std::size_t count = what.count;
   if (ignores_recv(what, place)) return {};
-  if (collective.has_unequal_blocks()) return expected_uneven_output(what, place);
+  if (collective.has_unequal_blocks()) return expected_unequal_output(what, place);
   if (what.tensors > 0) return expected_list_output(what, place);
   if (collective.is_vector()) return {{source_of(what, place), 0, 0, count}};
   const std::size_t own_block = static_cast<std::size_t>(place.rank) * count;
@@ -150,10 +150,9 @@ std::size_t in_place_recv_offset(const Case& what, Place place) {
 
 double tolerance(const Case& what, int ranks, double largest) {
   if (what.wire == WireFormat::exact) return 0;
-  const bool bfloat16 = what.wire == WireFormat::bfloat16;
-  const double once = bfloat16 ? 1.0 / 256 : 1.0 / 253, twice = bfloat16 ? 1.0 / 127 : 1.0 / 126;
-  if (!what.collective->row->reduces()) return once * largest;
-  const double error = what.collective->row->is_vector() ? twice : once;
+  const WireFormatInfo& wire = info_of(what.wire);
+  if (!what.collective->row->reduces()) return wire.rounded_once * largest;
+  const double error = what.collective->row->is_vector() ? wire.rounded_twice : wire.rounded_once;
   return (error + ranks * 0x1p-22) * ranks * largest;
 }
 
@@ -202,7 +201,7 @@ hocket_result call(const Case& what, Place place, hocket_comm* comm, const void*
   }
   if (what.collective->is_grouped()) return call_group(what, place, comm, send, recv, options, work);
   const CollectiveInfo& collective = *what.collective->row;
-  if (collective.has_unequal_blocks()) return call_uneven(what, place, comm, send, recv, options, work);
+  if (collective.has_unequal_blocks()) return call_unequal(what, place, comm, send, recv, options, work);
   const auto number = static_cast<hocket_collective>(collective.collective);
   return hocket_call(number, send, recv, count, dtype, op, what.root, comm, &options, work);
 }

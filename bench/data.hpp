@@ -88,7 +88,7 @@ T value_of(std::uint64_t bits, std::optional<ReduceOp> op) {
     const auto below = [bits](std::uint64_t limit) { return static_cast<T>(bits % limit); };
     if (is_sum(op)) return below(127) - 63;
     // Now and then a 2: never so many that a product of 257 overflows. Never 1/2: products in place, operation after
-    // operation, would become denormal numbers, which are slow.
+    // operation, would become subnormal numbers, which are slow.
     if (op == prod) return static_cast<T>(sign * ((bits >> 1) % 16 == 0 ? 2 : 1));
     return below(std::uint64_t{1} << 24) - static_cast<T>(1 << 23);
   } else if constexpr (elements::Narrow<T>) {  // sums stay whole numbers that the type has

@@ -119,7 +119,7 @@ int run_process(const Options& options) {
       if (!measured) return complain(measured.status().message(), exit_communication);
       probed = *std::move(measured);
       for (const std::string& what : probed ? disturbed(*probed) : std::vector<std::string>()) {
-        fmt::print(stderr, "hocket-bench: the model is uncertain, for its probe was disturbed: {}.\n", what);
+        fmt::print(stderr, "hocket-bench: the model is uncertain, because its probe was disturbed: {}.\n", what);
       }
     }
     Communicator comm = Communicator::create(communicator_options(options));

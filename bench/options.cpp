@@ -1,45 +1,20 @@
 #include "bench/options.hpp"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
 #include <limits>
 
+#include "bench/flags.hpp"
 #include "bench/lists.hpp"
 #include "src/plan/text.hpp"
+#include "src/spi/signature.hpp"
 #include "tools/arguments.hpp"
-#include "tools/launch_cores.hpp"
-#include "transports/registry.hpp"
 
 namespace hocket::bench {
 namespace {
-
-// As the user wrote them.
-struct Written {
-  std::string collective;
-  std::string min = "4", max = "64M", step;
-  std::uint64_t factor = 4;
-  std::string dtype = "float32", op = "sum", root = "0", placement = "both", wire = "exact";
-};
-
-template <class Table>
-std::string names_of(const Table& table) {
-  std::string names;
-  for (const auto& entry : table) names += fmt::format("{}{}", names.empty() ? "" : ", ", name_of(entry));
-  return names;
-}
-
-std::string benchmark_names() {
-  std::string names;
-  for (const Benchmark& entry : all_benchmarks()) {
-    names += fmt::format("{}{}", names.empty() ? "" : ", ", entry.name());
-  }
-  return names;
-}
 
 // "all", or names between commas.
 template <class Table, class Enum = std::remove_cvref_t<decltype(*std::begin(std::declval<const Table&>()))>>
@@ -133,10 +108,9 @@ Status check_call(const Options& options) {
       if (has_wire(collective, dtype, op) || (collective.row->reduces() && !has_meaning(collective, dtype, op)))
         continue;
       return {Code::invalid_argument,
-              fmt::format("--wire {} is for allreduce and reduce_scatter with sum, and for allgather, of float32, not "
-                          "for {} of {}{}{}.",
-                          name_of(options.wire), collective.name(), name_of(dtype),
-                          collective.row->reduces() ? " with " : "", collective.row->reduces() ? name_of(op) : "")};
+              fmt::format("--wire {} is not for {} of {}{}{}, but for {}.", name_of(options.wire), collective.name(),
+                          name_of(dtype), collective.row->reduces() ? " with " : "",
+                          collective.row->reduces() ? name_of(op) : "", describe_wire_calls())};
     }
   }
   return {};
@@ -182,83 +156,6 @@ Status finish(const Written& written, Options& options, bool max_given) {
 
 void set_from_environment(const char* name, std::string& field) {
   if (const char* value = std::getenv(name); value != nullptr && *value != '\0') field = value;
-}
-
-std::vector<std::string> transport_names() {
-  std::vector<std::string> names = {"auto"};
-  for (const TransportEntry& entry : transports()) names.emplace_back(entry.name);
-  return names;
-}
-
-// The flags that say what is measured.
-CLI::Option* add_subject(CLI::App& app, Written& written, Options& options) {
-  app.add_option("collective", written.collective, benchmark_names())->required()->type_name("COLLECTIVE");
-  app.add_option("-b,--minbytes", written.min, "smallest size, as 64K (4)")->type_name("SIZE");
-  CLI::Option* max = app.add_option("-e,--maxbytes", written.max, "largest size (64M)")->type_name("SIZE");
-  CLI::Option* factor = app.add_option("-f,--stepfactor", written.factor, "each size is this times the last (4)")
-                            ->check(CLI::Range(2, 1 << 20));
-  app.add_option("-i,--stepbytes", written.step, "each size is this more than the last")
-      ->type_name("SIZE")
-      ->excludes(factor);
-  app.add_option("-d,--datatype", written.dtype, names_of(all_data_types) + ", all (float32)")->type_name("TYPE");
-  app.add_option("-o,--op", written.op, names_of(built_in_reduce_ops) + ", all (sum)")->type_name("OP");
-  app.add_option("-r,--root", written.root, "rank, or all (0)")->type_name("RANK");
-  app.add_option("--placement", written.placement, "in, out or both (both)")
-      ->check(CLI::IsMember({"in", "out", "both"}))
-      ->type_name("PLACE");
-  app.add_option("--memory", options.memory, "plain or registered (plain)")
-      ->check(CLI::IsMember({"plain", "registered"}))
-      ->type_name("KIND");
-  const std::vector<std::string> names = transport_names();
-  app.add_option("--transport", options.transport,
-                 fmt::format("{}: loopback has threads for ranks (auto)", fmt::join(names, ", ")))
-      ->check(CLI::IsMember(names))
-      ->type_name("NAME");
-  app.add_flag("--persistent", options.persistent, "each call is planned once, and started for every operation");
-  app.add_option("--coalesced", options.tensors, "cut the data into this many tensors, and make one call on their list")
-      ->check(CLI::Range(1, 1 << 20))
-      ->type_name("N");
-  app.add_option("--wire", written.wire, names_of(all_wire_formats) + ": how float32 travels (exact)")
-      ->type_name("FORMAT");
-  app.add_option("--algorithm", options.algorithm, "as HOCKET_ALGORITHM: ring, allreduce=linear:4K,ring ... (auto)")
-      ->type_name("NAME");
-  return max;
-}
-
-// The flags that say how it is measured, and where the results go.
-void add_method(CLI::App& app, Options& options) {
-  app.add_option("--ranks", options.ranks, "start this many ranks here")->check(CLI::Range(1, 65536));
-  app.add_option("--timeout", options.timeout_seconds,
-                 "seconds that any wait for another rank may last (HOCKET_TIMEOUT_MS, or 300)")
-      ->check(arguments::number(0.001, 1e7));
-  app.add_option("--bind-to", options.binding,
-                 "with --ranks: core, each rank on its own; auto: if there are enough cores; none (auto)")
-      ->check(CLI::IsMember(launch::bindings))
-      ->type_name("WHAT");
-  CLI::Option* iterations = app.add_option("-n,--iters", options.iterations, "operations to time for each size")
-                                ->check(CLI::Range(1, 10'000'000));
-  app.add_option("--seconds", options.seconds, "time for each size, instead of a count (0.25)")
-      ->check(arguments::number(0, 86400))
-      ->excludes(iterations);
-  app.add_option("-w,--warmup_iters", options.warmup, "operations before those that are timed (2)")
-      ->check(CLI::Range(0, 1'000'000));
-  app.add_option("-c,--check", options.checks, "operations to check for each size; 0: none (1)")
-      ->check(CLI::Range(0, 1'000'000));
-  app.add_flag("--fresh", options.fresh,
-               "every rank rewrites its input before every operation, outside the clock; operations are timed one by "
-               "one. Without it: back to back");
-  app.add_option("--json", options.json_file, "write results there; -: standard output")->type_name("FILE");
-  app.add_option("--model", options.model_file,
-                 "show what the model expects on this network, as hocket-plan probe --save writes it; probe: of what "
-                 "these ranks measure first")
-      ->type_name("FILE");
-  CLI::Option* best = app.add_flag("--best-fixed", options.best_fixed,
-                                   "measure auto and every algorithm that can be named, taking turns, and show how "
-                                   "much slower auto is than the best");
-  app.add_option("--rounds", options.rounds, "with --best-fixed: turns of each; they share --seconds (5)")
-      ->check(CLI::Range(1, 1000))
-      ->needs(best);
-  app.add_option("--csv", options.csv_file, "write results there; -: standard output")->type_name("FILE");
 }
 
 }  // namespace

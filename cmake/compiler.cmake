@@ -47,6 +47,13 @@ if(HOCKET_SANITIZE)
   # descriptors have run out.
   # GCC's flow analysis sees ghosts in instrumented code; the other presets have these warnings as errors.
   add_compile_options(-fsanitize=${HOCKET_SANITIZE} -fno-sanitize=vptr -fno-sanitize-recover=all -fno-omit-frame-pointer
-    -Wno-error=maybe-uninitialized -Wno-error=stringop-overflow -Wno-error=array-bounds)
+    "$<$<CXX_COMPILER_ID:GNU>:-Wno-error=maybe-uninitialized;-Wno-error=stringop-overflow;-Wno-error=array-bounds>")
   add_link_options(-fsanitize=${HOCKET_SANITIZE})
 endif()
+
+# Sources in which nothing that is measured runs.
+function(hocket_optimise_little)
+  if(CMAKE_BUILD_TYPE STREQUAL "Release")
+    set_property(SOURCE ${ARGN} APPEND PROPERTY COMPILE_OPTIONS -O1)
+  endif()
+endfunction()

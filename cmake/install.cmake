@@ -7,6 +7,8 @@ install(TARGETS hocket EXPORT HocketShared)
 install(TARGETS hocket_static EXPORT HocketStatic)
 if(HOCKET_PROGRAMS)
   install(TARGETS ${HOCKET_PROGRAMS})
+  configure_file(tools/hocket-store.service.in hocket-store.service @ONLY)
+  install(FILES ${PROJECT_BINARY_DIR}/hocket-store.service DESTINATION lib/systemd/system)
   # Started by hocket-sgd, which looks for them there, whatever CMAKE_INSTALL_LIBEXECDIR is.
   install(PROGRAMS tools/test-hosts DESTINATION libexec/hocket)
   install(FILES bench/peers/network.py DESTINATION libexec/hocket)

@@ -110,7 +110,7 @@ CLI::Validator number(double low, double high) {
     const double value = std::strtod(text.c_str(), &end);
     const bool whole = !text.empty() && *end == '\0';
     if (whole && std::isfinite(value) && value >= low && value <= high) return {};
-    return fmt::format("'{}' is no number from {} to {}", text, low, high);
+    return fmt::format("'{}' is not a number from {} to {}", text, low, high);
   };
   return {check, fmt::format("NUMBER in [{} - {}]", low, high)};
 }
@@ -119,7 +119,7 @@ CLI::Validator one_of(std::vector<std::string> names) {
   const std::string all = fmt::to_string(fmt::join(names, ", "));
   const auto replace = [names = std::move(names), all](std::string& text) -> std::string {
     const auto found = std::ranges::find(names, text);
-    if (found == names.end()) return fmt::format("'{}' is none of {}", text, all);
+    if (found == names.end()) return fmt::format("'{}' is not one of {}", text, all);
     text = std::to_string(found - names.begin());
     return {};
   };

@@ -78,8 +78,8 @@ Result<Ended> run_program(std::vector<std::string> arguments) {
   const Signals signals;
   int ends[2];
   if (!signals || ::pipe2(ends, O_CLOEXEC) != 0) {
-    return Status(Code::out_of_resources, fmt::format("Cannot look after {}: {}; raise the limit (ulimit -n).",
-                                                      arguments[0], std::strerror(errno)));
+    return Status(Code::out_of_resources,
+                  fmt::format("Cannot watch {}: {}; raise the limit (ulimit -n).", arguments[0], std::strerror(errno)));
   }
   const UniqueFd read_end(ends[0]);
   UniqueFd write_end(ends[1]);

@@ -28,7 +28,8 @@ int run(int argc, char** argv) {
   hocket::launch::Options options;
   double grace = 5;
   bool no_label = false;
-  app.add_option("-n,--ranks", options.ranks, "number of ranks")->required()->check(CLI::Range(1, 65536));
+  const CLI::Option* ranks =
+      app.add_option("-n,--ranks", options.ranks, "number of ranks (required)")->check(CLI::Range(1, 65536));
   app.add_flag("--no-label", no_label, "do not begin lines with the rank");
   app.add_option("--bind-to", options.binding,
                  "core: pin each rank to its own core; auto: pin if there are enough cores (none)")
@@ -41,8 +42,11 @@ int run(int argc, char** argv) {
   if (const auto ending = hocket::arguments::parse(app, argc, argv)) return hocket::arguments::show(*ending);
   options.command = app.remaining();
   if (!options.command.empty() && options.command.front() == "--") options.command.erase(options.command.begin());
+  // Not by CLI11, which would ask for ranks where an option is misspelt.
+  const bool misspelt = !options.command.empty() && options.command.front().starts_with('-');
+  if (ranks->count() == 0 && !misspelt) return fail("--ranks is required. Run hocket-run --help for the options.");
   if (options.command.empty()) return fail("No program given. Usage: hocket-run -n N PROG ARGS...");
-  if (options.command.front().starts_with('-')) {
+  if (misspelt) {
     return fail(fmt::format("Unknown option '{}'. Run hocket-run --help for the options.", options.command.front()));
   }
   if (options.input_to_rank_0 && isatty(STDIN_FILENO)) {

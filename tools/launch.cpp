@@ -1,6 +1,5 @@
 #include "tools/launch.hpp"
 
-#include <fcntl.h>
 #include <fmt/core.h>
 #include <poll.h>
 #include <signal.h>
@@ -17,9 +16,8 @@
 
 #include "src/spi/types.hpp"
 #include "tools/launch_cores.hpp"
-#include "tools/launch_lines.hpp"
-#include "tools/launch_output.hpp"
 #include "tools/launch_process.hpp"
+#include "tools/launch_relays.hpp"
 #include "tools/signals.hpp"
 
 namespace hocket::launch {
@@ -27,16 +25,11 @@ namespace {
 
 // How long to wait for processes to disappear after SIGKILL: only one that hangs inside the system takes longer.
 constexpr std::chrono::seconds after_kill{10};
+// How long one who has been told to end waits for a reader that takes nothing.
+constexpr std::chrono::milliseconds reader_patience{500};
 constexpr int exit_output = 2;  // where the ranks' output cannot be written
 // How often to look for the end of processes that are nobody's children here.
 constexpr int poll_ms_max = 200;
-
-// One output stream of one rank on its way to this process's own.
-struct Relay {
-  UniqueFd from;
-  int to = -1;
-  LineCutter lines;
-};
 
 struct Member {
   pid_t pid = -1;           // also the number of its process group
@@ -67,23 +60,23 @@ class Launch {
       if (count_running() == 0) end_leftovers();
       if (ending_ && !killed_ && ending_->passed()) kill_all();
     }
-    relay_output();
-    for (Relay& relay : relays_) {
-      if (!write_all(relay.to, relay.lines.finish())) output_closed(errno);
-    }
+    relay_rest();
+    relays_.finish();
+    relay_rest();
     return status_.value_or(0);
   }
 
  private:
-  void say(const std::string& sentence) { fmt::print(stderr, "{}: {}\n", options_.caller, sentence); }
+  void say(const std::string& sentence) { relays_.say(fmt::format("{}: {}", options_.caller, sentence)); }
 
   Status start_all() {
     const Result<std::uint16_t> port = free_port();
     if (!port) return port.status();
     const auto cores = cores_for(options_.ranks, options_.binding);
     if (!cores) return cores.status();
+    const std::string secret = secret_for_ranks();
     for (int rank = 0; rank < options_.ranks; ++rank) {
-      RankEnvironment environment{.rank = rank, .ranks = options_.ranks, .port = *port};
+      RankEnvironment environment{.rank = rank, .ranks = options_.ranks, .port = *port, .secret = secret};
       if (!cores->empty()) environment.cores = &(*cores)[static_cast<std::size_t>(rank)];
       if (const Status started = start(environment); !started) return started;
     }
@@ -95,10 +88,10 @@ class Launch {
     Streams streams;
     UniqueFd output, error;
     if (options_.input_to_rank_0 && rank == 0) streams.input = STDIN_FILENO;
-    if (const Status made = add_relay(rank, STDOUT_FILENO, &output); !made) return made;
+    if (const Status made = relays_.add(label_of(rank), false, &output); !made) return made;
     streams.output = output.get();
     if (options_.output != Output::progress) {
-      if (const Status made = add_relay(rank, STDERR_FILENO, &error); !made) return made;
+      if (const Status made = relays_.add(label_of(rank), true, &error); !made) return made;
       streams.error = error.get();
     }
     const Result<pid_t> pid = start_rank(options_.command, environment, streams);
@@ -108,25 +101,11 @@ class Launch {
     return {};
   }
 
-  // Makes a pipe whose lines go to `to`; *write_end is for the rank.
-  Status add_relay(int rank, int to, UniqueFd* write_end) {
-    int ends[2];
-    if (pipe2(ends, O_CLOEXEC) != 0) {
-      return {Code::out_of_resources,
-              fmt::format("Cannot make a pipe for rank {}: {}; raise the limit (ulimit -n).", rank, strerror(errno))};
-    }
-    fcntl(ends[0], F_SETFL, O_NONBLOCK);
-    *write_end = UniqueFd(ends[1]);
-    const std::string label = options_.output == Output::labelled ? fmt::format("[{}] ", rank) : "";
-    relays_.push_back({UniqueFd(ends[0]), to, LineCutter(label)});
-    return {};
-  }
+  std::string label_of(int rank) const { return options_.output == Output::labelled ? fmt::format("[{}] ", rank) : ""; }
 
   void wait_for_events() {
     std::vector<pollfd> watched{{signals_.fd(), POLLIN, 0}};
-    for (const Relay& relay : relays_) {
-      if (relay.from) watched.push_back({relay.from.get(), POLLIN, 0});
-    }
+    relays_.watch(watched, interrupted());
     poll(watched.data(), watched.size(), ending_ || count_running() == 0 ? poll_ms_max : -1);
   }
 
@@ -142,10 +121,11 @@ class Launch {
 
   // The first signal is forwarded and the ranks may end in peace; a second one means that somebody is impatient.
   void interrupt(int number) {
-    if (interrupted_) return kill_all();
-    interrupted_ = true;
+    if (++interrupts_ > 1) return kill_all();
     if (!status_) {
-      say(fmt::format("stopped by signal {} ({}); ending {}.", number, strsignal(number), ranks_text(count_running())));
+      const int ranks = count_running();
+      say(fmt::format("stopped by signal {} ({}){}.", number, strsignal(number),
+                      ranks == 0 ? "" : "; ending " + ranks_text(ranks)));
       status_ = 128 + number;
     }
     end_all(options_.only_sigterm ? SIGTERM : number);
@@ -203,7 +183,7 @@ class Launch {
 
   void kill_all() {
     if (killed_) return;
-    if (count_running() > 0 && !interrupted_) {
+    if (count_running() > 0 && !interrupted()) {
       say(fmt::format("{} did not end within {} s of SIGTERM; now killed.", ranks_text(count_running()),
                       static_cast<double>(options_.grace.count()) / 1000));
     }
@@ -226,21 +206,25 @@ class Launch {
     }
   }
 
-  // Passes on what has been written so far: at most as much as a pipe can hold, so that a talkative rank keeps nobody
-  // waiting.
   void relay_output() {
-    char bytes[65536];
-    constexpr int reads_max = 16;
-    for (Relay& relay : relays_) {
-      for (int reads = 0; reads < reads_max && relay.from; ++reads) {
-        const ssize_t got = read(relay.from.get(), bytes, sizeof(bytes));
-        if (got < 0 && errno == EINTR) continue;
-        if (got < 0) break;
-        const std::string lines =
-            got == 0 ? relay.lines.finish() : relay.lines.feed({bytes, static_cast<std::size_t>(got)});
-        if (got == 0) relay.from.reset();
-        if (!write_all(relay.to, lines)) output_closed(errno);
-      }
+    if (!relays_.relay(interrupted())) output_closed(errno);
+  }
+
+  // Passes on what the ranks said before they ended. Who has been told to end waits only for one who reads.
+  void relay_rest() {
+    std::size_t taken = relays_.taken();
+    Deadline patience = Deadline::after(reader_patience);
+    for (bool all = false; !all;) {
+      all = relays_.empty();
+      relay_output();
+      all = all && relays_.empty();
+      if (all || interrupts_ > 1) return;
+      if (relays_.taken() != taken || !interrupted()) patience = Deadline::after(reader_patience);
+      if (patience.passed()) return;
+      taken = relays_.taken();
+      if (relays_.empty()) continue;
+      wait_for_events();
+      handle_signals();
     }
   }
 
@@ -251,23 +235,22 @@ class Launch {
       if (error != EPIPE) say(fmt::format("Cannot write the ranks' output: {}.", strerror(error)));
     }
     end_all(SIGTERM);
-    for (Relay& relay : relays_) relay.from.reset();
   }
 
+  bool interrupted() const { return interrupts_ > 0; }
   int count_running() const { return static_cast<int>(std::ranges::count(members_, true, &Member::running)); }
   int count_groups() const { return static_cast<int>(std::ranges::count(members_, true, &Member::group_alive)); }
   bool gave_up() const { return killed_ && killed_->passed(); }
 
   const Options& options_;
   Signals signals_;
-  NoPipeSignal no_pipe_signal_;
   Guard guard_;
   std::vector<Member> members_;  // by rank
-  std::vector<Relay> relays_;
+  Relays relays_;
   std::optional<int> status_;       // set by whatever went wrong first
   std::optional<Deadline> ending_;  // SIGTERM was sent; SIGKILL follows when this passes
   std::optional<Deadline> killed_;  // SIGKILL was sent
-  bool interrupted_ = false;
+  int interrupts_ = 0;              // signals that asked to end
   bool leftovers_ended_ = false;
 };
 

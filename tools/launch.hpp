@@ -34,7 +34,8 @@ std::vector<std::string> own_command(int argc, const char* const* argv);
 // Which rank failed, and how, is said on standard error.
 //
 // Each rank gets RANK, WORLD_SIZE, LOCAL_RANK, LOCAL_WORLD_SIZE, MASTER_ADDR=127.0.0.1 and MASTER_PORT (a free port);
-// HOCKET_RANK and HOCKET_WORLD_SIZE, which would overrule them, are removed. Each is the head of a process group of its
+// HOCKET_RANK and HOCKET_WORLD_SIZE, which would overrule them, are removed. All get one random HOCKET_SECRET, unless
+// that, HOCKET_SECRET_FILE, HOCKET_INSECURE or HOCKET_STORE is set here. Each is the head of a process group of its
 // own, and every process in it ends with the run: when a rank fails, when SIGINT, SIGTERM or SIGHUP arrives
 // (forwarded), when all ranks have ended, and when this process is killed.
 //

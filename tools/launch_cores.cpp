@@ -34,7 +34,7 @@ Result<std::vector<cpu_set_t>> cores_for(int ranks, std::string_view binding) {
   const Topology topology = own_topology();
   const int cores = topology ? hwloc_get_nbobjs_by_type(topology.get(), HWLOC_OBJ_CORE) : 0;
   if (cores < ranks && binding == "auto") return sets;
-  if (cores <= 0) return Status(Code::out_of_resources, "Cannot bind ranks: the system does not tell its cores.");
+  if (cores <= 0) return Status(Code::out_of_resources, "Cannot bind ranks: the system does not report its cores.");
   if (cores < ranks) {
     return Status(
         Code::invalid_argument,

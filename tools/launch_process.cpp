@@ -16,6 +16,9 @@
 #include <fstream>
 #include <random>
 
+#include "src/base/environment.hpp"
+#include "src/base/trust.hpp"
+
 namespace hocket::launch {
 namespace {
 
@@ -33,6 +36,7 @@ void set_variables(const RankEnvironment& environment) {
   set("LOCAL_WORLD_SIZE", ranks);
   set("MASTER_ADDR", "127.0.0.1");
   set("MASTER_PORT", std::to_string(environment.port));
+  if (!environment.secret.empty()) set("HOCKET_SECRET", environment.secret);
   unsetenv("HOCKET_RANK");
   unsetenv("HOCKET_WORLD_SIZE");
 }
@@ -116,6 +120,12 @@ bool try_port(std::uint16_t* port) {
 
 }  // namespace
 
+std::string secret_for_ranks() {
+  // A store that stands already would not know a new one.
+  const auto set = environment::find({"HOCKET_SECRET", "HOCKET_SECRET_FILE", "HOCKET_INSECURE", "HOCKET_STORE"});
+  return set ? "" : random_secret();
+}
+
 Result<pid_t> start_rank(const std::vector<std::string>& command, const RankEnvironment& environment,
                          const Streams& streams) {
   int ends[2];
@@ -126,7 +136,7 @@ Result<pid_t> start_rank(const std::vector<std::string>& command, const RankEnvi
   const pid_t pid = fork();
   if (pid < 0) return out_of_resources("start a process");
   if (pid == 0) become_rank(command, environment, streams, launcher, failure_write.get());
-  setpgid(pid, pid);  // here too: whoever comes first, the group exists from now on
+  setpgid(pid, pid);  // here too: whichever process comes first, the group exists from now on
   failure_write.reset();
   int error = 0;
   ssize_t got = 0;

@@ -18,6 +18,7 @@ struct RankEnvironment {
   int ranks = 1;
   std::uint16_t port = 0;            // MASTER_PORT
   const cpu_set_t* cores = nullptr;  // what it is bound to; null: nothing
+  std::string secret = {};           // HOCKET_SECRET; empty: as it is
 };
 
 // Descriptors for a rank's standard streams; -1: /dev/null for input, inherited for the others.
@@ -26,6 +27,9 @@ struct Streams {
   int output = -1;
   int error = -1;
 };
+
+// A random one for all ranks, unless something about secrets is set already: then empty.
+std::string secret_for_ranks();
 
 // Starts `command` as a rank, at the head of a new process group. Dies with the calling process, whose thread must live
 // as long. Errors: NOT_FOUND (no such program), INVALID_ARGUMENT (not executable), OUT_OF_RESOURCES.

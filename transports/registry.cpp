@@ -4,17 +4,20 @@
 
 #include "src/base/log.hpp"
 #include "transports/loopback/loopback_transport.hpp"
+#include "transports/shm/channel.hpp"
 #include "transports/shm/shm_transport.hpp"
 #include "transports/tcp/interfaces.hpp"
 #include "transports/tcp/tcp_transport.hpp"
+#include "transports/tcp/wire.hpp"
 
 namespace hocket {
 namespace {
 
 constexpr TransportEntry entries[] = {
-    {"shm", Automatic::if_usable, shm::make_transport},
-    {"tcp", Automatic::required, tcp::make_transport, tcp::megabits_per_second},
-    {"loopback", Automatic::no, loopback::make_transport},
+    {"shm", Automatic::if_usable, shm::channel_version, shm::make_transport},
+    {"tcp", Automatic::required, tcp::wire_version, tcp::make_transport, tcp::megabits_per_second,
+     tcp::describe_interfaces},
+    {"loopback", Automatic::no, 1, loopback::make_transport},
 };
 
 }  // namespace
@@ -42,7 +45,7 @@ Result<std::vector<std::unique_ptr<Transport>>> open_transports(std::string_view
     } else if (named || entry.automatic == Automatic::required) {
       return transport.status();
     } else {
-      log::warn(fmt::format("going on without transport {}: {}", entry.name, transport.status().message()));
+      log::warn(fmt::format("continuing without transport {}: {}", entry.name, transport.status().message()));
     }
   }
   return opened;

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -21,9 +22,12 @@ enum class Automatic {
 struct TransportEntry {
   std::string_view name;
   Automatic automatic;
+  std::uint32_t version;  // of what travels over it; ranks that meet have the same
   Result<std::unique_ptr<Transport>> (*make)(const TransportConfig& config);
   // What the interface to other hosts tells of its speed; 0: it does not tell. Null: it reaches no other host.
   std::int64_t (*megabits_per_second)() = nullptr;
+  // "TCP on eth0 192.0.2.2": over what it reaches other hosts, for logs. Null: it has nothing to say.
+  std::string (*describe)() = nullptr;
 };
 
 // In the order in which they are preferred where several reach a peer.

@@ -27,6 +27,7 @@
 #include <filesystem>
 #include <memory>
 #include <stdexcept>
+#include <utility>
 
 #include "bench/peers/harness.hpp"
 
@@ -94,21 +95,23 @@ class Gloo : public peers::Peer {
   }
 
   Operation prepare(const Case& what) override {
-    switch (what.collective) {
-      case Collective::allreduce: return allreduce(what);
-      case Collective::reduce_scatter: return reduce_scatter(what);
-      case Collective::reduce: return reduce(what);
-      case Collective::broadcast: return broadcast(what);
-      case Collective::allgather: return allgather(what);
-      case Collective::gather: return gather(what);
-      case Collective::scatter: return scatter(what);
-      case Collective::alltoall: return alltoall(what);
-      case Collective::barrier: return {[this] { barrier(); }, nullptr, nullptr};
+    constexpr std::pair<Collective, Operation (Gloo::*)(const Case&)> rows[] = {
+        {Collective::allreduce, &Gloo::allreduce}, {Collective::reduce_scatter, &Gloo::reduce_scatter},
+        {Collective::reduce, &Gloo::reduce},       {Collective::broadcast, &Gloo::broadcast},
+        {Collective::allgather, &Gloo::allgather}, {Collective::gather, &Gloo::gather},
+        {Collective::scatter, &Gloo::scatter},     {Collective::alltoall, &Gloo::alltoall},
+        {Collective::barrier, &Gloo::only_barrier}};
+    for (const auto& [collective, prepare] : rows) {
+      if (collective == what.collective) return (this->*prepare)(what);
     }
     return {};
   }
 
  private:
+  Operation only_barrier(const Case&) {
+    return {[this] { barrier(); }, nullptr, nullptr};
+  }
+
   // The older algorithms work in place only: out of place, the input is copied first.
   Operation run_in_place(const Case& what, float* buffer, std::shared_ptr<gloo::Algorithm> algorithm) {
     const std::span<const float> input = what.first;

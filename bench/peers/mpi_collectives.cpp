@@ -15,6 +15,81 @@ using peers::Case;
 using peers::Collective;
 using peers::Operation;
 
+struct Arguments {
+  bool in_place, root;
+  int count;
+  float *a, *b;
+  float* own_block;  // in place, a rank's own block of what it gathers is where it belongs already
+
+  const void* send() const { return in_place ? MPI_IN_PLACE : static_cast<const void*>(a); }
+};
+
+struct Row {
+  Collective collective;
+  Operation (*prepare)(const Arguments& with);
+};
+
+// By collective: the call, where its input stands and where its result.
+const Row rows[] = {
+    {Collective::allreduce,
+     [](const Arguments& with) -> Operation {
+       const auto run = [=] { MPI_Allreduce(with.send(), with.b, with.count, MPI_FLOAT, MPI_SUM, MPI_COMM_WORLD); };
+       return {run, with.a, with.b};
+     }},
+    {Collective::reduce,
+     [](const Arguments& with) -> Operation {
+       const auto run = [=, send = with.root ? with.send() : with.a] {
+         MPI_Reduce(send, with.b, with.count, MPI_FLOAT, MPI_SUM, 0, MPI_COMM_WORLD);
+       };
+       return {run, with.a, with.root ? with.b : nullptr};
+     }},
+    {Collective::broadcast,
+     [](const Arguments& with) -> Operation {
+       const auto run = [=] { MPI_Bcast(with.a, with.count, MPI_FLOAT, 0, MPI_COMM_WORLD); };
+       return {run, with.root ? with.a : nullptr, with.a};
+     }},
+    {Collective::reduce_scatter,
+     [](const Arguments& with) -> Operation {
+       const auto run = [=] {
+         MPI_Reduce_scatter_block(with.send(), with.b, with.count, MPI_FLOAT, MPI_SUM, MPI_COMM_WORLD);
+       };
+       return {run, with.a, with.b};
+     }},
+    {Collective::allgather,
+     [](const Arguments& with) -> Operation {
+       const auto run = [=] {
+         MPI_Allgather(with.send(), with.count, MPI_FLOAT, with.b, with.count, MPI_FLOAT, MPI_COMM_WORLD);
+       };
+       return {run, with.own_block, with.b};
+     }},
+    {Collective::gather,
+     [](const Arguments& with) -> Operation {
+       const auto run = [=, send = with.root ? with.send() : with.own_block] {
+         MPI_Gather(send, with.count, MPI_FLOAT, with.b, with.count, MPI_FLOAT, 0, MPI_COMM_WORLD);
+       };
+       return {run, with.own_block, with.root ? with.b : nullptr};
+     }},
+    {Collective::scatter,
+     [](const Arguments& with) -> Operation {
+       // The root's own block stays where it is, so in place its result is the first block of its input.
+       const auto run = [=, recv = with.in_place && with.root ? MPI_IN_PLACE : static_cast<void*>(with.b)] {
+         MPI_Scatter(with.a, with.count, MPI_FLOAT, recv, with.count, MPI_FLOAT, 0, MPI_COMM_WORLD);
+       };
+       return {run, with.root ? with.a : nullptr, with.b};
+     }},
+    {Collective::alltoall,
+     [](const Arguments& with) -> Operation {
+       const auto run = [=] {
+         MPI_Alltoall(with.send(), with.count, MPI_FLOAT, with.b, with.count, MPI_FLOAT, MPI_COMM_WORLD);
+       };
+       return {run, with.a, with.b};
+     }},
+    {Collective::barrier,
+     [](const Arguments&) -> Operation {
+       return {[] { MPI_Barrier(MPI_COMM_WORLD); }, nullptr, nullptr};
+     }},
+};
+
 class Mpi : public peers::Peer {
  public:
   Mpi() {
@@ -40,33 +115,17 @@ class Mpi : public peers::Peer {
   }
 
   Operation prepare(const Case& what) override {
-    const int n = static_cast<int>(what.count);
     float* const a = what.first.data();
-    float* const b = what.in_place ? a : what.second.data();
-    const void* const send = what.in_place ? MPI_IN_PLACE : static_cast<const void*>(a);
-    const bool root = rank_ == 0;
-    const MPI_Comm comm = MPI_COMM_WORLD;
-    // In place, a rank's own block of what it gathers is where it belongs already.
-    float* const own_block = what.in_place ? a + what.count * static_cast<std::size_t>(rank_) : a;
-    switch (what.collective) {
-      case Collective::allreduce: return {[=] { MPI_Allreduce(send, b, n, MPI_FLOAT, MPI_SUM, comm); }, a, b};
-      case Collective::reduce:
-        return {[=] { MPI_Reduce(root ? send : a, b, n, MPI_FLOAT, MPI_SUM, 0, comm); }, a, root ? b : nullptr};
-      case Collective::broadcast: return {[=] { MPI_Bcast(a, n, MPI_FLOAT, 0, comm); }, root ? a : nullptr, a};
-      case Collective::reduce_scatter:
-        return {[=] { MPI_Reduce_scatter_block(send, b, n, MPI_FLOAT, MPI_SUM, comm); }, a, b};
-      case Collective::allgather:
-        return {[=] { MPI_Allgather(send, n, MPI_FLOAT, b, n, MPI_FLOAT, comm); }, own_block, b};
-      case Collective::gather:
-        return {[=] { MPI_Gather(root ? send : own_block, n, MPI_FLOAT, b, n, MPI_FLOAT, 0, comm); }, own_block,
-                root ? b : nullptr};
-      case Collective::scatter: {
-        // The root's own block stays where it is, so in place its result is the first block of its input.
-        void* const recv = what.in_place && root ? MPI_IN_PLACE : static_cast<void*>(b);
-        return {[=] { MPI_Scatter(a, n, MPI_FLOAT, recv, n, MPI_FLOAT, 0, comm); }, root ? a : nullptr, b};
-      }
-      case Collective::alltoall: return {[=] { MPI_Alltoall(send, n, MPI_FLOAT, b, n, MPI_FLOAT, comm); }, a, b};
-      case Collective::barrier: return {[=] { MPI_Barrier(comm); }, nullptr, nullptr};
+    const Arguments arguments{
+        .in_place = what.in_place,
+        .root = rank_ == 0,
+        .count = static_cast<int>(what.count),
+        .a = a,
+        .b = what.in_place ? a : what.second.data(),
+        .own_block = what.in_place ? a + what.count * static_cast<std::size_t>(rank_) : a,
+    };
+    for (const Row& row : rows) {
+      if (row.collective == what.collective) return row.prepare(arguments);
     }
     return {};
   }

@@ -1,25 +1,11 @@
-#include <array>
 #include <charconv>
 #include <stdexcept>
 #include <string_view>
-#include <utility>
 
-#include "bench/peers/harness.hpp"
+#include "bench/peers/semantics.hpp"
 
 namespace peers {
 namespace {
-
-constexpr std::array<std::pair<std::string_view, Collective>, 9> collectives{{
-    {"allreduce", Collective::allreduce},
-    {"reduce", Collective::reduce},
-    {"broadcast", Collective::broadcast},
-    {"reduce_scatter", Collective::reduce_scatter},
-    {"allgather", Collective::allgather},
-    {"gather", Collective::gather},
-    {"scatter", Collective::scatter},
-    {"alltoall", Collective::alltoall},
-    {"barrier", Collective::barrier},
-}};
 
 template <class T>
 T number(std::string_view flag, std::string_view text) {
@@ -50,13 +36,10 @@ std::vector<std::string> split(std::string_view text) {
 }
 
 void set_collective(Options& options, std::string_view name) {
-  for (const auto& [known, collective] : collectives) {
-    if (known != name) continue;
-    options.collective = collective;
-    options.collective_name = name;
-    return;
-  }
-  throw std::invalid_argument("Unknown collective '" + std::string(name) + "'.");
+  const CollectiveRow* const row = find_row(name);
+  if (row == nullptr) throw std::invalid_argument("Unknown collective '" + std::string(name) + "'.");
+  options.collective = row->collective;
+  options.collective_name = name;
 }
 
 void set_value(Options& options, std::string_view flag, std::string_view value) {

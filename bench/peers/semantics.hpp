@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <string_view>
 
 #include "bench/peers/harness.hpp"
 
@@ -11,6 +12,24 @@ inline constexpr std::size_t period = 4099;  // of the input values; divides no 
 
 // Element i of a rank's input: small integers, whose sums float32 holds exactly in every order.
 float value(int rank, std::size_t i);
+
+// What a buffer of one rank holds.
+enum class Blocks { none, one, one_for_each };
+struct Side {
+  Blocks blocks = Blocks::none;
+  bool at_root_only = false;
+};
+
+// All that the harnesses know of a collective.
+struct CollectiveRow {
+  Collective collective;
+  std::string_view name;
+  Side input, output;
+  bool sums;
+  int travels;  // how often the busiest link carries every block but one; 0: it carries the whole vector once
+};
+// Null for a name that is none.
+const CollectiveRow* find_row(std::string_view name);
 
 struct Shape {
   std::size_t input = 0, output = 0;  // elements on this rank; 0: takes no part

@@ -19,12 +19,12 @@ extern "C" {
 
 /** A reduction of the caller's own, for #HOCKET_USER: to[i] = left[i] op right[i] for `count` elements of type `dtype`.
  *
- *  `to` may be `left` or `right`; all three are aligned for the type, #HOCKET_OPAQUE
- *  elements to the largest power of two that divides their size, but at most to 16 bytes. Only whole elements are passed, at
- *  least one; how many bytes an opaque one has the function knows, or finds in its context. `context` is options->context. The operation must be
- *  associative and the same on all ranks, which Hocket cannot check. The function runs on the thread that makes progress,
- *  and other threads may wait for that thread, so it must not call Hocket. A C++ exception that leaves it breaks the
- *  communicator (ABORTED). */
+ *  `to` may be `left` or `right`; all three are aligned for the type, #HOCKET_OPAQUE elements to the largest power of
+ *  two that divides their size, but at most to 16 bytes. Only whole elements are passed, at least one; how many bytes an
+ *  opaque one has the function knows, or finds in its context. `context` is options->context. The operation must be
+ *  associative and the same on all ranks, which Hocket cannot check. The function runs on the thread that makes
+ *  progress, and other threads may wait for that thread, so it must not call Hocket. A C++ exception that leaves it
+ *  breaks the communicator (ABORTED). */
 typedef void (*hocket_function)(void* to, const void* left, const void* right, size_t count, hocket_dtype dtype,
                                 void* context);
 
@@ -32,7 +32,7 @@ typedef void (*hocket_function)(void* to, const void* left, const void* right, s
 typedef struct hocket_call_options {
   size_t struct_size;       /**< sizeof(hocket_call_options), set by #HOCKET_CALL_OPTIONS_INIT. */
   int64_t timeout_ms;       /**< The deadline of this call in milliseconds; when it passes, the communicator breaks.
-                                 0: the communicator's deadline. */
+                                 0: the communicator's deadline. All beyond a year is a year. */
   const void* scalar;       /**< For #HOCKET_PREMULTIPLIED_SUM: one element of the call's dtype in host memory, read
                                  during the call. Ranks may give different ones. */
   hocket_function function; /**< For #HOCKET_USER: the function that combines two operands. */
@@ -54,8 +54,8 @@ typedef struct hocket_call_options {
 /** How one call was carried out. Strings are cut to fit and end in '\0'. */
 typedef struct hocket_call_info {
   size_t struct_size;  /**< sizeof(hocket_call_info), set by #HOCKET_CALL_INFO_INIT. */
-  uint64_t sequence;   /**< The number of the operation in its communicator; of a message, to or from that peer. */
-  char transport[32];  /**< "shm", "tcp" or "loopback"; "shm+tcp" if this rank used both; "none" if it had no peer. */
+  uint64_t sequence;   /**< The number of the operation in its communicator, from 1 on; of a message, to or from that peer. */
+  char transport[32];  /**< Its name, as "tcp"; "shm+tcp" if this rank used both; "none" if it had no peer. */
   char algorithm[64];  /**< A name that hocket-plan lists or, for ranks that all share memory, "direct one-shot", "direct
                             pooled", "direct mapped", "direct single copy" or "direct staged". */
   char wire[16];       /**< "exact", "bfloat16" or "int8". "exact" also if less was permitted but not used. */
@@ -68,7 +68,8 @@ typedef struct hocket_call_info {
  *  #HOCKET_CALL_INFO_INIT. For logs and tuning.
  *
  *  The latest call is the latest blocking collective, send or receive, or the latest work that this thread's
- *  hocket_work_test() or hocket_work_wait() found complete (for a group, its last call). Ranks may differ in `transport`.
+ *  hocket_work_test() or hocket_work_wait() found complete, or its hocket_work_run() ran (for a group, its last call).
+ *  Ranks may differ in `transport`.
  *
  *  Errors: INVALID_ARGUMENT (null, or struct_size is too small), NOT_FOUND (no such call yet). */
 HOCKET_API hocket_result hocket_last_call(hocket_call_info* info);

@@ -21,7 +21,7 @@ using Counts = std::span<const std::size_t>;
 /// each block follows the previous one, and together they fill their range. A list that does not have one entry for
 /// each rank, and a block that does not fit into its range, are a HOCKET_INVALID_ARGUMENT.
 template <class Communicator>
-class UnevenCalls {
+class UnequalCalls {
  public:
   /// Block r of every rank's `recv` becomes rank r's `send`.
   template <Source Send, Sink Recv>

@@ -8,6 +8,7 @@
 #include <stdint.h>
 
 #include "hocket/api.h"
+#include "hocket/store.h"
 #include "hocket/types.h"
 
 #ifdef __cplusplus
@@ -30,9 +31,9 @@ typedef struct hocket_comm_options {
   const char* store;     /**< Where ranks meet: "tcp://host:port" or "file:///path". NULL: HOCKET_STORE; if that is not
                               set either, rank 0 serves the store at MASTER_ADDR:MASTER_PORT and the others connect. */
   int64_t timeout_ms;    /**< The deadline of creation, and of every call that names none, in milliseconds.
-                              0: HOCKET_TIMEOUT_MS, else 300,000. */
+                              0: HOCKET_TIMEOUT_MS, else 300,000. All beyond a year is a year. */
   const char* name;      /**< Separates jobs that share a store; equal on all ranks. NULL: HOCKET_JOB, else "default". */
-  const char* transport; /**< "auto", "tcp" or "shm". NULL: HOCKET_TRANSPORT, else "auto". */
+  const char* transport; /**< "auto", or a name that `hocket-plan settings` lists. NULL: HOCKET_TRANSPORT, else "auto". */
   const char* algorithm; /**< "auto", a name that hocket-plan lists, or names by collective and size, such as
                               "allreduce=linear:4K,ring" (docs/guide/choosing.md); equal on all ranks.
                               NULL: HOCKET_ALGORITHM, else "auto". */
@@ -40,10 +41,16 @@ typedef struct hocket_comm_options {
                               combined in rank order, ((x0 op x1) op x2) …, float32 travels exactly whatever a call
                               permits, and an algorithm that combines in another order is UNSUPPORTED. -1: not so.
                               0: HOCKET_DETERMINISTIC, else not. Equal on all ranks. docs/reference/determinism.md. */
+  const hocket_store_callbacks* store_callbacks; /**< Not NULL: where ranks meet, a store of the caller's; then `store` must
+                              be NULL, and the environment's store is ignored. The struct is read during the call. */
+  const char* secret;    /**< 16 … 1,024 characters that strangers cannot guess; equal on all ranks. Both sides of every
+                              connection prove that they know it, and never send it. NULL: HOCKET_SECRET, else what the file
+                              HOCKET_SECRET_FILE holds; else, on one host or with a store that others cannot read, the ranks
+                              make one, and on several hosts creation fails. docs/guide/security.md. */
 } hocket_comm_options;
 
 /** Options that leave everything to the environment. */
-#define HOCKET_COMM_OPTIONS_INIT { sizeof(hocket_comm_options), 0, 0, NULL, 0, NULL, NULL, NULL, 0 }
+#define HOCKET_COMM_OPTIONS_INIT { sizeof(hocket_comm_options), 0, 0, NULL, 0, NULL, NULL, NULL, 0, NULL, NULL }
 
 /** Joins the group and stores the new communicator in *comm; the caller destroys it with hocket_comm_destroy().
  *
@@ -67,8 +74,9 @@ HOCKET_API hocket_result hocket_comm_create_local(hocket_comm** comms, int32_t w
  *
  *  Pending asynchronous operations end with ABORTED, so wait for them first (children with share_links differ, see
  *  hocket_comm_split()). No other thread may be inside a call on the communicator. Work handles stay valid until they are
- *  released. The call does not wait for other ranks, with one exception: a rank 0 that serves the store stays until the
- *  others have left, for one second at most. */
+ *  released. The call does not wait for other ranks, with two exceptions: while a rank has no room yet for what this one
+ *  has sent over TCP (for ten seconds at most), and a rank 0 that serves the store stays until the others have left (for
+ *  one second at most). */
 HOCKET_API hocket_result hocket_comm_destroy(hocket_comm* comm);
 
 /** Breaks the communicator on all ranks: pending and later calls end with ABORTED.

@@ -28,9 +28,11 @@ struct Options {
   std::string store = {};                  ///< Where ranks meet: "tcp://host:port" or "file:///path".
   std::chrono::milliseconds timeout{0};    ///< The deadline of creation, and of every call that names none.
   std::string name = {};                   ///< Separates jobs that share a store.
-  std::string transport = {};              ///< "auto", "tcp" or "shm".
+  std::string transport = {};              ///< "auto", or a name that `hocket-plan settings` lists.
   std::string algorithm = {};              ///< "auto", or names of algorithms.
   std::optional<bool> deterministic = {};  ///< Whether bits depend only on the inputs and the number of ranks.
+  const hocket_store_callbacks* store_callbacks = nullptr;  ///< A store of the caller's, in place of `store`.
+  std::string secret = {};  ///< That both sides of every connection prove to know; equal on all ranks.
 };
 
 /// How to make a communicator from another, see ::hocket_split_options. Zero and empty fields follow the parent.
@@ -57,6 +59,8 @@ inline hocket_comm_options to_c(const Options& options) {
   given.transport = or_null(options.transport);
   given.algorithm = or_null(options.algorithm);
   given.deterministic = options.deterministic ? (*options.deterministic ? 1 : -1) : 0;
+  given.store_callbacks = options.store_callbacks;
+  given.secret = or_null(options.secret);
   return given;
 }
 
@@ -73,7 +77,7 @@ inline hocket_split_options to_c(const SplitOptions& options) {
 
 /// One rank's membership in a group of ranks. The destructor leaves the group, see hocket_comm_destroy().
 class Communicator : public CollectiveCalls<Communicator>,
-                     public UnevenCalls<Communicator>,
+                     public UnequalCalls<Communicator>,
                      public MessageCalls<Communicator> {
  public:
   /// Joins the group; every rank calls it.

@@ -25,7 +25,7 @@ typedef struct hocket_cause {
   hocket_result code;     /**< What the call returned. */
   int32_t rank;           /**< The rank that saw the failure first; -1: not known. */
   int32_t peer;           /**< The rank that is at fault, or that was not heard of; -1: none. */
-  uint64_t sequence;      /**< The number of the operation in its communicator; 0: none. */
+  uint64_t sequence;      /**< The number of the operation in its communicator, from 1 on; 0: none. */
   double elapsed_seconds; /**< How long the operation had run; 0: it had not started. */
   char operation[64];     /**< For instance "allreduce". */
   char message[1024];     /**< One sentence that says what happened and what to do. */

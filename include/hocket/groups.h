@@ -20,7 +20,7 @@ extern "C" {
  *    the messages from one rank to another, and that of the collectives on each communicator.
  *  - On each communicator collectives take their turn before messages, wherever they were called in the group. A rank that
  *    makes the same calls without a group makes the collectives first.
- *  - The k-th send of a group to the own rank and the k-th receive from it belong together: a copy, of equal count and dtype.
+ *  - The k-th send of a group to the rank itself and the k-th receive from it belong together: a copy, of equal count and dtype.
  *  - `work` is NULL in calls inside a group. Buffers stay unchanged from the call until the group is complete, and no call
  *    of a group writes where another one reads or writes.
  *  - Groups nest, and only the outermost end starts anything. An open group belongs to the thread, not to a communicator; all
@@ -37,7 +37,7 @@ HOCKET_API hocket_result hocket_group_start(void);
  *  With `work` == NULL it returns when all calls of the group are complete, with the first failure. Otherwise *work is one
  *  handle for all of them. An inner end stores NULL and returns HOCKET_OK.
  *
- *  Errors: those of the calls, and INVALID_ARGUMENT (no open group, or a message to the own rank without its other half;
+ *  Errors: those of the calls, and INVALID_ARGUMENT (no open group, or a message to itself without its counterpart;
  *  nothing is started). */
 HOCKET_API hocket_result hocket_group_end(hocket_work** work);
 

@@ -39,6 +39,7 @@
 #include "hocket/api.h"           /* version */
 #include "hocket/types.h"         /* results, element types, reductions, wire formats */
 #include "hocket/errors.h"        /* why the latest call failed */
+#include "hocket/store.h"         /* a rendezvous store of the caller's */
 #include "hocket/comm.h"          /* creating and destroying communicators */
 #include "hocket/split.h"         /* communicators made from others */
 #include "hocket/creation.h"      /* creating them in the background */

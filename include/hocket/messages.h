@@ -27,7 +27,7 @@ extern "C" {
  *  - Asynchronous messages in different directions, or with different peers, do not wait for each other.
  *  - Messages and collectives keep the order of the calls: a collective that is called after a pending receive may wait for
  *    it, so do not call a collective before the matching send.
- *  - A message to the own rank needs hocket_sendrecv() or a group; otherwise it is an INVALID_ARGUMENT.
+ *  - A message to the rank itself needs hocket_sendrecv() or a group; otherwise it is an INVALID_ARGUMENT.
  *
  *  docs/guide/groups-and-messages.md has the rules in full.
  *  @{ */

@@ -31,6 +31,18 @@ HOCKET_API hocket_result hocket_work_test(hocket_work* work);
  *  waited for again. */
 HOCKET_API hocket_result hocket_work_wait(hocket_work* work, int64_t timeout_ms);
 
+/** Waits up to `timeout_ms` milliseconds (0: without end of its own) until one of the works is complete; stores the lowest
+ *  index of those that are in *index, and returns what hocket_work_test() returns for that work. `works` may have null
+ *  entries, which are passed over, works of any communicators, and works that other threads wait for. Where the time is over
+ *  (HOCKET_IN_PROGRESS), and where all entries are null (HOCKET_OK), *index is `count`.
+ *
+ *  Complete works stay complete: set their entries to NULL, or start them again, before the next call. Every operation has a
+ *  deadline, so some work is complete then at the latest.
+ *
+ *  Errors: INVALID_ARGUMENT (works or index is null, timeout_ms is negative, or called inside a completion function while
+ *  none is complete), and what the complete work ended with. */
+HOCKET_API hocket_result hocket_work_wait_any(size_t count, hocket_work* const* works, int64_t timeout_ms, size_t* index);
+
 /** What hocket_work_on_complete() calls: `result` is what hocket_work_test() returns, `context` is the caller's. */
 typedef void (*hocket_callback)(hocket_result result, void* context);
 

@@ -3,9 +3,12 @@
 #pragma once
 
 #include <chrono>
+#include <cstddef>
 #include <functional>
 #include <memory>
+#include <span>
 #include <utility>
+#include <vector>
 
 #include "hocket/errors.hpp"
 #include "hocket/work.h"
@@ -89,6 +92,18 @@ class Work {
 
   hocket_work* handle_ = nullptr;
 };
+
+/// Waits until one of the works is complete, and returns the lowest index of those that are; works.size() where none
+/// has an operation, or where `span` has passed first (0: without end of its own). Throws the complete work's error.
+/// Release that work, or start it again, before the next call. See hocket_work_wait_any().
+inline std::size_t wait_any(std::span<Work> works, std::chrono::milliseconds span = std::chrono::milliseconds(0)) {
+  std::vector<hocket_work*> handles;
+  for (const Work& work : works) handles.push_back(work.handle());
+  std::size_t index = 0;
+  const hocket_result result = hocket_work_wait_any(handles.size(), handles.data(), span.count(), &index);
+  if (result != HOCKET_IN_PROGRESS) check(result);
+  return index;
+}
 
 }  // namespace api
 }  // namespace hocket

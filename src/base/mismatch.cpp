@@ -23,7 +23,7 @@ std::string difference(const MessageIdentity& got, const MessageIdentity& expect
 
 Status mismatch(Rank rank, Rank peer, const MessageIdentity& got, const MessageIdentity& expected,
                 const TransportListener& names) {
-  const Signature mine = as_receiver_calls(expected.tag.call);  // who finds it out is to receive
+  const Signature mine = as_received(expected.tag.call);  // the rank that finds it out is to receive
   const auto named = [&](const Signature& call, const Tag& tag) {
     if (got.tag.communicator == expected.tag.communicator) return describe(call);
     return describe(call) + " on " + names.describe_communicator(tag.communicator, peer);

@@ -14,7 +14,7 @@ struct MessageIdentity {
   friend bool operator==(const MessageIdentity&, const MessageIdentity&) = default;
 };
 
-// Code::mismatch: says what `peer` called (`got`) and what `rank`, who found out, called (`expected`), and on which
+// Code::mismatch: says what `peer` called (`got`) and what `rank`, which found out, called (`expected`), and on which
 // communicators, as `names` describes them, where these differ.
 Status mismatch(Rank rank, Rank peer, const MessageIdentity& got, const MessageIdentity& expected,
                 const TransportListener& names);

@@ -14,6 +14,7 @@
 #include <utility>
 
 #include "src/base/log.hpp"
+#include "src/base/memory_left.hpp"
 
 namespace hocket {
 namespace {
@@ -84,6 +85,14 @@ Result<std::uint32_t> RegionTable::add(int fd, void* address, std::size_t bytes,
                                                       fd, file.st_size));
   }
   // Peers must not find pages missing that nothing is left for.
+  const std::size_t there = static_cast<std::size_t>(file.st_blocks) * 512;
+  if (there < bytes) {
+    if (const auto shortage = memory_shortage(bytes - there)) {
+      return Status(Code::out_of_resources,
+                    fmt::format("the {} bytes to be registered cannot be committed: {} leaves {}", bytes,
+                                shortage->limit, shortage->left));
+    }
+  }
   int error = 0;
   do {
     error =

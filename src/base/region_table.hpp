@@ -14,7 +14,7 @@
 
 namespace hocket {
 
-// Who mapped the memory of a region, and unmaps it.
+// What mapped the memory of a region, and unmaps it.
 enum class RegionOwner : std::uint8_t { caller, hocket };
 
 struct SharedRegion {

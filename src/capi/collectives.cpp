@@ -2,45 +2,13 @@
 #include <fmt/format.h>
 
 #include <cstdint>
-#include <memory>
 
-#include "src/base/sized_struct.hpp"
 #include "src/capi/call.hpp"
-#include "src/comm/operations.hpp"
 
 using namespace hocket::capi;  // the functions of the API stand outside all namespaces
 using hocket::Code;
 using hocket::Collective;
 using hocket::Status;
-
-namespace hocket::capi {
-
-hocket_result call(hocket_comm* comm, CallArguments arguments, const hocket_call_options* options,
-                   hocket_work** work) noexcept {
-  const hocket_result result = guarded([&]() -> Status {
-    if (work != nullptr) *work = nullptr;
-    if (comm == nullptr) return null_argument("comm");
-    if (options != nullptr) {
-      if (Status status = read_options(options, arguments); !status.ok()) return status;
-    }
-    if (open_groups > 0) return add_to_group(*comm->communicator, arguments, work);
-    if (work == nullptr && !may_wait()) return wait_refused();
-    if (arguments.persistent && work == nullptr) return persistent_without_work();
-    auto operation = comm->communicator->prepare(arguments);
-    if (!operation.ok()) return operation.status();
-    if (work == nullptr) return remember(comm->communicator->run({&*operation, 1}), **operation);
-    StartedCalls calls{{{&comm->communicator->executor(), {*operation}}}};
-    if (arguments.persistent) return keep(*comm->communicator, std::move(calls), work);
-    (*operation)->allow_callback();
-    auto handle = std::make_unique<hocket_work>(std::move(calls));
-    if (Status status = comm->communicator->start({&*operation, 1}); !status.ok()) return status;
-    *work = handle.release();
-    return {};
-  });
-  return result == HOCKET_OK || open_groups == 0 ? result : in_group(result);
-}
-
-}  // namespace hocket::capi
 
 extern "C" {
 
@@ -103,7 +71,7 @@ hocket_result hocket_call(hocket_collective collective, const void* send, void* 
   if (!in_table || info.has_unequal_blocks()) {
     const hocket_result refused = guarded([&]() -> Status {
       if (!in_table)
-        return {Code::invalid_argument, fmt::format("collective is {}, which is no hocket_collective", number)};
+        return {Code::invalid_argument, fmt::format("collective is {}, which is not a hocket_collective", number)};
       return {Code::invalid_argument, fmt::format("{0} needs counts: call hocket_{0}", info.name)};
     });
     return open_groups == 0 ? refused : in_group(refused);
@@ -116,7 +84,7 @@ hocket_result hocket_call(hocket_collective collective, const void* send, void* 
 }
 
 hocket_result hocket_barrier(hocket_comm* comm, const hocket_call_options* options, hocket_work** work) {
-  return call(comm, {}, options, work);
+  return call(comm, {Collective::barrier}, options, work);
 }
 
 hocket_result hocket_send(const void* send, size_t count, hocket_dtype dtype, int32_t peer, hocket_comm* comm,

@@ -1,11 +1,12 @@
 // The C API's work handles.
 #include <algorithm>
 #include <chrono>
+#include <span>
 #include <utility>
+#include <vector>
 
 #include "src/base/sized_struct.hpp"
 #include "src/capi/handles.hpp"
-#include "src/comm/operations.hpp"
 
 using namespace hocket::capi;  // the functions of the API stand outside all namespaces
 using hocket::Code;
@@ -14,13 +15,13 @@ using hocket::Status;
 namespace hocket::capi {
 
 bool may_wait() {
-  return !Operation::in_callback();
+  return !comm::in_callback();
 }
 
 Status wait_refused() {
   return {Code::invalid_argument,
-          "what may wait for others, or for other threads, is not allowed inside a function that was called on "
-          "completion; start asynchronous calls there, and leave the rest to another thread"};
+          "a call that may wait for other ranks or threads is not allowed inside a completion function; start "
+          "asynchronous calls there, and leave the rest to another thread"};
 }
 
 Status read_options(const hocket_call_options* options, CallArguments& arguments) {
@@ -50,9 +51,7 @@ Result<Deadline> deadline_of_wait(int64_t timeout_ms) {
   if (timeout_ms < 0) {
     return Status(Code::invalid_argument, "timeout_ms is negative; use 0 for the operation's own deadline");
   }
-  constexpr int64_t long_enough_ms = int64_t{1000} * 3600 * 24 * 365;
-  const int64_t wait_ms = timeout_ms == 0 ? long_enough_ms : std::min(timeout_ms, long_enough_ms);
-  return Deadline::after(std::chrono::milliseconds(wait_ms));
+  return Deadline::after(timeout_ms == 0 ? longest_timeout : timeout_of(timeout_ms));
 }
 
 namespace {
@@ -94,6 +93,22 @@ hocket_result hocket_work_wait(hocket_work* work, int64_t timeout_ms) {
   });
 }
 
+hocket_result hocket_work_wait_any(size_t count, hocket_work* const* works, int64_t timeout_ms, size_t* index) {
+  return guarded([&]() -> Status {
+    if (works == nullptr && count != 0) return null_argument("works");
+    if (index == nullptr) return null_argument("index");
+    const auto deadline = deadline_of_wait(timeout_ms);
+    if (!deadline.ok()) return deadline.status();
+    std::vector<const StartedCalls*> all;
+    for (hocket_work* const work : std::span(works, count)) all.push_back(work != nullptr ? &work->calls : nullptr);
+    *index = count;
+    if (std::ranges::none_of(all, [](const auto* calls) { return calls != nullptr; })) return {};
+    *index = hocket::comm::wait_any(all, may_wait() ? *deadline : hocket::Deadline(hocket::Deadline::Clock::now()));
+    if (*index < count) return remember(all[*index]->status(), *all[*index]);
+    return may_wait() ? Status(Code::in_progress, "none of the operations is finished yet") : wait_refused();
+  });
+}
+
 hocket_result hocket_work_on_complete(hocket_work* work, hocket_callback function, void* context) {
   return guarded([&]() -> Status {
     if (work == nullptr) return null_argument("work");
@@ -103,7 +118,7 @@ hocket_result hocket_work_on_complete(hocket_work* work, hocket_callback functio
       function(static_cast<hocket_result>(result), context);
     });
     if (asked) return {};
-    return {Code::invalid_argument, "a function is to be called when work is complete already: one at a time"};
+    return {Code::invalid_argument, "work has a completion function already; it takes one at a time"};
   });
 }
 

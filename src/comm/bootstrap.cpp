@@ -1,84 +1,144 @@
 #include "src/comm/bootstrap.hpp"
 
+#include <fmt/format.h>
+
 #include <memory>
 #include <utility>
 #include <vector>
 
+#include "src/base/log.hpp"
+#include "src/base/random.hpp"
+#include "src/comm/finalize.hpp"
+#include "src/comm/job_secret.hpp"
 #include "src/comm/rendezvous.hpp"
+#include "src/store/callback_store.hpp"
 #include "src/store/open_store.hpp"
+#include "src/store/store_server.hpp"
 
 namespace hocket::comm {
 namespace {
 
-constexpr std::chrono::seconds farewell{1};  // what leaving may take
-
 // Connects to both neighbours and learns what everyone tells by a ring allgather, so the store is not needed any more.
 // The ring of connections stays: each rank's end is noticed by two others, who pass it on.
-Result<SharedPeerInfos> exchange_peers(Rendezvous& rendezvous, LinkSet& link_set, const Options& options,
-                                       Deadline deadline) {
+Result<SharedPeerInfos> exchange_on_ring(Rendezvous& rendezvous, LinkSet& link_set, const Options& options,
+                                         Deadline deadline) {
   const PeerInfo mine = describe_self(options, link_set.mesh().endpoints());
   if (Status published = rendezvous.publish(mine); !published.ok()) return published;
-  for (const Rank neighbour : {(options.rank + 1) % options.size, (options.rank + options.size - 1) % options.size}) {
+  for (const Rank neighbour : neighbours_of(options.rank, options.size)) {
     const auto info = rendezvous.peer_info_of(neighbour);
     if (!info.ok()) return info.status();
+    if (info->build.protocol != mine.build.protocol) return check_build(mine, options.rank, *info, neighbour);
     link_set.mesh().add_peer(neighbour, *info);
   }
-  std::vector<std::byte> all(static_cast<std::size_t>(options.size) * peer_info_bytes_max);
-  if (Status status = write_peer_info(peer_info_block(all, options.rank), mine); !status.ok()) return status;
-  if (Status status = allgather_on_ring(link_set, all, deadline); !status.ok()) return status;
+  auto told = exchange_peer_infos(options.rank, options.size, mine,
+                                  [&](auto all) { return allgather_on_ring(link_set, all, deadline); });
+  if (!told.ok()) return told.status();
   auto peers = std::make_shared<std::vector<PeerInfo>>();
-  for (Rank rank = 0; rank < options.size; ++rank) {
-    auto info = read_peer_info(peer_info_block(all, rank));
+  for (Result<PeerInfo>& info : *told) {
     if (!info.ok()) return info.status();
     peers->push_back(std::move(*info));
   }
   return SharedPeerInfos(std::move(peers));
 }
 
-Result<CommunicatorParts> join_links(Rendezvous& rendezvous, std::shared_ptr<LinkSet> link_set, const Options& options,
-                                     Deadline deadline, const std::stop_token& stop) {
+Result<CommunicatorParts> connect_ring(Rendezvous& rendezvous, std::shared_ptr<LinkSet> link_set,
+                                       const Options& options, Deadline deadline, const std::stop_token& stop) {
   const AbortOnStop abort_on_stop(stop, link_set);
-  auto peers = exchange_peers(rendezvous, *link_set, options, deadline);
+  auto peers = exchange_on_ring(rendezvous, *link_set, options, deadline);
   if (!peers.ok()) return peers.status();
   return finalize(options, std::move(*peers), std::move(link_set), deadline);
 }
 
+// Peers that are connected already learn the cause, and not only that this rank has gone.
+void pass_on(const Status& why, LinkSet& link_set) {
+  link_set.executor().abort(why, *link_set.executor().first());
+}
+
+Result<std::unique_ptr<Store>> open(const Options& options, std::unique_ptr<StoreServer>& server, Deadline deadline,
+                                    const std::stop_token& stop) {
+  if (options.callbacks) return std::unique_ptr<Store>(std::make_unique<CallbackStore>(*options.callbacks));
+  if (options.meeting) return meet_at(*options.meeting, options.rank == 0, server, deadline, stop, options.trust);
+  return open_store(options.store, deadline, stop, options.trust);
+}
+
+// One creation, which may have to come to the store more than once.
+struct Coming {
+  const Deadline deadline;
+  const std::stop_token& stop;
+  const std::uint64_t token = random_number();
+  bool again = false;                 // rank 0 began anew
+  bool rank_0_serves = false;         // the store that was open last
+  std::optional<Status> missed = {};  // why the others could not meet, before this rank had come
+};
+
+// Whether rank 0 serves the store, and not a daemon.
+bool is_rank_0s(Store& store, const Options& options, Deadline deadline) {
+  if (!options.meeting || options.rank == 0) return false;
+  const auto name = store.peek(meeting_point_key, deadline);
+  return name.ok() && name->has_value();
+}
+
+// A store that was there and is not any more, and does not come back, went with the rank that served it.
+Status without_store(const Status& status, const Coming& coming) {
+  const bool store_lost = status.code() == Code::store_unreachable && status.cause().peer == no_rank;
+  if (!store_lost || !coming.rank_0_serves) return status;
+  if (coming.missed) return *coming.missed;
+  Cause cause = status.cause();
+  cause.message = fmt::format("rank 0, which served the store, is gone: {}", cause.message);
+  cause.peer = 0;
+  return Status(std::move(cause));
+}
+
 Result<CommunicatorParts> meet_in_store(const Options& options, const RegionTable& regions,
-                                        std::unique_ptr<StoreServer>& server, Deadline deadline,
-                                        const std::stop_token& stop) {
-  auto store = options.meeting ? meet_at(*options.meeting, options.rank == 0, server, deadline, stop)
-                               : open_store(options.store, deadline, stop);
+                                        std::unique_ptr<StoreServer>& server, Coming& coming) {
+  const Deadline deadline = coming.deadline;
+  const std::stop_token& stop = coming.stop;
+  auto store = open(options, server, deadline, stop);
   if (!store.ok()) return store.status();
-  auto rendezvous = Rendezvous::join(**store, options, deadline, stop);
+  // Looked at before this rank joins: all ranks find out by themselves.
+  if (Status safe = needs_secret(options) ? (*store)->confidential() : Status(); !safe.ok()) return safe;
+  coming.rank_0_serves = is_rank_0s(**store, options, deadline);
+  auto rendezvous = Rendezvous::join(**store, options, deadline, stop, coming.token, &coming.missed);
   if (!rendezvous.ok()) return rendezvous.status();
-  const auto link_set = LinkSet::open(options, {.group = (*rendezvous)->group(), .regions = &regions});
-  auto parts = link_set.ok() ? join_links(**rendezvous, *link_set, options, deadline, stop) : link_set.status();
+  const auto own = with_secret(options, **store, deadline);
+  if (!own.ok()) return (*rendezvous)->fail(own.status());
+  const auto link_set = LinkSet::open(*own, {.group = (*rendezvous)->group(), .regions = &regions});
+  auto parts = link_set.ok() ? connect_ring(**rendezvous, *link_set, *own, deadline, stop) : link_set.status();
   if (parts.ok()) {
     (*rendezvous)->finish();
-  } else {
-    (*rendezvous)->fail(parts.status());
+    return parts;
   }
-  return parts;
+  const Status why = (*rendezvous)->fail(parts.status());
+  coming.again = (*rendezvous)->superseded();
+  if (link_set.ok()) pass_on(why, **link_set);
+  return why;
 }
 
 }  // namespace
 
-// Meets the others, again if the store went away meanwhile: it may have been that of an earlier communicator, which
-// rank 0 had not destroyed yet.
+// Meets the others, again if rank 0 begins anew, or if the store went away meanwhile: it may have been that of an
+// earlier communicator, which rank 0 had not destroyed yet.
 Result<CommunicatorParts> bootstrap(const Options& options, const RegionTable& regions, const std::stop_token& stop) {
   const auto deadline = Deadline::after(options.timeout);
+  Coming coming{.deadline = deadline, .stop = stop};
   std::unique_ptr<StoreServer> server;
   for (;;) {
-    auto parts = meet_in_store(options, regions, server, deadline, stop);
+    coming.again = false;
+    auto parts = meet_in_store(options, regions, server, coming);
     if (parts.ok()) {
       parts->server = std::move(server);
       return parts;
     }
-    const Status& status = parts.status();
-    const bool store_lost = status.code() == Code::store_unreachable && status.cause().peer == no_rank;
-    if (store_lost && !deadline.passed()) continue;
-    if (server) (void)server->wait_until_no_clients(Deadline::after(farewell));  // let them read why
-    return status;
+    const Status status = parts.status();
+    const bool store_lost =
+        status.code() == Code::store_unreachable && status.cause().peer == no_rank && !options.callbacks;
+    const bool all_over = store_lost && coming.rank_0_serves && coming.missed;  // rank 0 has left with that failure
+    if ((store_lost || coming.again) && !all_over && !deadline.passed()) {
+      log::info(fmt::format("rank {} comes to the store again: {}", options.rank, status.message()));
+      continue;
+    }
+    if (server) (void)server->wait_until_no_clients(Deadline::after(farewell_after_failure));  // let them read why
+    return without_store(status, coming);
   }
 }
 

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <atomic>
 #include <cstdint>
 #include <utility>
 
@@ -52,59 +51,6 @@ Result<std::shared_ptr<Operation>> copy_to_self(Communicator& communicator, cons
 }
 
 }  // namespace
-
-// ---- what was started -----------------------------------------------------------------------------------------------
-
-bool StartedCalls::finished() const {
-  return std::ranges::all_of(parts, [](const Part& part) { return all_finished(part.operations); });
-}
-
-Status StartedCalls::status() const {
-  for (const Part& part : parts) {
-    if (Status status = status_of(part.operations); !status.ok()) return status;
-  }
-  return {};
-}
-
-void StartedCalls::restart() const {
-  for (const Part& part : parts) {
-    for (const auto& operation : part.operations) operation->restart();
-  }
-}
-
-Status StartedCalls::wait(Deadline deadline) const {
-  for (const Part& part : parts) {
-    if (all_finished(part.operations)) continue;
-    if (Status status = part.executor->wait(part.operations, deadline); status.code() == Code::in_progress) {
-      return status;
-    }
-  }
-  return status();
-}
-
-bool StartedCalls::on_complete(Callback callback) const {
-  std::vector<std::shared_ptr<Operation>> operations;  // the callback may end these calls
-  for (const Part& part : parts) operations.insert(operations.end(), part.operations.begin(), part.operations.end());
-  if (operations.empty()) {
-    Operation::call_back(std::move(callback), Code::ok);
-    return true;
-  }
-  struct Expected {
-    std::atomic<std::size_t> unfinished;
-    std::atomic<Code> result{Code::ok};
-    Callback callback;
-  };
-  const auto expected = std::make_shared<Expected>(operations.size(), Code::ok, std::move(callback));
-  return std::ranges::all_of(operations, [&](const auto& operation) {
-    return operation->on_complete([expected](Code result) {
-      Code none = Code::ok;
-      if (result != Code::ok) expected->result.compare_exchange_strong(none, result);
-      if (--expected->unfinished == 0) expected->callback(expected->result);
-    });
-  });
-}
-
-// ---- the group ------------------------------------------------------------------------------------------------------
 
 void CallGroup::fail(const Status& why) {
   if (failure_.ok()) failure_ = why;
@@ -183,8 +129,8 @@ void CallGroup::drop() {
 Status CallGroup::pair_messages_to_self() {
   const auto alone = [](const Message& message) {
     const Rank rank = message.communicator->rank();
-    return Status(Code::invalid_argument, fmt::format("a {} between rank {} and itself has no other half among the "
-                                                      "calls that start with it",
+    return Status(Code::invalid_argument, fmt::format("a {} between rank {} and itself has no counterpart among "
+                                                      "the calls that start with it",
                                                       describe(message.arguments), rank));
   };
   for (const Message& sent : to_self_) {
@@ -251,7 +197,7 @@ Status CallGroup::run(StartedCalls& calls) {
   if (Status status = take(calls, starters); !status.ok()) return status;
   if (starters.size() == 1) return starters.front()->run(calls.parts.front().operations);
   for (std::size_t i = 0; i < starters.size(); ++i) (void)starters[i]->start(calls.parts[i].operations);
-  return calls.wait(Deadline(Deadline::Clock::time_point::max()));
+  return calls.wait(Deadline::never());
 }
 
 Status CallGroup::keep(StartedCalls& calls) {

@@ -2,42 +2,17 @@
 // circle.
 #pragma once
 
-#include <functional>
 #include <memory>
 #include <span>
 #include <vector>
 
 #include "src/comm/call_arguments.hpp"
+#include "src/comm/started_calls.hpp"
 #include "src/spi/status.hpp"
-
-namespace hocket {
-class Executor;
-class Operation;
-}  // namespace hocket
 
 namespace hocket::comm {
 
 class Communicator;
-
-// Operations that are started together, by what runs them. Empty: nothing is to be done.
-struct StartedCalls {
-  struct Part {
-    Executor* executor;  // only valid while one of the operations is unfinished
-    std::vector<std::shared_ptr<Operation>> operations;
-  };
-  std::vector<Part> parts;
-
-  bool finished() const;
-  // Makes persistent operations, all of which are finished, ready for another run.
-  void restart() const;
-  // The first failure among them; requires finished().
-  Status status() const;
-  // Waits for all, whatever some end with. Code::in_progress when the deadline passes first.
-  Status wait(Deadline deadline) const;
-  // Has `callback` called once, when all are finished, with the first failure; see Operation::on_complete().
-  using Callback = std::function<void(Code)>;
-  bool on_complete(Callback callback) const;
-};
 
 // Thread rule: one thread.
 class CallGroup {

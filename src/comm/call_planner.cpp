@@ -2,9 +2,10 @@
 
 #include <utility>
 
-#include "src/comm/announce.hpp"
+#include "src/comm/log_lines.hpp"
 #include "src/comm/own_input.hpp"
 #include "src/exec/reduce.hpp"
+#include "src/plan/algorithm_id.hpp"
 #include "src/plan/slicing.hpp"
 
 namespace hocket::comm {
@@ -25,9 +26,9 @@ Result<std::shared_ptr<Operation>> CallPlanner::prepare(const CallArguments& cal
   latest_call_.forget();
   auto checked = validate(call, membership().rank(), membership().size());
   if (!checked.ok()) return checked.status();
-  const bool uneven = static_cast<bool>(checked->blocks);
+  const bool unequal = static_cast<bool>(checked->blocks);
   auto operation = plan(call, std::move(*checked), nullptr);
-  if (!uneven) latest_call_.keep(call, operation);
+  if (!unequal) latest_call_.keep(call, operation);
   return operation;
 }
 
@@ -37,10 +38,10 @@ std::shared_ptr<Operation> CallPlanner::plan(const CallArguments& call, CheckedC
   std::shared_ptr<Operation> operation;
   const bool has_window =
       parts_.window_use != nullptr && fits(checked.signature, *parts_.window_use, membership().size());
-  if (route_of(call, checked, membership(), has_window) == CallRoute::direct) {
-    binding.signature.algorithm |= Signature::direct_algorithm;
+  if (route_of(call, checked, membership(), has_window) == CallRoute::window) {
+    binding.signature.algorithm = direct_paths_id;
     operation = operations_.over_window(call.persistent);
-    announce_algorithm(membership(), call.collective, checked.bytes, "direct paths over shared memory");
+    log_algorithm(membership(), call.collective, checked.bytes, "direct paths over shared memory");
   } else {
     operation = plan_over_links(call, checked, binding);
   }
@@ -51,19 +52,19 @@ std::shared_ptr<Operation> CallPlanner::plan(const CallArguments& call, CheckedC
 std::shared_ptr<Operation> CallPlanner::plan_over_links(const CallArguments& call, const CheckedCall& checked,
                                                         Binding& binding) {
   const Signature& signature = checked.signature;
-  const auto uneven = static_cast<bool>(checked.blocks);
-  const auto [algorithm, number] = algorithm_for(key_of(call, checked, membership().options()));
-  binding.signature.algorithm |= number;
+  const auto unequal = static_cast<bool>(checked.blocks);
+  const auto [algorithm, id] = algorithm_for(key_of(call, checked, membership().options()));
+  binding.signature.algorithm = id;
   const PlanKey key{.algorithm = algorithm,
                     .rank = membership().rank(),
                     .size = membership().size(),
                     .root = call.root,
-                    .count = uneven ? 0 : static_cast<std::size_t>(signature.count),
+                    .count = unequal ? 0 : static_cast<std::size_t>(signature.count),
                     .element_bytes = size_of(signature),
                     .slice_bytes = call_slice_bytes,
                     .placement = checked.placement,
                     .topology = membership().topology(),
-                    .wire = algorithm->encoded ? signature.wire() : WireFormat::exact,
+                    .wire = algorithm->encoded ? signature.wire : WireFormat::exact,
                     .blocks = checked.blocks};
   if (call.from_any) return operations_.from_any(key, call.source);
   return operations_.over_links(key, call.persistent);
@@ -80,7 +81,7 @@ Binding CallPlanner::binding_of(const CallArguments& call, CheckedCall& checked,
                   .output = static_cast<std::byte*>(call.recv),
                   .signature = signature,
                   .reduction = reduction_for(signature.dtype, op, options.size),
-                  .timeout = call.timeout_ms > 0 ? std::chrono::milliseconds(call.timeout_ms) : options.timeout,
+                  .timeout = call.timeout_ms > 0 ? timeout_of(call.timeout_ms) : options.timeout,
                   .root = call.root,
                   .staging = std::move(staging)};
   if (info_of(signature.op).takes == Takes::scalar) scale_input(call, checked, binding);
@@ -101,7 +102,7 @@ Choice CallPlanner::algorithm_for(const ChoiceKey& key) {
   if (latest_choice_.algorithm == nullptr || latest_choice_key_ != key) {
     latest_choice_ = choose(key, membership());
     latest_choice_key_ = key;
-    announce_algorithm(membership(), key.collective, key.bytes, latest_choice_.algorithm->name);
+    log_algorithm(membership(), key.collective, key.bytes, latest_choice_.algorithm->name);
   }
   return latest_choice_;
 }
@@ -114,8 +115,12 @@ std::shared_ptr<Operation> CallPlanner::prepare_to_self(const CallArguments& sen
                                            .count = send.count,
                                            .element_bytes = size_of_element(send)},
                                           send.persistent);
-  Signature signature{.collective = Collective::send, .dtype = dtype, .root = membership().rank(), .count = send.count};
-  signature.element_bytes = opaque_bytes_of(send);
+  const Signature signature{.kind = SignatureKind::send,
+                            .collective = Collective::send,
+                            .dtype = dtype,
+                            .opaque_bytes = opaque_bytes_of(send),
+                            .root = membership().rank(),
+                            .count = send.count};
   operation->bind({.input = static_cast<const std::byte*>(send.send),
                    .output = static_cast<std::byte*>(recv.recv),
                    .signature = signature,

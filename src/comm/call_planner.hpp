@@ -1,6 +1,6 @@
-// CallPlanner: makes operations of a communicator's calls. A call is validated, its route chosen (directly over shared
-// memory, or over links), there its algorithm, from that its plan made, and an operation that runs the plan is bound to
-// the caller's buffers.
+// CallPlanner: makes operations of a communicator's calls. A call is validated, and its binding made: the caller's
+// buffers, or copies that the library needs. Then its route is chosen (directly over shared memory, or over links),
+// there its algorithm, from that its plan made, and an operation that runs the plan is bound.
 #pragma once
 
 #include <memory>

@@ -1,5 +1,7 @@
 #include "src/comm/call_route.hpp"
 
+#include "src/plan/algorithm_id.hpp"
+
 namespace hocket::comm {
 
 namespace {
@@ -13,7 +15,7 @@ Call call_of(const ChoiceKey& key, const Membership& membership) {
           .cores = membership.scarce_cores(),
           .wire = key.wire,
           .in_rank_order = key.in_rank_order,
-          .uneven = key.uneven,
+          .unequal = key.unequal,
           .speed = membership.network_speed()};
 }
 
@@ -32,7 +34,7 @@ CallRoute route_of(const CallArguments& call, const CheckedCall& checked, const 
                    bool has_window) {
   const bool has_direct_path =
       info_of(call.collective).direct_paths && info_of(checked.signature.op).takes != Takes::function;
-  return has_window && has_direct_path && !is_named(call, checked, membership) ? CallRoute::direct : CallRoute::links;
+  return has_window && has_direct_path && !is_named(call, checked, membership) ? CallRoute::window : CallRoute::links;
 }
 
 bool is_in_rank_order(const CallArguments& call, const CheckedCall& checked, const Options& options) {
@@ -42,18 +44,15 @@ bool is_in_rank_order(const CallArguments& call, const CheckedCall& checked, con
 ChoiceKey key_of(const CallArguments& call, const CheckedCall& checked, const Options& options) {
   return {.collective = info_of(call.collective).equal_blocks,
           .bytes = checked.bytes,
-          .wire = checked.signature.wire(),
+          .wire = checked.signature.wire,
           .in_rank_order = is_in_rank_order(call, checked, options),
-          .uneven = static_cast<bool>(checked.blocks)};
+          .unequal = static_cast<bool>(checked.blocks)};
 }
 
 Choice choose(const ChoiceKey& key, const Membership& membership) {
   const Options& options = membership.options();
-  Call call = call_of(key, membership);
-  const Algorithm& algorithm = *select(call, options.algorithms, options.tuning).algorithm;
-  if (key.collective != Collective::recv) return {.algorithm = &algorithm, .number = number_of(algorithm)};
-  call.collective = Collective::send;  // both ends of a message name the sender's call
-  return {.algorithm = &algorithm, .number = number_of(*select(call, options.algorithms, options.tuning).algorithm)};
+  const Algorithm& algorithm = *select(call_of(key, membership), options.algorithms, options.tuning).algorithm;
+  return {.algorithm = &algorithm, .id = id_of(algorithm)};
 }
 
 }  // namespace hocket::comm

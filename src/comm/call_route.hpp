@@ -11,7 +11,7 @@
 
 namespace hocket::comm {
 
-enum class CallRoute { direct, links };
+enum class CallRoute { window, links };
 
 // `has_window`: all ranks share memory. A name for an algorithm that is fit for the call keeps it from there.
 CallRoute route_of(const CallArguments& call, const CheckedCall& checked, const Membership& membership,
@@ -26,7 +26,7 @@ struct ChoiceKey {
   std::size_t bytes = 0;
   WireFormat wire = WireFormat::exact;
   bool in_rank_order = false;
-  bool uneven = false;
+  bool unequal = false;
 
   friend bool operator==(const ChoiceKey&, const ChoiceKey&) = default;
 };
@@ -35,7 +35,7 @@ ChoiceKey key_of(const CallArguments& call, const CheckedCall& checked, const Op
 
 struct Choice {
   const Algorithm* algorithm = nullptr;
-  std::uint8_t number = 0;  // as the call's signature has it
+  std::uint32_t id = 0;  // as the call's signature has it
 };
 
 // By select().

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "src/base/random.hpp"
+#include "src/comm/finalize.hpp"
 #include "src/comm/local.hpp"
 
 namespace hocket::comm {
@@ -40,16 +41,15 @@ Options options_of_child(const Parent& parent, const SplitRequest& request, cons
 }
 
 // What the members of a new communicator told, in its order. A member that failed to make itself reachable fails all.
-Result<SharedPeerInfos> exchange_peers(const Parent& parent, const Result<PeerInfo>& mine,
-                                       const std::vector<Rank>& members, Deadline deadline) {
+Result<SharedPeerInfos> exchange_over_parent(const Parent& parent, const Result<PeerInfo>& mine,
+                                             const std::vector<Rank>& members, Deadline deadline) {
   const Membership& membership = parent.parts.membership;
-  std::vector<std::byte> all(static_cast<std::size_t>(membership.size()) * peer_info_bytes_max);
-  const PeerInfoBlock own = peer_info_block(all, membership.rank());
-  if (const Status fits = write_peer_info(own, mine); !fits.ok()) (void)write_peer_info(own, fits);
-  if (Status status = parent.allgather(all, deadline); !status.ok()) return status;
+  auto told = exchange_peer_infos(membership.rank(), membership.size(), mine,
+                                  [&](auto all) { return parent.allgather(all, deadline); });
+  if (!told.ok()) return told.status();
   auto peers = std::make_shared<std::vector<PeerInfo>>();
   for (const Rank member : members) {
-    auto info = read_peer_info(peer_info_block(all, member));
+    Result<PeerInfo>& info = (*told)[static_cast<std::size_t>(member)];
     if (!info.ok()) {
       return Status(Cause{.code = info.status().code(),
                           .message = fmt::format("rank {} of \"{}\" could not join its new communicator: {}", member,
@@ -63,8 +63,8 @@ Result<SharedPeerInfos> exchange_peers(const Parent& parent, const Result<PeerIn
 }
 
 // Connects the ring of a child, over which each rank's end is noticed, and sees that all are there.
-Result<CommunicatorParts> join_links(const Options& options, SharedPeerInfos peers, std::shared_ptr<LinkSet> link_set,
-                                     Deadline deadline, const std::stop_token& stop) {
+Result<CommunicatorParts> connect_ring(const Options& options, SharedPeerInfos peers, std::shared_ptr<LinkSet> link_set,
+                                       Deadline deadline, const std::stop_token& stop) {
   const AbortOnStop abort_on_stop(stop, link_set);
   for (Rank rank = 0; rank < options.size; ++rank) {
     link_set->mesh().add_peer(rank, (*peers)[static_cast<std::size_t>(rank)]);
@@ -79,6 +79,16 @@ Result<Child> some(Result<CommunicatorParts> parts) {
   return Child(std::move(*parts));
 }
 
+// Over which transport all members reach each other as far as this rank can tell; empty: over several.
+std::string transport_of(const Parent& parent, const ChildGroup& group) {
+  std::vector<Direction> directions;
+  for (const Rank member : group.members) {
+    if (member != parent.parts.membership.rank()) directions.push_back({parent.parts.context->peer_of(member), true});
+  }
+  const std::string used = parent.parts.link_set->mesh().routes().transports_of(directions);
+  return directions.empty() || used.find('+') != used.npos ? "" : used;
+}
+
 // A child with links of its own: its ranks tell each other where they can be reached now.
 Result<Child> connect_child(const Parent& parent, const Options& options, const ChildGroup& group, Deadline deadline,
                             const std::stop_token& stop) {
@@ -87,13 +97,17 @@ Result<Child> connect_child(const Parent& parent, const Options& options, const 
     return in_child ? some(make_alone(options, self(parent), parent.regions, true)) : Child();
   }
   Result<std::shared_ptr<LinkSet>> link_set = std::shared_ptr<LinkSet>();
-  if (in_child) link_set = LinkSet::open(options, {.group = group.id, .regions = parent.regions, .says_name = true});
+  if (in_child) {
+    link_set = LinkSet::open(
+        options,
+        {.group = group.id, .regions = parent.regions, .says_name = true, .transport = transport_of(parent, group)});
+  }
   Result<PeerInfo> mine = link_set.ok() ? Result<PeerInfo>(self(parent)) : link_set.status();
   if (mine.ok()) mine->endpoints = in_child ? (*link_set)->mesh().endpoints() : std::vector<Endpoint>();
-  auto peers = exchange_peers(parent, mine, group.members, deadline);
+  auto peers = exchange_over_parent(parent, mine, group.members, deadline);
   if (!link_set.ok()) return link_set.status();
   if (!peers.ok()) return peers.status();
-  return in_child ? some(join_links(options, std::move(*peers), std::move(*link_set), deadline, stop)) : Child();
+  return in_child ? some(connect_ring(options, std::move(*peers), std::move(*link_set), deadline, stop)) : Child();
 }
 
 // A child on its parent's links; of one rank, it needs none.

@@ -3,11 +3,11 @@
 #include <algorithm>
 #include <utility>
 
-#include "src/comm/announce.hpp"
 #include "src/comm/bootstrap.hpp"
 #include "src/comm/call_planner.hpp"
 #include "src/comm/children.hpp"
 #include "src/comm/local.hpp"
+#include "src/comm/log_lines.hpp"
 
 namespace hocket::comm {
 namespace {
@@ -42,7 +42,7 @@ Result<std::unique_ptr<Communicator>> Communicator::create(const Options& option
   auto parts = options.size == 1 ? make_alone(options, describe_self(options, {}), &regions, false)
                                  : bootstrap(options, regions, stop);
   if (!parts.ok()) return at_creation(parts.status(), options.rank);
-  announce(*parts);
+  log_communicator(*parts);
   return std::unique_ptr<Communicator>(new Communicator(std::move(*parts), &regions));
 }
 
@@ -62,7 +62,7 @@ Result<std::unique_ptr<Communicator>> Communicator::split(const SplitRequest& re
                           request, stop);
   if (!child.ok()) return child.status();
   if (!child->has_value()) return std::unique_ptr<Communicator>();
-  announce(**child);
+  log_communicator(**child);
   return std::unique_ptr<Communicator>(new Communicator(std::move(**child), regions_));
 }
 
@@ -119,6 +119,10 @@ Status Communicator::run(Operations operations) {
 
 Status Communicator::start(Operations operations) {
   return executor().start(operations);
+}
+
+StartedCalls Communicator::calls_of(std::shared_ptr<Operation> operation) const {
+  return {{{&executor(), {std::move(operation)}}}};
 }
 
 }  // namespace hocket::comm

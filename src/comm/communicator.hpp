@@ -10,12 +10,11 @@
 #include <vector>
 
 #include "src/comm/call_arguments.hpp"
+#include "src/comm/started_calls.hpp"
 #include "src/exec/counters.hpp"
 #include "src/spi/status.hpp"
 
 namespace hocket {
-class Executor;
-class Operation;
 class RegionTable;
 }  // namespace hocket
 
@@ -62,6 +61,8 @@ class Communicator {
   using Operations = std::span<const std::shared_ptr<Operation>>;
   Status run(Operations operations);
   Status start(Operations operations);
+  // One operation of this communicator, before or after it starts.
+  StartedCalls calls_of(std::shared_ptr<Operation> operation) const;
   // Expires when this communicator ends.
   std::weak_ptr<const void> life() const { return life_; }
 

@@ -62,7 +62,7 @@ Status Creation::wait(Deadline deadline) const {
 Creation::Made Creation::take() {
   const std::lock_guard lock(mutex_);
   if (std::exchange(busy_, true)) {
-    return Status(Code::invalid_argument, "the communicator of this creation was handed over before");
+    return Status(Code::invalid_argument, "this creation has handed over its communicator already");
   }
   return std::move(*made_);
 }

@@ -32,7 +32,7 @@ std::shared_ptr<DirectOperation> IdleOperations::over_window(bool persistent) {
 }
 
 // The plans are those of receives from a named rank; but the operation may outlive the communicator, where that shares
-// links, so the driver has a cache of its own.
+// links, so the progressing thread has a cache of its own.
 std::shared_ptr<Operation> IdleOperations::from_any(const PlanKey& key, std::int32_t* source) {
   constexpr std::size_t any_source_plans_kept = 64;
   if (!any_source_plans_) any_source_plans_ = std::make_shared<PlanCache>(any_source_plans_kept);

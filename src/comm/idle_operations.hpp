@@ -32,7 +32,7 @@ class IdleOperations {
 
   const CommunicatorParts& parts_;
   PlanCache plans_;
-  std::shared_ptr<PlanCache> any_source_plans_;  // the driver's; null: not needed yet
+  std::shared_ptr<PlanCache> any_source_plans_;  // the progressing thread's; null: not needed yet
   // Latest used last; those that only this vector holds may run again.
   std::vector<std::shared_ptr<ScheduleOperation>> over_links_;
   std::vector<std::shared_ptr<DirectOperation>> over_window_;

@@ -43,14 +43,18 @@ bool has_variable(pid_t id, std::string_view name) {
 }
 
 // The nearest ancestor that is not part of a rank: shells and wrappers between it and this process have the rank, too.
-Process launcher(std::string_view rank_variable) {
+Process launcher(std::string_view variable) {
   Process found = process(::getppid());
-  while (found.parent > 0 && has_variable(found.id, rank_variable)) found = process(found.parent);
+  while (found.parent > 0 && has_variable(found.id, variable)) found = process(found.parent);
   return found;
 }
 
 bool is_number(const environment::Variable& variable, std::int64_t wanted) {
   return variable.value == std::to_string(wanted);
+}
+
+std::optional<environment::Variable> rank_variable() {
+  return environment::find({"OMPI_COMM_WORLD_RANK", "PMI_RANK", "SLURM_PROCID"});
 }
 
 bool is_on_one_host(Rank size) {
@@ -63,7 +67,7 @@ bool is_on_one_host(Rank size) {
 }  // namespace
 
 std::optional<LaunchedJob> launched_job(Rank rank, Rank size) {
-  const auto variable = environment::find({"OMPI_COMM_WORLD_RANK", "PMI_RANK", "SLURM_PROCID"});
+  const auto variable = rank_variable();
   if (!variable || !is_number(*variable, rank)) return std::nullopt;
   const Process by = launcher(variable->name);
   LaunchedJob job{.key = fmt::format("ranks started by process {}, begun at tick {}", by.id, by.start_time),
@@ -73,6 +77,12 @@ std::optional<LaunchedJob> launched_job(Rank rank, Rank size) {
     if (const auto id = environment::find({name})) job.key += fmt::format(", {} {}", name, id->value);
   }
   return job;
+}
+
+bool is_on_several_hosts(Rank rank, Rank size) {
+  if (const auto variable = rank_variable(); variable && is_number(*variable, rank)) return !is_on_one_host(size);
+  const auto own = environment::find({"RANK"}), here = environment::find({"LOCAL_WORLD_SIZE"});
+  return own && here && is_number(*own, rank) && size > 1 && environment::to_integer(*here, 1, size - 1).ok();
 }
 
 }  // namespace hocket::comm

@@ -15,5 +15,8 @@ struct LaunchedJob {
 
 // The job that this process belongs to as that rank. Nothing where no launcher has started it so.
 std::optional<LaunchedJob> launched_job(Rank rank, Rank size);
+// Whether the launcher that has started this process as that rank, torchrun among them, says that others of its job are
+// on other hosts.
+bool is_on_several_hosts(Rank rank, Rank size);
 
 }  // namespace hocket::comm

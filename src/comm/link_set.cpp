@@ -1,6 +1,7 @@
 #include "src/comm/link_set.hpp"
 
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <numeric>
 #include <utility>
@@ -10,7 +11,8 @@
 namespace hocket::comm {
 namespace {
 
-constexpr std::chrono::seconds farewell{1};  // what leaving may take
+// What leaving may take: time for a slow peer to read what calls here have reported as sent.
+constexpr std::chrono::seconds farewell{10};
 
 }  // namespace
 
@@ -25,12 +27,14 @@ Result<std::shared_ptr<LinkSet>> LinkSet::open(const Options& options, const Con
   (*executor)->set_wait_budget(WaitBudget::for_ranks(options.size, CoreSet::own().count()));
   std::vector<std::unique_ptr<Transport>> transports;
   if (!alone) {
-    auto opened = open_transports(options.transport, {.rank = options.rank,
-                                                      .size = options.size,
-                                                      .group = config.group,
-                                                      .listener = &(*executor)->listener(),
-                                                      .regions = config.regions,
-                                                      .streams = options.tuning.tcp_streams()});
+    auto opened = open_transports(config.transport.empty() ? options.transport : config.transport,
+                                  {.rank = options.rank,
+                                   .size = options.size,
+                                   .group = config.group,
+                                   .listener = &(*executor)->listener(),
+                                   .regions = config.regions,
+                                   .streams = options.tuning.tcp_streams(),
+                                   .secret = options.trust.secret});
     if (!opened.ok()) return opened.status();
     transports = std::move(*opened);
   }
@@ -39,11 +43,17 @@ Result<std::shared_ptr<LinkSet>> LinkSet::open(const Options& options, const Con
   return link_set;
 }
 
+// A forked child must not speak for its parent, and has none of the executor's threads: it leaves all as it is.
 LinkSet::~LinkSet() {
+  if (::getpid() != owner_) {
+    (void)executor_.release();
+    return;
+  }
   executor_->stop(
       Status(Code::aborted, fmt::format("rank {} destroyed its communicator while operations were pending", rank())));
   window_.reset();
-  mesh_.shut_down(executor_->broken(), Deadline::after(farewell));
+  const Status why = executor_->broken();
+  mesh_.shut_down(why, Deadline::after(why.ok() ? farewell : farewell_after_failure));
 }
 
 void LinkSet::abort(const Context& context, std::string_view reason) {
@@ -55,7 +65,15 @@ void LinkSet::abort(const Context& context, std::string_view reason) {
   executor_->abort(why, context);
 }
 
-Status LinkSet::open_window(WindowUse use, Deadline deadline) {
+void LinkSet::close_unused_doors() {
+  if (mesh_.size() == 1) return;
+  (void)executor_->with_exclusive_progress([&] {
+    mesh_.close_unused_doors(rank());
+    return Status();
+  });
+}
+
+Status LinkSet::open_window(const DirectSetting& setting, Deadline deadline) {
   Transport* transport = mesh_.routes().window_transport();
   if (transport == nullptr) return {};
   std::vector<Rank> members(static_cast<std::size_t>(mesh_.size()));
@@ -65,14 +83,12 @@ Status LinkSet::open_window(WindowUse use, Deadline deadline) {
     if (!window.ok()) return window.status();
     window_ = std::move(*window);
     window_transport_ = transport->name();
-    // Whoever breaks tells all members at once: one of them may be about to read memory that is given back then.
+    // A rank that breaks tells at once all members that it is connected with.
     for (const Rank member : members) {
-      if (member == rank()) continue;
+      if (!transport->connected(member)) continue;
       if (auto link = mesh_.link(member, deadline); !link.ok()) return link.status();
     }
-    window_use_ = std::move(use);
-    window_use_.window = window_.get();
-    window_use_.names = &executor_->listener();
+    window_use_ = {.window = window_.get(), .setting = setting, .names = &executor_->listener()};
     executor_->use_window(*window_);
     return {};
   });

@@ -3,7 +3,10 @@
 // link set. These are a family: one order of calls, one end.
 #pragma once
 
+#include <unistd.h>
+
 #include <atomic>
+#include <chrono>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -17,6 +20,9 @@
 
 namespace hocket::comm {
 
+// What leaving may take after a failure.
+inline constexpr std::chrono::seconds farewell_after_failure{1};
+
 // Thread rule: any thread for what executor() does; creation and destruction by one.
 class LinkSet {
  public:
@@ -24,11 +30,12 @@ class LinkSet {
     std::uint64_t group = 0;               // see TransportConfig
     const RegionTable* regions = nullptr;  // likewise
     bool says_name = false;                // messages say which communicator broke
+    std::string transport = {};            // in place of the options'; empty: those
   };
   // Makes this rank reachable over the transports that the options name; of one rank, there is nobody to reach it. No
   // peer is known yet.
   static Result<std::shared_ptr<LinkSet>> open(const Options& options, const Config& config);
-  // Leaves: says goodbye, or ends what is pending with Code::aborted. Bounded by a second.
+  // Leaves: says goodbye, in ten seconds at most, or ends what is pending with Code::aborted, in one.
   ~LinkSet();
   LinkSet(const LinkSet&) = delete;
   LinkSet& operator=(const LinkSet&) = delete;
@@ -40,9 +47,11 @@ class LinkSet {
   // Breaks it on all ranks, on behalf of one of its communicators. Any thread; returns at once.
   void abort(const Context& context, std::string_view reason);
 
+  // Once all peers are known: closes the doors at which none of them will come.
+  void close_unused_doors();
   // Where one transport can show every rank the memory of all, collectives may run over that. Every rank calls this,
-  // once all peers are known, and decides by these. `use`: how, but for the window.
-  Status open_window(WindowUse use, Deadline deadline);
+  // once all peers are known, and decides by these. `setting`: how, but for staging_bytes.
+  Status open_window(const DirectSetting& setting, Deadline deadline);
   // Null where there is none.
   WindowUse* window_use() { return window_ ? &window_use_ : nullptr; }
   const std::string& window_transport() const { return window_transport_; }
@@ -54,7 +63,8 @@ class LinkSet {
  private:
   LinkSet(std::unique_ptr<Executor> executor, std::vector<std::unique_ptr<Transport>> transports, Rank size);
 
-  const std::unique_ptr<Executor> executor_;
+  const pid_t owner_ = ::getpid();
+  std::unique_ptr<Executor> executor_;
   Mesh mesh_;
   std::unique_ptr<Window> window_;
   std::string window_transport_;

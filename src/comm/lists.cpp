@@ -7,6 +7,7 @@
 #include <map>
 #include <utility>
 
+#include "src/base/hash.hpp"
 #include "src/comm/call_planner.hpp"
 #include "src/comm/validate.hpp"
 
@@ -18,21 +19,12 @@ namespace {
 constexpr std::size_t alone_bytes = std::size_t{128} << 10;
 constexpr std::size_t pack_bytes_max = std::size_t{1} << 20;
 
-// Steele et al., SplitMix (OOPSLA 2014).
-std::uint64_t mix(std::uint64_t digest, std::uint64_t value) {
-  std::uint64_t bits = (digest ^ value) + 0x9E3779B97F4A7C15;
-  bits = (bits ^ (bits >> 30)) * 0xBF58476D1CE4E5B9;
-  bits = (bits ^ (bits >> 27)) * 0x94D049BB133111EB;
-  return bits ^ (bits >> 31);
-}
-
-// Takes the place of the root in signatures, so that ranks with other lists or roots find out.
-Rank digest_of(std::span<const hocket_tensor> tensors, Rank root) {
-  std::uint64_t digest = mix(tensors.size(), static_cast<std::uint64_t>(root));
-  for (const hocket_tensor& tensor : tensors) {
-    digest = mix(mix(digest, tensor.count), static_cast<std::uint64_t>(tensor.dtype));
-  }
-  return Signature::list_root + static_cast<Rank>(digest >> 34);  // 30 bits
+// So that ranks with other lists find out.
+std::uint64_t digest_of(std::span<const hocket_tensor> tensors) {
+  Hash hash;
+  hash.add(tensors.size());
+  for (const hocket_tensor& tensor : tensors) hash.add(tensor.count).add(static_cast<std::uint64_t>(tensor.dtype));
+  return hash.value();
 }
 
 class Packer {
@@ -44,7 +36,7 @@ class Packer {
         size_(size),
         blocks_(blocks_of(call.collective, rank, call.root, size)),
         // What is encoded together is of one tensor, as in a call for it alone.
-        unit_(call.wire == HOCKET_WIRE_INT8_BLOCKS ? wire_block_elements : 1) {}
+        unit_(info_of(static_cast<WireFormat>(call.wire)).block_bytes > 0 ? wire_block_elements : 1) {}
 
   Status check();
   // Calls make(arguments, checked, staging) for each operation, in an order that is the same on all ranks. Once, after
@@ -115,18 +107,19 @@ Status Packer::check() {
   if (tensors_.data() == nullptr && !tensors_.empty()) {
     return refuse(fmt::format("tensors is null, but number is {}", tensors_.size()));
   }
-  const Rank root = digest_of(tensors_, call_.root);
+  const std::uint64_t digest = digest_of(tensors_);
   for (std::size_t tensor = 0; tensor < std::max<std::size_t>(tensors_.size(), 1); ++tensor) {
     auto checked = validate(one(tensor), rank_, size_);
     if (!checked.ok()) {
       return {checked.status().code(), fmt::format("tensor {} of a list: {}", tensor, checked.status().message())};
     }
-    checked->signature.root = root;
+    checked->signature.kind = SignatureKind::list;
+    checked->signature.digest = digest;
     checked_.push_back(std::move(*checked));
   }
   const auto other_type = [&](const hocket_tensor& tensor) { return tensor.dtype != tensors_.front().dtype; };
   const auto other = std::ranges::find_if(tensors_, other_type);
-  if (info_of(static_cast<ReduceOp>(call_.op)).takes == Takes::scalar && reduces(call_.collective) &&
+  if (info_of(static_cast<ReduceOp>(call_.op)).takes == Takes::scalar && info_of(call_.collective).reduces() &&
       other != tensors_.end()) {
     return refuse(
         fmt::format("options.scalar is one {}, but tensor {} is of {}; HOCKET_PREMULTIPLIED_SUM needs tensors "

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "src/base/random.hpp"
+#include "src/comm/finalize.hpp"
 
 namespace hocket::comm {
 namespace {
@@ -10,7 +11,7 @@ namespace {
 // The ring of connections, through which every rank learns that another has ended.
 Status connect_ring(LinkSet& link_set, Deadline deadline) {
   const Rank rank = link_set.rank(), size = link_set.mesh().size();
-  for (const Rank neighbour : {(rank + 1) % size, (rank + size - 1) % size}) {
+  for (const Rank neighbour : neighbours_of(rank, size)) {
     const Status linked =
         link_set.executor().with_exclusive_progress([&] { return link_set.mesh().link(neighbour, deadline).status(); });
     if (!linked.ok()) return linked;

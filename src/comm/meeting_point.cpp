@@ -6,6 +6,7 @@
 #include <optional>
 #include <thread>
 
+#include "src/base/hash.hpp"
 #include "src/base/log.hpp"
 #include "src/store/endpoint.hpp"
 #include "src/store/tcp_store.hpp"
@@ -21,24 +22,19 @@ constexpr auto first_look = 25ms, longest_look = 1000ms;  // at another port; lo
 constexpr auto pause = 20ms;
 constexpr auto silent_for = 10s;  // then the log says that rank 0 is not there yet
 
-// 64 bits of FNV-1a: ports of different jobs should differ, and nothing breaks where they do not.
-std::uint64_t hash(std::string_view text) {
-  std::uint64_t value = 0xCBF29CE484222325;
-  for (const char byte : text) value = (value ^ static_cast<unsigned char>(byte)) * 0x100000001B3;
-  return value;
-}
-
 using Opened = Result<std::unique_ptr<Store>>;
 
-Opened connect(const MeetingPoint& point, std::uint16_t port, Deadline deadline, const std::stop_token& stop) {
-  auto store = TcpStore::connect(point.host, port, deadline, stop);
+Opened connect(const MeetingPoint& point, std::uint16_t port, Deadline deadline, const std::stop_token& stop,
+               const Trust& trust) {
+  auto store = TcpStore::connect(point.host, port, deadline, stop, trust);
   if (!store) return store.status();
   return Opened(std::move(*store));
 }
 
 // The store on the port of that index, if it is this meeting point's.
-Opened open_at(const MeetingPoint& point, std::size_t index, Deadline deadline, const std::stop_token& stop) {
-  auto store = connect(point, point.ports[index], deadline, stop);
+Opened open_at(const MeetingPoint& point, std::size_t index, Deadline deadline, const std::stop_token& stop,
+               const Trust& trust) {
+  auto store = connect(point, point.ports[index], deadline, stop, trust);
   if (!store) return store;
   const auto name = (*store)->peek(meeting_point_key, deadline);
   if (!name) return name.status();
@@ -51,10 +47,10 @@ Opened open_at(const MeetingPoint& point, std::size_t index, Deadline deadline, 
 
 // Rank 0: serves on the first port that is free, unless a store of this meeting point is there already.
 Opened serve(const MeetingPoint& point, std::unique_ptr<StoreServer>& server, Deadline deadline,
-             const std::stop_token& stop) {
+             const std::stop_token& stop, const Trust& trust) {
   Status refused;
   for (std::size_t index = 0; index < point.ports.size() && !server; ++index) {
-    auto started = StoreServer::start(point.host, point.ports[index], {.meeting_point = point.name});
+    auto started = StoreServer::start(point.host, point.ports[index], {.meeting_point = point.name, .trust = trust});
     if (started.ok()) {
       server = std::move(*started);
       if (index > 0) {
@@ -65,19 +61,20 @@ Opened serve(const MeetingPoint& point, std::unique_ptr<StoreServer>& server, De
     if (started.status().code() != Code::address_in_use) return started.status();
     // Taken by a store, perhaps: that of an earlier communicator of this process, or a daemon.
     const auto patience = index == 0 && point.daemon_possible ? std::chrono::nanoseconds(stranger) : longest_look;
-    auto store = open_at(point, index, earlier(deadline, Deadline::after(patience)), stop);
+    auto store = open_at(point, index, earlier(deadline, Deadline::after(patience)), stop, trust);
     if (store.ok() || store.status().code() == Code::aborted) return store;
     if (refused.ok()) refused = started.status();
     if (deadline.passed()) break;
   }
-  if (server) return connect(point, server->port(), deadline, stop);
-  return Status(Code::address_in_use,
-                fmt::format("{}; what listens there is no store of this job's, and so it is with the {} ports after it",
-                            refused.message(), point.ports.size() - 1));
+  if (server) return connect(point, server->port(), deadline, stop, trust);
+  return Status(
+      Code::address_in_use,
+      fmt::format("{}; what listens there is not this job's store, and neither is any on the {} ports after it",
+                  refused.message(), point.ports.size() - 1));
 }
 
 // The others: look at the ports in turn until the store is there. The first one is where it nearly always is.
-Opened find(const MeetingPoint& point, Deadline deadline, const std::stop_token& stop) {
+Opened find(const MeetingPoint& point, Deadline deadline, const std::stop_token& stop, const Trust& trust) {
   const auto began = Deadline::Clock::now();
   std::chrono::nanoseconds look = first_look;
   std::optional<Status> first;
@@ -85,10 +82,11 @@ Opened find(const MeetingPoint& point, Deadline deadline, const std::stop_token&
     for (std::size_t index = 0; index < point.ports.size() && !deadline.passed(); ++index) {
       const bool patient = index == 0 && point.daemon_possible;
       const auto patience = patient ? std::chrono::nanoseconds(stranger) : (index == 0 ? 4 : 1) * look;
-      auto store = open_at(point, index, earlier(deadline, Deadline::after(patience)), stop);
+      auto store = open_at(point, index, earlier(deadline, Deadline::after(patience)), stop, trust);
       if (store.ok() || store.status().code() == Code::aborted) return store;
+      if (store.status().code() == Code::invalid_environment) return store;  // rank 0's host is another, and no secret
       // What somebody else answered says more than a last attempt that the deadline cuts short.
-      if (index == 0 && (!first || first->code() != Code::protocol_error)) first = store.status();
+      if (index == 0 && (!first || first->code() == Code::store_unreachable)) first = store.status();
     }
     if (!told && Deadline::Clock::now() - began > silent_for) {
       log::warn(fmt::format("still waiting for rank 0 at {}: {}", store::host_and_port(point.host, point.ports.front()),
@@ -115,7 +113,7 @@ MeetingPoint MeetingPoint::at(const std::string& host, std::uint16_t port, bool 
 MeetingPoint MeetingPoint::of_job(const std::string& key) {
   constexpr std::uint64_t lowest = 10000, count = 22000;  // below the ports that systems hand out by themselves
   MeetingPoint point{.host = "127.0.0.1", .ports = {}, .name = key};
-  const auto begin = hash(key) % count;
+  const auto begin = hash_of(key) % count;  // of different jobs, mostly different ones
   for (std::uint64_t after = 0; after < ports_after; ++after) {
     point.ports.push_back(static_cast<std::uint16_t>(lowest + (begin + after) % count));
   }
@@ -123,8 +121,8 @@ MeetingPoint MeetingPoint::of_job(const std::string& key) {
 }
 
 Result<std::unique_ptr<Store>> meet_at(const MeetingPoint& point, bool serves, std::unique_ptr<StoreServer>& server,
-                                       Deadline deadline, const std::stop_token& stop) {
-  return serves ? serve(point, server, deadline, stop) : find(point, deadline, stop);
+                                       Deadline deadline, const std::stop_token& stop, const Trust& trust) {
+  return serves ? serve(point, server, deadline, stop, trust) : find(point, deadline, stop, trust);
 }
 
 }  // namespace hocket::comm

@@ -1,8 +1,8 @@
 // Where the ranks of a job meet when no store is named: rank 0 serves one, and the others find it.
 //
-// A port may be taken by a stranger, as torchrun takes MASTER_PORT for a store of its own. Rank 0 then serves on the
-// next port of the list, and the others try the ports in turn. Each store that a rank 0 serves holds the name of its
-// meeting point from the beginning, so nobody takes the store of another job for that of his own.
+// A port may be taken by another program, as torchrun takes MASTER_PORT for a store of its own. Rank 0 then serves on
+// the next port of the list, and the others try the ports in turn. Each store that a rank 0 serves holds the name of
+// its meeting point from the beginning, so no rank takes the store of another job for that of its own.
 #pragma once
 
 #include <cstdint>
@@ -31,9 +31,10 @@ struct MeetingPoint {
 };
 
 // Opens the store. `serves`: this rank is to serve it; the server is left in `server`, and may be there from an earlier
-// call. Waits for rank 0 until the deadline. Errors: address_in_use, store_unreachable, protocol_error, aborted, and
-// what StoreServer::start() fails with.
+// call. Waits for rank 0 until the deadline. Errors: address_in_use, store_unreachable, protocol_error, mismatch and
+// invalid_environment (where the store and this rank do not trust each other), aborted, and what StoreServer::start()
+// fails with.
 Result<std::unique_ptr<Store>> meet_at(const MeetingPoint& point, bool serves, std::unique_ptr<StoreServer>& server,
-                                       Deadline deadline, const std::stop_token& stop);
+                                       Deadline deadline, const std::stop_token& stop, const Trust& trust = {});
 
 }  // namespace hocket::comm

@@ -5,7 +5,8 @@
 #include <algorithm>
 #include <utility>
 
-#include "src/comm/rendezvous.hpp"
+#include "src/base/host_identity.hpp"
+#include "src/base/printable.hpp"
 #include "transports/registry.hpp"
 
 namespace hocket::comm {
@@ -13,6 +14,7 @@ namespace {
 
 // Whether `rank`, which told `theirs`, was given the same options as this one, which told `mine`.
 Status agree(const PeerInfo& mine, Rank self, const PeerInfo& theirs, Rank rank) {
+  if (Status build = check_build(mine, self, theirs, rank); !build.ok()) return build;
   const auto differs = [&](std::string why) {
     return Status(Cause{.code = Code::mismatch, .message = std::move(why), .peer = rank});
   };
@@ -20,7 +22,7 @@ Status agree(const PeerInfo& mine, Rank self, const PeerInfo& theirs, Rank rank)
     return differs(
         fmt::format("rank {} was told to use algorithm \"{}\", rank {} \"{}\": set HOCKET_ALGORITHM to the same value "
                     "on all ranks",
-                    self, mine.algorithm, rank, theirs.algorithm));
+                    self, mine.algorithm, rank, printable(theirs.algorithm)));
   }
   if (theirs.tuning != mine.tuning) {
     const auto tables = [](const std::string& digest) {
@@ -28,7 +30,7 @@ Status agree(const PeerInfo& mine, Rank self, const PeerInfo& theirs, Rank rank)
     };
     return differs(
         fmt::format("rank {} read {} of algorithms, rank {} {}: give all ranks the same file in HOCKET_TUNING", self,
-                    tables(mine.tuning), rank, tables(theirs.tuning)));
+                    tables(mine.tuning), rank, printable(tables(theirs.tuning))));
   }
   if (theirs.deterministic != mine.deterministic) {
     const bool here = mine.deterministic;
@@ -52,9 +54,20 @@ NetworkSpeed network_speed(std::string_view transport) {
 
 }  // namespace
 
+Status check_build(const PeerInfo& mine, Rank self, const PeerInfo& theirs, Rank rank) {
+  const std::string what = difference(mine.build, theirs.build);
+  if (what.empty()) return {};
+  return Status(Cause{.code = Code::mismatch,
+                      .message = fmt::format("rank {} is another build of Hocket than rank {}: {}; install the same "
+                                             "Hocket on all ranks",
+                                             rank, self, what),
+                      .peer = rank});
+}
+
 PeerInfo describe_self(const Options& options, std::vector<Endpoint> endpoints) {
-  return {.endpoints = std::move(endpoints),
-          .host = host_identity(),
+  return {.build = BuildIdentity::own(),
+          .endpoints = std::move(endpoints),
+          .host = HostIdentity::own().name(),
           .algorithm = options.algorithms.summary(),
           .tuning = options.tuning.digest(),
           .deterministic = options.deterministic,

@@ -18,6 +18,9 @@ using SharedPeerInfos = std::shared_ptr<const std::vector<PeerInfo>>;
 // What a rank with these options tells the others.
 PeerInfo describe_self(const Options& options, std::vector<Endpoint> endpoints);
 
+// Code::mismatch where rank `rank`, which told `theirs`, is another build than rank `self`, which told `mine`.
+Status check_build(const PeerInfo& mine, Rank self, const PeerInfo& theirs, Rank rank);
+
 class Membership {
  public:
   // Code::mismatch where one was given other options than this one, and which.

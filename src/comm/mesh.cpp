@@ -12,6 +12,25 @@ std::vector<Endpoint> Mesh::endpoints() const {
   return endpoints;
 }
 
+std::size_t Mesh::descriptors_to_come() const {
+  std::size_t count = 0;
+  for (Rank peer = 0; peer < size(); ++peer) {
+    const Transport* const transport = routes_[peer].transport;
+    if (transport == nullptr || transport->connected(peer)) continue;
+    count += static_cast<std::size_t>(transport->descriptors_per_link());
+  }
+  return count;
+}
+
+// The higher of two ranks dials the lower.
+void Mesh::close_unused_doors(Rank self) {
+  for (const auto& transport : transports_) {
+    bool used = false;
+    for (Rank peer = self + 1; peer < size(); ++peer) used = used || routes_[peer].transport == transport.get();
+    if (!used) transport->close_door();
+  }
+}
+
 Result<Link*> Mesh::link(Rank peer, Deadline deadline) {
   Link* const known = links_[static_cast<std::size_t>(peer)];
   return known != nullptr ? known : make_link(peer, deadline);

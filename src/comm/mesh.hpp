@@ -21,10 +21,15 @@ class Mesh final : public Peers {
   void add_peer(Rank peer, const PeerInfo& info) { routes_.add(peer, info.endpoints); }
   // Any thread, once all peers are known.
   const Routes& routes() const { return routes_; }
+  // How many file descriptors links to all peers that have none yet would take.
+  std::size_t descriptors_to_come() const;
+  // Once all peers are known: closes the doors at which none of them will come. `self`: this rank.
+  void close_unused_doors(Rank self);
   // Says goodbye, or why not, and closes everything. Blocks until `deadline` at most.
   void shut_down(const Status& why, Deadline deadline);
 
   Result<Link*> link(Rank peer, Deadline deadline) override;
+  Link* made_link(Rank peer) override { return links_[static_cast<std::size_t>(peer)]; }
   Rank size() const override { return routes_.size(); }
   std::optional<Tag> probe(Rank peer) override;
   void close(const Status& why) override;

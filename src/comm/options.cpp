@@ -7,10 +7,12 @@
 #include <string_view>
 
 #include "src/base/environment.hpp"
+#include "src/base/host_identity.hpp"
 #include "src/base/log.hpp"
 #include "src/base/sized_struct.hpp"
 #include "src/comm/launched_job.hpp"
 #include "src/spi/schedule.hpp"
+#include "src/store/callback_store.hpp"
 #include "transports/registry.hpp"
 
 namespace hocket::comm {
@@ -19,7 +21,6 @@ namespace {
 using environment::Variable;
 
 constexpr std::int64_t size_max = 1 << 20;
-constexpr std::int64_t timeout_ms_max = std::int64_t{1000} * 3600 * 24 * 365;
 
 // The caller's string, else the variable's, else what stands in `value` already.
 void choose(std::string& value, const char* given, const char* variable) {
@@ -75,8 +76,18 @@ Status resolve_master(const std::string& host, const Variable& port, Options& op
   return {};
 }
 
+Status resolve_store_callbacks(const hocket_comm_options& given, Options& options) {
+  if (given.store != nullptr && *given.store != '\0') {
+    return {Code::invalid_argument, "options.store and options.store_callbacks are both given; leave one of them out"};
+  }
+  const auto callbacks = CallbackStore::check(given.store_callbacks);
+  if (callbacks.ok()) options.callbacks = *callbacks;
+  return callbacks.status();
+}
+
 // A store that others serve, or else where rank 0 serves one itself.
 Status resolve_store(const hocket_comm_options& given, Options& options) {
+  if (given.store_callbacks != nullptr) return resolve_store_callbacks(given, options);
   if (options.size == 1) return {};
   choose(options.store, given.store, "HOCKET_STORE");
   if (!options.store.empty()) return {};
@@ -101,17 +112,38 @@ Status resolve_store(const hocket_comm_options& given, Options& options) {
                       host ? "MASTER_PORT is" : "MASTER_ADDR is")};
 }
 
+// After rank, size and store.
+Status resolve_trust(const hocket_comm_options& given, Options& options) {
+  if (given.secret != nullptr && *given.secret != '\0') {
+    options.trust.secret = given.secret;
+    auto tls = TlsIdentity::from_environment();
+    if (!tls.ok()) return tls.status();
+    options.trust.tls = std::move(*tls);
+    return check_secret(given.secret, "options.secret");
+  }
+  auto trust = Trust::from_environment();
+  if (!trust.ok()) return trust.status();
+  options.trust = std::move(*trust);
+  const Trust& trusted = options.trust;
+  const bool may_need_none = !trusted.secret.empty() || trusted.insecure || trusted.tls || options.size == 1;
+  const bool by_network = options.meeting.has_value() || options.store.starts_with("tcp://");
+  if (may_need_none || !by_network || !is_on_several_hosts(options.rank, options.size)) return {};
+  return {
+      Code::invalid_environment,
+      fmt::format("the ranks are on several hosts, and nothing proves who belongs to the job: {}", how_to_be_trusted)};
+}
+
 Status resolve_timeout(const hocket_comm_options& given, Options& options) {
-  if (given.timeout_ms < 0 || given.timeout_ms > timeout_ms_max) {
-    return {Code::invalid_argument, fmt::format("options.timeout_ms is {}; it must be 1 … {}, or 0 for the default",
-                                                given.timeout_ms, timeout_ms_max)};
+  if (given.timeout_ms < 0) {
+    return {Code::invalid_argument,
+            fmt::format("options.timeout_ms is {}; it must be positive, or 0 for the default", given.timeout_ms)};
   }
   if (given.timeout_ms > 0) {
-    options.timeout = std::chrono::milliseconds(given.timeout_ms);
+    options.timeout = timeout_of(given.timeout_ms);
   } else if (const auto variable = environment::find({"HOCKET_TIMEOUT_MS"})) {
-    const auto number = environment::to_integer(*variable, 1, timeout_ms_max);
+    const auto number = environment::to_integer(*variable, 1, INT64_MAX);
     if (!number.ok()) return number.status();
-    options.timeout = std::chrono::milliseconds(*number);
+    options.timeout = timeout_of(*number);
   }
   return {};
 }
@@ -160,9 +192,7 @@ Status resolve_names(const hocket_comm_options& given, Options& options) {
   if (options.name.size() > 256) {
     return {Code::invalid_argument, "the job's name (options.name or HOCKET_JOB) has more than 256 characters"};
   }
-  if (const auto host = environment::find({"HOCKET_HOST_ID"}); host && host->value.size() > 256) {
-    return {Code::invalid_environment, "HOCKET_HOST_ID has more than 256 characters; name each host more shortly"};
-  }
+  if (Status host = HostIdentity::own().check(); !host.ok()) return host;
   if (options.transport != "auto" && find_transport(options.transport) == nullptr) {
     return {Code::not_found, fmt::format("there is no transport \"{}\" (options.transport or HOCKET_TRANSPORT); this "
                                          "build has: {}",
@@ -210,14 +240,15 @@ Result<Tuning> tuning_from_environment() {
   std::ostringstream text;
   text << file.rdbuf();  // which keeps exceptions to itself, as for a folder
   if (!file) {
-    return Status(Code::invalid_environment, fmt::format("HOCKET_TUNING is \"{}\", which is no file that can be read; "
-                                                         "`hocket-plan choose --save` writes one",
-                                                         variable->value));
+    return Status(Code::invalid_environment,
+                  fmt::format("HOCKET_TUNING is \"{}\", which is not a file that can be read; "
+                              "`hocket-plan choose --save` writes one",
+                              variable->value));
   }
   auto made = Tuning::parse(text.str(), variable->value);
   if (!made.ok()) return Status(Code::invalid_environment, "HOCKET_TUNING: " + made.status().message());
   if (!made->empty()) return made;
-  return Status(Code::invalid_environment, fmt::format("HOCKET_TUNING: {} says nothing", variable->value));
+  return Status(Code::invalid_environment, fmt::format("HOCKET_TUNING: {} holds no table", variable->value));
 }
 
 Result<Options> resolve_options(const hocket_comm_options* given) {
@@ -225,8 +256,8 @@ Result<Options> resolve_options(const hocket_comm_options* given) {
   if (!copy.ok()) return copy.status();
   Options options;
   warn_of_unknown_names();
-  for (const auto step : {&resolve_ranks, &resolve_store, &resolve_timeout, &resolve_names, &resolve_algorithms,
-                          &resolve_single_copy, &resolve_determinism}) {
+  for (const auto step : {&resolve_ranks, &resolve_store, &resolve_trust, &resolve_timeout, &resolve_names,
+                          &resolve_algorithms, &resolve_single_copy, &resolve_determinism}) {
     if (Status status = step(*copy, options); !status.ok()) return status;
   }
   return options;

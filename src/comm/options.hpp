@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "hocket/hocket.h"
+#include "src/base/trust.hpp"
 #include "src/comm/meeting_point.hpp"
 #include "src/plan/choices.hpp"
 #include "src/plan/direct/path.hpp"
@@ -19,8 +20,10 @@ namespace hocket::comm {
 struct Options {
   Rank rank = 0;
   Rank size = 1;
-  std::string store;                    // URL of a store that others serve; empty: there is none, or none is needed
-  std::optional<MeetingPoint> meeting;  // else where rank 0 serves one
+  std::string store;  // URL of a store that others serve; empty: there is none, or none is needed
+  std::optional<hocket_store_callbacks> callbacks;  // else a store of the caller's, whose functions are all there
+  std::optional<MeetingPoint> meeting;              // else where rank 0 serves one
+  Trust trust;
   std::chrono::milliseconds timeout{300'000};
   std::string name = "default";
   std::string transport = "auto";

@@ -27,9 +27,9 @@ void copy_input(CheckedCall& checked, Binding& binding) {
     binding.staging->take(binding.input, checked.input_bytes, 0);
   } else {
     const std::size_t element_bytes = size_of(checked.signature);
-    auto packed = std::make_shared<UnevenBlocks>(*checked.blocks.table);
+    auto packed = std::make_shared<UnequalBlocks>(*checked.blocks.table);
     std::size_t elements = 0;
-    for (UnevenBlocks::Block& block : packed->input) {
+    for (UnequalBlocks::Block& block : packed->input) {
       block.offset = elements;
       elements += block.count;
     }

@@ -2,48 +2,30 @@
 
 #include <fmt/format.h>
 
-#include <cstring>
+#include <cstdint>
 
 #include "hocket/types.h"
+#include "src/base/bytes.hpp"
+#include "src/base/printable.hpp"
 
 namespace hocket::comm {
 namespace {
 
-// Strings behind a two-byte length, one after the other.
+// Texts behind a two-byte length, one after the other.
 void put(std::string& out, std::string_view text) {
-  out.push_back(static_cast<char>(text.size() & 0xff));
-  out.push_back(static_cast<char>(text.size() >> 8));
-  out.append(text);
+  append(out, static_cast<std::uint16_t>(text.size()));
+  out += text;
 }
 
-class Reader {
- public:
-  explicit Reader(std::string_view bytes) : rest_(bytes) {}
-  std::string take() {
-    if (rest_.size() < 2) return fail();
-    const std::size_t length = static_cast<unsigned char>(rest_[0]) + 256U * static_cast<unsigned char>(rest_[1]);
-    if (rest_.size() < 2 + length) return fail();
-    std::string text(rest_.substr(2, length));
-    rest_.remove_prefix(2 + length);
-    return text;
-  }
-  bool empty() const { return rest_.empty(); }
-  bool good() const { return good_; }
-
- private:
-  std::string fail() {
-    good_ = false;
-    rest_ = {};
-    return {};
-  }
-  std::string_view rest_;
-  bool good_ = true;
-};
+std::string take(ByteReader& from) {
+  return std::string(from.text(from.take<std::uint16_t>()));
+}
 
 }  // namespace
 
 std::string PeerInfo::serialise() const {
   std::string out;
+  append(out, build);
   put(out, host);
   put(out, algorithm);
   put(out, tuning);
@@ -58,19 +40,21 @@ std::string PeerInfo::serialise() const {
 }
 
 Result<PeerInfo> PeerInfo::parse(std::string_view bytes) {
-  Reader reader(bytes);
+  ByteReader from(bytes);
   PeerInfo info;
-  info.host = reader.take();
-  info.algorithm = reader.take();
-  info.tuning = reader.take();
-  info.deterministic = reader.take() == "1";
-  const auto speed = find_by_name(all_network_speeds, reader.take());
-  const auto cores = CoreSet::parse(reader.take());
-  while (!reader.empty()) {
-    Endpoint endpoint{.transport = reader.take(), .address = reader.take()};
+  info.build = from.take<BuildIdentity>();
+  if (from.ok() && info.build.protocol != BuildIdentity::own().protocol) return info;  // the rest may mean anything
+  info.host = take(from);
+  info.algorithm = take(from);
+  info.tuning = take(from);
+  info.deterministic = take(from) == "1";
+  const auto speed = find_by_name(all_network_speeds, take(from));
+  const auto cores = CoreSet::parse(take(from));
+  while (from.left() != 0) {
+    Endpoint endpoint{.transport = take(from), .address = take(from)};
     info.endpoints.push_back(std::move(endpoint));
   }
-  if (!reader.good() || !speed || !cores) {
+  if (!from.ok() || !speed || !cores) {
     return Status(Code::protocol_error, "a rank's entry in the store is damaged; use a store of this job alone");
   }
   info.speed = *speed;
@@ -90,22 +74,34 @@ Status write_peer_info(PeerInfoBlock block, const Result<PeerInfo>& info) {
     return {Code::internal,
             fmt::format("this rank's addresses take {} bytes, more than the {} that fit", text.size(), room)};
   }
-  block[0] = static_cast<std::byte>(text.size() & 0xff);
-  block[1] = static_cast<std::byte>(text.size() >> 8);
-  block[2] = static_cast<std::byte>(info.status().code());
-  std::memcpy(block.data() + 3, text.data(), text.size());
+  ByteWriter to(block.data());
+  to.put(static_cast<std::uint16_t>(text.size()));
+  to.put(static_cast<std::uint8_t>(info.status().code()));
+  to.put_text(text);
   return {};
 }
 
 Result<PeerInfo> read_peer_info(PeerInfoBlock block) {
-  const std::size_t length = std::to_integer<std::size_t>(block[0]) + 256 * std::to_integer<std::size_t>(block[1]);
-  const auto code = std::to_integer<int>(block[2]);
-  if (length + 3 > block.size() || code > HOCKET_INTERNAL) {
+  ByteReader from(block);
+  const auto length = from.take<std::uint16_t>();
+  const auto code = from.take<std::uint8_t>();
+  const std::string_view text = from.text(length);
+  if (!from.ok() || code > HOCKET_INTERNAL) {
     return Status(Code::protocol_error, "what a rank told about itself is damaged");
   }
-  const std::string_view text(reinterpret_cast<const char*>(block.data()) + 3, length);
-  if (code != HOCKET_OK) return Status(static_cast<Code>(code), std::string(text));
+  if (code != HOCKET_OK) return Status(static_cast<Code>(code), printable(text, peer_info_bytes_max));
   return PeerInfo::parse(text);
+}
+
+Result<std::vector<Result<PeerInfo>>> exchange_peer_infos(
+    Rank rank, Rank size, const Result<PeerInfo>& mine, const std::function<Status(std::span<std::byte>)>& allgather) {
+  std::vector<std::byte> all(static_cast<std::size_t>(size) * peer_info_bytes_max);
+  const PeerInfoBlock own = peer_info_block(all, rank);
+  if (const Status fits = write_peer_info(own, mine); !fits.ok()) (void)write_peer_info(own, fits);
+  if (Status status = allgather(all); !status.ok()) return status;
+  std::vector<Result<PeerInfo>> told;
+  for (Rank other = 0; other < size; ++other) told.push_back(read_peer_info(peer_info_block(all, other)));
+  return told;
 }
 
 }  // namespace hocket::comm

@@ -2,12 +2,14 @@
 #pragma once
 
 #include <cstddef>
+#include <functional>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "src/base/core_set.hpp"
+#include "src/comm/build_identity.hpp"
 #include "src/plan/machine_class.hpp"
 #include "src/spi/transport.hpp"
 
@@ -22,6 +24,7 @@ struct Endpoint {
 };
 
 struct PeerInfo {
+  BuildIdentity build;              // of another protocol: all else is empty
   std::vector<Endpoint> endpoints;  // in order of preference
   std::string host;                 // equal for ranks of one host
   std::string algorithm;            // options that must be equal on all ranks: Choices::summary()
@@ -47,5 +50,9 @@ PeerInfoBlock peer_info_block(std::span<std::byte> all, Rank rank);
 Status write_peer_info(PeerInfoBlock block, const Result<PeerInfo>& info);
 // The failure where the block holds one; Code::protocol_error where it holds neither.
 Result<PeerInfo> read_peer_info(PeerInfoBlock block);
+// What each rank tells, or why it has nothing to tell; `mine` is what this one tells. `allgather` brings every rank's
+// block to all.
+Result<std::vector<Result<PeerInfo>>> exchange_peer_infos(Rank rank, Rank size, const Result<PeerInfo>& mine,
+                                                          const std::function<Status(std::span<std::byte>)>& allgather);
 
 }  // namespace hocket::comm

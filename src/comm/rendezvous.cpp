@@ -1,192 +1,220 @@
 #include "src/comm/rendezvous.hpp"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <array>
-#include <charconv>
-#include <fstream>
-#include <sstream>
 
-#include "src/base/environment.hpp"
-#include "src/base/log.hpp"
-#include "src/base/random.hpp"
+#include "src/store/keys.hpp"
 
 namespace hocket::comm {
-namespace {
 
-constexpr std::chrono::milliseconds look_around_every{250};  // while waiting: did somebody fail, who is missing
-constexpr int looks_before_warning = 40;
+using Holder = Places::Holder;
 
-// This process on this host, told apart from a later one with the same number.
-std::string process_identity() {
-  std::ifstream file("/proc/self/stat");
-  std::string text((std::istreambuf_iterator<char>(file)), {});
-  std::istringstream fields(text.substr(std::min(text.size(), text.rfind(')') + 1)));
-  std::string start_time;
-  for (int field = 3; field <= 22; ++field) fields >> start_time;  // field 22, proc(5)
-  return fmt::format("process {} (started at tick {}) on host {}", ::getpid(), start_time, host_identity());
+std::string Rendezvous::key(std::uint64_t epoch, std::string_view name) const {
+  return fmt::format("{}/{}/{}", options_.name, epoch, name);
 }
 
-struct Claim {
-  std::uint64_t instance = 0;
-  bool joining = false;
-  std::string process;
-
-  std::string serialise() const { return fmt::format("{} {} {}", instance, joining ? "joining" : "joined", process); }
-  static Claim parse(const std::string& text) {
-    Claim claim;
-    std::istringstream fields(text);
-    std::string state;
-    fields >> claim.instance >> state >> std::ws;
-    claim.joining = state == "joining";
-    std::getline(fields, claim.process);
-    return claim;
-  }
-};
-
-}  // namespace
-
-std::string host_identity() {
-  if (const auto given = environment::find({"HOCKET_HOST_ID"})) return given->value;
-  std::string boot;
-  std::ifstream("/proc/sys/kernel/random/boot_id") >> boot;
-  std::array<char, 256> name{};
-  ::gethostname(name.data(), name.size() - 1);
-  return fmt::format("{}/{}", name.data(), boot);
+std::string Rendezvous::card_key(Rank rank) const {
+  return key(epoch_.number, fmt::format("card/{}", rank));
 }
 
-std::string Rendezvous::key(std::string_view name) const {
-  return fmt::format("{}/{}/{}", options_.name, instance_, name);
-}
-
-std::string Rendezvous::claim_key() const {
-  return fmt::format("{}/claim/{}", options_.name, options_.rank);
+std::string Rendezvous::epoch_key() const {
+  return options_.name + "/epoch";
 }
 
 Result<std::unique_ptr<Rendezvous>> Rendezvous::join(Store& store, const Options& options, Deadline deadline,
-                                                     std::stop_token stop) {
-  std::unique_ptr<Rendezvous> rendezvous(new Rendezvous(store, options, deadline, std::move(stop)));
-  for (const auto step : {&Rendezvous::claim, &Rendezvous::agree_on_size, &Rendezvous::agree_on_group}) {
-    Status status = ((*rendezvous).*step)();
-    if (status.code() == Code::aborted) rendezvous->fail(status);
-    if (!status.ok()) return status;
-  }
+                                                     std::stop_token stop, std::uint64_t token,
+                                                     std::optional<Status>* missed) {
+  std::unique_ptr<Rendezvous> rendezvous(new Rendezvous(store, options, deadline, std::move(stop), token, missed));
+  const Status status = options.rank == 0 ? rendezvous->lead() : rendezvous->follow();
+  if (!status.ok()) return rendezvous->explained(status);
   return rendezvous;
 }
 
-Status Rendezvous::claim() {
-  const std::string process = process_identity();
-  std::optional<std::string> expected;
-  for (;;) {
-    const Claim before = expected ? Claim::parse(*expected) : Claim{};
-    if (before.joining && before.process != process) {
-      return Status(Cause{.code = Code::rank_taken,
-                          .message = fmt::format("rank {} of job \"{}\" is taken by {} in {}: give each process a rank "
-                                                 "of its own; if that process has ended, use another HOCKET_JOB or a "
-                                                 "fresh store",
-                                                 options_.rank, options_.name, before.process, store_.url()),
-                          .peer = options_.rank});
-    }
-    const Claim wanted{.instance = before.instance + 1, .joining = true, .process = process};
-    auto found =
-        store_.compare_and_set(claim_key(), expected ? std::optional<std::string_view>(*expected) : std::nullopt,
-                               wanted.serialise(), deadline_);
-    if (!found.ok()) return found.status();
-    if (*found == expected) {
-      instance_ = wanted.instance;
-      return {};
-    }
-    expected = *found;
-  }
-}
-
-Status Rendezvous::agree_on_size() {
-  const std::string mine = std::to_string(options_.size);
-  auto found = store_.compare_and_set(key("size"), std::nullopt, mine, deadline_);
-  if (!found.ok()) return found.status();
-  if (!*found || **found == mine) return {};
-  const Status why(Code::mismatch, fmt::format("rank {} was started with world size {}, but another rank of job \"{}\" "
-                                               "with {}: give all ranks the same WORLD_SIZE",
-                                               options_.rank, mine, options_.name, **found));
-  fail(why);
-  return why;
-}
-
-Status Rendezvous::agree_on_group() {
-  if (options_.rank == 0) {
-    group_ = random_number();
-    return store_.set(key("group"), std::to_string(group_), deadline_);
-  }
-  auto text = await("group");
+Result<Epoch> Rendezvous::current_epoch() const {
+  const auto text = store_.peek(epoch_key(), deadline_);
   if (!text.ok()) return text.status();
-  const auto parsed = std::from_chars(text->data(), text->data() + text->size(), group_);
-  if (parsed.ec != std::errc() || parsed.ptr != text->data() + text->size()) {
-    return {Code::protocol_error, fmt::format("the store {} holds \"{}\" as the group of job \"{}\": something else "
-                                              "writes there; use a store of this job alone",
-                                              store_.url(), *text, options_.name)};
+  if (!*text) return Epoch{};
+  if (auto epoch = Epoch::parse(**text)) return *epoch;
+  return Status(Code::protocol_error, fmt::format("the store {} holds {} as the epoch of job \"{}\": something else "
+                                                  "writes there; use a store of Hocket's alone",
+                                                  store_.url(), store::quoted(**text), options_.name));
+}
+
+Result<std::optional<Verdict>> Rendezvous::verdict_of(std::uint64_t epoch) const {
+  const auto text = store_.peek(key(epoch, "verdict"), deadline_);
+  if (!text.ok()) return text.status();
+  return *text ? std::optional<Verdict>(Verdict::parse(**text)) : std::nullopt;
+}
+
+Status Rendezvous::taken_by(const Places::Standing& holder) const {
+  return Status(Cause{.code = Code::rank_taken,
+                      .message = fmt::format("rank {} of job \"{}\" is taken by {} in {}: give each process a rank of "
+                                             "its own, and jobs that run at the same time different names (HOCKET_JOB)",
+                                             options_.rank, options_.name, holder.process, store_.url()),
+                      .peer = options_.rank});
+}
+
+// The place in the next epoch is taken first, so that an epoch never lacks its rank 0 while that lives.
+Status Rendezvous::lead() {
+  for (;;) {
+    const auto before = current_epoch();
+    if (!before.ok()) return before.status();
+    if (Status closed = close_epoch_before(*before); !closed.ok()) return closed;
+    const Epoch next{.number = before->number + 1, .size = options_.size, .group = random_number()};
+    const auto place = places_.take(next.number, 0, deadline_);
+    if (!place.ok()) return place.status();
+    if (place->holder == Holder::another) return taken_by(*place);
+    if (place->holder == Holder::this_creation) {
+      const std::string expected = before->serialise();
+      const auto found = store_.compare_and_set(
+          epoch_key(), before->number > 0 ? std::optional<std::string_view>(expected) : std::nullopt, next.serialise(),
+          deadline_);
+      if (!found.ok()) return found.status();
+      if (before->number > 0 ? *found == expected : !*found) {
+        epoch_ = next;
+        if (before->number > 1) (void)store_.remove(key(before->number - 1, "verdict"), deadline_);
+        return {};
+      }
+      places_.release(deadline_);
+    }
+    if (Status status = look_around(); !status.ok()) return status;
+    pause();
+  }
+}
+
+// Waits for another creation of this process to end, and closes what a rank 0 that is gone has left open.
+Status Rendezvous::close_epoch_before(const Epoch& before) {
+  while (before.number > 0) {
+    const auto verdict = verdict_of(before.number);
+    if (!verdict.ok()) return verdict.status();
+    if (*verdict) return {};
+    const auto leader = places_.look(before.number, 0, deadline_);
+    if (!leader.ok()) return leader.status();
+    if (leader->holder == Holder::another) return taken_by(*leader);
+    if (leader->holder != Holder::this_process) {
+      return store_.compare_and_set(key(before.number, "verdict"), std::nullopt, Verdict::superseded(), deadline_)
+          .status();
+    }
+    if (Status status = look_around(); !status.ok()) return status;
+    (void)store_.get(key(before.number, "verdict"), slice());
   }
   return {};
 }
 
+Status Rendezvous::follow() {
+  for (std::uint64_t closed = 0;;) {
+    const auto next = epoch_after(closed);
+    if (!next.ok()) return next.status();
+    const auto other_size = is_of_other_size_and_gathers(*next);
+    if (!other_size.ok()) return other_size.status();
+    if (*other_size) {
+      epoch_ = *next;
+      return fail(Status(Code::mismatch,
+                         fmt::format("rank {} was started with world size {}, but another rank of job \"{}\" with {}: "
+                                     "give all ranks the same WORLD_SIZE",
+                                     options_.rank, options_.size, options_.name, next->size)));
+    }
+    closed = next->number;
+    if (next->size != options_.size) continue;
+    const auto place = places_.take(next->number, options_.rank, deadline_);
+    if (!place.ok()) return place.status();
+    // An epoch that was closed before this rank had its place does without it.
+    const auto verdict = verdict_of(next->number);
+    if (!verdict.ok()) return verdict.status();
+    if (*verdict) {
+      if (missed_ != nullptr && (*verdict)->kind == Verdict::Kind::failed) *missed_ = (*verdict)->why;
+      places_.release(deadline_);
+      continue;
+    }
+    if (place->holder == Holder::another) return taken_by(*place);
+    if (place->holder == Holder::this_creation) {
+      epoch_ = *next;
+      return {};
+    }
+    // Another creation of this process is in this epoch: this one is for the next.
+    if (Status status = look_around(); !status.ok()) return status;
+    (void)store_.get(key(next->number, "verdict"), slice());
+    closed = next->number - 1;
+  }
+}
+
+// Waits for an epoch with a higher number, which begins with the place of its rank 0.
+Result<Epoch> Rendezvous::epoch_after(std::uint64_t number) {
+  for (;;) {
+    auto current = current_epoch();
+    if (!current.ok() || current->number > number) return current;
+    if (Status status = look_around(); !status.ok()) return status;
+    if (current->number == 0) {
+      (void)store_.get(epoch_key(), slice());
+    } else if (store_.get(places_.key(number + 1, 0), slice()).ok()) {
+      pause();  // it is about to be announced, or its rank 0 has died just now
+    }
+  }
+}
+
+// Another size counts while somebody stands for it: the rank 0 that opened the epoch.
+Result<bool> Rendezvous::is_of_other_size_and_gathers(const Epoch& epoch) {
+  if (epoch.size == options_.size) return false;
+  const auto verdict = verdict_of(epoch.number);
+  if (!verdict.ok()) return verdict.status();
+  if (*verdict) return false;
+  const auto leader = places_.look(epoch.number, 0, deadline_);
+  if (!leader.ok()) return leader.status();
+  return leader->holder != Holder::nobody;
+}
+
 Status Rendezvous::publish(const PeerInfo& info) {
-  return store_.set(key(fmt::format("peer/{}", options_.rank)), info.serialise(), deadline_);
+  const std::string card = fmt::format("{}\n{}", places_.token(), info.serialise());
+  std::optional<std::string> before;  // of a predecessor, in a store that cannot see who is gone
+  for (;;) {
+    auto found = store_.claim(card_key(options_.rank), before ? std::optional<std::string_view>(*before) : std::nullopt,
+                              card, deadline_);
+    published_ = found.ok() && *found == before;
+    if (!found.ok() || published_) return found.status();
+    before = std::move(*found);
+  }
 }
 
 Result<PeerInfo> Rendezvous::peer_info_of(Rank rank) {
-  auto text = await(fmt::format("peer/{}", rank));
-  if (!text.ok()) return text.status();
-  return PeerInfo::parse(*text);
-}
-
-// Waits for a key, looking up now and then whether it is still worth waiting.
-Result<std::string> Rendezvous::await(const std::string& name) {
-  for (int looks = 1;; ++looks) {
-    auto value = store_.get(key(name), earlier(deadline_, Deadline::after(look_around_every)));
-    if (value.ok() || value.status().code() != Code::timeout) return value;
-    if (stop_.stop_requested())
-      return Status(Code::aborted, fmt::format("rank {} gave up waiting for the others", options_.rank));
-    auto failed = store_.peek(key("failed"), deadline_);
-    if (failed.ok() && *failed) return Status(Code::mismatch, fmt::format("another rank could not join: {}", **failed));
-    if (deadline_.passed()) {
-      return Status(Code::timeout, fmt::format("rank {} waited in vain for the others in {}: missing {}", options_.rank,
-                                               store_.url(), missing_ranks()));
-    }
-    if (looks % looks_before_warning == 0) {
-      log::warn(
-          fmt::format("rank {} waits for the others in {}: missing {}", options_.rank, store_.url(), missing_ranks()));
-    }
-  }
-}
-
-std::string Rendezvous::missing_ranks() const {
-  constexpr std::size_t listed_max = 16;
-  auto keys = store_.list(key("peer/"), Deadline::after(look_around_every));
-  if (!keys.ok()) return "ranks unknown: " + keys.status().message();
-  std::string text;
-  std::size_t count = 0;
-  for (Rank rank = 0; rank < options_.size; ++rank) {
-    const bool here = std::binary_search(keys->begin(), keys->end(), key(fmt::format("peer/{}", rank)));
-    if (here || rank == options_.rank || ++count > listed_max) continue;
-    text += fmt::format("{}{}", text.empty() ? "rank " : ", ", rank);
-  }
-  if (count == 0) return "none any more";
-  if (count > listed_max) text += fmt::format(" and {} more", count - listed_max);
-  return text;
+  if (Status status = gather(); !status.ok()) return explained(status);
+  const auto card = store_.peek(card_key(rank), deadline_);
+  if (!card.ok()) return card.status();
+  if (*card)
+    return PeerInfo::parse(std::string_view(**card).substr(std::min((*card)->size(), (*card)->find('\n') + 1)));
+  const auto verdict = verdict_of(epoch_.number);
+  if (verdict.ok() && *verdict && (*verdict)->kind == Verdict::Kind::failed) return (*verdict)->why;
+  return Status(
+      Cause{.code = Code::peer_lost,
+            .message = fmt::format("rank {} is gone: its process ended while the ranks met; see its output", rank),
+            .peer = rank});
 }
 
 void Rendezvous::finish() {
-  const Claim claim{.instance = instance_, .joining = false, .process = process_identity()};
-  (void)store_.set(claim_key(), claim.serialise(), deadline_);
-  (void)store_.remove(key(fmt::format("peer/{}", options_.rank)), deadline_);
+  if (store_.claims_end_with_owner()) return;  // they go with the connection
+  const Deadline soon = earlier(deadline_, Deadline::after(std::chrono::milliseconds(250)));
+  if (published_) (void)store_.remove(card_key(options_.rank), soon);
+  places_.release(soon);
 }
 
-void Rendezvous::fail(const Status& why) {
-  const Deadline soon = Deadline::after(look_around_every);
-  (void)store_.compare_and_set(key("failed"), std::nullopt, why.message(), soon);
-  const Claim claim{.instance = instance_, .joining = false, .process = process_identity()};
-  (void)store_.set(claim_key(), claim.serialise(), soon);
+Status Rendezvous::fail(const Status& why) {
+  const Deadline soon = Deadline::after(std::chrono::milliseconds(250));
+  std::optional<Status> first;  // of those that another rank has told
+  // If the store is lost, or rank 0 begins anew, this rank comes again.
+  if (why.code() != Code::store_unreachable && !superseded_ && epoch_.number > 0) {
+    const std::string verdict = key(epoch_.number, "verdict");
+    auto before = store_.compare_and_set(verdict, std::nullopt, Verdict::failed(why), soon);
+    if (before.ok() && *before == Verdict::complete()) {
+      before = store_.compare_and_set(verdict, Verdict::complete(), Verdict::failed(why), soon);
+    }
+    if (before.ok() && *before) {
+      const Verdict told = Verdict::parse(**before);
+      if (told.kind == Verdict::Kind::failed) first = told.why;
+    }
+  }
+  finish();
+  const bool lost_others = why.code() == Code::peer_lost || why.code() == Code::timeout;
+  return first && lost_others ? *first : why;
 }
 
 }  // namespace hocket::comm

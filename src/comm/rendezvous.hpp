@@ -1,60 +1,105 @@
 // Rendezvous: how the ranks of a group find each other through the store, before they can speak.
 //
-// Under the job's name, each rank's k-th communicator lives below "<job>/<k>/": "size" (what the first rank said),
-// "group" (a random number that names the group on every connection), "peer/<rank>" (what a rank tells about itself)
-// and "failed" (why some rank could not join, so that the others need not wait for their deadline).
-// "<job>/claim/<rank>" says which process holds a rank and whether it is still joining. What ranks told is removed once
-// everyone has read it.
+// The ranks of a job meet in epochs. Rank 0 opens one, "<job>/epoch", and the others join it; while it gathers, a rank
+// whose process has ended is replaced by the next process of that rank, and a new rank 0 opens the next epoch, into
+// which those that wait follow. Below "<job>/<epoch>/" lie "place/<rank>" (whose the rank is, places.hpp),
+// "card/<rank>" (what it tells about itself) and "verdict": once everyone's card is there, rank 0 says that the
+// gathering is complete, unless some rank has said before why it fails. An epoch with a verdict takes nobody in. So
+// what an earlier meeting left behind, however it ended, never harms a later one, and the k-th communicators of a job's
+// ranks meet each other. What ranks told is removed once everyone has read it.
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <stop_token>
 #include <string>
 #include <utility>
+#include <vector>
 
+#include "src/base/random.hpp"
 #include "src/comm/options.hpp"
 #include "src/comm/peer_info.hpp"
+#include "src/comm/places.hpp"
 #include "src/spi/store.hpp"
 
 namespace hocket::comm {
 
 class Rendezvous {
  public:
-  // Claims the rank. Errors: rank_taken, mismatch (another world size), those of stores. Waits for other ranks end with
-  // aborted when `stop` is requested.
+  // Takes this rank's place in an epoch. Errors: rank_taken, mismatch (another world size), timeout, those of stores.
+  // Waits for other ranks end with aborted when `stop` is requested. `token` names this creation: one that comes again
+  // after it lost the store takes its own place over. `missed`, where it is not null, becomes why the last epoch failed
+  // that this rank came too late for.
   static Result<std::unique_ptr<Rendezvous>> join(Store& store, const Options& options, Deadline deadline,
-                                                  std::stop_token stop = {});
+                                                  std::stop_token stop = {}, std::uint64_t token = random_number(),
+                                                  std::optional<Status>* missed = nullptr);
 
-  std::uint64_t group() const { return group_; }
+  std::uint64_t group() const { return epoch_.group; }
   Status publish(const PeerInfo& info);
-  // Waits for what another rank tells. A timeout names all ranks that have not published one.
+  // Waits until every rank has published, then returns what another one tells. A timeout names all ranks that have not
+  // published.
   Result<PeerInfo> peer_info_of(Rank rank);
-  // This rank has all that it needs.
+  // Whether a wait ended because rank 0 began anew: then this rank must, too.
+  bool superseded() const { return superseded_; }
+  // This rank has all that it needs. Does not wait for the store.
   void finish();
-  // Tells the ranks that still wait why this one could not join.
-  void fail(const Status& why);
+  // Tells the ranks that still wait why this one could not join. Returns that; but where this rank only lost or missed
+  // others, why the first of them could not.
+  Status fail(const Status& why);
 
  private:
-  Rendezvous(Store& store, const Options& options, Deadline deadline, std::stop_token stop)
-      : store_(store), options_(options), deadline_(deadline), stop_(std::move(stop)) {}
+  Rendezvous(Store& store, const Options& options, Deadline deadline, std::stop_token stop, std::uint64_t token,
+             std::optional<Status>* missed)
+      : store_(store),
+        options_(options),
+        deadline_(deadline),
+        stop_(std::move(stop)),
+        places_(store, options.name, token, stop_),
+        missed_(missed) {}
 
-  Status claim();
-  Status agree_on_size();
-  Status agree_on_group();
-  Result<std::string> await(const std::string& name);
-  std::string missing_ranks() const;
-  std::string key(std::string_view name) const;
-  std::string claim_key() const;
+  // Rank 0 opens an epoch, the others join one.
+  Status lead();
+  Status close_epoch_before(const Epoch& before);
+  Status follow();
+  Result<Epoch> epoch_after(std::uint64_t number);
+  Result<bool> is_of_other_size_and_gathers(const Epoch& epoch);
+  struct Missing {
+    Rank rank = no_rank;
+    std::string ended;  // the process that had the place, where it is known to have ended
+  };
+  Status gather();
+  Result<Verdict> await_verdict();
+  Result<Verdict> pronounce();
+  Status wait_for_cards();
+  Status expect_all_alive(Deadline until);
+  Status look_around();
+  Status begun_anew();
+
+  Result<Epoch> current_epoch() const;
+  Result<std::optional<Verdict>> verdict_of(std::uint64_t epoch) const;
+  Deadline slice() const;
+  void pause() const;
+  Status taken_by(const Places::Standing& holder) const;
+  Status timed_out() const;
+  // A request to the store that the deadline cut short says less than who is missing.
+  Status explained(const Status& status) const;
+  std::string describe_wait(std::string_view waits) const;
+  Result<std::vector<Missing>> missing_ranks() const;
+  std::string key(std::uint64_t epoch, std::string_view name) const;
+  std::string card_key(Rank rank) const;
+  std::string epoch_key() const;
 
   Store& store_;
   const Options options_;
   const Deadline deadline_;
   const std::stop_token stop_;
-  std::uint64_t instance_ = 0;
-  std::uint64_t group_ = 0;
+  Places places_;
+  Epoch epoch_;
+  std::optional<Status>* const missed_;
+  bool published_ = false, complete_ = false, superseded_ = false;
+  Rank arrived_ = 1;                                             // rank 0: the cards of the ranks below have been seen,
+  std::vector<std::uint64_t> cards_;                             // with these tokens
+  Deadline warned_ = Deadline::after(std::chrono::seconds(10));  // when the log next says who is missing
 };
-
-// Equal for all ranks that run on one host: HOCKET_HOST_ID, else the boot id with the host's name.
-std::string host_identity();
 
 }  // namespace hocket::comm

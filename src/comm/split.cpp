@@ -1,9 +1,12 @@
 #include "src/comm/split.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <set>
+
+#include "src/base/hash.hpp"
 
 namespace hocket::comm {
 namespace {
@@ -12,11 +15,12 @@ Status invalid(SplitKind kind, const std::string& what) {
   return {Code::invalid_argument, fmt::format("{}: {}", name_of(kind), what)};
 }
 
-// FNV-1a (Fowler, Noll, Vo), 64 bits, number by number.
-std::uint64_t digest_of(std::span<const std::int32_t> ranks) {
-  std::uint64_t digest = 0xcbf29ce484222325;
-  for (const std::int32_t rank : ranks) digest = (digest ^ static_cast<std::uint32_t>(rank)) * 0x100000001b3;
-  return digest;
+std::string describe_list(const SplitArguments& subset) {
+  const std::size_t shown = std::min<std::size_t>(subset.count, subset.first_ranks.size());
+  if (shown == 0) return "of no ranks";
+  return fmt::format("of rank{} {}{}", subset.count == 1 ? "" : "s",
+                     fmt::join(std::span(subset.first_ranks).first(shown), ", "),
+                     subset.count > shown ? fmt::format(" … ({} in all)", subset.count) : "");
 }
 
 Status disagreement(std::span<const SplitArguments> all, Rank other) {
@@ -29,8 +33,9 @@ Status disagreement(std::span<const SplitArguments> all, Rank other) {
     what = fmt::format("rank {} called {} {} share_links, rank 0 {} it", other, name_of(second.kind),
                        shares ? "with" : "without", shares ? "without" : "with");
   } else if (first.kind == second.kind) {
-    what = fmt::format("rank {} and rank 0 called subset with different lists, of {} and {} ranks", other, second.count,
-                       first.count);
+    const std::string here = describe_list(first), there = describe_list(second);
+    what = fmt::format("rank {} called subset with a list {}, rank 0 with one {}{}", other, there, here,
+                       here == there ? ", which goes on differently" : "");
   }
   return Status(Cause{.code = Code::mismatch,
                       .message = what + ": all ranks of the parent must make the same call",
@@ -74,7 +79,8 @@ Result<SplitArguments> subset_arguments(const std::int32_t* ranks, std::int32_t 
   SplitArguments arguments{.kind = SplitKind::subset,
                            .color = HOCKET_NO_COLOR,
                            .count = static_cast<std::uint32_t>(count),
-                           .digest = digest_of(list)};
+                           .digest = Hash().add(list).value()};
+  std::ranges::copy(list.first(std::min(list.size(), arguments.first_ranks.size())), arguments.first_ranks.begin());
   for (std::int32_t index = 0; index < count; ++index) {
     const Rank member = ranks[index];
     if (member < 0 || member >= size) {
@@ -93,15 +99,14 @@ Result<SplitArguments> subset_arguments(const std::int32_t* ranks, std::int32_t 
 }
 
 Result<SplitRequest> split_request(const SplitArguments& arguments, const hocket_split_options& options) {
-  constexpr std::int64_t timeout_ms_max = std::int64_t{1000} * 3600 * 24 * 365;
-  if (options.timeout_ms < 0 || options.timeout_ms > timeout_ms_max) {
-    return invalid(arguments.kind, fmt::format("options.timeout_ms is {}; it must be 1 … {}, or 0 for the parent's",
-                                               options.timeout_ms, timeout_ms_max));
+  if (options.timeout_ms < 0) {
+    return invalid(arguments.kind, fmt::format("options.timeout_ms is {}; it must be positive, or 0 for the parent's",
+                                               options.timeout_ms));
   }
   if (options.share_links != 0 && options.share_links != 1) {
     return invalid(arguments.kind, fmt::format("options.share_links is {}; it must be 0 or 1", options.share_links));
   }
-  SplitRequest request{.arguments = arguments, .timeout = std::chrono::milliseconds(options.timeout_ms), .name = {}};
+  SplitRequest request{.arguments = arguments, .timeout = timeout_of(options.timeout_ms), .name = {}};
   request.arguments.links = options.share_links == 1 ? LinkUse::parents : LinkUse::own;
   if (options.name != nullptr) request.name = options.name;
   if (request.name.size() > 256) return invalid(arguments.kind, "options.name has more than 256 characters");

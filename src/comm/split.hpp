@@ -2,6 +2,7 @@
 // and each concludes the same.
 #pragma once
 
+#include <array>
 #include <chrono>
 #include <cstdint>
 #include <span>
@@ -26,8 +27,9 @@ struct SplitArguments {
   LinkUse links = LinkUse::own;
   std::int32_t color = 0;  // HOCKET_NO_COLOR: no child
   std::int32_t key = 0;
-  std::uint32_t count = 0;   // of a subset: its ranks
-  std::uint64_t digest = 0;  // of a subset: of the list of its ranks
+  std::uint32_t count = 0;                       // of a subset: its ranks
+  std::uint64_t digest = 0;                      // of a subset: of the list of its ranks
+  std::array<std::int32_t, 8> first_ranks = {};  // of a subset: what the list begins with, for messages
   // How a child is told apart. With links of its own: random, and that of the child's rank 0 is its group, see
   // TransportConfig. On its parent's: the next free number, and the largest of all is what it has in tags.
   std::uint64_t id = 0;

@@ -13,12 +13,12 @@ Status check_reduction(const CallArguments& arguments) {
   const auto op = static_cast<ReduceOp>(arguments.op);
   const ReduceOpInfo& info = info_of(op);
   if (arguments.op < 0 || arguments.op > 255 || !is_known(op)) {
-    return invalid(arguments, fmt::format("op is {}, which is no hocket_op", arguments.op));
+    return invalid(arguments, fmt::format("op is {}, which is not a hocket_op", arguments.op));
   }
-  if (!reduces(arguments.collective)) return {};
+  if (!info_of(arguments.collective).reduces()) return {};
   if (!is_defined(arguments.collective, op)) {
     return invalid(arguments, fmt::format("op {} of {} has no meaning for a prefix: {}", name_of(op), name_of(dtype),
-                                          info.instead));
+                                          info.instead_of_prefix));
   }
   if (info.takes == Takes::function && arguments.function == nullptr) {
     return invalid(arguments, "options.function is null; HOCKET_USER needs the function that combines two operands");
@@ -39,7 +39,7 @@ Status check_reduction(const CallArguments& arguments) {
 
 Status check_scalars(const CallArguments& arguments, Rank rank, Rank size) {
   if (arguments.dtype < 0 || arguments.dtype > 255 || !is_known(static_cast<DataType>(arguments.dtype))) {
-    return invalid(arguments, fmt::format("dtype is {}, which is no hocket_dtype", arguments.dtype));
+    return invalid(arguments, fmt::format("dtype is {}, which is not a hocket_dtype", arguments.dtype));
   }
   const bool opaque = static_cast<DataType>(arguments.dtype) == DataType::opaque;
   if (opaque && (arguments.opaque_bytes == 0 || arguments.opaque_bytes > element_bytes_max)) {
@@ -62,9 +62,10 @@ Status check_scalars(const CallArguments& arguments, Rank rank, Rank size) {
                                           arguments.root, size, size - 1));
   }
   if (to_peer && !arguments.from_any && arguments.root == rank && !arguments.in_group) {
-    return invalid(arguments, fmt::format("peer is {}, this very rank; a message to oneself needs sendrecv, or a group "
-                                          "that holds both its send and its receive",
-                                          rank));
+    return invalid(arguments,
+                   fmt::format("peer is {}, which is this rank; a message to itself needs sendrecv, or a group "
+                               "that holds both its send and its receive",
+                               rank));
   }
   if (arguments.timeout_ms < 0) {
     return invalid(arguments, fmt::format("options.timeout_ms is {}; it must be positive, or 0 for the communicator's",
@@ -75,18 +76,17 @@ Status check_scalars(const CallArguments& arguments, Rank rank, Rank size) {
 
 Status check_wire(const CallArguments& arguments) {
   if (arguments.wire == HOCKET_WIRE_EXACT) return {};
-  if (arguments.wire < 0 || arguments.wire > HOCKET_WIRE_INT8_BLOCKS) {
-    return invalid(arguments, fmt::format("options.wire is {}, which is no hocket_wire", arguments.wire));
+  if (arguments.wire < 0 || arguments.wire > 255 || !is_known(static_cast<WireFormat>(arguments.wire))) {
+    return invalid(arguments, fmt::format("options.wire is {}, which is not a hocket_wire", arguments.wire));
   }
   const auto dtype = static_cast<DataType>(arguments.dtype);
   const auto op = static_cast<ReduceOp>(arguments.op);
   if (has_wire_formats(arguments.collective, dtype, op)) return {};
   return {Code::unsupported,
-          fmt::format("{} of {}{} cannot travel as {}: that is for allreduce and reduce_scatter with sum, and for "
-                      "allgather, of float32; leave options.wire at HOCKET_WIRE_EXACT",
+          fmt::format("{} of {}{} cannot travel as {}: that is for {}; leave options.wire at HOCKET_WIRE_EXACT",
                       name_of(arguments.collective), name_of(dtype),
-                      reduces(arguments.collective) ? fmt::format(", {}", name_of(op)) : "",
-                      name_of(static_cast<WireFormat>(arguments.wire)))};
+                      info_of(arguments.collective).reduces() ? fmt::format(", {}", name_of(op)) : "",
+                      name_of(static_cast<WireFormat>(arguments.wire)), describe_wire_calls())};
 }
 
 Result<Placement> placement_of(const CallArguments& arguments, const Blocks& blocks, std::size_t block_bytes,
@@ -105,6 +105,18 @@ Result<Placement> placement_of(const CallArguments& arguments, const Blocks& blo
                                   : fmt::format("{} must be {} + {} bytes", send_is_larger ? "recv" : "send",
                                                 send_is_larger ? "send" : "recv", offset);
   return invalid(arguments, fmt::format("send and recv overlap but not as in place: {}", wanted));
+}
+
+SignatureKind kind_of(const CallArguments& arguments) {
+  if (arguments.collective == Collective::send) return SignatureKind::send;
+  if (arguments.collective == Collective::recv) return SignatureKind::receive;
+  return arguments.of_split ? SignatureKind::split : SignatureKind::collective;
+}
+
+// Both ends of a message name the rank that sends it.
+Rank root_of(const CallArguments& arguments, Rank rank) {
+  if (arguments.collective == Collective::send) return rank;
+  return info_of(arguments.collective).takes_root() ? arguments.root : 0;
 }
 
 }  // namespace
@@ -141,18 +153,15 @@ Result<CheckedCall> validate(const CallArguments& arguments, Rank rank, Rank siz
   call.placement = *placement;
   call.bytes = block_bytes * blocks_max;
   call.input_bytes = block_bytes * blocks.send;
-  const bool message = collective.is_message();
   const bool reduces = collective.reduces();
-  call.signature = {.collective = message ? Collective::send : arguments.collective,  // both ends name the same call
+  call.signature = {.kind = kind_of(arguments),
+                    .collective = arguments.collective,
                     .dtype = dtype,
                     .op = reduces ? static_cast<ReduceOp>(arguments.op) : ReduceOp::sum,
-                    .algorithm = static_cast<std::uint8_t>(arguments.wire << Signature::algorithm_bits),
-                    .root = arguments.collective == Collective::send ? rank
-                            : collective.takes_root()                ? arguments.root
-                            : arguments.of_split                     ? no_rank
-                                                                     : 0,
+                    .wire = static_cast<WireFormat>(arguments.wire),
+                    .opaque_bytes = opaque_bytes_of(arguments),
+                    .root = root_of(arguments, rank),
                     .count = arguments.count};
-  call.signature.element_bytes = opaque_bytes_of(arguments);
   if (collective.chunks == Chunks::token) call.signature.count = 1;
   return call;
 }

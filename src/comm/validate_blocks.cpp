@@ -6,12 +6,13 @@
 #include <optional>
 #include <vector>
 
+#include "src/base/hash.hpp"
 #include "src/comm/validate.hpp"
 
 namespace hocket::comm {
 namespace {
 
-using Block = UnevenBlocks::Block;
+using Block = UnequalBlocks::Block;
 using Table = std::vector<Block>;
 
 // One of the two buffers, in the caller's words.
@@ -24,15 +25,10 @@ struct Side {
   const std::size_t* displacements;
 };
 
-// FNV-1a, of as many bits as a root has that is not negative.
-Rank digest_of(const Table& table) {
-  std::uint64_t hash = 0xcbf29ce484222325u;
-  for (const Block& block : table) {
-    for (std::uint64_t left = block.count, byte = 0; byte < 8; ++byte, left >>= 8) {
-      hash = (hash ^ (left & 0xff)) * 0x100000001b3u;
-    }
-  }
-  return static_cast<Rank>((hash ^ hash >> 32) & 0x7fffffffu);
+std::uint64_t digest_of(const Table& table) {
+  Hash hash;
+  for (const Block& block : table) hash.add(block.count);
+  return hash.value();
 }
 
 std::size_t total_of(const Table& table) {
@@ -63,7 +59,7 @@ class Validator {
   }
 
   Result<CheckedCall> run() {
-    auto blocks = std::make_shared<UnevenBlocks>();
+    auto blocks = std::make_shared<UnequalBlocks>();
     blocks->input.resize(size_);
     blocks->output.resize(size_);
     if (Status status = read(*blocks); !status.ok()) return status;
@@ -88,7 +84,7 @@ class Validator {
     return buffer.has(static_cast<std::uint32_t>(chunk), rank_, arguments_.root);
   }
 
-  Status read(UnevenBlocks& blocks) const {
+  Status read(UnequalBlocks& blocks) const {
     if (collective_.counts == GivenCounts::both) return read_both(blocks);
     // One buffer holds all blocks, the other this rank's.
     const bool all_in_input = collective_.input.held == Held::all_chunks;
@@ -98,7 +94,7 @@ class Validator {
     return all_in_input ? read_all(side, blocks.input, blocks.output) : read_all(side, blocks.output, blocks.input);
   }
 
-  Status read_both(UnevenBlocks& blocks) const {
+  Status read_both(UnequalBlocks& blocks) const {
     if (Status status = read_table(send_, blocks.input); !status.ok()) return status;
     if (Status status = read_table(recv_, blocks.output); !status.ok()) return status;
     const std::size_t out = blocks.input[own_].count, in = blocks.output[own_].count;
@@ -118,7 +114,7 @@ class Validator {
                               arguments_.count, side.counts_name, own_, table[own_].count));
   }
 
-  Status read_own(UnevenBlocks& blocks) const {
+  Status read_own(UnequalBlocks& blocks) const {
     if (arguments_.count > static_cast<std::size_t>(PTRDIFF_MAX) / element_bytes_) {
       return refuse(
           fmt::format("{} is {}, which is more than fits in memory", collective_.count_name, arguments_.count));
@@ -190,7 +186,7 @@ class Validator {
   }
 
   // In place: every chunk that both buffers hold is the same memory in both, and nothing else overlaps.
-  Result<Placement> placement_of(const UnevenBlocks& blocks) const {
+  Result<Placement> placement_of(const UnequalBlocks& blocks) const {
     bool all_same = true, any = false;
     for (std::size_t chunk = 0; chunk < size_; ++chunk) {
       if (!holds(false, chunk) || !holds(true, chunk)) continue;
@@ -215,7 +211,7 @@ class Validator {
     return in_place ? Placement::in_place : Placement::out_of_place;
   }
 
-  CheckedCall checked(std::shared_ptr<const UnevenBlocks> blocks, Placement placement) const {
+  CheckedCall checked(std::shared_ptr<const UnequalBlocks> blocks, Placement placement) const {
     const bool all_know = collective_.all_know_blocks();
     const std::size_t total = all_know ? total_of(blocks->input) : 0;
     const bool combines = collective_.reduces();
@@ -226,12 +222,11 @@ class Validator {
     call.signature = {.collective = arguments_.collective,
                       .dtype = static_cast<DataType>(arguments_.dtype),
                       .op = combines ? static_cast<ReduceOp>(arguments_.op) : ReduceOp::sum,
-                      .algorithm = static_cast<std::uint8_t>(arguments_.wire << Signature::algorithm_bits),
-                      .root = all_know                 ? digest_of(blocks->input)
-                              : collective_.has_root() ? arguments_.root
-                                                       : 0,
-                      .count = all_know ? total : Signature::unknown_count};
-    call.signature.element_bytes = opaque_bytes_of(arguments_);
+                      .wire = static_cast<WireFormat>(arguments_.wire),
+                      .opaque_bytes = opaque_bytes_of(arguments_),
+                      .root = collective_.has_root() ? arguments_.root : 0,
+                      .count = all_know ? total : Signature::unknown_count,
+                      .digest = all_know ? digest_of(blocks->input) : 0};
     call.blocks = {std::move(blocks)};
     return call;
   }

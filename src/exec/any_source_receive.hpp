@@ -27,6 +27,7 @@ class AnySourceReceive final : public Operation {
   bool advance(Counters& counters) override;
   bool complete() const override { return receive_ && receive_->complete(); }
   std::span<const Direction> directions() const override;
+  void tell_waiting(Rank missing, Rank witness) override { receive_->tell_waiting(missing, witness); }
   Missing missing() const override { return receive_->missing(); }
   std::string_view algorithm() const override { return algorithm_; }
 

@@ -50,6 +50,8 @@ class Context {
   // ---- sequence numbers ----
   // Any thread.
   std::uint64_t next_collective() { return ++collectives_; }
+  // Before any call: the next collective, by which the ranks meet, is number 0, so that the caller's first is number 1.
+  void begin_with_number_0() { collectives_ = ~std::uint64_t{0}; }
   // Of send and recv. Only for the thread that progresses.
   std::uint64_t next_message(const Direction& direction) { return ++messages_[{direction.peer, direction.outgoing}]; }
 

@@ -4,13 +4,14 @@
 //   int8_blocks   for each 64 floats, the last block perhaps fewer: a float32 scale, then an int8 for each; a float is
 //                 its integer times the scale
 //
-// Every processor encodes and decodes to the same bits, whatever its vectors and whether or not it flushes denormal
+// Every processor encodes and decodes to the same bits, whatever its vectors and whether or not it flushes subnormal
 // numbers:
-//  - bfloat16 keeps infinities, zeros and denormal numbers with their signs; a NaN becomes the positive quiet NaN; what
+//  - bfloat16 keeps infinities, zeros and subnormal numbers with their signs; a NaN becomes the positive quiet NaN;
+//  what
 //    rounds beyond the largest bfloat16 becomes an infinity.
 //  - int8_blocks scales by the block's largest magnitude / 127 (at most the largest scale of which 127 are finite). A
-//  block that holds a NaN or an infinity decodes to NaNs
-//    altogether; a block whose magnitudes are all below wire_smallest, to zeros. Zeros lose their sign.
+//    block that holds a NaN or an infinity decodes to NaNs altogether; a block whose magnitudes are all below
+//    wire_smallest, to zeros. Zeros lose their sign.
 //
 // Errors: |x - decoded x| <= max(|x| / 256, 2^-134) for bfloat16, and max(m / 253, wire_smallest) for int8_blocks,
 // where m is the largest magnitude of the block; docs/reference/lower-precision.md derives both.
@@ -22,7 +23,7 @@
 
 namespace hocket {
 
-inline constexpr float wire_smallest = 0x1p-119F;  // 127 such scales are still no denormal numbers
+inline constexpr float wire_smallest = 0x1p-119F;  // 127 such scales are still no subnormal numbers
 
 // Functions for `count` floats; no pointer needs any alignment. `encoded` holds encoded_bytes(wire, count) bytes and
 // overlaps nothing else.

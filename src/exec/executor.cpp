@@ -1,5 +1,6 @@
 #include "src/exec/executor.hpp"
 
+#include <algorithm>
 #include <utility>
 
 #include "src/exec/progress_engine.hpp"
@@ -24,17 +25,17 @@ struct Executor::Parts {
 };
 
 // Gives back progress that this thread has taken, whatever happens.
-class Executor::Progress {
+class Executor::ProgressGuard {
  public:
-  explicit Progress(Parts& parts) : parts_(parts) {}
-  ~Progress() {
+  explicit ProgressGuard(Parts& parts) : parts_(parts) {}
+  ~ProgressGuard() {
     do {
       parts_.lock.release(parts_.engine.rest());
       // Nobody else would do what was submitted meanwhile.
     } while (parts_.config.alone && (parts_.lock.state() & progress::submitted) != 0 && parts_.lock.try_take());
   }
-  Progress(const Progress&) = delete;
-  Progress& operator=(const Progress&) = delete;
+  ProgressGuard(const ProgressGuard&) = delete;
+  ProgressGuard& operator=(const ProgressGuard&) = delete;
 
  private:
   Parts& parts_;
@@ -61,8 +62,8 @@ Status Executor::attach(Peers& peers) {
   if (parts_->config.alone) return {};
   return parts_->watcher.start({.progress =
                                     [&parts = *parts_] {
-                                      const Progress progress(parts);
-                                      parts.engine.run({.nobody = true}, ProgressEngine::never());
+                                      const ProgressGuard progress(parts);
+                                      parts.engine.run({.nobody = true}, Deadline::never());
                                     },
                                 .fail =
                                     [&parts = *parts_] {
@@ -87,6 +88,7 @@ void Executor::set_wait_budget(const WaitBudget& budget) {
 
 void Executor::use_window(Window& window) {
   parts_->lock.use_window(window);
+  parts_->engine.use_window(window);
 }
 
 Rank Executor::rank() const {
@@ -122,17 +124,22 @@ Status Executor::run(Operations operations) {
   Parts& parts = *parts_;
   if (!parts.lock.try_take()) {
     Status started = start(operations);
-    return started.ok() ? wait(operations, ProgressEngine::never()) : started;
+    return started.ok() ? wait(operations, Deadline::never()) : started;
   }
   {
-    const Progress progress(parts);
-    const bool meets_nobody = (parts.lock.state() & (progress::submitted | progress::broken | progress::stopping)) == 0;
-    if (meets_nobody) {
+    const ProgressGuard progress(parts);
+    constexpr progress::State in_the_way =
+        progress::submitted | progress::abort_requested | progress::broken | progress::stopping;
+    const bool meets_nobody = (parts.lock.state() & in_the_way) == 0;
+    if (meets_nobody && operations.size() == 1 && parts.engine.may_run_alone(*operations.front())) {
+      parts.engine.run_alone(operations.front());
+      if (operations.front()->finished()) return operations.front()->status();
+    } else if (meets_nobody) {
       parts.engine.add_calls(operations);
     } else if (!submit(operations)) {
       return refuse(operations);
     }
-    parts.engine.run({.operations = operations}, ProgressEngine::never());
+    parts.engine.run({.operations = operations}, Deadline::never());
   }
   return status_of(operations);
 }
@@ -154,27 +161,47 @@ Status Executor::refuse(Operations operations) {
 // Nobody else progresses. In a callback this thread may progress already; then the operations are left to that.
 void Executor::finish_alone(Operations operations) {
   if (!Operation::in_callback()) {
-    (void)wait(operations, ProgressEngine::never());
+    (void)wait(operations, Deadline::never());
   } else if (parts_->lock.try_take()) {
-    const Progress progress(*parts_);
-    parts_->engine.run({.nobody = true}, ProgressEngine::never());
+    const ProgressGuard progress(*parts_);
+    parts_->engine.run({.nobody = true}, Deadline::never());
   }
 }
 
 Status Executor::wait(Operations operations, Deadline deadline) {
   const auto done = [&] { return all_finished(operations); };
-  if (done()) return status_of(operations);
-  if (parts_->lock.take_unless(done, deadline)) {
-    const Progress progress(*parts_);
-    parts_->engine.run({.operations = operations}, deadline);
-  }
-  if (done()) return status_of(operations);
+  if (wait_until(ProgressEngine::Goal{.operations = operations}, done, deadline)) return status_of(operations);
   return Status(Code::in_progress, "the operation is not finished yet");
 }
 
+Status Executor::wait_any(std::span<const Operations> sets, Deadline deadline) {
+  const auto done = [&] { return std::ranges::any_of(sets, all_finished); };
+  if (wait_until(ProgressEngine::Goal{.any = sets}, done, deadline)) return {};
+  return Status(Code::in_progress, "no operation is finished yet");
+}
+
+// Whether `done` came in time.
+template <class Goal, class Done>
+bool Executor::wait_until(const Goal& goal, Done done, Deadline deadline) {
+  if (done()) return true;
+  if (parts_->lock.take_unless(done, deadline)) {
+    const ProgressGuard progress(*parts_);
+    parts_->engine.run(goal, deadline);
+  }
+  return done();
+}
+
+void Executor::listen(CompletionSignal& signal) {
+  parts_->lock.listen(signal);
+}
+
+void Executor::forget(CompletionSignal& signal) {
+  parts_->lock.forget(signal);
+}
+
 Status Executor::with_exclusive_progress(const std::function<Status()>& work) {
-  (void)parts_->lock.take_unless([] { return false; }, ProgressEngine::never());
-  const Progress progress(*parts_);
+  (void)parts_->lock.take_unless([] { return false; }, Deadline::never());
+  const ProgressGuard progress(*parts_);
   Status status = work();
   return status.ok() ? parts_->engine.take_peer_failure() : status;
 }

@@ -22,6 +22,7 @@
 
 namespace hocket {
 
+class CompletionSignal;
 class Operation;
 class Peers;
 
@@ -63,6 +64,11 @@ class Executor {
   Status start(Operations operations);
   // Progresses or waits until all are finished or `deadline` passes (then Code::in_progress).
   Status wait(Operations operations, Deadline deadline);
+  // The same until all of at least one of the sets are finished.
+  Status wait_any(std::span<const Operations> sets, Deadline deadline);
+  // Raises `signal` after each operation that ends from now on, until forget(). Any thread.
+  void listen(CompletionSignal& signal);
+  void forget(CompletionSignal& signal);
   // Runs `work` while nobody progresses, for what must call the transports directly. For creation only: waits without
   // bound for the thread that progresses.
   Status with_exclusive_progress(const std::function<Status()>& work);
@@ -73,10 +79,12 @@ class Executor {
 
  private:
   struct Parts;
-  class Progress;
+  class ProgressGuard;
 
   explicit Executor(const Config& config);
 
+  template <class Goal, class Done>
+  bool wait_until(const Goal& goal, Done done, Deadline deadline);
   bool submit(Operations operations);
   Status refuse(Operations operations);
   void finish_alone(Operations operations);

@@ -46,7 +46,7 @@ Status FirstFailure::with_context(const Status& status, const Operation* operati
   cause.rank = rank_;
   cause.message += fmt::format(" (seen by rank {}", rank_);
   if (operation != nullptr) {
-    cause.operation = name_of(operation->called().collective);
+    cause.operation = name_of(operation->signature().collective);
     cause.sequence = operation->sequence();
     cause.elapsed_seconds = operation->elapsed_seconds();
     cause.message +=

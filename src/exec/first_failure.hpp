@@ -22,7 +22,7 @@ class FirstFailure {
   // What broke it, or is about to; ok: nothing.
   Status get() const;
 
-  // The status with what the floors below could not know: who saw it, and in which operation (null: in none).
+  // The status with what the layers below could not know: which rank saw it, and in which operation (null: in none).
   Status with_context(const Status& status, const Operation* operation) const;
   // What the exception means that is being handled. Needs no memory where memory ran out.
   Status of_exception() const;

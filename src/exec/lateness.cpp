@@ -2,62 +2,165 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <string>
+#include <utility>
 
 namespace hocket {
+namespace {
 
-void Lateness::hear(Rank peer, const Tag& tag) {
-  told_[peer] = {tag, Deadline::Clock::now()};
+constexpr std::chrono::milliseconds look_interval{200};
+constexpr std::chrono::milliseconds late_look_interval{50};
+// How soon a peer is told again: news that chase each other round a ring of waits do not fill the links.
+constexpr std::chrono::milliseconds news_interval{10};
+
+// A call on a communicator that the peer is not in has no number that means something to it.
+Tag tag_for(Rank peer, const Operation& operation) {
+  Tag tag = operation.tag();
+  if (!operation.context().has(peer)) tag.sequence = 0;
+  return tag;
 }
 
-// A rank whose peers all wait themselves leaves the verdict, for a moment, to those who wait for the silent one, so
-// that all learn the same cause.
-std::optional<Lateness::Late> Lateness::find(OperationQueue& queue, bool& told_over_window) {
+}  // namespace
+
+void Lateness::hear(Rank peer, const Waiting& what, Rank peers) {
+  told_.hear(peer, what, peers);
+  if (tells_) next_look_ = Deadline(Deadline::Clock::now());
+}
+
+// A rank that does not wait for the silent one itself, or is not the lowest that does, leaves the verdict for a moment
+// to the one that is, so that all learn the same cause.
+std::optional<Lateness::Late> Lateness::find(OperationQueue& queue, Peers& peers, bool& told_over_window) {
   const auto now = Deadline::Clock::now();
+  const auto is_to_tell = [&](const OperationQueue::Entry& entry) {
+    return !entry.operation->complete() && now >= entry.operation->next_telling().at();
+  };
+  if (now >= next_look_.at() || std::ranges::any_of(queue.running(), is_to_tell)) look(queue, peers, told_over_window);
   for (const auto& entry : queue.running()) {
-    Operation& operation = *entry.operation;
+    const Operation& operation = *entry.operation;
     if (operation.complete()) continue;  // it waits for nobody, though its clock may have run while it was queued
-    if (now >= operation.next_telling().at()) {
-      operation.tell_waiting();
-      told_over_window |= entry.window != nullptr;
-      operation.set_next_telling(Deadline(now + telling_interval));
-    }
     if (now < operation.deadline().at()) continue;
-    const auto missing = operation.missing();
-    if (!missing.silent && now < operation.deadline().at() + OperationQueue::grace) continue;
-    return Late{&operation, missing};
+    auto missing = operation.missing();
+    const Blame blame = blame_for(missing.peers, rank_, chains());
+    if (blame.witness != rank_ && now < operation.deadline().later(OperationQueue::grace).at()) continue;
+    return Late{&operation, std::move(missing), blame.missing == no_rank ? blame.through : blame.missing};
   }
   return std::nullopt;
 }
 
-Deadline Lateness::next_look(const Operation& operation) {
-  const bool late = operation.deadline().passed();  // and still here: its peers wait too
-  const Deadline verdict = late ? Deadline(operation.deadline().at() + OperationQueue::grace) : operation.deadline();
-  return earlier(verdict, operation.next_telling());
+// Says again what is to be said again, to whom it concerns.
+void Lateness::look(OperationQueue& queue, Peers& peers, bool& told_over_window) {
+  const auto now = Deadline::Clock::now();
+  const Operation* first = nullptr;
+  std::vector<Operation*> due;
+  std::vector<Rank> awaited;
+  for (const auto& entry : queue.running()) {
+    Operation& operation = *entry.operation;
+    if (operation.complete()) continue;
+    if (now >= operation.next_telling().at()) {
+      due.push_back(&operation);
+      told_over_window |= entry.window != nullptr;
+      operation.tell_again_at(Deadline(now + telling_interval));
+    }
+    if (!operation.has_told()) continue;
+    if (first == nullptr) first = &operation;
+    const auto missing = operation.missing();
+    awaited.insert(awaited.end(), missing.peers.begin(), missing.peers.end());
+  }
+  next_look_ = Deadline::never();
+  if (first == nullptr) return;
+  tells_ = true;
+  next_look_ = Deadline(now + (first->deadline().passed() ? late_look_interval : look_interval));
+  const Blame blame = blame_for(awaited, rank_, chains());
+  if (lines_) lines_->show(blame.through);
+  for (Operation* const operation : due) {
+    operation->tell_waiting(blame.missing, blame.witness);
+    for (const Direction& direction : operation->directions()) {
+      const Waiting what{.tag = operation->tag(), .missing = blame.missing, .witness = blame.witness};
+      said_.insert_or_assign(direction.peer, Said{what, now});
+    }
+  }
+  if (!lines_) spread(*first, blame, peers);
+}
+
+// Tells also those who asked, and both neighbours on the ring, by whom ranks hear of each other that wait for the same
+// one; and all whom it told something else before.
+void Lateness::spread(const Operation& waiting, const Blame& blame, Peers& peers) {
+  const Rank size = peers.size();
+  const auto add = [&](Rank peer) {
+    if (peer == rank_ || said_.contains(peer)) return;
+    tell(peer, {.tag = tag_for(peer, waiting), .missing = blame.missing, .witness = blame.witness}, peers);
+  };
+  told_.for_each_that_waits(add);
+  for (const Rank peer : {(rank_ + 1) % size, (rank_ + size - 1) % size}) {
+    if (waiting.context().has(peer)) add(peer);
+  }
+  const auto now = Deadline::Clock::now();
+  for (auto& [peer, said] : said_) {
+    const Waiting what{.tag = said.what.tag, .missing = blame.missing, .witness = blame.witness};
+    if (what == said.what && now < said.at + telling_interval) continue;
+    if (now < said.at + news_interval) {
+      next_look_ = earlier(next_look_, Deadline(said.at + news_interval));
+    } else {
+      tell(peer, what, peers);
+    }
+  }
+}
+
+void Lateness::tell(Rank peer, const Waiting& what, Peers& peers) {
+  if (Link* const link = peers.made_link(peer)) link->tell_waiting(what);
+  said_.insert_or_assign(peer, Said{what, Deadline::Clock::now()});
+}
+
+void Lateness::retract(const OperationQueue& queue, Peers& peers) {
+  const auto still_waits = [](const OperationQueue::Entry& entry) {
+    return entry.operation->has_told() && !entry.operation->complete();
+  };
+  if (std::ranges::any_of(queue.running(), still_waits)) return;
+  tells_ = false;
+  next_look_ = Deadline::never();
+  if (lines_) lines_->clear();
+  for (const auto& [peer, said] : std::exchange(said_, {})) {
+    Link* const link = peers.made_link(peer);
+    if (link != nullptr) link->tell_waiting({.tag = said.what.tag, .missing = rank_, .witness = no_rank});
+  }
+}
+
+Deadline Lateness::next_look(const OperationQueue& queue) const {
+  Deadline next = next_look_;
+  for (const auto& entry : queue.running()) {
+    const Operation& operation = *entry.operation;
+    next = earlier(next, operation.next_telling());
+    if (!operation.deadline().passed()) next = earlier(next, operation.deadline());
+  }
+  return next;
 }
 
 Status Lateness::did_not_finish(const Late& late, const Contexts& contexts) const {
   const Operation& operation = *late.operation;
   std::string elsewhere;
-  const auto told = told_.find(late.missing.peer);
-  if (told != told_.end() && Deadline::Clock::now() - told->second.at < 2 * telling_interval) {
-    const Tag& tag = told->second.tag;
+  for (const Rank peer : late.missing.peers) {
+    const Waiting* const told = told_.told_by(peer);
+    if (told == nullptr || !elsewhere.empty()) continue;
+    const Tag& tag = told->tag;
     const bool here = tag.communicator == operation.context().number();
-    if (!here || tag.call != operation.signature()) {
-      elsewhere = fmt::format("; rank {} said that it waits in {}{}", late.missing.peer, describe(tag.call),
-                              here ? "" : " on " + contexts.describe(tag.communicator, late.missing.peer));
-    }
+    if (here && as_sent(tag.call) == as_sent(operation.signature())) continue;  // both ends of a message wait in it
+    elsewhere = fmt::format("; rank {} said that it waits in {}{}", peer, describe(tag.call),
+                            here ? "" : " on " + contexts.describe(tag.communicator, peer));
+  }
+  if (late.culprit != no_rank && std::ranges::find(late.missing.peers, late.culprit) == late.missing.peers.end()) {
+    elsewhere += fmt::format("; the chain of waits ends at rank {}", late.culprit);
   }
   return Status(Cause{.code = Code::timeout,
                       .message = fmt::format("{} did not finish before its deadline: still {}{}",
-                                             describe(operation.called()), late.missing.text, elsewhere),
-                      .peer = late.missing.peer});
+                                             describe(operation.signature()), late.missing.text, elsewhere),
+                      .peer = late.culprit});
 }
 
 Status Lateness::could_not_begin(const Operation& operation) {
   return Status(Code::timeout, fmt::format("{} could not begin before its deadline: operations before it are not "
                                            "finished",
-                                           describe(operation.called())));
+                                           describe(operation.signature())));
 }
 
 }  // namespace hocket

@@ -1,41 +1,66 @@
-// Lateness: which operations are late, and whose fault that is, as far as peers have told.
+// Lateness: which operations are late, and whose fault that is. A rank that has waited for a while tells its peers; who
+// is asked in this way and waits, too, answers, and all tell again where what they know has changed. So each soon knows
+// the end of its chain of waits (WaitChains), and which rank is to say so first.
 #pragma once
 
-#include <chrono>
 #include <map>
 #include <optional>
+#include <vector>
 
 #include "src/exec/contexts.hpp"
 #include "src/exec/operation_queue.hpp"
+#include "src/exec/wait_chains.hpp"
 
 namespace hocket {
 
 // Thread rule: the thread that progresses.
 class Lateness {
  public:
-  // A peer told that it waits there.
-  void hear(Rank peer, const Tag& tag);
+  explicit Lateness(Rank rank) : rank_(rank), told_(rank) {}
+  // Memory of all peers: then they need not tell each other over links whom they wait for.
+  void use_window(Window& window) { lines_.emplace(window); }
 
-  // An operation that runs and is given up.
+  // A peer told that it waits, or waits no more. `peers`: how many there are.
+  void hear(Rank peer, const Waiting& what, Rank peers);
+
+  // An operation that runs and is given up, and whose fault that is.
   struct Late {
     const Operation* operation;
     Operation::Missing missing;
+    Rank culprit;
   };
-  // The first of those. Tells the peers of all others where this rank waits, when it is time; `told_over_window`:
-  // whether the peers of any that runs over a window.
-  static std::optional<Late> find(OperationQueue& queue, bool& told_over_window);
-  // When find() has something to do for an operation.
-  static Deadline next_look(const Operation& operation);
+  // The first of those. Tells peers where this rank waits, when it is time; `told_over_window`: whether an operation
+  // over a window is among those that are told of.
+  std::optional<Late> find(OperationQueue& queue, Peers& peers, bool& told_over_window);
+  // When find() has something to do.
+  Deadline next_look(const OperationQueue& queue) const;
+  // An operation is complete: where nothing waits any more, those hear of it that were told.
+  void ended(const OperationQueue& queue, Peers& peers) {
+    if (tells_) retract(queue, peers);
+  }
 
   Status did_not_finish(const Late& late, const Contexts& contexts) const;
   static Status could_not_begin(const Operation& operation);
 
  private:
-  struct Told {
-    Tag tag;
+  // What a peer was told last.
+  struct Said {
+    Waiting what;
     Deadline::Clock::time_point at;
   };
-  std::map<Rank, Told> told_;  // the latest of each peer
+
+  const WaitChains& chains() const { return lines_ ? static_cast<const WaitChains&>(*lines_) : told_; }
+  void look(OperationQueue& queue, Peers& peers, bool& told_over_window);
+  void spread(const Operation& waiting, const Blame& blame, Peers& peers);
+  void tell(Rank peer, const Waiting& what, Peers& peers);
+  void retract(const OperationQueue& queue, Peers& peers);
+
+  const Rank rank_;
+  ToldChains told_;
+  std::optional<LifeLines> lines_;
+  bool tells_ = false;  // this rank has said that it waits, and nothing since
+  std::map<Rank, Said> said_;
+  Deadline next_look_ = Deadline::never();
 };
 
 }  // namespace hocket

@@ -18,9 +18,9 @@ void call(const Operation::Callback& callback, Code result) {
   try {
     callback(result);
   } catch (const std::exception& error) {
-    log::error(std::string("a function that was to be called on completion threw: ") + error.what());
+    log::error(std::string("a completion function threw: ") + error.what());
   } catch (...) {
-    log::error("a function that was to be called on completion threw something that is no std::exception");
+    log::error("a completion function threw something that is not a std::exception");
   }
 }
 
@@ -72,12 +72,6 @@ void Operation::leave_staging(const Status& status) {
   if (!persistent_) binding_.staging.reset();
 }
 
-Signature Operation::called() const {
-  const auto used = directions();
-  const bool receives = !used.empty() && !used.front().outgoing;
-  return receives ? as_receiver_calls(signature()) : signature();
-}
-
 void Operation::finish(const Status& status) {
   status_ = status;
   if (binding_.staging) leave_staging(status);
@@ -125,7 +119,7 @@ Operation::RunClock& Operation::clock() const {
   if (!clock_) {
     const auto now = Deadline::Clock::now();
     const auto first_telling = std::min<std::chrono::nanoseconds>(first_telling_after, binding_.timeout / 2);
-    clock_ = RunClock{now, Deadline(now + binding_.timeout), Deadline(now + first_telling)};
+    clock_ = RunClock{now, Deadline(now).later(binding_.timeout), Deadline(now + first_telling)};
   }
   return *clock_;
 }

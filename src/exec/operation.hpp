@@ -10,6 +10,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "src/exec/context.hpp"
 #include "src/exec/peers.hpp"
@@ -30,8 +31,6 @@ struct Binding {
   std::shared_ptr<UserFunction> user = {};  // what reduction.custom is
   std::shared_ptr<Staging> staging = {};  // where the input lies, and perhaps the output, if not in the caller's memory
 };
-
-inline constexpr std::chrono::seconds telling_interval{1};  // between two signs of life, see Operation::tell_waiting()
 
 // Thread rule: one thread at a time, the one that progresses; finished() and status() from any thread.
 class Operation {
@@ -78,14 +77,16 @@ class Operation {
   }
   // Does what advance() put off in the hope that nobody needs it; before every sleep.
   virtual void before_sleep() {}
-  // Tells the peers that it waits for where it stands; and which peer told that.
-  virtual void tell_waiting() {}
-  virtual void hear_waiting(Rank peer) { (void)peer; }
-  // Which peers it still waits for: "receiving from rank 2, sending to rank 3", and the first of them.
+  // Tells the peers that it waits for, and those that may wait for it, over links: `missing` and `witness` as in
+  // Waiting.
+  virtual void tell_waiting(Rank missing, Rank witness) {
+    (void)missing;
+    (void)witness;
+  }
+  // Which peers it still waits for, the likeliest culprits first: "receiving from rank 2, sending to rank 3".
   struct Missing {
-    Rank peer = no_rank;
-    std::string text;
-    bool silent = true;  // whether `peer` has not told that it waits itself
+    std::vector<Rank> peers = {};
+    std::string text = {};
   };
   virtual Missing missing() const = 0;
 
@@ -99,7 +100,6 @@ class Operation {
 
   Context& context() const { return *context_; }
   const Signature& signature() const { return binding_.signature; }
-  Signature called() const;  // for messages: a receive by its own name
   std::chrono::nanoseconds timeout() const { return binding_.timeout; }
   // The clock is read at the first of these three, not when the run begins: most runs are over before anybody asks.
   const Deadline& deadline() const { return clock().deadline; }
@@ -110,17 +110,20 @@ class Operation {
             .sequence = static_cast<std::uint32_t>(sequence_),
             .call = binding_.signature};
   }
-  void set_sequence(std::uint64_t sequence) { sequence_ = sequence; }
   // A send or a receive.
-  bool is_message() const { return binding_.signature.collective == Collective::send; }  // see Signature
+  bool is_message() const { return hocket::is_message(binding_.signature); }
   // Collectives are numbered when they are called, by any thread; messages when they begin, by the thread that
-  // progresses, as only then it is certain who sends them.
+  // progresses, as only then it is certain which rank sends them.
   void number_if_collective();
   void number_if_message();
   double elapsed_seconds() const;
-  // When to tell_waiting() next.
+  // When to tell_waiting() next, and whether that was done before in this run.
   const Deadline& next_telling() const { return clock().next_telling; }
-  void set_next_telling(Deadline at) { clock().next_telling = at; }
+  bool has_told() const { return clock().told; }
+  void tell_again_at(Deadline at) {
+    clock().next_telling = at;
+    clock().told = true;
+  }
   // Which transports it uses, for people: "shm+tcp". Constant once it has run.
   const std::string& transports() const { return transports_; }
   void set_transports(std::string transports) { transports_ = std::move(transports); }
@@ -159,6 +162,7 @@ class Operation {
     Deadline::Clock::time_point began;
     Deadline deadline;
     Deadline next_telling;
+    bool told = false;
   };
   RunClock& clock() const;
   bool stage();

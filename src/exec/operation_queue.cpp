@@ -130,11 +130,11 @@ OperationQueue::Entries OperationQueue::take_all() {
 
 Deadline OperationQueue::verdict_for(const Operation& operation) {
   const Deadline& deadline = operation.deadline();
-  return operation.needs_source() ? deadline : Deadline(deadline.at() + grace);
+  return operation.needs_source() ? deadline : deadline.later(grace);
 }
 
 void OperationQueue::find_next_verdict() {
-  next_verdict_ = Deadline(Deadline::Clock::time_point::max());
+  next_verdict_ = Deadline::never();
   for (const Entries* entries : {&waiting_, &searching_}) {
     for (const Entry& entry : *entries) next_verdict_ = earlier(next_verdict_, verdict_for(*entry.operation));
   }

@@ -91,7 +91,7 @@ class OperationQueue {
   Entries waiting_, searching_, startable_, running_;
   Entries spare_;  // for operations to come
   std::size_t running_over_links_ = 0;
-  Deadline next_verdict_{Deadline::Clock::time_point::max()};
+  Deadline next_verdict_ = Deadline::never();
 };
 
 }  // namespace hocket

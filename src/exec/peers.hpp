@@ -19,6 +19,11 @@ class Peers : public EventSource {
  public:
   // The link to a peer, made at the first call; it may still be connecting, and breaks at `deadline` if it stays so.
   virtual Result<Link*> link(Rank peer, Deadline deadline) = 0;
+  // The same, where it has been made; else null.
+  virtual Link* made_link(Rank peer) {
+    (void)peer;
+    return nullptr;
+  }
   virtual Rank size() const = 0;  // of the group, this rank included
   // While it listens, the tag of a peer's next message, see Link::probe().
   virtual std::optional<Tag> probe(Rank peer) = 0;

@@ -1,5 +1,6 @@
 #include "src/exec/progress_engine.hpp"
 
+#include <algorithm>
 #include <utility>
 
 #include "src/base/wake_event.hpp"
@@ -11,6 +12,7 @@ constexpr unsigned rounds_between_deadline_checks = 256;
 // While everything runs over the window, looks at the links are rare, and come late: most calls are over before.
 constexpr unsigned rounds_before_looks = 1024;
 constexpr unsigned rounds_between_looks = 32;
+constexpr unsigned rounds_alone = rounds_between_deadline_checks;
 
 }  // namespace
 
@@ -22,11 +24,13 @@ ProgressEngine::ProgressEngine(const Parts& parts, Rank rank, bool alone)
       watcher_(parts.watcher),
       rank_(rank),
       alone_(alone),
-      search_(rank) {}
+      search_(rank),
+      lateness_(rank) {}
 
 // ---- running --------------------------------------------------------------------------------------------------------
 
 bool ProgressEngine::Goal::reached(const ProgressEngine& engine) const {
+  if (!any.empty()) return std::ranges::any_of(any, all_finished);
   if (!nobody) return all_finished(operations);
   const progress::State state = engine.lock_.state();
   if (progress::has_callers(state) || (state & progress::stopping) != 0) return true;
@@ -87,7 +91,7 @@ bool ProgressEngine::round(const Goal& goal) {
 bool ProgressEngine::attend(progress::State state) {
   if ((state & progress::abort_requested) != 0) break_down(failure_.requested_abort());
   if ((state & progress::submitted) != 0) accept();
-  lock_.announce();
+  lock_.wake_callers();
   if ((state & progress::links_call) == 0 && !links_due_) return false;
   links_due_ = false;
   return look_at_links();
@@ -108,7 +112,7 @@ bool ProgressEngine::look_at_links() {
 
 bool ProgressEngine::rest() {
   try {
-    if (alone_ && (lock_.state() & progress::submitted) != 0) run({.nobody = true}, never());
+    if (alone_ && (lock_.state() & progress::submitted) != 0) run({.nobody = true}, Deadline::never());
     if (!alone_ && !watcher_.knows(*peers_) && !is_broken()) watcher_.show(peers_);
   } catch (...) {
     break_down_for_exception();
@@ -130,6 +134,45 @@ void ProgressEngine::add_calls(std::span<const std::shared_ptr<Operation>> opera
       if (!operation->finished()) operation->finish(failure_.get());
     }
   }
+}
+
+void ProgressEngine::run_alone(const std::shared_ptr<Operation>& operation) {
+  try {
+    operation->number_if_collective();
+    operation->number_if_message();
+    const Status begun = operation->begin(operation->tag(), *peers_);
+    if (begun.ok() && runs_to_its_end(*operation)) {
+      count(*operation, operation->window() == nullptr);
+      return operation->finish(Status());
+    }
+    queue_.add(operation, peers_->size());
+    (void)queue_.start_next();  // it has begun
+    if (!begun.ok()) break_down_for(*operation, begun);
+  } catch (...) {
+    break_down_for_exception();
+    if (operation->finished()) return;
+    operation->withdraw();
+    operation->finish(failure_.get());
+  }
+}
+
+// False: it has failed, or takes longer, or something else is to be done.
+bool ProgressEngine::runs_to_its_end(Operation& operation) {
+  waiter_.set(budget_.load());
+  for (unsigned rounds = 0; rounds < rounds_alone; ++rounds) {
+    const bool happened = operation.advance(operation.context().counters());
+    if (operation.complete()) {
+      waiter_.reset();
+      return operation.failure().ok();
+    }
+    if (progress::must_look(lock_.state())) return false;
+    if (happened) {
+      waiter_.reset();
+    } else if (!waiter_.spin(true)) {
+      return false;
+    }
+  }
+  return false;
 }
 
 void ProgressEngine::accept() {
@@ -161,26 +204,32 @@ bool ProgressEngine::advance_operations() {
     happened |= entry.operation->advance(entry.operation->context().counters());
     if (!entry.operation->complete()) continue;
     happened = completed = true;
-    if (!complete(entry)) return true;
+    if (!retire(entry)) return true;
   }
   if (completed && (queue_.can_start() || !queue_.searching().empty())) start_operations();
   return happened;
 }
 
 // False where it has failed, and so everything has ended.
-bool ProgressEngine::complete(Entry& entry) {
+bool ProgressEngine::retire(Entry& entry) {
   Operation& operation = *entry.operation;
   if (!operation.failure().ok()) {
     break_down_for(operation, operation.failure());
     return false;
   }
-  Context& context = operation.context();
-  ++context.counters().operations;
-  if (entry.window == nullptr && !operation.is_message()) context.remember(operation.tag());
-  context.show_counters();  // who waits for it may ask at once
+  count(operation, entry.window == nullptr);
+  lateness_.ended(queue_, *peers_);
   queue_.remove(entry)->finish(Status());
   lock_.completed();
   return true;
+}
+
+// One that has succeeded.
+void ProgressEngine::count(Operation& operation, bool over_links) {
+  Context& context = operation.context();
+  ++context.counters().operations;
+  if (over_links && !operation.is_message()) context.remember(operation.tag());
+  context.show_counters();  // a thread that waits for it may ask at once
 }
 
 // ---- sleep ----------------------------------------------------------------------------------------------------------
@@ -190,9 +239,9 @@ void ProgressEngine::sleep(Deadline deadline) {
   Window* window = nullptr;
   for (const Entry& entry : queue_.running()) {
     entry.operation->before_sleep();
-    deadline = earlier(deadline, Lateness::next_look(*entry.operation));
     if (entry.window != nullptr) window = entry.window;
   }
+  deadline = earlier(deadline, lateness_.next_look(queue_));
   deadline = earlier(deadline, queue_.next_verdict());
   if (const auto next = peers_->next_deadline()) deadline = earlier(deadline, *next);
   deadline = earlier(deadline, Deadline::after(ProgressLock::longest_sleep));

@@ -36,23 +36,33 @@ class ProgressEngine final : public TransportListener {
   // `alone`: this is the only rank, and nobody watches.
   ProgressEngine(const Parts& parts, Rank rank, bool alone);
 
-  static Deadline never() { return Deadline(Deadline::Clock::time_point::max()); }
-
   void attach(Peers* peers) { peers_ = peers; }
   bool attached() const { return peers_ != nullptr; }
   // Whether nothing runs or waits.
   bool idle() const { return queue_.empty(); }
   void set_wait_budget(const WaitBudget& budget) { budget_ = budget; }
+  // The window that operations run on; before the first of them.
+  void use_window(Window& window) { lateness_.use_window(window); }
 
   // What a run is for.
   struct Goal {
     std::span<const std::shared_ptr<Operation>> operations = {};
     bool nobody = false;  // until nothing is left to do, or a caller wants to progress
+    // In place of `operations`: until all of one of these sets are finished.
+    std::span<const std::span<const std::shared_ptr<Operation>>> any = {};
 
     bool reached(const ProgressEngine& engine) const;
   };
   // Queues operations that a caller brings itself, without the inbox. Requires that nothing broke.
   void add_calls(std::span<const std::shared_ptr<Operation>> operations);
+  // Runs an operation that a caller brings itself and that is the only one, without a place in the queue, which would
+  // cost more than many an operation: so mostly it is over before anything else happens. Where it is not, it gets its
+  // place, and run() goes on. Requires that nothing broke and may_run_alone().
+  void run_alone(const std::shared_ptr<Operation>& operation);
+  // Whether the queue is empty, and no peer can tell this rank about the operation over links meanwhile.
+  bool may_run_alone(const Operation& operation) const {
+    return queue_.empty() && (operation.window() != nullptr || (alone_ && !operation.needs_source()));
+  }
   // Progresses until the goal is reached, the deadline has passed, or an exception has broken everything.
   void run(const Goal& goal, Deadline deadline);
   // Before progress is released. Returns whether operations are left.
@@ -66,7 +76,7 @@ class ProgressEngine final : public TransportListener {
   // TransportListener.
   void peer_failed(Rank peer, const Status& why) override;
   void peer_left(Rank peer) override;
-  void peer_waits(Rank peer, const Tag& tag) override;
+  void peer_waits(Rank peer, const Waiting& what) override;
   std::string describe_communicator(std::uint32_t number, Rank peer) const override {
     return contexts_.describe(number, peer);
   }
@@ -80,7 +90,9 @@ class ProgressEngine final : public TransportListener {
   void accept();
   void start_operations();
   bool advance_operations();
-  bool complete(Entry& entry);
+  bool retire(Entry& entry);
+  static void count(Operation& operation, bool over_links);
+  bool runs_to_its_end(Operation& operation);
   bool may_skip_links();
   bool look_at_links();
   void check_deadlines();

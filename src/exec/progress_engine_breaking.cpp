@@ -23,17 +23,17 @@ void ProgressEngine::peer_left(Rank peer) {
 
 // A peer in another call with the same number will never answer this one. One in an earlier call is alive, and waits
 // for somebody else. A peer that waits in a call over the window does not say so here.
-void ProgressEngine::peer_waits(Rank peer, const Tag& tag) {
-  lateness_.hear(peer, tag);
-  if (tag.call.collective == Collective::send) return;
+void ProgressEngine::peer_waits(Rank peer, const Waiting& what) {
+  lateness_.hear(peer, what, peers_->size());
+  const Tag& tag = what.tag;
+  if (is_message(tag.call)) return;
   const auto compare = [&](const Tag& mine) {
     const bool same_number = mine.communicator == tag.communicator && mine.sequence == tag.sequence;
     if (same_number && mine != tag) peer_failed(peer, mismatch(rank_, peer, {tag, 0}, {mine, 0}, *this));
   };
   for (const auto& entry : queue_.running()) {
-    if (entry.operation->is_message()) continue;
-    entry.operation->hear_waiting(peer);
-    compare(entry.operation->tag());
+    const Operation& operation = *entry.operation;
+    if (!operation.is_message() && operation.context().has(peer)) compare(operation.tag());
   }
   // This rank may be through with the call, where its own needed nothing from the peer.
   const auto context = contexts_.find(tag.communicator, peer);
@@ -65,7 +65,7 @@ void ProgressEngine::check_departures() {
 // Tells peers where this rank waits, and gives up what is late.
 void ProgressEngine::check_deadlines() {
   bool told_over_window = false;
-  const auto late = Lateness::find(queue_, told_over_window);
+  const auto late = lateness_.find(queue_, *peers_, told_over_window);
   if (told_over_window) links_due_ = true;  // peers that wait over links say so there
   if (late) {
     look_at_links();  // what peers have said meanwhile may be the cause, or tell where the missing one waits
@@ -120,7 +120,7 @@ void ProgressEngine::break_down(const Status& first_cause, const Operation* foun
   finish_unqueued(cause);
   if (!closed) abandoned_.splice(abandoned_.end(), ended);
   lock_.completed();
-  lock_.announce();
+  lock_.wake_callers();
 }
 
 void ProgressEngine::finish_unqueued(const Status& cause) {

@@ -28,8 +28,25 @@ void ProgressLock::wake_now(const progress::Wakes& wakes) {
   }
   if (wakes.watcher && watcher_event_) set_event(watcher_event_);
   if (!wakes.waiters) return;
-  { const std::lock_guard lock(mutex_); }  // who is between its last look and its sleep goes to sleep first
+  { const std::lock_guard lock(mutex_); }  // a thread between its last look and its sleep goes to sleep first
   changed_.notify_all();
+}
+
+void ProgressLock::listen(CompletionSignal& signal) {
+  const std::lock_guard lock(listening_);
+  signals_.push_back(&signal);
+  listeners_ = signals_.size();
+}
+
+void ProgressLock::forget(CompletionSignal& signal) {
+  const std::lock_guard lock(listening_);
+  std::erase(signals_, &signal);
+  listeners_ = signals_.size();
+}
+
+void ProgressLock::tell_listeners() {
+  const std::lock_guard lock(listening_);
+  for (CompletionSignal* const signal : signals_) signal->raise();
 }
 
 void ProgressLock::announce_now() {

@@ -5,9 +5,12 @@
 
 #include <atomic>
 #include <condition_variable>
+#include <cstddef>
 #include <mutex>
+#include <vector>
 
 #include "src/base/fd.hpp"
+#include "src/exec/completion_signal.hpp"
 #include "src/exec/progress_state.hpp"
 #include "src/spi/status.hpp"
 #include "src/spi/window.hpp"
@@ -50,17 +53,24 @@ class ProgressLock {
   }
   void stop() { wake(apply(progress::stop).wakes); }
 
+  // Has `signal` raised whenever an operation has finished, until it is forgotten.
+  void listen(CompletionSignal& signal);
+  void forget(CompletionSignal& signal);
+
   // ---- the holder ----
   void accept() { apply(progress::accept); }
   void look() { apply(progress::look); }
   void show() { wake(apply(progress::show).wakes); }
   void break_down() { apply(progress::break_down); }
-  // An operation has finished, and callers may wait for that. They are woken by announce(), which the holder calls
+  // An operation has finished, and callers may wait for that. They are woken by wake_callers(), which the holder calls
   // again and again: a caller that began to wait at this very moment may have seen the operation unfinished, and yet
   // not be in the state that the holder sees now. The latest look is that of fall_asleep() or release(), which cannot
   // miss it, since they change the same word as the caller did.
-  void completed() { unannounced_ = true; }
-  void announce() {
+  void completed() {
+    unannounced_ = true;
+    if (listeners_.load() != 0) tell_listeners();
+  }
+  void wake_callers() {
     if (unannounced_ && progress::has_callers(state())) announce_now();
   }
   // Before sleeping, on the window or in poll(2); false where it must not.
@@ -75,6 +85,9 @@ class ProgressLock {
   bool take_as_watcher(bool called) {
     return apply([&](progress::State state) { return progress::take_as_watcher(state, called); }).allowed;
   }
+  // Before its poll(2). True: for no longer than `doze`, because nobody will wake it for what is submitted.
+  bool lie_down() { return (apply(progress::lie_down).next & progress::dozing) != 0; }
+  static constexpr std::chrono::microseconds doze{200};
   // Has the holder look at the links, and waits until `looked()` is true, or nobody progresses or wants to.
   template <class Looked>
   void have_links_looked_at(Looked looked);
@@ -95,6 +108,7 @@ class ProgressLock {
   }
   void wake_now(const progress::Wakes& wakes);
   void announce_now();
+  void tell_listeners();
 
   std::atomic<progress::State> state_{0};
   bool unannounced_ = false;  // the holder's
@@ -102,6 +116,9 @@ class ProgressLock {
   UniqueFd holder_event_, watcher_event_;
   std::mutex mutex_;  // held from a waiter's last look until it sleeps
   std::condition_variable changed_;
+  std::mutex listening_;
+  std::vector<CompletionSignal*> signals_;  // guarded by listening_
+  std::atomic<std::size_t> listeners_{0};   // how many these are
 };
 
 template <class Done>
@@ -124,7 +141,7 @@ void ProgressLock::have_links_looked_at(Looked looked) {
   wake(apply(progress::call_to_links).wakes);
   {
     std::unique_lock lock(mutex_);
-    // In this order: whoever looks after this thread has said that it waits wakes it.
+    // In this order: a thread that looks after this one has said that it waits wakes it.
     while (apply(progress::wait_as_watcher).allowed && !looked()) changed_.wait_for(lock, longest_sleep);
   }
   apply(progress::resume_as_watcher);

@@ -1,7 +1,7 @@
-// ProgressState: which thread progresses, who sleeps, and what there is to do, in one word of memory. Every event is
-// one of the functions below: it maps the word to the next one and says which sleepers must be woken once that is
-// stored. They are pure; ProgressLock applies them to an atomic word, and a test applies them in every possible order
-// to show that no wake-up is ever lost. docs/reference/threads.md has them as a table.
+// ProgressState: which thread progresses, which threads sleep, and what there is to do, in one word of memory. Every
+// event is one of the functions below: it maps the word to the next one and says which sleepers must be woken once that
+// is stored. They are pure; ProgressLock applies them to an atomic word, and a test applies them in every possible
+// order to show that no wake-up is ever lost. docs/reference/threads.md has them as a table.
 //
 // Three kinds of sleepers exist: the thread that progresses, in poll(2) or on the window; callers who want to progress
 // in its place, or whose operations it completes, on a condition variable; and the watcher, in poll(2) or, when it has
@@ -16,24 +16,26 @@ using State = std::uint32_t;
 
 // ---- the bits -------------------------------------------------------------------------------------------------------
 
-inline constexpr State taken = 1U << 0;            // a thread progresses: the holder
-inline constexpr State by_watcher = 1U << 1;       // and it is the watcher, which gives way to callers
-inline constexpr State asleep = 1U << 2;           // the holder sleeps or is about to; whoever wants it must wake it
-inline constexpr State on_window = 1U << 3;        // and it does so on the window, not in poll(2)
-inline constexpr State submitted = 1U << 4;        // operations were submitted that no holder has accepted
-inline constexpr State unfinished = 1U << 5;       // the latest holder left operations behind
+inline constexpr State taken = 1U << 0;       // a thread progresses: the holder
+inline constexpr State by_watcher = 1U << 1;  // and it is the watcher, which gives way to callers
+inline constexpr State asleep = 1U << 2;      // the holder sleeps or is about to; a thread that wants it must wake it
+inline constexpr State on_window = 1U << 3;   // and it does so on the window, not in poll(2)
+inline constexpr State submitted = 1U << 4;   // operations were submitted that no holder has accepted
+inline constexpr State unfinished = 1U << 5;  // the latest holder left operations behind
 inline constexpr State abort_requested = 1U << 6;  // and not yet carried out
 inline constexpr State links_call = 1U << 7;       // the watcher saw something at the links; the holder must look
 inline constexpr State watcher_waits = 1U << 8;    // on the condition variable
 inline constexpr State broken = 1U << 9;           // nothing is accepted any more
 inline constexpr State stopping = 1U << 10;        // likewise, and the watcher ends
+inline constexpr State dozing = 1U << 11;          // the watcher looks at this word before long, without being woken
+inline constexpr State lively = 1U << 12;          // operations were submitted since the watcher last lay down
 inline constexpr State one_caller = 1U << 16;      // the bits from here on count the callers who want to progress
 
 // Whom to wake.
 struct Wakes {
   bool holder = false;
   bool holder_on_window = false;  // where the holder sleeps; means nothing if it is not to be woken
-  bool waiters = false;           // all who wait on the condition variable
+  bool waiters = false;           // all threads that wait on the condition variable
   bool watcher = false;           // from its poll(2)
 
   friend constexpr bool operator==(const Wakes&, const Wakes&) = default;
@@ -76,11 +78,15 @@ constexpr Transition refused(State state) {
 constexpr Wakes sleeping_holder(State state) {
   return {.holder = (state & asleep) != 0, .holder_on_window = (state & on_window) != 0};
 }
+// The watcher should progress, and does not find that out by itself.
+constexpr bool needs_watcher(State state) {
+  return (state & (taken | dozing)) == 0 && !has_callers(state);
+}
 // Nobody progresses any more, or a caller who might have done so has gone: who takes over?
 constexpr Wakes successors(State state) {
   if ((state & taken) != 0) return {};
   return {.waiters = has_callers(state) || (state & watcher_waits) != 0,
-          .watcher = !has_callers(state) && has_work(state)};
+          .watcher = needs_watcher(state) && has_work(state)};
 }
 
 }  // namespace detail
@@ -144,8 +150,8 @@ constexpr Transition break_down(State state) {
 constexpr Transition submit(State state) {
   if ((state & (broken | stopping)) != 0) return detail::refused(state);
   Wakes wakes = detail::sleeping_holder(state);
-  wakes.watcher = (state & taken) == 0 && !has_callers(state);
-  return {.next = state | submitted, .wakes = wakes};
+  wakes.watcher = detail::needs_watcher(state);
+  return {.next = state | submitted | lively, .wakes = wakes};
 }
 constexpr Transition request_abort(State state) {
   if ((state & (broken | abort_requested)) != 0) return detail::refused(state);
@@ -159,6 +165,14 @@ constexpr Transition stop(State state) {
   return {.next = state | stopping, .wakes = wakes};
 }
 
+// The watcher, before its poll(2). Whoever starts operations asynchronously mostly waits for them soon, and progresses
+// then; waking the watcher each time would cost more than many an operation. So while operations keep coming it only
+// dozes: it need not be woken for them, but looks after them a moment later if nobody else does.
+constexpr Transition lie_down(State state) {
+  const bool left = (state & taken) == 0 && !has_callers(state) && has_work(state);
+  const State next = state & ~(dozing | lively);
+  return {.next = (state & lively) != 0 || left ? next | dozing : next};
+}
 // The watcher has seen something while somebody else progresses, or is about to.
 constexpr Transition call_to_links(State state) {
   return {.next = state | links_call, .wakes = detail::sleeping_holder(state)};

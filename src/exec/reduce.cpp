@@ -8,16 +8,21 @@
 namespace hocket {
 namespace {
 
-DivideKernel divide_kernel(const DataTypeInfo& info) {
+// Null where the family has none, as for a type that is new; so are those that follow.
+DivideKernel fast_divide_kernel(const DataTypeInfo& info) {
   switch (info.kind) {
     case Kind::floating:
     case Kind::complex: return kernels::divide_floating(info.dtype);
     case Kind::narrow_float: return kernels::divide_narrow_float(info.dtype);
-    default: return kernels::divide_plain(info.dtype);
+    default: return nullptr;
   }
 }
 
-// Null where the family has none.
+DivideKernel divide_kernel(const DataTypeInfo& info) {
+  const DivideKernel fast = fast_divide_kernel(info);
+  return fast != nullptr ? fast : kernels::divide_plain(info.dtype);
+}
+
 ReduceKernel fast_kernel(DataType dtype, ReduceOp op) {
   switch (info_of(dtype).kind) {
     case Kind::integer:

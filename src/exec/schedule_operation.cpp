@@ -1,9 +1,9 @@
 #include "src/exec/schedule_operation.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cstring>
+
+#include "src/base/arithmetic.hpp"
 
 namespace hocket {
 namespace {
@@ -44,8 +44,8 @@ void ScheduleOperation::make_room() {
 }
 
 Status ScheduleOperation::start(const Tag& tag, Peers& peers) {
-  tag_ = tag;
-  waiting_peers_.clear();
+  tag_ = message_tag_ = tag;
+  message_tag_.call = as_sent(tag.call);
   groups_begun_ = groups_done_ = 0;
   pumps_.clear();
   locals_.clear();
@@ -148,28 +148,48 @@ void ScheduleOperation::post(std::uint32_t slot, std::size_t group, ChannelState
   const bool first = group == 0 && instruction.piece == 0;
   const Layout& layout = plan_->layout;
   if (extent.bytes == 0 && !(first && layout.empty_travel())) return complete_slot(slot);  // the peer finds the same
-  Tag tag = tag_;
+  Tag tag = message_tag_;
   if (layout.sizes_travel()) tag.call.count = layout.block_elements(range);
-  ++channel.outstanding;
-  std::byte* at = address(range, extent, group);
-  Completion& completion = slots_[slot];
+  Message message{.tag = tag, .at = address(range, extent, group), .mine = nullptr, .step = &step};
   if (sends) {
     if (first) ++counters.steps;
-    ++counters.messages_sent;
     counters.bytes_sent += extent.bytes;
-    channel.link->send(tag, ConstBuffer(at, extent.bytes), completion);
-    return;
+  } else {
+    counters.bytes_received += extent.bytes;
+    if (step.kind == StepKind::recv_reduce) {
+      message.mine = address(step.left, plan_->extent(index, Operand::left, group), group);
+    }
   }
-  counters.bytes_received += extent.bytes;
-  if (step.kind == StepKind::recv) {
-    channel.link->recv(tag, Buffer{at, extent.bytes}, completion);
-    return;
+  if (extent.bytes > message_bytes_max) return post_in_pieces(slot, message, extent.bytes, channel, counters);
+  if (sends) ++counters.messages_sent;
+  hand_over(slots_[slot], message, 0, extent.bytes, channel);
+}
+
+// Both ends cut alike, between elements.
+void ScheduleOperation::post_in_pieces(std::uint32_t slot, const Message& message, std::size_t bytes,
+                                       ChannelState& channel, Counters& counters) {
+  const std::size_t longest = round_down(message_bytes_max, plan_->key.element_bytes);
+  const std::size_t pieces = divide_up(bytes, longest);
+  slots_[slot].pieces_behind = static_cast<std::uint32_t>(pieces - 1);
+  if (message.step->kind == StepKind::send) counters.messages_sent += pieces;
+  for (std::size_t offset = 0; offset < bytes; offset += longest) {
+    hand_over(slots_[slot], message, offset, std::min(longest, bytes - offset), channel);
   }
-  const Extent mine = plan_->extent(index, Operand::left, group);
+}
+
+void ScheduleOperation::hand_over(Completion& completion, const Message& message, std::size_t offset, std::size_t bytes,
+                                  ChannelState& channel) {
+  ++channel.outstanding;
+  std::byte* const at = message.at + offset;
+  switch (message.step->kind) {
+    case StepKind::send: return channel.link->send(message.tag, ConstBuffer(at, bytes), completion);
+    case StepKind::recv: return channel.link->recv(message.tag, Buffer{at, bytes}, completion);
+    default: break;
+  }
   Reduction reduction = binding().reduction;
-  reduction.swapped = step.swapped;
-  channel.link->recv_reduce(tag, ConstBuffer(address(step.left, mine, group), mine.bytes), Buffer{at, extent.bytes},
-                            reduction, completion);
+  reduction.swapped = message.step->swapped;
+  channel.link->recv_reduce(message.tag, ConstBuffer(message.mine + offset, bytes), Buffer{at, bytes}, reduction,
+                            completion);
 }
 
 void ScheduleOperation::run_local(std::uint32_t slot) {
@@ -224,10 +244,11 @@ void ScheduleOperation::on_done(Completion& completion, const Status& status) {
   auto& slot = static_cast<Slot&>(completion);
   ScheduleOperation& self = *slot.operation;
   --self.channels_[self.plan_->program.instructions[slot.instruction].channel].outstanding;
-  if (status.ok()) {
+  if (!status.ok()) return self.fail(status);
+  if (slot.pieces_behind == 0) {
     self.done_.push_back(slot.index);
   } else {
-    self.fail(status);
+    --slot.pieces_behind;
   }
 }
 
@@ -259,39 +280,6 @@ void ScheduleOperation::divide_output(std::size_t group) {
     const Extent extent = plan_->extent(output, piece, group);
     reduction.divide(binding().output + extent.offset, extent.bytes / reduction.element_bytes, reduction.divisor);
   }
-}
-
-// All peers, not only those it waits for: who waits for this rank must learn that it is alive.
-void ScheduleOperation::tell_waiting() {
-  for (std::size_t i = 0; i < channels_.size(); ++i) {
-    const auto same_link = [&](const ChannelState& other) { return other.link == channels_[i].link; };
-    const auto end = channels_.begin() + static_cast<std::ptrdiff_t>(i);
-    if (std::none_of(channels_.begin(), end, same_link)) channels_[i].link->tell_waiting(tag_);
-  }
-}
-
-void ScheduleOperation::hear_waiting(Rank peer) {
-  if (std::find(waiting_peers_.begin(), waiting_peers_.end(), peer) == waiting_peers_.end()) {
-    waiting_peers_.push_back(peer);
-  }
-}
-
-Operation::Missing ScheduleOperation::missing() const {
-  Missing missing;
-  for (const bool outgoing : {false, true}) {  // who should have sent is the likelier culprit
-    for (std::size_t i = 0; i < channels_.size(); ++i) {
-      const Rank peer = directions_[i].peer;
-      if (channels_[i].outstanding == 0 || directions_[i].outgoing != outgoing) continue;
-      const bool silent = std::find(waiting_peers_.begin(), waiting_peers_.end(), peer) == waiting_peers_.end();
-      if (missing.peer == no_rank || (silent && !missing.silent)) {
-        missing.peer = peer;
-        missing.silent = silent;
-      }
-      missing.text += fmt::format("{}{} rank {}", missing.text.empty() ? "" : ", ",
-                                  outgoing ? "sending to" : "receiving from", peer);
-    }
-  }
-  return missing;
 }
 
 }  // namespace hocket

@@ -21,8 +21,7 @@ class ScheduleOperation final : public Operation {
   bool advance(Counters& counters) override;
   bool complete() const override { return groups_done_ == plan_->groups || !failure().ok(); }
   std::span<const Direction> directions() const override { return directions_; }
-  void tell_waiting() override;
-  void hear_waiting(Rank peer) override;
+  void tell_waiting(Rank missing, Rank witness) override;
   Missing missing() const override;
   std::string_view algorithm() const override { return plan_->key.algorithm->name; }
   WireFormat wire() const override { return plan_->key.wire; }
@@ -34,6 +33,7 @@ class ScheduleOperation final : public Operation {
     std::uint32_t index = 0;        // into slots_
     std::uint32_t instruction = 0;  // in the program
     std::uint32_t waits = 0;
+    std::uint32_t pieces_behind = 0;  // of a message that travels as several: how many follow the next to complete
     bool ready = false;
   };
   struct ChannelState {
@@ -54,6 +54,16 @@ class ScheduleOperation final : public Operation {
   void make_ready(std::uint32_t slot);
   void pump(std::uint32_t channel, Counters& counters);
   void post(std::uint32_t slot, std::size_t group, ChannelState& channel, Counters& counters);
+  struct Message {
+    Tag tag;
+    std::byte* at;
+    const std::byte* mine;  // of what is received to be combined; else null
+    const Step* step;
+  };
+  void post_in_pieces(std::uint32_t slot, const Message& message, std::size_t bytes, ChannelState& channel,
+                      Counters& counters);
+  void hand_over(Completion& completion, const Message& message, std::size_t offset, std::size_t bytes,
+                 ChannelState& channel);
   void run_local(std::uint32_t slot);
   void copy(const Step& step, const Buffer& to, const Buffer& from) const;
   void complete_slot(std::uint32_t slot);
@@ -63,7 +73,7 @@ class ScheduleOperation final : public Operation {
   std::shared_ptr<const Plan> plan_;
   std::vector<Direction> directions_;  // of the plan's channels
   const WireCodec codec_;
-  Tag tag_;
+  Tag tag_, message_tag_;    // of the call, and of its messages, which both ends name as their sender does
   std::vector<Slot> slots_;  // instructions × groups in flight
   std::vector<ChannelState> channels_;
   std::vector<std::uint32_t> pumps_;                      // channels whose head may have become ready
@@ -72,7 +82,6 @@ class ScheduleOperation final : public Operation {
   std::array<std::uint32_t, groups_in_flight> left_{};    // instructions not complete
   std::array<std::size_t, groups_in_flight> group_at_{};  // which group each half of slots_ runs
   std::size_t groups_begun_ = 0, groups_done_ = 0;
-  std::vector<Rank> waiting_peers_;  // who told that they wait
   std::unique_ptr<std::byte[]> scratch_;
 };
 

@@ -10,7 +10,7 @@ namespace {
 
 // What belongs to a collective was not sent to be received.
 bool is_sent(const std::optional<Tag>& tag) {
-  return tag && tag->call.collective == Collective::send;
+  return tag && tag->call.kind == SignatureKind::send;
 }
 
 bool somebody_has_sent(Peers& peers) {

@@ -18,7 +18,7 @@ class SourceSearch {
   // Lets those that search take messages that have come. Where there is none yet, later receives wait behind them.
   void match(OperationQueue& queue, Peers& peers);
 
-  // Why a receive is given up: its deadline has passed, or all who could send have left.
+  // Why a receive is given up: its deadline has passed, or all ranks that could send have left.
   Status nobody_sent(const Operation& receive, Peers& peers) const;
   Status nobody_is_left(const Operation& receive, const std::vector<Rank>& departed) const;
 

@@ -45,7 +45,7 @@ void UserFunction::call(std::byte* to, const std::byte* left, const std::byte* r
   } catch (const std::exception& error) {
     thrown = error.what();
   } catch (...) {
-    thrown = "something that is no std::exception";
+    thrown = "something that is not a std::exception";
   }
   failure_ = Status(
       Cause{.code = Code::aborted,

@@ -1,5 +1,5 @@
-// How long a waiter spins before it sleeps. Spinning takes a core away from whoever is waited for when ranks outnumber
-// cores, so the budget follows their ratio.
+// How long a waiter spins before it sleeps. Spinning takes a core away from the rank that is waited for when ranks
+// outnumber cores, so the budget follows their ratio.
 #pragma once
 
 #include <immintrin.h>

@@ -28,7 +28,7 @@ void Watcher::join() {
   if (thread_.joinable()) thread_.join();
 }
 
-// Only who progresses may ask the transports.
+// Only the thread that progresses may ask the transports.
 void Watcher::show(Peers* peers) {
   next_.clear();
   next_.push_back({.fd = lock_.watcher_event().get(), .events = POLLIN, .revents = 0});
@@ -65,6 +65,11 @@ void Watcher::run() {
   }
 }
 
+int Watcher::doze() {
+  const timespec time{.tv_sec = 0, .tv_nsec = std::chrono::nanoseconds(ProgressLock::doze).count()};
+  return ::ppoll(watching_.data(), watching_.size(), &time, nullptr);
+}
+
 // Returns whether something is to be looked at.
 bool Watcher::sleep() {
   Deadline deadline = Deadline::after(ProgressLock::longest_sleep);
@@ -73,9 +78,9 @@ bool Watcher::sleep() {
     watching_ = watched_;
     if (watch_until_) deadline = earlier(deadline, *watch_until_);
   }
-  const int ready = ::poll(watching_.data(), watching_.size(), deadline.remaining_ms());
-  clear_event(lock_.watcher_event());  // before the state is looked at, so that no later wake-up is cleared
+  const int ready = lock_.lie_down() ? doze() : ::poll(watching_.data(), watching_.size(), deadline.remaining_ms());
   const bool woken = watching_[0].revents != 0;
+  if (woken) clear_event(lock_.watcher_event());  // before the state is looked at: no later wake-up is cleared
   const std::lock_guard lock(mutex_);
   return ready > (woken ? 1 : 0) || (watch_until_ && watch_until_->passed());
 }

@@ -41,10 +41,11 @@ class Watcher {
  private:
   void run();
   bool sleep();
+  int doze();
 
   ProgressLock& lock_;
   Duties duties_;
-  std::uint64_t shown_epoch_ = 0;  // of who progresses
+  std::uint64_t shown_epoch_ = 0;  // of the thread that progresses
   std::vector<pollfd> next_;       // likewise
   std::mutex mutex_;
   std::vector<pollfd> watched_;          // guarded by mutex_

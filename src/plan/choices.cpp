@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "src/base/environment.hpp"
+#include "src/base/hash.hpp"
 #include "src/plan/scan.hpp"
 #include "src/plan/text.hpp"
 
@@ -39,7 +40,7 @@ bool known_algorithm(std::string_view name) {
 
 std::optional<Collective> out_of_rank_order(std::string_view name) {
   const auto found = std::ranges::find_if(catalog(), [&](const Algorithm& algorithm) {
-    return algorithm.name == name && reduces(algorithm.collective) && !algorithm.in_rank_order;
+    return algorithm.name == name && algorithm.collective->reduces() && !algorithm.in_rank_order;
   });
   return found == catalog().end() ? std::nullopt : std::optional(found->collective);
 }
@@ -77,12 +78,12 @@ Status Choices::parse_ranges(Collective collective, std::string_view text) {
         return {};
       }
       return wrong(
-          fmt::format("\"{}\" holds for all sizes, so \"{}\" after it never would; give it a size, as in {}:64K", range,
-                      text, name));
+          fmt::format("\"{}\" applies to all sizes, so \"{}\" after it would never apply; give it a size, as in {}:64K",
+                      range, text, name));
     }
     const auto bytes = environment::to_bytes({"", std::string(limit)}, 0, std::int64_t{1} << 50);
     if (!bytes) {
-      return wrong(fmt::format("\"{}\": \"{}\" is no number of bytes, as in 65536, 64K, 4M or 1G", range, limit));
+      return wrong(fmt::format("\"{}\": \"{}\" is not a number of bytes, as in 65536, 64K, 4M or 1G", range, limit));
     }
     const auto bytes_max = static_cast<std::size_t>(*bytes);
     if (last && bytes_max <= *last) {
@@ -113,7 +114,7 @@ Status Choices::parse_entry(std::string_view text) {
     return {Code::not_found,
             fmt::format("\"{}\": there is no collective \"{}\", only {}", text, name, collective_names())};
   }
-  if (find(*collective) != nullptr) return wrong(fmt::format("\"{}\": {} is there already", text, name));
+  if (find(*collective) != nullptr) return wrong(fmt::format("\"{}\": {} is given twice", text, name));
   return parse_ranges(*collective, ranges);
 }
 
@@ -140,7 +141,8 @@ std::optional<std::pair<Collective, std::string_view>> Choices::out_of_rank_orde
   if (const auto collective = hocket::out_of_rank_order(everywhere_)) return std::pair(*collective, everywhere_);
   for (const Entry& entry : entries_) {
     for (const Wanted& range : entry.ranges) {
-      if (range.algorithm == nullptr || !reduces(entry.collective) || range.algorithm->in_rank_order) continue;
+      if (range.algorithm == nullptr || !info_of(entry.collective).reduces() || range.algorithm->in_rank_order)
+        continue;
       return std::pair(entry.collective, range.algorithm->name);
     }
   }
@@ -166,7 +168,7 @@ std::string Choices::text(std::string_view separator) const {
 std::string Choices::summary() const {
   constexpr std::size_t longest = 100, beginning = 70;
   const std::string all = text();
-  return all.size() <= longest ? all : fmt::format("{}... (digest {:016x})", all.substr(0, beginning), digest_of(all));
+  return all.size() <= longest ? all : fmt::format("{}... (digest {:016x})", all.substr(0, beginning), hash_of(all));
 }
 
 }  // namespace hocket

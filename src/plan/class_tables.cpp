@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "src/base/hash.hpp"
 #include "src/plan/direct/thresholds.hpp"
 #include "src/plan/scan.hpp"
 
@@ -73,11 +74,17 @@ const DirectThresholds& direct_thresholds(const MachineClass& machine) {
   return data_of(machine).direct;
 }
 
+const DirectThresholds& direct_thresholds_on_one_host(bool shares_cores) {
+  constexpr Rank size = 2;  // any number will do: all are on one host
+  const Rank cores = shares_cores ? 1 : 0;
+  return direct_thresholds(machine_class_of(Topology(), size, cores, NetworkSpeed::unknown));
+}
+
 std::uint64_t selection_digest() {
   static const std::uint64_t digest = [] {
-    std::uint64_t so_far = digest_of("");
-    for (const TableFile& file : table_files()) so_far = digest_of(file.text, digest_of(file.name, so_far));
-    return so_far;
+    Hash hash;
+    for (const TableFile& file : table_files()) hash.add(file.name).add(file.text);
+    return hash.value();
   }();
   return digest;
 }

@@ -1,4 +1,4 @@
-// Derives a program from a schedule: who must wait for whom, and the order of messages on each channel.
+// Derives a program from a schedule: which step must wait for which, and the order of messages on each channel.
 #include <algorithm>
 #include <array>
 

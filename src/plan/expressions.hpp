@@ -46,7 +46,7 @@ class Expressions {
   std::size_t words_;                               // of one set of ranks
   std::vector<std::uint32_t> chunks_;               // by id
   std::vector<std::uint32_t> roundings_;            // by id
-  std::vector<std::uint64_t> sets_;                 // by id: who has contributed
+  std::vector<std::uint64_t> sets_;                 // by id: the ranks that have contributed
   std::unordered_map<std::uint64_t, Id> leaves_;    // by rank and chunk
   std::unordered_map<std::uint64_t, Id> combined_;  // by both operands, in the order of ids where exchanged
   std::unordered_map<Id, Id> rounded_;

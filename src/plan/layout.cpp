@@ -2,16 +2,11 @@
 
 #include <algorithm>
 
+#include "src/base/arithmetic.hpp"
+#include "src/spi/window.hpp"
+
 namespace hocket {
 namespace {
-
-std::size_t divide_up(std::size_t value, std::size_t by) {
-  return value / by + (value % by != 0);
-}
-
-std::size_t round_up(std::size_t value, std::size_t unit) {
-  return divide_up(value, unit) * unit;
-}
 
 // Elements of one slice such that slices are of about equal length and no longer than `wanted`, which is a multiple of
 // `unit`.
@@ -35,7 +30,7 @@ Layout::Layout(const Shape& shape, std::size_t count, std::size_t element_bytes,
       slice_elements_(count_) {
   const std::size_t parts = vector_ ? chunks_ : 1;
   if (slice_bytes != 0 && count_ != 0) {
-    const std::size_t wanted_part = std::max(slice_bytes / element_bytes_ / unit_ * unit_, unit_);
+    const std::size_t wanted_part = std::max(round_down(slice_bytes / element_bytes_, unit_), unit_);
     if (divide_up(count_, parts) > wanted_part) {
       slice_elements_ = even_slice(count_, wanted_part * parts, parts * unit_);
     }
@@ -45,21 +40,21 @@ Layout::Layout(const Shape& shape, std::size_t count, std::size_t element_bytes,
   part_elements_ = vector_ ? round_up(divide_up(slice_elements_, parts), unit_) : slice_elements_;
 }
 
-Layout::Layout(const Shape& shape, std::shared_ptr<const UnevenBlocks> blocks, std::size_t element_bytes,
+Layout::Layout(const Shape& shape, std::shared_ptr<const UnequalBlocks> blocks, std::size_t element_bytes,
                std::size_t slice_bytes, WireFormat wire)
     : Layout(shape, 0, element_bytes, slice_bytes, wire) {
   blocks_ = std::move(blocks);
   for (const auto* table : {&blocks_->input, &blocks_->output}) {
-    for (const UnevenBlocks::Block& block : *table) count_ = std::max(count_, block.count);
+    for (const UnequalBlocks::Block& block : *table) count_ = std::max(count_, block.count);
   }
-  slice_elements_ = slice_bytes == 0 ? count_ : std::max(slice_bytes / element_bytes_ / unit_ * unit_, unit_);
+  slice_elements_ = slice_bytes == 0 ? count_ : std::max(round_down(slice_bytes / element_bytes_, unit_), unit_);
   part_elements_ = std::min(slice_elements_, count_);
   sizes_travel_ = !shape.collective->all_know_blocks();
   slices_ = count_ == 0 ? std::size_t{sizes_travel_} : divide_up(count_, slice_elements_);
 }
 
 std::size_t Layout::encoded_cell_bytes() const {
-  return round_up(encoded_bytes(wire_, part_elements_), 64);
+  return round_up(encoded_bytes(wire_, part_elements_), cache_line_bytes);
 }
 
 Extent Layout::extent(const Range& range, std::size_t slice) const {

@@ -20,7 +20,7 @@ struct Extent {
 // Where the caller's blocks lie and how large they are, for collectives whose blocks vary; in elements, by chunk. Of
 // each chunk that this rank knows, both tables have the size, also where it holds only one of them: chunks that pass
 // through it. What it does not know is 0. Alltoall: input chunk j goes to rank j, output chunk i comes from rank i.
-struct UnevenBlocks {
+struct UnequalBlocks {
   struct Block {
     std::size_t offset = 0;  // from the start of the buffer
     std::size_t count = 0;
@@ -29,13 +29,12 @@ struct UnevenBlocks {
   };
   std::vector<Block> input, output;
 
-  friend bool operator==(const UnevenBlocks&, const UnevenBlocks&) = default;
+  friend bool operator==(const UnequalBlocks&, const UnequalBlocks&) = default;
 };
 
 // Cuts the data of one collective into slices and each slice into chunks.
 //  - Where chunks are parts of one vector, slice s is the s-th run of slice_elements() elements of the vector, and
-//  chunk
-//    c the c-th of `chunks` equal parts of that run.
+//    chunk c the c-th of `chunks` equal parts of that run.
 //  - Where chunks are the caller's blocks, slice s is the s-th run of slice_elements() elements of every block. A range
 //    of several chunks is then contiguous only if there is one slice; callers see to it.
 //  - Where blocks vary, every block is cut for itself, into runs of one size and a shorter last one, which follows from
@@ -51,7 +50,7 @@ class Layout {
   // 0 for one single slice.
   Layout(const Shape& shape, std::size_t count, std::size_t element_bytes, std::size_t slice_bytes,
          WireFormat wire = WireFormat::exact);
-  Layout(const Shape& shape, std::shared_ptr<const UnevenBlocks> blocks, std::size_t element_bytes,
+  Layout(const Shape& shape, std::shared_ptr<const UnequalBlocks> blocks, std::size_t element_bytes,
          std::size_t slice_bytes, WireFormat wire = WireFormat::exact);
 
   std::size_t slices() const { return slices_; }  // 0 where nothing travels
@@ -71,7 +70,7 @@ class Layout {
   std::size_t block_elements(const Range& range) const { return block(range).count; }
 
  private:
-  const UnevenBlocks::Block& block(const Range& range) const {
+  const UnequalBlocks::Block& block(const Range& range) const {
     return (range.space == Space::output ? blocks_->output : blocks_->input)[range.chunk];
   }
   Extent extent_in_block(const Range& range, std::size_t slice) const;
@@ -85,7 +84,7 @@ class Layout {
   std::size_t slice_elements_;  // of the vector, or of each block
   std::size_t part_elements_;   // of the largest chunk in a slice
   std::size_t slices_;
-  std::shared_ptr<const UnevenBlocks> blocks_;  // null where blocks are equal
+  std::shared_ptr<const UnequalBlocks> blocks_;  // null where blocks are equal
   bool sizes_travel_ = false;
   bool point_to_point_ = false;
 };

@@ -39,7 +39,7 @@ struct DirectCost {
   double call = 0;               // rank's processor, per call
   double line = 0;               // rank's processor, per line that another one has written
   double flag = 0;               // from when a line is written until another rank sees it
-  double wake = 0;               // processor, per turn of a rank that shares cores with others
+  double wake = 0;               // processor, per time slice of a rank that shares cores with others
   double copy_per_byte = 0;      // into and out of staging, of what lies in caches
   double reduce_per_byte = 0;    // of operands after the first, likewise
   double far_copy_per_byte = 0;  // the same where buffers exceed the caches

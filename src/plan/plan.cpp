@@ -1,13 +1,12 @@
 #include "src/plan/plan.hpp"
 
+#include "src/base/arithmetic.hpp"
+#include "src/base/hash.hpp"
 #include "src/plan/slicing.hpp"
+#include "src/spi/window.hpp"
 
 namespace hocket {
 namespace {
-
-std::size_t round_up_64(std::size_t bytes) {
-  return (bytes + 63) / 64 * 64;
-}
 
 Layout layout_of(const Shape& shape, const PlanKey& key) {
   if (key.blocks) return Layout(shape, key.blocks.table, key.element_bytes, key.slice_bytes, key.wire);
@@ -15,12 +14,11 @@ Layout layout_of(const Shape& shape, const PlanKey& key) {
   return Layout(shape, key.count, key.element_bytes, slice_bytes, key.wire);
 }
 
-std::size_t hash_of(const UnevenBlocks& blocks) {
-  std::size_t hash = blocks.input.size();
+void add_to(hocket::Hash& hash, const UnequalBlocks& blocks) {
+  hash.add(blocks.input.size());
   for (const auto* table : {&blocks.input, &blocks.output}) {
-    for (const UnevenBlocks::Block& block : *table) hash = hash * 31 + block.count * 7 + block.offset;
+    for (const UnequalBlocks::Block& block : *table) hash.add(block.count).add(block.offset);
   }
-  return hash;
 }
 
 }  // namespace
@@ -31,14 +29,14 @@ std::shared_ptr<const Plan> make_plan(const PlanKey& key) {
   const Layout layout = layout_of(schedule.shape, key);
 
   const std::uint32_t interleave = slices_in_group(layout.slices());
-  const std::size_t plain_bytes = round_up_64(schedule.scratch_cells * layout.cell_bytes());
+  const std::size_t plain_bytes = round_up(schedule.scratch_cells * layout.cell_bytes(), cache_line_bytes);
   const std::size_t piece_bytes = plain_bytes + schedule.encoded_cells * layout.encoded_cell_bytes();
   Plan plan{
       .key = key,
       .layout = layout,
       .program = compile(schedule, key.placement, interleave),
       .extents = {},
-      .groups = (layout.slices() + interleave - 1) / interleave,
+      .groups = divide_up(layout.slices(), interleave),
       .encoded_offset = plain_bytes,
       .piece_bytes = piece_bytes,
       .scratch_bytes = interleave * piece_bytes,
@@ -55,18 +53,14 @@ std::shared_ptr<const Plan> make_plan(const PlanKey& key) {
 
 // Without the topology: it is the same for all plans of a communicator.
 std::size_t PlanCache::Hash::operator()(const PlanKey& key) const {
-  std::size_t hash = std::hash<const void*>()(key.algorithm);
-  const auto mix = [&hash](std::size_t value) { hash = (hash ^ value) * 0x9E3779B97F4A7C15u + (hash >> 29); };
-  mix(static_cast<std::size_t>(key.rank));
-  mix(static_cast<std::size_t>(key.size));
-  mix(static_cast<std::size_t>(key.root));
-  mix(key.count);
-  mix(key.element_bytes);
-  mix(key.slice_bytes);
-  mix(static_cast<std::size_t>(key.placement));
-  mix(static_cast<std::size_t>(key.wire));
-  if (key.blocks) mix(hash_of(*key.blocks.table));
-  return hash;
+  hocket::Hash hash;
+  hash.add(reinterpret_cast<std::uintptr_t>(key.algorithm));
+  hash.add(static_cast<std::uint64_t>(key.rank)).add(static_cast<std::uint64_t>(key.size));
+  hash.add(static_cast<std::uint64_t>(key.root));
+  hash.add(key.count).add(key.element_bytes).add(key.slice_bytes);
+  hash.add(static_cast<std::uint64_t>(key.placement)).add(static_cast<std::uint64_t>(key.wire));
+  if (key.blocks) add_to(hash, *key.blocks.table);
+  return hash.value();
 }
 
 std::shared_ptr<const Plan> PlanCache::get(const PlanKey& key) {

@@ -15,7 +15,7 @@ namespace hocket {
 
 // Null where blocks are equal. Compared by what it points to.
 struct SharedBlocks {
-  std::shared_ptr<const UnevenBlocks> table = {};
+  std::shared_ptr<const UnequalBlocks> table = {};
 
   explicit operator bool() const { return table != nullptr; }
   friend bool operator==(const SharedBlocks& a, const SharedBlocks& b) {

@@ -63,8 +63,8 @@ struct Program {
 // >= 1.
 Program compile(const Schedule& schedule, Placement placement, std::uint32_t interleave);
 
-// The same steps, a chunk at a time: for layouts in which chunks do not adjoin (see UnevenBlocks). Where several chunks
-// were one message, both ends have as many messages now.
+// The same steps, a chunk at a time: for layouts in which chunks do not adjoin (see UnequalBlocks). Where several
+// chunks were one message, both ends have as many messages now.
 Schedule in_single_chunks(const Schedule& schedule);
 
 }  // namespace hocket

@@ -25,17 +25,17 @@ Selection look_up(const Tuning& tables, std::string_view source, CallKind kind, 
 
 CallKind kind_of(const Call& call) {
   if (call.in_rank_order) {
-    if (reduces(call.collective)) return CallKind::in_rank_order;
+    if (info_of(call.collective).reduces()) return CallKind::in_rank_order;
   } else if (call.wire != WireFormat::exact && call.size > 1) {
     return CallKind::lower_precision;
   }
-  return call.uneven ? CallKind::unequal_blocks : CallKind::usual;
+  return call.unequal ? CallKind::unequal_blocks : CallKind::usual;
 }
 
 bool is_fit(const Algorithm& algorithm, const Call& call) {
   const CallKind kind = kind_of(call);
   return algorithm.encoded == (kind == CallKind::lower_precision) &&
-         (algorithm.in_rank_order || kind != CallKind::in_rank_order) && !(call.uneven && algorithm.forwards_blocks);
+         (algorithm.in_rank_order || kind != CallKind::in_rank_order) && !(call.unequal && algorithm.forwards_blocks);
 }
 
 const Algorithm* named_algorithm(const Call& call, const Choices& named) {
@@ -64,7 +64,7 @@ Selection select(const Call& call, const Choices& named, const Tuning& tables) {
   const auto any = std::ranges::find_if(catalog(), [&](const Algorithm& algorithm) {
     return algorithm.collective == call.collective && is_fit(algorithm, call);
   });
-  return {.algorithm = &*any, .source = "no table"};  // which the tables in the tree leave to nobody
+  return {.algorithm = &*any, .source = "no table"};
 }
 
 const Algorithm& select_algorithm(const Call& call, std::string_view wanted) {

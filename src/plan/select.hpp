@@ -25,7 +25,7 @@ struct Call {
   Rank cores = 0;  // of the one host that has all ranks, if it has fewer; else 0
   WireFormat wire = WireFormat::exact;
   bool in_rank_order = false;  // only what Algorithm::in_rank_order says may be chosen, where something is reduced
-  bool uneven = false;         // blocks vary: `bytes` are those of all blocks, 0 where not all ranks know them
+  bool unequal = false;        // blocks vary: `bytes` are those of all blocks, 0 where not all ranks know them
   NetworkSpeed speed = NetworkSpeed::unknown;  // of the slowest interface between hosts
 
   const MachineClass& machine() const { return machine_class_of(topology, size, cores, speed); }

@@ -58,7 +58,7 @@ bool same_chunks(const Shape& shape, const Range& a, const Range& b) {
 std::string fault_of(const Schedule& schedule, const Step& step) {
   const bool local = step.kind == StepKind::copy || step.kind == StepKind::reduce;
   if (!local && (step.peer < 0 || step.peer >= schedule.shape.size || step.peer == schedule.shape.rank)) {
-    return fmt::format("names the peer {}, which is no other rank", step.peer);
+    return fmt::format("names the peer {}, which is not another rank", step.peer);
   }
   const CollectiveInfo& collective = *schedule.shape.collective;
   if (combines(step.kind) && !collective.reduces() && collective.chunks != Chunks::token) {

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <unordered_map>
 
+#include "src/base/hash.hpp"
+
 namespace hocket {
 namespace {
 
@@ -101,13 +103,13 @@ class Renaming {
 };
 
 std::uint64_t hash_of(const Schedule& schedule) {
-  std::uint64_t hash = schedule.scratch_cells;
-  const auto mix = [&hash](std::uint64_t value) { hash = (hash ^ value) * 0x9E3779B97F4A7C15u + (hash >> 29); };
+  Hash hash;
+  hash.add(schedule.scratch_cells);
   for (const Step& step : schedule.steps) {
-    mix(static_cast<std::uint64_t>(step.kind) << 32 | static_cast<std::uint32_t>(step.peer));
-    mix(std::uint64_t{step.left.chunk} << 32 | step.to.chunk);
+    hash.add(static_cast<std::uint64_t>(step.kind) << 32 | static_cast<std::uint32_t>(step.peer));
+    hash.add(std::uint64_t{step.left.chunk} << 32 | step.to.chunk);
   }
-  return hash;
+  return hash.value();
 }
 
 }  // namespace

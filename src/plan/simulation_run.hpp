@@ -133,7 +133,7 @@ class SimulationRun {
   std::vector<Picoseconds> link_free_;
   std::vector<Picoseconds> work_by_host_;
   std::vector<Cores> cores_;  // by host; empty: every rank has one
-  bool crowded_;              // who had nothing to do must wake up
+  bool crowded_;              // ranks that had nothing to do must wake up
   EventQueue<Event> events_;
   std::vector<Done> done_;
   Network::Route route_;

@@ -14,6 +14,9 @@ inline constexpr std::size_t call_slice_bytes = std::size_t{512} << 10;
 constexpr std::uint32_t slices_in_group(std::size_t slices) {
   return slices >= 2 ? 2 : 1;
 }
+// What is longer travels as several messages: algorithms that move several blocks at once do not cut these into slices,
+// and a link takes no message of 4 GiB.
+inline constexpr std::size_t message_bytes_max = std::size_t{1} << 30;
 // Times that a program runs at the same time: one group of slices waits while the other works.
 inline constexpr std::size_t groups_in_flight = 2;
 

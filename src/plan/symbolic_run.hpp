@@ -1,4 +1,4 @@
-// The run of all ranks' programs under rendezvous, on expressions instead of bytes.
+// The run of all ranks' programs with synchronous sends, on expressions instead of bytes.
 #pragma once
 
 #include <algorithm>

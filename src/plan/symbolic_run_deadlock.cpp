@@ -25,7 +25,7 @@ Status SymbolicRun::check_finished() const {
     std::string circle;
     for (std::size_t i = 0; i < std::min<std::size_t>(way.size(), 6); ++i) circle += name(way[i]) + " waits for ";
     return Status(Code::internal,
-                  fmt::format("deadlock under rendezvous: {}{}{}", circle,
+                  fmt::format("deadlock with synchronous sends: {}{}{}", circle,
                               way.size() > 6 ? fmt::format("{} more, and so for ", way.size() - 6) : "", name(place)));
   }
   return {};

@@ -1,4 +1,4 @@
-// Envelope: the algorithm that a described network runs fastest, by size. Times come from the simulator.
+// Tuner: the algorithm that a described network runs fastest, by size. Times come from the simulator.
 #pragma once
 
 #include <functional>
@@ -48,7 +48,7 @@ struct CompareOptions {
   bool leave_out_all_to_all = false;
   // Stays with the built-in choice where that is as good. Off, where the library's own tables are made.
   bool keeps_built_in = true;
-  // Called before each simulation, by whoever tells a person what is going on.
+  // Called before each simulation, for a caller that tells a person what is going on.
   std::function<void(const Algorithm& algorithm, std::size_t bytes)> progress = {};
 };
 

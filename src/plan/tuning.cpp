@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "src/base/environment.hpp"
+#include "src/base/hash.hpp"
 #include "src/plan/scan.hpp"
 
 namespace hocket {
@@ -128,10 +129,10 @@ Status Tuning::parse_line(std::string_view line) {
   const auto head = TableHead::parse(line);
   if (!head) {
     return wrong(
-        fmt::format("\"{}\" is no head of a table, as in [4 ranks on 1 host] or [9+ ranks, powers of two]", line));
+        fmt::format("\"{}\" is not the head of a table, as in [4 ranks on 1 host] or [9+ ranks, powers of two]", line));
   }
   if (std::ranges::find(tables_, *head, &Table::head) != tables_.end()) {
-    return wrong(fmt::format("{} is there already", line));
+    return wrong(fmt::format("{} is given twice", line));
   }
   tables_.push_back({.head = *head, .choices = {}});
   return {};
@@ -174,7 +175,7 @@ std::string Tuning::text() const {
 }
 
 std::string Tuning::digest() const {
-  return empty() ? std::string() : fmt::format("{:016x}", digest_of(text()));
+  return empty() ? std::string() : fmt::format("{:016x}", hash_of(text()));
 }
 
 }  // namespace hocket

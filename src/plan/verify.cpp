@@ -55,7 +55,7 @@ Status check_outputs(SymbolicRun& run, const std::vector<Shape>& shapes, const V
     Rank rank = no_rank;
     Expressions::Id held = SymbolicRun::nothing;
   };
-  std::vector<First> first(shapes.front().chunks);  // who was first seen to hold the sum of a chunk
+  std::vector<First> first(shapes.front().chunks);  // which rank was first seen to hold the sum of a chunk
   for (const Shape& shape : shapes) {
     for (std::uint32_t chunk = 0; chunk < shape.chunks; ++chunk) {
       const std::optional<Wanted> wanted = wanted_output(shape, chunk);

@@ -31,9 +31,9 @@ struct VerifyOptions {
   bool in_rank_order = false;             // sums must be what Algorithm::in_rank_order says
 };
 
-// Writes the schedules of all `size` ranks with `schedule_of`, compiles them and runs them under rendezvous (a send
-// ends only when its receive has been reached). Since messages between two ranks keep their order and no receive is
-// wild, one order of running decides for all (a Kahn network), and what needs no buffering needs none of any size.
+// Writes the schedules of all `size` ranks with `schedule_of`, compiles them and runs them with synchronous sends (a
+// send ends only when its receive has been reached). Since messages between two ranks keep their order and no receive
+// is wild, one order of running decides for all (a Kahn network), and what needs no buffering needs none of any size.
 // Checks: every receive gets a message whose chunks have the size and meaning that it expects; nothing is read before
 // it is written; the outputs are what the collective means (Schedule's comment), every contribution exactly once
 // (barrier: at least once); all ranks build equal expression trees for the same chunk, up to exchange of operands and

@@ -1,13 +1,13 @@
 // Element types and reductions, and which may be combined. All that the kernels, which compile slowly, need to know.
 #pragma once
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <iterator>
 #include <string_view>
 
 #include "hocket/types.h"
+#include "src/spi/numbered_rows.hpp"
 
 namespace hocket {
 
@@ -76,6 +76,9 @@ struct DataTypeInfo {
   Kind kind = Kind::integer;
   bool wire_formats = false;  // it may travel in lower precision
 };
+constexpr bool has_size(const DataTypeInfo& row) {
+  return row.bytes != 0;
+}
 
 // By number.
 inline constexpr DataTypeInfo data_type_table[] = {
@@ -102,26 +105,20 @@ inline constexpr DataTypeInfo data_type_table[] = {
     {DataType::int64_int64, "int64_int64", 16, Kind::located},
     {DataType::opaque, "opaque", 0, Kind::opaque},
 };
+static_assert(table::numbers_are_places(data_type_table, &DataTypeInfo::dtype));
 inline constexpr DataTypeInfo unknown_data_type{.dtype = DataType{255}, .name = "unknown dtype"};
 inline constexpr std::size_t data_types = std::size(data_type_table);
 
 constexpr bool is_known(DataType dtype) {
-  return static_cast<std::size_t>(dtype) < data_types;
+  return table::has(data_type_table, dtype);
 }
 // unknown_data_type for a number that is none.
 constexpr const DataTypeInfo& info_of(DataType dtype) {
-  return is_known(dtype) ? data_type_table[static_cast<std::size_t>(dtype)] : unknown_data_type;
+  return table::row_of(data_type_table, dtype, unknown_data_type);
 }
 
 // Those whose elements the library knows: all but the opaque ones.
-inline constexpr auto all_data_types = [] {
-  std::array<DataType, data_types - 1> all{};
-  std::size_t next = 0;
-  for (const DataTypeInfo& row : data_type_table) {
-    if (row.bytes != 0) all[next++] = row.dtype;
-  }
-  return all;
-}();
+inline constexpr auto all_data_types = table::numbers_of<data_type_table, &DataTypeInfo::dtype, has_size>();
 
 // Bytes of one element; 0 for a number that is no type, and for opaque elements.
 constexpr std::size_t size_of(DataType dtype) {
@@ -144,15 +141,16 @@ enum class Takes : std::uint8_t { nothing, scalar, function };
 struct ReduceOpInfo {
   ReduceOp op{};
   std::string_view name;
-  Kinds kinds{};      // of the types for which it is defined: the table in docs/reference/types-and-reductions.md
-  Kinds any_order{};  // of those for which every order of the operands gives the same bits
+  Kinds kinds{};  // of the types for which it is defined: the table in docs/reference/types-and-reductions.md
   Takes takes = Takes::nothing;
-  ReduceOp combines_as = op;  // what combines two operands
-  bool divides = false;       // the result, by the number of ranks
-  bool has_prefixes = true;   // scan and exscan have a meaning,
-  std::string_view instead;   // and where they have none, what to call
-  bool wire_formats = false;  // operands may travel in lower precision
+  ReduceOp combines_as = op;             // what combines two operands
+  bool divides = false;                  // the result, by the number of ranks
+  std::string_view instead_of_prefix{};  // what to do where scan and exscan have no meaning; empty where they have one
+  bool wire_formats = false;             // operands may travel in lower precision
 };
+constexpr bool is_built_in(const ReduceOpInfo& row) {
+  return row.takes != Takes::function;
+}
 
 namespace table {
 inline constexpr Kinds whole_numbers(Kind::integer, Kind::boolean);
@@ -167,62 +165,44 @@ inline constexpr Kinds all(Kind::integer, Kind::boolean, Kind::floating, Kind::n
 
 // By number.
 inline constexpr ReduceOpInfo reduce_op_table[] = {
-    {.op = ReduceOp::sum,
-     .name = "sum",
-     .kinds = table::numbers_and_bools,
-     .any_order = table::whole_numbers,
-     .wire_formats = true},
-    {.op = ReduceOp::prod, .name = "prod", .kinds = table::numbers_and_bools, .any_order = table::whole_numbers},
-    {.op = ReduceOp::min, .name = "min", .kinds = table::ordered, .any_order = table::ordered},
-    {.op = ReduceOp::max, .name = "max", .kinds = table::ordered, .any_order = table::ordered},
+    {.op = ReduceOp::sum, .name = "sum", .kinds = table::numbers_and_bools, .wire_formats = true},
+    {.op = ReduceOp::prod, .name = "prod", .kinds = table::numbers_and_bools},
+    {.op = ReduceOp::min, .name = "min", .kinds = table::ordered},
+    {.op = ReduceOp::max, .name = "max", .kinds = table::ordered},
     {.op = ReduceOp::avg,
      .name = "avg",
      .kinds = table::numbers,
-     .any_order = Kinds(Kind::integer),
      .combines_as = ReduceOp::sum,
      .divides = true,
-     .has_prefixes = false,
-     .instead = "ask for sum, and divide what each rank gets by the number that belongs to it"},
+     .instead_of_prefix = "ask for sum, and divide what each rank gets by the number that belongs to it"},
     {.op = ReduceOp::premultiplied_sum,
      .name = "premultiplied_sum",
      .kinds = table::numbers,
-     .any_order = Kinds(Kind::integer),
      .takes = Takes::scalar,
      .combines_as = ReduceOp::sum},
-    {.op = ReduceOp::band, .name = "band", .kinds = table::whole_numbers, .any_order = table::whole_numbers},
-    {.op = ReduceOp::bor, .name = "bor", .kinds = table::whole_numbers, .any_order = table::whole_numbers},
-    {.op = ReduceOp::bxor, .name = "bxor", .kinds = table::whole_numbers, .any_order = table::whole_numbers},
-    {.op = ReduceOp::land, .name = "land", .kinds = table::whole_numbers, .any_order = table::whole_numbers},
-    {.op = ReduceOp::lor, .name = "lor", .kinds = table::whole_numbers, .any_order = table::whole_numbers},
-    {.op = ReduceOp::minloc, .name = "minloc", .kinds = table::located, .any_order = table::located},
-    {.op = ReduceOp::maxloc, .name = "maxloc", .kinds = table::located, .any_order = table::located},
+    {.op = ReduceOp::band, .name = "band", .kinds = table::whole_numbers},
+    {.op = ReduceOp::bor, .name = "bor", .kinds = table::whole_numbers},
+    {.op = ReduceOp::bxor, .name = "bxor", .kinds = table::whole_numbers},
+    {.op = ReduceOp::land, .name = "land", .kinds = table::whole_numbers},
+    {.op = ReduceOp::lor, .name = "lor", .kinds = table::whole_numbers},
+    {.op = ReduceOp::minloc, .name = "minloc", .kinds = table::located},
+    {.op = ReduceOp::maxloc, .name = "maxloc", .kinds = table::located},
     {.op = ReduceOp::user, .name = "user", .kinds = table::all, .takes = Takes::function},
 };
+static_assert(table::numbers_are_places(reduce_op_table, &ReduceOpInfo::op));
 inline constexpr ReduceOpInfo unknown_reduce_op{.op = ReduceOp{255}, .name = "unknown op"};
 inline constexpr std::size_t reduce_ops = std::size(reduce_op_table);
 
 constexpr bool is_known(ReduceOp op) {
-  return static_cast<std::size_t>(op) < reduce_ops;
+  return table::has(reduce_op_table, op);
 }
 // unknown_reduce_op for a number that is none.
 constexpr const ReduceOpInfo& info_of(ReduceOp op) {
-  return is_known(op) ? reduce_op_table[static_cast<std::size_t>(op)] : unknown_reduce_op;
+  return table::row_of(reduce_op_table, op, unknown_reduce_op);
 }
 
-inline constexpr auto all_reduce_ops = [] {
-  std::array<ReduceOp, reduce_ops> all{};
-  for (std::size_t i = 0; i < reduce_ops; ++i) all[i] = reduce_op_table[i].op;
-  return all;
-}();
 // Those that need no function of the caller's.
-inline constexpr auto built_in_reduce_ops = [] {
-  std::array<ReduceOp, reduce_ops - 1> all{};
-  std::size_t next = 0;
-  for (const ReduceOpInfo& row : reduce_op_table) {
-    if (row.takes != Takes::function) all[next++] = row.op;
-  }
-  return all;
-}();
+inline constexpr auto built_in_reduce_ops = table::numbers_of<reduce_op_table, &ReduceOpInfo::op, is_built_in>();
 
 constexpr std::string_view name_of(ReduceOp op) {
   return info_of(op).name;
@@ -232,18 +212,5 @@ constexpr std::string_view name_of(ReduceOp op) {
 constexpr bool is_defined(DataType dtype, ReduceOp op) {
   return is_known(dtype) && info_of(op).kinds.hold(info_of(dtype).kind);
 }
-
-namespace table {
-consteval bool element_numbers_are_places() {
-  for (std::size_t place = 0; place < data_types; ++place) {
-    if (static_cast<std::size_t>(data_type_table[place].dtype) != place) return false;
-  }
-  for (std::size_t place = 0; place < reduce_ops; ++place) {
-    if (static_cast<std::size_t>(reduce_op_table[place].op) != place) return false;
-  }
-  return true;
-}
-static_assert(element_numbers_are_places());
-}  // namespace table
 
 }  // namespace hocket

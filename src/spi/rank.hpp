@@ -1,4 +1,4 @@
-// Ranks: who takes part.
+// Ranks: the numbers of the processes or threads that take part.
 #pragma once
 
 #include <cstdint>

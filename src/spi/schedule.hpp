@@ -13,15 +13,15 @@
 // from the ranges (a read waits for the writes before it, a write for the reads and writes before it; a send reads
 // until it is complete), and messages from one rank to another keep program order. Authors never write ids.
 //
-// Rendezvous. A send may complete only when its receive has been reached. So a range must not be received into while it
-// is still being sent to the same peer (in-place recursive doubling deadlocks so, for every N): receive into scratch
-// instead. In place means that input chunk c and output chunk c are the same memory wherever a rank holds both; authors
-// write for buffers that may or may not be so, and the verifier tries both.
+// Synchronous sends. A send may complete only when its receive has been reached. So a range must not be received into
+// while it is still being sent to the same peer (in-place recursive doubling deadlocks so, for every N): receive into
+// scratch instead. In place means that input chunk c and output chunk c are the same memory wherever a rank holds both;
+// authors write for buffers that may or may not be so, and the verifier tries both.
 //
 // Encoded. Calls may allow their floats to travel in a format of lower precision (WireFormat), which algorithms that
 // say `encoded` in the catalog use: they keep chunks in encoded cells. A copy into such a cell rounds, a copy out of it
-// and a reduction whose right operand it is decode, and messages carry it as it is. Every rounding is the author's
-// step, so the verifier sees that all ranks round alike.
+// and a reduction whose right operand it is decode, and messages carry it as it is. Every rounding is the schedule
+// function's step, so the verifier sees that all ranks round alike.
 #pragma once
 
 #include <cstdint>
@@ -89,8 +89,8 @@ struct Schedule {
   friend bool operator==(const Schedule&, const Schedule&) = default;
 };
 
-// What an author writes with. Chunk numbers are taken modulo shape.chunks in input() and output() of one chunk, so a
-// ring may count backwards past zero.
+// What a schedule function writes with. Chunk numbers are taken modulo shape.chunks in input() and output() of one
+// chunk, so a ring may count backwards past zero.
 class ScheduleBuilder {
  public:
   explicit ScheduleBuilder(const Shape& shape) { schedule_.shape = shape; }
@@ -177,6 +177,8 @@ struct Algorithm {
   // Every sum is ((x0 ∘ x1) ∘ x2) ∘ … by rank, the partial sum left of ∘: what deterministic mode and functions that
   // are not commutative need. Proven with all else.
   bool in_rank_order = false;
+  // Raised when the schedule changes such that old and new do not work together: ranks of two builds then find out.
+  std::uint32_t version = 1;
 
   Schedule write(Rank rank, Rank size, Rank root = 0, const Topology& topology = {}) const;
 };
@@ -186,8 +188,6 @@ std::uint32_t chunks_of(const Algorithm& algorithm, Rank size, const Topology& t
 
 // Every algorithm there is, in the order in which they are listed to people. algorithms/catalog.cpp.
 std::span<const Algorithm> catalog();
-// An algorithm's number among those of its collective, less than 63.
-std::uint8_t number_of(const Algorithm& algorithm);
 // Null where there is none.
 const Algorithm* find_algorithm(Collective collective, std::string_view name);
 

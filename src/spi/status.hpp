@@ -1,5 +1,5 @@
 // Status and Result: how failure travels. Values, never exceptions. The code of a failure never changes on its way up;
-// each floor may only fill in what the floor below could not know (peer, operation, sequence number).
+// each layer may only fill in what the layer below could not know (peer, operation, sequence number).
 #pragma once
 
 #include <cstdint>
@@ -36,8 +36,8 @@ enum class Code : int {
 struct Cause {
   Code code = Code::internal;
   std::string message;
-  Rank rank = no_rank;         // who saw it first
-  Rank peer = no_rank;         // who is at fault, or was not heard of
+  Rank rank = no_rank;         // that saw it first
+  Rank peer = no_rank;         // that is at fault, or was not heard of
   std::string operation = {};  // "allreduce", "create" …; empty: none
   std::uint64_t sequence = 0;  // 0: none
   double elapsed_seconds = 0;

@@ -21,6 +21,8 @@ class Store {
  public:
   virtual ~Store() = default;
 
+  // Whether what it holds can be read by the job's owner alone, so that a secret may be kept in it; else why not.
+  virtual Status confidential() const { return {}; }
   // For messages: "tcp://127.0.0.1:29500", "file:///tmp/x", "memory".
   virtual std::string url() const = 0;
   virtual Status set(std::string_view key, std::string_view value, Deadline deadline) = 0;
@@ -36,6 +38,20 @@ class Store {
   virtual Result<std::optional<std::string>> compare_and_set(std::string_view key,
                                                              std::optional<std::string_view> expected,
                                                              std::string_view desired, Deadline deadline) = 0;
+  // The same, and the key lives no longer than its claimant, however that ends: where claims_end_with_owner(), the key
+  // is removed when this object or its process is gone (and where another object claims it, it is that one's from then
+  // on). A store that cannot see who is gone keeps the key.
+  virtual Result<std::optional<std::string>> claim(std::string_view key, std::optional<std::string_view> expected,
+                                                   std::string_view desired, Deadline deadline) {
+    return compare_and_set(key, expected, desired, deadline);
+  }
+  virtual bool claims_end_with_owner() const { return false; }
+  // Waits until at least `count` keys begin with `prefix`. Code::unsupported where the store cannot tell without many
+  // questions.
+  virtual Status wait_for_keys(std::string_view prefix, std::size_t count, Deadline deadline) {
+    (void)prefix, (void)count, (void)deadline;
+    return {Code::unsupported, "this store does not count its keys"};
+  }
   // Whether the key was there.
   virtual Result<bool> remove(std::string_view key, Deadline deadline) = 0;
   // Sorted.

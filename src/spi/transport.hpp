@@ -21,62 +21,13 @@
 #include "src/spi/buffer.hpp"
 #include "src/spi/event_source.hpp"
 #include "src/spi/reduction.hpp"
+#include "src/spi/signature.hpp"
 #include "src/spi/status.hpp"
-#include "src/spi/types.hpp"
 #include "src/spi/window.hpp"
 
 namespace hocket {
 
 class RegionTable;
-
-// The call that a message belongs to, in clear, so that a mismatch can name both sides. Travels in every message.
-struct Signature {
-  Collective collective = Collective::barrier;
-  DataType dtype = DataType::uint8;
-  ReduceOp op = ReduceOp::sum;  // sum where nothing is reduced
-  // In the lower six bits the algorithm, so that ranks which chose differently find out: number_of() of the catalog's,
-  // or direct_algorithm. In the upper two how floats may travel. Together, because headers are full.
-  std::uint8_t algorithm = 0;
-  // Of allgather_v and reduce_scatter_v: a digest of all counts, not negative. Of a call on a list of tensors:
-  // list_root
-  // + a digest of the list and of the root.
-  Rank root = 0;
-  // Elements, as the C API counts them; of allgather_v and reduce_scatter_v: of all blocks. Of scatter_v, gather_v and
-  // alltoall_v: of the block that a message brings, since only its two ends know it, and unknown_count elsewhere.
-  std::uint64_t count = 0;
-  std::uint16_t element_bytes = 0;  // where elements are opaque; else 0
-  std::uint8_t reserved[6] = {};
-
-  static constexpr std::uint64_t unknown_count = UINT64_MAX;
-  static constexpr Rank list_root = 1 << 30;  // no communicator has as many ranks
-  static constexpr unsigned algorithm_bits = 6;
-  static constexpr std::uint8_t direct_algorithm = 63;  // over memory that all ranks share; none of the catalog's
-
-  WireFormat wire() const { return static_cast<WireFormat>(algorithm >> algorithm_bits); }
-
-  friend bool operator==(const Signature&, const Signature&) = default;
-};
-
-// Splits speak through allgathers; these name no root, so that they never match an allgather of the caller's.
-inline bool is_split(const Signature& call) {
-  return call.collective == Collective::allgather && call.root == no_rank;
-}
-
-inline bool is_list(const Signature& call) {
-  return call.root >= Signature::list_root && !info_of(call.collective).has_unequal_blocks();
-}
-
-// Bytes of one element.
-constexpr std::size_t size_of(const Signature& call) {
-  return size_of(call.dtype, call.element_bytes);
-}
-
-// "float32", or "opaque elements of 24 bytes".
-std::string describe_type(DataType dtype, std::size_t element_bytes);
-// "allreduce of 1024 float32, sum" and so on, for messages.
-std::string describe(const Signature& signature);
-// The same by the name under which its receiver knows it: both ends of a message have the signature of a send.
-Signature as_receiver_calls(Signature signature);
 
 struct Tag {
   std::uint32_t communicator = 0;
@@ -84,6 +35,17 @@ struct Tag {
   Signature call;
 
   friend bool operator==(const Tag&, const Tag&) = default;
+};
+static_assert(sizeof(Tag) == 40 && std::has_unique_object_representations_v<Tag>);
+
+// What a rank that waits tells a peer. Ranks that wait for each other make a chain; at its end is the rank for which
+// all of them wait in the end.
+struct Waiting {
+  Tag tag;                 // the operation in which it waits
+  Rank missing = no_rank;  // the rank at the end, as far as it knows; itself: it waits no more
+  Rank witness = no_rank;  // the lowest rank that waits for that one itself, as far as it knows
+
+  friend bool operator==(const Waiting&, const Waiting&) = default;
 };
 
 // Called once when the operation on a link is over. Owned by the caller; no allocation.
@@ -105,12 +67,12 @@ class Link {
   // to = mine ∘ incoming; mine.bytes == to.bytes, a multiple of reduction.element_bytes; `mine` may be `to`.
   virtual void recv_reduce(const Tag& tag, ConstBuffer mine, Buffer to, const Reduction& reduction,
                            Completion& completion) = 0;
-  // The tag of the next message, if that has come and no receive is posted. For who receives from any peer: only while
+  // The tag of the next message, if that has come and no receive is posted. For receives from any peer: only while
   // the transport listens.
   virtual std::optional<Tag> probe() = 0;
-  // Tells the peer that this rank has waited for a while in the operation of `tag`, so that a peer that is in another
-  // operation finds out, and one that waits for this rank learns that it is alive. A transport may leave it out.
-  virtual void tell_waiting(const Tag& tag) { (void)tag; }
+  // Tells the peer that this rank has waited for a while, so that a peer that is in another operation finds out, and
+  // one that waits for this rank learns that it is alive, and whose fault it is. A transport may leave it out.
+  virtual void tell_waiting(const Waiting& what) { (void)what; }
   // With an ok status: says goodbye after what was sent before. Else tells the peer `why`, ends all that is pending
   // with it, and takes no more. Never blocks; later calls of send and recv complete at once with the status that closed
   // it.
@@ -126,10 +88,10 @@ class TransportListener {
   virtual void peer_failed(Rank peer, const Status& why) = 0;
   // The peer said goodbye in good order. Only an error for operations that still need it.
   virtual void peer_left(Rank peer) = 0;
-  // The peer told that it waits for this rank (Link::tell_waiting).
-  virtual void peer_waits(Rank peer, const Tag& tag) {
+  // The peer told that it waits, or waits no more (Link::tell_waiting). Nothing of it is checked.
+  virtual void peer_waits(Rank peer, const Waiting& what) {
     (void)peer;
-    (void)tag;
+    (void)what;
   }
   // What messages call the communicator whose number a tag to or from this peer carries.
   virtual std::string describe_communicator(std::uint32_t number, Rank peer) const {
@@ -157,11 +119,13 @@ class Transport : public EventSource {
   // the link yet. Then it may stay unconnected, and a peer that cannot be reached counts as one that has left
   // (peer_left): if it died, those who were connected to it know.
   virtual Result<Link*> connect(Rank peer, const Address& address, std::optional<Deadline> deadline) = 0;
+  // How many file descriptors a link takes.
+  virtual int descriptors_per_link() const { return 0; }
   // Whether the link to this peer is up (connected, not failed).
   virtual bool connected(Rank peer) const = 0;
   // Memory that all `members` share (ranks in ascending order, this one among them). Every member calls this with the
   // same list, and all get a window or none does (unless one dies, or its deadline passes). Blocks until `deadline` at
-  // most; connects the members where they are not connected yet, so that connect() then returns their links at once.
+  // most; connects members where they are not connected yet: all of a few, of many those that follow each other.
   // The window must be destroyed before this transport. Code::unsupported where has_window() is false;
   // Code::out_of_resources names the member and the limit, Code::mismatch those whose lists differ.
   virtual Result<std::unique_ptr<Window>> open_window(std::span<const Rank> members, Deadline deadline) {
@@ -169,6 +133,9 @@ class Transport : public EventSource {
     (void)deadline;
     return Status(Code::unsupported, "this transport has no memory that ranks could share");
   }
+
+  // No peer will dial this rank from now on: lets nobody in any more. Links go on.
+  virtual void close_door() {}
 
   // Closes all links with `why` and delivers what that means: goodbye or cause. May block until `deadline` so that
   // peers get the word; afterwards only destruction is allowed.
@@ -182,7 +149,8 @@ struct TransportConfig {
   std::uint64_t group = 0;  // unique id of the group of ranks; a connection from another group is refused
   TransportListener* listener = nullptr;
   const RegionTable* regions = nullptr;  // memory that a window can show to other members; null: none
-  int streams = 0;  // connections to each peer, unless the environment says; 0: the transport's choice
+  int streams = 0;          // connections to each peer, unless the environment says; 0: the transport's choice
+  std::string secret = {};  // that both ends of every connection prove to know; empty: they prove nothing
 };
 
 }  // namespace hocket

@@ -2,7 +2,7 @@
 //
 // Members are numbered 0 … size()-1 in the order of their ranks. Each member has control lines (which it writes and all
 // others read), a staging area (likewise) and any number of registered regions. Everything here is plain memory:
-// whoever writes uses release stores on the words of the lines, whoever reads acquire loads.
+// a writer uses release stores on the words of the lines, a reader acquire loads.
 //
 // Thread rule: as Transport (one thread at a time), except wake_others() and interrupt(), which any thread may call.
 // map() may find a peer's end and tell the TransportListener.
@@ -69,12 +69,13 @@ class Window {
 
   // Sleeping, when spinning did not help: prepare_sleep() announces it and returns a ticket; then look once more at
   // what is waited for; then sleep(ticket), which returns after another member's wake_others() or an interrupt() since
-  // the ticket, or at the deadline. Whoever wakes pays a fence, and a load for each member who does not sleep.
+  // the ticket, or at the deadline. The member that wakes others pays a fence, and a load for each member who does not
+  // sleep.
   virtual std::uint32_t prepare_sleep() = 0;
   virtual void sleep(std::uint32_t ticket, Deadline deadline) = 0;
   virtual void cancel_sleep() = 0;
   // In place of prepare_sleep(), where links are waited for too: until cancel_sleep(), another member's wake_others()
-  // ends the poll(2) of who has armed the window's transport.
+  // ends the poll(2) of a member that has armed the window's transport.
   virtual void prepare_poll() = 0;
   virtual void wake_others() = 0;
   // Ends this process's own sleep(), from any of its threads.

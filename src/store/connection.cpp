@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 #include <poll.h>
-#include <sys/socket.h>
 
 #include <array>
 #include <cerrno>
@@ -43,9 +42,10 @@ Result<Connection::Reply> Connection::exchange(wire::Request request, Deadline d
   pending_.erase(request.id);
   if (pending.done) return std::move(pending.reply);
   if (!lost_.ok()) return lost_;
-  if (request.operation == Operation::get) {
+  if (request.operation == Operation::get || request.operation == Operation::wait_for_keys) {
     given_up_.push_back(request.id);
-    return get_timed_out(request.key, url_, began);
+    if (request.operation == Operation::get) return get_timed_out(request.key, url_, began);
+    return call_timed_out(name_of(request.operation), request.key, url_);
   }
   return Status(Code::store_unreachable,
                 fmt::format("the store {} did not answer {} {} before the deadline; see whether its process is stopped",
@@ -54,7 +54,8 @@ Result<Connection::Reply> Connection::exchange(wire::Request request, Deadline d
 
 void Connection::send(Lock& lock, std::string_view bytes, Deadline deadline) {
   while (!bytes.empty() && lost_.ok()) {
-    const ssize_t sent = ::send(socket_.get(), bytes.data(), bytes.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
+    const iovec rest{const_cast<char*>(bytes.data()), bytes.size()};  // which is only read
+    const ssize_t sent = socket_.send({&rest, 1});
     if (sent >= 0) {
       bytes.remove_prefix(static_cast<std::size_t>(sent));
     } else if (errno == EAGAIN) {
@@ -64,22 +65,29 @@ void Connection::send(Lock& lock, std::string_view bytes, Deadline deadline) {
       return lose(std::strerror(errno));
     }
   }
+  while (lost_.ok() && socket_.flushing()) {
+    if (const int error = socket_.flush(); error != 0) return lose(std::strerror(error));
+    if (!socket_.flushing()) return;
+    if (deadline.passed()) return lose("it took no more requests before the deadline");
+    pump(lock, POLLOUT, deadline);
+  }
 }
 
 void Connection::pump(Lock& lock, short events, Deadline deadline) {
   const bool reads = !reading_;
   if (reads) reading_ = true;
+  const int wait_ms = reads && socket_.pending() ? 0 : deadline.remaining_ms();
+  pollfd entry{socket_.fd(), static_cast<short>(reads ? events | POLLIN : events), 0};
   lock.unlock();
-  pollfd entry{socket_.get(), static_cast<short>(reads ? events | POLLIN : events), 0};
-  Status status;
-  if (::poll(&entry, 1, deadline.remaining_ms()) < 0 && errno != EINTR) {
-    status = Status(Code::store_unreachable, std::strerror(errno));
-  } else if (reads && (entry.revents & (POLLIN | POLLHUP | POLLERR)) != 0) {
-    status = receive();
-  }
+  const bool failed = ::poll(&entry, 1, wait_ms) < 0 && errno != EINTR;
+  const int error = errno;
   lock.lock();
+  Status status;
+  if (failed) status = Status(Code::store_unreachable, std::strerror(error));
   if (reads) {
     reading_ = false;
+    const bool may_have_some = (entry.revents & (POLLIN | POLLHUP | POLLERR)) != 0 || socket_.pending();
+    if (status.ok() && may_have_some) status = receive();
     const Status delivered = deliver();  // what came whole before the end counts
     if (status.ok()) status = delivered;
   }
@@ -89,7 +97,8 @@ void Connection::pump(Lock& lock, short events, Deadline deadline) {
 
 Status Connection::receive() {
   std::array<char, 65536> block;
-  const ssize_t got = ::recv(socket_.get(), block.data(), block.size(), MSG_DONTWAIT);
+  const iovec room{block.data(), block.size()};
+  const ssize_t got = socket_.receive({&room, 1});
   if (got > 0) input_.append(block.data(), static_cast<std::size_t>(got));
   if (got == 0) return {Code::store_unreachable, "its process closed the connection or ended"};
   if (got < 0 && errno != EAGAIN && errno != EINTR) return {Code::store_unreachable, std::strerror(errno)};

@@ -18,15 +18,16 @@ namespace hocket::store {
 class Connection {
  public:
   Connection(Dialled dialled, std::string url)
-      : socket_(std::move(dialled.socket)), url_(std::move(url)), input_(std::move(dialled.rest)) {}
+      : url_(std::move(url)), socket_(std::move(dialled.socket)), input_(std::move(dialled.rest)) {}
 
   struct Reply {
     Code code = Code::ok;
     std::string payload;
   };
   // Sends the request (its id is set here) and waits for the response, which may carry the failure that the server
-  // found. Code::timeout where the deadline passed before anything was sent or a get was answered;
-  // Code::store_unreachable where the connection is lost, or another request than get is not answered by the deadline.
+  // found. Code::timeout where the deadline passed before anything was sent, or before a
+  // get or wait_for_keys was answered; Code::store_unreachable where the connection is lost, or another request is not
+  // answered by the deadline.
   Result<Reply> exchange(wire::Request request, Deadline deadline);
 
  private:
@@ -44,17 +45,17 @@ class Connection {
   Status deliver();
   void lose(std::string_view why);
 
-  const UniqueFd socket_;
   const std::string url_;
 
   std::mutex mutex_;  // guards all below; never held while waiting
+  Socket socket_;
   std::condition_variable changed_;
   Status lost_;
   std::uint64_t last_id_ = 0;
   std::unordered_map<std::uint64_t, Pending*> pending_;
-  std::vector<std::uint64_t> given_up_;  // gets that the server may still hold; told with the next request
+  std::vector<std::uint64_t> given_up_;  // waits that the server may still hold; told with the next request
   bool sending_ = false;                 // some thread writes a frame
-  bool reading_ = false;                 // some thread reads, and input_ is its own meanwhile
+  bool reading_ = false;                 // some thread waits for what comes
   std::string input_;
 };
 

@@ -14,7 +14,9 @@
 #include <thread>
 
 #include "src/base/log.hpp"
+#include "src/base/printable.hpp"
 #include "src/store/endpoint.hpp"
+#include "src/store/welcome.hpp"
 #include "src/store/wire.hpp"
 
 namespace hocket::store {
@@ -102,37 +104,78 @@ Result<UniqueFd> connect_to(const Endpoint& endpoint, const Patience& patience) 
   return socket;
 }
 
-// Returns the bytes that arrived after the greeting.
-Result<std::string> greet(int socket, const Patience& patience) {
-  const std::string mine = wire::encode_greeting(wire::client_magic, {.word = wire::no_authentication});
-  if (::send(socket, mine.data(), mine.size(), MSG_NOSIGNAL) != static_cast<ssize_t>(mine.size())) {
-    return error_text("send", errno);  // so few bytes always fit into a new socket
-  }
-  std::string received;
+// Encrypts what follows, where this side has an identity.
+Status secure(Socket& socket, const Patience& patience) {
   for (;;) {
+    switch (socket.secure()) {
+      case TlsStream::Handshake::done: return {};
+      case TlsStream::Handshake::closed: return unreachable(socket.problem());
+      case TlsStream::Handshake::failed:
+        return {Code::mismatch, fmt::format("what listens there is not trusted: {}", socket.problem())};
+      case TlsStream::Handshake::waiting: break;
+    }
+    const int ready = wait_for(socket.fd(), socket.flushing() ? POLLIN | POLLOUT : POLLIN, patience);
+    if (ready < 0) return error_text("poll", errno);
+    if (ready == 0) return unreachable("something accepts connections there but does not go through with TLS");
+  }
+}
+
+Status say(Socket& socket, const wire::Greeting& greeting) {
+  std::string bytes = wire::encode_greeting(wire::client_magic, greeting);
+  const iovec whole{bytes.data(), bytes.size()};
+  if (socket.send({&whole, 1}) == static_cast<ssize_t>(bytes.size())) return {};
+  return error_text("send", errno);  // so few bytes always fit into a new socket
+}
+
+// Goes on with what has come. Whether the server has welcomed this side; `received` then holds what came after it.
+Result<bool> converse(Socket& socket, Introduction& introduction, std::string& received) {
+  while (true) {
     const auto greeting = wire::parse_greeting(received, wire::server_magic);
+    if (!greeting && looks_like_tls(received)) {
+      return Status(Code::mismatch, fmt::format("it speaks TLS, and this side does not: {}", how_to_speak_tls));
+    }
     if (!greeting) {
       return Status(Code::protocol_error,
                     fmt::format("what listens there is no Hocket store: {}", greeting.status().message()));
     }
-    if (*greeting) {
-      if (static_cast<wire::Verdict>((*greeting)->word) == wire::Verdict::welcome) {
-        return received.substr((*greeting)->size());
-      }
-      return Status(Code::protocol_error, fmt::format("the store refused this client: {}", (*greeting)->text));
+    if (!*greeting) return false;
+    const Introduction::Step step = introduction.take(**greeting, socket.fd());
+    if (step.next) {
+      if (Status said = say(socket, *step.next); !said.ok()) return said;
     }
-    const int ready = wait_for(socket, POLLIN, patience);
-    if (ready < 0) return error_text("poll", errno);
-    if (ready == 0) return unreachable("something accepts connections there but does not answer as a Hocket store");
-    std::array<char, 4096> block;
-    const ssize_t got = ::recv(socket, block.data(), block.size(), 0);
-    if (got == 0) return unreachable("it closed the connection before it answered");
-    if (got < 0 && errno != EAGAIN && errno != EINTR) return error_text("recv", errno);
-    if (got > 0) received.append(block.data(), static_cast<std::size_t>(got));
+    if (!step.refused.ok()) return step.refused;
+    received.erase(0, (*greeting)->size());
+    if (step.welcome) return true;
   }
 }
 
-Result<Dialled> attempt(const std::string& host, std::uint16_t port, const Patience& patience) {
+// Returns the bytes that arrived after the greeting.
+Result<std::string> greet(Socket& socket, const Patience& patience, const Trust& trust) {
+  Introduction introduction(trust);
+  if (Status said = say(socket, introduction.first()); !said.ok()) return said;
+  std::string received;
+  for (;;) {
+    const auto welcome = converse(socket, introduction, received);
+    if (!welcome) return welcome.status();
+    if (*welcome) return received;
+    std::array<char, 4096> block;
+    const iovec room{block.data(), block.size()};
+    const ssize_t got = socket.receive({&room, 1});
+    if (got > 0) {
+      received.append(block.data(), static_cast<std::size_t>(got));
+      continue;
+    }
+    if (got == 0) return unreachable("it closed the connection before it answered");
+    if (errno == EPROTO)
+      return Status(Code::mismatch, fmt::format("it does not trust this side: {}", socket.problem()));
+    if (errno != EAGAIN && errno != EINTR) return error_text("recv", errno);
+    const int ready = wait_for(socket.fd(), POLLIN, patience);
+    if (ready < 0) return error_text("poll", errno);
+    if (ready == 0) return unreachable("something accepts connections there but does not answer as a Hocket store");
+  }
+}
+
+Result<Dialled> attempt(const std::string& host, std::uint16_t port, const Patience& patience, const Trust& trust) {
   const auto endpoints = resolve(host, port, patience.deadline);
   if (!endpoints) return endpoints.status();
   Status last = unreachable("it has no address");
@@ -140,27 +183,32 @@ Result<Dialled> attempt(const std::string& host, std::uint16_t port, const Patie
     const bool alone = endpoints->size() == 1;
     const Deadline its_deadline = alone ? patience.deadline : earlier(patience.deadline, Deadline::after(one_attempt));
     const Patience its_own{its_deadline, patience.stop};
-    auto socket = connect_to(endpoint, its_own);
-    if (!socket) {
-      last = socket.status();
+    auto connected = connect_to(endpoint, its_own);
+    if (!connected) {
+      last = connected.status();
       continue;
     }
-    auto rest = greet(socket->get(), its_own);
-    if (rest) return Dialled{std::move(*socket), std::move(*rest)};
-    last = rest.status();
+    Socket socket(std::move(*connected), trust.tls, TlsStream::Side::dialled);
+    last = secure(socket, its_own);
+    if (!last.ok()) continue;
+    auto rest = greet(socket, its_own, trust);
+    if (rest) return Dialled{std::move(socket), std::move(*rest)};
+    last = Status(rest.status().code(), printable(rest.status().message()));  // with what listens there said
+    if (last.message().ends_with(wire::no_room)) last = unreachable(last.message());
   }
   return last;
 }
 
 }  // namespace
 
-Result<Dialled> dial(const std::string& host, std::uint16_t port, Deadline deadline, const std::stop_token& stop) {
+Result<Dialled> dial(const std::string& host, std::uint16_t port, Deadline deadline, const std::stop_token& stop,
+                     const Trust& trust) {
   const auto began = Deadline::Clock::now();
   const std::string where = host_and_port(host, port);
   Status last = unreachable("the deadline had passed before the first attempt");
   bool told = false;
   for (std::chrono::nanoseconds pause = first_pause; !deadline.passed();) {
-    auto dialled = attempt(host, port, {deadline, stop});
+    auto dialled = attempt(host, port, {deadline, stop}, trust);
     if (stop.stop_requested())
       return Status(Code::aborted, fmt::format("connecting to the store at {} was given up", where));
     if (dialled) return dialled;
@@ -172,6 +220,10 @@ Result<Dialled> dial(const std::string& host, std::uint16_t port, Deadline deadl
     }
     std::this_thread::sleep_for(std::min(pause, deadline.remaining()));
     pause = std::min<std::chrono::nanoseconds>(2 * pause, longest_pause);
+  }
+  if (last.code() == Code::mismatch ||
+      last.code() == Code::invalid_environment) {  // it is reached, and says what to do
+    return Status(last.code(), fmt::format("cannot use the store at {}: {}", where, last.message()));
   }
   const std::chrono::duration<double> tried = Deadline::Clock::now() - began;
   return Status(last.code(), fmt::format("cannot reach the store at {} (tried for {:.1f} s): {}; start hocket-store or "

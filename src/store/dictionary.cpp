@@ -7,13 +7,32 @@
 #include "src/store/keys.hpp"
 
 namespace hocket::store {
+namespace {
+
+constexpr std::size_t upkeep_bytes = 256;  // what keeping a key costs, about
+
+std::size_t cost(std::string_view key, std::string_view value) {
+  return key.size() + value.size() + upkeep_bytes;
+}
+
+}  // namespace
 
 Status Dictionary::set(std::string_view key, std::string_view value) {
   if (Status status = check_key(key); !status) return status;
   if (Status status = check_value(value); !status) return status;
-  auto stored = std::make_shared<const std::string>(value);
   const auto place = values_.lower_bound(key);
-  if (place != values_.end() && place->first == key) {
+  const bool there = place != values_.end() && place->first == key;
+  const std::size_t others = bytes_ - (there ? cost(key, *place->second) : 0);
+  if ((!there && values_.size() >= limits_.keys) || others + cost(key, value) > limits_.bytes) {
+    return {
+        Code::out_of_resources,
+        fmt::format("the store is full: it holds {} keys and {} bytes, and {} keys and {} bytes are its limits; use "
+                    "another store, or raise them (hocket-store --max-keys, --max-bytes)",
+                    values_.size(), bytes_, limits_.keys, limits_.bytes)};
+  }
+  auto stored = std::make_shared<const std::string>(value);
+  bytes_ = others + cost(key, value);
+  if (there) {
     place->second = std::move(stored);
   } else {
     values_.emplace_hint(place, key, std::move(stored));
@@ -69,8 +88,17 @@ Result<bool> Dictionary::remove(std::string_view key) {
   if (Status status = check_key(key); !status) return status;
   const auto place = values_.find(key);
   if (place == values_.end()) return false;
+  bytes_ -= cost(key, *place->second);
   values_.erase(place);
   return true;
+}
+
+std::size_t Dictionary::count(std::string_view prefix) const {
+  std::size_t number = 0;
+  for (auto place = values_.lower_bound(prefix); place != values_.end() && place->first.starts_with(prefix); ++place) {
+    ++number;
+  }
+  return number;
 }
 
 Result<Dictionary::Page> Dictionary::list(std::string_view prefix, std::string_view after,

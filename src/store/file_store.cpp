@@ -10,6 +10,8 @@
 #include <cstring>
 #include <thread>
 
+#include "src/base/trust.hpp"
+#include "src/store/backoff.hpp"
 #include "src/store/keys.hpp"
 #include "src/store/record.hpp"
 
@@ -17,25 +19,11 @@ namespace hocket {
 namespace {
 
 using namespace std::chrono_literals;
+using store::Backoff;
 using store::Dictionary;
 
-constexpr auto longest_wait_for_key = 20ms;
 constexpr auto longest_wait_for_lock = 2ms;
 constexpr auto brief = 50us;
-
-// Sleeps a little longer each time, and never past the deadline.
-class Backoff {
- public:
-  Backoff(Deadline deadline, std::chrono::nanoseconds longest) : deadline_(deadline), longest_(longest) {}
-  void sleep() {
-    std::this_thread::sleep_for(std::min<std::chrono::nanoseconds>(pause_, deadline_.remaining()));
-    pause_ = std::min<std::chrono::nanoseconds>(2 * pause_, longest_);
-  }
-
- private:
-  Deadline deadline_;
-  std::chrono::nanoseconds longest_, pause_ = 100us;
-};
 
 Status cannot_open(const std::string& path, int error) {
   const std::string directory = path.substr(0, std::max<std::size_t>(path.rfind('/'), 1));
@@ -79,6 +67,15 @@ Result<std::unique_ptr<FileStore>> FileStore::open(const std::string& path, Dead
   return opened;
 }
 
+Status FileStore::confidential() const {
+  struct stat facts {};
+  const bool known = ::fstat(file_.get(), &facts) == 0;
+  if (known && (facts.st_mode & (S_IRWXG | S_IRWXO)) == 0) return {};
+  return {
+      Code::invalid_environment,
+      fmt::format("others than its owner may use the store file {}: `chmod 600` it, or {}", path_, how_to_be_trusted)};
+}
+
 Status FileStore::set(std::string_view key, std::string_view value, Deadline deadline) {
   return alter("set", key, deadline,
                [&](Dictionary& dictionary) -> Result<bool> {
@@ -90,7 +87,7 @@ Status FileStore::set(std::string_view key, std::string_view value, Deadline dea
 
 Result<std::string> FileStore::get(std::string_view key, Deadline deadline) {
   const auto began = Deadline::Clock::now();
-  for (Backoff backoff(deadline, longest_wait_for_key);; backoff.sleep()) {
+  for (Backoff backoff(deadline, store::longest_wait_for_key);; backoff.sleep()) {
     const auto found = peek(key, deadline);
     if (found && *found) return **found;
     if (deadline.passed() && (found || found.status().code() == Code::timeout)) {

@@ -19,6 +19,7 @@ class FileStore final : public Store {
   // does not exist; protocol_error where it is no store file (it is left as it is).
   static Result<std::unique_ptr<FileStore>> open(const std::string& path, Deadline deadline);
 
+  Status confidential() const override;
   std::string url() const override { return "file://" + path_; }
   Status set(std::string_view key, std::string_view value, Deadline deadline) override;
   Result<std::string> get(std::string_view key, Deadline deadline) override;

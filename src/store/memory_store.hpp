@@ -10,7 +10,7 @@
 namespace hocket {
 
 // Outlives every call on it: a thread that waits in get() must have returned before the destructor begins.
-class MemoryStore final : public Store {
+class MemoryStore : public Store {
  public:
   std::string url() const override { return "memory"; }
   Status set(std::string_view key, std::string_view value, Deadline deadline) override;

@@ -27,7 +27,8 @@ Result<std::unique_ptr<Store>> widen(Result<std::unique_ptr<Opened>> opened) {
   return std::unique_ptr<Store>(std::move(*opened));
 }
 
-Result<std::unique_ptr<Store>> open_tcp(std::string_view url, Deadline deadline, const std::stop_token& stop) {
+Result<std::unique_ptr<Store>> open_tcp(std::string_view url, Deadline deadline, const std::stop_token& stop,
+                                        const Trust& trust) {
   const std::string_view place = url.substr(tcp_scheme.size());
   const std::size_t colon = place.rfind(':');
   if (colon == std::string_view::npos || place.ends_with(']')) return malformed(url, "names no port");
@@ -46,13 +47,14 @@ Result<std::unique_ptr<Store>> open_tcp(std::string_view url, Deadline deadline,
   const char* end = port_text.data() + port_text.size();
   const auto [rest, error] = std::from_chars(port_text.data(), end, port);
   if (error != std::errc() || rest != end || port == 0) return malformed(url, "has a port that is not 1 to 65535");
-  return widen(TcpStore::connect(std::string(host), port, deadline, stop));
+  return widen(TcpStore::connect(std::string(host), port, deadline, stop, trust));
 }
 
 }  // namespace
 
-Result<std::unique_ptr<Store>> open_store(std::string_view url, Deadline deadline, const std::stop_token& stop) {
-  if (url.starts_with(tcp_scheme)) return open_tcp(url, deadline, stop);
+Result<std::unique_ptr<Store>> open_store(std::string_view url, Deadline deadline, const std::stop_token& stop,
+                                          const Trust& trust) {
+  if (url.starts_with(tcp_scheme)) return open_tcp(url, deadline, stop, trust);
   if (!url.starts_with(file_scheme)) return malformed(url, "begins with neither tcp:// nor file://");
   const std::string_view path = url.substr(file_scheme.size());
   if (!path.starts_with('/')) return malformed(url, "has no absolute path: three slashes follow file:");

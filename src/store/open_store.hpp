@@ -6,6 +6,7 @@
 #include <string>
 #include <string_view>
 
+#include "src/base/trust.hpp"
 #include "src/spi/store.hpp"
 
 namespace hocket {
@@ -13,6 +14,7 @@ namespace hocket {
 // "tcp://host:port", "tcp://[v6]:port": connects, waiting until the server listens. "file:///path": opens or makes the
 // file. Code::invalid_environment where the URL is none of these, Code::aborted when `stop` is requested; else the
 // errors of the store's own factory.
-Result<std::unique_ptr<Store>> open_store(std::string_view url, Deadline deadline, const std::stop_token& stop = {});
+Result<std::unique_ptr<Store>> open_store(std::string_view url, Deadline deadline, const std::stop_token& stop = {},
+                                          const Trust& trust = {});
 
 }  // namespace hocket

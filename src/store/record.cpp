@@ -1,6 +1,7 @@
 #include "src/store/record.hpp"
 
-#include "src/store/bytes.hpp"
+#include "src/base/bytes.hpp"
+#include "src/base/hash.hpp"
 
 namespace hocket::store {
 namespace {
@@ -11,37 +12,35 @@ constexpr std::size_t head_bytes = 8;
 constexpr std::size_t body_bytes_max = 3 + store_key_bytes_max + store_value_bytes_max;
 
 std::uint32_t checksum(std::string_view bytes) {
-  std::uint32_t sum = 2166136261u;
-  for (const char byte : bytes) sum = (sum ^ static_cast<unsigned char>(byte)) * 16777619u;
-  return sum;
+  return Hash().add(bytes).value32();
 }
 
 }  // namespace
 
 std::string encode_record(std::string_view key, std::optional<std::string_view> value) {
   std::string body;
-  put(body, static_cast<std::uint8_t>(value ? Kind::set : Kind::remove));
-  put(body, static_cast<std::uint16_t>(key.size()));
+  append(body, static_cast<std::uint8_t>(value ? Kind::set : Kind::remove));
+  append(body, static_cast<std::uint16_t>(key.size()));
   body += key;
   body += value.value_or("");
   std::string record;
-  put(record, static_cast<std::uint32_t>(body.size()));
-  put(record, checksum(body));
+  append(record, static_cast<std::uint32_t>(body.size()));
+  append(record, checksum(body));
   return record + body;
 }
 
 Result<std::optional<Record>> parse_record(std::string_view bytes) {
-  Reader head(bytes);
-  const auto body_bytes = head.number<std::uint32_t>();
-  const auto sum = head.number<std::uint32_t>();
+  ByteReader head(bytes);
+  const auto body_bytes = head.take<std::uint32_t>();
+  const auto sum = head.take<std::uint32_t>();
   if (!head.ok()) return std::optional<Record>();
   if (body_bytes > body_bytes_max) return Status(Code::protocol_error, "a record is longer than any can be");
   const std::string_view body = head.text(body_bytes);
   if (!head.ok()) return std::optional<Record>();
-  Reader reader(body);
-  const auto kind = static_cast<Kind>(reader.number<std::uint8_t>());
+  ByteReader reader(body);
+  const auto kind = static_cast<Kind>(reader.take<std::uint8_t>());
   Record record;
-  record.key = reader.text(reader.number<std::uint16_t>());
+  record.key = reader.text(reader.take<std::uint16_t>());
   const std::string_view value = reader.rest();
   const bool meant = kind == Kind::set || (kind == Kind::remove && value.empty());
   if (!reader.ok() || !meant || record.key.empty() || checksum(body) != sum) {

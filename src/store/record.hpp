@@ -1,8 +1,8 @@
-// The format of a store's file, version 1: this header line, then one record for each change, in the order of changes.
+// The format of a store's file, version 2: this header line, then one record for each change, in the order of changes.
 //     u32 body_bytes   u32 checksum   body: u8 kind (1 set, 2 remove)   u16 key_bytes   key   value, to the end
-// Numbers are little endian; the checksum is FNV-1a of the body. Whoever appends holds the file's lock until the record
-// is whole, so a last record that is cut short was left by a process that died, and the next writer overwrites it.
-// All functions here are pure.
+// Numbers are little endian; the checksum is 32 bits of the Hash of the body. A writer holds the file's lock
+// until the record is whole, so a last record that is cut short was left by a process that died, and the next writer
+// overwrites it. All functions here are pure.
 #pragma once
 
 #include <optional>
@@ -13,7 +13,7 @@
 
 namespace hocket::store {
 
-inline constexpr std::string_view file_header = "hocket store file, version 1\n";
+inline constexpr std::string_view file_header = "hocket store file, version 2\n";
 
 struct Record {
   std::string_view key;

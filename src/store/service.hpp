@@ -1,4 +1,5 @@
-// What the store's server does with requests, without sockets: one dictionary, and the gets that wait for a key.
+// What the store's server does with requests, without sockets: one dictionary, whose keys some clients own, and the
+// requests that wait for keys.
 #pragma once
 
 #include <functional>
@@ -6,12 +7,12 @@
 #include <set>
 #include <unordered_map>
 
+#include "src/store/claims.hpp"
 #include "src/store/dictionary.hpp"
+#include "src/store/snapshot.hpp"
 #include "src/store/wire.hpp"
 
 namespace hocket::store {
-
-using ClientId = std::uint64_t;
 
 // Not thread-safe.
 class Service {
@@ -19,34 +20,68 @@ class Service {
   // Takes one answer to a client. May not call back into the service.
   using Answer = std::function<void(ClientId client, std::uint64_t request, Code code, Dictionary::Value payload)>;
 
-  explicit Service(Answer answer) : answer_(std::move(answer)) {}
+  explicit Service(Answer answer, const ServerLimits& limits = {})
+      : answer_(std::move(answer)), waiting_bytes_max_(limits.waiting_bytes), dictionary_(limits.dictionary) {}
 
-  // Answers at once, except for a get of an absent key: that is answered when the key is set.
+  // Answers at once, but a get of an absent key when the key is set, and wait_for_keys when the keys are there.
   void handle(ClientId client, const wire::Request& request);
-  // Forgets what the client waits for.
+  // Forgets what the client waits for, and removes the keys that it claimed.
   void leave(ClientId client);
 
+  // Whether the client owns a key or waits for one.
+  bool is_engaged(ClientId client) const { return claims_.owns_any(client) || waits_of_.contains(client); }
+  const Dictionary& dictionary() const { return dictionary_; }
+  // Before there are clients.
+  Status load(const std::string& snapshot) { return load_snapshot(snapshot, dictionary_); }
+  // All but the keys that a client owns, which end with it.
+  Status save(const std::string& snapshot) const {
+    return save_snapshot(snapshot, dictionary_, [this](std::string_view key) { return claims_.is_owned(key); });
+  }
+  // Requests that wait for keys.
   std::size_t parked() const { return parked_; }
 
-  // More waiting gets of one client are refused with Code::out_of_resources.
+  // More waiting requests of one client are refused with Code::out_of_resources.
   static constexpr std::size_t parked_by_client_max = 16384;
 
  private:
   using Waiter = std::pair<ClientId, std::uint64_t>;
 
+  // What one request waits for: a key; or, where the count is not 0, as many keys with that prefix.
+  struct Wait {
+    std::string key;
+    std::size_t count = 0;
+  };
+  // All that wait for keys of one prefix, by count.
+  struct Counting {
+    std::size_t present = 0;
+    std::set<std::pair<std::size_t, Waiter>> waiters;
+  };
+
   void get(ClientId client, const wire::Request& request);
-  void park(ClientId client, const wire::Request& request);
+  void set(ClientId client, const wire::Request& request);
+  void swap(ClientId client, const wire::Request& request);
+  void wait_for_keys(ClientId client, const wire::Request& request);
+  // False: it may not wait, and has been told.
+  bool park(ClientId client, const wire::Request& request, std::size_t count);
   void unpark(ClientId client, std::uint64_t request);
-  void wake(std::string_view key);
+  void forget(const Wait& wait, Waiter waiter);
+  void answer_waiter(Waiter waiter, const Dictionary::Value& value);
+  // After a change of the key, of which the dictionary held `keys_before` keys.
+  void changed(std::string_view key, std::size_t keys_before);
+  void count(std::string_view key, std::ptrdiff_t change);
+  void remove_key(std::string_view key);
   void list(ClientId client, const wire::Request& request);
   void fail(ClientId client, std::uint64_t request, const Status& status);
 
   Answer answer_;
+  const std::size_t waiting_bytes_max_;
   Dictionary dictionary_;
+  Claims claims_;
   // The same waits twice, by key and by client.
   std::map<std::string, std::set<Waiter>, std::less<>> waiting_;
-  std::unordered_map<ClientId, std::unordered_map<std::uint64_t, std::string>> waits_of_;
-  std::size_t parked_ = 0;
+  std::map<std::string, Counting, std::less<>> counting_;
+  std::unordered_map<ClientId, std::unordered_map<std::uint64_t, Wait>> waits_of_;
+  std::size_t parked_ = 0, parked_bytes_ = 0;
 };
 
 }  // namespace hocket::store

@@ -1,8 +1,10 @@
 #include "src/store/session.hpp"
 
 #include <fmt/format.h>
+#include <netinet/tcp.h>
 
 #include <array>
+#include <utility>
 
 namespace hocket::store {
 namespace {
@@ -12,21 +14,37 @@ constexpr std::size_t unsent_bytes_max = std::size_t{8} << 20;
 constexpr std::size_t answers_in_one_write = 32;
 constexpr std::size_t idle_input_bytes_max = 65536;
 
+// A host that vanishes without a word is found out within about half a minute.
+void keep_alive(asio::ip::tcp::socket& socket) {
+  const auto set = [&](int level, int option, int value) {
+    (void)::setsockopt(socket.native_handle(), level, option, &value, sizeof value);
+  };
+  set(SOL_SOCKET, SO_KEEPALIVE, 1);
+  set(IPPROTO_TCP, TCP_KEEPIDLE, 15);
+  set(IPPROTO_TCP, TCP_KEEPINTVL, 5);
+  set(IPPROTO_TCP, TCP_KEEPCNT, 3);
+  set(IPPROTO_TCP, TCP_USER_TIMEOUT, 30'000);
+}
+
 }  // namespace
 
-Session::Session(SessionListener& listener, ClientId id, asio::ip::tcp::socket socket)
-    : listener_(listener), id_(id), socket_(std::move(socket)), timer_(socket_.get_executor()) {
+Session::Session(SessionListener& listener, ClientId id, asio::ip::tcp::socket socket, const Trust& trust)
+    : listener_(listener),
+      id_(id),
+      socket_(std::move(socket), trust.tls),
+      timer_(socket_.plain().get_executor()),
+      greeter_(trust) {
   asio::error_code error;
-  const auto endpoint = socket_.remote_endpoint(error);
+  const auto endpoint = socket_.plain().remote_endpoint(error);
   peer_ = error ? "a client that is gone" : endpoint.address().to_string(error);
 }
 
 void Session::start(std::chrono::milliseconds greeting_timeout) {
   guarded([&] {
     asio::error_code ignored;  // each of these is an improvement, none a need
-    socket_.set_option(asio::ip::tcp::no_delay(true), ignored);
-    socket_.set_option(asio::socket_base::keep_alive(true), ignored);
-    socket_.non_blocking(true, ignored);
+    socket_.plain().set_option(asio::ip::tcp::no_delay(true), ignored);
+    keep_alive(socket_.plain());
+    socket_.plain().non_blocking(true, ignored);
     timer_.expires_after(greeting_timeout);
     timer_.async_wait([self = shared_from_this()](const asio::error_code& error) {
       if (!error && self->open_ && !self->welcome_) self->refuse("it did not greet in time");
@@ -48,8 +66,10 @@ void Session::close() {
   const auto self = shared_from_this();
   asio::error_code ignored;
   timer_.cancel(ignored);
-  socket_.close(ignored);
+  socket_.close();
   queue_.clear();
+  input_.clear();
+  (void)account_for_input();
   listener_.left(*this);
 }
 
@@ -65,7 +85,7 @@ void Session::guarded(Step step) {
 void Session::read() {
   if (!open_ || reads_ || last_words_ || unsent_bytes_ > unsent_bytes_max) return;
   reads_ = true;
-  socket_.async_wait(asio::ip::tcp::socket::wait_read, [self = shared_from_this()](const asio::error_code& error) {
+  socket_.when_readable([self = shared_from_this()](const asio::error_code& error) {
     self->reads_ = false;
     if (error) return self->close();
     self->guarded([&] { self->on_readable(); });
@@ -74,22 +94,21 @@ void Session::read() {
 
 void Session::on_readable() {
   std::array<char, 65536> block;
-  asio::error_code error;
-  const std::size_t got = socket_.read_some(asio::buffer(block), error);
-  if (error && error != asio::error::would_block && error != asio::error::try_again &&
-      error != asio::error::interrupted) {
-    return close();
+  const auto got = socket_.receive(block);
+  if (!got) return socket_.problem().empty() ? close() : refuse(socket_.problem());
+  input_.append(block.data(), *got);
+  if (!account_for_input()) return refuse("too many large requests are under way");
+  for (std::size_t used = 1; used > 0 && open_ && !welcome_ && !last_words_;) {
+    used = take_greeting();
+    input_.erase(0, used);
   }
-  input_.append(block.data(), got);
-  std::size_t used = 0;
-  if (!welcome_) used = take_greeting();
-  input_.erase(0, used);
   proceed();
 }
 
 void Session::proceed() {
   if (welcome_) input_.erase(0, take_frames());
   if (input_.empty() && input_.capacity() > idle_input_bytes_max) input_ = {};
+  (void)account_for_input();  // less than before
   read();
 }
 
@@ -97,31 +116,35 @@ void Session::proceed() {
 std::size_t Session::take_greeting() {
   const auto greeting = wire::parse_greeting(input_, wire::client_magic);
   if (!greeting) {
-    refuse(greeting.status().message());
+    refuse(looks_like_tls(input_) ? fmt::format("it speaks TLS, and this store does not: {}", how_to_speak_tls)
+                                  : greeting.status().message());
     return 0;
   }
   if (!*greeting) return 0;
-  const auto answer = [&](wire::Verdict verdict, const std::string& text) {
-    const wire::Greeting mine{.word = static_cast<std::uint16_t>(verdict), .text = text};
-    last_words_ = verdict != wire::Verdict::welcome;
-    send({wire::encode_greeting(wire::server_magic, mine), nullptr});
-    if (last_words_) listener_.refused(*this, text);
-  };
   if ((*greeting)->version != wire::version) {
-    answer(
-        wire::Verdict::other_version,
-        fmt::format("the client speaks version {} of the protocol and the store version {}; install the same Hocket on "
-                    "both sides",
-                    (*greeting)->version, wire::version));
-  } else if ((*greeting)->word != wire::no_authentication) {
-    answer(wire::Verdict::refused, "the client wants an authentication that the store does not know");
+    const std::string why = fmt::format(
+        "the client speaks version {} of the protocol and the store version {}; install the same Hocket on "
+        "both sides",
+        (*greeting)->version, wire::version);
+    answer({wire::Verdict::other_version, why, why});
   } else {
-    welcome_ = true;
-    timer_.cancel();
-    listener_.welcomed(*this);
-    answer(wire::Verdict::welcome, "");
+    answer(greeter_.take(**greeting, socket_.fd()));
   }
   return (*greeting)->size();
+}
+
+void Session::answer(const Welcome::Answer& answer) {
+  const bool refused = !answer.problem.empty();
+  if (refused && !answer.tells_client) return refuse(answer.problem);
+  last_words_ = refused;
+  welcome_ = answer.verdict == wire::Verdict::welcome;
+  if (welcome_) {
+    timer_.cancel();
+    listener_.welcomed(*this);
+  }
+  const wire::Greeting mine{.word = static_cast<std::uint16_t>(answer.verdict), .text = answer.text};
+  send({wire::encode_greeting(wire::server_magic, mine), nullptr});
+  if (refused) listener_.refused(*this, answer.problem);
 }
 
 std::size_t Session::take_frames() {
@@ -135,6 +158,7 @@ std::size_t Session::take_frames() {
       break;
     }
     used += wire::frame_head_bytes + (*body)->size();
+    active_at_ = std::chrono::steady_clock::now();
     listener_.requested(*this, *request);
   }
   return used;
@@ -158,7 +182,7 @@ void Session::write() {
     if (outgoing.payload) buffers.push_back(asio::buffer(*outgoing.payload));
   }
   writes_ = true;
-  asio::async_write(socket_, buffers, [self = shared_from_this()](const asio::error_code& error, std::size_t) {
+  socket_.write(buffers, [self = shared_from_this()](const asio::error_code& error) {
     self->writes_ = false;
     for (const Outgoing& outgoing : self->writing_) self->unsent_bytes_ -= outgoing.bytes();
     self->writing_.clear();
@@ -169,6 +193,11 @@ void Session::write() {
       self->proceed();
     });
   });
+}
+
+bool Session::account_for_input() {
+  const std::size_t now = input_.size() > idle_input_bytes_max ? input_.size() : 0;
+  return listener_.holds(std::exchange(accounted_, now), now);
 }
 
 void Session::refuse(std::string_view why) {

@@ -9,6 +9,8 @@
 
 #include "src/store/asio.hpp"
 #include "src/store/service.hpp"
+#include "src/store/session_socket.hpp"
+#include "src/store/welcome.hpp"
 
 namespace hocket::store {
 
@@ -23,17 +25,22 @@ class SessionListener {
   // It broke the protocol and is about to leave.
   virtual void refused(Session& session, std::string_view why) = 0;
   virtual void left(Session& session) = 0;
+  // The session's large requests that have not come whole take `now` bytes, `before` until now. False: too many.
+  virtual bool holds(std::size_t before, std::size_t now) = 0;
 };
 
 // All functions are called on the server's thread. Lives while it is open: its pending reads and writes own it.
 class Session : public std::enable_shared_from_this<Session> {
  public:
-  Session(SessionListener& listener, ClientId id, asio::ip::tcp::socket socket);
+  // `trust` outlives it.
+  Session(SessionListener& listener, ClientId id, asio::ip::tcp::socket socket, const Trust& trust);
 
   ClientId id() const { return id_; }
   bool is_welcome() const { return welcome_; }
   // The client's address without its port.
   const std::string& peer() const { return peer_; }
+  // When it came, or last asked for something.
+  std::chrono::steady_clock::time_point active_at() const { return active_at_; }
 
   void start(std::chrono::milliseconds greeting_timeout);
   void respond(std::uint64_t request, Code code, Dictionary::Value payload);
@@ -53,19 +60,24 @@ class Session : public std::enable_shared_from_this<Session> {
   void on_readable();
   void proceed();
   std::size_t take_greeting();
+  void answer(const Welcome::Answer& answer);
   std::size_t take_frames();
   void send(Outgoing outgoing);
   void write();
   void refuse(std::string_view why);
+  bool account_for_input();
 
   SessionListener& listener_;
   const ClientId id_;
-  asio::ip::tcp::socket socket_;
+  SessionSocket socket_;
   asio::steady_timer timer_;
+  Welcome greeter_;
   std::string peer_;
   bool welcome_ = false, open_ = true, last_words_ = false;
   bool reads_ = false, writes_ = false;  // an operation of Asio's is pending
   std::string input_;
+  std::size_t accounted_ = 0;  // of the input, with the listener
+  std::chrono::steady_clock::time_point active_at_ = std::chrono::steady_clock::now();
   std::deque<Outgoing> queue_;     // not handed to Asio yet
   std::vector<Outgoing> writing_;  // handed to Asio
   std::size_t unsent_bytes_ = 0;   // in both

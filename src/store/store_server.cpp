@@ -2,8 +2,10 @@
 
 #include <fmt/format.h>
 
+#include <sys/resource.h>
+
+#include <algorithm>
 #include <condition_variable>
-#include <cstring>
 #include <list>
 #include <mutex>
 #include <set>
@@ -12,8 +14,10 @@
 
 #include "src/base/log.hpp"
 #include "src/base/signals_blocked.hpp"
-#include "src/store/asio.hpp"
+#include "src/store/acceptors.hpp"
 #include "src/store/endpoint.hpp"
+#include "src/store/metrics.hpp"
+#include "src/store/refusal.hpp"
 #include "src/store/session.hpp"
 
 namespace hocket {
@@ -24,18 +28,17 @@ using store::Session;
 
 namespace {
 
-using namespace std::chrono_literals;
-
-constexpr auto resolve_timeout = 30s;
-constexpr auto pause_after_failure = 200ms;
 constexpr std::size_t complained_max = 1024;  // addresses that are remembered; those beyond are not logged
-constexpr int attempts_to_choose = 16;
+constexpr std::size_t refusals_max = 8;       // at a time; more are closed without a word
+constexpr std::chrono::milliseconds refusal_timeout{1000};
+constexpr std::chrono::seconds save_every{10};
+constexpr std::chrono::seconds idle_for{1};  // then a client may have to make room
 
-tcp::endpoint to_asio(const store::Endpoint& endpoint) {
-  tcp::endpoint converted;
-  converted.resize(endpoint.bytes);
-  std::memcpy(converted.data(), endpoint.get(), endpoint.bytes);
-  return converted;
+std::size_t clients_by_descriptors() {
+  rlimit limit{};
+  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return 1000;
+  const auto all = static_cast<std::size_t>(std::min<rlim_t>(limit.rlim_cur, 1 << 20));
+  return std::max<std::size_t>(all - std::min(all, std::max<std::size_t>(all / 8, 32)), 8);
 }
 
 }  // namespace
@@ -46,46 +49,59 @@ class StoreServer::Implementation final : public store::SessionListener {
   Implementation(std::string host, const StoreServerOptions& options)
       : host_(std::move(host)),
         options_(options),
-        service_([this](ClientId client, std::uint64_t request, Code code, store::Dictionary::Value payload) {
-          const auto session = sessions_.find(client);
-          if (session != sessions_.end()) session->second->respond(request, code, std::move(payload));
-        }) {}
+        acceptors_(context_, host_),
+        page_(context_, options.metrics_host, [this] { return measure(); }),
+        service_(
+            [this](ClientId client, std::uint64_t request, Code code, store::Dictionary::Value payload) {
+              const auto session = sessions_.find(client);
+              if (session != sessions_.end()) session->second->respond(request, code, std::move(payload));
+            },
+            options.limits),
+        clients_max_(options.limits.clients > 0 ? options.limits.clients : clients_by_descriptors()) {}
   ~Implementation() override { stop(); }
 
-  Status listen(std::uint16_t port);
+  Status listen(std::uint16_t port) {
+    if (!options_.snapshot.empty()) {
+      if (Status loaded = service_.load(options_.snapshot); !loaded) return loaded;
+    }
+    if (Status status = acceptors_.listen(port); !status || !options_.metrics_port) return status;
+    return page_.listen(*options_.metrics_port);
+  }
   void run();
 
-  std::string url() const { return "tcp://" + store::host_and_port(host_, port_); }
-  std::uint16_t port() const { return port_; }
+  std::string url() const { return "tcp://" + store::host_and_port(host_, port()); }
+  std::uint16_t port() const { return acceptors_.port(); }
+  std::uint16_t metrics_port() const { return page_.port(); }
   std::size_t clients() const;
   bool wait_until_no_clients(Deadline deadline) const;
 
  private:
-  // An acceptor, and the timer with which it pauses when it cannot accept.
-  struct Door {
-    explicit Door(asio::io_context& context) : acceptor(context), timer(context) {}
-    tcp::acceptor acceptor;
-    asio::steady_timer timer;
-  };
-
-  Status listen_on(const std::vector<store::Endpoint>& endpoints, std::uint16_t port);
-  asio::error_code open(Door& door, tcp::endpoint endpoint, std::uint16_t port);
-  Status explain(const asio::error_code& error, std::uint16_t port) const;
-  void accept(Door& door);
   void admit(tcp::socket socket);
+  store::Metrics measure() const;
+  void save_now_and_then();
+  void save();
+  bool make_room();
+  void turn_away(tcp::socket socket);
   void stop();
 
   void welcomed(Session& session) override;
   void requested(Session& session, const store::wire::Request& request) override;
   void refused(Session& session, std::string_view why) override;
   void left(Session& session) override;
+  bool holds(std::size_t before, std::size_t now) override;
 
   const std::string host_;
   const StoreServerOptions options_;
-  std::uint16_t port_ = 0;
   asio::io_context context_;
-  std::list<Door> doors_;
+  store::Acceptors acceptors_;
+  store::MetricsPage page_;
   store::Service service_;
+  const std::size_t clients_max_;
+  std::list<std::weak_ptr<store::Refusal>> refusals_;
+  std::size_t held_bytes_ = 0;  // of large requests under way
+  store::Metrics counted_;      // what has happened since the start
+  asio::steady_timer save_timer_{context_};
+  std::uint64_t saved_at_ = 0;  // the requests that had been taken when the snapshot was written last
   std::unordered_map<ClientId, std::shared_ptr<Session>> sessions_;
   ClientId last_client_ = 0;
   std::set<std::string> complained_;  // peers that the log has named
@@ -96,79 +112,15 @@ class StoreServer::Implementation final : public store::SessionListener {
   std::size_t clients_ = 0;
 };
 
-Status StoreServer::Implementation::listen(std::uint16_t port) {
-  if (host_.empty()) {
-    return {Code::invalid_environment, "the address to bind is empty; give one of this machine's, or 0.0.0.0 for all"};
-  }
-  const auto endpoints = store::resolve(host_, port, Deadline::after(resolve_timeout));
-  if (!endpoints) return {Code::invalid_environment, "cannot serve the store: " + endpoints.status().message()};
-  Status status;
-  for (int attempt = 0; attempt < attempts_to_choose; ++attempt) {
-    status = listen_on(*endpoints, port);
-    // A port that was free on the first address may be taken on the second: let the system choose another.
-    if (status.ok() || port != 0 || status.code() != Code::address_in_use) break;
-  }
-  return status;
-}
-
-Status StoreServer::Implementation::listen_on(const std::vector<store::Endpoint>& endpoints, std::uint16_t port) {
-  doors_.clear();
-  asio::error_code skipped;
-  for (const store::Endpoint& endpoint : endpoints) {
-    Door& door = doors_.emplace_back(context_);
-    const asio::error_code error = open(door, to_asio(endpoint), port);
-    if (!error) {
-      port = port_ = door.acceptor.local_endpoint().port();
-      continue;
-    }
-    doors_.pop_back();
-    if (error == asio::error::address_in_use || error == asio::error::no_descriptors) return explain(error, port);
-    skipped = error;  // "localhost" names ::1 also where IPv6 is switched off
-  }
-  return doors_.empty() ? explain(skipped, port) : Status();
-}
-
-asio::error_code StoreServer::Implementation::open(Door& door, tcp::endpoint endpoint, std::uint16_t port) {
-  endpoint.port(port);
-  asio::error_code error;
-  door.acceptor.open(endpoint.protocol(), error);
-  if (!error) door.acceptor.set_option(tcp::acceptor::reuse_address(true), error);
-  if (!error && endpoint.address().is_v6()) {
-    const bool all = endpoint.address().is_unspecified();
-    door.acceptor.set_option(asio::ip::v6_only(!all), error);
-  }
-  if (!error) door.acceptor.bind(endpoint, error);
-  if (!error) door.acceptor.listen(tcp::acceptor::max_listen_connections, error);
-  return error;
-}
-
-Status StoreServer::Implementation::explain(const asio::error_code& error, std::uint16_t port) const {
-  const std::string where = store::host_and_port(host_, port);
-  if (error == asio::error::address_in_use) {
-    return {Code::address_in_use,
-            fmt::format("cannot serve the store at {}: another process listens there; stop it or choose another port "
-                        "(0: any free one)",
-                        where)};
-  }
-  if (error == asio::error::no_descriptors) {
-    return {
-        Code::out_of_resources,
-        fmt::format("cannot serve the store at {}: no file descriptor is left; raise the limit (ulimit -n)", where)};
-  }
-  return {
-      Code::invalid_environment,
-      fmt::format("cannot serve the store at {}: {}; bind an address of this machine, and a port that this user may "
-                  "take",
-                  where, error.message())};
-}
-
 void StoreServer::Implementation::run() {
   if (!options_.meeting_point.empty()) {  // before there are clients
     service_.handle(
         last_client_,
         {.operation = store::wire::Operation::set, .key = meeting_point_key, .value = options_.meeting_point});
   }
-  for (Door& door : doors_) accept(door);
+  acceptors_.accept([this](tcp::socket socket) { admit(std::move(socket)); });
+  page_.serve();
+  save_now_and_then();
   const SignalsBlocked signals_blocked;
   thread_ = std::thread([this] {
     for (;;) {
@@ -182,44 +134,92 @@ void StoreServer::Implementation::run() {
   });
 }
 
-void StoreServer::Implementation::accept(Door& door) {
-  door.acceptor.async_accept([this, &door](const asio::error_code& error, tcp::socket socket) {
-    if (!door.acceptor.is_open()) return;
-    if (!error) {
-      admit(std::move(socket));
-      return accept(door);
-    }
-    if (error == asio::error::connection_aborted) return accept(door);
-    // File descriptors or memory have run out, most likely: the client stays in the queue meanwhile.
-    if (complained_.insert("accept").second) {
-      log::error(fmt::format("the store at {} takes no more clients for now: {}; raise the limit (ulimit -n)", url(),
-                             error.message()));
-    }
-    door.timer.expires_after(pause_after_failure);
-    door.timer.async_wait([this, &door](const asio::error_code& cancelled) {
-      if (!cancelled) accept(door);
-    });
+store::Metrics StoreServer::Implementation::measure() const {
+  store::Metrics metrics = counted_;
+  metrics.clients = clients();
+  metrics.keys = service_.dictionary().size();
+  metrics.bytes = service_.dictionary().bytes();
+  metrics.waiting = service_.parked();
+  return metrics;
+}
+
+void StoreServer::Implementation::save_now_and_then() {
+  if (options_.snapshot.empty()) return;
+  save_timer_.expires_after(save_every);
+  save_timer_.async_wait([this](const asio::error_code& cancelled) {
+    if (cancelled) return;
+    if (saved_at_ != counted_.requests) save();
+    save_now_and_then();
   });
 }
 
+void StoreServer::Implementation::save() {
+  if (options_.snapshot.empty()) return;
+  saved_at_ = counted_.requests;
+  if (Status saved = service_.save(options_.snapshot); !saved) log::error(saved.message());
+}
+
 void StoreServer::Implementation::admit(tcp::socket socket) {
+  ++counted_.connections;
+  if (sessions_.size() >= clients_max_ && !make_room()) return turn_away(std::move(socket));
   const ClientId id = ++last_client_;
-  const auto session = std::make_shared<Session>(*this, id, std::move(socket));
+  const auto session = std::make_shared<Session>(*this, id, std::move(socket), options_.trust);
   sessions_.emplace(id, session);
   session->start(options_.greeting_timeout);
+}
+
+// Ends the client that is missed least, if there is one.
+bool StoreServer::Implementation::make_room() {
+  const auto now = std::chrono::steady_clock::now();
+  const auto rank = [&](const Session& session) {  // 0: it stays
+    if (!session.is_welcome()) return 2;
+    return now - session.active_at() >= idle_for && !service_.is_engaged(session.id()) ? 1 : 0;
+  };
+  std::shared_ptr<Session> least;
+  for (const auto& [id, session] : sessions_) {
+    const int its = rank(*session), of_least = least ? rank(*least) : 0;
+    if (its > of_least || (its > 0 && its == of_least && session->active_at() < least->active_at())) least = session;
+  }
+  if (least) {
+    ++counted_.evictions;
+    least->close();
+  }
+  return least != nullptr;
+}
+
+void StoreServer::Implementation::turn_away(tcp::socket socket) {
+  ++counted_.refusals;
+  if (complained_.insert("full").second) {
+    log::warn(
+        fmt::format("the store at {} has all the {} clients that it may have, so others have to wait; raise the "
+                    "limit (ulimit -n, hocket-store --max-clients)",
+                    url(), clients_max_));
+  }
+  refusals_.remove_if([](const auto& refusal) { return refusal.expired(); });
+  if (refusals_.size() >= refusals_max || options_.trust.tls) return;  // words would have to be encrypted
+  const auto refusal = std::make_shared<store::Refusal>(std::move(socket));
+  refusals_.push_back(refusal);
+  refusal->start(fmt::format("it serves {} clients, and {}", clients_max_, store::wire::no_room), refusal_timeout);
+}
+
+bool StoreServer::Implementation::holds(std::size_t before, std::size_t now) {
+  held_bytes_ += now - before;
+  return now <= before || held_bytes_ <= options_.limits.input_bytes;
 }
 
 void StoreServer::Implementation::stop() {
   if (!thread_.joinable()) return;
   asio::post(context_, [this] {
-    for (Door& door : doors_) {
-      asio::error_code ignored;
-      door.acceptor.close(ignored);
-      door.timer.cancel(ignored);
-    }
+    acceptors_.close();
+    page_.close();
+    save_timer_.cancel();
     while (!sessions_.empty()) sessions_.begin()->second->close();
+    for (const auto& refusal : refusals_) {
+      if (const auto open = refusal.lock()) open->close();
+    }
   });
   thread_.join();  // the context has run out of work
+  save();
 }
 
 void StoreServer::Implementation::welcomed(Session&) {
@@ -228,10 +228,12 @@ void StoreServer::Implementation::welcomed(Session&) {
 }
 
 void StoreServer::Implementation::requested(Session& session, const store::wire::Request& request) {
+  ++counted_.requests;
   service_.handle(session.id(), request);
 }
 
 void StoreServer::Implementation::refused(Session& session, std::string_view why) {
+  ++counted_.refusals;
   if (complained_.size() >= complained_max || !complained_.insert(session.peer()).second) return;
   log::warn(fmt::format("the store at {} refused a connection from {}: {} (said once for each address)", url(),
                         session.peer(), why));
@@ -273,6 +275,10 @@ StoreServer::~StoreServer() = default;
 
 std::uint16_t StoreServer::port() const {
   return implementation_->port();
+}
+
+std::uint16_t StoreServer::metrics_port() const {
+  return implementation_->metrics_port();
 }
 
 std::string StoreServer::url() const {

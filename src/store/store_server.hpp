@@ -4,10 +4,13 @@
 #include <chrono>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 
+#include "src/base/trust.hpp"
 #include "src/spi/status.hpp"
+#include "src/store/limits.hpp"
 
 namespace hocket {
 
@@ -17,10 +20,21 @@ inline constexpr std::string_view meeting_point_key = "hocket/meeting point";
 struct StoreServerOptions {
   std::chrono::milliseconds greeting_timeout{10'000};  // a connection that has not greeted by then is refused
   std::string meeting_point = {};                      // what the store holds under that key; empty: nothing
+  Trust trust = {};  // with neither a secret nor `insecure`: of clients of this host and user alone
+  store::ServerLimits limits = {};
+  // Where GET /health and GET /metrics are answered over HTTP; nothing: nowhere. Port 0: the system chooses.
+  std::optional<std::uint16_t> metrics_port = {};
+  std::string metrics_host = "127.0.0.1";
+  // A file from which the server takes what it holds at first, and into which it writes that at its end, and now and
+  // then before; empty: none.
+  std::string snapshot = {};
 };
 
-// One thread serves all clients; signals go to other threads. What does not speak the protocol is refused, with one
-// line in the log for each address that it comes from. All functions may be called from any thread.
+// One thread serves all clients; signals go to other threads. Where there are as many as there may be, a new client
+// takes the place of one that has not greeted, or else of one that has asked for nothing for a while, owns no key and
+// waits for none; where there is no such client either, the new one is refused in words. What does not speak the
+// protocol is refused, with one line in the log for each address that it comes from. All functions may be called from
+// any thread.
 class StoreServer {
  public:
   // Listens on every address of `host` ("127.0.0.1", "::1", "localhost", a name of this machine; "0.0.0.0" and "::" for
@@ -32,6 +46,8 @@ class StoreServer {
   ~StoreServer();
 
   std::uint16_t port() const;
+  // 0: nowhere.
+  std::uint16_t metrics_port() const;
   // "tcp://host:port", with the host as given to start().
   std::string url() const;
   // Clients that are connected and were welcomed.

@@ -2,6 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
+#include "src/base/printable.hpp"
 #include "src/store/endpoint.hpp"
 #include "src/store/keys.hpp"
 
@@ -18,8 +21,8 @@ std::optional<std::string> present(store::Connection::Reply reply) {
 }  // namespace
 
 Result<std::unique_ptr<TcpStore>> TcpStore::connect(const std::string& host, std::uint16_t port, Deadline deadline,
-                                                    const std::stop_token& stop) {
-  auto dialled = store::dial(host, port, deadline, stop);
+                                                    const std::stop_token& stop, const Trust& trust) {
+  auto dialled = store::dial(host, port, deadline, stop, trust);
   if (!dialled) return dialled.status();
   std::string url = "tcp://" + store::host_and_port(host, port);
   return std::unique_ptr<TcpStore>(new TcpStore(std::move(*dialled), std::move(url)));
@@ -51,13 +54,28 @@ Result<std::int64_t> TcpStore::add(std::string_view key, std::int64_t delta, Dea
 Result<std::optional<std::string>> TcpStore::compare_and_set(std::string_view key,
                                                              std::optional<std::string_view> expected,
                                                              std::string_view desired, Deadline deadline) {
+  return swap(Operation::compare_and_set, key, expected, desired, deadline);
+}
+
+Result<std::optional<std::string>> TcpStore::claim(std::string_view key, std::optional<std::string_view> expected,
+                                                   std::string_view desired, Deadline deadline) {
+  return swap(Operation::claim, key, expected, desired, deadline);
+}
+
+Result<std::optional<std::string>> TcpStore::swap(Operation operation, std::string_view key,
+                                                  std::optional<std::string_view> expected, std::string_view desired,
+                                                  Deadline deadline) {
   for (const std::string_view value : {expected.value_or(""), desired}) {
     if (Status status = store::check_value(value); !status) return status;
   }
-  auto reply =
-      call({.operation = Operation::compare_and_set, .key = key, .value = desired, .expected = expected}, deadline);
+  auto reply = call({.operation = operation, .key = key, .value = desired, .expected = expected}, deadline);
   if (!reply) return reply.status();
   return present(std::move(*reply));
+}
+
+Status TcpStore::wait_for_keys(std::string_view prefix, std::size_t count, Deadline deadline) {
+  const auto number = static_cast<std::int64_t>(std::clamp<std::size_t>(count, 1, INT64_MAX));
+  return call({.operation = Operation::wait_for_keys, .key = prefix, .delta = number}, deadline).status();
 }
 
 Result<bool> TcpStore::remove(std::string_view key, Deadline deadline) {
@@ -81,12 +99,12 @@ Result<std::vector<std::string>> TcpStore::list(std::string_view prefix, Deadlin
 }
 
 Result<store::Connection::Reply> TcpStore::call(const Request& request, Deadline deadline) {
-  const bool is_list = request.operation == Operation::list;
-  if (Status status = is_list ? store::check_prefix(request.key) : store::check_key(request.key); !status)
+  const bool takes_prefix = request.operation == Operation::list || request.operation == Operation::wait_for_keys;
+  if (Status status = takes_prefix ? store::check_prefix(request.key) : store::check_key(request.key); !status)
     return status;
   auto reply = connection_.exchange(request, deadline);
   if (!reply || reply->code == Code::ok || reply->code == Code::not_found) return reply;
-  return Status(reply->code, std::move(reply->payload));
+  return Status(reply->code, printable(reply->payload));
 }
 
 }  // namespace hocket

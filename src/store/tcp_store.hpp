@@ -13,9 +13,10 @@ namespace hocket {
 class TcpStore final : public Store {
  public:
   // Waits until the server listens. Errors: store_unreachable at the deadline; protocol_error where something else
-  // than a Hocket store of this version listens; aborted when `stop` is requested.
+  // than a Hocket store of this version listens; mismatch or invalid_environment where that and this side do not trust
+  // each other; aborted when `stop` is requested.
   static Result<std::unique_ptr<TcpStore>> connect(const std::string& host, std::uint16_t port, Deadline deadline,
-                                                   const std::stop_token& stop = {});
+                                                   const std::stop_token& stop = {}, const Trust& trust = {});
 
   std::string url() const override { return url_; }
   Status set(std::string_view key, std::string_view value, Deadline deadline) override;
@@ -24,6 +25,10 @@ class TcpStore final : public Store {
   Result<std::int64_t> add(std::string_view key, std::int64_t delta, Deadline deadline) override;
   Result<std::optional<std::string>> compare_and_set(std::string_view key, std::optional<std::string_view> expected,
                                                      std::string_view desired, Deadline deadline) override;
+  Result<std::optional<std::string>> claim(std::string_view key, std::optional<std::string_view> expected,
+                                           std::string_view desired, Deadline deadline) override;
+  bool claims_end_with_owner() const override { return true; }
+  Status wait_for_keys(std::string_view prefix, std::size_t count, Deadline deadline) override;
   Result<bool> remove(std::string_view key, Deadline deadline) override;
   // In pages of 256 KiB of keys, each of them true at its own moment.
   Result<std::vector<std::string>> list(std::string_view prefix, Deadline deadline) override;
@@ -31,6 +36,9 @@ class TcpStore final : public Store {
  private:
   TcpStore(store::Dialled dialled, std::string url) : url_(url), connection_(std::move(dialled), std::move(url)) {}
 
+  Result<std::optional<std::string>> swap(store::wire::Operation operation, std::string_view key,
+                                          std::optional<std::string_view> expected, std::string_view desired,
+                                          Deadline deadline);
   // The reply, or the failure that it carries.
   Result<store::Connection::Reply> call(const store::wire::Request& request, Deadline deadline);
 

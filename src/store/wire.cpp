@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "src/store/bytes.hpp"
+#include "src/base/bytes.hpp"
 #include "src/store/keys.hpp"
 
 namespace hocket::store::wire {
@@ -16,13 +16,15 @@ Status malformed(std::string_view what) {
 
 bool known(std::uint8_t operation) {
   return operation >= static_cast<std::uint8_t>(Operation::set) &&
-         operation <= static_cast<std::uint8_t>(Operation::cancel);
+         operation <= static_cast<std::uint8_t>(Operation::wait_for_keys);
 }
 
 // Whether the fields of a request obey the bounds of keys and values.
 bool within_bounds(const Request& request) {
-  const bool may_be_empty = request.operation == Operation::list;
+  const bool counts = request.operation == Operation::wait_for_keys;
+  const bool may_be_empty = counts || request.operation == Operation::list;
   if (request.operation == Operation::cancel) return request.key.empty();
+  if (counts && request.delta < 1) return false;
   if (request.key.size() > store_key_bytes_max || (request.key.empty() && !may_be_empty)) return false;
   const std::size_t value_max = may_be_empty ? store_key_bytes_max : store_value_bytes_max;
   return request.value.size() <= value_max && request.expected.value_or("").size() <= store_value_bytes_max;
@@ -40,59 +42,67 @@ std::string_view name_of(Operation operation) {
     case Operation::remove: return "remove";
     case Operation::list: return "list";
     case Operation::cancel: return "cancel";
+    case Operation::claim: return "claim";
+    case Operation::wait_for_keys: return "wait_for_keys";
   }
   return "unknown operation";
 }
 
+std::string challenge_context() {
+  return fmt::format("store {}", version);
+}
+
 std::string encode_greeting(std::string_view magic, const Greeting& greeting) {
   std::string bytes(magic);
-  put(bytes, greeting.version);
-  put(bytes, greeting.word);
-  put(bytes, static_cast<std::uint32_t>(greeting.text.size()));
+  append(bytes, greeting.version);
+  append(bytes, greeting.word);
+  append(bytes, static_cast<std::uint32_t>(greeting.text.size()));
   bytes += greeting.text;
   return bytes;
 }
 
 std::string encode_request(const Request& request) {
   std::string body;
-  put(body, std::uint32_t{0});  // the length, filled in below
-  put(body, request.id);
-  put(body, static_cast<std::uint8_t>(request.operation));
-  put(body, static_cast<std::uint16_t>(request.key.size()));
+  append(body, std::uint32_t{0});  // the length, filled in below
+  append(body, request.id);
+  append(body, static_cast<std::uint8_t>(request.operation));
+  append(body, static_cast<std::uint16_t>(request.key.size()));
   body += request.key;
-  if (request.operation == Operation::add) put(body, request.delta);
-  if (request.operation == Operation::compare_and_set) {
+  if (request.operation == Operation::add || request.operation == Operation::wait_for_keys) {
+    append(body, request.delta);
+  }
+  if (request.operation == Operation::compare_and_set || request.operation == Operation::claim) {
     const std::string_view expected = request.expected.value_or("");
-    put(body, static_cast<std::uint8_t>(request.expected.has_value()));
-    put(body, static_cast<std::uint32_t>(expected.size()));
+    append(body, static_cast<std::uint8_t>(request.expected.has_value()));
+    append(body, static_cast<std::uint32_t>(expected.size()));
     body += expected;
   }
   body += request.value;
   std::string length;
-  put(length, static_cast<std::uint32_t>(body.size() - frame_head_bytes));
+  append(length, static_cast<std::uint32_t>(body.size() - frame_head_bytes));
   std::copy(length.begin(), length.end(), body.begin());
   return body;
 }
 
 std::string encode_response_head(std::uint64_t id, Code code, std::size_t payload_bytes) {
   std::string head;
-  put(head, static_cast<std::uint32_t>(sizeof(id) + 1 + payload_bytes));
-  put(head, id);
-  put(head, static_cast<std::uint8_t>(code));
+  append(head, static_cast<std::uint32_t>(sizeof(id) + 1 + payload_bytes));
+  append(head, id);
+  append(head, static_cast<std::uint8_t>(code));
   return head;
 }
 
 std::string encode_sum(std::int64_t sum) {
   std::string payload;
-  put(payload, sum);
+  append(payload, sum);
   return payload;
 }
 
 std::string encode_page(const std::vector<std::string>& keys, bool more) {
   std::string payload;
-  put(payload, static_cast<std::uint8_t>(more));
+  append(payload, static_cast<std::uint8_t>(more));
   for (const std::string& key : keys) {
-    put(payload, static_cast<std::uint16_t>(key.size()));
+    append(payload, static_cast<std::uint16_t>(key.size()));
     payload += key;
   }
   return payload;
@@ -105,19 +115,19 @@ Result<std::optional<Greeting>> parse_greeting(std::string_view bytes, std::stri
                                                     quoted(bytes.substr(0, 16))));
   }
   if (bytes.size() < greeting_bytes) return std::optional<Greeting>();
-  Reader reader(bytes.substr(magic.size()));
+  ByteReader reader(bytes.substr(magic.size()));
   Greeting greeting;
-  greeting.version = reader.number<std::uint16_t>();
-  greeting.word = reader.number<std::uint16_t>();
-  const auto text_bytes = reader.number<std::uint32_t>();
+  greeting.version = reader.take<std::uint16_t>();
+  greeting.word = reader.take<std::uint16_t>();
+  const auto text_bytes = reader.take<std::uint32_t>();
   if (text_bytes > greeting_text_bytes_max) return malformed("a greeting that is too long");
   greeting.text = reader.text(text_bytes);
   return reader.ok() ? std::optional<Greeting>(greeting) : std::nullopt;
 }
 
 Result<std::optional<std::string_view>> parse_frame(std::string_view bytes, std::size_t bytes_max) {
-  Reader reader(bytes);
-  const auto length = reader.number<std::uint32_t>();
+  ByteReader reader(bytes);
+  const auto length = reader.take<std::uint32_t>();
   if (!reader.ok()) return std::optional<std::string_view>();
   if (length == 0 || length > bytes_max) {
     return Status(Code::protocol_error,
@@ -128,19 +138,21 @@ Result<std::optional<std::string_view>> parse_frame(std::string_view bytes, std:
 }
 
 Result<Request> parse_request(std::string_view body) {
-  Reader reader(body);
+  ByteReader reader(body);
   Request request;
-  request.id = reader.number<std::uint64_t>();
-  const auto operation = reader.number<std::uint8_t>();
-  request.key = reader.text(reader.number<std::uint16_t>());
+  request.id = reader.take<std::uint64_t>();
+  const auto operation = reader.take<std::uint8_t>();
+  request.key = reader.text(reader.take<std::uint16_t>());
   if (!reader.ok()) return malformed("a request that is cut short");
   if (!known(operation)) return malformed(fmt::format("a request with the unknown operation {}", operation));
   request.operation = static_cast<Operation>(operation);
   switch (request.operation) {
-    case Operation::add: request.delta = reader.number<std::int64_t>(); break;
-    case Operation::compare_and_set: {
-      const auto has_expected = reader.number<std::uint8_t>();
-      const std::string_view expected = reader.text(reader.number<std::uint32_t>());
+    case Operation::add:
+    case Operation::wait_for_keys: request.delta = reader.take<std::int64_t>(); break;
+    case Operation::compare_and_set:
+    case Operation::claim: {
+      const auto has_expected = reader.take<std::uint8_t>();
+      const std::string_view expected = reader.text(reader.take<std::uint32_t>());
       if (has_expected > 1 || (has_expected == 0 && !expected.empty())) return malformed("a wrong compare_and_set");
       if (has_expected == 1) request.expected = expected;
       request.value = reader.rest();
@@ -156,10 +168,10 @@ Result<Request> parse_request(std::string_view body) {
 }
 
 Result<Response> parse_response(std::string_view body) {
-  Reader reader(body);
+  ByteReader reader(body);
   Response response;
-  response.id = reader.number<std::uint64_t>();
-  const auto code = reader.number<std::uint8_t>();
+  response.id = reader.take<std::uint64_t>();
+  const auto code = reader.take<std::uint8_t>();
   if (!reader.ok()) return malformed("a response that is cut short");
   if (code > static_cast<std::uint8_t>(Code::internal)) return malformed("a response with an unknown code");
   response.code = static_cast<Code>(code);
@@ -168,17 +180,17 @@ Result<Response> parse_response(std::string_view body) {
 }
 
 Result<std::int64_t> parse_sum(std::string_view payload) {
-  Reader reader(payload);
-  const auto sum = reader.number<std::int64_t>();
+  ByteReader reader(payload);
+  const auto sum = reader.take<std::int64_t>();
   if (!reader.whole()) return malformed("a sum of a wrong length");
   return sum;
 }
 
 Result<bool> parse_page(std::string_view payload, std::vector<std::string>& keys) {
-  Reader reader(payload);
-  const auto more = reader.number<std::uint8_t>();
+  ByteReader reader(payload);
+  const auto more = reader.take<std::uint8_t>();
   while (reader.ok() && !reader.whole()) {
-    const std::string_view key = reader.text(reader.number<std::uint16_t>());
+    const std::string_view key = reader.text(reader.take<std::uint16_t>());
     if (reader.ok()) keys.emplace_back(key);
   }
   if (!reader.ok() || more > 1) return malformed("a list that is cut short");

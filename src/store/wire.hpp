@@ -1,11 +1,12 @@
-// The store's wire protocol, version 1. Over one TCP connection; every number is little endian.
+// The store's wire protocol, version 2. Over one TCP connection; every number is little endian.
 //
 // Greeting. The client speaks first, then the server; both in this form, of 16 bytes and then `bytes` more:
 //     magic[8]   u16 version   u16 word   u32 bytes   text[bytes]
-//   From the client the magic is "hktstor?", the word names a way of authentication (0: none) and the text is its
-//   proof. From the server the magic is "hktstor!", the word is a Verdict and the text explains a refusal; whatever
-//   follows a refusal is the end of the connection. Verdicts above `refused` are kept for challenges. A server welcomes
-//   its own version only.
+//   From the client the magic is "hktstor?" and the word an Authentication; from the server the magic is "hktstor!" and
+//   the word a Verdict. Whatever follows a refusal, whose text explains it, is the end of the connection. A server
+//   welcomes its own version only. Where there is a secret, each side speaks twice, and proves to the other that it
+//   knows it (src/base/challenge.hpp): the client's number, the server's number and proof, the client's proof, the
+//   welcome.
 //
 // Frames. After the welcome, in both directions: u32 length, then `length` bytes. A length of 0 or above the bound of
 //   its direction ends the connection.
@@ -16,7 +17,10 @@
 //       compare_and_set   u8 has_expected   u32 expected_bytes   expected   the desired value, to the end of the frame
 //       list              the key to continue after (empty: from the first), to the end of the frame; the key is the
 //                         prefix and may be empty
-//       cancel            nothing, and an empty key: forget the get with this id. Has no response
+//       cancel            nothing, and an empty key: forget the get or wait_for_keys with this id. Has no response
+//       claim             as compare_and_set. Where it sets the key, that is removed when this connection ends, unless
+//                         another connection has claimed it since
+//       wait_for_keys     i64 count, at least 1; the key is the prefix and may be empty
 //   Response:  u64 id   u8 code   payload, to the end of the frame.
 //     The code is 0 (ok), 14 (not_found: absent) or another number of hocket_result with its message as the payload.
 //       set               ok
@@ -25,6 +29,8 @@
 //       add               ok, i64 sum
 //       compare_and_set   ok, the value before; or not_found: it was absent
 //       remove            ok: it was there; or not_found
+//       claim             as compare_and_set
+//       wait_for_keys     ok; sent as soon as so many keys begin with the prefix
 //       list              ok, u8 more, then for each key u16 key_bytes, key. `more` says that keys are left: ask again
 //                         with the last one to continue after
 //   Ids are the client's choice and name requests that are not answered yet. Responses come in any order; requests take
@@ -44,14 +50,27 @@
 
 namespace hocket::store::wire {
 
-inline constexpr std::uint16_t version = 1;
+inline constexpr std::uint16_t version = 2;
 inline constexpr std::string_view client_magic = "hktstor?";
 inline constexpr std::string_view server_magic = "hktstor!";
 inline constexpr std::size_t greeting_bytes = 16;
 inline constexpr std::size_t greeting_text_bytes_max = 4096;
 
-enum class Verdict : std::uint16_t { welcome = 0, other_version = 1, refused = 2 };
-inline constexpr std::uint16_t no_authentication = 0;
+enum class Verdict : std::uint16_t {
+  welcome = 0,
+  other_version = 1,
+  refused = 2,
+  challenge = 3,  // text: the server's number and its proof
+  untrusted = 4,  // a refusal, because one side does not trust the other
+};
+enum class Authentication : std::uint16_t {
+  none = 0,
+  number = 1,   // text: the client's number
+  proof = 2,    // text: the client's proof; after a challenge
+  refusal = 3,  // text: none; after a challenge whose proof is wrong
+};
+// What both sides of a challenge know.
+std::string challenge_context();
 
 struct Greeting {
   std::uint16_t version = wire::version;
@@ -61,16 +80,32 @@ struct Greeting {
   std::size_t size() const { return greeting_bytes + text.size(); }  // on the wire
 };
 
-enum class Operation : std::uint8_t { set = 1, get, peek, add, compare_and_set, remove, list, cancel };
+// The end of the text of a refusal after which a client may try again.
+inline constexpr std::string_view no_room =
+    "it has no room for another client now; close some, or raise its limit (ulimit -n, hocket-store --max-clients)";
+
+enum class Operation : std::uint8_t {
+  set = 1,
+  get,
+  peek,
+  add,
+  compare_and_set,
+  remove,
+  list,
+  cancel,
+  claim,
+  wait_for_keys
+};
 std::string_view name_of(Operation operation);
 
 struct Request {
   std::uint64_t id = 0;
   Operation operation = Operation::get;
-  std::string_view key = {};    // list: the prefix
-  std::string_view value = {};  // set: the value; compare_and_set: the desired value; list: the key to continue after
+  std::string_view key = {};    // list, wait_for_keys: the prefix
+  std::string_view value = {};  // set: the value; compare_and_set, claim: the desired value; list: the key to continue
+                                // after
   std::optional<std::string_view> expected = std::nullopt;
-  std::int64_t delta = 0;
+  std::int64_t delta = 0;  // wait_for_keys: the count
 };
 
 struct Response {

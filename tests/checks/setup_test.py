@@ -62,6 +62,11 @@ class SetupTest(unittest.TestCase):
         _, _, calls = self.run_setup("--docs", missing="doxygen")
         self.assertTrue(calls[1].startswith("install ") and calls[1].endswith(" doxygen"), calls)
 
+    def test_installs_pytorch_only_if_asked(self):
+        self.assertEqual(self.run_setup(missing="*torch*")[2], [])
+        _, _, calls = self.run_setup("--torch", missing="*torch*")
+        self.assertTrue(calls[1].endswith(" python3-torch libtorch-dev"), calls)
+
     def test_installs_no_more_than_programs_need_where_that_is_asked(self):
         _, _, calls = self.run_setup("--programs", missing="*")
         wanted = calls[1].split()

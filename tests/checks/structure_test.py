@@ -22,15 +22,15 @@ class StructureTest(unittest.TestCase):
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text)
 
-    def floors(self, file, *includes):
+    def layers(self, file, *includes):
         """The violations of one file with these includes, in a tree of its own making."""
         self.write(file, "".join(f"#include {name}\n" for name in includes))
-        found = list(structure.floor_violations(self.root))
+        found = list(structure.layer_violations(self.root))
         (self.root / file).unlink()
         return found
 
     def test_an_include_that_runs_upward_is_named_with_file_line_and_rule(self):
-        found = self.floors("src/plan/plan.cpp", "<vector>", '"src/plan/plan.hpp"', '"src/exec/executor.hpp"')
+        found = self.layers("src/plan/plan.cpp", "<vector>", '"src/plan/plan.hpp"', '"src/exec/executor.hpp"')
         self.assertEqual(found, ["src/plan/plan.cpp:3: src/plan may not include src/exec/executor.hpp: "
                                  "it may include include, src/spi, src/base and its own files"])
 
@@ -65,11 +65,11 @@ class StructureTest(unittest.TestCase):
             ("src/extra/a.cpp", "<vector>"),
         ]:
             with self.subTest(file=file, include=include):
-                self.assertEqual(len(self.floors(file, include)), 1)
+                self.assertEqual(len(self.layers(file, include)), 1)
 
     def test_a_relative_include_does_not_escape(self):
         self.write("src/comm/communicator.hpp", "")
-        self.assertEqual(len(self.floors("src/base/a.cpp", '"../comm/communicator.hpp"')), 1)
+        self.assertEqual(len(self.layers("src/base/a.cpp", '"../comm/communicator.hpp"')), 1)
 
     def test_what_the_floors_allow_passes(self):
         for file, include in [
@@ -93,7 +93,7 @@ class StructureTest(unittest.TestCase):
             ("tools/a.cpp", '"src/comm/communicator.hpp"'),
         ]:
             with self.subTest(file=file, include=include):
-                self.assertEqual(self.floors(file, include), [])
+                self.assertEqual(self.layers(file, include), [])
 
     def test_a_long_file_is_found(self):
         self.write("src/base/short.cpp", "\n" * structure.MAX_FILE_LINES)

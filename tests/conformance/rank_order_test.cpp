@@ -17,7 +17,7 @@ TEST_P(EveryReduction, SumsInRankOrderWhereItSaysSo) {
   if (!algorithm.in_rank_order) return;
   for (Rank size = 1; size <= 33; ++size) {
     for (const Rank root : {0, size / 2, size - 1}) {
-      if (root != 0 && !has_root(algorithm.collective)) continue;
+      if (root != 0 && !algorithm.collective->has_root()) continue;
       const Result<Verified> result = verify(algorithm, size, root, {.in_rank_order = true});
       ASSERT_TRUE(result.ok()) << result.status().message();
     }
@@ -43,7 +43,7 @@ TEST_P(EveryReduction, SaysSoWhereItSumsInRankOrder) {
 std::vector<Algorithm> reductions() {
   std::vector<Algorithm> found;
   for (const Algorithm& algorithm : catalog()) {
-    if (reduces(algorithm.collective)) found.push_back(algorithm);
+    if (algorithm.collective->reduces()) found.push_back(algorithm);
   }
   return found;
 }

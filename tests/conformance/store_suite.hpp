@@ -108,6 +108,13 @@ TYPED_TEST_P(StoreSuite, NothingHappensAfterTheDeadline) {
   EXPECT_EQ(store.peek("key", generous()).value(), std::nullopt);
 }
 
+TYPED_TEST_P(StoreSuite, ClaimsAreSwapsAndKeysMayBeCounted) {
+  EXPECT_EQ(this->first().claim("a/1", std::nullopt, "one", generous()).value(), std::nullopt);
+  EXPECT_EQ(this->second().claim("a/1", "one", "two", generous()).value(), "one");
+  EXPECT_EQ(this->first().peek("a/1", generous()).value(), "two");
+  EXPECT_FALSE(this->first().wait_for_keys("a/", 2, soon()).ok());
+}
+
 TYPED_TEST_P(StoreSuite, KeysAndValuesHoldAnyByte) {
   std::string every;
   for (int byte = 0; byte < 256; ++byte) every += static_cast<char>(byte);
@@ -284,9 +291,10 @@ TYPED_TEST_P(StoreSuite, ManyThreadsWaitOnOneStore) {
 
 REGISTER_TYPED_TEST_SUITE_P(StoreSuite, GetReturnsWhatWasSet, PeekDoesNotWait, GetWaitsUntilAnotherThreadSets,
                             AddAndCompareAndSetWakeWaiters, GetNamesTheKeyWhenItGivesUp, NothingHappensAfterTheDeadline,
-                            KeysAndValuesHoldAnyByte, KeysAndValuesOfTheLargestSize, OversizeAndEmptyAreRefused,
-                            AddCounts, AddRefusesWhatIsNoNumber, CompareAndSetSwapsOnlyWhatItExpects,
-                            RemoveSaysWhetherTheKeyWasThere, ListIsSortedAndHasThePrefix, ListOfManyLongKeys,
-                            ConcurrentAddsSumExactly, CompareAndSetMakesALock, ManyThreadsWaitOnOneStore);
+                            ClaimsAreSwapsAndKeysMayBeCounted, KeysAndValuesHoldAnyByte, KeysAndValuesOfTheLargestSize,
+                            OversizeAndEmptyAreRefused, AddCounts, AddRefusesWhatIsNoNumber,
+                            CompareAndSetSwapsOnlyWhatItExpects, RemoveSaysWhetherTheKeyWasThere,
+                            ListIsSortedAndHasThePrefix, ListOfManyLongKeys, ConcurrentAddsSumExactly,
+                            CompareAndSetMakesALock, ManyThreadsWaitOnOneStore);
 
 }  // namespace hocket

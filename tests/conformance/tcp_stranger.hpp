@@ -7,6 +7,7 @@
 
 #include <cerrno>
 #include <cstdint>
+#include <string>
 
 #include "src/base/fd.hpp"
 #include "src/spi/transport.hpp"
@@ -54,6 +55,17 @@ class Stranger {
       return have == frame.size();
     }));
     return frame;
+  }
+  template <class Ranks>
+  std::string hear_bytes(Ranks& ranks, std::size_t bytes) {
+    std::string heard(bytes, '\0');
+    std::size_t have = 0;
+    EXPECT_TRUE(ranks.until([&] {
+      const ssize_t got = ::recv(fd_.get(), heard.data() + have, bytes - have, MSG_DONTWAIT);
+      if (got > 0) have += static_cast<std::size_t>(got);
+      return have == bytes;
+    }));
+    return heard;
   }
   void hear_a_byte() {
     char byte;

@@ -70,6 +70,37 @@ TYPED_TEST_P(TransportClosingSuite, AShutDownInGoodOrderDeliversWhatIsQueued) {
   EXPECT_TRUE(ranks.seen(1).failures.empty());
 }
 
+// A rank that waits tells every peer so, also one that has left and whose message it has not received yet.
+TYPED_TEST_P(TransportClosingSuite, WhatARankSentBeforeItLeftOutlivesWordsToIt) {
+  for (const std::size_t size : {1'000, 3'000'000}) {  // the second: more than a peer's kernel takes that reads nothing
+    SCOPED_TRACE(size);
+    Ranks<TypeParam> ranks(2);
+    auto [from, to] = ranks.connect_both(0, 1);
+    Bytes sent = pattern(size, 2), received(sent.size()), more(4);
+    Outcome send, receive, late;
+    from->send(tag(1), whole(sent), send);
+    std::thread leaver([&] {
+      ranks[0].shut_down(Status(), soon());
+      ranks.kill(0);
+    });
+    if (size == 1'000) leaver.join();
+    for (int time = 0; time < 3; ++time) {
+      to->tell_waiting({.tag = tag(2)});
+      ::poll(nullptr, 0, 10);  // an answer may come: a reset
+      ranks[1].progress();
+    }
+    to->recv(tag(1), whole(received), receive);
+    for (const Deadline deadline = soon(); !receive.done() && !deadline.passed();) ranks[1].progress();
+    if (leaver.joinable()) leaver.join();
+    to->recv(tag(2), whole(more), late);
+    EXPECT_TRUE(ranks.until([&] { return late.done(); }));
+    EXPECT_TRUE(receive.good()) << receive.status.message();
+    EXPECT_EQ(sent, received);
+    EXPECT_THAT(ranks.seen(1).departures, ::testing::ElementsAre(0));
+    EXPECT_TRUE(ranks.seen(1).failures.empty());
+  }
+}
+
 TYPED_TEST_P(TransportClosingSuite, ClosingEndsWhatIsPendingExactlyOnce) {
   for (const bool connected : {false, true}) {
     Ranks<TypeParam> ranks(2);
@@ -109,7 +140,7 @@ TYPED_TEST_P(TransportClosingSuite, ShutDownLeavesNothingPending) {
 }
 
 REGISTER_TYPED_TEST_SUITE_P(TransportClosingSuite, GoodbyeComesAfterWhatWasSent, AShutDownInGoodOrderIsNoLoss,
-                            AShutDownInGoodOrderDeliversWhatIsQueued, ClosingEndsWhatIsPendingExactlyOnce,
-                            ShutDownLeavesNothingPending);
+                            AShutDownInGoodOrderDeliversWhatIsQueued, WhatARankSentBeforeItLeftOutlivesWordsToIt,
+                            ClosingEndsWhatIsPendingExactlyOnce, ShutDownLeavesNothingPending);
 
 }  // namespace hocket::testing

@@ -45,7 +45,7 @@ TYPED_TEST_P(TransportFaultSuite, AMismatchNamesBothCallsOnBothSides) {
 
 TYPED_TEST_P(TransportFaultSuite, EveryFieldOfATagCounts) {
   const Tag right = tag(5, 10);
-  std::vector<Tag> wrong(8, right);
+  std::vector<Tag> wrong(11, right);
   wrong[0].communicator++;
   wrong[1].sequence++;
   wrong[2].call.collective = Collective::broadcast;
@@ -54,6 +54,9 @@ TYPED_TEST_P(TransportFaultSuite, EveryFieldOfATagCounts) {
   wrong[5].call.algorithm++;
   wrong[6].call.root++;
   wrong[7].call.count++;
+  wrong[8].call.kind = SignatureKind::list;
+  wrong[9].call.wire = WireFormat::bfloat16;
+  wrong[10].call.digest++;
   for (const Tag& other : wrong) {
     Ranks<TypeParam> ranks(2);
     auto [from, to] = ranks.connect_both(0, 1);
@@ -131,7 +134,7 @@ TYPED_TEST_P(TransportFaultSuite, TheCausePassesOn) {
   EXPECT_EQ(passed.sequence, first.sequence);
   EXPECT_EQ(passed.elapsed_seconds, first.elapsed_seconds);
   EXPECT_EQ(receive.status.code(), Code::timeout);
-  EXPECT_TRUE(ranks.seen(0).failures.empty());  // who closed a link need not be told
+  EXPECT_TRUE(ranks.seen(0).failures.empty());  // a rank that closed a link need not be told
 }
 
 TYPED_TEST_P(TransportFaultSuite, ACauseWithoutARankGetsItsSenders) {

@@ -1,4 +1,4 @@
-// Who connects to a rank's Unix socket: strangers, liars, and peers of pretended hosts.
+// Who connects to a rank's Unix socket: strangers, liars, and peers of simulated hosts.
 #include <fmt/format.h>
 #include <sys/eventfd.h>
 #include <sys/socket.h>
@@ -39,7 +39,7 @@ class Stranger {
     UniqueFd fd(::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0));
     sockaddr_un to{};
     to.sun_family = AF_UNIX;
-    const std::string name = fmt::format("hocket-{:016x}-{}", group, rank);
+    const std::string name = name_of(group, rank);
     std::memcpy(to.sun_path + 1, name.data(), name.size());
     const auto bytes = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + 1 + name.size());
     EXPECT_EQ(::connect(fd.get(), reinterpret_cast<const sockaddr*>(&to), bytes), 0);
@@ -48,12 +48,12 @@ class Stranger {
   void say_bytes(std::string_view bytes) {
     EXPECT_EQ(::send(channel.fd(), bytes.data(), bytes.size(), MSG_NOSIGNAL), static_cast<ssize_t>(bytes.size()));
   }
-  void say(PacketKind kind, std::array<std::uint64_t, 4> words, std::span<const int> fds = {}) {
+  void say(PacketKind kind, std::array<std::uint64_t, packet_words> words, std::span<const int> fds = {}) {
     EXPECT_TRUE(channel.try_send({.kind = kind, .words = words}, fds));
   }
   void say_hello(std::uint64_t group, Rank from, Rank to) {
     const int fd = wake_event.get();
-    say(PacketKind::hello, {group, static_cast<std::uint64_t>(from), static_cast<std::uint64_t>(to), 0}, {&fd, 1});
+    say(PacketKind::hello, {group, static_cast<std::uint64_t>(from), static_cast<std::uint64_t>(to)}, {&fd, 1});
   }
   // Whether the other side ends the connection without a word, while `ranks` progress.
   bool refused(Ranks<Maker>& ranks) {
@@ -110,6 +110,26 @@ TEST(ShmHandshake, TheSilentDoNoHarm) {
   ASSERT_TRUE(ranks[0].next_deadline().has_value());  // the silent ones will be shown out
   expect_unharmed(ranks);
   EXPECT_TRUE(silent.front().refused(ranks));  // the oldest made room
+}
+
+// On a busy host the ranks that dial may all have come before this one gets its turn.
+TEST(ShmHandshake, AllRanksMayComeAtOnce) {
+  constexpr Rank size = 200;
+  const Maker maker(size);
+  Recorder recorder;
+  const auto made = maker.make({.rank = 0, .size = size, .listener = &recorder});
+  ASSERT_TRUE(made.ok()) << made.status().message();
+  Transport& rank_0 = **made;
+  std::vector<Stranger> peers;
+  for (Rank rank = 1; rank < size; ++rank) peers.emplace_back(maker.group, 0).say_hello(maker.group, rank, 0);
+  const auto connected = [&] {
+    Rank count = 0;
+    for (Rank rank = 1; rank < size; ++rank) count += rank_0.connected(rank) ? 1 : 0;
+    return count;
+  };
+  for (const Deadline deadline = testing::soon(); connected() < size - 1 && !deadline.passed();) rank_0.progress();
+  EXPECT_EQ(connected(), size - 1);
+  rank_0.shut_down(Status(), Deadline::after({}));
 }
 
 // A stranger that has been let in as rank 1, and what rank 0 sees of it.

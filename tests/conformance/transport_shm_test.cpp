@@ -19,6 +19,16 @@ struct ShmMaker {
   std::uint64_t group;
 };
 
+// The same where both sides of every connection prove that they know a secret.
+struct SecretShmMaker : ShmMaker {
+  using ShmMaker::ShmMaker;
+  Result<std::unique_ptr<Transport>> make(TransportConfig config) {
+    config.secret = "what the ranks of this job know";
+    return ShmMaker::make(config);
+  }
+};
+
 HOCKET_INSTANTIATE_TRANSPORT_SUITES(Shm, ShmMaker);
+HOCKET_INSTANTIATE_TRANSPORT_SUITES(SecretShm, SecretShmMaker);
 
 }  // namespace hocket::testing

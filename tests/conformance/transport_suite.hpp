@@ -6,6 +6,7 @@
 #include <thread>
 
 #include "tests/conformance/transport_ranks.hpp"
+#include "transports/registry.hpp"
 
 namespace hocket::testing {
 
@@ -13,6 +14,12 @@ template <class Maker>
 class TransportSuite : public ::testing::Test {};
 
 TYPED_TEST_SUITE_P(TransportSuite);
+
+TYPED_TEST_P(TransportSuite, HasTheNameByWhichTheRegistryHasIt) {
+  Ranks<TypeParam> ranks(1);
+  const auto entry = std::ranges::find(transports(), ranks[0].name(), &TransportEntry::name);
+  EXPECT_NE(entry, transports().end()) << ranks[0].name();
+}
 
 TYPED_TEST_P(TransportSuite, DeliversEverySizeInOrder) {
   Ranks<TypeParam> ranks(2);
@@ -183,8 +190,9 @@ TYPED_TEST_P(TransportSuite, RanksAsThreadsThatSleep) {
   EXPECT_THAT(good, ::testing::Each(rounds));
 }
 
-REGISTER_TYPED_TEST_SUITE_P(TransportSuite, DeliversEverySizeInOrder, LargeMessagesBothWaysAtOnceDoNotDeadlock,
-                            ManySmallMessagesBeforeTheirReceives, ReceivePostedLongAfterALargeMessageCame,
-                            ReducesOddElementsAtUnalignedPlaces, AllPairsAtOnce, RanksAsThreadsThatSleep);
+REGISTER_TYPED_TEST_SUITE_P(TransportSuite, HasTheNameByWhichTheRegistryHasIt, DeliversEverySizeInOrder,
+                            LargeMessagesBothWaysAtOnceDoNotDeadlock, ManySmallMessagesBeforeTheirReceives,
+                            ReceivePostedLongAfterALargeMessageCame, ReducesOddElementsAtUnalignedPlaces,
+                            AllPairsAtOnce, RanksAsThreadsThatSleep);
 
 }  // namespace hocket::testing

@@ -28,7 +28,7 @@ struct FalseRank {
   tcp::Accepted caller;
 
   bool called() {
-    if (!caller.fd) caller = tcp::accept_from(listening.fd.get());
+    if (!caller.fd) caller = tcp::accept_from(listening.fds.front().get());
     return static_cast<bool>(caller.fd);
   }
   template <class Bytes>

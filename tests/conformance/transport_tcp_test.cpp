@@ -16,7 +16,17 @@ struct StripedTcpMaker : TcpMaker {
   }
 };
 
+// The same where both sides of every connection prove that they know a secret.
+struct SecretTcpMaker : StripedTcpMaker {
+  using StripedTcpMaker::StripedTcpMaker;
+  Result<std::unique_ptr<Transport>> make(TransportConfig config) {
+    config.secret = "what the ranks of this job know";
+    return StripedTcpMaker::make(config);
+  }
+};
+
 HOCKET_INSTANTIATE_TRANSPORT_SUITES(Tcp, TcpMaker);
 HOCKET_INSTANTIATE_TRANSPORT_SUITES(StripedTcp, StripedTcpMaker);
+HOCKET_INSTANTIATE_TRANSPORT_SUITES(SecretTcp, SecretTcpMaker);
 
 }  // namespace hocket::testing

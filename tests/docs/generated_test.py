@@ -47,6 +47,15 @@ class Generated(unittest.TestCase):
         page = (ROOT / "docs/reference/environment.md").read_text()
         self.assertEqual(names, set(re.findall(r"^- \*\*`(HOCKET_\w+)`\*\*", page, re.MULTILINE)))
 
+    def test_the_table_has_every_variable_that_any_source_reads(self):
+        table = set(re.findall(r'{"(HOCKET_\w+)"', (ROOT / "src/base/environment.cpp").read_text()))
+        read = set()
+        for folder in ("src", "transports", "tools", "bench", "bindings"):
+            for file in [*(ROOT / folder).rglob("*.cpp"), *(ROOT / folder).rglob("*.py")]:
+                read |= set(re.findall(r'(?:find\({|in_force\(|getenv\(|environ\.get\()"(HOCKET_\w+)"', file.read_text()))
+        self.assertGreater(len(read), 9)
+        self.assertLessEqual(read, table)
+
 
 if __name__ == "__main__":
     unittest.main()

@@ -37,10 +37,10 @@ class TheCheck(unittest.TestCase):
 
     def test_finds_dead_links(self):
         found = self.problems_of(docs__index="# Index\ntext\n[a](b.md) [out](../../x.md)\n")
-        self.assertEqual(found, ["docs/index.md:3: b.md is no file", "docs/index.md:3: ../../x.md is no file"])
+        self.assertEqual(found, ["docs/index.md:3: b.md is not a file", "docs/index.md:3: ../../x.md is not a file"])
 
     def test_finds_links_that_are_broken_over_lines(self):
-        self.assertEqual(self.problems_of(docs__index="# Index\n[a\nb](c.md)\n"), ["docs/index.md:2: c.md is no file"])
+        self.assertEqual(self.problems_of(docs__index="# Index\n[a\nb](c.md)\n"), ["docs/index.md:2: c.md is not a file"])
 
     def test_finds_anchors_without_a_heading(self):
         self.assertEqual(self.problems_of(docs__index="# Index\n[a](#b)\n```\n# b\n```\n"),

@@ -29,7 +29,7 @@ inline Tag tag_of(std::uint32_t sequence) {
 struct Outcome {
   std::size_t completed = 0;
   tcp::MessageReader::Event event = tcp::MessageReader::Event::none;
-  std::optional<Tag> waiting = std::nullopt;
+  std::optional<Waiting> waiting = std::nullopt;
   std::vector<Bytes> received = {};  // by completed receive
 
   friend bool operator==(const Outcome&, const Outcome&) = default;
@@ -52,9 +52,9 @@ class MessageFeed {
     std::size_t at = 0;
     while (true) {
       outcome.event = reader_.settle(staging_, outcome.completed);
-      if (const auto tag = reader_.take_waiting()) outcome.waiting = tag;
+      if (const auto what = reader_.take_waiting()) outcome.waiting = what;
       if (outcome.event != tcp::MessageReader::Event::none) break;
-      if (reader_.early()) {
+      if (reader_.unexpected()) {
         if (posted_ == wanted_.size()) break;
         post();
         continue;
@@ -99,7 +99,7 @@ class MessageFeed {
   }
 
   // Byte by byte, so that every cut through an element shows.
-  struct Sum : CustomKernel {
+  struct Sum final : CustomKernel {
     explicit Sum(std::size_t bytes) : element_bytes(bytes) {}
     void reduce(std::byte* to, const std::byte* left, const std::byte* right, std::size_t count) override {
       for (std::size_t i = 0; i < count * element_bytes; ++i) {

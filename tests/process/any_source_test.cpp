@@ -128,7 +128,7 @@ TEST_P(AnySource, FromEveryoneToEveryoneInAGroup) {
         EXPECT_EQ(one.values, message(count, one.source, 10 * round + child.index));
       }
       EXPECT_THAT(times, testing::Each(1));
-      expect_result(hocket_barrier(comm.get(), nullptr, nullptr), HOCKET_OK);  // or who is faster is heard twice
+      expect_result(hocket_barrier(comm.get(), nullptr, nullptr), HOCKET_OK);  // or the faster rank is heard twice
     }
   });
 }

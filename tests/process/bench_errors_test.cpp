@@ -45,16 +45,16 @@ TEST(HocketBench, RefusesWrongUsage) {
   expect_refusal("allreduce -n 3 --seconds 1", "excludes");
   for (const char* seconds : {"nan", "inf", "-1", "1e400", "some"}) {
     expect_refusal("allreduce --ranks 2 --seconds " + std::string(seconds),
-                   "--seconds: '" + std::string(seconds) + "' is no number from 0 to 86400");
+                   "--seconds: '" + std::string(seconds) + "' is not a number from 0 to 86400");
   }
   expect_refusal("allreduce --transport pigeon", "pigeon");
   expect_refusal("allreduce --memory cuda", "--memory");
   expect_refusal("allreduce --transport loopback", "say how many with --ranks N");
   expect_refusal("alltoall --ranks 2 --wire int8",
-                 "--wire int8 is for allreduce and reduce_scatter with sum, and for "
-                 "allgather, of float32, not for alltoall of float32.");
-  expect_refusal("allreduce --ranks 2 --wire int8 -d float32,int32", "not for allreduce of int32 with sum.");
-  expect_refusal("allreduce --ranks 2 --wire bfloat16 -o max", "not for allreduce of float32 with max.");
+                 "--wire int8 is not for alltoall of float32, but for allreduce, reduce_scatter, allgather, "
+                 "reduce_scatter_v, allgather_v of float32, with sum where they reduce.");
+  expect_refusal("allreduce --ranks 2 --wire int8 -d float32,int32", "is not for allreduce of int32 with sum, but");
+  expect_refusal("allreduce --ranks 2 --wire bfloat16 -o max", "is not for allreduce of float32 with max, but");
   for (const std::string group : {"recv_any", "group"}) {
     expect_refusal(group + " --ranks 2 --persistent", "--persistent is not for " + group + ": it is a group of calls");
   }

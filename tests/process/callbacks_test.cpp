@@ -91,7 +91,7 @@ TEST_P(Callbacks, MayNotWait) {
       };
       for (const hocket_result result : refused) {
         expect_result(result, HOCKET_INVALID_ARGUMENT);
-        expect_message_names("inside a function that was called on completion");
+        expect_message_names("inside a completion function");
       }
       expect_result(hocket_group_start(), HOCKET_OK);
       expect_result(hocket_barrier(comm.handle(), nullptr, nullptr), HOCKET_OK);

@@ -5,8 +5,10 @@
 #include <cstring>
 #include <random>
 #include <set>
+#include <span>
 #include <string>
 
+#include "src/base/hash.hpp"
 #include "src/spi/schedule.hpp"
 #include "tests/process/support/call.hpp"
 #include "tests/process/support/process_group.hpp"
@@ -31,18 +33,6 @@ std::vector<T> any_floats(std::size_t count, unsigned seed) {
   return values;
 }
 
-// FNV-1a.
-template <class T>
-std::uint64_t hash(const std::vector<T>& values) {
-  std::uint64_t hash = 0xCBF29CE484222325U;
-  for (const T& value : values) {
-    unsigned char bytes[sizeof(T)];
-    std::memcpy(bytes, &value, sizeof value);
-    for (const unsigned char byte : bytes) hash = (hash ^ byte) * 0x100000001B3U;
-  }
-  return hash;
-}
-
 template <class T>
 void say_hashes(Child& child, hocket_comm* comm, hocket_dtype dtype) {
   for (const std::size_t count : {1, 1000, 40009}) {
@@ -51,7 +41,7 @@ void say_hashes(Child& child, hocket_comm* comm, hocket_dtype dtype) {
       std::vector<T> output(count);
       ASSERT_EQ(hocket_allreduce(input.data(), output.data(), count, dtype, op, comm, nullptr, nullptr), HOCKET_OK)
           << hocket_last_error();
-      child.say(std::to_string(hash(output)));
+      child.say(std::to_string(Hash().add(std::span<const T>(output)).value()));
     }
   }
 }

@@ -26,7 +26,7 @@ std::vector<bool> placements(Collective collective) {
 
 // All of them where the group is small, else the first, one in the middle and the last.
 std::set<Rank> roots(Collective collective, Rank size) {
-  if (!has_root(collective)) return {0};
+  if (!info_of(collective).has_root()) return {0};
   std::set<Rank> all;
   for (Rank root = 0; root < size; ++root) {
     if (size <= 4 || root == 0 || root == size / 2 || root == size - 1) all.insert(root);
@@ -197,7 +197,7 @@ TEST(Barrier, IsLeftByNobodyBeforeTheLastHasCome) {
     hocket_work* work = nullptr;
     ASSERT_EQ(hocket_barrier(comm.get(), nullptr, &work), HOCKET_OK) << hocket_last_error();
     if (child.index != 1) {
-      // Who waits drives the operation: it is in the barrier now, and rank 1 has not been told to come.
+      // A thread that waits drives the operation: it is in the barrier now, and rank 1 has not been told to come.
       EXPECT_EQ(hocket_work_wait(work, 100), HOCKET_IN_PROGRESS);
       child.say("waiting");
     }

@@ -9,7 +9,7 @@
 #include "tests/process/support/call.hpp"
 #include "tests/process/support/failure.hpp"
 #include "tests/process/support/process_group.hpp"
-#include "tests/process/support/uneven_call.hpp"
+#include "tests/process/support/unequal_call.hpp"
 
 namespace hocket::process_testing {
 namespace {
@@ -18,9 +18,9 @@ constexpr Sizes all_sizes[] = {Sizes::random, Sizes::zero, Sizes::one_has_all};
 
 // Runs the collective with two roots, in place and not, packed and displaced, at addresses that differ from call to
 // call.
-void run_everywhere(hocket_comm* comm, const Child& child, UnevenCase what) {
+void run_everywhere(hocket_comm* comm, const Child& child, UnequalCase what) {
   std::set<Rank> roots{0};
-  if (has_root(what.collective)) roots.insert(child.size - 1);
+  if (info_of(what.collective).has_root()) roots.insert(child.size - 1);
   for (const Rank root : roots) {
     for (const bool in_place : {false, true}) {
       for (const bool displaced : {false, true}) {
@@ -30,15 +30,15 @@ void run_everywhere(hocket_comm* comm, const Child& child, UnevenCase what) {
         what.displaced = displaced != (child.index == 1);
         what.misalignment = (what.misalignment + 7) % 64;
         ++what.salt;
-        UnevenCall(what, child.index, child.size).run(comm);
+        UnequalCall(what, child.index, child.size).run(comm);
         if (testing::Test::HasFailure()) return;
       }
     }
   }
 }
 
-void run_every_collective(hocket_comm* comm, const Child& child, UnevenCase what) {
-  for (const Collective collective : uneven_collectives) {
+void run_every_collective(hocket_comm* comm, const Child& child, UnequalCase what) {
+  for (const Collective collective : unequal_collectives) {
     for (const Sizes sizes : all_sizes) {
       what.collective = collective;
       what.sizes = sizes;
@@ -48,12 +48,12 @@ void run_every_collective(hocket_comm* comm, const Child& child, UnevenCase what
   }
 }
 
-class UnevenCollectives : public testing::TestWithParam<Ranks> {
+class UnequalCollectives : public testing::TestWithParam<Ranks> {
  protected:
   const Ranks ranks_ = GetParam();
 };
 
-TEST_P(UnevenCollectives, EverySizeRootAndPlacement) {
+TEST_P(UnequalCollectives, EverySizeRootAndPlacement) {
   run_ranks(ranks_, [](Child& child) {
     const Comm comm;
     ASSERT_TRUE(comm);
@@ -63,7 +63,7 @@ TEST_P(UnevenCollectives, EverySizeRootAndPlacement) {
   });
 }
 
-TEST_P(UnevenCollectives, OverTcp) {
+TEST_P(UnequalCollectives, OverTcp) {
   run_ranks(ranks_, [](Child& child) {
     hocket_comm_options options = HOCKET_COMM_OPTIONS_INIT;
     options.transport = "tcp";
@@ -74,11 +74,12 @@ TEST_P(UnevenCollectives, OverTcp) {
   });
 }
 
-INSTANTIATE_TEST_SUITE_P(Ranks, UnevenCollectives, testing::Values(1, 2, 3, 5, 8), testing::PrintToStringParamName());
-INSTANTIATE_TEST_SUITE_P(Hosts, UnevenCollectives, testing::Values("0011", "01201"), testing::PrintToStringParamName());
+INSTANTIATE_TEST_SUITE_P(Ranks, UnequalCollectives, testing::Values(1, 2, 3, 5, 8), testing::PrintToStringParamName());
+INSTANTIATE_TEST_SUITE_P(Hosts, UnequalCollectives, testing::Values("0011", "01201"),
+                         testing::PrintToStringParamName());
 
 // Named ones that cannot have blocks of unequal size give way to others.
-TEST(UnevenAlgorithms, ByName) {
+TEST(UnequalAlgorithms, ByName) {
   run_ranks(5, [](Child& child) {
     std::set<std::string> names;
     for (const Algorithm& algorithm : catalog()) {
@@ -90,7 +91,7 @@ TEST(UnevenAlgorithms, ByName) {
       options.algorithm = name.c_str();
       const Comm comm(&options);
       ASSERT_TRUE(comm);
-      for (const Collective collective : uneven_collectives) {
+      for (const Collective collective : unequal_collectives) {
         for (const Sizes sizes : {Sizes::random, Sizes::one_has_all}) {
           run_everywhere(comm.get(), child, {.collective = collective, .sizes = sizes, .scale = 1000});
           if (testing::Test::HasFailure()) return;
@@ -106,11 +107,11 @@ void add_floats(void* to, const void* left, const void* right, size_t count, hoc
   }
 }
 
-TEST(UnevenReductions, OfSeveralKinds) {
+TEST(UnequalReductions, OfSeveralKinds) {
   run_ranks(3, [](Child& child) {
     const Comm comm;
     ASSERT_TRUE(comm);
-    UnevenCase what{.collective = Collective::reduce_scatter_v, .scale = 70};
+    UnequalCase what{.collective = Collective::reduce_scatter_v, .scale = 70};
     for (const DataType dtype : {DataType::float32, DataType::int32, DataType::bfloat16, DataType::float64}) {
       for (const ReduceOp op :
            {ReduceOp::sum, ReduceOp::prod, ReduceOp::max, ReduceOp::avg, ReduceOp::premultiplied_sum}) {
@@ -124,8 +125,8 @@ TEST(UnevenReductions, OfSeveralKinds) {
       hocket_call_options options = HOCKET_CALL_OPTIONS_INIT;
       options.function = add_floats;
       options.commutative = commutative;
-      UnevenCall call({.collective = Collective::reduce_scatter_v, .op = ReduceOp::user, .misalignment = 3},
-                      child.index, child.size);
+      UnequalCall call({.collective = Collective::reduce_scatter_v, .op = ReduceOp::user, .misalignment = 3},
+                       child.index, child.size);
       ASSERT_EQ(call.issue(comm.get(), nullptr, &options), HOCKET_OK) << hocket_last_error();
       call.expect_correct();
     }
@@ -133,7 +134,7 @@ TEST(UnevenReductions, OfSeveralKinds) {
 }
 
 // Whole numbers of this size survive bfloat16 unharmed.
-TEST(UnevenReductions, InLowerPrecision) {
+TEST(UnequalReductions, InLowerPrecision) {
   run_ranks(3, [](Child& child) {
     const Comm comm;
     ASSERT_TRUE(comm);
@@ -142,35 +143,35 @@ TEST(UnevenReductions, InLowerPrecision) {
     for (const Collective collective : {Collective::reduce_scatter_v, Collective::allgather_v}) {
       for (const Sizes sizes : all_sizes) {
         for (const std::size_t scale : {100, 400'000}) {
-          UnevenCall call({.collective = collective, .sizes = sizes, .scale = scale}, child.index, child.size);
+          UnequalCall call({.collective = collective, .sizes = sizes, .scale = scale}, child.index, child.size);
           ASSERT_EQ(call.issue(comm.get(), nullptr, &options), HOCKET_OK) << hocket_last_error();
           call.expect_correct();
         }
       }
     }
-    UnevenCall call({.collective = Collective::alltoall_v}, child.index, child.size);
+    UnequalCall call({.collective = Collective::alltoall_v}, child.index, child.size);
     EXPECT_EQ(call.issue(comm.get(), nullptr, &options), HOCKET_UNSUPPORTED);
   });
 }
 
 // Started together, waited for in the order of nobody; between them calls that take direct paths.
-TEST(UnevenAsynchronous, ManyAtOnce) {
+TEST(UnequalAsynchronous, ManyAtOnce) {
   run_ranks(3, [](Child& child) {
     const Comm comm;
     ASSERT_TRUE(comm);
     for (std::uint64_t round = 0; round < 4; ++round) {
-      std::vector<UnevenCall> calls;
+      std::vector<UnequalCall> calls;
       std::vector<hocket_work*> works;
       for (std::uint64_t i = 0; i < 10; ++i) {
-        calls.emplace_back(UnevenCase{.collective = uneven_collectives[(i + round) % 5],
-                                      .sizes = all_sizes[i % 3],
-                                      .scale = i % 4 == 0 ? 200'000U : 90U,
-                                      .in_place = i % 2 == 0,
-                                      .displaced = i % 3 == 0,
-                                      .salt = 10 * round + i},
+        calls.emplace_back(UnequalCase{.collective = unequal_collectives[(i + round) % 5],
+                                       .sizes = all_sizes[i % 3],
+                                       .scale = i % 4 == 0 ? 200'000U : 90U,
+                                       .in_place = i % 2 == 0,
+                                       .displaced = i % 3 == 0,
+                                       .salt = 10 * round + i},
                            child.index, child.size);
       }
-      for (UnevenCall& call : calls) {
+      for (UnequalCall& call : calls) {
         ASSERT_EQ(call.issue(comm.get(), &works.emplace_back()), HOCKET_OK) << hocket_last_error();
       }
       Call({.count = 100}, child.index, child.size).run(comm.get());
@@ -178,18 +179,18 @@ TEST(UnevenAsynchronous, ManyAtOnce) {
         hocket_work* const work = works[(i * 7 + static_cast<std::size_t>(child.index)) % works.size()];
         ASSERT_EQ(hocket_work_wait(work, 0), HOCKET_OK) << hocket_last_error();
       }
-      for (const UnevenCall& call : calls) call.expect_correct();
+      for (const UnequalCall& call : calls) call.expect_correct();
       for (hocket_work* const work : works) hocket_work_release(work);
       if (testing::Test::HasFailure()) return;
     }
   });
 }
 
-TEST(UnevenCall, TellHowTheyWereDone) {
+TEST(UnequalCall, TellHowTheyWereDone) {
   run_ranks(2, [](Child& child) {
     const Comm comm;
     ASSERT_TRUE(comm);
-    UnevenCall({.collective = Collective::alltoall_v}, child.index, child.size).run(comm.get());
+    UnequalCall({.collective = Collective::alltoall_v}, child.index, child.size).run(comm.get());
     hocket_call_info info = HOCKET_CALL_INFO_INIT;
     ASSERT_EQ(hocket_last_call(&info), HOCKET_OK);
     EXPECT_STREQ(info.algorithm, "pairwise");

@@ -126,7 +126,7 @@ std::vector<Case> cases(int size) {
     }
     add(telling_elements, DataType::float32);
     add(80021, DataType::float32);
-    if (!is_prefix(collective)) add(40009, DataType::float16, ReduceOp::avg);
+    if (!info_of(collective).is_prefix()) add(40009, DataType::float16, ReduceOp::avg);
   }
   return all;
 }
@@ -215,7 +215,7 @@ void expect_other_bits_of_one_rounding(std::vector<Known>& all) {
   const Comm comm(&options);
   ASSERT_TRUE(comm);
   for (Known& known : all) {
-    const bool narrow = size_of(known.what.dtype) == 2 && !is_prefix(known.what.collective);
+    const bool narrow = size_of(known.what.dtype) == 2 && !info_of(known.what.collective).is_prefix();
     if (!narrow || known.what.salt != telling_elements) continue;
     ASSERT_EQ(known.call.issue(comm.get()), HOCKET_OK) << hocket_last_error();
     if (known.bits.empty()) continue;  // nothing is reduced to this rank

@@ -70,7 +70,7 @@ std::size_t draw_count(Dice& dice, Collective collective, std::size_t element_by
   }
 }
 
-// Who passes which memory, and where in it.
+// Which member passes which memory, and where in it.
 void draw_memory(Dice& dice, std::vector<Case>& cases) {
   constexpr MemoryKind mapped[] = {MemoryKind::allocated, MemoryKind::registered};
   const std::size_t manner = dice.below(4);
@@ -89,8 +89,8 @@ std::vector<Case> draw(Dice& dice, Collective collective, Values values, Rank si
   if (values == Values::rounding) what.dtype = dice.one_in(2) ? DataType::float32 : DataType::float64;
   const auto ranks = static_cast<std::size_t>(size);
   what.count = draw_count(dice, collective, size_of(what.dtype), ranks);
-  if (reduces(collective)) what.op = dice.one_of(ops_of(what.dtype, collective));
-  if (has_root(collective)) what.root = static_cast<Rank>(dice.below(ranks));
+  if (info_of(collective).reduces()) what.op = dice.one_of(ops_of(what.dtype, collective));
+  if (info_of(collective).has_root()) what.root = static_cast<Rank>(dice.below(ranks));
   what.salt = dice.below(1U << 30);
   std::vector<Case> cases(ranks, what);
   draw_memory(dice, cases);
@@ -102,7 +102,7 @@ std::vector<Case> draw(Dice& dice, Collective collective, Values values, Rank si
 
 // Whether the schedule combines operands as the direct paths do, so that their bits are equal for all values.
 bool combines_in_rank_order(Collective collective, std::string_view name, Rank size) {
-  if (!reduces(collective) || size == 2) return true;  // x + y and y + x have equal bits
+  if (!info_of(collective).reduces() || size == 2) return true;  // x + y and y + x have equal bits
   return find_algorithm(collective, name)->in_rank_order;
 }
 

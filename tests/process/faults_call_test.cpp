@@ -113,6 +113,27 @@ TEST(MessageMismatch, OfCountIsAnErrorOnBothSides) {
   });
 }
 
+// Each end is named by what it called: two ranks that both receive wait for each other, and none of them sends.
+TEST(MessageMismatch, OfTwoReceivesNamesBothAsReceives) {
+  for (const char* transport : {"auto", "tcp"}) {
+    SCOPED_TRACE(transport);
+    run_ranks(2, [&](Child& child) {
+      ::setenv("HOCKET_TRANSPORT", transport, 1);
+      const Comm comm;
+      ASSERT_TRUE(comm);
+      ASSERT_EQ(hocket_barrier(comm.get(), nullptr, nullptr), HOCKET_OK);
+      hocket_call_options options = HOCKET_CALL_OPTIONS_INIT;
+      options.timeout_ms = 2000;
+      std::vector<float> values(7);
+      expect_result(hocket_recv(values.data(), 7, HOCKET_FLOAT32, 1 - child.index, comm.get(), &options, nullptr),
+                    HOCKET_TIMEOUT);
+      expect_message_names("recv of 7 float32 did not finish before its deadline: still receiving from rank ");
+      expect_message_names("said that it waits in recv of 7 float32");
+      EXPECT_THAT(std::string(hocket_last_error()), testing::Not(testing::HasSubstr("send")));
+    });
+  }
+}
+
 // ---- arguments
 
 // Any number, as a caller in C can pass it.

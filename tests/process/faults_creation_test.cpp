@@ -25,19 +25,10 @@ namespace {
 
 using testing::HasSubstr;
 
-// Creation that must fail; what it returned.
-hocket_result create(const hocket_comm_options* options = nullptr) {
-  hocket_comm* comm = nullptr;
-  const hocket_result result = hocket_comm_create(&comm, options);
-  EXPECT_EQ(comm, nullptr) << "a failed creation leaves no communicator";
-  hocket_comm_destroy(comm);
-  return result;
-}
-
 hocket_result create_within(std::int64_t timeout_ms) {
   hocket_comm_options options = HOCKET_COMM_OPTIONS_INIT;
   options.timeout_ms = timeout_ms;
-  return create(&options);
+  return create_in_vain(&options);
 }
 
 // ---- ranks that do not come, or come twice
@@ -83,7 +74,7 @@ TEST(Creation, RefusesASecondProcessOfOneRank) {
   // Rank 1 has said in the store where it is, so it waits for rank 2.
   auto store = FileStore::open(path, Deadline::after(std::chrono::seconds(60)));
   ASSERT_TRUE(store.ok()) << store.status().message();
-  ASSERT_TRUE((*store)->get("default/1/peer/1", Deadline::after(std::chrono::seconds(60))).ok());
+  ASSERT_TRUE((*store)->get("default/1/card/1", Deadline::after(std::chrono::seconds(60))).ok());
   group.tell(3, "come");
   EXPECT_EQ(group.hear(3), "refused");
   group.tell(2, "come");
@@ -136,7 +127,7 @@ TEST(Store, ThatIsUnreachableIsNamed) {
       hocket_comm_options options = HOCKET_COMM_OPTIONS_INIT;
       options.timeout_ms = 1000;
       options.store = url.c_str();
-      expect_result(create(&options), HOCKET_STORE_UNREACHABLE, url);
+      expect_result(create_in_vain(&options), HOCKET_STORE_UNREACHABLE, url);
       expect_message_names(url.substr(url.find("//") + 2));
     }
   });
@@ -148,7 +139,7 @@ TEST(Store, OfNoKnownKindIsRefused) {
       hocket_comm_options options = HOCKET_COMM_OPTIONS_INIT;
       options.timeout_ms = 1000;
       options.store = url;
-      expect_result(create(&options), HOCKET_INVALID_ENVIRONMENT, url);
+      expect_result(create_in_vain(&options), HOCKET_INVALID_ENVIRONMENT, url);
       expect_message_names(url);
     }
   });
@@ -224,85 +215,6 @@ TEST(Store, InAFileBringsRanksTogether) {
     Call({.count = 1000}, child.index, child.size).run(comm.get());
   });
   std::filesystem::remove_all(folder);
-}
-
-// ---- environment
-
-struct BadEnvironment {
-  const char* name;
-  std::vector<std::pair<const char*, const char*>> variables;  // null: unset
-  std::vector<const char*> in_message;
-};
-
-TEST(Environment, ThatIsWrongIsNamed) {
-  const std::string long_name(257, 'h');
-  const std::vector<BadEnvironment> all = {
-      {"rank is no number", {{"RANK", "abc"}}, {"RANK", "abc"}},
-      {"rank has a tail", {{"RANK", "1x"}}, {"RANK", "1x"}},
-      {"rank is outside", {{"RANK", "9"}, {"WORLD_SIZE", "4"}}, {"RANK", "9"}},
-      {"rank is negative", {{"RANK", "-1"}}, {"RANK", "-1"}},
-      {"size is zero", {{"WORLD_SIZE", "0"}}, {"WORLD_SIZE", "0"}},
-      {"size is huge", {{"WORLD_SIZE", "99999999999999999999"}}, {"WORLD_SIZE"}},
-      {"no rank", {{"RANK", nullptr}}, {"RANK"}},
-      {"no environment",
-       {{"RANK", nullptr}, {"WORLD_SIZE", nullptr}, {"MASTER_ADDR", nullptr}, {"MASTER_PORT", nullptr}},
-       {"RANK", "WORLD_SIZE"}},
-      {"no store", {{"MASTER_PORT", nullptr}}, {"MASTER_PORT"}},
-      {"port is no number", {{"MASTER_PORT", "http"}}, {"MASTER_PORT", "http"}},
-      {"port is outside", {{"MASTER_PORT", "70000"}}, {"MASTER_PORT", "70000"}},
-      {"timeout is no number", {{"HOCKET_TIMEOUT_MS", "soon"}}, {"HOCKET_TIMEOUT_MS", "soon"}},
-      {"host's name is long", {{"HOCKET_HOST_ID", long_name.c_str()}}, {"HOCKET_HOST_ID", "256"}},
-      {"switch is no word of its own", {{"HOCKET_DETERMINISTIC", "maybe"}}, {"HOCKET_DETERMINISTIC", "maybe"}},
-  };
-  for (const BadEnvironment& bad : all) {
-    SCOPED_TRACE(bad.name);
-    ProcessGroup group(1, [&](Child&) {
-      ::setenv("WORLD_SIZE", "2", 1);
-      ::setenv("HOCKET_TIMEOUT_MS", "1000", 1);
-      for (const auto& [name, value] : bad.variables) {
-        if (value == nullptr) {
-          ::unsetenv(name);
-        } else {
-          ::setenv(name, value, 1);
-        }
-      }
-      expect_result(create(), HOCKET_INVALID_ENVIRONMENT);
-      for (const char* text : bad.in_message) expect_message_names(text);
-    });
-    group.expect_success();
-  }
-}
-
-TEST(Environment, NamesOfThingsThatDoNotExist) {
-  for (const char* variable : {"HOCKET_ALGORITHM", "HOCKET_TRANSPORT"}) {
-    run_ranks(1, [&](Child&) {
-      ::setenv(variable, "warp_drive", 1);
-      expect_result(create(), HOCKET_NOT_FOUND);
-      expect_message_names("warp_drive");
-      expect_message_names(variable);
-    });
-  }
-}
-
-TEST(Options, ThatAreWrongAreNamed) {
-  run_ranks(1, [](Child&) {
-    hocket_comm_options options = HOCKET_COMM_OPTIONS_INIT;
-    options.world_size = 4;
-    options.rank = 4;
-    expect_result(create(&options), HOCKET_INVALID_ARGUMENT);
-    expect_message_names("rank");
-    options = HOCKET_COMM_OPTIONS_INIT;
-    options.world_size = -2;
-    expect_result(create(&options), HOCKET_INVALID_ARGUMENT);
-    expect_message_names("world_size");
-    options = HOCKET_COMM_OPTIONS_INIT;
-    options.timeout_ms = -1;
-    expect_result(create(&options), HOCKET_INVALID_ARGUMENT);
-    expect_message_names("timeout_ms");
-    options = {};
-    expect_result(create(&options), HOCKET_INVALID_ARGUMENT);
-    expect_message_names("struct_size");
-  });
 }
 
 }  // namespace

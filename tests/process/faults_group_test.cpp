@@ -122,7 +122,7 @@ TEST_P(GroupFaults, ADeadlineNamesWhoDidNotCome) {
   });
 }
 
-// Neither has sent anything, so only the deadline ends it; who waits says so once a second.
+// Neither has sent anything, so only the deadline ends it; a rank that waits says so once a second.
 TEST(MessageFaults, AReceiveFromOneThatWaitsInACollectiveNamesBoth) {
   run_when_all_have_met("01", [](Child& child, const Comm& comm) {
     std::vector<int> values(3);
@@ -138,6 +138,20 @@ TEST(MessageFaults, AReceiveFromOneThatWaitsInACollectiveNamesBoth) {
       expect_result(hocket_broadcast(values.data(), values.data(), 3, HOCKET_INT32, 0, comm.get(), nullptr, nullptr),
                     HOCKET_TIMEOUT);
     }
+  });
+}
+
+TEST(MessageFaults, RanksThatReceiveFromEachOtherAreSaidToReceive) {
+  run_when_all_have_met("01", [](Child& child, const Comm& comm) {
+    std::vector<int> values(5);
+    hocket_call_options options = HOCKET_CALL_OPTIONS_INIT;
+    options.timeout_ms = child.index == 0 ? 1600 : 0;
+    const std::size_t count = child.index == 0 ? 3 : 5;
+    expect_result(hocket_recv(values.data(), count, HOCKET_INT32, 1 - child.index, comm.get(), &options, nullptr),
+                  HOCKET_TIMEOUT);
+    expect_message_names(
+        "recv of 3 int32 did not finish before its deadline: still receiving from rank 1; rank 1 said "
+        "that it waits in recv of 5 int32");
   });
 }
 

@@ -56,8 +56,8 @@ void PrintTo(const Cut& cut, std::ostream* out) {
 
 class CutLink : public testing::TestWithParam<Cut> {};
 
-// Who is cut off names somebody else. Who hears nothing from it names it; where its words still come, theirs or its own
-// verdict is the first.
+// A rank that is cut off names another one. A rank that hears nothing from it names it; where its words still come,
+// theirs or its own verdict is the first.
 TEST_P(CutLink, EndsTheAllreducesOfAllRanksByTheDeadline) {
   TestHosts hosts("--hosts 3 --rate 1gbit");
   if (!hosts) GTEST_SKIP() << hosts.problem();
@@ -164,13 +164,15 @@ class StoreOnItsOwnHost : public testing::Test {
     const char* port = std::getenv("MASTER_PORT");
     ::setenv("HOCKET_STORE", ("tcp://" + TestHosts::ipv4(store) + ":" + port).c_str(), 1);
     if (child.index != store) return false;
-    auto server = StoreServer::start(TestHosts::ipv4(store), static_cast<std::uint16_t>(std::atoi(port)));
+    const Trust trust = Trust::from_environment().value();
+    auto server =
+        StoreServer::start(TestHosts::ipv4(store), static_cast<std::uint16_t>(std::atoi(port)), {.trust = trust});
     EXPECT_TRUE(server.ok()) << server.status().message();
     child.say("serving");
     for (std::string heard = child.hear(); heard != "leave"; heard = child.hear()) {
       // The key of a rank's card: says when the rank has said where it is.
-      auto client =
-          TcpStore::connect(TestHosts::ipv4(store), (*server)->port(), Deadline::after(std::chrono::seconds(60)));
+      auto client = TcpStore::connect(TestHosts::ipv4(store), (*server)->port(),
+                                      Deadline::after(std::chrono::seconds(60)), {}, trust);
       EXPECT_TRUE(client.ok() && (*client)->get(heard, Deadline::after(std::chrono::seconds(60))).ok()) << heard;
       child.say("there");
       if (heard.empty()) break;  // the parent has gone
@@ -262,7 +264,7 @@ TEST_F(StoreOnItsOwnHost, CannotHelpARankThatIsCutOffWhileOthersJoin) {
   EXPECT_EQ(group.hear(store), "serving");
   for (const int index : {0, 1}) {
     EXPECT_EQ(group.hear(index), "creating");
-    group.tell(store, "default/1/peer/" + std::to_string(index));
+    group.tell(store, "default/1/card/" + std::to_string(index));
     EXPECT_EQ(group.hear(store), "there");
   }
   hosts.change("cut", 1);

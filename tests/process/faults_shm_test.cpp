@@ -180,7 +180,7 @@ TEST_P(KilledAtCreation, EndsThatOfAllOthers) {
         EXPECT_EQ(comm, nullptr);
         if (victim != 0 || result != HOCKET_STORE_UNREACHABLE) {
           expect_result(result, HOCKET_PEER_LOST);
-          // Known: who connects late may find another one gone, which the victim's end has ended already.
+          // Known: a rank that connects late may find another one gone, which the victim's end has ended already.
           if (GetParam().name != std::string("connected")) {
             EXPECT_EQ(last_cause().peer, victim) << hocket_last_error();
           }

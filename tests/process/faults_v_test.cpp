@@ -140,7 +140,7 @@ std::vector<BadCall> bad_buffers() {
 
 // Rank 1 of three makes all the bad calls; nothing of it reaches the others or its buffers, and everything works
 // afterwards.
-TEST(UnevenBadArguments, AreRefusedByNameAndBreakNothing) {
+TEST(UnequalBadArguments, AreRefusedByNameAndBreakNothing) {
   run_ranks(3, [](Child& child) {
     const Comm comm;
     ASSERT_TRUE(comm);
@@ -154,7 +154,7 @@ TEST(UnevenBadArguments, AreRefusedByNameAndBreakNothing) {
   });
 }
 
-TEST(UnevenBadArguments, NothingMayBeNullWhereThereIsNothing) {
+TEST(UnequalBadArguments, NothingMayBeNullWhereThereIsNothing) {
   run_ranks(3, [](Child&) {
     const Comm comm;
     ASSERT_TRUE(comm);
@@ -259,7 +259,7 @@ void expect_mismatch(const Disagreement& what, hocket_comm* comm, int rank) {
   for (const std::string& text : what.in_message) expect_message_names(text);
 }
 
-TEST(UnevenMismatch, IsAnErrorEverywhere) {
+TEST(UnequalMismatch, IsAnErrorEverywhere) {
   for (const char* transport : {"auto", "tcp"}) {
     run_ranks(3, [transport](Child& child) {
       for (const Disagreement& what : disagreements()) {

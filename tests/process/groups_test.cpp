@@ -63,7 +63,7 @@ Traffic any_traffic(Rank size, std::size_t messages, std::size_t collectives, un
                                    .count = below(3000),
                                    .root = static_cast<Rank>(below(size)),
                                    .salt = seed + 1000 + number});
-    if (!has_root(traffic.collectives.back().collective)) traffic.collectives.back().root = 0;
+    if (!info_of(traffic.collectives.back().collective).has_root()) traffic.collectives.back().root = 0;
   }
   return traffic;
 }

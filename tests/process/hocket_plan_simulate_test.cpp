@@ -110,7 +110,7 @@ TEST(HocketPlanSimulate, DrawsTheCriticalPathOfManyRanks) {
   };
   const auto whole = chain("broadcast --algorithm chain");  // comes by all ranks, in their order
   ASSERT_EQ(whole.status, 0) << whole.error;
-  EXPECT_THAT(whole.out, HasSubstr("drawn: 256 of 300 ranks, those that the critical path comes by first"));
+  EXPECT_THAT(whole.out, HasSubstr("drawn: 256 of 300 ranks, those that the critical path visits first"));
   EXPECT_THAT(contents(drawing), testing::AllOf(HasSubstr(">rank 255<"), Not(HasSubstr(">rank 256<"))));
   const auto tree = chain("broadcast --algorithm binomial_tree");
   EXPECT_THAT(tree.out, ContainsRegex("drawn: [0-9] of 300 ranks"));
@@ -122,17 +122,29 @@ TEST(HocketPlanSimulate, DrawsTheCriticalPathOfManyRanks) {
   EXPECT_THAT(tree.out, HasSubstr("critical path, " + std::to_string(critical) + " parts"));
 }
 
+void expect_usage_error(const std::string& arguments) {
+  const auto outcome = hocket_plan(arguments);
+  EXPECT_EQ(outcome.status, 2) << arguments << "\n" << outcome.error;
+  EXPECT_THAT(outcome.error, testing::StartsWith("hocket-plan: ")) << arguments;
+}
+
 TEST(HocketPlanSimulate, MistakesAreUsageErrors) {
   for (const char* arguments :
        {"simulate allreduce", "simulate send --ranks 2", "simulate allreduce --topology nothing.json --ranks 2",
         "simulate allreduce --ranks 4 --trace x.json", "cost allreduce --topology 2x", "cost nothing --ranks 2",
         "simulate broadcast --ranks 4 --root 4", "simulate allreduce --ranks 65537",
-        "compare --topology 1x2 --bytes ''", "probe --save ''", "simulate alltoall --ranks 1500 --algorithm pairwise",
-        "cost alltoall --ranks 1500 --algorithm pairwise"}) {
-    const auto outcome = hocket_plan(arguments);
-    EXPECT_EQ(outcome.status, 2) << arguments << "\n" << outcome.error;
-    EXPECT_THAT(outcome.error, testing::StartsWith("hocket-plan: ")) << arguments;
+        "compare --topology 1x2 --bytes ''", "probe --save ''"}) {
+    expect_usage_error(arguments);
   }
+}
+
+// These write the schedules of many ranks before they find out.
+TEST(HocketPlanSimulate, RefusesToSimulateMoreThanMemoryHolds) {
+  expect_usage_error("simulate alltoall --ranks 1500 --algorithm pairwise");
+}
+
+TEST(HocketPlanSimulate, RefusesTheCostOfMoreThanMemoryHolds) {
+  expect_usage_error("cost alltoall --ranks 1500 --algorithm pairwise");
 }
 
 }  // namespace

@@ -1,5 +1,5 @@
 // Ranks on several hosts: which of them share memory, and what crosses between hosts that have networks of their own.
-// What ranks on pretended hosts compute, and how they fail, is tested in the suites of all collectives.
+// What ranks on simulated hosts compute, and how they fail, is tested in the suites of all collectives.
 #include <gtest/gtest.h>
 #include <signal.h>
 
@@ -81,7 +81,7 @@ void run_cases(Child& child, hocket_comm* comm) {
     for (const std::size_t count : {std::size_t{0}, std::size_t{1}, size - 1, size * 17 + 3, std::size_t{200'003}}) {
       for (const bool in_place : {false, true}) {
         if (in_place && collective == Collective::barrier) continue;
-        const Rank root = has_root(collective) ? static_cast<Rank>((count + in_place) % size) : 0;
+        const Rank root = info_of(collective).has_root() ? static_cast<Rank>((count + in_place) % size) : 0;
         Call({.collective = collective, .count = count, .root = root, .in_place = in_place, .salt = count}, child.index,
              child.size)
             .run(comm);

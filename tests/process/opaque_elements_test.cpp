@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "hocket/hocket.hpp"
+#include "hocket/hocket.h"
 #include "tests/process/support/failure.hpp"
 #include "tests/process/support/operands.hpp"
 #include "tests/process/support/over_transports.hpp"
@@ -56,8 +56,8 @@ void combine(void* to, const void* left, const void* right, size_t count, hocket
     const auto* const b = static_cast<const std::uint8_t*>(right) + i * bytes;
     EXPECT_EQ(reinterpret_cast<std::uintptr_t>(a) % alignment, 0U);
     EXPECT_EQ(reinterpret_cast<std::uintptr_t>(b) % alignment, 0U);
-    EXPECT_EQ(a[bytes - 1], check_of(a, bytes)) << "the left operand is no element";
-    EXPECT_EQ(b[bytes - 1], check_of(b, bytes)) << "the right operand is no element";
+    EXPECT_EQ(a[bytes - 1], check_of(a, bytes)) << "the left operand is not an element";
+    EXPECT_EQ(b[bytes - 1], check_of(b, bytes)) << "the right operand is not an element";
     combine_into(static_cast<std::uint8_t*>(to) + i * bytes, a, b, bytes);
   }
 }
@@ -284,39 +284,6 @@ TEST(OpaqueElementCalls, AreRefusedWithoutASizeAndForOtherReductions) {
     EXPECT_EQ(recv, send);
     EXPECT_EQ(hocket_dtype_size(HOCKET_OPAQUE), 0U);
   });
-}
-
-// ---- in C++
-
-struct Particle {
-  double mass = 0;
-  std::int32_t heaviest = 0;
-  float left = 0, right = 0;
-};
-
-void heavier(void* to, const void* left, const void* right, size_t count, hocket_dtype, void*) {
-  for (size_t i = 0; i < count; ++i) {
-    const Particle a = static_cast<const Particle*>(left)[i], b = static_cast<const Particle*>(right)[i];
-    static_cast<Particle*>(to)[i] = {a.mass + b.mass, std::max(a.heaviest, b.heaviest), a.left, b.right};
-  }
-}
-
-}  // namespace
-}  // namespace hocket::process_testing
-
-template <>
-inline constexpr bool hocket::is_opaque<hocket::process_testing::Particle> = true;
-
-namespace hocket::process_testing {
-namespace {
-
-TEST(OpaqueElementCalls, TakeAStructInCpp) {
-  std::vector<hocket::api::Communicator> ranks = hocket::api::Communicator::create_local(1);
-  std::vector<Particle> mine = {{1.5, 3, 1, 2}, {2.5, 4, 5, 6}}, all(2);
-  ranks[0].allreduce(mine, all, Op::user, {.function = heavier, .commutative = false});
-  EXPECT_EQ(all[1].mass, 2.5);
-  ranks[0].broadcast(all, 0);
-  EXPECT_EQ(all[0].heaviest, 3);
 }
 
 }  // namespace

@@ -82,12 +82,12 @@ TEST_P(Persistent, AlltoallInPlace) {
     const auto size = static_cast<std::size_t>(child.size);
     const std::vector<std::size_t> counts(size, 50);
     std::vector<int> values(50 * size);
-    for (const bool uneven : {false, true}) {
+    for (const bool unequal : {false, true}) {
       Handle work;
       expect_result(
-          uneven ? hocket_alltoall_v(values.data(), counts.data(), nullptr, values.data(), counts.data(), nullptr,
-                                     HOCKET_INT32, comm.get(), &options, work.out())
-                 : hocket_alltoall(values.data(), values.data(), 50, HOCKET_INT32, comm.get(), &options, work.out()),
+          unequal ? hocket_alltoall_v(values.data(), counts.data(), nullptr, values.data(), counts.data(), nullptr,
+                                      HOCKET_INT32, comm.get(), &options, work.out())
+                  : hocket_alltoall(values.data(), values.data(), 50, HOCKET_INT32, comm.get(), &options, work.out()),
           HOCKET_OK);
       for (int run = 0; run < 5; ++run) {
         for (std::size_t i = 0; i < values.size(); ++i) values[i] = run + 1000 * child.index + static_cast<int>(i);

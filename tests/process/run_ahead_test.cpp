@@ -42,7 +42,7 @@ class RunAhead : public testing::TestWithParam<std::tuple<Collective, int>> {
   }
 };
 
-// The others begin only when the senders have told that they are ahead; who is done leaves at once.
+// The others begin only when the senders have told that they are ahead; a rank that is done leaves at once.
 TEST_P(RunAhead, SendersNeedNotWaitForReceivers) {
   ProcessGroup group(size(), [this](Child& child) {
     hocket_comm_options options = HOCKET_COMM_OPTIONS_INIT;

@@ -143,9 +143,10 @@ TEST(HocketRun, RefusesWrongUsage) {
   expect_refusal("-n 2", 2, "No program given");
   for (const char* grace : {"nan", "inf", "-1", "1e9", "soon"}) {
     expect_refusal("-n 2 --grace " + std::string(grace) + " true", 2,
-                   "hocket-run: --grace: '" + std::string(grace) + "' is no number from 0 to 3600. Run hocket-run");
+                   "hocket-run: --grace: '" + std::string(grace) + "' is not a number from 0 to 3600. Run hocket-run");
   }
   expect_refusal("-n 2 --colour true", 2, "Unknown option '--colour'");
+  expect_refusal("--versoin", 2, "Unknown option '--versoin'");
   expect_refusal("-n 3 no-such-program-anywhere", 127, "there is no such program in PATH");
   expect_refusal("-n 3 ./no/such/program", 127, "there is no such program there");
   expect_refusal("-n 3 /etc/passwd", 126, "Cannot start '/etc/passwd': it is not an executable file.");

@@ -122,8 +122,8 @@ TEST(Sgd, WrongInputEndsAllRanksWithTheReason) {
                              {"--batch 2", "less than one sample for each of 3 ranks"},
                              {"--batch 100000", "Choose a smaller batch"},
                              {"--hidden -3", "--hidden"},
-                             {"--rate nan", "--rate: 'nan' is no number from 0 to 1000000"},
-                             {"--momentum -inf", "--momentum: '-inf' is no number from 0 to 1"},
+                             {"--rate nan", "--rate: 'nan' is not a number from 0 to 1000000"},
+                             {"--momentum -inf", "--momentum: '-inf' is not a number from 0 to 1"},
                              {"--momentum 1", "--momentum: '1' is too much"},
                              {"--trust 0.1", "--trust requires --lars"},
                              {"--transport nosuch --drawn 600", "there is no transport \"nosuch\""},
@@ -131,11 +131,11 @@ TEST(Sgd, WrongInputEndsAllRanksWithTheReason) {
                              {"--steps -1", "--steps"},
                              {"--seed -1", "--seed"},
                              {"--network lenet --hidden 8", "--hidden is for --network perceptron"},
-                             {"--gradients product", "--gradients: 'product' is none of average, sum."},
-                             {"--gradients 1", "--gradients: '1' is none of average, sum."},
-                             {"--overlap 1", "--overlap: '1' is none of on, off."},
-                             {"--network 0", "--network: '0' is none of perceptron, lenet."},
-                             {"--network cnn", "--network: 'cnn' is none of perceptron, lenet."},
+                             {"--gradients product", "--gradients: 'product' is not one of average, sum."},
+                             {"--gradients 1", "--gradients: '1' is not one of average, sum."},
+                             {"--overlap 1", "--overlap: '1' is not one of on, off."},
+                             {"--network 0", "--network: '0' is not one of perceptron, lenet."},
+                             {"--network cnn", "--network: 'cnn' is not one of perceptron, lenet."},
                              {"--json /nonexistent/x --drawn 600", "Cannot write /nonexistent/x"}}) {
     const Ran ran = run_command(std::string("$RUN -n 3 $SGD ") + wrong.arguments);
     EXPECT_EQ(ran.status, 2) << wrong.arguments << ran.out << ran.error;
@@ -154,7 +154,7 @@ TEST(Sgd, OneRanksProblemEndsAllWithItsReason) {
 TEST(Sgd, RanksThatWereStartedDifferentlyAreFoundOut) {
   const Ran ran = run_command("$RUN -n 3 sh -c 'exec '$SGD' --drawn 100 --batch $((RANK / 2 + 50))'");
   EXPECT_EQ(ran.status, 2) << ran.out << ran.error;
-  EXPECT_THAT(ran.error, HasSubstr("Rank 2 has other data or options than rank 0"));
+  EXPECT_THAT(ran.error, HasSubstr("Rank 2 has different data or options from rank 0"));
 }
 
 }  // namespace

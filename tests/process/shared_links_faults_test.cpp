@@ -115,7 +115,7 @@ TEST_P(SharedLinksFaults, ADeadlineInAChildEndsTheFamily) {
 }
 
 // Rank 1 calls on a pair what the others call on all: the one over links, the other over the window. No message meets
-// another, but who waits says where.
+// another, but a rank that waits says where.
 TEST(SharedLinksWindow, ADeadlineTellsWhereTheMissingRankWaits) {
   run_ranks(3, [](Child& child) {
     const Comm parent;

@@ -1,4 +1,4 @@
-// What goes wrong while communicators have children: who is concerned learns of it, and nobody else.
+// What goes wrong while communicators have children: the ranks concerned learn of it, and no others.
 #include <signal.h>
 #include <sys/resource.h>
 #include <unistd.h>

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Checks the structure of the source tree: include floors, sizes of files, functions and classes, and suppressions.
+"""Checks the structure of the source tree: include layers, sizes of files, functions and classes, and suppressions.
 
 Usage: structure.py [ROOT]. Prints one line for each violation (file, line, rule) and exits with 1 if there is any.
 """
@@ -8,8 +8,8 @@ import re
 import sys
 from pathlib import Path
 
-# Who may include whom, besides a floor's own files. None: everything. A file belongs to the longest prefix that fits.
-FLOORS = {
+# Who may include whom, besides a layer's own files. None: everything. A file belongs to the longest prefix that fits.
+LAYERS = {
     "include": [],
     "src/spi": ["include"],  # what algorithms, transports and stores are written against
     "algorithms": ["include", "src/spi"],
@@ -18,7 +18,7 @@ FLOORS = {
     "src/plan": ["include", "src/spi", "src/base"],
     "src/exec": ["include", "src/spi", "src/base", "src/plan"],
     "transports/common": ["include", "src/spi", "src/base"],  # what several transports share
-    "transports/*": ["include", "src/spi", "src/base", "transports/common"],  # each folder is a floor of its own
+    "transports/*": ["include", "src/spi", "src/base", "transports/common"],  # each folder is a layer of its own
     "transports": ["include", "src/spi", "src/base", "transports/*"],  # the files directly in it: the list of all
     "src/comm": ["include", "src/spi", "src/base", "src/store", "src/plan", "src/exec", "transports", "transports/*",
                  "algorithms"],
@@ -29,17 +29,17 @@ FLOORS = {
     "tools/sgd": ["include/hocket/hocket.hpp", "tools"],  # shows what a user can do: nothing of Hocket but its interface
     "tools": None,
 }
-# What the pure floors are made of is the standard library, without threads and clocks.
-PURE_FLOORS = ["algorithms", "src/plan"]
+# What the pure layers are made of is the standard library, without threads and clocks.
+PURE_LAYERS = ["algorithms", "src/plan"]
 IMPURE = {"atomic", "barrier", "condition_variable", "future", "latch", "mutex", "semaphore", "shared_mutex", "stop_token",
           "thread", "ctime", "fstream", "filesystem", "random", "poll.h"}
 STANDARD_HEADER = re.compile(r"[a-z_0-9]+|(stddef|stdint|stdbool|string|poll)\.h")  # of C++, C and POSIX
 
 SOURCE_FOLDERS = ["include", "src", "transports", "algorithms", "bindings", "bench", "tests", "tools"]
 SOURCE_SUFFIXES = {".h", ".hpp", ".c", ".cc", ".cpp", ".cu", ".cuh"}
-MAX_FILE_LINES = 450
-MAX_FUNCTION_LINES = 70
-MAX_CLASS_FILES = 6  # that define members of one class
+MAX_FILE_LINES = 300
+MAX_FUNCTION_LINES = 60
+MAX_CLASS_FILES = 2  # that define members of one class
 
 
 def sources(root):
@@ -49,22 +49,22 @@ def sources(root):
                 yield path.relative_to(root).as_posix()
 
 
-# ---- include floors --------------------------------------------------------------------------------------------------
+# ---- include layers --------------------------------------------------------------------------------------------------
 
 
-def floor_of(file):
-    """The floor that a file belongs to, with the folder's own name in place of '*'; None where there is no such floor."""
+def layer_of(file):
+    """The layer that a file belongs to, with the folder's own name in place of '*'; None where there is no such layer."""
     parts = file.split("/")
     if parts[0] == "transports":
         return f"transports/{parts[1]}" if len(parts) > 2 else "transports"
-    for floor in ("/".join(parts[:2]), parts[0]):
-        if floor in FLOORS:
-            return floor
+    for layer in ("/".join(parts[:2]), parts[0]):
+        if layer in LAYERS:
+            return layer
     return None
 
 
-def allowed(floor):
-    return FLOORS["transports/*" if floor.startswith("transports/") and floor not in FLOORS else floor]
+def allowed(layer):
+    return LAYERS["transports/*" if layer.startswith("transports/") and layer not in LAYERS else layer]
 
 
 def target_of(root, file, name):
@@ -78,28 +78,28 @@ def target_of(root, file, name):
 
 
 def include_problem(root, file, name):
-    floor = floor_of(file)
+    layer = layer_of(file)
     target = target_of(root, file, name)
     if target is None:
-        if floor in ("include", "src/spi", *PURE_FLOORS) and not STANDARD_HEADER.fullmatch(name):
-            if not (floor == "src/plan" and name.startswith("fmt/")):
-                return f"{floor} may include the standard library only, not <{name}>"
-        if floor in PURE_FLOORS and name in IMPURE:
-            return f"{floor} is pure: no threads, clocks or files, so not <{name}>"
+        if layer in ("include", "src/spi", *PURE_LAYERS) and not STANDARD_HEADER.fullmatch(name):
+            if not (layer == "src/plan" and name.startswith("fmt/")):
+                return f"{layer} may include the standard library only, not <{name}>"
+        if layer in PURE_LAYERS and name in IMPURE:
+            return f"{layer} is pure: no threads, clocks or files, so not <{name}>"
         return None
-    below = allowed(floor)
-    other = floor_of(target)
-    if below is None or other == floor or other in below or target in below:
+    below = allowed(layer)
+    other = layer_of(target)
+    if below is None or other == layer or other in below or target in below:
         return None
     if "transports/*" in below and other is not None and other.startswith("transports/"):
         return None
-    return f"{floor} may not include {target}: it may include {', '.join(below) or 'nothing'} and its own files"
+    return f"{layer} may not include {target}: it may include {', '.join(below) or 'nothing'} and its own files"
 
 
-def floor_violations(root):
+def layer_violations(root):
     for file in sources(root):
-        if floor_of(file) is None:
-            yield f"{file}:1: belongs to no floor; put it into one of {', '.join(FLOORS)}"
+        if layer_of(file) is None:
+            yield f"{file}:1: belongs to no layer; put it into one of {', '.join(LAYERS)}"
             continue
         for number, line in enumerate((root / file).read_text().splitlines(), 1):
             include = re.match(r'\s*#\s*include\s*[<"]([^>"]+)[>"]', line)
@@ -222,7 +222,7 @@ def suppressions(root):
 def main(arguments):
     root = Path(arguments[1] if len(arguments) > 1 else ".")
     count = 0
-    for check in (floor_violations, long_files, long_functions, scattered_classes, suppressions):
+    for check in (layer_violations, long_files, long_functions, scattered_classes, suppressions):
         for violation in check(root):
             print(violation)
             count += 1

@@ -39,6 +39,12 @@ Rank fewest_ranks(const MachineClass& machine) {
   return machine.cores_max == 0 ? 2 : machine.cores_max <= 2 ? 2 : machine.cores_max <= 7 ? 4 : 9;
 }
 
+// Whether there is anything to choose. There is not for messages, nor for a collective that is new.
+bool has_choice(Collective collective) {
+  const auto is_for = [&](const Algorithm& algorithm) { return algorithm.collective == collective; };
+  return std::ranges::count_if(catalog(), is_for) > 1;
+}
+
 }  // namespace
 
 std::vector<ClassRow> class_rows(const MachineClass& machine) {
@@ -81,7 +87,7 @@ Result<ClassChoices> class_choices(const MachineClass& machine, const NetworkDes
   ClassChoices made;
   for (const bool in_rank_order : {false, true}) {
     for (const Collective collective : all_collectives) {
-      if (info_of(collective).is_message() || (in_rank_order && !reduces(collective))) continue;
+      if (!has_choice(collective) || (in_rank_order && !info_of(collective).reduces())) continue;
       const auto compared = compare_algorithms(*network, collective, tuning_sizes(collective, ranks),
                                                {.leave_out_hopeless = true,
                                                 .in_rank_order = in_rank_order,

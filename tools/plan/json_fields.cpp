@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <charconv>
+#include <cstdint>
 #include <nlohmann/json.hpp>
 #include <set>
 #include <sstream>
@@ -16,7 +18,7 @@ using nlohmann::json;
 void Fields::number(const std::string& name, double& into, double unit) {
   const json* found = take(name);
   if (found == nullptr) return;
-  if (!found->is_number()) return complain(name, "is no number");
+  if (!found->is_number()) return complain(name, "is not a number");
   into = found->get<double>() * unit;
 }
 
@@ -31,7 +33,7 @@ void Fields::count(const std::string& name, Rank& into) {
   const json* found = take(name);
   if (found == nullptr) return;
   if (!found->is_number_integer() || found->get<double>() < 0 || found->get<double>() > network_ranks_max) {
-    return complain(name, fmt::format("is no whole number from 0 to {}", network_ranks_max));
+    return complain(name, fmt::format("is not a whole number from 0 to {}", network_ranks_max));
   }
   into = found->get<Rank>();
 }
@@ -53,10 +55,21 @@ FieldProblem Fields::problem() {
     if (std::ranges::find(known_, name) != known_.end()) continue;
     std::string names;
     for (const std::string& known : known_) names += fmt::format(", {}", known);
-    complain(name, fmt::format("is no field; there are {}", names.substr(2)));
+    complain(name, fmt::format("is not a field; there are {}", names.substr(2)));
   }
   if (problem_.empty()) return std::nullopt;
   return std::pair{field_, problem_};
+}
+
+// "slow" and 2 for "slow[2]". A name that has brackets by somebody's mistake has no index.
+static std::pair<std::string_view, std::optional<std::size_t>> split_index(std::string_view part) {
+  const std::size_t bracket = part.find('[');
+  if (bracket == std::string_view::npos || !part.ends_with(']')) return {part, std::nullopt};
+  const char* const last = part.data() + part.size() - 1;
+  std::size_t index = 0;
+  const auto [end, error] = std::from_chars(part.data() + bracket + 1, last, index);
+  if (error != std::errc() || end != last || index == SIZE_MAX) return {part, std::nullopt};
+  return {part.substr(0, bracket), index};
 }
 
 std::size_t line_of(std::string_view text, std::string_view field) {
@@ -66,14 +79,14 @@ std::size_t line_of(std::string_view text, std::string_view field) {
     std::string_view part = field.substr(0, end);
     field.remove_prefix(std::min(end + 1, field.size()));
     std::size_t objects = 0;  // of a list, to pass
-    if (const std::size_t bracket = part.find('['); bracket != std::string_view::npos) {
-      objects = 1 + static_cast<std::size_t>(std::stoul(std::string(part.substr(bracket + 1))));
-      part = part.substr(0, bracket);
+    if (const auto [name, index] = split_index(part); index) {
+      objects = 1 + *index;
+      part = name;
     }
     const std::size_t found = text.find(fmt::format("\"{}\"", part), at);
     if (found == std::string_view::npos) break;
     at = found;
-    for (; objects > 0; --objects) at = std::min(text.find('{', at + 1), text.size());
+    for (; objects > 0 && at < text.size(); --objects) at = std::min(text.find('{', at + 1), text.size());
   }
   return 1 + static_cast<std::size_t>(std::count(text.begin(), text.begin() + static_cast<std::ptrdiff_t>(at), '\n'));
 }
@@ -90,7 +103,7 @@ Result<json> parse_json(std::string_view text, std::string_view name) {
     }
     const std::string_view so_far = text.substr(0, static_cast<std::size_t>(stream.tellg()));
     repeated =
-        Status(Code::invalid_argument, fmt::format("{}, line {}: {} stands there twice", name,
+        Status(Code::invalid_argument, fmt::format("{}, line {}: {} appears twice", name,
                                                    1 + std::ranges::count(so_far, '\n'), value.get<std::string>()));
     return true;
   };

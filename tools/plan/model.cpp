@@ -39,7 +39,7 @@ std::vector<std::size_t> sizes_of(const ModelArguments& given, Collective collec
     const std::string text = given.bytes_list.substr(begin, end - begin);
     const auto bytes = environment::to_bytes({"", text}, 0, std::int64_t{1} << 40);
     if (!bytes || (!sizes.empty() && static_cast<std::size_t>(*bytes) <= sizes.back())) {
-      throw UsageError{fmt::format("--bytes: '{}' is no list of rising sizes, as in 4K,64K,1M.", given.bytes_list)};
+      throw UsageError{fmt::format("--bytes: '{}' is not a list of rising sizes, as in 4K,64K,1M.", given.bytes_list)};
     }
     sizes.push_back(static_cast<std::size_t>(*bytes));
     begin = end + 1;

@@ -50,7 +50,7 @@ NetworkDescription defaults() {
 }
 
 FieldProblem read_link(const json& object, const std::string& path, LinkCost& cost) {
-  if (!object.is_object()) return std::pair{path, std::string("is no object")};
+  if (!object.is_object()) return std::pair{path, std::string("is not an object")};
   Fields fields(object, path);
   fields.number("latency_us", cost.latency, 1e-6);
   fields.number("send_us", cost.send, 1e-6);
@@ -72,7 +72,7 @@ FieldProblem read_link(const json& object, const std::string& path, LinkCost& co
 }
 
 FieldProblem read_direct(const json& object, DirectCost& cost) {
-  if (!object.is_object()) return std::pair{std::string("direct"), std::string("is no object")};
+  if (!object.is_object()) return std::pair{std::string("direct"), std::string("is not an object")};
   Fields fields(object, "direct");
   fields.number("call_us", cost.call, 1e-6);
   fields.number("line_us", cost.line, 1e-6);
@@ -90,10 +90,10 @@ FieldProblem read_direct(const json& object, DirectCost& cost) {
 }
 
 FieldProblem read_slow(const json& list, std::vector<Slow>& slow) {
-  if (!list.is_array()) return std::pair{std::string("slow"), std::string("is no list")};
+  if (!list.is_array()) return std::pair{std::string("slow"), std::string("is not a list")};
   for (std::size_t i = 0; i < list.size(); ++i) {
     const std::string path = fmt::format("slow[{}]", i);
-    if (!list[i].is_object()) return std::pair{path, std::string("is no object")};
+    if (!list[i].is_object()) return std::pair{path, std::string("is not an object")};
     Fields fields(list[i], path);
     Slow made;
     fields.count("rank", made.rank);
@@ -111,7 +111,7 @@ FieldProblem read_description(const json& text, NetworkDescription& into, Rank& 
   const json* kind = fields.take("topology");
   if (kind == nullptr || !kind->is_string()) return std::pair{std::string("topology"), std::string("is missing")};
   const auto known = find_by_name(all_network_kinds, kind->get<std::string>());
-  if (!known) return std::pair{std::string("topology"), std::string("is none of flat, hosts, torus and fat_tree")};
+  if (!known) return std::pair{std::string("topology"), std::string("is not one of flat, hosts, torus and fat_tree")};
   into.kind = *known;
   fields.count("ranks", into.ranks);
   if (into.kind == NetworkKind::hosts) {
@@ -238,7 +238,7 @@ Result<Network> open_network(const std::string& topology, Rank ranks, Rank cores
       return !digits.empty() && digits.size() <= 6 && digits.find('x') == std::string::npos;
     };
     if (!is_number(hosts) || !is_number(each)) {
-      return Status(Code::invalid_argument, fmt::format("--topology {} is no HOSTSxRANKS, as in 8x4", topology));
+      return Status(Code::invalid_argument, fmt::format("--topology {} is not HOSTSxRANKS, as in 8x4", topology));
     }
     description.kind = NetworkKind::hosts;
     description.ranks_per_host = std::stoi(each);

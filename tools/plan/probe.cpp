@@ -8,7 +8,8 @@
 #include <functional>
 
 #include "src/base/environment.hpp"
-#include "src/comm/rendezvous.hpp"
+#include "src/base/hash.hpp"
+#include "src/base/host_identity.hpp"
 #include "tools/arguments.hpp"
 #include "tools/launch.hpp"
 #include "tools/plan/network_file.hpp"
@@ -142,7 +143,7 @@ void share_out(double whole, double& first, double& second) {
 }  // namespace
 
 std::uint64_t number_of_host() {
-  return std::hash<std::string>()(comm::host_identity());
+  return hash_of(HostIdentity::own().name());
 }
 
 Figure figure_of(std::vector<double> samples) {

@@ -65,7 +65,7 @@ DirectCost direct_cost_of(const DirectFigures& figures) {
 
 std::vector<std::pair<std::string_view, Figure>> named(const DirectFigures& figures) {
   return {{"an allreduce of 64 bytes", figures.small},           {"  both ranks on one core", figures.one_core},
-          {"a broadcast of 8 bytes, its root", figures.ahead},   {"  who finds it ready", figures.behind},
+          {"a broadcast of 8 bytes, its root", figures.ahead},   {"  a rank that finds it ready", figures.behind},
           {"an allgather, 64 KiB from each", figures.gather},    {"an allreduce of 64 KiB", figures.reduce},
           {"an allgather, 2 MiB from each", figures.far_gather}, {"an allreduce of 2 MiB", figures.far_reduce},
           {"an allgather by reading, 64 KiB", figures.read},     {"  512 KiB from each", figures.long_read}};

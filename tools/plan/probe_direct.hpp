@@ -13,10 +13,11 @@ namespace hocket {
 
 // Of two ranks, in seconds of one call.
 struct DirectFigures {
-  Figure small;           // an allreduce of small_bytes, both ranks on processors of their own
-  Figure one_core;        // the same on one core; 0: not measured
-  Figure ahead, behind;   // a broadcast of 8 bytes: at its root, which waits for nobody, and at who finds it ready
-  Figure gather, reduce;  // an allgather and an allreduce of near_bytes from each rank, one-shot
+  Figure small;     // an allreduce of small_bytes, both ranks on processors of their own
+  Figure one_core;  // the same on one core; 0: not measured
+  Figure ahead,
+      behind;  // a broadcast of 8 bytes: at its root, which waits for nobody, and at a rank that finds it ready
+  Figure gather, reduce;          // an allgather and an allreduce of near_bytes from each rank, one-shot
   Figure far_gather, far_reduce;  // of far_bytes from each, staged
   Figure read, long_read;         // allgathers of near_bytes and read_bytes from each, by single copy; 0: not possible
   double cache_bytes = 0;         // of a core's own cache; 0: not known

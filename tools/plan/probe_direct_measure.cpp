@@ -55,7 +55,7 @@ class Buffers {
   std::vector<std::uint8_t> input_, output_;
 };
 
-// Seconds of a small broadcast at its root and at who finds it ready.
+// Seconds of a small broadcast at its root and at a rank that finds it ready.
 std::array<double, 2> ahead_and_behind(Communicator& pair) {
   std::array<std::uint8_t, 8> message{};
   std::array<double, 2> times{};

@@ -13,6 +13,7 @@
 #include "src/base/environment.hpp"
 #include "src/comm/options.hpp"
 #include "src/plan/class_tables.hpp"
+#include "transports/registry.hpp"
 #include "transports/tcp/endpoint.hpp"
 #include "transports/tcp/interfaces.hpp"
 #include "transports/tcp/settings.hpp"
@@ -32,17 +33,54 @@ std::string line_of(const std::string& path) {
   return words;
 }
 
+// A secret stays one.
+std::string shown(const environment::Variable& variable) {
+  return variable.name == "HOCKET_SECRET" ? "set" : variable.value;
+}
+
+// What holds for a variable, and where it comes from: "default", "environment", "launcher (PMI_RANK)" for a variable
+// that counts in its place, "file (/path)" for what a tuning file says.
+struct InForce {
+  std::string value, source;
+};
+
+InForce in_force(const environment::Known& known) {
+  if (const auto variable = environment::in_force(known.name)) {
+    return {shown(*variable),
+            variable->name == known.name ? "environment" : fmt::format("launcher ({})", variable->name)};
+  }
+  const auto host = environment::find({"MASTER_ADDR"}), port = environment::find({"MASTER_PORT"});
+  if (known.name == "HOCKET_STORE" && host && port) {
+    return {fmt::format("tcp://{}:{}", host->value, port->value), "launcher (MASTER_ADDR, MASTER_PORT)"};
+  }
+  if (known.name == "HOCKET_TCP_STREAMS") {
+    const auto tuning = comm::tuning_from_environment();
+    const auto file = environment::find({"HOCKET_TUNING"});
+    if (file && tuning.ok() && tuning->tcp_streams() > 0) {
+      return {std::to_string(tuning->tcp_streams()), fmt::format("file ({})", file->value)};
+    }
+  }
+  return {std::string(known.standard), "default"};
+}
+
 ordered_json variables() {
   auto rows = ordered_json::array();
   for (const environment::Known& known : environment::known()) {
-    const auto variable = environment::in_force(known.name);
+    const InForce holds = in_force(known);
     rows.push_back({{"name", known.name},
-                    {"value", variable ? variable->value : std::string(known.standard)},
-                    {"source", variable ? variable->name : "default"},
+                    {"value", holds.value},
+                    {"source", holds.source},
                     {"default", known.standard},
                     {"meaning", known.meaning}});
   }
   return rows;
+}
+
+// In the order in which they are preferred.
+ordered_json transport_names() {
+  auto names = ordered_json::array();
+  for (const TransportEntry& entry : transports()) names.push_back(entry.name);
+  return names;
 }
 
 ordered_json problems() {
@@ -56,6 +94,7 @@ ordered_json problems() {
     if (!parsed.ok()) sentences.push_back("HOCKET_ALGORITHM: " + parsed.message());
   }
   note(comm::tuning_from_environment().status());
+  note(Trust::from_environment().status());
   note(tcp::LocalHost::from_environment().status());
   note(tcp::Settings::from_environment().status());
   return sentences;
@@ -138,7 +177,8 @@ void print_for_people(const ordered_json& all) {
     fmt::print("{:<26} {:<24} {:<22} {}\n", row["name"].get<std::string>(), row["value"].get<std::string>(),
                row["source"].get<std::string>(), row["meaning"].get<std::string>());
   }
-  fmt::print("\nOptions that a program sets itself come before these variables.\n\nTCP on this host\n");
+  fmt::print("\nOptions that a program sets itself come before these variables.\n\nTransports, the preferred first\n");
+  fmt::print("  {}\n\nTCP on this host\n", fmt::join(all["transports"].get<std::vector<std::string>>(), ", "));
   const auto& tcp = all["tcp"];
   for (const auto& [key, value] : tcp["congestion_control"].items()) {
     fmt::print("  congestion control, {:<16} {}\n", key, value.get<std::string>());
@@ -161,8 +201,11 @@ void print_for_people(const ordered_json& all) {
 }  // namespace
 
 bool show_settings(bool json) {
-  const ordered_json all{
-      {"variables", variables()}, {"tcp", host()}, {"selection", selection()}, {"problems", problems()}};
+  const ordered_json all{{"variables", variables()},
+                         {"transports", transport_names()},
+                         {"tcp", host()},
+                         {"selection", selection()},
+                         {"problems", problems()}};
   if (json) {
     fmt::print("{}\n", all.dump(2, ' ', false, ordered_json::error_handler_t::replace));
   } else {

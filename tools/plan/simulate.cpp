@@ -167,7 +167,7 @@ int simulate_command(const SimulateArguments& given) {
     if (draws) print_critical_path(*run);
     fmt::print("  simulated in {:.2f} s\n", took.count());
     if (draws && network.size() > timeline_ranks_max) {
-      fmt::print("  drawn: {} of {} ranks, those that the critical path comes by first\n",
+      fmt::print("  drawn: {} of {} ranks, those that the critical path visits first\n",
                  ranks_to_draw(network, *run).size(), network.size());
     }
     if (!given.trace.empty()) write_file(given.trace, [&](std::ostream& out) { write_trace(network, *run, out); });

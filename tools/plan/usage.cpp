@@ -8,13 +8,13 @@ namespace hocket {
 
 Collective collective_of(const std::string& name) {
   if (const auto found = find_by_name(all_collectives, name)) return *found;
-  if (const auto uneven = find_by_name(uneven_collectives, name)) {
+  if (const auto unequal = find_by_name(unequal_collectives, name)) {
     throw UsageError{
-        fmt::format("{0} runs the schedules of {1}: ask for {1}.", name, name_of(info_of(*uneven).equal_blocks))};
+        fmt::format("{0} runs the schedules of {1}: ask for {1}.", name, name_of(info_of(*unequal).equal_blocks))};
   }
   std::string names;
   for (const Collective collective : all_collectives) names += fmt::format(", {}", name_of(collective));
-  throw UsageError{fmt::format("COLLECTIVE: '{}' is none of {}.", name, names.substr(2))};
+  throw UsageError{fmt::format("COLLECTIVE: '{}' is not one of {}.", name, names.substr(2))};
 }
 
 const Algorithm& algorithm_of(Collective collective, const std::string& name) {
@@ -36,7 +36,7 @@ const Algorithm& algorithm_of(Collective collective, const std::string& name) {
 void check_rank(std::string_view option, Rank rank, Rank ranks) {
   if (rank >= 0 && rank < ranks) return;
   throw UsageError{
-      fmt::format("{} {} is no rank: with --ranks {} they go from 0 to {}.", option, rank, ranks, ranks - 1)};
+      fmt::format("{} {} is not a rank: with --ranks {} they go from 0 to {}.", option, rank, ranks, ranks - 1)};
 }
 
 }  // namespace hocket

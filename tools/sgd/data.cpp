@@ -29,9 +29,9 @@ Idx parse_idx(const std::string& name, std::vector<std::uint8_t> bytes, std::siz
   const std::size_t header = 4 + 4 * dimensions;
   const std::uint8_t expected[] = {0, 0, 8, static_cast<std::uint8_t>(dimensions)};
   if (bytes.size() < 4 || !std::equal(std::begin(expected), std::end(expected), bytes.begin())) {
-    throw Problem(
-        fmt::format("{} is no IDX file of bytes with {} dimension{}: its first four bytes should be 00 00 08 {:02x}.",
-                    name, dimensions, dimensions == 1 ? "" : "s", dimensions));
+    throw Problem(fmt::format(
+        "{} is not an IDX file of bytes with {} dimension{}: its first four bytes should be 00 00 08 {:02x}.", name,
+        dimensions, dimensions == 1 ? "" : "s", dimensions));
   }
   if (bytes.size() < header) throw Problem(fmt::format("{} is cut short: it ends within its header.", name));
   Idx idx;

@@ -10,7 +10,7 @@
 
 namespace hocket::sgd {
 
-// Weights that are learned together, with the gradient of the loss for each. Whoever makes the network owns the memory.
+// Weights that are learned together, with the gradient of the loss for each. The maker of the network owns the memory.
 struct Tensor {
   std::string name;
   std::span<float> weights, gradient;

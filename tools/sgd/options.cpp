@@ -37,7 +37,7 @@ std::string refuse_no_rate(const std::string& text) {
     rate = std::stod(parts[1]) * (unit == "g" ? 1e9 : unit == "m" ? 1e6 : unit == "k" ? 1e3 : 1);
   }
   if (rate >= least && rate <= most) return {};
-  return fmt::format("'{}' is no rate from 1kbit to 1000gbit: write a number with kbit, mbit or gbit, as in 400mbit",
+  return fmt::format("'{}' is not a rate from 1kbit to 1000gbit: write a number with kbit, mbit or gbit, as in 400mbit",
                      text);
 }
 

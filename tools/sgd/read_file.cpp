@@ -20,7 +20,7 @@ constexpr std::size_t piece = std::size_t{1} << 20;
 
 void require_fitting(const std::string& name, std::size_t bytes) {
   if (bytes <= file_bytes_max) return;
-  throw Problem(fmt::format("{} holds more than {} bytes: it is no MNIST file.", name, file_bytes_max));
+  throw Problem(fmt::format("{} holds more than {} bytes: it is not an MNIST file.", name, file_bytes_max));
 }
 
 Bytes read_plain(const std::string& name) {

@@ -115,7 +115,7 @@ class Trainer {
     trained.hash = Hash().add(std::span<const float>(network_.weights())).value();
     if (const int other = first_to_differ(comm_, trained.hash); other >= 0) {
       throw WeightsDiffer(
-          fmt::format("Rank {} has ended with other weights than rank 0: an allreduce gave different results.", other));
+          fmt::format("Rank {} ended with different weights from rank 0: an allreduce gave different results.", other));
     }
     return trained;
   }
@@ -240,7 +240,8 @@ Data load(const Options& options, Communicator& comm) {
     throw Problem(fmt::format("Rank {}: {}", failed[0], reinterpret_cast<const char*>(text.data())));
   }
   if (const int other = first_to_differ(comm, fingerprint(options.training, data)); other >= 0) {
-    throw Problem(fmt::format("Rank {} has other data or options than rank 0. Start all ranks alike.", other));
+    throw Problem(
+        fmt::format("Rank {} has different data or options from rank 0. Start all ranks with the same ones.", other));
   }
   return data;
 }

@@ -84,7 +84,7 @@ def dead_links(root):
         for number, target in links(text):
             file, anchor = resolve(page, target)
             if not (root / file).is_file():
-                yield f"{page}:{number}: {target} is no file"
+                yield f"{page}:{number}: {target} is not a file"
             elif anchor and file.endswith(".md") and anchor not in anchors((root / file).read_text()):
                 yield f"{page}:{number}: {file} has no heading for #{anchor}"
 

@@ -22,6 +22,12 @@ void AcceptGuard::shut(int error) {
                           config_.rank, std::strerror(error)));
   }
   shut_until_ = Deadline::after(pause);
+  error_ = error;
+}
+
+std::string AcceptGuard::shortage(Rank peer) const {
+  return fmt::format("rank {} cannot accept the connection of rank {} ({}): raise the limit of open files (ulimit -n)",
+                     config_.rank, peer, std::strerror(error_));
 }
 
 std::string AcceptGuard::objection(std::uint64_t group, Rank from, Rank to) const {

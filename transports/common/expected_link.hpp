@@ -1,4 +1,4 @@
-// A link of a transport that is not connected yet: who waits for it, until when, and what is said where it never is.
+// A link of a transport that is not connected yet: what waits for it, until when, and what is said where it never is.
 #pragma once
 
 #include <chrono>
@@ -17,14 +17,16 @@ struct ExpectedLink {
   Link* link;
   Deadline::Clock::time_point since;
   Deadline deadline;
-  bool needed;               // by somebody who waits
-  std::optional<Dial> dial;  // nothing: the peer dials, or it was in vain
-  std::string problem = {};  // why it was in vain; told at the deadline
+  bool needed;                  // by somebody who waits
+  std::optional<Dial> dial;     // nothing: the peer dials, or it was in vain
+  std::string problem = {};     // why it was in vain; told at the deadline
+  Code kind = Code::peer_lost;  // and what kind of problem
 
   // Dialling was in vain. A peer whose communicator broke, for the end of another rank, closes its listening socket:
   // that news may still be on its way, and is better than what this rank could say.
-  void doubt(std::string why) {
+  void doubt(std::string why, Code of_kind = Code::peer_lost) {
     problem = std::move(why);
+    kind = of_kind;
     deadline = earlier(deadline, Deadline::after(std::chrono::milliseconds(200)));
     dial.reset();
   }
@@ -33,7 +35,7 @@ struct ExpectedLink {
     if (problem.empty()) {
       give_up(self, Code::timeout, message);
     } else {
-      give_up(self, Code::peer_lost, problem);
+      give_up(self, kind, problem);
     }
   }
   void give_up(Rank self, Code code, const std::string& message) {

@@ -16,9 +16,9 @@
 namespace hocket {
 namespace loopback {
 bool Mailbox::open() {
-  bell = UniqueFd(::eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC));
+  wake_event = UniqueFd(::eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC));
   alarm = UniqueFd(::eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC));
-  return bell && alarm;
+  return wake_event && alarm;
 }
 
 void Direction::withdraw() {
@@ -32,7 +32,7 @@ void Mailbox::ring() {
   if (!armed) return;
   armed = false;
   rung = true;
-  set_event(bell);
+  set_event(wake_event);
 }
 
 void Mailbox::raise() {
@@ -45,7 +45,7 @@ void Mailbox::raise() {
 void Mailbox::quiet() {
   const std::lock_guard lock(mutex);
   armed = false;
-  if (std::exchange(rung, false)) clear_event(bell);
+  if (std::exchange(rung, false)) clear_event(wake_event);
   if (std::exchange(alarmed, false)) clear_event(alarm);
 }
 
@@ -72,8 +72,8 @@ LoopbackHub::~LoopbackHub() = default;
 
 Result<std::unique_ptr<Transport>> LoopbackHub::make_transport(const TransportConfig& config) {
   if (config.size != size_ || config.rank < 0 || config.rank >= size_) {
-    return Status(Code::invalid_argument,
-                  fmt::format("rank {} of {} is none of a loopback hub of {}", config.rank, config.size, size_));
+    return Status(Code::invalid_argument, fmt::format("rank {} of {} does not belong to a loopback hub of {}",
+                                                      config.rank, config.size, size_));
   }
   loopback::Mailbox& box = mailbox(config.rank);
   auto absent = loopback::Mailbox::State::absent;

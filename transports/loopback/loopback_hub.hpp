@@ -25,7 +25,7 @@ struct LoopbackFault {
   bool mid_message = false;             // … and half of the next one
 };
 
-// The meeting place of the ranks. Whoever makes it shares it with its transports; any thread may call it.
+// The meeting place of the ranks. Its maker shares it with its transports; any thread may call it.
 class LoopbackHub : public std::enable_shared_from_this<LoopbackHub> {
  public:
   explicit LoopbackHub(Rank size, std::vector<LoopbackFault> faults = {});

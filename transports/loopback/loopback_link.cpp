@@ -46,7 +46,7 @@ void LoopbackLink::send(const Tag& tag, ConstBuffer from, Completion& completion
     out_.parcels.push_back(std::move(parcel));
     ++out_.sent;
   }
-  if (!eager) waiting_.push_back({out_.sent, &completion});
+  if (!eager) sent_.push_back({out_.sent, &completion});
   hub_.mailbox(peer_).ring();
   if (eager) completion.done(Status());
 }
@@ -68,6 +68,15 @@ std::optional<Tag> LoopbackLink::probe() {
   return in_.parcels.front().tag;
 }
 
+void LoopbackLink::tell_waiting(const Waiting& what) {
+  if (ended_with_) return;
+  {
+    const std::lock_guard lock(wire_.mutex);
+    out_.waiting = what;
+  }
+  hub_.mailbox(peer_).ring();
+}
+
 void LoopbackLink::post(const Posted& posted) {
   if (ended_with_) {
     posted.completion->done(*ended_with_);
@@ -86,8 +95,8 @@ void LoopbackLink::close(const Status& why) {
       for (Parcel& parcel : out_.parcels) {
         if (parcel.borrowed()) parcel.copy.assign(parcel.data, parcel.data + parcel.bytes);
       }
-      for (const Waiting& sent : waiting_) done.emplace_back(sent.completion, Status());
-      waiting_.clear();
+      for (const Sent& sent : sent_) done.emplace_back(sent.completion, Status());
+      sent_.clear();
       out_.goodbye = true;
       end(Status(Code::aborted, fmt::format("the link to rank {} is closed", peer_)), done);
     } else {
@@ -106,8 +115,10 @@ std::size_t LoopbackLink::advance() {
   Done done;
   Status failed;
   bool left = false;
+  std::optional<Waiting> told;
   {
     const std::lock_guard lock(wire_.mutex);
+    told = std::exchange(in_.waiting, std::nullopt);
     collect_taken(done);
     take_parcels(done);  // before an end is noticed: what came before it counts
     if (broken_here_.ok() && !both_opened() && !in_.goodbye && deadline_ && deadline_->passed()) {
@@ -129,15 +140,16 @@ std::size_t LoopbackLink::advance() {
     }
   }
   for (const auto& [completion, status] : done) completion->done(status);
+  if (told) listener_->peer_waits(peer_, *told);
   if (!failed.ok()) listener_->peer_failed(peer_, failed);
   if (left) listener_->peer_left(peer_);
   return done.size() + (failed.ok() ? 0 : 1) + (left ? 1 : 0);
 }
 
 void LoopbackLink::collect_taken(Done& done) {
-  while (!waiting_.empty() && waiting_.front().number <= out_.taken) {
-    done.emplace_back(waiting_.front().completion, Status());
-    waiting_.pop_front();
+  while (!sent_.empty() && sent_.front().number <= out_.taken) {
+    done.emplace_back(sent_.front().completion, Status());
+    sent_.pop_front();
   }
 }
 
@@ -197,9 +209,9 @@ void LoopbackLink::break_both(const Status& as_we_see_it, const Status& as_peer_
 void LoopbackLink::end(const Status& why, Done& done) {
   ended_with_ = why;
   out_.withdraw();
-  for (const Waiting& sent : waiting_) done.emplace_back(sent.completion, why);
+  for (const Sent& sent : sent_) done.emplace_back(sent.completion, why);
   for (const Posted& posted : posted_) done.emplace_back(posted.completion, why);
-  waiting_.clear();
+  sent_.clear();
   posted_.clear();
 }
 
@@ -214,7 +226,8 @@ bool LoopbackLink::ready(bool listening) {
   if (ended_with_) return false;
   const std::lock_guard lock(wire_.mutex);
   if (!broken_here_.ok()) return true;
-  if (!waiting_.empty() && waiting_.front().number <= out_.taken) return true;
+  if (!sent_.empty() && sent_.front().number <= out_.taken) return true;
+  if (in_.waiting) return true;
   if (in_.parcels.empty()) return in_.goodbye;
   if (!posted_.empty() || in_.parcels.front().delay > 0) return true;
   return listening && told_ != in_.taken;

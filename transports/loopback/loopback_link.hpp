@@ -22,10 +22,11 @@ class LoopbackLink final : public Link {
   void recv_reduce(const Tag& tag, ConstBuffer mine, Buffer to, const Reduction& reduction,
                    Completion& completion) override;
   std::optional<Tag> probe() override;
+  void tell_waiting(const Waiting& what) override;
   void close(const Status& why) override;
 
   std::size_t advance();
-  // Whether advance() would do something or, for who listens, probe() would find what it has not told yet.
+  // Whether advance() would do something or, for one who listens, probe() would find what it has not told yet.
   bool ready(bool listening);
   // Both sides have called connect(), and nothing has ended.
   bool up();
@@ -40,7 +41,7 @@ class LoopbackLink final : public Link {
     Reduction reduction{};
     Completion* completion = nullptr;
   };
-  struct Waiting {
+  struct Sent {
     std::uint64_t number;  // of the parcel, counted from 1
     Completion* completion;
   };
@@ -67,7 +68,7 @@ class LoopbackLink final : public Link {
   Direction& in_;
   Status& broken_here_;
   Status& broken_there_;
-  std::deque<Waiting> waiting_;
+  std::deque<Sent> sent_;
   std::deque<Posted> posted_;
   std::optional<std::uint64_t> told_;  // how many parcels had been taken when the first one was told
   std::optional<Status> ended_with_;

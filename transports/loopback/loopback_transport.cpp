@@ -69,7 +69,7 @@ bool LoopbackTransport::arm(std::vector<pollfd>& interests) {
     mailbox_.quiet();
     return false;
   }
-  interests.push_back({mailbox_.bell.get(), POLLIN, 0});
+  interests.push_back({mailbox_.wake_event.get(), POLLIN, 0});
   return true;
 }
 
@@ -115,7 +115,7 @@ void LoopbackTransport::shut_down(const Status& why, Deadline) {
     if (link) link->close(why);
   }
   leave_unconnected(why);
-  mailbox_.state = Mailbox::State::gone;  // whoever connects from now on has found the word already
+  mailbox_.state = Mailbox::State::gone;  // a rank that connects from now on has found the word already
 }
 
 Result<std::unique_ptr<Transport>> make_transport(const TransportConfig& config) {

@@ -25,7 +25,7 @@ class LoopbackTransport final : public Transport {
   bool arm(std::vector<pollfd>& interests) override;
   void disarm() override;
   void watch(std::vector<pollfd>& interests) override;
-  std::uint64_t watch_epoch() const override { return 0; }  // always the same bell
+  std::uint64_t watch_epoch() const override { return 0; }  // always the same wake_event
   std::optional<Deadline> next_deadline() const override;
   void shut_down(const Status& why, Deadline deadline) override;
 

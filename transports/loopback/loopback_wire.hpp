@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <deque>
 #include <mutex>
+#include <optional>
 #include <vector>
 
 #include "src/base/fd.hpp"
@@ -30,8 +31,9 @@ struct Direction {
   std::deque<Parcel> parcels;
   std::uint64_t sent = 0;
   std::uint64_t taken = 0;
-  bool opened = false;   // the sender has called connect()
-  bool goodbye = false;  // nothing follows the parcels
+  bool opened = false;             // the sender has called connect()
+  bool goodbye = false;            // nothing follows the parcels
+  std::optional<Waiting> waiting;  // what the sender told last, until it is heard
 
   // Takes back what refers to the sender's memory, and all that comes after it.
   void withdraw();
@@ -47,8 +49,8 @@ struct Wire {
 // How others wake a rank.
 struct Mailbox {
   std::mutex mutex;
-  UniqueFd bell;   // rung for anything, if the rank has armed it
-  UniqueFd alarm;  // rung for a peer's coming and going
+  UniqueFd wake_event;  // rung for anything, if the rank has armed it
+  UniqueFd alarm;       // rung for a peer's coming and going
   bool armed = false;
   bool rung = false;
   bool alarmed = false;

@@ -11,11 +11,12 @@
 #include <cerrno>
 #include <cstring>
 
+#include "src/base/printable.hpp"
+
 namespace hocket::shm {
 namespace {
 
 constexpr std::uint32_t magic = 0x4d534b48;  // "HKSM"
-constexpr std::uint32_t version = 1;
 constexpr std::size_t text_bytes_max = 4096;
 constexpr std::size_t fds_max = 4;
 
@@ -24,7 +25,7 @@ struct Head {
   std::uint32_t version;
   PacketKind kind;
   std::uint32_t text_bytes;
-  std::array<std::uint64_t, 4> words;
+  std::array<std::uint64_t, packet_words> words;
 };
 
 // Room for a control message with the file descriptors.
@@ -48,8 +49,8 @@ std::vector<UniqueFd> take_fds(msghdr& message) {
 }
 
 bool well_formed(const Head& head, std::size_t taken) {
-  return taken >= sizeof head && head.magic == magic && head.version == version && head.kind >= PacketKind::hello &&
-         head.kind <= PacketKind::waiting && head.text_bytes == taken - sizeof head;
+  return taken >= sizeof head && head.magic == magic && head.version == channel_version &&
+         head.kind >= PacketKind::hello && head.kind <= PacketKind::distrust && head.text_bytes == taken - sizeof head;
 }
 
 }  // namespace
@@ -58,13 +59,6 @@ Code failure_code(std::uint64_t word) {
   const bool failure =
       word > static_cast<std::uint64_t>(Code::in_progress) && word <= static_cast<std::uint64_t>(Code::internal);
   return failure ? static_cast<Code>(word) : Code::internal;
-}
-
-std::string printable(std::string_view text) {
-  std::string clean(text);
-  std::replace_if(
-      clean.begin(), clean.end(), [](unsigned char c) { return c < 0x20 || c == 0x7f; }, '?');
-  return clean;
 }
 
 Packet packet_of(const Cause& cause) {
@@ -86,13 +80,13 @@ Cause cause_of(const Packet& packet) {
   cause.elapsed_seconds = std::bit_cast<double>(packet.words[3]);
   const auto line = packet.text.find('\n');
   if (line != std::string::npos) cause.operation = printable(packet.text.substr(0, line));
-  cause.message = printable(packet.text.substr(line == std::string::npos ? 0 : line + 1));
+  cause.message = printable(packet.text.substr(line == std::string::npos ? 0 : line + 1), text_bytes_max);
   return cause;
 }
 
 Channel::Sent Channel::send_now(const Packet& packet, std::span<const int> fds) {
   const auto text = std::string_view(packet.text).substr(0, text_bytes_max);
-  Head head{magic, version, packet.kind, static_cast<std::uint32_t>(text.size()), packet.words};
+  Head head{magic, channel_version, packet.kind, static_cast<std::uint32_t>(text.size()), packet.words};
   iovec parts[] = {{&head, sizeof head}, {const_cast<char*>(text.data()), text.size()}};
   msghdr message{};
   message.msg_iov = parts;
@@ -183,7 +177,7 @@ Channel::Event Channel::receive(Packet& packet) {
   if (taken == 0) return Event::end;
   if ((message.msg_flags & MSG_CTRUNC) != 0) return Event::no_room;
   if ((message.msg_flags & MSG_TRUNC) != 0 || !well_formed(bytes.head, static_cast<std::size_t>(taken))) {
-    return Event::nonsense;
+    return Event::malformed;
   }
   packet.kind = bytes.head.kind;
   packet.words = bytes.head.words;

@@ -17,35 +17,44 @@
 #include <vector>
 
 #include "src/base/fd.hpp"
+#include "src/base/fork.hpp"
 #include "src/spi/status.hpp"
 
 namespace hocket::shm {
 
+// Of packets, and of what lies in rings and windows.
+inline constexpr std::uint32_t channel_version = 3;
+
 enum class PacketKind : std::uint32_t {
-  hello = 1,    // words: group, from, to; the sender's wake event
-  welcome,      // the same, from who was dialled
+  hello = 1,    // words: group, from, to; where there is a secret, the sender's number as text, else its wake event
+  welcome,      // words: the same; from the side that was dialled, where there is no secret, with its wake event
   cause,        // the sender's link is broken; nothing follows. See encode(Cause)
   goodbye,      // the sender leaves in good order, all its messages lie in the ring; nothing follows
   ring,         // words: bytes; the memory through which the sender's messages will come
-  segment,      // words: window, bytes, fingerprint of its members; the sender's memory in a window
-  ready,        // words: window; the sender has mapped all segments. With a text: there is no window, and why; words:
-                // window, code, rank at fault
+  opening,      // words: window, fingerprint of its members; the sender opens it
+  segment,      // words: window, bytes; the memory of all its members
+  ready,        // words: window, lap. See WindowHandshake
+  refusal,      // words: window, code, rank that failed, rank at fault; there is no window, and why
   region,       // words: window, region, offset in the file, bytes; registered memory
   gone_region,  // words: window, region; it is no longer registered
-  waiting       // words: a Tag; the sender waits there
+  waiting,      // words: a Waiting of the sender
+  challenge,    // words: group, from, to; from the side that was dialled, in place of the welcome, with its number and
+                // its proof as text, and its wake event
+  proof,        // words: the same; from the side that dials, with its proof as text and its wake event
+  distrust      // words: the number of a Distrust; in place of what would come next in a greeting
 };
+
+inline constexpr std::size_t packet_words = 6;
 
 struct Packet {
   PacketKind kind = PacketKind::goodbye;
-  std::array<std::uint64_t, 4> words{};
+  std::array<std::uint64_t, packet_words> words{};
   std::string text = {};
   std::vector<UniqueFd> fds = {};  // of a packet that came
 };
 
-// What a packet's word or text says, whatever it holds: a code that is none of a failure becomes Code::internal,
-// control characters become '?', so that a text cannot steer a terminal.
+// What a packet's word says, whatever it holds: a code that is none of a failure becomes Code::internal.
 Code failure_code(std::uint64_t word);
-std::string printable(std::string_view text);
 
 Packet packet_of(const Cause& cause);
 // Requires kind cause.
@@ -55,15 +64,15 @@ class Channel {
  public:
   enum class Event {
     packet,
-    nothing,   // none now
-    end,       // the peer's side is closed
-    no_room,   // a packet's file descriptors were lost because this process may have no more
-    nonsense,  // what came is no packet
-    error,     // the socket broke: error()
+    nothing,    // none now
+    end,        // the peer's side is closed
+    no_room,    // a packet's file descriptors were lost because this process may have no more
+    malformed,  // what came is no packet
+    error,      // the socket broke: error()
   };
 
   Channel() = default;
-  explicit Channel(UniqueFd fd) : fd_(std::move(fd)) {}
+  explicit Channel(UniqueFd fd) : fd_(std::move(fd)) { keep_from_children(fd_.get()); }
 
   int fd() const { return fd_.get(); }
   explicit operator bool() const { return static_cast<bool>(fd_); }
@@ -80,7 +89,7 @@ class Channel {
   bool flush();
   bool flushing() const { return !waiting_.empty(); }
 
-  // The next packet; after end, nonsense or error there is none any more.
+  // The next packet; after end, malformed or error there is none any more.
   Event receive(Packet& packet);
   int error() const { return error_; }
 

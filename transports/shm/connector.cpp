@@ -11,7 +11,7 @@ namespace {
 
 using std::chrono_literals::operator""ms;
 
-constexpr std::size_t greetings_max = 64;  // connections from peers that have not said who they are
+constexpr std::size_t strangers_max = 64;  // connections from others than the ranks that dial this one
 constexpr auto dial_pause = 5ms;           // until the next attempt, where too many dial at once
 
 }  // namespace
@@ -22,7 +22,9 @@ Connector::Connector(const TransportConfig& config, const LinkContext& context, 
       listener_(std::move(listener)),
       wake_event_(wake_event),
       accept_guard_(config),
-      by_rank_(static_cast<std::size_t>(config.size)) {}
+      by_rank_(static_cast<std::size_t>(config.size)) {
+  keep_from_children(listener_.get());
+}
 
 ShmLink& Connector::make_link(Rank peer) {
   auto& link = by_rank_[static_cast<std::size_t>(peer)];
@@ -40,7 +42,7 @@ ShmLink& Connector::link_to(Rank peer, std::optional<Deadline> deadline) {
   const Deadline until = deadline.value_or(Deadline(Deadline::Clock::time_point::max()));
   expected_.push_back({&link, Deadline::Clock::now(), until, deadline.has_value(), std::nullopt});
   if (dials) {
-    expected_.back().dial.emplace(Hello{config_.group, config_.rank, peer}, wake_event_);
+    expected_.back().dial.emplace(Hello{config_.group, config_.rank, peer}, wake_event_, config_.secret);
     step_expected();
   }
   return link;
@@ -60,30 +62,52 @@ void Connector::attach(ShmLink& link, Connection connection) {
 }
 
 std::size_t Connector::step() {
-  const std::size_t greeted = step_greetings(
-      greetings_, [&](Greeting& greeting) { return admit(greeting); },
-      [&](const Greeting& greeting, const std::string& why) { refuse(greeting, why); });
-  return greeted + step_expected();
+  return step_greetings() + step_expected();
 }
 
 // ---- peers that dial this rank --------------------------------------------------------------------------------------
+
+void Connector::close_door() {
+  listener_.reset();
+  greetings_.clear();
+  ++watch_epoch_;
+}
+
+// All ranks that dial this one may come at once, and say hello when they get their turn on a busy machine.
+std::size_t Connector::greetings_max() const {
+  return strangers_max + static_cast<std::size_t>(config_.size - config_.rank);
+}
 
 void Connector::accept() {
   while (true) {
     UniqueFd fd(::accept4(listener_.get(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC));
     if (fd) {
-      if (greetings_.size() == greetings_max) {
-        refuse(greetings_.front(), "too many others wait");
-        greetings_.erase(greetings_.begin());
-      }
-      greetings_.emplace_back(std::move(fd));
+      make_room(
+          greetings_, greetings_max(), [&] { step_greetings(); },
+          [&](const Greeting& greeting, const std::string& why) { refuse(greeting, why); });
+      greetings_.emplace_back(std::move(fd), accept_guard_, wake_event_);
       ++watch_epoch_;
       continue;
     }
     if (errno == EINTR || errno == ECONNABORTED) continue;
-    if (errno != EAGAIN && errno != EWOULDBLOCK) accept_guard_.shut(errno);
+    if (errno != EAGAIN && errno != EWOULDBLOCK) lack_descriptors(errno);
     return;
   }
+}
+
+// Peers that are expected to dial this rank cannot come.
+void Connector::lack_descriptors(int error) {
+  accept_guard_.shut(error);
+  for (Expected& expected : expected_) {
+    if (expected.dial || !expected.problem.empty()) continue;
+    expected.doubt(accept_guard_.shortage(expected.link->peer()), Code::out_of_resources);
+  }
+}
+
+std::size_t Connector::step_greetings() {
+  return hocket::step_greetings(
+      greetings_, [&](Greeting& greeting) { return admit(greeting); },
+      [&](const Greeting& greeting, const std::string& why) { refuse(greeting, why); });
 }
 
 // Lets a peer in, or says why not.
@@ -96,11 +120,12 @@ std::string Connector::admit(Greeting& greeting) {
   if (link != nullptr && link->attached()) return fmt::format("rank {} is connected already", hello.from);
   if (link == nullptr) link = &make_link(hello.from);
   std::erase_if(expected_, [&](const Expected& expected) { return expected.link == link; });
-  attach(*link, std::move(greeting).welcome(wake_event_));
+  attach(*link, std::move(greeting).welcome());
   return "";
 }
 
 void Connector::refuse(const Greeting& greeting, const std::string& why) {
+  if (greeting.lacked_descriptors()) lack_descriptors(EMFILE);
   accept_guard_.log_refusal(fmt::format("{} {}", greeting.uid(), greeting.pid()),
                             fmt::format("process {}", greeting.pid()), why);
 }
@@ -135,9 +160,12 @@ bool Connector::step(Expected& expected) {
     case Handshake::done: attach(link, expected.dial->take()); return true;
     case Handshake::failed: break;
   }
-  expected.doubt(fmt::format(
-      "rank {} cannot be reached through shared memory ({}): its process has ended, or lives in another container",
-      link.peer(), expected.dial->problem()));
+  const Code code = expected.dial->code();
+  const std::string_view advice =
+      code == Code::out_of_resources ? "see `ulimit -n`" : "its process has ended, or lives in another container";
+  expected.doubt(fmt::format("rank {} cannot be reached through shared memory ({}): {}", link.peer(),
+                             expected.dial->problem(), advice),
+                 code);
   ++watch_epoch_;
   return false;
 }
@@ -148,7 +176,7 @@ void Connector::append_interests(std::vector<pollfd>& interests) const {
   if (accept_guard_.open()) interests.push_back(listening());
   for (const Greeting& greeting : greetings_) interests.push_back(greeting.interest());
   for (const Expected& expected : expected_) {
-    if (expected.dial) interests.push_back(expected.dial->interest());
+    if (expected.dial && expected.dial->interest().fd >= 0) interests.push_back(expected.dial->interest());
   }
 }
 

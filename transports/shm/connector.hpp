@@ -25,6 +25,8 @@ class Connector {
 
   // All that exist, connected or not.
   const std::vector<ShmLink*>& links() const { return links_; }
+  // Null: nobody has asked for this link.
+  ShmLink* find(Rank peer) const { return by_rank_[static_cast<std::size_t>(peer)].get(); }
   // The link to a rank, made at the first call; it is awaited until the deadline, if there is one.
   ShmLink& link_to(Rank peer, std::optional<Deadline> deadline);
   bool connected(Rank peer) const;
@@ -35,10 +37,13 @@ class Connector {
   pollfd listening() const { return {accept_guard_.open() ? listener_.get() : -1, POLLIN, 0}; }
   // Accepts what waits there.
   void accept();
+  // Accepts nobody from now on.
+  void close_door();
   // Goes on with all that is under way; returns how much of it is settled.
   std::size_t step();
-  // Whether anything is under way.
-  bool unsettled() const { return !expected_.empty() || !greetings_.empty(); }
+  // Whether a link is under way. Newcomers who have not said who they are do not count: they may be strangers, and are
+  // looked at now and then, and by who sleeps.
+  bool unsettled() const { return !expected_.empty(); }
   // Whether a peer that has been greeted may count this rank as connected already.
   bool has_greeted() const;
   // Whether a link has come to stand since the last call.
@@ -55,6 +60,9 @@ class Connector {
 
   ShmLink& make_link(Rank peer);
   void attach(ShmLink& link, Connection connection);
+  void lack_descriptors(int error);
+  std::size_t greetings_max() const;
+  std::size_t step_greetings();
   std::size_t step_expected();
   bool step(Expected& expected);
   std::string admit(Greeting& greeting);

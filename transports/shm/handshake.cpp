@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 #include <sys/socket.h>
-#include <sys/stat.h>
 #include <sys/un.h>
 #include <unistd.h>
 
@@ -10,9 +9,9 @@
 #include <cerrno>
 #include <cstddef>
 #include <cstring>
-#include <fstream>
 
-#include "src/base/environment.hpp"
+#include "src/base/host_identity.hpp"
+#include "src/base/trust.hpp"
 
 namespace hocket::shm {
 namespace {
@@ -20,7 +19,8 @@ namespace {
 using std::chrono_literals::operator""s;
 
 constexpr auto greeting_timeout = 10s;  // for a peer that has connected to say hello
-constexpr std::size_t host_id_bytes_max = 256;
+constexpr std::string_view no_descriptor = "no file descriptor is left; raise `ulimit -n`";
+constexpr std::string_view kernel_mark = "on ";  // in an address: what follows is HostIdentity::kernel()
 
 struct Name {
   sockaddr_un address{};
@@ -29,8 +29,8 @@ struct Name {
 };
 
 // Abstract: it vanishes with its socket, and is told from a path by its first byte, which is zero.
-Name name_of(std::uint64_t group, Rank rank) {
-  const std::string text = fmt::format("hocket-{:016x}-{}", group, rank);
+Name address_of(std::uint64_t group, Rank rank) {
+  const std::string text = name_of(group, rank);
   Name name;
   name.address.sun_family = AF_UNIX;
   std::memcpy(name.address.sun_path + 1, text.data(), text.size());
@@ -53,46 +53,51 @@ std::string other_user(uid_t uid) {
   return fmt::format("it belongs to user {}, not {}", uid, ::geteuid());
 }
 
-Packet packet_of(PacketKind kind, const Hello& hello) {
+Packet packet_of(PacketKind kind, const Hello& hello, std::string_view text = {}) {
   return {.kind = kind,
-          .words = {hello.group, static_cast<std::uint64_t>(hello.from), static_cast<std::uint64_t>(hello.to), 0}};
+          .words = {hello.group, static_cast<std::uint64_t>(hello.from), static_cast<std::uint64_t>(hello.to)},
+          .text = std::string(text)};
 }
 
 Hello hello_of(const Packet& packet) {
   return {packet.words[0], static_cast<Rank>(packet.words[1]), static_cast<Rank>(packet.words[2])};
 }
 
+Packet packet_of(Distrust why) {
+  return {.kind = PacketKind::distrust, .words = {static_cast<std::uint64_t>(why)}};
+}
+
+std::string refusal_in(const Packet& packet) {
+  const auto why = distrust_of(static_cast<unsigned>(packet.words[0]));
+  return "it refused us: " + (why ? said_to_us(*why) : "it does not say why");
+}
+
 }  // namespace
 
 Result<Address> local_address() {
-  std::string boot;
-  std::getline(std::ifstream("/proc/sys/kernel/random/boot_id"), boot);
-  struct stat network {
-  }, users{};
-  if (boot.empty() || ::stat("/proc/self/ns/net", &network) != 0 || ::stat("/proc/self/ns/user", &users) != 0) {
-    return Status(Code::unsupported, "/proc does not tell which host this is");
+  const HostIdentity host = HostIdentity::own();
+  if (host.boot.empty() || host.network == 0 || host.users == 0) {
+    return Status(Code::unsupported, "/proc does not say which host this is");
   }
-  const auto given = environment::find({"HOCKET_HOST_ID"});
-  const std::string host = given ? given->value : "";
-  if (host.size() > host_id_bytes_max) {
-    return Status(Code::invalid_environment,
-                  fmt::format("HOCKET_HOST_ID has more than {} characters", host_id_bytes_max));
-  }
-  return fmt::format("1 {} net {} user {}/{} {}", boot, network.st_ino, users.st_ino, ::geteuid(), host);
+  if (Status fits = host.check(); !fits.ok()) return fits;
+  return fmt::format("2 net {} user {}/{} {}{}", host.network, host.users, ::geteuid(), kernel_mark, host.kernel());
 }
 
 bool on_one_kernel(std::string_view one, std::string_view other) {
-  const auto kernel_of = [](std::string_view address) { return address.substr(0, address.find(" net ")); };
-  const auto host_of = [](std::string_view address) {
-    const auto users = address.find(" user ");
-    return users == address.npos ? std::string_view()
-                                 : address.substr(std::min(address.find(' ', users + 6), address.size()));
+  const auto kernel_of = [](std::string_view address) {
+    return address.substr(std::min(address.find(kernel_mark), address.size()));
   };
-  return kernel_of(one) == kernel_of(other) && host_of(one) == host_of(other);
+  return kernel_of(one) == kernel_of(other);
+}
+
+// Everyone on the host can read the names of sockets; from this one, nobody finds out the group.
+std::string name_of(std::uint64_t group, Rank rank) {
+  const Mac mac = hmac_sha_256("hocket shm name", fmt::format("{} {:x} {}", channel_version, group, rank));
+  return "hocket-" + hexadecimal(text_of(mac).substr(0, 16));
 }
 
 Result<UniqueFd> listen_as(std::uint64_t group, Rank rank) {
-  const Name name = name_of(group, rank);
+  const Name name = address_of(group, rank);
   UniqueFd fd = new_socket();
   if (fd && ::bind(fd.get(), name.get(), name.bytes) == 0 && ::listen(fd.get(), SOMAXCONN) == 0) return fd;
   if (fd && errno == EADDRINUSE) {
@@ -101,16 +106,23 @@ Result<UniqueFd> listen_as(std::uint64_t group, Rank rank) {
   return Status(Code::out_of_resources, fmt::format("cannot listen on a Unix socket: {}", std::strerror(errno)));
 }
 
-Handshake Dial::fail(std::string problem) {
+std::string context_of(const Hello& hello) {
+  return fmt::format("shm {} {:x} {} {}", channel_version, hello.group, hello.from, hello.to);
+}
+
+// ---- the side that calls --------------------------------------------------------------------------------------------
+
+Handshake Dial::fail(std::string problem, Code code) {
   problem_ = std::move(problem);
+  code_ = code;
   connection_ = {};
   return Handshake::failed;
 }
 
 Handshake Dial::begin() {
   UniqueFd fd = new_socket();
-  if (!fd) return fail(std::strerror(errno));
-  const Name name = name_of(hello_.group, hello_.to);
+  if (!fd) return fail(fmt::format("{}; raise `ulimit -n`", std::strerror(errno)), Code::out_of_resources);
+  const Name name = address_of(hello_.group, hello_.to);
   if (::connect(fd.get(), name.get(), name.bytes) != 0) {
     if (errno == EAGAIN || errno == EINTR) return Handshake::waiting;  // too many dial at once
     return fail(errno == ECONNREFUSED ? "nobody listens there" : std::strerror(errno));
@@ -119,7 +131,12 @@ Handshake Dial::begin() {
   if (peer.uid != ::geteuid()) return fail(other_user(peer.uid));
   connection_.channel = Channel(std::move(fd));
   connection_.pid = peer.pid;
-  connection_.channel.send(packet_of(PacketKind::hello, hello_), {&wake_event_, 1});
+  if (secret_.empty()) {
+    connection_.channel.send(packet_of(PacketKind::hello, hello_), {&wake_event_, 1});
+  } else {
+    challenge_.emplace(secret_, Challenge::Side::dials, context_of(hello_));
+    connection_.channel.send(packet_of(PacketKind::hello, hello_, challenge_->nonce()));
+  }
   return Handshake::waiting;
 }
 
@@ -128,53 +145,136 @@ Handshake Dial::step() {
     if (const Handshake now = begin(); !connection_.channel) return now;
   }
   Packet packet;
-  switch (connection_.channel.receive(packet)) {
-    case Channel::Event::nothing: return Handshake::waiting;
-    case Channel::Event::packet: break;
-    case Channel::Event::no_room: return fail("no file descriptor is left; raise `ulimit -n`");
-    case Channel::Event::end: return fail("it refused us");
-    case Channel::Event::nonsense: return fail("it does not speak Hocket's protocol");
-    case Channel::Event::error: return fail(std::strerror(connection_.channel.error()));
+  if (const Handshake now = read(packet); now != Handshake::done) return now;
+  if (challenge_) {
+    if (const Handshake now = prove(packet); now != Handshake::done) return now;
+  } else if (packet.kind != PacketKind::welcome) {
+    return fail("it does not welcome us");
   }
-  const Hello hello = hello_of(packet);
-  if (packet.kind != PacketKind::welcome || packet.fds.size() != 1 || hello.group != hello_.group ||
-      hello.from != hello_.to || hello.to != hello_.from) {
-    return fail("another group or rank listens there");
-  }
+  if (packet.fds.size() != 1) return fail("it does not say how to wake it");
   connection_.wake_event = std::move(packet.fds.front());
   return Handshake::done;
 }
 
-Greeting::Greeting(UniqueFd fd) : deadline_(Deadline::after(greeting_timeout)) {
+// Done: a packet of the rank that was called has come, and no refusal.
+Handshake Dial::read(Packet& packet) {
+  switch (connection_.channel.receive(packet)) {
+    case Channel::Event::nothing: return Handshake::waiting;
+    case Channel::Event::packet: break;
+    case Channel::Event::no_room:  // the peer counts this rank as connected: it is told, else it would take it for dead
+      connection_.channel.send(packet_of(Cause{.code = Code::out_of_resources,
+                                               .message = fmt::format("at rank {} {}", hello_.from, no_descriptor),
+                                               .rank = hello_.from,
+                                               .peer = hello_.from}));
+      return fail(std::string(no_descriptor), Code::out_of_resources);
+    case Channel::Event::end: return fail("it refused us");
+    case Channel::Event::malformed: return fail("it does not speak Hocket's protocol");
+    case Channel::Event::error: return fail(std::strerror(connection_.channel.error()));
+  }
+  if (packet.kind == PacketKind::distrust) return fail(refusal_in(packet));
+  if (packet.kind == PacketKind::cause && failure_code(packet.words[0]) == Code::out_of_resources) {
+    return fail(fmt::format("there, {}", no_descriptor), Code::out_of_resources);
+  }
+  const Hello hello = hello_of(packet);
+  if (hello.group != hello_.group || hello.from != hello_.to || hello.to != hello_.from) {
+    return fail("another group or rank listens there");
+  }
+  return Handshake::done;
+}
+
+// The challenge has come: that side has to prove first. What this side then proves is not answered, as it is right: the
+// two know the same secret.
+Handshake Dial::prove(const Packet& packet) {
+  if (packet.kind != PacketKind::challenge) return fail(said_by_us(Distrust::needs_secret));
+  const std::string nonce = packet.text.substr(0, Challenge::nonce_bytes);
+  if (!challenge_->accepts(std::string_view(packet.text).substr(nonce.size()), nonce)) {
+    connection_.channel.send(packet_of(Distrust::other_secret));
+    return fail(said_by_us(Distrust::other_secret));
+  }
+  connection_.channel.send(packet_of(PacketKind::proof, hello_, text_of(challenge_->proof(nonce))), {&wake_event_, 1});
+  return Handshake::done;
+}
+
+// ---- the side that is called ----------------------------------------------------------------------------------------
+
+Greeting::Greeting(UniqueFd fd, const AcceptGuard& guard, int wake_event)
+    : guard_(&guard), own_wake_event_(wake_event), deadline_(Deadline::after(greeting_timeout)) {
   const ucred peer = peer_of(fd.get());
   uid_ = peer.uid;
   connection_.pid = peer.pid;
   connection_.channel = Channel(std::move(fd));
 }
 
+Handshake Greeting::fail(std::string problem) {
+  problem_ = std::move(problem);
+  return Handshake::failed;
+}
+
+// Says so to the other side, too, which may be a rank that was started wrongly.
+Handshake Greeting::distrust(Distrust why) {
+  connection_.channel.send(packet_of(why));
+  return fail(said_by_us(why));
+}
+
 Handshake Greeting::step() {
-  const auto fail = [&](std::string problem) {
-    problem_ = std::move(problem);
-    return Handshake::failed;
-  };
   if (uid_ != ::geteuid()) return fail(other_user(uid_));
-  Packet packet;
-  switch (connection_.channel.receive(packet)) {
-    case Channel::Event::nothing: return deadline_.passed() ? fail("it did not say who it is") : Handshake::waiting;
-    case Channel::Event::packet: break;
-    case Channel::Event::no_room: return fail("no file descriptor is left; raise `ulimit -n`");
-    case Channel::Event::end:
-    case Channel::Event::error: return fail("");
-    case Channel::Event::nonsense: return fail("it does not speak Hocket's protocol");
+  for (Packet packet;;) {
+    switch (connection_.channel.receive(packet)) {
+      case Channel::Event::nothing: return deadline_.passed() ? fail("it did not say who it is") : Handshake::waiting;
+      case Channel::Event::packet: break;
+      case Channel::Event::no_room:  // the peer is told, else it would take this rank for dead
+        lacked_descriptors_ = true;
+        connection_.channel.send(
+            packet_of(Cause{.code = Code::out_of_resources, .message = std::string(no_descriptor)}));
+        return fail(std::string(no_descriptor));
+      case Channel::Event::end:
+      case Channel::Event::error: return fail(challenge_ ? "it left in the middle of its greeting" : "");
+      case Channel::Event::malformed: return fail("it does not speak Hocket's protocol");
+    }
+    if (packet.kind == PacketKind::distrust) return fail(refusal_in(packet));
+    if (challenge_) return take_proof(packet);
+    if (const Handshake now = take_hello(packet); now != Handshake::waiting) return now;
   }
-  if (packet.kind != PacketKind::hello || packet.fds.size() != 1) return fail("it does not say hello");
+}
+
+// Before this side proves anything, the newcomer has to look for this rank of this group.
+Handshake Greeting::take_hello(Packet& packet) {
+  if (packet.kind != PacketKind::hello) return fail("it does not say hello");
   hello_ = hello_of(packet);
+  if (std::string objection = guard_->objection(hello_.group, hello_.from, hello_.to); !objection.empty()) {
+    return fail(std::move(objection));
+  }
+  if (guard_->secret().empty() != packet.text.empty()) {
+    return distrust(packet.text.empty() ? Distrust::needs_secret : Distrust::has_no_secret);
+  }
+  const bool challenged = !packet.text.empty();
+  if (packet.text.size() != (challenged ? Challenge::nonce_bytes : 0) || packet.fds.size() != (challenged ? 0 : 1)) {
+    return fail("it does not say hello as it should");
+  }
+  if (!challenged) {
+    connection_.wake_event = std::move(packet.fds.front());
+    return Handshake::done;
+  }
+  their_nonce_ = packet.text;
+  challenge_.emplace(guard_->secret(), Challenge::Side::answers, context_of(hello_));
+  std::string text(challenge_->nonce());
+  text += text_of(challenge_->proof(their_nonce_));
+  connection_.channel.send(packet_of(PacketKind::challenge, {hello_.group, hello_.to, hello_.from}, text),
+                           {&own_wake_event_, 1});
+  return Handshake::waiting;
+}
+
+Handshake Greeting::take_proof(Packet& packet) {
+  const bool proves = packet.kind == PacketKind::proof && challenge_->accepts(packet.text, their_nonce_);
+  if (!proves) return distrust(Distrust::other_secret);
+  if (packet.fds.size() != 1) return fail("it proves what it should, but does not say how to wake it");
   connection_.wake_event = std::move(packet.fds.front());
   return Handshake::done;
 }
 
-Connection Greeting::welcome(int wake_event) && {
-  connection_.channel.send(packet_of(PacketKind::welcome, {hello_.group, hello_.to, hello_.from}), {&wake_event, 1});
+Connection Greeting::welcome() && {
+  const Hello answer{hello_.group, hello_.to, hello_.from};
+  if (!challenge_) connection_.channel.send(packet_of(PacketKind::welcome, answer), {&own_wake_event_, 1});
   return std::move(connection_);
 }
 

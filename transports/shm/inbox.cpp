@@ -23,19 +23,19 @@ std::vector<Completion*> Inbox::abandon() {
   return completions;
 }
 
-Inbox::Progress Inbox::advance(int wake_event) {
-  Progress progress;
-  while (!posted_.empty() && progress.bytes < bytes_per_advance) {
-    if (!in_message_ && !begin(progress)) break;
+Inbox::Received Inbox::advance(int wake_event) {
+  Received received;
+  while (!posted_.empty() && received.bytes < bytes_per_advance) {
+    if (!in_message_ && !begin(received)) break;
     const PostedReceive& front = posted_.front();
     const std::size_t missing = front.to.bytes - got_;
     if (missing > 0) {
       const std::size_t available = ring_.available(missing);
       if (available > ring_data_bytes) {
-        progress.event = Event::nonsense;
+        received.event = Event::malformed;
         break;
       }
-      if (!take(std::min({available, missing, piece_bytes}), progress)) break;
+      if (!take(std::min({available, missing, piece_bytes}), received)) break;
       if (got_ < front.to.bytes) {
         give_back(wake_event);
         continue;
@@ -46,34 +46,34 @@ Inbox::Progress Inbox::advance(int wake_event) {
     posted_.pop_front();
     in_message_ = false;
     got_ = 0;
-    ++progress.completed;
+    ++received.completed;
     completion->done(Status());
   }
-  if (progress.bytes > 0) give_back(wake_event);
-  return progress;
+  if (received.bytes > 0) give_back(wake_event);
+  return received;
 }
 
 // Takes the next header. False: there is none, or it is not the one that must come.
-bool Inbox::begin(Progress& progress) {
+bool Inbox::begin(Received& received) {
   const std::size_t available = ring_.available();
   if (available == 0) return false;
   if (available > ring_data_bytes || available < sizeof header_) {
-    progress.event = Event::nonsense;
+    received.event = Event::malformed;
     return false;
   }
   std::memcpy(&header_, ring_.at(), sizeof header_);
   if (std::memcmp(&header_, &posted_.front().expected, sizeof header_) != 0) {
-    progress.event = Event::mismatch;
+    received.event = Event::mismatch;
     return false;
   }
   ring_.skip(sizeof header_);
-  progress.bytes += sizeof header_;
+  received.bytes += sizeof header_;
   in_message_ = true;
   return true;
 }
 
 // Puts up to `bytes` of payload in place, whole elements only. False: not even one is there.
-bool Inbox::take(std::size_t bytes, Progress& progress) {
+bool Inbox::take(std::size_t bytes, Received& received) {
   const PostedReceive& front = posted_.front();
   bytes -= bytes % front.reduction.element_bytes;
   if (bytes == 0) return false;
@@ -85,7 +85,7 @@ bool Inbox::take(std::size_t bytes, Progress& progress) {
   }
   ring_.skip(bytes);
   got_ += bytes;
-  progress.bytes += bytes;
+  received.bytes += bytes;
   return true;
 }
 
@@ -101,7 +101,7 @@ Inbox::Probe Inbox::probe(MessageHeader& header) {
   if (!posted_.empty()) return Probe::none;
   const std::size_t available = ring_.available();
   if (available == 0) return Probe::none;
-  if (available > ring_data_bytes || available < sizeof header) return Probe::nonsense;
+  if (available > ring_data_bytes || available < sizeof header) return Probe::malformed;
   std::memcpy(&header, ring_.at(), sizeof header);
   probed_ = ring_.position();
   return Probe::message;

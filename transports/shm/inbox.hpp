@@ -22,11 +22,11 @@ struct PostedReceive {
 class Inbox {
  public:
   enum class Event {
-    none,      // nothing but messages that fit their receives
-    mismatch,  // the next message does not fit the next receive: got() and expected()
-    nonsense,  // the peer has written nonsense into the ring
+    none,       // nothing but messages that fit their receives
+    mismatch,   // the next message does not fit the next receive: got() and expected()
+    malformed,  // the peer has written nonsense into the ring
   };
-  struct Progress {
+  struct Received {
     std::size_t completed = 0;  // messages
     std::size_t bytes = 0;      // read
     Event event = Event::none;  // anything else is the last thing this inbox has to say
@@ -41,14 +41,14 @@ class Inbox {
   RingReader& ring() { return ring_; }
   bool ready() { return !posted_.empty() && ring_.available(wanted_bytes()) >= wanted_bytes(); }
   // The next message's header, if no receive is posted.
-  enum class Probe { none, message, nonsense };
+  enum class Probe { none, message, malformed };
   Probe probe(MessageHeader& header);
   // Whether probe() would find a message that it has not found before.
   bool news() { return posted_.empty() && ring_.available() > 0 && probed_ != ring_.position(); }
   // Whether all that came has been received.
   bool drained() { return ring_.available() == 0; }
   // Delivers what has come. Wakes the writer through its eventfd when there is much room.
-  Progress advance(int wake_event);
+  Received advance(int wake_event);
 
   // Says that this side sleeps until something comes, or does not any more. `listening`: also while no receive is
   // posted.
@@ -60,8 +60,8 @@ class Inbox {
  private:
   // What there must be, at least, for the front receive to go on.
   std::size_t wanted_bytes() const { return in_message_ ? posted_.front().reduction.element_bytes : 1; }
-  bool begin(Progress& progress);
-  bool take(std::size_t bytes, Progress& progress);
+  bool begin(Received& received);
+  bool take(std::size_t bytes, Received& received);
   void give_back(int wake_event);
 
   std::deque<PostedReceive> posted_;

@@ -21,21 +21,21 @@ std::vector<Completion*> Outbox::abandon() {
   return completions;
 }
 
-Outbox::Progress Outbox::flush(int wake_event) {
-  Progress progress;
-  while (!queue_.empty() && progress.bytes < bytes_per_flush) {
+Outbox::Flushed Outbox::flush(int wake_event) {
+  Flushed flushed;
+  while (!queue_.empty() && flushed.bytes < bytes_per_flush) {
     const Message front = queue_.front();
     const std::size_t whole = bytes_in_ring(front.header.bytes);
     const std::size_t room = ring_.room();
     if (room > ring_data_bytes) {
-      progress.nonsense = true;
+      flushed.malformed = true;
       break;
     }
     const std::size_t bytes = std::min({whole - sent_, room, piece_bytes});
     if (bytes == 0) break;
     copy(front, bytes);
     ring_.publish(bytes);
-    progress.bytes += bytes;
+    flushed.bytes += bytes;
     full_fence();  // either the reader sees it, or we see that the reader sleeps
     auto& asleep = ring_.control().reader_sleeps;
     if (asleep.load(std::memory_order_relaxed) != 0 && asleep.exchange(0) != 0) set_event(wake_event);
@@ -43,10 +43,10 @@ Outbox::Progress Outbox::flush(int wake_event) {
     if (sent_ < whole) continue;
     sent_ = 0;
     queue_.pop_front();
-    ++progress.completed;
+    ++flushed.completed;
     front.completion->done(Status());
   }
-  return progress;
+  return flushed;
 }
 
 // The next `bytes` of header, payload and padding, a whole number of cache lines.

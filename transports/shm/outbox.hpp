@@ -11,10 +11,10 @@ namespace hocket::shm {
 
 class Outbox {
  public:
-  struct Progress {
+  struct Flushed {
     std::size_t completed = 0;  // messages
     std::size_t bytes = 0;      // written, headers and padding included
-    bool nonsense = false;      // the peer has written nonsense into the ring
+    bool malformed = false;     // the peer has written nonsense into the ring
   };
 
   void push(const MessageHeader& header, const std::byte* data, Completion& completion) {
@@ -29,7 +29,7 @@ class Outbox {
   RingWriter& ring() { return ring_; }
   bool ready() { return !queue_.empty() && ring_.room() > 0; }
   // Writes as much as there is room for; completes what is written whole. Wakes the reader through its eventfd.
-  Progress flush(int wake_event);
+  Flushed flush(int wake_event);
 
   // Says that this side sleeps until there is room, or does not any more.
   void announce_sleep(bool asleep);

@@ -15,17 +15,17 @@ PlainMemoryOwner::PlainMemoryOwner() {
   secret_ = std::make_unique<const std::uint64_t>(std::uint64_t{random()} << 32 | random() | 1);
 }
 
-void PlainMemoryOwner::show(PlainMemoryCard& card) const {
-  card.process = static_cast<std::uint64_t>(::getpid());
-  card.secret_at = reinterpret_cast<std::uintptr_t>(secret_.get());
-  card.secret = *secret_;
+void PlainMemoryOwner::show(PlainMemoryInfo& info) const {
+  info.process = static_cast<std::uint64_t>(::getpid());
+  info.secret_at = reinterpret_cast<std::uintptr_t>(secret_.get());
+  info.secret = *secret_;
 }
 
-bool PlainMemory::probe(const PlainMemoryCard& card) {
-  process_ = static_cast<pid_t>(card.process);
+bool PlainMemory::probe(const PlainMemoryInfo& info) {
+  process_ = static_cast<pid_t>(info.process);
   std::uint64_t secret = 0;
-  const Status status = read(card.secret_at, reinterpret_cast<std::byte*>(&secret), sizeof secret);
-  return status.ok() && secret == card.secret;
+  const Status status = read(info.secret_at, reinterpret_cast<std::byte*>(&secret), sizeof secret);
+  return status.ok() && secret == info.secret;
 }
 
 Status PlainMemory::read(std::uintptr_t from, std::byte* to, std::size_t bytes) const {

@@ -1,6 +1,6 @@
 // Plain memory of other processes of this host, read with one copy (process_vm_readv). Whether the kernel allows it
 // depends on users, capabilities, namespaces and security modules, so it is tried, never assumed: each process shows a
-// secret word, and who can read that from the other's memory can read everything there.
+// secret word, and a process that can read that from the other's memory can read everything there.
 //
 // Only reading: a member that was stopped and goes on after its operation has failed must not write into memory that
 // its owner uses for something else by then.
@@ -15,18 +15,18 @@
 namespace hocket::shm {
 
 // How to read a process's memory, shown to others in memory that they share.
-struct PlainMemoryCard {
+struct PlainMemoryInfo {
   std::atomic<std::uint64_t> process{0};
   std::atomic<std::uint64_t> secret_at{0};
   std::atomic<std::uint64_t> secret{0};
 };
 
-// This process's side: what the card tells of.
+// This process's side: what the info tells of.
 class PlainMemoryOwner {
  public:
   PlainMemoryOwner();
 
-  void show(PlainMemoryCard& card) const;
+  void show(PlainMemoryInfo& info) const;
 
  private:
   std::unique_ptr<const std::uint64_t> secret_;  // stays where it is
@@ -36,7 +36,7 @@ class PlainMemoryOwner {
 class PlainMemory {
  public:
   // Whether it can be read.
-  bool probe(const PlainMemoryCard& card);
+  bool probe(const PlainMemoryInfo& info);
   // Code::peer_lost where the process has ended; Code::invalid_argument where it has no memory there.
   Status read(std::uintptr_t from, std::byte* to, std::size_t bytes) const;
 

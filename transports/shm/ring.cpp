@@ -39,7 +39,7 @@ std::size_t RingReader::available(std::size_t wanted) {
 }
 
 std::size_t RingReader::give_back() {
-  const std::uint64_t whole = position_ / cache_line_bytes * cache_line_bytes;
+  const std::uint64_t whole = round_down(position_, cache_line_bytes);
   if (whole == given_) return 0;
   given_ = whole;
   control().taken.store(whole, std::memory_order_release);

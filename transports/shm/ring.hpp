@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "src/base/arithmetic.hpp"
 #include "src/base/mismatch.hpp"
 #include "src/spi/transport.hpp"
 #include "transports/shm/shared_memory.hpp"
@@ -32,10 +33,10 @@ struct MessageHeader {
   Tag tag;
   std::uint64_t bytes = 0;
 };
-static_assert(sizeof(MessageHeader) == 40 && std::has_unique_object_representations_v<MessageHeader>);
+static_assert(sizeof(MessageHeader) == 48 && std::has_unique_object_representations_v<MessageHeader>);
 
 constexpr std::size_t bytes_in_ring(std::size_t payload) {
-  return (sizeof(MessageHeader) + payload + cache_line_bytes - 1) / cache_line_bytes * cache_line_bytes;
+  return round_up(sizeof(MessageHeader) + payload, cache_line_bytes);
 }
 
 // Both ends begin without memory; then there is neither room nor data.
@@ -70,7 +71,7 @@ class RingReader {
   std::uint64_t position() const { return position_; }  // bytes ever that were read
   void skip(std::size_t bytes) { position_ += bytes; }
   // Goes on to the next cache line, where the next message begins.
-  void align() { position_ = (position_ + cache_line_bytes - 1) / cache_line_bytes * cache_line_bytes; }
+  void align() { position_ = round_up(position_, cache_line_bytes); }
   // Gives back what was skipped; returns the bytes that are free now, 0 if nothing was given back.
   std::size_t give_back();
 

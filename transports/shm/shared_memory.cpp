@@ -6,14 +6,18 @@
 #include <sys/resource.h>
 #include <sys/stat.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
+
+#include "src/base/memory_left.hpp"
 
 namespace hocket::shm {
 namespace {
 
 constexpr std::size_t huge_page_bytes = std::size_t{2} << 20;
-constexpr unsigned no_exec_seal = 8;  // MFD_NOEXEC_SEAL, which older headers lack
+constexpr unsigned no_exec_seal = 8;                              // MFD_NOEXEC_SEAL, which older headers lack
+constexpr std::size_t worth_asking_bytes = std::size_t{1} << 20;  // whether memory is left takes some 50 µs
 constexpr int size_seals = F_SEAL_SHRINK | F_SEAL_GROW;
 
 Status cannot(Code code, std::string_view what, const char* purpose, std::size_t bytes, std::string_view why) {
@@ -50,7 +54,7 @@ Mapping::~Mapping() {
   if (data_ != nullptr) ::munmap(data_, bytes_);
 }
 
-Result<UniqueFd> create_memory(const char* purpose, std::size_t bytes) {
+Result<UniqueFd> create_memory(const char* purpose, std::size_t bytes, Commit commit) {
   rlimit file_size{};
   if (::getrlimit(RLIMIT_FSIZE, &file_size) == 0 && file_size.rlim_cur < bytes) {  // the kernel would send SIGXFSZ
     return cannot(Code::out_of_resources, "create", purpose, bytes,
@@ -66,15 +70,28 @@ Result<UniqueFd> create_memory(const char* purpose, std::size_t bytes) {
   if (::ftruncate(fd.get(), static_cast<off_t>(bytes)) != 0) {
     return cannot(Code::out_of_resources, "create", purpose, bytes, std::strerror(errno));
   }
-  int error = 0;
-  do {
-    error = ::fallocate(fd.get(), 0, 0, static_cast<off_t>(bytes)) == 0 ? 0 : errno;
-  } while (error == EINTR);
-  if (error != 0) return cannot(Code::out_of_resources, "commit", purpose, bytes, std::strerror(error));
+  if (commit == Commit::now) {
+    if (Status committed = commit_memory(purpose, fd.get(), 0, bytes); !committed.ok()) return committed;
+  }
   if (::fcntl(fd.get(), F_ADD_SEALS, size_seals | F_SEAL_SEAL) != 0) {
     return cannot(Code::unsupported, "seal", purpose, bytes, std::strerror(errno));
   }
   return fd;
+}
+
+Status commit_memory(const char* purpose, int fd, std::size_t offset, std::size_t bytes) {
+  if (bytes >= worth_asking_bytes) {
+    if (const auto shortage = memory_shortage(bytes)) {
+      return cannot(Code::out_of_resources, "commit", purpose, bytes,
+                    fmt::format("{} leaves {} bytes", shortage->limit, shortage->left));
+    }
+  }
+  int error = 0;
+  do {
+    error = ::fallocate(fd, 0, static_cast<off_t>(offset), static_cast<off_t>(bytes)) == 0 ? 0 : errno;
+  } while (error == EINTR);
+  if (error == 0) return {};
+  return cannot(Code::out_of_resources, "commit", purpose, bytes, std::strerror(error));
 }
 
 Status check_memory(int fd, std::size_t bytes) {
@@ -87,13 +104,25 @@ Status check_memory(int fd, std::size_t bytes) {
   return Status(Code::protocol_error, "what it handed over is not sealed memory of the right size");
 }
 
+std::size_t page_bytes_of(int fd) {
+  struct stat file {};
+  const auto ordinary = static_cast<std::size_t>(::getpagesize());
+  if (::fstat(fd, &file) != 0 || file.st_blksize <= 0) return ordinary;
+  return std::max(ordinary, static_cast<std::size_t>(file.st_blksize));
+}
+
 Result<Mapping> map_memory(int fd, std::uint64_t offset, std::size_t bytes, Pages pages) {
-  const auto page = static_cast<std::size_t>(::getpagesize());
+  const std::size_t page = page_bytes_of(fd);  // the kernel maps whole ones, over whatever lies there
   const std::size_t whole = (bytes + page - 1) / page * page;
-  auto area = reserve(whole, bytes >= huge_page_bytes ? huge_page_bytes : 1);
+  auto area = reserve(whole, std::max(page, bytes >= huge_page_bytes ? huge_page_bytes : 1));
   if (!area) return area;
   if (!map_at(area->data(), fd, offset, whole, pages == Pages::now ? MAP_POPULATE : 0)) return no_room(bytes);
   return area;
+}
+
+void enter_pages(std::byte* at, std::size_t bytes) {
+  constexpr int populate_write = 23;  // MADV_POPULATE_WRITE, which older headers and kernels lack
+  (void)::madvise(at, bytes, populate_write);
 }
 
 Result<Mapping> map_ring(int fd, std::size_t front, std::size_t ring) {

@@ -33,17 +33,24 @@ class Mapping {
   std::size_t bytes_ = 0;
 };
 
-// `bytes` of zeros in a memfd. Committed, and sealed against any change of size, so touching it can never fault.
+enum class Commit { now, later };
+// `bytes` of zeros in a memfd, sealed against any change of size. What is committed can be touched without a fault.
 // Code::unsupported where memfds are forbidden; Code::out_of_resources names the limit that was met.
-Result<UniqueFd> create_memory(const char* purpose, std::size_t bytes);
+Result<UniqueFd> create_memory(const char* purpose, std::size_t bytes, Commit commit = Commit::now);
+Status commit_memory(const char* purpose, int fd, std::size_t offset, std::size_t bytes);
 
 // Whether what a peer handed over is such memory of at least `bytes`. Code::protocol_error if not.
 Status check_memory(int fd, std::size_t bytes);
 
 enum class Pages { on_demand, now };  // when they are entered into the page table
-// Maps a part of a file shared, readable and writable; `offset` is a multiple of the page size. Large parts begin at a
-// multiple of 2 MiB, so that huge pages fit. Code::out_of_resources.
+// What a file is mapped in: its huge pages, where it has such.
+std::size_t page_bytes_of(int fd);
+// Maps a part of a file shared, readable and writable; `offset` is a multiple of the file's page size. Large parts
+// begin at a multiple of 2 MiB, so that huge pages fit. Code::out_of_resources.
 Result<Mapping> map_memory(int fd, std::uint64_t offset, std::size_t bytes, Pages pages);
+
+// Enters committed pages of a mapping into the page table, where the kernel can do that.
+void enter_pages(std::byte* at, std::size_t bytes);
 
 // Maps `front` bytes once and the `ring` bytes after them twice, one behind the other, so that a stretch that wraps
 // around lies in one piece. Both are multiples of the page size.

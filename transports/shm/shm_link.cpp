@@ -16,12 +16,7 @@ namespace {
 
 constexpr std::size_t unread_max = std::size_t{16} << 10;
 
-// A tag in a packet's words.
-static_assert(sizeof(Tag) == sizeof(Packet::words));
-
-std::array<std::uint64_t, 4> words_of(const Tag& tag) {
-  return std::bit_cast<std::array<std::uint64_t, 4>>(tag);
-}
+static_assert(sizeof(Waiting) == sizeof(Packet::words));
 
 // None where the process is this one, or cannot be seen.
 UniqueFd watch_process(pid_t pid) {
@@ -87,15 +82,15 @@ std::optional<Tag> ShmLink::probe() {
   switch (inbox_.probe(header)) {
     case Inbox::Probe::none: break;
     case Inbox::Probe::message: return header.tag;
-    case Inbox::Probe::nonsense: nonsense("its end of the ring lies beyond ours"); break;
+    case Inbox::Probe::malformed: malformed("its end of the ring lies beyond ours"); break;
   }
   return std::nullopt;
 }
 
 // Not to a peer that does not read: its socket must have room for a last word.
-void ShmLink::tell_waiting(const Tag& tag) {
+void ShmLink::tell_waiting(const Waiting& what) {
   if (!up() || channel().unread() > unread_max) return;
-  channel().try_send({.kind = PacketKind::waiting, .words = words_of(tag)});
+  channel().try_send({.kind = PacketKind::waiting, .words = std::bit_cast<decltype(Packet::words)>(what)});
 }
 
 // ---- ending
@@ -147,7 +142,7 @@ void ShmLink::fail(const Status& why, bool tell_peer) {
   context_.listener->peer_failed(peer_, why);
 }
 
-void ShmLink::nonsense(std::string_view what) {
+void ShmLink::malformed(std::string_view what) {
   fail(problem(Code::protocol_error, fmt::format("{} does not keep to Hocket's protocol: {}", name(), what)), true);
 }
 
@@ -190,7 +185,7 @@ bool ShmLink::open_outbox() {
 std::size_t ShmLink::flush() {
   if (!attached() || outbox_.empty() || !open_outbox()) return 0;
   const auto progress = outbox_.flush(connection_.wake_event.get());
-  if (progress.nonsense) nonsense("its end of the ring lies beyond ours");
+  if (progress.malformed) malformed("its end of the ring lies beyond ours");
   if (owes_goodbye_) finish_goodbye();
   return progress.completed + (progress.bytes > 0 ? 1 : 0);
 }
@@ -203,7 +198,7 @@ std::size_t ShmLink::receive() {
     case Inbox::Event::mismatch:
       fail(hocket::mismatch(context_.rank, peer_, inbox_.got(), inbox_.expected(), *context_.listener), true);
       break;
-    case Inbox::Event::nonsense: nonsense("its end of the ring lies beyond ours"); break;
+    case Inbox::Event::malformed: malformed("its end of the ring lies beyond ours"); break;
   }
   return happened + 1;
 }
@@ -239,7 +234,7 @@ std::size_t ShmLink::listen(bool died) {
                      fmt::format("no file descriptor is left for what {} hands over: raise `ulimit -n`", name())),
              true);
         continue;
-      case Channel::Event::nonsense: nonsense("a packet on its socket is none of ours"); continue;
+      case Channel::Event::malformed: malformed("a packet on its socket is not one of Hocket's"); continue;
       case Channel::Event::end:
       case Channel::Event::error: break;
     }
@@ -257,7 +252,10 @@ void ShmLink::act_on(Packet& packet) {
   if (ended_with_) return;  // only the end of the socket still matters
   switch (packet.kind) {
     case PacketKind::hello:
-    case PacketKind::welcome: return nonsense("it greets twice");
+    case PacketKind::welcome:
+    case PacketKind::challenge:
+    case PacketKind::proof:
+    case PacketKind::distrust: return malformed("it greets twice");
     case PacketKind::cause: {
       while (up() && inbox_.wanted() && receive() > 0) {
       }  // what it sent before
@@ -267,18 +265,20 @@ void ShmLink::act_on(Packet& packet) {
     }
     case PacketKind::goodbye: goodbye_came_ = true; return leave_if_drained();
     case PacketKind::ring: {
-      if (packet.fds.size() != 1 || inbox_.open()) return nonsense("it hands over a ring that nobody waits for");
+      if (packet.fds.size() != 1 || inbox_.open()) return malformed("it hands over a ring that nobody waits for");
       const Status opened = inbox_.ring().open(packet.fds.front().get());
-      if (opened.code() == Code::protocol_error) return nonsense(opened.message());
+      if (opened.code() == Code::protocol_error) return malformed(opened.message());
       if (!opened.ok()) fail(problem(opened.code(), opened.message()), true);
       return;
     }
-    case PacketKind::waiting: return context_.listener->peer_waits(peer_, std::bit_cast<Tag>(packet.words));
+    case PacketKind::waiting: return context_.listener->peer_waits(peer_, std::bit_cast<Waiting>(packet.words));
+    case PacketKind::opening:
     case PacketKind::segment:
     case PacketKind::ready:
+    case PacketKind::refusal:
     case PacketKind::region:
     case PacketKind::gone_region:
-      if (!context_.sink->deliver(peer_, packet)) nonsense("it speaks of a window that cannot be");
+      if (!context_.sink->deliver(peer_, packet)) malformed("it names a window that cannot exist");
       return;
   }
 }
@@ -286,8 +286,8 @@ void ShmLink::act_on(Packet& packet) {
 void ShmLink::interests(std::vector<pollfd>& interests, short events) const {
   const bool listening = attached() && !peer_ended_;
   if (connection_.channel.flushing()) events |= POLLOUT;
-  interests.push_back({listening ? connection_.channel.fd() : -1, events, 0});
-  interests.push_back({listening && process_ ? process_.get() : -1, POLLIN, 0});
+  if (listening) interests.push_back({connection_.channel.fd(), events, 0});
+  if (listening && process_) interests.push_back({process_.get(), POLLIN, 0});
 }
 
 }  // namespace hocket::shm

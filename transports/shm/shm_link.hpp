@@ -39,7 +39,7 @@ class ShmLink final : public Link {
   void recv_reduce(const Tag& tag, ConstBuffer mine, Buffer to, const Reduction& reduction,
                    Completion& completion) override;
   std::optional<Tag> probe() override;
-  void tell_waiting(const Tag& tag) override;
+  void tell_waiting(const Waiting& what) override;
   void close(const Status& why) override;
 
   Rank peer() const { return peer_; }
@@ -70,13 +70,14 @@ class ShmLink final : public Link {
   bool busy() const { return attached() && (!outbox_.empty() || (up() && inbox_.wanted())); }
   // Whether messages are wanted whose memory the peer has still to hand over.
   bool awaits_ring(bool listening) const { return up() && (listening || inbox_.wanted()) && !inbox_.open(); }
-  // Whether advance() has something to do or, for who listens, probe() would find what it has not told yet.
+  // Whether advance() has something to do or, for one who listens, probe() would find what it has not told yet.
   bool ready(bool listening);
   // Whether something still has to go out.
   bool flushing() const { return !outbox_.empty() || connection_.channel.flushing(); }
   void announce_sleep(bool asleep, bool listening);
   // Appends what poll(2) must watch for `events` on the socket (POLLIN: packets, POLLRDHUP: their end), and for the end
-  // of the peer's process; always two entries.
+  // of the peer's process: in this order, what there is of both. poll(2) takes no more entries than this process may
+  // have descriptors, so there are none for those that are not open.
   void interests(std::vector<pollfd>& interests, short events) const;
 
  private:
@@ -86,7 +87,7 @@ class ShmLink final : public Link {
   bool open_outbox();
   void act_on(Packet& packet);
   void leave_if_drained();
-  void nonsense(std::string_view what);
+  void malformed(std::string_view what);
   Status problem(Code code, std::string message) const;
   Status lost() const;
   std::vector<Completion*> abandon();

@@ -98,12 +98,18 @@ std::size_t ShmTransport::look_round() {
   polled_.push_back(connector_.listening());
   const std::vector<ShmLink*>& links = connector_.links();
   const std::size_t present = links.size();
-  for (std::size_t i = 0; i < present; ++i) links[i]->interests(polled_, POLLIN);
+  first_polled_.clear();
+  for (std::size_t i = 0; i < present; ++i) {
+    first_polled_.push_back(polled_.size());
+    links[i]->interests(polled_, POLLIN);
+  }
+  first_polled_.push_back(polled_.size());
   std::size_t happened = 0;
   if (::poll(polled_.data(), polled_.size(), 0) > 0) {
     for (std::size_t i = 0; i < present; ++i) {
-      const bool died = polled_[2 * i + 2].revents != 0;
-      if (died || polled_[2 * i + 1].revents != 0) happened += links[i]->listen(died);
+      const std::span<const pollfd> polled(&polled_[first_polled_[i]], first_polled_[i + 1] - first_polled_[i]);
+      const bool died = polled.size() == 2 && polled.back().revents != 0;
+      if (died || (!polled.empty() && polled.front().revents != 0)) happened += links[i]->listen(died);
     }
     if (polled_.front().revents != 0) connector_.accept();
   }
@@ -118,6 +124,7 @@ bool ShmTransport::arm(std::vector<pollfd>& interests) {
     return false;
   }
   interests.push_back({wake_event_.get(), POLLIN, 0});
+  if (wake_socket_) interests.push_back({wake_socket_.fd(), POLLIN, 0});
   append_interests(interests, POLLIN);
   return true;
 }
@@ -125,6 +132,7 @@ bool ShmTransport::arm(std::vector<pollfd>& interests) {
 void ShmTransport::disarm() {
   for (ShmLink* link : connector_.links()) link->announce_sleep(false, listening_);
   clear_event(wake_event_);
+  if (wake_socket_) wake_socket_.clear();
   look_ = true;
 }
 
@@ -175,12 +183,22 @@ Status ShmTransport::check_members(std::span<const Rank> members) const {
 Result<std::unique_ptr<Window>> ShmTransport::open_window(std::span<const Rank> members, Deadline deadline) {
   if (Status checked = check_members(members); !checked.ok()) return checked;
   const auto self = std::find(members.begin(), members.end(), config_.rank) - members.begin();
-  std::vector<ShmLink*> links;
-  for (const Rank rank : members) {
-    links.push_back(rank == config_.rank ? nullptr : &connector_.link_to(rank, deadline));
+  const auto size = static_cast<std::ptrdiff_t>(members.size());
+  const bool connects_all = members.size() <= all_connected_max;
+  if (!connects_all && !wake_socket_) {
+    auto socket = WakeSocket::open();
+    if (!socket) return socket.status();
+    wake_socket_ = std::move(*socket);
   }
-  auto window =
-      std::make_unique<ShmWindow>(windows_, config_.regions, members, links, static_cast<std::uint32_t>(self));
+  std::vector<ShmLink*> links;
+  for (std::ptrdiff_t i = 0; i < size; ++i) {
+    const bool neighbour = i == (self + 1) % size || i == (self + size - 1) % size;
+    if (i != self && (connects_all || neighbour)) {
+      links.push_back(&connector_.link_to(members[static_cast<std::size_t>(i)], deadline));
+    }
+  }
+  auto window = std::make_unique<ShmWindow>(windows_, config_.regions, connector_, wake_socket_, members,
+                                            static_cast<std::uint32_t>(self));
   return open(std::move(window), links, *this, deadline);
 }
 

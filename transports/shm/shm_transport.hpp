@@ -10,6 +10,7 @@
 #include "src/spi/transport.hpp"
 #include "transports/shm/connector.hpp"
 #include "transports/shm/shm_link.hpp"
+#include "transports/shm/wake_socket.hpp"
 #include "transports/shm/window_registry.hpp"
 
 namespace hocket::shm {
@@ -28,6 +29,7 @@ class ShmTransport final : public Transport {
   const Address& address() const override { return address_; }
   bool reaches(const Address& address) const override;
   Result<Link*> connect(Rank peer, const Address& address, std::optional<Deadline> deadline) override;
+  int descriptors_per_link() const override { return 3; }  // a socket, the peer's wake event, its process
   bool connected(Rank peer) const override { return connector_.connected(peer); }
   Result<std::unique_ptr<Window>> open_window(std::span<const Rank> members, Deadline deadline) override;
   std::size_t progress() override;
@@ -37,6 +39,7 @@ class ShmTransport final : public Transport {
   void watch(std::vector<pollfd>& interests) override;
   std::uint64_t watch_epoch() const override { return connector_.watch_epoch(); }
   std::optional<Deadline> next_deadline() const override { return connector_.next_deadline(); }
+  void close_door() override { connector_.close_door(); }
   void shut_down(const Status& why, Deadline deadline) override;
 
  private:
@@ -48,9 +51,11 @@ class ShmTransport final : public Transport {
   WindowRegistry windows_;
   const LinkContext context_;
   Address address_;
-  UniqueFd wake_event_;  // set by peers while this process sleeps in poll(2)
+  UniqueFd wake_event_;     // set by peers while this process sleeps in poll(2)
+  WakeSocket wake_socket_;  // the same for members of windows that are no peers
   Connector connector_;
   std::vector<pollfd> polled_;
+  std::vector<std::size_t> first_polled_;  // of each link, and one beyond
   bool listening_ = false;
   bool look_ = true;  // something may have happened on a socket
   unsigned calls_ = 0;

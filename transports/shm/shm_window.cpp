@@ -7,21 +7,18 @@
 namespace hocket::shm {
 namespace {
 
-WindowGroup group_of(std::span<const Rank> members, std::span<ShmLink* const> links, std::uint32_t self) {
-  WindowGroup group{.members = std::vector<WindowMember>(members.size()), .self = self};
-  for (std::size_t i = 0; i < members.size(); ++i) {
-    group.members[i].rank = members[i];
-    group.members[i].link = links[i];
-  }
-  return group;
+std::vector<WindowMember> members_of(std::span<const Rank> ranks) {
+  std::vector<WindowMember> members(ranks.size());
+  for (std::size_t i = 0; i < ranks.size(); ++i) members[i].rank = ranks[i];
+  return members;
 }
 
 }  // namespace
 
-ShmWindow::ShmWindow(WindowRegistry& registry, const RegionTable* regions, std::span<const Rank> members,
-                     std::span<ShmLink* const> links, std::uint32_t self)
+ShmWindow::ShmWindow(WindowRegistry& registry, const RegionTable* regions, Connector& connector,
+                     const WakeSocket& wake_socket, std::span<const Rank> members, std::uint32_t self)
     : registry_(registry),
-      group_(group_of(members, links, self)),
+      group_{.members = members_of(members), .self = self, .connector = connector, .wake_socket = wake_socket},
       handshake_(group_),
       regions_(group_, regions),
       waking_(group_) {}
@@ -42,11 +39,9 @@ bool ShmWindow::take(Rank from, Packet& packet) {
   }
   const auto member = static_cast<std::size_t>(found - group_.members.begin());
   switch (packet.kind) {
-    case PacketKind::segment: return handshake_.take_segment(member, packet);
-    case PacketKind::ready: return handshake_.take_confirmation(member, packet);
     case PacketKind::region: return regions_.take_region(member, packet);
     case PacketKind::gone_region: return regions_.take_removal(member, packet);
-    default: return false;
+    default: return handshake_.take(member, packet);
   }
 }
 

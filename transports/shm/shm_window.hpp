@@ -1,4 +1,4 @@
-// A window made of one segment of shared memory for each member, and of the regions that members have registered.
+// A window made of memory that all members share, with a part of each, and of the regions that members have registered.
 #pragma once
 
 #include <span>
@@ -16,9 +16,9 @@ namespace hocket::shm {
 
 class ShmWindow final : public Window {
  public:
-  // `links` in the order of `members`; null for this rank, which is members[self].
-  ShmWindow(WindowRegistry& registry, const RegionTable* regions, std::span<const Rank> members,
-            std::span<ShmLink* const> links, std::uint32_t self);
+  // This rank is members[self]. All references outlive it.
+  ShmWindow(WindowRegistry& registry, const RegionTable* regions, Connector& connector, const WakeSocket& wake_socket,
+            std::span<const Rank> members, std::uint32_t self);
   ~ShmWindow() override;
 
   // From here on packets come.
@@ -31,8 +31,8 @@ class ShmWindow final : public Window {
   std::uint32_t size() const override { return static_cast<std::uint32_t>(group_.members.size()); }
   std::uint32_t self() const override { return group_.self; }
   Rank rank_of(std::uint32_t member) const override { return group_.members[member].rank; }
-  ControlLine* control_lines(std::uint32_t member) override { return group_.members[member].tail->lines; }
-  std::byte* staging(std::uint32_t member) override { return group_.members[member].segment.data(); }
+  ControlLine* control_lines(std::uint32_t member) override { return group_.members[member].board->lines; }
+  std::byte* staging(std::uint32_t member) override { return group_.members[member].staging; }
   std::size_t staging_bytes() const override { return window_staging_bytes; }
   RegionRef locate(const void* data, std::size_t bytes) override { return regions_.locate(data, bytes); }
   std::byte* map(std::uint32_t member, const RegionRef& ref, std::size_t bytes) override {

@@ -1,6 +1,6 @@
 // WakeFlag: a word in shared memory on which one thread sleeps and any other, of any process, wakes it.
 //
-// The lowest bits say: awake (0), asleep on the word (1), asleep in poll(2) (3), or about to be. Who wakes sets them to
+// The lowest bits say: awake (0), asleep on the word (1), asleep in poll(2) (3), or about to be. A waker sets them to
 // awake, so a sleep costs at most one system call of all who would wake it; the bits above count, so that no sleep
 // misses a change.
 #pragma once

@@ -6,121 +6,188 @@
 #include <new>
 #include <utility>
 
+#include "src/base/hash.hpp"
+#include "src/base/printable.hpp"
+
 namespace hocket::shm {
 namespace {
 
-static_assert(segment_bytes % 4096 == 0);
+static_assert(sizeof(MemberBoard) % 4096 == 0);
 
-// FNV-1a.
 std::uint64_t fingerprint_of(const std::vector<WindowMember>& members) {
-  std::uint64_t hash = 0xcbf29ce484222325;
-  for (const WindowMember& member : members) hash = (hash ^ static_cast<std::uint32_t>(member.rank)) * 0x100000001b3;
-  return hash;
-}
-
-void adopt(WindowMember& member, Mapping segment) {
-  member.segment = std::move(segment);
-  member.tail = std::launder(reinterpret_cast<SegmentTail*>(member.segment.data() + window_staging_bytes));
+  Hash hash;
+  for (const WindowMember& member : members) hash.add(static_cast<std::uint32_t>(member.rank));
+  return hash.value();
 }
 
 }  // namespace
 
 WindowHandshake::WindowHandshake(WindowGroup& group)
-    : group_(group), states_(group.members.size()), fingerprint_(fingerprint_of(group.members)) {}
+    : group_(group), began_(group.members.size()), fingerprint_(fingerprint_of(group.members)) {}
 
-Status WindowHandshake::publish_own() {
-  auto fd = create_memory("a window", segment_bytes);
-  if (!fd) return fd.status();
-  auto mapping = map_memory(fd->get(), 0, segment_bytes, Pages::now);
-  if (!mapping) return mapping.status();
-  adopt(group_.own(), std::move(*mapping));
-  plain_memory_.show(group_.own().tail->plain_memory);
-  const int number = fd->get();
-  group_.tell({.kind = PacketKind::segment, .words = {group_.number, segment_bytes, fingerprint_}}, {&number, 1});
-  states_[group_.self].published = true;
-  return {};
-}
+// ---- what this member does ------------------------------------------------------------------------------------------
 
-Status WindowHandshake::confirm() {
-  for (std::size_t i = 0; i < states_.size(); ++i) {
-    if (i == group_.self) continue;
-    const UniqueFd fd = std::exchange(states_[i].segment, {});
-    if (Status checked = check_memory(fd.get(), segment_bytes); !checked.ok()) return checked;
-    auto mapping = map_memory(fd.get(), 0, segment_bytes, Pages::now);
-    if (!mapping) return mapping.status();
-    adopt(group_.members[i], std::move(*mapping));
+Status WindowHandshake::begin() {
+  group_.tell_all({.kind = PacketKind::opening, .words = {group_.number, fingerprint_}});
+  began_[group_.self] = true;
+  if (group_.self != 0) return {};
+  if (Status made = make_memory(); !made.ok()) return made;
+  if (group_.members.size() == 1) {
+    finish();
+  } else {
+    pass_on(passed_on_ = first);
   }
-  reads_plain_memory_ = std::all_of(group_.members.begin(), group_.members.end(), [](WindowMember& member) {
-    return member.plain_memory.probe(member.tail->plain_memory);
-  });
-  group_.tell({.kind = PacketKind::ready, .words = {group_.number}});
-  states_[group_.self].confirmed = true;
   return {};
 }
 
-Status WindowHandshake::give_up(const Status& why) {
+Status WindowHandshake::make_memory() {
+  auto fd = create_memory("a window", window_bytes(group_.members.size()), Commit::later);
+  if (!fd) return fd.status();
+  return share(*fd);
+}
+
+// Hands the memory on before anything else: the others need not wait for this member's part.
+Status WindowHandshake::share(const UniqueFd& fd) {
+  const std::size_t members = group_.members.size(), bytes = window_bytes(members);
+  const int number = fd.get();
+  if (group_.next() != 0) {
+    group_.tell(group_.next(), {.kind = PacketKind::segment, .words = {group_.number, bytes}}, {&number, 1});
+  }
+  const std::size_t boards = group_.self * sizeof(MemberBoard);
+  const std::size_t staging = staging_offset(members) + group_.self * window_staging_bytes;
+  if (Status room = commit_memory("a window", number, boards, sizeof(MemberBoard)); !room.ok()) return room;
+  if (Status room = commit_memory("a window", number, staging, window_staging_bytes); !room.ok()) return room;
+  auto memory = map_memory(number, 0, bytes, Pages::on_demand);
+  if (!memory) return memory.status();
+  group_.memory = std::move(*memory);
+  std::byte* const at = group_.memory.data();
+  for (std::size_t i = 0; i < members; ++i) {
+    group_.members[i].board = std::launder(reinterpret_cast<MemberBoard*>(at + i * sizeof(MemberBoard)));
+    group_.members[i].staging = at + staging_offset(members) + i * window_staging_bytes;
+  }
+  plain_memory_.show(group_.own().board->plain_memory);
+  group_.own().board->wake_name = group_.wake_socket.name();
+  group_.own().board->joined.store(1, std::memory_order_release);
+  return {};
+}
+
+void WindowHandshake::pass_on(Lap lap) const {
+  group_.tell(group_.next(), {.kind = PacketKind::ready, .words = {group_.number, lap}});
+}
+
+Status WindowHandshake::advance() {
+  if (memory_) {
+    const UniqueFd fd = std::exchange(memory_, {});
+    if (Status shared = share(fd); !shared.ok()) return shared;
+  }
+  if (opened_ || !group_.memory) return {};
+  if (group_.self == 0) {
+    if (came_ < first) return {};
+    pass_on(passed_on_ = second);
+    finish();
+    return {};
+  }
+  if (came_ >= first && passed_on_ < first) pass_on(passed_on_ = first);
+  if (came_ < second) return {};
+  if (group_.next() != 0) pass_on(passed_on_ = second);
+  finish();
+  return {};
+}
+
+// All members' parts are there. Staging areas are entered into page tables when they are first touched: of many small
+// communicators most never are.
+void WindowHandshake::finish() {
+  enter_pages(group_.memory.data(), group_.members.size() * sizeof(MemberBoard));
+  reads_plain_memory_ = std::all_of(group_.members.begin(), group_.members.end(), [](WindowMember& member) {
+    return member.plain_memory.probe(member.board->plain_memory);
+  });
+  opened_ = true;
+}
+
+Status WindowHandshake::give_up(const Status& why) const {
   const Rank own = group_.own().rank;
   Cause cause = why.cause();
   if (cause.rank == no_rank) {
     cause.rank = cause.peer = own;
     cause.message = fmt::format("rank {} takes no part in a window: {}", own, cause.message);
   }
-  if (!states_[group_.self].confirmed) {
-    group_.tell(
-        {.kind = PacketKind::ready,
-         .words = {group_.number, static_cast<std::uint64_t>(cause.code), static_cast<std::uint32_t>(cause.peer)},
-         .text = cause.message});
-  }
+  group_.tell_all({.kind = PacketKind::refusal,
+                   .words = {group_.number, static_cast<std::uint64_t>(cause.code),
+                             static_cast<std::uint32_t>(cause.rank), static_cast<std::uint32_t>(cause.peer)},
+                   .text = cause.message});
   return Status(std::move(cause));
 }
 
-bool WindowHandshake::all_published() const {
-  return std::all_of(states_.begin(), states_.end(), [](const State& state) { return state.published; });
-}
+// ---- who is missing -------------------------------------------------------------------------------------------------
 
-bool WindowHandshake::all_confirmed() const {
-  return std::all_of(states_.begin(), states_.end(), [](const State& state) { return state.confirmed; });
+// The first member may have opened the window, and left, before the last one hears of that.
+bool WindowHandshake::needs(std::size_t member) const {
+  if (opened_) return false;
+  if (member == group_.previous()) return true;
+  return member == group_.next() && (member != 0 || passed_on_ < first);
 }
 
 Rank WindowHandshake::missing() const {
-  for (const auto came : {&State::published, &State::confirmed}) {
-    for (std::size_t i = 0; i < states_.size(); ++i) {
-      if (!(states_[i].*came)) return group_.members[i].rank;
-    }
+  for (std::size_t i = 0; i < began_.size(); ++i) {
+    if (!began_[i] && group_.link(i) != nullptr) return group_.members[i].rank;
   }
-  return no_rank;
+  for (const WindowMember& member : group_.members) {
+    if (member.board != nullptr && member.board->joined.load(std::memory_order_acquire) == 0) return member.rank;
+  }
+  return group_.members[group_.previous()].rank;
 }
+
+// ---- what others say ------------------------------------------------------------------------------------------------
 
 void WindowHandshake::refuse_stranger(Rank from) {
   const Rank own = group_.own().rank;
-  refusal_ = Status(Cause{.code = Code::mismatch,
-                          .message = fmt::format("rank {} opened a window with other members than rank {}", from, own),
-                          .rank = own,
-                          .peer = from});
+  refusal_ =
+      Status(Cause{.code = Code::mismatch,
+                   .message = fmt::format("rank {} opened a window with different members from rank {}", from, own),
+                   .rank = own,
+                   .peer = from});
 }
 
-bool WindowHandshake::take_segment(std::size_t member, Packet& packet) {
-  State& state = states_[member];
-  if (state.published) return false;
-  state.published = true;
-  if (packet.words[2] != fingerprint_) {
-    refuse_stranger(group_.members[member].rank);
-    return true;
+bool WindowHandshake::take(std::size_t member, Packet& packet) {
+  switch (packet.kind) {
+    case PacketKind::opening: return take_opening(member, packet);
+    case PacketKind::segment: return take_segment(member, packet);
+    case PacketKind::ready: return take_lap(member, packet);
+    case PacketKind::refusal: return take_refusal(packet);
+    default: return false;
   }
-  if (packet.words[1] != segment_bytes || packet.fds.size() != 1) return false;
-  state.segment = std::move(packet.fds.front());
+}
+
+bool WindowHandshake::take_opening(std::size_t member, const Packet& packet) {
+  if (began_[member]) return false;
+  began_[member] = true;
+  if (packet.words[1] != fingerprint_) refuse_stranger(group_.members[member].rank);
   return true;
 }
 
-bool WindowHandshake::take_confirmation(std::size_t member, const Packet& packet) {
-  State& state = states_[member];
-  if (state.confirmed) return false;
-  state.confirmed = true;
-  if (packet.text.empty() || !refusal_.ok()) return true;
+bool WindowHandshake::take_segment(std::size_t member, Packet& packet) {
+  if (!refusal_.ok()) return true;
+  const std::size_t bytes = window_bytes(group_.members.size());
+  const bool expected = member == group_.previous() && group_.self != 0 && !memory_ && !group_.memory;
+  if (!expected || packet.words[1] != bytes || packet.fds.size() != 1) return false;
+  memory_ = std::move(packet.fds.front());
+  if (Status checked = check_memory(memory_.get(), bytes); !checked.ok()) return false;
+  return true;
+}
+
+bool WindowHandshake::take_lap(std::size_t member, const Packet& packet) {
+  if (!refusal_.ok()) return true;
+  if (member != group_.previous() || packet.words[1] != came_ + 1 || packet.words[1] > second) return false;
+  came_ = static_cast<Lap>(packet.words[1]);
+  return true;
+}
+
+bool WindowHandshake::take_refusal(const Packet& packet) {
+  if (!refusal_.ok() || opened_) return true;
   refusal_ = Status(Cause{.code = failure_code(packet.words[1]),
                           .message = printable(packet.text),
-                          .rank = group_.members[member].rank,
-                          .peer = static_cast<Rank>(packet.words[2])});
+                          .rank = static_cast<Rank>(packet.words[2]),
+                          .peer = static_cast<Rank>(packet.words[3])});
   return true;
 }
 

@@ -1,5 +1,7 @@
-// WindowHandshake: how a window opens. Each member publishes its segment, maps those of all others, and confirms; or
-// says why there will be no window.
+// WindowHandshake: how a window opens. Its memory is one file, which the first member makes and which is handed round
+// the ring of members. Each commits its own part. Then a word goes round the ring twice: on the first lap each member
+// waits until its own part is there, so when the first member hears the word again all are; the second lap says so. A
+// member that cannot take part says why to its neighbours, who pass it on.
 #pragma once
 
 #include <cstddef>
@@ -15,38 +17,47 @@ class WindowHandshake {
  public:
   explicit WindowHandshake(WindowGroup& group);
 
-  // In this order, when all members are connected.
-  Status publish_own();
-  bool all_published() const;
-  Status confirm();  // this member has mapped all segments
-  bool all_confirmed() const;
+  // When this member's neighbours are connected.
+  Status begin();
+  // Goes on with what has come.
+  Status advance();
+  bool opened() const { return opened_; }
 
-  bool confirmed(std::size_t member) const { return states_[member].confirmed; }
+  // Whether the window cannot open any more when this member ends now.
+  bool needs(std::size_t member) const;
   // Why a member cannot take part; ok: none has said so.
   const Status& refusal() const { return refusal_; }
-  // Tells the members, unless they have been told the contrary, that there is no window. Returns why as they see it.
-  Status give_up(const Status& why);
+  // Tells the members that there is no window. Returns why as they see it.
+  Status give_up(const Status& why) const;
   // The first member of whom nothing has come yet.
   Rank missing() const;
-  // Whether each member's plain memory can be read. Requires that confirm() has succeeded.
+  // Whether each member's plain memory can be read. Requires opened().
   bool reads_plain_memory() const { return reads_plain_memory_; }
 
   // What other members say. False: it makes no sense.
-  bool take_segment(std::size_t member, Packet& packet);
-  bool take_confirmation(std::size_t member, const Packet& packet);
+  bool take(std::size_t member, Packet& packet);
   // `from` counts this rank among the members of its window, but is none of this one's.
   void refuse_stranger(Rank from);
 
  private:
-  struct State {
-    bool published = false;
-    bool confirmed = false;
-    UniqueFd segment = {};  // until it is mapped
-  };
+  enum Lap : std::uint64_t { none, first, second };
+
+  Status make_memory();
+  Status share(const UniqueFd& fd);
+  void pass_on(Lap lap) const;
+  void finish();
+  bool take_opening(std::size_t member, const Packet& packet);
+  bool take_segment(std::size_t member, Packet& packet);
+  bool take_lap(std::size_t member, const Packet& packet);
+  bool take_refusal(const Packet& packet);
 
   WindowGroup& group_;
-  std::vector<State> states_;  // by member
+  std::vector<bool> began_;    // by member
   std::uint64_t fingerprint_;  // of the list of members
+  UniqueFd memory_;            // that came, until it is mapped
+  Lap came_ = none;            // what the word from the previous member says
+  Lap passed_on_ = none;
+  bool opened_ = false;
   Status refusal_;
   PlainMemoryOwner plain_memory_;
   bool reads_plain_memory_ = false;

@@ -12,19 +12,22 @@ namespace {
 
 struct Opening {
   ShmWindow& window;
-  std::span<ShmLink* const> links;
+  std::span<ShmLink* const> links;  // of members that are connected before anything else
   Transport& transport;
   Deadline deadline;
+  bool begun = false;  // all have been connected: who is through with the handshake may leave
 
   bool all_connected() const {
-    return std::ranges::all_of(links, [](const ShmLink* link) { return link == nullptr || link->up(); });
+    return std::ranges::all_of(links, [](const ShmLink* link) { return link->up(); });
   }
 
-  // How a member's link has ended that was needed yet; ok: none has. Who has confirmed may have gone on, and left.
+  // How the link of a member has ended that is needed yet; ok: none has.
   Status lost_member() const {
-    for (std::size_t i = 0; i < links.size(); ++i) {
-      if (links[i] == nullptr || window.handshake().confirmed(i)) continue;
-      if (Status ended = links[i]->ended_with(); !ended.ok()) return ended;
+    for (std::uint32_t member = 0; member < window.size(); ++member) {
+      const auto is_of_member = [&](const ShmLink* link) { return link->peer() == window.rank_of(member); };
+      const auto link = std::ranges::find_if(links, is_of_member);
+      if (link == links.end() || (begun && !window.handshake().needs(member))) continue;
+      if (Status ended = (*link)->ended_with(); !ended.ok()) return ended;
     }
     return {};
   }
@@ -60,14 +63,18 @@ struct Opening {
     }
   }
 
-  Status run() const {
+  Status run() {
     WindowHandshake& handshake = window.handshake();
     Status status = await([&] { return all_connected(); });
-    if (status.ok()) status = handshake.publish_own();
-    if (status.ok()) status = await([&] { return handshake.all_published(); });
-    if (status.ok()) status = handshake.confirm();
-    if (status.ok()) status = await([&] { return handshake.all_confirmed(); });
-    return status;
+    begun = status.ok();
+    if (begun) status = handshake.begin();
+    Status advanced;
+    const auto ended = [&] {
+      advanced = handshake.advance();
+      return !advanced.ok() || handshake.opened();
+    };
+    if (status.ok()) status = await(ended);
+    return status.ok() ? advanced : status;
   }
 };
 

@@ -8,8 +8,8 @@
 
 namespace hocket::shm {
 
-// `links`: in the order of the members, null for this rank. Blocks until all members agree, or one fails or refuses, or
-// the deadline.
+// `links`: to the members that are to be connected before anything else, the neighbours on the ring among them. Blocks
+// until all members agree, or one fails or refuses, or the deadline.
 Result<std::unique_ptr<Window>> open(std::unique_ptr<ShmWindow> window, std::span<ShmLink* const> links,
                                      Transport& transport, Deadline deadline);
 

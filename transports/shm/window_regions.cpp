@@ -47,7 +47,7 @@ void WindowRegions::take_own() {
     }
     const Packet gone{.kind = PacketKind::gone_region, .words = {group_.number, before.region.id}};
     for (std::size_t i = 0; i < before.told; ++i) {
-      if (ShmLink* const link = group_.members[i].link; link != nullptr && link->up()) link->channel().send(gone);
+      group_.tell(i, gone);
     }
   }
   own_ = std::move(now);
@@ -70,11 +70,25 @@ bool WindowRegions::announce(Own& own) {
   if (!fd) return false;
   const Packet packet{.kind = PacketKind::region,
                       .words = {group_.number, own.region.id, own.region.file_offset, own.region.bytes}};
+  if (!all_connected()) return false;
   for (const int number = fd->get(); own.told < group_.members.size(); ++own.told) {
-    ShmLink* const link = group_.members[own.told].link;
+    ShmLink* const link = group_.link(own.told);
     if (link != nullptr && link->up() && !link->channel().try_send(packet, {&number, 1})) return false;
   }
   return true;
+}
+
+// Registered memory is handed to each member over their link. All members that register memory ask for theirs here, so
+// that both sides of each do.
+bool WindowRegions::all_connected() {
+  if (all_connected_) return true;
+  all_connected_ = true;
+  for (std::size_t member = 0; member < group_.members.size(); ++member) {
+    if (member == group_.self) continue;
+    const ShmLink& link = group_.connector.link_to(group_.members[member].rank, std::nullopt);
+    if (!link.attached() && link.ended_with().ok()) all_connected_ = false;
+  }
+  return all_connected_;
 }
 
 RegionRef WindowRegions::locate(const void* data, std::size_t bytes) {
@@ -95,7 +109,6 @@ bool WindowRegions::take_region(std::size_t member, Packet& packet) {
   foreign.bytes = packet.words[3];
   struct stat file {};
   if (::fstat(foreign.fd.get(), &file) != 0) return false;
-  foreign.page_bytes = static_cast<std::size_t>(std::max<long>(file.st_blksize, ::getpagesize()));  // may be huge pages
   const auto size = static_cast<std::uint64_t>(file.st_size);
   if (foreign.file_offset > size || foreign.bytes > size - foreign.file_offset) return false;  // would be SIGBUS later
   return foreign_[member].emplace(static_cast<std::uint32_t>(packet.words[1]), std::move(foreign)).second;
@@ -116,7 +129,7 @@ WindowRegions::Foreign* WindowRegions::find_foreign(std::uint32_t member, std::u
 }
 
 bool WindowRegions::map_foreign(Foreign& foreign, Rank owner) {
-  const std::size_t before = foreign.file_offset % foreign.page_bytes;
+  const std::size_t before = foreign.file_offset % page_bytes_of(foreign.fd.get());
   auto mapping = map_memory(foreign.fd.get(), foreign.file_offset - before, before + foreign.bytes, Pages::on_demand);
   if (!mapping) {
     log::warn(fmt::format("memory that rank {} registered cannot be used: {}", owner, mapping.status().message()));
@@ -140,7 +153,8 @@ std::byte* WindowRegions::map(std::uint32_t number, const RegionRef& ref, std::s
   const WindowMember& member = group_.members[number];
   Foreign* foreign = find_foreign(number, ref.region);
   if (foreign == nullptr) {
-    member.link->listen();  // the region may be on its way
+    ShmLink* const link = group_.link(number);
+    if (link != nullptr) link->listen();  // the region may be on its way
     foreign = find_foreign(number, ref.region);
   }
   if (foreign == nullptr || !lies_in(ref, bytes, foreign->bytes)) return nullptr;

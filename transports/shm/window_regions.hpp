@@ -20,7 +20,7 @@ class WindowRegions {
 
   // As Window has these.
   RegionRef locate(const void* data, std::size_t bytes);
-  std::byte* map(std::uint32_t member, const RegionRef& ref, std::size_t bytes);
+  std::byte* map(std::uint32_t number, const RegionRef& ref, std::size_t bytes);
   void tidy();
   // Tells the members which own regions are gone.
   void announce_removals();
@@ -40,7 +40,6 @@ class WindowRegions {
     UniqueFd fd;  // until it is mapped
     std::uint64_t file_offset = 0;
     std::size_t bytes = 0;
-    std::size_t page_bytes = 0;  // what the file is mapped in
     Mapping mapping;
     std::byte* data = nullptr;
   };
@@ -49,6 +48,7 @@ class WindowRegions {
   Own* find_own(const void* data, std::size_t bytes);
   std::byte* map_own(const RegionRef& ref, std::size_t bytes);
   bool announce(Own& own);
+  bool all_connected();
   Foreign* find_foreign(std::uint32_t member, std::uint32_t region);
   bool map_foreign(Foreign& foreign, Rank owner);
 
@@ -56,6 +56,7 @@ class WindowRegions {
   const RegionTable* table_;
   std::vector<Own> own_;  // by ascending address
   std::uint64_t own_version_ = 0;
+  bool all_connected_ = false;  // with all members, so that they can be told of a region
   std::vector<std::unordered_map<std::uint32_t, Foreign>> foreign_;  // by member
   std::vector<Mapping> retired_;                                     // of regions that their owners removed
 };

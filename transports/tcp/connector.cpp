@@ -16,11 +16,12 @@ constexpr std::size_t strangers_max = 64;  // connections from others than the r
 
 }  // namespace
 
-Connector::Connector(const TransportConfig& config, const Settings& settings, LinkContext& context, UniqueFd listener)
+Connector::Connector(const TransportConfig& config, const Settings& settings, LinkContext& context,
+                     std::vector<UniqueFd> listeners)
     : config_(config),
       settings_(settings),
       context_(context),
-      listener_(std::move(listener)),
+      listeners_(std::move(listeners)),
       accept_guard_(config),
       by_rank_(static_cast<std::size_t>(config.size)) {}
 
@@ -39,7 +40,7 @@ TcpLink& Connector::link_to(Rank peer, std::uint16_t streams, std::vector<Endpoi
   expected_.push_back({{link, Deadline::Clock::now(), until, deadline.has_value(), std::nullopt}, 0});
   if (dials) {
     const Hello hello{HelloKind::hello, config_.group, config_.rank, peer, {0, link->streams()}};
-    expected_.back().dial.emplace(hello, std::move(endpoints), until, settings_);
+    expected_.back().dial.emplace(hello, std::move(endpoints), until, settings_, config_.secret);
   }
   return *link;
 }
@@ -50,7 +51,7 @@ void Connector::dial_more(const Expected& first) {
     const Hello hello{
         HelloKind::hello, config_.group, config_.rank, first.link->peer(), {stream, first.link->streams()}};
     more_.push_back({{first.link, first.since, first.deadline, true, std::nullopt}, stream});
-    more_.back().dial.emplace(hello, std::vector{first.dial->endpoint()}, first.deadline, settings_);
+    more_.back().dial.emplace(hello, std::vector{first.dial->endpoint()}, first.deadline, settings_, config_.secret);
   }
 }
 
@@ -62,8 +63,8 @@ TcpLink& Connector::make_link(Rank peer, std::uint16_t streams) {
   return *link;
 }
 
-void Connector::attach(TcpLink& link, std::uint16_t stream, UniqueFd fd, std::string address) {
-  link.attach(stream, std::move(fd), std::move(address));
+void Connector::attach(TcpLink& link, std::uint16_t stream, Socket socket, std::string address) {
+  link.attach(stream, std::move(socket), std::move(address));
   if (shut_down_with_) link.close(*shut_down_with_);
   news_ = true;
   ++watch_epoch_;
@@ -81,27 +82,44 @@ std::size_t Connector::step() {
 
 // ---- peers that dial this rank --------------------------------------------------------------------------------------
 
+void Connector::close_door() {
+  listeners_.clear();
+  greetings_.clear();
+  ++watch_epoch_;
+}
+
 // All ranks that dial this one may come at once, and say hello when they get their turn on a busy machine.
 std::size_t Connector::greetings_max() const {
   return strangers_max + static_cast<std::size_t>(config_.size - config_.rank) * settings_.streams;
 }
 
 void Connector::accept() {
+  for (const UniqueFd& listener : listeners_) accept_at(listener.get());
+}
+
+void Connector::accept_at(int listener) {
   while (true) {
-    Accepted accepted = accept_from(listener_.get());
+    Accepted accepted = accept_from(listener);
     if (accepted.fd) {
-      if (greetings_.size() >= greetings_max()) step_greetings();  // those who have said hello meanwhile go in
-      if (greetings_.size() >= greetings_max()) {
-        refuse(greetings_.front(), "too many others wait");
-        greetings_.erase(greetings_.begin());
-      }
-      greetings_.emplace_back(std::move(accepted.fd), accepted.from);
+      make_room(
+          greetings_, greetings_max(), [&] { step_greetings(); },
+          [&](const Greeting& greeting, const std::string& why) { refuse(greeting, why); });
+      greetings_.emplace_back(std::move(accepted.fd), accepted.from, accept_guard_, settings_);
       ++watch_epoch_;
       continue;
     }
     if (accepted.error == EAGAIN || accepted.error == EWOULDBLOCK) return;
-    accept_guard_.shut(accepted.error);
+    lack_descriptors(accepted.error);
     return;
+  }
+}
+
+// Peers that are expected to dial this rank cannot come.
+void Connector::lack_descriptors(int error) {
+  accept_guard_.shut(error);
+  for (Expected& expected : expected_) {
+    if (expected.dial || !expected.problem.empty()) continue;
+    expected.doubt(accept_guard_.shortage(expected.link->peer()), Code::out_of_resources);
   }
 }
 
@@ -125,10 +143,10 @@ std::string Connector::admit(Greeting& greeting) {
   if (link != nullptr && link->attached(stream.index)) return fmt::format("rank {} is connected already", hello.from);
   const Rank from = hello.from;
   const std::string address = greeting.from().text();
-  UniqueFd fd = std::move(greeting).welcome(config_.rank, settings_);
-  if (!fd) return "";  // it has given up meanwhile
+  Socket socket = std::move(greeting).welcome(config_.rank, settings_);
+  if (!socket) return "";  // it has given up meanwhile
   if (link == nullptr) link = &make_link(from, stream.of);
-  attach(*link, stream.index, std::move(fd), address);
+  attach(*link, stream.index, std::move(socket), address);
   if (link->complete()) std::erase_if(expected_, [&](const Expected& expected) { return expected.link == link; });
   return "";
 }
@@ -182,13 +200,20 @@ bool Connector::step(Expected& expected) {
                                  link.peer(), dial.problem()));
     return true;
   }
-  expected.doubt(fmt::format("rank {} cannot be reached ({}): its process has ended, or this host has no way to it",
-                             link.peer(), dial.problem()));
+  const std::string_view advice = dial.code() == Code::out_of_resources
+                                      ? "see `ulimit -n`"
+                                      : "its process has ended, or this host has no way to it";
+  expected.doubt(fmt::format("rank {} cannot be reached ({}): {}", link.peer(), dial.problem(), advice), dial.code());
   ++watch_epoch_;
   return false;
 }
 
 // ---- waiting --------------------------------------------------------------------------------------------------------
+
+void Connector::append_listeners(std::vector<pollfd>& interests) const {
+  if (!accept_guard_.open()) return;
+  for (const UniqueFd& listener : listeners_) interests.push_back({listener.get(), POLLIN, 0});
+}
 
 bool Connector::all_started() const {
   return std::ranges::all_of(expected_,
@@ -196,7 +221,7 @@ bool Connector::all_started() const {
 }
 
 void Connector::append_interests(std::vector<pollfd>& interests) const {
-  if (accept_guard_.open()) interests.push_back(listening());
+  append_listeners(interests);
   for (const Greeting& greeting : greetings_) interests.push_back(greeting.interest());
   for (const Expected& expected : expected_) {
     if (expected.dial && expected.dial->started()) expected.dial->watch(interests);

@@ -22,7 +22,8 @@ namespace hocket::tcp {
 class Connector {
  public:
   // All three references outlive it.
-  Connector(const TransportConfig& config, const Settings& settings, LinkContext& context, UniqueFd listener);
+  Connector(const TransportConfig& config, const Settings& settings, LinkContext& context,
+            std::vector<UniqueFd> listeners);
 
   // All that exist, connected or not.
   const std::vector<TcpLink*>& links() const { return links_; }
@@ -37,14 +38,17 @@ class Connector {
   // From now on links end with `why` as soon as they stand.
   void shut_down(const Status& why) { shut_down_with_ = why; }
 
-  // The listening socket, or none where no descriptor is left to accept with.
-  pollfd listening() const { return {accept_guard_.open() ? listener_.get() : -1, POLLIN, 0}; }
+  // Appends the listening sockets, unless no descriptor is left to accept with.
+  void append_listeners(std::vector<pollfd>& interests) const;
   // Accepts what waits there.
   void accept();
+  // Accepts nobody from now on.
+  void close_door();
   // Goes on with all that is under way; returns how much of it is settled.
   std::size_t step();
-  // Whether anything is under way.
-  bool unsettled() const { return !expected_.empty() || !greetings_.empty(); }
+  // Whether a link is under way. Newcomers who have not said who they are do not count: they may be strangers, and are
+  // looked at now and then, and by who sleeps.
+  bool unsettled() const { return !expected_.empty(); }
   // Whether a peer that has been greeted may count this rank as connected already.
   bool has_greeted() const;
   // Whether a link has come to stand since the last call.
@@ -65,8 +69,10 @@ class Connector {
   };
 
   TcpLink& make_link(Rank peer, std::uint16_t streams);
-  void attach(TcpLink& link, std::uint16_t stream, UniqueFd fd, std::string address);
+  void attach(TcpLink& link, std::uint16_t stream, Socket socket, std::string address);
   void dial_more(const Expected& first);
+  void accept_at(int listener);
+  void lack_descriptors(int error);
   std::size_t greetings_max() const;
   std::size_t step_greetings();
   std::size_t step_expected();
@@ -77,7 +83,7 @@ class Connector {
   const TransportConfig& config_;
   const Settings& settings_;
   LinkContext& context_;
-  UniqueFd listener_;
+  std::vector<UniqueFd> listeners_;
   AcceptGuard accept_guard_;
   std::vector<std::unique_ptr<TcpLink>> by_rank_;
   std::vector<TcpLink*> links_;

@@ -6,7 +6,7 @@
 
 #include <cstring>
 
-#include "transports/tcp/little_endian.hpp"
+#include "src/base/bytes.hpp"
 #include "transports/tcp/wire.hpp"
 
 namespace hocket::tcp {
@@ -81,7 +81,7 @@ SocketAddress socket_address_of(const Endpoint& endpoint) {
 
 std::string encode(const Reachability& reachability) {
   std::string bytes(1 + 8 + 2 + 1 + 1 + reachability.ips.size() * sizeof(in6_addr), '\0');
-  Writer to(reinterpret_cast<std::byte*>(bytes.data()));
+  ByteWriter to(reinterpret_cast<std::byte*>(bytes.data()));
   to.put(address_version);
   to.put(reachability.host);
   to.put(reachability.port);
@@ -92,7 +92,7 @@ std::string encode(const Reachability& reachability) {
 }
 
 std::optional<Reachability> parse_reachability(std::string_view bytes) {
-  Reader from(std::as_bytes(std::span(bytes)));
+  ByteReader from(bytes);
   Reachability theirs;
   const auto version = from.take<std::uint8_t>();
   theirs.host = from.take<std::uint64_t>();

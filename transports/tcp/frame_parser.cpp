@@ -39,13 +39,13 @@ FrameParser::Event FrameParser::judge() {
   auto header = parse_header(header_);
   if (!header) {
     problem_ = header.status();
-    return Event::nonsense;
+    return Event::malformed;
   }
   switch (header->kind) {
     case FrameKind::message: return Event::message;
     case FrameKind::goodbye: return Event::goodbye;
     case FrameKind::waiting:
-      tag_ = header->tag;
+      waiting_ = waiting_of(*header);
       have_ = 0;
       return Event::waiting;
     case FrameKind::cause: break;
@@ -60,7 +60,7 @@ FrameParser::Event FrameParser::judge_cause() {
   if (!cause_) cause_ = parse_cause(cause_bytes_);
   if (cause_) return Event::cause;
   problem_ = Status(Code::protocol_error, "a cause is malformed");
-  return Event::nonsense;
+  return Event::malformed;
 }
 
 void FrameParser::end_message() {

@@ -19,13 +19,13 @@ namespace hocket::tcp {
 class FrameParser {
  public:
   enum class Event {
-    none,      // more bytes are wanted
-    expected,  // the message that is expected has begun; this stands until end_message()
-    message,   // another message has begun; this stands, too, and it may still be expected
-    waiting,   // the peer waits in the operation of tag()
-    goodbye,   // the peer leaves
-    cause,     // the peer's link is broken: take_cause()
-    nonsense,  // this is not Hocket's protocol: problem()
+    none,       // more bytes are wanted
+    expected,   // the message that is expected has begun; this stands until end_message()
+    message,    // another message has begun; this stands, too, and it may still be expected
+    waiting,    // the peer waits: waiting()
+    goodbye,    // the peer leaves
+    cause,      // the peer's link is broken: take_cause()
+    malformed,  // this is not Hocket's protocol: problem()
   };
 
   // Memory for the bytes that come next: what is missing of a header, or of a cause. Empty within a message.
@@ -35,7 +35,7 @@ class FrameParser {
   std::span<std::byte> wanted_after() { return next_header_; }
   void took_after(std::size_t bytes) { next_have_ = bytes; }
 
-  // What has come. Goodbye, cause and nonsense are the last events.
+  // What has come. Goodbye, cause and malformed are the last events.
   Event next(const Frame* expected);
   // Whether the message that has begun is this one, or that is known already.
   bool matches(const Frame& expected);
@@ -51,7 +51,7 @@ class FrameParser {
   bool in_message() const { return place_ == Place::message; }
   bool in_cause() const { return place_ == Place::cause; }
   const Frame& header() const { return header_; }
-  const Tag& tag() const { return tag_; }
+  const Waiting& waiting() const { return waiting_; }
   Cause take_cause() { return std::move(*cause_); }
   const Status& problem() const { return problem_; }
 
@@ -68,7 +68,7 @@ class FrameParser {
   std::size_t next_have_ = 0;
   std::vector<std::byte> cause_bytes_;  // at most cause_bytes_max
   std::size_t cause_have_ = 0;
-  Tag tag_{};
+  Waiting waiting_{};
   std::optional<Cause> cause_;
   Status problem_;
 };

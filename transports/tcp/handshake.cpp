@@ -19,32 +19,18 @@ constexpr auto stranger_patience = 10s;  // for a newcomer to say hello
 constexpr auto endpoint_patience = 10s;  // for the welcome of one of several endpoints
 constexpr auto next_after = 250ms;       // for one of several endpoints to accept, before another is called as well
 
-enum class Filled { yes, not_yet, closed, error };
-
-// Reads what is missing of a frame, and not a byte more.
-Filled fill(int fd, HelloFrame& frame, std::size_t& have) {
-  while (have < frame.size()) {
-    const ssize_t taken = ::recv(fd, frame.data() + have, frame.size() - have, MSG_DONTWAIT);
-    if (taken > 0) {
-      have += static_cast<std::size_t>(taken);
-    } else if (taken == 0) {
-      return Filled::closed;
-    } else if (errno != EINTR) {
-      return errno == EAGAIN || errno == EWOULDBLOCK ? Filled::not_yet : Filled::error;
-    }
-  }
-  return Filled::yes;
-}
-
-// A hello always fits into a fresh connection's buffer.
-bool send_whole(int fd, const HelloFrame& frame) {
-  return ::send(fd, frame.data(), frame.size(), MSG_DONTWAIT | MSG_NOSIGNAL) == static_cast<ssize_t>(frame.size());
-}
+using Filled = HelloReader::Filled;
 
 }  // namespace
 
-Dial::Dial(const Hello& hello, std::vector<Endpoint> endpoints, Deadline deadline, const Settings& settings)
-    : hello_(hello), endpoints_(std::move(endpoints)), deadline_(deadline), next_at_(deadline), settings_(&settings) {
+Dial::Dial(const Hello& hello, std::vector<Endpoint> endpoints, Deadline deadline, const Settings& settings,
+           std::string secret)
+    : hello_(hello),
+      endpoints_(std::move(endpoints)),
+      deadline_(deadline),
+      next_at_(deadline),
+      settings_(&settings),
+      secret_(std::move(secret)) {
   if (endpoints_.empty()) problem_ = "it advertises no address that this rank may use";
 }
 
@@ -71,9 +57,10 @@ void Dial::begin_next() {
     auto started = start_connecting(endpoints_[endpoint], *settings_);
     if (!started) {
       note(endpoint, started.status().message());
+      if (started.status().code() == Code::out_of_resources) code_ = Code::out_of_resources;
       continue;
     }
-    attempts_.push_back({endpoint, std::move(*started)});
+    attempts_.push_back({endpoint, Socket(std::move(*started), settings_->tls, TlsStream::Side::dialled)});
     ++watch_epoch_;
     next_at_ = Deadline::after(next_after);
     return;
@@ -104,23 +91,29 @@ Handshake Dial::step() {
   return attempts_.empty() ? Handshake::failed : Handshake::waiting;
 }
 
-// Whether its connecting has ended.
+// Whether its connecting, and what makes it secure, has ended.
 std::optional<std::string> Dial::look_at(Attempt& attempt) {
-  if (attempt.connected) return std::nullopt;
-  pollfd ready{attempt.fd.get(), POLLOUT, 0};
-  if (::poll(&ready, 1, 0) <= 0) return std::nullopt;
-  if (const int error = connect_error(attempt.fd.get()); error != 0) return std::strerror(error);
-  attempt.connected = true;
-  ++watch_epoch_;
+  if (attempt.secured) return std::nullopt;
+  if (!attempt.connected) {
+    pollfd ready{attempt.socket.fd(), POLLOUT, 0};
+    if (::poll(&ready, 1, 0) <= 0) return std::nullopt;
+    if (const int error = connect_error(attempt.socket.fd()); error != 0) return std::strerror(error);
+    attempt.connected = true;
+    ++watch_epoch_;
+  }
+  const bool flushed = !attempt.socket.flushing();
+  const auto now = attempt.socket.secure();
+  if (now == TlsStream::Handshake::failed || now == TlsStream::Handshake::closed) return attempt.socket.problem();
+  attempt.secured = now == TlsStream::Handshake::done;
+  if (attempt.secured || flushed == attempt.socket.flushing()) ++watch_epoch_;
   return std::nullopt;
 }
 
 // Says hello to the first that has accepted. Whether another may be tried at once: this one has hung up.
 bool Dial::greet_one() {
   for (std::size_t i = 0; i < attempts_.size(); ++i) {
-    if (!attempts_[i].connected) continue;
-    have_ = 0;
-    if (!send_whole(attempts_[i].fd.get(), encode(hello_))) {
+    if (!attempts_[i].secured) continue;
+    if (!say_hello(attempts_[i])) {
       end(i, "it closed the connection");
       return true;
     }
@@ -131,20 +124,53 @@ bool Dial::greet_one() {
   return false;
 }
 
+bool Dial::say_hello(Attempt& attempt) {
+  reader_ = {};
+  proven_ = false;
+  challenge_.reset();
+  if (!secret_.empty()) challenge_.emplace(secret_, Challenge::Side::dials, context_of(hello_));
+  return send_hello(attempt.socket, hello_, challenge_ ? challenge_->nonce() : "");
+}
+
 std::optional<std::string> Dial::await_welcome(Attempt& attempt) {
-  switch (fill(attempt.fd.get(), welcome_, have_)) {
-    case Filled::not_yet:
-      if (attempt.patience->passed() && others_remain()) return "it accepted the connection, but did not answer";
-      return std::nullopt;
-    case Filled::closed: return "it refused us: no rank of this group listens there";
-    case Filled::error: return std::strerror(errno);
-    case Filled::yes: break;
+  while (true) {
+    switch (reader_.fill(attempt.socket)) {
+      case Filled::not_yet:
+        if (attempt.patience->passed() && others_remain()) return "it accepted the connection, but did not answer";
+        return std::nullopt;
+      case Filled::closed: return "it refused us: no rank of this group listens there";
+      case Filled::error: return attempt.socket.problem().empty() ? std::strerror(errno) : attempt.socket.problem();
+      case Filled::malformed: return reader_.problem();
+      case Filled::yes: break;
+    }
+    Hello answer = reader_.hello();
+    if (answer.kind == HelloKind::refusal) return refusal_in(reader_.authentication());
+    const HelloKind kind = std::exchange(answer.kind, HelloKind::welcome);
+    answer.authentication = 0;
+    if (!(answer == Hello{HelloKind::welcome, hello_.group, hello_.to, hello_.from, hello_.stream})) {
+      return "another group or rank listens there";
+    }
+    const bool trusted = !challenge_ || proven_;
+    if (kind != (trusted ? HelloKind::welcome : HelloKind::challenge)) {
+      return trusted ? "it does not answer as it should" : said_by_us(Distrust::needs_secret);
+    }
+    done_ = trusted;
+    if (auto problem = trusted ? std::nullopt : prove(attempt); trusted || problem) return problem;
   }
-  const auto welcome = parse_hello(welcome_);
-  if (!welcome) return welcome.status().message();
-  const Hello right{HelloKind::welcome, hello_.group, hello_.to, hello_.from, hello_.stream};
-  if (!(*welcome == right)) return "another group or rank listens there";
-  done_ = true;
+}
+
+// The challenge has come: that side has to prove first.
+std::optional<std::string> Dial::prove(Attempt& attempt) {
+  const std::string_view nonce = reader_.authentication().substr(0, Challenge::nonce_bytes);
+  if (!challenge_->accepts(reader_.authentication().substr(Challenge::nonce_bytes), nonce)) {
+    send_refusal(attempt.socket, hello_, Distrust::other_secret);
+    return said_by_us(Distrust::other_secret);
+  }
+  Hello proof = hello_;
+  proof.kind = HelloKind::proof;
+  if (!send_hello(attempt.socket, proof, text_of(challenge_->proof(nonce)))) return "it closed the connection";
+  proven_ = true;
+  reader_ = {};
   return std::nullopt;
 }
 
@@ -164,8 +190,8 @@ bool Dial::has_greeted() const {
 
 void Dial::watch(std::vector<pollfd>& interests) const {
   for (const Attempt& attempt : attempts_) {
-    if (attempt.connected && !attempt.patience) continue;  // accepted, but another one was first
-    interests.push_back({attempt.fd.get(), attempt.connected ? short{POLLIN} : short{POLLOUT}, 0});
+    if (attempt.secured && !attempt.patience) continue;  // accepted, but another one was first
+    interests.push_back({attempt.socket.fd(), attempt.connected ? interest_in(attempt.socket) : short{POLLOUT}, 0});
   }
 }
 
@@ -181,34 +207,94 @@ Deadline Dial::deadline() const {
   return next;
 }
 
-Greeting::Greeting(UniqueFd fd, const Endpoint& from)
-    : fd_(std::move(fd)), from_(from), deadline_(Deadline::after(stranger_patience)) {}
+Greeting::Greeting(UniqueFd fd, const Endpoint& from, const AcceptGuard& guard, const Settings& settings)
+    : socket_(std::move(fd), settings.tls, TlsStream::Side::accepted),
+      from_(from),
+      guard_(&guard),
+      deadline_(Deadline::after(stranger_patience)) {}
 
-Handshake Greeting::step() {
-  const auto fail = [&](std::string problem) {
-    problem_ = std::move(problem);
-    return Handshake::failed;
-  };
-  switch (fill(fd_.get(), bytes_, have_)) {
-    case Filled::yes: break;
-    case Filled::not_yet: return deadline_.passed() ? fail("it did not say who it is") : Handshake::waiting;
-    case Filled::closed:
-    case Filled::error: return fail(have_ == 0 ? "" : "it left in the middle of its greeting");
-  }
-  auto hello = parse_hello(bytes_);
-  if (!hello) return fail(hello.status().message());
-  if (hello->kind != HelloKind::hello) return fail("its greeting is no hello");
-  hello_ = *hello;
-  return Handshake::done;
+Handshake Greeting::fail(std::string problem) {
+  problem_ = std::move(problem);
+  return Handshake::failed;
 }
 
-UniqueFd Greeting::welcome(Rank self, const Settings& settings) && {
+// Says so to the other side, too, which may be a rank that was started wrongly.
+Handshake Greeting::distrust(Distrust why) {
+  send_refusal(socket_, {HelloKind::refusal, hello_.group, hello_.to, hello_.from, hello_.stream}, why);
+  return fail(said_by_us(why));
+}
+
+Handshake Greeting::step() {
+  if (const auto ended = secure()) return *ended;
+  if (const auto ended = read()) return *ended;
+  if (challenge_) return take_proof();
+  const Handshake now = take_hello();
+  if (now != Handshake::waiting) return now;
+  reader_ = {};
+  const auto ended = read();
+  return ended ? *ended : take_proof();
+}
+
+// Nothing: that is done.
+std::optional<Handshake> Greeting::secure() {
+  if (secured_) return std::nullopt;
+  switch (socket_.secure()) {
+    case TlsStream::Handshake::done: break;
+    case TlsStream::Handshake::waiting:
+      return deadline_.passed() ? fail("it did not go through with the TLS handshake") : Handshake::waiting;
+    case TlsStream::Handshake::failed:
+    case TlsStream::Handshake::closed: return fail(socket_.problem());
+  }
+  secured_ = true;
+  return std::nullopt;
+}
+
+// Nothing: a frame has come.
+std::optional<Handshake> Greeting::read() {
+  switch (reader_.fill(socket_)) {
+    case Filled::yes: return std::nullopt;
+    case Filled::not_yet: return deadline_.passed() ? fail("it did not say who it is") : Handshake::waiting;
+    case Filled::malformed: return fail(reader_.problem());
+    case Filled::closed:
+    case Filled::error: break;
+  }
+  return fail(reader_.began() || challenge_ ? "it left in the middle of its greeting" : "");
+}
+
+// Before this side proves anything, the newcomer has to look for this rank of this group.
+Handshake Greeting::take_hello() {
+  hello_ = reader_.hello();
+  if (hello_.kind != HelloKind::hello) return fail("its greeting is not a hello");
+  if (std::string objection = guard_->objection(hello_.group, hello_.from, hello_.to); !objection.empty()) {
+    return fail(std::move(objection));
+  }
+  their_nonce_ = reader_.authentication();
+  if (guard_->secret().empty()) return their_nonce_.empty() ? Handshake::done : distrust(Distrust::has_no_secret);
+  if (their_nonce_.empty()) return distrust(Distrust::needs_secret);
+  challenge_.emplace(guard_->secret(), Challenge::Side::answers, context_of(hello_));
+  const Hello answer{HelloKind::challenge, hello_.group, hello_.to, hello_.from, hello_.stream};
+  std::string authentication(challenge_->nonce());
+  authentication += text_of(challenge_->proof(their_nonce_));
+  return send_hello(socket_, answer, authentication) ? Handshake::waiting : fail("it left");
+}
+
+Handshake Greeting::take_proof() {
+  const Hello& frame = reader_.hello();
+  if (frame.kind == HelloKind::refusal) return fail(refusal_in(reader_.authentication()));
+  Hello right = hello_;
+  right.kind = HelloKind::proof;
+  right.authentication = Challenge::proof_bytes;
+  const bool proves = frame == right && challenge_->accepts(reader_.authentication(), their_nonce_);
+  return proves ? Handshake::done : distrust(Distrust::other_secret);
+}
+
+Socket Greeting::welcome(Rank self, const Settings& settings) && {
   char byte;
-  const bool gone = ::recv(fd_.get(), &byte, 1, MSG_DONTWAIT | MSG_PEEK) == 0;
-  if (gone || !send_whole(fd_.get(), encode(Hello{HelloKind::welcome, hello_.group, self, hello_.from, hello_.stream})))
-    return {};
-  tune(fd_.get(), settings);
-  return std::move(fd_);
+  const bool gone = ::recv(socket_.fd(), &byte, 1, MSG_DONTWAIT | MSG_PEEK) == 0;
+  const Hello answer{HelloKind::welcome, hello_.group, self, hello_.from, hello_.stream};
+  if (gone || !send_hello(socket_, answer)) return {};
+  tune(socket_.fd(), settings);
+  return std::move(socket_);
 }
 
 }  // namespace hocket::tcp

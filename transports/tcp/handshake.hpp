@@ -1,5 +1,6 @@
 // The two halves of making a connection: Dial on the side that calls, Greeting on the side that is called. The higher
-// of two ranks dials the lower, so they never call each other at once. Neither waits: step() does what can be done now.
+// of two ranks dials the lower, so they never call each other at once. Where there is a secret, each proves to the
+// other that it knows it. Neither waits: step() does what can be done now.
 #pragma once
 
 #include <poll.h>
@@ -11,20 +12,28 @@
 #include <vector>
 
 #include "src/base/fd.hpp"
+#include "src/base/socket.hpp"
 #include "src/spi/status.hpp"
 #include "transports/common/accept_guard.hpp"
 #include "transports/tcp/endpoint.hpp"
+#include "transports/tcp/hello_reader.hpp"
 #include "transports/tcp/settings.hpp"
 #include "transports/tcp/wire.hpp"
 
 namespace hocket::tcp {
 
+// What poll(2) must watch of a connection that says something.
+inline short interest_in(const Socket& socket) {
+  return socket.flushing() ? POLLIN | POLLOUT : POLLIN;
+}
+
 // Calls at a peer's endpoints until one answers with the right welcome. Begins with the next one as soon as one has
 // failed, or when none has accepted for a while, and goes on with those under way (as RFC 8305 does); says hello to one
-// at a time, so that the peer never sees two callers. `settings` must live as long as this.
+// at a time, so that the peer never sees two callers. `settings` must live as long as this; `secret` may be empty.
 class Dial {
  public:
-  Dial(const Hello& hello, std::vector<Endpoint> endpoints, Deadline deadline, const Settings& settings);
+  Dial(const Hello& hello, std::vector<Endpoint> endpoints, Deadline deadline, const Settings& settings,
+       std::string secret = {});
 
   Handshake step();
   // Whether step() has been called, so that watch() means something.
@@ -39,17 +48,20 @@ class Dial {
   Deadline deadline() const;
 
   // After done.
-  UniqueFd take() { return std::move(attempts_.front().fd); }
+  Socket take() { return std::move(attempts_.front().socket); }
   const Endpoint& endpoint() const { return endpoints_[attempts_.front().endpoint]; }
   // After failed: what each endpoint answered, and whether it was only time that ran out.
   const std::string& problem() const { return problem_; }
   bool timed_out() const { return timed_out_; }
+  // Code::out_of_resources where this process may have no more descriptors.
+  Code code() const { return code_; }
 
  private:
   struct Attempt {
     std::size_t endpoint;
-    UniqueFd fd;
+    Socket socket;
     bool connected = false;
+    bool secured = false;                   // at once, where nothing is encrypted
     std::optional<Deadline> patience = {};  // for the welcome; set once this side has said hello
   };
 
@@ -59,6 +71,8 @@ class Dial {
   // Both say what went wrong; nothing: no news.
   std::optional<std::string> look_at(Attempt& attempt);
   std::optional<std::string> await_welcome(Attempt& attempt);
+  std::optional<std::string> prove(Attempt& attempt);
+  bool say_hello(Attempt& attempt);
   void note(std::size_t endpoint, const std::string& why);
   void end(std::size_t attempt, const std::string& why);
   bool greet_one();
@@ -70,37 +84,51 @@ class Dial {
   const Settings* settings_;
   std::size_t next_ = 0;  // endpoint to begin with next
   std::vector<Attempt> attempts_;
-  HelloFrame welcome_{};
-  std::size_t have_ = 0;
+  std::string secret_;
+  std::optional<Challenge> challenge_;  // of the one that has been said hello to, where there is a secret
+  bool proven_ = false;                 // both sides of it
+  HelloReader reader_;
   bool done_ = false;
   std::uint64_t watch_epoch_ = 0;
   std::string problem_;
   bool timed_out_ = false;
+  Code code_ = Code::peer_lost;
 };
 
-// A connection that a peer has begun, until it has said who it is.
+// A connection that a peer has begun, until it has said who it is, and proved it where there is a secret.
 class Greeting {
  public:
-  Greeting(UniqueFd fd, const Endpoint& from);
+  // `guard` says who may come, and outlives it.
+  Greeting(UniqueFd fd, const Endpoint& from, const AcceptGuard& guard, const Settings& settings);
 
-  // Reads; after done, hello() is well-formed (whether it is welcome is for the caller to say).
+  // Reads; after done, hello() is that of one who may come.
   Handshake step();
-  pollfd interest() const { return {fd_.get(), POLLIN, 0}; }
+  pollfd interest() const { return {socket_.fd(), interest_in(socket_), 0}; }
   Deadline deadline() const { return deadline_; }
   const Hello& hello() const { return hello_; }
   const Endpoint& from() const { return from_; }
   // Why it failed; empty where the peer left without having said anything, as a port scanner does.
   const std::string& problem() const { return problem_; }
   // Answers. Nothing where the newcomer has gone meanwhile.
-  UniqueFd welcome(Rank self, const Settings& settings) &&;
+  Socket welcome(Rank self, const Settings& settings) &&;
 
  private:
-  UniqueFd fd_;
+  Handshake fail(std::string problem);
+  Handshake distrust(Distrust why);
+  std::optional<Handshake> secure();
+  std::optional<Handshake> read();
+  Handshake take_hello();
+  Handshake take_proof();
+
+  Socket socket_;
+  bool secured_ = false;
   Endpoint from_;
+  const AcceptGuard* guard_;
   Deadline deadline_;
-  HelloFrame bytes_{};
-  std::size_t have_ = 0;
+  HelloReader reader_;
   Hello hello_;
+  std::optional<Challenge> challenge_;  // once this side has answered the hello with it
+  std::string their_nonce_;
   std::string problem_;
 };
 

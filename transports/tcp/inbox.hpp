@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <span>
 
+#include "src/base/socket.hpp"
 #include "transports/tcp/message_reader.hpp"
 
 namespace hocket::tcp {
@@ -15,7 +16,7 @@ namespace hocket::tcp {
 class Inbox {
  public:
   using Event = MessageReader::Event;
-  struct Progress {
+  struct Received {
     std::size_t completed = 0;  // messages
     std::size_t bytes = 0;      // read
     Event event = Event::none;  // anything else is the last thing this inbox has to say
@@ -29,20 +30,23 @@ class Inbox {
   // Whether the kernel has no more to say.
   bool ended() const { return ended_; }
   int error() const { return error_; }
+  // Whether all that the peer sent is here, its goodbye included, though messages before that are not received yet.
+  bool said_goodbye() const { return said_goodbye_; }
 
   // Reads and delivers what has come. `staging` is scratch memory for the time of the call.
-  Progress advance(int fd, std::span<std::byte> staging);
-  // For an early message on a connection that the peer has ended: takes all that is left in the kernel, so that a cause
-  // behind unreceived messages is not lost. Returns cause, end, error, nonsense or none.
-  Event foresee(int fd);
+  Received advance(Socket& socket, std::span<std::byte> staging);
+  // For an unexpected message on a connection that the peer has ended: takes all that is left in the kernel, so that a
+  // cause behind unreceived messages is not lost. Returns cause, end, error, malformed or none.
+  Event peek_end(Socket& socket);
 
  private:
-  ssize_t read(int fd, std::span<const iovec> parts);
+  ssize_t read(Socket& socket, std::span<const iovec> parts);
   Event event_of_end() const { return error_ != 0 ? Event::error : Event::end; }
 
   MessageReader messages_;
   bool ended_ = false;
   int error_ = 0;
+  bool said_goodbye_ = false;
 };
 
 }  // namespace hocket::tcp

@@ -9,17 +9,14 @@
 #include <algorithm>
 #include <cstring>
 #include <fstream>
-#include <map>
 #include <optional>
 
-#include "src/base/environment.hpp"
 #include "src/base/fd.hpp"
+#include "src/base/host_identity.hpp"
+#include "src/base/log.hpp"
 
 namespace hocket::tcp {
 namespace {
-
-constexpr char names_variable[] = "HOCKET_SOCKET_IFNAME";
-constexpr char family_variable[] = "HOCKET_SOCKET_FAMILY";
 
 bool is_ipv4(const in6_addr& ip) {
   return IN6_IS_ADDR_V4MAPPED(&ip);
@@ -27,6 +24,11 @@ bool is_ipv4(const in6_addr& ip) {
 
 bool is_loopback(const in6_addr& ip) {
   return IN6_IS_ADDR_LOOPBACK(&ip) || (is_ipv4(ip) && ip.s6_addr[12] == 127);
+}
+
+in6_addr loopback_of(Family family) {
+  if (family == Family::ipv6) return in6addr_loopback;
+  return {{{0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff, 127, 0, 0, 1}}};
 }
 
 bool is_link_local(const in6_addr& ip) {
@@ -53,22 +55,6 @@ int prefix_bits_of(const sockaddr* netmask, bool ipv4) {
   return bits;
 }
 
-// FNV-1a.
-void mix(std::uint64_t& hash, std::string_view bytes) {
-  for (const char c : bytes) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3;
-}
-
-// One booted kernel and one network namespace in it: there, 127.0.0.1 is the same place.
-std::uint64_t host_id() {
-  std::uint64_t hash = 0xcbf29ce484222325;
-  std::string boot;
-  std::getline(std::ifstream("/proc/sys/kernel/random/boot_id"), boot);
-  mix(hash, boot);
-  struct stat network {};
-  if (::stat("/proc/self/ns/net", &network) == 0) mix(hash, fmt::format("{}:{}", network.st_dev, network.st_ino));
-  return hash;
-}
-
 // Lower is advertised first.
 int preference(const in6_addr& ip) {
   if (is_loopback(ip)) return 3;
@@ -89,91 +75,7 @@ std::optional<in6_addr> source_towards(const Endpoint& endpoint) {
   return source->ip;
 }
 
-// "eth0 (10.0.0.1, fd00::2), lo (127.0.0.1)".
-std::string list_of(const std::vector<LocalAddress>& addresses) {
-  std::map<std::string, std::string> by_interface;
-  for (const LocalAddress& address : addresses) {
-    std::string& list = by_interface[address.interface];
-    list += fmt::format("{}{}", list.empty() ? "" : ", ", Endpoint{address.ip, 0}.ip_text());
-  }
-  std::string text;
-  for (const auto& [name, list] : by_interface) text += fmt::format("{}{} ({})", text.empty() ? "" : ", ", name, list);
-  return text.empty() ? "none" : text;
-}
-
 }  // namespace
-
-// ---- what the user allows -------------------------------------------------------------------------------------------
-
-Result<AddressChoice> AddressChoice::parse(std::string_view names, std::string_view family) {
-  AddressChoice choice;
-  choice.text_ = names;
-  const auto take = [&](char mark) {
-    const bool there = names.starts_with(mark);
-    if (there) names.remove_prefix(1);
-    return there;
-  };
-  choice.excludes_ = take('^');
-  choice.whole_ = take('=');
-  while (!names.empty()) {
-    const std::size_t end = std::min(names.find(','), names.size());
-    if (end > 0) choice.names_.emplace_back(names.substr(0, end));
-    names.remove_prefix(std::min(end + 1, names.size()));
-  }
-  if (choice.names_.empty() && !choice.text_.empty()) {
-    return Status(Code::invalid_environment,
-                  fmt::format("{} is \"{}\", which names no interface; write it like eth0, eth,ib, =eth0 or ^docker,lo",
-                              names_variable, choice.text_));
-  }
-  if (family == "ipv4") {
-    choice.family_ = Family::ipv4;
-  } else if (family == "ipv6") {
-    choice.family_ = Family::ipv6;
-  } else if (!family.empty() && family != "any") {
-    return Status(Code::invalid_environment,
-                  fmt::format("{} is \"{}\"; set it to ipv4, ipv6 or any", family_variable, family));
-  }
-  return choice;
-}
-
-Result<AddressChoice> AddressChoice::from_environment() {
-  const auto value = [](const char* variable) {
-    const auto found = environment::find({variable});
-    return found ? found->value : std::string();
-  };
-  return parse(value(names_variable), value(family_variable));
-}
-
-bool AddressChoice::allows_interface(std::string_view name) const {
-  if (names_.empty()) return true;
-  const auto means = [&](const std::string& given) { return whole_ ? name == given : name.starts_with(given); };
-  return std::any_of(names_.begin(), names_.end(), means) != excludes_;
-}
-
-bool AddressChoice::allows(const in6_addr& ip) const {
-  return family_ == Family::any || (family_ == Family::ipv4) == is_ipv4(ip);
-}
-
-Result<std::vector<LocalAddress>> AddressChoice::choose(const std::vector<LocalAddress>& there) const {
-  std::vector<LocalAddress> chosen;
-  bool any_interface = false;
-  for (const LocalAddress& address : there) {
-    if (!allows_interface(address.interface)) continue;
-    any_interface = true;
-    if (allows(address.ip)) chosen.push_back(address);
-  }
-  if (!chosen.empty() || (names_.empty() && family_ == Family::any)) return chosen;
-  if (!any_interface) {
-    return Status(Code::invalid_environment,
-                  fmt::format("{} is \"{}\", but that leaves no interface with an address; there are: {}",
-                              names_variable, text_, list_of(there)));
-  }
-  return Status(Code::invalid_environment,
-                fmt::format("{} is \"{}\", but {} has such an address; there are: {}", family_variable,
-                            family_ == Family::ipv4 ? "ipv4" : "ipv6",
-                            names_.empty() ? "no interface" : fmt::format("none of {}=\"{}\"", names_variable, text_),
-                            list_of(there)));
-}
 
 // ---- this host ------------------------------------------------------------------------------------------------------
 
@@ -207,7 +109,22 @@ Result<LocalHost> LocalHost::from_environment() {
   if (!choice) return choice.status();
   auto chosen = choice->choose(addresses_of_this_host());
   if (!chosen) return chosen.status();
-  return LocalHost(host_id(), choice->family(), std::move(*chosen));
+  auto external = external_addresses();
+  if (!external) return external.status();
+  return LocalHost(HostIdentity::own().loopback(), choice->family(), std::move(*chosen),
+                   {choice->narrows(), std::move(*external)});
+}
+
+std::vector<Endpoint> LocalHost::listening_endpoints() const {
+  if (!wishes_.narrowed) return {};
+  std::vector<Endpoint> endpoints;
+  if (family_ != Family::ipv6) endpoints.push_back({loopback_of(Family::ipv4)});
+  if (family_ == Family::ipv6) endpoints.push_back({loopback_of(Family::ipv6)});
+  for (const LocalAddress& address : addresses_) {
+    if (equal(address.ip, endpoints.front().ip)) continue;
+    endpoints.push_back({address.ip, 0, is_link_local(address.ip) ? address.index : 0});
+  }
+  return endpoints;
 }
 
 std::vector<LocalAddress> LocalHost::by_preference() const {
@@ -217,9 +134,15 @@ std::vector<LocalAddress> LocalHost::by_preference() const {
 }
 
 Reachability LocalHost::advertise(std::uint16_t port, std::uint8_t streams) const {
-  Reachability mine{.host = id_, .port = port, .streams = streams, .ips = {}};
+  Reachability mine{.host = id_, .port = port, .streams = streams, .ips = wishes_.external};
   for (const LocalAddress& address : by_preference()) mine.ips.push_back(address.ip);
-  if (mine.ips.size() > ips_max) mine.ips.resize(ips_max);
+  if (mine.ips.size() > ips_max) {
+    log::warn(
+        fmt::format("this host has {} addresses, of which only {} are advertised, up to {}: name the interfaces "
+                    "between hosts in HOCKET_SOCKET_IFNAME",
+                    mine.ips.size(), ips_max, Endpoint{mine.ips[ips_max - 1]}.ip_text()));
+    mine.ips.resize(ips_max);
+  }
   return mine;
 }
 
@@ -247,9 +170,7 @@ int LocalHost::distance(const Endpoint& endpoint) const {
 
 std::vector<Endpoint> LocalHost::candidates(const Reachability& theirs) const {
   if (id_ == theirs.host) {
-    in6_addr loopback = in6addr_loopback;
-    if (family_ != Family::ipv6) loopback = {{{0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff, 127, 0, 0, 1}}};
-    return {Endpoint{loopback, theirs.port}};
+    return {Endpoint{loopback_of(family_), theirs.port}};
   }
   std::vector<std::pair<int, Endpoint>> found;
   for (const in6_addr& ip : theirs.ips) {
@@ -274,6 +195,18 @@ std::vector<Endpoint> LocalHost::candidates(const Reachability& theirs) const {
 std::int64_t megabits_per_second() {
   const auto host = LocalHost::from_environment();
   return host.ok() ? host->megabits_per_second() : 0;
+}
+
+std::string describe_interfaces() {
+  const auto choice = AddressChoice::from_environment();
+  const auto chosen = choice.ok() ? choice->choose(addresses_of_this_host()) : choice.status();
+  if (!chosen.ok()) return "TCP on unknown addresses";
+  std::string text;
+  for (const LocalAddress& address : *chosen) {
+    text += fmt::format("{}{} {}", text.empty() ? "TCP on " : ", ", address.interface,
+                        Endpoint{address.ip, 0, 0}.ip_text());
+  }
+  return text;
 }
 
 }  // namespace hocket::tcp

@@ -45,14 +45,14 @@ MessageReader::Event MessageReader::settle(std::span<std::byte> staging, std::si
       case FrameParser::Event::none: break;
       case FrameParser::Event::expected:
         if (posted_.empty()) return Event::none;  // abandoned within a message
-        if (landing_.missing(posted_.front()) > 0) break;
+        if (target_.missing(posted_.front()) > 0) break;
         finish(completed);
         continue;
-      case FrameParser::Event::message: return early() ? Event::none : Event::mismatch;
-      case FrameParser::Event::waiting: waiting_ = parser_.tag(); continue;
+      case FrameParser::Event::message: return unexpected() ? Event::none : Event::mismatch;
+      case FrameParser::Event::waiting: waiting_ = parser_.waiting(); continue;
       case FrameParser::Event::goodbye: return Event::goodbye;
       case FrameParser::Event::cause: return Event::cause;
-      case FrameParser::Event::nonsense: return Event::nonsense;
+      case FrameParser::Event::malformed: return Event::malformed;
     }
     if (kept_.empty()) return Event::none;
     const auto next = parts(staging);
@@ -64,7 +64,7 @@ void MessageReader::finish(std::size_t& completed) {
   Completion* const completion = posted_.front().completion;
   posted_.pop_front();
   parser_.end_message();
-  landing_.reset();
+  target_.reset();
   ++completed;
   completion->done(Status());
 }
@@ -91,9 +91,9 @@ std::span<const iovec> MessageReader::parts(std::span<std::byte> staging) {
   } else {
     want(parser_.wanted());
     if (!posted_.empty() && !parser_.in_cause()) {
-      area_ = landing_.area(posted_.front(), staging);
+      area_ = target_.area(posted_.front(), staging);
       want(area_);
-      if (posted_.size() > 1 && area_.size() == landing_.missing(posted_.front())) want(parser_.wanted_after());
+      if (posted_.size() > 1 && area_.size() == target_.missing(posted_.front())) want(parser_.wanted_after());
     }
   }
   return std::span(parts_).first(count);
@@ -108,7 +108,7 @@ void MessageReader::took(std::size_t bytes) {
   const std::size_t of_payload = std::min(bytes, area_.size());
   const std::size_t of_next = bytes - of_payload;
   if (parser_.matches(posted_.front().expected)) {
-    landing_.absorb(posted_.front(), of_payload, staging_);
+    target_.absorb(posted_.front(), of_payload, staging_);
     parser_.took_after(of_next);
   } else {  // something else came: its bytes are not this receive's
     kept_.put_back(area_.first(of_payload), parser_.wanted_after().first(of_next));
@@ -124,29 +124,28 @@ void MessageReader::took_small(std::size_t bytes) {
     return;
   }
   parser_.begin_message();
-  landing_.absorb_whole(front, small_.data() + header_bytes);
+  target_.absorb_whole(front, small_.data() + header_bytes);
 }
 
 // ---- what is to come ------------------------------------------------------------------------------------------------
 
-MessageReader::Event MessageReader::foresee() {
+MessageReader::Event MessageReader::peek_end() {
   std::span<const std::byte> left = kept_.bytes();
   Frame frame = parser_.header();
   while (true) {
     const auto header = parse_header(frame);
     if (!header) {
       foreseen_problem_ = header.status();
-      return Event::nonsense;
+      return Event::malformed;
     }
     if (header->kind == FrameKind::goodbye) return Event::goodbye;
-    const std::size_t follows =
-        header->kind == FrameKind::message ? share_of(header->bytes, stream_).bytes : header->bytes;
+    const std::size_t follows = payload_bytes(*header, stream_);
     if (left.size() < follows) return Event::none;
     if (header->kind == FrameKind::cause) {
       cause_ = parse_cause(left.first(follows));
       if (cause_) return Event::cause;
       foreseen_problem_ = Status(Code::protocol_error, "a cause is malformed");
-      return Event::nonsense;
+      return Event::malformed;
     }
     left = left.subspan(follows);
     if (left.size() < header_bytes) return Event::none;

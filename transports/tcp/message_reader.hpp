@@ -12,22 +12,22 @@
 #include <utility>
 #include <vector>
 
+#include "src/base/socket.hpp"
 #include "transports/tcp/frame_parser.hpp"
-#include "transports/tcp/landing.hpp"
-#include "transports/tcp/pieces.hpp"
+#include "transports/tcp/receive_target.hpp"
 
 namespace hocket::tcp {
 
 class MessageReader {
  public:
   enum class Event {
-    none,      // nothing but messages that fit their receives
-    cause,     // the peer told why it broke the link: take_cause()
-    goodbye,   // the peer leaves, all its messages have been received
-    mismatch,  // the next message does not fit the next receive: got() and expected()
-    nonsense,  // what came is not Hocket's protocol: problem()
-    end,       // the connection ended without goodbye. This one and the next are for who reads from it to say
-    error,     // the connection broke
+    none,       // nothing but messages that fit their receives
+    cause,      // the peer told why it broke the link: take_cause()
+    goodbye,    // the peer leaves, all its messages have been received
+    mismatch,   // the next message does not fit the next receive: got() and expected()
+    malformed,  // what came is not Hocket's protocol: problem()
+    end,        // the connection ended without goodbye. This one and the next are for its reader to say
+    error,      // the connection broke
   };
 
   explicit MessageReader(StreamNumber stream) : stream_(stream) {}
@@ -41,22 +41,22 @@ class MessageReader {
   bool ready() const { return wanted() && (parser_.awaits_judgement() || !kept_.empty()); }
   // Whether a message came before its receive: no more bytes are wanted until that is posted, so that the sender feels
   // it.
-  bool early() const { return posted_.empty() && parser_.has_header() && !parser_.in_cause(); }
-  // What the peer said last of an operation in which it waits; once.
-  std::optional<Tag> take_waiting() { return std::exchange(waiting_, std::nullopt); }
+  bool unexpected() const { return posted_.empty() && parser_.has_header() && !parser_.in_cause(); }
+  // What the peer said last of its waiting; once.
+  std::optional<Waiting> take_waiting() { return std::exchange(waiting_, std::nullopt); }
 
   // Delivers what is here; adds to `completed` the messages. `staging` is scratch memory for the time of the call. Any
   // event but none is the last one.
   Event settle(std::span<std::byte> staging, std::size_t& completed);
-  // Where the bytes that come next are to be put, in this order; not early(). `staging` as before, until took().
+  // Where the bytes that come next are to be put, in this order; not unexpected(). `staging` as before, until took().
   std::span<const iovec> parts(std::span<std::byte> staging);
   void took(std::size_t bytes);
 
-  // Keeps bytes of a message that is early(), and of what follows.
+  // Keeps bytes of a message that is unexpected(), and of what follows.
   void keep(std::span<const std::byte> bytes) { kept_.append(bytes); }
-  // What those bytes end with, when no more will come: a cause or nonsense; goodbye, which will be received in its
+  // What those bytes end with, when no more will come: a cause or malformed; goodbye, which will be received in its
   // turn; or none of these.
-  Event foresee();
+  Event peek_end();
 
   Cause take_cause() { return cause_ ? std::move(*cause_) : parser_.take_cause(); }
   const Frame& got() const { return parser_.header(); }
@@ -85,15 +85,15 @@ class MessageReader {
   StreamNumber stream_;
   std::deque<PostedReceive> posted_;
   FrameParser parser_;
-  Landing landing_;
+  ReceiveTarget target_;
   Kept kept_;
-  std::optional<Tag> waiting_;
+  std::optional<Waiting> waiting_;
   std::optional<Cause> cause_;  // foreseen
   Status foreseen_problem_;
 
   std::array<iovec, 3> parts_{};  // that were offered last
   std::span<std::byte> area_{}, staging_{};
-  std::array<std::byte, copied_bytes_max> small_;
+  std::array<std::byte, Socket::copied_bytes_max> small_;
   bool small_offered_ = false;
 };
 

@@ -1,10 +1,9 @@
 #include "transports/tcp/outbox.hpp"
+#include "src/base/socket.hpp"
 
 #include <algorithm>
 #include <array>
 #include <cerrno>
-
-#include "transports/tcp/pieces.hpp"
 
 namespace hocket::tcp {
 namespace {
@@ -19,11 +18,10 @@ iovec part(const void* data, std::size_t bytes) {
 
 }  // namespace
 
-bool Outbox::send_at_once(int fd, const Frame& header, ConstBuffer payload) {
+bool Outbox::send_at_once(Socket& socket, const Frame& header, ConstBuffer payload) {
   const std::size_t bytes = header_bytes + payload.bytes;
-  if (bytes > copied_bytes_max) return false;
-  const ssize_t sent =
-      send_pieces(fd, std::array{part(header.data(), header_bytes), part(payload.data, payload.bytes)});
+  if (bytes > Socket::copied_bytes_max) return false;
+  const ssize_t sent = socket.send(std::array{part(header.data(), header_bytes), part(payload.data, payload.bytes)});
   if (sent > 0 && static_cast<std::size_t>(sent) < bytes) sent_ = static_cast<std::size_t>(sent);
   return sent == static_cast<ssize_t>(bytes);
 }
@@ -52,16 +50,16 @@ std::vector<Completion*> Outbox::abandon() {
   return completions;
 }
 
-Outbox::Progress Outbox::flush(int fd) {
-  Progress progress;
+Outbox::Flushed Outbox::flush(Socket& socket) {
+  Flushed flushed;
   for (std::size_t call = 0; call < calls_per_flush && !empty(); ++call) {
-    if (!gather_and_send(fd, progress)) break;
+    if (!gather_and_send(socket, flushed)) break;
   }
-  return progress;
+  return flushed;
 }
 
 // One system call with as much as fits in it. False: stop, the kernel is full or the connection broken.
-bool Outbox::gather_and_send(int fd, Progress& progress) {
+bool Outbox::gather_and_send(Socket& socket, Flushed& flushed) {
   iovec parts[2 * messages_per_call + 1];
   std::size_t count = 0;
   std::size_t offered = 0;
@@ -84,17 +82,17 @@ bool Outbox::gather_and_send(int fd, Progress& progress) {
 
   ssize_t sent;
   do {
-    sent = send_pieces(fd, {parts, count});
+    sent = socket.send({parts, count});
   } while (sent < 0 && errno == EINTR);
   if (sent < 0) {
-    if (errno != EAGAIN && errno != EWOULDBLOCK && errno != ENOBUFS) progress.error = errno;
+    if (errno != EAGAIN && errno != EWOULDBLOCK && errno != ENOBUFS) flushed.error = errno;
     return false;
   }
-  took(static_cast<std::size_t>(sent), progress);
+  took(static_cast<std::size_t>(sent), flushed);
   return static_cast<std::size_t>(sent) == offered;
 }
 
-void Outbox::took(std::size_t bytes, Progress& progress) {
+void Outbox::took(std::size_t bytes, Flushed& flushed) {
   while (!queue_.empty()) {
     const Message front = queue_.front();
     const std::size_t missing = header_bytes + front.bytes - sent_;
@@ -105,7 +103,7 @@ void Outbox::took(std::size_t bytes, Progress& progress) {
     bytes -= missing;
     sent_ = 0;
     queue_.pop_front();
-    ++progress.completed;
+    ++flushed.completed;
     front.completion->done(Status());
   }
   last_sent_ += bytes;

@@ -6,6 +6,7 @@
 #include <span>
 #include <vector>
 
+#include "src/base/socket.hpp"
 #include "src/spi/transport.hpp"
 #include "transports/tcp/wire.hpp"
 
@@ -13,7 +14,7 @@ namespace hocket::tcp {
 
 class Outbox {
  public:
-  struct Progress {
+  struct Flushed {
     std::size_t completed = 0;  // messages
     int error = 0;              // errno of a connection that takes no more; 0: none
   };
@@ -22,7 +23,7 @@ class Outbox {
     queue_.push_back({header, payload.data, payload.bytes, &completion});
   }
   // Whether the kernel took the whole message, if it is small. If not, it must be pushed next. Requires empty().
-  bool send_at_once(int fd, const Frame& header, ConstBuffer payload);
+  bool send_at_once(Socket& socket, const Frame& header, ConstBuffer payload);
   // Bytes to send after all that is queued. Nothing may be pushed any more.
   void finish_with(std::span<const std::byte> last);
   // Takes all messages out and returns whom to tell. A message that the peer has in part already is copied and still
@@ -31,11 +32,8 @@ class Outbox {
   std::vector<Completion*> abandon();
 
   bool empty() const { return queue_.empty() && last_.size() == last_sent_; }
-  // Whether messages wait whose buffers their owner must keep.
-  bool holds_messages() const { return !queue_.empty(); }
-
   // Sends until the kernel takes no more; completes what it took.
-  Progress flush(int fd);
+  Flushed flush(Socket& socket);
 
  private:
   struct Message {
@@ -45,8 +43,8 @@ class Outbox {
     Completion* completion;
   };
 
-  bool gather_and_send(int fd, Progress& progress);
-  void took(std::size_t bytes, Progress& progress);
+  bool gather_and_send(Socket& socket, Flushed& flushed);
+  void took(std::size_t bytes, Flushed& flushed);
 
   std::deque<Message> queue_;
   std::size_t sent_ = 0;  // of the front message, header included

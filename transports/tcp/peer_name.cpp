@@ -31,7 +31,7 @@ Status PeerName::lost(int error) const {
   return cause(Code::peer_lost, fmt::format("{} is gone ({}): look at what that process printed last", text(), how));
 }
 
-Status PeerName::nonsense(const Status& problem) const {
+Status PeerName::malformed(const Status& problem) const {
   return cause(Code::protocol_error,
                fmt::format("{} does not keep to Hocket's protocol: {}", text(), problem.message()));
 }

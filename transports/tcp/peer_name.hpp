@@ -22,7 +22,7 @@ struct PeerName {
   // `error`: an errno, 0 where the connection ended without goodbye.
   Status lost(int error) const;
   // What it sent is not Hocket's protocol.
-  Status nonsense(const Status& problem) const;
+  Status malformed(const Status& problem) const;
   // The message that came is not the one that was expected.
   Status mismatch(const MessageReader& messages, const TransportListener& names) const;
 

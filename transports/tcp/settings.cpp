@@ -40,6 +40,23 @@ Status read_congestion(Settings& settings) {
   return {};
 }
 
+// "20000-20099" or "20000".
+Status read_ports(Settings& settings) {
+  const auto variable = environment::find({"HOCKET_TCP_PORTS"});
+  if (!variable) return {};
+  const std::size_t dash = std::min(variable->value.find('-'), variable->value.size());
+  const std::string low = variable->value.substr(0, dash);
+  const std::string high = dash == variable->value.size() ? low : variable->value.substr(dash + 1);
+  const auto first = environment::to_integer({variable->name, low}, 1, 65535);
+  const auto last = environment::to_integer({variable->name, high}, first ? *first : 1, 65535);
+  if (!first || !last) {
+    return {Code::invalid_environment,
+            fmt::format("HOCKET_TCP_PORTS is \"{}\"; set it to a range of ports, as in 20000-20099.", variable->value)};
+  }
+  settings.ports = {static_cast<std::uint16_t>(*first), static_cast<std::uint16_t>(*last)};
+  return {};
+}
+
 Status read_buffer(const char* name, int& bytes) {
   const auto variable = environment::find({name});
   if (!variable) return {};
@@ -56,10 +73,14 @@ Result<Settings> Settings::from_environment(int streams) {
   settings.streams = static_cast<std::uint8_t>(std::clamp<int>(streams, 1, streams_max));
   if (Status status = read_streams(settings); !status.ok()) return status;
   if (Status status = read_congestion(settings); !status.ok()) return status;
+  if (Status status = read_ports(settings); !status.ok()) return status;
   if (Status status = read_buffer("HOCKET_TCP_SEND_BUFFER", settings.send_buffer_bytes); !status.ok()) return status;
   if (Status status = read_buffer("HOCKET_TCP_RECEIVE_BUFFER", settings.receive_buffer_bytes); !status.ok()) {
     return status;
   }
+  auto tls = TlsIdentity::from_environment();
+  if (!tls.ok()) return tls.status();
+  settings.tls = std::move(*tls);
   return settings;
 }
 

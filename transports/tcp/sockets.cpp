@@ -9,6 +9,7 @@
 #include <cstring>
 #include <fstream>
 
+#include "src/base/fork.hpp"
 #include "src/base/log.hpp"
 
 namespace hocket::tcp {
@@ -43,6 +44,24 @@ Status no_socket(const char* what) {
                             error == EMFILE ? "; raise the limit of descriptors (ulimit -n)" : ""));
 }
 
+Status no_port(const char* what) {
+  return errno == EADDRINUSE ? Status(Code::address_in_use, "the port is taken") : no_socket(what);
+}
+
+// Code::address_in_use where the port is taken there; 0: any.
+Result<UniqueFd> listen_at(const Endpoint& endpoint, std::uint16_t port, const Settings& settings) {
+  const bool anywhere = IN6_IS_ADDR_UNSPECIFIED(&endpoint.ip);
+  UniqueFd fd(::socket(endpoint.is_ipv4() ? AF_INET : AF_INET6, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
+  if (!fd) return no_socket("open");
+  if (!endpoint.is_ipv4()) set(fd.get(), IPPROTO_IPV6, IPV6_V6ONLY, anywhere ? 0 : 1);
+  set_buffers(fd.get(), settings);
+  const SocketAddress address = socket_address_of({endpoint.ip, port, endpoint.scope});
+  if (::bind(fd.get(), address.get(), address.bytes) != 0) return no_port("bind");
+  if (::listen(fd.get(), SOMAXCONN) != 0) return no_port("listen on");
+  keep_from_children(fd.get());
+  return fd;
+}
+
 std::uint16_t local_port(int fd) {
   SocketAddress bound;
   bound.bytes = sizeof bound.storage;
@@ -54,28 +73,40 @@ std::uint16_t local_port(int fd) {
 }  // namespace
 
 Result<ListeningSocket> listen_anywhere(const Settings& settings) {
-  constexpr int type = SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC;
-  UniqueFd fd(::socket(AF_INET6, type, 0));
-  const bool both = fd && set(fd.get(), IPPROTO_IPV6, IPV6_V6ONLY, 0);
-  sockaddr_storage any{};
-  any.ss_family = both ? AF_INET6 : AF_INET;  // all zeros: any address, any port
-  const socklen_t bytes = both ? sizeof(sockaddr_in6) : sizeof(sockaddr_in);
-  if (both) set_buffers(fd.get(), settings);
-  if (!both || ::bind(fd.get(), reinterpret_cast<const sockaddr*>(&any), bytes) != 0) {  // a host without IPv6
-    fd = UniqueFd(::socket(AF_INET, type, 0));
-    if (!fd) return no_socket("open");
-    set_buffers(fd.get(), settings);
-    any.ss_family = AF_INET;
-    if (::bind(fd.get(), reinterpret_cast<const sockaddr*>(&any), sizeof(sockaddr_in)) != 0) return no_socket("bind");
+  const Endpoint any_ipv6{};  // all zeros; takes IPv4 as well
+  auto both = listen_on({&any_ipv6, 1}, settings);
+  if (both) return both;
+  const Endpoint any_ipv4{{{0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff, 0, 0, 0, 0}}};  // a host without IPv6
+  return listen_on({&any_ipv4, 1}, settings);
+}
+
+Result<ListeningSocket> listen_on(std::span<const Endpoint> endpoints, const Settings& settings) {
+  constexpr int tries = 64;  // for a port that is free at all of several addresses
+  const int first = settings.ports.first, last = settings.ports.last;
+  const int end = first == 0 ? tries : last - first + 1;
+  for (int i = 0; i < end; ++i) {
+    ListeningSocket made;
+    made.port = static_cast<std::uint16_t>(first == 0 ? 0 : first + i);
+    Status status;
+    for (const Endpoint& endpoint : endpoints) {
+      auto fd = listen_at(endpoint, made.port, settings);
+      if (!(status = fd.status()).ok()) break;
+      if (made.port == 0) made.port = local_port(fd->get());
+      made.fds.push_back(std::move(*fd));
+    }
+    if (status.code() != Code::address_in_use) return status.ok() ? Result(std::move(made)) : status;
   }
-  if (::listen(fd.get(), SOMAXCONN) != 0) return no_socket("listen on");
-  const std::uint16_t port = local_port(fd.get());
-  return ListeningSocket{std::move(fd), port};
+  if (first == 0) return Status(Code::out_of_resources, "no TCP port is free at all addresses to listen at");
+  return Status(Code::out_of_resources,
+                fmt::format("all TCP ports of HOCKET_TCP_PORTS={}-{} are taken: give each rank of this host, and each "
+                            "communicator with links of its own, one",
+                            first, last));
 }
 
 Result<UniqueFd> start_connecting(const Endpoint& endpoint, const Settings& settings) {
   UniqueFd fd(::socket(endpoint.is_ipv4() ? AF_INET : AF_INET6, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
   if (!fd) return no_socket("open");
+  keep_from_children(fd.get());
   set_buffers(fd.get(), settings);
   tune(fd.get(), settings);
   const SocketAddress address = socket_address_of(endpoint);
@@ -105,6 +136,7 @@ Accepted accept_from(int listener) {
   } else if (const auto endpoint = endpoint_of(address.get())) {
     accepted.from = *endpoint;
   }
+  if (accepted.fd) keep_from_children(accepted.fd.get());
   return accepted;
 }
 
@@ -124,8 +156,10 @@ void tune(int fd, const Settings& settings) {
 
 bool may_lose_bytes(int fd) {
   constexpr int end_of_stream = 1;  // counts as a byte
-  int bytes = 0;
-  if (::ioctl(fd, SIOCOUTQ, &bytes) != 0 || bytes <= end_of_stream) return false;
+  int unacknowledged = 0, unsent = 0;
+  if (::ioctl(fd, SIOCOUTQ, &unacknowledged) != 0 || unacknowledged <= end_of_stream) return false;
+  // Bytes wait here, too, while the peer reads nothing and its buffer is full.
+  if (::ioctl(fd, SIOCOUTQNSD, &unsent) == 0 && unsent > end_of_stream) return true;
   SocketAddress own{.bytes = sizeof own.storage}, other{.bytes = sizeof other.storage};
   ::getsockname(fd, reinterpret_cast<sockaddr*>(&own.storage), &own.bytes);
   if (::getpeername(fd, reinterpret_cast<sockaddr*>(&other.storage), &other.bytes) != 0) return false;

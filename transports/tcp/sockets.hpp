@@ -4,7 +4,9 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
+#include <vector>
 
 #include "src/base/fd.hpp"
 #include "src/spi/status.hpp"
@@ -13,13 +15,16 @@
 
 namespace hocket::tcp {
 
+// One or several, on one port, which is among those of the settings, if these name any.
 struct ListeningSocket {
-  UniqueFd fd;
+  std::vector<UniqueFd> fds;
   std::uint16_t port = 0;
 };
 
-// On all interfaces, IPv6 and IPv4, on a port that the kernel chooses. Code::out_of_resources where there is none.
+// On all interfaces, IPv6 and IPv4. Code::out_of_resources where no socket or port is left.
 Result<ListeningSocket> listen_anywhere(const Settings& settings = {});
+// At these addresses alone; their ports do not count.
+Result<ListeningSocket> listen_on(std::span<const Endpoint> endpoints, const Settings& settings = {});
 
 // Begins to connect; poll(2) says POLLOUT when that has ended. Code::peer_lost where it cannot even begin.
 Result<UniqueFd> start_connecting(const Endpoint& endpoint, const Settings& settings = {});
@@ -37,8 +42,9 @@ Accepted accept_from(int listener);
 // The settings of a connection that carries data.
 void tune(int fd, const Settings& settings = {});
 
-// Whether sent bytes are on their way that the other end's host has not acknowledged, so that closing now may lose
-// them. What stays on this host is not lost on the way.
+// Whether closing now may lose bytes that were sent: a reset in answer to what the peer still sends here discards those
+// that this host's kernel keeps, which are all that the peer's host has not acknowledged. What stays on this host is
+// not lost on the way, so there only those count for which the peer has had no room yet.
 bool may_lose_bytes(int fd);
 
 // Why a socket of this host cannot have this congestion control; nothing: it can.

@@ -24,8 +24,8 @@ TcpLink::TcpLink(LinkContext& context, Rank peer, std::uint16_t streams)
   for (std::uint16_t index = 0; index < streams; ++index) streams_.emplace_back(StreamNumber{index, streams});
 }
 
-void TcpLink::attach(std::size_t stream, UniqueFd fd, std::string address) {
-  streams_[stream].fd = std::move(fd);
+void TcpLink::attach(std::size_t stream, Socket socket, std::string address) {
+  streams_[stream].socket = std::move(socket);
   --missing_;
   if (name_.address.empty()) name_.address = std::move(address);
   flush(streams_[stream]);
@@ -105,16 +105,16 @@ void TcpLink::post_shares(PostedReceive receive) {
 // Every message begins on the first stream.
 std::optional<Tag> TcpLink::probe() {
   const Stream& first = streams_.front();
-  if (ended_with_ || first.left || !first.inbox.messages().early()) return std::nullopt;
+  if (ended_with_ || first.left || !first.inbox.messages().unexpected()) return std::nullopt;
   const auto header = parse_header(first.inbox.messages().got());
   if (!header || header->kind != FrameKind::message) return std::nullopt;
   return header->tag;
 }
 
-void TcpLink::tell_waiting(const Tag& tag) {
+void TcpLink::tell_waiting(const Waiting& what) {
   Stream& stream = streams_.front();
   if (!working(stream)) return;
-  stream.outbox.push(encode(Header{FrameKind::waiting, tag, 0}), ConstBuffer(), nobody_);
+  stream.outbox.push(encode(header_of(what)), ConstBuffer(), nobody_);
   flush(stream);
 }
 
@@ -179,9 +179,9 @@ std::size_t TcpLink::advance() {
 
 std::size_t TcpLink::advance(Stream& stream) {
   std::size_t happened = 0;
-  if (!stream.outbox.empty()) happened += flush(stream);
+  if (stream.flushing()) happened += flush(stream);
   if (stream.send_error != 0) lose(stream, std::exchange(stream.send_error, 0));
-  if (!ended_with_ && stream.wanted()) happened += receive(stream);
+  if (!ended_with_ && (stream.wanted() || stream.hidden())) happened += receive(stream);
   return happened;
 }
 
@@ -196,8 +196,8 @@ std::size_t TcpLink::look(std::size_t index, short events) {
   if (ended_with_) return happened + 1;
   if (stream.left) return happened;
   const bool hung_up = (events & (POLLRDHUP | POLLHUP | POLLERR)) != 0;
-  if (stream.inbox.messages().early()) {
-    if (hung_up && act_on(stream, stream.inbox.foresee(stream.fd.get()))) ++happened;
+  if (stream.inbox.messages().unexpected()) {
+    if (hung_up && act_on(stream, stream.inbox.peek_end(stream.socket))) ++happened;
   } else if (!stream.inbox.messages().wanted()) {
     happened += receive(stream);
   }
@@ -208,17 +208,15 @@ std::size_t TcpLink::flush(Stream& stream) {
   const std::size_t completed = stream.flush(ended_with_.has_value());
   if (ended_with_ && stream.send_error != 0) {  // nobody listens: nothing is left to say
     const Status why = name_.lost(std::exchange(stream.send_error, 0));
-    const auto completions = stream.outbox.abandon();
-    stream.outbox = Outbox();
+    stream.drop_sends(why);
     stream.flush(true);
-    for (Completion* completion : completions) completion->done(why);
   }
   return completed;
 }
 
 std::size_t TcpLink::receive(Stream& stream) {
-  const auto progress = stream.inbox.advance(stream.fd.get(), context_.staging);
-  if (const auto tag = stream.inbox.messages().take_waiting()) context_.listener->peer_waits(peer(), *tag);
+  const auto progress = stream.inbox.advance(stream.socket, context_.staging);
+  if (const auto what = stream.inbox.messages().take_waiting()) context_.listener->peer_waits(peer(), *what);
   const std::size_t ended = act_on(stream, progress.event) ? 1 : 0;
   return progress.completed + (progress.bytes > 0 ? 1 : 0) + ended;
 }
@@ -228,15 +226,20 @@ void TcpLink::lose(Stream& stream, int error) {
   for (Stream& heard : streams_) {
     if (hear_out(heard)) return;
   }
+  const auto all_is_here = [](const Stream& one) { return one.left || one.inbox.said_goodbye(); };
+  if (std::ranges::all_of(streams_, all_is_here)) {  // the peer left in good order: what it sent can still be received
+    for (Stream& heard : streams_) heard.drop_sends(name_.left());
+    return;
+  }
   fail(name_.lost(stream.inbox.error() != 0 ? stream.inbox.error() : error), false);
 }
 
 // Whether the stream said why the link ends.
 bool TcpLink::hear_out(Stream& stream) {
   while (working(stream) && !stream.left) {
-    const auto progress = stream.inbox.advance(stream.fd.get(), context_.staging);
-    const auto event = progress.event == Inbox::Event::none && stream.inbox.messages().early()
-                           ? stream.inbox.foresee(stream.fd.get())
+    const auto progress = stream.inbox.advance(stream.socket, context_.staging);
+    const auto event = progress.event == Inbox::Event::none && stream.inbox.messages().unexpected()
+                           ? stream.inbox.peek_end(stream.socket)
                            : progress.event;
     if (event != Inbox::Event::end && event != Inbox::Event::error && act_on(stream, event)) return true;
     if (event != Inbox::Event::none || progress.bytes == 0) break;
@@ -260,7 +263,7 @@ bool TcpLink::act_on(Stream& stream, Inbox::Event event) {
       leave(name_.left());
       return true;
     case Inbox::Event::mismatch: fail(name_.mismatch(stream.inbox.messages(), *context_.listener), true); return true;
-    case Inbox::Event::nonsense: fail(name_.nonsense(stream.inbox.messages().problem()), true); return true;
+    case Inbox::Event::malformed: fail(name_.malformed(stream.inbox.messages().problem()), true); return true;
     case Inbox::Event::end:
     case Inbox::Event::error: lose(stream, stream.inbox.error()); return true;
   }
@@ -269,18 +272,19 @@ bool TcpLink::act_on(Stream& stream, Inbox::Event event) {
 
 bool TcpLink::busy() const {
   return std::ranges::any_of(streams_, [&](const Stream& stream) {
-    return stream.attached() && (!stream.outbox.empty() || (!ended_with_ && stream.wanted()));
+    return stream.attached() && (stream.flushing() || (!ended_with_ && stream.wanted()));
   });
 }
 
 bool TcpLink::ready() const {
   return std::ranges::any_of(streams_, [&](const Stream& stream) {
-    return working(stream) && ((stream.wanted() && stream.inbox.messages().ready()) || stream.send_error != 0);
+    return working(stream) &&
+           ((stream.wanted() && stream.inbox.messages().ready()) || stream.hidden() || stream.send_error != 0);
   });
 }
 
 bool TcpLink::flushing() const {
-  return std::ranges::any_of(streams_, [](const Stream& stream) { return !stream.outbox.empty(); });
+  return std::ranges::any_of(streams_, &Stream::flushing);
 }
 
 bool TcpLink::ended() const {
@@ -288,8 +292,8 @@ bool TcpLink::ended() const {
 }
 
 bool TcpLink::unacknowledged() const {
-  return std::ranges::any_of(streams_,
-                             [](const Stream& stream) { return !stream.ended() && may_lose_bytes(stream.fd.get()); });
+  return std::ranges::any_of(
+      streams_, [](const Stream& stream) { return !stream.ended() && may_lose_bytes(stream.socket.fd()); });
 }
 
 }  // namespace hocket::tcp

@@ -7,7 +7,6 @@
 #include <string>
 #include <vector>
 
-#include "src/base/fd.hpp"
 #include "src/spi/transport.hpp"
 #include "transports/tcp/peer_name.hpp"
 #include "transports/tcp/stream.hpp"
@@ -31,15 +30,15 @@ class TcpLink final : public Link {
   void recv_reduce(const Tag& tag, ConstBuffer mine, Buffer to, const Reduction& reduction,
                    Completion& completion) override;
   std::optional<Tag> probe() override;
-  void tell_waiting(const Tag& tag) override;
+  void tell_waiting(const Waiting& what) override;
   void close(const Status& why) override;
 
   Rank peer() const { return name_.peer; }
   std::uint16_t streams() const { return static_cast<std::uint16_t>(streams_.size()); }
-  int fd(std::size_t stream) const { return streams_[stream].fd.get(); }
+  int fd(std::size_t stream) const { return streams_[stream].socket.fd(); }
 
   // A stream's connection stands; `address` is where the peer is, for messages.
-  void attach(std::size_t stream, UniqueFd fd, std::string address);
+  void attach(std::size_t stream, Socket socket, std::string address);
   bool attached(std::size_t stream) const { return streams_[stream].attached(); }
   bool attached() const { return streams_.front().attached(); }  // the first stream comes first
   bool complete() const { return missing_ == 0; }

@@ -1,6 +1,7 @@
 #include "transports/tcp/tcp_transport.hpp"
 
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <utility>
@@ -18,7 +19,8 @@ Result<std::unique_ptr<Transport>> make_transport(const TransportConfig& config)
   if (!host) return host.status();
   const auto settings = Settings::from_environment(config.streams);
   if (!settings) return settings.status();
-  auto listening = listen_anywhere(*settings);
+  const auto endpoints = host->listening_endpoints();
+  auto listening = endpoints.empty() ? listen_anywhere(*settings) : listen_on(endpoints, *settings);
   if (!listening) return listening.status();
   return std::unique_ptr<Transport>(
       std::make_unique<TcpTransport>(config, *settings, std::move(*listening), std::move(*host)));
@@ -31,7 +33,7 @@ TcpTransport::TcpTransport(const TransportConfig& config, const Settings& settin
       context_{config.rank, config.listener, std::vector<std::byte>(staging_bytes)},
       host_(std::move(host)),
       address_(encode(host_.advertise(listening.port, settings.streams))),
-      connector_(config_, settings_, context_, std::move(listening.fd)) {}
+      connector_(config_, settings_, context_, std::move(listening.fds)) {}
 
 bool TcpTransport::reaches(const Address& address) const {
   return parse_reachability(address).has_value();
@@ -46,7 +48,8 @@ Result<Link*> TcpTransport::connect(Rank peer, const Address& address, std::opti
   if (link != nullptr && connector_.has_begun(*link)) return link;
   const auto theirs = parse_reachability(address);
   if (!theirs) {
-    return Status(Code::invalid_argument, fmt::format("what rank {} advertises is no TCP address of Hocket's", peer));
+    return Status(Code::invalid_argument,
+                  fmt::format("what rank {} advertises is not a TCP address of Hocket's", peer));
   }
   const std::uint16_t streams = std::max(settings_.streams, theirs->streams);
   return &connector_.link_to(peer, streams, host_.candidates(*theirs), deadline);
@@ -68,22 +71,26 @@ std::size_t TcpTransport::progress() {
 std::size_t TcpTransport::look_round() {
   look_ = false;
   polled_.clear();
-  polled_.push_back(connector_.listening());
-  for (const TcpLink* link : connector_.links()) {
+  polled_streams_.clear();
+  // poll(2) takes no more entries than this process may have descriptors, so there are none for streams that are
+  // closed.
+  for (TcpLink* link : connector_.links()) {
     for (std::size_t stream = 0; stream < link->streams(); ++stream) {
       const short events = link->interest(stream);
-      polled_.push_back({events != 0 ? link->fd(stream) : -1, events, 0});
+      if (events == 0) continue;
+      polled_.push_back({link->fd(stream), events, 0});
+      polled_streams_.push_back({link, stream});
     }
   }
+  connector_.append_listeners(polled_);
   std::size_t happened = 0;
   if (::poll(polled_.data(), polled_.size(), 0) > 0) {
-    std::size_t next = 1;
-    for (TcpLink* link : connector_.links()) {
-      for (std::size_t stream = 0; stream < link->streams(); ++stream) {
-        if (const short events = polled_[next++].revents; events != 0) happened += link->look(stream, events);
-      }
+    for (std::size_t i = 0; i < polled_streams_.size(); ++i) {
+      const auto& [link, stream] = polled_streams_[i];
+      if (const short events = polled_[i].revents; events != 0) happened += link->look(stream, events);
     }
-    if (polled_.front().revents != 0) connector_.accept();
+    const auto listeners = polled_.begin() + static_cast<std::ptrdiff_t>(polled_streams_.size());
+    if (std::any_of(listeners, polled_.end(), [](const pollfd& one) { return one.revents != 0; })) connector_.accept();
   }
   return happened + connector_.step();
 }
@@ -121,6 +128,7 @@ bool TcpTransport::still_talking(bool await_peers) const {
 }
 
 void TcpTransport::shut_down(const Status& why, Deadline deadline) {
+  if (::getpid() != owner_) return;  // a forked child must not speak for its parent
   connector_.shut_down(why);
   for (TcpLink* link : connector_.links()) link->close(why);
   // A socket that is closed with unread bytes resets the connection and may take our last words with it. So after a

@@ -1,9 +1,12 @@
 // Ranks that reach each other by TCP. One listening socket, one link for each pair of ranks that speak.
 #pragma once
 
+#include <unistd.h>
+
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "src/base/fd.hpp"
@@ -28,6 +31,7 @@ class TcpTransport final : public Transport {
   const Address& address() const override { return address_; }
   bool reaches(const Address& address) const override;
   Result<Link*> connect(Rank peer, const Address& address, std::optional<Deadline> deadline) override;
+  int descriptors_per_link() const override { return settings_.streams; }
   bool connected(Rank peer) const override { return connector_.connected(peer); }
   std::size_t progress() override;
   void listen(bool on) override { listening_ = on; }
@@ -36,6 +40,7 @@ class TcpTransport final : public Transport {
   void watch(std::vector<pollfd>& interests) override;
   std::uint64_t watch_epoch() const override { return connector_.watch_epoch(); }
   std::optional<Deadline> next_deadline() const override { return connector_.next_deadline(); }
+  void close_door() override { connector_.close_door(); }
   void shut_down(const Status& why, Deadline deadline) override;
 
  private:
@@ -43,12 +48,14 @@ class TcpTransport final : public Transport {
   bool still_talking(bool await_peers) const;
 
   const TransportConfig config_;
+  const pid_t owner_ = ::getpid();
   const Settings settings_;
   LinkContext context_;
   LocalHost host_;
   Address address_;
   Connector connector_;
   std::vector<pollfd> polled_;
+  std::vector<std::pair<TcpLink*, std::size_t>> polled_streams_;  // what its first entries are
   bool listening_ = false;
   bool look_ = true;  // something may have happened on a link where nothing is pending
   unsigned calls_ = 0;

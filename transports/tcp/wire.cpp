@@ -5,34 +5,55 @@
 #include <algorithm>
 #include <string>
 
-#include "transports/tcp/little_endian.hpp"
+#include "src/base/bytes.hpp"
+#include "src/base/printable.hpp"
 
 namespace hocket::tcp {
 namespace {
 
 constexpr std::uint16_t header_magic = 0x4b48;     // "HK"
 constexpr std::uint32_t hello_magic = 0x544b4348;  // "HCKT"
-using Unused = std::array<std::byte, 6>;
-constexpr Unused unused{};                     // ends a header
-constexpr std::size_t cause_fixed_bytes = 32;  // of a cause's payload, without its two texts
+constexpr std::uint32_t rank_untold = 0xffff;      // in two bytes
+constexpr std::size_t cause_fixed_bytes = 32;      // of a cause's payload, without its two texts
 
-Status nonsense(std::string message) {
+Status malformed(std::string message) {
   return Status(Code::protocol_error, std::move(message));
+}
+
+// Whether the fields of a call hold what they can hold.
+Status check(const Signature& call) {
+  if (static_cast<std::uint8_t>(call.kind) >= signature_kinds)
+    return malformed("a frame names an unknown kind of call");
+  if (!is_known(call.collective)) return malformed("a frame names an unknown collective");
+  const bool fits = call.kind == SignatureKind::send      ? call.collective == Collective::send
+                    : call.kind == SignatureKind::receive ? call.collective == Collective::recv
+                                                          : !info_of(call.collective).is_message();
+  if (!fits) return malformed("a frame names a collective that is not of its kind of call");
+  if (!is_known(call.dtype)) return malformed("a frame names an unknown dtype");
+  if (!is_known(call.op)) return malformed("a frame names an unknown reduction");
+  if (!is_known(call.wire)) return malformed("a frame names an unknown wire format");
+  const bool opaque = call.dtype == DataType::opaque;
+  if (opaque != (call.opaque_bytes != 0) || call.opaque_bytes > element_bytes_max) {
+    return malformed(fmt::format("a frame names elements of {} bytes", call.opaque_bytes));
+  }
+  if (call.reserved != 0) return malformed("a frame has something where nothing belongs");
+  if (call.root < 0) return malformed("a frame names a negative root");
+  return {};
 }
 
 bool is_failure(std::uint32_t code) {
   return code > static_cast<std::uint32_t>(Code::in_progress) && code <= static_cast<std::uint32_t>(Code::internal);
 }
 
-// Text from elsewhere must not steer a terminal.
-std::string printable(std::span<const std::byte> bytes) {
-  std::string text;
-  text.reserve(bytes.size());
-  for (const std::byte byte : bytes) {
-    const auto c = static_cast<unsigned char>(byte);
-    text += c < 0x20 || c == 0x7f ? '?' : static_cast<char>(c);
+bool fits(HelloKind kind, std::uint16_t authentication) {
+  switch (kind) {
+    case HelloKind::hello: return authentication == 0 || authentication == Challenge::nonce_bytes;
+    case HelloKind::welcome: return authentication == 0;
+    case HelloKind::challenge: return authentication == authentication_bytes_max;
+    case HelloKind::proof: return authentication == Challenge::proof_bytes;
+    case HelloKind::refusal: return authentication == sizeof(Distrust);
   }
-  return text;
+  return false;
 }
 
 }  // namespace
@@ -45,77 +66,78 @@ Share share_of(std::size_t message_bytes, StreamNumber stream) {
   return {begin, std::min(message_bytes - begin, each)};
 }
 
+std::size_t payload_bytes(const Header& header, StreamNumber stream) {
+  switch (header.kind) {
+    case FrameKind::message: return share_of(header.bytes, stream).bytes;
+    case FrameKind::cause: return header.bytes;
+    case FrameKind::goodbye:
+    case FrameKind::waiting: break;
+  }
+  return 0;
+}
+
 Frame encode(const Header& header) {
   Frame frame;
-  Writer to(frame.data());
+  ByteWriter to(frame.data());
   to.put(header_magic);
   to.put(wire_version);
   to.put(header.kind);
   to.put(header.tag.communicator);
   to.put(header.tag.sequence);
   to.put(header.bytes);
-  const Signature& call = header.tag.call;
-  to.put(call.collective);
-  to.put(call.dtype);
-  to.put(call.op);
-  to.put(call.algorithm);
-  to.put(call.root);
-  to.put(call.count);
-  to.put(call.element_bytes);
-  to.put(unused);
+  to.put(header.tag.call);
   return frame;
 }
 
 Result<Header> parse_header(std::span<const std::byte, header_bytes> bytes) {
-  Reader from(bytes);
-  if (from.take<std::uint16_t>() != header_magic) return nonsense("a frame does not begin with Hocket's magic number");
+  ByteReader from(bytes);
+  if (from.take<std::uint16_t>() != header_magic) return malformed("a frame does not begin with Hocket's magic number");
   if (const auto version = from.take<std::uint8_t>(); version != wire_version) {
-    return nonsense(fmt::format("a frame has wire version {}, not {}", version, wire_version));
+    return malformed(fmt::format("a frame has wire version {}, not {}", version, wire_version));
   }
   Header header;
   header.kind = static_cast<FrameKind>(from.take<std::uint8_t>());
   header.tag.communicator = from.take<std::uint32_t>();
   header.tag.sequence = from.take<std::uint32_t>();
   header.bytes = from.take<std::uint32_t>();
-  Signature& call = header.tag.call;
-  call.collective = static_cast<Collective>(from.take<std::uint8_t>());
-  call.dtype = static_cast<DataType>(from.take<std::uint8_t>());
-  call.op = static_cast<ReduceOp>(from.take<std::uint8_t>());
-  call.algorithm = from.take<std::uint8_t>();
-  call.root = from.take<Rank>();
-  call.count = from.take<std::uint64_t>();
-  call.element_bytes = from.take<std::uint16_t>();
-  const bool clean = from.take<Unused>() == unused;
+  header.tag.call = from.take<Signature>();
   switch (header.kind) {
     case FrameKind::message: break;
     case FrameKind::cause:
-      if (header.bytes > cause_bytes_max) return nonsense(fmt::format("a cause of {} bytes is too long", header.bytes));
+      if (header.bytes > cause_bytes_max)
+        return malformed(fmt::format("a cause of {} bytes is too long", header.bytes));
       break;
     case FrameKind::goodbye:
-    case FrameKind::waiting:
-      if (header.bytes != 0) return nonsense("a goodbye or a waiting has a payload");
+      if (header.bytes != 0) return malformed("a goodbye has a payload");
       break;
-    default: return nonsense(fmt::format("a frame has the unknown kind {}", static_cast<int>(header.kind)));
+    case FrameKind::waiting: break;
+    default: return malformed(fmt::format("a frame has the unknown kind {}", static_cast<int>(header.kind)));
   }
-  if (!is_known(call.collective)) return nonsense("a frame names an unknown collective");
-  if (!is_known(call.dtype)) return nonsense("a frame names an unknown dtype");
-  const bool opaque = call.dtype == DataType::opaque;
-  if (opaque != (call.element_bytes != 0) || call.element_bytes > element_bytes_max) {
-    return nonsense(fmt::format("a frame names elements of {} bytes", call.element_bytes));
-  }
-  if (!clean) return nonsense("a frame has something where nothing belongs");
-  if (!is_known(call.op)) return nonsense("a frame names an unknown reduction");
-  if (call.root < no_rank) return nonsense("a frame names a negative root");
+  if (Status sound = check(header.tag.call); !sound.ok()) return sound;
   return header;
+}
+
+Header header_of(const Waiting& what) {
+  constexpr auto short_rank = [](Rank rank) {
+    const auto number = static_cast<std::uint32_t>(rank);
+    return number < rank_untold ? number : rank_untold;
+  };
+  return {
+      .kind = FrameKind::waiting, .tag = what.tag, .bytes = short_rank(what.missing) | short_rank(what.witness) << 16};
+}
+
+Waiting waiting_of(const Header& header) {
+  constexpr auto long_rank = [](std::uint32_t rank) { return rank == rank_untold ? no_rank : static_cast<Rank>(rank); };
+  return {.tag = header.tag, .missing = long_rank(header.bytes & 0xffff), .witness = long_rank(header.bytes >> 16)};
 }
 
 HelloFrame encode(const Hello& hello) {
   HelloFrame frame;
-  Writer to(frame.data());
+  ByteWriter to(frame.data());
   to.put(hello_magic);
   to.put(wire_version);
   to.put(hello.kind);
-  to.put(std::uint16_t{0});
+  to.put(hello.authentication);
   to.put(hello.group);
   to.put(hello.from);
   to.put(hello.to);
@@ -125,25 +147,25 @@ HelloFrame encode(const Hello& hello) {
 }
 
 Result<Hello> parse_hello(std::span<const std::byte, hello_bytes> bytes) {
-  Reader from(bytes);
-  if (from.take<std::uint32_t>() != hello_magic) return nonsense("it does not speak Hocket's protocol");
+  ByteReader from(bytes);
+  if (from.take<std::uint32_t>() != hello_magic) return malformed("it does not speak Hocket's protocol");
   if (const auto version = from.take<std::uint8_t>(); version != wire_version) {
-    return nonsense(fmt::format("it speaks wire version {}, not {}: use one version of Hocket on all ranks", version,
-                                wire_version));
+    return malformed(fmt::format("it speaks wire version {}, not {}: use one version of Hocket on all ranks", version,
+                                 wire_version));
   }
   Hello hello;
   hello.kind = static_cast<HelloKind>(from.take<std::uint8_t>());
-  const auto authentication = from.take<std::uint16_t>();
+  hello.authentication = from.take<std::uint16_t>();
   hello.group = from.take<std::uint64_t>();
   hello.from = from.take<Rank>();
   hello.to = from.take<Rank>();
   hello.stream.index = from.take<std::uint16_t>();
   hello.stream.of = from.take<std::uint16_t>();
-  if (hello.kind != HelloKind::hello && hello.kind != HelloKind::welcome) return nonsense("its greeting has no kind");
-  if (authentication != 0) return nonsense("it wants authentication, which this version of Hocket does not have");
-  if (hello.from < 0 || hello.to < 0) return nonsense("its greeting names a negative rank");
+  if (hello.kind < HelloKind::hello || hello.kind > HelloKind::refusal) return malformed("its greeting has no kind");
+  if (!fits(hello.kind, hello.authentication)) return malformed("its greeting has a proof of a wrong length");
+  if (hello.from < 0 || hello.to < 0) return malformed("its greeting names a negative rank");
   if (hello.stream.of > streams_max || hello.stream.index >= hello.stream.of) {
-    return nonsense(fmt::format("its greeting is for stream {} of {}", hello.stream.index, hello.stream.of));
+    return malformed(fmt::format("its greeting is for stream {} of {}", hello.stream.index, hello.stream.of));
   }
   return hello;
 }
@@ -157,7 +179,7 @@ std::vector<std::byte> encode_cause(const Cause& cause) {
   const Frame header =
       encode(Header{.kind = FrameKind::cause, .tag = {}, .bytes = static_cast<std::uint32_t>(payload)});
   std::copy(header.begin(), header.end(), frame.begin());
-  Writer to(frame.data() + header_bytes);
+  ByteWriter to(frame.data() + header_bytes);
   to.put(static_cast<std::uint32_t>(cause.code));
   to.put(cause.rank);
   to.put(cause.peer);
@@ -165,13 +187,13 @@ std::vector<std::byte> encode_cause(const Cause& cause) {
   to.put(cause.elapsed_seconds);
   to.put(static_cast<std::uint16_t>(operation.size()));
   to.put(static_cast<std::uint16_t>(message.size()));
-  to.put_bytes(operation);
-  to.put_bytes(message);
+  to.put_text(operation);
+  to.put_text(message);
   return frame;
 }
 
 std::optional<Cause> parse_cause(std::span<const std::byte> payload) {
-  Reader from(payload);
+  ByteReader from(payload);
   Cause cause;
   const auto code = from.take<std::uint32_t>();
   cause.rank = from.take<Rank>();
@@ -180,8 +202,8 @@ std::optional<Cause> parse_cause(std::span<const std::byte> payload) {
   cause.elapsed_seconds = from.take<double>();
   const auto operation = from.take<std::uint16_t>();
   const auto message = from.take<std::uint16_t>();
-  cause.operation = printable(from.take_bytes(operation));
-  cause.message = printable(from.take_bytes(message));
+  cause.operation = printable(from.text(operation));
+  cause.message = printable(from.text(message), 4096);
   if (!from.ok() || from.left() != 0 || !is_failure(code)) return std::nullopt;
   cause.code = static_cast<Code>(code);
   return cause;

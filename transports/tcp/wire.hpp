@@ -1,20 +1,7 @@
-// What travels on a connection. A connection begins with a hello from who dialled and a welcome from who was dialled;
-// then both sides send frames: a header of 40 bytes and its payload. Numbers are little-endian. Parsing is pure and
-// trusts nothing.
-//
-//   hello, welcome (28 bytes)           header (40 bytes)
-//    0 u32 magic "HCKT"                  0 u16 magic "HK"
-//    4 u8  version                       2 u8  version
-//    5 u8  kind: 1 hello, 2 welcome      3 u8  kind: 1 message, 2 cause, 3 goodbye,
-//                                                4 waiting
-//    6 u16 bytes of authentication       4 u32 communicator
-//    8 u64 group                         8 u32 sequence
-//   16 i32 rank of the sender           12 u32 bytes of the message
-//   20 i32 rank of the receiver         16 u8 collective, u8 dtype, u8 op, u8 algorithm
-//   24 u16 stream of the link           20 i32 root
-//   26 u16 streams of the link          24 u64 count
-//   28 authentication (none yet)        32 u16 bytes of an opaque element, else 0
-//                                       34 6 bytes of zero
+// What travels on a connection. A connection begins with a hello from the side that dialled and a welcome from the
+// other one, where there is a secret with a challenge and a proof between them; then both sides send frames: a header
+// of 48 bytes and its payload. Numbers are little-endian. Parsing is
+// pure and trusts nothing. docs/internals/wire.md has the layouts.
 //
 // A link is one stream or several. A large message is cut into as many shares as there are streams; the header goes out
 // on every stream, each followed by that stream's share (share_of()). A small one is on stream 0 alone.
@@ -27,12 +14,14 @@
 #include <span>
 #include <vector>
 
+#include "src/base/challenge.hpp"
 #include "src/spi/transport.hpp"
 
 namespace hocket::tcp {
 
-inline constexpr std::uint8_t wire_version = 3;
-inline constexpr std::size_t header_bytes = 40;
+inline constexpr std::uint8_t wire_version = 5;
+inline constexpr std::size_t header_bytes = 16 + sizeof(Signature);
+static_assert(header_bytes == 48);
 inline constexpr std::size_t hello_bytes = 28;
 inline constexpr std::size_t cause_bytes_max = 4096;
 inline constexpr std::uint16_t streams_max = 16;
@@ -66,7 +55,7 @@ enum class FrameKind : std::uint8_t {
   message = 1,  // payload: the message
   cause = 2,    // the sender's link is broken; payload: why, as encode_cause() writes it; nothing follows
   goodbye = 3,  // the sender leaves in good order; no payload; nothing follows
-  waiting = 4,  // the sender waits in the operation of the tag; no payload
+  waiting = 4,  // the sender waits in the operation of the tag; no payload, but two ranks in place of its size
 };
 
 struct Header {
@@ -78,11 +67,22 @@ struct Header {
 };
 
 Frame encode(const Header& header);
+// Of a waiting frame. Ranks from 65,535 on are not told.
+Header header_of(const Waiting& what);
+Waiting waiting_of(const Header& header);
 // Code::protocol_error says which field is wrong: magic, version, kind, a field of the call, or a size that its kind
 // cannot have.
 Result<Header> parse_header(std::span<const std::byte, header_bytes> bytes);
+// How many bytes follow the header on its stream.
+std::size_t payload_bytes(const Header& header, StreamNumber stream);
 
-enum class HelloKind : std::uint8_t { hello = 1, welcome = 2 };
+enum class HelloKind : std::uint8_t {
+  hello = 1,  // from the side that dials; where it has a secret, its number follows
+  welcome,    // from the side that answers: it lets the other one in
+  challenge,  // from the side that answers: its number and its proof follow
+  proof,      // from the side that dials: its proof follows
+  refusal,    // from either, in place of any but the first; the number of a Distrust follows
+};
 
 struct Hello {
   HelloKind kind = HelloKind::hello;
@@ -90,9 +90,11 @@ struct Hello {
   Rank from = no_rank;
   Rank to = no_rank;
   StreamNumber stream{};
+  std::uint16_t authentication = 0;  // bytes that follow
 
   friend bool operator==(const Hello&, const Hello&) = default;
 };
+inline constexpr std::size_t authentication_bytes_max = Challenge::nonce_bytes + Challenge::proof_bytes;
 
 HelloFrame encode(const Hello& hello);
 // Code::protocol_error says what is wrong. Whether group and ranks are the right ones is the caller's to check.

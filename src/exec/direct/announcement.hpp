@@ -1,14 +1,56 @@
-// What a member tells the others at the start of a direct operation: one board line, and a second one where plain
-// memory is to be read.
+// What a member tells the others at the start of a direct operation: one control line, and a second one where plain
+// memory is to be read or a list of tensors is called.
 #pragma once
 
 #include <cstring>
 
+#include "src/base/hash.hpp"
+#include "src/plan/algorithm_id.hpp"
 #include "src/plan/direct/staging.hpp"
-#include "src/spi/transport.hpp"
+#include "src/spi/signature.hpp"
 #include "src/spi/window.hpp"
 
 namespace hocket {
+
+// A signature in the two words that a control line has for it, in clear but for the digest of a list, which has its
+// place in the second line: the digest of all calls has it in, so that two words tell calls apart.
+class AnnouncedCall {
+ public:
+  AnnouncedCall() = default;
+  explicit AnnouncedCall(const Signature& call)
+      : words_{std::uint64_t{static_cast<std::uint8_t>(call.kind)} |
+                   std::uint64_t{static_cast<std::uint8_t>(call.wire)} << 4 |
+                   std::uint64_t{static_cast<std::uint8_t>(call.collective)} << 8 |
+                   std::uint64_t{static_cast<std::uint8_t>(call.dtype)} << 16 |
+                   std::uint64_t{static_cast<std::uint8_t>(call.op)} << 24 |
+                   std::uint64_t{static_cast<std::uint32_t>(call.root)} << 32,
+               call.count | std::uint64_t{call.opaque_bytes} << count_bits} {}
+  AnnouncedCall(std::uint64_t what, std::uint64_t how_much) : words_{what, how_much} {}
+
+  std::uint64_t what() const { return words_[0]; }
+  std::uint64_t how_much() const { return words_[1]; }
+  bool is_list() const { return static_cast<SignatureKind>(words_[0] & 0xf) == SignatureKind::list; }
+
+  Signature signature(std::uint64_t digest) const {
+    return {.kind = static_cast<SignatureKind>(words_[0] & 0xf),
+            .collective = static_cast<Collective>(words_[0] >> 8 & 0xff),
+            .dtype = static_cast<DataType>(words_[0] >> 16 & 0xff),
+            .op = static_cast<ReduceOp>(words_[0] >> 24 & 0xff),
+            .wire = static_cast<WireFormat>(words_[0] >> 4 & 0xf),
+            .opaque_bytes = static_cast<std::uint16_t>(words_[1] >> count_bits),
+            .algorithm = direct_paths_id,
+            .root = static_cast<Rank>(static_cast<std::uint32_t>(words_[0] >> 32)),
+            .count = words_[1] & ((std::uint64_t{1} << count_bits) - 1),
+            .digest = digest};
+  }
+
+  friend bool operator==(const AnnouncedCall&, const AnnouncedCall&) = default;
+
+ private:
+  static constexpr unsigned count_bits = 48;  // no memory holds 2^48 elements
+
+  std::uint64_t words_[2] = {};
+};
 
 struct Announcement {
   enum Flag : std::uint32_t {
@@ -20,20 +62,14 @@ struct Announcement {
   static constexpr std::size_t inline_bytes_max = direct::inline_bytes_max;
   static constexpr std::uint32_t communicator_max = (1U << 24) - 1;
 
-  Signature call;
+  AnnouncedCall call;
+  std::uint64_t list_digest = 0;   // of the list of tensors, if the call is on one
   std::uint32_t communicator = 0;  // its number, modulo communicator_max + 1
   std::uint32_t digest = 0;        // of all calls on this window up to this one: equal calls, equal digests
   std::uint32_t flags = 0;
   RegionRef input, output;
   std::byte payload[inline_bytes_max] = {};
   std::uintptr_t input_at = 0, output_at = 0;
-
-  // The digest of calls that `before` stands for, and then `call`.
-  static std::uint32_t digest_after(std::uint32_t before, const Signature& call, std::uint32_t communicator) {
-    std::uint64_t bits = (before ^ pack(call)) * 0x9E3779B97F4A7C15;  // Steele et al., SplitMix (OOPSLA 2014)
-    bits = (bits ^ (bits >> 32) ^ pack_count(call) ^ std::uint64_t{communicator} << 40) * 0xBF58476D1CE4E5B9;
-    return static_cast<std::uint32_t>(bits >> 32);
-  }
 
   // `lines`: two of them.
   void write(ControlLine* lines, std::uint64_t turn) const {
@@ -43,10 +79,11 @@ struct Announcement {
       lines[1].words[0].store(input_at, relaxed);
       lines[1].words[1].store(output_at, relaxed);
     }
+    if (call.is_list()) lines[1].words[2].store(list_digest, relaxed);
     std::uint64_t words[4] = {input.region | (std::uint64_t{output.region} << 32), input.offset, output.offset, 0};
     if ((flags & inlined) != 0) std::memcpy(words, payload, inline_bytes_max);
-    line.words[1].store(pack(call), relaxed);
-    line.words[2].store(pack_count(call), relaxed);
+    line.words[1].store(call.what(), relaxed);
+    line.words[2].store(call.how_much(), relaxed);
     for (std::size_t i = 0; i < 4; ++i) line.words[3 + i].store(words[i], relaxed);
     line.words[7].store(flags | communicator << flag_bits | std::uint64_t{digest} << 32, relaxed);
     line.words[0].store(turn, std::memory_order_release);
@@ -56,8 +93,8 @@ struct Announcement {
   void read(const ControlLine* lines) {
     constexpr auto relaxed = std::memory_order_relaxed;
     const ControlLine& line = lines[0];
-    call = unpack(line.words[1].load(relaxed));
-    unpack_count(line.words[2].load(relaxed), call);
+    call = {line.words[1].load(relaxed), line.words[2].load(relaxed)};
+    list_digest = call.is_list() ? lines[1].words[2].load(relaxed) : 0;
     std::uint64_t words[4];
     for (std::size_t i = 0; i < 4; ++i) words[i] = line.words[3 + i].load(relaxed);
     const std::uint64_t last = line.words[7].load(relaxed);
@@ -75,29 +112,6 @@ struct Announcement {
 
  private:
   static constexpr unsigned flag_bits = 8;
-
-  static std::uint64_t pack(const Signature& call) {
-    return static_cast<std::uint64_t>(call.collective) | static_cast<std::uint64_t>(call.dtype) << 8 |
-           static_cast<std::uint64_t>(call.op) << 16 | std::uint64_t{call.algorithm} << 24 |
-           std::uint64_t{static_cast<std::uint32_t>(call.root)} << 32;
-  }
-  // No memory holds 2^48 elements.
-  static constexpr unsigned count_bits = 48;
-  static std::uint64_t pack_count(const Signature& call) {
-    return call.count | std::uint64_t{call.element_bytes} << count_bits;
-  }
-  static void unpack_count(std::uint64_t word, Signature& call) {
-    call.count = word & ((std::uint64_t{1} << count_bits) - 1);
-    call.element_bytes = static_cast<std::uint16_t>(word >> count_bits);
-  }
-  static Signature unpack(std::uint64_t word) {
-    return {.collective = static_cast<Collective>(word & 0xff),
-            .dtype = static_cast<DataType>(word >> 8 & 0xff),
-            .op = static_cast<ReduceOp>(word >> 16 & 0xff),
-            .algorithm = static_cast<std::uint8_t>(word >> 24 & 0xff),
-            .root = static_cast<Rank>(static_cast<std::uint32_t>(word >> 32)),
-            .count = 0};
-  }
 };
 
 }  // namespace hocket

@@ -9,21 +9,46 @@ namespace hocket {
 namespace {
 
 constexpr int polls_before_waking = 8;
-constexpr std::chrono::milliseconds silent_after = telling_interval + std::chrono::milliseconds(500);
 
 }  // namespace
 
-void Announcer::begin(std::uint32_t communicator) {
+WindowUse::Call WindowUse::Call::after(const Call& before, const Signature& signature, std::uint32_t communicator,
+                                       std::uint32_t sequence) {
+  Call call = before;
+  if (before.signature != signature || before.communicator != communicator) {
+    call.signature = signature;
+    call.communicator = communicator;
+    call.announced = AnnouncedCall(signature);
+    call.hash = Hash()
+                    .add(call.announced.what())
+                    .add(call.announced.how_much())
+                    .add(signature.digest)
+                    .add(communicator)
+                    .value();
+  }
+  call.sequence = sequence;
+  call.digest = call.digest_after(before, sequence);
+  return call;
+}
+
+std::optional<std::uint32_t> WindowUse::Call::number_behind(std::uint32_t other_digest, const Call& before) const {
+  constexpr std::uint32_t farthest = 1000;
+  for (std::uint32_t away = 1; away <= farthest; ++away) {
+    for (const std::uint32_t number : {sequence - away, sequence + away}) {
+      if (digest_after(before, number) == other_digest) return number;
+    }
+  }
+  return std::nullopt;
+}
+
+void Announcer::begin(std::uint32_t communicator, std::uint32_t sequence) {
   WindowUse& use = run_.use;
   run_.turn = ++use.turn;
   communicator &= Announcement::communicator_max;
   const Signature& call = run_.binding.signature;
-  use.call(run_.turn) = {call, communicator,
-                         Announcement::digest_after(use.call(run_.turn - 1).digest, call, communicator)};
-  const DirectSetting setting{.thresholds = use.thresholds,
-                              .staging_bytes = run_.window().staging_bytes(),
-                              .shares_work = use.shares_work,
-                              .single_copy = use.single_copy};
+  use.call(run_.turn) = WindowUse::Call::after(use.call(run_.turn - 1), call, communicator, sequence);
+  DirectSetting setting = use.setting;
+  setting.staging_bytes = run_.window().staging_bytes();
   run_.rule = direct_rule(run_.exchange, setting, run_.window().reads_plain_memory());
   next_member_ = 0;
   state_ = State::waits;
@@ -38,7 +63,7 @@ std::uint64_t Announcer::turn_before() const {
   return run_.turn > back ? run_.turn - back : 0;
 }
 
-// Whoever has come as far as this member is heard up to here, so that the next look can wait.
+// A member that has come as far as this one is heard up to here, so that the next look can wait.
 bool Announcer::may_announce() {
   WindowUse& use = run_.use;
   const std::uint64_t before = turn_before();
@@ -60,7 +85,10 @@ bool Announcer::announce(Counters& counters) {
   if (!may_announce()) return false;
   Announcement& own = run_.announcements[run_.self];
   const WindowUse::Call& call = run_.use.call(run_.turn);
-  own = {.call = call.signature, .communicator = call.communicator, .digest = call.digest};
+  own = {.call = call.announced,
+         .list_digest = call.signature.digest,
+         .communicator = call.communicator,
+         .digest = call.digest};
   const std::size_t in = run_.exchange.input_bytes(run_.self), out = run_.exchange.output_bytes(run_.self);
   const bool worth_mapping = run_.rule.worth_mapping(in, out);
   if (worth_mapping) {
@@ -77,7 +105,7 @@ bool Announcer::announce(Counters& counters) {
     put_payload(own, counters);
   }
   own.write(&run_.window().control_lines(run_.self)[direct::announcement_line(run_.turn)], run_.turn);
-  polls_to_waking_ = run_.use.shares_work ? 0 : polls_before_waking;
+  polls_to_waking_ = run_.use.setting.shares_work ? 0 : polls_before_waking;
   state_ = State::announced;
   return true;
 }
@@ -135,7 +163,7 @@ bool Announcer::hear(std::uint32_t member, std::uint64_t turn) {
   Announcement& theirs = run_.announcements[member];
   theirs.read(lines);
   const WindowUse::Call& mine = run_.use.call(turn);
-  if (theirs.call != mine.signature || theirs.digest != mine.digest) {
+  if (theirs.call != mine.announced || theirs.digest != mine.digest) {
     find_mismatch(member, turn);
     return false;
   }
@@ -150,18 +178,27 @@ void Announcer::find_mismatch(std::uint32_t member, std::uint64_t turn) {
   Announcement& theirs = run_.announcements[member];
   do {
     theirs.read(&run_.window().control_lines(member)[direct::announcement_line(++at)]);
-  } while (at < turn && theirs.call == use.call(at).signature && theirs.communicator == use.call(at).communicator);
+  } while (at < turn && theirs.call == use.call(at).announced && theirs.digest == use.call(at).digest);
   const WindowUse::Call& mine = use.call(at);
   const Rank rank = run_.window().rank_of(member), here = run_.window().rank_of(run_.self);
   const auto on = [&](std::uint32_t communicator) {
     if (theirs.communicator == mine.communicator || use.names == nullptr) return std::string();
     return " on " + use.names->describe_communicator(communicator, rank);
   };
+  const Signature call = theirs.call.signature(theirs.list_digest);
+  std::string numbers;
+  if (theirs.call == mine.announced && call.digest == mine.signature.digest &&
+      theirs.communicator == mine.communicator) {
+    const auto number = mine.number_behind(theirs.digest, use.call(at - 1));
+    numbers = number ? fmt::format("; these are calls number {} and {}", *number, mine.sequence)
+                     : "; these are calls of different numbers";
+    numbers += ": all ranks must make the same calls in the same order";
+  }
   run_.fail(Status(
       Cause{.code = Code::mismatch,
-            .message = fmt::format("rank {} called {}{} while rank {} called {}{}{}", rank, describe(theirs.call),
+            .message = fmt::format("rank {} called {}{} while rank {} called {}{}{}{}", rank, describe(call),
                                    on(theirs.communicator), here, describe(mine.signature), on(mine.communicator),
-                                   at == run_.turn ? "" : fmt::format(", {} calls ago", run_.turn - at)),
+                                   at == run_.turn ? "" : fmt::format(", {} calls ago", run_.turn - at), numbers),
             .peer = rank,
             .operation = {}}));
 }
@@ -188,8 +225,6 @@ bool Announcer::someone_has_withdrawn() const {
 }
 
 // ---- who is missing -------------------------------------------------------------------------------------------------
-// At a deadline most of those who have not done their part are themselves waiting for the one that is stopped. Who
-// waits says so in a line of its own once a second; so the silent one stands out, on all members alike.
 
 bool Announcer::has_announced(std::uint32_t member, std::uint64_t turn) const {
   return run_.word(member, direct::announcement_line(turn)).load(std::memory_order_acquire) >= turn;
@@ -203,16 +238,6 @@ bool Announcer::has_come(Rank peer) const {
   return true;
 }
 
-void Announcer::tell_waiting() {
-  const auto now = std::chrono::nanoseconds(Deadline::Clock::now().time_since_epoch()).count();
-  run_.word(run_.self, direct::life_line).store(static_cast<std::uint64_t>(now), std::memory_order_relaxed);
-}
-
-std::chrono::nanoseconds Announcer::silence_of(std::uint32_t member) const {
-  const std::uint64_t told = run_.word(member, direct::life_line).load(std::memory_order_relaxed);
-  return Deadline::Clock::now().time_since_epoch() - std::chrono::nanoseconds(told);
-}
-
 // Whether this member waits for an announcement of that one.
 bool Announcer::is_awaited(std::uint32_t member) const {
   if (!announced()) return !has_announced(member, turn_before());
@@ -221,26 +246,11 @@ bool Announcer::is_awaited(std::uint32_t member) const {
 
 Operation::Missing Announcer::missing(const std::function<bool(std::uint32_t member)>& has_done_its_part) const {
   Operation::Missing missing;
-  std::chrono::nanoseconds longest{};
   for (std::uint32_t member = 0; member < run_.members; ++member) {
     if (member == run_.self) continue;
     if (state_ == State::heard_all ? has_done_its_part(member) : !is_awaited(member)) continue;
-    const Rank rank = run_.window().rank_of(member);
-    missing.text += fmt::format("{} rank {}", missing.text.empty() ? "waiting for" : ",", rank);
-    const auto silence = silence_of(member);
-    const bool silent = silence > silent_after;
-    // The first of the silent ones, else who has been silent for longest.
-    if (missing.peer != no_rank && missing.silent) continue;
-    if (missing.peer == no_rank || silent || silence > longest) missing.peer = rank;
-    missing.silent = silent;
-    longest = std::max(longest, silence);
-  }
-  // Whom this member needs may itself wait for one that this member does not need.
-  for (std::uint32_t member = 0; member < run_.members && state_ == State::announced && !missing.silent; ++member) {
-    if (member == run_.self || has_announced(member, run_.turn) || silence_of(member) <= silent_after) continue;
-    missing.peer = run_.window().rank_of(member);
-    missing.silent = true;
-    missing.text += fmt::format("; rank {} has not come either", missing.peer);
+    missing.peers.push_back(run_.window().rank_of(member));
+    missing.text += fmt::format("{} rank {}", missing.text.empty() ? "waiting for" : ",", missing.peers.back());
   }
   if (missing.text.empty()) missing.text = "waiting for ranks that have begun but not finished their part";
   return missing;

@@ -10,7 +10,6 @@
 // it, so that everyone has left the one before. What it has not waited for it checks when it hears it.
 #pragma once
 
-#include <chrono>
 #include <cstdint>
 #include <functional>
 
@@ -23,8 +22,9 @@ class Announcer {
  public:
   explicit Announcer(DirectRun& run) : run_(run) { run.use.heard.resize(run.members); }
 
-  // Numbers the run, and decides how it will be announced. `communicator`: its number.
-  void begin(std::uint32_t communicator);
+  // Counts the run, and decides how it will be announced. `communicator` and `sequence`: numbers of the call's
+  // communicator, and of the call in it.
+  void begin(std::uint32_t communicator, std::uint32_t sequence);
   // Announces the call, once the others have come far enough. False: they have not, or something was wrong.
   bool announce(Counters& counters);
   bool announced() const { return state_ != State::waits; }
@@ -41,8 +41,6 @@ class Announcer {
 
   // Whether the peer has announced this run.
   bool has_come(Rank peer) const;
-  // Tells the others that this member waits.
-  void tell_waiting();
   // Whom this member waits for. `has_done_its_part`: of members who have announced, when all were heard.
   Operation::Missing missing(const std::function<bool(std::uint32_t member)>& has_done_its_part) const;
 
@@ -57,7 +55,6 @@ class Announcer {
   void find_mismatch(std::uint32_t member, std::uint64_t turn);
   bool has_announced(std::uint32_t member, std::uint64_t turn) const;
   bool is_awaited(std::uint32_t member) const;
-  std::chrono::nanoseconds silence_of(std::uint32_t member) const;
 
   DirectRun& run_;
   State state_ = State::waits;

@@ -16,12 +16,13 @@ inline constexpr std::size_t announcement_line(std::uint64_t turn) {
   return turn % announcements * 2;
 }
 inline constexpr std::size_t progress_line = announcements * 2;  // a word for each Stage, see progress.hpp
-inline constexpr std::size_t life_line = progress_line + 2;      // when the member said last that it waits
+inline constexpr std::size_t life_line = progress_line + 2;      // see LifeLines
 inline constexpr std::size_t claim_line = progress_line + 4;     // member 0's: the next part to be taken
 inline constexpr std::size_t finished_line = progress_line + 5;  // member 0's: how many parts are done
 static_assert(finished_line < Window::lines_per_member);
 
-// In place of an announcement's turn: the member has given up, and whoever has not read the announcement yet must not.
+// In place of an announcement's turn: the member has given up, and a member that has not read the announcement yet must
+// not.
 inline constexpr std::uint64_t withdrawn = UINT64_MAX;
 
 }  // namespace hocket::direct

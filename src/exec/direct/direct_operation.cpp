@@ -14,14 +14,14 @@ constexpr bool is_a_path = !std::is_same_v<std::remove_cvref_t<Path>, std::monos
 DirectOperation::DirectOperation(WindowUse& use, std::shared_ptr<Context> context)
     : Operation(std::move(context)), run_(use, binding()), announcer_(run_) {}
 
-Status DirectOperation::start(const Tag&, Peers&) {
+Status DirectOperation::start(const Tag& tag, Peers&) {
   Window& window = run_.window();
   window.tidy();  // one operation at a time runs over a window
   std::uint32_t root = 0;
   while (root + 1 < run_.members && window.rank_of(root) != binding().root) ++root;
   run_.exchange = Exchange(binding().signature, root, run_.members, first_grain_bytes);
   run_.failure = {};
-  announcer_.begin(context().number());
+  announcer_.begin(context().number(), tag.sequence);
   phase_ = Phase::meet;
   return {};
 }
@@ -33,7 +33,7 @@ bool DirectOperation::advance(Counters& counters) {
 }
 
 bool DirectOperation::meet(Counters& counters) {
-  bool announced = false;  // something happened: whoever is about to sleep owes the others a waking
+  bool announced = false;  // something happened: a member that is about to sleep owes the others a waking
   if (!announcer_.announced()) {
     if (!announcer_.announce(counters)) return false;
     announced = true;

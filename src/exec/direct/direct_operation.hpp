@@ -32,7 +32,6 @@ class DirectOperation final : public Operation {
   Window* window() const override { return run_.use.window; }
   bool can_do_without(Rank peer) const override { return announcer_.has_come(peer); }
   void before_sleep() override { announcer_.settle_waking(); }
-  void tell_waiting() override { announcer_.tell_waiting(); }
   Missing missing() const override;
   std::string_view algorithm() const override { return path_name_; }
   void withdraw() override;

@@ -15,15 +15,15 @@ constexpr std::uint64_t streaming_bytes_min = std::uint64_t{4} << 20;  // measur
 }  // namespace
 
 MappedPath::MappedPath(DirectRun& run, const Announcer& announcer)
-    : run_(run), announcer_(announcer), progress_(run), shared_(run, progress_), next_(run.self) {}
+    : run_(run), announcer_(announcer), stage_counts_(run), shared_(run, stage_counts_), next_(run.self) {}
 
 bool MappedPath::advance(Counters& counters) {
   if (own_parts_done_) return done_ = all_finished();
   if (announcer_.someone_has_withdrawn()) return false;
   const auto number = next_part();
   if (!number) {
-    if (!run_.use.shares_work) {
-      progress_.publish(Stage::parts_done, 1);
+    if (!run_.use.setting.shares_work) {
+      stage_counts_.publish(Stage::parts_done, 1);
       run_.window().wake_others();
     }
     return own_parts_done_ = true;
@@ -32,19 +32,19 @@ bool MappedPath::advance(Counters& counters) {
   const Part part = run_.part(*number);
   if (part.bytes != 0) move(part, counters);
   if (announcer_.someone_has_withdrawn()) return false;  // its memory may have been used for something else meanwhile
-  if (run_.use.shares_work) shared_.finish();
+  if (run_.use.setting.shares_work) shared_.finish();
   return true;
 }
 
 // Where work is not shared, part p of every round is member p's.
 std::optional<std::size_t> MappedPath::next_part() {
-  if (run_.use.shares_work) return shared_.claim();
+  if (run_.use.setting.shares_work) return shared_.claim();
   const std::size_t number = std::exchange(next_, next_ + run_.members);
   return number < run_.parts() ? std::optional(number) : std::nullopt;
 }
 
 bool MappedPath::all_finished() const {
-  return run_.use.shares_work ? shared_.all_finished() : progress_.everyone_reached(Stage::parts_done, 1);
+  return run_.use.setting.shares_work ? shared_.all_finished() : stage_counts_.everyone_reached(Stage::parts_done, 1);
 }
 
 void MappedPath::move(const Part& part, Counters& counters) {

@@ -6,8 +6,8 @@
 
 #include "src/exec/counters.hpp"
 #include "src/exec/direct/announcer.hpp"
-#include "src/exec/direct/progress.hpp"
 #include "src/exec/direct/shared_parts.hpp"
+#include "src/exec/direct/stage_counts.hpp"
 
 namespace hocket {
 
@@ -22,7 +22,7 @@ class MappedPath {
   bool advance(Counters& counters);
   bool done() const { return done_; }
   // Members that share the work do not say which parts are theirs.
-  bool has_done_its_part(std::uint32_t member) const { return progress_.reached(member, Stage::parts_done, 1); }
+  bool has_done_its_part(std::uint32_t member) const { return stage_counts_.reached(member, Stage::parts_done, 1); }
 
  private:
   std::optional<std::size_t> next_part();
@@ -32,7 +32,7 @@ class MappedPath {
 
   DirectRun& run_;
   const Announcer& announcer_;
-  Progress progress_;
+  StageCounts stage_counts_;
   SharedParts shared_;  // where members share the work
   std::size_t next_;    // else: this member's next part
   bool buffers_mapped_ = false;

@@ -8,7 +8,10 @@ namespace hocket {
 
 // All have left the operation that used the place of the results before.
 PooledPath::PooledPath(DirectRun& run)
-    : run_(run), progress_(run), shared_(run, progress_), results_(run.window().staging(0) + direct::payload_bytes) {}
+    : run_(run),
+      stage_counts_(run),
+      shared_(run, stage_counts_),
+      results_(run.window().staging(0) + direct::payload_bytes) {}
 
 bool PooledPath::advance(Counters&) {
   if (const auto number = shared_.claim()) {
@@ -20,7 +23,7 @@ bool PooledPath::advance(Counters&) {
     if (!shared_.all_finished()) return false;
     copy_out();
   } else {
-    progress_.publish(Stage::parts_done, 1);  // leaves before all is done: so nobody blames it
+    stage_counts_.publish(Stage::parts_done, 1);  // leaves before all is done: so nobody blames it
   }
   done_ = true;
   return true;

@@ -6,10 +6,10 @@ std::optional<std::size_t> SharedParts::claim() {
   auto& claimed = run_.word(0, direct::claim_line);
   std::uint64_t seen = claimed.load(std::memory_order_relaxed);
   for (;;) {
-    if (progress_.is_of_later_operation(seen)) return std::nullopt;
-    const std::size_t next = progress_.count_of(seen);
+    if (stage_counts_.is_of_later_operation(seen)) return std::nullopt;
+    const std::size_t next = stage_counts_.count_of(seen);
     if (next >= parts_) return std::nullopt;
-    if (claimed.compare_exchange_weak(seen, progress_.word_of(next + 1), std::memory_order_relaxed)) return next;
+    if (claimed.compare_exchange_weak(seen, stage_counts_.word_of(next + 1), std::memory_order_relaxed)) return next;
   }
 }
 
@@ -18,8 +18,8 @@ void SharedParts::finish() {
   std::uint64_t seen = finished.load(std::memory_order_relaxed);
   std::size_t count;
   do {
-    count = progress_.count_of(seen) + 1;
-  } while (!finished.compare_exchange_weak(seen, progress_.word_of(count), std::memory_order_acq_rel,
+    count = stage_counts_.count_of(seen) + 1;
+  } while (!finished.compare_exchange_weak(seen, stage_counts_.word_of(count), std::memory_order_acq_rel,
                                            std::memory_order_relaxed));
   if (count == parts_) run_.window().wake_others();
 }

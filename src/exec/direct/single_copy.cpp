@@ -7,7 +7,7 @@
 
 namespace hocket {
 
-SingleCopyPath::SingleCopyPath(DirectRun& run, Counters& counters) : run_(run), progress_(run) {
+SingleCopyPath::SingleCopyPath(DirectRun& run, Counters& counters) : run_(run), stage_counts_(run) {
   count_what_others_read(counters);
 }
 
@@ -46,7 +46,7 @@ bool SingleCopyPath::fetch(std::uint32_t member, std::uintptr_t from, std::byte*
 // ---- the stages -----------------------------------------------------------------------------------------------------
 
 bool SingleCopyPath::has_done_its_part(std::uint32_t member) const {
-  return progress_.reached(member, Stage::copied_out, std::min(copied_out_ + 1, run_.exchange.rounds()));
+  return stage_counts_.reached(member, Stage::copied_out, std::min(copied_out_ + 1, run_.exchange.rounds()));
 }
 
 // The last stage first: that frees the most.
@@ -54,7 +54,7 @@ bool SingleCopyPath::advance(Counters&) {
   const bool happened = copy_out() || combine_own();
   if (happened) run_.window().wake_others();
   const bool all_out = copied_out_ == run_.exchange.rounds();
-  done_ = all_out && progress_.everyone_reached(Stage::copied_out, copied_out_);
+  done_ = all_out && stage_counts_.everyone_reached(Stage::copied_out, copied_out_);
   return happened;
 }
 
@@ -63,11 +63,11 @@ bool SingleCopyPath::combine_own() {
   const Part part = run_.exchange.part(combined_, run_.self);
   const bool takes_slot = !part.goes_to(run_.self);
   if (takes_slot && combined_ >= direct::rounds_in_flight &&
-      !progress_.everyone_reached(Stage::copied_out, combined_ - direct::rounds_in_flight + 1)) {
+      !stage_counts_.everyone_reached(Stage::copied_out, combined_ - direct::rounds_in_flight + 1)) {
     return false;
   }
   if (part.bytes != 0 && !combine_part(part)) return true;
-  progress_.publish(Stage::combined, ++combined_);
+  stage_counts_.publish(Stage::combined, ++combined_);
   return true;
 }
 
@@ -97,13 +97,13 @@ bool SingleCopyPath::combine_part(const Part& part) {
 bool SingleCopyPath::copy_out() {
   const bool combines = run_.exchange.combines();
   if (copied_out_ == (combines ? combined_ : run_.exchange.rounds())) return false;
-  if (combines && !progress_.everyone_reached(Stage::combined, copied_out_ + 1)) return false;
+  if (combines && !stage_counts_.everyone_reached(Stage::combined, copied_out_ + 1)) return false;
   for (std::uint32_t index = 0; index < run_.exchange.parts(); ++index) {
     const Part part = run_.exchange.part(copied_out_, index);
     if (part.bytes == 0 || !part.goes_to(run_.self) || (combines && index == run_.self)) continue;
     if (!copy_part(part, index)) return true;
   }
-  progress_.publish(Stage::copied_out, ++copied_out_);
+  stage_counts_.publish(Stage::copied_out, ++copied_out_);
   return true;
 }
 

@@ -6,7 +6,7 @@
 #include <cstdint>
 
 #include "src/exec/counters.hpp"
-#include "src/exec/direct/progress.hpp"
+#include "src/exec/direct/stage_counts.hpp"
 
 namespace hocket {
 
@@ -30,7 +30,7 @@ class SingleCopyPath {
   std::byte* result_slot(std::uint32_t member, std::size_t round) const;
 
   DirectRun& run_;
-  Progress progress_;
+  StageCounts stage_counts_;
   std::size_t combined_ = 0, copied_out_ = 0;  // rounds
   bool done_ = false;
 };

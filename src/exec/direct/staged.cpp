@@ -8,7 +8,9 @@
 namespace hocket {
 
 StagedPath::StagedPath(DirectRun& run)
-    : run_(run), progress_(run), before_copying_out_(stages_of(DirectPath::staged, run.exchange.combines()).back()) {}
+    : run_(run),
+      stage_counts_(run),
+      before_copying_out_(stages_of(DirectPath::staged, run.exchange.combines()).back()) {}
 
 // ---- the staging areas ----------------------------------------------------------------------------------------------
 
@@ -26,13 +28,14 @@ std::byte* StagedPath::result_slot(std::uint32_t member, std::size_t round) cons
 }
 
 bool StagedPath::slot_is_free(std::size_t round, Stage last_use) const {
-  return round < direct::rounds_in_flight || progress_.everyone_reached(last_use, round - direct::rounds_in_flight + 1);
+  return round < direct::rounds_in_flight ||
+         stage_counts_.everyone_reached(last_use, round - direct::rounds_in_flight + 1);
 }
 
 // ---- the stages -----------------------------------------------------------------------------------------------------
 
 bool StagedPath::has_done_its_part(std::uint32_t member) const {
-  return progress_.reached(member, Stage::copied_out, std::min(copied_out_ + 1, run_.exchange.rounds()));
+  return stage_counts_.reached(member, Stage::copied_out, std::min(copied_out_ + 1, run_.exchange.rounds()));
 }
 
 // The last stage first: that frees the most.
@@ -54,13 +57,13 @@ bool StagedPath::copy_in(Counters& counters) {
     counters.bytes_sent += part.bytes;
     if (copied_in_ == 0) ++counters.steps;
   }
-  progress_.publish(Stage::copied_in, ++copied_in_);
+  stage_counts_.publish(Stage::copied_in, ++copied_in_);
   return true;
 }
 
 bool StagedPath::combine_own() {
   if (!run_.exchange.combines() || combined_ == copied_in_) return false;
-  if (!progress_.everyone_reached(Stage::copied_in, combined_ + 1)) return false;
+  if (!stage_counts_.everyone_reached(Stage::copied_in, combined_ + 1)) return false;
   if (!slot_is_free(combined_, Stage::copied_out)) return false;
   const Part part = run_.exchange.part(combined_, run_.self);
   if (part.bytes != 0) {
@@ -74,7 +77,7 @@ bool StagedPath::combine_own() {
     if (part.target != run_.self) run_.targets.push_back(result_slot(run_.self, combined_));
     combine(run_.binding.reduction, run_.sources, run_.targets, part.bytes);
   }
-  progress_.publish(Stage::combined, ++combined_);
+  stage_counts_.publish(Stage::combined, ++combined_);
   return true;
 }
 
@@ -82,7 +85,7 @@ bool StagedPath::copy_out() {
   const Exchange& exchange = run_.exchange;
   const bool combines = exchange.combines();
   if (copied_out_ == (combines ? combined_ : copied_in_)) return false;
-  if (!progress_.everyone_reached(before_copying_out_, copied_out_ + 1)) return false;
+  if (!stage_counts_.everyone_reached(before_copying_out_, copied_out_ + 1)) return false;
   for (std::uint32_t index = 0; index < exchange.parts(); ++index) {
     const Part part = exchange.part(copied_out_, index);
     if (part.bytes == 0 || !part.goes_to(run_.self) || (combines && index == run_.self)) continue;
@@ -92,7 +95,7 @@ bool StagedPath::copy_out() {
                                                              : input_slot(part.source, copied_out_, index);
     if (from != to) std::memcpy(to, from, part.bytes);
   }
-  progress_.publish(Stage::copied_out, ++copied_out_);
+  stage_counts_.publish(Stage::copied_out, ++copied_out_);
   return true;
 }
 

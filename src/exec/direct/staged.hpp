@@ -9,7 +9,7 @@
 #include <cstdint>
 
 #include "src/exec/counters.hpp"
-#include "src/exec/direct/progress.hpp"
+#include "src/exec/direct/stage_counts.hpp"
 
 namespace hocket {
 
@@ -33,7 +33,7 @@ class StagedPath {
   std::byte* result_slot(std::uint32_t member, std::size_t round) const;
 
   DirectRun& run_;
-  Progress progress_;
+  StageCounts stage_counts_;
   const Stage before_copying_out_;
   std::size_t copied_in_ = 0, combined_ = 0, copied_out_ = 0;  // rounds
 };

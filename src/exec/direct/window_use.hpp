@@ -3,8 +3,11 @@
 
 #include <array>
 #include <cstdint>
+#include <optional>
 #include <vector>
 
+#include "src/base/hash.hpp"
+#include "src/exec/direct/announcement.hpp"
 #include "src/plan/direct/path.hpp"
 #include "src/plan/direct/staging.hpp"
 #include "src/spi/transport.hpp"
@@ -14,21 +17,34 @@ namespace hocket {
 
 struct WindowUse {
   Window* window = nullptr;
+  DirectSetting setting = {};                // but for staging_bytes, which the window says
+  const TransportListener* names = nullptr;  // of communicators, for messages
+
   std::uint64_t turn = 0;     // of the operation begun last
-  std::uint64_t counted = 0;  // how many operations have used Progress: those that take more than announcements
+  std::uint64_t counted = 0;  // how many operations have used StageCounts: those that take more than announcements
   std::vector<std::uint64_t> heard = {};  // by member: up to which turn its calls have been checked
   std::uint64_t everyone_heard = 0;       // at most the least of these
   struct Call {
     Signature signature;
     std::uint32_t communicator = 0;
-    std::uint32_t digest = 0;
+    std::uint32_t sequence = 0;  // its number in its communicator, where calls over links are counted too
+    std::uint32_t digest = 0;    // of all calls up to this one, and their numbers
+    AnnouncedCall announced{Signature{}};
+    std::uint64_t hash = 0;  // of signature and communicator
+    // The call after `before`. Mostly one is like the other.
+    static Call after(const Call& before, const Signature& signature, std::uint32_t communicator,
+                      std::uint32_t sequence);
+    // Of a member whose call after `before` is like this one but for its number: that number; nothing where none near
+    // this one makes such a digest.
+    std::optional<std::uint32_t> number_behind(std::uint32_t other_digest, const Call& before) const;
+
+   private:
+    std::uint32_t digest_after(const Call& before, std::uint32_t number) const {
+      return Hash().add((before.digest ^ hash) + number).value32();
+    }
   };
   std::array<Call, direct::announcements> calls = {};  // own ones, by turn
   Call& call(std::uint64_t of_turn) { return calls[of_turn % direct::announcements]; }
-  SingleCopy single_copy = SingleCopy::automatic;
-  const DirectThresholds* thresholds = nullptr;  // as DirectSetting has them
-  const TransportListener* names = nullptr;      // of communicators, for messages
-  bool shares_work = false;  // members outnumber cores: whoever is awake takes the next part. Equal on all members
 };
 
 }  // namespace hocket

@@ -34,7 +34,7 @@ constexpr std::uint32_t bits_of_power_of_two(int exponent) {
 
 // Floats with a sign, `exponent_bits` and `fraction_bits`, in lanes of `Bits`. Without infinities the largest bits are
 // NaN, and what is too large becomes NaN. With integer instructions alone, so that neither the instruction set nor the
-// processor's treatment of denormal numbers changes a result.
+// processor's treatment of subnormal numbers changes a result.
 template <class Bits, int exponent_bits, int fraction_bits, bool infinities>
 struct Narrow {
   using D = hn::ScalableTag<float>;
@@ -64,16 +64,16 @@ struct Narrow {
     const auto sign = hn::ShiftLeft<sign_shift>(hn::Xor(bits, magnitude));
     const auto normal = hn::Add(hn::ShiftLeft<shift>(magnitude), hn::Set(wide, exponent_gap));
     const auto in_order = hn::BitCast(signed_wide, magnitude);
-    // Denormal numbers are whole multiples of the smallest.
+    // Subnormal numbers are whole multiples of the smallest.
     const V unit = hn::BitCast(d, hn::Set(wide, bits_of_power_of_two(1 - bias - fraction_bits)));
-    const auto denormal = hn::BitCast(wide, hn::Mul(hn::ConvertTo(d, in_order), unit));
-    const auto is_denormal = hn::RebindMask(wide, hn::Lt(in_order, hn::Set(signed_wide, std::int32_t{first_normal})));
+    const auto subnormal = hn::BitCast(wide, hn::Mul(hn::ConvertTo(d, in_order), unit));
+    const auto is_subnormal = hn::RebindMask(wide, hn::Lt(in_order, hn::Set(signed_wide, std::int32_t{first_normal})));
     // Infinity and NaN: all bits of the exponent are set.
     const std::int32_t first_special = static_cast<std::int32_t>(infinities ? infinity : nan);
     const auto is_special =
         hn::RebindMask(wide, hn::Gt(in_order, hn::Set(signed_wide, static_cast<std::int32_t>(first_special - 1))));
     const auto special = hn::Or(normal, hn::Set(wide, 0x7F800000U));
-    const auto number = hn::IfThenElse(is_denormal, denormal, normal);
+    const auto number = hn::IfThenElse(is_subnormal, subnormal, normal);
     return hn::BitCast(d, hn::Or(hn::IfThenElse(is_special, special, number), sign));
   }
 
@@ -90,12 +90,12 @@ struct Narrow {
     auto rounded = hn::ShiftRight<shift>(hn::Add(size, hn::Add(last_place, half)));
     if constexpr (exponent_bits < 8) {
       rounded = hn::Sub(rounded, hn::Set(wide, exponent_gap >> shift));
-      // Adding a number whose last place is the smallest denormal number lets the processor round to that.
+      // Adding a number whose last place is the smallest subnormal number lets the processor round to that.
       const auto anchor = hn::Set(wide, bits_of_power_of_two(24 - bias - fraction_bits));
       const auto anchored = hn::BitCast(wide, hn::Add(hn::BitCast(d, size), hn::BitCast(d, anchor)));
-      const auto is_denormal = hn::Lt(hn::BitCast(signed_wide, size),
-                                      hn::Set(signed_wide, static_cast<std::int32_t>(bits_of_power_of_two(1 - bias))));
-      rounded = hn::IfThenElse(hn::RebindMask(wide, is_denormal), hn::Sub(anchored, anchor), rounded);
+      const auto is_subnormal = hn::Lt(hn::BitCast(signed_wide, size),
+                                       hn::Set(signed_wide, static_cast<std::int32_t>(bits_of_power_of_two(1 - bias))));
+      rounded = hn::IfThenElse(hn::RebindMask(wide, is_subnormal), hn::Sub(anchored, anchor), rounded);
       // Too large: infinity, or else NaN.
       const auto limit = hn::Set(signed_wide, static_cast<std::int32_t>(infinities ? infinity : nan));
       rounded = hn::BitCast(wide, hn::Min(hn::BitCast(signed_wide, rounded), limit));

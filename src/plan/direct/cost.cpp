@@ -83,12 +83,12 @@ DirectTerms one_shot(const Shape& shape, const Side& root, const Side& other, bo
   if (one_way) {  // senders run ahead, so nobody waits in a row of calls
     const bool down = shape.collective.is_from_root();
     (down ? terms.other : terms.root).lines = down ? lines_of(root) : others * lines_of(other);
-    terms.turns = 1.0 / static_cast<double>(direct::run_ahead_max);
+    terms.time_slices = 1.0 / static_cast<double>(direct::run_ahead_max);
     return terms;
   }
   terms.root.lines = terms.other.lines = others * std::max(lines_of(root), lines_of(other));
   terms.flags = waits_of(DirectPath::one_shot, shape);
-  terms.turns = 1;
+  terms.time_slices = 1;
   if (shape.collective.has_root()) {
     const bool down = shape.collective.is_from_root();
     terms.brought = payload(down ? root : other);
@@ -97,12 +97,12 @@ DirectTerms one_shot(const Shape& shape, const Side& root, const Side& other, bo
   return terms;
 }
 
-// Whoever is awake combines; on average everyone does as much.
+// Any rank that is awake combines; on average each does as much.
 DirectTerms pooled(const Shape& shape, const Side& root, const Side& other) {
   const DirectWork common{.lines = announcement_lines_of(DirectPath::pooled, shape) + counters_per_part * shape.rounds,
                           .combined = (shape.ranks - 1) * shape.part};
   const auto work = [&](const Side& side) { return common + DirectWork{.copied = side.input + side.output}; };
-  return {.root = work(root), .other = work(other), .flags = waits_of(DirectPath::pooled, shape), .turns = 1};
+  return {.root = work(root), .other = work(other), .flags = waits_of(DirectPath::pooled, shape), .time_slices = 1};
 }
 
 // Parts are shared out, and each goes from all inputs to all outputs at once.
@@ -116,7 +116,7 @@ DirectTerms mapped(const Shape& shape, const Side& root, const Side& other, bool
   } else {
     work.copied = (copied_out(shape, root) + others * copied_out(shape, other)) / shape.ranks;
   }
-  return {.root = work, .other = work, .flags = waits_of(DirectPath::mapped, shape), .turns = 1};
+  return {.root = work, .other = work, .flags = waits_of(DirectPath::mapped, shape), .time_slices = 1};
 }
 
 // What a rank takes of parts that others have combined.
@@ -149,7 +149,7 @@ DirectTerms single_copy(const Shape& shape, const Side& root, const Side& other)
     return made;
   };
   const double waits = waits_of(DirectPath::single_copy, shape);
-  return {.root = work(root), .other = work(other), .flags = waits, .turns = waits};
+  return {.root = work(root), .other = work(other), .flags = waits, .time_slices = waits};
 }
 
 DirectTerms staged(const Shape& shape, const Side& root, const Side& other) {
@@ -175,7 +175,7 @@ DirectTerms staged(const Shape& shape, const Side& root, const Side& other) {
                     .other = work(other),
                     .rounds = shape.rounds,
                     .flags = waits_of(DirectPath::staged, shape),
-                    .turns = 2 * windows + (shape.combines ? 1 : 0)};
+                    .time_slices = 2 * windows + (shape.combines ? 1 : 0)};
   if (shape.collective.has_root() && !shape.combines) {
     const bool down = shape.collective.is_from_root();
     terms.brought = copied_in(down ? root : other);
@@ -261,10 +261,10 @@ std::optional<DirectExpectation> expect_direct(const Network& network, const Dir
   const double brought = seconds(terms.brought), taken = seconds(terms.taken);
   const double one_after_the_other = std::max(brought + taken / terms.rounds, brought / terms.rounds + taken);
   const double alone = cost.call + std::max({root, other, one_after_the_other});
-  // Ranks on other cores are not in step: who comes up finds somebody missing about every other time.
+  // Ranks on other cores are not in step: one that comes up finds another missing about every other time.
   const double looks = cores > 1 ? 2 : 1;
-  const double turns = shares_work ? ranks * terms.turns * looks * cost.wake : 0;
-  const double bound = (ranks * cost.call + root + (ranks - 1) * other + turns) * slowness / cores;
+  const double time_slices = shares_work ? ranks * terms.time_slices * looks * cost.wake : 0;
+  const double bound = (ranks * cost.call + root + (ranks - 1) * other + time_slices) * slowness / cores;
   return DirectExpectation{*path, std::max(alone * slowest + terms.flags * cost.flag, bound), bound, terms};
 }
 

@@ -40,8 +40,8 @@ struct DirectTerms {
   // work above, both in so many rounds.
   DirectWork brought{}, taken{};
   double rounds = 1;
-  double flags = 0;  // waits for another rank's line, one after the other
-  double turns = 0;  // how often each rank gets a core, where they share cores
+  double flags = 0;        // waits for another rank's line, one after the other
+  double time_slices = 0;  // how often each rank gets a core, where they share cores
 };
 
 // The terms of a call that takes `path`. Requires a collective that has direct paths, and at least two ranks. Parts are

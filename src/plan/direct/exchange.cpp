@@ -4,14 +4,12 @@
 #include <bit>
 #include <numeric>
 
+#include "src/base/arithmetic.hpp"
+
 namespace hocket {
 namespace {
 
-constexpr std::size_t line = 64;
-
-std::size_t divide_up(std::size_t a, std::size_t b) {
-  return (a + b - 1) / b;
-}
+constexpr std::size_t line = cache_line_bytes;
 
 // Parts are multiples of this many bytes: whole elements, and whole cache lines where these fit into `grain`, so that
 // parts do not share them. Every element size but an opaque one divides a line.
@@ -42,7 +40,7 @@ void Exchange::cut(std::size_t bytes, std::size_t element_bytes, std::size_t gra
   rounds_ = bytes <= most ? 1 : divide_up(bytes, most);
   // Equal rounds: a short last one would leave most members idle.
   const std::size_t each = rounds_ == 1 ? bytes : divide_up(bytes, rounds_);
-  grain_ = unit == line ? divide_up(each, line) * line : divide_up(each, unit) * unit;
+  grain_ = unit == line ? round_up(each, line) : round_up(each, unit);
   if (rounds_ > 1) rounds_ = divide_up(bytes, grain_);
 }
 

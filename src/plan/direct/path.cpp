@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "src/base/arithmetic.hpp"
 #include "src/plan/direct/staging.hpp"
 
 namespace hocket {
@@ -14,10 +15,8 @@ constexpr std::size_t staged_grain_bytes = 64 * kib;
 constexpr std::size_t single_copy_grain_bytes = 512 * kib;
 constexpr std::size_t fetch_block_bytes_max = 128 * kib;  // one for each member stays in the cache
 
-// Of the class, or of ranks that share memory on one host in general.
 const DirectThresholds& thresholds_of(const DirectSetting& setting) {
-  if (setting.thresholds != nullptr) return *setting.thresholds;
-  return direct_thresholds(*find_machine_class(setting.shares_work ? "one-host-2-cores" : "one-host"));
+  return setting.thresholds != nullptr ? *setting.thresholds : direct_thresholds_on_one_host(setting.shares_work);
 }
 
 bool wants_single_copy(const Exchange& exchange, const DirectSetting& setting) {
@@ -74,7 +73,7 @@ DirectPath foreseen_path(const Exchange& exchange, const DirectSetting& setting,
 bool has_room_for(std::size_t element_bytes, std::uint32_t members, std::size_t staging_bytes) {
   // The smallest parts are those of the staged path, of a collective that has a part for each member.
   const std::size_t room = (staging_bytes - direct::payload_bytes) / direct::rounds_in_flight;
-  return element_bytes <= room / (members + 1) / 64 * 64;
+  return element_bytes <= round_down(room / (members + 1), cache_line_bytes);
 }
 
 std::size_t grain_of(DirectPath path, const Exchange& exchange, std::size_t staging_bytes) {
@@ -84,18 +83,19 @@ std::size_t grain_of(DirectPath path, const Exchange& exchange, std::size_t stag
     case DirectPath::one_shot:
     case DirectPath::mapped: return first_grain_bytes;
     case DirectPath::pooled: return pooled_grain_bytes;
-    case DirectPath::single_copy: return std::min(single_copy_grain_bytes, room / 2) / 64 * 64;
-    case DirectPath::staged: return std::min(staged_grain_bytes, room / (exchange.parts_per_source() + 1)) / 64 * 64;
+    case DirectPath::single_copy: return round_down(std::min(single_copy_grain_bytes, room / 2), cache_line_bytes);
+    case DirectPath::staged:
+      return round_down(std::min(staged_grain_bytes, room / (exchange.parts_per_source() + 1)), cache_line_bytes);
   }
   return first_grain_bytes;
 }
 
 std::size_t fetch_room(std::size_t staging_bytes) {
-  return (staging_bytes - direct::payload_bytes) / 128 * 64;
+  return round_down((staging_bytes - direct::payload_bytes) / 2, cache_line_bytes);
 }
 
 std::size_t fetch_block_bytes(std::size_t staging_bytes, std::uint32_t members) {
-  return std::min(fetch_block_bytes_max, fetch_room(staging_bytes) / members / 64 * 64);
+  return std::min(fetch_block_bytes_max, round_down(fetch_room(staging_bytes) / members, cache_line_bytes));
 }
 
 }  // namespace hocket

@@ -36,7 +36,7 @@ enum class SingleCopy : std::uint8_t { automatic, always, never };
 struct DirectSetting {
   const DirectThresholds* thresholds = nullptr;  // of the machine class; null: as usual on one host
   std::size_t staging_bytes = 0;                 // of each member
-  bool shares_work = false;                      // members outnumber cores: whoever is awake takes the next part
+  bool shares_work = false;                      // members outnumber cores: any that is awake takes the next part
   SingleCopy single_copy = SingleCopy::automatic;
 };
 

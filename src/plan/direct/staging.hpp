@@ -7,9 +7,9 @@ namespace hocket::direct {
 
 // Operations whose announcements are kept, each with a payload slot.
 inline constexpr std::size_t announcements = 64;
-// How many operations a member may begin before it has heard that everybody began the first of them. Who announces turn
-// t has heard everyone's turn t - run_ahead_max, and everyone had heard its own turn t - 2 * run_ahead_max by then: the
-// line that is overwritten.
+// How many operations a member may begin before it has heard that everybody began the first of them. A member that
+// announces turn t has heard everyone's turn t - run_ahead_max, and everyone had heard its own turn t - 2 *
+// run_ahead_max by then: the line that is overwritten.
 inline constexpr std::size_t run_ahead_max = announcements / 2;
 inline constexpr std::size_t inline_bytes_max = 32;  // of an input that stands in the announcement itself
 

@@ -43,7 +43,7 @@ std::string parse_single_copy(std::string_view text, DirectThresholds& into) {
     const std::string_view name = take_until(range, ':');
     const auto collective = find_by_name(all_collectives, std::string(name));
     const auto bytes = parse_range(range);
-    if (!collective || !bytes) return fmt::format("\"{}:{}\" is no range, as in allgather:64K+", name, range);
+    if (!collective || !bytes) return fmt::format("\"{}:{}\" is not a range, as in allgather:64K+", name, range);
     into.single_copy[static_cast<std::size_t>(*collective)] = *bytes;
   }
   return "";
@@ -54,13 +54,13 @@ std::string parse_line(std::string_view line, DirectThresholds& into, std::strin
   std::string_view value = line;
   const std::string_view name = trimmed(take_until(value, '='));
   value = trimmed(value);
-  if (seen.find(fmt::format(" {} ", name)) != std::string::npos) return fmt::format("{} is there already", name);
+  if (seen.find(fmt::format(" {} ", name)) != std::string::npos) return fmt::format("{} is given twice", name);
   seen += fmt::format(" {} ", name);
   if (name == "single_copy") return parse_single_copy(value, into);
   for (const Size& size : sizes) {
     if (size.name != name) continue;
     const auto bytes = parse_bytes(value);
-    if (!bytes) return fmt::format("\"{}\" is no number of bytes, as in 64K", value);
+    if (!bytes) return fmt::format("\"{}\" is not a number of bytes, as in 64K", value);
     into.*size.into = *bytes;
     return "";
   }

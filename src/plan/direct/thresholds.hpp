@@ -46,5 +46,7 @@ struct DirectThresholds {
 
 // Of the library's own files; lives as long as the program.
 const DirectThresholds& direct_thresholds(const MachineClass& machine);
+// The same for ranks on one host of which nothing is known but whether they outnumber its cores.
+const DirectThresholds& direct_thresholds_on_one_host(bool shares_cores);
 
 }  // namespace hocket

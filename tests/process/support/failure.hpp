@@ -29,6 +29,15 @@ inline void expect_message_names(const std::string& text) {
   EXPECT_THAT(std::string(hocket_last_error()), testing::HasSubstr(text));
 }
 
+// Creation that must fail; what it returned.
+inline hocket_result create_in_vain(const hocket_comm_options* options = nullptr) {
+  hocket_comm* comm = nullptr;
+  const hocket_result result = hocket_comm_create(&comm, options);
+  EXPECT_EQ(comm, nullptr) << "a failed creation leaves no communicator";
+  hocket_comm_destroy(comm);
+  return result;
+}
+
 // Calls allreduces of `count` floats until one fails; what it returned. `each` is called after every success.
 template <class Each>
 hocket_result allreduce_until_failure(hocket_comm* comm, std::size_t count, Each each,

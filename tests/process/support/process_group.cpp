@@ -31,7 +31,6 @@ void set_environment(int rank, const Ranks& ranks, int port) {
   set("RANK", std::to_string(rank));
   set("WORLD_SIZE", std::to_string(size));
   set("LOCAL_RANK", std::to_string(rank));
-  set("LOCAL_WORLD_SIZE", std::to_string(size));
   set("MASTER_ADDR", "127.0.0.1");
   set("MASTER_PORT", std::to_string(port));
   if (!ranks.hosts.empty()) set("HOCKET_HOST_ID", std::string("host ") + ranks.hosts[static_cast<std::size_t>(rank)]);

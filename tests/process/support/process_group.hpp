@@ -1,6 +1,6 @@
 // Ranks that are real processes: forked from the test, watched by it, and never left behind.
 //
-// The body runs in each child with RANK, WORLD_SIZE, LOCAL_RANK, LOCAL_WORLD_SIZE, MASTER_ADDR and MASTER_PORT set. It
+// The body runs in each child with RANK, WORLD_SIZE, LOCAL_RANK, MASTER_ADDR and MASTER_PORT set. It
 // uses gtest's EXPECT macros as any test; a child in which one failed exits with 1. Each child has a channel of lines
 // to and from the parent. The parent must have no threads when it forks.
 #pragma once

@@ -64,6 +64,7 @@ void TestHosts::enter(int host) const {
   if (user_namespace_) move_into(user_namespace_, CLONE_NEWUSER);
   move_into(namespaces_.at(static_cast<std::size_t>(host)), CLONE_NEWNET);
   ::setenv("MASTER_ADDR", master_.c_str(), 1);
+  ::setenv("HOCKET_SECRET", "what the ranks of a test know", 0);
   ::setenv("HOCKET_HOST_ID", fmt::format("{}/h{}", name_, host).c_str(), 1);
 }
 

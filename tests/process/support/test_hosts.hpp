@@ -26,8 +26,8 @@ class TestHosts {
   // Why there are no hosts.
   const std::string& problem() const { return problem_; }
 
-  // Moves this process, which must have one thread, to a host. MASTER_ADDR becomes the address of host 0, and
-  // HOCKET_HOST_ID the host's name.
+  // Moves this process, which must have one thread, to a host. MASTER_ADDR becomes the address of host 0,
+  // HOCKET_HOST_ID the host's name, and there is a HOCKET_SECRET, as hosts need one.
   void enter(int host) const;
   // Of a host: "10.77.0.2", "fd77::2", "fe80::77:0:2".
   static std::string ipv4(int host, int network = 0);

@@ -59,7 +59,7 @@ TEST_F(AnySourceAlone, NeedsItsOtherHalf) {
   {
     hocket::Group group;
     comm().recv_any(to_first_, source_);
-    EXPECT_THAT([&] { group.end(); }, ThrowsMessage<hocket::Error>(HasSubstr("no other half")));
+    EXPECT_THAT([&] { group.end(); }, ThrowsMessage<hocket::Error>(HasSubstr("has no counterpart")));
   }
   {
     hocket::Group group;

@@ -7,6 +7,8 @@
 #include <string_view>
 #include <vector>
 
+#include "src/plan/algorithm_id.hpp"
+
 namespace hocket::comm {
 namespace {
 
@@ -45,7 +47,7 @@ TEST(CallRoute, IsDirectWhereAllRanksShareMemory) {
                                       Collective::alltoall, Collective::barrier}) {
     CallArguments call = call_of(collective);
     if (collective == Collective::broadcast) call.recv = memory;
-    EXPECT_EQ(route(call), CallRoute::direct) << name_of(collective);
+    EXPECT_EQ(route(call), CallRoute::window) << name_of(collective);
     EXPECT_EQ(route(call, "auto", false), CallRoute::links) << name_of(collective);
   }
 }
@@ -59,27 +61,27 @@ TEST(CallRoute, IsOverLinksForWhatNoDirectPathDoes) {
   user.op = HOCKET_USER;
   user.function = add;
   EXPECT_EQ(route(user), CallRoute::links);
-  CallArguments uneven = call_of(Collective::allgather_v);
-  uneven.count = counts[1];
-  uneven.blocks.recv_counts = counts;
-  EXPECT_EQ(route(uneven), CallRoute::links);
+  CallArguments unequal = call_of(Collective::allgather_v);
+  unequal.count = counts[1];
+  unequal.blocks.recv_counts = counts;
+  EXPECT_EQ(route(unequal), CallRoute::links);
 }
 
 TEST(CallRoute, IsOverLinksWhereAnAlgorithmIsNamed) {
   EXPECT_EQ(route(call_of(Collective::allreduce), "ring"), CallRoute::links);
   const std::string_view some = "allreduce=ring:1K,auto";
   EXPECT_EQ(route(call_of(Collective::allreduce), some), CallRoute::links);
-  EXPECT_EQ(route(call_of(Collective::allgather), some), CallRoute::direct);
+  EXPECT_EQ(route(call_of(Collective::allgather), some), CallRoute::window);
 }
 
 TEST(CallRoute, IsDirectWhereTheNameIsNotFitForTheCall) {
   CallArguments broadcast = call_of(Collective::broadcast);
   broadcast.recv = memory;
-  EXPECT_EQ(route(broadcast, "ring"), CallRoute::direct) << "it has no ring";
+  EXPECT_EQ(route(broadcast, "ring"), CallRoute::window) << "it has no ring";
   EXPECT_EQ(route(broadcast, "broadcast=chain"), CallRoute::links);
   CallArguments rounded = call_of(Collective::allreduce);
   rounded.wire = HOCKET_WIRE_BFLOAT16;
-  EXPECT_EQ(route(rounded, "ring"), CallRoute::direct) << "which has no form of lower precision";
+  EXPECT_EQ(route(rounded, "ring"), CallRoute::window) << "which has no form of lower precision";
 }
 
 TEST(RankOrder, IsKeptWhereTheOrderIsSeen) {
@@ -99,7 +101,7 @@ TEST(RankOrder, IsKeptWhereTheOrderIsSeen) {
 TEST(Choice, TakesTheAlgorithmThatSomebodyNamed) {
   const Choice choice = choose({.collective = Collective::allreduce, .bytes = 1 << 20}, membership("ring"));
   EXPECT_EQ(choice.algorithm->name, "ring");
-  EXPECT_EQ(choice.number, number_of(*choice.algorithm));
+  EXPECT_EQ(choice.id, id_of(*choice.algorithm));
 }
 
 TEST(Choice, PrefersANameToATable) {
@@ -118,7 +120,7 @@ TEST(Choice, NamesAReceiveAsItsSend) {
   const Membership members = membership("auto");
   const Choice send = choose({.collective = Collective::send, .bytes = 64}, members);
   const Choice recv = choose({.collective = Collective::recv, .bytes = 64}, members);
-  EXPECT_EQ(send.number, recv.number);
+  EXPECT_EQ(send.id, recv.id);
   EXPECT_EQ(recv.algorithm->collective, Collective::recv);
 }
 

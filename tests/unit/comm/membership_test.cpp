@@ -85,5 +85,26 @@ TEST(Membership, RefusesARankWithOtherOptions) {
   }
 }
 
+TEST(Membership, RefusesARankOfAnotherBuildAndSaysWhatDiffers) {
+  const PeerInfo own = on("a", cores({0}));
+  const std::pair<std::uint64_t BuildIdentity::*, const char*> parts[] = {
+      {&BuildIdentity::protocol, "its protocol differs"},
+      {&BuildIdentity::tables, "its tables of collectives, types and reductions differ"},
+      {&BuildIdentity::catalog, "its catalog of algorithms differs"},
+      {&BuildIdentity::selection, "its selection tables differ"},
+  };
+  for (const auto& [part, says] : parts) {
+    PeerInfo other = own;
+    other.build.*part ^= 1;
+    other.algorithm = "another";  // what another build says about its options means nothing here
+    const auto made = membership(0, {own, own, other});
+    ASSERT_FALSE(made.ok());
+    EXPECT_EQ(made.status().code(), Code::mismatch);
+    EXPECT_EQ(made.status().cause().peer, 2);
+    EXPECT_THAT(made.status().message(), HasSubstr("rank 2 is another build of Hocket than rank 0: "));
+    EXPECT_THAT(made.status().message(), HasSubstr(says));
+  }
+}
+
 }  // namespace
 }  // namespace hocket::comm

@@ -13,7 +13,8 @@ namespace {
 using testing::HasSubstr;
 
 PeerInfo some_info() {
-  PeerInfo info{.endpoints = {{"shm", std::string("\0binary", 7)}, {"tcp", ""}},
+  PeerInfo info{.build = BuildIdentity::own(),
+                .endpoints = {{"shm", std::string("\0binary", 7)}, {"tcp", ""}},
                 .host = "a host",
                 .algorithm = "ring",
                 .tuning = "1234",
@@ -27,6 +28,18 @@ TEST(PeerInfo, TravelsAsBytes) {
   const auto read = PeerInfo::parse(some_info().serialise());
   ASSERT_TRUE(read.ok()) << read.status().message();
   EXPECT_EQ(*read, some_info());
+}
+
+// Whatever follows: another build may write it in another way.
+TEST(PeerInfo, OfAnotherProtocolIsReadUpToThat) {
+  PeerInfo other = some_info();
+  ++other.build.protocol;
+  for (const std::string& rest : {std::string(), std::string("\xff\xff"), std::string(1000, 'x')}) {
+    const auto read = PeerInfo::parse(other.serialise().substr(0, sizeof(BuildIdentity)) + rest);
+    ASSERT_TRUE(read.ok()) << read.status().message();
+    EXPECT_EQ(read->build, other.build);
+    EXPECT_TRUE(read->endpoints.empty());
+  }
 }
 
 TEST(PeerInfo, RefusesASpeedThatThereIsNone) {
@@ -62,10 +75,10 @@ TEST(PeerInfo, TravelsInABlockOfItsRank) {
 
 TEST(PeerInfo, AFailureTravelsInItsPlace) {
   std::vector<std::byte> block(peer_info_bytes_max);
-  ASSERT_TRUE(write_peer_info(peer_info_block(block, 0), Status(Code::out_of_resources, "no descriptor is left")).ok());
+  ASSERT_TRUE(write_peer_info(peer_info_block(block, 0), Status(Code::out_of_resources, "no \x1b[mdescriptor")).ok());
   const auto read = read_peer_info(peer_info_block(block, 0));
   EXPECT_EQ(read.status().code(), Code::out_of_resources);
-  EXPECT_EQ(read.status().message(), "no descriptor is left");
+  EXPECT_EQ(read.status().message(), "no \\x1b[mdescriptor");
 }
 
 TEST(PeerInfo, RefusesAddressesThatDoNotFit) {

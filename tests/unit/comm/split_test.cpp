@@ -52,6 +52,27 @@ TEST(Split, SubsetsKeepTheOrderOfTheirList) {
   EXPECT_THAT(child_of(all, 1)->members, IsEmpty());
 }
 
+// Two subsets that do not fit.
+std::string mismatch_of(const std::vector<std::int32_t>& first, const std::vector<std::int32_t>& second) {
+  const auto count_of = [](const auto& list) { return static_cast<std::int32_t>(list.size()); };
+  const std::vector<SplitArguments> all = {*subset_arguments(first.data(), count_of(first), 0, 20),
+                                           *subset_arguments(second.data(), count_of(second), 1, 20)};
+  const auto child = child_of(all, 0);
+  EXPECT_EQ(child.status().code(), Code::mismatch);
+  return child.status().message();
+}
+
+TEST(Split, AMismatchOfListsShowsBoth) {
+  EXPECT_THAT(mismatch_of({0, 1, 2}, {0, 2, 1}), HasSubstr("with a list of ranks 0, 2, 1, rank 0 with one of ranks 0, "
+                                                           "1, 2:"));
+  EXPECT_THAT(mismatch_of({5}, {}), HasSubstr("with a list of no ranks, rank 0 with one of rank 5:"));
+  EXPECT_THAT(mismatch_of({0, 1, 2, 3, 4, 5, 6, 7, 8}, {0, 1, 2, 3, 4, 5, 6, 7}),
+              HasSubstr("of ranks 0, 1, 2, 3, 4, 5, 6, 7, rank 0 with one of ranks 0, 1, 2, 3, 4, 5, 6, 7 … (9 in "
+                        "all):"));
+  EXPECT_THAT(mismatch_of({0, 1, 2, 3, 4, 5, 6, 7, 8}, {0, 1, 2, 3, 4, 5, 6, 7, 9}),
+              HasSubstr("which goes on differently"));
+}
+
 TEST(Split, DifferentCallsAreTheSameMismatchOnAllRanks) {
   auto all = splits({{0, 0}, {0, 0}});
   all.push_back(duplicate_arguments());

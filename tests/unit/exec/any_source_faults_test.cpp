@@ -25,10 +25,14 @@ PlanKey key_of(Collective collective, Rank rank, Rank size, Rank peer) {
           .element_bytes = sizeof(int)};
 }
 
-Binding binding_of(std::vector<int>& values, Rank sender) {
+Binding binding_of(std::vector<int>& values, SignatureKind kind, Rank sender) {
   return {.input = reinterpret_cast<std::byte*>(values.data()),
           .output = reinterpret_cast<std::byte*>(values.data()),
-          .signature = {.collective = Collective::send, .dtype = DataType::int32, .root = sender, .count = count},
+          .signature = {.kind = kind,
+                        .collective = kind == SignatureKind::send ? Collective::send : Collective::recv,
+                        .dtype = DataType::int32,
+                        .root = sender,
+                        .count = count},
           .reduction = {},
           .timeout = std::chrono::seconds(60)};
 }
@@ -39,7 +43,7 @@ class Member : public exec_testing::LoopbackMember {
   Status send(std::vector<int> values, Rank to) {
     auto operation =
         std::make_shared<ScheduleOperation>(make_plan(key_of(Collective::send, rank_, size_, to)), context_);
-    operation->bind(binding_of(values, rank_));
+    operation->bind(binding_of(values, SignatureKind::send, rank_));
     const std::shared_ptr<Operation> running = std::move(operation);
     return LoopbackMember::run(running);
   }
@@ -49,7 +53,7 @@ class Member : public exec_testing::LoopbackMember {
     };
     const std::shared_ptr<Operation> running =
         std::make_shared<AnySourceReceive>(context_, receive_from, &source, "test");
-    running->bind(binding_of(values, no_rank));
+    running->bind(binding_of(values, SignatureKind::receive, no_rank));
     return LoopbackMember::run(running);
   }
 };

@@ -103,7 +103,7 @@ class Member {
  public:
   Member(SharedMemory& shared, std::uint32_t self, bool shares_work, SingleCopy single_copy)
       : shared_(shared), self_(self), window_(shared, self) {
-    use_ = {.window = &window_, .single_copy = single_copy, .shares_work = shares_work};
+    use_ = {.window = &window_, .setting = {.shares_work = shares_work, .single_copy = single_copy}};
     operation_ = std::make_unique<DirectOperation>(use_);
   }
 
@@ -198,13 +198,14 @@ Calls draw_calls(Draw& draw, std::uint32_t members) {
     const bool blockwise =
         collective != Collective::allreduce && collective != Collective::reduce && collective != Collective::broadcast;
     const std::size_t largest = (blockwise ? 60'000 / members : 60'000) + 1;
-    const auto root = has_root(collective) ? static_cast<std::uint32_t>(draw.below(members)) : 0U;
+    const auto root = info_of(collective).has_root() ? static_cast<std::uint32_t>(draw.below(members)) : 0U;
     std::size_t count = many             ? draw.below(draw.one_in(8) ? 5000 : 20)
                         : draw.one_in(3) ? draw.below(20)
                                          : draw.below(1 + draw.below(largest));
     if (collective == Collective::barrier) count = 1;
     constexpr ReduceOp ops[] = {ReduceOp::sum, ReduceOp::prod, ReduceOp::min, ReduceOp::max};
-    calls.shapes.push_back({collective, count, root, number, reduces(collective) ? ops[draw.below(4)] : ReduceOp::sum});
+    calls.shapes.push_back(
+        {collective, count, root, number, info_of(collective).reduces() ? ops[draw.below(4)] : ReduceOp::sum});
     calls.registered.push_back(static_cast<Registered>(draw.below(3)));
   }
   return calls;

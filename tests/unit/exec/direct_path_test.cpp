@@ -35,7 +35,7 @@ std::set<std::string_view> paths_taken(const Signature& call, std::uint32_t memb
   for (std::uint32_t self = 0; self < members; ++self) {
     if (registered) shared.enroll(self, buffer, buffer_bytes);
     windows.emplace_back(shared, self);
-    uses.push_back({.window = &windows.back(), .shares_work = shares_work});
+    uses.push_back({.window = &windows.back(), .setting = {.shares_work = shares_work}});
     operations.emplace_back(uses.back());
     operations.back().bind({.input = buffer,
                             .output = buffer,

@@ -33,10 +33,11 @@ Floats travelled(WireFormat wire, const Floats& values) {
 }
 
 TEST(EncodeRules, Bfloat16RoundsToNearestEvenAndKeepsWhatItCan) {
-  const float denormal = 0x1p-133F;  // the smallest bfloat16
-  const Floats values = {1.0F + 0x1p-8F, 1.0F + 0x3p-8F, -infinity, -0.0F, denormal, denormal / 2, 0x1.8p-133F, 100.0F};
+  const float subnormal = 0x1p-133F;  // the smallest bfloat16
+  const Floats values = {1.0F + 0x1p-8F, 1.0F + 0x3p-8F, -infinity,   -0.0F,
+                         subnormal,      subnormal / 2,  0x1.8p-133F, 100.0F};
   const Floats arrived = travelled(WireFormat::bfloat16, values);
-  const Floats expected = {1.0F, 1.0F + 0x1p-6F, -infinity, -0.0F, denormal, 0.0F, 2 * denormal, 100.0F};
+  const Floats expected = {1.0F, 1.0F + 0x1p-6F, -infinity, -0.0F, subnormal, 0.0F, 2 * subnormal, 100.0F};
   for (std::size_t i = 0; i < values.size(); ++i) EXPECT_EQ(bits_of(arrived[i]), bits_of(expected[i])) << values[i];
 }
 

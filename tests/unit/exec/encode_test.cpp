@@ -76,7 +76,7 @@ Floats values_of(std::size_t count, const std::function<float()>& make) {
   return values;
 }
 
-// Any bits: NaNs, infinities and denormal numbers among them.
+// Any bits: NaNs, infinities and subnormal numbers among them.
 Floats any_values(std::size_t count, Random& random) {
   return values_of(count, [&] { return std::bit_cast<float>(static_cast<std::uint32_t>(random())); });
 }

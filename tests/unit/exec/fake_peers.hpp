@@ -40,7 +40,7 @@ class FakeOperation final : public Operation {
   }
   bool complete() const override { return complete_ || !failure().ok(); }
   std::span<const Direction> directions() const override { return directions_; }
-  Missing missing() const override { return {.peer = 1, .text = "waiting for rank 1"}; }
+  Missing missing() const override { return {.peers = {1}, .text = "waiting for rank 1"}; }
   std::string_view algorithm() const override { return "fake"; }
   bool needs_source() const override {
     if (looked_at != nullptr) ++*looked_at;
@@ -62,7 +62,7 @@ class FakeOperation final : public Operation {
   bool complete_ = false;
 };
 
-class FakePeers final : public Peers {
+class FakePeers : public Peers {
  public:
   explicit FakePeers(Rank size = 2) : size_(size), tags(static_cast<std::size_t>(size)) {}
 

@@ -7,6 +7,7 @@
 #include "src/exec/direct/control_lines.hpp"
 #include "src/exec/direct/direct_operation.hpp"
 #include "src/exec/reduce.hpp"
+#include "src/exec/wait_chains.hpp"
 #include "tests/unit/exec/memory_window.hpp"
 #include "tests/unit/exec/no_peers.hpp"
 
@@ -27,7 +28,7 @@ class Member {
  public:
   Member(SharedMemory& shared, std::uint32_t self, const Path& path, const Signature& call)
       : window_(shared, self),
-        use_{.window = &window_, .single_copy = path.single_copy, .shares_work = path.shares_work},
+        use_{.window = &window_, .setting = {.shares_work = path.shares_work, .single_copy = path.single_copy}},
         operation_(use_) {
     const std::size_t bytes = call.count * sizeof(float) * window_.size();
     input_.resize(bytes);
@@ -49,6 +50,13 @@ class Member {
     return !operation_.complete() && operation_.advance(counters);
   }
   DirectOperation& operation() { return operation_; }
+  // As members do who have waited for a while: says for whom, by what the others have said.
+  Blame blame() {
+    LifeLines lines(window_);
+    const Blame found = blame_for(operation_.missing().peers, static_cast<Rank>(window_.self()), lines);
+    lines.show(found.through);
+    return found;
+  }
 
  private:
   MemoryWindow window_;
@@ -88,21 +96,21 @@ TEST_P(MissingOf, WhoStopsIsNamedByAllWhoWait) {
     }
     const bool began = shared.members[victim].lines[direct::announcement_line(1)].words[0] != 0;
     for (std::uint32_t self = 0; self < size; ++self) {
-      if (self != victim && !members[self].operation().complete()) members[self].operation().tell_waiting();
+      if (self != victim && !members[self].operation().complete()) members[self].blame();
     }
     bool gave_up = false;
     for (std::uint32_t self = 0; self < size; ++self) {
       DirectOperation& operation = members[self].operation();
       if (self == victim || operation.complete()) continue;
-      const Operation::Missing missing = operation.missing();
-      EXPECT_EQ(missing.peer, static_cast<Rank>(victim)) << "as member " << self << " sees it: " << missing.text;
-      EXPECT_TRUE(missing.silent);
+      EXPECT_EQ(members[self].blame().missing, static_cast<Rank>(victim))
+          << "as member " << self << " sees it: " << operation.missing().text;
       ++waited;
       operation.withdraw();
       gave_up = true;
     }
     for (int step = 0; step < 1000; ++step) members[victim].step();
-    const bool may_run_ahead = has_root(call.collective);  // who only sends does not look whether others still wait
+    const bool may_run_ahead =
+        info_of(call.collective).has_root();  // a rank that only sends does not look whether others still wait
     EXPECT_TRUE(began || !gave_up || may_run_ahead || !members[victim].operation().complete()) << "it came too late";
     if (HasFailure()) return;
   }
@@ -123,7 +131,7 @@ TEST(Missing, IsWhoHoldsUpTheOneThatIsNeeded) {
   Counters counters;
   Member root(shared, 0, {}, gather);
   root.step();
-  root.operation().tell_waiting();
+  EXPECT_EQ(root.blame().missing, 1) << "nobody has said anything yet";
   DirectOperation first(use_of_1), second(use_of_1);
   const auto begin = [&](DirectOperation& operation, const Signature& call) {
     operation.bind(
@@ -135,9 +143,9 @@ TEST(Missing, IsWhoHoldsUpTheOneThatIsNeeded) {
   ASSERT_TRUE(first.complete());
   begin(second, broadcast);
   ASSERT_FALSE(second.complete());
-  EXPECT_EQ(second.missing().peer, 2);
-  EXPECT_TRUE(second.missing().silent);
-  EXPECT_EQ(root.operation().missing().peer, 2);
+  EXPECT_EQ(root.blame().missing, 2);
+  EXPECT_EQ(second.missing().peers, std::vector<Rank>{0});
+  EXPECT_EQ(blame_for(second.missing().peers, 1, LifeLines(window_of_1)).missing, 2);
 }
 
 }  // namespace

@@ -69,7 +69,7 @@ TEST_F(ProgressLockTest, OneRequestToAbort) {
 
 TEST_F(ProgressLockTest, ManyThreadsTakeTurns) {
   constexpr int threads = 4, turns = 2'000;
-  int total = 0;  // by who progresses
+  int total = 0;  // by the thread that progresses
   std::vector<std::thread> callers;
   for (int i = 0; i < threads; ++i) {
     callers.emplace_back([&] {
@@ -92,7 +92,7 @@ TEST_F(ProgressLockTest, AWaiterReturnsWhenItsOperationHasFinishedUnderAnother) 
   while (!progress::has_callers(lock_.state())) std::this_thread::yield();
   finished = true;
   lock_.completed();
-  lock_.announce();
+  lock_.wake_callers();
   waiter.join();
   EXPECT_FALSE(progress::has_callers(lock_.state()));
 }

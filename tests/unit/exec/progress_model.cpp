@@ -227,7 +227,13 @@ bool Model::watch(World& world, Actor& actor, std::int8_t self) const {
       if (apply(world, actor, Event::take_as_watcher, state::take_as_watcher(world.word, actor.called))) {
         return go(Pc::attend);
       }
-      return go(actor.called ? Pc::call : Pc::watch_poll);
+      return go(actor.called ? Pc::call : Pc::lie_down);
+    case Pc::lie_down: {
+      const Transition down = state::lie_down(world.word);
+      actor.out_of_time = (down.next & state::dozing) != 0;
+      apply(world, actor, Event::lie_down, down);
+      return go(Pc::watch_poll);
+    }
     case Pc::call:
       actor.shown_before = world.shown;
       apply(world, actor, Event::call_to_links, state::call_to_links(world.word));
@@ -252,8 +258,8 @@ bool Model::watch(World& world, Actor& actor, std::int8_t self) const {
       return go(Pc::watch);
     case Pc::watch_poll:
       actor.called = world.links_changed;
-      return (world.watcher_event || world.links_changed) && go(Pc::watch_clear);
-    case Pc::watch_clear: world.watcher_event = false; return go(Pc::watch);
+      return (world.watcher_event || world.links_changed || actor.out_of_time) && go(Pc::watch_clear);
+    case Pc::watch_clear: world.watcher_event = actor.out_of_time = false; return go(Pc::watch);
     default: return false;
   }
 }

@@ -3,7 +3,8 @@
 // the model adds is what the word is about: operations, a mutex, a condition variable, and events that end a poll(2).
 //
 // Nothing wakes up by itself here: neither spuriously, nor at the end of a minute, nor at a deadline, unless an actor
-// is impatient. So wherever everybody sleeps although something is left to do, a wake-up was lost.
+// is impatient, or the watcher dozes. So wherever everybody sleeps although something is left to do, a wake-up was
+// lost.
 #pragma once
 
 #include <array>
@@ -40,6 +41,7 @@ enum class Event : std::uint8_t {
   call_to_links,
   wait_as_watcher,
   resume_as_watcher,
+  lie_down,
   announce,
   none,
 };
@@ -48,7 +50,7 @@ enum class Event : std::uint8_t {
 struct Mutation {
   Event event = Event::none;
   std::function<void(Transition&)> change = [](Transition&) {};
-  bool notifies_without_mutex = false;  // wakers do not wait for who is about to sleep
+  bool notifies_without_mutex = false;  // wakers do not wait for a thread that is about to sleep
 };
 
 enum class Role : std::uint8_t {
@@ -82,7 +84,7 @@ enum class Pc : std::uint8_t {
   cv_sleep,
   relock,
   leave,
-  // Who holds progress.
+  // The actor that holds progress.
   attend,
   accept_inbox,
   announce,
@@ -101,6 +103,7 @@ enum class Pc : std::uint8_t {
   break_down,
   // The watcher.
   watch,
+  lie_down,
   call,
   watch_lock,
   watch_wait,
@@ -127,8 +130,8 @@ struct Actor {
   std::uint8_t pending = 0;
   std::uint8_t operation = 0;
   bool asleep_on_cv = false;
-  bool called = false;       // the watcher's; of who holds progress: the links are to be looked at
-  bool out_of_time = false;  // an impatient caller's
+  bool called = false;       // the watcher's; of the actor that holds progress: the links are to be looked at
+  bool out_of_time = false;  // an impatient caller's; the watcher's: it wakes up by itself
   std::uint8_t shown_before = 0;
 };
 
@@ -147,7 +150,7 @@ struct World {
 };
 static_assert(std::has_unique_object_representations_v<World>);
 
-// Who meets.
+// The actors that meet.
 struct Scenario {
   std::vector<Role> roles;
   Peers peers = Peers::ready;

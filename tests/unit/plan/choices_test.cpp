@@ -87,11 +87,12 @@ TEST(Choices, NameTheMistakeAndWhatThereIs) {
       {"allreduce=ring;broadcast=ring", Code::not_found, "broadcast has no algorithm \"ring\"; it has auto, "},
       {"allreduce=", Code::not_found, "allreduce has no algorithm \"\""},
       {"allreduce=ring:4K,", Code::not_found, "allreduce has no algorithm \"\""},
-      {"allreduce=ring:4X,linear", Code::invalid_argument, "\"ring:4X\": \"4X\" is no number of bytes"},
-      {"allreduce=ring:", Code::invalid_argument, "\"\" is no number of bytes"},
+      {"allreduce=ring:4X,linear", Code::invalid_argument, "\"ring:4X\": \"4X\" is not a number of bytes"},
+      {"allreduce=ring:", Code::invalid_argument, "\"\" is not a number of bytes"},
       {"allreduce=ring:4K,linear:4096", Code::invalid_argument, "sizes must rise, but 4096 comes after 4K"},
-      {"allreduce=ring,linear", Code::invalid_argument, "\"ring\" holds for all sizes, so \"linear\" after it never"},
-      {"allreduce=ring;allreduce=linear", Code::invalid_argument, "allreduce is there already"},
+      {"allreduce=ring,linear", Code::invalid_argument,
+       "\"ring\" applies to all sizes, so \"linear\" after it would never"},
+      {"allreduce=ring;allreduce=linear", Code::invalid_argument, "allreduce is given twice"},
   };
   for (const Mistake& mistake : mistakes) {
     const auto made = Choices::parse(mistake.text);

@@ -58,7 +58,7 @@ TEST(DirectCost, ARootRunsAheadWithLittle) {
   EXPECT_DOUBLE_EQ(of(Collective::gather, kib, true).seconds, 1000 + 3 * 2 * 10 + kib + 3 * kib);
 }
 
-// A root that does not run ahead, and who waits for it, work one after the other in each round.
+// A root that does not run ahead, and the ranks that wait for it, work one after the other in each round.
 TEST(DirectCost, LongBroadcastsArePipelined) {
   const Network network = host(2, 0, {.far_copy_per_byte = 1, .reads_plain_memory = false});
   const DirectCall call{.collective = Collective::broadcast, .ranks = 2, .count = mib, .in_place = true};
@@ -117,7 +117,7 @@ TEST(DirectCost, ProcessorsAreABound) {
       const DirectExpectation one = expected(host(8, 1, cost), call, path);
       const DirectTerms terms = direct_terms(call, path, true);
       const auto work = [&](const DirectWork& of) { return 0.1 * of.lines + of.copied + 3 * of.combined; };
-      const double all = 8 * 1 + work(terms.root) + 7 * work(terms.other) + 8 * terms.turns * 10;
+      const double all = 8 * 1 + work(terms.root) + 7 * work(terms.other) + 8 * terms.time_slices * 10;
       EXPECT_NEAR(one.processors, all, 1e-9 * all);
       EXPECT_DOUBLE_EQ(one.seconds, one.processors) << "one core does it all";
     }

@@ -89,7 +89,7 @@ TEST(Exchange, AppliedToMemoryIsTheCollective) {
     for (int trial = 0; trial < 200; ++trial) {
       const auto members = static_cast<std::uint32_t>(1 + random() % 6);
       const std::size_t count = random() % 3 == 0 ? random() % 20 : random() % 3000;
-      const auto root = has_root(collective) ? static_cast<std::uint32_t>(random() % members) : 0U;
+      const auto root = info_of(collective).has_root() ? static_cast<std::uint32_t>(random() % members) : 0U;
       const std::size_t grain = 1 + random() % 2000;
       SCOPED_TRACE(testing::Message() << name_of(collective) << " of " << count << " on " << members << ", root "
                                       << root << ", grain " << grain);

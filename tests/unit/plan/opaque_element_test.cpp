@@ -16,7 +16,7 @@ constexpr std::size_t sizes[] = {3, 7, 24, 100, 1000, 4096};
 
 Signature call_of(Collective collective, std::size_t count, std::size_t element) {
   Signature call{.collective = collective, .dtype = DataType::opaque, .count = count};
-  call.element_bytes = static_cast<std::uint16_t>(element);
+  call.opaque_bytes = static_cast<std::uint16_t>(element);
   return call;
 }
 
@@ -59,7 +59,7 @@ TEST_P(OpaqueElement, IsWholeInEveryStep) {
 
 TEST_P(OpaqueElement, IsWholeInBlocksOfUnequalSize) {
   const std::size_t element = GetParam();
-  auto blocks = std::make_shared<UnevenBlocks>();
+  auto blocks = std::make_shared<UnequalBlocks>();
   blocks->input = blocks->output = {{0, 10}, {10, 0}, {10, 777}, {800, 1}};
   const Shape shape{.collective = Collective::allgather, .rank = 2, .size = 4, .chunks = 4};
   const Layout layout(shape, blocks, element, 4000);

@@ -50,8 +50,8 @@ TEST(Simulate, EveryByteIsCounted) {
   EXPECT_EQ(even.bytes, 2u * 7 * 8000 * 4);
   EXPECT_EQ(even.bytes_max, 2u * 7 * 1000 * 4);
   // Chunks of unequal size: 1,001 elements each, the last 994. Still every chunk travels seven times, twice.
-  const Simulation uneven = run(network, allreduce("ring", 8001));
-  EXPECT_EQ(uneven.bytes, 2u * 7 * 8001 * 4);
+  const Simulation unequal = run(network, allreduce("ring", 8001));
+  EXPECT_EQ(unequal.bytes, 2u * 7 * 8001 * 4);
   // Fewer elements than ranks: empty chunks do not travel.
   const Simulation few = run(network, allreduce("ring", 3));
   EXPECT_EQ(few.bytes, 2u * 7 * 3 * 4);

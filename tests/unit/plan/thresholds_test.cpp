@@ -49,12 +49,12 @@ TEST(DirectThresholds, NameFileAndLineOfAMistake) {
     return made.status().message();
   };
   EXPECT_THAT(mistake(std::string(all) + "speed=4K\n"), HasSubstr("file, line 6: there is no threshold \"speed\""));
-  EXPECT_THAT(mistake(std::string(all) + "pool=4K\n"), HasSubstr("line 6: pool is there already"));
-  EXPECT_THAT(mistake("one_shot=many\n"), HasSubstr("line 1: \"many\" is no number of bytes"));
+  EXPECT_THAT(mistake(std::string(all) + "pool=4K\n"), HasSubstr("line 6: pool is given twice"));
+  EXPECT_THAT(mistake("one_shot=many\n"), HasSubstr("line 1: \"many\" is not a number of bytes"));
   EXPECT_THAT(mistake("one_shot=1K\n"), HasSubstr("file: alone is missing"));
   for (const char* range :
        {"allgather", "allgather:", "rung:64K+", "allgather:64K-1K", "allgather:64K-+", "allgather:x+"}) {
-    EXPECT_THAT(mistake(std::string("single_copy=") + range), HasSubstr("is no range")) << range;
+    EXPECT_THAT(mistake(std::string("single_copy=") + range), HasSubstr("is not a range")) << range;
   }
 }
 

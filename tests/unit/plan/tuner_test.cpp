@@ -102,7 +102,7 @@ TEST(Tuner, ExpectsTimeOfABarrier) {
   EXPECT_NEAR(*expected, 3e-6, 1e-9);
 }
 
-// Who had nothing to do must wake up first, where ranks share cores; whoever is busy goes on.
+// Ranks that had nothing to do must wake up first, where they share cores; busy ones go on.
 TEST(Tuner, CountsWakingUpWhereCoresAreShared) {
   NetworkDescription description{.kind = NetworkKind::hosts, .ranks = 4, .ranks_per_host = 4, .cores_per_host = 4};
   description.local = {.send = 1e-6, .receive = 1e-6};

@@ -73,10 +73,10 @@ TEST(TableHead, HoldsForTheGroupsThatItNames) {
 
 TEST(Tuning, FindsTheNarrowestTableInWhateverOrderTheyStand) {
   const std::vector<std::string> tables = {
-      "[any ranks]\nallreduce=ring\nbroadcast=chain\n", "[2-9 ranks]\nallreduce=linear\n",
+      "[any ranks]\nallreduce=ring\nbroadcast=chain\n",       "[2-9 ranks]\nallreduce=linear\n",
       "[2-9 ranks, powers of two]\nallreduce=rabenseifner\n", "[4 ranks]\nallreduce=circulant:64\n",
-      "[any ranks, shared hosts]\nallreduce=two_level\n"};
-  std::vector<std::size_t> order{0, 1, 2, 3, 4};
+      "[any ranks, shared hosts]\nallreduce=two_level\n",     "[4 ranks on 2 hosts]\nallreduce=ring\n"};
+  std::vector<std::size_t> order{0, 1, 2, 3, 4, 5};
   std::string digest;
   do {
     std::string text;
@@ -87,7 +87,8 @@ TEST(Tuning, FindsTheNarrowestTableInWhateverOrderTheyStand) {
     EXPECT_EQ(wanted(made, 8, 1, Collective::allreduce, 4), "rabenseifner");
     EXPECT_EQ(wanted(made, 4, 1, Collective::allreduce, 4), "circulant");
     EXPECT_EQ(wanted(made, 4, 1, Collective::allreduce, 65), "rabenseifner") << "the next one that says something";
-    EXPECT_EQ(wanted(made, 4, 2, Collective::allreduce, 4), "two_level");
+    EXPECT_EQ(wanted(made, 6, 2, Collective::allreduce, 4), "two_level");
+    EXPECT_EQ(wanted(made, 4, 2, Collective::allreduce, 4), "ring");
     EXPECT_EQ(wanted(made, 4, 1, Collective::broadcast, 4), "chain");
     EXPECT_EQ(wanted(made, 4, 1, Collective::reduce, 4), "auto");
     EXPECT_TRUE(digest.empty() || made.digest() == digest);
@@ -154,11 +155,12 @@ TEST(Tuning, NamesFileAndLineOfAMistake) {
     return made.status().message();
   };
   EXPECT_THAT(mistake("allreduce=ring\n"), HasSubstr("table, line 1: a table begins with its head"));
-  EXPECT_THAT(mistake("\n[4 rows]\n"), HasSubstr("table, line 2: \"[4 rows]\" is no head of a table"));
-  EXPECT_THAT(mistake("[4 ranks on 5 hosts]\n"), HasSubstr("is no head"));
+  EXPECT_THAT(mistake("\n[4 rows]\n"), HasSubstr("table, line 2: \"[4 rows]\" is not the head of a table"));
+  EXPECT_THAT(mistake("[4 ranks on 5 hosts]\n"), HasSubstr("is not the head"));
   EXPECT_THAT(mistake("[4 ranks on 1 host]\nallreduce=rung\n"), HasSubstr("table, line 2: \"rung\": allreduce has no"));
-  EXPECT_THAT(mistake("[4 ranks on 1 host]\n[4 ranks on 1 host]\n"), HasSubstr("line 2: [4 ranks on 1 host] is there"));
-  EXPECT_THAT(mistake("[4 ranks on 1 host]\nreduce=chain\nreduce=chain\n"), HasSubstr("reduce is there already"));
+  EXPECT_THAT(mistake("[4 ranks on 1 host]\n[4 ranks on 1 host]\n"),
+              HasSubstr("line 2: [4 ranks on 1 host] is given twice"));
+  EXPECT_THAT(mistake("[4 ranks on 1 host]\nreduce=chain\nreduce=chain\n"), HasSubstr("reduce is given twice"));
   for (const char* streams : {"tcp_streams=17\n", "tcp_streams=0\n", "tcp_streams\n", "tcp_streams=many\n"}) {
     EXPECT_THAT(mistake(streams), HasSubstr("tcp_streams is a number from 1 to 16")) << streams;
   }

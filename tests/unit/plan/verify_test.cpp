@@ -89,11 +89,12 @@ void doubling_without_scratch(const Shape& shape, ScheduleBuilder& builder) {
 TEST(Verify, CatchesRecursiveDoublingWithoutScratch) {
   for (const Rank size : {2, 4, 8, 16}) {
     EXPECT_THAT(fault(Collective::allreduce, size, 1, doubling_without_scratch, Placement::in_place),
-                HasSubstr("deadlock under rendezvous"));
+                HasSubstr("deadlock with synchronous sends"));
   }
   // Out of place, one round is fine; from the second on the output is sent and received into.
   EXPECT_TRUE(verify_steps(Collective::allreduce, 2, 1, doubling_without_scratch).ok());
-  EXPECT_THAT(fault(Collective::allreduce, 4, 1, doubling_without_scratch), HasSubstr("deadlock under rendezvous"));
+  EXPECT_THAT(fault(Collective::allreduce, 4, 1, doubling_without_scratch),
+              HasSubstr("deadlock with synchronous sends"));
 }
 
 TEST(Verify, CatchesDoubleCounting) {
@@ -207,9 +208,9 @@ TEST(Verify, CatchesRangesAndPeersThatDoNotExist) {
   };
   EXPECT_THAT(fault(Collective::allreduce, 1, 2, beyond), HasSubstr("beyond the 2 chunks"));
   const auto nobody = [](const Shape& shape, ScheduleBuilder& builder) { builder.send(shape.size, builder.input(0)); };
-  EXPECT_THAT(fault(Collective::allreduce, 2, 1, nobody), HasSubstr("names the peer 2, which is no other rank"));
+  EXPECT_THAT(fault(Collective::allreduce, 2, 1, nobody), HasSubstr("names the peer 2, which is not another rank"));
   const auto itself = [](const Shape& shape, ScheduleBuilder& builder) { builder.send(shape.rank, builder.input(0)); };
-  EXPECT_THAT(fault(Collective::allreduce, 2, 1, itself), HasSubstr("which is no other rank"));
+  EXPECT_THAT(fault(Collective::allreduce, 2, 1, itself), HasSubstr("which is not another rank"));
   const auto other_output = [](const Shape&, ScheduleBuilder& builder) {
     builder.copy(builder.input(1), builder.output(1));
   };

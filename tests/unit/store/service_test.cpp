@@ -41,6 +41,55 @@ TEST_F(ServiceTest, WaitingGetsAreAnsweredWhenTheKeyIsSet) {
   EXPECT_EQ(take(), (std::vector<Given>{{3, 31, Code::ok, ""}}));
 }
 
+TEST_F(ServiceTest, ClaimedKeysLeaveWithTheirClient) {
+  const auto claim = [&](ClientId client, std::string_view key, std::optional<std::string_view> expected) {
+    service.handle(client, {.id = 1, .operation = Operation::claim, .key = key, .value = "v", .expected = expected});
+  };
+  const auto keys = [&] {
+    service.handle(9, {.id = 1, .operation = Operation::list});
+    std::vector<std::string> found;
+    EXPECT_TRUE(wire::parse_page(std::get<3>(given.back()), found).ok());
+    return found;
+  };
+  claim(1, "kept", std::nullopt);
+  claim(1, "passed on", std::nullopt);
+  claim(1, "made anew", std::nullopt);
+  claim(2, "kept", std::nullopt);  // in vain
+  claim(2, "passed on", "v");      // now it is client 2's
+  service.handle(3, {.id = 1, .operation = Operation::remove, .key = "made anew"});
+  set(3, 2, "made anew", "by another");
+  service.leave(1);
+  EXPECT_EQ(keys(), (std::vector<std::string>{"made anew", "passed on"}));
+  service.leave(2);
+  EXPECT_EQ(keys(), std::vector<std::string>{"made anew"});
+}
+
+TEST_F(ServiceTest, KeysAreCountedForThoseWhoWaitForThem) {
+  const auto wait = [&](ClientId client, std::uint64_t id, std::string_view prefix, std::int64_t count) {
+    service.handle(client, {.id = id, .operation = Operation::wait_for_keys, .key = prefix, .delta = count});
+  };
+  set(9, 1, "a/1", "");
+  (void)take();
+  wait(1, 10, "a/", 3);
+  wait(2, 20, "a/", 1);
+  wait(3, 30, "", 3);
+  EXPECT_EQ(take(), (std::vector<Given>{{2, 20, Code::ok, ""}}));
+  set(9, 2, "a/2", "");
+  set(9, 3, "a/2", "again");
+  service.handle(9, {.id = 4, .operation = Operation::remove, .key = "a/1"});
+  (void)take();
+  EXPECT_EQ(service.parked(), 2u);
+  service.handle(9, {.id = 5, .operation = Operation::add, .key = "b", .delta = 1});
+  service.handle(3, {.id = 30, .operation = Operation::cancel});
+  service.handle(9, {.id = 6, .operation = Operation::compare_and_set, .key = "a/3", .value = "x"});
+  (void)take();
+  service.handle(9, {.id = 7, .operation = Operation::claim, .key = "a/4", .value = "x"});
+  EXPECT_EQ(take(), (std::vector<Given>{{9, 7, Code::not_found, ""}, {1, 10, Code::ok, ""}}));
+  wait(1, 11, "a/", 9);
+  service.leave(1);
+  EXPECT_EQ(service.parked(), 0u);
+}
+
 TEST_F(ServiceTest, ManyAnswersShareOneValue) {
   std::vector<Dictionary::Value> values;
   Service sharing([&](ClientId, std::uint64_t, Code, Dictionary::Value payload) { values.push_back(payload); });

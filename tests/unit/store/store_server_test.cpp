@@ -157,7 +157,7 @@ TEST(StoreServer, OtherVersionsAndAuthenticationsAreRefusedInWords) {
     return client.receive_all().value_or("");
   };
   for (const auto& [answer, verdict] :
-       {std::pair(answer_to({.version = 2}), store::wire::Verdict::other_version),
+       {std::pair(answer_to({.version = store::wire::version + 1}), store::wire::Verdict::other_version),
         std::pair(answer_to({.word = 7, .text = "secret"}), store::wire::Verdict::refused)}) {
     const auto greeting = store::wire::parse_greeting(answer, store::wire::server_magic);
     ASSERT_TRUE(greeting.ok() && *greeting) << answer.size();

@@ -197,5 +197,27 @@ TEST(TcpStore, GetsThatWereGivenUpDoNotPileUp) {
   EXPECT_EQ(store->get("other", soon()).status().code(), Code::timeout);
 }
 
+// What a stranger says must not steer a terminal, neither at the door nor later.
+TEST(TcpStore, ShowsWhatAStrangerSaysAsText) {
+  store::RawListener listener;
+  listener.listen();
+  std::optional<store::RawClient> failing;
+  std::thread stranger([&] {
+    store::RawClient refusing = listener.accept();
+    refusing.send(store::wire::encode_greeting(store::wire::server_magic, {.word = 2, .text = "\x1b[2Jno"}));
+    failing.emplace(listener.accept());
+    failing->send(store::wire::encode_greeting(store::wire::server_magic, {}));
+    failing->receive(store::wire::greeting_bytes);
+    failing->receive(1);  // of the request
+    failing->send(store::wire::encode_response_head(1, Code::out_of_resources, 5) + "\x1b[2Jf");
+  });
+  const auto refused = TcpStore::connect("127.0.0.1", listener.port(), generous());
+  EXPECT_THAT(refused.status().message(), HasSubstr("\\x1b[2Jno"));
+  const auto store = TcpStore::connect("127.0.0.1", listener.port(), generous());
+  ASSERT_TRUE(store.ok()) << store.status().message();
+  EXPECT_EQ((*store)->set("key", "value", generous()).message(), "\\x1b[2Jf");
+  stranger.join();
+}
+
 }  // namespace
 }  // namespace hocket

@@ -21,6 +21,8 @@ std::vector<std::string> sample_requests() {
       encode_request({.id = 7, .operation = Operation::remove, .key = "key"}),
       encode_request({.id = 8, .operation = Operation::list, .key = "", .value = "after"}),
       encode_request({.id = 9, .operation = Operation::cancel}),
+      encode_request({.id = 10, .operation = Operation::claim, .key = "k", .value = "new", .expected = "old"}),
+      encode_request({.id = 11, .operation = Operation::wait_for_keys, .key = "", .delta = 2}),
   };
 }
 
@@ -126,7 +128,7 @@ TEST(Wire, TrailingBytesAreRefused) {
   for (const std::string& frame : sample_requests()) {
     const Request whole = parse_request(body_of(frame)).value();
     const bool open_end = whole.operation == Operation::set || whole.operation == Operation::compare_and_set ||
-                          whole.operation == Operation::list;
+                          whole.operation == Operation::claim || whole.operation == Operation::list;
     EXPECT_EQ(parse_request(std::string(body_of(frame)) + "x").ok(), open_end) << name_of(whole.operation);
   }
 }
@@ -157,7 +159,8 @@ TEST(Wire, RequestsOutOfBoundsAreRefused) {
   EXPECT_TRUE(refused({.operation = Operation::list, .value = long_key}));
   EXPECT_TRUE(refused({.operation = Operation::cancel, .key = "k"}));
   EXPECT_TRUE(refused({.operation = static_cast<Operation>(0), .key = "k"}));
-  EXPECT_TRUE(refused({.operation = static_cast<Operation>(9), .key = "k"}));
+  EXPECT_TRUE(refused({.operation = static_cast<Operation>(11), .key = "k"}));
+  EXPECT_TRUE(refused({.operation = Operation::wait_for_keys, .key = "k", .delta = 0}));
   EXPECT_FALSE(refused({.operation = Operation::set, .key = "k", .value = std::string_view(long_value).substr(1)}));
 }
 

@@ -116,9 +116,9 @@ TEST(NetworkFile, IsReadAsItIsWritten) {
 TEST(NetworkFile, NamesLineAndField) {
   EXPECT_THAT(mistake("{\n  \"topology\": \"flat\",\n  \"ranks\": \"many\"\n}"),
               AllOf(HasSubstr("net.json, line 3: ranks"), HasSubstr("whole number")));
-  EXPECT_THAT(mistake("{\n  \"topology\": \"star\"}"), HasSubstr("line 2: topology is none of flat, hosts"));
+  EXPECT_THAT(mistake("{\n  \"topology\": \"star\"}"), HasSubstr("line 2: topology is not one of flat, hosts"));
   EXPECT_THAT(mistake("{\n  \"topology\": \"flat\",\n  \"ranks\": 4,\n  \"rows\": 2\n}"),
-              HasSubstr("line 4: rows is no field"));
+              HasSubstr("line 4: rows is not a field"));
   EXPECT_THAT(mistake("{\n\"topology\": \"flat\", \"ranks\": 4,\n\"link\": {\n\"bytes_per_second\": 0}}"),
               HasSubstr("line 4: link.bytes_per_second is not above 0"));
   EXPECT_THAT(mistake("{\n\"topology\": \"flat\", \"ranks\": 4,\n\"link\": {\n\"latency_us\": -1}}"),
@@ -128,11 +128,11 @@ TEST(NetworkFile, NamesLineAndField) {
               HasSubstr("line 3: slow[1]"));
   EXPECT_THAT(mistake("{\"topology\": \"flat\",\n\"ranks\": }"), AllOf(HasSubstr("no JSON"), HasSubstr("line 2")));
   EXPECT_THAT(mistake("{\"topology\": \"hosts\", \"ranks\": 4,\n\"direct\": {\n\"flag_us\": \"short\"}}"),
-              HasSubstr("line 3: direct.flag_us is no number"));
+              HasSubstr("line 3: direct.flag_us is not a number"));
   EXPECT_THAT(mistake("{\"topology\": \"hosts\", \"ranks\": 4,\n\"direct\": {\n\"reads_plain_memory\": 1}}"),
               HasSubstr("line 3: direct.reads_plain_memory is neither true nor false"));
   EXPECT_THAT(mistake("{\"topology\": \"hosts\", \"ranks\": 4,\n\"direct\": {\n\"flags_us\": 1}}"),
-              HasSubstr("line 3: direct.flags_us is no field; there are call_us, line_us"));
+              HasSubstr("line 3: direct.flags_us is not a field; there are call_us, line_us"));
   EXPECT_THAT(mistake("{\"topology\": \"hosts\", \"ranks\": 4,\n\"direct\": {\"read_us\": -1}}"),
               HasSubstr("line 2: direct.read"));
   EXPECT_THAT(mistake("[1]"), HasSubstr("holds no object"));
@@ -145,9 +145,9 @@ TEST(NetworkFile, NamesLineAndField) {
 
 TEST(NetworkFile, AFieldStandsOnce) {
   EXPECT_THAT(mistake("{\"topology\": \"flat\",\n\"ranks\": 4,\n\"ranks\": 5}"),
-              HasSubstr("net.json, line 3: ranks stands there twice"));
+              HasSubstr("net.json, line 3: ranks appears twice"));
   EXPECT_THAT(mistake("{\"topology\": \"flat\", \"ranks\": 4,\n\"link\": {\"wake_us\": 1,\n\n\"wake_us\": 1}}"),
-              HasSubstr("line 4: wake_us stands there twice"));
+              HasSubstr("line 4: wake_us appears twice"));
   // The same name in several objects is none.
   EXPECT_TRUE(read_network(R"({"topology": "hosts", "hosts": 2, "link": {"wake_us": 1}, "local": {"wake_us": 1},
                                "slow": [{"rank": 0, "factor": 2}, {"rank": 1, "factor": 2}]})",
@@ -182,8 +182,17 @@ TEST(NetworkFile, WordsNeedNoFile) {
   EXPECT_THAT(open_network("256x257", 0, 0).status().message(),
               HasSubstr("has 65792 ranks, but there are at most 65536"));
   EXPECT_THAT(open_network(testing::TempDir(), 0, 0).status().message(), HasSubstr("is a folder"));
-  EXPECT_THAT(open_network("8x", 0, 0).status().message(), HasSubstr("is no HOSTSxRANKS"));
+  EXPECT_THAT(open_network("8x", 0, 0).status().message(), HasSubstr("is not HOSTSxRANKS"));
   EXPECT_EQ(open_network("nothing.json", 0, 0).status().code(), Code::not_found);
+}
+
+// Found by fuzzing: the place of the mistake was looked for at an index that is none.
+TEST(NetworkFile, FindsTheLineOfAFieldWhoseNameHasBrackets) {
+  for (const char* name :
+       {"ranks_per[host", "link[]", "slow[x]", "slow[99999999999999999999]", "slow[18446744073709551615]"}) {
+    EXPECT_THAT(mistake(std::string(R"({"topology": "hosts", "hosts": 1,)") + "\n\"" + name + "\": 8}"),
+                AllOf(HasSubstr("line 2"), HasSubstr("is not a field")));
+  }
 }
 
 }  // namespace

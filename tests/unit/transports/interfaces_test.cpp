@@ -157,7 +157,49 @@ TEST(LocalHost, AdvertisesAllInOrder) {
 
 TEST(LocalHost, AsManyAsFit) {
   const std::vector<LocalAddress> many(100, {"eth0", 2, ip("10.0.0.1"), 120});
+  ::testing::internal::CaptureStderr();
   EXPECT_EQ(LocalHost(1, Family::any, many).advertise(9).ips.size(), ips_max);
+  EXPECT_THAT(::testing::internal::GetCapturedStderr(),
+              HasSubstr("has 100 addresses, of which only 24 are advertised"));
+}
+
+std::vector<std::string> texts_of(const std::vector<Endpoint>& endpoints) {
+  std::vector<std::string> texts;
+  for (const Endpoint& endpoint : endpoints) texts.push_back(endpoint.ip_text());
+  return texts;
+}
+
+TEST(LocalHost, ListensWhereItAdvertisesAndOnLoopback) {
+  EXPECT_TRUE(LocalHost(1, Family::any, four_interfaces()).listening_endpoints().empty()) << "everywhere";
+  const std::vector<LocalAddress> one{{"eth0", 2, ip("::ffff:10.0.0.1"), 120}};
+  EXPECT_THAT(texts_of(LocalHost(1, Family::any, one, {.narrowed = true}).listening_endpoints()),
+              ElementsAre("127.0.0.1", "10.0.0.1"));
+  const std::vector<LocalAddress> two{{"lo", 1, ip("::1"), 128}, {"eth0", 2, ip("fd00::1"), 64}};
+  EXPECT_THAT(texts_of(LocalHost(1, Family::ipv6, two, {.narrowed = true}).listening_endpoints()),
+              ElementsAre("::1", "fd00::1"));
+}
+
+TEST(LocalHost, ExternalAddressesComeFirst) {
+  const std::vector<LocalAddress> own{{"eth0", 2, ip("::ffff:172.17.0.2"), 112}};
+  const LocalHost host(1, Family::any, own, {.external = {ip("::ffff:203.0.113.7")}});
+  const Reachability told = host.advertise(9);
+  ASSERT_EQ(told.ips.size(), 2u);
+  EXPECT_EQ(Endpoint{told.ips[0]}.ip_text(), "203.0.113.7");
+  EXPECT_TRUE(host.listening_endpoints().empty());
+}
+
+TEST(ExternalAddresses, AreReadFromTheEnvironment) {
+  ::setenv("HOCKET_TCP_ADVERTISE", "203.0.113.7,2001:db8::7", 1);
+  const auto two = external_addresses();
+  ::setenv("HOCKET_TCP_ADVERTISE", "gateway", 1);
+  const auto nonsense = external_addresses();
+  ::unsetenv("HOCKET_TCP_ADVERTISE");
+  ASSERT_TRUE(two.ok());
+  ASSERT_EQ(two->size(), 2u);
+  EXPECT_EQ(Endpoint{two->front()}.ip_text(), "203.0.113.7");
+  EXPECT_EQ(nonsense.status().code(), Code::invalid_environment);
+  EXPECT_THAT(nonsense.status().message(), HasSubstr("HOCKET_TCP_ADVERTISE is \"gateway\""));
+  EXPECT_TRUE(external_addresses()->empty());
 }
 
 TEST(LocalHost, OfThisMachineIsTheSameForAllItsRanks) {

@@ -12,11 +12,11 @@
 namespace hocket::shm {
 namespace {
 
-// Memory that this process and its children share, and a child that shows its card there and waits for its end.
+// Memory that this process and its children share, and a child that shows its info there and waits for its end.
 class PlainMemoryTest : public testing::Test {
  protected:
   struct Shared {
-    PlainMemoryCard card;
+    PlainMemoryInfo info;
     std::atomic<std::uint64_t> data_at{0};
     std::atomic<bool> ready{false};
   };
@@ -30,7 +30,7 @@ class PlainMemoryTest : public testing::Test {
     if (child_ == 0) {
       const PlainMemoryOwner owner;
       const std::vector<char> data(100'000, 'x');
-      owner.show(shared_->card);
+      owner.show(shared_->info);
       shared_->data_at = reinterpret_cast<std::uintptr_t>(data.data());
       shared_->ready = true;
       for (;;) ::pause();
@@ -54,30 +54,30 @@ class PlainMemoryTest : public testing::Test {
 };
 
 TEST_F(PlainMemoryTest, IsReadFromAnotherProcess) {
-  if (!memory_.probe(shared_->card)) GTEST_SKIP() << "this user may not read other processes' memory here";
+  if (!memory_.probe(shared_->info)) GTEST_SKIP() << "this user may not read other processes' memory here";
   std::vector<std::byte> got(100'000);
   ASSERT_TRUE(memory_.read(shared_->data_at, got.data(), got.size()).ok());
   EXPECT_EQ(got, std::vector<std::byte>(100'000, std::byte{'x'}));
 }
 
 TEST_F(PlainMemoryTest, WithoutTheSecretItIsAnotherProcess) {
-  shared_->card.secret = shared_->card.secret ^ 1;
-  EXPECT_FALSE(memory_.probe(shared_->card));
+  shared_->info.secret = shared_->info.secret ^ 1;
+  EXPECT_FALSE(memory_.probe(shared_->info));
 }
 
 TEST_F(PlainMemoryTest, NothingThereIsAnError) {
-  if (!memory_.probe(shared_->card)) GTEST_SKIP() << "this user may not read other processes' memory here";
+  if (!memory_.probe(shared_->info)) GTEST_SKIP() << "this user may not read other processes' memory here";
   std::byte got[64];
   const Status status = memory_.read(64, got, sizeof got);
   EXPECT_EQ(status.code(), Code::invalid_argument) << status.message();
 }
 
 TEST_F(PlainMemoryTest, ADeadProcessIsLost) {
-  if (!memory_.probe(shared_->card)) GTEST_SKIP() << "this user may not read other processes' memory here";
+  if (!memory_.probe(shared_->info)) GTEST_SKIP() << "this user may not read other processes' memory here";
   end_child();
   std::byte got[64];
   EXPECT_EQ(memory_.read(shared_->data_at, got, sizeof got).code(), Code::peer_lost);
-  EXPECT_FALSE(memory_.probe(shared_->card));
+  EXPECT_FALSE(memory_.probe(shared_->info));
 }
 
 }  // namespace

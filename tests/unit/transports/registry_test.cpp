@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <memory>
 #include <string_view>
 #include <vector>
@@ -34,7 +35,7 @@ void shut_down(Transports& transports) {
 TEST(Registry, LoopbackIsThereForThoseWhoNameIt) {
   Transports automatic = opened("auto", {.size = 2, .group = 1});
   for (const auto& transport : automatic) EXPECT_NE(transport->name(), "loopback");
-  EXPECT_EQ(automatic.back()->name(), "tcp");
+  EXPECT_TRUE(std::ranges::any_of(automatic, [](const auto& transport) { return transport->name() == "tcp"; }));
   Transports named = opened("loopback", {.size = 2, .group = 1});
   ASSERT_EQ(named.size(), 1U);
   EXPECT_EQ(named.front()->name(), "loopback");

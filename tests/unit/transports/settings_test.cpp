@@ -19,8 +19,8 @@ using testing::HasSubstr;
 
 // The settings under these variables alone.
 Result<Settings> under(const std::map<std::string, std::string>& variables) {
-  constexpr const char* ours[] = {"HOCKET_TCP_STREAMS", "HOCKET_TCP_CONGESTION", "HOCKET_TCP_SEND_BUFFER",
-                                  "HOCKET_TCP_RECEIVE_BUFFER"};
+  constexpr const char* ours[] = {"HOCKET_TCP_STREAMS", "HOCKET_TCP_CONGESTION", "HOCKET_TCP_PORTS",
+                                  "HOCKET_TCP_SEND_BUFFER", "HOCKET_TCP_RECEIVE_BUFFER"};
   for (const char* name : ours) ::unsetenv(name);
   for (const auto& [name, value] : variables) ::setenv(name.c_str(), value.c_str(), 1);
   auto settings = Settings::from_environment();
@@ -63,10 +63,10 @@ TEST(TcpSettings, ReachTheSockets) {
   EXPECT_EQ(chosen->streams, 3);
   const auto listening = listen_anywhere(*chosen);
   ASSERT_TRUE(listening.ok());
-  tune(listening->fd.get(), *chosen);
-  EXPECT_EQ(congestion_of(listening->fd.get()), "reno");
-  EXPECT_EQ(buffer_of(listening->fd.get(), SO_SNDBUF), 2 * 64 << 10);  // the kernel doubles what is asked for
-  EXPECT_EQ(buffer_of(listening->fd.get(), SO_RCVBUF), 2 * 32 << 10);
+  tune(listening->fds.front().get(), *chosen);
+  EXPECT_EQ(congestion_of(listening->fds.front().get()), "reno");
+  EXPECT_EQ(buffer_of(listening->fds.front().get(), SO_SNDBUF), 2 * 64 << 10);  // the kernel doubles what is asked for
+  EXPECT_EQ(buffer_of(listening->fds.front().get(), SO_RCVBUF), 2 * 32 << 10);
 }
 
 TEST(TcpSettings, CanLeaveAllToTheSystem) {
@@ -77,10 +77,10 @@ TEST(TcpSettings, CanLeaveAllToTheSystem) {
   if (!untouched) GTEST_SKIP() << "this host has no IPv6";
   const auto listening = listen_anywhere(*system);
   ASSERT_TRUE(listening.ok());
-  tune(listening->fd.get(), *system);
-  EXPECT_EQ(congestion_of(listening->fd.get()), congestion_of(untouched.get()));
-  EXPECT_EQ(buffer_of(listening->fd.get(), SO_SNDBUF), buffer_of(untouched.get(), SO_SNDBUF));
-  EXPECT_EQ(buffer_of(listening->fd.get(), SO_RCVBUF), buffer_of(untouched.get(), SO_RCVBUF));
+  tune(listening->fds.front().get(), *system);
+  EXPECT_EQ(congestion_of(listening->fds.front().get()), congestion_of(untouched.get()));
+  EXPECT_EQ(buffer_of(listening->fds.front().get(), SO_SNDBUF), buffer_of(untouched.get(), SO_SNDBUF));
+  EXPECT_EQ(buffer_of(listening->fds.front().get(), SO_RCVBUF), buffer_of(untouched.get(), SO_RCVBUF));
 }
 
 TEST(TcpSettings, RefuseWhatCannotBe) {
@@ -94,6 +94,18 @@ TEST(TcpSettings, RefuseWhatCannotBe) {
     EXPECT_EQ(settings.status().code(), Code::invalid_environment);
     EXPECT_THAT(settings.status().message(),
                 AllOf(HasSubstr(name), HasSubstr("\"" + std::string(value) + "\""), HasSubstr("set it to")));
+  }
+}
+
+TEST(TcpSettings, PortsAreOneOrARange) {
+  const auto range = under({{"HOCKET_TCP_PORTS", "20000-20099"}}), one = under({{"HOCKET_TCP_PORTS", "20000"}});
+  ASSERT_TRUE(range.ok() && one.ok());
+  EXPECT_EQ(range->ports.first, 20000);
+  EXPECT_EQ(range->ports.last, 20099);
+  EXPECT_EQ(one->ports.last, 20000);
+  for (const char* wrong : {"0", "20099-20000", "20000-", "-1", "any", "1-65536"}) {
+    const auto refused = under({{"HOCKET_TCP_PORTS", wrong}});
+    EXPECT_EQ(refused.status().code(), Code::invalid_environment) << wrong;
   }
 }
 

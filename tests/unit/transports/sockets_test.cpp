@@ -33,13 +33,13 @@ TEST(Sockets, BothEndsAreTuned) {
   auto listening = listen_anywhere();
   ASSERT_TRUE(listening.ok());
   EXPECT_GT(listening->port, 0);
-  EXPECT_EQ(accept_from(listening->fd.get()).error, EAGAIN);
+  EXPECT_EQ(accept_from(listening->fds.front().get()).error, EAGAIN);
   auto dialled = start_connecting(loopback(listening->port));
   ASSERT_TRUE(dialled.ok());
   await(dialled->get(), POLLOUT);
   EXPECT_EQ(connect_error(dialled->get()), 0);
-  await(listening->fd.get(), POLLIN);
-  Accepted accepted = accept_from(listening->fd.get());
+  await(listening->fds.front().get(), POLLIN);
+  Accepted accepted = accept_from(listening->fds.front().get());
   ASSERT_TRUE(accepted.fd);
   EXPECT_EQ(accepted.from.ip_text(), "127.0.0.1");
   tune(accepted.fd.get());
@@ -54,6 +54,43 @@ TEST(Sockets, BothEndsAreTuned) {
     ASSERT_EQ(::getsockopt(fd, IPPROTO_TCP, TCP_CONGESTION, name, &bytes), 0);
     EXPECT_TRUE(std::string(name) == "cubic" || std::string(name) == "reno") << name;
   }
+}
+
+// A list of addresses is narrower than everywhere: others of this host refuse.
+TEST(Sockets, ListenWhereTheyAreToldAlone) {
+  const Endpoint first = loopback(0);
+  Endpoint second = first, other = first;
+  second.ip.s6_addr[15] = 2;  // 127.0.0.2
+  other.ip.s6_addr[15] = 3;
+  const Endpoint endpoints[] = {first, second};
+  auto listening = listen_on(endpoints);
+  ASSERT_TRUE(listening.ok()) << listening.status().message();
+  ASSERT_EQ(listening->fds.size(), 2u);
+  const auto answer_of = [&](Endpoint endpoint) {
+    endpoint.port = listening->port;
+    auto dialled = start_connecting(endpoint);
+    if (!dialled.ok()) return ECONNREFUSED;
+    await(dialled->get(), POLLOUT);
+    return connect_error(dialled->get());
+  };
+  EXPECT_EQ(answer_of(first), 0);
+  EXPECT_EQ(answer_of(second), 0);
+  EXPECT_EQ(answer_of(other), ECONNREFUSED);
+}
+
+TEST(Sockets, ListenOnTheirPortsAlone) {
+  auto any = listen_anywhere();
+  ASSERT_TRUE(any.ok());
+  Settings settings;
+  settings.ports = {any->port, any->port};
+  const auto taken = listen_anywhere(settings);
+  ASSERT_FALSE(taken.ok());
+  EXPECT_EQ(taken.status().code(), Code::out_of_resources);
+  EXPECT_NE(taken.status().message().find("HOCKET_TCP_PORTS"), std::string::npos);
+  any->fds.clear();
+  const auto given = listen_anywhere(settings);
+  ASSERT_TRUE(given.ok()) << given.status().message();
+  EXPECT_EQ(given->port, settings.ports.first);
 }
 
 TEST(Sockets, ARefusalIsSeen) {

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <limits>
 #include <random>
+#include <utility>
 
 namespace hocket::tcp {
 namespace {
@@ -15,12 +16,15 @@ using ::testing::HasSubstr;
 const Header message{.kind = FrameKind::message,
                      .tag = {.communicator = 0x01020304,
                              .sequence = 0xfffffffe,
-                             .call = {.collective = Collective::reduce_scatter,
+                             .call = {.kind = SignatureKind::list,
+                                      .collective = Collective::reduce_scatter,
                                       .dtype = DataType::int64,
                                       .op = ReduceOp::max,
-                                      .algorithm = 200,
+                                      .wire = WireFormat::bfloat16,
+                                      .algorithm = 0xa1a2a3a4,
                                       .root = 7,
-                                      .count = std::numeric_limits<std::uint64_t>::max()}},
+                                      .count = std::numeric_limits<std::uint64_t>::max(),
+                                      .digest = 0xd1d2d3d4d5d6d7d8}},
                      .bytes = 0xffffffff};
 
 Frame with(Frame frame, std::size_t at, unsigned value) {
@@ -45,20 +49,45 @@ TEST(Wire, HeaderIsLaidOutAsDocumented) {
   EXPECT_EQ(frame[3], std::byte{1});
   EXPECT_EQ(frame[4], std::byte{4});  // communicator, least byte first
   EXPECT_EQ(frame[8], std::byte{0xfe});
-  EXPECT_EQ(frame[16], static_cast<std::byte>(Collective::reduce_scatter));
-  EXPECT_EQ(frame[19], std::byte{200});
-  EXPECT_EQ(frame[20], std::byte{7});
+  EXPECT_EQ(frame[12], std::byte{0xff});  // bytes
+  EXPECT_EQ(frame[16], static_cast<std::byte>(SignatureKind::list));
+  EXPECT_EQ(frame[17], static_cast<std::byte>(Collective::reduce_scatter));
+  EXPECT_EQ(frame[18], static_cast<std::byte>(DataType::int64));
+  EXPECT_EQ(frame[19], static_cast<std::byte>(ReduceOp::max));
+  EXPECT_EQ(frame[20], static_cast<std::byte>(WireFormat::bfloat16));
+  EXPECT_EQ(frame[21], std::byte{0});
+  EXPECT_EQ(frame[22], std::byte{0});     // bytes of an opaque element
+  EXPECT_EQ(frame[24], std::byte{0xa4});  // algorithm
+  EXPECT_EQ(frame[28], std::byte{7});     // root
+  EXPECT_EQ(frame[32], std::byte{0xff});  // count
+  EXPECT_EQ(frame[40], std::byte{0xd8});  // digest
+}
+
+TEST(Wire, HeaderTellsTheEndsOfAMessageApart) {
+  Header sent = message;
+  sent.tag.call.kind = SignatureKind::send;
+  sent.tag.call.collective = Collective::send;
+  Header received = sent;
+  received.tag.call = as_received(sent.tag.call);
+  for (const Header& header : {sent, received}) {
+    const auto parsed = parse_header(encode(header));
+    ASSERT_TRUE(parsed.ok()) << parsed.status().message();
+    EXPECT_EQ(*parsed, header);
+  }
+  std::swap(sent.tag.call.collective, received.tag.call.collective);
+  EXPECT_FALSE(parse_header(encode(sent)).ok());
+  EXPECT_FALSE(parse_header(encode(received)).ok());
 }
 
 TEST(Wire, HeaderHasTheSizeOfOpaqueElements) {
   Header opaque = message;
   opaque.tag.call.dtype = DataType::opaque;
   EXPECT_FALSE(parse_header(encode(opaque)).ok()) << "elements of no bytes";
-  opaque.tag.call.element_bytes = 0x1000;
+  opaque.tag.call.opaque_bytes = 0x1000;
   const auto parsed = parse_header(encode(opaque));
   ASSERT_TRUE(parsed.ok()) << parsed.status().message();
   EXPECT_EQ(*parsed, opaque);
-  opaque.tag.call.element_bytes = 0x1001;
+  opaque.tag.call.opaque_bytes = 0x1001;
   EXPECT_FALSE(parse_header(encode(opaque)).ok());
 }
 
@@ -73,16 +102,20 @@ TEST(Wire, HeaderSaysWhichFieldIsWrong) {
                {2, 99, "version 99"},
                {3, 0, "kind 0"},
                {3, 5, "kind 5"},
-               {3, 4, "payload"},
                {3, 2, "too long"},
                {3, 3, "payload"},
-               {16, 255, "collective"},
-               {17, 255, "dtype"},
-               {18, 255, "reduction"},
-               {23, 0x80, "root"},
-               {32, 1, "elements of 1 bytes"},
-               {34, 1, "nothing"},
-               {39, 1, "nothing"}};
+               {16, signature_kinds, "kind of call"},
+               {16, static_cast<unsigned>(SignatureKind::send), "not of its kind"},
+               {16, static_cast<unsigned>(SignatureKind::receive), "not of its kind"},
+               {17, static_cast<unsigned>(Collective::send), "not of its kind"},
+               {17, static_cast<unsigned>(Collective::recv), "not of its kind"},
+               {17, 255, "collective"},
+               {18, 255, "dtype"},
+               {19, 255, "reduction"},
+               {20, 3, "wire format"},
+               {21, 1, "nothing"},
+               {22, 1, "elements of 1 bytes"},
+               {31, 0x80, "root"}};
   for (const auto& [at, value, says] : wrong) {
     const auto parsed = parse_header(with(right, at, value));
     ASSERT_FALSE(parsed.ok()) << says;
@@ -115,10 +148,18 @@ TEST(Wire, HelloComesBackAndIsChecked) {
     std::size_t at;
     unsigned value;
     const char* says;
-  } wrong[] = {{0, 'G', "protocol"},     {4, 1, "version 1"},       {5, 0, "kind"},
-               {5, 3, "kind"},           {6, 1, "authentication"},  {7, 1, "authentication"},
-               {19, 0x80, "negative"},   {23, 0xff, "negative"},    {24, 4, "stream 4 of 4"},
-               {26, 0, "stream 2 of 0"}, {26, 17, "stream 2 of 17"}};
+  } wrong[] = {{0, 'G', "protocol"},
+               {4, 1, "version 1"},
+               {5, 0, "kind"},
+               {5, 6, "kind"},
+               {6, 1, "proof of a wrong length"},
+               {7, 1, "proof of a wrong length"},
+               {5, 3, "proof of a wrong length"},
+               {19, 0x80, "negative"},
+               {23, 0xff, "negative"},
+               {24, 4, "stream 4 of 4"},
+               {26, 0, "stream 2 of 0"},
+               {26, 17, "stream 2 of 17"}};
   for (const auto& [at, value, says] : wrong) {
     HelloFrame frame = right;
     frame[at] = static_cast<std::byte>(value);
@@ -214,7 +255,7 @@ TEST(Wire, ACauseCannotSteerATerminal) {
   cause.message = "red \x1b[31m and\na new line, but ∘ stays";
   const auto parsed = parse_cause(payload_of(encode_cause(cause)));
   ASSERT_TRUE(parsed.has_value());
-  EXPECT_EQ(parsed->message, "red ?[31m and?a new line, but ∘ stays");
+  EXPECT_EQ(parsed->message, "red \\x1b[31m and\\x0aa new line, but ∘ stays");
 }
 
 TEST(Wire, RandomCausesDoNoHarm) {

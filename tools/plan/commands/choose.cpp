@@ -29,14 +29,14 @@ struct ChooseArguments {
 int choose(ChooseArguments given) {
   if (given.collective.empty()) throw UsageError{"COLLECTIVE is required, unless --topology names a network."};
   const Topology topology = take_hosts(given.group);
-  const auto uneven = find_by_name(uneven_collectives, given.collective);
-  const Collective collective = uneven ? info_of(*uneven).equal_blocks : collective_of(given.collective);
+  const auto unequal = find_by_name(unequal_collectives, given.collective);
+  const Collective collective = unequal ? info_of(*unequal).equal_blocks : collective_of(given.collective);
   Call call{.collective = collective,
             .size = given.group.ranks,
             .topology = topology,
             .cores = topology.hosts() == 1 && given.group.cores < given.group.ranks ? given.group.cores : 0,
             .in_rank_order = given.deterministic,
-            .uneven = uneven.has_value(),
+            .unequal = unequal.has_value(),
             .speed = find_by_name(all_network_speeds, given.speed).value_or(NetworkSpeed::unknown)};
   const auto selected = [&](std::size_t bytes) {
     call.bytes = bytes;

@@ -46,7 +46,7 @@ Topology take_hosts(Group& group) {
     if (group.ranks == 0) throw UsageError{"--ranks is required, unless --hosts is given. See hocket-plan --help."};
     return {};
   }
-  const UsageError wrong{fmt::format("--hosts: '{}' is no list of numbers of ranks, at most {} in all, as in 4,4,2.",
+  const UsageError wrong{fmt::format("--hosts: '{}' is not a list of numbers of ranks, at most {} in all, as in 4,4,2.",
                                      group.hosts, print_ranks_max)};
   std::vector<std::uint32_t> host_by_rank;
   std::uint32_t host = 0;

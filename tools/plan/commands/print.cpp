@@ -49,7 +49,7 @@ int print(PrintArguments given) {
   const Rank root = given.root.value_or(0);
 
   std::string rooted;
-  if (has_root(collective)) rooted = fmt::format(", root {}", root);
+  if (info_of(collective).has_root()) rooted = fmt::format(", root {}", root);
   if (info_of(collective).is_message()) rooted = fmt::format(", peer {}", root);
   const std::uint32_t chunks = chunks_of(algorithm, given.group.ranks, topology);
   fmt::print("{} {} on {}{}, {}, {} chunk{}: {}\n", algorithm.name, given.collective, ranks_text(given.group), rooted,

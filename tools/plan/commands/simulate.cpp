@@ -57,7 +57,9 @@ Command add_simulate(CLI::App& app) {
   const auto given = std::make_shared<SimulateArguments>();
   CLI::App* command = app.add_subcommand("simulate", "runs schedules on a described network");
   add_simulate_options(command, *given);
-  command->add_option("--calls", given->calls, "so many in a row, as programs make them: ranks that are done go on (1)")
+  command
+      ->add_option("--calls", given->calls,
+                   "this many calls in a row, as programs make them: a rank that is done goes on (1)")
       ->check(CLI::Range(1, 1000));
   command->add_option("--trace", given->trace, "file for a trace that Perfetto shows")
       ->check(arguments::writable_file());

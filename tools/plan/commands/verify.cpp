@@ -26,7 +26,7 @@ struct VerifyArguments {
 
 // "2-33,64"
 std::vector<Rank> parse_rank_list(const std::string& text) {
-  const UsageError wrong{fmt::format("--ranks: '{}' is no list of numbers and ranges from 1 to {}, as in 2-33,64.",
+  const UsageError wrong{fmt::format("--ranks: '{}' is not a list of numbers and ranges from 1 to {}, as in 2-33,64.",
                                      text, verify_ranks_max)};
   const auto parse = [&](const std::string& digits) { return parse_number(digits, verify_ranks_max, wrong); };
   std::vector<Rank> sizes;

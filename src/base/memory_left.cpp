@@ -1,0 +1,83 @@
+#include "src/base/memory_left.hpp"
+
+#include <fmt/format.h>
+
+#include <cstdlib>
+#include <fstream>
+#include <optional>
+#include <string_view>
+
+namespace hocket {
+namespace {
+
+// Where a version of cgroups is found, and what its files are called.
+struct Hierarchy {
+  std::string_view controllers;  // in /proc/self/cgroup
+  std::string_view folder;
+  std::string_view limit, usage;
+  std::string_view of_files;  // a line of memory.stat
+};
+constexpr Hierarchy hierarchies[] = {
+    {"", "/sys/fs/cgroup", "memory.max", "memory.current", "inactive_file"},
+    {"memory", "/sys/fs/cgroup/memory", "memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file"},
+};
+
+// The number behind `key` in a file of lines "key number".
+std::uint64_t number_of(const std::string& file, std::string_view key) {
+  std::ifstream lines(file);
+  for (std::string line; std::getline(lines, line);) {
+    if (line.starts_with(key) && line.size() > key.size()) return std::strtoull(line.c_str() + key.size(), nullptr, 10);
+  }
+  return 0;
+}
+
+// Nothing where the file says "max", or is not there.
+std::optional<std::uint64_t> number_in(const std::string& file) {
+  std::uint64_t number = 0;
+  return std::ifstream(file) >> number ? std::optional(number) : std::nullopt;
+}
+
+// This process's, from a line "number:controllers:/job/step".
+std::optional<std::string> own_group(const std::string& root, std::string_view controllers) {
+  std::ifstream lines(root + "/proc/self/cgroup");
+  for (std::string line; std::getline(lines, line);) {
+    const auto first = line.find(':'), second = line.find(':', first + 1);
+    if (second == line.npos || line.substr(first + 1, second - first - 1) != controllers) continue;
+    const std::string group = line.substr(second + 1);
+    return group == "/" ? "" : group;
+  }
+  return std::nullopt;
+}
+
+// What one cgroup leaves, if that is less than `wanted`.
+std::optional<std::uint64_t> left_by(const std::string& folder, const Hierarchy& names, std::uint64_t wanted) {
+  const auto most = number_in(fmt::format("{}/{}", folder, names.limit));
+  const auto used = number_in(fmt::format("{}/{}", folder, names.usage));
+  if (!most || !used || (*used <= *most && *most - *used >= wanted)) return std::nullopt;
+  // The kernel gives up what it keeps of files before anything else.
+  const std::uint64_t of_files = number_of(folder + "/memory.stat", names.of_files);
+  const std::uint64_t needed = *used > of_files ? *used - of_files : 0;
+  return *most > needed ? *most - needed : 0;
+}
+
+}  // namespace
+
+std::optional<MemoryShortage> memory_shortage(std::uint64_t wanted, const std::string& root) {
+  const std::string host = root + "/proc/meminfo";
+  if (const std::uint64_t kilobytes = number_of(host, "MemAvailable:"); kilobytes != 0) {
+    const std::uint64_t bytes = (kilobytes + number_of(host, "SwapFree:")) << 10;
+    if (bytes < wanted) return MemoryShortage{bytes, "this host"};
+  }
+  for (const Hierarchy& names : hierarchies) {
+    auto group = own_group(root, names.controllers);
+    while (group) {
+      const auto bytes = left_by(fmt::format("{}{}{}", root, names.folder, *group), names, wanted);
+      if (bytes && *bytes < wanted) return MemoryShortage{*bytes, fmt::format("{} of cgroup {}/", names.limit, *group)};
+      if (group->empty()) break;
+      group->resize(group->rfind('/'));
+    }
+  }
+  return std::nullopt;
+}
+
+}  // namespace hocket

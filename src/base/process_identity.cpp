@@ -1,0 +1,77 @@
+#include "src/base/process_identity.hpp"
+
+#include <fmt/format.h>
+#include <signal.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <fstream>
+#include <iterator>
+#include <sstream>
+
+#include "src/base/host_identity.hpp"
+#include "src/base/printable.hpp"
+
+namespace hocket {
+namespace {
+
+// What /proc says about a process, proc(5); empty where it says nothing.
+struct Facts {
+  std::string state, started;
+};
+
+Facts facts_of(const std::string& process) {
+  std::ifstream file(fmt::format("/proc/{}/stat", process));
+  const std::string text((std::istreambuf_iterator<char>(file)), {});
+  std::istringstream fields(text.substr(std::min(text.size(), text.rfind(')') + 1)));
+  Facts facts;
+  fields >> facts.state;                                              // field 3
+  for (int field = 4; field <= 22; ++field) fields >> facts.started;  // field 22
+  return facts;
+}
+
+std::string own_kernel(const HostIdentity& host) {
+  struct stat numbers {};
+  if (host.boot.empty() || ::stat("/proc/self/ns/pid", &numbers) != 0) return {};
+  return fmt::format("{}/{}", host.boot, numbers.st_ino);
+}
+
+}  // namespace
+
+ProcessIdentity ProcessIdentity::own() {
+  const HostIdentity host = HostIdentity::own();
+  return {.process = ::getpid(), .started = facts_of("self").started, .kernel = own_kernel(host), .host = host.name()};
+}
+
+std::optional<ProcessIdentity> ProcessIdentity::parse(std::string_view text) {
+  ProcessIdentity identity;
+  std::istringstream fields{std::string(text)};
+  std::string started, kernel;
+  fields >> identity.process >> started >> kernel >> std::ws;
+  if (!fields || identity.process <= 0) return std::nullopt;
+  std::getline(fields, identity.host);
+  if (started != "-") identity.started = started;
+  if (kernel != "-") identity.kernel = kernel;
+  return identity;
+}
+
+std::string ProcessIdentity::serialise() const {
+  return fmt::format("{} {} {} {}", process, started.empty() ? "-" : started, kernel.empty() ? "-" : kernel, host);
+}
+
+std::string ProcessIdentity::describe() const {
+  return fmt::format("process {} (started at tick {}) on host {}", process, printable(started), printable(host));
+}
+
+std::optional<bool> ProcessIdentity::is_alive() const {
+  if (kernel.empty() || kernel != own_kernel(HostIdentity::own())) return std::nullopt;
+  if (::kill(process, 0) != 0 && errno == ESRCH) return false;
+  const Facts facts = facts_of(std::to_string(process));
+  if (facts.state.empty()) return std::nullopt;  // hidden from this user
+  const bool ended = facts.state == "Z" || facts.state == "X";
+  return !ended && facts.started == started;
+}
+
+}  // namespace hocket

@@ -1,0 +1,32 @@
+#include "src/capi/call.hpp"
+
+#include <memory>
+
+namespace hocket::capi {
+
+hocket_result call(hocket_comm* comm, CallArguments arguments, const hocket_call_options* options,
+                   hocket_work** work) noexcept {
+  const hocket_result result = guarded([&]() -> Status {
+    if (work != nullptr) *work = nullptr;
+    if (comm == nullptr) return null_argument("comm");
+    if (options != nullptr) {
+      if (Status status = read_options(options, arguments); !status.ok()) return status;
+    }
+    if (open_groups > 0) return add_to_group(*comm->communicator, arguments, work);
+    if (work == nullptr && !may_wait()) return wait_refused();
+    if (arguments.persistent && work == nullptr) return persistent_without_work();
+    auto operation = comm->communicator->prepare(arguments);
+    if (!operation.ok()) return operation.status();
+    if (work == nullptr) return remember(comm->communicator->run({&*operation, 1}), **operation);
+    StartedCalls calls = comm->communicator->calls_of(*operation);
+    if (arguments.persistent) return keep(*comm->communicator, std::move(calls), work);
+    calls.allow_callback();
+    auto handle = std::make_unique<hocket_work>(std::move(calls));
+    if (Status status = comm->communicator->start({&*operation, 1}); !status.ok()) return status;
+    *work = handle.release();
+    return {};
+  });
+  return result == HOCKET_OK || open_groups == 0 ? result : in_group(result);
+}
+
+}  // namespace hocket::capi

@@ -1,0 +1,107 @@
+// What the C API remembers of each thread: its latest failure, and how its latest call was carried out.
+#include <algorithm>
+#include <cstring>
+#include <string>
+#include <string_view>
+
+#include "src/base/sized_struct.hpp"
+#include "src/capi/handles.hpp"
+
+namespace hocket::capi {
+
+namespace {
+
+thread_local Cause latest_failure{.code = Code::ok, .message = {}, .operation = {}};
+
+// What hocket_last_call() tells: kept as it comes, written out when somebody asks.
+struct CallRecord {
+  bool known = false;
+  std::uint64_t sequence = 0;
+  std::string transports;
+  std::string_view algorithm;
+  std::string_view wire;
+};
+thread_local CallRecord latest_call;
+
+void remember(const comm::CallFacts& facts) {
+  CallRecord& latest = latest_call;  // looked up once: the look-up is a call into the loader
+  latest.known = true;
+  latest.sequence = facts.sequence;
+  if (latest.transports != facts.transports) latest.transports = facts.transports;
+  latest.algorithm = facts.algorithm;
+  latest.wire = facts.wire;
+}
+
+void copy_text(char* target, std::size_t room, std::string_view text) {
+  const std::size_t length = std::min(text.size(), room - 1);
+  std::memcpy(target, text.data(), length);
+  target[length] = '\0';
+}
+
+}  // namespace
+
+hocket_result report(const Status& status) {
+  return status.ok() ? HOCKET_OK : report(status.cause());
+}
+
+hocket_result report(Cause cause) {
+  latest_failure = std::move(cause);
+  return static_cast<hocket_result>(latest_failure.code);
+}
+
+Status remember(const Status& status, const Operation& operation) {
+  if (status.ok()) remember(comm::facts_of(operation));
+  return status;
+}
+
+Status remember(const Status& status, const StartedCalls& calls) {
+  if (status.ok() && !calls.parts.empty()) remember(calls.facts());
+  return status;
+}
+
+Status latest_status() {
+  return latest_failure.code == Code::ok ? Status() : Status(latest_failure);
+}
+
+}  // namespace hocket::capi
+
+using namespace hocket::capi;  // the functions of the API stand outside all namespaces
+using hocket::Code;
+using hocket::Status;
+
+extern "C" {
+
+const char* hocket_last_error(void) {
+  return latest_failure.message.c_str();
+}
+
+hocket_result hocket_last_cause(hocket_cause* cause) {
+  if (cause == nullptr) return HOCKET_INVALID_ARGUMENT;
+  hocket_cause out = HOCKET_CAUSE_INIT;
+  out.code = static_cast<hocket_result>(latest_failure.code);
+  out.rank = latest_failure.rank;
+  out.peer = latest_failure.peer;
+  out.sequence = latest_failure.sequence;
+  out.elapsed_seconds = latest_failure.elapsed_seconds;
+  copy_text(out.operation, sizeof out.operation, latest_failure.operation);
+  copy_text(out.message, sizeof out.message, latest_failure.message);
+  return hocket::write_sized(cause, out) ? HOCKET_OK : HOCKET_INVALID_ARGUMENT;
+}
+
+hocket_result hocket_last_call(hocket_call_info* info) {
+  return guarded([&]() -> Status {
+    if (info == nullptr) return null_argument("info");
+    if (!latest_call.known) {
+      return {Code::not_found, "no collective, send or recv has succeeded on this thread yet"};
+    }
+    hocket_call_info out = HOCKET_CALL_INFO_INIT;
+    out.sequence = latest_call.sequence;
+    copy_text(out.transport, sizeof out.transport, latest_call.transports);
+    copy_text(out.algorithm, sizeof out.algorithm, latest_call.algorithm);
+    copy_text(out.wire, sizeof out.wire, latest_call.wire);
+    if (hocket::write_sized(info, out)) return {};
+    return {Code::invalid_argument, "info.struct_size is wrong: begin with HOCKET_CALL_INFO_INIT"};
+  });
+}
+
+}  // extern "C"

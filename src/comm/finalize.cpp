@@ -1,0 +1,53 @@
+#include "src/comm/finalize.hpp"
+
+#include <utility>
+
+#include "src/comm/descriptor_limit.hpp"
+#include "src/exec/schedule_operation.hpp"
+#include "src/plan/plan.hpp"
+
+namespace hocket::comm {
+
+Status allgather_on_ring(LinkSet& link_set, std::span<std::byte> all, Deadline deadline) {
+  const Rank rank = link_set.rank(), size = link_set.mesh().size();
+  const std::size_t block = all.size() / static_cast<std::size_t>(size);
+  const auto plan = make_plan({.algorithm = find_algorithm(Collective::allgather, "ring"),
+                               .rank = rank,
+                               .size = size,
+                               .count = block,
+                               .placement = Placement::in_place});
+  const std::shared_ptr<Operation> operation = std::make_shared<ScheduleOperation>(plan, link_set.executor().first());
+  operation->bind({.input = all.data() + static_cast<std::size_t>(rank) * block,
+                   .output = all.data(),
+                   .signature = {.collective = Collective::allgather, .count = block},
+                   .reduction = {},
+                   .timeout = deadline.remaining()});
+  link_set.executor().first()->begin_with_number_0();
+  return link_set.executor().run({&operation, 1});
+}
+
+Result<CommunicatorParts> finalize(const Options& options, SharedPeerInfos peers, std::shared_ptr<LinkSet> link_set,
+                                   Deadline deadline) {
+  auto membership = Membership::make(options, std::move(peers));
+  if (!membership.ok()) return membership.status();
+  for (Rank rank = 0; rank < options.size; ++rank) {
+    link_set->mesh().add_peer(rank, membership->peers()[static_cast<std::size_t>(rank)]);
+  }
+  link_set->executor().set_wait_budget(membership->wait_budget());
+  const Status opened = link_set->open_window({.thresholds = &direct_thresholds(membership->machine()),
+                                               .shares_work = membership->scarce_cores() != 0,
+                                               .single_copy = options.single_copy},
+                                              deadline);
+  if (!opened.ok()) return opened;
+  link_set->close_unused_doors();
+  warn_of_descriptor_limit(link_set->mesh(), options.rank);
+  std::shared_ptr<Context> context = link_set->executor().first();
+  WindowUse* const window_use = link_set->window_use();
+  return CommunicatorParts{.membership = std::move(*membership),
+                           .server = nullptr,
+                           .link_set = std::move(link_set),
+                           .context = std::move(context),
+                           .window_use = window_use};
+}
+
+}  // namespace hocket::comm

@@ -1,0 +1,61 @@
+// StartedCalls: operations that were started together, as those see them who wait for them.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "src/spi/status.hpp"
+#include "src/spi/types.hpp"
+
+namespace hocket {
+class Executor;
+class Operation;
+}  // namespace hocket
+
+namespace hocket::comm {
+
+// How an operation that is finished was carried out. The names live as long as the operation, or longer.
+struct CallFacts {
+  std::uint64_t sequence = 0;
+  std::string_view transports, algorithm, wire;
+};
+CallFacts facts_of(const Operation& operation);
+
+// Whether the calling thread is inside a function that is called on completion.
+bool in_callback();
+
+struct StartedCalls;
+
+// Waits until one of them is finished; null entries are passed over. The lowest index of those that are, all.size()
+// where the deadline has passed first.
+std::size_t wait_any(std::span<const StartedCalls* const> all, Deadline deadline);
+
+// Operations that are started together, by what runs them. Empty: nothing is to be done.
+struct StartedCalls {
+  struct Part {
+    Executor* executor;  // only valid while one of the operations is unfinished
+    std::vector<std::shared_ptr<Operation>> operations;
+  };
+  std::vector<Part> parts;
+
+  bool finished() const;
+  // Before they start: on_complete() may be called later.
+  void allow_callback() const;
+  // Makes persistent operations, all of which are finished, ready for another run.
+  void restart() const;
+  // The first failure among them; requires finished().
+  Status status() const;
+  // Of the last one; nothing where there is none.
+  CallFacts facts() const;
+  // Waits for all, whatever some end with. Code::in_progress when the deadline passes first.
+  Status wait(Deadline deadline) const;
+  // Has `callback` called once, when all are finished, with the first failure; see Operation::on_complete().
+  using Callback = std::function<void(Code)>;
+  bool on_complete(Callback callback) const;
+};
+
+}  // namespace hocket::comm

@@ -1,0 +1,129 @@
+#include "src/store/acceptors.hpp"
+
+#include <fmt/format.h>
+
+#include <cstring>
+
+#include "src/base/log.hpp"
+
+namespace hocket::store {
+
+using asio::ip::tcp;
+
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr auto resolve_timeout = 30s;
+constexpr auto pause_after_failure = 200ms;
+constexpr int attempts_to_choose = 16;
+
+tcp::endpoint to_asio(const Endpoint& endpoint) {
+  tcp::endpoint converted;
+  converted.resize(endpoint.bytes);
+  std::memcpy(converted.data(), endpoint.get(), endpoint.bytes);
+  return converted;
+}
+
+asio::error_code open(tcp::acceptor& acceptor, tcp::endpoint endpoint, std::uint16_t port) {
+  endpoint.port(port);
+  asio::error_code error;
+  acceptor.open(endpoint.protocol(), error);
+  if (!error) acceptor.set_option(tcp::acceptor::reuse_address(true), error);
+  if (!error && endpoint.address().is_v6()) {
+    const bool all = endpoint.address().is_unspecified();
+    acceptor.set_option(asio::ip::v6_only(!all), error);
+  }
+  if (!error) acceptor.bind(endpoint, error);
+  if (!error) acceptor.listen(tcp::acceptor::max_listen_connections, error);
+  return error;
+}
+
+}  // namespace
+
+Status Acceptors::listen(std::uint16_t port) {
+  if (host_.empty()) {
+    return {Code::invalid_environment, "the address to bind is empty; give one of this machine's, or 0.0.0.0 for all"};
+  }
+  const auto endpoints = resolve(host_, port, Deadline::after(resolve_timeout));
+  if (!endpoints) return {Code::invalid_environment, "cannot serve the store: " + endpoints.status().message()};
+  Status status;
+  for (int attempt = 0; attempt < attempts_to_choose; ++attempt) {
+    status = listen_on(*endpoints, port);
+    // A port that was free on the first address may be taken on the second: let the system choose another.
+    if (status.ok() || port != 0 || status.code() != Code::address_in_use) break;
+  }
+  return status;
+}
+
+Status Acceptors::listen_on(const std::vector<Endpoint>& endpoints, std::uint16_t port) {
+  listeners_.clear();
+  asio::error_code skipped;
+  for (const Endpoint& endpoint : endpoints) {
+    Listener& listener = listeners_.emplace_back(context_);
+    const asio::error_code error = open(listener.acceptor, to_asio(endpoint), port);
+    if (!error) {
+      port = port_ = listener.acceptor.local_endpoint().port();
+      continue;
+    }
+    listeners_.pop_back();
+    if (error == asio::error::address_in_use || error == asio::error::no_descriptors) return explain(error, port);
+    skipped = error;  // "localhost" names ::1 also where IPv6 is switched off
+  }
+  return listeners_.empty() ? explain(skipped, port) : Status();
+}
+
+Status Acceptors::explain(const asio::error_code& error, std::uint16_t port) const {
+  const std::string where = host_and_port(host_, port);
+  if (error == asio::error::address_in_use) {
+    return {Code::address_in_use,
+            fmt::format("cannot serve the store at {}: another process listens there; stop it or choose another port "
+                        "(0: any free one)",
+                        where)};
+  }
+  if (error == asio::error::no_descriptors) {
+    return {
+        Code::out_of_resources,
+        fmt::format("cannot serve the store at {}: no file descriptor is left; raise the limit (ulimit -n)", where)};
+  }
+  return {
+      Code::invalid_environment,
+      fmt::format("cannot serve the store at {}: {}; bind an address of this machine, and a port that this user may "
+                  "take",
+                  where, error.message())};
+}
+
+void Acceptors::accept(std::function<void(tcp::socket)> admit) {
+  admit_ = std::move(admit);
+  for (Listener& listener : listeners_) accept_at(listener);
+}
+
+void Acceptors::accept_at(Listener& listener) {
+  listener.acceptor.async_accept([this, &listener](const asio::error_code& error, tcp::socket socket) {
+    if (!listener.acceptor.is_open()) return;
+    if (!error) {
+      admit_(std::move(socket));
+      return accept_at(listener);
+    }
+    if (error == asio::error::connection_aborted) return accept_at(listener);
+    // File descriptors or memory have run out, most likely: the client stays in the queue meanwhile.
+    if (!std::exchange(complained_, true)) {
+      log::error(fmt::format("the store at {} takes no more clients for now: {}; raise the limit (ulimit -n)",
+                             host_and_port(host_, port_), error.message()));
+    }
+    listener.timer.expires_after(pause_after_failure);
+    listener.timer.async_wait([this, &listener](const asio::error_code& cancelled) {
+      if (!cancelled) accept_at(listener);
+    });
+  });
+}
+
+void Acceptors::close() {
+  for (Listener& listener : listeners_) {
+    asio::error_code ignored;
+    listener.acceptor.close(ignored);
+    listener.timer.cancel(ignored);
+  }
+}
+
+}  // namespace hocket::store

@@ -1,0 +1,46 @@
+// The sockets on which the store's server listens. Included by the server's own sources only (Asio).
+#pragma once
+
+#include <functional>
+#include <list>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "src/store/asio.hpp"
+#include "src/store/endpoint.hpp"
+
+namespace hocket::store {
+
+class Acceptors {
+ public:
+  Acceptors(asio::io_context& context, std::string host) : context_(context), host_(std::move(host)) {}
+
+  // See StoreServer::start.
+  Status listen(std::uint16_t port);
+  std::uint16_t port() const { return port_; }
+  // Hands over every connection that comes, from now until close(), on the context's thread.
+  void accept(std::function<void(asio::ip::tcp::socket)> admit);
+  void close();
+
+ private:
+  // An acceptor, and the timer with which it pauses when it cannot accept.
+  struct Listener {
+    explicit Listener(asio::io_context& context) : acceptor(context), timer(context) {}
+    asio::ip::tcp::acceptor acceptor;
+    asio::steady_timer timer;
+  };
+
+  Status listen_on(const std::vector<Endpoint>& endpoints, std::uint16_t port);
+  Status explain(const asio::error_code& error, std::uint16_t port) const;
+  void accept_at(Listener& listener);
+
+  asio::io_context& context_;
+  const std::string host_;
+  std::uint16_t port_ = 0;
+  std::list<Listener> listeners_;
+  std::function<void(asio::ip::tcp::socket)> admit_;
+  bool complained_ = false;
+};
+
+}  // namespace hocket::store

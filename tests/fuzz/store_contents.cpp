@@ -1,0 +1,67 @@
+// What others have left in a store: records of its file, and what ranks say there of their meeting (epochs, verdicts,
+// places), which a rank reads when it joins.
+#include "src/comm/rendezvous.hpp"
+#include "src/store/memory_store.hpp"
+#include "src/store/record.hpp"
+#include "tests/fuzz/target.hpp"
+
+namespace hocket::fuzz {
+namespace {
+
+using namespace std::chrono_literals;
+
+bool run_records(std::string_view input) {
+  bool taken = false;
+  for (;;) {
+    const auto record = store::parse_record(input);
+    if (!record || !*record) return taken;
+    require((*record)->bytes <= input.size());
+    require(store::encode_record((*record)->key, (*record)->value) == input.substr(0, (*record)->bytes));
+    input.remove_prefix((*record)->bytes);
+    taken = true;
+  }
+}
+
+// Whose get() waits for nobody.
+class FilledStore final : public MemoryStore {
+ public:
+  Result<std::string> get(std::string_view key, Deadline deadline) override {
+    auto value = peek(key, deadline);
+    if (!value) return value.status();
+    return *value ? Result<std::string>(**value) : Status(Code::timeout, "nobody sets it");
+  }
+};
+
+// Lines "key=value", with which the store is filled before rank 1 of 2 joins.
+bool run_join(std::string_view input) {
+  FilledStore store;
+  const Deadline soon = Deadline::after(1h);
+  while (!input.empty()) {
+    const std::string_view line = input.substr(0, input.find('\n'));
+    input.remove_prefix(std::min(input.size(), line.size() + 1));
+    const std::size_t equal = line.find('=');
+    if (equal != line.npos) (void)store.set(line.substr(0, equal), line.substr(equal + 1), soon);
+  }
+  comm::Options options;
+  options.rank = 1;
+  options.size = 2;
+  std::stop_source gives_up;
+  gives_up.request_stop();
+  return comm::Rendezvous::join(store, options, soon, gives_up.get_token()).ok();
+}
+
+bool run(std::string_view input) {
+  return choose(input, 2) == 0 ? run_records(input) : run_join(input);
+}
+
+std::vector<std::string> seeds() {
+  return {chosen(0, store::encode_record("job/1/group", "4711")),
+          chosen(0, store::encode_record("a", "1") + store::encode_record("a", std::nullopt)),
+          chosen(1, "default/epoch=3 size 2 group 4711\ndefault/2/verdict=failed 9 0 it went away\n")};
+}
+
+}  // namespace
+
+const Target store_contents{"store_contents", run, seeds};
+
+}  // namespace hocket::fuzz

@@ -1,0 +1,144 @@
+// Ranks that are killed while they meet, at each of their requests to the store: the next meeting under the same name
+// comes up, and so does this one where a successor comes in time.
+#include <signal.h>
+#include <unistd.h>
+
+#include <optional>
+#include <string>
+
+#include "src/comm/rendezvous.hpp"
+#include "src/store/open_store.hpp"
+#include "tests/conformance/watched_store.hpp"
+#include "tests/process/program.hpp"
+#include "tests/process/support/process_group.hpp"
+#include "tests/process/support/store_daemon.hpp"
+
+namespace hocket::process_testing {
+namespace {
+
+using comm::Options;
+using comm::Rendezvous;
+
+Deadline generous() {
+  return Deadline::after(std::chrono::seconds(30));
+}
+
+// Stands for the ring over which ranks speak when they have met: none leaves before all have read what they need.
+Status close_ring(Store& store, const Rendezvous& rendezvous, const Options& options) {
+  const auto key = [&](Rank rank) { return fmt::format("ring/{}/{}", rendezvous.group(), rank); };
+  Status status = store.set(key(options.rank), "", generous());
+  for (Rank rank = 0; rank < options.size && status.ok(); ++rank) {
+    const auto closed = store.get(key(rank), Deadline::after(std::chrono::seconds(2)));
+    if (!closed.ok()) return Status(Code::peer_lost, fmt::format("rank {} is not in the ring", rank));
+  }
+  return status;
+}
+
+// What a rank does until it has met the others; `watched` is `store`.
+Status meet(Store& watched, Store& store, const Options& options) {
+  auto rendezvous = Rendezvous::join(watched, options, generous());
+  if (!rendezvous.ok()) return rendezvous.status();
+  const std::string address = std::to_string(options.rank);
+  Status status = (*rendezvous)->publish({.build = comm::BuildIdentity::own(), .endpoints = {{"tcp", address}}});
+  for (const Rank other : {(options.rank + 1) % options.size, (options.rank + options.size - 1) % options.size}) {
+    if (!status.ok()) break;
+    const auto info = (*rendezvous)->peer_info_of(other);
+    EXPECT_TRUE(!info.ok() || info->endpoints.front().address == std::to_string(other));
+    status = info.status();
+  }
+  if (status.ok()) status = close_ring(store, **rendezvous, options);
+  if (!status.ok() && (*rendezvous)->superseded()) return meet(watched, store, options);
+  if (!status.ok()) return (*rendezvous)->fail(status);
+  (*rendezvous)->finish();
+  return {};
+}
+
+// Meets; kills itself before the request of that number, counted from 0, unless it has met before.
+void meet_as(Child& child, const std::string& url, Rank rank, Rank size, std::optional<int> dies_before) {
+  const auto opened = open_store(url, generous());
+  ASSERT_TRUE(opened.ok()) << opened.status().message();
+  int request = 0;
+  WatchedStore store(**opened, [&] {
+    if (request++ == dies_before) ::raise(SIGKILL);
+  });
+  const Status met = meet(store, **opened, {.rank = rank, .size = size});
+  child.say(met.ok() ? "met" : met.message());
+}
+
+void expect_meeting(const std::string& url, Rank size) {
+  ProcessGroup group(size, [&](Child& child) { meet_as(child, url, child.index, size, std::nullopt); });
+  group.hear_from_all("met");
+  group.expect_success();
+}
+
+// Three ranks, of which one dies before its request of that number.
+ProcessGroup meeting_with_a_death(const std::string& url, Rank victim, int dies_before) {
+  return ProcessGroup(3, [&](Child& child) {
+    meet_as(child, url, child.index, 3, child.index == victim ? std::optional(dies_before) : std::nullopt);
+  });
+}
+
+// Waits for the process to end. True: by itself.
+bool ended_well(pid_t process) {
+  siginfo_t ended{};
+  EXPECT_EQ(::waitid(P_PID, static_cast<id_t>(process), &ended, WEXITED | WNOWAIT), 0);
+  return ended.si_code == CLD_EXITED;
+}
+
+class MeetingDeaths : public testing::TestWithParam<const char*> {
+ protected:
+  // A store that lasts longer than all jobs.
+  std::string url() {
+    if (GetParam() == std::string("file")) return "file://" + folder_.file("store");
+    daemon_.emplace(std::vector<std::string>{"--port", "0"});
+    return "tcp://127.0.0.1:" + std::to_string(daemon_->port());
+  }
+
+ private:
+  const TemporaryFolder folder_;
+  std::optional<Daemon> daemon_;
+};
+
+TEST_P(MeetingDeaths, HarmNoLaterMeeting) {
+  const std::string store = url();
+  for (Rank victim = 0; victim < 3; ++victim) {
+    bool lived = false;
+    for (int request = 0; !lived && !HasFailure(); ++request) {
+      SCOPED_TRACE(fmt::format("rank {} died before its request {}", victim, request));
+      ProcessGroup group = meeting_with_a_death(store, victim, request);
+      lived = ended_well(group.process(victim));
+      for (int index = 0; index < 3 && !lived; ++index) group.signal(index, SIGKILL);
+      (void)group.wait();
+      expect_meeting(store, request % 2 == 0 ? 2 : 3);
+    }
+  }
+}
+
+// The others either meet the successor or, where they knew the dead one already, say who is missing.
+TEST_P(MeetingDeaths, LetASuccessorTakeThePlace) {
+  const std::string store = url();
+  for (Rank victim = 0; victim < 3; ++victim) {
+    bool lived = false;
+    for (int request = 0; !lived && !HasFailure(); ++request) {
+      SCOPED_TRACE(fmt::format("rank {} died before its request {}", victim, request));
+      ProcessGroup group = meeting_with_a_death(store, victim, request);
+      lived = ended_well(group.process(victim));
+      ProcessGroup successor(1, [&](Child& child) {
+        if (!lived) meet_as(child, store, victim, 3, std::nullopt);
+      });
+      for (Rank rank = 0; rank < 3; ++rank) {
+        if (rank == victim) continue;
+        EXPECT_THAT(group.hear(rank), testing::AnyOf("met", testing::HasSubstr(fmt::format("rank {}", victim))));
+      }
+      successor.signal(0, SIGKILL);  // if it waits: for the next start of the others
+      (void)successor.wait();
+      (void)group.wait();
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(In, MeetingDeaths, testing::Values("file", "tcp"),
+                         [](const auto& store) { return std::string(store.param); });
+
+}  // namespace
+}  // namespace hocket::process_testing

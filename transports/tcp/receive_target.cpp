@@ -1,0 +1,39 @@
+#include "transports/tcp/receive_target.hpp"
+
+#include <algorithm>
+#include <cstring>
+
+namespace hocket::tcp {
+
+std::span<std::byte> ReceiveTarget::area(const PostedReceive& receive, std::span<std::byte> staging) const {
+  if (!receive.reduction.combines()) return {receive.to.data + got_, missing(receive)};
+  const auto room = staging.subspan(leftover_.size());
+  return room.first(std::min(room.size(), missing(receive)));
+}
+
+void ReceiveTarget::absorb(const PostedReceive& receive, std::size_t bytes, std::span<std::byte> staging) {
+  if (!receive.reduction.combines()) {
+    got_ += bytes;
+    return;
+  }
+  if (!leftover_.empty()) std::memcpy(staging.data(), leftover_.data(), leftover_.size());
+  const std::size_t total = leftover_.size() + bytes;
+  const std::size_t elements = total / receive.reduction.element_bytes;
+  const std::size_t whole = elements * receive.reduction.element_bytes;
+  if (elements > 0) receive.reduction.combine(receive.to.data + got_, receive.mine + got_, staging.data(), elements);
+  got_ += whole;
+  const auto rest = staging.subspan(whole, total - whole);
+  leftover_.assign(rest.begin(), rest.end());
+}
+
+void ReceiveTarget::absorb_whole(const PostedReceive& receive, const std::byte* payload) {
+  if (receive.reduction.combines()) {
+    const std::size_t elements = receive.to.bytes / receive.reduction.element_bytes;
+    receive.reduction.combine(receive.to.data, receive.mine, payload, elements);
+  } else {
+    std::copy_n(payload, receive.to.bytes, receive.to.data);
+  }
+  got_ = receive.to.bytes;
+}
+
+}  // namespace hocket::tcp
