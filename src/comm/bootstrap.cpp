@@ -66,9 +66,9 @@ struct Coming {
   const Deadline deadline;
   const std::stop_token& stop;
   const std::uint64_t token = random_number();
-  bool again = false;                 // rank 0 began anew
-  bool rank_0_serves = false;         // the store that was open last
-  std::optional<Status> missed = {};  // why the others could not meet, before this rank had come
+  bool again = false;                      // rank 0 began anew
+  std::optional<bool> rank_0_serves = {};  // the store that was open last; nothing: none was yet
+  std::optional<Status> missed = {};       // why the others could not meet, before this rank had come
 };
 
 // Whether rank 0 serves the store, and not a daemon.
@@ -78,13 +78,15 @@ bool is_rank_0s(Store& store, const Options& options, Deadline deadline) {
   return name.ok() && name->has_value();
 }
 
-// A store that was there and is not any more, and does not come back, went with the rank that served it.
-Status without_store(const Status& status, const Coming& coming) {
+// A store that was there and is not any more, and does not come back, went with the rank that served it. One that never
+// was there is missing because rank 0 is, which would have served it.
+Status without_store(const Status& status, const Coming& coming, const Options& options) {
   const bool store_lost = status.code() == Code::store_unreachable && status.cause().peer == no_rank;
-  if (!store_lost || !coming.rank_0_serves) return status;
+  const bool waits_for_rank_0 = options.meeting && options.rank != 0;
+  if (!store_lost || !coming.rank_0_serves.value_or(waits_for_rank_0)) return status;
   if (coming.missed) return *coming.missed;
   Cause cause = status.cause();
-  cause.message = fmt::format("rank 0, which served the store, is gone: {}", cause.message);
+  if (coming.rank_0_serves) cause.message = "rank 0, which served the store, is gone: " + cause.message;
   cause.peer = 0;
   return Status(std::move(cause));
 }
@@ -132,13 +134,14 @@ Result<CommunicatorParts> bootstrap(const Options& options, const RegionTable& r
     const Status status = parts.status();
     const bool store_lost =
         status.code() == Code::store_unreachable && status.cause().peer == no_rank && !options.callbacks;
-    const bool all_over = store_lost && coming.rank_0_serves && coming.missed;  // rank 0 has left with that failure
+    const bool all_over =
+        store_lost && coming.rank_0_serves.value_or(false) && coming.missed;  // rank 0 has left with that failure
     if ((store_lost || coming.again) && !all_over && !deadline.passed()) {
       log::info(fmt::format("rank {} comes to the store again: {}", options.rank, status.message()));
       continue;
     }
     if (server) (void)server->wait_until_no_clients(Deadline::after(farewell_after_failure));  // let them read why
-    return without_store(status, coming);
+    return without_store(status, coming, options);
   }
 }
 
