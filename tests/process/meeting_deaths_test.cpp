@@ -3,9 +3,11 @@
 #include <signal.h>
 #include <unistd.h>
 
+#include <map>
 #include <optional>
 #include <string>
 
+#include "src/base/process_identity.hpp"
 #include "src/comm/rendezvous.hpp"
 #include "src/store/open_store.hpp"
 #include "tests/conformance/watched_store.hpp"
@@ -22,14 +24,20 @@ using comm::Rendezvous;
 Deadline generous() {
   return Deadline::after(std::chrono::seconds(30));
 }
+Deadline brief() {
+  return Deadline::after(std::chrono::milliseconds(20));
+}
 
 // Stands for the ring over which ranks speak when they have met: none leaves before all have read what they need.
-Status close_ring(Store& store, const Rendezvous& rendezvous, const Options& options) {
+// `others` tells, by rank, which process published.
+Status close_ring(Store& store, const Rendezvous& rendezvous, const Options& options,
+                  const std::map<Rank, ProcessIdentity>& others) {
   const auto key = [&](Rank rank) { return fmt::format("ring/{}/{}", rendezvous.group(), rank); };
   Status status = store.set(key(options.rank), "", generous());
-  for (Rank rank = 0; rank < options.size && status.ok(); ++rank) {
-    const auto closed = store.get(key(rank), Deadline::after(std::chrono::seconds(2)));
-    if (!closed.ok()) return Status(Code::peer_lost, fmt::format("rank {} is not in the ring", rank));
+  for (const auto& [rank, process] : others) {
+    for (bool lives = true; status.ok() && !store.get(key(rank), brief()).ok(); lives = process.is_alive() != false) {
+      if (!lives) status = Status(Code::peer_lost, fmt::format("rank {} is not in the ring", rank));
+    }
   }
   return status;
 }
@@ -38,15 +46,19 @@ Status close_ring(Store& store, const Rendezvous& rendezvous, const Options& opt
 Status meet(Store& watched, Store& store, const Options& options) {
   auto rendezvous = Rendezvous::join(watched, options, generous());
   if (!rendezvous.ok()) return rendezvous.status();
-  const std::string address = std::to_string(options.rank);
+  const std::string address = fmt::format("{} {}", options.rank, ProcessIdentity::own().serialise());
   Status status = (*rendezvous)->publish({.build = comm::BuildIdentity::own(), .endpoints = {{"tcp", address}}});
+  std::map<Rank, ProcessIdentity> others;
   for (const Rank other : {(options.rank + 1) % options.size, (options.rank + options.size - 1) % options.size}) {
     if (!status.ok()) break;
     const auto info = (*rendezvous)->peer_info_of(other);
-    EXPECT_TRUE(!info.ok() || info->endpoints.front().address == std::to_string(other));
     status = info.status();
+    if (!status.ok()) break;
+    const std::string told = info->endpoints.front().address, rank = fmt::format("{} ", other);
+    EXPECT_TRUE(told.starts_with(rank)) << told;
+    others.emplace(other, ProcessIdentity::parse(told.substr(rank.size())).value());
   }
-  if (status.ok()) status = close_ring(store, **rendezvous, options);
+  if (status.ok()) status = close_ring(store, **rendezvous, options, others);
   if (!status.ok() && (*rendezvous)->superseded()) return meet(watched, store, options);
   if (!status.ok()) return (*rendezvous)->fail(status);
   (*rendezvous)->finish();

@@ -2,6 +2,7 @@
 #include <memory>
 #include <string>
 
+#include "src/store/open_store.hpp"
 #include "tests/process/support/call.hpp"
 #include "tests/process/support/failure.hpp"
 #include "tests/process/support/process_group.hpp"
@@ -9,6 +10,10 @@
 
 namespace hocket::process_testing {
 namespace {
+
+Deadline patience() {
+  return Deadline::after(std::chrono::seconds(30));
+}
 
 TEST(StoreRestart, BringsWaitingRanksBack) {
   for (const int number : {SIGKILL, SIGTERM}) {
@@ -27,7 +32,12 @@ TEST(StoreRestart, BringsWaitingRanksBack) {
       Call({.count = 100}, child.index, 3).run(comm.get());
     });
     group.hear_from_all("here");
-    std::this_thread::sleep_for(std::chrono::milliseconds(500));  // both have joined, most likely; right in either case
+    {
+      const auto store = open_store("tcp://127.0.0.1:" + port, patience()).value();
+      for (const char* place : {"default/1/place/0", "default/1/place/1"}) {
+        EXPECT_TRUE(store->get(place, patience()).ok()) << place;
+      }
+    }
     daemon->signal(number);
     EXPECT_EQ(daemon->wait(), number == SIGTERM ? 0 : 128 + SIGKILL);
     daemon = std::make_unique<Daemon>(std::vector<std::string>{"--port", port});
