@@ -47,10 +47,10 @@ Status meet(Store& store, Rank rank, Rank size, std::barrier<>& all_have_read) {
   Status status = rendezvous.status();
   if (status.ok()) {
     const auto build = hocket::comm::BuildIdentity::own();
-    status = (*rendezvous)->publish({.build = build, .endpoints = {{"tcp", std::string(200, 'a')}}});
-  }
-  for (const Rank other : {(rank + 1) % size, (rank + size - 1) % size}) {
-    if (status.ok()) status = (*rendezvous)->peer_info_of(other).status();
+    const std::vector<Rank> neighbours{(rank + 1) % size, (rank + size - 1) % size};
+    const auto infos =
+        (*rendezvous)->exchange({.build = build, .endpoints = {{"tcp", std::string(200, 'a')}}}, neighbours);
+    status = infos.status();
   }
   all_have_read.arrive_and_wait();
   return status;

@@ -23,12 +23,14 @@ namespace {
 Result<SharedPeerInfos> exchange_on_ring(Rendezvous& rendezvous, LinkSet& link_set, const Options& options,
                                          Deadline deadline) {
   const PeerInfo mine = describe_self(options, link_set.mesh().endpoints());
-  if (Status published = rendezvous.publish(mine); !published.ok()) return published;
-  for (const Rank neighbour : neighbours_of(options.rank, options.size)) {
-    const auto info = rendezvous.peer_info_of(neighbour);
-    if (!info.ok()) return info.status();
-    if (info->build.protocol != mine.build.protocol) return check_build(mine, options.rank, *info, neighbour);
-    link_set.mesh().add_peer(neighbour, *info);
+  const auto [next, previous] = neighbours_of(options.rank, options.size);
+  const std::vector<Rank> neighbours{next, previous};
+  const auto infos = rendezvous.exchange(mine, neighbours);
+  if (!infos.ok()) return infos.status();
+  for (std::size_t i = 0; i < neighbours.size(); ++i) {
+    const PeerInfo& info = (*infos)[i];
+    if (info.build.protocol != mine.build.protocol) return check_build(mine, options.rank, info, neighbours[i]);
+    link_set.mesh().add_peer(neighbours[i], info);
   }
   auto told = exchange_peer_infos(options.rank, options.size, mine,
                                   [&](auto all) { return allgather_on_ring(link_set, all, deadline); });
@@ -104,6 +106,7 @@ Result<CommunicatorParts> meet_in_store(const Options& options, const RegionTabl
   if (!rendezvous.ok()) return rendezvous.status();
   const auto own = with_secret(options, **store, deadline);
   if (!own.ok()) return (*rendezvous)->fail(own.status());
+  if (needs_secret(options)) (*rendezvous)->say(secret_key(options), own->trust.secret);
   const auto link_set = LinkSet::open(*own, {.group = (*rendezvous)->group(), .regions = &regions});
   auto parts = link_set.ok() ? connect_ring(**rendezvous, *link_set, *own, deadline, stop) : link_set.status();
   if (parts.ok()) {

@@ -6,6 +6,8 @@
 
 namespace hocket::comm {
 
+// Where the store keeps it.
+std::string secret_key(const Options& options);
 // Whether nobody has set one, and not everyone is to be let in. Then the store must be confidential.
 bool needs_secret(const Options& options);
 // The options with the secret that all ranks of the job have: the one that was set; else, unless everyone is to be let

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "src/base/signals_blocked.hpp"
 #include "src/store/keys.hpp"
 
 namespace hocket::comm {
@@ -96,8 +97,8 @@ Status Rendezvous::close_epoch_before(const Epoch& before) {
       return store_.compare_and_set(key(before.number, "verdict"), std::nullopt, Verdict::superseded(), deadline_)
           .status();
     }
-    if (Status status = look_around(); !status.ok()) return status;
-    (void)store_.get(key(before.number, "verdict"), slice());
+    const auto ended = wait_for(key(before.number, "verdict"));
+    if (!ended.ok()) return ended.status();
   }
   return {};
 }
@@ -133,8 +134,8 @@ Status Rendezvous::follow() {
       return {};
     }
     // Another creation of this process is in this epoch: this one is for the next.
-    if (Status status = look_around(); !status.ok()) return status;
-    (void)store_.get(key(next->number, "verdict"), slice());
+    const auto ended = wait_for(key(next->number, "verdict"));
+    if (!ended.ok()) return ended.status();
     closed = next->number - 1;
   }
 }
@@ -144,12 +145,10 @@ Result<Epoch> Rendezvous::epoch_after(std::uint64_t number) {
   for (;;) {
     auto current = current_epoch();
     if (!current.ok() || current->number > number) return current;
-    if (Status status = look_around(); !status.ok()) return status;
-    if (current->number == 0) {
-      (void)store_.get(epoch_key(), slice());
-    } else if (store_.get(places_.key(number + 1, 0), slice()).ok()) {
-      pause();  // it is about to be announced, or its rank 0 has died just now
-    }
+    const bool first = current->number == 0;
+    const auto begins = wait_for(first ? epoch_key() : places_.key(number + 1, 0));
+    if (!begins.ok()) return begins.status();
+    if (!first) pause();  // it is about to be announced, or its rank 0 has died just now
   }
 }
 
@@ -164,24 +163,30 @@ Result<bool> Rendezvous::is_of_other_size_and_gathers(const Epoch& epoch) {
   return leader->holder != Holder::nobody;
 }
 
-Status Rendezvous::publish(const PeerInfo& info) {
-  const std::string card = fmt::format("{}\n{}", places_.token(), info.serialise());
-  std::optional<std::string> before;  // of a predecessor, in a store that cannot see who is gone
-  for (;;) {
-    auto found = store_.claim(card_key(options_.rank), before ? std::optional<std::string_view>(*before) : std::nullopt,
-                              card, deadline_);
-    published_ = found.ok() && *found == before;
-    if (!found.ok() || published_) return found.status();
-    before = std::move(*found);
+Result<std::vector<PeerInfo>> Rendezvous::exchange(const PeerInfo& mine, const std::vector<Rank>& wanted) {
+  const std::string card = fmt::format("{}\n{}", places_.token(), mine.serialise());
+  published_ = true;
+  auto gathered = gather(card, wanted);
+  if (!gathered.ok()) return explained(gathered.status());
+  const Verdict verdict = Verdict::parse(gathered->outcome);
+  if (verdict.kind == Verdict::Kind::failed) return verdict.why;
+  if (verdict.kind == Verdict::Kind::superseded) return begun_anew();
+  std::vector<PeerInfo> infos;
+  for (std::size_t i = 0; i < wanted.size(); ++i) {
+    auto info = parse_card(wanted[i], gathered->values[i]);
+    if (!info.ok()) return info.status();
+    infos.push_back(std::move(*info));
   }
+  // A store that a rank serves ends with that, and so does the meeting.
+  if (store_.claims_end_with_owner() && !options_.meeting) {
+    const SignalsBlocked signals_blocked;
+    keeper_ = std::jthread([this, card](const std::stop_token& stop) { keep_saying(card, stop); });
+  }
+  return infos;
 }
 
-Result<PeerInfo> Rendezvous::peer_info_of(Rank rank) {
-  if (Status status = gather(); !status.ok()) return explained(status);
-  const auto card = store_.peek(card_key(rank), deadline_);
-  if (!card.ok()) return card.status();
-  if (*card)
-    return PeerInfo::parse(std::string_view(**card).substr(std::min((*card)->size(), (*card)->find('\n') + 1)));
+Result<PeerInfo> Rendezvous::parse_card(Rank rank, const std::optional<std::string>& card) const {
+  if (card) return PeerInfo::parse(std::string_view(*card).substr(std::min(card->size(), card->find('\n') + 1)));
   const auto verdict = verdict_of(epoch_.number);
   if (verdict.ok() && *verdict && (*verdict)->kind == Verdict::Kind::failed) return (*verdict)->why;
   return Status(
@@ -191,6 +196,7 @@ Result<PeerInfo> Rendezvous::peer_info_of(Rank rank) {
 }
 
 void Rendezvous::finish() {
+  keeper_ = {};
   if (store_.claims_end_with_owner()) return;  // they go with the connection
   const Deadline soon = earlier(deadline_, Deadline::after(std::chrono::milliseconds(250)));
   if (published_) (void)store_.remove(card_key(options_.rank), soon);
@@ -198,6 +204,7 @@ void Rendezvous::finish() {
 }
 
 Status Rendezvous::fail(const Status& why) {
+  keeper_ = {};
   const Deadline soon = Deadline::after(std::chrono::milliseconds(250));
   std::optional<Status> first;  // of those that another rank has told
   // If the store is lost, or rank 0 begins anew, this rank comes again.

@@ -3,16 +3,21 @@
 // The ranks of a job meet in epochs. Rank 0 opens one, "<job>/epoch", and the others join it; while it gathers, a rank
 // whose process has ended is replaced by the next process of that rank, and a new rank 0 opens the next epoch, into
 // which those that wait follow. Below "<job>/<epoch>/" lie "place/<rank>" (whose the rank is, places.hpp),
-// "card/<rank>" (what it tells about itself) and "verdict": once everyone's card is there, rank 0 says that the
-// gathering is complete, unless some rank has said before why it fails. An epoch with a verdict takes nobody in. So
-// what an earlier meeting left behind, however it ended, never harms a later one, and the k-th communicators of a job's
-// ranks meet each other. What ranks told is removed once everyone has read it.
+// "card/<rank>" (what it tells about itself) and "verdict": once everyone's card is there, the gathering is complete,
+// unless some rank has said before why it fails. An epoch with a verdict takes nobody in. So what an earlier meeting
+// left behind, however it ended, never harms a later one, and the k-th communicators of a job's ranks meet each other.
+// What ranks told is removed once everyone has read it.
+//
+// A daemon that holds the store may be lost and come back with nothing, or with what it held a while ago. Ranks that
+// have no place yet then come again. Those that have given their cards, which others may have read, stay in their
+// epoch: they say again what they had said, also while they connect to each other, for those who still need it.
 #pragma once
 
 #include <memory>
 #include <optional>
 #include <stop_token>
 #include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -35,10 +40,11 @@ class Rendezvous {
                                                   std::optional<Status>* missed = nullptr);
 
   std::uint64_t group() const { return epoch_.group; }
-  Status publish(const PeerInfo& info);
-  // Waits until every rank has published, then returns what another one tells. A timeout names all ranks that have not
-  // published.
-  Result<PeerInfo> peer_info_of(Rank rank);
+  // What is to be in the store as long as ranks may join this epoch, besides what this class writes.
+  void say(std::string key, std::string value) { said_.emplace_back(std::move(key), std::move(value)); }
+  // Tells the others about this rank, waits until every rank has done so, and returns what those in `wanted` tell. A
+  // timeout names all ranks that are missing. Called once.
+  Result<std::vector<PeerInfo>> exchange(const PeerInfo& mine, const std::vector<Rank>& wanted);
   // Whether a wait ended because rank 0 began anew: then this rank must, too.
   bool superseded() const { return superseded_; }
   // This rank has all that it needs. Does not wait for the store.
@@ -67,18 +73,21 @@ class Rendezvous {
     Rank rank = no_rank;
     std::string ended;  // the process that had the place, where it is known to have ended
   };
-  Status gather();
-  Result<Verdict> await_verdict();
-  Result<Verdict> pronounce();
-  Status wait_for_cards();
-  Status expect_all_alive(Deadline until);
+  Result<Allgathered> gather(const std::string& card, const std::vector<Rank>& wanted);
+  Result<PeerInfo> parse_card(Rank rank, const std::optional<std::string>& card) const;
+  Status expect_all_alive(const std::vector<std::string>& cards) const;
   Status look_around();
+  // After the daemon was lost.
+  Status say_again();
+  Status say_epoch_again();
+  void keep_saying(const std::string& card, const std::stop_token& stop) const;
   Status begun_anew();
 
   Result<Epoch> current_epoch() const;
   Result<std::optional<Verdict>> verdict_of(std::uint64_t epoch) const;
-  Deadline slice() const;
   void pause() const;
+  // Waits for a key, and looks around meanwhile; another failure than a timeout counts.
+  Result<std::string> wait_for(const std::string& key);
   Status taken_by(const Places::Standing& holder) const;
   Status timed_out() const;
   // A request to the store that the deadline cut short says less than who is missing.
@@ -96,10 +105,10 @@ class Rendezvous {
   Places places_;
   Epoch epoch_;
   std::optional<Status>* const missed_;
-  bool published_ = false, complete_ = false, superseded_ = false;
-  Rank arrived_ = 1;                                             // rank 0: the cards of the ranks below have been seen,
-  std::vector<std::uint64_t> cards_;                             // with these tokens
+  bool published_ = false, superseded_ = false;
+  std::vector<std::pair<std::string, std::string>> said_;        // keys and values
   Deadline warned_ = Deadline::after(std::chrono::seconds(10));  // when the log next says who is missing
+  std::jthread keeper_;                                          // says it again once the cards have been read
 };
 
 }  // namespace hocket::comm

@@ -24,26 +24,41 @@ std::uint64_t token_of(std::string_view card) {
 
 }  // namespace
 
-Deadline Rendezvous::slice() const {
-  return earlier(deadline_, Deadline::after(look_around_every));
-}
-
 void Rendezvous::pause() const {
   std::this_thread::sleep_for(std::min<std::chrono::nanoseconds>(std::chrono::milliseconds(20), deadline_.remaining()));
 }
 
-// Waits until everyone has published, or somebody could not.
-Status Rendezvous::gather() {
-  while (!complete_) {
-    const auto verdict = options_.rank == 0 ? pronounce() : await_verdict();
-    if (!verdict.ok() && verdict.status().code() != Code::timeout) return verdict.status();
-    if (verdict.ok() && verdict->kind == Verdict::Kind::failed) return verdict->why;
-    complete_ = verdict.ok() && verdict->kind == Verdict::Kind::complete;
-    if (verdict.ok() && verdict->kind == Verdict::Kind::superseded) return begun_anew();
-    if (complete_) break;
-    if (Status status = look_around(); !status.ok()) return status;
+Result<std::string> Rendezvous::wait_for(const std::string& key) {
+  if (Status status = look_around(); !status.ok()) return status;
+  auto value = store_.await(key, deadline_, [this] { return look_around(); });
+  return !value.ok() && value.status().code() == Code::timeout ? timed_out() : value;
+}
+
+// Waits until everyone's card is there, or somebody has said why that will not be.
+Result<Allgathered> Rendezvous::gather(const std::string& card, const std::vector<Rank>& wanted) {
+  const std::string prefix = key(epoch_.number, "card/"), verdict = key(epoch_.number, "verdict");
+  const Allgather mine{.prefix = prefix,
+                       .member = options_.rank,
+                       .members = options_.size,
+                       .value = card,
+                       .outcome = verdict,
+                       .complete = Verdict::complete(),
+                       .wanted = wanted};
+  for (bool lost = false;; lost = true) {
+    auto gathered = store_.allgather(
+        mine, deadline_, [this] { return look_around(); },
+        [this](const auto& cards) { return expect_all_alive(cards); });
+    // The daemon may have kept the verdict and not the cards, which the others say again.
+    const bool lacks_cards = lost && gathered.ok() && gathered->outcome == Verdict::complete() &&
+                             !std::ranges::all_of(gathered->values, &std::optional<std::string>::has_value);
+    if (lacks_cards) {
+      if (Status status = look_around(); !status.ok()) return status;
+      pause();
+      continue;
+    }
+    if (gathered.ok() || gathered.status().code() != Code::store_unreachable || options_.meeting) return gathered;
+    if (Status back = say_again(); !back.ok()) return back.code() == Code::unsupported ? gathered.status() : back;
   }
-  return {};
 }
 
 Status Rendezvous::begun_anew() {
@@ -51,56 +66,15 @@ Status Rendezvous::begun_anew() {
   return {Code::aborted, fmt::format("rank 0 of job \"{}\" began anew while others waited for it", options_.name)};
 }
 
-Result<Verdict> Rendezvous::await_verdict() {
-  const auto text = store_.get(key(epoch_.number, "verdict"), slice());
-  if (!text.ok()) return text.status();
-  return Verdict::parse(*text);
-}
-
-// Rank 0: says that the gathering is complete once it is. Code::timeout: not yet.
-Result<Verdict> Rendezvous::pronounce() {
-  const Status all_there = wait_for_cards();
-  if (!all_there.ok()) {
-    if (all_there.code() != Code::timeout) return all_there;
-    const auto verdict = verdict_of(epoch_.number);
-    if (!verdict.ok()) return verdict.status();
-    return *verdict ? Result<Verdict>(**verdict) : all_there;
-  }
-  const auto before =
-      store_.compare_and_set(key(epoch_.number, "verdict"), std::nullopt, Verdict::complete(), deadline_);
-  if (!before.ok()) return before.status();
-  return Verdict::parse((*before).value_or(Verdict::complete()));
-}
-
-Status Rendezvous::wait_for_cards() {
-  const Deadline until = slice();
-  const Status counted =
-      store_.wait_for_keys(key(epoch_.number, "card/"), static_cast<std::size_t>(options_.size), until);
-  if (counted.code() != Code::unsupported) return counted;
-  cards_.resize(static_cast<std::size_t>(options_.size));
-  for (; arrived_ < options_.size; ++arrived_) {
-    const auto card = store_.get(card_key(arrived_), until);
-    if (!card.ok()) return card.status();
-    cards_[static_cast<std::size_t>(arrived_)] = token_of(*card);
-  }
-  return expect_all_alive(until);
-}
-
 // In a store that cannot see who is gone: the card of each rank must be that of its place's holder, who must not be
 // known to have ended.
-Status Rendezvous::expect_all_alive(Deadline until) {
+Status Rendezvous::expect_all_alive(const std::vector<std::string>& cards) const {
   for (Rank rank = 1; rank < options_.size; ++rank) {
-    std::uint64_t& token = cards_[static_cast<std::size_t>(rank)];
     const auto place = store_.peek(places_.key(epoch_.number, rank), deadline_);
     if (!place.ok()) return place.status();
     const auto claim = *place ? Claim::parse(**place) : std::nullopt;
     const bool ended = !claim || claim->process.is_alive() == false;
-    if (!ended && claim->token == token) continue;
-    const auto card = store_.peek(card_key(rank), deadline_);  // a successor's, perhaps
-    if (!card.ok()) return card.status();
-    if (*card) token = token_of(**card);
-    if (!ended && claim->token == token) continue;
-    std::this_thread::sleep_for(std::min<std::chrono::nanoseconds>(std::chrono::milliseconds(20), until.remaining()));
+    if (!ended && claim->token == token_of(cards[static_cast<std::size_t>(rank)])) continue;
     return {Code::timeout, fmt::format("rank {} is not there yet", rank)};
   }
   return {};
@@ -113,7 +87,8 @@ Status Rendezvous::look_around() {
   }
   if (deadline_.passed()) return timed_out();
   if (Status status = places_.beat(deadline_); !status.ok()) return status;
-  if (epoch_.number > 0 && options_.rank != 0) {
+  // A server tells by the verdict, at once.
+  if (epoch_.number > 0 && options_.rank != 0 && !store_.claims_end_with_owner()) {
     const auto now = current_epoch();
     if (!now.ok()) return now.status();
     if (now->group != epoch_.group) return begun_anew();

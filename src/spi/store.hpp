@@ -2,7 +2,9 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
+#include <stop_token>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -14,6 +16,25 @@ namespace hocket {
 // Keys are 1 … 1,024 bytes, values at most 1 MiB; both may hold any byte. (Code::invalid_argument otherwise.)
 inline constexpr std::size_t store_key_bytes_max = 1024;
 inline constexpr std::size_t store_value_bytes_max = std::size_t{1} << 20;
+
+// What a call that waits does about four times a second, on its caller's thread. What is not ok ends the wait with
+// that.
+using LookAround = std::function<Status()>;
+
+// One member's part in a meeting; see Store::allgather.
+struct Allgather {
+  std::string_view prefix;  // the value of member m lies under this with m in decimal behind it
+  Rank member = 0;          // this one, 0 … members - 1
+  Rank members = 1;
+  std::string_view value;     // this one's
+  std::string_view outcome;   // the key of what becomes of the meeting
+  std::string_view complete;  // what that is where all have come; at most as long as a key
+  std::vector<Rank> wanted;   // whose values this one wants
+};
+struct Allgathered {
+  std::string outcome;
+  std::vector<std::optional<std::string>> values;  // of those wanted, as far as they are there
+};
 
 // Thread rule: every function may be called from any thread. Every function gives up at its deadline with
 // Code::timeout, and with Code::store_unreachable where the store behind it does not answer. Each change is atomic.
@@ -46,11 +67,24 @@ class Store {
     return compare_and_set(key, expected, desired, deadline);
   }
   virtual bool claims_end_with_owner() const { return false; }
-  // Waits until at least `count` keys begin with `prefix`. Code::unsupported where the store cannot tell without many
-  // questions.
-  virtual Status wait_for_keys(std::string_view prefix, std::size_t count, Deadline deadline) {
-    (void)prefix, (void)count, (void)deadline;
-    return {Code::unsupported, "this store does not count its keys"};
+  // get() for long waits.
+  virtual Result<std::string> await(std::string_view key, Deadline deadline, const LookAround& look_around);
+  // Claims the member's key for its value, whatever that held before. As soon as `members` keys begin with the prefix,
+  // the outcome is set to `complete`, unless it has another value before. Waits for the outcome, and returns it with
+  // the values that this member wants. With no values it is a barrier. A store with a server does it with one request;
+  // others as member 0 looks at the values in turn, and does not set the outcome before `sound` agrees (nothing: it
+  // does; Code::timeout: look again).
+  using Sound = std::function<Status(const std::vector<std::string>& values)>;
+  virtual Result<Allgathered> allgather(const Allgather& mine, Deadline deadline, const LookAround& look_around,
+                                        const Sound& sound);
+  // Where a server holds the store: Code::store_unreachable where the connection to it is known to be lost. Does not
+  // wait.
+  virtual Status connection() { return {}; }
+  // Connects again where the connection is lost. What this object had claimed may be gone, and more may be. Errors:
+  // store_unreachable at the deadline, aborted when `stop` is requested; unsupported where there is no connection.
+  virtual Status reconnect(Deadline deadline, const std::stop_token& stop) {
+    (void)deadline, (void)stop;
+    return {Code::unsupported, "this store has no connection"};
   }
   // Whether the key was there.
   virtual Result<bool> remove(std::string_view key, Deadline deadline) = 0;

@@ -13,7 +13,18 @@ namespace hocket::store {
 
 using wire::Operation;
 
-Result<Connection::Reply> Connection::exchange(wire::Request request, Deadline deadline) {
+namespace {
+
+constexpr std::chrono::milliseconds look_around_every{250};
+
+bool waits(Operation operation) {
+  return operation == Operation::get || operation == Operation::allgather;
+}
+
+}  // namespace
+
+Result<Connection::Reply> Connection::exchange(wire::Request request, Deadline deadline,
+                                               const LookAround& look_around) {
   const auto began = Deadline::Clock::now();
   Lock lock(mutex_);
   while (sending_ && lost_.ok() && !deadline.passed()) changed_.wait_until(lock, deadline.at());
@@ -32,24 +43,39 @@ Result<Connection::Reply> Connection::exchange(wire::Request request, Deadline d
   sending_ = false;
   changed_.notify_all();
 
-  while (!pending.done && lost_.ok() && !deadline.passed()) {
+  Status goes_on;
+  Deadline next_look = Deadline::after(look_around_every);
+  while (!pending.done && lost_.ok() && goes_on.ok() && !deadline.passed()) {
+    const Deadline until = look_around ? earlier(deadline, next_look) : deadline;
     if (reading_) {
-      changed_.wait_until(lock, deadline.at());
+      changed_.wait_until(lock, until.at());
     } else {
-      pump(lock, POLLIN, deadline);
+      pump(lock, POLLIN, until);
     }
+    if (!look_around || !next_look.passed() || pending.done) continue;
+    lock.unlock();
+    goes_on = look_around();
+    lock.lock();
+    next_look = Deadline::after(look_around_every);
   }
   pending_.erase(request.id);
   if (pending.done) return std::move(pending.reply);
   if (!lost_.ok()) return lost_;
-  if (request.operation == Operation::get || request.operation == Operation::wait_for_keys) {
+  if (waits(request.operation)) {
     given_up_.push_back(request.id);
+    if (!goes_on.ok()) return goes_on;
     if (request.operation == Operation::get) return get_timed_out(request.key, url_, began);
     return call_timed_out(name_of(request.operation), request.key, url_);
   }
   return Status(Code::store_unreachable,
                 fmt::format("the store {} did not answer {} {} before the deadline; see whether its process is stopped",
                             url_, name_of(request.operation), quoted(request.key)));
+}
+
+Status Connection::state() {
+  Lock lock(mutex_);
+  if (!reading_ && lost_.ok()) pump(lock, POLLIN, Deadline(Deadline::Clock::now()));
+  return lost_;
 }
 
 void Connection::send(Lock& lock, std::string_view bytes, Deadline deadline) {

@@ -26,9 +26,11 @@ class Connection {
   };
   // Sends the request (its id is set here) and waits for the response, which may carry the failure that the server
   // found. Code::timeout where the deadline passed before anything was sent, or before a
-  // get or wait_for_keys was answered; Code::store_unreachable where the connection is lost, or another request is not
-  // answered by the deadline.
-  Result<Reply> exchange(wire::Request request, Deadline deadline);
+  // get or allgather was answered; Code::store_unreachable where the connection is lost, or another request is not
+  // answered by the deadline. `look_around`, where there is one, is called while it waits for the answer.
+  Result<Reply> exchange(wire::Request request, Deadline deadline, const LookAround& look_around = {});
+  // Why it is lost, as far as that can be known without waiting.
+  Status state();
 
  private:
   struct Pending {

@@ -11,13 +11,15 @@ Code present(const Dictionary::Value& value) {
   return value ? Code::ok : Code::not_found;
 }
 
-// Of a request that waits for a key, in bytes, about.
-std::size_t cost(std::string_view key) {
-  constexpr std::size_t upkeep_bytes = 256;
-  return 2 * key.size() + upkeep_bytes;
-}
-
 }  // namespace
+
+std::size_t Service::Wait::cost() const {
+  constexpr std::size_t upkeep_bytes = 256;
+  const std::size_t of_key = 2 * key.size() + upkeep_bytes;
+  if (!meeting) return of_key;
+  return of_key + 2 * meeting->prefix.size() + meeting->complete.size() + meeting->wanted.size() * sizeof(Rank) +
+         upkeep_bytes;
+}
 
 void Service::handle(ClientId client, const wire::Request& request) {
   const auto respond = [&](const auto& result, auto&& to_answer) {
@@ -43,7 +45,7 @@ void Service::handle(ClientId client, const wire::Request& request) {
               [&](bool removed) { answer_(client, request.id, removed ? Code::ok : Code::not_found, nullptr); });
       return changed(request.key, keys_before);
     case Operation::list: return list(client, request);
-    case Operation::wait_for_keys: return wait_for_keys(client, request);
+    case Operation::allgather: return allgather(client, request);
     case Operation::cancel: return unpark(client, request.id);
   }
 }
@@ -77,69 +79,106 @@ void Service::get(ClientId client, const wire::Request& request) {
   const auto found = dictionary_.find(request.key);
   if (!found) return fail(client, request.id, found.status());
   if (*found) return answer_(client, request.id, Code::ok, *found);
-  if (park(client, request, 0)) waiting_[std::string(request.key)].insert({client, request.id});
+  (void)park(client, request.id, {.key = std::string(request.key)});
 }
 
-void Service::wait_for_keys(ClientId client, const wire::Request& request) {
-  auto place = counting_.find(request.key);
-  const std::size_t present = place != counting_.end() ? place->second.present : dictionary_.count(request.key);
-  const auto wanted = static_cast<std::size_t>(request.delta);
-  if (present >= wanted) return answer_(client, request.id, Code::ok, nullptr);
-  if (!park(client, request, wanted)) return;
-  if (place == counting_.end())
-    place = counting_.emplace(request.key, Counting{.present = present, .waiters = {}}).first;
-  place->second.waiters.insert({wanted, {client, request.id}});
+void Service::allgather(ClientId client, const wire::Request& request) {
+  const wire::Meeting& asked = request.meeting;
+  const std::string key = std::string(request.key) + std::to_string(asked.member);
+  const std::size_t keys_before = dictionary_.size();
+  if (const Status status = dictionary_.set(key, request.value); !status) return fail(client, request.id, status);
+  claims_.assign(key, client);
+  changed(key, keys_before);
+  Wait wait{.key = std::string(asked.outcome),
+            .meeting = Meeting{.prefix = std::string(request.key),
+                               .members = asked.members,
+                               .complete = std::string(asked.complete),
+                               .wanted = wire::parse_wanted(asked.wanted)}};
+  const auto outcome = dictionary_.find(asked.outcome);
+  if (!outcome) return fail(client, request.id, outcome.status());
+  if (*outcome) return answer_meeting({client, request.id}, *wait.meeting, *outcome);
+  if (park(client, request.id, std::move(wait))) complete_if_all_there(std::string(request.key));
 }
 
-bool Service::park(ClientId client, const wire::Request& request, std::size_t count) {
-  if (parked_bytes_ + cost(request.key) > waiting_bytes_max_) {
-    fail(client, request.id, {Code::out_of_resources, "too many requests wait in the store"});
+bool Service::park(ClientId client, std::uint64_t request, Wait wait) {
+  const std::size_t cost = wait.cost();
+  if (parked_bytes_ + cost > waiting_bytes_max_) {
+    fail(client, request, {Code::out_of_resources, "too many requests wait in the store"});
     return false;
   }
   auto& waits = waits_of_[client];
   if (waits.size() >= parked_by_client_max) {
-    fail(client, request.id, {Code::out_of_resources, "this client has too many waiting requests in the store"});
+    fail(client, request, {Code::out_of_resources, "this client has too many waiting requests in the store"});
     return false;
   }
-  if (!waits.emplace(request.id, Wait{.key = std::string(request.key), .count = count}).second) {
-    fail(client, request.id, {Code::protocol_error, "two waiting requests of one client have the same id"});
+  const auto [place, parked] = waits.emplace(request, std::move(wait));
+  if (!parked) {
+    fail(client, request, {Code::protocol_error, "two waiting requests of one client have the same id"});
     return false;
   }
   ++parked_;
-  parked_bytes_ += cost(request.key);
+  parked_bytes_ += cost;
+  waiting_[place->second.key].insert({client, request});
+  if (const auto& meeting = place->second.meeting) {
+    auto counting = counting_.find(meeting->prefix);
+    if (counting == counting_.end()) {
+      const Counting first{.present = dictionary_.count(meeting->prefix), .waiters = {}};
+      counting = counting_.emplace(meeting->prefix, first).first;
+    }
+    counting->second.waiters.insert({meeting->members, {client, request}});
+  }
   return true;
 }
 
 void Service::unpark(ClientId client, std::uint64_t request) {
   const auto waits = waits_of_.find(client);
-  if (waits == waits_of_.end()) return;
-  const auto wait = waits->second.extract(request);
-  if (wait.empty()) return;  // answered meanwhile
+  if (waits == waits_of_.end() || !waits->second.contains(request)) return;  // answered meanwhile
+  const Wait wait = take_wait({client, request});
+  forget(wait, {client, request});
+}
+
+// Which has one that is parked.
+Service::Wait Service::take_wait(Waiter waiter) {
+  const auto waits = waits_of_.find(waiter.first);
+  Wait wait = std::move(waits->second.extract(waiter.second).mapped());
   if (waits->second.empty()) waits_of_.erase(waits);
-  forget(wait.mapped(), {client, request});
+  return wait;
 }
 
 void Service::forget(const Wait& wait, Waiter waiter) {
   --parked_;
-  parked_bytes_ -= cost(wait.key);
-  if (wait.count > 0) {
-    const auto place = counting_.find(wait.key);
-    place->second.waiters.erase({wait.count, waiter});
-    if (place->second.waiters.empty()) counting_.erase(place);
-    return;
+  parked_bytes_ -= wait.cost();
+  if (const auto waiters = waiting_.find(wait.key); waiters != waiting_.end()) {
+    waiters->second.erase(waiter);
+    if (waiters->second.empty()) waiting_.erase(waiters);
   }
-  const auto waiters = waiting_.find(wait.key);
-  waiters->second.erase(waiter);
-  if (waiters->second.empty()) waiting_.erase(waiters);
+  if (!wait.meeting) return;
+  const auto counting = counting_.find(wait.meeting->prefix);
+  counting->second.waiters.erase({wait.meeting->members, waiter});
+  if (counting->second.waiters.empty()) counting_.erase(counting);
 }
 
-// Its wait is in neither waiting_ nor counting_ any more.
 void Service::answer_waiter(Waiter waiter, const Dictionary::Value& value) {
-  const auto waits = waits_of_.find(waiter.first);
-  parked_bytes_ -= cost(waits->second.extract(waiter.second).mapped().key);
-  if (waits->second.empty()) waits_of_.erase(waits);
-  --parked_;
+  const Wait wait = take_wait(waiter);
+  forget(wait, waiter);
+  if (wait.meeting) return answer_meeting(waiter, *wait.meeting, value);
   answer_(waiter.first, waiter.second, Code::ok, value);
+}
+
+void Service::answer_meeting(Waiter waiter, const Meeting& meeting, const Dictionary::Value& outcome) {
+  Allgathered all{.outcome = *outcome, .values = {}};
+  std::size_t bytes = 0;
+  for (const Rank member : meeting.wanted) {
+    const auto found = dictionary_.find(meeting.prefix + std::to_string(member));
+    const bool there = found.ok() && *found;
+    bytes += there ? (*found)->size() : 0;
+    if (bytes > wire::gathered_bytes_max / 2) {
+      return fail(waiter.first, waiter.second,
+                  {Code::out_of_resources, "the values of so many members are too much for one answer; want fewer"});
+    }
+    all.values.push_back(there ? std::optional<std::string>(**found) : std::nullopt);
+  }
+  answer_(waiter.first, waiter.second, Code::ok, std::make_shared<const std::string>(wire::encode_gathered(all)));
 }
 
 void Service::changed(std::string_view key, std::size_t keys_before) {
@@ -155,19 +194,34 @@ void Service::changed(std::string_view key, std::size_t keys_before) {
   for (const Waiter& waiter : waiters) answer_waiter(waiter, *found);
 }
 
-// One key more or less for all of its prefixes that somebody waits for.
+// One key more or less for all of its prefixes that somebody counts.
 void Service::count(std::string_view key, std::ptrdiff_t change) {
-  if (counting_.empty()) return;
-  for (std::size_t length = 0; length <= key.size(); ++length) {
+  for (std::size_t length = 0; length <= key.size() && !counting_.empty(); ++length) {
     const auto place = counting_.find(key.substr(0, length));
     if (place == counting_.end()) continue;
-    auto& [present, waiters] = place->second;
-    present += static_cast<std::size_t>(change);
-    while (!waiters.empty() && waiters.begin()->first <= present) {
-      answer_waiter(waiters.extract(waiters.begin()).value().second, nullptr);
-    }
-    if (waiters.empty()) counting_.erase(place);
+    place->second.present += static_cast<std::size_t>(change);
+    complete_if_all_there(std::string(place->first));
   }
+}
+
+void Service::complete_if_all_there(const std::string& prefix) {
+  for (;;) {
+    const auto place = counting_.find(prefix);
+    if (place == counting_.end() || place->second.waiters.begin()->first > place->second.present) return;
+    complete(place->second.waiters.begin()->second);
+  }
+}
+
+// Sets the outcome that this one waits for, and so answers all that do.
+void Service::complete(Waiter waiter) {
+  const Wait& wait = waits_of_.at(waiter.first).at(waiter.second);
+  const std::string key = wait.key;
+  const std::size_t keys_before = dictionary_.size();
+  const Status status = dictionary_.set(key, wait.meeting->complete);
+  if (status.ok()) return changed(key, keys_before);
+  const Wait taken = take_wait(waiter);
+  forget(taken, waiter);
+  fail(waiter.first, waiter.second, status);
 }
 
 void Service::remove_key(std::string_view key) {

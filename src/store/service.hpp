@@ -23,7 +23,7 @@ class Service {
   explicit Service(Answer answer, const ServerLimits& limits = {})
       : answer_(std::move(answer)), waiting_bytes_max_(limits.waiting_bytes), dictionary_(limits.dictionary) {}
 
-  // Answers at once, but a get of an absent key when the key is set, and wait_for_keys when the keys are there.
+  // Answers at once, but a get of an absent key when the key is set, and an allgather when its outcome is.
   void handle(ClientId client, const wire::Request& request);
   // Forgets what the client waits for, and removes the keys that it claimed.
   void leave(ClientId client);
@@ -46,12 +46,21 @@ class Service {
  private:
   using Waiter = std::pair<ClientId, std::uint64_t>;
 
-  // What one request waits for: a key; or, where the count is not 0, as many keys with that prefix.
+  // An allgather that waits.
+  struct Meeting {
+    std::string prefix;
+    std::size_t members = 0;
+    std::string complete;
+    std::vector<Rank> wanted;
+  };
+  // What one request waits for: a key, which is the outcome of an allgather.
   struct Wait {
     std::string key;
-    std::size_t count = 0;
+    std::optional<Meeting> meeting = {};
+
+    std::size_t cost() const;  // in bytes, about
   };
-  // All that wait for keys of one prefix, by count.
+  // All allgathers of one prefix, by the members that they wait for.
   struct Counting {
     std::size_t present = 0;
     std::set<std::pair<std::size_t, Waiter>> waiters;
@@ -60,15 +69,19 @@ class Service {
   void get(ClientId client, const wire::Request& request);
   void set(ClientId client, const wire::Request& request);
   void swap(ClientId client, const wire::Request& request);
-  void wait_for_keys(ClientId client, const wire::Request& request);
+  void allgather(ClientId client, const wire::Request& request);
   // False: it may not wait, and has been told.
-  bool park(ClientId client, const wire::Request& request, std::size_t count);
+  bool park(ClientId client, std::uint64_t request, Wait wait);
   void unpark(ClientId client, std::uint64_t request);
   void forget(const Wait& wait, Waiter waiter);
+  Wait take_wait(Waiter waiter);
   void answer_waiter(Waiter waiter, const Dictionary::Value& value);
+  void answer_meeting(Waiter waiter, const Meeting& meeting, const Dictionary::Value& outcome);
+  void complete(Waiter waiter);
   // After a change of the key, of which the dictionary held `keys_before` keys.
   void changed(std::string_view key, std::size_t keys_before);
   void count(std::string_view key, std::ptrdiff_t change);
+  void complete_if_all_there(const std::string& prefix);
   void remove_key(std::string_view key);
   void list(ClientId client, const wire::Request& request);
   void fail(ClientId client, std::uint64_t request, const Status& status);

@@ -24,8 +24,29 @@ Result<std::unique_ptr<TcpStore>> TcpStore::connect(const std::string& host, std
                                                     const std::stop_token& stop, const Trust& trust) {
   auto dialled = store::dial(host, port, deadline, stop, trust);
   if (!dialled) return dialled.status();
-  std::string url = "tcp://" + store::host_and_port(host, port);
-  return std::unique_ptr<TcpStore>(new TcpStore(std::move(*dialled), std::move(url)));
+  return std::unique_ptr<TcpStore>(new TcpStore(host, port, trust, std::move(*dialled)));
+}
+
+TcpStore::TcpStore(std::string host, std::uint16_t port, const Trust& trust, store::Dialled dialled)
+    : host_(std::move(host)),
+      port_(port),
+      trust_(trust),
+      url_("tcp://" + store::host_and_port(host_, port_)),
+      connection_(std::make_shared<store::Connection>(std::move(dialled), url_)) {}
+
+std::shared_ptr<store::Connection> TcpStore::current() const {
+  const std::lock_guard lock(mutex_);
+  return connection_;
+}
+
+Status TcpStore::reconnect(Deadline deadline, const std::stop_token& stop) {
+  const std::lock_guard alone(reconnecting_);
+  if (current()->state().ok()) return {};
+  auto dialled = store::dial(host_, port_, deadline, stop, trust_);
+  if (!dialled) return dialled.status();
+  const std::lock_guard lock(mutex_);
+  connection_ = std::make_shared<store::Connection>(std::move(*dialled), url_);
+  return {};
 }
 
 Status TcpStore::set(std::string_view key, std::string_view value, Deadline deadline) {
@@ -73,9 +94,27 @@ Result<std::optional<std::string>> TcpStore::swap(Operation operation, std::stri
   return present(std::move(*reply));
 }
 
-Status TcpStore::wait_for_keys(std::string_view prefix, std::size_t count, Deadline deadline) {
-  const auto number = static_cast<std::int64_t>(std::clamp<std::size_t>(count, 1, INT64_MAX));
-  return call({.operation = Operation::wait_for_keys, .key = prefix, .delta = number}, deadline).status();
+Result<std::string> TcpStore::await(std::string_view key, Deadline deadline, const LookAround& look_around) {
+  auto reply = call({.operation = Operation::get, .key = key}, deadline, look_around);
+  if (!reply) return reply.status();
+  return std::move(reply->payload);
+}
+
+// The server knows who has come, and who has gone.
+Result<Allgathered> TcpStore::allgather(const Allgather& mine, Deadline deadline, const LookAround& look_around,
+                                        const Sound&) {
+  if (Status status = store::check_value(mine.value); !status) return status;
+  const std::string wanted = store::wire::encode_wanted(mine.wanted);
+  const store::wire::Meeting meeting{.members = static_cast<std::uint32_t>(mine.members),
+                                     .member = static_cast<std::uint32_t>(mine.member),
+                                     .outcome = mine.outcome,
+                                     .complete = mine.complete,
+                                     .wanted = wanted};
+  const auto reply =
+      call({.operation = Operation::allgather, .key = mine.prefix, .value = mine.value, .meeting = meeting}, deadline,
+           look_around);
+  if (!reply) return reply.status();
+  return store::wire::parse_gathered(reply->payload, mine.wanted.size());
 }
 
 Result<bool> TcpStore::remove(std::string_view key, Deadline deadline) {
@@ -98,11 +137,12 @@ Result<std::vector<std::string>> TcpStore::list(std::string_view prefix, Deadlin
   }
 }
 
-Result<store::Connection::Reply> TcpStore::call(const Request& request, Deadline deadline) {
-  const bool takes_prefix = request.operation == Operation::list || request.operation == Operation::wait_for_keys;
+Result<store::Connection::Reply> TcpStore::call(const Request& request, Deadline deadline,
+                                                const LookAround& look_around) {
+  const bool takes_prefix = request.operation == Operation::list;
   if (Status status = takes_prefix ? store::check_prefix(request.key) : store::check_key(request.key); !status)
     return status;
-  auto reply = connection_.exchange(request, deadline);
+  auto reply = current()->exchange(request, deadline, look_around);
   if (!reply || reply->code == Code::ok || reply->code == Code::not_found) return reply;
   return Status(reply->code, printable(reply->payload));
 }

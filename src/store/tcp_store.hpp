@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <mutex>
 #include <stop_token>
 
 #include "src/spi/store.hpp"
@@ -9,7 +10,8 @@
 
 namespace hocket {
 
-// One connection, shared by all threads. When it is lost, every pending and later call returns Code::store_unreachable.
+// One connection, shared by all threads. When it is lost, every pending and later call returns Code::store_unreachable,
+// until somebody connects again.
 class TcpStore final : public Store {
  public:
   // Waits until the server listens. Errors: store_unreachable at the deadline; protocol_error where something else
@@ -28,22 +30,34 @@ class TcpStore final : public Store {
   Result<std::optional<std::string>> claim(std::string_view key, std::optional<std::string_view> expected,
                                            std::string_view desired, Deadline deadline) override;
   bool claims_end_with_owner() const override { return true; }
-  Status wait_for_keys(std::string_view prefix, std::size_t count, Deadline deadline) override;
+  Result<std::string> await(std::string_view key, Deadline deadline, const LookAround& look_around) override;
+  Result<Allgathered> allgather(const Allgather& mine, Deadline deadline, const LookAround& look_around,
+                                const Sound& sound) override;
+  Status connection() override { return current()->state(); }
+  Status reconnect(Deadline deadline, const std::stop_token& stop) override;
   Result<bool> remove(std::string_view key, Deadline deadline) override;
   // In pages of 256 KiB of keys, each of them true at its own moment.
   Result<std::vector<std::string>> list(std::string_view prefix, Deadline deadline) override;
 
  private:
-  TcpStore(store::Dialled dialled, std::string url) : url_(url), connection_(std::move(dialled), std::move(url)) {}
+  TcpStore(std::string host, std::uint16_t port, const Trust& trust, store::Dialled dialled);
+
+  std::shared_ptr<store::Connection> current() const;
 
   Result<std::optional<std::string>> swap(store::wire::Operation operation, std::string_view key,
                                           std::optional<std::string_view> expected, std::string_view desired,
                                           Deadline deadline);
   // The reply, or the failure that it carries.
-  Result<store::Connection::Reply> call(const store::wire::Request& request, Deadline deadline);
+  Result<store::Connection::Reply> call(const store::wire::Request& request, Deadline deadline,
+                                        const LookAround& look_around = {});
 
-  std::string url_;
-  store::Connection connection_;
+  const std::string host_;
+  const std::uint16_t port_;
+  const Trust trust_;
+  const std::string url_;
+  std::mutex reconnecting_;   // held by the one that does
+  mutable std::mutex mutex_;  // guards what follows
+  std::shared_ptr<store::Connection> connection_;
 };
 
 }  // namespace hocket

@@ -1,6 +1,7 @@
 #include "src/store/welcome.hpp"
 
 #include <fmt/format.h>
+#include <poll.h>
 
 #include "src/base/printable.hpp"
 #include "src/base/socket_owner.hpp"
@@ -27,10 +28,19 @@ wire::Greeting greeting_of(Authentication word, std::string_view text = {}) {
 }
 
 // Of a server, where there is no secret.
+bool has_ended(int socket) {
+  pollfd entry{socket, POLLRDHUP, 0};
+  return ::poll(&entry, 1, 0) > 0;
+}
+
 Status check_owner(int socket) {
   switch (owner_of_peer(socket)) {
     case PeerOwner::own: break;
-    case PeerOwner::another_user: return distrusted(Distrust::other_owner);
+    case PeerOwner::another_user:
+      // What has closed its end is nobody's: a store whose process has just ended, perhaps, and which may come back.
+      if (has_ended(socket))
+        return {Code::store_unreachable, "it closed the connection before it was seen whose it is"};
+      return distrusted(Distrust::other_owner);
     case PeerOwner::another_host:
       return {Code::invalid_environment,
               fmt::format("the ranks are on several hosts (or network namespaces), and nothing proves who belongs to "

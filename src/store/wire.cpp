@@ -16,18 +16,46 @@ Status malformed(std::string_view what) {
 
 bool known(std::uint8_t operation) {
   return operation >= static_cast<std::uint8_t>(Operation::set) &&
-         operation <= static_cast<std::uint8_t>(Operation::wait_for_keys);
+         operation <= static_cast<std::uint8_t>(Operation::allgather);
+}
+
+bool within_bounds(std::string_view prefix, const Meeting& meeting) {
+  const std::size_t key_bytes = prefix.size() + std::to_string(meeting.member).size();
+  const bool outcome_fits = !meeting.outcome.empty() && meeting.outcome.size() <= store_key_bytes_max;
+  return meeting.member < meeting.members && meeting.members <= INT32_MAX && key_bytes <= store_key_bytes_max &&
+         outcome_fits && meeting.complete.size() <= store_key_bytes_max &&
+         meeting.wanted.size() <= wanted_max * sizeof(std::uint32_t);
 }
 
 // Whether the fields of a request obey the bounds of keys and values.
 bool within_bounds(const Request& request) {
-  const bool counts = request.operation == Operation::wait_for_keys;
-  const bool may_be_empty = counts || request.operation == Operation::list;
+  const bool may_be_empty = request.operation == Operation::list;
   if (request.operation == Operation::cancel) return request.key.empty();
-  if (counts && request.delta < 1) return false;
+  if (request.operation == Operation::allgather && !within_bounds(request.key, request.meeting)) return false;
   if (request.key.size() > store_key_bytes_max || (request.key.empty() && !may_be_empty)) return false;
   const std::size_t value_max = may_be_empty ? store_key_bytes_max : store_value_bytes_max;
   return request.value.size() <= value_max && request.expected.value_or("").size() <= store_value_bytes_max;
+}
+
+void append_meeting(std::string& body, const Meeting& meeting) {
+  append(body, meeting.members);
+  append(body, meeting.member);
+  for (const std::string_view text : {meeting.outcome, meeting.complete}) {
+    append(body, static_cast<std::uint16_t>(text.size()));
+    body += text;
+  }
+  append(body, static_cast<std::uint32_t>(meeting.wanted.size() / sizeof(std::uint32_t)));
+  body += meeting.wanted;
+}
+
+Meeting take_meeting(ByteReader& reader) {
+  Meeting meeting;
+  meeting.members = reader.take<std::uint32_t>();
+  meeting.member = reader.take<std::uint32_t>();
+  meeting.outcome = reader.text(reader.take<std::uint16_t>());
+  meeting.complete = reader.text(reader.take<std::uint16_t>());
+  meeting.wanted = reader.text(reader.take<std::uint32_t>() * sizeof(std::uint32_t));
+  return meeting;
 }
 
 }  // namespace
@@ -43,7 +71,7 @@ std::string_view name_of(Operation operation) {
     case Operation::list: return "list";
     case Operation::cancel: return "cancel";
     case Operation::claim: return "claim";
-    case Operation::wait_for_keys: return "wait_for_keys";
+    case Operation::allgather: return "allgather";
   }
   return "unknown operation";
 }
@@ -68,9 +96,8 @@ std::string encode_request(const Request& request) {
   append(body, static_cast<std::uint8_t>(request.operation));
   append(body, static_cast<std::uint16_t>(request.key.size()));
   body += request.key;
-  if (request.operation == Operation::add || request.operation == Operation::wait_for_keys) {
-    append(body, request.delta);
-  }
+  if (request.operation == Operation::add) append(body, request.delta);
+  if (request.operation == Operation::allgather) append_meeting(body, request.meeting);
   if (request.operation == Operation::compare_and_set || request.operation == Operation::claim) {
     const std::string_view expected = request.expected.value_or("");
     append(body, static_cast<std::uint8_t>(request.expected.has_value()));
@@ -95,6 +122,24 @@ std::string encode_response_head(std::uint64_t id, Code code, std::size_t payloa
 std::string encode_sum(std::int64_t sum) {
   std::string payload;
   append(payload, sum);
+  return payload;
+}
+
+std::string encode_wanted(const std::vector<Rank>& members) {
+  std::string wanted;
+  for (const Rank member : members) append(wanted, static_cast<std::uint32_t>(member));
+  return wanted;
+}
+
+std::string encode_gathered(const Allgathered& gathered) {
+  std::string payload;
+  append(payload, static_cast<std::uint32_t>(gathered.outcome.size()));
+  payload += gathered.outcome;
+  for (const auto& value : gathered.values) {
+    append(payload, static_cast<std::uint8_t>(value.has_value()));
+    append(payload, static_cast<std::uint32_t>(value ? value->size() : 0));
+    if (value) payload += *value;
+  }
   return payload;
 }
 
@@ -147,8 +192,11 @@ Result<Request> parse_request(std::string_view body) {
   if (!known(operation)) return malformed(fmt::format("a request with the unknown operation {}", operation));
   request.operation = static_cast<Operation>(operation);
   switch (request.operation) {
-    case Operation::add:
-    case Operation::wait_for_keys: request.delta = reader.take<std::int64_t>(); break;
+    case Operation::allgather:
+      request.meeting = take_meeting(reader);
+      request.value = reader.rest();
+      break;
+    case Operation::add: request.delta = reader.take<std::int64_t>(); break;
     case Operation::compare_and_set:
     case Operation::claim: {
       const auto has_expected = reader.take<std::uint8_t>();
@@ -177,6 +225,28 @@ Result<Response> parse_response(std::string_view body) {
   response.code = static_cast<Code>(code);
   response.payload = reader.rest();
   return response;
+}
+
+std::vector<Rank> parse_wanted(std::string_view wanted) {
+  std::vector<Rank> members;
+  for (ByteReader reader(wanted); reader.ok() && !reader.whole();) {
+    members.push_back(static_cast<Rank>(reader.take<std::uint32_t>()));
+  }
+  return members;
+}
+
+Result<Allgathered> parse_gathered(std::string_view payload, std::size_t wanted) {
+  ByteReader reader(payload);
+  Allgathered gathered;
+  gathered.outcome = reader.text(reader.take<std::uint32_t>());
+  for (std::size_t i = 0; i < wanted && reader.ok(); ++i) {
+    const auto present = reader.take<std::uint8_t>();
+    const std::string_view value = reader.text(reader.take<std::uint32_t>());
+    if (present > 1 || (present == 0 && !value.empty())) return malformed("a wrong value of an allgather");
+    gathered.values.push_back(present == 1 ? std::optional<std::string>(value) : std::nullopt);
+  }
+  if (!reader.whole()) return malformed("values of an allgather of a wrong length");
+  return gathered;
 }
 
 Result<std::int64_t> parse_sum(std::string_view payload) {

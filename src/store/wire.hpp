@@ -1,4 +1,4 @@
-// The store's wire protocol, version 2. Over one TCP connection; every number is little endian.
+// The store's wire protocol, version 3. Over one TCP connection; every number is little endian.
 //
 // Greeting. The client speaks first, then the server; both in this form, of 16 bytes and then `bytes` more:
 //     magic[8]   u16 version   u16 word   u32 bytes   text[bytes]
@@ -17,10 +17,14 @@
 //       compare_and_set   u8 has_expected   u32 expected_bytes   expected   the desired value, to the end of the frame
 //       list              the key to continue after (empty: from the first), to the end of the frame; the key is the
 //                         prefix and may be empty
-//       cancel            nothing, and an empty key: forget the get or wait_for_keys with this id. Has no response
+//       cancel            nothing, and an empty key: forget the get or allgather with this id. Has no response
 //       claim             as compare_and_set. Where it sets the key, that is removed when this connection ends, unless
 //                         another connection has claimed it since
-//       wait_for_keys     i64 count, at least 1; the key is the prefix and may be empty
+//       allgather         u32 members, at least 1   u32 member, below that   u16 outcome_bytes   outcome
+//                         u16 complete_bytes   complete   u32 wanted, at most 65,536   that many u32 members
+//                         the value, to the end of the frame; the key is the prefix. Claims the key that is the prefix
+//                         with the member in decimal, as claim does, whatever it held. As soon as so many keys as there
+//                         are members begin with the prefix, the key `outcome`, if it is absent, is set to `complete`.
 //   Response:  u64 id   u8 code   payload, to the end of the frame.
 //     The code is 0 (ok), 14 (not_found: absent) or another number of hocket_result with its message as the payload.
 //       set               ok
@@ -30,7 +34,8 @@
 //       compare_and_set   ok, the value before; or not_found: it was absent
 //       remove            ok: it was there; or not_found
 //       claim             as compare_and_set
-//       wait_for_keys     ok; sent as soon as so many keys begin with the prefix
+//       allgather         ok, u32 outcome_bytes, outcome, then for each wanted member u8 present, u32 value_bytes,
+//                         value; sent as soon as the key `outcome` exists
 //       list              ok, u8 more, then for each key u16 key_bytes, key. `more` says that keys are left: ask again
 //                         with the last one to continue after
 //   Ids are the client's choice and name requests that are not answered yet. Responses come in any order; requests take
@@ -50,7 +55,7 @@
 
 namespace hocket::store::wire {
 
-inline constexpr std::uint16_t version = 2;
+inline constexpr std::uint16_t version = 3;
 inline constexpr std::string_view client_magic = "hktstor?";
 inline constexpr std::string_view server_magic = "hktstor!";
 inline constexpr std::size_t greeting_bytes = 16;
@@ -94,18 +99,25 @@ enum class Operation : std::uint8_t {
   list,
   cancel,
   claim,
-  wait_for_keys
+  allgather
 };
 std::string_view name_of(Operation operation);
+
+struct Meeting {
+  std::uint32_t members = 1, member = 0;
+  std::string_view outcome = {}, complete = {};
+  std::string_view wanted = {};  // members, four bytes each
+};
 
 struct Request {
   std::uint64_t id = 0;
   Operation operation = Operation::get;
-  std::string_view key = {};    // list, wait_for_keys: the prefix
-  std::string_view value = {};  // set: the value; compare_and_set, claim: the desired value; list: the key to continue
-                                // after
+  std::string_view key = {};    // list, allgather: the prefix
+  std::string_view value = {};  // set, allgather: the value; compare_and_set, claim: the desired value; list: the key
+                                // to continue after
   std::optional<std::string_view> expected = std::nullopt;
-  std::int64_t delta = 0;  // wait_for_keys: the count
+  std::int64_t delta = 0;
+  Meeting meeting = {};  // allgather
 };
 
 struct Response {
@@ -116,10 +128,14 @@ struct Response {
 
 inline constexpr std::size_t frame_head_bytes = 4;
 inline constexpr std::size_t request_bytes_max = 64 + store_key_bytes_max + 2 * store_value_bytes_max;
+inline constexpr std::size_t wanted_max = 65536;
+static_assert(request_bytes_max >= 64 + 3 * store_key_bytes_max + 4 * wanted_max + store_value_bytes_max);
 // A page of a list goes a little over the bound of values: its last key and the lengths of keys (which may be one byte
 // long) come on top.
 inline constexpr std::size_t page_bytes = std::size_t{1} << 18;
-inline constexpr std::size_t response_bytes_max = 64 + store_key_bytes_max + store_value_bytes_max;
+// What one allgather returns: the values of all members where these are not very many.
+inline constexpr std::size_t gathered_bytes_max = std::size_t{16} << 20;
+inline constexpr std::size_t response_bytes_max = 64 + gathered_bytes_max;
 static_assert(response_bytes_max >= 64 + store_key_bytes_max + 3 * page_bytes);
 
 std::string encode_greeting(std::string_view magic, const Greeting& greeting);
@@ -127,6 +143,8 @@ std::string encode_request(const Request& request);  // a whole frame
 // A frame up to its payload of `payload_bytes`, which the caller sends after it.
 std::string encode_response_head(std::uint64_t id, Code code, std::size_t payload_bytes);
 std::string encode_sum(std::int64_t sum);
+std::string encode_wanted(const std::vector<Rank>& members);
+std::string encode_gathered(const Allgathered& gathered);
 std::string encode_page(const std::vector<std::string>& keys, bool more);
 
 // Nothing: more bytes are needed. Code::protocol_error as soon as it is plain that this is no such greeting.
@@ -137,6 +155,9 @@ Result<std::optional<std::string_view>> parse_frame(std::string_view bytes, std:
 // The body of a frame. Code::protocol_error where it is none, or passes a bound of hocket/spi/store.hpp.
 Result<Request> parse_request(std::string_view body);
 Result<Response> parse_response(std::string_view body);
+std::vector<Rank> parse_wanted(std::string_view wanted);
+// With as many values as were wanted.
+Result<Allgathered> parse_gathered(std::string_view payload, std::size_t wanted);
 Result<std::int64_t> parse_sum(std::string_view payload);
 // Appends the keys of a page to `keys` and returns whether more are left.
 Result<bool> parse_page(std::string_view payload, std::vector<std::string>& keys);

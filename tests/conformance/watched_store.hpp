@@ -34,15 +34,25 @@ class WatchedStore final : public Store {
     return watched().claim(key, expected, desired, deadline);
   }
   bool claims_end_with_owner() const override { return store_.claims_end_with_owner(); }
-  Status wait_for_keys(std::string_view prefix, std::size_t count, Deadline deadline) override {
-    return watched().wait_for_keys(prefix, count, deadline);
+  Result<std::string> await(std::string_view key, Deadline deadline, const LookAround& look_around) override {
+    if (!has_server()) return Store::await(key, deadline, look_around);
+    return watched().await(key, deadline, look_around);
   }
+  Result<Allgathered> allgather(const Allgather& mine, Deadline deadline, const LookAround& look_around,
+                                const Sound& sound) override {
+    if (!has_server()) return Store::allgather(mine, deadline, look_around, sound);
+    return watched().allgather(mine, deadline, look_around, sound);
+  }
+  Status connection() override { return store_.connection(); }
+  Status reconnect(Deadline deadline, const std::stop_token& stop) override { return store_.reconnect(deadline, stop); }
   Result<bool> remove(std::string_view key, Deadline deadline) override { return watched().remove(key, deadline); }
   Result<std::vector<std::string>> list(std::string_view prefix, Deadline deadline) override {
     return watched().list(prefix, deadline);
   }
 
  private:
+  // What such a store does with one request, others do with several, each of which is watched.
+  bool has_server() const { return store_.url().starts_with("tcp://"); }
   Store& watched() {
     before_each_();
     return store_;

@@ -57,7 +57,9 @@ bool run_payload(std::string_view input) {
   std::vector<std::string> keys;
   const auto more = parse_page(input, keys);
   if (more) require(encode_page(keys, *more) == input);
-  return sum.ok() || more.ok();
+  const auto gathered = parse_gathered(input, 2);
+  if (gathered) require(encode_gathered(*gathered) == input);
+  return sum.ok() || more.ok() || gathered.ok();
 }
 
 bool run(std::string_view input) {
@@ -79,7 +81,9 @@ std::vector<std::string> seeds() {
         Request{5, Operation::compare_and_set, "job/claim/0", "1 joining", std::nullopt},
         Request{6, Operation::compare_and_set, "job/claim/0", "2 joining", "1 joining"},
         Request{7, Operation::remove, "job/1/peer/0"}, Request{8, Operation::list, "job/", "job/1/group"},
-        Request{2, Operation::cancel}}) {
+        Request{2, Operation::cancel},
+        Request{9, Operation::allgather, "job/1/card/", "a card", std::nullopt, 0,
+                Meeting{3, 1, "job/1/verdict", "complete", std::string_view("\2\0\0\0\0\0\0\0", 8)}}}) {
     requests += encode_request(request);
     all.push_back(chosen(2, encode_request(request)));
   }
@@ -91,6 +95,7 @@ std::vector<std::string> seeds() {
                               encode_response_head(3, Code::not_found, 0)));
   all.push_back(chosen(4, encode_sum(-1)));
   all.push_back(chosen(4, encode_page({"job/1/group", "job/1/peer/0"}, true)));
+  all.push_back(chosen(4, encode_gathered({.outcome = "complete", .values = {"a card", std::nullopt}})));
   return all;
 }
 

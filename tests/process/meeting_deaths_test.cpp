@@ -47,16 +47,15 @@ Status meet(Store& watched, Store& store, const Options& options) {
   auto rendezvous = Rendezvous::join(watched, options, generous());
   if (!rendezvous.ok()) return rendezvous.status();
   const std::string address = fmt::format("{} {}", options.rank, ProcessIdentity::own().serialise());
-  Status status = (*rendezvous)->publish({.build = comm::BuildIdentity::own(), .endpoints = {{"tcp", address}}});
+  const std::vector<Rank> wanted{(options.rank + 1) % options.size, (options.rank + options.size - 1) % options.size};
+  const auto infos =
+      (*rendezvous)->exchange({.build = comm::BuildIdentity::own(), .endpoints = {{"tcp", address}}}, wanted);
+  Status status = infos.status();
   std::map<Rank, ProcessIdentity> others;
-  for (const Rank other : {(options.rank + 1) % options.size, (options.rank + options.size - 1) % options.size}) {
-    if (!status.ok()) break;
-    const auto info = (*rendezvous)->peer_info_of(other);
-    status = info.status();
-    if (!status.ok()) break;
-    const std::string told = info->endpoints.front().address, rank = fmt::format("{} ", other);
+  for (std::size_t i = 0; i < wanted.size() && status.ok(); ++i) {
+    const std::string told = (*infos)[i].endpoints.front().address, rank = fmt::format("{} ", wanted[i]);
     EXPECT_TRUE(told.starts_with(rank)) << told;
-    others.emplace(other, ProcessIdentity::parse(told.substr(rank.size())).value());
+    others.emplace(wanted[i], ProcessIdentity::parse(told.substr(rank.size())).value());
   }
   if (status.ok()) status = close_ring(store, **rendezvous, options, others);
   if (!status.ok() && (*rendezvous)->superseded()) return meet(watched, store, options);

@@ -64,29 +64,82 @@ TEST_F(ServiceTest, ClaimedKeysLeaveWithTheirClient) {
   EXPECT_EQ(keys(), std::vector<std::string>{"made anew"});
 }
 
-TEST_F(ServiceTest, KeysAreCountedForThoseWhoWaitForThem) {
-  const auto wait = [&](ClientId client, std::uint64_t id, std::string_view prefix, std::int64_t count) {
-    service.handle(client, {.id = id, .operation = Operation::wait_for_keys, .key = prefix, .delta = count});
-  };
-  set(9, 1, "a/1", "");
+// One wants the values of the two others, in the meeting "a/" whose outcome is "over".
+struct AllgatherTest : ServiceTest {
+  void come(ClientId client, std::uint32_t member, std::string_view value, std::string_view outcome = "over") {
+    const std::string wanted = wire::encode_wanted({0, 1});
+    service.handle(
+        client,
+        {.id = client * 10,
+         .operation = Operation::allgather,
+         .key = "a/",
+         .value = value,
+         .meeting = {.members = 3, .member = member, .outcome = outcome, .complete = "all there", .wanted = wanted}});
+  }
+  static Given told(ClientId client, const Allgathered& all) {
+    return {client, client * 10, Code::ok, wire::encode_gathered(all)};
+  }
+  bool has(std::string_view key) { return *service.dictionary().find(key) != nullptr; }
+};
+
+TEST_F(AllgatherTest, AnswersAllWhenTheLastHasCome) {
+  set(9, 1, "a/2", "somebody's, which member 2 puts away");
   (void)take();
-  wait(1, 10, "a/", 3);
-  wait(2, 20, "a/", 1);
-  wait(3, 30, "", 3);
-  EXPECT_EQ(take(), (std::vector<Given>{{2, 20, Code::ok, ""}}));
-  set(9, 2, "a/2", "");
-  set(9, 3, "a/2", "again");
-  service.handle(9, {.id = 4, .operation = Operation::remove, .key = "a/1"});
-  (void)take();
+  come(1, 1, "one");
+  come(3, 2, "two");
+  EXPECT_TRUE(take().empty());
   EXPECT_EQ(service.parked(), 2u);
-  service.handle(9, {.id = 5, .operation = Operation::add, .key = "b", .delta = 1});
-  service.handle(3, {.id = 30, .operation = Operation::cancel});
-  service.handle(9, {.id = 6, .operation = Operation::compare_and_set, .key = "a/3", .value = "x"});
-  (void)take();
-  service.handle(9, {.id = 7, .operation = Operation::claim, .key = "a/4", .value = "x"});
-  EXPECT_EQ(take(), (std::vector<Given>{{9, 7, Code::not_found, ""}, {1, 10, Code::ok, ""}}));
-  wait(1, 11, "a/", 9);
+  come(2, 0, "zero");
+  const Allgathered all{.outcome = "all there", .values = {"zero", "one"}};
+  EXPECT_EQ(take(), (std::vector<Given>{told(1, all), told(3, all), told(2, all)}));
+  EXPECT_EQ(service.parked(), 0u);
+  // One that comes again finds the outcome, and what has gone missing meanwhile.
   service.leave(1);
+  come(3, 2, "two again");
+  EXPECT_EQ(take(), (std::vector<Given>{told(3, {.outcome = "all there", .values = {"zero", std::nullopt}})}));
+}
+
+TEST_F(AllgatherTest, DoesNotCountThoseWhoHaveLeft) {
+  come(1, 0, "zero");
+  come(2, 1, "one");
+  service.leave(2);
+  EXPECT_FALSE(has("a/1"));
+  EXPECT_EQ(service.parked(), 1u);
+  come(3, 2, "two");
+  EXPECT_TRUE(take().empty());
+  come(4, 1, "another one");
+  EXPECT_EQ(take().size(), 3u);
+  for (const ClientId client : {1, 3, 4}) service.leave(client);
+  EXPECT_TRUE(has("over"));
+  EXPECT_EQ(service.dictionary().size(), 1u);
+}
+
+TEST_F(AllgatherTest, MayBeGivenUpWithoutLeaving) {
+  come(1, 0, "zero");
+  service.handle(1, {.id = 10, .operation = Operation::cancel});
+  EXPECT_EQ(service.parked(), 0u);
+  EXPECT_TRUE(has("a/0"));
+  come(2, 1, "one");
+  come(3, 2, "two");
+  EXPECT_EQ(take().size(), 2u);
+}
+
+TEST_F(AllgatherTest, EndsWithAnOutcomeThatSomebodySets) {
+  come(1, 0, "zero");
+  set(9, 1, "over", "it failed");
+  EXPECT_EQ(take(), (std::vector<Given>{{9, 1, Code::ok, ""},
+                                        told(1, {.outcome = "it failed", .values = {"zero", std::nullopt}})}));
+  come(2, 1, "one");
+  EXPECT_EQ(take(), (std::vector<Given>{told(2, {.outcome = "it failed", .values = {"zero", "one"}})}));
+  EXPECT_EQ(service.parked(), 0u);
+}
+
+// Two outcomes for one meeting, of which one is itself a key that is counted.
+TEST_F(AllgatherTest, BearsNonsense) {
+  come(1, 0, "zero", "a/over");
+  come(2, 1, "one", "over");
+  come(3, 2, "two", "over");
+  EXPECT_EQ(take().size(), 3u);
   EXPECT_EQ(service.parked(), 0u);
 }
 

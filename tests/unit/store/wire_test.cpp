@@ -22,7 +22,15 @@ std::vector<std::string> sample_requests() {
       encode_request({.id = 8, .operation = Operation::list, .key = "", .value = "after"}),
       encode_request({.id = 9, .operation = Operation::cancel}),
       encode_request({.id = 10, .operation = Operation::claim, .key = "k", .value = "new", .expected = "old"}),
-      encode_request({.id = 11, .operation = Operation::wait_for_keys, .key = "", .delta = 2}),
+      encode_request({.id = 11,
+                      .operation = Operation::allgather,
+                      .key = "p/",
+                      .value = "mine",
+                      .meeting = {.members = 3,
+                                  .member = 2,
+                                  .outcome = "o",
+                                  .complete = "all",
+                                  .wanted = std::string_view("\0\0\0\0\1\0\0\0", 8)}}),
   };
 }
 
@@ -51,6 +59,7 @@ void parse_everything(std::string_view bytes) {
     (void)parse_sum(exact);
     std::vector<std::string> keys;
     (void)parse_page(exact, keys);
+    (void)parse_gathered(exact, 2);
   };
   exactly(bytes, parse);
 }
@@ -98,6 +107,24 @@ TEST(Wire, ResponsesSurviveTheJourney) {
   EXPECT_FALSE(parse_page(encode_page({}, false), keys).value());
 }
 
+TEST(Wire, GatheredValuesSurviveTheJourney) {
+  const Allgathered sent{.outcome = "all there", .values = {"", std::nullopt, std::string("a\0b", 3)}};
+  const std::string payload = encode_gathered(sent);
+  const auto got = parse_gathered(payload, 3);
+  ASSERT_TRUE(got.ok()) << got.status().message();
+  EXPECT_EQ(got->outcome, sent.outcome);
+  EXPECT_EQ(got->values, sent.values);
+  for (const std::size_t wanted : {std::size_t{0}, std::size_t{2}, std::size_t{4}}) {
+    EXPECT_FALSE(parse_gathered(payload, wanted).ok()) << wanted;
+  }
+  for (std::size_t bytes = 0; bytes < payload.size(); ++bytes) {
+    EXPECT_FALSE(exactly(std::string_view(payload).substr(0, bytes), [](std::string_view exact) {
+      return parse_gathered(exact, 3).ok();
+    })) << bytes;
+  }
+  EXPECT_EQ(parse_wanted(encode_wanted({3, 0, 70000})), (std::vector<Rank>{3, 0, 70000}));
+}
+
 TEST(Wire, TruncatedFramesAskForMore) {
   for (const std::string& frame : sample_requests()) {
     for (std::size_t bytes = 0; bytes < frame.size(); ++bytes) {
@@ -128,7 +155,8 @@ TEST(Wire, TrailingBytesAreRefused) {
   for (const std::string& frame : sample_requests()) {
     const Request whole = parse_request(body_of(frame)).value();
     const bool open_end = whole.operation == Operation::set || whole.operation == Operation::compare_and_set ||
-                          whole.operation == Operation::claim || whole.operation == Operation::list;
+                          whole.operation == Operation::claim || whole.operation == Operation::list ||
+                          whole.operation == Operation::allgather;
     EXPECT_EQ(parse_request(std::string(body_of(frame)) + "x").ok(), open_end) << name_of(whole.operation);
   }
 }
@@ -160,7 +188,16 @@ TEST(Wire, RequestsOutOfBoundsAreRefused) {
   EXPECT_TRUE(refused({.operation = Operation::cancel, .key = "k"}));
   EXPECT_TRUE(refused({.operation = static_cast<Operation>(0), .key = "k"}));
   EXPECT_TRUE(refused({.operation = static_cast<Operation>(11), .key = "k"}));
-  EXPECT_TRUE(refused({.operation = Operation::wait_for_keys, .key = "k", .delta = 0}));
+  const auto refused_meeting = [&](const Meeting& meeting) {
+    return refused({.operation = Operation::allgather, .key = "k", .meeting = meeting});
+  };
+  const std::string many(4 * (wanted_max + 1), '\0');
+  EXPECT_FALSE(refused_meeting({.members = 1, .member = 0, .outcome = "o"}));
+  EXPECT_TRUE(refused_meeting({.members = 1, .member = 1, .outcome = "o"}));
+  EXPECT_TRUE(refused_meeting({.members = 1, .member = 0, .outcome = ""}));
+  EXPECT_TRUE(refused_meeting({.members = 1, .member = 0, .outcome = long_key}));
+  EXPECT_TRUE(refused_meeting({.members = 1, .member = 0, .outcome = "o", .complete = long_key}));
+  EXPECT_TRUE(refused_meeting({.members = 1, .member = 0, .outcome = "o", .wanted = many}));
   EXPECT_FALSE(refused({.operation = Operation::set, .key = "k", .value = std::string_view(long_value).substr(1)}));
 }
 
