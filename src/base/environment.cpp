@@ -26,7 +26,7 @@ constexpr Known known_variables[] = {
      "the launcher's",
      "number of ranks",
      {"WORLD_SIZE", "OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "SLURM_NTASKS"}},
-    {"HOCKET_STORE", "tcp://MASTER_ADDR:MASTER_PORT", "where ranks meet: tcp://HOST:PORT or file:///PATH"},
+    {"HOCKET_STORE", "tcp://MASTER_ADDR:MASTER_PORT", "where ranks meet: tcp://HOST:PORT, file:///PATH or redis://HOST:PORT"},
     {"HOCKET_JOB", "default", "name of the group; groups of one store need different ones"},
     {"HOCKET_SECRET", "none", "16 characters or more that strangers cannot guess, equal on all ranks; they prove it"},
     {"HOCKET_SECRET_FILE", "none", "a file that holds it, and that its owner alone can use"},

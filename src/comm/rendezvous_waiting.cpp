@@ -88,7 +88,7 @@ Status Rendezvous::look_around() {
   if (deadline_.passed()) return timed_out();
   if (Status status = places_.beat(deadline_); !status.ok()) return status;
   // A server tells by the verdict, at once.
-  if (epoch_.number > 0 && options_.rank != 0 && !store_.claims_end_with_owner()) {
+  if (epoch_.number > 0 && !store_.claims_end_with_owner()) {
     const auto now = current_epoch();
     if (!now.ok()) return now.status();
     if (now->group != epoch_.group) return begun_anew();

@@ -231,4 +231,18 @@ Result<Dialled> dial(const std::string& host, std::uint16_t port, Deadline deadl
                                          where, tried.count(), last.message()));
 }
 
+Result<UniqueFd> dial_socket(const std::string& host, std::uint16_t port, Deadline deadline,
+                             const std::stop_token& stop) {
+  const auto endpoints = resolve(host, port, deadline);
+  if (!endpoints) return endpoints.status();
+  Status last = unreachable("it has no address");
+  for (const Endpoint& endpoint : *endpoints) {
+    auto connected = connect_to(endpoint, {deadline, stop});
+    if (stop.stop_requested()) return Status(Code::aborted, "connecting was given up");
+    if (connected) return connected;
+    last = connected.status();
+  }
+  return last;
+}
+
 }  // namespace hocket::store

@@ -5,6 +5,7 @@
 #include <stop_token>
 #include <string>
 
+#include "src/base/fd.hpp"
 #include "src/base/socket.hpp"
 #include "src/base/trust.hpp"
 #include "src/spi/status.hpp"
@@ -22,5 +23,9 @@ struct Dialled {
 // Code::invalid_environment where it is on another host and there is no secret; Code::aborted when `stop` is requested.
 Result<Dialled> dial(const std::string& host, std::uint16_t port, Deadline deadline, const std::stop_token& stop,
                      const Trust& trust);
+
+// Connects alone, and once: store_unreachable where nobody listens.
+Result<UniqueFd> dial_socket(const std::string& host, std::uint16_t port, Deadline deadline,
+                             const std::stop_token& stop);
 
 }  // namespace hocket::store

@@ -2,6 +2,7 @@
 //     struct MyBackend {
 //       Store& first();   // two stores that see the same keys; they may be one object
 //       Store& second();
+//       static std::string problem();  // may be left out: why it cannot be made here, if that is so
 //     };
 //     INSTANTIATE_TYPED_TEST_SUITE_P(Mine, StoreSuite, MyBackend);
 #pragma once
@@ -30,6 +31,11 @@ inline Deadline soon() {
 template <class Backend>
 class StoreSuite : public testing::Test {
  protected:
+  void SetUp() override {
+    if constexpr (requires { Backend::problem(); }) {
+      if (const std::string problem = Backend::problem(); !problem.empty()) GTEST_SKIP() << problem;
+    }
+  }
   Store& first() { return backend_.first(); }
   Store& second() { return backend_.second(); }
 

@@ -41,9 +41,15 @@ TEST(OpenStore, MalformedUrlsAreExplained) {
                                  std::string("file://relative/path"),
                                  std::string("file:/x"),
                                  std::string("file:///x\0y", 11),
+                                 std::string("redis://user@node0:1"),
+                                 std::string("redis://node0"),
+                                 std::string("redis://node0:1/x"),
+                                 std::string("redis://node0:1?db=1"),
+                                 std::string("redis://:a%2@node0:1"),
                                  std::string("memory")}) {
     const auto opened = open_store(url, generous());
     ASSERT_FALSE(opened.ok()) << url;
+    if (opened.status().code() == Code::unsupported && url.starts_with("redis")) continue;  // a build without it
     EXPECT_EQ(opened.status().code(), Code::invalid_environment) << url;
     EXPECT_THAT(opened.status().message(), testing::HasSubstr("tcp://node0:29500")) << url;
   }

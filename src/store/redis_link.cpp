@@ -1,0 +1,138 @@
+#include "src/store/redis_link.hpp"
+
+#include <fmt/format.h>
+#include <poll.h>
+#include <sys/socket.h>
+
+#include <array>
+#include <cerrno>
+#include <cstring>
+
+#include "src/base/printable.hpp"
+#include "src/store/dial.hpp"
+#include "src/store/endpoint.hpp"
+
+namespace hocket::store {
+namespace {
+
+constexpr std::size_t reply_bytes_max = std::size_t{64} << 20;
+
+bool is_error(const redisReply& reply) {
+  return reply.type == REDIS_REPLY_ERROR;
+}
+
+std::string encode(const RedisCommand& command) {
+  std::string bytes = fmt::format("*{}\r\n", command.size());
+  for (const std::string& word : command) bytes += fmt::format("${}\r\n{}\r\n", word.size(), word);
+  return bytes;
+}
+
+}  // namespace
+
+std::string RedisAddress::url() const {
+  const std::string base = fmt::format("redis://{}/{}", host_and_port(host, port), database);
+  return prefix.empty() ? base : base + "?prefix=" + printable(prefix);
+}
+
+Result<RedisReply> RedisLink::command(const RedisCommand& command, Deadline deadline, const std::stop_token& stop) {
+  if (!socket_) {
+    if (Status connected = connect(deadline, stop); !connected.ok()) return connected;
+  }
+  auto reply = exchange(command, deadline);
+  if (!reply.ok()) socket_.reset();  // an answer that comes late would be taken for that of another command
+  return reply;
+}
+
+Status RedisLink::connect(Deadline deadline, const std::stop_token& stop) {
+  auto socket = dial_socket(address_.host, address_.port, deadline, stop);
+  if (!socket.ok()) {
+    return Status(socket.status().code(), fmt::format("cannot reach the store {}: {}; start the Redis server there, or "
+                                                      "correct the address",
+                                                      address_.url(), socket.status().message()));
+  }
+  socket_ = std::move(*socket);
+  reader_.reset(redisReaderCreate());
+  Status introduced = introduce(deadline);
+  if (!introduced.ok()) socket_.reset();
+  return introduced;
+}
+
+Status RedisLink::introduce(Deadline deadline) {
+  std::vector<RedisCommand> commands;
+  if (!address_.password.empty()) {
+    commands.push_back({"AUTH"});
+    if (!address_.user.empty()) commands.back().push_back(address_.user);
+    commands.back().push_back(address_.password);
+  }
+  commands.push_back({"SELECT", std::to_string(address_.database)});
+  for (const RedisCommand& command : commands) {
+    const auto reply = exchange(command, deadline);
+    if (!reply.ok()) return reply.status();
+    const std::string said = is_error(**reply) ? std::string((*reply)->str, (*reply)->len) : "";
+    if (said.starts_with("LOADING")) return lost("it still loads its data");
+    if (!said.empty()) {
+      return {Code::mismatch,
+              fmt::format("the store {} refused this client: {}; correct user, password and database in "
+                          "its URL",
+                          address_.url(), printable(said))};
+    }
+  }
+  return {};
+}
+
+Result<RedisReply> RedisLink::exchange(const RedisCommand& command, Deadline deadline) {
+  if (Status sent = send(encode(command), deadline); !sent.ok()) return sent;
+  return receive(deadline);
+}
+
+Status RedisLink::send(std::string_view bytes, Deadline deadline) {
+  while (!bytes.empty()) {
+    const ssize_t sent = ::send(socket_.get(), bytes.data(), bytes.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
+    if (sent >= 0) {
+      bytes.remove_prefix(static_cast<std::size_t>(sent));
+    } else if (errno == EAGAIN) {
+      if (Status ready = wait(POLLOUT, deadline); !ready.ok()) return ready;
+    } else if (errno != EINTR) {
+      return lost(std::strerror(errno));
+    }
+  }
+  return {};
+}
+
+Result<RedisReply> RedisLink::receive(Deadline deadline) {
+  std::array<char, 65536> block;
+  for (std::size_t received = 0;;) {
+    void* reply = nullptr;
+    if (redisReaderGetReply(reader_.get(), &reply) != REDIS_OK) {
+      return Status(Code::protocol_error, fmt::format("what listens at {} is no Redis server: {}", address_.url(),
+                                                      printable(reader_->errstr)));
+    }
+    if (reply != nullptr) return RedisReply(static_cast<redisReply*>(reply));
+    const ssize_t got = ::recv(socket_.get(), block.data(), block.size(), MSG_DONTWAIT);
+    if (got > 0) {
+      received += static_cast<std::size_t>(got);
+      if (received > reply_bytes_max) return Status(Code::protocol_error, address_.url() + " sends an endless reply");
+      redisReaderFeed(reader_.get(), block.data(), static_cast<std::size_t>(got));
+    } else if (got == 0) {
+      return lost("its process closed the connection or ended");
+    } else if (errno == EAGAIN) {
+      if (Status ready = wait(POLLIN, deadline); !ready.ok()) return ready;
+    } else if (errno != EINTR) {
+      return lost(std::strerror(errno));
+    }
+  }
+}
+
+Status RedisLink::wait(short events, Deadline deadline) const {
+  pollfd entry{socket_.get(), events, 0};
+  const int ready = ::poll(&entry, 1, deadline.remaining_ms());
+  if (ready < 0 && errno != EINTR) return lost(std::strerror(errno));
+  if (ready == 0 && deadline.passed()) return lost("it did not answer before the deadline");
+  return {};
+}
+
+Status RedisLink::lost(std::string_view why) const {
+  return {Code::store_unreachable, fmt::format("the connection to the store {} was lost: {}", address_.url(), why)};
+}
+
+}  // namespace hocket::store
