@@ -52,9 +52,10 @@ Status RedisLink::connect(Deadline deadline, const std::stop_token& stop) {
   }
   socket_ = std::move(*socket);
   reader_.reset(redisReaderCreate());
-  Status introduced = introduce(deadline);
-  if (!introduced.ok()) socket_.reset();
-  return introduced;
+  const Status introduced = introduce(deadline);
+  if (introduced.ok()) return {};
+  socket_.reset();
+  return {introduced.code() == Code::timeout ? Code::store_unreachable : introduced.code(), introduced.message()};
 }
 
 Status RedisLink::introduce(Deadline deadline) {
@@ -127,7 +128,11 @@ Status RedisLink::wait(short events, Deadline deadline) const {
   pollfd entry{socket_.get(), events, 0};
   const int ready = ::poll(&entry, 1, deadline.remaining_ms());
   if (ready < 0 && errno != EINTR) return lost(std::strerror(errno));
-  if (ready == 0 && deadline.passed()) return lost("it did not answer before the deadline");
+  if (ready == 0 && deadline.passed()) {
+    return {Code::timeout, fmt::format("the store {} did not answer before the deadline; see whether its process is "
+                                       "stopped",
+                                       address_.url())};
+  }
   return {};
 }
 

@@ -38,8 +38,8 @@ class RedisLink {
   explicit RedisLink(RedisAddress address) : address_(std::move(address)) {}
 
   // Sends the command, connecting before where that is needed. An error that the server replies is a reply.
-  // Code::store_unreachable where the server is not there or goes away, or does not answer by the deadline;
-  // Code::mismatch where it wants another user or password; Code::aborted when `stop` is requested.
+  // Code::store_unreachable where the server is not there or goes away; Code::timeout where it does not answer by the
+  // deadline; Code::mismatch where it wants another user or password; Code::aborted when `stop` is requested.
   Result<RedisReply> command(const RedisCommand& command, Deadline deadline, const std::stop_token& stop = {});
 
  private:

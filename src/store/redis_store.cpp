@@ -80,7 +80,7 @@ Status RedisStore::set(std::string_view key, std::string_view value, Deadline de
 Result<std::string> RedisStore::get(std::string_view key, Deadline deadline) {
   const auto began = Deadline::Clock::now();
   for (store::Backoff backoff(deadline, store::longest_wait_for_key);; backoff.sleep()) {
-    auto found = peek(key, deadline);
+    auto found = look("get", key, deadline);
     if (found.ok() && *found) return std::move(**found);
     if (deadline.passed() && (found.ok() || found.status().code() == Code::timeout)) {
       return store::get_timed_out(key, url(), began);
@@ -90,7 +90,11 @@ Result<std::string> RedisStore::get(std::string_view key, Deadline deadline) {
 }
 
 Result<Found> RedisStore::peek(std::string_view key, Deadline deadline) {
-  const auto reply = ask("peek", key, {"GET", full(key)}, deadline);
+  return look("peek", key, deadline);
+}
+
+Result<Found> RedisStore::look(std::string_view call, std::string_view key, Deadline deadline) {
+  const auto reply = ask(call, key, {"GET", full(key)}, deadline);
   if (!reply.ok()) return reply.status();
   return found_in(**reply);
 }
@@ -164,6 +168,8 @@ Result<RedisReply> RedisStore::ask(std::string_view call, std::string_view key, 
   std::unique_lock lock(mutex_, std::defer_lock);
   if (deadline.passed() || !lock.try_lock_until(deadline.at())) return store::call_timed_out(call, key, url());
   auto reply = link_.command(command, deadline);
+  const bool silent = !reply.ok() && reply.status().code() == Code::timeout;
+  if (silent && call != "get") return Status(Code::store_unreachable, reply.status().message());
   if (!reply.ok() || (*reply)->type != REDIS_REPLY_ERROR) return reply;
   const std::string said = text_of(**reply);
   Code code = Code::store_unreachable;

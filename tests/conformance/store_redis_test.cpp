@@ -37,14 +37,11 @@ class RedisStoreTest : public testing::Test {
   void SetUp() override {
     if (const std::string problem = RedisServer::problem(); !problem.empty()) GTEST_SKIP() << problem;
   }
-  static std::string url_of(const RedisServer& server) {
-    return "redis://127.0.0.1:" + std::to_string(server.port());
-  }
 };
 
 TEST_F(RedisStoreTest, ConnectsAgainToAServerThatWasStartedAgain) {
   RedisServer server;
-  const auto store = open_or_throw(url_of(server));
+  const auto store = open_or_throw(server.url());
   ASSERT_TRUE(store->set("key", "value", generous()).ok());
   server.end();
   EXPECT_EQ(store->peek("key", generous()).status().code(), Code::store_unreachable);
@@ -69,7 +66,7 @@ TEST_F(RedisStoreTest, RefusalsOfTheServerArePassedOnWithoutThePassword) {
 
 TEST_F(RedisStoreTest, AServerThatDoesNotAnswerIsUnreachableByTheDeadline) {
   RedisServer server;
-  const auto store = open_or_throw(url_of(server));
+  const auto store = open_or_throw(server.url());
   server.signal(SIGSTOP);
   EXPECT_EQ(store->set("key", "value", soon()).code(), Code::store_unreachable);
   EXPECT_EQ(store->peek("key", soon()).status().code(), Code::store_unreachable);
@@ -80,9 +77,9 @@ TEST_F(RedisStoreTest, AServerThatDoesNotAnswerIsUnreachableByTheDeadline) {
 // What a process claimed that is gone, and what a living one has.
 TEST_F(RedisStoreTest, ClaimsHaveALeaseThatTheirOwnerRenews) {
   const RedisServer server;
-  const auto lives = open_or_throw(url_of(server));
+  const auto lives = open_or_throw(server.url());
   EXPECT_EQ(lives->claim("kept", std::nullopt, "x", generous()).value(), std::nullopt);
-  EXPECT_EQ(open_or_throw(url_of(server))->claim("left", std::nullopt, "x", generous()).value(), std::nullopt);
+  EXPECT_EQ(open_or_throw(server.url())->claim("left", std::nullopt, "x", generous()).value(), std::nullopt);
   for (const Deadline deadline = generous(); lives->peek("left", generous()).value() && !deadline.passed();) {
     std::this_thread::sleep_for(std::chrono::milliseconds(50));
   }

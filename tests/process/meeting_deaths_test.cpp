@@ -14,6 +14,7 @@
 #include "tests/process/program.hpp"
 #include "tests/process/support/process_group.hpp"
 #include "tests/process/support/store_daemon.hpp"
+#include "tests/support/redis_server.hpp"
 
 namespace hocket::process_testing {
 namespace {
@@ -98,9 +99,14 @@ bool ended_well(pid_t process) {
 
 class MeetingDeaths : public testing::TestWithParam<const char*> {
  protected:
+  void SetUp() override {
+    const std::string problem = GetParam() == std::string("redis") ? RedisServer::problem() : "";
+    if (!problem.empty()) GTEST_SKIP() << problem;
+  }
   // A store that lasts longer than all jobs.
   std::string url() {
     if (GetParam() == std::string("file")) return "file://" + folder_.file("store");
+    if (GetParam() == std::string("redis")) return redis_.emplace().url();
     daemon_.emplace(std::vector<std::string>{"--port", "0"});
     return "tcp://127.0.0.1:" + std::to_string(daemon_->port());
   }
@@ -108,6 +114,7 @@ class MeetingDeaths : public testing::TestWithParam<const char*> {
  private:
   const TemporaryFolder folder_;
   std::optional<Daemon> daemon_;
+  std::optional<RedisServer> redis_;
 };
 
 TEST_P(MeetingDeaths, HarmNoLaterMeeting) {
@@ -148,7 +155,7 @@ TEST_P(MeetingDeaths, LetASuccessorTakeThePlace) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(In, MeetingDeaths, testing::Values("file", "tcp"),
+INSTANTIATE_TEST_SUITE_P(In, MeetingDeaths, testing::Values("file", "tcp", "redis"),
                          [](const auto& store) { return std::string(store.param); });
 
 }  // namespace

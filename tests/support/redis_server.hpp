@@ -42,6 +42,7 @@ class RedisServer {
   RedisServer& operator=(const RedisServer&) = delete;
 
   int port() const { return port_; }
+  std::string url() const { return "redis://127.0.0.1:" + std::to_string(port_); }
   // Starts a server on that port, as at first. It has nothing of what the one before held.
   void start() {
     const std::string port = std::to_string(port_), folder = folder_.path().string();
