@@ -1,7 +1,7 @@
 #include "src/store/callback_store.hpp"
 #include "src/store/memory_store.hpp"
 #include "tests/conformance/store_callbacks.hpp"
-#include "tests/conformance/store_suite.hpp"
+#include "tests/conformance/store_meeting_suite.hpp"
 
 namespace hocket {
 namespace {
@@ -15,6 +15,7 @@ struct CallbackBackend {
   CallbackStore one{callbacks_on(memory)}, two{callbacks_on(memory)};
 };
 INSTANTIATE_TYPED_TEST_SUITE_P(Callbacks, StoreSuite, CallbackBackend);
+INSTANTIATE_TYPED_TEST_SUITE_P(Callbacks, StoreMeetingSuite, CallbackBackend);
 
 }  // namespace
 }  // namespace hocket

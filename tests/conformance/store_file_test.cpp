@@ -4,7 +4,7 @@
 #include <filesystem>
 
 #include "src/store/file_store.hpp"
-#include "tests/conformance/store_suite.hpp"
+#include "tests/conformance/store_meeting_suite.hpp"
 
 namespace hocket {
 namespace {
@@ -28,6 +28,7 @@ struct FileBackend {
   std::unique_ptr<FileStore> one, two;
 };
 INSTANTIATE_TYPED_TEST_SUITE_P(File, StoreSuite, FileBackend);
+INSTANTIATE_TYPED_TEST_SUITE_P(File, StoreMeetingSuite, FileBackend);
 
 }  // namespace
 }  // namespace hocket

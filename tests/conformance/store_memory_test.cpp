@@ -1,5 +1,5 @@
 #include "src/store/memory_store.hpp"
-#include "tests/conformance/store_suite.hpp"
+#include "tests/conformance/store_meeting_suite.hpp"
 
 namespace hocket {
 namespace {
@@ -10,6 +10,7 @@ struct MemoryBackend {
   Store& second() { return store; }
 };
 INSTANTIATE_TYPED_TEST_SUITE_P(Memory, StoreSuite, MemoryBackend);
+INSTANTIATE_TYPED_TEST_SUITE_P(Memory, StoreMeetingSuite, MemoryBackend);
 
 }  // namespace
 }  // namespace hocket

@@ -1,7 +1,7 @@
 #include <optional>
 
 #include "src/store/open_store.hpp"
-#include "tests/conformance/store_suite.hpp"
+#include "tests/conformance/store_meeting_suite.hpp"
 #include "tests/support/redis_server.hpp"
 
 namespace hocket {
@@ -31,6 +31,7 @@ struct RedisBackend {
   std::unique_ptr<Store> one, two;
 };
 INSTANTIATE_TYPED_TEST_SUITE_P(Redis, StoreSuite, RedisBackend);
+INSTANTIATE_TYPED_TEST_SUITE_P(Redis, StoreMeetingSuite, RedisBackend);
 
 class RedisStoreTest : public testing::Test {
  protected:

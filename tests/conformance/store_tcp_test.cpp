@@ -1,6 +1,6 @@
 #include "src/store/open_store.hpp"
 #include "src/store/store_server.hpp"
-#include "tests/conformance/store_suite.hpp"
+#include "tests/conformance/store_meeting_suite.hpp"
 #include "tests/process/program.hpp"
 #include "tests/support/certificates.hpp"
 
@@ -26,12 +26,14 @@ struct TcpBackend {
   std::unique_ptr<Store> one, two;
 };
 INSTANTIATE_TYPED_TEST_SUITE_P(Tcp, StoreSuite, TcpBackend);
+INSTANTIATE_TYPED_TEST_SUITE_P(Tcp, StoreMeetingSuite, TcpBackend);
 
 // The same where both sides prove that they know a secret.
 struct SecretTcpBackend : TcpBackend {
   SecretTcpBackend() : TcpBackend({.secret = "what the ranks of this job know"}) {}
 };
 INSTANTIATE_TYPED_TEST_SUITE_P(SecretTcp, StoreSuite, SecretTcpBackend);
+INSTANTIATE_TYPED_TEST_SUITE_P(SecretTcp, StoreMeetingSuite, SecretTcpBackend);
 
 // And over TLS.
 TlsIdentity identity() {
@@ -43,6 +45,7 @@ struct TlsTcpBackend : TcpBackend {
   TlsTcpBackend() : TcpBackend({.tls = identity()}) {}
 };
 INSTANTIATE_TYPED_TEST_SUITE_P(TlsTcp, StoreSuite, TlsTcpBackend);
+INSTANTIATE_TYPED_TEST_SUITE_P(TlsTcp, StoreMeetingSuite, TlsTcpBackend);
 
 }  // namespace
 }  // namespace hocket

@@ -8,6 +8,7 @@
 #include <string>
 
 #include "src/base/process_identity.hpp"
+#include "src/base/random.hpp"
 #include "src/comm/rendezvous.hpp"
 #include "src/store/open_store.hpp"
 #include "tests/conformance/watched_store.hpp"
@@ -44,8 +45,8 @@ Status close_ring(Store& store, const Rendezvous& rendezvous, const Options& opt
 }
 
 // What a rank does until it has met the others; `watched` is `store`.
-Status meet(Store& watched, Store& store, const Options& options) {
-  auto rendezvous = Rendezvous::join(watched, options, generous());
+Status meet(Store& watched, Store& store, const Options& options, std::uint64_t token = random_number()) {
+  auto rendezvous = Rendezvous::join(watched, options, generous(), {}, token);
   if (!rendezvous.ok()) return rendezvous.status();
   const std::string address = fmt::format("{} {}", options.rank, ProcessIdentity::own().serialise());
   const std::vector<Rank> wanted{(options.rank + 1) % options.size, (options.rank + options.size - 1) % options.size};
@@ -59,7 +60,7 @@ Status meet(Store& watched, Store& store, const Options& options) {
     others.emplace(wanted[i], ProcessIdentity::parse(told.substr(rank.size())).value());
   }
   if (status.ok()) status = close_ring(store, **rendezvous, options, others);
-  if (!status.ok() && (*rendezvous)->superseded()) return meet(watched, store, options);
+  if (!status.ok() && (*rendezvous)->superseded()) return meet(watched, store, options, token);
   if (!status.ok()) return (*rendezvous)->fail(status);
   (*rendezvous)->finish();
   return {};
