@@ -147,7 +147,10 @@ Status resolve_trust(const hocket_comm_options& given, Options& options) {
   if (may_need_none || !by_network || !is_on_several_hosts(options.rank, options.size)) return {};
   return {
       Code::invalid_environment,
-      fmt::format("the ranks are on several hosts, and nothing proves who belongs to the job: {}", how_to_be_trusted)};
+      fmt::format("the ranks are on several hosts, and nothing proves who belongs to the job: {}{}", how_to_be_trusted,
+                  environment::find({"SLURM_PROCID"}) ? "; below `srun --mpi=pmi2` or `--mpi=pmix`, and without "
+                                                        "MASTER_ADDR and HOCKET_STORE, ranks make one themselves"
+                                                      : "")};
 }
 
 Status resolve_timeout(const hocket_comm_options& given, Options& options) {
