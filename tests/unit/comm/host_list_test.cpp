@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include <map>
+#include <utility>
 
 namespace hocket::comm {
 namespace {
@@ -17,9 +18,9 @@ using testing::HasSubstr;
 // Variables that hold as long as the object lives; an empty one is not set.
 class Variables {
  public:
-  explicit Variables(const std::map<std::string, std::string>& set) {
+  explicit Variables(std::initializer_list<std::pair<const char*, const char*>> set) {
     for (const auto& [name, value] : set) {
-      const char* const before = ::getenv(name.c_str());
+      const char* const before = ::getenv(name);
       before_[name] = before == nullptr ? "" : before;
       put(name, value);
     }
@@ -60,32 +61,32 @@ TEST(FirstHost, IsNotMadeUpFromWhatIsNoList) {
 }
 
 TEST(Slurm, NamesAPlaceThatIsTheSameForAStepAndAnotherForTheNext) {
-  const Variables of_slurm({{"SLURM_STEP_NODELIST", "node[3-4]"},
-                            {"SLURM_JOB_ID", "17"},
-                            {"SLURM_STEP_ID", "0"},
-                            {"SLURM_NODEID", "0"},
-                            {"SLURM_PROCID", "0"}});
+  const Variables of_slurm{{"SLURM_STEP_NODELIST", "node[3-4]"},
+                           {"SLURM_JOB_ID", "17"},
+                           {"SLURM_STEP_ID", "0"},
+                           {"SLURM_NODEID", "0"},
+                           {"SLURM_PROCID", "0"}};
   const auto mine = meeting_point_by_slurm(0);
   ASSERT_TRUE(mine.ok() && *mine);
   EXPECT_THAT((*mine)->addresses, ElementsAre("node3"));
-  const Variables of_another({{"SLURM_NODEID", "1"}, {"SLURM_PROCID", "5"}});
+  const Variables of_another{{"SLURM_NODEID", "1"}, {"SLURM_PROCID", "5"}};
   EXPECT_EQ(meeting_point_by_slurm(5).value()->ports, (*mine)->ports);
   EXPECT_EQ(meeting_point_by_slurm(5).value()->name, (*mine)->name);
-  const Variables of_the_next({{"SLURM_STEP_ID", "1"}});
+  const Variables of_the_next{std::pair("SLURM_STEP_ID", "1")};
   EXPECT_NE(meeting_point_by_slurm(5).value()->ports, (*mine)->ports);
   EXPECT_EQ(meeting_point_by_slurm(4).value(), std::nullopt) << "that rank is not Slurm's";
 }
 
 TEST(Slurm, HasToPutRank0OnTheFirstHost) {
-  const Variables of_slurm(
-      {{"SLURM_STEP_NODELIST", "node[3-4]"}, {"SLURM_JOB_ID", "17"}, {"SLURM_NODEID", "1"}, {"SLURM_PROCID", "0"}});
+  const Variables of_slurm{
+      {"SLURM_STEP_NODELIST", "node[3-4]"}, {"SLURM_JOB_ID", "17"}, {"SLURM_NODEID", "1"}, {"SLURM_PROCID", "0"}};
   const auto point = meeting_point_by_slurm(0);
   EXPECT_EQ(point.status().code(), Code::invalid_environment);
   EXPECT_THAT(point.status().message(), AllOf(HasSubstr("arbitrary"), HasSubstr("MASTER_ADDR")));
 }
 
 TEST(Slurm, IsToldOfAListThatCannotBeRead) {
-  const Variables of_slurm({{"SLURM_STEP_NODELIST", "node["}, {"SLURM_JOB_ID", "17"}, {"SLURM_PROCID", "0"}});
+  const Variables of_slurm{{"SLURM_STEP_NODELIST", "node["}, {"SLURM_JOB_ID", "17"}, {"SLURM_PROCID", "0"}};
   const auto point = meeting_point_by_slurm(0);
   EXPECT_EQ(point.status().code(), Code::invalid_environment);
   EXPECT_THAT(point.status().message(), HasSubstr("SLURM_STEP_NODELIST is \"node[\""));
@@ -103,17 +104,13 @@ TEST(Pod0, HasTheDomainOfItsFellows) {
 }
 
 TEST(IndexedJob, IsOneWhereTheIndexIsTheRank) {
-  const Variables pod({{"JOB_COMPLETION_INDEX", "2"},
-                       {"HOCKET_RANK", ""},
-                       {"RANK", ""},
-                       {"OMPI_COMM_WORLD_RANK", ""},
-                       {"PMI_RANK", ""},
-                       {"SLURM_PROCID", ""}});
+  const Variables pod{{"JOB_COMPLETION_INDEX", "2"}, {"HOCKET_RANK", ""}, {"RANK", ""},
+                      {"OMPI_COMM_WORLD_RANK", ""},  {"PMI_RANK", ""},    {"SLURM_PROCID", ""}};
   EXPECT_TRUE(is_in_indexed_job(2));
   EXPECT_FALSE(is_in_indexed_job(1));
-  const Variables below_a_launcher({{"RANK", "2"}});
+  const Variables below_a_launcher{std::pair("RANK", "2")};
   EXPECT_TRUE(is_in_indexed_job(2));
-  const Variables below_another({{"RANK", "3"}});
+  const Variables below_another{std::pair("RANK", "3")};
   EXPECT_FALSE(is_in_indexed_job(3));
 }
 
