@@ -10,6 +10,9 @@ namespace {
 
 using testing::AllOf;
 using testing::HasSubstr;
+using testing::Not;
+
+constexpr char beside_mpi[] = HOCKET_SOURCE_FOLDER "/tests/process/support/beside_mpi.py " HOCKET_LIBRARY " ";
 
 // Two hosts, and the scripts that get ranks onto them.
 class LaunchedHosts : public testing::Test {
@@ -57,6 +60,7 @@ class MpirunHosts : public LaunchedHosts, public testing::WithParamInterface<std
   void SetUp() override {
     LaunchedHosts::SetUp();
     if (!is_there("mpirun." + mpi_)) GTEST_SKIP() << "needs mpirun." << mpi_;
+    if (!is_there("python3")) GTEST_SKIP() << "needs python3";
   }
 };
 
@@ -73,13 +77,12 @@ TEST_P(MpirunHosts, AreClosedToStrangers) {
              "for port in $(ss -tlnH | grep -o ':210[0-9]*' | sort -u); do\n"
              "  export HOCKET_STORE=tcp://127.0.0.1$port\n"
              "  \"$@\" 2>&1; echo status $?; HOCKET_SECRET=which.is.another.one \"$@\" 2>&1; echo status $?\ndone");
-  const Ran ran =
-      run_as_launched("export HOCKET_TCP_PORTS=21000-21099\n" + mpirun(mpi_, 3) +
-                      " $BENCH allreduce -b 4 -e 4 --seconds 2 > $0.ranks 2>&1 & " + hosts_.on(0) + "timeout 20 " +
-                      stranger + measure + "; wait $!; status=$?; cat $0.ranks; exit $status");
-  expect_measured(ran, 3);
+  const Ran ran = run_as_launched("export HOCKET_TCP_PORTS=21000-21099\n" + mpirun(mpi_, 3) + " python3 " + beside_mpi +
+                                  "none alone $0.done > $0.ranks 2>&1 & " + hosts_.on(0) + "timeout 20 " + stranger +
+                                  measure + "; touch $0.done; wait $!; status=$?; cat $0.ranks; exit $status");
+  EXPECT_EQ(ran.status, 0) << ran.out << ran.error;
   EXPECT_THAT(ran.out, AllOf(HasSubstr("it has a secret, but this process has none"),
-                             HasSubstr("it does not know this process's secret"), testing::Not(HasSubstr("status 0"))));
+                             HasSubstr("it does not know this process's secret"), Not(HasSubstr("status 0"))));
 }
 
 TEST_P(MpirunHosts, WhereOneRankMeetsElsewhereSaySo) {
@@ -94,11 +97,8 @@ TEST_P(MpirunHosts, WhereOneRankMeetsElsewhereSaySo) {
 // MPI_Init may come before or after, and the launcher is told that all went well, also where MPI is not used.
 TEST_P(MpirunHosts, MayUseMpiToo) {
   const std::string library = mpi_ == "mpich" ? "libmpich.so.12" : "libmpi.so.40";
-  if (!is_there("python3")) GTEST_SKIP() << "needs python3";
   for (const char* when : {"alone", "before", "after"}) {
-    const Ran ran = run_as_launched(
-        mpirun(mpi_, 3) + " python3 " HOCKET_SOURCE_FOLDER "/tests/process/support/beside_mpi.py " HOCKET_LIBRARY " " +
-        library + " " + when);
+    const Ran ran = run_as_launched(mpirun(mpi_, 3) + " python3 " + beside_mpi + library + " " + when);
     EXPECT_EQ(ran.status, 0) << when << "\n" << ran.out << ran.error;
     for (const char* rank : {"0", "1", "2"}) {
       EXPECT_THAT(ran.out, HasSubstr("rank " + std::string(rank) + ": fine")) << when << "\n" << ran.error;
@@ -151,14 +151,14 @@ TEST_F(SlurmHosts, MeetOnTheFirstOfTheListAndNeedASecret) {
 
 TEST(Torchrun, NeedsNoVariableOnOneHost) {
   if (!is_there("torchrun")) GTEST_SKIP() << "needs torchrun";
-  expect_measured(run_as_launched("torchrun --no-python --nproc-per-node 3" + std::string(measure)), 3);
+  expect_measured(run_as_launched("torchrun --no_python --nproc_per_node 3" + std::string(measure)), 3);
 }
 
 TEST_F(LaunchedHosts, OfTorchrunNeedASecretAlone) {
   if (!is_there("torchrun")) GTEST_SKIP() << "needs torchrun";
   const auto on = [&](int host) {
-    return hosts_.on(host) + "torchrun --no-python --nnodes 2 --nproc-per-node 2 --node-rank " + std::to_string(host) +
-           " --master-addr " + TestHosts::ipv4(0) + " --master-port 29500 " + rank_ + measure;
+    return hosts_.on(host) + "torchrun --no_python --nnodes 2 --nproc_per_node 2 --node_rank " + std::to_string(host) +
+           " --master_addr " + TestHosts::ipv4(0) + " --master_port 29500 " + rank_ + measure;
   };
   expect_measured(run_as_launched("export HOCKET_SECRET=that.every.call.of.torchrun.needs\n" + on(1) +
                                   "> $0.second & " + on(0) + "; status=$?; wait $! && exit $status"),

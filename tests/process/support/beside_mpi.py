@@ -1,10 +1,12 @@
 """A rank that uses Hocket and MPI: makes a communicator before MPI_Init or after it, and takes both to their end.
 
-Arguments: libhocket, libmpi, and "before", "after" or "alone" (without MPI). Prints "rank: fine"."""
+Arguments: libhocket, libmpi, and "before", "after" or "alone" (without MPI); a file for which it waits meanwhile, if it is
+named. Prints "rank: fine"."""
 
 import ctypes
 import os
 import sys
+import time
 
 hocket = ctypes.CDLL(sys.argv[1])
 hocket.hocket_last_error.restype = ctypes.c_char_p
@@ -37,6 +39,9 @@ if when != "alone":
     assert library.MPI_Init(None, None) == 0
     meet_by_mpi(library)
 communicators += [create_and_meet()]
+until = time.monotonic() + 60
+while sys.argv[4:] and not os.path.exists(sys.argv[4]) and time.monotonic() < until:
+    time.sleep(0.02)
 for one in communicators:
     assert hocket.hocket_barrier(one, None, None) == 0
 if when != "alone":
