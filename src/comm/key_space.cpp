@@ -7,16 +7,18 @@
 namespace hocket::comm {
 namespace {
 
-bool says(const char* variable, Rank number) {
-  const auto found = environment::find({variable});
+bool say(std::initializer_list<const char*> variables, Rank number) {
+  const auto found = environment::find(variables);
   return found && found->value == std::to_string(number);
 }
 
 }  // namespace
 
 KeySpace key_space_of(Rank rank, Rank size) {
-  if (environment::find({"PMIX_NAMESPACE"}) && says("PMIX_RANK", rank) && pmix_usable().ok()) return KeySpace::pmix;
-  if (environment::find({"PMI_FD"}) && says("PMI_RANK", rank) && says("PMI_SIZE", size)) return KeySpace::pmi;
+  const bool pmix = environment::find({"PMIX_NAMESPACE"}) && say({"PMIX_RANK"}, rank) &&
+                    say({"OMPI_COMM_WORLD_SIZE", "SLURM_NTASKS"}, size);
+  if (pmix && pmix_usable().ok()) return KeySpace::pmix;
+  if (environment::find({"PMI_FD"}) && say({"PMI_RANK"}, rank) && say({"PMI_SIZE"}, size)) return KeySpace::pmi;
   return KeySpace::none;
 }
 
