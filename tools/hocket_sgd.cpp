@@ -29,7 +29,7 @@ int complain(const std::string& sentence, int exit_status) {
 
 // Whether somebody has started this process as one rank of several.
 bool is_launched() {
-  for (const char* name : {"HOCKET_RANK", "RANK", "OMPI_COMM_WORLD_RANK", "PMI_RANK", "SLURM_PROCID"}) {
+  for (const char* name : {"HOCKET_RANK", "RANK", "OMPI_COMM_WORLD_RANK", "PMI_RANK", "SLURM_PROCID", "WORLD_SIZE"}) {
     if (std::getenv(name) != nullptr) return true;
   }
   return false;

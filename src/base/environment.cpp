@@ -21,7 +21,7 @@ constexpr Known known_variables[] = {
     {"HOCKET_RANK",
      "the launcher's",
      "this process's rank",
-     {"RANK", "OMPI_COMM_WORLD_RANK", "PMI_RANK", "SLURM_PROCID"}},
+     {"RANK", "OMPI_COMM_WORLD_RANK", "PMI_RANK", "SLURM_PROCID", "JOB_COMPLETION_INDEX"}},
     {"HOCKET_WORLD_SIZE",
      "the launcher's",
      "number of ranks",

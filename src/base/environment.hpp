@@ -38,7 +38,7 @@ struct Known {
   std::string_view name;
   std::string_view standard;  // what holds where it is not set
   std::string_view meaning;
-  std::array<const char*, 4> instead = {};  // other variables that count where it is not set, in this order
+  std::array<const char*, 5> instead = {};  // other variables that count where it is not set, in this order
 };
 std::span<const Known> known();
 // The variable of the table, or the first of those that count instead. `name` is in the table.

@@ -10,6 +10,7 @@
 #include "src/base/random.hpp"
 #include "src/comm/finalize.hpp"
 #include "src/comm/job_secret.hpp"
+#include "src/comm/launcher_meeting.hpp"
 #include "src/comm/rendezvous.hpp"
 #include "src/store/callback_store.hpp"
 #include "src/store/open_store.hpp"
@@ -123,8 +124,11 @@ Result<CommunicatorParts> meet_in_store(const Options& options, const RegionTabl
 
 // Meets the others, again if rank 0 begins anew, or if the store went away meanwhile: it may have been that of an
 // earlier communicator, which rank 0 had not destroyed yet.
-Result<CommunicatorParts> bootstrap(const Options& options, const RegionTable& regions, const std::stop_token& stop) {
-  const auto deadline = Deadline::after(options.timeout);
+Result<CommunicatorParts> bootstrap(const Options& given, const RegionTable& regions, const std::stop_token& stop) {
+  const auto deadline = Deadline::after(given.timeout);
+  const auto resolved = with_meeting_point(given, deadline, stop);
+  if (!resolved.ok()) return resolved.status();
+  const Options& options = *resolved;
   Coming coming{.deadline = deadline, .stop = stop};
   std::unique_ptr<StoreServer> server;
   for (;;) {

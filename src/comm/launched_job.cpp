@@ -10,6 +10,7 @@
 #include <string_view>
 
 #include "src/base/environment.hpp"
+#include "src/comm/host_list.hpp"
 
 namespace hocket::comm {
 namespace {
@@ -81,6 +82,7 @@ std::optional<LaunchedJob> launched_job(Rank rank, Rank size) {
 
 bool is_on_several_hosts(Rank rank, Rank size) {
   if (const auto variable = rank_variable(); variable && is_number(*variable, rank)) return !is_on_one_host(size);
+  if (is_in_indexed_job(rank)) return size > 1;
   const auto own = environment::find({"RANK"}), here = environment::find({"LOCAL_WORLD_SIZE"});
   return own && here && is_number(*own, rank) && size > 1 && environment::to_integer(*here, 1, size - 1).ok();
 }

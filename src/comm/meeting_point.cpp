@@ -1,11 +1,13 @@
 #include "src/comm/meeting_point.hpp"
 
 #include <fmt/format.h>
+#include <sys/socket.h>
 
 #include <algorithm>
 #include <optional>
 #include <thread>
 
+#include "src/base/fd.hpp"
 #include "src/base/hash.hpp"
 #include "src/base/log.hpp"
 #include "src/store/endpoint.hpp"
@@ -24,17 +26,17 @@ constexpr auto silent_for = 10s;  // then the log says that rank 0 is not there 
 
 using Opened = Result<std::unique_ptr<Store>>;
 
-Opened connect(const MeetingPoint& point, std::uint16_t port, Deadline deadline, const std::stop_token& stop,
+Opened connect(const std::string& host, std::uint16_t port, Deadline deadline, const std::stop_token& stop,
                const Trust& trust) {
-  auto store = TcpStore::connect(point.host, port, deadline, stop, trust);
+  auto store = TcpStore::connect(host, port, deadline, stop, trust);
   if (!store) return store.status();
   return Opened(std::move(*store));
 }
 
 // The store on the port of that index, if it is this meeting point's.
-Opened open_at(const MeetingPoint& point, std::size_t index, Deadline deadline, const std::stop_token& stop,
-               const Trust& trust) {
-  auto store = connect(point, point.ports[index], deadline, stop, trust);
+Opened open_at(const MeetingPoint& point, const std::string& host, std::size_t index, Deadline deadline,
+               const std::stop_token& stop, const Trust& trust) {
+  auto store = connect(host, point.ports[index], deadline, stop, trust);
   if (!store) return store;
   const auto name = (*store)->peek(meeting_point_key, deadline);
   if (!name) return name.status();
@@ -42,7 +44,7 @@ Opened open_at(const MeetingPoint& point, std::size_t index, Deadline deadline, 
   if (daemon || *name == point.name) return store;
   return Status(Code::protocol_error, fmt::format("the store at {} is that of another job; give each job a MASTER_PORT "
                                                   "of its own, or a HOCKET_STORE",
-                                                  store::host_and_port(point.host, point.ports[index])));
+                                                  store::host_and_port(host, point.ports[index])));
 }
 
 // Rank 0: serves on the first port that is free, unless a store of this meeting point is there already.
@@ -61,42 +63,74 @@ Opened serve(const MeetingPoint& point, std::unique_ptr<StoreServer>& server, De
     if (started.status().code() != Code::address_in_use) return started.status();
     // Taken by a store, perhaps: that of an earlier communicator of this process, or a daemon.
     const auto patience = index == 0 && point.daemon_possible ? std::chrono::nanoseconds(stranger) : longest_look;
-    auto store = open_at(point, index, earlier(deadline, Deadline::after(patience)), stop, trust);
+    auto store = open_at(point, point.host, index, earlier(deadline, Deadline::after(patience)), stop, trust);
     if (store.ok() || store.status().code() == Code::aborted) return store;
     if (refused.ok()) refused = started.status();
     if (deadline.passed()) break;
   }
-  if (server) return connect(point, server->port(), deadline, stop, trust);
+  if (server) return connect(point.host, server->port(), deadline, stop, trust);
   return Status(
       Code::address_in_use,
       fmt::format("{}; what listens there is not this job's store, and neither is any on the {} ports after it",
                   refused.message(), point.ports.size() - 1));
 }
 
+// One look at every port of every address; how long it lasts grows from look to look.
+class Search {
+ public:
+  Search(const MeetingPoint& point, Deadline deadline, const std::stop_token& stop, const Trust& trust)
+      : point_(point),
+        hosts_(point.addresses.empty() ? std::vector{point.host} : point.addresses),
+        deadline_(deadline),
+        stop_(stop),
+        trust_(trust) {}
+
+  // A store, or what makes looking again pointless. Nothing: rank 0 is not there yet.
+  std::optional<Opened> look(std::chrono::nanoseconds patience) {
+    for (const std::string& host : hosts_) {
+      for (std::size_t index = 0; index < point_.ports.size() && !deadline_.passed(); ++index) {
+        const bool patient = index == 0 && point_.daemon_possible;
+        const auto longest = patient ? std::chrono::nanoseconds(stranger) : (index == 0 ? 4 : 1) * patience;
+        auto store = open_at(point_, host, index, earlier(deadline_, Deadline::after(longest)), stop_, trust_);
+        if (store.ok() || store.status().code() == Code::aborted) return store;
+        if (store.status().code() == Code::invalid_environment) return store;  // rank 0's host is another; no secret
+        // What somebody else answered says more than a last attempt that the deadline cuts short.
+        const bool tells = host == hosts_.front() && index == 0;
+        if (tells && (first_.ok() || first_.code() == Code::store_unreachable)) first_ = store.status();
+      }
+    }
+    return std::nullopt;
+  }
+  // What happened at the first address and port.
+  Status first() const {
+    if (!first_.ok()) return first_;
+    return {Code::store_unreachable, "the deadline had passed before the first attempt to reach the store"};
+  }
+  std::string place() const { return store::host_and_port(hosts_.front(), point_.ports.front()); }
+
+ private:
+  const MeetingPoint& point_;
+  const std::vector<std::string> hosts_;
+  const Deadline deadline_;
+  const std::stop_token& stop_;
+  const Trust& trust_;
+  Status first_;
+};
+
 // The others: look at the ports in turn until the store is there. The first one is where it nearly always is.
 Opened find(const MeetingPoint& point, Deadline deadline, const std::stop_token& stop, const Trust& trust) {
   const auto began = Deadline::Clock::now();
   std::chrono::nanoseconds look = first_look;
-  std::optional<Status> first;
+  Search search(point, deadline, stop, trust);
   for (bool told = false; !deadline.passed(); look = std::min<std::chrono::nanoseconds>(2 * look, longest_look)) {
-    for (std::size_t index = 0; index < point.ports.size() && !deadline.passed(); ++index) {
-      const bool patient = index == 0 && point.daemon_possible;
-      const auto patience = patient ? std::chrono::nanoseconds(stranger) : (index == 0 ? 4 : 1) * look;
-      auto store = open_at(point, index, earlier(deadline, Deadline::after(patience)), stop, trust);
-      if (store.ok() || store.status().code() == Code::aborted) return store;
-      if (store.status().code() == Code::invalid_environment) return store;  // rank 0's host is another, and no secret
-      // What somebody else answered says more than a last attempt that the deadline cuts short.
-      if (index == 0 && (!first || first->code() == Code::store_unreachable)) first = store.status();
-    }
+    if (auto found = search.look(look)) return std::move(*found);
     if (!told && Deadline::Clock::now() - began > silent_for) {
-      log::warn(fmt::format("still waiting for rank 0 at {}: {}", store::host_and_port(point.host, point.ports.front()),
-                            first->message()));
+      log::warn(fmt::format("still waiting for rank 0 at {}: {}", search.place(), search.first().message()));
       told = true;
     }
     std::this_thread::sleep_for(std::min<std::chrono::nanoseconds>(pause, deadline.remaining()));
   }
-  if (first) return std::move(*first);
-  return Status(Code::store_unreachable, "the deadline had passed before the first attempt to reach the store");
+  return search.first();
 }
 
 }  // namespace
@@ -118,6 +152,10 @@ MeetingPoint MeetingPoint::of_job(const std::string& key) {
     point.ports.push_back(static_cast<std::uint16_t>(lowest + (begin + after) % count));
   }
   return point;
+}
+
+std::string every_address() {
+  return UniqueFd(::socket(AF_INET6, SOCK_STREAM | SOCK_CLOEXEC, 0)) ? "::" : "0.0.0.0";
 }
 
 Result<std::unique_ptr<Store>> meet_at(const MeetingPoint& point, bool serves, std::unique_ptr<StoreServer>& server,

@@ -17,11 +17,13 @@
 namespace hocket::comm {
 
 struct MeetingPoint {
-  std::string host;
+  std::string host;  // where rank 0 listens
   std::vector<std::uint16_t> ports;
   std::string name;  // equal on all ranks of the job, and on no rank of another
   // A store without a name on the first port is that of a daemon, hocket-store, and serves as well.
   bool daemon_possible = false;
+  // Names and numbers by which the others look for it, in this order; none: `host`.
+  std::vector<std::string> addresses = {};
 
   // host:port as MASTER_ADDR and MASTER_PORT say, and the ports after it; without the port itself where it is known to
   // be taken.
@@ -29,6 +31,9 @@ struct MeetingPoint {
   // On this host, for a job that is told apart from others by `key` alone.
   static MeetingPoint of_job(const std::string& key);
 };
+
+// What to listen at, so that all interfaces hear: "::", for both families, or "0.0.0.0" where there is no IPv6.
+std::string every_address();
 
 // Opens the store. `serves`: this rank is to serve it; the server is left in `server`, and may be there from an earlier
 // call. Waits for rank 0 until the deadline. Errors: address_in_use, store_unreachable, protocol_error, mismatch and

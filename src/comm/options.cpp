@@ -10,6 +10,7 @@
 #include "src/base/host_identity.hpp"
 #include "src/base/log.hpp"
 #include "src/base/sized_struct.hpp"
+#include "src/comm/host_list.hpp"
 #include "src/comm/launched_job.hpp"
 #include "src/spi/schedule.hpp"
 #include "src/store/callback_store.hpp"
@@ -85,6 +86,36 @@ Status resolve_store_callbacks(const hocket_comm_options& given, Options& option
   return callbacks.status();
 }
 
+Status nowhere_to_meet(bool host_known) {
+  return {Code::invalid_environment,
+          fmt::format("{} not set and no store is named: start the ranks with hocket-run or another launcher, or set "
+                      "HOCKET_STORE (for instance tcp://127.0.0.1:29500, served by hocket-store)",
+                      host_known ? "MASTER_PORT is" : "MASTER_ADDR is")};
+}
+
+// By what the launcher offers.
+Status resolve_launched(Options& options) {
+  const auto job = launched_job(options.rank, options.size);
+  if (job && job->one_host) {
+    options.meeting = MeetingPoint::of_job(job->key);
+    return {};
+  }
+  if (job) options.key_space = key_space_of(options.rank, options.size);
+  if (options.key_space != KeySpace::none) return {};
+  auto point = job ? meeting_point_by_slurm(options.rank) : meeting_point_by_kubernetes(options.rank);
+  if (!point.ok()) return point.status();
+  options.meeting = std::move(*point);
+  if (options.meeting) return {};
+  if (!job) return nowhere_to_meet(false);
+  return {Code::invalid_environment,
+          fmt::format(
+              "the ranks are on several hosts, and nothing says where they meet: set MASTER_ADDR to the host of rank 0 "
+              "and MASTER_PORT to a free port there on all ranks (Open MPI: mpirun -x MASTER_ADDR=node0 -x "
+              "MASTER_PORT=29500; MPICH: mpirun -genv MASTER_ADDR node0 -genv MASTER_PORT 29500; Slurm: export them), "
+              "or HOCKET_STORE{}",
+              why_no_key_space())};
+}
+
 // A store that others serve, or else where rank 0 serves one itself.
 Status resolve_store(const hocket_comm_options& given, Options& options) {
   if (given.store_callbacks != nullptr) return resolve_store_callbacks(given, options);
@@ -94,22 +125,8 @@ Status resolve_store(const hocket_comm_options& given, Options& options) {
   const auto host = environment::find({"MASTER_ADDR"});
   const auto port = environment::find({"MASTER_PORT"});
   if (host && port) return resolve_master(host->value, *port, options);
-  const auto job = host || port ? std::nullopt : launched_job(options.rank, options.size);
-  if (job && job->one_host) {
-    options.meeting = MeetingPoint::of_job(job->key);
-    return {};
-  }
-  if (job) {
-    return {
-        Code::invalid_environment,
-        "the ranks are on several hosts, and nothing says where they meet: set MASTER_ADDR to the host of rank 0 and "
-        "MASTER_PORT to a free port there on all ranks (Open MPI: mpirun -x MASTER_ADDR=node0 -x MASTER_PORT=29500; "
-        "MPICH: mpirun -genv MASTER_ADDR node0 -genv MASTER_PORT 29500; Slurm: export them), or HOCKET_STORE"};
-  }
-  return {Code::invalid_environment,
-          fmt::format("{} not set and no store is named: start the ranks with hocket-run or another launcher, or set "
-                      "HOCKET_STORE (for instance tcp://127.0.0.1:29500, served by hocket-store)",
-                      host ? "MASTER_PORT is" : "MASTER_ADDR is")};
+  if (!host && !port) return resolve_launched(options);
+  return nowhere_to_meet(host.has_value());
 }
 
 // After rank, size and store.
@@ -130,7 +147,10 @@ Status resolve_trust(const hocket_comm_options& given, Options& options) {
   if (may_need_none || !by_network || !is_on_several_hosts(options.rank, options.size)) return {};
   return {
       Code::invalid_environment,
-      fmt::format("the ranks are on several hosts, and nothing proves who belongs to the job: {}", how_to_be_trusted)};
+      fmt::format("the ranks are on several hosts, and nothing proves who belongs to the job: {}{}", how_to_be_trusted,
+                  environment::find({"SLURM_PROCID"}) ? "; below `srun --mpi=pmi2` or `--mpi=pmix`, and without "
+                                                        "MASTER_ADDR and HOCKET_STORE, ranks make one themselves"
+                                                      : "")};
 }
 
 Status resolve_timeout(const hocket_comm_options& given, Options& options) {

@@ -9,6 +9,7 @@
 
 #include "hocket/hocket.h"
 #include "src/base/trust.hpp"
+#include "src/comm/key_space.hpp"
 #include "src/comm/meeting_point.hpp"
 #include "src/plan/choices.hpp"
 #include "src/plan/direct/path.hpp"
@@ -23,6 +24,7 @@ struct Options {
   std::string store;  // URL of a store that others serve; empty: there is none, or none is needed
   std::optional<hocket_store_callbacks> callbacks;  // else a store of the caller's, whose functions are all there
   std::optional<MeetingPoint> meeting;              // else where rank 0 serves one
+  KeySpace key_space = KeySpace::none;              // else through what rank 0 tells the others where
   Trust trust;
   std::chrono::milliseconds timeout{300'000};
   std::string name = "default";

@@ -80,6 +80,10 @@ std::string TestHosts::link_local(int host, int network) {
   return fmt::format("fe80::77:{:x}:{:x}", network, host + 1);
 }
 
+std::string TestHosts::on(int host) const {
+  return fmt::format("'{}/tools/test-hosts' exec {} {} ", HOCKET_SOURCE_FOLDER, name_, host);
+}
+
 void TestHosts::change(const std::string& verb, int host, const std::string& rest) const {
   const Ran ran = test_hosts(fmt::format("{} {} {} {}", verb, name_, host, rest));
   EXPECT_EQ(ran.status, 0) << verb << " " << rest << ": " << ran.error;

@@ -34,6 +34,10 @@ class TestHosts {
   static std::string ipv6(int host, int network = 0);
   static std::string link_local(int host, int network = 0);
 
+  const std::string& name() const { return name_; }
+  // What a shell puts before a command that is to run on a host.
+  std::string on(int host) const;
+
   // `tools/test-hosts VERB NAME HOST REST`: cut, lose, rate, heal, exec.
   void change(const std::string& verb, int host, const std::string& rest = "") const;
 
