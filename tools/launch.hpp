@@ -2,8 +2,11 @@
 #pragma once
 
 #include <chrono>
+#include <optional>
 #include <string>
 #include <vector>
+
+#include "tools/launch_hosts.hpp"
 
 namespace hocket::launch {
 
@@ -24,6 +27,7 @@ struct Options {
   bool input_to_rank_0 = false;           // rank 0 reads this process's standard input; everybody else reads /dev/null
   std::chrono::milliseconds grace{5000};  // from SIGTERM to SIGKILL
   bool only_sigterm = false;              // ranks get SIGTERM in place of SIGINT and SIGHUP
+  std::optional<Hosts> hosts = {};        // where the ranks run; nothing: here
 };
 
 // This process's own command without --ranks and its value: what it starts as each rank.
