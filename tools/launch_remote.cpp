@@ -219,6 +219,9 @@ bool RemoteRanks::all_ready() const {
 }
 
 Status RemoteRanks::send_jobs() {
+  std::error_code error;
+  const std::string folder = std::filesystem::current_path(error);
+  if (error) return {Code::invalid_environment, "the working directory is gone: " + error.message()};
   const auto at = address();
   if (!at) return at.status();
   if (const Status served = serve_store(*at); !served) return served;
@@ -226,7 +229,7 @@ Status RemoteRanks::send_jobs() {
   Job job;
   job.command = options_.command;
   job.variables = variables_for(hosts_.variables);
-  job.folder = std::filesystem::current_path();
+  job.folder = folder;
   job.binding = options_.binding;
   job.labelled = options_.output == Output::labelled;
   job.grace = options_.grace;

@@ -7,6 +7,8 @@
 //   hosts.change("cut", 2);
 #pragma once
 
+#include <sys/types.h>
+
 #include <string>
 #include <vector>
 
@@ -33,6 +35,11 @@ class TestHosts {
   static std::string ipv4(int host, int network = 0);
   static std::string ipv6(int host, int network = 0);
   static std::string link_local(int host, int network = 0);
+
+  // The beginning of a shell command that runs on a host.
+  std::string on(int host) const;
+  // Numbers of the processes that run on a host.
+  std::vector<pid_t> processes_on(int host) const;
 
   // `tools/test-hosts VERB NAME HOST REST`: cut, lose, rate, heal, exec.
   void change(const std::string& verb, int host, const std::string& rest = "") const;
