@@ -6,14 +6,14 @@
 #include <sstream>
 
 #include "tests/process/support/ssh_hosts.hpp"
+#include "tests/support/certificates.hpp"
 
 namespace hocket::process_testing {
 namespace {
 
-using testing::HasSubstr;
-using testing::MatchesRegex;
-using testing::Not;
-using testing::StartsWith;
+using ::testing::HasSubstr;
+using ::testing::Not;
+using ::testing::StartsWith;
 
 std::string sorted_lines(const std::string& text) {
   std::vector<std::string> lines;
@@ -55,6 +55,30 @@ TEST_F(HocketRunHosts, RanksReduceTogether) {
   EXPECT_EQ(ran.status, 0) << ran.error;
   EXPECT_THAT(ran.out, HasSubstr("6 ranks")) << ran.error;
   for (const int host : {0, 1, 2}) EXPECT_TRUE(is_clean(host));
+}
+
+TEST_F(HocketRunHosts, TheStoreIsWhereTheHostsReachIt) {
+  const std::string show = "sh -c 'echo $HOCKET_STORE'";
+  for (const char* address : {"eth0", "10.77.0.1"}) {
+    const Ran ran = run("$RUN --no-label --address " + std::string(address) + " " + flags() + show);
+    EXPECT_THAT(ran.out, StartsWith("tcp://10.77.0.1:")) << ran.error;
+  }
+  EXPECT_THAT(run("$RUN --no-label " + flags() + show).out, StartsWith("tcp://10.77.0.1:"));
+  const Ran wrong = run("$RUN --address 10.9.9.9 " + flags() + show);
+  EXPECT_EQ(wrong.status, 255);
+  EXPECT_THAT(wrong.error, HasSubstr("--address: '10.9.9.9' is neither an address nor an interface of this host"));
+  const Ran given = run("export HOCKET_STORE=file://$F/store HOCKET_SECRET=0123456789abcdef; $RUN " + flags() +
+                        "$BENCH barrier --seconds 0.02");
+  EXPECT_EQ(given.status, 0) << given.error;
+}
+
+TEST_F(HocketRunHosts, TlsTravelsWithTheRanks) {
+  const hocket::testing::Authority authority(folder_.path(), "ca");
+  const hocket::testing::CertificateFiles files = authority.sign("rank");
+  const Ran ran =
+      run("export HOCKET_TLS_CERT=" + files.certificate + " HOCKET_TLS_KEY=" + files.key +
+          " HOCKET_TLS_CA=" + files.authority + "; $RUN " + flags() + "$BENCH allreduce -e 4K --seconds 0.02");
+  EXPECT_EQ(ran.status, 0) << ran.error;
 }
 
 TEST_F(HocketRunHosts, ReturnsTheStatusOfTheRankThatFailed) {

@@ -14,7 +14,7 @@ namespace hocket::process_testing {
 
 // Three hosts: hocket-run starts on host 0, which is "localhost" to it; hosts 1 and 2 have an sshd each, with keys of
 // the test's own. They share the machine's files.
-class SshHosts : public testing::Test {
+class SshHosts : public ::testing::Test {
  protected:
   void SetUp() override;
   void TearDown() override;
