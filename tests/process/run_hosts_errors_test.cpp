@@ -52,10 +52,15 @@ TEST_F(HocketRunHostsErrors, ASlowReaderLosesNothing) {
   EXPECT_THAT(ran.out, HasSubstr("1200000"));
 }
 
+// Its ranks, too, may say something before they end.
 TEST_F(HocketRunHostsErrors, ASignalEndsThemWhileNobodyReads) {
-  auto running = start("mkfifo $F/out; sleep 90 < $F/out & echo $$ > $F/run; exec $RUN " + flags() + "sh -c '" +
-                       arrive() + "exec yes $RANK' > $F/out");
+  auto running = start("mkfifo $F/out; sleep 90 < $F/out & echo $$ > $F/run; exec $RUN --grace 60 " + flags() +
+                       "sh -c 'trap \"head -c 3000000 /dev/zero; exit 0\" TERM; " + arrive() +
+                       "while :; do echo $RANK; done' > $F/out");
   wait_for_ranks(6);
+  const int fd = ::open(folder_.file("out").c_str(), O_WRONLY | O_NONBLOCK);
+  ASSERT_TRUE(eventually([&] { return ::write(fd, "\n", 1) < 0; }));  // the pipe is full
+  ::close(fd);
   kill(std::atoi(contents(folder_.file("run")).c_str()), SIGTERM);
   EXPECT_EQ(running.get().status, 143);
   for (const int host : {1, 2}) EXPECT_TRUE(is_clean(host));
