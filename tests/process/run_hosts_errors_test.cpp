@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <signal.h>
 
+#include <chrono>
+
 #include "tests/process/support/ssh_hosts.hpp"
 
 namespace hocket::process_testing {
@@ -62,6 +64,7 @@ TEST_F(HocketRunHostsErrors, ASignalEndsThemWhileNobodyReads) {
   ASSERT_TRUE(eventually([&] { return ::write(fd, "\n", 1) < 0; }));  // the pipe is full
   ::close(fd);
   kill(std::atoi(contents(folder_.file("run")).c_str()), SIGTERM);
+  EXPECT_EQ(running.wait_for(std::chrono::seconds(30)), std::future_status::ready);
   EXPECT_EQ(running.get().status, 143);
   for (const int host : {1, 2}) EXPECT_TRUE(is_clean(host));
 }
