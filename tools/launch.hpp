@@ -1,9 +1,13 @@
-// Starts a program as several local ranks and looks after them: what hocket-run and hocket-bench --ranks share.
+// Starts a program as several ranks, here or on other hosts, and looks after them: what hocket-run and hocket-bench
+// --ranks share.
 #pragma once
 
 #include <chrono>
+#include <optional>
 #include <string>
 #include <vector>
+
+#include "tools/launch_hosts.hpp"
 
 namespace hocket::launch {
 
@@ -24,6 +28,7 @@ struct Options {
   bool input_to_rank_0 = false;           // rank 0 reads this process's standard input; everybody else reads /dev/null
   std::chrono::milliseconds grace{5000};  // from SIGTERM to SIGKILL
   bool only_sigterm = false;              // ranks get SIGTERM in place of SIGINT and SIGHUP
+  std::optional<Hosts> hosts = {};        // where the ranks run; nothing: here
 };
 
 // This process's own command without --ranks and its value: what it starts as each rank.
@@ -38,6 +43,9 @@ std::vector<std::string> own_command(int argc, const char* const* argv);
 // that, HOCKET_SECRET_FILE, HOCKET_INSECURE or HOCKET_STORE is set here. Each is the head of a process group of its
 // own, and every process in it ends with the run: when a rank fails, when SIGINT, SIGTERM or SIGHUP arrives
 // (forwarded), when all ranks have ended, and when this process is killed.
+//
+// On several hosts, ranks get HOCKET_STORE, which this process serves, and MASTER_ADDR is rank 0's host; 255 is the
+// status where a host cannot be reached or is lost. Stopping this process by Ctrl-Z is turned off then.
 //
 // The calling process must have one thread. Its signal mask is changed while the ranks run.
 int run(const Options& options);

@@ -28,14 +28,13 @@ Status out_of_resources(const char* what) {
 
 void set_variables(const RankEnvironment& environment) {
   const auto set = [](const char* name, const std::string& value) { setenv(name, value.c_str(), 1); };
-  const std::string rank = std::to_string(environment.rank);
-  const std::string ranks = std::to_string(environment.ranks);
-  set("RANK", rank);
-  set("LOCAL_RANK", rank);
-  set("WORLD_SIZE", ranks);
-  set("LOCAL_WORLD_SIZE", ranks);
-  set("MASTER_ADDR", "127.0.0.1");
-  set("MASTER_PORT", std::to_string(environment.port));
+  const Place& place = environment.place;
+  set("RANK", std::to_string(place.first + environment.local_rank));
+  set("LOCAL_RANK", std::to_string(environment.local_rank));
+  set("WORLD_SIZE", std::to_string(place.ranks));
+  set("LOCAL_WORLD_SIZE", std::to_string(place.local));
+  set("MASTER_ADDR", place.master_address);
+  set("MASTER_PORT", std::to_string(place.master_port));
   if (!environment.secret.empty()) set("HOCKET_SECRET", environment.secret);
   unsetenv("HOCKET_RANK");
   unsetenv("HOCKET_WORLD_SIZE");
@@ -54,8 +53,8 @@ void redirect(int from, int to) {
 }
 
 // Runs in the child. Returns only by writing errno to `failure`.
-[[noreturn]] void become_rank(const std::vector<std::string>& command, const RankEnvironment& environment,
-                              const Streams& streams, pid_t launcher, int failure) {
+[[noreturn]] void become_program(const std::vector<std::string>& command, const Streams& streams,
+                                 const std::function<void()>& prepare, pid_t launcher, int failure) {
   setpgid(0, 0);
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (getppid() != launcher) _exit(1);  // it died before the line above
@@ -63,8 +62,7 @@ void redirect(int from, int to) {
   redirect(streams.input >= 0 ? streams.input : null, STDIN_FILENO);
   redirect(streams.output, STDOUT_FILENO);
   redirect(streams.error, STDERR_FILENO);
-  set_variables(environment);
-  if (environment.cores != nullptr) sched_setaffinity(0, sizeof *environment.cores, environment.cores);
+  if (prepare) prepare();
   reset_signals();
   std::vector<char*> arguments;
   for (const std::string& argument : command) arguments.push_back(const_cast<char*>(argument.c_str()));
@@ -128,6 +126,14 @@ std::string secret_for_ranks() {
 
 Result<pid_t> start_rank(const std::vector<std::string>& command, const RankEnvironment& environment,
                          const Streams& streams) {
+  return start_process(command, streams, [&] {
+    set_variables(environment);
+    if (environment.cores != nullptr) sched_setaffinity(0, sizeof *environment.cores, environment.cores);
+  });
+}
+
+Result<pid_t> start_process(const std::vector<std::string>& command, const Streams& streams,
+                            const std::function<void()>& prepare) {
   int ends[2];
   if (pipe2(ends, O_CLOEXEC) != 0) return out_of_resources("make a pipe");
   const UniqueFd failure_read(ends[0]);
@@ -135,7 +141,7 @@ Result<pid_t> start_rank(const std::vector<std::string>& command, const RankEnvi
   const pid_t launcher = getpid();
   const pid_t pid = fork();
   if (pid < 0) return out_of_resources("start a process");
-  if (pid == 0) become_rank(command, environment, streams, launcher, failure_write.get());
+  if (pid == 0) become_program(command, streams, prepare, launcher, failure_write.get());
   setpgid(pid, pid);  // here too: whichever process comes first, the group exists from now on
   failure_write.reset();
   int error = 0;

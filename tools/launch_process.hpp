@@ -5,6 +5,7 @@
 #include <sys/types.h>
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -13,10 +14,18 @@
 
 namespace hocket::launch {
 
+// Which of a job's ranks run on this host, and where rank 0 is.
+struct Place {
+  int first = 0;  // the lowest rank here
+  int local = 1;  // ranks here
+  int ranks = 1;  // ranks of the job
+  std::string master_address = "127.0.0.1";
+  std::uint16_t master_port = 0;
+};
+
 struct RankEnvironment {
-  int rank = 0;
-  int ranks = 1;
-  std::uint16_t port = 0;            // MASTER_PORT
+  const Place& place;
+  int local_rank = 0;
   const cpu_set_t* cores = nullptr;  // what it is bound to; null: nothing
   std::string secret = {};           // HOCKET_SECRET; empty: as it is
 };
@@ -31,8 +40,12 @@ struct Streams {
 // A random one for all ranks, unless something about secrets is set already: then empty.
 std::string secret_for_ranks();
 
-// Starts `command` as a rank, at the head of a new process group. Dies with the calling process, whose thread must live
-// as long. Errors: NOT_FOUND (no such program), INVALID_ARGUMENT (not executable), OUT_OF_RESOURCES.
+// Starts `command` at the head of a new process group, after `prepare` has run in its process. Dies with the calling
+// process, whose thread must live as long. Errors: NOT_FOUND (no such program), INVALID_ARGUMENT (not executable),
+// OUT_OF_RESOURCES.
+Result<pid_t> start_process(const std::vector<std::string>& command, const Streams& streams,
+                            const std::function<void()>& prepare = {});
+// The same as a rank.
 Result<pid_t> start_rank(const std::vector<std::string>& command, const RankEnvironment& environment,
                          const Streams& streams);
 

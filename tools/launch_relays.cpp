@@ -21,22 +21,32 @@ Status Relays::add(const std::string& label, bool to_error, UniqueFd* write_end)
 }
 
 void Relays::say(std::string_view line) {
-  error_.add(fmt::format("{}\n", line));
+  put(true, line);
   (void)flush();
 }
 
-void Relays::watch(std::vector<pollfd>& watched, bool discards) const {
+void Relays::put(bool to_error, std::string_view line) {
+  Outlet& outlet = to_error ? error_ : output_;
+  outlet.add(line);
+  outlet.add("\n");
+}
+
+bool Relays::listens_to(const Relay& relay) const {
+  return relay.from && (discards_ || (!pauses_ && !relay.to->full()));
+}
+
+void Relays::watch(std::vector<pollfd>& watched) const {
   for (const Outlet* outlet : {&output_, &error_}) {
     if (!outlet->empty()) watched.push_back({outlet->fd(), POLLOUT, 0});
   }
   for (const Relay& relay : relays_) {
-    if (relay.from && (discards || !relay.to->full())) watched.push_back({relay.from.get(), POLLIN, 0});
+    if (listens_to(relay)) watched.push_back({relay.from.get(), POLLIN, 0});
   }
 }
 
-bool Relays::read_once(Relay& relay, bool discards) {
+bool Relays::read_once(Relay& relay) {
   char bytes[65536];
-  if (!relay.from || (relay.to->full() && !discards)) return false;
+  if (!listens_to(relay)) return false;
   ssize_t got = 0;
   do {
     got = ::read(relay.from.get(), bytes, sizeof(bytes));
@@ -48,10 +58,10 @@ bool Relays::read_once(Relay& relay, bool discards) {
   return got > 0;
 }
 
-bool Relays::relay(bool discards) {
+bool Relays::relay() {
   constexpr int reads_max = 16;
   for (Relay& relay : relays_) {
-    for (int reads = 0; reads < reads_max && read_once(relay, discards); ++reads) {
+    for (int reads = 0; reads < reads_max && read_once(relay); ++reads) {
       if (!flush()) return false;
     }
   }

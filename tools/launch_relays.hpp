@@ -22,13 +22,23 @@ class Relays {
   Status add(const std::string& label, bool to_error, UniqueFd* write_end);
   // A line of the launcher's own, on standard error, behind what has been relayed so far.
   void say(std::string_view line);
+  // A line for standard output or error, behind what has been relayed so far. It is taken even where there is no room.
+  void put(bool to_error, std::string_view line);
 
-  // Appends what relay() waits for. `discards`: what there is no room for is lost, so that ranks which are to end are
-  // not kept from it; else they wait, as they would for the output itself.
-  void watch(std::vector<pollfd>& watched, bool discards) const;
+  // From now on, what there is no room for is lost, so that ranks which are to end are not kept from it. Until then
+  // they wait, as they would for the output itself.
+  void discard() { discards_ = true; }
+  bool discards() const { return discards_; }
+  // Whether there is no room, in one output at least.
+  bool full() const { return output_.full() || error_.full(); }
+  // Listens to no rank meanwhile: what it says waits in its pipe. Discarding goes before.
+  void pause(bool pauses) { pauses_ = pauses; }
+
+  // Appends what relay() waits for.
+  void watch(std::vector<pollfd>& watched) const;
   // Passes on what has been written so far: at most as much as a pipe can hold, so that a talkative rank keeps nobody
   // waiting. False, with the reason in errno, where an output takes nothing any more; then no rank is listened to.
-  bool relay(bool discards);
+  bool relay();
   // Adds the last lines, if they have no end of line yet.
   void finish();
   // Whether all that was read has been written.
@@ -44,13 +54,16 @@ class Relays {
   };
 
   // Whether something came.
-  bool read_once(Relay& relay, bool discards);
+  bool read_once(Relay& relay);
+  bool listens_to(const Relay& relay) const;
   bool flush();
 
   NoPipeSignal no_pipe_signal_;
   Outlet output_{STDOUT_FILENO}, error_{STDERR_FILENO};
   std::deque<Relay> relays_;
   std::size_t taken_ = 0;
+  bool discards_ = false;
+  bool pauses_ = false;
 };
 
 }  // namespace hocket::launch

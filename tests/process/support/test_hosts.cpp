@@ -4,12 +4,14 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <sched.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
+#include <filesystem>
 #include <nlohmann/json.hpp>
 #include <stdexcept>
 
@@ -81,7 +83,21 @@ std::string TestHosts::link_local(int host, int network) {
 }
 
 std::string TestHosts::on(int host) const {
-  return fmt::format("'{}/tools/test-hosts' exec {} {} ", HOCKET_SOURCE_FOLDER, name_, host);
+  return fmt::format("'{}/tools/test-hosts' exec {} {} -- ", HOCKET_SOURCE_FOLDER, name_, host);
+}
+
+std::vector<pid_t> TestHosts::processes_on(int host) const {
+  struct stat wanted {};
+  ::fstat(namespaces_.at(static_cast<std::size_t>(host)).get(), &wanted);
+  std::vector<pid_t> found;
+  for (const auto& entry : std::filesystem::directory_iterator("/proc")) {
+    const int pid = std::atoi(entry.path().filename().c_str());
+    struct stat own {};
+    if (pid > 0 && ::stat((entry.path() / "ns/net").c_str(), &own) == 0 && own.st_ino == wanted.st_ino) {
+      found.push_back(pid);
+    }
+  }
+  return found;
 }
 
 void TestHosts::change(const std::string& verb, int host, const std::string& rest) const {

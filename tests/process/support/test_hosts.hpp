@@ -7,6 +7,8 @@
 //   hosts.change("cut", 2);
 #pragma once
 
+#include <sys/types.h>
+
 #include <string>
 #include <vector>
 
@@ -37,6 +39,8 @@ class TestHosts {
   const std::string& name() const { return name_; }
   // What a shell puts before a command that is to run on a host.
   std::string on(int host) const;
+  // Numbers of the processes that run on a host.
+  std::vector<pid_t> processes_on(int host) const;
 
   // `tools/test-hosts VERB NAME HOST REST`: cut, lose, rate, heal, exec.
   void change(const std::string& verb, int host, const std::string& rest = "") const;
