@@ -1,0 +1,21 @@
+// The URL of a store, taken apart.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "src/spi/status.hpp"
+
+namespace hocket::store {
+
+struct StoreUrl {
+  std::string host = {};  // of tcp://; an IPv6 address without its brackets
+  std::uint16_t port = 0;
+  std::string path = {};  // of file://; empty where there is a host
+};
+
+// Code::invalid_environment says what is wrong with it, and how one is written.
+Result<StoreUrl> parse_store_url(std::string_view url);
+
+}  // namespace hocket::store
