@@ -18,9 +18,8 @@ Rank lower_of(Rank a, Rank b) {
 // ---- over links -----------------------------------------------------------------------------------------------------
 
 void ToldChains::hear(Rank peer, const Waiting& what, Rank size) {
-  Waiting sound = what;
-  if (sound.missing >= size) sound.missing = no_rank;
-  if (sound.witness >= size) sound.witness = no_rank;
+  const auto known = [size](Rank rank) { return rank >= 0 && rank < size ? rank : no_rank; };
+  const Waiting sound{.tag = what.tag, .missing = known(what.missing), .witness = known(what.witness)};
   told_.insert_or_assign(peer, Told{sound, Deadline::after(silent_after)});
 }
 
@@ -66,7 +65,10 @@ void LifeLines::clear() {
 bool LifeLines::waits(Rank peer) const {
   const auto& word = window_.control_lines(static_cast<std::uint32_t>(peer))[direct::life_line].words[0];
   const std::uint64_t shown = word.load(std::memory_order_acquire);
-  return Deadline::Clock::now().time_since_epoch() - std::chrono::nanoseconds(shown) < silent_after;
+  const auto now = std::chrono::nanoseconds(Deadline::Clock::now().time_since_epoch()).count();
+  // Whatever the peer has written there, the difference must not overflow.
+  const std::chrono::nanoseconds age(static_cast<std::int64_t>(static_cast<std::uint64_t>(now) - shown));
+  return age < silent_after;
 }
 
 Rank LifeLines::awaited_by(Rank peer) const {

@@ -1,38 +1,14 @@
 #include "src/store/open_store.hpp"
 
-#include <fmt/format.h>
-
-#include <charconv>
-#include <cstdint>
-
 #include "src/store/file_store.hpp"
-#include "src/store/keys.hpp"
 #ifdef HOCKET_REDIS
 #include "src/store/redis_store.hpp"
 #endif
+#include "src/store/store_url.hpp"
 #include "src/store/tcp_store.hpp"
 
 namespace hocket {
 namespace {
-
-constexpr std::string_view tcp_scheme = "tcp://";
-constexpr std::string_view file_scheme = "file://";
-constexpr std::string_view redis_scheme = "redis://";
-
-// Nobody is to read it in a log.
-std::string without_password(std::string_view url) {
-  const std::size_t at = url.starts_with(redis_scheme) ? url.rfind('@') : std::string_view::npos;
-  if (at == std::string_view::npos) return std::string(url);
-  return std::string(redis_scheme) + "…" + std::string(url.substr(at));
-}
-
-Status malformed(std::string_view url, std::string_view why) {
-  return {
-      Code::invalid_environment,
-      fmt::format("the store URL {} {}; write it like tcp://node0:29500, tcp://[::1]:29500, file:///shared/job42 or "
-                  "redis://node0:6379",
-                  store::quoted(without_password(url)), why)};
-}
 
 template <class Opened>
 Result<std::unique_ptr<Store>> widen(Result<std::unique_ptr<Opened>> opened) {
@@ -40,99 +16,14 @@ Result<std::unique_ptr<Store>> widen(Result<std::unique_ptr<Opened>> opened) {
   return std::unique_ptr<Store>(std::move(*opened));
 }
 
-struct Place {
-  std::string host;
-  std::uint16_t port = 0;
-};
-
-// "host:port" or "[v6]:port".
-Result<Place> parse_place(std::string_view url, std::string_view place) {
-  const std::size_t colon = place.rfind(':');
-  if (colon == std::string_view::npos || place.ends_with(']')) return malformed(url, "names no port");
-  std::string_view host = place.substr(0, colon);
-  const std::string_view port_text = place.substr(colon + 1);
-  if (host.starts_with('[') && host.ends_with(']')) {
-    host = host.substr(1, host.size() - 2);
-  } else if (host.find_first_of(":[]") != std::string_view::npos) {
-    return malformed(url, "has an IPv6 address that is not in brackets");
-  }
-  if (host.empty()) return malformed(url, "names no host");
-  if (host.find_first_of("/@? ") != std::string_view::npos || host.find('\0') != std::string_view::npos) {
-    return malformed(url, "has a character in its host that cannot stand there");
-  }
-  std::uint16_t port = 0;
-  const char* end = port_text.data() + port_text.size();
-  const auto [rest, error] = std::from_chars(port_text.data(), end, port);
-  if (error != std::errc() || rest != end || port == 0) return malformed(url, "has a port that is not 1 to 65535");
-  return Place{.host = std::string(host), .port = port};
-}
-
-Result<std::unique_ptr<Store>> open_tcp(std::string_view url, Deadline deadline, const std::stop_token& stop,
-                                        const Trust& trust) {
-  const auto place = parse_place(url, url.substr(tcp_scheme.size()));
-  if (!place) return place.status();
-  return widen(TcpStore::connect(place->host, place->port, deadline, stop, trust));
-}
-
 #ifdef HOCKET_REDIS
-// With each %XX as the byte that it stands for.
-std::optional<std::string> decoded(std::string_view text) {
-  std::string bytes;
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    if (text[i] != '%') {
-      bytes += text[i];
-      continue;
-    }
-    unsigned byte = 0;
-    const std::string_view digits = text.substr(i + 1, 2);
-    const auto [rest, error] = std::from_chars(digits.data(), digits.data() + digits.size(), byte, 16);
-    if (digits.size() < 2 || error != std::errc() || rest != digits.data() + 2) return std::nullopt;
-    bytes += static_cast<char>(byte);
-    i += 2;
-  }
-  return bytes;
-}
-
-// redis://[[user]:password@]host:port[/database][?prefix=TEXT]
-Result<std::unique_ptr<Store>> open_redis(std::string_view url, Deadline deadline, const std::stop_token& stop) {
-  std::string_view rest = url.substr(redis_scheme.size());
-  std::optional<std::string> user(""), password(""), prefix("");
-  store::RedisAddress address;
-  if (const auto query = rest.find('?'); query != std::string_view::npos) {
-    if (!rest.substr(query).starts_with("?prefix=")) return malformed(url, "asks for something else than ?prefix=");
-    prefix = decoded(rest.substr(query + 8));
-    rest = rest.substr(0, query);
-  }
-  if (const auto at = rest.rfind('@'); at != std::string_view::npos) {
-    const std::size_t colon = rest.substr(0, at).find(':');
-    if (colon == std::string_view::npos) return malformed(url, "has no password behind its user");
-    user = decoded(rest.substr(0, colon));
-    password = decoded(rest.substr(colon + 1, at - colon - 1));
-    rest = rest.substr(at + 1);
-  }
-  if (!user || !password || !prefix) return malformed(url, "has a % without two hexadecimal digits behind it");
-  if (prefix->size() > 256) return malformed(url, "has a prefix of more than 256 bytes");
-  if (const auto slash = rest.find('/'); slash != std::string_view::npos) {
-    const std::string_view number = rest.substr(slash + 1);
-    const auto [end, error] = std::from_chars(number.data(), number.data() + number.size(), address.database);
-    const bool whole = error == std::errc() && end == number.data() + number.size() && address.database >= 0;
-    if (!number.empty() && !whole) return malformed(url, "has a database that is no number");
-    rest = rest.substr(0, slash);
-  }
-  const auto place = parse_place(url, rest);
-  if (!place) return place.status();
-  address.host = place->host;
-  address.port = place->port;
-  address.user = std::move(*user);
-  address.password = std::move(*password);
-  address.prefix = std::move(*prefix);
-  return widen(RedisStore::connect(address, deadline, stop));
+Result<std::unique_ptr<Store>> open_redis(const store::StoreUrl& url, Deadline deadline, const std::stop_token& stop) {
+  return widen(RedisStore::connect({.host = url.host, .port = url.port, .access = *url.redis}, deadline, stop));
 }
 #else
-Result<std::unique_ptr<Store>> open_redis(std::string_view, Deadline, const std::stop_token&) {
+Result<std::unique_ptr<Store>> open_redis(const store::StoreUrl&, Deadline, const std::stop_token&) {
   return Status(Code::unsupported,
-                "this build of Hocket knows no Redis: install libhiredis-dev and build it again, or "
-                "use another store");
+                "this build of Hocket knows no Redis: install libhiredis-dev and build it again, or use another store");
 }
 #endif
 
@@ -140,13 +31,11 @@ Result<std::unique_ptr<Store>> open_redis(std::string_view, Deadline, const std:
 
 Result<std::unique_ptr<Store>> open_store(std::string_view url, Deadline deadline, const std::stop_token& stop,
                                           const Trust& trust) {
-  if (url.starts_with(tcp_scheme)) return open_tcp(url, deadline, stop, trust);
-  if (url.starts_with(redis_scheme)) return open_redis(url, deadline, stop);
-  if (!url.starts_with(file_scheme)) return malformed(url, "begins with none of tcp://, file:// and redis://");
-  const std::string_view path = url.substr(file_scheme.size());
-  if (!path.starts_with('/')) return malformed(url, "has no absolute path: three slashes follow file:");
-  if (path.find('\0') != std::string_view::npos) return malformed(url, "has a zero byte in its path");
-  return widen(FileStore::open(std::string(path), deadline));
+  const auto place = store::parse_store_url(url);
+  if (!place) return place.status();
+  if (place->redis) return open_redis(*place, deadline, stop);
+  if (!place->path.empty()) return widen(FileStore::open(place->path, deadline));
+  return widen(TcpStore::connect(place->host, place->port, deadline, stop, trust));
 }
 
 }  // namespace hocket

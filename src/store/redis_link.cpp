@@ -30,8 +30,8 @@ std::string encode(const RedisCommand& command) {
 }  // namespace
 
 std::string RedisAddress::url() const {
-  const std::string base = fmt::format("redis://{}/{}", host_and_port(host, port), database);
-  return prefix.empty() ? base : base + "?prefix=" + printable(prefix);
+  const std::string base = fmt::format("redis://{}/{}", host_and_port(host, port), access.database);
+  return access.prefix.empty() ? base : base + "?prefix=" + printable(access.prefix);
 }
 
 Result<RedisReply> RedisLink::command(const RedisCommand& command, Deadline deadline, const std::stop_token& stop) {
@@ -60,12 +60,12 @@ Status RedisLink::connect(Deadline deadline, const std::stop_token& stop) {
 
 Status RedisLink::introduce(Deadline deadline) {
   std::vector<RedisCommand> commands;
-  if (!address_.password.empty()) {
+  if (!address_.access.password.empty()) {
     commands.push_back({"AUTH"});
-    if (!address_.user.empty()) commands.back().push_back(address_.user);
-    commands.back().push_back(address_.password);
+    if (!address_.access.user.empty()) commands.back().push_back(address_.access.user);
+    commands.back().push_back(address_.access.password);
   }
-  commands.push_back({"SELECT", std::to_string(address_.database)});
+  commands.push_back({"SELECT", std::to_string(address_.access.database)});
   for (const RedisCommand& command : commands) {
     const auto reply = exchange(command, deadline);
     if (!reply.ok()) return reply.status();

@@ -13,15 +13,14 @@
 
 #include "src/base/fd.hpp"
 #include "src/spi/status.hpp"
+#include "src/store/store_url.hpp"
 
 namespace hocket::store {
 
 struct RedisAddress {
   std::string host;
   std::uint16_t port = 6379;
-  std::string user, password;  // empty: none
-  int database = 0;
-  std::string prefix;  // of all keys
+  RedisAccess access = {};
   // Without what is secret.
   std::string url() const;
 };

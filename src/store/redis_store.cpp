@@ -156,7 +156,7 @@ Result<std::vector<std::string>> RedisStore::list(std::string_view prefix, Deadl
     }
     cursor = text_of(*page.element[0]);
     for (std::size_t i = 0; i < page.element[1]->elements; ++i) {
-      keys.insert(text_of(*page.element[1]->element[i]).substr(address_.prefix.size()));
+      keys.insert(text_of(*page.element[1]->element[i]).substr(address_.access.prefix.size()));
     }
   } while (cursor != "0");
   return std::vector<std::string>(keys.begin(), keys.end());

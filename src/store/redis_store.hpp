@@ -40,7 +40,7 @@ class RedisStore final : public Store {
  private:
   explicit RedisStore(const store::RedisAddress& address) : address_(address), link_(address) {}
 
-  std::string full(std::string_view key) const { return address_.prefix + std::string(key); }
+  std::string full(std::string_view key) const { return address_.access.prefix + std::string(key); }
   Result<std::optional<std::string>> look(std::string_view call, std::string_view key, Deadline deadline);
   Result<std::optional<std::string>> swap(std::string_view key, std::optional<std::string_view> expected,
                                           std::string_view desired, std::string_view lease, Deadline deadline);

@@ -16,7 +16,7 @@
 #include "src/base/signals_blocked.hpp"
 #include "src/store/acceptors.hpp"
 #include "src/store/endpoint.hpp"
-#include "src/store/metrics.hpp"
+#include "src/store/metrics_page.hpp"
 #include "src/store/refusal.hpp"
 #include "src/store/session.hpp"
 

@@ -2,8 +2,9 @@
 // `fuzz-NAME --seeds FOLDER` writes the target's seeds there instead.
 #include <cstddef>
 #include <cstdint>
+#include <cstdio>
+#include <cstdlib>
 #include <cstring>
-#include <fstream>
 #include <string>
 
 #include "tests/fuzz/target.hpp"
@@ -15,8 +16,10 @@ constexpr const hocket::fuzz::Target& target = hocket::fuzz::HOCKET_FUZZ_TARGET;
 int write_seeds(const std::string& folder) {
   int number = 0;
   for (const std::string& seed : target.seeds()) {
-    std::ofstream file(folder + "/seed-" + std::to_string(number++), std::ios::binary);
-    if (!(file << seed).flush()) return 1;
+    std::FILE* const file = std::fopen((folder + "/seed-" + std::to_string(number++)).c_str(), "wb");
+    if (file == nullptr) return 1;
+    const bool whole = std::fwrite(seed.data(), 1, seed.size(), file) == seed.size();
+    if (std::fclose(file) != 0 || !whole) return 1;
   }
   return 0;
 }

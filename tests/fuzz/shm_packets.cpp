@@ -1,10 +1,6 @@
 // What arrives on the Unix socket between ranks of one host. An input is a row of packets, each behind its length.
-#include <sys/socket.h>
-
-#include "src/base/bytes.hpp"
 #include "src/base/printable.hpp"
-#include "tests/fuzz/target.hpp"
-#include "transports/shm/channel.hpp"
+#include "tests/fuzz/socket_pairs.hpp"
 
 namespace hocket::fuzz {
 namespace {
@@ -12,16 +8,6 @@ namespace {
 using shm::Channel;
 using shm::Packet;
 using shm::PacketKind;
-
-struct Ends {
-  UniqueFd ours, theirs;
-};
-
-Ends open_pair() {
-  int fds[2];
-  require(::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_NONBLOCK | SOCK_CLOEXEC, 0, fds) == 0);
-  return {UniqueFd(fds[0]), UniqueFd(fds[1])};
-}
 
 void look_at(const Packet& packet) {
   require(packet.kind >= PacketKind::hello && packet.kind <= PacketKind::distrust);
@@ -35,7 +21,7 @@ void look_at(const Packet& packet) {
 }
 
 bool run(std::string_view input) {
-  Ends ends = open_pair();
+  Ends ends = open_pair(SOCK_SEQPACKET);
   Channel channel(std::move(ends.ours));
   bool taken = false;
   for (ByteReader reader(input); reader.left() > 0;) {
@@ -52,19 +38,6 @@ bool run(std::string_view input) {
     taken = true;
   }
   return taken;
-}
-
-// What a channel writes for a packet.
-std::string sent(const Packet& packet) {
-  Ends ends = open_pair();
-  Channel(std::move(ends.ours)).send(packet);
-  std::string bytes(8192, '\0');
-  const ssize_t got = ::recv(ends.theirs.get(), bytes.data(), bytes.size(), 0);
-  require(got > 0);
-  bytes.resize(static_cast<std::size_t>(got));
-  std::string counted;
-  append(counted, static_cast<std::uint16_t>(bytes.size()));
-  return counted + bytes;
 }
 
 std::vector<std::string> seeds() {

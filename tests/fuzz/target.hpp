@@ -19,8 +19,8 @@ struct Target {
   std::vector<std::string> (*seeds)();
 };
 
-extern const Target environment_values, idx_files, network_files, peer_infos, shm_packets, store_contents,
-    store_messages, tcp_greetings, tcp_messages, tuning_files;
+extern const Target environment_values, handshakes, idx_files, network_files, peer_infos, shm_packets, store_contents,
+    store_messages, store_snapshots, store_texts, tcp_greetings, tcp_messages, tuning_files;
 
 inline void require(bool holds) {
   if (!holds) std::abort();

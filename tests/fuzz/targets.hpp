@@ -5,8 +5,8 @@
 
 namespace hocket::fuzz {
 
-inline constexpr const Target* all_targets[] = {&environment_values, &idx_files,      &network_files,  &peer_infos,
-                                                &shm_packets,        &store_contents, &store_messages, &tcp_greetings,
-                                                &tcp_messages,       &tuning_files};
+inline constexpr const Target* all_targets[] = {
+    &environment_values, &handshakes,      &idx_files,   &network_files, &peer_infos,   &shm_packets, &store_contents,
+    &store_messages,     &store_snapshots, &store_texts, &tcp_greetings, &tcp_messages, &tuning_files};
 
 }  // namespace hocket::fuzz

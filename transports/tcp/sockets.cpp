@@ -76,7 +76,7 @@ Result<ListeningSocket> listen_anywhere(const Settings& settings) {
   const Endpoint any_ipv6{};  // all zeros; takes IPv4 as well
   auto both = listen_on({&any_ipv6, 1}, settings);
   if (both) return both;
-  const Endpoint any_ipv4{{{0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff, 0, 0, 0, 0}}};  // a host without IPv6
+  const Endpoint any_ipv4{{{{0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff, 0, 0, 0, 0}}}};  // a host without IPv6
   return listen_on({&any_ipv4, 1}, settings);
 }
 

@@ -3,6 +3,9 @@
 
 #include <gtest/gtest.h>
 
+#include <cstdint>
+#include <deque>
+#include <limits>
 #include <vector>
 
 #include "src/exec/direct/control_lines.hpp"
@@ -88,10 +91,12 @@ TEST(ToldChains, BelieveNobodyWhoWaitsNoMore) {
 
 TEST(ToldChains, TakeNoRankThatDoesNotExist) {
   ToldChains heard(1);
-  heard.hear(0, {.tag = {}, .missing = ranks, .witness = ranks + 5}, ranks);
-  ASSERT_NE(heard.told_by(0), nullptr);
-  EXPECT_EQ(heard.told_by(0)->missing, no_rank);
-  EXPECT_EQ(heard.told_by(0)->witness, no_rank);
+  for (const Rank rank : {ranks, ranks + 5, -2, std::numeric_limits<Rank>::min()}) {
+    heard.hear(0, {.tag = {}, .missing = rank, .witness = rank}, ranks);
+    ASSERT_NE(heard.told_by(0), nullptr);
+    EXPECT_EQ(heard.told_by(0)->missing, no_rank) << rank;
+    EXPECT_EQ(heard.told_by(0)->witness, no_rank) << rank;
+  }
 }
 
 class LinesOf {
@@ -138,6 +143,9 @@ TEST(LifeLines, LeadNowhereThroughNonsense) {
   lines[0].show(1);
   lines.shared().members[0].lines[direct::life_line].words[1] = 1'000'000;
   EXPECT_EQ(blame_for(std::vector<Rank>{0}, 2, lines[2]).missing, no_rank);
+  // A time that no clock shows: sanitizers see whether anything overflows.
+  lines.shared().members[0].lines[direct::life_line].words[0] = std::uint64_t{1} << 63;
+  (void)lines[2].waits(0);
 }
 
 }  // namespace

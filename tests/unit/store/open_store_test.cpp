@@ -32,6 +32,7 @@ TEST(OpenStore, MalformedUrlsAreExplained) {
                                  std::string("tcp://[::1]"),
                                  std::string("tcp://[::1:29500"),
                                  std::string("tcp://[]:29500"),
+                                 std::string("tcp://[::1]2]:29500"),
                                  std::string("tcp://user@node0:29500"),
                                  std::string("tcp://no de:29500"),
                                  std::string("tcp://no\0de:29500", 17),
