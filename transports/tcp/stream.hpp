@@ -26,9 +26,9 @@ struct Stream {
   bool hidden() const { return socket.pending() && !ended() && !unexpected(); }
   // Whether bytes still have to go out.
   bool flushing() const { return !outbox.empty() || socket.flushing(); }
-  // What poll(2) must watch: for everything, or for the end of the connection only. 0: nothing.
+  // What poll(2) must watch: for everything, or for the end of the connection and room for last words only. 0: nothing.
   short interest(bool link_ended) const;
-  short end_interest(bool link_ended) const { return ended() || (left && !link_ended) ? short{0} : short{POLLRDHUP}; }
+  short end_interest(bool link_ended) const;
 
   // Whether a small message, with none before it, went out whole. If not, it must be pushed next.
   bool send_at_once(const Frame& header, ConstBuffer payload) {
@@ -49,6 +49,7 @@ struct Stream {
   bool shut = false;     // our direction is closed
   bool left = false;     // the peer has said goodbye here
   bool drained = false;  // the peer's direction has ended after ours
+  bool reads_ahead = false;  // this rank waits, and listens behind messages that it does not expect
 };
 
 }  // namespace hocket::tcp
