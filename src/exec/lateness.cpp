@@ -18,6 +18,7 @@ constexpr std::chrono::milliseconds news_interval{10};
 Tag tag_for(Rank peer, const Operation& operation) {
   Tag tag = operation.tag();
   if (!operation.context().has(peer)) tag.sequence = 0;
+  if (tag.call.root == no_rank) tag.call.root = 0;  // of a receive from any rank: the wire has no word for that
   return tag;
 }
 

@@ -39,6 +39,8 @@ class Lateness {
     if (tells_) retract(queue, peers);
   }
 
+  // Whether to hear what peers say also behind messages that nobody receives yet.
+  static void listen_behind_messages(bool on, Peers& peers);
   // Whose fault it is that a receive from any rank finds no message.
   Blame blame_of_search(const Operation& receive, const Peers& peers) const;
 
@@ -64,7 +66,6 @@ class Lateness {
   static Waits waits(OperationQueue& queue, Deadline::Clock::time_point now);
   void look(OperationQueue& queue, Peers& peers, bool& told_over_window);
   void spread(const Operation& waiting, const Blame& blame, Peers& peers);
-  static void listen_behind_messages(bool on, Peers& peers);
   void tell(Rank peer, const Waiting& what, Peers& peers);
   void retract(const OperationQueue& queue, Peers& peers);
 

@@ -13,8 +13,8 @@ namespace hocket {
 namespace {
 
 // How long a death is left to the rank that is to tell of it, and how long a rank that breaks hears what others say.
-constexpr std::chrono::milliseconds left_to_witness{100};
-constexpr std::chrono::milliseconds settling_time{200};
+constexpr std::chrono::milliseconds left_to_witness{250};
+constexpr std::chrono::milliseconds settling_time{500};
 
 }  // namespace
 
@@ -187,6 +187,7 @@ Status ProgressEngine::leave_to_witness(const Status& first_seen) {
   Status seen = first_seen;
   if (seen.code() != Code::peer_lost || is_told(seen) || seen.cause().peer == no_rank || is_stopping()) return seen;
   try {
+    Lateness::listen_behind_messages(true, *peers_);  // the word may come behind what nobody receives any more
     for (const Deadline deadline = Deadline::after(left_to_witness); !deadline.passed(); wait_for_links(deadline)) {
       if (!peer_failure_.ok()) {
         if (is_told(peer_failure_)) return peer_failure_;
@@ -226,7 +227,7 @@ Status ProgressEngine::settle(const Status& own) {
       wait_for_links(deadline);
     }
     watcher_.show(peers_);  // what links could not send yet
-  } catch (...) {  // then what has been heard counts
+  } catch (...) {           // then what has been heard counts
   }
   return std::exchange(settled_, Status());
 }

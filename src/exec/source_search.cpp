@@ -72,7 +72,8 @@ Status SourceSearch::nobody_sent(const Operation& receive, Peers& peers, Rank cu
                                         describe(tag->call));
     return give_up(receive, Code::timeout, why, peer);
   }
-  const std::string why = culprit == no_rank ? "" : fmt::format("; all that could wait themselves, but for rank {}", culprit);
+  const std::string why =
+      culprit == no_rank ? "" : fmt::format("; all that could wait themselves, but for rank {}", culprit);
   return give_up(receive, Code::timeout, "no rank sent anything before its deadline" + why, culprit);
 }
 

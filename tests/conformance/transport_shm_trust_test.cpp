@@ -104,8 +104,8 @@ TEST_F(ShmTrust, WhoLeavesWhileItIsGreetedIsNotTakenForDead) {
   auto link = ranks_[1].connect(0, ranks_[0].address(), std::nullopt);
   ASSERT_TRUE(link.ok());
   for (int step = 0; step < 20 && !ranks_[1].connected(0); ++step) {
-    ranks_[1].progress();                    // the last thing it does may be its proof
-    if (step == 0) ranks_[0].progress();     // the challenge
+    ranks_[1].progress();                 // the last thing it does may be its proof
+    if (step == 0) ranks_[0].progress();  // the challenge
   }
   EXPECT_FALSE(ranks_[1].connected(0)) << "nobody has welcomed it";
   ranks_[0].shut_down(Status(), Deadline::after({}));

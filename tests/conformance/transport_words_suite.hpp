@@ -10,10 +10,8 @@ template <class Maker>
 class TransportWordsSuite : public ::testing::Test {
  protected:
   static Status failure(Rank seen_by, Rank of) {
-    return Status(Cause{.code = Code::timeout,
-                        .message = "rank " + std::to_string(of) + " is late",
-                        .rank = seen_by,
-                        .peer = of});
+    return Status(Cause{
+        .code = Code::timeout, .message = "rank " + std::to_string(of) + " is late", .rank = seen_by, .peer = of});
   }
 };
 

@@ -125,7 +125,8 @@ std::size_t LoopbackLink::hear_last_word() {
   }
   if (word.ok()) return 0;
   awaits_word_ = false;
-  listener_->peer_broke(peer_, word);
+  const bool passed_on = word.cause().rank != no_rank && word.cause().rank != rank_;  // else the peer is just gone
+  if (passed_on) listener_->peer_broke(peer_, word);
   return 1;
 }
 

@@ -106,7 +106,7 @@ class ShmLink final : public Link {
   bool owes_goodbye_ = false;         // closed in good order, with messages still to go out
   bool goodbye_came_ = false;
   bool awaits_word_ = false;  // this side has said why it ended the link; the peer has said nothing of its own yet
-  bool peer_ended_ = false;  // the socket has no more to say
+  bool peer_ended_ = false;   // the socket has no more to say
 };
 
 }  // namespace hocket::shm

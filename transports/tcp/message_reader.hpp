@@ -94,8 +94,8 @@ class MessageReader {
   FrameParser parser_;
   ReceiveTarget target_;
   Kept kept_;
-  bool skips_ = false;     // messages, as nobody waits for them any more
-  std::size_t skip_ = 0;   // bytes that are missing of the one that is skipped
+  bool skips_ = false;    // messages, as nobody waits for them any more
+  std::size_t skip_ = 0;  // bytes that are missing of the one that is skipped
   std::optional<Waiting> waiting_;
   std::optional<Cause> cause_;  // foreseen
   Status foreseen_problem_;

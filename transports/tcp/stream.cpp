@@ -31,6 +31,13 @@ std::size_t Stream::flush(bool last) {
   return progress.completed;
 }
 
+void Stream::cut() {
+  outbox = Outbox();  // without the rest of a message that is half sent
+  if (!attached() || shut) return;
+  shut = true;
+  ::shutdown(socket.fd(), SHUT_WR);
+}
+
 void Stream::drop_sends(const Status& why) {
   const auto completions = outbox.abandon();
   outbox = Outbox();

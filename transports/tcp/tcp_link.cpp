@@ -133,6 +133,7 @@ std::size_t TcpLink::advance(Stream& stream) {
   if (stream.flushing()) happened += flush(stream);
   if (stream.send_error != 0) lose(stream, std::exchange(stream.send_error, 0));
   if (!ended_with_ && (stream.wanted() || stream.hidden())) happened += receive(stream);
+  if (stream.hidden_behind() && hear_behind(stream)) ++happened;
   return happened;
 }
 
@@ -147,18 +148,28 @@ std::size_t TcpLink::look(std::size_t index, short events) {
   std::size_t happened = advance(stream);
   if (ended_with_) return happened + 1;
   if (stream.left) return happened;
-  bool hung_up = (events & (POLLRDHUP | POLLHUP | POLLERR)) != 0;
-  if (stream.inbox.messages().unexpected()) {
-    if (stream.reads_ahead && stream.inbox.read_ahead(stream.socket)) {
-      take_waiting(stream);
-      ++happened;
-      hung_up |= stream.inbox.ended();
-    }
-    if (hung_up && act_on(stream, stream.inbox.peek_end(stream.socket))) ++happened;
-  } else if (!stream.inbox.messages().wanted()) {
-    happened += receive(stream);
-  }
+  const MessageReader& messages = stream.inbox.messages();
+  if (!messages.unexpected() && !messages.wanted()) happened += receive(stream);
+  if (ended_with_ || !messages.unexpected()) return happened;
+  if (hear_behind(stream)) ++happened;
+  const bool hung_up = !ended_with_ && (events & (POLLRDHUP | POLLHUP | POLLERR)) != 0;
+  if (hung_up && act_on(stream, stream.inbox.peek_end(stream.socket))) ++happened;
   return happened;
+}
+
+void TcpLink::listen_behind_messages(bool on) {
+  streams_.front().reads_ahead = on;
+  (void)hear_behind(streams_.front());
+}
+
+// Whether anything came behind messages that nobody receives yet.
+bool TcpLink::hear_behind(Stream& stream) {
+  const bool may = stream.reads_ahead && working(stream) && !stream.left && stream.inbox.messages().unexpected();
+  if (!may || !stream.inbox.may_read_ahead()) return false;
+  const bool came = stream.inbox.read_ahead(stream.socket);
+  take_waiting(stream);
+  const bool ended = stream.inbox.ended();  // no poll(2) tells of that any more
+  return (ended && act_on(stream, stream.inbox.peek_end(stream.socket))) || came;
 }
 
 std::size_t TcpLink::flush(Stream& stream) {
@@ -186,8 +197,8 @@ bool TcpLink::busy() const {
 
 bool TcpLink::ready() const {
   return std::ranges::any_of(streams_, [&](const Stream& stream) {
-    return working(stream) &&
-           ((stream.wanted() && stream.inbox.messages().ready()) || stream.hidden() || stream.send_error != 0);
+    return working(stream) && ((stream.wanted() && stream.inbox.messages().ready()) || stream.hidden() ||
+                               stream.hidden_behind() || stream.send_error != 0);
   });
 }
 

@@ -31,7 +31,7 @@ class TcpLink final : public Link {
                    Completion& completion) override;
   std::optional<Tag> probe() override;
   void tell_waiting(const Waiting& what) override;
-  void listen_behind_messages(bool on) override { streams_.front().reads_ahead = on; }
+  void listen_behind_messages(bool on) override;
   void close(const Status& why) override;
   bool may_speak() const override;
 
@@ -83,6 +83,7 @@ class TcpLink final : public Link {
   void post(const Tag& tag, PostedReceive receive);
   void post_shares(PostedReceive receive);
   void take_waiting(Stream& stream);
+  bool hear_behind(Stream& stream);
   bool hear_out(Stream& stream);
   bool hear_last_word(Stream& stream);
   void lose(Stream& stream, int error);

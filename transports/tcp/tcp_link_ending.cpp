@@ -38,11 +38,11 @@ void TcpLink::end_with(const Status& why, std::span<const std::byte> last) {
     for (Completion* completion : stream.inbox.messages().abandon()) completions.push_back(completion);
     const bool comes_late = !stream.attached() && attached();  // the others have told the peer by then
     if (last.empty() || comes_late) {
-      stream.outbox = Outbox();  // without the rest of a message that is half sent
+      stream.cut();
     } else {
       stream.outbox.finish_with(last);
+      flush(stream);
     }
-    flush(stream);
   }
   for (Completion* completion : completions) completion->done(why);
 }
