@@ -12,9 +12,10 @@
 namespace hocket {
 namespace {
 
-// How long a death is left to the rank that is to tell of it, and how long a rank that breaks hears what others say.
-constexpr std::chrono::milliseconds left_to_witness{250};
-constexpr std::chrono::milliseconds settling_time{500};
+// How long a death is left to the rank that is to tell of it, and how long a rank that breaks hears what others say. A
+// word behind messages that fill a link comes through when its receiver has waited for 200 ms.
+constexpr std::chrono::milliseconds left_to_witness{200};
+constexpr std::chrono::milliseconds settling_time{250};
 
 }  // namespace
 

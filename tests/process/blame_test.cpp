@@ -128,7 +128,7 @@ class Blame : public testing::TestWithParam<std::tuple<std::string, int, Pattern
     (void)child.hear();  // stays until all have looked
   }
 
-  // What the others say, who must agree in every word.
+  // What the others say, who must agree on the rank and, where all are connected with each other, in every word.
   std::string verdict_on(int victim, int number) {
     ProcessGroup group(size(), [&](Child& child) { body(child, victim); });
     group.hear_from_all("looping");
@@ -142,7 +142,9 @@ class Blame : public testing::TestWithParam<std::tuple<std::string, int, Pattern
     if (number == SIGSTOP) group.signal(victim, SIGCONT);
     group.expect_success(number == SIGKILL ? victim : -1);
     EXPECT_THAT(said, testing::Each(testing::HasSubstr("of rank " + std::to_string(victim) + ",")));
-    EXPECT_THAT(said, testing::Each(said.front()));
+    if (transport() == "auto") {
+      EXPECT_THAT(said, testing::Each(said.front()));
+    }
     return said.front();
   }
 
