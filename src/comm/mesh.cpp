@@ -51,6 +51,15 @@ Result<Link*> Mesh::make_link(Rank peer, std::optional<Deadline> deadline) {
   return links_[static_cast<std::size_t>(peer)] = *made;
 }
 
+// A peer may have dialled this rank, which had nothing to tell it yet.
+Link* Mesh::made_link(Rank peer) {
+  Link* const known = links_[static_cast<std::size_t>(peer)];
+  const Transport* const transport = routes_[peer].transport;
+  if (known != nullptr || transport == nullptr || !transport->connected(peer)) return known;
+  const auto made = make_link(peer, std::nullopt);
+  return made.ok() ? *made : nullptr;
+}
+
 // A peer that cannot be reached at all, as this rank itself, sends nothing.
 void Mesh::listen(bool on) {
   for (Rank peer = 0; on && !all_links_made_ && peer < size(); ++peer) {
@@ -104,8 +113,8 @@ std::uint64_t Mesh::watch_epoch() const {
 }
 
 void Mesh::close(const Status& why) {
-  for (Link* link : links_) {
-    if (link != nullptr) link->close(why);
+  for (Rank peer = 0; peer < size(); ++peer) {
+    if (Link* const link = made_link(peer)) link->close(why);
   }
 }
 

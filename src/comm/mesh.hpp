@@ -29,7 +29,7 @@ class Mesh final : public Peers {
   void shut_down(const Status& why, Deadline deadline);
 
   Result<Link*> link(Rank peer, Deadline deadline) override;
-  Link* made_link(Rank peer) override { return links_[static_cast<std::size_t>(peer)]; }
+  Link* made_link(Rank peer) override;
   Rank size() const override { return routes_.size(); }
   std::optional<Tag> probe(Rank peer) override;
   void close(const Status& why) override;

@@ -27,8 +27,11 @@ class AnySourceReceive final : public Operation {
   bool advance(Counters& counters) override;
   bool complete() const override { return receive_ && receive_->complete(); }
   std::span<const Direction> directions() const override;
-  void tell_waiting(Rank missing, Rank witness) override { receive_->tell_waiting(missing, witness); }
-  Missing missing() const override { return receive_->missing(); }
+  void tell_waiting(Rank missing, Rank witness) override {
+    if (receive_) receive_->tell_waiting(missing, witness);
+  }
+  // Nobody in particular, as long as no message has been found.
+  Missing missing() const override { return receive_ ? receive_->missing() : Missing(); }
   std::string_view algorithm() const override { return algorithm_; }
 
  private:

@@ -4,9 +4,18 @@
 
 #include <new>
 #include <string>
+#include <tuple>
 #include <utility>
 
 namespace hocket {
+
+bool precedes(const Cause& one, const Cause& other) {
+  const auto place = [](const Cause& cause) {
+    const int kind = cause.code == Code::timeout ? 2 : cause.code == Code::peer_lost ? 1 : 0;
+    return std::tuple(kind, cause.peer, cause.rank);
+  };
+  return place(one) < place(other);
+}
 
 FirstFailure::FirstFailure(Rank rank)
     : rank_(rank),

@@ -9,6 +9,11 @@
 
 namespace hocket {
 
+// Whether the first of two causes is the one to report where ranks see several things at once: what a program or a rank
+// did itself, then a death, then a time-out; of one kind the one that blames the lower rank, then the one that a lower
+// rank saw. A total order, so ranks that know the same causes report the same one.
+bool precedes(const Cause& one, const Cause& other);
+
 // Thread rule: any thread.
 class FirstFailure {
  public:

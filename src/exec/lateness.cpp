@@ -18,6 +18,7 @@ constexpr std::chrono::milliseconds news_interval{10};
 Tag tag_for(Rank peer, const Operation& operation) {
   Tag tag = operation.tag();
   if (!operation.context().has(peer)) tag.sequence = 0;
+  if (tag.call.root == no_rank) tag.call.root = 0;  // of a receive from any rank: the wire has no word for that
   return tag;
 }
 
@@ -35,7 +36,10 @@ std::optional<Lateness::Late> Lateness::find(OperationQueue& queue, Peers& peers
   const auto is_to_tell = [&](const OperationQueue::Entry& entry) {
     return !entry.operation->complete() && now >= entry.operation->next_telling().at();
   };
-  if (now >= next_look_.at() || std::ranges::any_of(queue.running(), is_to_tell)) look(queue, peers, told_over_window);
+  if (now >= next_look_.at() || std::ranges::any_of(queue.running(), is_to_tell) ||
+      std::ranges::any_of(queue.searching(), is_to_tell)) {
+    look(queue, peers, told_over_window);
+  }
   for (const auto& entry : queue.running()) {
     const Operation& operation = *entry.operation;
     if (operation.complete()) continue;  // it waits for nobody, though its clock may have run while it was queued
@@ -48,39 +52,65 @@ std::optional<Lateness::Late> Lateness::find(OperationQueue& queue, Peers& peers
   return std::nullopt;
 }
 
+// Whose turn it is to say again that they wait, and what this rank waits for.
+Lateness::Waits Lateness::waits(OperationQueue& queue, Deadline::Clock::time_point now) {
+  Waits found;
+  for (OperationQueue::Entries* const entries : {&queue.running(), &queue.searching()}) {
+    for (const auto& entry : *entries) {
+      Operation& operation = *entry.operation;
+      if (operation.complete()) continue;
+      if (now >= operation.next_telling().at()) {
+        found.due.push_back(&operation);
+        found.over_window |= entry.window != nullptr;
+        operation.tell_again_at(Deadline(now + telling_interval));
+      }
+      if (!operation.has_told()) continue;
+      if (found.first == nullptr) found.first = &operation;
+      const auto missing = operation.missing();
+      found.awaited.insert(found.awaited.end(), missing.peers.begin(), missing.peers.end());
+    }
+  }
+  return found;
+}
+
+// Only if all others wait it is clear for whom.
+Blame Lateness::blame_of_search(const Operation& receive, const Peers& peers) const {
+  std::vector<Rank> silent;
+  for (Rank peer = 0; peer < peers.size(); ++peer) {
+    const bool may_send = peer != rank_ && receive.context().has(peer);
+    if (may_send && !chains().waits(peer)) silent.push_back(peer);
+  }
+  return silent.size() == 1 ? blame_for(silent, rank_, chains()) : Blame{};
+}
+
 // Says again what is to be said again, to whom it concerns.
 void Lateness::look(OperationQueue& queue, Peers& peers, bool& told_over_window) {
   const auto now = Deadline::Clock::now();
-  const Operation* first = nullptr;
-  std::vector<Operation*> due;
-  std::vector<Rank> awaited;
-  for (const auto& entry : queue.running()) {
-    Operation& operation = *entry.operation;
-    if (operation.complete()) continue;
-    if (now >= operation.next_telling().at()) {
-      due.push_back(&operation);
-      told_over_window |= entry.window != nullptr;
-      operation.tell_again_at(Deadline(now + telling_interval));
-    }
-    if (!operation.has_told()) continue;
-    if (first == nullptr) first = &operation;
-    const auto missing = operation.missing();
-    awaited.insert(awaited.end(), missing.peers.begin(), missing.peers.end());
-  }
+  const Waits found = waits(queue, now);
+  told_over_window |= found.over_window;
   next_look_ = Deadline::never();
-  if (first == nullptr) return;
+  if (found.first == nullptr) return;
   tells_ = true;
-  next_look_ = Deadline(now + (first->deadline().passed() ? late_look_interval : look_interval));
-  const Blame blame = blame_for(awaited, rank_, chains());
+  next_look_ = Deadline(now + (found.first->deadline().passed() ? late_look_interval : look_interval));
+  const Blame blame =
+      found.first->needs_source() ? blame_of_search(*found.first, peers) : blame_for(found.awaited, rank_, chains());
   if (lines_) lines_->show(blame.through);
-  for (Operation* const operation : due) {
+  for (Operation* const operation : found.due) {
     operation->tell_waiting(blame.missing, blame.witness);
     for (const Direction& direction : operation->directions()) {
       const Waiting what{.tag = operation->tag(), .missing = blame.missing, .witness = blame.witness};
       said_.insert_or_assign(direction.peer, Said{what, now});
     }
   }
-  if (!lines_) spread(*first, blame, peers);
+  if (lines_) return;
+  listen_behind_messages(true, peers);
+  spread(*found.first, blame, peers);
+}
+
+void Lateness::listen_behind_messages(bool on, Peers& peers) {
+  for (Rank peer = 0; peer < peers.size(); ++peer) {
+    if (Link* const link = peers.made_link(peer)) link->listen_behind_messages(on);
+  }
 }
 
 // Tells also those who asked, and both neighbours on the ring, by whom ranks hear of each other that wait for the same
@@ -116,10 +146,14 @@ void Lateness::retract(const OperationQueue& queue, Peers& peers) {
   const auto still_waits = [](const OperationQueue::Entry& entry) {
     return entry.operation->has_told() && !entry.operation->complete();
   };
-  if (std::ranges::any_of(queue.running(), still_waits)) return;
+  if (std::ranges::any_of(queue.running(), still_waits) || std::ranges::any_of(queue.searching(), still_waits)) return;
   tells_ = false;
   next_look_ = Deadline::never();
-  if (lines_) lines_->clear();
+  if (lines_) {
+    lines_->clear();
+  } else {
+    listen_behind_messages(false, peers);
+  }
   for (const auto& [peer, said] : std::exchange(said_, {})) {
     Link* const link = peers.made_link(peer);
     if (link != nullptr) link->tell_waiting({.tag = said.what.tag, .missing = rank_, .witness = no_rank});
@@ -133,6 +167,7 @@ Deadline Lateness::next_look(const OperationQueue& queue) const {
     next = earlier(next, operation.next_telling());
     if (!operation.deadline().passed()) next = earlier(next, operation.deadline());
   }
+  for (const auto& entry : queue.searching()) next = earlier(next, entry.operation->next_telling());
   return next;
 }
 

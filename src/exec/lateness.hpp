@@ -39,6 +39,11 @@ class Lateness {
     if (tells_) retract(queue, peers);
   }
 
+  // Whether to hear what peers say also behind messages that nobody receives yet.
+  static void listen_behind_messages(bool on, Peers& peers);
+  // Whose fault it is that a receive from any rank finds no message.
+  Blame blame_of_search(const Operation& receive, const Peers& peers) const;
+
   Status did_not_finish(const Late& late, const Contexts& contexts) const;
   static Status could_not_begin(const Operation& operation);
 
@@ -49,7 +54,16 @@ class Lateness {
     Deadline::Clock::time_point at;
   };
 
+  // Operations that have waited for a while.
+  struct Waits {
+    const Operation* first = nullptr;  // null: none
+    std::vector<Operation*> due;       // those that are to say so
+    std::vector<Rank> awaited;         // by any of them
+    bool over_window = false;          // one of those that are due runs there
+  };
+
   const WaitChains& chains() const { return lines_ ? static_cast<const WaitChains&>(*lines_) : told_; }
+  static Waits waits(OperationQueue& queue, Deadline::Clock::time_point now);
   void look(OperationQueue& queue, Peers& peers, bool& told_over_window);
   void spread(const Operation& waiting, const Blame& blame, Peers& peers);
   void tell(Rank peer, const Waiting& what, Peers& peers);

@@ -19,7 +19,7 @@ class Peers : public EventSource {
  public:
   // The link to a peer, made at the first call; it may still be connecting, and breaks at `deadline` if it stays so.
   virtual Result<Link*> link(Rank peer, Deadline deadline) = 0;
-  // The same, where it has been made; else null.
+  // The same, where it has been made, by this rank or by the peer; else null.
   virtual Link* made_link(Rank peer) {
     (void)peer;
     return nullptr;

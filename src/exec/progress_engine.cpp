@@ -106,14 +106,14 @@ bool ProgressEngine::may_skip_links() {
 // Progress that leaves out nothing that is watched.
 bool ProgressEngine::look_at_links() {
   lock_.look();
-  watcher_.show(is_broken() ? nullptr : peers_);
+  watcher_.show(peers_);
   return peers_->progress() != 0;
 }
 
 bool ProgressEngine::rest() {
   try {
     if (alone_ && (lock_.state() & progress::submitted) != 0) run({.nobody = true}, Deadline::never());
-    if (!alone_ && !watcher_.knows(*peers_) && !is_broken()) watcher_.show(peers_);
+    if (!alone_ && !watcher_.knows(*peers_)) watcher_.show(peers_);
   } catch (...) {
     break_down_for_exception();
   }
@@ -267,7 +267,7 @@ void ProgressEngine::sleep_on_links(Deadline deadline) {
 }
 
 void ProgressEngine::sleep_on_window(Window& window, Deadline deadline) {
-  if (!watcher_.knows(*peers_) && !is_broken()) watcher_.show(peers_);
+  if (!watcher_.knows(*peers_)) watcher_.show(peers_);
   const std::uint32_t ticket = window.prepare_sleep();
   if (!lock_.fall_asleep(true)) return window.cancel_sleep();
   if (advance_operations()) {  // what happened before this thread said that it sleeps woke nobody

@@ -75,6 +75,7 @@ class ProgressEngine final : public TransportListener {
 
   // TransportListener.
   void peer_failed(Rank peer, const Status& why) override;
+  void peer_broke(Rank peer, const Status& why) override;
   void peer_left(Rank peer) override;
   void peer_waits(Rank peer, const Waiting& what) override;
   std::string describe_communicator(std::uint32_t number, Rank peer) const override {
@@ -103,10 +104,17 @@ class ProgressEngine final : public TransportListener {
   const Operation* concerned_by(const Status& why) const;
   Status in_full(const Status& first_cause, const Operation* found_in) const;
   bool close_links(const Status& cause);
+  Status leave_to_witness(const Status& first_seen);
+  Rank witness_of(Rank lost);
+  Status settle(const Status& own);
+  bool may_speak(Rank peer);
+  void wait_for_links(Deadline deadline);
   void finish_unqueued(const Status& cause);
   void sleep(Deadline deadline);
   void sleep_on_links(Deadline deadline);
   void sleep_on_window(Window& window, Deadline deadline);
+  bool is_told(const Status& why) const;
+  bool is_stopping() const { return (lock_.state() & progress::stopping) != 0; }
   bool is_broken() const { return (lock_.state() & progress::broken) != 0; }
 
   ProgressLock& lock_;
@@ -128,6 +136,7 @@ class ProgressEngine final : public TransportListener {
   bool listens_ = false;        // the transports look at messages for which no receive is posted
   bool links_due_ = false;      // the links must be looked at even if nothing runs over them
   Status peer_failure_;         // reported since the latest round
+  Status settled_;              // while this rank hears what its peers say: what is to be reported; else ok
   std::vector<Rank> departed_;  // peers that left in good order
   std::vector<pollfd> interests_;
   OperationQueue::Entries abandoned_;  // of links that could not be closed

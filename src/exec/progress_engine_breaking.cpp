@@ -1,5 +1,6 @@
-// How everything breaks: what peers say, deadlines, exceptions.
+// How everything breaks: what peers say, deadlines, exceptions; and how ranks agree on one cause.
 #include <fmt/format.h>
+#include <poll.h>
 
 #include <algorithm>
 #include <utility>
@@ -9,11 +10,29 @@
 #include "src/exec/progress_engine.hpp"
 
 namespace hocket {
+namespace {
+
+// How long a death is left to the rank that is to tell of it, and how long a rank that breaks hears what others say. A
+// word behind messages that fill a link comes through when its receiver has waited for 200 ms.
+constexpr std::chrono::milliseconds left_to_witness{200};
+constexpr std::chrono::milliseconds settling_time{250};
+
+}  // namespace
 
 // ---- what peers say -------------------------------------------------------------------------------------------------
 
+// What a peer was told itself counts more than what this rank sees of it.
 void ProgressEngine::peer_failed(Rank, const Status& why) {
-  if (peer_failure_.ok() && !is_broken()) peer_failure_ = why;
+  if (is_broken()) return;
+  const auto counts = [&] {
+    const bool told = is_told(why), was_told = is_told(peer_failure_);
+    return told != was_told ? told : precedes(why.cause(), peer_failure_.cause());
+  };
+  if (peer_failure_.ok() || counts()) peer_failure_ = why;
+}
+
+void ProgressEngine::peer_broke(Rank, const Status& why) {
+  if (!settled_.ok() && precedes(why.cause(), settled_.cause())) settled_ = why;
 }
 
 void ProgressEngine::peer_left(Rank peer) {
@@ -76,9 +95,9 @@ void ProgressEngine::check_deadlines() {
     for (const Entry& entry : *entries) {
       const Operation& operation = *entry.operation;
       if (!OperationQueue::verdict_for(operation).passed()) continue;
-      return break_down(
-          operation.needs_source() ? search_.nobody_sent(operation, *peers_) : Lateness::could_not_begin(operation),
-          &operation);
+      if (!operation.needs_source()) return break_down(Lateness::could_not_begin(operation), &operation);
+      const Rank culprit = lateness_.blame_of_search(operation, *peers_).missing;
+      return break_down(search_.nobody_sent(operation, *peers_, culprit), &operation);
     }
   }
   queue_.find_next_verdict();
@@ -104,15 +123,16 @@ void ProgressEngine::break_down(const Status& first_cause) {
 
 // `found_in`: the operation; null: none. Goes through to its end, even without memory.
 void ProgressEngine::break_down(const Status& first_cause, const Operation* found_in) {
-  const Status cause = failure_.set(in_full(first_cause, found_in));
-  inbox_.close();
-  lock_.break_down();
-  const bool closed = close_links(cause);
-  peer_failure_ = Status();
   for (const Entry& entry : queue_.running()) {
     entry.operation->withdraw();
     entry.operation->context().show_counters();
   }
+  const Status own = in_full(leave_to_witness(first_cause), found_in);
+  const bool closed = close_links(own);
+  const Status cause = failure_.set(settle(own));
+  inbox_.close();
+  lock_.break_down();
+  peer_failure_ = Status();
   auto ended = queue_.take_all();
   for (const Entry& entry : ended) entry.operation->finish(cause);
   finish_unqueued(cause);  // what an exception kept from the queue
@@ -153,6 +173,78 @@ Status ProgressEngine::in_full(const Status& first_cause, const Operation* found
   } catch (...) {
     return first_cause;
   }
+}
+
+// ---- agreeing -------------------------------------------------------------------------------------------------------
+
+// Whether a peer passed it on, and this rank did not see it itself.
+bool ProgressEngine::is_told(const Status& why) const {
+  return why.cause().rank != no_rank && why.cause().rank != rank_;
+}
+
+// The rank before one that is lost is always connected with it, and is the one to say so. Others that see it leave it
+// to that one for a moment, so that the same cause goes round, with the same rank that saw it.
+Status ProgressEngine::leave_to_witness(const Status& first_seen) {
+  Status seen = first_seen;
+  if (seen.code() != Code::peer_lost || is_told(seen) || seen.cause().peer == no_rank || is_stopping()) return seen;
+  try {
+    Lateness::listen_behind_messages(true, *peers_);  // the word may come behind what nobody receives any more
+    for (const Deadline deadline = Deadline::after(left_to_witness); !deadline.passed(); wait_for_links(deadline)) {
+      if (!peer_failure_.ok()) {
+        if (is_told(peer_failure_)) return peer_failure_;
+        if (precedes(peer_failure_.cause(), seen.cause())) seen = peer_failure_;
+      }
+      if (witness_of(seen.cause().peer) == rank_) return seen;
+    }
+  } catch (...) {  // then it is said at once
+  }
+  return seen;
+}
+
+// The next rank before it of which this one does not know that it is gone, too.
+Rank ProgressEngine::witness_of(Rank lost) {
+  const Rank size = peers_->size();
+  for (Rank distance = 1; distance < size; ++distance) {
+    const Rank rank = (lost + size - distance) % size;
+    const Link* const link = rank == rank_ ? nullptr : peers_->made_link(rank);
+    if (link == nullptr || link->may_speak()) return rank;
+  }
+  return rank_;
+}
+
+// Every rank says once, to all whom it is connected with, why it breaks, or that it was told by them. When all have,
+// those that are connected with each other know the same causes.
+Status ProgressEngine::settle(const Status& own) {
+  if (is_stopping()) return own;
+  settled_ = own;
+  try {
+    const auto awaited = [&] {
+      for (Rank peer = 0; peer < peers_->size(); ++peer) {
+        if (peer != own.cause().peer && may_speak(peer)) return true;
+      }
+      return false;
+    };
+    for (const Deadline deadline = Deadline::after(settling_time); awaited() && !deadline.passed();) {
+      wait_for_links(deadline);
+    }
+    watcher_.show(peers_);  // what links could not send yet
+  } catch (...) {           // then what has been heard counts
+  }
+  return std::exchange(settled_, Status());
+}
+
+bool ProgressEngine::may_speak(Rank peer) {
+  const Link* const link = peers_->made_link(peer);
+  return link != nullptr && link->may_speak();
+}
+
+void ProgressEngine::wait_for_links(Deadline deadline) {
+  if (peers_->progress() != 0) return;
+  interests_.clear();
+  if (!peers_->arm(interests_)) return;
+  if (const auto next = peers_->next_deadline()) deadline = earlier(deadline, *next);
+  ::poll(interests_.data(), interests_.size(), deadline.remaining_ms());
+  peers_->disarm();
 }
 
 // Afterwards no completion is outstanding. False where that could not be done, twice: then what completions point to

@@ -64,7 +64,7 @@ Status SourceSearch::give_up(const Operation& receive, Code code, std::string_vi
                       .elapsed_seconds = receive.elapsed_seconds()});
 }
 
-Status SourceSearch::nobody_sent(const Operation& receive, Peers& peers) const {
+Status SourceSearch::nobody_sent(const Operation& receive, Peers& peers, Rank culprit) const {
   for (Rank peer = 0; peer < peers.size(); ++peer) {
     const auto tag = receive.context().has(peer) ? peers.probe(peer) : std::nullopt;
     if (!tag || is_sent(tag)) continue;
@@ -72,7 +72,9 @@ Status SourceSearch::nobody_sent(const Operation& receive, Peers& peers) const {
                                         describe(tag->call));
     return give_up(receive, Code::timeout, why, peer);
   }
-  return give_up(receive, Code::timeout, "no rank sent anything before its deadline", no_rank);
+  const std::string why =
+      culprit == no_rank ? "" : fmt::format("; all that could wait themselves, but for rank {}", culprit);
+  return give_up(receive, Code::timeout, "no rank sent anything before its deadline" + why, culprit);
 }
 
 Status SourceSearch::nobody_is_left(const Operation& receive, const std::vector<Rank>& departed) const {

@@ -18,8 +18,9 @@ class SourceSearch {
   // Lets those that search take messages that have come. Where there is none yet, later receives wait behind them.
   void match(OperationQueue& queue, Peers& peers);
 
-  // Why a receive is given up: its deadline has passed, or all ranks that could send have left.
-  Status nobody_sent(const Operation& receive, Peers& peers) const;
+  // Why a receive is given up: its deadline has passed, or all ranks that could send have left. `culprit`: the only
+  // rank that could send and does not wait itself; no_rank: not known.
+  Status nobody_sent(const Operation& receive, Peers& peers, Rank culprit) const;
   Status nobody_is_left(const Operation& receive, const std::vector<Rank>& departed) const;
 
  private:

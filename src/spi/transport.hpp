@@ -73,10 +73,16 @@ class Link {
   // Tells the peer that this rank has waited for a while, so that a peer that is in another operation finds out, and
   // one that waits for this rank learns that it is alive, and whose fault it is. A transport may leave it out.
   virtual void tell_waiting(const Waiting& what) { (void)what; }
+  // While this rank waits itself: whether to hear what the peer tells of its waiting (TransportListener::peer_waits)
+  // also where messages come first that nobody receives yet. Off at first.
+  virtual void listen_behind_messages(bool on) { (void)on; }
   // With an ok status: says goodbye after what was sent before. Else tells the peer `why`, ends all that is pending
-  // with it, and takes no more. Never blocks; later calls of send and recv complete at once with the status that closed
-  // it.
+  // with it, takes no more, and listens for what the peer says last (TransportListener::peer_broke). Never blocks;
+  // later calls of send and recv complete at once with the status that closed it.
   virtual void close(const Status& why) = 0;
+  // Whether the peer may still say why its communicator broke: the connection stands, and has brought neither that nor
+  // a goodbye nor its end.
+  virtual bool may_speak() const { return false; }
 };
 
 // Told by a transport, inside progress() or any call above it, once for each peer that is lost.
@@ -86,6 +92,12 @@ class TransportListener {
   // The peer is gone: it died (Code::peer_lost), spoke nonsense (protocol_error), disagreed (mismatch), or passed on
   // why its communicator broke: then `why` is the first cause as that peer knew it, with cause().rank set.
   virtual void peer_failed(Rank peer, const Status& why) = 0;
+  // The last word of a peer on a link that this side had closed with a failure before: why the peer's communicator
+  // broke, as in peer_failed(). A peer that has heard this side's word first says nothing.
+  virtual void peer_broke(Rank peer, const Status& why) {
+    (void)peer;
+    (void)why;
+  }
   // The peer said goodbye in good order. Only an error for operations that still need it.
   virtual void peer_left(Rank peer) = 0;
   // The peer told that it waits, or waits no more (Link::tell_waiting). Nothing of it is checked.

@@ -40,9 +40,13 @@ struct Outcome : Completion {
 
 struct Recorder : TransportListener {
   std::vector<std::pair<Rank, Status>> failures;
+  std::vector<std::pair<Rank, Status>> last_words;  // on links that this side had closed
+  std::vector<std::pair<Rank, Waiting>> waits;
   std::vector<Rank> departures;
 
   void peer_failed(Rank peer, const Status& why) override { failures.emplace_back(peer, why); }
+  void peer_broke(Rank peer, const Status& why) override { last_words.emplace_back(peer, why); }
+  void peer_waits(Rank peer, const Waiting& what) override { waits.emplace_back(peer, what); }
   void peer_left(Rank peer) override { departures.push_back(peer); }
 };
 

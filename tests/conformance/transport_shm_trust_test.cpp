@@ -94,7 +94,25 @@ TEST_F(ShmTrust, ARankWithTheSecretIsLetIn) {
   EXPECT_EQ(rank.heard.fds.size(), 1u);
   EXPECT_TRUE(own.accepts(rank.their_proof(), rank.their_nonce()));
   rank.say(PacketKind::proof, text_of(own.proof(rank.their_nonce())), true);
-  EXPECT_TRUE(ranks_.until([&] { return ranks_[0].connected(1); }));
+  EXPECT_EQ(rank.hear(ranks_), PacketKind::welcome);
+  EXPECT_TRUE(rank.heard.fds.empty());
+  EXPECT_TRUE(ranks_[0].connected(1));
+}
+
+// It has proved what it should, but the other side leaves in good order before it has taken that in.
+TEST_F(ShmTrust, WhoLeavesWhileItIsGreetedIsNotTakenForDead) {
+  auto link = ranks_[1].connect(0, ranks_[0].address(), std::nullopt);
+  ASSERT_TRUE(link.ok());
+  for (int step = 0; step < 20 && !ranks_[1].connected(0); ++step) {
+    ranks_[1].progress();                 // the last thing it does may be its proof
+    if (step == 0) ranks_[0].progress();  // the challenge
+  }
+  EXPECT_FALSE(ranks_[1].connected(0)) << "nobody has welcomed it";
+  ranks_[0].shut_down(Status(), Deadline::after({}));
+  ranks_.kill(0);
+  EXPECT_TRUE(ranks_.until([&] { return !ranks_.seen(1).departures.empty() || !ranks_.seen(1).failures.empty(); }));
+  EXPECT_THAT(ranks_.seen(1).departures, ::testing::ElementsAre(0));
+  EXPECT_TRUE(ranks_.seen(1).failures.empty());
 }
 
 TEST_F(ShmTrust, AStrangerWithTheRightGroupAndRankIsRefused) {

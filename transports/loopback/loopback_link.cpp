@@ -103,6 +103,7 @@ void LoopbackLink::close(const Status& why) {
       Cause cause = why.cause();
       if (cause.rank == no_rank) cause.rank = rank_;
       if (broken_there_.ok()) broken_there_ = Status(std::move(cause));
+      awaits_word_ = true;
       end(why, done);
     }
   }
@@ -110,8 +111,27 @@ void LoopbackLink::close(const Status& why) {
   hub_.mailbox(peer_).raise();
 }
 
+bool LoopbackLink::may_speak() const {
+  if (ended_with_ && !awaits_word_) return false;
+  const std::lock_guard lock(wire_.mutex);
+  return both_opened() && !in_.goodbye && (!in_.silent || !broken_here_.ok());
+}
+
+std::size_t LoopbackLink::hear_last_word() {
+  Status word;
+  {
+    const std::lock_guard lock(wire_.mutex);
+    word = broken_here_;
+  }
+  if (word.ok()) return 0;
+  awaits_word_ = false;
+  const bool passed_on = word.cause().rank != no_rank && word.cause().rank != rank_;  // else the peer is just gone
+  if (passed_on) listener_->peer_broke(peer_, word);
+  return 1;
+}
+
 std::size_t LoopbackLink::advance() {
-  if (ended_with_) return 0;
+  if (ended_with_) return awaits_word_ ? hear_last_word() : 0;
   Done done;
   Status failed;
   bool left = false;
@@ -141,7 +161,10 @@ std::size_t LoopbackLink::advance() {
   }
   for (const auto& [completion, status] : done) completion->done(status);
   if (told) listener_->peer_waits(peer_, *told);
-  if (!failed.ok()) listener_->peer_failed(peer_, failed);
+  if (!failed.ok()) {
+    hub_.mailbox(peer_).ring();  // it need not wait for a word of this side
+    listener_->peer_failed(peer_, failed);
+  }
   if (left) listener_->peer_left(peer_);
   return done.size() + (failed.ok() ? 0 : 1) + (left ? 1 : 0);
 }
@@ -208,6 +231,7 @@ void LoopbackLink::break_both(const Status& as_we_see_it, const Status& as_peer_
 // Requires the wire's lock. Withdraws what refers to our buffers.
 void LoopbackLink::end(const Status& why, Done& done) {
   ended_with_ = why;
+  out_.silent = true;
   out_.withdraw();
   for (const Sent& sent : sent_) done.emplace_back(sent.completion, why);
   for (const Posted& posted : posted_) done.emplace_back(posted.completion, why);
@@ -223,9 +247,10 @@ Status LoopbackLink::lost(Rank seen_by, Rank who) const {
 }
 
 bool LoopbackLink::ready(bool listening) {
-  if (ended_with_) return false;
+  if (ended_with_ && !awaits_word_) return false;
   const std::lock_guard lock(wire_.mutex);
   if (!broken_here_.ok()) return true;
+  if (ended_with_) return false;
   if (!sent_.empty() && sent_.front().number <= out_.taken) return true;
   if (in_.waiting) return true;
   if (in_.parcels.empty()) return in_.goodbye;

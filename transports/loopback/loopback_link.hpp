@@ -24,6 +24,7 @@ class LoopbackLink final : public Link {
   std::optional<Tag> probe() override;
   void tell_waiting(const Waiting& what) override;
   void close(const Status& why) override;
+  bool may_speak() const override;
 
   std::size_t advance();
   // Whether advance() would do something or, for one who listens, probe() would find what it has not told yet.
@@ -52,6 +53,7 @@ class LoopbackLink final : public Link {
   void collect_taken(Done& done);
   void take_parcels(Done& done);
   void take_parcel(const Parcel& parcel, const Posted& posted);
+  std::size_t hear_last_word();
   bool cut(const Parcel* next);
   void break_both(const Status& as_we_see_it, const Status& as_peer_sees_it);
   void end(const Status& why, Done& done);
@@ -72,6 +74,7 @@ class LoopbackLink final : public Link {
   std::deque<Posted> posted_;
   std::optional<std::uint64_t> told_;  // how many parcels had been taken when the first one was told
   std::optional<Status> ended_with_;
+  bool awaits_word_ = false;  // this side has closed the link with a failure; the peer has said nothing of its own yet
 };
 
 }  // namespace hocket::loopback

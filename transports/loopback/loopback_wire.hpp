@@ -33,6 +33,7 @@ struct Direction {
   std::uint64_t taken = 0;
   bool opened = false;             // the sender has called connect()
   bool goodbye = false;            // nothing follows the parcels
+  bool silent = false;             // the sender has ended the link, and says no more
   std::optional<Waiting> waiting;  // what the sender told last, until it is heard
 
   // Takes back what refers to the sender's memory, and all that comes after it.

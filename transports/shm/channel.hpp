@@ -23,11 +23,12 @@
 namespace hocket::shm {
 
 // Of packets, and of what lies in rings and windows.
-inline constexpr std::uint32_t channel_version = 3;
+inline constexpr std::uint32_t channel_version = 4;
 
 enum class PacketKind : std::uint32_t {
   hello = 1,    // words: group, from, to; where there is a secret, the sender's number as text, else its wake event
-  welcome,      // words: the same; from the side that was dialled, where there is no secret, with its wake event
+  welcome,      // words: the same; from the side that was dialled, which lets the other in; with its wake event where
+                // there is no secret
   cause,        // the sender's link is broken; nothing follows. See encode(Cause)
   goodbye,      // the sender leaves in good order, all its messages lie in the ring; nothing follows
   ring,         // words: bytes; the memory through which the sender's messages will come
@@ -38,8 +39,8 @@ enum class PacketKind : std::uint32_t {
   region,       // words: window, region, offset in the file, bytes; registered memory
   gone_region,  // words: window, region; it is no longer registered
   waiting,      // words: a Waiting of the sender
-  challenge,    // words: group, from, to; from the side that was dialled, in place of the welcome, with its number and
-                // its proof as text, and its wake event
+  challenge,    // words: group, from, to; from the side that was dialled, before the welcome, with its number and its
+                // proof as text, and its wake event
   proof,        // words: the same; from the side that dials, with its proof as text and its wake event
   distrust      // words: the number of a Distrust; in place of what would come next in a greeting
 };

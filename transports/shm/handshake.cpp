@@ -9,6 +9,7 @@
 #include <cerrno>
 #include <cstddef>
 #include <cstring>
+#include <span>
 
 #include "src/base/host_identity.hpp"
 #include "src/base/trust.hpp"
@@ -146,14 +147,19 @@ Handshake Dial::step() {
   }
   Packet packet;
   if (const Handshake now = read(packet); now != Handshake::done) return now;
-  if (challenge_) {
-    if (const Handshake now = prove(packet); now != Handshake::done) return now;
-  } else if (packet.kind != PacketKind::welcome) {
-    return fail("it does not welcome us");
+  if (challenge_ && !proven_) return prove(packet);
+  if (packet.kind != PacketKind::welcome) return fail("it does not welcome us");
+  return proven_ || take_wake_event(packet) ? Handshake::done : Handshake::failed;
+}
+
+// Of the first answer.
+bool Dial::take_wake_event(Packet& packet) {
+  if (packet.fds.size() == 1) {
+    connection_.wake_event = std::move(packet.fds.front());
+  } else {
+    (void)fail("it does not say how to wake it");
   }
-  if (packet.fds.size() != 1) return fail("it does not say how to wake it");
-  connection_.wake_event = std::move(packet.fds.front());
-  return Handshake::done;
+  return static_cast<bool>(connection_.channel);
 }
 
 // Done: a packet of the rank that was called has come, and no refusal.
@@ -182,17 +188,19 @@ Handshake Dial::read(Packet& packet) {
   return Handshake::done;
 }
 
-// The challenge has come: that side has to prove first. What this side then proves is not answered, as it is right: the
-// two know the same secret.
-Handshake Dial::prove(const Packet& packet) {
+// The challenge has come: that side has to prove first. What this side proves is answered by the welcome: until then
+// the other may still leave without having taken it in.
+Handshake Dial::prove(Packet& packet) {
   if (packet.kind != PacketKind::challenge) return fail(said_by_us(Distrust::needs_secret));
   const std::string nonce = packet.text.substr(0, Challenge::nonce_bytes);
   if (!challenge_->accepts(std::string_view(packet.text).substr(nonce.size()), nonce)) {
     connection_.channel.send(packet_of(Distrust::other_secret));
     return fail(said_by_us(Distrust::other_secret));
   }
+  if (!take_wake_event(packet)) return Handshake::failed;
   connection_.channel.send(packet_of(PacketKind::proof, hello_, text_of(challenge_->proof(nonce))), {&wake_event_, 1});
-  return Handshake::done;
+  proven_ = true;
+  return Handshake::waiting;
 }
 
 // ---- the side that is called ----------------------------------------------------------------------------------------
@@ -274,7 +282,8 @@ Handshake Greeting::take_proof(Packet& packet) {
 
 Connection Greeting::welcome() && {
   const Hello answer{hello_.group, hello_.to, hello_.from};
-  if (!challenge_) connection_.channel.send(packet_of(PacketKind::welcome, answer), {&own_wake_event_, 1});
+  const std::size_t events = challenge_ ? 0 : 1;  // the challenge has brought it
+  connection_.channel.send(packet_of(PacketKind::welcome, answer), std::span(&own_wake_event_, events));
   return std::move(connection_);
 }
 

@@ -65,13 +65,15 @@ class Dial {
  private:
   Handshake begin();
   Handshake read(Packet& packet);
-  Handshake prove(const Packet& packet);
+  Handshake prove(Packet& packet);
+  bool take_wake_event(Packet& packet);
   Handshake fail(std::string problem, Code code = Code::peer_lost);
 
   Hello hello_;
   int wake_event_;  // this rank's
   std::string secret_;
   std::optional<Challenge> challenge_;  // where there is a secret
+  bool proven_ = false;                 // this side has sent its proof
   Connection connection_;
   std::string problem_;
   Code code_ = Code::peer_lost;
@@ -94,7 +96,7 @@ class Greeting {
   bool lacked_descriptors() const { return lacked_descriptors_; }
   // Empty where the peer left without a word.
   const std::string& problem() const { return problem_; }
-  // Answers, where the challenge was not the answer.
+  // Lets the peer in, and tells it.
   Connection welcome() &&;
 
  private:

@@ -93,73 +93,6 @@ void ShmLink::tell_waiting(const Waiting& what) {
   channel().try_send({.kind = PacketKind::waiting, .words = std::bit_cast<decltype(Packet::words)>(what)});
 }
 
-// ---- ending
-// -----------------------------------------------------------------------------------------------------------
-
-std::vector<Completion*> ShmLink::abandon() {
-  auto completions = outbox_.abandon();
-  for (Completion* completion : inbox_.abandon()) completions.push_back(completion);
-  return completions;
-}
-
-void ShmLink::close(const Status& why) {
-  if (ended_with_) return;
-  if (!why.ok()) {
-    ended_with_ = why;
-    last_word(packet_of(why.cause()));
-    for (Completion* completion : abandon()) completion->done(why);
-    return;
-  }
-  ended_with_ = Status(Code::aborted, fmt::format("the link to {} is closed", name()));
-  owes_goodbye_ = true;
-  for (Completion* completion : inbox_.abandon()) completion->done(*ended_with_);
-  flush();
-  finish_goodbye();
-}
-
-void ShmLink::last_word(const Packet& packet) {
-  if (!attached() || ::getpid() != context_.owner) return;
-  channel().send(packet);
-  channel().finish();
-}
-
-// Goodbye follows the last message.
-void ShmLink::finish_goodbye() {
-  if (!owes_goodbye_ || !outbox_.empty() || !attached()) return;
-  owes_goodbye_ = false;
-  last_word({.kind = PacketKind::goodbye});
-}
-
-void ShmLink::fail(const Status& why, bool tell_peer) {
-  if (ended_with_) {
-    owes_goodbye_ = false;
-    for (Completion* completion : outbox_.abandon()) completion->done(why);
-    return;
-  }
-  ended_with_ = why;
-  if (tell_peer) last_word(packet_of(why.cause()));
-  for (Completion* completion : abandon()) completion->done(why);
-  context_.listener->peer_failed(peer_, why);
-}
-
-void ShmLink::malformed(std::string_view what) {
-  fail(problem(Code::protocol_error, fmt::format("{} does not keep to Hocket's protocol: {}", name(), what)), true);
-}
-
-// The peer has said goodbye. Its messages come first.
-void ShmLink::leave_if_drained() {
-  if (!goodbye_came_ || !up() || !inbox_.drained()) return;
-  leave(problem(Code::peer_lost, fmt::format("{} has left the group", name())));
-}
-
-void ShmLink::leave(const Status& why) {
-  if (ended_with_) return fail(why, false);
-  ended_with_ = why;
-  last_word({.kind = PacketKind::goodbye});
-  for (Completion* completion : abandon()) completion->done(why);
-  context_.listener->peer_left(peer_);
-}
-
 // ---- messages
 // ---------------------------------------------------------------------------------------------------------
 
@@ -249,7 +182,7 @@ std::size_t ShmLink::listen(bool died) {
 }
 
 void ShmLink::act_on(Packet& packet) {
-  if (ended_with_) return;  // only the end of the socket still matters
+  if (ended_with_) return hear_last_word(packet);
   switch (packet.kind) {
     case PacketKind::hello:
     case PacketKind::welcome:
@@ -261,7 +194,8 @@ void ShmLink::act_on(Packet& packet) {
       }  // what it sent before
       Cause cause = cause_of(packet);
       if (cause.rank == no_rank) cause.rank = peer_;
-      return fail(Status(std::move(cause)), false);
+      fail(Status(std::move(cause)), false);
+      return channel().finish();  // so the peer knows that this side has nothing to add
     }
     case PacketKind::goodbye: goodbye_came_ = true; return leave_if_drained();
     case PacketKind::ring: {
@@ -281,6 +215,16 @@ void ShmLink::act_on(Packet& packet) {
       if (!context_.sink->deliver(peer_, packet)) malformed("it names a window that cannot exist");
       return;
   }
+}
+
+// Once this side has closed the link, only the peer's word and the end of the socket still matter.
+void ShmLink::hear_last_word(const Packet& packet) {
+  if (!awaits_word_ || (packet.kind != PacketKind::cause && packet.kind != PacketKind::goodbye)) return;
+  awaits_word_ = false;
+  if (packet.kind != PacketKind::cause) return;
+  Cause cause = cause_of(packet);
+  if (cause.rank == no_rank) cause.rank = peer_;
+  context_.listener->peer_broke(peer_, Status(std::move(cause)));
 }
 
 void ShmLink::interests(std::vector<pollfd>& interests, short events) const {

@@ -41,6 +41,7 @@ class ShmLink final : public Link {
   std::optional<Tag> probe() override;
   void tell_waiting(const Waiting& what) override;
   void close(const Status& why) override;
+  bool may_speak() const override;
 
   Rank peer() const { return peer_; }
   // "rank 2 (process 4711)", as far as known.
@@ -86,6 +87,7 @@ class ShmLink final : public Link {
   std::size_t receive();
   bool open_outbox();
   void act_on(Packet& packet);
+  void hear_last_word(const Packet& packet);
   void leave_if_drained();
   void malformed(std::string_view what);
   Status problem(Code code, std::string message) const;
@@ -103,7 +105,8 @@ class ShmLink final : public Link {
   std::optional<Status> ended_with_;  // nothing: the link works
   bool owes_goodbye_ = false;         // closed in good order, with messages still to go out
   bool goodbye_came_ = false;
-  bool peer_ended_ = false;  // the socket has no more to say
+  bool awaits_word_ = false;  // this side has said why it ended the link; the peer has said nothing of its own yet
+  bool peer_ended_ = false;   // the socket has no more to say
 };
 
 }  // namespace hocket::shm

@@ -1,6 +1,7 @@
 #include "transports/tcp/inbox.hpp"
 
 #include <cerrno>
+#include <cstdint>
 #include <vector>
 
 namespace hocket::tcp {
@@ -49,13 +50,27 @@ ssize_t Inbox::read(Socket& socket, std::span<const iovec> parts) {
   return -1;
 }
 
-Inbox::Event Inbox::peek_end(Socket& socket) {
+// Until the kernel has no more, or somewhat more than that is kept. Returns how much it was.
+std::size_t Inbox::keep_what_came(Socket& socket, std::size_t at_most) {
   std::vector<std::byte> bytes(std::size_t{64} << 10);
   const iovec part{bytes.data(), bytes.size()};
-  // The peer sends no more, so what is left is no larger than the kernel's buffer.
-  for (ssize_t taken; (taken = read(socket, {&part, 1})) > 0;) {
+  std::size_t came = 0;
+  for (ssize_t taken; messages_.kept() < at_most && (taken = read(socket, {&part, 1})) > 0;) {
     messages_.keep(std::span(bytes).first(static_cast<std::size_t>(taken)));
+    came += static_cast<std::size_t>(taken);
   }
+  return came;
+}
+
+bool Inbox::read_ahead(Socket& socket) {
+  if (keep_what_came(socket, keeps_max) == 0) return false;
+  messages_.hear_behind();
+  return true;
+}
+
+// The peer sends no more, so what is left is no larger than the kernel's buffer.
+Inbox::Event Inbox::peek_end(Socket& socket) {
+  (void)keep_what_came(socket, SIZE_MAX);
   if (!ended_) return Event::none;
   const Event event = messages_.peek_end();
   said_goodbye_ = event == Event::goodbye;

@@ -38,9 +38,15 @@ class Inbox {
   // For an unexpected message on a connection that the peer has ended: takes all that is left in the kernel, so that a
   // cause behind unreceived messages is not lost. Returns cause, end, error, malformed or none.
   Event peek_end(Socket& socket);
+  // For an unexpected message, where this rank waits for a peer that may wait, too: what the peer says of that comes
+  // behind its messages. Takes and keeps these, up to keeps_max. Returns whether anything came.
+  bool read_ahead(Socket& socket);
+  bool may_read_ahead() const { return !ended_ && messages_.kept() < keeps_max; }
+  static constexpr std::size_t keeps_max = std::size_t{16} << 20;
 
  private:
   ssize_t read(Socket& socket, std::span<const iovec> parts);
+  std::size_t keep_what_came(Socket& socket, std::size_t at_most);
   Event event_of_end() const { return error_ != 0 ? Event::error : Event::end; }
 
   MessageReader messages_;

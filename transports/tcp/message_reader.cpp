@@ -29,13 +29,21 @@ std::size_t MessageReader::Kept::take(std::span<const iovec> parts) {
   return taken;
 }
 
+void MessageReader::Kept::erase(std::size_t from, std::size_t bytes) {
+  const auto first = bytes_.begin() + static_cast<std::ptrdiff_t>(at_ + from);
+  bytes_.erase(first, first + static_cast<std::ptrdiff_t>(bytes));
+}
+
 // ---- receives -------------------------------------------------------------------------------------------------------
 
 std::vector<Completion*> MessageReader::abandon() {
   std::vector<Completion*> completions;
   completions.reserve(posted_.size());
   for (const PostedReceive& receive : posted_) completions.push_back(receive.completion);
+  if (!posted_.empty() && parser_.in_message()) skip_ = target_.missing(posted_.front());
   posted_.clear();
+  target_.reset();
+  skips_ = true;
   return completions;
 }
 
@@ -44,11 +52,18 @@ MessageReader::Event MessageReader::settle(std::span<std::byte> staging, std::si
     switch (parser_.next(posted_.empty() ? nullptr : &posted_.front().expected)) {
       case FrameParser::Event::none: break;
       case FrameParser::Event::expected:
-        if (posted_.empty()) return Event::none;  // abandoned within a message
+        if (skips_) {
+          if (skip_ > 0) break;
+          parser_.end_message();
+          continue;
+        }
         if (target_.missing(posted_.front()) > 0) break;
         finish(completed);
         continue;
-      case FrameParser::Event::message: return unexpected() ? Event::none : Event::mismatch;
+      case FrameParser::Event::message:
+        if (!skips_) return unexpected() ? Event::none : Event::mismatch;
+        skip();
+        continue;
       case FrameParser::Event::waiting: waiting_ = parser_.waiting(); continue;
       case FrameParser::Event::goodbye: return Event::goodbye;
       case FrameParser::Event::cause: return Event::cause;
@@ -69,6 +84,12 @@ void MessageReader::finish(std::size_t& completed) {
   completion->done(Status());
 }
 
+// The message that has begun.
+void MessageReader::skip() {
+  skip_ = payload_bytes(*parse_header(parser_.header()), stream_);
+  parser_.begin_message();
+}
+
 // ---- where bytes go -------------------------------------------------------------------------------------------------
 
 // A small message that nothing has come of yet is read in one piece, and reduced where it was read.
@@ -86,7 +107,9 @@ std::span<const iovec> MessageReader::parts(std::span<std::byte> staging) {
     if (!bytes.empty()) parts_[count++] = {bytes.data(), bytes.size()};
   };
   small_offered_ = reads_small();
-  if (small_offered_) {
+  if (skip_ > 0) {
+    want(staging.first(std::min(skip_, staging.size())));
+  } else if (small_offered_) {
     want(std::span(small_).first(header_bytes + posted_.front().to.bytes));
   } else {
     want(parser_.wanted());
@@ -100,6 +123,10 @@ std::span<const iovec> MessageReader::parts(std::span<std::byte> staging) {
 }
 
 void MessageReader::took(std::size_t bytes) {
+  if (skip_ > 0) {
+    skip_ -= bytes;
+    return;
+  }
   if (small_offered_) return took_small(bytes);
   const std::size_t of_frame = std::min(bytes, parser_.wanted().size());
   parser_.took(of_frame);
@@ -128,6 +155,21 @@ void MessageReader::took_small(std::size_t bytes) {
 }
 
 // ---- what is to come ------------------------------------------------------------------------------------------------
+
+void MessageReader::hear_behind() {
+  auto header = parse_header(parser_.header());
+  for (std::size_t at = 0; header;) {
+    at += payload_bytes(*header, stream_);
+    if (kept_.bytes().size() < at + header_bytes) return;
+    header = parse_header(kept_.bytes().subspan(at).first<header_bytes>());
+    if (header && header->kind == FrameKind::waiting) {
+      waiting_ = waiting_of(*header);
+      kept_.erase(at, header_bytes);  // it is not to be heard again later, when it is old
+    } else {
+      at += header_bytes;
+    }
+  }
+}
 
 MessageReader::Event MessageReader::peek_end() {
   std::span<const std::byte> left = kept_.bytes();

@@ -33,7 +33,7 @@ class MessageReader {
   explicit MessageReader(StreamNumber stream) : stream_(stream) {}
 
   void post(const PostedReceive& receive) { posted_.push_back(receive); }
-  // Takes all receives out and returns whom to tell.
+  // Takes all receives out and returns whom to tell. From now on messages are skipped: only what else comes matters.
   std::vector<Completion*> abandon();
   // Whether a receive waits for bytes.
   bool wanted() const { return !posted_.empty(); }
@@ -41,7 +41,7 @@ class MessageReader {
   bool ready() const { return wanted() && (parser_.awaits_judgement() || !kept_.empty()); }
   // Whether a message came before its receive: no more bytes are wanted until that is posted, so that the sender feels
   // it.
-  bool unexpected() const { return posted_.empty() && parser_.has_header() && !parser_.in_cause(); }
+  bool unexpected() const { return posted_.empty() && parser_.has_header() && !parser_.in_cause() && !skips_; }
   // What the peer said last of its waiting; once.
   std::optional<Waiting> take_waiting() { return std::exchange(waiting_, std::nullopt); }
 
@@ -57,6 +57,10 @@ class MessageReader {
   // What those bytes end with, when no more will come: a cause or malformed; goodbye, which will be received in its
   // turn; or none of these.
   Event peek_end();
+  // How many bytes are kept.
+  std::size_t kept() const { return kept_.bytes().size(); }
+  // Takes note of what the peer says of its waiting behind a message that is unexpected(), as far as it is kept.
+  void hear_behind();
 
   Cause take_cause() { return cause_ ? std::move(*cause_) : parser_.take_cause(); }
   const Frame& got() const { return parser_.header(); }
@@ -72,6 +76,8 @@ class MessageReader {
     void append(std::span<const std::byte> bytes) { bytes_.insert(bytes_.end(), bytes.begin(), bytes.end()); }
     void put_back(std::span<const std::byte> first, std::span<const std::byte> second);
     std::size_t take(std::span<const iovec> parts);
+    // Removes bytes, counted from the first that is not taken.
+    void erase(std::size_t from, std::size_t bytes);
 
    private:
     std::vector<std::byte> bytes_;
@@ -81,12 +87,15 @@ class MessageReader {
   bool reads_small() const;
   void took_small(std::size_t bytes);
   void finish(std::size_t& completed);
+  void skip();
 
   StreamNumber stream_;
   std::deque<PostedReceive> posted_;
   FrameParser parser_;
   ReceiveTarget target_;
   Kept kept_;
+  bool skips_ = false;    // messages, as nobody waits for them any more
+  std::size_t skip_ = 0;  // bytes that are missing of the one that is skipped
   std::optional<Waiting> waiting_;
   std::optional<Cause> cause_;  // foreseen
   Status foreseen_problem_;

@@ -8,9 +8,15 @@ namespace hocket::tcp {
 
 short Stream::interest(bool link_ended) const {
   short events = end_interest(link_ended);
-  if (!ended() && (link_ended || !unexpected())) events |= POLLIN;
+  const bool hears_behind = reads_ahead && !left && inbox.may_read_ahead();
+  if (!ended() && (link_ended || !unexpected() || hears_behind)) events |= POLLIN;
   if (attached() && flushing()) events |= POLLOUT;
   return events;
+}
+
+short Stream::end_interest(bool link_ended) const {
+  if (ended() || (left && !link_ended)) return 0;
+  return link_ended && flushing() ? POLLRDHUP | POLLOUT : POLLRDHUP;
 }
 
 std::size_t Stream::flush(bool last) {
@@ -23,6 +29,13 @@ std::size_t Stream::flush(bool last) {
     ::shutdown(socket.fd(), SHUT_WR);
   }
   return progress.completed;
+}
+
+void Stream::cut() {
+  outbox = Outbox();  // without the rest of a message that is half sent
+  if (!attached() || shut) return;
+  shut = true;
+  ::shutdown(socket.fd(), SHUT_WR);
 }
 
 void Stream::drop_sends(const Status& why) {

@@ -102,6 +102,10 @@ void TcpLink::post_shares(PostedReceive receive) {
   }
 }
 
+void TcpLink::take_waiting(Stream& stream) {
+  if (const auto what = stream.inbox.messages().take_waiting()) context_.listener->peer_waits(peer(), *what);
+}
+
 // Every message begins on the first stream.
 std::optional<Tag> TcpLink::probe() {
   const Stream& first = streams_.front();
@@ -118,59 +122,6 @@ void TcpLink::tell_waiting(const Waiting& what) {
   flush(stream);
 }
 
-void TcpLink::close(const Status& why) {
-  if (ended_with_) return;
-  if (why.ok()) {
-    ended_with_ = name_.closed();
-    for (Stream& stream : streams_) {
-      stream.outbox.finish_with(encode(Header{.kind = FrameKind::goodbye}));
-      for (Completion* completion : stream.inbox.messages().abandon()) completion->done(*ended_with_);
-      flush(stream);
-    }
-  } else {
-    end_with(why, encode_cause(why.cause()));
-  }
-}
-
-// Ends all that is pending. `last`: what to say yet, on every stream, so that whichever is heard first tells why; empty
-// where the peer does not listen any more.
-void TcpLink::end_with(const Status& why, std::span<const std::byte> last) {
-  ended_with_ = why;
-  failed_ = true;
-  std::vector<Completion*> completions;
-  for (Stream& stream : streams_) {
-    for (Completion* completion : stream.outbox.abandon()) completions.push_back(completion);
-    for (Completion* completion : stream.inbox.messages().abandon()) completions.push_back(completion);
-    const bool comes_late = !stream.attached() && attached();  // the others have told the peer by then
-    if (last.empty() || comes_late) {
-      stream.outbox = Outbox();  // without the rest of a message that is half sent
-    } else {
-      stream.outbox.finish_with(last);
-    }
-    flush(stream);
-  }
-  for (Completion* completion : completions) completion->done(why);
-}
-
-void TcpLink::fail(const Status& why, bool tell_peer) {
-  if (ended_with_) {
-    failed_ = true;
-    for (Stream& stream : streams_) {
-      for (Completion* completion : stream.outbox.abandon()) completion->done(why);
-      if (!stream.attached() && attached()) stream.outbox = Outbox();
-    }
-    return;
-  }
-  end_with(why, tell_peer ? encode_cause(why.cause()) : std::vector<std::byte>{});
-  context_.listener->peer_failed(peer(), why);
-}
-
-void TcpLink::leave(const Status& why) {
-  if (ended_with_) return fail(why, false);
-  end_with(why, {});
-  context_.listener->peer_left(peer());
-}
-
 std::size_t TcpLink::advance() {
   std::size_t happened = 0;
   for (Stream& stream : streams_) happened += advance(stream);
@@ -182,6 +133,7 @@ std::size_t TcpLink::advance(Stream& stream) {
   if (stream.flushing()) happened += flush(stream);
   if (stream.send_error != 0) lose(stream, std::exchange(stream.send_error, 0));
   if (!ended_with_ && (stream.wanted() || stream.hidden())) happened += receive(stream);
+  if (stream.hidden_behind() && hear_behind(stream)) ++happened;
   return happened;
 }
 
@@ -189,19 +141,35 @@ std::size_t TcpLink::look(std::size_t index, short events) {
   Stream& stream = streams_[index];
   if (stream.ended()) return 0;
   if (ended_with_) {
-    stream.drain(context_.staging);
-    return flush(stream);
+    const std::size_t heard = hear_last_word(stream) ? 1 : 0;
+    if (!awaits_word_) stream.drain(context_.staging);
+    return heard + flush(stream);
   }
   std::size_t happened = advance(stream);
   if (ended_with_) return happened + 1;
   if (stream.left) return happened;
-  const bool hung_up = (events & (POLLRDHUP | POLLHUP | POLLERR)) != 0;
-  if (stream.inbox.messages().unexpected()) {
-    if (hung_up && act_on(stream, stream.inbox.peek_end(stream.socket))) ++happened;
-  } else if (!stream.inbox.messages().wanted()) {
-    happened += receive(stream);
-  }
+  const MessageReader& messages = stream.inbox.messages();
+  if (!messages.unexpected() && !messages.wanted()) happened += receive(stream);
+  if (ended_with_ || !messages.unexpected()) return happened;
+  if (hear_behind(stream)) ++happened;
+  const bool hung_up = !ended_with_ && (events & (POLLRDHUP | POLLHUP | POLLERR)) != 0;
+  if (hung_up && act_on(stream, stream.inbox.peek_end(stream.socket))) ++happened;
   return happened;
+}
+
+void TcpLink::listen_behind_messages(bool on) {
+  streams_.front().reads_ahead = on;
+  (void)hear_behind(streams_.front());
+}
+
+// Whether anything came behind messages that nobody receives yet.
+bool TcpLink::hear_behind(Stream& stream) {
+  const bool may = stream.reads_ahead && working(stream) && !stream.left && stream.inbox.messages().unexpected();
+  if (!may || !stream.inbox.may_read_ahead()) return false;
+  const bool came = stream.inbox.read_ahead(stream.socket);
+  take_waiting(stream);
+  const bool ended = stream.inbox.ended();  // no poll(2) tells of that any more
+  return (ended && act_on(stream, stream.inbox.peek_end(stream.socket))) || came;
 }
 
 std::size_t TcpLink::flush(Stream& stream) {
@@ -216,58 +184,9 @@ std::size_t TcpLink::flush(Stream& stream) {
 
 std::size_t TcpLink::receive(Stream& stream) {
   const auto progress = stream.inbox.advance(stream.socket, context_.staging);
-  if (const auto what = stream.inbox.messages().take_waiting()) context_.listener->peer_waits(peer(), *what);
+  take_waiting(stream);
   const std::size_t ended = act_on(stream, progress.event) ? 1 : 0;
   return progress.completed + (progress.bytes > 0 ? 1 : 0) + ended;
-}
-
-// A stream is broken. What the peer said before it went comes first, on whichever stream: it may hold the cause.
-void TcpLink::lose(Stream& stream, int error) {
-  for (Stream& heard : streams_) {
-    if (hear_out(heard)) return;
-  }
-  const auto all_is_here = [](const Stream& one) { return one.left || one.inbox.said_goodbye(); };
-  if (std::ranges::all_of(streams_, all_is_here)) {  // the peer left in good order: what it sent can still be received
-    for (Stream& heard : streams_) heard.drop_sends(name_.left());
-    return;
-  }
-  fail(name_.lost(stream.inbox.error() != 0 ? stream.inbox.error() : error), false);
-}
-
-// Whether the stream said why the link ends.
-bool TcpLink::hear_out(Stream& stream) {
-  while (working(stream) && !stream.left) {
-    const auto progress = stream.inbox.advance(stream.socket, context_.staging);
-    const auto event = progress.event == Inbox::Event::none && stream.inbox.messages().unexpected()
-                           ? stream.inbox.peek_end(stream.socket)
-                           : progress.event;
-    if (event != Inbox::Event::end && event != Inbox::Event::error && act_on(stream, event)) return true;
-    if (event != Inbox::Event::none || progress.bytes == 0) break;
-  }
-  return ended_with_.has_value();
-}
-
-// Whether the event ended the link.
-bool TcpLink::act_on(Stream& stream, Inbox::Event event) {
-  switch (event) {
-    case Inbox::Event::none: return false;
-    case Inbox::Event::cause: {
-      Cause cause = stream.inbox.messages().take_cause();
-      if (cause.rank == no_rank) cause.rank = peer();
-      fail(Status(std::move(cause)), false);
-      return true;
-    }
-    case Inbox::Event::goodbye:
-      stream.left = true;
-      if (!std::ranges::all_of(streams_, &Stream::left)) return false;
-      leave(name_.left());
-      return true;
-    case Inbox::Event::mismatch: fail(name_.mismatch(stream.inbox.messages(), *context_.listener), true); return true;
-    case Inbox::Event::malformed: fail(name_.malformed(stream.inbox.messages().problem()), true); return true;
-    case Inbox::Event::end:
-    case Inbox::Event::error: lose(stream, stream.inbox.error()); return true;
-  }
-  return false;
 }
 
 bool TcpLink::busy() const {
@@ -278,8 +197,8 @@ bool TcpLink::busy() const {
 
 bool TcpLink::ready() const {
   return std::ranges::any_of(streams_, [&](const Stream& stream) {
-    return working(stream) &&
-           ((stream.wanted() && stream.inbox.messages().ready()) || stream.hidden() || stream.send_error != 0);
+    return working(stream) && ((stream.wanted() && stream.inbox.messages().ready()) || stream.hidden() ||
+                               stream.hidden_behind() || stream.send_error != 0);
   });
 }
 

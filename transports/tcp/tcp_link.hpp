@@ -31,7 +31,9 @@ class TcpLink final : public Link {
                    Completion& completion) override;
   std::optional<Tag> probe() override;
   void tell_waiting(const Waiting& what) override;
+  void listen_behind_messages(bool on) override;
   void close(const Status& why) override;
+  bool may_speak() const override;
 
   Rank peer() const { return name_.peer; }
   std::uint16_t streams() const { return static_cast<std::uint16_t>(streams_.size()); }
@@ -80,7 +82,10 @@ class TcpLink final : public Link {
   std::size_t receive(Stream& stream);
   void post(const Tag& tag, PostedReceive receive);
   void post_shares(PostedReceive receive);
+  void take_waiting(Stream& stream);
+  bool hear_behind(Stream& stream);
   bool hear_out(Stream& stream);
+  bool hear_last_word(Stream& stream);
   void lose(Stream& stream, int error);
   bool act_on(Stream& stream, Inbox::Event event);
   void end_with(const Status& why, std::span<const std::byte> last);
@@ -92,6 +97,7 @@ class TcpLink final : public Link {
   Stripes stripes_;
   std::optional<Status> ended_with_;  // what later sends and receives end with; nothing: the link works
   bool failed_ = false;
+  bool awaits_word_ = false;  // this side has said why it ended the link; the peer has said nothing of its own yet
   Completion nobody_{[](Completion&, const Status&) {}};  // of frames that nobody waits for
 };
 

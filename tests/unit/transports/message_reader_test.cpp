@@ -122,5 +122,79 @@ TEST(MessageReader, ForeseesACauseBehindMessagesThatNobodyHasReceived) {
   for (std::size_t bytes = 0; bytes < rest.size(); bytes += 13) EXPECT_EQ(foreseen(bytes), Event::none) << bytes;
 }
 
+// What a peer says of its waiting is heard there, too, and then not a second time.
+TEST(MessageReader, HearsWaitingBehindMessagesThatNobodyHasReceived) {
+  Bytes stream, rest;
+  append_message(stream, 0, 64);
+  append_message(rest, 1, 30);
+  append(rest, encode(header_of({.tag = testing::tag_of(77), .missing = 9})));
+  append(rest, encode(header_of(waits)));
+  append_message(rest, 2, 5);
+  for (std::size_t came = 0; came <= rest.size(); ++came) {
+    SCOPED_TRACE(came);
+    MessageReader reader({0, 1});
+    std::size_t completed = 0;
+    Bytes staging(100), received(64);
+    std::memcpy(reader.parts(staging)[0].iov_base, stream.data(), header_bytes);
+    reader.took(header_bytes);
+    ASSERT_EQ(reader.settle(staging, completed), Event::none);
+    reader.keep(std::span(stream).subspan(header_bytes));
+    reader.keep(std::span(rest).first(came));
+    reader.hear_behind();
+    const std::size_t first = header_bytes + 30 + header_bytes, both = first + header_bytes;
+    const auto heard = reader.take_waiting();
+    EXPECT_EQ(heard.has_value(), came >= first);
+    if (came >= both) {
+      EXPECT_EQ(heard, waits);
+    }
+    Completion nobody{[](Completion&, const Status&) {}};
+    Frame expected;
+    std::copy_n(stream.begin(), header_bytes, expected.begin());
+    reader.post({.expected = expected, .to = {received.data(), received.size()}, .completion = &nobody});
+    ASSERT_EQ(reader.settle(staging, completed), Event::none);
+    EXPECT_EQ(completed, 1u);
+    EXPECT_FALSE(reader.take_waiting().has_value());
+    EXPECT_TRUE(std::equal(received.begin(), received.end(), stream.begin() + header_bytes));
+  }
+}
+
+// Once nobody waits for messages any more, only what comes between them matters; however it is cut.
+TEST(MessageReader, FindsACauseBehindMessagesThatItSkips) {
+  Bytes stream;
+  append_message(stream, 0, 200);
+  append_message(stream, 1, 0);
+  append_message(stream, 2, 300);
+  append(stream, encode(header_of(waits)));
+  append(stream, encode_cause({.code = Code::timeout, .message = "rank 3 is late"}));
+  for (std::size_t before = 0; before < stream.size(); before += 7) {
+    SCOPED_TRACE(before);
+    MessageReader reader({0, 1});
+    Completion nobody{[](Completion&, const Status&) {}};
+    Bytes staging(100), received(200);
+    std::size_t at = 0, completed = 0;
+    const auto bring = [&](std::size_t at_most) {
+      std::size_t brought = 0;
+      for (const iovec& part : reader.parts(staging)) {
+        const std::size_t bytes = std::min({part.iov_len, stream.size() - at - brought, at_most - brought});
+        if (bytes > 0) std::memcpy(part.iov_base, &stream[at + brought], bytes);
+        brought += bytes;
+      }
+      reader.took(brought);
+      at += brought;
+    };
+    Frame expected;
+    std::copy_n(stream.begin(), header_bytes, expected.begin());
+    reader.post({.expected = expected, .to = {received.data(), received.size()}, .completion = &nobody});
+    while (at < before && reader.settle(staging, completed) == Event::none && !reader.unexpected()) bring(before - at);
+    EXPECT_LE(reader.abandon().size(), 1u);
+    const Bytes then = received;
+    Event event = Event::none;
+    while ((event = reader.settle(staging, completed)) == Event::none && at < stream.size()) bring(11);
+    ASSERT_EQ(event, Event::cause);
+    EXPECT_EQ(reader.take_cause().message, "rank 3 is late");
+    EXPECT_EQ(received, then);
+  }
+}
+
 }  // namespace
 }  // namespace hocket::tcp
