@@ -9,7 +9,10 @@
 namespace hocket::comm {
 
 Regroup::Regroup(Config config) : config_(std::move(config)), gone_(config_.gone) {
-  choose_leader();
+  (void)choose_leader();
+  for (const Rank rank : awaited()) {
+    if (leads()) tell(rank, {.kind = Note::Kind::call});
+  }
   gather();
 }
 
@@ -122,6 +125,9 @@ void Regroup::heard(Rank from, const Note& note) {
   if (!config_.members.contains(from) || from == config_.self) return;
   const bool of_leader = from == leader_ && wish_ != Wish::done && wish_ != Wish::excluded;
   switch (note.kind) {
+    case Note::Kind::call:
+      if (of_leader) gather();
+      break;
     case Note::Kind::come: take_come(from, note); break;
     case Note::Kind::patience:
       if (of_leader) leader_waits_ = true, ++steps_;
@@ -153,6 +159,7 @@ void Regroup::take_come(Rank from, const Note& note) {
   if (too_late || config_.blamed.contains(from)) return tell(from, {.kind = Note::Kind::excluded});
   if (wish_ == Wish::done || wish_ == Wish::excluded) return;
   silent_.erase(from);
+  gone_.erase(from);  // another rank was wrong, or ahead of this one
   came_.insert(from);
   for (const Rank rank : note.ranks) {
     if (rank != config_.self && config_.members.contains(rank) && !came_.contains(rank)) gone_.insert(rank);

@@ -31,7 +31,8 @@ using Ranks = std::set<Rank>;
 // What ranks tell each other meanwhile.
 struct Note {
   enum class Kind : std::uint8_t {
-    come = 1,    // to the leader: takes part; `ranks` are known to be gone
+    call = 1,    // the leader begins: whoever takes part is to come, even if it has come before
+    come,        // to the leader: takes part; `ranks` are known to be gone
     patience,    // the leader's answer: it has heard, and waits for others
     leave,       // to the leader: takes part no more, or follows another one
     members,     // to the followers: `ranks` are to make the group

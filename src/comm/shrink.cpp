@@ -5,10 +5,13 @@
 
 #include <algorithm>
 #include <optional>
+#include <system_error>
+#include <thread>
 #include <utility>
 
 #include "src/base/log.hpp"
 #include "src/base/random.hpp"
+#include "src/base/signals_blocked.hpp"
 #include "src/comm/finalize.hpp"
 #include "src/comm/local.hpp"
 #include "src/comm/regroup.hpp"
@@ -54,13 +57,16 @@ class Shrinking {
   Status excluded() const;
   Status leave(const Status& why);
   void send_notes();
-  void take_news();
+  void take(const std::vector<Standby::News>& news);
   void look_who_is_alive();
   void be_patient();
   Options new_options() const;
   Status open();
   Result<CommunicatorParts> make();
   Result<CommunicatorParts> make_on_ring(const Options& options);
+  std::string why_in_vain(const Standby::News& news) const;
+  std::string who_has_ended() const;
+  void attend(const std::stop_token& made);
   Result<SharedPeerInfos> meet_neighbours(const Options& options);
 
   const CommunicatorParts& from_;
@@ -73,6 +79,7 @@ class Shrinking {
   std::optional<std::pair<std::uint64_t, Deadline>> patience_;  // since which step of the regrouping, until when
   std::shared_ptr<LinkSet> link_set_;                           // of the group that is under way
   PeerInfo card_;                                               // of this rank there
+  std::vector<Standby::News> missed_;                           // what has come while this rank made a group
 };
 
 // A rank that is known to be dead need not be waited for; one that was waited for in vain when the communicator broke,
@@ -81,6 +88,7 @@ Regroup::Config Shrinking::config(const Status& broken) const {
   const std::vector<Rank>& ranks = from_.lineage.standby_ranks;
   Regroup::Config config{.self = standby_.rank(),
                          .members = Ranks(ranks.begin(), ranks.end()),
+                         .gone = standby_.gone(),
                          .separable = !one_host(from_.membership),
                          .majority = request_.majority,
                          .draw_group = [] { return random_number(); }};
@@ -149,8 +157,8 @@ void Shrinking::send_notes() {
   if (regroup_.wish() != Wish::wait) standby_.flush(earlier(Deadline::after(farewell), deadline_));
 }
 
-void Shrinking::take_news() {
-  for (const auto& [from, note] : standby_.await(earlier(Deadline::after(look_around), deadline_))) {
+void Shrinking::take(const std::vector<Standby::News>& news) {
+  for (const auto& [from, note] : news) {
     if (note) {
       regroup_.heard(from, *note);
     } else {
@@ -182,7 +190,7 @@ Result<CommunicatorParts> Shrinking::run() {
     send_notes();
     switch (regroup_.wish()) {
       case Wish::wait:
-        take_news();
+        take(standby_.await(earlier(Deadline::after(look_around), deadline_)));
         look_who_is_alive();
         be_patient();
         break;
@@ -252,9 +260,49 @@ Result<SharedPeerInfos> Shrinking::meet_neighbours(const Options& options) {
   return SharedPeerInfos(std::move(peers));
 }
 
+// What makes it pointless to go on making the group; empty: nothing.
+std::string Shrinking::why_in_vain(const Standby::News& news) const {
+  const bool member = regroup_.members().contains(news.from);
+  if (!news.note) return member ? fmt::format("rank {} is gone", rank_of(news.from)) : "";
+  switch (news.note->kind) {
+    case Note::Kind::come:
+    case Note::Kind::leave: return member ? fmt::format("rank {} has begun anew", rank_of(news.from)) : "";
+    case Note::Kind::members: return news.from == regroup_.leader() ? "others are to make a group" : "";
+    case Note::Kind::excluded: return "others go on without this rank";
+    default: return "";
+  }
+}
+
+std::string Shrinking::who_has_ended() const {
+  for (const Rank rank : regroup_.members()) {
+    if (info_of(rank).process.is_alive() == false) return fmt::format("rank {} is gone", rank_of(rank));
+  }
+  return "";
+}
+
+// While this rank makes the group: one that dies before it has connected to its neighbours in the group is missed by
+// nobody there.
+void Shrinking::attend(const std::stop_token& made) {
+  while (!made.stop_requested()) {
+    std::string in_vain = who_has_ended();
+    for (Standby::News& news : standby_.await(Deadline::after(look_around))) {
+      if (in_vain.empty()) in_vain = why_in_vain(news);
+      missed_.push_back(std::move(news));
+    }
+    if (!in_vain.empty()) link_set_->executor().abort(Status(Code::aborted, in_vain), *link_set_->executor().first());
+  }
+}
+
 Result<CommunicatorParts> Shrinking::make_on_ring(const Options& options) {
   if (options.size == 1) return make_alone(options, card_, regions_, true);
   const AbortOnStop abort_on_stop(stop_, link_set_);
+  std::jthread attendant;
+  try {
+    const SignalsBlocked blocked;
+    attendant = std::jthread([this](const std::stop_token& made) { attend(made); });
+  } catch (const std::system_error&) {
+    return Status(Code::out_of_resources, "no thread is left; see `ulimit -u`");
+  }
   auto peers = meet_neighbours(options);
   auto parts = peers.ok() ? finalize(options, std::move(*peers), link_set_, deadline_) : peers.status();
   if (!parts.ok()) link_set_->executor().abort(parts.status(), *link_set_->executor().first());
@@ -266,15 +314,18 @@ Result<CommunicatorParts> Shrinking::make() {
   auto parts = make_on_ring(options);
   const std::vector<Rank> members(regroup_.members().begin(), regroup_.members().end());
   link_set_.reset();
+  const auto take_missed = [&] { take(std::exchange(missed_, {})); };
   if (!parts.ok()) {
     const Cause& cause = parts.status().cause();
     log::info(fmt::format("rank {} of \"{}\" begins anew to shrink it: {}", from_.membership.rank(),
                           from_.membership.name(), cause.message));
     const bool in_vain = cause.code == Code::timeout && cause.peer >= 0 && cause.peer < options.size;
     regroup_.made(false, in_vain ? members[static_cast<std::size_t>(cause.peer)] : no_rank);
+    take_missed();
     return parts;
   }
   regroup_.made(true);
+  take_missed();
   parts->lineage = {.standby = from_.lineage.standby, .standby_ranks = members};
   for (const Rank member : members) parts->lineage.previous_ranks.push_back(rank_of(member));
   return parts;

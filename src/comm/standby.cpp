@@ -123,7 +123,7 @@ void Standby::reach(Rank peer) {
   auto& lane = lanes_[static_cast<std::size_t>(peer)];
   if (lane || peer == rank_) return;
   auto link = mesh_->link(peer, Deadline::after(for_ever));
-  if (!link.ok()) return peer_left(peer);
+  if (!link.ok()) return peer_failed(peer, link.status());
   lane = std::make_unique<Lane>(*this, peer, **link);
   expect_note(*lane);
 }
@@ -153,11 +153,12 @@ void Standby::tell(Rank peer, const Note& note) {
 }
 
 void Standby::peer_failed(Rank peer, const Status&) {
+  gone_.insert(peer);
   news_.push_back({peer, std::nullopt});
 }
 
 void Standby::peer_left(Rank peer) {
-  news_.push_back({peer, std::nullopt});
+  peer_failed(peer, Status());
 }
 
 std::size_t Standby::step() {

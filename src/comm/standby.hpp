@@ -53,6 +53,8 @@ class Standby final : private TransportListener {
   };
   // What has come since the last call; waits for it until the deadline.
   std::vector<News> await(Deadline deadline);
+  // Peers that have gone so far, or could not be reached.
+  const Ranks& gone() const { return gone_; }
   // Waits until all notes have been handed to the network.
   void flush(Deadline deadline);
 
@@ -75,6 +77,7 @@ class Standby final : private TransportListener {
   std::deque<std::unique_ptr<Sending>> sendings_;
   std::vector<Lane*> expecting_;  // to be given a receive again
   std::vector<News> news_;
+  Ranks gone_;
 };
 
 // How a communicator goes on if it breaks.

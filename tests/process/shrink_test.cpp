@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <bit>
 #include <chrono>
 #include <cstdint>
 #include <functional>
@@ -25,36 +26,39 @@ namespace {
 
 using std::chrono_literals::operator""ms;
 
-// Allreduces of everyone's own bit, so that the sum says who took part. Nothing but a break ends them.
-std::int32_t sum_of(hocket_comm* comm, int bit, hocket_result* result) {
-  std::int32_t sum = 1 << bit;
-  *result = hocket_allreduce(&sum, &sum, 1, HOCKET_INT32, HOCKET_SUM, comm, nullptr, nullptr);
-  return sum;
+// Which ranks take part in a communicator's calls, by their numbers in the first one, and whether all of them have been
+// told to end.
+struct Members {
+  std::int32_t bits = 0;
+  bool all_end = false;
+};
+
+hocket_result ask_members(hocket_comm* comm, int self, bool ends, Members& members) {
+  std::int32_t values[] = {1 << self, ends ? 1 : 0};
+  const hocket_result result = hocket_allreduce(values, values, 2, HOCKET_INT32, HOCKET_SUM, comm, nullptr, nullptr);
+  members = {values[0], values[1] == std::popcount(static_cast<std::uint32_t>(values[0]))};
+  return result;
 }
 
-// Shrinks until a communicator works, as ranks that die meanwhile may break what has just been made. Which ranks, by
-// their numbers in the first one, are in it; 0: shrinking failed.
-std::int32_t survive(hocket_comm* broken, int self, const hocket_shrink_options* options = nullptr) {
+// Calls until all ranks that are left have been told to end, and shrinks whenever the communicator breaks. Returns who
+// is left; nobody: shrinking failed.
+std::int32_t survive(Child& child, hocket_comm* comm, const hocket_shrink_options* options = nullptr) {
   std::vector<std::unique_ptr<Comm>> made;
-  for (hocket_comm* from = broken;;) {
+  for (bool ends = false;;) {
+    ends = ends || child.parent.has_news();
+    Members members;
+    if (ask_members(comm, child.index, ends, members) == HOCKET_OK) {
+      if (members.all_end) return members.bits;
+      continue;
+    }
     hocket_comm* shrunk = nullptr;
-    if (hocket_comm_shrink(from, &shrunk, options) != HOCKET_OK) {
-      ADD_FAILURE() << "rank " << self << " cannot shrink: " << hocket_last_error();
+    if (hocket_comm_shrink(comm, &shrunk, options) != HOCKET_OK) {
+      ADD_FAILURE() << "rank " << child.index << " cannot shrink: " << hocket_last_error();
       return 0;
     }
+    comm = shrunk;
     made.push_back(std::make_unique<Comm>(shrunk));
-    hocket_result result = HOCKET_OK;
-    const std::int32_t members = sum_of(shrunk, self, &result);
-    // Everyone has the sum before anyone leaves.
-    if (result == HOCKET_OK) result = hocket_barrier(shrunk, nullptr, nullptr);
-    if (result == HOCKET_OK) return members;
-    from = shrunk;
   }
-}
-
-// Calls until the communicator breaks.
-void run_until_broken(hocket_comm* comm) {
-  EXPECT_NE(allreduce_until_failure(comm, 1000, [] {}), HOCKET_OK);
 }
 
 int without(int size, const std::vector<int>& dead) {
@@ -72,9 +76,8 @@ class Shrinking : public OverTransports {
       const Comm comm;
       ASSERT_TRUE(comm);
       child.say("here");
-      run_until_broken(comm.get());
-      child.say(std::to_string(survive(comm.get(), child.index)));
-      (void)child.hear();  // nobody leaves before all have been asked
+      child.say(std::to_string(survive(child, comm.get())));
+      while (child.hear() != "leave") continue;  // not before all have been asked
     });
     group.hear_from_all("here");
     std::this_thread::sleep_for(5ms);
@@ -82,6 +85,7 @@ class Shrinking : public OverTransports {
       group.signal(victim, SIGKILL);
       pause();
     }
+    for (int rank = 0; rank < size; ++rank) group.tell(rank, "end");
     for (int rank = 0; rank < size; ++rank) {
       if (std::ranges::find(victims, rank) != victims.end()) continue;
       EXPECT_EQ(group.hear(rank), std::to_string(without(size, victims))) << "rank " << rank;
@@ -150,7 +154,7 @@ TEST(Shrink, KeepsTheOrderOfRanksAndKnowsThePreviousOnes) {
       child.parent.say("dying");
       ::_exit(0);
     }
-    run_until_broken(comm.get());
+    EXPECT_EQ(allreduce_until_failure(comm.get(), 1000, [] {}), HOCKET_PEER_LOST);
     hocket_comm* handle = nullptr;
     expect_result(hocket_comm_shrink(comm.get(), &handle, nullptr), HOCKET_OK);
     const Comm shrunk(handle);
