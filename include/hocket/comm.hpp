@@ -16,6 +16,7 @@
 #include "hocket/comm.h"
 #include "hocket/errors.hpp"
 #include "hocket/messages.hpp"
+#include "hocket/shrink.h"
 #include "hocket/split.h"
 
 namespace hocket {
@@ -40,6 +41,14 @@ struct SplitOptions {
   std::chrono::milliseconds timeout{0};  ///< The deadline of the split, and of the child's calls that name none.
   std::string name = {};                 ///< The child's name in messages.
   bool share_links = false;              ///< Whether the child runs on its parent's links.
+};
+
+/// How to shrink a communicator, see ::hocket_shrink_options. Zero and empty fields have their defaults.
+struct ShrinkOptions {
+  std::chrono::milliseconds timeout{0};   ///< The deadline.
+  std::chrono::milliseconds patience{0};  ///< How long to wait for ranks that may be alive.
+  bool minority = false;                  ///< Whether to go on without these by less than a majority.
+  std::string name = {};                  ///< The new communicator's name in messages.
 };
 
 namespace detail {
@@ -70,6 +79,16 @@ inline hocket_split_options to_c(const SplitOptions& options) {
   given.timeout_ms = options.timeout.count();
   given.name = or_null(options.name);
   given.share_links = options.share_links ? 1 : 0;
+  return given;
+}
+
+// The result points into `options`.
+inline hocket_shrink_options to_c(const ShrinkOptions& options) {
+  hocket_shrink_options given = HOCKET_SHRINK_OPTIONS_INIT;
+  given.timeout_ms = options.timeout.count();
+  given.patience_ms = options.patience.count();
+  given.minority = options.minority ? 1 : 0;
+  given.name = or_null(options.name);
   return given;
 }
 
@@ -121,6 +140,21 @@ class Communicator : public CollectiveCalls<Communicator>,
     const auto count = static_cast<std::int32_t>(ranks.size());
     check(hocket_comm_subset(handle_, ranks.data(), count, &child, &given));
     return from(child);
+  }
+
+  /// Makes a communicator of the ranks that are still there; each of them calls it once this one is broken, see
+  /// ::hocket_comm_shrink().
+  Communicator shrink(const ShrinkOptions& options = {}) {
+    const hocket_shrink_options given = detail::to_c(options);
+    hocket_comm* shrunk = nullptr;
+    check(hocket_comm_shrink(handle_, &shrunk, &given));
+    return Communicator(shrunk);
+  }
+  /// Which rank of the communicator that this one was shrunk from has become `rank`.
+  int previous_rank(int rank) const {
+    std::int32_t previous = 0;
+    check(hocket_comm_previous_rank(handle_, rank, &previous));
+    return previous;
   }
 
   /// Takes the membership of `other`, which then has none.

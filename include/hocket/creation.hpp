@@ -34,6 +34,14 @@ class Creation {
     return made;
   }
 
+  /// Starts Communicator::shrink(). Leave `comm` alone until this is complete, see hocket_comm_shrink_start().
+  static Creation shrink(Communicator& comm, const ShrinkOptions& options = {}) {
+    const hocket_shrink_options given = detail::to_c(options);
+    Creation made;
+    check(hocket_comm_shrink_start(comm.handle(), &made.handle_, &given));
+    return made;
+  }
+
   /// Takes the creation of `other`, which then has none.
   Creation(Creation&& other) noexcept : handle_(std::exchange(other.handle_, nullptr)) {}
   /// Gives up its own creation, then takes that of `other`.

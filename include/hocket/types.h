@@ -35,7 +35,8 @@ typedef enum hocket_result {
   HOCKET_MISMATCH = 12,           /**< Ranks made calls that do not match. */
   HOCKET_PROTOCOL_ERROR = 13,     /**< Bytes arrived that Hocket, or this version of it, did not send. */
   HOCKET_NOT_FOUND = 14,          /**< There is no such key, algorithm, transport or call. */
-  HOCKET_INTERNAL = 15            /**< A defect of Hocket. Please report it. */
+  HOCKET_INTERNAL = 15,           /**< A defect of Hocket. Please report it. */
+  HOCKET_EXCLUDED = 16            /**< The other ranks go on without this one, see hocket_comm_shrink(). */
 } hocket_result;
 
 /** The name of a result, for instance "HOCKET_TIMEOUT"; "unknown result" for an unknown value. The string is static.

@@ -5,6 +5,7 @@
 #include "src/base/sized_struct.hpp"
 #include "src/capi/handles.hpp"
 #include "src/comm/options.hpp"
+#include "src/comm/shrink.hpp"
 
 using namespace hocket::capi;  // the functions of the API stand outside all namespaces
 using hocket::Code;
@@ -18,6 +19,12 @@ Result<SplitRequest> split_request(const Result<SplitArguments>& arguments, cons
     return Status(Code::invalid_argument, "options.struct_size is wrong: begin with HOCKET_SPLIT_OPTIONS_INIT");
   }
   return arguments.ok() ? comm::split_request(*arguments, *given) : arguments.status();
+}
+
+Result<comm::ShrinkRequest> shrink_request(const hocket_shrink_options* options) {
+  const auto given = read_sized(options);
+  if (given) return comm::shrink_request(*given);
+  return Status(Code::invalid_argument, "options.struct_size is wrong: begin with HOCKET_SHRINK_OPTIONS_INIT");
 }
 
 }  // namespace hocket::capi
@@ -125,6 +132,32 @@ hocket_result hocket_comm_counters(hocket_comm* comm, hocket_counters* counters)
     out.bytes_received = now.bytes_received;
     if (hocket::write_sized(counters, out)) return {};
     return {Code::invalid_argument, "counters.struct_size is wrong: begin with HOCKET_COUNTERS_INIT"};
+  });
+}
+
+hocket_result hocket_comm_shrink(hocket_comm* comm, hocket_comm** shrunk, const hocket_shrink_options* options) {
+  return guarded([&]() -> Status {
+    if (shrunk == nullptr) return null_argument("shrunk");
+    *shrunk = nullptr;
+    if (comm == nullptr) return null_argument("comm");
+    if (!may_wait()) return wait_refused();
+    const auto request = hocket::capi::shrink_request(options);
+    if (!request.ok()) return request.status();
+    auto made = comm->communicator->shrink(*request);
+    if (!made.ok()) return made.status();
+    *shrunk = new hocket_comm{std::move(*made)};
+    return {};
+  });
+}
+
+hocket_result hocket_comm_previous_rank(const hocket_comm* comm, int32_t rank, int32_t* previous) {
+  return guarded([&]() -> Status {
+    if (comm == nullptr) return null_argument("comm");
+    if (previous == nullptr) return null_argument("previous");
+    const auto found = comm->communicator->previous_rank(rank);
+    if (!found.ok()) return found.status();
+    *previous = *found;
+    return {};
   });
 }
 

@@ -5,6 +5,7 @@
 #include "src/capi/handles.hpp"
 #include "src/comm/creation.hpp"
 #include "src/comm/options.hpp"
+#include "src/comm/shrink.hpp"
 
 using namespace hocket::capi;  // the functions of the API stand outside all namespaces
 using hocket::Status;
@@ -49,6 +50,21 @@ hocket_result hocket_comm_split_start(hocket_comm* parent, int32_t color, int32_
     if (!request.ok()) return request.status();
     return keep(Creation::start([&communicator = *parent->communicator, given = *request](const std::stop_token& stop) {
                   return communicator.split(given, stop);
+                }),
+                creation);
+  });
+}
+
+hocket_result hocket_comm_shrink_start(hocket_comm* comm, hocket_creation** creation,
+                                       const hocket_shrink_options* options) {
+  return guarded([&]() -> Status {
+    if (creation == nullptr) return null_argument("creation");
+    *creation = nullptr;
+    if (comm == nullptr) return null_argument("comm");
+    const auto request = hocket::capi::shrink_request(options);
+    if (!request.ok()) return request.status();
+    return keep(Creation::start([&communicator = *comm->communicator, given = *request](const std::stop_token& stop) {
+                  return communicator.shrink(given, stop);
                 }),
                 creation);
   });

@@ -25,7 +25,10 @@ struct hocket_work {
 
 namespace hocket {
 class Operation;
+namespace comm {
+struct ShrinkRequest;
 }
+}  // namespace hocket
 
 namespace hocket::capi {
 
@@ -60,6 +63,9 @@ Result<Deadline> deadline_of_wait(int64_t timeout_ms);
 
 // What a split is asked for, from the caller's options.
 Result<SplitRequest> split_request(const Result<SplitArguments>& arguments, const hocket_split_options* options);
+
+// The same of a shrinking; `options` may be null.
+Result<comm::ShrinkRequest> shrink_request(const hocket_shrink_options* options);
 
 // Whether the calling thread may wait for others; not inside a function that is called on completion.
 bool may_wait();

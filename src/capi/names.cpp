@@ -31,6 +31,7 @@ const char* hocket_result_name(hocket_result result) {
     case HOCKET_PROTOCOL_ERROR: return "HOCKET_PROTOCOL_ERROR";
     case HOCKET_NOT_FOUND: return "HOCKET_NOT_FOUND";
     case HOCKET_INTERNAL: return "HOCKET_INTERNAL";
+    case HOCKET_EXCLUDED: return "HOCKET_EXCLUDED";
   }
   return "unknown result";
 }

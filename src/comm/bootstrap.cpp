@@ -21,9 +21,10 @@ namespace {
 
 // Connects to both neighbours and learns what everyone tells by a ring allgather, so the store is not needed any more.
 // The ring of connections stays: each rank's end is noticed by two others, who pass it on.
-Result<SharedPeerInfos> exchange_on_ring(Rendezvous& rendezvous, LinkSet& link_set, const Options& options,
-                                         Deadline deadline) {
-  const PeerInfo mine = describe_self(options, link_set.mesh().endpoints());
+Result<SharedPeerInfos> exchange_on_ring(Rendezvous& rendezvous, LinkSet& link_set, const Standby& standby,
+                                         const Options& options, Deadline deadline) {
+  PeerInfo mine = describe_self(options, link_set.mesh().endpoints());
+  mine.standby = standby.endpoints();
   const auto [next, previous] = neighbours_of(options.rank, options.size);
   const std::vector<Rank> neighbours{next, previous};
   const auto infos = rendezvous.exchange(mine, neighbours);
@@ -31,7 +32,7 @@ Result<SharedPeerInfos> exchange_on_ring(Rendezvous& rendezvous, LinkSet& link_s
   for (std::size_t i = 0; i < neighbours.size(); ++i) {
     const PeerInfo& info = (*infos)[i];
     if (info.build.protocol != mine.build.protocol) return check_build(mine, options.rank, info, neighbours[i]);
-    link_set.mesh().add_peer(neighbours[i], info);
+    link_set.mesh().add_peer(neighbours[i], info.endpoints);
   }
   auto told = exchange_peer_infos(options.rank, options.size, mine,
                                   [&](auto all) { return allgather_on_ring(link_set, all, deadline); });
@@ -47,9 +48,16 @@ Result<SharedPeerInfos> exchange_on_ring(Rendezvous& rendezvous, LinkSet& link_s
 Result<CommunicatorParts> connect_ring(Rendezvous& rendezvous, std::shared_ptr<LinkSet> link_set,
                                        const Options& options, Deadline deadline, const std::stop_token& stop) {
   const AbortOnStop abort_on_stop(stop, link_set);
-  auto peers = exchange_on_ring(rendezvous, *link_set, options, deadline);
+  auto standby = Standby::open(options, rendezvous.group());
+  if (!standby.ok()) return standby.status();
+  auto peers = exchange_on_ring(rendezvous, *link_set, **standby, options, deadline);
   if (!peers.ok()) return peers.status();
-  return finalize(options, std::move(*peers), std::move(link_set), deadline);
+  (*standby)->know(**peers);
+  auto parts = finalize(options, std::move(*peers), std::move(link_set), deadline);
+  if (!parts.ok()) return parts;
+  parts->lineage.standby = std::move(*standby);
+  for (Rank rank = 0; rank < options.size; ++rank) parts->lineage.standby_ranks.push_back(rank);
+  return parts;
 }
 
 // Peers that are connected already learn the cause, and not only that this rank has gone.

@@ -67,7 +67,7 @@ Result<CommunicatorParts> connect_ring(const Options& options, SharedPeerInfos p
                                        Deadline deadline, const std::stop_token& stop) {
   const AbortOnStop abort_on_stop(stop, link_set);
   for (Rank rank = 0; rank < options.size; ++rank) {
-    link_set->mesh().add_peer(rank, (*peers)[static_cast<std::size_t>(rank)]);
+    link_set->mesh().add_peer(rank, (*peers)[static_cast<std::size_t>(rank)].endpoints);
   }
   std::vector<std::byte> all(static_cast<std::size_t>(options.size));
   if (Status status = allgather_on_ring(*link_set, all, deadline); !status.ok()) return status;

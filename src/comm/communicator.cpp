@@ -1,5 +1,7 @@
 #include "src/comm/communicator.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <utility>
 
@@ -8,6 +10,7 @@
 #include "src/comm/children.hpp"
 #include "src/comm/local.hpp"
 #include "src/comm/log_lines.hpp"
+#include "src/comm/shrink.hpp"
 
 namespace hocket::comm {
 namespace {
@@ -64,6 +67,23 @@ Result<std::unique_ptr<Communicator>> Communicator::split(const SplitRequest& re
   if (!child->has_value()) return std::unique_ptr<Communicator>();
   log_communicator(**child);
   return std::unique_ptr<Communicator>(new Communicator(std::move(**child), regions_));
+}
+
+Result<std::unique_ptr<Communicator>> Communicator::shrink(const ShrinkRequest& request, const std::stop_token& stop) {
+  if (status().ok()) abort("it is being shrunk");
+  auto parts = comm::shrink(*parts_, status(), regions_, request, stop);
+  if (!parts.ok()) return parts.status();
+  log_communicator(*parts);
+  return std::unique_ptr<Communicator>(new Communicator(std::move(*parts), regions_));
+}
+
+Result<Rank> Communicator::previous_rank(Rank rank) const {
+  const std::vector<Rank>& ranks = parts_->lineage.previous_ranks;
+  if (ranks.empty()) return Status(Code::invalid_argument, "this communicator was not made by shrinking");
+  if (rank < 0 || rank >= size_) {
+    return Status(Code::invalid_argument, fmt::format("rank is {}; it must be 0 … {}", rank, size_ - 1));
+  }
+  return ranks[static_cast<std::size_t>(rank)];
 }
 
 Status Communicator::allgather(std::span<std::byte> all, Deadline deadline) {

@@ -24,6 +24,7 @@ class CallPlanner;
 class Membership;
 struct CommunicatorParts;
 struct Options;
+struct ShrinkRequest;
 struct SplitRequest;
 
 // Thread rule: any thread, except destruction.
@@ -48,6 +49,11 @@ class Communicator {
   // Collective. The child that this rank is in, null where it is in none. A request to stop breaks this communicator,
   // whose other ranks wait for this one.
   Result<std::unique_ptr<Communicator>> split(const SplitRequest& request, const std::stop_token& stop = {});
+
+  // The survivors' communicator, see shrink.hpp; breaks this one where it still works.
+  Result<std::unique_ptr<Communicator>> shrink(const ShrinkRequest& request, const std::stop_token& stop = {});
+  // Code::invalid_argument where this one was not made by shrinking, or has no such rank.
+  Result<Rank> previous_rank(Rank rank) const;
 
   // Checks, plans and binds a call.
   Result<std::shared_ptr<Operation>> prepare(const CallArguments& call);

@@ -5,6 +5,7 @@
 
 #include "src/comm/link_set.hpp"
 #include "src/comm/membership.hpp"
+#include "src/comm/standby.hpp"
 #include "src/store/store_server.hpp"
 
 namespace hocket::comm {
@@ -15,6 +16,7 @@ struct CommunicatorParts {
   std::shared_ptr<LinkSet> link_set;    // its own, or its parent's
   std::shared_ptr<Context> context;     // of the executor of these links
   WindowUse* window_use;                // the link set's, where it is of this communicator's ranks; else null
+  Lineage lineage = {};
 };
 
 }  // namespace hocket::comm

@@ -31,7 +31,7 @@ Result<CommunicatorParts> finalize(const Options& options, SharedPeerInfos peers
   auto membership = Membership::make(options, std::move(peers));
   if (!membership.ok()) return membership.status();
   for (Rank rank = 0; rank < options.size; ++rank) {
-    link_set->mesh().add_peer(rank, membership->peers()[static_cast<std::size_t>(rank)]);
+    link_set->mesh().add_peer(rank, membership->peers()[static_cast<std::size_t>(rank)].endpoints);
   }
   link_set->executor().set_wait_budget(membership->wait_budget());
   const Status opened = link_set->open_window({.thresholds = &direct_thresholds(membership->machine()),

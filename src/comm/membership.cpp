@@ -67,6 +67,7 @@ Status check_build(const PeerInfo& mine, Rank self, const PeerInfo& theirs, Rank
 PeerInfo describe_self(const Options& options, std::vector<Endpoint> endpoints) {
   return {.build = BuildIdentity::own(),
           .endpoints = std::move(endpoints),
+          .process = ProcessIdentity::own(),
           .host = HostIdentity::own().name(),
           .algorithm = options.algorithms.summary(),
           .tuning = options.tuning.digest(),

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <span>
 #include <vector>
 
 #include "src/comm/routes.hpp"
@@ -18,7 +19,7 @@ class Mesh final : public Peers {
   // Where peers reach this rank.
   std::vector<Endpoint> endpoints() const;
   // Before the first link() to this peer.
-  void add_peer(Rank peer, const PeerInfo& info) { routes_.add(peer, info.endpoints); }
+  void add_peer(Rank peer, std::span<const Endpoint> endpoints) { routes_.add(peer, endpoints); }
   // Any thread, once all peers are known.
   const Routes& routes() const { return routes_; }
   // How many file descriptors links to all peers that have none yet would take.

@@ -21,6 +21,23 @@ std::string take(ByteReader& from) {
   return std::string(from.text(from.take<std::uint16_t>()));
 }
 
+void put(std::string& out, const std::vector<Endpoint>& endpoints) {
+  append(out, static_cast<std::uint8_t>(endpoints.size()));
+  for (const Endpoint& endpoint : endpoints) {
+    put(out, endpoint.transport);
+    put(out, endpoint.address);
+  }
+}
+
+std::vector<Endpoint> take_endpoints(ByteReader& from) {
+  std::vector<Endpoint> endpoints;
+  for (auto left = from.take<std::uint8_t>(); left > 0 && from.ok(); --left) {
+    Endpoint endpoint{.transport = take(from), .address = take(from)};
+    endpoints.push_back(std::move(endpoint));
+  }
+  return endpoints;
+}
+
 }  // namespace
 
 std::string PeerInfo::serialise() const {
@@ -32,10 +49,9 @@ std::string PeerInfo::serialise() const {
   put(out, deterministic ? "1" : "0");
   put(out, name_of(speed));
   put(out, cores.text());
-  for (const Endpoint& endpoint : endpoints) {
-    put(out, endpoint.transport);
-    put(out, endpoint.address);
-  }
+  put(out, process.serialise());
+  put(out, endpoints);
+  put(out, standby);
   return out;
 }
 
@@ -50,15 +66,15 @@ Result<PeerInfo> PeerInfo::parse(std::string_view bytes) {
   info.deterministic = take(from) == "1";
   const auto speed = find_by_name(all_network_speeds, take(from));
   const auto cores = CoreSet::parse(take(from));
-  while (from.left() != 0) {
-    Endpoint endpoint{.transport = take(from), .address = take(from)};
-    info.endpoints.push_back(std::move(endpoint));
-  }
-  if (!from.ok() || !speed || !cores) {
+  const auto process = ProcessIdentity::parse(take(from));
+  info.endpoints = take_endpoints(from);
+  info.standby = take_endpoints(from);
+  if (!from.ok() || from.left() != 0 || !speed || !cores || !process) {
     return Status(Code::protocol_error, "a rank's entry in the store is damaged; use a store of this job alone");
   }
   info.speed = *speed;
   info.cores = *cores;
+  info.process = *process;
   return info;
 }
 

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "src/base/core_set.hpp"
+#include "src/base/process_identity.hpp"
 #include "src/comm/build_identity.hpp"
 #include "src/plan/machine_class.hpp"
 #include "src/spi/transport.hpp"
@@ -26,9 +27,11 @@ struct Endpoint {
 struct PeerInfo {
   BuildIdentity build;              // of another protocol: all else is empty
   std::vector<Endpoint> endpoints;  // in order of preference
-  std::string host;                 // equal for ranks of one host
-  std::string algorithm;            // options that must be equal on all ranks: Choices::summary()
-  std::string tuning;               // and Tuning::digest()
+  std::vector<Endpoint> standby;    // likewise, for the time after the communicator broke (standby.hpp)
+  ProcessIdentity process;
+  std::string host;       // equal for ranks of one host
+  std::string algorithm;  // options that must be equal on all ranks: Choices::summary()
+  std::string tuning;     // and Tuning::digest()
   bool deterministic = false;
   NetworkSpeed speed = NetworkSpeed::unknown;  // of the interface between hosts
   CoreSet cores;                               // that this rank may run on

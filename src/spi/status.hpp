@@ -30,6 +30,7 @@ enum class Code : int {
   protocol_error = HOCKET_PROTOCOL_ERROR,
   not_found = HOCKET_NOT_FOUND,
   internal = HOCKET_INTERNAL,
+  excluded = HOCKET_EXCLUDED,
 };
 
 // What happened, in full. `message` is one sentence that a person can act on.

@@ -25,7 +25,7 @@ class LoopbackMember {
 
   template <class Members>
   void meet(const Members& members) {
-    for (const auto& member : members) mesh_->add_peer(member->rank_, {.endpoints = member->mesh_->endpoints()});
+    for (const auto& member : members) mesh_->add_peer(member->rank_, member->mesh_->endpoints());
     EXPECT_TRUE(executor_->attach(*mesh_).ok());
   }
   Status run(std::shared_ptr<Operation> operation) { return executor_->run({&operation, 1}); }

@@ -1,0 +1,90 @@
+// Standby: links on which the ranks of a broken communicator find each other again. From the creation of a communicator
+// on, each of its ranks can be reached there, but nobody attends to it before the communicator is shrunk; so a door
+// that is closed belongs to a process that has ended. Communicators that follow each other by shrinking share it, and
+// its ranks are those of the first of them.
+#pragma once
+
+#include <unistd.h>
+
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "src/comm/mesh.hpp"
+#include "src/comm/options.hpp"
+#include "src/comm/regroup.hpp"
+
+namespace hocket::comm {
+
+// Notes as they travel: all that ranks of one standby exchange has one length.
+std::size_t note_bytes(Rank size);
+// `to` has that length. Code::internal where a card does not fit.
+Status write_note(const Note& note, Rank size, std::span<std::byte> to);
+// Nothing where the bytes are no note of a group of that size.
+std::optional<Note> read_note(std::span<const std::byte> bytes, Rank size);
+
+// Thread rule: one thread at a time.
+class Standby final : private TransportListener {
+ public:
+  // Makes this rank reachable. `group`: of the communicator; no other standby has it.
+  static Result<std::shared_ptr<Standby>> open(const Options& options, std::uint64_t group);
+  ~Standby() override;
+  Standby(const Standby&) = delete;
+  Standby& operator=(const Standby&) = delete;
+
+  std::vector<Endpoint> endpoints() const { return mesh_->endpoints(); }
+  // Where the others can be reached, by rank, once that is known. Closes doors through which none of them will come.
+  void know(std::span<const PeerInfo> peers);
+
+  Rank rank() const { return rank_; }
+  Rank size() const { return mesh_->size(); }
+  // From now on notes of this peer are heard. A lower rank is dialled.
+  void reach(Rank peer);
+  // To a peer that is reached; else nothing happens.
+  void tell(Rank peer, const Note& note);
+
+  struct News {
+    Rank from = no_rank;
+    std::optional<Note> note;  // nothing: the peer has gone, or cannot be reached
+  };
+  // What has come since the last call; waits for it until the deadline.
+  std::vector<News> await(Deadline deadline);
+  // Peers that have gone so far, or could not be reached.
+  const Ranks& gone() const { return gone_; }
+  // Waits until all notes have been handed to the network.
+  void flush(Deadline deadline);
+
+ private:
+  struct Lane;
+  struct Sending;
+
+  explicit Standby(Rank rank);
+  void peer_failed(Rank peer, const Status& why) override;
+  void peer_left(Rank peer) override;
+  void expect_note(Lane& lane);
+  void take_note(Lane& lane, const Status& status);
+  std::size_t step();
+  void sleep(Deadline deadline);
+
+  const pid_t owner_ = ::getpid();
+  const Rank rank_;
+  std::unique_ptr<Mesh> mesh_;
+  std::vector<std::unique_ptr<Lane>> lanes_;  // by rank; null: not reached yet
+  std::deque<std::unique_ptr<Sending>> sendings_;
+  std::vector<Lane*> expecting_;  // to be given a receive again
+  std::vector<News> news_;
+  Ranks gone_;
+};
+
+// How a communicator goes on if it breaks.
+struct Lineage {
+  std::shared_ptr<Standby> standby = nullptr;  // null: it cannot
+  std::vector<Rank> standby_ranks = {};        // by rank of the communicator
+  std::vector<Rank> previous_ranks = {};       // in the one that it was shrunk from; empty: there is none
+};
+
+}  // namespace hocket::comm
