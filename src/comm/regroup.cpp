@@ -42,11 +42,11 @@ void Regroup::gather() {
   ++steps_;
   leader_waits_ = false;
   wish_ = Wish::wait;
-  group_ = 0;
+  const std::uint64_t given_up = std::exchange(group_, 0);
   if (leads()) {
     decide();
   } else {
-    tell(leader_, {.kind = Note::Kind::come, .ranks = gone_});
+    tell(leader_, {.kind = Note::Kind::come, .group = given_up, .ranks = gone_});
   }
 }
 
@@ -153,7 +153,8 @@ void Regroup::heard(Rank from, const Note& note) {
   }
 }
 
-// A rank that comes while a group is under way has failed to make that one, or is late: all begin anew.
+// A rank that comes while a group is under way has given that one up, or is late: all begin anew. But not where it is
+// yet to hear of that group.
 void Regroup::take_come(Rank from, const Note& note) {
   const bool too_late = wish_ == Wish::done && !chosen_.contains(from);
   if (too_late || config_.blamed.contains(from)) return tell(from, {.kind = Note::Kind::excluded});
@@ -165,8 +166,9 @@ void Regroup::take_come(Rank from, const Note& note) {
     if (rank != config_.self && config_.members.contains(rank) && !came_.contains(rank)) gone_.insert(rank);
   }
   const bool other_leader = choose_leader();
+  const bool will_hear = leads() && group_ != 0 && chosen_.contains(from) && note.group != group_;
   if (leads()) tell(from, {.kind = Note::Kind::patience});
-  if (leads() || other_leader) gather();
+  if ((leads() && !will_hear) || other_leader) gather();
 }
 
 void Regroup::take_card(Rank from, const Note& note) {

@@ -32,7 +32,7 @@ using Ranks = std::set<Rank>;
 struct Note {
   enum class Kind : std::uint8_t {
     call = 1,    // the leader begins: whoever takes part is to come, even if it has come before
-    come,        // to the leader: takes part; `ranks` are known to be gone
+    come,        // to the leader: takes part, and has given `group` up; `ranks` are known to be gone
     patience,    // the leader's answer: it has heard, and waits for others
     leave,       // to the leader: takes part no more, or follows another one
     members,     // to the followers: `ranks` are to make the group
