@@ -70,7 +70,7 @@ Result<std::unique_ptr<Communicator>> Communicator::split(const SplitRequest& re
 }
 
 Result<std::unique_ptr<Communicator>> Communicator::shrink(const ShrinkRequest& request, const std::stop_token& stop) {
-  if (status().ok()) abort("it is being shrunk");
+  if (parts_->lineage.standby && status().ok()) abort("it is being shrunk");
   auto parts = comm::shrink(*parts_, status(), regions_, request, stop);
   if (!parts.ok()) return parts.status();
   log_communicator(*parts);
