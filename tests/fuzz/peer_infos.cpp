@@ -3,6 +3,7 @@
 
 #include "src/comm/peer_info.hpp"
 #include "tests/fuzz/target.hpp"
+#include "tests/support/some_peer_info.hpp"
 #include "transports/shm/handshake.hpp"
 
 namespace hocket::fuzz {
@@ -31,14 +32,7 @@ bool run(std::string_view input) {
 }
 
 std::vector<std::string> seeds() {
-  PeerInfo info{.build = comm::BuildIdentity::own(),
-                .endpoints = {{"shm", std::string("\0binary", 7)}, {"tcp", "here"}},
-                .host = "a host",
-                .algorithm = "ring",
-                .tuning = "1234",
-                .deterministic = true,
-                .speed = NetworkSpeed::gbit_25};
-  info.cores.add(77);
+  const PeerInfo info = testing_support::some_peer_info();
   std::vector<std::byte> block(comm::peer_info_bytes_max);
   require(comm::write_peer_info(comm::peer_info_block(block, 0), info).ok());
   const std::string text = info.serialise();
