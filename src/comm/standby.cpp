@@ -8,6 +8,7 @@
 
 #include "src/base/bytes.hpp"
 #include "src/base/hash.hpp"
+#include "src/base/log.hpp"
 #include "transports/registry.hpp"
 
 namespace hocket::comm {
@@ -59,7 +60,7 @@ std::optional<Note> read_note(std::span<const std::byte> bytes, Rank size) {
     if (length > card_room) return std::nullopt;
     card = from.text(length);
   }
-  const bool known = kind >= static_cast<int>(Note::Kind::come) && kind <= static_cast<int>(Note::Kind::excluded);
+  const bool known = kind >= static_cast<int>(Note::Kind::call) && kind <= static_cast<int>(Note::Kind::excluded);
   if (!from.ok() || !known) return std::nullopt;
   for (Rank rank = 0; rank < size; ++rank) {
     if ((bitmap[static_cast<std::size_t>(rank) / 8] >> (rank % 8) & 1) != 0) note.ranks.insert(rank);
@@ -137,6 +138,7 @@ void Standby::expect_note(Lane& lane) {
 void Standby::take_note(Lane& lane, const Status& status) {
   if (!status.ok()) return;  // peer_failed() or peer_left() say so, too
   auto note = read_note(lane.bytes, size());
+  if (!note) return peer_failed(lane.peer, Status(Code::protocol_error, "what it sent is no note"));
   news_.push_back({lane.peer, std::move(note)});
   expecting_.push_back(&lane);
 }
@@ -152,7 +154,8 @@ void Standby::tell(Rank peer, const Note& note) {
   lane->link.send(Tag(), ConstBuffer(last.bytes.data(), last.bytes.size()), last);
 }
 
-void Standby::peer_failed(Rank peer, const Status&) {
+void Standby::peer_failed(Rank peer, const Status& why) {
+  log::info(fmt::format("rank {} does without rank {}: {}", rank_, peer, why.ok() ? "it has left" : why.message()));
   gone_.insert(peer);
   news_.push_back({peer, std::nullopt});
 }

@@ -39,7 +39,7 @@ class ShrinkRules : public OverTransport {};
 
 // One that is only stopped is waited for in vain once, and not again; back, it learns that the others have gone on.
 TEST_P(ShrinkRules, AStoppedRankIsLeftOutAndToldSoWhenItComesBack) {
-  constexpr int victim = 1;
+  static constexpr int victim = 1;
   ProcessGroup group(4, [](Child& child) {
     const Comm comm;
     ASSERT_TRUE(comm);
@@ -105,7 +105,9 @@ TEST_P(ShrinkRules, AMinorityDoesNotGoOnUnlessItIsAskedTo) {
 
 TEST_P(ShrinkRules, AWorkingCommunicatorIsAbortedFirst) {
   run_when_all_have_met(3, [](Child& child, const Comm& comm) {
-    if (child.index != 1) EXPECT_EQ(allreduce_until_failure(comm.get(), 10, [] {}), HOCKET_ABORTED);
+    if (child.index != 1) {
+      EXPECT_EQ(allreduce_until_failure(comm.get(), 10, [] {}), HOCKET_ABORTED);
+    }
     EXPECT_EQ(shrink(comm.get()), 3);
     EXPECT_EQ(hocket_comm_status(comm.get()), HOCKET_ABORTED);
   });

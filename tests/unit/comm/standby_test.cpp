@@ -1,0 +1,50 @@
+#include "src/comm/standby.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+namespace hocket::comm {
+namespace {
+
+constexpr Rank size = 13;
+
+std::vector<std::byte> written(const Note& note) {
+  std::vector<std::byte> bytes(note_bytes(size));
+  EXPECT_TRUE(write_note(note, size, bytes).ok());
+  return bytes;
+}
+
+TEST(Note, OfEveryKindTravelsAsBytes) {
+  for (int kind = static_cast<int>(Note::Kind::call); kind <= static_cast<int>(Note::Kind::excluded); ++kind) {
+    const Note note{.kind = static_cast<Note::Kind>(kind),
+                    .group = 0x1234567890abcdef,
+                    .ranks = {0, 7, 8, 12},
+                    .cards = {std::string("\0one", 4), std::string(peer_info_bytes_max, 'x')}};
+    EXPECT_EQ(read_note(written(note), size), note) << kind;
+  }
+}
+
+TEST(Note, WithACardThatIsTooLongIsNotWritten) {
+  std::vector<std::byte> bytes(note_bytes(size));
+  const Note note{.cards = {std::string(peer_info_bytes_max + 1, 'x'), ""}};
+  EXPECT_EQ(write_note(note, size, bytes).code(), Code::internal);
+}
+
+TEST(Note, ThatIsDamagedIsNoNote) {
+  const auto bytes = written({.kind = Note::Kind::come, .ranks = {3}});
+  for (const std::byte kind : {std::byte{0}, std::byte{9}, std::byte{255}}) {
+    auto damaged = bytes;
+    damaged[0] = kind;
+    EXPECT_FALSE(read_note(damaged, size)) << static_cast<int>(kind);
+  }
+  auto damaged = bytes;
+  damaged[sizeof(std::uint8_t) + sizeof(std::uint64_t) + 2 + 1] = std::byte{0xff};  // the upper half of a card's length
+  EXPECT_FALSE(read_note(damaged, size));
+  EXPECT_FALSE(read_note({bytes.data(), 5}, size));
+}
+
+}  // namespace
+}  // namespace hocket::comm
