@@ -107,7 +107,8 @@ std::size_t ShmTransport::look_round() {
   std::size_t happened = 0;
   if (::poll(polled_.data(), polled_.size(), 0) > 0) {
     for (std::size_t i = 0; i < present; ++i) {
-      const std::span<const pollfd> polled(&polled_[first_polled_[i]], first_polled_[i + 1] - first_polled_[i]);
+      const auto polled =
+          std::span<const pollfd>(polled_).subspan(first_polled_[i], first_polled_[i + 1] - first_polled_[i]);
       const bool died = polled.size() == 2 && polled.back().revents != 0;
       if (died || (!polled.empty() && polled.front().revents != 0)) happened += links[i]->listen(died);
     }
