@@ -44,7 +44,7 @@ Result<std::vector<std::unique_ptr<Transport>>> open_transports(std::string_view
       opened.push_back(std::move(*transport));
     } else if (named || entry.automatic == Automatic::required) {
       return transport.status();
-    } else {
+    } else if (config.warns) {
       log::warn(fmt::format("continuing without transport {}: {}", entry.name, transport.status().message()));
     }
   }

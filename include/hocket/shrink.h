@@ -25,8 +25,9 @@ extern "C" {
 typedef struct hocket_shrink_options {
   size_t struct_size;  /**< sizeof(hocket_shrink_options), set by #HOCKET_SHRINK_OPTIONS_INIT. */
   int64_t timeout_ms;  /**< The deadline of this call in milliseconds. 0: that of the communicator. */
-  int64_t patience_ms; /**< How long to wait for ranks that do not come, though their processes may be alive, in
-                            milliseconds. 0: a third of the deadline. */
+  int64_t patience_ms; /**< How long to wait for ranks that do not come, though their processes may be alive, from the time
+                            when this rank begins or begins anew, in milliseconds; twice that for a rank that waits for
+                            others itself. 0: a third of the deadline. */
   int32_t minority;    /**< 1: go on without such ranks even if fewer than half of the ranks are left, because the caller
                             knows that they are gone. 0: go on without them only by a majority of the ranks that may be
                             alive (of two halves, the one with the lowest rank), so that two groups that cannot reach each
@@ -45,13 +46,15 @@ typedef struct hocket_shrink_options {
  *  needs no store.
  *
  *  A rank that has ended is left out at once. So is one for which others waited in vain until `comm` broke with TIMEOUT;
- *  if it comes back it gets EXCLUDED, and cannot disturb the others. Any other rank that is missing is waited for as long as
- *  `patience_ms` says.
+ *  if it comes back it gets EXCLUDED, and cannot disturb the others, except that it may still write into registered memory
+ *  of a call that failed: do not use such memory again after a TIMEOUT. Any other rank that is missing is waited for as long
+ *  as `patience_ms` says.
  *
  *  On failure *shrunk is NULL, and the call may be made again, except after EXCLUDED. `options` may be NULL. No other call on
  *  `comm` may run at the same time but hocket_comm_status(), _rank, _size and _counters.
  *
- *  Errors: INVALID_ARGUMENT; UNSUPPORTED (`comm` was not created through a store, nor shrunk from one that was);
+ *  Errors: INVALID_ARGUMENT; UNSUPPORTED (`comm` was not created through a store by several ranks, nor shrunk from one that
+ *  was); whatever else keeps this rank from making the new communicator;
  *  EXCLUDED (the others go on without this rank; the cause says who told it); TIMEOUT (the cause names a rank that did not
  *  come, or says that there is no majority); OUT_OF_RESOURCES. */
 HOCKET_API hocket_result hocket_comm_shrink(hocket_comm* comm, hocket_comm** shrunk, const hocket_shrink_options* options);

@@ -34,15 +34,7 @@ Result<SharedPeerInfos> exchange_on_ring(Rendezvous& rendezvous, LinkSet& link_s
     if (info.build.protocol != mine.build.protocol) return check_build(mine, options.rank, info, neighbours[i]);
     link_set.mesh().add_peer(neighbours[i], info.endpoints);
   }
-  auto told = exchange_peer_infos(options.rank, options.size, mine,
-                                  [&](auto all) { return allgather_on_ring(link_set, all, deadline); });
-  if (!told.ok()) return told.status();
-  auto peers = std::make_shared<std::vector<PeerInfo>>();
-  for (Result<PeerInfo>& info : *told) {
-    if (!info.ok()) return info.status();
-    peers->push_back(std::move(*info));
-  }
-  return SharedPeerInfos(std::move(peers));
+  return tell_on_ring(link_set, mine, deadline);
 }
 
 Result<CommunicatorParts> connect_ring(Rendezvous& rendezvous, std::shared_ptr<LinkSet> link_set,

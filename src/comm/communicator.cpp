@@ -70,6 +70,8 @@ Result<std::unique_ptr<Communicator>> Communicator::split(const SplitRequest& re
 }
 
 Result<std::unique_ptr<Communicator>> Communicator::shrink(const ShrinkRequest& request, const std::stop_token& stop) {
+  // What others have said meanwhile comes first: a rank that was stopped learns so that it is the one to be left out.
+  if (parts_->lineage.standby) parts_->link_set->look_at_links();
   if (parts_->lineage.standby && status().ok()) abort("it is being shrunk");
   auto parts = comm::shrink(*parts_, status(), regions_, request, stop);
   if (!parts.ok()) return parts.status();

@@ -26,6 +26,18 @@ Status allgather_on_ring(LinkSet& link_set, std::span<std::byte> all, Deadline d
   return link_set.executor().run({&operation, 1});
 }
 
+Result<SharedPeerInfos> tell_on_ring(LinkSet& link_set, const PeerInfo& mine, Deadline deadline) {
+  auto told = exchange_peer_infos(link_set.rank(), link_set.mesh().size(), mine,
+                                  [&](auto all) { return allgather_on_ring(link_set, all, deadline); });
+  if (!told.ok()) return told.status();
+  auto peers = std::make_shared<std::vector<PeerInfo>>();
+  for (Result<PeerInfo>& info : *told) {
+    if (!info.ok()) return info.status();
+    peers->push_back(std::move(*info));
+  }
+  return SharedPeerInfos(std::move(peers));
+}
+
 Result<CommunicatorParts> finalize(const Options& options, SharedPeerInfos peers, std::shared_ptr<LinkSet> link_set,
                                    Deadline deadline) {
   auto membership = Membership::make(options, std::move(peers));

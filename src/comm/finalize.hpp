@@ -34,6 +34,9 @@ class AbortOnStop {
 // one block of each rank. It makes the ring of connections, over which each rank's end is noticed by two others.
 Status allgather_on_ring(LinkSet& link_set, std::span<std::byte> all, Deadline deadline);
 
+// What every rank tells, after one such allgather; `mine` is what this one does.
+Result<SharedPeerInfos> tell_on_ring(LinkSet& link_set, const PeerInfo& mine, Deadline deadline);
+
 // Arranges this rank with the others, once all have told about themselves.
 Result<CommunicatorParts> finalize(const Options& options, SharedPeerInfos peers, std::shared_ptr<LinkSet> link_set,
                                    Deadline deadline);

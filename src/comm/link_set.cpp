@@ -65,6 +65,14 @@ void LinkSet::abort(const Context& context, std::string_view reason) {
   executor_->abort(why, context);
 }
 
+void LinkSet::look_at_links() {
+  constexpr int looks_max = 1000;  // of links that are never at rest
+  (void)executor_->with_exclusive_progress([&] {
+    for (int looks = 0; looks < looks_max && mesh_.progress() > 0;) ++looks;
+    return Status();
+  });
+}
+
 void LinkSet::close_unused_doors() {
   if (mesh_.size() == 1) return;
   (void)executor_->with_exclusive_progress([&] {

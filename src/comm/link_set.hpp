@@ -47,6 +47,8 @@ class LinkSet {
   // Breaks it on all ranks, on behalf of one of its communicators. Any thread; returns at once.
   void abort(const Context& context, std::string_view reason);
 
+  // Takes in what has come over links already.
+  void look_at_links();
   // Once all peers are known: closes the doors at which none of them will come.
   void close_unused_doors();
   // Where one transport can show every rank the memory of all, collectives may run over that. Every rank calls this,

@@ -49,7 +49,7 @@ std::string PeerInfo::serialise() const {
   put(out, deterministic ? "1" : "0");
   put(out, name_of(speed));
   put(out, cores.text());
-  put(out, process.serialise());
+  put(out, process.process > 0 ? process.serialise() : "");
   put(out, endpoints);
   put(out, standby);
   return out;
@@ -66,7 +66,8 @@ Result<PeerInfo> PeerInfo::parse(std::string_view bytes) {
   info.deterministic = take(from) == "1";
   const auto speed = find_by_name(all_network_speeds, take(from));
   const auto cores = CoreSet::parse(take(from));
-  const auto process = ProcessIdentity::parse(take(from));
+  const std::string process_text = take(from);
+  const auto process = process_text.empty() ? ProcessIdentity() : ProcessIdentity::parse(process_text);
   info.endpoints = take_endpoints(from);
   info.standby = take_endpoints(from);
   if (!from.ok() || from.left() != 0 || !speed || !cores || !process) {

@@ -8,7 +8,7 @@
 
 namespace hocket::comm {
 
-Regroup::Regroup(Config config) : config_(std::move(config)), gone_(config_.gone) {
+Regroup::Regroup(Config config) : config_(std::move(config)), gone_(config_.gone), silent_(config_.silent) {
   (void)choose_leader();
   for (const Rank rank : awaited()) {
     if (leads()) tell(rank, {.kind = Note::Kind::call});
@@ -34,19 +34,21 @@ bool Regroup::choose_leader() {
     tell(leader_, {.kind = Note::Kind::leave});
   }
   leader_ = leader;
+  ++steps_;
   return true;
 }
 
 // Begins anew: the leader waits for those who come, the others come to it.
 void Regroup::gather() {
-  ++steps_;
   leader_waits_ = false;
   wish_ = Wish::wait;
   const std::uint64_t given_up = std::exchange(group_, 0);
+  // A leader's patience does not begin anew with each rank that comes: those that have come wait for it, too.
+  if (!leads() || given_up != 0) ++steps_;
   if (leads()) {
     decide();
   } else {
-    tell(leader_, {.kind = Note::Kind::come, .group = given_up, .ranks = gone_});
+    tell(leader_, {.kind = Note::Kind::come, .group = given_up, .ranks = gone_, .attempts = attempts_[config_.self]});
   }
 }
 
@@ -63,22 +65,32 @@ Ranks Regroup::awaited() const {
 // ---- the leader's decision ------------------------------------------------------------------------------------------
 
 // Of those who may be alive. Of two halves, the one with the lowest rank.
-bool Regroup::has_majority(const Ranks& chosen) const {
-  if (!config_.majority) return true;
-  Ranks alive;
-  for (const Rank rank : config_.members) {
-    const bool counts = !gone_.contains(rank) && (config_.separable || !config_.blamed.contains(rank));
-    if (counts) alive.insert(rank);
+bool Regroup::is_majority(const Ranks& chosen, const Ranks& of) const {
+  std::size_t alive = 0, there = 0;
+  bool has_lowest = false;
+  for (const Rank rank : of) {
+    if (gone_.contains(rank) || (!config_.separable && config_.blamed.contains(rank))) continue;
+    if (alive++ == 0) has_lowest = chosen.contains(rank);
+    there += chosen.contains(rank) ? 1 : 0;
   }
-  const std::size_t twice = 2 * chosen.size();
-  return twice > alive.size() || (twice == alive.size() && chosen.contains(*alive.begin()));
+  return 2 * there > alive || (2 * there == alive && (has_lowest || alive == 0));
+}
+
+bool Regroup::may_go_on(const Ranks& chosen) const {
+  if (!config_.majority) return true;
+  return is_majority(chosen, config_.members) && std::ranges::all_of(attempts_, [&](const auto& of_one) {
+           const auto& [rank, attempts] = of_one;
+           if (!chosen.contains(rank)) return true;
+           return attempts.size() <= Note::attempts_max &&
+                  std::ranges::all_of(attempts, [&](const Ranks& one) { return is_majority(chosen, one); });
+         });
 }
 
 void Regroup::decide() {
   if (!awaited().empty()) return;
   Ranks chosen = came_;
   chosen.insert(config_.self);
-  if (!has_majority(chosen)) return;
+  if (!may_go_on(chosen)) return;
   begin_group(config_.draw_group(), chosen);
   for (const Rank rank : chosen_) {
     if (rank != config_.self) tell(rank, {.kind = Note::Kind::members, .group = group_, .ranks = chosen_});
@@ -162,6 +174,7 @@ void Regroup::take_come(Rank from, const Note& note) {
   silent_.erase(from);
   gone_.erase(from);  // another rank was wrong, or ahead of this one
   came_.insert(from);
+  attempts_[from] = note.attempts;
   for (const Rank rank : note.ranks) {
     if (rank != config_.self && config_.members.contains(rank) && !came_.contains(rank)) gone_.insert(rank);
   }
@@ -186,6 +199,14 @@ void Regroup::lost(Rank peer) {
   if (choose_leader() || matters) gather();
 }
 
+void Regroup::out_of_reach(Rank peer) {
+  if (gone_.contains(peer) || wish_ == Wish::done || wish_ == Wish::excluded) return;
+  silent_.insert(peer);
+  came_.erase(peer);
+  const bool matters = leads() && (group_ == 0 || chosen_.contains(peer));
+  if (choose_leader() || matters) gather();
+}
+
 void Regroup::out_of_patience() {
   ++steps_;
   if (wish_ != Wish::wait) return;
@@ -204,6 +225,7 @@ void Regroup::made(bool ok, Rank missing) {
     }
     return;
   }
+  attempts_[config_.self].insert(chosen_);
   for (const Rank rank : chosen_) came_.erase(rank);
   if (missing != no_rank && missing != config_.self) silent_.insert(missing);
   (void)choose_leader();
@@ -211,9 +233,10 @@ void Regroup::made(bool ok, Rank missing) {
 }
 
 std::string Regroup::describe() const {
-  return fmt::format("rank {} follows {}{}, does {}; gone {}, silent {}, came {}; group {} of {} with {} and {}",
-                     config_.self, leader_, leader_waits_ ? " patiently" : "", static_cast<int>(wish_), gone_, silent_,
-                     came_, group_, chosen_, cards_, neighbours_);
+  return fmt::format(
+      "rank {} follows {}{}, does {}; gone {}, silent {}, came {}, tried {}; group {} of {} with {} and {}",
+      config_.self, leader_, leader_waits_ ? " patiently" : "", static_cast<int>(wish_), gone_, silent_, came_,
+      attempts_, group_, chosen_, cards_, neighbours_);
 }
 
 }  // namespace hocket::comm

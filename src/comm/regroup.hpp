@@ -9,7 +9,9 @@
 // leader again.
 //
 // A rank that keeps silent, though it may be alive, is left out when patience ends, but only by a majority of those who
-// may be alive: two halves that cannot reach each other never both go on.
+// may be alive: two halves that cannot reach each other never both go on. A group that this rank could not make may
+// have been made by others, whose majorities then count in that group; so there must be one of each such group, too
+// (Yeger-Lotem, Keidar, Dolev: "Dynamic Voting for Consistent Primary Components", PODC 1997).
 #pragma once
 
 #include <array>
@@ -43,6 +45,9 @@ struct Note {
   Kind kind = Kind::come;
   std::uint64_t group = 0;
   Ranks ranks = {};
+  // Of come: the groups that the sender could not make, though others may have.
+  static constexpr std::size_t attempts_max = 4;
+  std::set<Ranks> attempts = {};
   std::array<std::string, 2> cards = {};  // of a card, the first
 
   friend bool operator==(const Note&, const Note&) = default;
@@ -54,6 +59,7 @@ class Regroup {
     Rank self = 0;
     Ranks members;           // of the broken group, this rank included
     Ranks gone = {};         // known to have ended
+    Ranks silent = {};       // out of reach, though they may be alive
     Ranks blamed = {};       // left out even if they come
     bool separable = false;  // members may be alive and unable to reach each other, so blamed ones count for majorities
     bool majority = true;    // silent ranks are left out by a majority only
@@ -63,7 +69,8 @@ class Regroup {
 
   // ---- what has happened ----
   void heard(Rank from, const Note& note);
-  void lost(Rank peer);  // its process has ended, or it cannot be reached for good
+  void lost(Rank peer);          // its process has ended
+  void out_of_reach(Rank peer);  // it may be alive, but there will be no notes from it
   // Nothing has come for as long as one is patient.
   void out_of_patience();
   void opened(std::string card);  // this rank can be reached in the new group
@@ -82,6 +89,8 @@ class Regroup {
   std::vector<std::pair<Rank, Note>> take_notes() { return std::exchange(notes_, {}); }
   // For whom it waits. One that has not made itself heard may end while this rank has no connection to it.
   Ranks awaited() const;
+  // For whom it waits no more, though they may be alive.
+  const Ranks& silent() const { return silent_; }
   bool leads() const { return leader_ == config_.self; }
   Rank leader() const { return leader_; }
   Rank other() const { return other_; }
@@ -101,7 +110,8 @@ class Regroup {
   bool choose_leader();
   void gather();
   void decide();
-  bool has_majority(const Ranks& chosen) const;
+  bool may_go_on(const Ranks& chosen) const;
+  bool is_majority(const Ranks& chosen, const Ranks& of) const;
   void take_come(Rank from, const Note& note);
   void take_card(Rank from, const Note& note);
   void begin_group(std::uint64_t group, const Ranks& members);
@@ -110,6 +120,7 @@ class Regroup {
 
   const Config config_;
   Ranks gone_, silent_, came_;
+  std::map<Rank, std::set<Ranks>> attempts_;  // at groups that could not be made, by those who made them
   Rank leader_ = no_rank, other_ = no_rank;
   bool leader_waits_ = false;  // it has answered
   Wish wish_ = Wish::wait;

@@ -42,19 +42,20 @@ Result<std::string> Rendezvous::wait_for(const std::string& key) {
 // Waits until everyone's card is there, or somebody has said why that will not be.
 Result<Allgathered> Rendezvous::gather(const std::string& card, const std::vector<Rank>& wanted) {
   const std::string prefix = key(epoch_.number, "card/"), verdict = key(epoch_.number, "verdict");
+  const std::string complete = Verdict::complete();
   const Allgather mine{.prefix = prefix,
                        .member = options_.rank,
                        .members = options_.size,
                        .value = card,
                        .outcome = verdict,
-                       .complete = Verdict::complete(),
+                       .complete = complete,
                        .wanted = wanted};
   for (bool lost = false;; lost = true) {
     auto gathered = store_.allgather(
         mine, deadline_, [this] { return look_around(); },
         [this](const auto& cards) { return expect_all_alive(cards); });
     // The daemon may have kept the verdict and not the cards, which the others say again.
-    const bool lacks_cards = lost && gathered.ok() && gathered->outcome == Verdict::complete() &&
+    const bool lacks_cards = lost && gathered.ok() && gathered->outcome == complete &&
                              !std::ranges::all_of(gathered->values, &std::optional<std::string>::has_value);
     if (lacks_cards) {
       if (Status status = look_around(); !status.ok()) return status;

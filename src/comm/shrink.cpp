@@ -22,6 +22,11 @@ bool one_host(const Membership& membership) {
                              [&](const PeerInfo& peer) { return peer.host == membership.peers()[0].host; });
 }
 
+// Others may have died or begun anew; all else would happen again.
+bool may_begin_anew_after(Code failure) {
+  return failure == Code::peer_lost || failure == Code::timeout || failure == Code::aborted;
+}
+
 }  // namespace
 
 Shrinking::Shrinking(const CommunicatorParts& from, const Status& broken, const RegionTable* regions,
@@ -40,13 +45,14 @@ Regroup::Config Shrinking::config(const Status& broken) const {
   const std::vector<Rank>& ranks = from_.lineage.standby_ranks;
   Regroup::Config config{.self = standby_.rank(),
                          .members = Ranks(ranks.begin(), ranks.end()),
-                         .gone = standby_.gone(),
+                         .gone = standby_.ended(),
+                         .silent = standby_.out_of_reach(),
                          .separable = !one_host(from_.membership),
                          .majority = request_.majority,
                          .draw_group = [] { return random_number(); }};
   const Cause& cause = broken.cause();
   if (cause.peer == no_rank || cause.peer == from_.membership.rank()) return config;
-  if (cause.code == Code::peer_lost) config.gone.insert(standby_rank(cause.peer));
+  if (cause.code == Code::peer_lost && cause.ended) config.gone.insert(standby_rank(cause.peer));
   if (cause.code == Code::timeout) config.blamed.insert(standby_rank(cause.peer));
   return config;
 }
@@ -110,20 +116,29 @@ void Shrinking::send_notes() {
 }
 
 void Shrinking::take(const std::vector<Standby::News>& news) {
-  for (const auto& [from, note] : news) {
+  for (const auto& [from, note, ended] : news) {
     if (note) {
       regroup_.heard(from, *note);
-    } else {
+    } else if (ended) {
       regroup_.lost(from);
+    } else {
+      regroup_.out_of_reach(from);
     }
   }
 }
 
 // A rank that has never come has no connection whose end would tell. Where its process is in sight, its end is.
 void Shrinking::look_who_is_alive() {
-  for (const Rank rank : regroup_.awaited()) {
-    if (info_of(rank).process.is_alive() == false) regroup_.lost(rank);
+  Ranks doubtful = regroup_.awaited();
+  doubtful.insert(regroup_.silent().begin(), regroup_.silent().end());
+  for (const Rank rank : doubtful) {
+    if (has_ended(rank)) regroup_.lost(rank);
   }
+}
+
+bool Shrinking::has_ended(Rank rank) const {
+  return from_.lineage.standby_ranks.end() != std::ranges::find(from_.lineage.standby_ranks, rank) &&
+         info_of(rank).process.is_alive() == false;
 }
 
 void Shrinking::be_patient() {
@@ -139,6 +154,7 @@ Result<CommunicatorParts> Shrinking::run() {
     if (rank > standby_.rank()) standby_.reach(rank);  // it may dial this one
   }
   while (!deadline_.passed() && !stop_.stop_requested()) {
+    if (!standby_.shortage().ok()) return leave(standby_.shortage());
     send_notes();
     switch (regroup_.wish()) {
       case Wish::wait:
@@ -151,7 +167,7 @@ Result<CommunicatorParts> Shrinking::run() {
         break;
       case Wish::make: {
         auto parts = make();
-        if (!parts.ok() && parts.status().code() == Code::out_of_resources) return leave(parts.status());
+        if (!parts.ok() && !may_begin_anew_after(parts.status().code())) return leave(parts.status());
         if (!parts.ok()) break;
         send_notes();
         return parts;

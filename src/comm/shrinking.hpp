@@ -40,6 +40,7 @@ class Shrinking {
   void send_notes();
   void take(const std::vector<Standby::News>& news);
   void look_who_is_alive();
+  bool has_ended(Rank standby_rank) const;
   void be_patient();
   Options new_options() const;
   Status open();
@@ -48,6 +49,8 @@ class Shrinking {
   std::string why_in_vain(const Standby::News& news) const;
   std::string who_has_ended() const;
   void attend(const std::stop_token& made);
+  // Until when a member of the group may keep the others waiting.
+  Deadline patience_with_group() const { return earlier(deadline_, Deadline::after(request_.patience)); }
   Result<SharedPeerInfos> meet_neighbours(const Options& options);
 
   const CommunicatorParts& from_;

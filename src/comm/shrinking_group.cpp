@@ -47,16 +47,7 @@ Result<SharedPeerInfos> Shrinking::meet_neighbours(const Options& options) {
     if (!info.ok()) return info.status();
     link_set_->mesh().add_peer(neighbours[i], info->endpoints);
   }
-  const Deadline deadline = earlier(deadline_, Deadline::after(request_.patience));
-  auto told = exchange_peer_infos(options.rank, options.size, card_,
-                                  [&](auto all) { return allgather_on_ring(*link_set_, all, deadline); });
-  if (!told.ok()) return told.status();
-  auto peers = std::make_shared<std::vector<PeerInfo>>();
-  for (Result<PeerInfo>& info : *told) {
-    if (!info.ok()) return info.status();
-    peers->push_back(std::move(*info));
-  }
-  return SharedPeerInfos(std::move(peers));
+  return tell_on_ring(*link_set_, card_, patience_with_group());
 }
 
 // What makes it pointless to go on making the group; empty: nothing.
@@ -74,7 +65,7 @@ std::string Shrinking::why_in_vain(const Standby::News& news) const {
 
 std::string Shrinking::who_has_ended() const {
   for (const Rank rank : regroup_.members()) {
-    if (info_of(rank).process.is_alive() == false) return fmt::format("rank {} is gone", rank_of(rank));
+    if (has_ended(rank)) return fmt::format("rank {} is gone", rank_of(rank));
   }
   return "";
 }
@@ -98,12 +89,17 @@ Result<CommunicatorParts> Shrinking::make_on_ring(const Options& options) {
   std::jthread attendant;
   try {
     const SignalsBlocked blocked;
-    attendant = std::jthread([this](const std::stop_token& made) { attend(made); });
+    attendant = std::jthread([this](const std::stop_token& made) {
+      try {
+        attend(made);
+      } catch (const std::exception&) {  // memory ran out: the deadline is left to end it
+      }
+    });
   } catch (const std::system_error&) {
     return Status(Code::out_of_resources, "no thread is left; see `ulimit -u`");
   }
   auto peers = meet_neighbours(options);
-  auto parts = peers.ok() ? finalize(options, std::move(*peers), link_set_, deadline_) : peers.status();
+  auto parts = peers.ok() ? finalize(options, std::move(*peers), link_set_, patience_with_group()) : peers.status();
   if (!parts.ok()) link_set_->executor().abort(parts.status(), *link_set_->executor().first());
   return parts;
 }

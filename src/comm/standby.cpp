@@ -26,20 +26,41 @@ std::size_t bitmap_bytes(Rank size) {
   return (static_cast<std::size_t>(size) + 7) / 8;
 }
 
+std::string bitmap_of(const Ranks& ranks, Rank size) {
+  std::string bitmap(bitmap_bytes(size), '\0');
+  for (const Rank rank : ranks) bitmap[static_cast<std::size_t>(rank) / 8] |= static_cast<char>(1 << (rank % 8));
+  return bitmap;
+}
+
+Ranks ranks_of(std::string_view bitmap, Rank size) {
+  Ranks ranks;
+  if (bitmap.size() != bitmap_bytes(size)) return ranks;
+  for (Rank rank = 0; rank < size; ++rank) {
+    if ((bitmap[static_cast<std::size_t>(rank) / 8] >> (rank % 8) & 1) != 0) ranks.insert(rank);
+  }
+  return ranks;
+}
+
 }  // namespace
 
 std::size_t note_bytes(Rank size) {
-  return sizeof(std::uint8_t) + sizeof(std::uint64_t) + bitmap_bytes(size) + 2 * (sizeof(std::uint16_t) + card_room);
+  return 2 * sizeof(std::uint8_t) + sizeof(std::uint64_t) + (1 + Note::attempts_max) * bitmap_bytes(size) +
+         2 * (sizeof(std::uint16_t) + card_room);
 }
 
 Status write_note(const Note& note, Rank size, std::span<std::byte> to) {
   std::ranges::fill(to, std::byte{0});
-  std::string bitmap(bitmap_bytes(size), '\0');
-  for (const Rank rank : note.ranks) bitmap[static_cast<std::size_t>(rank) / 8] |= static_cast<char>(1 << (rank % 8));
   ByteWriter writer(to.data());
   writer.put(static_cast<std::uint8_t>(note.kind));
   writer.put(note.group);
-  writer.put_text(bitmap);
+  writer.put_text(bitmap_of(note.ranks, size));
+  // One more than there is room for says that there are too many to tell.
+  writer.put(static_cast<std::uint8_t>(std::min(note.attempts.size(), Note::attempts_max + 1)));
+  std::size_t told = 0;
+  for (const Ranks& attempt : note.attempts) {
+    if (told++ < Note::attempts_max) writer.put_text(bitmap_of(attempt, size));
+  }
+  for (; told < Note::attempts_max; ++told) writer.put_text(bitmap_of({}, size));
   for (const std::string& card : note.cards) {
     if (card.size() > card_room) return {Code::internal, fmt::format("a card has {} bytes", card.size())};
     writer.put(static_cast<std::uint16_t>(card.size()));
@@ -54,17 +75,20 @@ std::optional<Note> read_note(std::span<const std::byte> bytes, Rank size) {
   const auto kind = from.take<std::uint8_t>();
   note.kind = static_cast<Note::Kind>(kind);
   note.group = from.take<std::uint64_t>();
-  const std::string_view bitmap = from.text(bitmap_bytes(size));
+  note.ranks = ranks_of(from.text(bitmap_bytes(size)), size);
+  const auto attempts = from.take<std::uint8_t>();
+  for (std::size_t i = 0; i < Note::attempts_max; ++i) {
+    const Ranks attempt = ranks_of(from.text(bitmap_bytes(size)), size);
+    if (i < attempts) note.attempts.insert(attempt);
+  }
+  if (attempts > Note::attempts_max) note.attempts.insert(Ranks{});
   for (std::string& card : note.cards) {
     const auto length = from.take<std::uint16_t>();
     if (length > card_room) return std::nullopt;
     card = from.text(length);
   }
   const bool known = kind >= static_cast<int>(Note::Kind::call) && kind <= static_cast<int>(Note::Kind::excluded);
-  if (!from.ok() || !known) return std::nullopt;
-  for (Rank rank = 0; rank < size; ++rank) {
-    if ((bitmap[static_cast<std::size_t>(rank) / 8] >> (rank % 8) & 1) != 0) note.ranks.insert(rank);
-  }
+  if (!from.ok() || !known || attempts > Note::attempts_max + 1) return std::nullopt;
   return note;
 }
 
@@ -103,7 +127,8 @@ Result<std::shared_ptr<Standby>> Standby::open(const Options& options, std::uint
                                                         .listener = standby.get(),
                                                         .regions = nullptr,
                                                         .streams = 1,
-                                                        .secret = options.trust.secret});
+                                                        .secret = options.trust.secret,
+                                                        .warns = false});
   if (!transports.ok()) return transports.status();
   standby->mesh_ = std::make_unique<Mesh>(std::move(*transports), options.size);
   standby->lanes_.resize(static_cast<std::size_t>(options.size));
@@ -139,7 +164,7 @@ void Standby::take_note(Lane& lane, const Status& status) {
   if (!status.ok()) return;  // peer_failed() or peer_left() say so, too
   auto note = read_note(lane.bytes, size());
   if (!note) return peer_failed(lane.peer, Status(Code::protocol_error, "what it sent is no note"));
-  news_.push_back({lane.peer, std::move(note)});
+  news_.push_back({.from = lane.peer, .note = std::move(note)});
   expecting_.push_back(&lane);
 }
 
@@ -156,8 +181,10 @@ void Standby::tell(Rank peer, const Note& note) {
 
 void Standby::peer_failed(Rank peer, const Status& why) {
   log::info(fmt::format("rank {} does without rank {}: {}", rank_, peer, why.ok() ? "it has left" : why.message()));
-  gone_.insert(peer);
-  news_.push_back({peer, std::nullopt});
+  const bool ended = why.ok() || why.cause().ended;
+  (ended ? ended_ : out_of_reach_).insert(peer);
+  if (why.code() == Code::out_of_resources) shortage_ = why;
+  news_.push_back({.from = peer, .ended = ended});
 }
 
 void Standby::peer_left(Rank peer) {

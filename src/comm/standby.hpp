@@ -49,12 +49,16 @@ class Standby final : private TransportListener {
 
   struct News {
     Rank from = no_rank;
-    std::optional<Note> note;  // nothing: the peer has gone, or cannot be reached
+    std::optional<Note> note = {};  // nothing: there will be none from there any more
+    bool ended = false;             // because the peer's process has ended or left, for certain
   };
   // What has come since the last call; waits for it until the deadline.
   std::vector<News> await(Deadline deadline);
-  // Peers that have gone so far, or could not be reached.
-  const Ranks& gone() const { return gone_; }
+  // Of which there will be none any more: whose processes have ended or left, and those that are out of reach.
+  const Ranks& ended() const { return ended_; }
+  const Ranks& out_of_reach() const { return out_of_reach_; }
+  // What this process lacked to reach another; ok: nothing.
+  const Status& shortage() const { return shortage_; }
   // Waits until all notes have been handed to the network.
   void flush(Deadline deadline);
 
@@ -77,7 +81,8 @@ class Standby final : private TransportListener {
   std::deque<std::unique_ptr<Sending>> sendings_;
   std::vector<Lane*> expecting_;  // to be given a receive again
   std::vector<News> news_;
-  Ranks gone_;
+  Ranks ended_, out_of_reach_;
+  Status shortage_;
 };
 
 // How a communicator goes on if it breaks.

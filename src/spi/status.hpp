@@ -42,6 +42,7 @@ struct Cause {
   std::string operation = {};  // "allreduce", "create" …; empty: none
   std::uint64_t sequence = 0;  // 0: none
   double elapsed_seconds = 0;
+  bool ended = false;  // peer_lost: the peer's process has ended or left for certain, and is not only out of reach
 };
 
 // Success is one null pointer; failure a shared, immutable cause. Cheap to copy, safe to share between threads.

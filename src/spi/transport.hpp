@@ -163,6 +163,7 @@ struct TransportConfig {
   const RegionTable* regions = nullptr;  // memory that a window can show to other members; null: none
   int streams = 0;          // connections to each peer, unless the environment says; 0: the transport's choice
   std::string secret = {};  // that both ends of every connection prove to know; empty: they prove nothing
+  bool warns = true;        // false: others over the same transports have said what does not work here
 };
 
 }  // namespace hocket

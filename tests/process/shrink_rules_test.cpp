@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <tuple>
@@ -70,36 +71,48 @@ TEST_P(ShrinkRules, AStoppedRankIsLeftOutAndToldSoWhenItComesBack) {
   group.expect_success();
 }
 
-// Alive, but it never shrinks.
-TEST_P(ShrinkRules, ARankThatStaysAwayIsLeftOutByAMajorityWhenPatienceEnds) {
-  run_when_all_have_met(4, [](Child& child, const Comm& comm) {
+// Aborts the communicator of all; then those that `shrinks` is true of shrink it, while the others are alive and stay
+// away until these are done.
+void shrink_while_others_stay_away(int size, const std::function<bool(int)>& shrinks,
+                                   const std::function<void(hocket_comm*)>& body) {
+  ProcessGroup group(size, [&](Child& child) {
+    const Comm comm;
+    ASSERT_TRUE(comm);
+    child.say("here");
+    EXPECT_EQ(child.hear(), "go on");
     EXPECT_EQ(hocket_comm_abort(comm.get(), "test"), HOCKET_OK);
-    if (child.index == 0) {
-      child.say("away");
-      EXPECT_EQ(hocket_barrier(comm.get(), nullptr, nullptr), HOCKET_ABORTED);
-      ::usleep(1'500'000);
-      return;
-    }
-    const auto options = patient_for(300);
-    EXPECT_EQ(shrink(comm.get(), &options), 3) << hocket_last_error();
+    if (shrinks(child.index)) body(comm.get());
+    child.say("done");
+    EXPECT_EQ(child.hear(), "leave");
   });
+  group.hear_from_all("here");
+  for (int rank = 0; rank < size; ++rank) group.tell(rank, "go on");
+  group.hear_from_all("done");
+  for (int rank = 0; rank < size; ++rank) group.tell(rank, "leave");
+  group.expect_success();
+}
+
+TEST_P(ShrinkRules, ARankThatStaysAwayIsLeftOutByAMajorityWhenPatienceEnds) {
+  shrink_while_others_stay_away(
+      4, [](int rank) { return rank != 0; },
+      [](hocket_comm* comm) {
+        const auto options = patient_for(300);
+        EXPECT_EQ(shrink(comm, &options), 3) << hocket_last_error();
+      });
 }
 
 TEST_P(ShrinkRules, AMinorityDoesNotGoOnUnlessItIsAskedTo) {
   for (const bool minority : {false, true}) {
-    run_when_all_have_met(3, [&](Child& child, const Comm& comm) {
-      EXPECT_EQ(hocket_comm_abort(comm.get(), "test"), HOCKET_OK);
-      if (child.index != 2) {
-        ::usleep(2'000'000);
-        return;
-      }
-      auto options = patient_for(200, 1200);
-      options.minority = minority ? 1 : 0;
-      EXPECT_EQ(shrink(comm.get(), &options), minority ? 1 : 0);
-      if (minority) return;
-      EXPECT_EQ(last_cause().code, HOCKET_TIMEOUT);
-      expect_message_names("too few ranks have come");
-    });
+    shrink_while_others_stay_away(
+        3, [](int rank) { return rank == 2; },
+        [&](hocket_comm* comm) {
+          auto options = patient_for(200, minority ? 30'000 : 1200);
+          options.minority = minority ? 1 : 0;
+          EXPECT_EQ(shrink(comm, &options), minority ? 1 : 0);
+          if (minority) return;
+          EXPECT_EQ(last_cause().code, HOCKET_TIMEOUT);
+          expect_message_names("too few ranks have come");
+        });
   }
 }
 
@@ -135,23 +148,29 @@ TEST_P(ShrinkRules, AShrunkCommunicatorCanBeShrunkAgain) {
 }
 
 TEST_P(ShrinkRules, AChildOfADeadRankThatLivesHidesNothing) {
-  ProcessGroup group(3, [](Child& child) {
+  int ends[2];
+  ASSERT_EQ(::pipe(ends), 0);
+  ProcessGroup group(3, [&](Child& child) {
     const Comm comm;
     ASSERT_TRUE(comm);
-    if (child.index == 1) {
-      const pid_t fork = ::fork();
-      if (fork == 0) {
-        ::usleep(3'000'000);
-        ::_exit(0);
-      }
+    if (child.index == 1 && ::fork() == 0) {
+      ::close(ends[1]);
+      char byte = 0;
+      (void)!::read(ends[0], &byte, 1);  // lives until the test closes the other end
+      ::_exit(0);
     }
+    ::close(ends[1]);
     child.say("here");
     EXPECT_NE(allreduce_until_failure(comm.get(), 100, [] {}), HOCKET_OK);
     EXPECT_EQ(shrink(comm.get()), 2) << hocket_last_error();
+    child.say("done");
   });
   group.hear_from_all("here");
   group.signal(1, SIGKILL);
+  for (const int rank : {0, 2}) EXPECT_EQ(group.hear(rank), "done");
   group.expect_success(1);
+  ::close(ends[0]);
+  ::close(ends[1]);
 }
 
 INSTANTIATE_TEST_SUITE_P(Over, ShrinkRules, testing::Values("auto", "tcp"),
@@ -177,16 +196,16 @@ TEST(Shrink, InTheBackgroundAndOnItsOwnThread) {
   });
 }
 
+// The other rank is alive, and does not come.
 TEST(Shrink, GivenUpInTheBackgroundItEnds) {
-  run_when_all_have_met(2, [](Child& child, const Comm& comm) {
-    if (child.index == 1) {
-      EXPECT_EQ(hocket_barrier(comm.get(), nullptr, nullptr), HOCKET_ABORTED);
-      return;
-    }
-    hocket_creation* creation = nullptr;
-    ASSERT_EQ(hocket_comm_shrink_start(comm.get(), &creation, nullptr), HOCKET_OK);
-    EXPECT_EQ(hocket_creation_destroy(creation), HOCKET_OK);
-  });
+  shrink_while_others_stay_away(
+      2, [](int rank) { return rank == 0; },
+      [](hocket_comm* comm) {
+        hocket_creation* creation = nullptr;
+        ASSERT_EQ(hocket_comm_shrink_start(comm, &creation, nullptr), HOCKET_OK);
+        EXPECT_EQ(hocket_creation_test(creation), HOCKET_IN_PROGRESS);
+        EXPECT_EQ(hocket_creation_destroy(creation), HOCKET_OK);
+      });
 }
 
 TEST(Shrink, RefusesWhatItCannotDo) {

@@ -24,8 +24,6 @@
 namespace hocket::process_testing {
 namespace {
 
-using std::chrono_literals::operator""ms;
-
 // Which ranks take part in a communicator's calls, by their numbers in the first one, and whether all of them have been
 // told to end.
 struct Members {
@@ -75,12 +73,15 @@ class Shrinking : public OverTransports {
     ProcessGroup group(ranks(), [&](Child& child) {
       const Comm comm;
       ASSERT_TRUE(comm);
-      child.say("here");
+      Members members;
+      for (int round = 0; round < 3; ++round) {
+        ASSERT_EQ(ask_members(comm.get(), child.index, false, members), HOCKET_OK);
+      }
+      child.say("looping");
       child.say(std::to_string(survive(child, comm.get())));
       while (child.hear() != "leave") continue;  // not before all have been asked
     });
-    group.hear_from_all("here");
-    std::this_thread::sleep_for(5ms);
+    group.hear_from_all("looping");
     for (const int victim : victims) {
       group.signal(victim, SIGKILL);
       pause();
@@ -124,7 +125,9 @@ TEST_P(Shrinking, GoesOnWithoutSeveralThatDieAtOnce) {
 
 // The next one dies while the others agree on the first.
 TEST_P(Shrinking, GoesOnWhoeverDiesMeanwhile) {
-  std::mt19937 random{std::random_device{}()};
+  const unsigned seed = std::random_device{}();
+  SCOPED_TRACE("seed " + std::to_string(seed));
+  std::mt19937 random{seed};
   std::uniform_int_distribution<> delay(0, 30'000);
   for (int round = 0; round < 5; ++round) {
     std::vector<int> order(static_cast<std::size_t>(ranks().size));

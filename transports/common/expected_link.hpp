@@ -21,12 +21,14 @@ struct ExpectedLink {
   std::optional<Dial> dial;     // nothing: the peer dials, or it was in vain
   std::string problem = {};     // why it was in vain; told at the deadline
   Code kind = Code::peer_lost;  // and what kind of problem
+  bool ended = false;           // see Cause
 
   // Dialling was in vain. A peer whose communicator broke, for the end of another rank, closes its listening socket:
   // that news may still be on its way, and is better than what this rank could say.
-  void doubt(std::string why, Code of_kind = Code::peer_lost) {
+  void doubt(std::string why, Code of_kind = Code::peer_lost, bool has_ended = false) {
     problem = std::move(why);
     kind = of_kind;
+    ended = has_ended;
     deadline = earlier(deadline, Deadline::after(std::chrono::milliseconds(200)));
     dial.reset();
   }
@@ -46,7 +48,8 @@ struct ExpectedLink {
                            .peer = link->peer(),
                            .operation = {},
                            .sequence = 0,
-                           .elapsed_seconds = elapsed.count()});
+                           .elapsed_seconds = elapsed.count(),
+                           .ended = ended});
     if (needed) {
       link->fail(why, true);
     } else {

@@ -165,7 +165,7 @@ bool Connector::step(Expected& expected) {
       code == Code::out_of_resources ? "see `ulimit -n`" : "its process has ended, or lives in another container";
   expected.doubt(fmt::format("rank {} cannot be reached through shared memory ({}): {}", link.peer(),
                              expected.dial->problem(), advice),
-                 code);
+                 code, expected.dial->refused());
   ++watch_epoch_;
   return false;
 }

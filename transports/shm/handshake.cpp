@@ -126,7 +126,8 @@ Handshake Dial::begin() {
   const Name name = address_of(hello_.group, hello_.to);
   if (::connect(fd.get(), name.get(), name.bytes) != 0) {
     if (errno == EAGAIN || errno == EINTR) return Handshake::waiting;  // too many dial at once
-    return fail(errno == ECONNREFUSED ? "nobody listens there" : std::strerror(errno));
+    refused_ = errno == ECONNREFUSED;
+    return fail(refused_ ? "nobody listens there" : std::strerror(errno));
   }
   const ucred peer = peer_of(fd.get());
   if (peer.uid != ::geteuid()) return fail(other_user(peer.uid));

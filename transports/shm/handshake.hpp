@@ -61,6 +61,8 @@ class Dial {
   const std::string& problem() const { return problem_; }
   // Code::out_of_resources where it was for want of a descriptor, here or there.
   Code code() const { return code_; }
+  // Whether it failed because nobody listens there.
+  bool refused() const { return refused_; }
 
  private:
   Handshake begin();
@@ -77,6 +79,7 @@ class Dial {
   Connection connection_;
   std::string problem_;
   Code code_ = Code::peer_lost;
+  bool refused_ = false;
 };
 
 // A connection that a peer has begun, until it has said who it is, and proved it where there is a secret.

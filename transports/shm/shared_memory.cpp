@@ -65,7 +65,9 @@ Result<UniqueFd> create_memory(const char* purpose, std::size_t bytes, Commit co
   if (!fd && errno == EINVAL) fd = UniqueFd(::memfd_create("hocket", flags));  // an older kernel
   if (!fd) {
     const bool limit = errno == EMFILE || errno == ENFILE || errno == ENOMEM;
-    return cannot(limit ? Code::out_of_resources : Code::unsupported, "create", purpose, bytes, std::strerror(errno));
+    const char* const advice = errno == EMFILE ? "; raise `ulimit -n`" : "";
+    return cannot(limit ? Code::out_of_resources : Code::unsupported, "create", purpose, bytes,
+                  fmt::format("{}{}", std::strerror(errno), advice));
   }
   if (::ftruncate(fd.get(), static_cast<off_t>(bytes)) != 0) {
     return cannot(Code::out_of_resources, "create", purpose, bytes, std::strerror(errno));

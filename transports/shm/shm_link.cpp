@@ -33,7 +33,11 @@ std::string ShmLink::name() const {
 }
 
 Status ShmLink::problem(Code code, std::string message) const {
-  return Status(Cause{.code = code, .message = std::move(message), .rank = context_.rank, .peer = peer_});
+  return Status(Cause{.code = code,
+                      .message = std::move(message),
+                      .rank = context_.rank,
+                      .peer = peer_,
+                      .ended = code == Code::peer_lost});
 }
 
 Status ShmLink::lost() const {

@@ -51,7 +51,7 @@ ShmTransport::~ShmTransport() = default;
 
 bool ShmTransport::reaches(const Address& address) const {
   if (address == address_) return true;
-  if (!told_of_separation_ && on_one_kernel(address, address_)) {
+  if (config_.warns && !told_of_separation_ && on_one_kernel(address, address_)) {
     told_of_separation_ = true;
     log::warn(
         fmt::format("rank {} cannot share memory with all ranks of its host and goes on without: some live in "

@@ -203,7 +203,8 @@ bool Connector::step(Expected& expected) {
   const std::string_view advice = dial.code() == Code::out_of_resources
                                       ? "see `ulimit -n`"
                                       : "its process has ended, or this host has no way to it";
-  expected.doubt(fmt::format("rank {} cannot be reached ({}): {}", link.peer(), dial.problem(), advice), dial.code());
+  expected.doubt(fmt::format("rank {} cannot be reached ({}): {}", link.peer(), dial.problem(), advice), dial.code(),
+                 dial.refused());
   ++watch_epoch_;
   return false;
 }

@@ -55,6 +55,8 @@ class Dial {
   bool timed_out() const { return timed_out_; }
   // Code::out_of_resources where this process may have no more descriptors.
   Code code() const { return code_; }
+  // Whether it failed because nobody listens at any of the endpoints, as their kernels say.
+  bool refused() const { return !endpoints_.empty() && refusals_ == endpoints_.size(); }
 
  private:
   struct Attempt {
@@ -93,6 +95,7 @@ class Dial {
   std::string problem_;
   bool timed_out_ = false;
   Code code_ = Code::peer_lost;
+  std::size_t refusals_ = 0;
 };
 
 // A connection that a peer has begun, until it has said who it is, and proved it where there is a secret.

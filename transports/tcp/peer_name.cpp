@@ -17,18 +17,25 @@ Status PeerName::cause(Code code, std::string message) const {
   return Status(Cause{.code = code, .message = std::move(message), .rank = self, .peer = peer});
 }
 
+Status PeerName::gone(std::string message, bool ended) const {
+  return Status(
+      Cause{.code = Code::peer_lost, .message = std::move(message), .rank = self, .peer = peer, .ended = ended});
+}
+
 Status PeerName::closed() const {
   return Status(Code::aborted, fmt::format("the link to {} is closed", text()));
 }
 
 Status PeerName::left() const {
-  return cause(Code::peer_lost, fmt::format("{} has left the group", text()));
+  return gone(fmt::format("{} has left the group", text()), true);
 }
 
 Status PeerName::lost(int error) const {
   const std::string how =
       error == 0 ? "its connection ended without goodbye" : fmt::format("connection lost: {}", std::strerror(error));
-  return cause(Code::peer_lost, fmt::format("{} is gone ({}): look at what that process printed last", text(), how));
+  // The peer's kernel says so.
+  const bool ended = error == 0 || error == ECONNRESET || error == EPIPE;
+  return gone(fmt::format("{} is gone ({}): look at what that process printed last", text(), how), ended);
 }
 
 Status PeerName::malformed(const Status& problem) const {

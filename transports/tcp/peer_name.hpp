@@ -28,6 +28,7 @@ struct PeerName {
 
  private:
   Status cause(Code code, std::string message) const;
+  Status gone(std::string message, bool ended) const;
 };
 
 }  // namespace hocket::tcp

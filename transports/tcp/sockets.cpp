@@ -97,10 +97,11 @@ Result<ListeningSocket> listen_on(std::span<const Endpoint> endpoints, const Set
     if (status.code() != Code::address_in_use) return status.ok() ? Result(std::move(made)) : status;
   }
   if (first == 0) return Status(Code::out_of_resources, "no TCP port is free at all addresses to listen at");
-  return Status(Code::out_of_resources,
-                fmt::format("all TCP ports of HOCKET_TCP_PORTS={}-{} are taken: give each rank of this host, and each "
-                            "communicator with links of its own, one",
-                            first, last));
+  return Status(
+      Code::out_of_resources,
+      fmt::format("all TCP ports of HOCKET_TCP_PORTS={}-{} are taken: give each rank of this host two, and two "
+                  "more for each further communicator with links of its own",
+                  first, last));
 }
 
 Result<UniqueFd> start_connecting(const Endpoint& endpoint, const Settings& settings) {

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <random>
 #include <string>
 #include <unordered_set>
 #include <utility>
@@ -15,18 +16,23 @@
 namespace hocket::comm {
 namespace {
 
-// Visits every world that can follow, each once.
+// Visits every world that can follow, each once; of more than so many, some.
 class Exploration {
  public:
-  explicit Exploration(const World& from) {
+  explicit Exploration(const World& from, std::size_t worlds_max = 1'000'000) {
+    std::mt19937 random(1);
     std::vector<World> open{from};
-    while (!open.empty() && !testing::Test::HasFailure()) {
+    while (!open.empty() && seen_.size() < worlds_max && !testing::Test::HasFailure()) {
       const World world = std::move(open.back());
       open.pop_back();
       const std::string text = world.describe();
       if (!seen_.insert(std::hash<std::string>()(text)).second) continue;
       most_groups_ = std::max(most_groups_, world.whole_groups().size());
-      const auto events = world.events();
+      for (Rank rank = 0; rank < world.size(); ++rank) {
+        if (world.is_done(rank) && world.is_whole(world.rank(rank))) ever_together_.insert(rank);
+      }
+      auto events = world.events();
+      std::ranges::shuffle(events, random);
       if (std::ranges::all_of(events, [](const Event& event) { return event.kind == Event::Kind::die; })) {
         ++ends_;
         if (is_stuck(world)) stuck_.push_back(text);
@@ -42,6 +48,8 @@ class Exploration {
   std::size_t ends() const { return ends_; }
   // In which nothing happens any more, and a rank that lives waits.
   const std::vector<std::string>& stuck() const { return stuck_; }
+  // In any group that all its members have made.
+  const Ranks& ever_together() const { return ever_together_; }
   // That stood at one time.
   std::size_t most_groups() const { return most_groups_; }
 
@@ -56,6 +64,7 @@ class Exploration {
   std::unordered_set<std::size_t> seen_;
   std::size_t ends_ = 0, most_groups_ = 0;
   std::vector<std::string> stuck_;
+  Ranks ever_together_;
 };
 
 TEST(RegroupModel, WithoutDeathsAllGoOnTogether) {
@@ -79,6 +88,16 @@ TEST(RegroupModel, WhoeverDiesTheOthersGoOnInOneGroup) {
 TEST(RegroupModel, TheBlamedOneIsLeftOut) {
   const Exploration exploration(World(3, {.deaths = 1}, {.blamed = {0}}));
   EXPECT_EQ(exploration.most_groups(), 1U);
+  EXPECT_FALSE(exploration.ever_together().contains(0));
+  EXPECT_THAT(exploration.ever_together(), testing::ElementsAre(1, 2));
+}
+
+// A network that parts ranks: each side finds the other out of reach, at any moment.
+TEST(RegroupModel, TwoGroupsNeverGoOnAlthoughTheyCannotReachEachOther) {
+  for (const Ranks& apart : {Ranks{0}, Ranks{1}, Ranks{2}}) {
+    EXPECT_EQ(Exploration(World(3, {}, {.apart = apart}), 50'000).most_groups(), 1U);
+  }
+  EXPECT_EQ(Exploration(World(2, {}, {.apart = {1}}), 50'000).most_groups(), 1U);
 }
 
 TEST(RegroupModel, TwoGroupsNeverGoOnAlthoughPatienceEnds) {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cstdint>
@@ -23,12 +24,13 @@ using Wish = Regroup::Wish;
 inline std::string text_of(const Note& note) {
   std::string text = fmt::format("{} {}", static_cast<int>(note.kind), note.group);
   for (const Rank rank : note.ranks) text += fmt::format(" {}", rank);
+  for (const Ranks& attempt : note.attempts) text += fmt::format(" tried {}", fmt::join(attempt, ","));
   return text + note.cards[0] + note.cards[1];
 }
 
 // What can happen next to a world of ranks.
 struct Event {
-  enum class Kind { hear, die, notice, lose_patience, open, enter, succeed, fail, begin_again };
+  enum class Kind { hear, die, notice, lose_reach, lose_patience, open, enter, succeed, fail, begin_again };
   Kind kind;
   Rank rank;            // to whom it happens
   Rank peer = no_rank;  // hear, notice: from or of whom
@@ -42,12 +44,13 @@ struct Limits {
 struct Rules {
   Ranks blamed = {};
   bool majority = true;
+  Ranks apart = {};  // whom a broken network parts from the others
 };
 
 // Ranks, what is on the way between them, and the groups that they make.
 class World {
  public:
-  World(Rank size, const Limits& limits, const Rules& rules = {}) : size_(size), limits_(limits) {
+  World(Rank size, const Limits& limits, const Rules& rules = {}) : size_(size), limits_(limits), apart_(rules.apart) {
     Ranks all;
     for (Rank rank = 0; rank < size; ++rank) all.insert(rank);
     for (Rank rank = 0; rank < size; ++rank) {
@@ -96,6 +99,11 @@ class World {
         lanes_[{event.peer, event.rank}].clear();  // what it sent last may be lost
         rank.lost(event.peer);
         break;
+      case Event::Kind::lose_reach:
+        noticed_.insert({event.rank, event.peer});
+        lanes_[{event.peer, event.rank}].clear();
+        rank.out_of_reach(event.peer);
+        break;
       case Event::Kind::lose_patience:
         --limits_.losses_of_patience;
         rank.out_of_patience();
@@ -106,6 +114,11 @@ class World {
       case Event::Kind::fail:
         failed_[group].insert(event.rank);
         rank.made(false);
+        for (Rank peer = 0; peer < size_; ++peer) {
+          if (!are_apart(event.rank, peer) || !noticed_.insert({event.rank, peer}).second) continue;
+          lanes_[{peer, event.rank}].clear();
+          rank.out_of_reach(peer);
+        }
         break;
       case Event::Kind::begin_again: begin(event.rank, rank.members(), {}, rank.group()); return;
       case Event::Kind::die: break;
@@ -157,14 +170,15 @@ class World {
 
   // Shrinks the group of these members. `after`: of the group; numbers that are drawn must be new.
   void begin(Rank rank, const Ranks& members, const Rules& rules, std::uint64_t after = 0) {
-    Ranks gone;
+    Ranks gone, silent;
     for (const auto& [who, peer] : noticed_) {
-      if (who == rank) gone.insert(peer);
+      if (who == rank) (lives(peer) ? silent : gone).insert(peer);
     }
     ranks_[index(rank)] = std::make_shared<Regroup>(
         Regroup::Config{.self = rank,
                         .members = members,
                         .gone = gone,
+                        .silent = silent,
                         .blamed = rules.blamed,
                         .majority = rules.majority,
                         .draw_group = [rank, next = 1000 * (after % 1000 + static_cast<std::uint64_t>(1))]() mutable {
@@ -199,7 +213,7 @@ class World {
       const bool all = std::ranges::all_of(self.members(), [&](Rank one) { return has_entered(one, group); });
       if (all) events.push_back({Event::Kind::succeed, rank});
       const bool broken = std::ranges::any_of(self.members(), [&](Rank one) {
-        return !lives(one) || has_failed(one, group) ||
+        return !lives(one) || are_apart(rank, one) || has_failed(one, group) ||
                (ranks_[index(one)]->group() != group && !has_entered(one, group) && passed_over(one, group)) ||
                (has_entered(one, group) && ranks_[index(one)]->group() != group);
       });
@@ -214,11 +228,16 @@ class World {
       if (peer != rank && gone_[index(peer)] && !noticed_.contains({rank, peer})) {
         events.push_back({Event::Kind::notice, rank, peer});
       }
+      if (are_apart(rank, peer) && !noticed_.contains({rank, peer})) {
+        events.push_back({Event::Kind::lose_reach, rank, peer});
+      }
     }
     if (limits_.losses_of_patience > 0 && self.wish() == Wish::wait) {
       events.push_back({Event::Kind::lose_patience, rank});
     }
   }
+
+  bool are_apart(Rank one, Rank other) const { return apart_.contains(one) != apart_.contains(other); }
 
   // Whether what a rank has made breaks: another member has died, or could not make it and has told so.
   bool breaks(const Regroup& made) const {
@@ -240,6 +259,7 @@ class World {
 
   Rank size_;
   Limits limits_;
+  Ranks apart_;
   std::vector<std::shared_ptr<Regroup>> ranks_;
   std::vector<bool> gone_;
   std::map<std::pair<Rank, Rank>, std::deque<Note>> lanes_;  // from, to

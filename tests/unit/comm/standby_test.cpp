@@ -22,9 +22,18 @@ TEST(Note, OfEveryKindTravelsAsBytes) {
     const Note note{.kind = static_cast<Note::Kind>(kind),
                     .group = 0x1234567890abcdef,
                     .ranks = {0, 7, 8, 12},
+                    .attempts = {{0, 1}, {2, 3, 12}},
                     .cards = {std::string("\0one", 4), std::string(peer_info_bytes_max, 'x')}};
     EXPECT_EQ(read_note(written(note), size), note) << kind;
   }
+}
+
+TEST(Note, OfMoreAttemptsThanItHasRoomForSaysSo) {
+  Note note;
+  for (Rank rank = 0; rank < size; ++rank) note.attempts.insert({rank});
+  const auto read = read_note(written(note), size);
+  ASSERT_TRUE(read);
+  EXPECT_GT(read->attempts.size(), Note::attempts_max);
 }
 
 TEST(Note, WithACardThatIsTooLongIsNotWritten) {
@@ -41,7 +50,7 @@ TEST(Note, ThatIsDamagedIsNoNote) {
     EXPECT_FALSE(read_note(damaged, size)) << static_cast<int>(kind);
   }
   auto damaged = bytes;
-  damaged[sizeof(std::uint8_t) + sizeof(std::uint64_t) + 2 + 1] = std::byte{0xff};  // the upper half of a card's length
+  damaged[2 + sizeof(std::uint64_t) + 5 * 2 + 1] = std::byte{0xff};  // the upper half of a card's length
   EXPECT_FALSE(read_note(damaged, size));
   EXPECT_FALSE(read_note({bytes.data(), 5}, size));
 }
