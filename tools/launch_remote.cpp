@@ -214,8 +214,10 @@ void RemoteRanks::tell_all(const std::string& order) {
   }
 }
 
+// Never where a connection could not be started: then members are missing.
 bool RemoteRanks::all_ready() const {
-  return std::ranges::all_of(members_, [](const Member& member) { return member.state == State::ready; });
+  const auto ready = [](const Member& member) { return member.state == State::ready; };
+  return members_.size() == hosts_.shares.size() && std::ranges::all_of(members_, ready);
 }
 
 Status RemoteRanks::send_jobs() {

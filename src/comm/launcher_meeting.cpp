@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <chrono>
 #include <mutex>
 #include <utility>
 
@@ -15,6 +16,9 @@
 namespace hocket::comm {
 namespace {
 
+using namespace std::chrono_literals;
+
+constexpr auto look_up_every = 50ms;  // at the request to stop
 constexpr std::size_t ips_told = 16;  // so that the text stays below key_space_text_max
 
 // What rank 0 tells.
@@ -77,30 +81,54 @@ struct Meeting {
   std::string secret;
 };
 
-Result<Meeting> meeting_by(KeySpace space, Rank rank, Deadline deadline, const std::stop_token& stop) {
-  const auto host = tcp::LocalHost::from_environment();
-  if (!host.ok()) return host.status();
-  std::string words;
-  if (rank == 0) {
-    const auto own = choose_place(*host);
-    if (!own.ok()) return own.status();
-    words = serialise(*own);
-  }
-  const auto heard = tell_all(space, rank, words, deadline, stop);
-  if (!heard.ok()) return heard.status();
-  const auto told = parse(*heard);
-  if (!told.ok()) return told.status();
-  return Meeting{point_of(*told, *host), told->secret};
+// The words that rank 0 tells; the other ranks have none.
+Result<std::string> words_of(Rank rank, const tcp::LocalHost& host) {
+  if (rank != 0) return std::string();
+  const auto own = choose_place(host);
+  if (!own.ok()) return own.status();
+  return serialise(*own);
 }
 
-// The launcher's space belongs to the process, so what came of it does, too.
+// The launcher's space, which a process can use once.
+struct Space {
+  std::timed_mutex mutex;
+  std::optional<Meeting> meeting;
+  Status failure;  // of the one use
+};
+
+// For as long as it waits, whoever gives up its own creation need not wait with it.
+std::unique_lock<std::timed_mutex> lock_of(Space& space, Deadline deadline, const std::stop_token& stop) {
+  std::unique_lock lock(space.mutex, std::defer_lock);
+  while (!lock.try_lock_until(earlier(deadline, Deadline::after(look_up_every)).at())) {
+    if (stop.stop_requested() || deadline.passed()) break;
+  }
+  return lock;
+}
+
+Result<Meeting> meeting_by(Space& space, const Options& options, Deadline deadline, const std::stop_token& stop) {
+  const auto host = tcp::LocalHost::from_environment();
+  if (!host.ok()) return host.status();
+  const auto words = words_of(options.rank, *host);
+  if (!words.ok()) return words.status();
+  const auto heard = tell_all(options.key_space, options.rank, *words, deadline, stop);
+  const auto told = heard.ok() ? parse(*heard) : Result<Told>(heard.status());
+  if (!told.ok()) return space.failure = told.status();
+  return space.meeting.emplace(point_of(*told, *host), told->secret);
+}
+
 Result<Meeting> only_meeting(const Options& options, Deadline deadline, const std::stop_token& stop) {
-  static std::timed_mutex mutex;
-  static std::optional<Result<Meeting>> outcome;
-  const std::unique_lock lock(mutex, deadline.at());
-  if (!lock.owns_lock()) return Status(Code::timeout, "another thread still waits for the launcher's key space");
-  if (!outcome) outcome = meeting_by(options.key_space, options.rank, deadline, stop);
-  return *outcome;
+  static Space space;
+  const auto lock = lock_of(space, deadline, stop);
+  if (!lock) {
+    if (stop.stop_requested()) return Status(Code::aborted, "the creation was given up");
+    return Status(Code::timeout, "another thread still waits for the launcher's key space");
+  }
+  if (space.meeting) return *space.meeting;
+  if (space.failure.ok()) return meeting_by(space, options, deadline, stop);
+  return Status(Code::store_unreachable,
+                fmt::format("the launcher's key space is used up: a process can use it once, and the first creation "
+                            "failed there ({}); set MASTER_ADDR, MASTER_PORT and HOCKET_SECRET on all ranks instead",
+                            space.failure.message()));
 }
 
 }  // namespace

@@ -10,7 +10,8 @@ namespace hocket::comm {
 
 // The options with a meeting point, and the secret if they have none, where rank 0 is to tell all through the
 // launcher's key space (options.key_space). It does so once in the life of the process: communicators made later meet
-// at the same place. Errors: those of tell_all(); invalid_environment where this host has no address that is allowed.
+// at the same place, and where that failed, they fail with store_unreachable. Errors: those of tell_all();
+// invalid_environment where this host has no address that is allowed.
 Result<Options> with_meeting_point(const Options& options, Deadline deadline, const std::stop_token& stop);
 
 }  // namespace hocket::comm

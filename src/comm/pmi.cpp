@@ -9,6 +9,8 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstdlib>
+#include <new>
+#include <optional>
 #include <string_view>
 #include <system_error>
 #include <utility>
@@ -24,7 +26,8 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr std::size_t line_bytes_max = 8192;
-constexpr int look_up_every_ms = 50;  // at the request to stop
+constexpr std::size_t word_bytes_max = 64;  // of an answer, in a message
+constexpr int look_up_every_ms = 50;        // at the request to stop
 constexpr auto farewell = 2s;
 
 std::string error_text(std::string_view what, int error) {
@@ -43,6 +46,18 @@ std::optional<std::string_view> value_of(std::string_view line, std::string_view
   return std::nullopt;
 }
 
+// Without the other words, of which one may be the job's secret.
+std::string refusal(const std::string& question, std::optional<std::string_view> said,
+                    std::optional<std::string_view> rc) {
+  const auto word = [](std::string_view name, std::optional<std::string_view> value) {
+    return value ? fmt::format("{}={}", name, printable(*value, word_bytes_max)) : fmt::format("no {}", name);
+  };
+  return fmt::format(
+      "the launcher's PMI answers \"{}\" with {} and {}; set MASTER_ADDR, MASTER_PORT and HOCKET_SECRET "
+      "instead",
+      question.substr(0, question.find(' ')), word("cmd", said), word("rc", rc));
+}
+
 // The launcher ends a job as failed when a process ends that has spoken and has not taken its leave, and takes no
 // more words after that. MPI_Init may want to speak later, so leave is taken when the process exits. MPI_Finalize may
 // have done so by then; the launcher does not listen any more in that case.
@@ -51,8 +66,10 @@ class Connection {
   explicit Connection(UniqueFd socket) : socket_(std::move(socket)) {}
   ~Connection() {
     if (::getpid() != owner_) return;  // a forked child
-    const std::stop_token never;
-    (void)ask("cmd=finalize", "finalize_ack", Deadline::after(farewell), never);
+    try {
+      (void)ask("cmd=finalize", "finalize_ack", Deadline::after(farewell), std::stop_token());
+    } catch (const std::bad_alloc&) {  // then the launcher counts the process as failed
+    }
   }
   Connection(const Connection&) = delete;
   Connection& operator=(const Connection&) = delete;
@@ -68,8 +85,7 @@ class Connection {
     if (!answer.ok()) return answer;
     const auto said = value_of(*answer, "cmd"), rc = value_of(*answer, "rc");
     if (said == kind && rc.value_or("0") == "0") return answer;
-    return Status(Code::protocol_error,
-                  fmt::format("the launcher's PMI answers \"{}\" to \"{}\"", printable(*answer), question));
+    return Status(Code::protocol_error, refusal(question, said, rc));
   }
 
  private:

@@ -33,6 +33,16 @@ TEST_F(HocketRunHostsErrors, SshSaysWhyAHostCannotBeReached) {
   expect_refusal(by(ssh("client", 2222, "wrong")), "Host key verification failed");
 }
 
+// On the first host of the list, and after an agent was started on another.
+TEST(HocketRunHostsStart, AnSshThatDoesNotExistIsNamed) {
+  for (const char* hosts : {"10.77.0.2", "10.77.0.2,10.77.0.3", "localhost,10.77.0.2"}) {
+    const Ran ran = run_command("exec $RUN -n 2 --hosts " + std::string(hosts) + " --ssh /no/such echo started");
+    EXPECT_EQ(ran.status, 127) << hosts;
+    EXPECT_THAT(ran.error, StartsWith("hocket-run: Cannot start '/no/such'")) << hosts;
+    EXPECT_EQ(ran.out, "") << hosts;
+  }
+}
+
 TEST_F(HocketRunHostsErrors, AHostThatDoesNotAnswerIsNamed) {
   expect_refusal("--hosts localhost,10.77.0.9 --ssh '" + ssh() + "'", "10.77.0.9: ssh: connect to host 10.77.0.9");
   expect_refusal(by(ssh()) + " --remote-program /no/such", "(--remote-program says where hocket-run is there)");

@@ -19,6 +19,7 @@ using namespace std::chrono_literals;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
+using testing::Not;
 
 // What a rank says and how it ends, with the launcher's answers by the first word of a question; "": none.
 struct Talk {
@@ -97,13 +98,16 @@ TEST(Pmi, AnswersThatAreNoneAreErrors) {
     const char *question, *answer, *message;
   };
   for (const Wrong& wrong :
-       {Wrong{"cmd=init", "cmd=response_to_init rc=-1\n", "answers \"cmd=response_to_init rc=-1\""},
-        Wrong{"cmd=put", "cmd=put_result rc=-1 msg=full\n", "answers"},
-        Wrong{"cmd=get", "HTTP/1.1 400 \x1b[1m\n", "answers \"HTTP/1.1 400 \\x1b[1m\""},
+       {Wrong{"cmd=init", "cmd=response_to_init rc=-1\n", "\"cmd=init\" with cmd=response_to_init and rc=-1;"},
+        Wrong{"cmd=put", "cmd=put_result rc=-1 msg=full\n", "\"cmd=put\" with cmd=put_result and rc=-1;"},
+        Wrong{"cmd=get", "HTTP/1.1 400 \x1b[1m\n", "\"cmd=get\" with no cmd and no rc;"},
+        Wrong{"cmd=get", "cmd=\x1b[1m rc=0\n", "with cmd=\\x1b[1m and rc=0;"},
         Wrong{"cmd=get_my_kvsname", "", "does not answer in time"}}) {
     auto answers = good_answers();
     answers[wrong.question] = wrong.answer;
-    EXPECT_THAT(talk(0, answers, false).outcome, HasSubstr(wrong.message)) << wrong.question;
+    const std::string outcome = talk(0, answers, false).outcome;
+    EXPECT_THAT(outcome, HasSubstr(wrong.message)) << wrong.question;
+    EXPECT_THAT(outcome, Not(HasSubstr("the,words"))) << "the job's secret is among them";
   }
   auto endless = good_answers();
   endless["cmd=init"] = std::string(10'000, 'x');
