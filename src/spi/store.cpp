@@ -27,23 +27,35 @@ Status claim_anyway(Store& store, const std::string& key, std::string_view value
   }
 }
 
-// Member 0: the outcome, set if everyone has come. Code::timeout: not yet.
-Result<std::string> pronounce(Store& store, const Allgather& mine, Deadline deadline, const Store::Sound& sound) {
-  std::vector<std::string> values;
-  Status status;
-  const Deadline until = slice(deadline);
-  for (Rank member = 0; member < mine.members && status.ok(); ++member) {
-    auto value = store.get(key_of(mine, member), until);
-    status = value.status();
-    if (status.ok()) values.push_back(std::move(*value));
+// Reads on behind `values` until all members' are there. Code::timeout: it is time to look around, and `values` are
+// kept for the next call. No request is cut short by that, so each call reads one more where it is there.
+Status read_on(Store& store, const Allgather& mine, Deadline deadline, std::vector<std::string>& values) {
+  const Deadline next_look = slice(deadline);
+  while (values.size() < static_cast<std::size_t>(mine.members)) {
+    if (next_look.passed()) return {Code::timeout, "not all values have been read"};
+    auto value = store.get(key_of(mine, static_cast<Rank>(values.size())), slice(deadline));
+    if (!value.ok()) return value.status();
+    values.push_back(std::move(*value));
   }
-  if (status.ok() && sound) status = sound(values);
+  return {};
+}
+
+// Member 0: the outcome, set if everyone has come. Code::timeout: not yet; call again with the same `values`.
+Result<std::string> pronounce(Store& store, const Allgather& mine, Deadline deadline, const Store::Sound& sound,
+                              std::vector<std::string>& values) {
+  Status status = read_on(store, mine, deadline, values);
+  if (status.ok() && sound) {
+    status = sound(values);
+    if (!status.ok()) {  // one of them is another by now, or is to be
+      values.clear();
+      std::this_thread::sleep_for(std::min<std::chrono::nanoseconds>(pause, deadline.remaining()));
+    }
+  }
   if (!status.ok()) {
     if (status.code() != Code::timeout) return status;
     auto outcome = store.peek(mine.outcome, deadline);
     if (!outcome.ok()) return outcome.status();
     if (*outcome) return std::move(**outcome);
-    std::this_thread::sleep_for(std::min<std::chrono::nanoseconds>(pause, until.remaining()));
     return status;
   }
   auto before = store.compare_and_set(mine.outcome, std::nullopt, mine.complete, deadline);
@@ -66,8 +78,9 @@ Result<Allgathered> Store::allgather(const Allgather& mine, Deadline deadline, c
   if (Status claimed = claim_anyway(*this, key_of(mine, mine.member), mine.value, deadline); !claimed.ok())
     return claimed;
   Result<std::string> outcome = Status(Code::timeout, "");
+  std::vector<std::string> values;
   while (mine.member == 0) {
-    outcome = pronounce(*this, mine, deadline, sound);
+    outcome = pronounce(*this, mine, deadline, sound, values);
     if (outcome.ok() || outcome.status().code() != Code::timeout || deadline.passed()) break;
     if (Status status = look_around(); !status.ok()) return status;
   }

@@ -43,7 +43,8 @@ std::unique_ptr<Rendezvous> join(Store& store, const Options& options) {
 }
 
 Status exchange(Rendezvous& rank, const std::vector<Rank>& wanted = {}) {
-  const auto infos = rank.exchange({.build = BuildIdentity::own(), .endpoints = {{"tcp", "there"}}}, wanted);
+  const auto infos = rank.exchange(
+      {.build = BuildIdentity::own(), .endpoints = {{"tcp", "there"}}, .process = ProcessIdentity::own()}, wanted);
   if (!infos.ok()) return infos.status();
   EXPECT_EQ(infos->size(), wanted.size());
   for (const PeerInfo& info : *infos) EXPECT_EQ(info.endpoints.front().address, "there");
