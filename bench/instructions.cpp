@@ -24,7 +24,8 @@
 
 namespace {
 
-constexpr auto patience = std::chrono::seconds(60);
+constexpr auto patience = std::chrono::seconds(60);          // of calls
+constexpr auto partner_patience = std::chrono::seconds(30);  // less: the reason below is the better one
 
 // Says why on standard error, and ends the process; the other rank notices by its socket.
 [[noreturn]] void fail(const std::string& why) {
@@ -40,11 +41,11 @@ class Partner {
     if (::write(socket_, "x", 1) != 1) fail("the other rank has ended");
   }
   void hear() const {
-    const std::chrono::milliseconds longest = patience;
+    const std::chrono::milliseconds longest = partner_patience;
     pollfd look{.fd = socket_, .events = POLLIN, .revents = 0};
     if (::poll(&look, 1, static_cast<int>(longest.count())) != 1) {
       fail(
-          "the other rank has not come within 60 s; does a rank that waits still call sched_yield() before it sleeps?");
+          "the other rank has not come within 30 s; does a rank that waits still call sched_yield() before it sleeps?");
     }
     char read = 0;
     if (::read(socket_, &read, 1) != 1) fail("the other rank has ended");
