@@ -17,4 +17,7 @@ if(HOCKET_LINK_TIME AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_BUILD_TYP
     target_sources(hocket-bench PRIVATE $<TARGET_OBJECTS:hocket_objects>)
     target_link_options(hocket-bench PRIVATE -flto=auto)
   endif()
+  if(TARGET bench-instructions)
+    target_compile_definitions(bench-instructions PRIVATE HOCKET_LINK_TIME)
+  endif()
 endif()

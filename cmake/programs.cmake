@@ -1,7 +1,7 @@
 # The programs: each tools/hocket_NAME.cpp is a main, with helpers of its own in tools/NAME/ and, where it has several
 # commands, these in tools/NAME/commands/; other files directly in tools/ are shared by all programs. bench/ is one program,
-# hocket-bench, save for bench/micro_*.cpp, each a Google Benchmark, bench/children.cpp, bench/store.cpp, and bench/peers, programs of
-# other libraries to compare with.
+# hocket-bench, save for bench/micro_*.cpp, each a Google Benchmark, the programs of one file below, and bench/peers, programs of other
+# libraries to compare with.
 find_package(CLI11 REQUIRED)
 find_package(nlohmann_json REQUIRED)
 find_package(ZLIB REQUIRED)
@@ -16,7 +16,9 @@ file(GLOB shared CONFIGURE_DEPENDS tools/*.cpp)
 file(GLOB micros CONFIGURE_DEPENDS bench/micro_*.cpp)
 file(GLOB bench CONFIGURE_DEPENDS bench/*.cpp)
 list(REMOVE_ITEM shared ${mains} "")
-list(REMOVE_ITEM bench ${micros} ${CMAKE_CURRENT_SOURCE_DIR}/bench/children.cpp ${CMAKE_CURRENT_SOURCE_DIR}/bench/store.cpp "")
+set(singles children store instructions)
+list(TRANSFORM singles REPLACE "(.+)" "${CMAKE_CURRENT_SOURCE_DIR}/bench/\\1.cpp")
+list(REMOVE_ITEM bench ${micros} ${singles} "")
 
 add_library(hocket_program INTERFACE)
 target_link_libraries(hocket_program INTERFACE hocket_internal CLI11::CLI11 nlohmann_json::nlohmann_json)
@@ -57,6 +59,18 @@ add_executable(bench-children bench/children.cpp)
 target_link_libraries(bench-children PRIVATE hocket_internal)
 add_executable(bench-store bench/store.cpp)
 target_link_libraries(bench-store PRIVATE hocket_internal)
+find_path(HOCKET_VALGRIND_INCLUDE valgrind/callgrind.h DOC "Folder of valgrind/callgrind.h; optional")
+if(HOCKET_VALGRIND_INCLUDE)
+  add_executable(bench-instructions bench/instructions.cpp)
+  target_include_directories(bench-instructions SYSTEM PRIVATE ${HOCKET_VALGRIND_INCLUDE})
+  target_link_libraries(bench-instructions PRIVATE hocket fmt::fmt) # the library as applications have it
+  # Counts differ between compilers and kinds of build (and link_time.cmake adds to this).
+  target_compile_definitions(bench-instructions PRIVATE
+    "HOCKET_BUILT=\"${CMAKE_CXX_COMPILER_ID} ${CMAKE_CXX_COMPILER_VERSION}, ${CMAKE_SYSTEM_PROCESSOR}, ${CMAKE_BUILD_TYPE}\""
+    "HOCKET_SANITIZERS=\"${HOCKET_SANITIZE}\"")
+else()
+  message(STATUS "valgrind: not found, so bench-instructions is left out")
+endif()
 
 if(NOT benchmark_FOUND)
   message(STATUS "Google Benchmark: not found, so the microbenchmarks are left out")
