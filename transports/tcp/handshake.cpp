@@ -97,10 +97,7 @@ std::optional<std::string> Dial::look_at(Attempt& attempt) {
   if (!attempt.connected) {
     pollfd ready{attempt.socket.fd(), POLLOUT, 0};
     if (::poll(&ready, 1, 0) <= 0) return std::nullopt;
-    if (const int error = connect_error(attempt.socket.fd()); error != 0) {
-      refusals_ += error == ECONNREFUSED ? 1 : 0;
-      return std::strerror(error);
-    }
+    if (const int error = connect_error(attempt.socket.fd()); error != 0) return no_connection(error);
     attempt.connected = true;
     ++watch_epoch_;
   }

@@ -5,8 +5,10 @@
 
 #include <poll.h>
 
+#include <cerrno>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <optional>
 #include <string>
 #include <vector>
@@ -75,6 +77,10 @@ class Dial {
   std::optional<std::string> await_welcome(Attempt& attempt);
   std::optional<std::string> prove(Attempt& attempt);
   bool say_hello(Attempt& attempt);
+  std::string no_connection(int error) {
+    refusals_ += error == ECONNREFUSED ? 1 : 0;
+    return std::strerror(error);
+  }
   void note(std::size_t endpoint, const std::string& why);
   void end(std::size_t attempt, const std::string& why);
   bool greet_one();
