@@ -115,7 +115,7 @@ TEST_F(HocketRunHosts, NoCommandLineHoldsTheSecret) {
     EXPECT_THAT(line, Not(HasSubstr(secret)));
     connections += line.find("--agent") != std::string::npos && line.find("BatchMode") != std::string::npos;
   }
-  EXPECT_EQ(connections, 2);
+  EXPECT_GE(connections, 2) << "those of other tests may run, too";
   std::ofstream(folder_.file("go")) << "go\n";
   EXPECT_EQ(running.get().status, 0);
 }
