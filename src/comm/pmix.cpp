@@ -8,20 +8,26 @@
 #include <pmix.h>
 #include <unistd.h>
 
+#include <chrono>
 #include <condition_variable>
 #include <cstdlib>
 #include <cstring>
+#include <exception>
 #include <memory>
 #include <mutex>
 #include <optional>
 #include <system_error>
 #include <thread>
+#include <utility>
 
 #include "src/base/signals_blocked.hpp"
 
 namespace hocket::comm {
 namespace {
 
+using namespace std::chrono_literals;
+
+constexpr auto farewell = 5s;  // the library itself waits two for the daemon
 char key[] = "hocket-meeting-point";
 
 // The functions of libpmix that are used here.
@@ -108,19 +114,63 @@ Result<std::string> exchange(Rank rank, const std::string& words) {
   return get(self);
 }
 
-// Shared with the thread that waits for the others, which may outlive the wait for it.
-struct Exchange {
-  std::mutex mutex;
-  std::condition_variable_any done;
-  std::optional<Result<std::string>> heard;
+// A call of the library on a thread that may outlive the wait for it: none takes a deadline, and a daemon that is dead
+// or stopped may never answer.
+template <typename Value>
+class Call {
+ public:
+  // Throws std::system_error where there is no thread left.
+  template <typename Function>
+  static std::shared_ptr<Call> start(Function function) {
+    auto call = std::make_shared<Call>();
+    const SignalsBlocked signals_blocked;
+    std::thread([call, function = std::move(function)] {
+      std::optional<Value> value;
+      try {
+        value = function();
+      } catch (...) {  // memory has run out; then there is no value
+      }
+      const std::lock_guard lock(call->mutex_);
+      call->value_ = std::move(value);
+      call->ended_ = true;
+      call->done_.notify_all();
+    }).detach();
+    return call;
+  }
+
+  // Whether it has returned by then.
+  bool ends(Deadline deadline, const std::stop_token& stop) {
+    std::unique_lock lock(mutex_);
+    return done_.wait_until(lock, stop, deadline.at(), [this] { return ended_; });
+  }
+  // Once it has; nothing where memory ran out.
+  const std::optional<Value>& value() const { return value_; }
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable_any done_;
+  bool ended_ = false;
+  std::optional<Value> value_;
 };
 
+using Exchange = Call<Result<std::string>>;
+
 // PMIx_Init after the last PMIx_Finalize fails, and MPI_Init may come any time. So leave is taken when the process
-// exits; the launcher takes a process that does not do so for one that has failed.
+// exits; the launcher takes a process that does not do so for one that has failed. Where the exchange has not returned,
+// its thread is inside the library still, and the library is left alone.
 struct Farewell {
+  const std::shared_ptr<Exchange> exchange;
   const pid_t owner = ::getpid();
+
   ~Farewell() {
-    if (::getpid() == owner) (void)library().finalize(nullptr, 0);
+    if (::getpid() != owner) return;  // a forked child
+    try {
+      if (!exchange->ends(Deadline::after({}), {})) return;
+      (void)Call<pmix_status_t>::start([] {
+        return library().finalize(nullptr, 0);
+      })->ends(Deadline::after(farewell), {});
+    } catch (const std::exception&) {  // no thread: then the launcher counts the process as failed
+    }
   }
 };
 
@@ -133,26 +183,19 @@ Status pmix_usable() {
 Result<std::string> tell_all_by_pmix(Rank rank, const std::string& words, Deadline deadline,
                                      const std::stop_token& stop) {
   if (Status usable = pmix_usable(); !usable.ok()) return usable;
-  auto shared = std::make_shared<Exchange>();
+  std::shared_ptr<Exchange> call;
   try {
-    const SignalsBlocked signals_blocked;
-    std::thread([shared, rank, words] {
-      auto heard = exchange(rank, words);
-      const std::lock_guard lock(shared->mutex);
-      shared->heard = std::move(heard);
-      shared->done.notify_all();
-    }).detach();
+    call = Exchange::start([rank, words] { return exchange(rank, words); });
   } catch (const std::system_error& error) {
     return Status(Code::out_of_resources,
                   fmt::format("cannot start a thread for the launcher's PMIx: {}", error.what()));
   }
-  std::unique_lock lock(shared->mutex);
-  (void)shared->done.wait_until(lock, stop, deadline.at(), [&] { return shared->heard.has_value(); });
-  if (!shared->heard) {
+  static const Farewell at_exit{call};
+  if (!call->ends(deadline, stop)) {
     return stop.stop_requested() ? Status(Code::aborted, "the creation was given up") : others_missing("fence (PMIx)");
   }
-  static const Farewell at_exit;
-  return *shared->heard;
+  if (!call->value()) return Status(Code::out_of_resources, "memory has run out while the launcher's PMIx was asked");
+  return *call->value();
 }
 
 }  // namespace hocket::comm

@@ -88,7 +88,7 @@ TEST_P(MpirunHosts, AreClosedToStrangers) {
              "  export HOCKET_STORE=tcp://127.0.0.1$port\n"
              "  \"$@\" 2>&1; echo status $?; HOCKET_SECRET=which.is.another.one \"$@\" 2>&1; echo status $?\ndone");
   const Ran ran = run_as_launched("export HOCKET_TCP_PORTS=21000-21099\n" + mpirun(mpi_, 3) + " python3 " + beside_mpi +
-                                  "none alone $0.done > $0.ranks 2>&1 & " + hosts_.on(0) + "timeout 20 " + stranger +
+                                  "none alone $0.done > $0.ranks 2>&1 & " + hosts_.on(0) + "timeout 60 " + stranger +
                                   measure + "; touch $0.done; wait $!; status=$?; cat $0.ranks; exit $status");
   EXPECT_EQ(ran.status, 0) << ran.out << ran.error;
   EXPECT_THAT(ran.out, AllOf(HasSubstr("it has a secret, but this process has none"),
@@ -165,7 +165,7 @@ TEST_F(SlurmHosts, MeetOnTheFirstOfTheListAndNeedASecret) {
 // ---- torchrun
 
 // PyTorch 1.13 fails with Python 3.11 where it may choose itself which outputs it redirects: those of a rank 9.
-constexpr char torchrun[] = "torchrun --no_python -r 9:1 -t 9:1 ";
+constexpr char torchrun[] = "torchrun --no_python --monitor_interval 0.2 -r 9:1 -t 9:1 ";
 
 TEST(Torchrun, NeedsNoVariableOnOneHost) {
   if (!is_there("torchrun")) GTEST_SKIP() << "needs torchrun";

@@ -4,6 +4,7 @@
 
 #include <string>
 
+#include "src/comm/key_space.hpp"
 #include "tests/process/support/launched.hpp"
 
 namespace hocket {
@@ -68,6 +69,39 @@ TEST(Launcher, ThatIsNoneIsAskedFor) {
   const Ran ran = run_as_launched("RANK=0 WORLD_SIZE=2" + std::string(measure));
   EXPECT_NE(ran.status, 0);
   EXPECT_THAT(ran.error, HasSubstr("MASTER_ADDR is not set"));
+}
+
+// Two ranks of a launch whose daemon never answers a call of PMIx.
+Ran run_with_stuck_pmix(const std::string& call, int timeout_ms) {
+  return run_as_launched(
+      "mkdir $0.d && cc -shared -fPIC -Wl,-soname,libpmix.so.2 -o $0.d/libpmix.so.2 " HOCKET_SOURCE_FOLDER
+      "/tests/process/support/stuck_pmix.c || exit\n"
+      "export TOLD=$0.d/told LD_LIBRARY_PATH=$0.d STUCK=" +
+      call + " HOCKET_SOCKET_IFNAME=lo PMIX_NAMESPACE=launch OMPI_COMM_WORLD_SIZE=2 OMPI_COMM_WORLD_LOCAL_SIZE=1\n" +
+      "export HOCKET_TIMEOUT_MS=" + std::to_string(timeout_ms) +
+      "\nrank() { PMIX_RANK=$1 OMPI_COMM_WORLD_RANK=$1 timeout -s KILL 60" + measure +
+      "; }\nrank 1 & rank 0; status=$?; wait $! && exit $status");
+}
+
+class StuckPmix : public testing::Test {
+ protected:
+  void SetUp() override {
+    if (!is_there("cc")) GTEST_SKIP() << "needs cc";
+    if (!comm::pmix_usable().ok()) GTEST_SKIP() << comm::pmix_usable().message();
+  }
+};
+
+TEST_F(StuckPmix, DoesNotKeepAProcessFromItsEnd) {
+  const Ran ran = run_with_stuck_pmix("finalize", 60000);
+  expect_measured(ran, 2);
+  EXPECT_THAT(ran.error, HasSubstr("called finalize"));
+}
+
+TEST_F(StuckPmix, IsNotCalledAgainAfterATimeout) {
+  const Ran ran = run_with_stuck_pmix("fence", 500);
+  EXPECT_EQ(ran.status, 3) << ran.error;
+  EXPECT_THAT(ran.error, HasSubstr("not all ranks came to the launcher's fence (PMIx) in time"));
+  EXPECT_THAT(ran.error, Not(HasSubstr("called finalize")));
 }
 
 TEST(Environment, OfAnotherProgramDoesNoHarm) {

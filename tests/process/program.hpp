@@ -50,8 +50,8 @@ struct Ran {
 };
 
 // `command` is for the shell; "$RUN", "$BENCH", "$SGD" and "$PLAN" are hocket-run, hocket-bench, hocket-sgd and
-// hocket-plan.
-inline Ran run_command(const std::string& command) {
+// hocket-plan. Whoever has not ended after `limit_s` is ended.
+inline Ran run_command(const std::string& command, int limit_s = 100) {
   const TemporaryFolder folder;
   {
     std::ofstream builder(folder.file("builder"));
@@ -59,8 +59,8 @@ inline Ran run_command(const std::string& command) {
             << program_path("hocket-sgd") << "'\nPLAN='" << program_path("hocket-plan") << "'\n"
             << command << "\n";
   }
-  const std::string whole = "timeout -k 10 100 sh '" + folder.file("builder") + "' > '" + folder.file("out") +
-                            "' 2> '" + folder.file("error") + "'";
+  const std::string whole = "timeout -k 10 " + std::to_string(limit_s) + " sh '" + folder.file("builder") + "' > '" +
+                            folder.file("out") + "' 2> '" + folder.file("error") + "'";
   const int status = std::system(whole.c_str());
   return {WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status), contents(folder.file("out")),
           contents(folder.file("error"))};
