@@ -5,6 +5,7 @@
 #include <iterator>
 #include <sstream>
 
+#include "src/base/failure_code.hpp"
 #include "src/base/printable.hpp"
 
 namespace hocket::comm {
@@ -44,7 +45,7 @@ Verdict Verdict::parse(std::string_view text) {
   int code = 0;
   Rank peer = no_rank;
   fields >> word >> code >> peer;
-  const bool known = fields && word == "failed" && code > HOCKET_IN_PROGRESS && code <= HOCKET_INTERNAL;
+  const bool known = fields && word == "failed" && is_failure(code);
   const std::string message = known ? rest_of(fields) : std::string(text);
   return {.kind = Kind::failed,
           .why = Status(Cause{.code = known ? static_cast<Code>(code) : Code::protocol_error,

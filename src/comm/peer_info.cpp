@@ -6,6 +6,7 @@
 
 #include "hocket/types.h"
 #include "src/base/bytes.hpp"
+#include "src/base/failure_code.hpp"
 #include "src/base/printable.hpp"
 
 namespace hocket::comm {
@@ -103,7 +104,7 @@ Result<PeerInfo> read_peer_info(PeerInfoBlock block) {
   const auto length = from.take<std::uint16_t>();
   const auto code = from.take<std::uint8_t>();
   const std::string_view text = from.text(length);
-  if (!from.ok() || code > HOCKET_INTERNAL) {
+  if (!from.ok() || (code != HOCKET_OK && !is_failure(code))) {
     return Status(Code::protocol_error, "what a rank told about itself is damaged");
   }
   if (code != HOCKET_OK) return Status(static_cast<Code>(code), printable(text, peer_info_bytes_max));

@@ -81,6 +81,7 @@ class Rendezvous {
   Status say_again();
   Status say_epoch_again();
   void keep_saying(const std::string& card, const std::stop_token& stop) const;
+  void say_to_the_next(const std::string& card, const std::stop_token& stop) const;
   Status begun_anew();
 
   Result<Epoch> current_epoch() const;

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <charconv>
 #include <condition_variable>
+#include <exception>
 #include <mutex>
 #include <thread>
 
@@ -206,13 +207,19 @@ void Rendezvous::keep_saying(const std::string& card, const std::stop_token& sto
   std::condition_variable_any nothing;
   for (std::unique_lock lock(mutex); !stop.stop_requested() && !deadline_.passed();) {
     nothing.wait_for(lock, stop, look_at_connection_every, [] { return false; });
-    if (stop.stop_requested() || store_.connection().ok()) continue;
-    Rendezvous again(store_, options_, earlier(deadline_, Deadline::after(one_attempt)), stop, places_.token(),
-                     nullptr);
-    again.epoch_ = epoch_;
-    again.said_ = said_;
-    if (again.say_again().ok()) (void)again.store_.claim(card_key(options_.rank), std::nullopt, card, again.deadline_);
+    if (stop.stop_requested()) return;
+    try {
+      if (!store_.connection().ok()) say_to_the_next(card, stop);
+    } catch (const std::exception&) {  // memory ran out; it tries again
+    }
   }
+}
+
+void Rendezvous::say_to_the_next(const std::string& card, const std::stop_token& stop) const {
+  Rendezvous again(store_, options_, earlier(deadline_, Deadline::after(one_attempt)), stop, places_.token(), nullptr);
+  again.epoch_ = epoch_;
+  again.said_ = said_;
+  if (again.say_again().ok()) (void)again.store_.claim(card_key(options_.rank), std::nullopt, card, again.deadline_);
 }
 
 }  // namespace hocket::comm

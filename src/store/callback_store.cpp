@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "src/base/failure_code.hpp"
 #include "src/base/sized_struct.hpp"
 #include "src/store/backoff.hpp"
 #include "src/store/dictionary.hpp"
@@ -36,7 +37,7 @@ std::int64_t milliseconds_to(Deadline deadline) {
 }
 
 Status failure(hocket_result result, std::string_view call, std::string_view key) {
-  const bool known = result > HOCKET_IN_PROGRESS && result <= HOCKET_INTERNAL && result != HOCKET_NOT_FOUND;
+  const bool known = is_failure(result) && result != HOCKET_NOT_FOUND;
   return {known ? static_cast<Code>(result) : Code::store_unreachable,
           fmt::format("the caller's store failed to {} the key {}: its function returned {}", call, store::quoted(key),
                       hocket_result_name(result))};

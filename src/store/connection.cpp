@@ -36,8 +36,7 @@ Result<Connection::Reply> Connection::exchange(wire::Request request, Deadline d
   for (const std::uint64_t id : given_up_) bytes += wire::encode_request({.id = id, .operation = Operation::cancel});
   given_up_.clear();
   bytes += wire::encode_request(request);
-  Pending pending;
-  pending_.emplace(request.id, &pending);
+  Pending pending(*this, lock, request.id);
   sending_ = true;
   send(lock, bytes, deadline);
   sending_ = false;
@@ -58,7 +57,6 @@ Result<Connection::Reply> Connection::exchange(wire::Request request, Deadline d
     lock.lock();
     next_look = Deadline::after(look_around_every);
   }
-  pending_.erase(request.id);
   if (pending.done) return std::move(pending.reply);
   if (!lost_.ok()) return lost_;
   if (waits(request.operation)) {

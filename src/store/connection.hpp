@@ -33,11 +33,28 @@ class Connection {
   Status state();
 
  private:
-  struct Pending {
+  using Lock = std::unique_lock<std::mutex>;
+  // A request whose answer its caller waits for; forgotten with the caller's frame, also where an exception ends that.
+  class Pending {
+   public:
+    Pending(Connection& connection, Lock& lock, std::uint64_t id) : connection_(connection), lock_(lock), id_(id) {
+      connection_.pending_.emplace(id_, this);
+    }
+    ~Pending() {
+      if (!lock_.owns_lock()) lock_.lock();
+      connection_.pending_.erase(id_);
+    }
+    Pending(const Pending&) = delete;
+    Pending& operator=(const Pending&) = delete;
+
     bool done = false;
     Reply reply;
+
+   private:
+    Connection& connection_;
+    Lock& lock_;
+    const std::uint64_t id_;
   };
-  using Lock = std::unique_lock<std::mutex>;
 
   // Sends all bytes, or loses the connection. Only where sending_ was claimed.
   void send(Lock& lock, std::string_view bytes, Deadline deadline);

@@ -38,9 +38,15 @@ Result<RedisReply> RedisLink::command(const RedisCommand& command, Deadline dead
   if (!socket_) {
     if (Status connected = connect(deadline, stop); !connected.ok()) return connected;
   }
-  auto reply = exchange(command, deadline);
-  if (!reply.ok()) socket_.reset();  // an answer that comes late would be taken for that of another command
-  return reply;
+  // An answer that comes late would be taken for that of another command.
+  try {
+    auto reply = exchange(command, deadline);
+    if (!reply.ok()) socket_.reset();
+    return reply;
+  } catch (...) {
+    socket_.reset();
+    throw;
+  }
 }
 
 Status RedisLink::connect(Deadline deadline, const std::stop_token& stop) {

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <exception>
 #include <set>
 
 #include "src/base/printable.hpp"
@@ -118,7 +119,7 @@ Result<Found> RedisStore::claim(std::string_view key, std::optional<std::string_
   claims_.insert_or_assign(full(key), std::string(desired));
   if (!renewer_.joinable()) {
     const SignalsBlocked signals_blocked;
-    renewer_ = std::jthread([this](const std::stop_token& stop) { renew(stop); });
+    renewer_ = std::jthread([this](const std::stop_token& stop) { renew_now_and_then(stop); });
   }
   return before;
 }
@@ -180,24 +181,31 @@ Result<RedisReply> RedisStore::ask(std::string_view call, std::string_view key, 
                 fmt::format("the store {} could not {} {}: {}", url(), call, store::quoted(key), printable(said)));
 }
 
-// What is not this store's any more needs no lease. What vanished with a server that was started again is claimed again
-// by whoever begins anew.
-void RedisStore::renew(const std::stop_token& stop) {
+void RedisStore::renew_now_and_then(const std::stop_token& stop) {
   std::mutex nobodys;
   std::condition_variable_any nothing;
   for (std::unique_lock lock(nobodys); !stop.stop_requested();) {
     nothing.wait_for(lock, stop, renew_every, [] { return false; });
     if (stop.stop_requested()) return;
-    const Deadline soon = Deadline::after(renew_every);
-    std::unique_lock alone(mutex_, std::defer_lock);
-    if (!alone.try_lock_until(soon.at())) continue;
-    for (auto claim = claims_.begin(); claim != claims_.end();) {
-      const auto renewed =
-          link_.command({"EVAL", renew_script, "1", claim->first, claim->second, std::string(lease_ms)}, soon, stop);
-      if (!renewed.ok()) break;
-      const bool gone = (*renewed)->type == REDIS_REPLY_INTEGER && (*renewed)->integer == 0;
-      claim = gone ? claims_.erase(claim) : std::next(claim);
+    try {
+      renew(stop);
+    } catch (const std::exception&) {  // memory ran out; a lease outlasts some tries
     }
+  }
+}
+
+// What is not this store's any more needs no lease. What vanished with a server that was started again is claimed again
+// by whoever begins anew.
+void RedisStore::renew(const std::stop_token& stop) {
+  const Deadline soon = Deadline::after(renew_every);
+  std::unique_lock alone(mutex_, std::defer_lock);
+  if (!alone.try_lock_until(soon.at())) return;
+  for (auto claim = claims_.begin(); claim != claims_.end();) {
+    const auto renewed =
+        link_.command({"EVAL", renew_script, "1", claim->first, claim->second, std::string(lease_ms)}, soon, stop);
+    if (!renewed.ok()) return;
+    const bool gone = (*renewed)->type == REDIS_REPLY_INTEGER && (*renewed)->integer == 0;
+    claim = gone ? claims_.erase(claim) : std::next(claim);
   }
 }
 

@@ -47,6 +47,7 @@ class RedisStore final : public Store {
   // The reply, which is no error. `call` and `key` are for messages.
   Result<store::RedisReply> ask(std::string_view call, std::string_view key, const store::RedisCommand& command,
                                 Deadline deadline);
+  void renew_now_and_then(const std::stop_token& stop);
   void renew(const std::stop_token& stop);
 
   const store::RedisAddress address_;

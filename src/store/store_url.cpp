@@ -13,18 +13,12 @@ constexpr std::string_view tcp_scheme = "tcp://";
 constexpr std::string_view file_scheme = "file://";
 constexpr std::string_view redis_scheme = "redis://";
 
-// Nobody is to read it in a log.
-std::string without_password(std::string_view url) {
-  const std::size_t at = url.starts_with(redis_scheme) ? url.rfind('@') : std::string_view::npos;
-  if (at == std::string_view::npos) return std::string(url);
-  return std::string(redis_scheme) + "…" + std::string(url.substr(at));
-}
-
 Status malformed(std::string_view url, std::string_view why) {
-  return {Code::invalid_environment,
-          fmt::format("the store URL {} {}; write it like tcp://node0:29500, tcp://[::1]:29500, file:///shared/job42 or "
-                      "redis://node0:6379",
-                      quoted(without_password(url)), why)};
+  return {
+      Code::invalid_environment,
+      fmt::format("the store URL {} {}; write it like tcp://node0:29500, tcp://[::1]:29500, file:///shared/job42 or "
+                  "redis://node0:6379",
+                  quoted(without_password(url)), why)};
 }
 
 // "host:port" or "[v6]:port".
@@ -100,6 +94,15 @@ Result<StoreUrl> parse_redis(std::string_view url) {
 }
 
 }  // namespace
+
+std::string without_password(std::string_view url) {
+  const std::size_t at = url.rfind('@');
+  if (at == std::string_view::npos) return std::string(url);
+  const std::size_t colon = url.substr(0, at).find("://");
+  const bool whole_scheme =
+      colon != std::string_view::npos && url.substr(0, colon).find_first_of(":/@") == std::string_view::npos;
+  return std::string(url.substr(0, whole_scheme ? colon + 3 : 0)) + "…" + std::string(url.substr(at));
+}
 
 Result<StoreUrl> parse_store_url(std::string_view url) {
   if (url.starts_with(tcp_scheme)) return parse_place(url, url.substr(tcp_scheme.size()));

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "src/base/bytes.hpp"
+#include "src/base/failure_code.hpp"
 #include "src/store/keys.hpp"
 
 namespace hocket::store::wire {
@@ -221,7 +222,7 @@ Result<Response> parse_response(std::string_view body) {
   response.id = reader.take<std::uint64_t>();
   const auto code = reader.take<std::uint8_t>();
   if (!reader.ok()) return malformed("a response that is cut short");
-  if (code > static_cast<std::uint8_t>(Code::internal)) return malformed("a response with an unknown code");
+  if (code != HOCKET_OK && !is_failure(code)) return malformed("a response with an unknown code");
   response.code = static_cast<Code>(code);
   response.payload = reader.rest();
   return response;

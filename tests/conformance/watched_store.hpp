@@ -9,7 +9,7 @@
 
 namespace hocket {
 
-class WatchedStore final : public Store {
+class WatchedStore : public Store {
  public:
   // `before_each` is called before each request to `store`.
   WatchedStore(Store& store, std::function<void()> before_each) : store_(store), before_each_(std::move(before_each)) {}

@@ -54,6 +54,18 @@ TEST(HocketPlanSettings, ShowsTheSettingsInForce) {
   EXPECT_THAT(wrong.text, HasSubstr("WRONG: HOCKET_TCP_STREAMS is \"40\"; set it to auto or a number from 1 to 16."));
 }
 
+TEST(HocketPlanSettings, KeepsSecretsToItself) {
+  ::setenv("HOCKET_SECRET", "hidden", 1);
+  ::setenv("HOCKET_STORE", "redis://:hidden@node0:6379", 1);
+  for (const char* how : {"settings", "settings --json"}) {
+    const Outcome shown = hocket_plan(how);
+    EXPECT_THAT(shown.text, testing::Not(HasSubstr("hidden")));
+    EXPECT_THAT(shown.text, HasSubstr("redis://…@node0:6379"));
+  }
+  ::unsetenv("HOCKET_SECRET");
+  ::unsetenv("HOCKET_STORE");
+}
+
 TEST(HocketPlanSettings, SaysWhereEachSettingComesFrom) {
   const TemporaryFolder folder;
   const std::string table = folder.file("table");

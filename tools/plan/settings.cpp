@@ -13,6 +13,7 @@
 #include "src/base/environment.hpp"
 #include "src/comm/options.hpp"
 #include "src/plan/class_tables.hpp"
+#include "src/store/store_url.hpp"
 #include "transports/registry.hpp"
 #include "transports/tcp/endpoint.hpp"
 #include "transports/tcp/interfaces.hpp"
@@ -35,7 +36,8 @@ std::string line_of(const std::string& path) {
 
 // A secret stays one.
 std::string shown(const environment::Variable& variable) {
-  return variable.name == "HOCKET_SECRET" ? "set" : variable.value;
+  if (variable.name == "HOCKET_SECRET") return "set";
+  return variable.name == "HOCKET_STORE" ? store::without_password(variable.value) : variable.value;
 }
 
 // What holds for a variable, and where it comes from: "default", "environment", "launcher (PMI_RANK)" for a variable

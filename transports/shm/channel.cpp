@@ -11,6 +11,7 @@
 #include <cerrno>
 #include <cstring>
 
+#include "src/base/failure_code.hpp"
 #include "src/base/printable.hpp"
 
 namespace hocket::shm {
@@ -56,9 +57,7 @@ bool well_formed(const Head& head, std::size_t taken) {
 }  // namespace
 
 Code failure_code(std::uint64_t word) {
-  const bool failure =
-      word > static_cast<std::uint64_t>(Code::in_progress) && word <= static_cast<std::uint64_t>(Code::internal);
-  return failure ? static_cast<Code>(word) : Code::internal;
+  return is_failure(word) ? static_cast<Code>(word) : Code::internal;
 }
 
 Packet packet_of(const Cause& cause) {

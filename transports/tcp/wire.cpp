@@ -6,6 +6,7 @@
 #include <string>
 
 #include "src/base/bytes.hpp"
+#include "src/base/failure_code.hpp"
 #include "src/base/printable.hpp"
 
 namespace hocket::tcp {
@@ -39,10 +40,6 @@ Status check(const Signature& call) {
   if (call.reserved != 0) return malformed("a frame has something where nothing belongs");
   if (call.root < 0) return malformed("a frame names a negative root");
   return {};
-}
-
-bool is_failure(std::uint32_t code) {
-  return code > static_cast<std::uint32_t>(Code::in_progress) && code <= static_cast<std::uint32_t>(Code::internal);
 }
 
 bool fits(HelloKind kind, std::uint16_t authentication) {

@@ -10,9 +10,11 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <barrier>
 #include <functional>
 #include <memory>
+#include <new>
 #include <numeric>
 #include <thread>
 #include <vector>
@@ -157,6 +159,31 @@ void wait_in_vain(Store& store, const Options& options) {
   const Status met = exchange(*rank);
   EXPECT_EQ(met.code(), Code::timeout);
   EXPECT_EQ(rank->fail(met).code(), Code::timeout);
+}
+
+// Stands for memory that runs out in the thread that looks after the connection once a rank has met.
+class ThrowingStore final : public WatchedStore {
+ public:
+  explicit ThrowingStore(Store& store) : WatchedStore(store, [] {}) {}
+  Status connection() override {
+    ++looks;
+    looks.notify_all();
+    throw std::bad_alloc();
+  }
+  std::atomic<int> looks = 0;
+};
+
+TEST(Rendezvous, OutlivesAnExceptionInItsThread) {
+  const auto server = StoreServer::start("127.0.0.1", 0);
+  ASSERT_TRUE(server.ok()) << server.status().message();
+  const auto store = open_store((*server)->url(), generous());
+  ASSERT_TRUE(store.ok()) << store.status().message();
+  ThrowingStore throwing(**store);
+  const auto alone = join(throwing, ranks(0, 1));
+  ASSERT_NE(alone, nullptr);
+  EXPECT_TRUE(exchange(*alone).ok());
+  for (int looks = 0; looks < 2; looks = throwing.looks) throwing.looks.wait(looks);
+  alone->finish();
 }
 
 TEST(Rendezvous, AfterAFailedOneMeetsAgainUnderTheSameName) {

@@ -56,6 +56,16 @@ TEST(OpenStore, MalformedUrlsAreExplained) {
   }
 }
 
+TEST(OpenStore, NoMessageShowsAPassword) {
+  for (const std::string url : {"redis://:hidden@node0", "rediss://:hidden@node0:1", "redis:/:hidden@node0:1",
+                                "redis:/user:hid://den@node0:1", ":hidden@node0:1", "tcp://me:hidden@x@node0:1"}) {
+    const auto opened = open_store(url, generous());
+    ASSERT_FALSE(opened.ok()) << url;
+    EXPECT_THAT(opened.status().message(), testing::Not(testing::HasSubstr("hid"))) << url;
+    EXPECT_THAT(opened.status().message(), testing::HasSubstr("@node0")) << url;
+  }
+}
+
 TEST(OpenStore, OpensByScheme) {
   std::string directory = std::filesystem::temp_directory_path() / "hocket-open-XXXXXX";
   ASSERT_NE(::mkdtemp(directory.data()), nullptr);

@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <new>
 #include <optional>
 #include <thread>
 
@@ -65,6 +66,17 @@ TEST(TcpStore, TheServerMayStartLater) {
   client.join();
   ASSERT_TRUE(store.ok()) << store.status().message();
   EXPECT_TRUE((*store)->set("key", "value", generous()).ok());
+}
+
+// The answer comes when nobody waits for it any more.
+TEST(TcpStore, AnExceptionWhileItLooksAroundEndsTheWaitAlone) {
+  const auto server = serve();
+  const auto store = connect(server->port()), other = connect(server->port());
+  const auto fails = []() -> Status { throw std::bad_alloc(); };
+  EXPECT_THROW((void)store->await("late", generous(), fails), std::bad_alloc);
+  ASSERT_TRUE(other->set("late", std::string(100'000, 'x'), generous()).ok());
+  EXPECT_EQ(store->peek("none", generous()).value(), std::nullopt);
+  EXPECT_EQ(store->get("late", generous()).value().size(), 100'000U);
 }
 
 TEST(TcpStore, ADyingServerEndsWaitsAndLaterCalls) {
