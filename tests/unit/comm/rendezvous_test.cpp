@@ -26,81 +26,11 @@
 #include "src/store/store_server.hpp"
 #include "tests/conformance/watched_store.hpp"
 #include "tests/process/program.hpp"
+#include "tests/unit/comm/rendezvous_ranks.hpp"
 
 namespace hocket::comm {
 namespace {
 
-Deadline generous() {
-  return Deadline::after(std::chrono::seconds(60));
-}
-
-Options ranks(Rank rank, Rank size) {
-  return Options{.rank = rank, .size = size};
-}
-
-std::unique_ptr<Rendezvous> join(Store& store, const Options& options) {
-  auto joined = Rendezvous::join(store, options, generous());
-  EXPECT_TRUE(joined.ok()) << joined.status().message();
-  return joined.ok() ? std::move(*joined) : nullptr;
-}
-
-Status exchange(Rendezvous& rank, const std::vector<Rank>& wanted = {}) {
-  const auto infos = rank.exchange(
-      {.build = BuildIdentity::own(), .endpoints = {{"tcp", "there"}}, .process = ProcessIdentity::own()}, wanted);
-  if (!infos.ok()) return infos.status();
-  EXPECT_EQ(infos->size(), wanted.size());
-  for (const PeerInfo& info : *infos) EXPECT_EQ(info.endpoints.front().address, "there");
-  return {};
-}
-
-// All ranks tell about themselves, and read what their neighbours tell.
-void meet(const std::vector<std::unique_ptr<Rendezvous>>& all) {
-  for (const auto& rank : all) ASSERT_NE(rank, nullptr);
-  const auto size = static_cast<Rank>(all.size());
-  std::vector<std::jthread> threads;
-  for (Rank rank = 0; rank < size; ++rank) {
-    threads.emplace_back([&, rank] {
-      const Status met = exchange(*all[static_cast<std::size_t>(rank)], {(rank + 1) % size, (rank + size - 1) % size});
-      EXPECT_TRUE(met.ok()) << met.message();
-    });
-  }
-}
-
-// How often each rank asks. They join in turn, so that none waits for another one's place.
-std::vector<int> requests_to_meet(const std::function<Store&(Rank)>& store_of, Rank size) {
-  std::vector<int> requests(static_cast<std::size_t>(size));
-  std::vector<std::unique_ptr<WatchedStore>> stores;
-  std::vector<std::unique_ptr<Rendezvous>> all;
-  for (Rank rank = 0; rank < size; ++rank) {
-    int& count = requests[static_cast<std::size_t>(rank)];
-    stores.push_back(std::make_unique<WatchedStore>(store_of(rank), [&count] { ++count; }));
-    all.push_back(join(*stores.back(), ranks(rank, size)));
-  }
-  meet(all);
-  for (const auto& rank : all) rank->finish();
-  return requests;
-}
-
-TEST(Rendezvous, AsksAServerEquallyOftenHoweverManyRanksThereAre) {
-  const auto server = StoreServer::start("127.0.0.1", 0);
-  ASSERT_TRUE(server.ok()) << server.status().message();
-  for (const Rank size : {2, 3, 64, 500}) {
-    std::vector<std::unique_ptr<Store>> stores;
-    for (Rank rank = 0; rank < size; ++rank) stores.push_back(open_store((*server)->url(), generous()).value());
-    const auto requests = requests_to_meet([&](Rank rank) -> Store& { return *stores[rank]; }, size);
-    EXPECT_LE(std::ranges::max(requests), 6) << size;
-  }
-}
-
-TEST(Rendezvous, AsksAnotherStoreInProportionToTheRanks) {
-  MemoryStore store;
-  for (const Rank size : {2, 3, 64, 500}) {
-    const auto requests = requests_to_meet([&](Rank) -> Store& { return store; }, size);
-    EXPECT_LE(std::accumulate(requests.begin(), requests.end(), 0), 13 * size) << size;
-  }
-}
-
-// A rank whose deadline passes first ends the others' wait, and they end as it did.
 TEST(Rendezvous, PassesOnWhyARankCouldNotJoinWithItsCode) {
   MemoryStore store;
   const auto first = join(store, ranks(0, 3)), second = join(store, ranks(1, 3));

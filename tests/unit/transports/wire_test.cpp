@@ -243,7 +243,7 @@ TEST(Wire, ACutOrPaddedCauseIsRefused) {
 }
 
 TEST(Wire, ACauseMustBeAFailure) {
-  for (const unsigned code : {0u, 1u, 16u, 255u}) {
+  for (const unsigned code : {0u, 1u, 17u, 255u}) {
     auto frame = encode_cause(whole_cause);
     frame[header_bytes] = static_cast<std::byte>(code);
     EXPECT_FALSE(parse_cause(payload_of(frame)).has_value()) << code;
