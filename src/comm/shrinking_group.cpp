@@ -1,6 +1,7 @@
 // The new communicator of those who go on.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <iterator>
 #include <system_error>
 #include <thread>
@@ -63,8 +64,12 @@ std::string Shrinking::why_in_vain(const Standby::News& news) const {
   }
 }
 
+// Of the ranks before and after this one on the ring, whose ends nobody else would miss.
 std::string Shrinking::who_has_ended() const {
-  for (const Rank rank : regroup_.members()) {
+  const std::vector<Rank> members(regroup_.members().begin(), regroup_.members().end());
+  const auto at = static_cast<Rank>(std::ranges::find(members, standby_.rank()) - members.begin());
+  for (const Rank neighbour : neighbours_of(at, static_cast<Rank>(members.size()))) {
+    const Rank rank = members[static_cast<std::size_t>(neighbour)];
     if (has_ended(rank)) return fmt::format("rank {} is gone", rank_of(rank));
   }
   return "";

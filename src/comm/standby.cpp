@@ -109,10 +109,11 @@ struct Standby::Lane : Completion {
 
 // A note on its way to a peer.
 struct Standby::Sending : Completion {
-  Sending() {
+  explicit Sending(Rank peer) : to(peer) {
     on_done = [](Completion& self, const Status&) { static_cast<Sending&>(self).over = true; };
   }
 
+  const Rank to;
   std::vector<std::byte> bytes;
   bool over = false;
 };
@@ -171,7 +172,7 @@ void Standby::take_note(Lane& lane, const Status& status) {
 void Standby::tell(Rank peer, const Note& note) {
   Lane* const lane = lanes_[static_cast<std::size_t>(peer)].get();
   if (lane == nullptr) return;
-  auto sending = std::make_unique<Sending>();
+  auto sending = std::make_unique<Sending>(peer);
   sending->bytes.resize(note_bytes(size()));
   if (!write_note(note, size(), sending->bytes).ok()) return;
   sendings_.push_back(std::move(sending));
@@ -216,7 +217,11 @@ std::vector<Standby::News> Standby::await(Deadline deadline) {
 }
 
 void Standby::flush(Deadline deadline) {
-  while (step(), !sendings_.empty() && !deadline.passed()) sleep(deadline);
+  const auto waits = [&](const auto& sending) {
+    const Transport* const transport = mesh_->routes()[sending->to].transport;
+    return transport != nullptr && transport->connected(sending->to);
+  };
+  while (step(), std::ranges::any_of(sendings_, waits) && !deadline.passed()) sleep(deadline);
 }
 
 }  // namespace hocket::comm

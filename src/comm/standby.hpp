@@ -59,7 +59,7 @@ class Standby final : private TransportListener {
   const Ranks& out_of_reach() const { return out_of_reach_; }
   // What this process lacked to reach another; ok: nothing.
   const Status& shortage() const { return shortage_; }
-  // Waits until all notes have been handed to the network.
+  // Waits until all notes to those that are connected have been handed to the network.
   void flush(Deadline deadline);
 
  private:
