@@ -36,9 +36,12 @@ bool run(std::string_view input) {
 }
 
 std::vector<std::string> seeds() {
-  return {chosen(0, "tcp://node0:29500"), chosen(0, "tcp://[fe80::1%eth0]:1"), chosen(0, "file:///shared/job42"),
+  return {chosen(0, "tcp://node0:29500"),
+          chosen(0, "tcp://[fe80::1%eth0]:1"),
+          chosen(0, "file:///shared/job42"),
           chosen(0, "redis://me:se%63ret@node0:6379/2?prefix=a%20job/"),
-          chosen(1, "GET /metrics HTTP/1.1\r\nHost: node0\r\n\r\n"), chosen(1, "GET /health HTTP/1.0\r\n\r\n")};
+          chosen(1, "GET /metrics HTTP/1.1\r\nHost: node0\r\n\r\n"),
+          chosen(1, "GET /health HTTP/1.0\r\n\r\n")};
 }
 
 }  // namespace
