@@ -5,9 +5,11 @@
 #include <optional>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "src/spi/status.hpp"
 #include "src/spi/types.hpp"
+#include "transports/common/accept_guard.hpp"
 
 namespace hocket {
 
@@ -57,5 +59,16 @@ struct ExpectedLink {
     }
   }
 };
+
+// accept(2) has failed with `error` for want of a descriptor or memory: peers that are expected to dial this rank
+// cannot come.
+template <class Expected>
+void lack_descriptors(int error, AcceptGuard& guard, std::vector<Expected>& all_expected) {
+  guard.shut(error);
+  for (Expected& expected : all_expected) {
+    if (expected.dial || !expected.problem.empty()) continue;
+    expected.doubt(guard.shortage(expected.link->peer()), Code::out_of_resources);
+  }
+}
 
 }  // namespace hocket

@@ -90,17 +90,8 @@ void Connector::accept() {
       continue;
     }
     if (errno == EINTR || errno == ECONNABORTED) continue;
-    if (errno != EAGAIN && errno != EWOULDBLOCK) lack_descriptors(errno);
+    if (errno != EAGAIN && errno != EWOULDBLOCK) lack_descriptors(errno, accept_guard_, expected_);
     return;
-  }
-}
-
-// Peers that are expected to dial this rank cannot come.
-void Connector::lack_descriptors(int error) {
-  accept_guard_.shut(error);
-  for (Expected& expected : expected_) {
-    if (expected.dial || !expected.problem.empty()) continue;
-    expected.doubt(accept_guard_.shortage(expected.link->peer()), Code::out_of_resources);
   }
 }
 
@@ -125,7 +116,7 @@ std::string Connector::admit(Greeting& greeting) {
 }
 
 void Connector::refuse(const Greeting& greeting, const std::string& why) {
-  if (greeting.lacked_descriptors()) lack_descriptors(EMFILE);
+  if (greeting.lacked_descriptors()) lack_descriptors(EMFILE, accept_guard_, expected_);
   accept_guard_.log_refusal(fmt::format("{} {}", greeting.uid(), greeting.pid()),
                             fmt::format("process {}", greeting.pid()), why);
 }

@@ -60,7 +60,6 @@ class Connector {
 
   ShmLink& make_link(Rank peer);
   void attach(ShmLink& link, Connection connection);
-  void lack_descriptors(int error);
   std::size_t greetings_max() const;
   std::size_t step_greetings();
   std::size_t step_expected();

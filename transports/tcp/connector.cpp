@@ -109,17 +109,8 @@ void Connector::accept_at(int listener) {
       continue;
     }
     if (accepted.error == EAGAIN || accepted.error == EWOULDBLOCK) return;
-    lack_descriptors(accepted.error);
+    lack_descriptors(accepted.error, accept_guard_, expected_);
     return;
-  }
-}
-
-// Peers that are expected to dial this rank cannot come.
-void Connector::lack_descriptors(int error) {
-  accept_guard_.shut(error);
-  for (Expected& expected : expected_) {
-    if (expected.dial || !expected.problem.empty()) continue;
-    expected.doubt(accept_guard_.shortage(expected.link->peer()), Code::out_of_resources);
   }
 }
 

@@ -72,7 +72,6 @@ class Connector {
   void attach(TcpLink& link, std::uint16_t stream, Socket socket, std::string address);
   void dial_more(const Expected& first);
   void accept_at(int listener);
-  void lack_descriptors(int error);
   std::size_t greetings_max() const;
   std::size_t step_greetings();
   std::size_t step_expected();
