@@ -1,0 +1,28 @@
+#include "src/exec/recorded_waits.hpp"
+
+#include <utility>
+
+namespace hocket {
+
+std::vector<RecordedWait> waits_of(const OperationQueue& queue) {
+  std::vector<RecordedWait> waits;
+  const auto add = [&](const OperationQueue::Entries& entries, bool begun) {
+    for (const auto& entry : entries) {
+      const Operation& operation = *entry.operation;
+      if (begun && operation.complete()) continue;
+      auto missing = begun ? operation.missing() : Operation::Missing{};
+      waits.push_back({.tag = operation.tag(),
+                       .peer = operation.detail().peer,
+                       .begun = begun,
+                       .seconds = operation.elapsed_seconds(),
+                       .awaited = std::move(missing.peers),
+                       .text = std::move(missing.text)});
+    }
+  };
+  add(queue.running(), true);
+  add(queue.searching(), false);
+  add(queue.waiting(), false);
+  return waits;
+}
+
+}  // namespace hocket
