@@ -9,10 +9,13 @@ std::vector<RecordedWait> waits_of(const OperationQueue& queue) {
   const auto add = [&](const OperationQueue::Entries& entries, bool begun) {
     for (const auto& entry : entries) {
       const Operation& operation = *entry.operation;
-      if (begun && operation.complete()) continue;
+      if (begun && operation.complete() && operation.failure().ok()) continue;
       auto missing = begun ? operation.missing() : Operation::Missing{};
+      // A message that failed with its link waits for nobody any more, but did.
+      const Rank peer = operation.detail().peer;
+      if (begun && missing.peers.empty() && peer != no_rank) missing.peers.push_back(peer);
       waits.push_back({.tag = operation.tag(),
-                       .peer = operation.detail().peer,
+                       .peer = peer,
                        .begun = begun,
                        .seconds = operation.elapsed_seconds(),
                        .awaited = std::move(missing.peers),

@@ -98,7 +98,7 @@ Diagnosis of_mismatch(const Group& group, const RecordedCause& cause) {
 
 Diagnosis of_lost(const Group& group, const RecordedCause& cause) {
   const Rank rank = cause.peer;
-  if (cause.message.find("has left the communicator") != std::string::npos) {
+  if (cause.message.find("has left the ") != std::string::npos) {
     return {"left", rank,
             fmt::format("Rank {} destroyed its communicator while others still needed it in {}.", rank,
                         cause.operation.empty() ? "a call" : cause.operation)};
@@ -180,6 +180,14 @@ Diagnosis with_record(const Group& group, const Blocked& blocked, const Record& 
                         culprit.rank, name_of(call), late, blocked.waiter->rank, blocked.wait->seconds)};
   }
   const auto communicator = culprit.communicators.find(call.communicator);
+  const Call* const latest = last_ended(culprit);
+  if (latest != nullptr && latest->communicator == call.communicator && latest->number > call.number) {
+    return {
+        "ahead", culprit.rank,
+        fmt::format("Rank {} is at call number {}, long past {}, in which rank {} has waited for {:.1f} s: it needed "
+                    "nothing of that rank, or made another call.",
+                    culprit.rank, latest->number, name_of(call), blocked.waiter->rank, blocked.wait->seconds)};
+  }
   if (communicator != culprit.communicators.end() && communicator->second.calls >= call.number) {
     return {
         "queued", culprit.rank,
@@ -259,6 +267,7 @@ Diagnosis diagnose(const Group& group) {
   if (cause->code == "HOCKET_MISMATCH") return of_mismatch(group, *cause);
   if (cause->code == "HOCKET_PEER_LOST") return of_lost(group, *cause);
   if (cause->code == "HOCKET_TIMEOUT") {
+    if (first_difference(group)) return of_mismatch(group, *cause);
     Diagnosis found = of_waits(group, cause->peer);
     if (found.kind == "unclear") found.sentence += " The cause was: " + cause->message + ".";
     return found;
