@@ -1,0 +1,43 @@
+// The double of a GPU passes the suite that a GPU does; then what only the double can do: failures and late work.
+#include "tests/conformance/gpu_suite.hpp"
+#include "tests/support/host_gpu.hpp"
+
+namespace hocket::testing {
+namespace {
+
+struct HostMaker {
+  static Result<std::unique_ptr<Gpu>> make() { return std::unique_ptr<Gpu>(std::make_unique<HostGpu>()); }
+};
+struct SlowHostMaker {
+  static Result<std::unique_ptr<Gpu>> make() {
+    return std::unique_ptr<Gpu>(std::make_unique<HostGpu>(HostGpuOptions{.delay = std::chrono::milliseconds(5)}));
+  }
+};
+
+INSTANTIATE_TYPED_TEST_SUITE_P(Host, GpuSuite, HostMaker);
+INSTANTIATE_TYPED_TEST_SUITE_P(SlowHost, GpuSuite, SlowHostMaker);
+
+TEST(HostGpu, MemoryThatWasFreedIsNotFoundByLateImporters) {
+  HostGpu gpu;
+  std::byte* const memory = *gpu.allocate(1);
+  const MemoryExport exported = *gpu.export_memory(memory);
+  ASSERT_TRUE(gpu.free(memory).ok());
+  std::byte* const other = *gpu.allocate(1);  // has the descriptor now
+  const pid_t child = ::fork();
+  if (child == 0) ::_exit(HostGpu().import_memory(exported).status().code() == Code::invalid_argument ? 0 : 1);
+  int status = -1;
+  ASSERT_EQ(::waitpid(child, &status, 0), child);
+  EXPECT_EQ(status, 0);
+  EXPECT_TRUE(gpu.free(other).ok());
+}
+
+TEST(HostGpu, AFaultIsWhatTheFunctionReturns) {
+  HostGpu gpu({.fault = [](std::string_view function) {
+    return function == "make_event" ? Status(Code::out_of_resources, "no events") : Status();
+  }});
+  EXPECT_EQ(gpu.make_event().status().code(), Code::out_of_resources);
+  EXPECT_TRUE(gpu.make_stream().ok());
+}
+
+}  // namespace
+}  // namespace hocket::testing
