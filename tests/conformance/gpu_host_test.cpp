@@ -1,4 +1,6 @@
 // The double of a GPU passes the suite that a GPU does; then what only the double can do: failures and late work.
+#include <csignal>
+
 #include "tests/conformance/gpu_suite.hpp"
 #include "tests/support/host_gpu.hpp"
 
@@ -29,6 +31,32 @@ TEST(HostGpu, MemoryThatWasFreedIsNotFoundByLateImporters) {
   ASSERT_EQ(::waitpid(child, &status, 0), child);
   EXPECT_EQ(status, 0);
   EXPECT_TRUE(gpu.free(other).ok());
+}
+
+TEST(HostGpu, AStreamThatWaitsForAProcessThatHasEndedCanBeDestroyed) {
+  int pipe[2];
+  ASSERT_EQ(::pipe(pipe), 0);
+  const UniqueFd in(pipe[0]), out(pipe[1]);
+  const pid_t child = ::fork();
+  if (child == 0) {
+    HostGpu gpu({.delay = std::chrono::seconds(60)});  // it dies before its event is reached
+    const auto event = std::move(*gpu.make_event());
+    (void)gpu.record(*gpu.make_stream(), *event);
+    const GpuHandle handle = *gpu.export_event(*event);
+    (void)!::write(out.get(), &handle, sizeof handle);
+    ::pause();
+  }
+  GpuHandle handle;
+  ASSERT_EQ(::read(in.get(), &handle, sizeof handle), static_cast<ssize_t>(sizeof handle));
+  HostGpu gpu;
+  const auto event = std::move(*gpu.import_event(handle));
+  ASSERT_EQ(::kill(child, SIGKILL), 0);
+  ASSERT_EQ(::waitpid(child, nullptr, 0), child);
+  EXPECT_FALSE(gpu.import_event(handle).ok());
+  const GpuStream stream = *gpu.make_stream();
+  ASSERT_TRUE(gpu.wait(stream, *event).ok());
+  EXPECT_EQ(gpu.finish(stream, Deadline::after(std::chrono::milliseconds(50))).code(), Code::timeout);
+  EXPECT_TRUE(gpu.destroy_stream(stream).ok());
 }
 
 TEST(HostGpu, AFaultIsWhatTheFunctionReturns) {
