@@ -1,16 +1,65 @@
-# Says in one line whether CUDA is there. Nothing is compiled with it yet: the CUDA IPC transport is still to be written.
+# The part of the library that needs a CUDA toolkit: the kernels, and the driver's functions by their types. The driver
+# itself is loaded at run time, so nothing is linked.
 set(HOCKET_CUDA AUTO CACHE STRING "AUTO: use CUDA if found; ON: require it; OFF: do not look")
 set_property(CACHE HOCKET_CUDA PROPERTY STRINGS AUTO ON OFF)
+# Real code for what is there, and intermediate code for what comes later.
+set(HOCKET_CUDA_ARCHITECTURES "80;90" CACHE STRING "Compute capabilities to compile the kernels for")
 
+set(HOCKET_HAS_CUDA FALSE)
+set(cuda_sources "")
 if(HOCKET_CUDA)
-  find_package(CUDAToolkit QUIET)
+  find_package(CUDAToolkit 11.8 QUIET)
 endif()
-if(CUDAToolkit_FOUND)
-  message(STATUS "CUDA: found ${CUDAToolkit_VERSION}, not used yet (the CUDA IPC transport is not built in this version)")
+if(CUDAToolkit_FOUND AND CUDAToolkit_NVCC_EXECUTABLE)
+  message(STATUS "CUDA: found ${CUDAToolkit_VERSION}")
+  set(HOCKET_HAS_CUDA TRUE)
 elseif(HOCKET_CUDA STREQUAL "AUTO")
   message(STATUS "CUDA: not found, building without")
 elseif(HOCKET_CUDA)
-  message(FATAL_ERROR "CUDA: not found, but HOCKET_CUDA is ON. Install the toolkit, set CUDAToolkit_ROOT, or use AUTO.")
+  message(FATAL_ERROR "CUDA: not found, but HOCKET_CUDA is ON. Install the toolkit (tools/setup --cuda), set CUDAToolkit_ROOT, or use AUTO.")
 else()
   message(STATUS "CUDA: switched off (HOCKET_CUDA=OFF), building without")
 endif()
+
+if(HOCKET_HAS_CUDA)
+  enable_language(ASM)
+  set(kernels ${PROJECT_SOURCE_DIR}/src/cuda/kernels)
+  set(image ${PROJECT_BINARY_DIR}/cuda_kernels.fatbin)
+  set(targets "")
+  foreach(architecture IN LISTS HOCKET_CUDA_ARCHITECTURES)
+    list(APPEND targets -gencode arch=compute_${architecture},code=sm_${architecture})
+    set(newest ${architecture})
+  endforeach()
+  list(APPEND targets -gencode arch=compute_${newest},code=compute_${newest})
+  # A product and a sum that become one instruction are rounded once: other bits than on the CPU.
+  add_custom_command(OUTPUT ${image} VERBATIM COMMENT "Compiling the CUDA kernels"
+    COMMAND ${CUDAToolkit_NVCC_EXECUTABLE} --fatbin -O3 -std=c++17 -fmad=false ${targets} -I include -I . -o ${image}
+      ${kernels}/kernels.cu
+    WORKING_DIRECTORY ${PROJECT_SOURCE_DIR}
+    DEPENDS ${kernels}/kernels.cu ${kernels}/list.hpp ${kernels}/reduce.hpp ${kernels}/elements.hpp)
+  set(assembly ${PROJECT_BINARY_DIR}/cuda_kernels.s)
+  file(CONFIGURE OUTPUT ${assembly} @ONLY CONTENT
+[[# Written by cmake/cuda.cmake.
+  .section .rodata
+  .balign 16
+  .globl hocket_cuda_kernels
+  .hidden hocket_cuda_kernels
+hocket_cuda_kernels:
+  .incbin "@image@"
+  .section .note.GNU-stack,"",@progbits
+]])
+  set_source_files_properties(${assembly} PROPERTIES OBJECT_DEPENDS ${image})
+  set(cuda_sources ${assembly} ${image})
+  set_property(SOURCE src/cuda/driver.cpp src/cuda/cuda_gpu.cpp PROPERTY COMPILE_OPTIONS
+    -isystem ${CUDAToolkit_INCLUDE_DIRS})
+endif()
+
+# Takes from the list of sources what this build is made without.
+function(hocket_choose_cuda_sources list)
+  if(HOCKET_HAS_CUDA)
+    list(FILTER ${list} EXCLUDE REGEX "/src/cuda/no_gpu\\.cpp$")
+  else()
+    list(FILTER ${list} EXCLUDE REGEX "/src/cuda/(cuda_gpu|driver)\\.cpp$")
+  endif()
+  set(${list} ${${list}} ${cuda_sources} PARENT_SCOPE)
+endfunction()

@@ -17,11 +17,12 @@ LAYERS = {
     "src/store": ["include", "src/spi", "src/base"],
     "src/plan": ["include", "src/spi", "src/base"],
     "src/exec": ["include", "src/spi", "src/base", "src/plan"],
+    "src/cuda": ["include", "src/spi", "src/base"],  # GPUs; the rest of the library knows them by src/spi/gpu.hpp
     "transports/common": ["include", "src/spi", "src/base"],  # what several transports share
     "transports/*": ["include", "src/spi", "src/base", "transports/common"],  # each folder is a layer of its own
     "transports": ["include", "src/spi", "src/base", "transports/*"],  # the files directly in it: the list of all
-    "src/comm": ["include", "src/spi", "src/base", "src/store", "src/plan", "src/exec", "transports", "transports/*",
-                 "algorithms"],
+    "src/comm": ["include", "src/spi", "src/base", "src/store", "src/plan", "src/exec", "src/cuda", "transports",
+                 "transports/*", "algorithms"],
     "src/capi": ["include", "src/spi", "src/base", "src/comm"],
     "bindings": ["include/hocket/hocket.h", "include/hocket/hocket.hpp"],
     "bench": None,

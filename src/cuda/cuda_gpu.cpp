@@ -1,0 +1,253 @@
+#include "src/cuda/cuda_gpu.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+#include <thread>
+
+#include "src/base/arithmetic.hpp"
+#include "src/cuda/kernel_image.hpp"
+#include "src/cuda/open_gpu.hpp"
+#include "src/cuda/reduce_arguments.hpp"
+
+namespace hocket::cuda {
+namespace {
+
+constexpr unsigned threads_per_block = 256;
+constexpr unsigned blocks_per_processor = 8;  // all the threads that one can hold
+constexpr auto query_pause = std::chrono::microseconds(20);
+
+static_assert(sizeof(CUipcMemHandle) <= sizeof(GpuHandle) && sizeof(CUipcEventHandle) <= sizeof(GpuHandle));
+
+template <class To, class From>
+To handle_as(const From& from) {
+  To to{};
+  std::memcpy(&to, &from, std::min(sizeof to, sizeof from));
+  return to;
+}
+
+CUdeviceptr address_of(const std::byte* data) {
+  return reinterpret_cast<CUdeviceptr>(data);
+}
+CUstream stream_of(GpuStream stream) {
+  return static_cast<CUstream>(stream);
+}
+
+struct CudaEvent final : GpuEvent {
+  CudaEvent(const Driver& with, CUcontext in, CUevent handle) : driver(with), context(in), event(handle) {}
+  ~CudaEvent() override {
+    (void)driver.cuCtxPushCurrent_(context);
+    (void)driver.cuEventDestroy_(event);
+    (void)driver.cuCtxPopCurrent_(nullptr);
+  }
+  CudaEvent(const CudaEvent&) = delete;
+  CudaEvent& operator=(const CudaEvent&) = delete;
+
+  const Driver& driver;
+  const CUcontext context;
+  const CUevent event;
+};
+CUevent event_of(GpuEvent& event) {
+  return static_cast<CudaEvent&>(event).event;
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Gpu>> open_gpu(int index) {
+  auto loaded = driver();
+  if (!loaded.ok()) return loaded.status();
+  return CudaGpu::open(**loaded, index);
+}
+
+Result<std::unique_ptr<Gpu>> CudaGpu::open(const Driver& driver, int index) {
+  int count = 0;
+  if (Status status = driver.check(driver.cuDeviceGetCount_(&count), "counting GPUs"); !status.ok()) return status;
+  if (index < 0 || index >= count) {
+    return Status(Code::unsupported, fmt::format("there is no GPU {}: this process sees {}", index, count));
+  }
+  std::unique_ptr<CudaGpu> made(new CudaGpu(driver, index));
+  if (Status status = made->start(); !status.ok()) return status;
+  return std::unique_ptr<Gpu>(std::move(made));
+}
+
+Status CudaGpu::start() {
+  name_ = fmt::format("GPU {}", index_);
+  char model[128] = {};
+  CUuuid uuid{};
+  const auto ok = [&](CUresult result, const char* what) {
+    return driver_.check(result, fmt::format("{}: {}", name_, what));
+  };
+  if (Status status = ok(driver_.cuDeviceGet_(&device_, index_), "finding it"); !status.ok()) return status;
+  if (Status status = ok(driver_.cuDeviceGetName_(model, sizeof model - 1, device_), "its name"); !status.ok()) {
+    return status;
+  }
+  if (Status status = ok(driver_.cuDeviceGetUuid_(&uuid, device_), "its identity"); !status.ok()) return status;
+  if (Status status = ok(driver_.cuDeviceGetAttribute_(&processors_, CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, device_),
+                         "its size");
+      !status.ok()) {
+    return status;
+  }
+  name_ = fmt::format("GPU {} ({})", index_, model);
+  identity_.assign(uuid.bytes, sizeof uuid.bytes);
+  return ok(driver_.cuDevicePrimaryCtxRetain_(&context_, device_), "making its context");
+}
+
+CudaGpu::~CudaGpu() {
+  if (context_ == nullptr) return;
+  if (module_ != nullptr) (void)within("unloading kernels", [&] { return driver_.cuModuleUnload_(module_); });
+  (void)driver_.cuDevicePrimaryCtxRelease_(device_);
+}
+
+template <class Function>
+Status CudaGpu::within(std::string_view what, const Function& function) const {
+  CUresult result = driver_.cuCtxPushCurrent_(context_);
+  if (result == CUDA_SUCCESS) {
+    result = function();
+    (void)driver_.cuCtxPopCurrent_(nullptr);
+  }
+  return result == CUDA_SUCCESS ? Status() : driver_.check(result, fmt::format("{}: {}", name_, what));
+}
+
+Result<std::byte*> CudaGpu::allocate(std::size_t bytes) {
+  CUdeviceptr memory = 0;
+  const Status status = within("allocating memory", [&] { return driver_.cuMemAlloc_(&memory, bytes); });
+  if (!status.ok()) return status;
+  return reinterpret_cast<std::byte*>(memory);
+}
+
+Status CudaGpu::free(std::byte* memory) {
+  return within("freeing memory", [&] { return driver_.cuMemFree_(address_of(memory)); });
+}
+
+Result<MemoryExport> CudaGpu::export_memory(const std::byte* data) {
+  CUdeviceptr base = 0;
+  std::size_t bytes = 0;
+  unsigned long long allocation = 0;
+  CUipcMemHandle handle{};
+  const Status status = within("sharing memory with other processes", [&] {
+    CUresult result = driver_.cuMemGetAddressRange_(&base, &bytes, address_of(data));
+    if (result != CUDA_SUCCESS) return result;
+    result = driver_.cuPointerGetAttribute_(&allocation, CU_POINTER_ATTRIBUTE_BUFFER_ID, address_of(data));
+    return result != CUDA_SUCCESS ? result : driver_.cuIpcGetMemHandle_(&handle, base);
+  });
+  if (!status.ok()) return status;
+  return MemoryExport{.handle = handle_as<GpuHandle>(handle),
+                      .allocation = allocation,
+                      .allocation_bytes = bytes,
+                      .offset = address_of(data) - base};
+}
+
+Result<std::byte*> CudaGpu::import_memory(const MemoryExport& memory) {
+  CUdeviceptr allocation = 0;
+  const Status status = within("opening memory of another process", [&] {
+    return driver_.cuIpcOpenMemHandle_(&allocation, handle_as<CUipcMemHandle>(memory.handle),
+                                       CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS);
+  });
+  if (!status.ok()) return status;
+  return reinterpret_cast<std::byte*>(allocation);
+}
+
+Status CudaGpu::close_import(std::byte* allocation) {
+  return within("closing memory of another process",
+                [&] { return driver_.cuIpcCloseMemHandle_(address_of(allocation)); });
+}
+
+Result<GpuStream> CudaGpu::make_stream() {
+  CUstream stream = nullptr;
+  const Status status =
+      within("making a stream", [&] { return driver_.cuStreamCreate_(&stream, CU_STREAM_NON_BLOCKING); });
+  if (!status.ok()) return status;
+  return static_cast<GpuStream>(stream);
+}
+
+Status CudaGpu::destroy_stream(GpuStream stream) {
+  return within("destroying a stream", [&] { return driver_.cuStreamDestroy_(stream_of(stream)); });
+}
+
+Result<std::unique_ptr<GpuEvent>> CudaGpu::make_event() {
+  CUevent event = nullptr;
+  const Status status = within("making an event", [&] {
+    return driver_.cuEventCreate_(&event, CU_EVENT_DISABLE_TIMING | CU_EVENT_INTERPROCESS);
+  });
+  if (!status.ok()) return status;
+  return std::unique_ptr<GpuEvent>(std::make_unique<CudaEvent>(driver_, context_, event));
+}
+
+Result<GpuHandle> CudaGpu::export_event(GpuEvent& event) {
+  CUipcEventHandle handle{};
+  const Status status = within("sharing an event with other processes",
+                               [&] { return driver_.cuIpcGetEventHandle_(&handle, event_of(event)); });
+  if (!status.ok()) return status;
+  return handle_as<GpuHandle>(handle);
+}
+
+Result<std::unique_ptr<GpuEvent>> CudaGpu::import_event(const GpuHandle& handle) {
+  CUevent event = nullptr;
+  const Status status = within("opening an event of another process", [&] {
+    return driver_.cuIpcOpenEventHandle_(&event, handle_as<CUipcEventHandle>(handle));
+  });
+  if (!status.ok()) return status;
+  return std::unique_ptr<GpuEvent>(std::make_unique<CudaEvent>(driver_, context_, event));
+}
+
+Status CudaGpu::record(GpuStream stream, GpuEvent& event) {
+  return within("recording an event", [&] { return driver_.cuEventRecord_(event_of(event), stream_of(stream)); });
+}
+
+Status CudaGpu::wait(GpuStream stream, GpuEvent& event) {
+  return within("waiting for an event",
+                [&] { return driver_.cuStreamWaitEvent_(stream_of(stream), event_of(event), 0); });
+}
+
+Status CudaGpu::copy(GpuStream stream, std::byte* to, const std::byte* from, std::size_t bytes) {
+  return within("copying",
+                [&] { return driver_.cuMemcpyAsync_(address_of(to), address_of(from), bytes, stream_of(stream)); });
+}
+
+// Loaded when the first is asked for.
+Result<CUfunction> CudaGpu::kernel(DataType dtype, ReduceOp op) {
+  const std::lock_guard lock(mutex_);
+  CUfunction& found = kernels_[static_cast<std::size_t>(dtype)][static_cast<std::size_t>(op)];
+  if (found != nullptr) return found;
+  const Status status = within("loading kernels", [&] {
+    if (module_ == nullptr) {
+      const CUresult result = driver_.cuModuleLoadData_(&module_, hocket_cuda_kernels);
+      if (result != CUDA_SUCCESS) return result;
+    }
+    return driver_.cuModuleGetFunction_(&found, module_, kernel_name(dtype, op).c_str());
+  });
+  if (!status.ok()) return status;
+  return found;
+}
+
+Status CudaGpu::reduce(GpuStream stream, const GpuReduction& call) {
+  auto arguments = reduce_arguments(call);
+  if (!arguments.ok()) return arguments.status();
+  auto function = kernel(call.dtype, call.op);
+  if (!function.ok()) return function.status();
+  if (call.count == 0) return {};
+  const std::size_t vectors = divide_up(call.count * size_of(call.dtype), vector_bytes);
+  const std::size_t blocks = std::min<std::size_t>(divide_up(vectors, std::size_t{threads_per_block}),
+                                                   static_cast<std::size_t>(processors_) * blocks_per_processor);
+  return within("launching a reduction", [&] {
+    void* parameters[] = {&*arguments};
+    return driver_.cuLaunchKernel_(*function, static_cast<unsigned>(blocks), 1, 1, threads_per_block, 1, 1, 0,
+                                   stream_of(stream), parameters, nullptr);
+  });
+}
+
+Status CudaGpu::finish(GpuStream stream, Deadline deadline) {
+  for (;;) {
+    CUresult result = CUDA_SUCCESS;
+    const Status status = within("waiting for a stream", [&] {
+      result = driver_.cuStreamQuery_(stream_of(stream));
+      return result == CUDA_ERROR_NOT_READY ? CUDA_SUCCESS : result;
+    });
+    if (!status.ok() || result == CUDA_SUCCESS) return status;
+    if (deadline.passed()) return {Code::timeout, fmt::format("{}: a stream is not done at the deadline", name_)};
+    std::this_thread::sleep_for(query_pause);
+  }
+}
+
+}  // namespace hocket::cuda

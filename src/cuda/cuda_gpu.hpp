@@ -1,0 +1,58 @@
+// A GPU by the CUDA driver, in the primary context of its device, which the runtime API and frameworks use, too.
+#pragma once
+
+#include <array>
+#include <mutex>
+#include <string>
+
+#include "src/cuda/driver.hpp"
+#include "src/spi/gpu.hpp"
+
+namespace hocket::cuda {
+
+class CudaGpu final : public Gpu {
+ public:
+  static Result<std::unique_ptr<Gpu>> open(const Driver& driver, int index);
+  ~CudaGpu() override;
+  CudaGpu(const CudaGpu&) = delete;
+  CudaGpu& operator=(const CudaGpu&) = delete;
+
+  std::string name() const override { return name_; }
+  std::string identity() const override { return identity_; }
+  Result<std::byte*> allocate(std::size_t bytes) override;
+  Status free(std::byte* memory) override;
+  Result<MemoryExport> export_memory(const std::byte* data) override;
+  Result<std::byte*> import_memory(const MemoryExport& memory) override;
+  Status close_import(std::byte* allocation) override;
+  Result<GpuStream> make_stream() override;
+  Status destroy_stream(GpuStream stream) override;
+  Result<std::unique_ptr<GpuEvent>> make_event() override;
+  Result<GpuHandle> export_event(GpuEvent& event) override;
+  Result<std::unique_ptr<GpuEvent>> import_event(const GpuHandle& handle) override;
+  Status record(GpuStream stream, GpuEvent& event) override;
+  Status wait(GpuStream stream, GpuEvent& event) override;
+  Status copy(GpuStream stream, std::byte* to, const std::byte* from, std::size_t bytes) override;
+  Status reduce(GpuStream stream, const GpuReduction& call) override;
+  Status finish(GpuStream stream, Deadline deadline) override;
+
+ private:
+  CudaGpu(const Driver& driver, int index) : driver_(driver), index_(index) {}
+  Status start();
+  // Calls function() with this GPU's context as the thread's own.
+  template <class Function>
+  Status within(std::string_view what, const Function& function) const;
+  Result<CUfunction> kernel(DataType dtype, ReduceOp op);
+
+  const Driver& driver_;
+  const int index_;
+  CUdevice device_ = 0;
+  CUcontext context_ = nullptr;
+  std::string name_, identity_;
+  int processors_ = 1;
+
+  std::mutex mutex_;  // for what follows
+  CUmodule module_ = nullptr;
+  std::array<std::array<CUfunction, reduce_ops>, data_types> kernels_{};
+};
+
+}  // namespace hocket::cuda
