@@ -25,6 +25,8 @@ if(shared)
   add_library(hocket_program_shared STATIC ${shared})
   target_link_libraries(hocket_program_shared PUBLIC hocket_internal PRIVATE CLI11::CLI11 nlohmann_json::nlohmann_json ${HWLOC_LIBRARY})
   target_link_libraries(hocket_program INTERFACE hocket_program_shared)
+  set_source_files_properties(tools/launch_heap.cpp PROPERTIES COMPILE_DEFINITIONS
+    "HOCKET_LIBRARY_FOLDER=\"${CMAKE_INSTALL_LIBDIR}\"")
 endif()
 
 set(HOCKET_PROGRAMS "")
@@ -80,3 +82,15 @@ foreach(micro IN LISTS micros)
   add_executable(${name} ${micro})
   target_link_libraries(${name} PRIVATE hocket_internal benchmark::benchmark_main)
 endforeach()
+
+# Preloaded by hocket-run --shared-heap: stands in front of the allocator of glibc, whose names it uses.
+include(CheckSymbolExists)
+check_symbol_exists(__GLIBC__ features.h HOCKET_GLIBC)
+if(HOCKET_GLIBC AND NOT HOCKET_SANITIZE) # sanitizers have allocators of their own
+  file(GLOB heap CONFIGURE_DEPENDS tools/heap/*.cpp)
+  add_library(hocket_heap MODULE ${heap} src/base/memory_left.cpp)
+  target_include_directories(hocket_heap PRIVATE ${PROJECT_SOURCE_DIR})
+  target_link_libraries(hocket_heap PRIVATE Threads::Threads fmt::fmt-header-only ${CMAKE_DL_LIBS})
+  target_link_options(hocket_heap PRIVATE -Wl,--version-script=${PROJECT_SOURCE_DIR}/cmake/hocket_heap.map)
+  set_target_properties(hocket_heap PROPERTIES CXX_VISIBILITY_PRESET hidden LINK_DEPENDS ${PROJECT_SOURCE_DIR}/cmake/hocket_heap.map)
+endif()

@@ -105,6 +105,8 @@ int run(int argc, char** argv) {
       ->check(CLI::IsMember(hocket::launch::bindings))
       ->type_name("WHAT");
   app.add_flag("--stdin", options.input_to_rank_0, "rank 0 reads standard input (from a file or pipe)");
+  app.add_flag("--shared-heap", options.shared_heap,
+               "serve the ranks' allocations of 1 MiB and more from memory that other ranks of the host can map");
   app.add_option("--grace", grace, "seconds from SIGTERM to SIGKILL when the ranks are ended (5)")
       ->check(hocket::arguments::number(0, 3600));
   hosts.add_to(app);

@@ -25,6 +25,7 @@ struct Options {
   std::vector<std::string> command;  // the program, looked up in PATH, and its arguments
   Output output = Output::labelled;
   std::string binding = "none";           // of `bindings`
+  bool shared_heap = false;               // ranks get large allocations from memory that others can map
   bool input_to_rank_0 = false;           // rank 0 reads this process's standard input; everybody else reads /dev/null
   std::chrono::milliseconds grace{5000};  // from SIGTERM to SIGKILL
   bool only_sigterm = false;              // ranks get SIGTERM in place of SIGINT and SIGHUP

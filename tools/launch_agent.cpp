@@ -69,6 +69,7 @@ int run_agent(std::chrono::milliseconds silence) {
   options.command = job->command;
   options.output = job->labelled ? Output::labelled : Output::whole;
   options.binding = job->binding;
+  options.shared_heap = job->shared_heap;
   options.grace = job->grace;
   LocalRanks ranks(options, relays, job->place);
   return Launch(options, signals, relays, ranks, &input).run();

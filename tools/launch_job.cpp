@@ -17,6 +17,7 @@ std::string encode(const Job& job) {
                       {"variables", job.variables},
                       {"folder", job.folder},
                       {"binding", job.binding},
+                      {"shared_heap", job.shared_heap},
                       {"labelled", job.labelled},
                       {"grace_ms", job.grace.count()}};
   std::string message;
@@ -37,6 +38,7 @@ Result<Job> decode(std::string_view message) {
     value.at("variables").get_to(job.variables);
     value.at("folder").get_to(job.folder);
     value.at("binding").get_to(job.binding);
+    value.at("shared_heap").get_to(job.shared_heap);
     value.at("labelled").get_to(job.labelled);
     job.grace = std::chrono::milliseconds(value.at("grace_ms").get<std::int64_t>());
     return job;

@@ -17,6 +17,7 @@ struct Job {
   std::vector<std::string> variables;  // NAME=value
   std::string folder;                  // the working directory
   std::string binding = "none";
+  bool shared_heap = false;
   bool labelled = true;
   std::chrono::milliseconds grace{5000};
 };

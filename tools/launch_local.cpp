@@ -9,6 +9,7 @@
 #include <cerrno>
 
 #include "tools/launch_cores.hpp"
+#include "tools/launch_heap.hpp"
 
 namespace hocket::launch {
 namespace {
@@ -34,8 +35,14 @@ Status LocalRanks::start() {
   }
   const auto cores = cores_for(place_.local, options_.binding);
   if (!cores) return cores.status();
+  std::string preload;
+  if (options_.shared_heap) {
+    auto library = shared_heap_library();
+    if (!library) return library.status();
+    preload = std::move(*library);
+  }
   for (int rank = 0; rank < place_.local; ++rank) {
-    RankEnvironment environment{.place = place_, .local_rank = rank, .secret = secret};
+    RankEnvironment environment{.place = place_, .local_rank = rank, .secret = secret, .preload = preload};
     if (!cores->empty()) environment.cores = &(*cores)[static_cast<std::size_t>(rank)];
     if (const Status started = start_one(environment); !started) return started;
   }

@@ -36,6 +36,10 @@ void set_variables(const RankEnvironment& environment) {
   set("MASTER_ADDR", place.master_address);
   set("MASTER_PORT", std::to_string(place.master_port));
   if (!environment.secret.empty()) set("HOCKET_SECRET", environment.secret);
+  if (!environment.preload.empty()) {
+    const char* const others = getenv("LD_PRELOAD");
+    set("LD_PRELOAD", others == nullptr ? environment.preload : fmt::format("{}:{}", environment.preload, others));
+  }
   unsetenv("HOCKET_RANK");
   unsetenv("HOCKET_WORLD_SIZE");
 }

@@ -28,6 +28,7 @@ struct RankEnvironment {
   int local_rank = 0;
   const cpu_set_t* cores = nullptr;  // what it is bound to; null: nothing
   std::string secret = {};           // HOCKET_SECRET; empty: as it is
+  std::string preload = {};          // put before what LD_PRELOAD names; empty: nothing
 };
 
 // Descriptors for a rank's standard streams; -1: /dev/null for input, inherited for the others.

@@ -233,6 +233,7 @@ Status RemoteRanks::send_jobs() {
   job.variables = variables_for(hosts_.variables);
   job.folder = folder;
   job.binding = options_.binding;
+  job.shared_heap = options_.shared_heap;
   job.labelled = options_.output == Output::labelled;
   job.grace = options_.grace;
   job.place.ranks = options_.ranks;

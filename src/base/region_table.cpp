@@ -4,12 +4,12 @@
 #include <fmt/format.h>
 #include <sys/stat.h>
 
-#include <algorithm>
 #include <cerrno>
 #include <cinttypes>
 #include <cstdio>
 #include <cstring>
 #include <fstream>
+#include <iterator>
 #include <string>
 #include <utility>
 
@@ -30,7 +30,8 @@ Result<std::uint64_t> offset_in_file(int fd, std::uintptr_t address, std::size_t
   const auto no_mapping = [&](std::string_view why) {
     return Status(Code::invalid_argument,
                   fmt::format("the {} bytes at {:#x} are not memory of file descriptor {}: {}; map it with MAP_SHARED, "
-                              "readable and writable, and register what mmap returned",
+                              "readable and writable, and register what mmap returned; memory of malloc cannot be "
+                              "registered: take it from hocket_mem_alloc, or run with hocket-run --shared-heap",
                               bytes, address, fd, why));
   };
   struct stat file {};
@@ -110,10 +111,7 @@ Result<std::uint32_t> RegionTable::add(int fd, void* address, std::size_t bytes,
   }
   const bool may_shrink = !seal_against_shrinking(fd);
   const std::lock_guard lock(mutex_);
-  const auto after = std::find_if(entries_.begin(), entries_.end(), [&](const Entry& entry) {
-    return reinterpret_cast<std::uintptr_t>(entry.region.address) + entry.region.bytes > begin;
-  });
-  if (after != entries_.end() && reinterpret_cast<std::uintptr_t>(after->region.address) < begin + bytes) {
+  if (const auto after = first_beyond(begin); after != entries_.end() && after->first < begin + bytes) {
     return Status(Code::invalid_argument,
                   fmt::format("the {} bytes at {} overlap memory that is registered already", bytes, address));
   }
@@ -124,19 +122,35 @@ Result<std::uint32_t> RegionTable::add(int fd, void* address, std::size_t bytes,
                     "not logged)",
                     bytes, address));
   }
-  const SharedRegion region{++last_id_, static_cast<std::byte*>(address), bytes, *offset, may_shrink, owner, own};
-  entries_.insert(after, Entry{region, std::move(own)});
+  insert({++last_id_, static_cast<std::byte*>(address), bytes, *offset, may_shrink, owner, {}}, std::move(own));
+  return last_id_;
+}
+
+void RegionTable::add_own(UniqueFd fd, void* address, std::size_t bytes, RegionOwner owner) {
+  auto own = std::make_shared<const UniqueFd>(std::move(fd));
+  const std::lock_guard lock(mutex_);
+  insert({++last_id_, static_cast<std::byte*>(address), bytes, 0, false, owner, {}}, std::move(own));
+}
+
+void RegionTable::insert(SharedRegion region, std::shared_ptr<const UniqueFd> fd) {
+  region.fd = fd;
+  entries_.emplace(reinterpret_cast<std::uintptr_t>(region.address), Entry{region, std::move(fd)});
   version_.fetch_add(1, std::memory_order_release);
-  return region.id;
+}
+
+// The first region that ends behind this address.
+RegionTable::Entries::const_iterator RegionTable::first_beyond(std::uintptr_t address) const {
+  auto at = entries_.upper_bound(address);
+  if (at == entries_.begin()) return at;
+  const auto before = std::prev(at);
+  return before->first + before->second.region.bytes > address ? before : at;
 }
 
 std::optional<SharedRegion> RegionTable::remove(const void* address, RegionOwner owner) {
   const std::lock_guard lock(mutex_);
-  const auto found = std::find_if(entries_.begin(), entries_.end(), [&](const Entry& entry) {
-    return entry.region.address == address && entry.region.owner == owner;
-  });
-  if (found == entries_.end()) return std::nullopt;
-  SharedRegion region = std::move(found->region);
+  const auto found = entries_.find(reinterpret_cast<std::uintptr_t>(address));
+  if (found == entries_.end() || found->second.region.owner != owner) return std::nullopt;
+  SharedRegion region = std::move(found->second.region);
   entries_.erase(found);
   version_.fetch_add(1, std::memory_order_release);
   return region;
@@ -145,18 +159,21 @@ std::optional<SharedRegion> RegionTable::remove(const void* address, RegionOwner
 std::optional<SharedRegion> RegionTable::find(const void* data, std::size_t bytes) const {
   const auto begin = reinterpret_cast<std::uintptr_t>(data);
   const std::lock_guard lock(mutex_);
-  for (const Entry& entry : entries_) {
-    if (covers(entry.region, begin, bytes)) return entry.region;
-  }
-  return std::nullopt;
+  const auto at = first_beyond(begin);
+  if (at == entries_.end() || !covers(at->second.region, begin, bytes)) return std::nullopt;
+  return at->second.region;
 }
 
 std::vector<SharedRegion> RegionTable::snapshot() const {
-  const std::lock_guard lock(mutex_);
   std::vector<SharedRegion> regions;
-  regions.reserve(entries_.size());
-  for (const Entry& entry : entries_) regions.push_back(entry.region);
-  return regions;
+  for (std::size_t needed = 0;;) {
+    regions.reserve(needed);  // without the lock
+    const std::lock_guard lock(mutex_);
+    needed = entries_.size();
+    if (needed > regions.capacity()) continue;
+    for (const auto& [address, entry] : entries_) regions.push_back(entry.region);
+    return regions;
+  }
 }
 
 }  // namespace hocket

@@ -1,4 +1,7 @@
 // The C API's registered memory.
+#include <dlfcn.h>
+
+#include "src/base/shared_heap.hpp"
 #include "src/capi/handles.hpp"
 #include "src/comm/shared_allocation.hpp"
 
@@ -8,10 +11,39 @@ using hocket::Status;
 
 namespace hocket::capi {
 
+namespace {
+
+// That of registered_memory(), for the functions that a shared heap calls.
+RegionTable* table_of_heap = nullptr;
+
+void add_block(int fd, void* address, std::size_t bytes) noexcept {
+  try {
+    table_of_heap->add_own(UniqueFd(fd), address, bytes, RegionOwner::heap);
+  } catch (const std::bad_alloc&) {  // the block is plain memory then
+  }
+}
+
+// Registers what a shared heap allocates, where the process has one.
+void use_shared_heap(RegionTable& table) {
+  const auto serve = reinterpret_cast<ServeSharedHeap>(::dlsym(RTLD_DEFAULT, serve_shared_heap));
+  if (serve == nullptr) return;
+  table_of_heap = &table;
+  serve({.added = add_block,
+         .removed = [](void* address) noexcept { (void)table_of_heap->remove(address, RegionOwner::heap); },
+         .before_fork = []() noexcept { table_of_heap->lock(); },
+         .after_fork = []() noexcept { table_of_heap->unlock(); }});
+}
+
+}  // namespace
+
 // Never destroyed, because memory may be freed after main.
 RegionTable& registered_memory() {
-  static auto* const table = new RegionTable;
-  return *table;
+  static RegionTable& table = [&]() -> RegionTable& {
+    auto* const made = new RegionTable;
+    use_shared_heap(*made);
+    return *made;
+  }();
+  return table;
 }
 
 }  // namespace hocket::capi
