@@ -82,6 +82,20 @@ class Doctor : public ::testing::TestWithParam<std::string> {
     EXPECT_THAT(said[0]["sentence"].get<std::string>(), HasSubstr(words));
   }
 
+  // Of three ranks. One of the others may have learned of the mismatch before its own call; then it is one against one.
+  void expect_another_call(int rank, int number, const std::string& words) const {
+    const json said = ask();
+    ASSERT_TRUE(said.is_array() && said.size() == 1) << said;
+    EXPECT_EQ(said[0]["kind"], "another call") << said;
+    const auto sentence = said[0]["sentence"].get<std::string>();
+    EXPECT_THAT(sentence, HasSubstr("Call number " + std::to_string(number) + " was not the same on all ranks"));
+    EXPECT_THAT(sentence, HasSubstr("rank " + std::to_string(rank) + " called " + words));
+    const bool all_called = sentence.find("ranks ", sentence.find(':')) != std::string::npos;
+    if (all_called) {
+      EXPECT_EQ(said[0]["rank"], rank) << said;
+    }
+  }
+
   std::string some_record() const { return std::filesystem::directory_iterator(folder_.path())->path().string(); }
 
   const TemporaryFolder folder_;
@@ -171,7 +185,7 @@ TEST_P(Doctor, SaysThatARankMadeAnotherCall) {
       EXPECT_EQ(member.allreduce(), HOCKET_MISMATCH);
     }
   });
-  expect("another call", 2, "Call number 6 was not the same on all ranks: rank 2 called broadcast of 4 int32");
+  expect_another_call(2, 6, "broadcast of 4 int32");
 }
 
 TEST_P(Doctor, SaysThatCountsDiffer) {
@@ -179,7 +193,7 @@ TEST_P(Doctor, SaysThatCountsDiffer) {
     member.allreduces(2);
     EXPECT_EQ(member.allreduce(child.index == 0 ? 8 : 4), HOCKET_MISMATCH);
   });
-  expect("another call", 0, "rank 0 called allreduce of 8 int32");
+  expect_another_call(0, 3, "allreduce of 8 int32");
 }
 
 TEST_P(Doctor, SaysThatRootsDiffer) {
@@ -189,7 +203,7 @@ TEST_P(Doctor, SaysThatRootsDiffer) {
                            &member.call, nullptr);  // over links some ranks need nothing of the one that is wrong
     while (hocket_comm_status(member.comm->get()) == HOCKET_OK) std::this_thread::yield();
   });
-  expect("another call", 1, "Call number 1 was not the same on all ranks: rank 1 called broadcast");
+  expect_another_call(1, 1, "broadcast");
 }
 
 TEST_P(Doctor, SaysThatNobodySendsAMessage) {
