@@ -5,14 +5,12 @@
 
 #include <algorithm>
 #include <array>
-#include <thread>
 #include <vector>
 
 #include "src/base/failure_code.hpp"
 #include "src/base/log.hpp"
 #include "src/base/random.hpp"
-#include "src/base/signals_blocked.hpp"
-#include "src/base/sized_struct.hpp"
+#include "src/comm/attendant.hpp"
 #include "src/comm/bootstrap.hpp"
 #include "src/comm/joining_point.hpp"
 
@@ -20,25 +18,43 @@ namespace hocket::comm {
 namespace {
 
 constexpr std::chrono::milliseconds look_every{20};
-constexpr std::chrono::seconds request_time{5};
+constexpr int looks_at_newcomers = 5;  // one in so many looks is at the store
 
 // What members tell each other.
 struct Word {
   int code = 0;  // of a failure
-  Rank newcomers = 0;
+  Rank peer = no_rank;
   std::uint64_t attempt = 0;
-  std::array<char, 496> message{};
+  std::int64_t timeout_ms = 0;
+  Rank newcomers = 0;
+  std::array<char, 484> text{};  // of a failure; or the joining point
 
+  void say(std::string_view what) { what.copy(text.data(), text.size() - 1); }
   static Word failed(const Status& why) {
-    Word word{.code = static_cast<int>(why.code())};
-    why.message().copy(word.message.data(), word.message.size() - 1);
+    Word word;
+    if (why.ok()) return word;
+    word.code = static_cast<int>(why.code());
+    word.peer = why.cause().peer;
+    word.say(why.message());
     return word;
   }
   Status status() const {
     if (code == 0) return {};
-    return {is_failure(code) ? static_cast<Code>(code) : Code::protocol_error, message.data()};
+    const bool known = is_failure(static_cast<std::uint64_t>(code));
+    return Status(
+        Cause{.code = known ? static_cast<Code>(code) : Code::protocol_error, .message = text.data(), .peer = peer});
   }
 };
+
+// Of what all say, what keeps the attempt from counting: rather what another attempt would not mend.
+Status first_failure(const std::vector<Word>& words) {
+  Status first;
+  for (const Word& word : words) {
+    const Status status = word.status();
+    if (!status.ok() && (first.ok() || (may_try_again_after(first) && !may_try_again_after(status)))) first = status;
+  }
+  return first;
+}
 
 class TakingIn {
  public:
@@ -52,33 +68,62 @@ class TakingIn {
   bool leads() const { return membership().rank() == 0; }
   Status broken() const { return members_.parts.link_set->executor().broken(); }
   Result<std::vector<Word>> tell(const Word& mine) const;
+  Status agree();
   Status open();
   Word choose();
   Status wait_for_newcomers();
-  Result<CommunicatorParts> make(const Word& chosen);
-  void attend(const std::stop_token& made, std::stop_source& give_up);
-  bool counts(std::uint64_t attempt, bool made);
+  Result<bool> invite();
+  void call_off(Rank invited);
+  Result<CommunicatorParts> attempt();
+  Result<CommunicatorParts> meet(std::optional<Attendant>& attendant, std::stop_source& give_up);
+  void attend(const std::stop_token& over, std::stop_source& give_up);
+  bool newcomers_are_there(const std::stop_token& over) const;
+  Status outcome(const Status& made);
 
   const Members& members_;
   const JoinRequest& request_;
   const std::stop_token& stop_;
   const Deadline deadline_ = Deadline::after(request_.timeout);
+  std::chrono::milliseconds patience_ = request_.timeout;  // of rank 0
   std::unique_ptr<JoiningPoint> point_;
-  std::vector<Newcomer> chosen_;  // rank 0
+  Invitation attempt_;  // the one under way, with this member's rank
+  Status latest_;       // how the one before failed
+  // Rank 0:
+  std::vector<Newcomer> chosen_;
+  std::optional<Places> place_;
 };
 
-// Rank 0 may be waiting for newcomers meanwhile.
+// Rank 0 may be waiting for newcomers meanwhile, and others for the larger communicator.
 Result<std::vector<Word>> TakingIn::tell(const Word& mine) const {
   std::vector<Word> all(static_cast<std::size_t>(membership().size()));
   all[static_cast<std::size_t>(membership().rank())] = mine;
-  const auto deadline = Deadline::after(request_.timeout + membership().options().timeout);
+  const auto deadline = Deadline::after(patience_ + request_.options.timeout + membership().options().timeout);
   if (Status status = members_.allgather(std::as_writable_bytes(std::span(all)), deadline); !status.ok()) return status;
   return all;
 }
 
+// On where and how long to wait.
+Status TakingIn::agree() {
+  Word mine{.timeout_ms = request_.timeout.count()};
+  mine.say(request_.point);
+  const auto all = tell(mine);
+  if (!all.ok()) return all.status();
+  patience_ = std::chrono::milliseconds(all->front().timeout_ms);
+  for (const Word& word : *all) {
+    if (word.text == all->front().text) continue;
+    const auto rank = static_cast<Rank>(&word - all->data());
+    return Status(Cause{.code = Code::mismatch,
+                        .message = fmt::format("rank 0 of \"{}\" takes newcomers in at the joining point \"{}\", but "
+                                               "rank {} at \"{}\": give all ranks the same join.point",
+                                               membership().name(), all->front().text.data(), rank, word.text.data()),
+                        .peer = rank});
+  }
+  return {};
+}
+
 Status TakingIn::open() {
   if (point_) return {};
-  auto point = JoiningPoint::open(request_, deadline_, stop_);
+  auto point = JoiningPoint::open(request_, Deadline::after(request_.options.timeout), stop_);
   if (point.ok()) point_ = std::move(*point);
   return point.status();
 }
@@ -86,153 +131,162 @@ Status TakingIn::open() {
 Status TakingIn::wait_for_newcomers() {
   if (Status opened = open(); !opened.ok()) return opened;
   for (;;) {
-    auto there = point_->newcomers(Deadline::after(request_time), stop_);
+    auto there = point_->newcomers(stop_);
     if (!there.ok()) return there.status();
     chosen_ = std::move(*there);
-    if (chosen_.size() >= static_cast<std::size_t>(request_.newcomers_min)) break;
-    if (deadline_.passed() || stop_.stop_requested()) {
+    const auto enough = static_cast<std::size_t>(request_.newcomers_min);
+    if (chosen_.empty() && enough == 0) return {};
+    const bool over = deadline_.passed();
+    if (chosen_.size() >= enough && (latest_.ok() || !over)) {
+      chosen_.resize(std::min(chosen_.size(), static_cast<std::size_t>(request_.newcomers_max)));
+      const auto invited = invite();
+      if (!invited.ok()) return invited.status();
+      if (*invited) return {};
+    } else if (over) {
       return {Code::timeout,
-              fmt::format("{} of {} newcomers came to the joining point \"{}\" of job \"{}\" in {}", chosen_.size(),
-                          request_.newcomers_min, request_.point, request_.options.name, point_->store().url())};
+              fmt::format("{} of {} newcomers came to {} in time{}", chosen_.size(), enough, point_->describe(),
+                          latest_.ok() ? "" : "; an attempt before had failed: " + latest_.message())};
     }
     members_.parts.link_set->look_at_links();
     if (Status status = broken(); !status.ok()) return status;
-    std::this_thread::sleep_for(look_every);
+    sleep_unless_stopped(look_every, stop_);
   }
-  chosen_.resize(std::min(chosen_.size(), static_cast<std::size_t>(request_.newcomers_max)));
-  return {};
+}
+
+// False: others invite here, too, and were faster. All come to the newcomers in the same order, so one of them gets on.
+Result<bool> TakingIn::invite() {
+  attempt_ = {.attempt = random_number(),
+              .members = membership().size(),
+              .size = membership().size() + static_cast<Rank>(chosen_.size()),
+              .rank = 0};
+  place_.emplace(point_->leader_place(attempt_.attempt, random_number(), stop_));
+  if (const auto taken = place_->take(0, 0, Deadline::after(request_time)); !taken.ok()) return taken.status();
+  Invitation invitation = attempt_;
+  invitation.rank = invitation.members;
+  for (const Newcomer& newcomer : chosen_) {
+    const auto invited = point_->invite(newcomer, invitation);
+    if (invited.ok() && *invited) {
+      ++invitation.rank;
+      continue;
+    }
+    call_off(invitation.rank - invitation.members);
+    return invited;
+  }
+  return true;
+}
+
+// Before the other members know of the attempt, or where they are gone.
+void TakingIn::call_off(Rank invited) {
+  (void)point_->decide(attempt_.attempt, false);
+  place_->release(Deadline::after(request_time));
+  point_->leave(attempt_, attempt_.size - invited);
 }
 
 // Rank 0's word on who is to join. The others have nothing to say.
 Word TakingIn::choose() {
+  chosen_.clear();
   if (!leads()) return {};
-  if (Status came = wait_for_newcomers(); !came.ok()) return Word::failed(came);
-  const Word word{.newcomers = static_cast<Rank>(chosen_.size()), .attempt = random_number()};
-  Invitation invitation{.attempt = word.attempt, .members = membership().size()};
-  invitation.size = invitation.members + word.newcomers;
-  for (invitation.rank = invitation.members; invitation.rank < invitation.size; ++invitation.rank) {
-    const Newcomer& newcomer = chosen_[static_cast<std::size_t>(invitation.rank - invitation.members)];
-    const Status told = point_->store().set(point_->invitation_key(newcomer.token), invitation.serialise(),
-                                            Deadline::after(request_time));
-    if (!told.ok()) return Word::failed(told);
+  if (Status came = wait_for_newcomers(); !came.ok()) {
+    chosen_.clear();
+    return Word::failed(came);
   }
-  return word;
+  return {.attempt = attempt_.attempt, .newcomers = static_cast<Rank>(chosen_.size())};
+}
+
+bool TakingIn::newcomers_are_there(const std::stop_token& over) const {
+  const auto decided = point_->decided(attempt_.attempt);
+  if (decided.ok() && *decided == false) return false;
+  return std::ranges::all_of(chosen_, [&](const Newcomer& newcomer) {
+    const auto there = point_->is_there(newcomer, over);
+    return !there.ok() || *there;
+  });
 }
 
 // While this rank meets the others in the store, nothing there tells that one of them is gone.
-void TakingIn::attend(const std::stop_token& made, std::stop_source& give_up) {
-  for (; !made.stop_requested(); std::this_thread::sleep_for(look_every)) {
+void TakingIn::attend(const std::stop_token& over, std::stop_source& give_up) {
+  for (int look = 1; !over.stop_requested(); ++look, sleep_unless_stopped(look_every, over)) {
     members_.parts.link_set->look_at_links();
-    const bool all_there = std::ranges::all_of(chosen_, [&](const Newcomer& newcomer) {
-      const auto there = point_->is_there(newcomer, Deadline::after(request_time), made);
-      return !there.ok() || *there;
-    });
-    if (!broken().ok() || !all_there) give_up.request_stop();
+    if (!broken().ok()) give_up.request_stop();
+    if (!leads() || look % looks_at_newcomers != 0) continue;
+    (void)place_->beat(Deadline::after(request_time));
+    if (!newcomers_are_there(over)) give_up.request_stop();
   }
 }
 
-Result<CommunicatorParts> TakingIn::make(const Word& chosen) {
+Result<CommunicatorParts> TakingIn::meet(std::optional<Attendant>& attendant, std::stop_source& give_up) {
   if (Status opened = open(); !opened.ok()) return opened;
+  auto started = Attendant::start([&](const std::stop_token& over) { attend(over, give_up); });
+  if (!started.ok()) return started.status();
+  attendant.emplace(std::move(*started));
+  return bootstrap(point_->meeting(request_.options, attempt_), *members_.regions, give_up.get_token());
+}
+
+Result<CommunicatorParts> TakingIn::attempt() {
   std::stop_source give_up;
   const std::stop_callback passed_on(stop_, [&] { give_up.request_stop(); });
-  const SignalsBlocked blocked;
-  const std::jthread attendant([&](const std::stop_token& made) { attend(made, give_up); });
-  const Invitation mine{.attempt = chosen.attempt,
-                        .members = membership().size(),
-                        .size = membership().size() + chosen.newcomers,
-                        .rank = membership().rank()};
-  return bootstrap(point_->meeting(request_, mine), *members_.regions, give_up.get_token());
+  std::optional<Attendant> attendant;
+  auto parts = meet(attendant, give_up);
+  const Status why = outcome(parts.status());
+  attendant.reset();
+  if (place_) place_->release(Deadline::after(request_time));
+  if (point_) point_->leave(attempt_);
+  if (why.ok()) return parts;
+  if (parts.ok()) parts->link_set->abort(*parts->context, "its creation was given up");
+  return why;
 }
 
 // Whether the attempt counts, on all members and newcomers alike: a member that cannot learn what rank 0 decided asks
 // the store, where the first word stands.
-bool TakingIn::counts(std::uint64_t attempt, bool made) {
-  const auto all = tell(Word{.newcomers = made ? 1 : 0});
-  const bool all_made = all.ok() && std::ranges::all_of(*all, [](const Word& word) { return word.newcomers == 1; });
-  Word mine;
-  if (leads()) {
-    const auto decided =
-        point_ ? point_->decide(attempt, all_made, Deadline::after(request_time)) : Result<bool>(false);
-    mine.newcomers = decided.ok() && *decided ? 1 : 0;
+Status TakingIn::outcome(const Status& made) {
+  const auto all = tell(Word::failed(made));
+  Status why = all.ok() ? first_failure(*all) : all.status();
+  if (leads() && point_) {
+    const auto counts = point_->decide(attempt_.attempt, why.ok());
+    if (!counts.ok()) {
+      why = counts.status();
+    } else if (why.ok() && !*counts) {
+      why = Status(Code::aborted, "a newcomer could not join");
+    }
   }
-  const auto told = tell(mine);
-  if (told.ok()) return (*told)[0].newcomers == 1;
-  if (leads() || !point_) return mine.newcomers == 1;
-  const auto decided = point_->decide(attempt, false, Deadline::after(request_time));
-  return decided.ok() && *decided;
+  const auto told = tell(Word::failed(why));
+  if (told.ok()) return told->front().status();
+  if (leads()) return why;
+  if (!point_) return told.status();
+  const auto counts = point_->decide(attempt_.attempt, false);
+  return counts.ok() && *counts ? Status() : told.status();
 }
 
 Result<std::optional<CommunicatorParts>> TakingIn::run() {
   const std::stop_callback abort_on_stop(
       stop_, [&] { members_.parts.link_set->abort(*members_.parts.context, "a join was given up"); });
+  if (Status agreed = agree(); !agreed.ok()) return agreed;
   for (;;) {
     const auto told = tell(choose());
-    if (!told.ok()) return told.status();
-    const Word& chosen = told->front();
-    if (Status status = chosen.status(); !status.ok()) return status;
-    if (chosen.newcomers == 0) return std::optional<CommunicatorParts>();
-    auto parts = make(chosen);
-    if (counts(chosen.attempt, parts.ok())) {
-      if (!parts.ok()) return parts.status();
-      for (Rank rank = 0; rank < membership().size() + chosen.newcomers; ++rank) {
-        parts->lineage.previous_ranks.push_back(rank < membership().size() ? rank : no_rank);
-      }
+    if (!told.ok()) {
+      if (!chosen_.empty()) call_off(static_cast<Rank>(chosen_.size()));
+      return told.status();
+    }
+    const Word& word = told->front();
+    if (Status status = word.status(); !status.ok()) return status;
+    if (word.newcomers == 0) return std::optional<CommunicatorParts>();
+    attempt_ = {.attempt = word.attempt,
+                .members = membership().size(),
+                .size = membership().size() + word.newcomers,
+                .rank = membership().rank()};
+    auto parts = attempt();
+    if (parts.ok()) {
+      parts->lineage.previous_ranks = attempt_.previous_ranks();
       return std::optional<CommunicatorParts>(std::move(*parts));
     }
+    latest_ = parts.status();
     if (Status status = broken(); !status.ok()) return status;
+    if (!may_try_again_after(latest_)) return latest_;
     log::info(fmt::format("rank {} of \"{}\" waits for newcomers again: {}", membership().rank(), membership().name(),
-                          parts.ok() ? "another rank could not join" : parts.status().message()));
+                          latest_.message()));
   }
-}
-
-Status check(const hocket_join_options& given) {
-  const auto wrong = [](const char* field, std::int64_t value, const char* rule) {
-    return Status(Code::invalid_argument, fmt::format("join.{} is {}; it must be {}", field, value, rule));
-  };
-  if (given.timeout_ms < 0) return wrong("timeout_ms", given.timeout_ms, "positive, or 0 for the default");
-  if (given.newcomers_min < 0) return wrong("newcomers_min", given.newcomers_min, "0 or more");
-  if (given.newcomers_max < 0 || (given.newcomers_max > 0 && given.newcomers_max < given.newcomers_min)) {
-    return wrong("newcomers_max", given.newcomers_max, "at least newcomers_min, or 0 for that");
-  }
-  if (given.newcomers_min == 0 && given.newcomers_max == 0) {
-    return {Code::invalid_argument, "join.newcomers_min and join.newcomers_max are both 0: nobody could join"};
-  }
-  if (given.point != nullptr && (*given.point == '\0' || std::string_view(given.point).size() > 128)) {
-    return {Code::invalid_argument, "join.point must have 1 … 128 characters"};
-  }
-  return {};
 }
 
 }  // namespace
-
-Result<JoinRequest> join_request(const hocket_join_options* join, const hocket_comm_options* options,
-                                 std::optional<Rank> rank) {
-  const hocket_join_options usual = HOCKET_JOIN_OPTIONS_INIT;
-  const auto given = read_sized(join == nullptr ? &usual : join);
-  if (!given) {
-    return Status(Code::invalid_argument, "join.struct_size is wrong: begin with HOCKET_JOIN_OPTIONS_INIT");
-  }
-  if (Status sound = check(*given); !sound.ok()) return sound;
-  const hocket_comm_options nothing = HOCKET_COMM_OPTIONS_INIT;
-  auto copy = read_sized(options == nullptr ? &nothing : options);
-  if (!copy) {
-    return Status(Code::invalid_argument, "options.struct_size is wrong: begin with HOCKET_COMM_OPTIONS_INIT");
-  }
-  copy->world_size = 2;  // how many there will be is not known yet, but more than one
-  copy->rank = rank == 0 ? 0 : 1;
-  auto resolved = resolve_options(&*copy);
-  if (!resolved.ok()) return resolved.status();
-  if (resolved->store.empty() && !resolved->callbacks) {
-    return Status(Code::invalid_environment,
-                  "joining needs a store that does not end with a rank: start hocket-store and set HOCKET_STORE or "
-                  "options.store to its address");
-  }
-  return JoinRequest{.options = *resolved,
-                     .timeout = given->timeout_ms > 0 ? timeout_of(given->timeout_ms) : resolved->timeout,
-                     .newcomers_min = given->newcomers_min,
-                     .newcomers_max = std::max(given->newcomers_min, given->newcomers_max),
-                     .point = given->point == nullptr ? "default" : given->point};
-}
 
 Result<std::optional<CommunicatorParts>> take_in(const Members& members, const JoinRequest& request,
                                                  const std::stop_token& stop) {

@@ -4,119 +4,132 @@
 #include <signal.h>
 #include <unistd.h>
 
-#include <cstdint>
-#include <memory>
+#include <optional>
 #include <string>
+#include <tuple>
+#include <utility>
 
-#include "tests/process/program.hpp"
-#include "tests/process/support/call.hpp"
-#include "tests/process/support/failure.hpp"
-#include "tests/process/support/process_group.hpp"
+#include "hocket/hocket.hpp"
+#include "tests/process/support/joining.hpp"
 
 namespace hocket::process_testing {
 namespace {
 
-// Every rank of the communicator adds one, and checks who has become what.
-void expect_whole(hocket_comm* comm, int size, int members) {
-  ASSERT_NE(comm, nullptr);
-  std::int32_t sum = 1, rank = -1;
-  expect_result(hocket_allreduce(&sum, &sum, 1, HOCKET_INT32, HOCKET_SUM, comm, nullptr, nullptr), HOCKET_OK);
-  EXPECT_EQ(sum, size);
-  for (std::int32_t now = 0; now < size; ++now) {
-    std::int32_t previous = -2;
-    expect_result(hocket_comm_previous_rank(comm, now, &previous), HOCKET_OK);
-    EXPECT_EQ(previous, now < members ? now : -1);
-  }
-  EXPECT_EQ(hocket_comm_rank(comm, &rank), HOCKET_OK);
-  expect_result(hocket_barrier(comm, nullptr, nullptr), HOCKET_OK);
-}
-
-hocket_comm* join(hocket_comm* comm, int newcomers, hocket_result expected = HOCKET_OK, std::int64_t timeout_ms = 0) {
-  hocket_join_options options = HOCKET_JOIN_OPTIONS_INIT;
-  options.newcomers_min = newcomers;
-  options.newcomers_max = newcomers == 0 ? 8 : newcomers;
-  options.timeout_ms = timeout_ms;
-  hocket_comm* joined = nullptr;
-  expect_result(hocket_comm_join(comm, &joined, &options, nullptr), expected);
-  return joined;
-}
-
-// A communicator of the first `size` processes, which meet in the store that all use.
-std::unique_ptr<Comm> first_members(const Child& child, int size) {
-  hocket_comm_options options = HOCKET_COMM_OPTIONS_INIT;
-  options.world_size = size;
-  options.rank = child.index;
-  return std::make_unique<Comm>(&options);
-}
-
-// Runs processes that share a store in a file.
-class Join : public testing::Test {
+class Join : public testing::TestWithParam<std::tuple<SharedStore, std::string>> {
  protected:
-  void run(int size, const ProcessGroup::Body& body, int killed = -1) const {
-    ProcessGroup group(size, [&](Child& child) {
-      ::setenv("HOCKET_STORE", ("file://" + folder_.file("store")).c_str(), 1);
-      body(child);
-    });
-    group.expect_success(killed);
-  }
+  void SetUp() override { shared_.emplace(std::get<0>(GetParam()), std::get<1>(GetParam())); }
 
- private:
-  const TemporaryFolder folder_;
+  std::optional<WithSharedStore> shared_;
 };
 
-TEST_F(Join, TakesNewcomersInBehindTheMembers) {
-  for (const auto& [size, members] : {std::pair{3, 2}, {5, 3}, {3, 1}}) {
-    run(size, [size, members](Child& child) {
-      const auto before = child.index < members ? first_members(child, members)
-                                                : std::make_unique<Comm>(static_cast<hocket_comm*>(nullptr));
-      const Comm joined(join(before->get(), size - members));
-      expect_whole(joined.get(), size, members);
+TEST_P(Join, TakesNewcomersInBehindTheMembersAndClearsTheStore) {
+  for (const auto& [size, old] : {std::pair{3, 2}, {5, 3}, {3, 1}}) {
+    ProcessGroup group(size, [&](Child& child) {
+      const bool is_member = child.index < old;
+      const auto before = is_member ? members(child.index, old) : std::make_unique<Comm>(nullptr);
+      const Comm joined(join(before->get(), newcomers(size - old)));
+      expect_whole(joined.get(), size, old);
+      child.say("joined");
+      EXPECT_EQ(child.hear(), "end");
     });
+    group.hear_from_all("joined");
+    EXPECT_EQ(shared_->open()->list("default/join/", patience()).value(), std::vector<std::string>());
+    for (int index = 0; index < size; ++index) group.tell(index, "end");
+    group.expect_success();
   }
 }
 
-TEST_F(Join, WaitsForNobodyWhereNobodyHasToCome) {
-  run(2, [](Child& child) {
-    const auto comm = first_members(child, 2);
-    EXPECT_EQ(join(comm->get(), 0), nullptr);
-    EXPECT_EQ(hocket_barrier(comm->get(), nullptr, nullptr), HOCKET_OK);
+TEST_P(Join, WaitsForNobodyWhereNobodyHasToCome) {
+  run_ranks(2, [](Child& child) {
+    const auto comm = members(child.index, 2);
+    EXPECT_EQ(join(comm->get(), newcomers(0)), nullptr);
+    expect_result(hocket_barrier(comm->get(), nullptr, nullptr), HOCKET_OK);
   });
 }
 
-TEST_F(Join, EndsAtItsDeadlineAndTheMembersGoOn) {
-  run(3, [](Child& child) {
+TEST_P(Join, EndsAtItsDeadlineAndTheMembersGoOn) {
+  run_ranks(3, [](Child& child) {
+    hocket_join_options two = newcomers(2);
+    two.timeout_ms = 1000;
     if (child.index == 2) {
-      EXPECT_EQ(join(nullptr, 1, HOCKET_TIMEOUT, 200), nullptr);
+      EXPECT_EQ(join(nullptr, two, HOCKET_TIMEOUT), nullptr);
       return;
     }
-    const auto comm = first_members(child, 2);
-    EXPECT_EQ(join(comm->get(), 2, HOCKET_TIMEOUT, 400), nullptr);
-    expect_message_names("newcomers came to the joining point");
-    EXPECT_EQ(hocket_barrier(comm->get(), nullptr, nullptr), HOCKET_OK);
+    const auto comm = members(child.index, 2);
+    EXPECT_EQ(join(comm->get(), two, HOCKET_TIMEOUT), nullptr);
+    expect_message_names("of 2 newcomers came to the joining point \"default\"");
+    expect_result(hocket_barrier(comm->get(), nullptr, nullptr), HOCKET_OK);
   });
 }
 
-TEST_F(Join, ReplacesARankThatWasKilled) {
-  run(
-      4,
-      [](Child& child) {
-        if (child.index == 3) {
-          const Comm joined(join(nullptr, 1));
-          expect_whole(joined.get(), 3, 2);
-          return;
-        }
-        const auto comm = first_members(child, 3);
-        EXPECT_EQ(hocket_barrier(comm->get(), nullptr, nullptr), HOCKET_OK);
-        if (child.index == 1) ::kill(::getpid(), SIGKILL);
-        EXPECT_EQ(allreduce_until_failure(comm->get(), 1000, [] {}), HOCKET_PEER_LOST);
-        hocket_comm* handle = nullptr;
-        expect_result(hocket_comm_shrink(comm->get(), &handle, nullptr), HOCKET_OK);
-        const Comm shrunk(handle);
-        const Comm joined(join(handle, 1));
-        expect_whole(joined.get(), 3, 2);
-      },
-      1);
+TEST_P(Join, ReplacesRanksThatWereKilled) {
+  ProcessGroup group(4, [](Child& child) {
+    std::unique_ptr<Comm> comm;
+    if (child.index < 3) {
+      const auto first = members(child.index, 3);
+      expect_result(hocket_barrier(first->get(), nullptr, nullptr), HOCKET_OK);
+      if (child.index == 1) ::kill(::getpid(), SIGKILL);
+      EXPECT_EQ(allreduce_until_failure(first->get(), 1000, [] {}), HOCKET_PEER_LOST);
+      hocket_comm* handle = nullptr;
+      expect_result(hocket_comm_shrink(first->get(), &handle, nullptr), HOCKET_OK);
+      comm = std::make_unique<Comm>(handle);
+    }
+    const Comm joined(join(comm ? comm->get() : nullptr, newcomers(1)));
+    expect_whole(joined.get(), 3, 2);
+    // What was joined is shrunk as any other.
+    if (child.index == 0) {
+      child.say("joined");
+      EXPECT_EQ(child.hear(), "end");
+    }
+    if (child.index == 2) ::_exit(0);
+    EXPECT_EQ(allreduce_until_failure(joined.get(), 1000, [] {}), HOCKET_PEER_LOST);
+    hocket_comm* handle = nullptr;
+    expect_result(hocket_comm_shrink(joined.get(), &handle, nullptr), HOCKET_OK);
+    const Comm shrunk(handle);
+    std::int32_t size = 0;
+    EXPECT_EQ(hocket_comm_size(handle, &size), HOCKET_OK);
+    EXPECT_EQ(size, 2);
+  });
+  EXPECT_EQ(group.hear(0), "joined");
+  group.tell(0, "end");
+  group.expect_success(1);
 }
+
+TEST_P(Join, GivesEachNewcomerToOneOfTwoCommunicators) {
+  run_ranks(6, [](Child& child) {
+    const char* name = child.index < 2 ? "one" : "another";
+    const auto before = child.index < 4 ? members(child.index % 2, 2, name) : std::make_unique<Comm>(nullptr);
+    const Comm joined(join(before->get(), newcomers(1)));
+    expect_whole(joined.get(), 3, 2);
+  });
+}
+
+TEST_P(Join, IsStartedInTheBackgroundAndInCpp) {
+  run_ranks(3, [](Child& child) {
+    if (child.index == 2) {
+      { const Creation given_up = Creation::come_in({.point = "nobody comes"}); }
+      Communicator joined = Creation::come_in().wait().value();
+      EXPECT_EQ(joined.rank(), 2);
+      EXPECT_EQ(joined.previous_rank(2), -1);
+      joined.barrier();
+      return;
+    }
+    Communicator comm = Communicator::create({.world_size = 2, .rank = child.index});
+    EXPECT_FALSE(comm.take_in({.newcomers_min = 0, .newcomers_max = 1, .point = "nobody comes here"}).has_value());
+    Communicator joined = Creation::take_in(comm).wait().value();
+    EXPECT_EQ(joined.size(), 3);
+    joined.barrier();
+    comm.barrier();
+  });
+}
+
+INSTANTIATE_TEST_SUITE_P(Over, Join,
+                         testing::Values(std::tuple(SharedStore::file, "auto"), std::tuple(SharedStore::daemon, "auto"),
+                                         std::tuple(SharedStore::daemon, "tcp")),
+                         [](const auto& of) {
+                           return std::string(std::get<0>(of.param) == SharedStore::file ? "file_" : "daemon_") +
+                                  std::get<1>(of.param);
+                         });
 
 }  // namespace
 }  // namespace hocket::process_testing
