@@ -15,8 +15,8 @@ class JoinFaults : public testing::Test {
 
 // A newcomer that is stopped keeps the attempt from ending until it is killed.
 TEST_F(JoinFaults, AnotherNewcomerTakesTheOneThatDied) {
-  ProcessGroup group(4, [](Child& child) {
-    const auto before = child.index < 2 ? members(child.index, 2) : std::make_unique<Comm>(nullptr);
+  ProcessGroup group = shared_.fork(4, [](Child& child) {
+    const auto before = child.index < 2 ? members(child.index, 2) : newcomer();
     if (child.index != 2) {
       child.say("here");
       EXPECT_EQ(child.hear(), "join");
@@ -36,7 +36,7 @@ TEST_F(JoinFaults, AnotherNewcomerTakesTheOneThatDied) {
 
 TEST_F(JoinFaults, SurvivorsOfAMemberShrinkAndJoinAgain) {
   for (const int victim : {0, 1}) {
-    ProcessGroup group(4, [](Child& child) {
+    ProcessGroup group = shared_.fork(4, [](Child& child) {
       std::unique_ptr<Comm> comm;
       if (child.index < 3) {
         const auto first = members(child.index, 3);
@@ -62,12 +62,12 @@ TEST_F(JoinFaults, SurvivorsOfAMemberShrinkAndJoinAgain) {
 }
 
 TEST_F(JoinFaults, WithoutTheStoreMembersAndNewcomersAreToldAndTheMembersGoOn) {
-  ProcessGroup group(3, [](Child& child) {
+  ProcessGroup group = shared_.fork(3, [](Child& child) {
     hocket_join_options two = newcomers(2);
     two.timeout_ms = 60'000;
     hocket_comm_options options = HOCKET_COMM_OPTIONS_INIT;
     options.timeout_ms = 2000;  // for those that come to the store only when it is gone
-    const auto before = child.index < 2 ? members(child.index, 2) : std::make_unique<Comm>(nullptr);
+    const auto before = child.index < 2 ? members(child.index, 2) : newcomer();
     if (child.index < 2) child.say("here");
     EXPECT_EQ(join(before->get(), two, HOCKET_STORE_UNREACHABLE, &options), nullptr);
     if (child.index < 2) expect_result(hocket_barrier(before->get(), nullptr, nullptr), HOCKET_OK);
@@ -79,8 +79,8 @@ TEST_F(JoinFaults, WithoutTheStoreMembersAndNewcomersAreToldAndTheMembersGoOn) {
 }
 
 TEST_F(JoinFaults, OfOtherOptionsAreAMismatchOnAll) {
-  run_ranks(3, [](Child& child) {
-    const auto before = child.index < 2 ? members(child.index, 2) : std::make_unique<Comm>(nullptr);
+  shared_.run(3, [](Child& child) {
+    const auto before = child.index < 2 ? members(child.index, 2) : newcomer();
     hocket_comm_options options = HOCKET_COMM_OPTIONS_INIT;
     options.deterministic = child.index == 2 ? 1 : 0;
     EXPECT_EQ(join(before->get(), newcomers(1), HOCKET_MISMATCH, &options), nullptr);
@@ -89,7 +89,7 @@ TEST_F(JoinFaults, OfOtherOptionsAreAMismatchOnAll) {
 }
 
 TEST_F(JoinFaults, OfOtherPointsAreAMismatchOnTheMembers) {
-  run_ranks(2, [](Child& child) {
+  shared_.run(2, [](Child& child) {
     const auto comm = members(child.index, 2);
     hocket_join_options one = newcomers(1);
     one.point = child.index == 0 ? "here" : "there";
@@ -102,7 +102,7 @@ TEST_F(JoinFaults, OfOtherPointsAreAMismatchOnTheMembers) {
 }
 
 TEST_F(JoinFaults, WrongArgumentsAreNamed) {
-  run_ranks(1, [](Child&) {
+  shared_.run(1, [](Child&) {
     hocket_join_options options = newcomers(-1);
     EXPECT_EQ(join(nullptr, options, HOCKET_INVALID_ARGUMENT), nullptr);
     expect_message_names("join.newcomers_min is -1");

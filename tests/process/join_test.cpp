@@ -24,9 +24,9 @@ class Join : public testing::TestWithParam<std::tuple<SharedStore, std::string>>
 
 TEST_P(Join, TakesNewcomersInBehindTheMembersAndClearsTheStore) {
   for (const auto& [size, old] : {std::pair{3, 2}, {5, 3}, {3, 1}}) {
-    ProcessGroup group(size, [&](Child& child) {
+    ProcessGroup group = shared_->fork(size, [&](Child& child) {
       const bool is_member = child.index < old;
-      const auto before = is_member ? members(child.index, old) : std::make_unique<Comm>(nullptr);
+      const auto before = is_member ? members(child.index, old) : newcomer();
       const Comm joined(join(before->get(), newcomers(size - old)));
       expect_whole(joined.get(), size, old);
       child.say("joined");
@@ -40,7 +40,7 @@ TEST_P(Join, TakesNewcomersInBehindTheMembersAndClearsTheStore) {
 }
 
 TEST_P(Join, WaitsForNobodyWhereNobodyHasToCome) {
-  run_ranks(2, [](Child& child) {
+  shared_->run(2, [](Child& child) {
     const auto comm = members(child.index, 2);
     EXPECT_EQ(join(comm->get(), newcomers(0)), nullptr);
     expect_result(hocket_barrier(comm->get(), nullptr, nullptr), HOCKET_OK);
@@ -48,7 +48,7 @@ TEST_P(Join, WaitsForNobodyWhereNobodyHasToCome) {
 }
 
 TEST_P(Join, EndsAtItsDeadlineAndTheMembersGoOn) {
-  run_ranks(3, [](Child& child) {
+  shared_->run(3, [](Child& child) {
     hocket_join_options two = newcomers(2);
     two.timeout_ms = 1000;
     if (child.index == 2) {
@@ -63,7 +63,7 @@ TEST_P(Join, EndsAtItsDeadlineAndTheMembersGoOn) {
 }
 
 TEST_P(Join, ReplacesRanksThatWereKilled) {
-  ProcessGroup group(4, [](Child& child) {
+  ProcessGroup group = shared_->fork(4, [](Child& child) {
     std::unique_ptr<Comm> comm;
     if (child.index < 3) {
       const auto first = members(child.index, 3);
@@ -96,16 +96,16 @@ TEST_P(Join, ReplacesRanksThatWereKilled) {
 }
 
 TEST_P(Join, GivesEachNewcomerToOneOfTwoCommunicators) {
-  run_ranks(6, [](Child& child) {
+  shared_->run(6, [](Child& child) {
     const char* name = child.index < 2 ? "one" : "another";
-    const auto before = child.index < 4 ? members(child.index % 2, 2, name) : std::make_unique<Comm>(nullptr);
+    const auto before = child.index < 4 ? members(child.index % 2, 2, name) : newcomer();
     const Comm joined(join(before->get(), newcomers(1)));
     expect_whole(joined.get(), 3, 2);
   });
 }
 
 TEST_P(Join, IsStartedInTheBackgroundAndInCpp) {
-  run_ranks(3, [](Child& child) {
+  shared_->run(3, [](Child& child) {
     if (child.index == 2) {
       { const Creation given_up = Creation::come_in({.point = "nobody comes"}); }
       Communicator joined = Creation::come_in().wait().value();

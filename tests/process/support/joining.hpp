@@ -63,9 +63,14 @@ inline std::unique_ptr<Comm> members(int rank, int size, const char* name = null
   return std::make_unique<Comm>(&options);
 }
 
+// What one joins with who has none.
+inline std::unique_ptr<Comm> newcomer() {
+  return std::make_unique<Comm>(static_cast<hocket_comm*>(nullptr));
+}
+
 enum class SharedStore : std::uint8_t { file, daemon };
 
-// Processes share the store of HOCKET_STORE.
+// A store that processes share, and their transport.
 class WithSharedStore {
  public:
   WithSharedStore(SharedStore kind, const std::string& transport) {
@@ -75,15 +80,20 @@ class WithSharedStore {
     } else {
       url_ = "file://" + folder_.file("store");
     }
-    ::setenv("HOCKET_STORE", url_.c_str(), 1);
     ::setenv("HOCKET_TRANSPORT", transport.c_str(), 1);
   }
-  ~WithSharedStore() {
-    ::unsetenv("HOCKET_STORE");
-    ::unsetenv("HOCKET_TRANSPORT");
-  }
+  ~WithSharedStore() { ::unsetenv("HOCKET_TRANSPORT"); }
   WithSharedStore(const WithSharedStore&) = delete;
   WithSharedStore& operator=(const WithSharedStore&) = delete;
+
+  // Processes that find the store.
+  ProcessGroup fork(int size, const ProcessGroup::Body& body) const {
+    return ProcessGroup(size, [&](Child& child) {
+      ::setenv("HOCKET_STORE", url_.c_str(), 1);
+      body(child);
+    });
+  }
+  void run(int size, const ProcessGroup::Body& body) const { fork(size, body).expect_success(); }
 
   Daemon& daemon() { return *daemon_; }
   // In the test's own process, which may not fork while it lives.
