@@ -18,6 +18,7 @@ namespace hocket::comm {
 namespace {
 
 constexpr std::chrono::milliseconds look_every{20};
+constexpr std::chrono::milliseconds look_for_newcomers_every{100};
 constexpr int looks_at_newcomers = 5;  // one in so many looks is at the store
 
 // What members tell each other.
@@ -149,7 +150,7 @@ Status TakingIn::wait_for_newcomers() {
     }
     members_.parts.link_set->look_at_links();
     if (Status status = broken(); !status.ok()) return status;
-    sleep_unless_stopped(look_every, stop_);
+    sleep_unless_stopped(look_for_newcomers_every, stop_);
   }
 }
 
