@@ -1,7 +1,13 @@
 // What goes wrong while newcomers join.
 #include <signal.h>
 
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <random>
 #include <string>
+#include <thread>
+#include <utility>
 
 #include "tests/process/support/joining.hpp"
 
@@ -58,6 +64,56 @@ TEST_F(JoinFaults, SurvivorsOfAMemberShrinkAndJoinAgain) {
     group.signal(victim, SIGKILL);
     group.signal(3, SIGCONT);
     group.expect_success(victim);
+  }
+}
+
+// Calls until everyone who is there has been told to end, and shrinks whenever the communicator breaks. Returns how
+// many there are in the end.
+int survive(Child& child, std::unique_ptr<Comm> comm) {
+  for (bool ends = false;;) {
+    ends = ends || child.parent.has_news();
+    std::int32_t values[] = {1, ends ? 1 : 0};
+    const hocket_result result =
+        hocket_allreduce(values, values, 2, HOCKET_INT32, HOCKET_SUM, comm->get(), nullptr, nullptr);
+    if (result == HOCKET_OK && values[0] == values[1]) return values[0];
+    if (result == HOCKET_OK) continue;
+    hocket_comm* shrunk = nullptr;
+    expect_result(hocket_comm_shrink(comm->get(), &shrunk, nullptr), HOCKET_OK);
+    if (shrunk == nullptr) return 0;
+    comm = std::make_unique<Comm>(shrunk);
+  }
+}
+
+// Whenever the member dies, before the others have the larger communicator or after, they all have it or none has.
+TEST_F(JoinFaults, SurvivorsAgreeWheneverAMemberDies) {
+  const unsigned seed = std::random_device{}();
+  SCOPED_TRACE("seed " + std::to_string(seed));
+  std::mt19937 random{seed};
+  std::uniform_int_distribution<> delay(0, 60'000);
+  for (int round = 0; round < 20; ++round) {
+    const int victim = round % 3;
+    ProcessGroup group = shared_.fork(4, [](Child& child) {
+      auto comm = child.index < 3 ? members(child.index, 3) : newcomer();
+      child.say("here");
+      EXPECT_EQ(child.hear(), "join");
+      hocket_comm* joined = nullptr;
+      hocket_join_options one = newcomers(1);
+      while (hocket_comm_join(comm->get(), &joined, &one, nullptr) != HOCKET_OK) {
+        ASSERT_LT(child.index, 3) << hocket_last_error();
+        hocket_comm* shrunk = nullptr;
+        expect_result(hocket_comm_shrink(comm->get(), &shrunk, nullptr), HOCKET_OK);
+        ASSERT_NE(shrunk, nullptr);
+        comm = std::make_unique<Comm>(shrunk);
+      }
+      EXPECT_EQ(survive(child, std::make_unique<Comm>(joined)), 3);
+    });
+    group.hear_from_all("here");
+    for (int index = 0; index < 4; ++index) group.tell(index, "join");
+    std::this_thread::sleep_for(std::chrono::microseconds(delay(random)));
+    group.signal(victim, SIGKILL);
+    for (int index = 0; index < 4; ++index) group.tell(index, "end");
+    group.expect_success(victim);
+    if (HasFailure()) return;
   }
 }
 
