@@ -15,6 +15,7 @@
 #include "hocket/collectives_v.hpp"
 #include "hocket/comm.h"
 #include "hocket/errors.hpp"
+#include "hocket/join.h"
 #include "hocket/messages.hpp"
 #include "hocket/shrink.h"
 #include "hocket/split.h"
@@ -49,6 +50,14 @@ struct ShrinkOptions {
   std::chrono::milliseconds patience{0};  ///< How long to wait for ranks that may be alive.
   bool minority = false;                  ///< Whether to go on without these by less than a majority.
   std::string name = {};                  ///< The new communicator's name in messages.
+};
+
+/// Where and for whom to wait, see ::hocket_join_options. An empty field has its default.
+struct JoinOptions {
+  std::chrono::milliseconds timeout{0};  ///< For newcomers to come, or to be taken in; zero: that of the options.
+  int newcomers_min = 1;                 ///< Members: how many to wait for.
+  int newcomers_max = 0;                 ///< Members: how many to take in at most; 0: newcomers_min.
+  std::string point = {};                ///< The name of the joining point.
 };
 
 namespace detail {
@@ -89,6 +98,16 @@ inline hocket_shrink_options to_c(const ShrinkOptions& options) {
   given.patience_ms = options.patience.count();
   given.minority = options.minority ? 1 : 0;
   given.name = or_null(options.name);
+  return given;
+}
+
+// The result points into `options`.
+inline hocket_join_options to_c(const JoinOptions& options) {
+  hocket_join_options given = HOCKET_JOIN_OPTIONS_INIT;
+  given.timeout_ms = options.timeout.count();
+  given.newcomers_min = options.newcomers_min;
+  given.newcomers_max = options.newcomers_max;
+  given.point = or_null(options.point);
   return given;
 }
 
@@ -150,7 +169,16 @@ class Communicator : public CollectiveCalls<Communicator>,
     check(hocket_comm_shrink(handle_, &shrunk, &given));
     return Communicator(shrunk);
   }
-  /// Which rank of the communicator that this one was shrunk from has become `rank`.
+  /// Takes newcomers in and makes a larger communicator, see ::hocket_comm_join(); collective over this one. Returns
+  /// nothing if nobody had to come, and nobody is there.
+  std::optional<Communicator> take_in(const JoinOptions& join = {}, const Options& options = {}) {
+    return join_as(handle_, join, options);
+  }
+  /// The same for a newcomer.
+  static Communicator come_in(const JoinOptions& join = {}, const Options& options = {}) {
+    return join_as(nullptr, join, options).value();
+  }
+  /// Which rank of the communicator that this one was shrunk from, or joined by newcomers, has become `rank`; -1: none.
   int previous_rank(int rank) const {
     std::int32_t previous = 0;
     check(hocket_comm_previous_rank(handle_, rank, &previous));
@@ -196,6 +224,13 @@ class Communicator : public CollectiveCalls<Communicator>,
   explicit Communicator(hocket_comm* handle) : handle_(handle) {
     hocket_comm_rank(handle_, &rank_);
     hocket_comm_size(handle_, &size_);
+  }
+  static std::optional<Communicator> join_as(hocket_comm* member, const JoinOptions& join, const Options& options) {
+    const hocket_join_options given = detail::to_c(join);
+    const hocket_comm_options given_options = detail::to_c(options);
+    hocket_comm* joined = nullptr;
+    check(hocket_comm_join(member, &joined, &given, &given_options));
+    return from(joined);
   }
   static std::optional<Communicator> from(hocket_comm* handle) {
     if (handle == nullptr) return std::nullopt;

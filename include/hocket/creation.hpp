@@ -42,6 +42,15 @@ class Creation {
     return made;
   }
 
+  /// Starts Communicator::take_in(). Leave `comm` alone until this is complete, see hocket_comm_join_start().
+  static Creation take_in(Communicator& comm, const JoinOptions& join = {}, const Options& options = {}) {
+    return join_as(comm.handle(), join, options);
+  }
+  /// Starts Communicator::come_in().
+  static Creation come_in(const JoinOptions& join = {}, const Options& options = {}) {
+    return join_as(nullptr, join, options);
+  }
+
   /// Takes the creation of `other`, which then has none.
   Creation(Creation&& other) noexcept : handle_(std::exchange(other.handle_, nullptr)) {}
   /// Gives up its own creation, then takes that of `other`.
@@ -61,7 +70,8 @@ class Creation {
     check(result);
     return true;
   }
-  /// Waits for the communicator and hands it over, once; returns nothing if a split gives this rank none.
+  /// Waits for the communicator and hands it over, once; returns nothing if a split gives this rank none, or
+  /// nobody has joined.
   std::optional<Communicator> wait() {
     hocket_comm* comm = nullptr;
     hocket_result result;
@@ -76,6 +86,13 @@ class Creation {
 
  private:
   Creation() = default;
+  static Creation join_as(hocket_comm* member, const JoinOptions& join, const Options& options) {
+    const hocket_join_options given = detail::to_c(join);
+    const hocket_comm_options given_options = detail::to_c(options);
+    Creation made;
+    check(hocket_comm_join_start(member, &made.handle_, &given, &given_options));
+    return made;
+  }
 
   hocket_creation* handle_ = nullptr;
 };

@@ -44,6 +44,7 @@
 #include "hocket/split.h"         /* communicators made from others */
 #include "hocket/creation.h"      /* creating them in the background */
 #include "hocket/shrink.h"        /* going on without the ranks that are gone */
+#include "hocket/join.h"          /* taking in new processes */
 #include "hocket/call.h"          /* options of a call; how the latest one was carried out */
 #include "hocket/work.h"          /* asynchronous and persistent calls */
 #include "hocket/collectives.h"   /* allreduce, broadcast … */

@@ -66,9 +66,9 @@ HOCKET_API hocket_result hocket_comm_shrink(hocket_comm* comm, hocket_comm** shr
 HOCKET_API hocket_result hocket_comm_shrink_start(hocket_comm* comm, hocket_creation** creation,
                                                   const hocket_shrink_options* options);
 
-/** Stores in *previous which rank of the communicator that `comm` was shrunk from has become rank `rank`. Any thread; never
- *  blocks.
- *  Errors: INVALID_ARGUMENT (null, no such rank, or `comm` was not made by shrinking). */
+/** Stores in *previous which rank of the communicator that `comm` was made from by hocket_comm_shrink() or hocket_comm_join()
+ *  has become rank `rank`; -1: it is a newcomer. Any thread; never blocks.
+ *  Errors: INVALID_ARGUMENT (null, no such rank, or `comm` was made in another way). */
 HOCKET_API hocket_result hocket_comm_previous_rank(const hocket_comm* comm, int32_t rank, int32_t* previous);
 
 /** @} */

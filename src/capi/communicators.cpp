@@ -4,6 +4,7 @@
 
 #include "src/base/sized_struct.hpp"
 #include "src/capi/handles.hpp"
+#include "src/comm/join.hpp"
 #include "src/comm/options.hpp"
 #include "src/comm/shrink.hpp"
 
@@ -25,6 +26,10 @@ Result<comm::ShrinkRequest> shrink_request(const hocket_shrink_options* options)
   const auto given = read_sized(options);
   if (given) return comm::shrink_request(*given);
   return Status(Code::invalid_argument, "options.struct_size is wrong: begin with HOCKET_SHRINK_OPTIONS_INIT");
+}
+
+std::optional<Rank> rank_in(const hocket_comm* comm) {
+  return comm == nullptr ? std::nullopt : std::optional(comm->communicator->rank());
 }
 
 }  // namespace hocket::capi
@@ -153,6 +158,22 @@ hocket_result hocket_comm_shrink(hocket_comm* comm, hocket_comm** shrunk, const 
     auto made = comm->communicator->shrink(*request);
     if (!made.ok()) return made.status();
     *shrunk = new hocket_comm{std::move(*made)};
+    return {};
+  });
+}
+
+hocket_result hocket_comm_join(hocket_comm* comm, hocket_comm** joined, const hocket_join_options* join,
+                               const hocket_comm_options* options) {
+  return guarded([&]() -> Status {
+    if (joined == nullptr) return null_argument("joined");
+    *joined = nullptr;
+    if (!may_wait()) return wait_refused();
+    const auto request = hocket::comm::join_request(join, options, rank_in(comm));
+    if (!request.ok()) return request.status();
+    auto made = comm == nullptr ? hocket::comm::Communicator::come_in(*request, registered_memory())
+                                : comm->communicator->take_in(*request);
+    if (!made.ok()) return made.status();
+    if (*made) *joined = new hocket_comm{std::move(*made)};
     return {};
   });
 }

@@ -4,6 +4,7 @@
 #include "src/base/sized_struct.hpp"
 #include "src/capi/handles.hpp"
 #include "src/comm/creation.hpp"
+#include "src/comm/join.hpp"
 #include "src/comm/options.hpp"
 #include "src/comm/shrink.hpp"
 
@@ -65,6 +66,21 @@ hocket_result hocket_comm_shrink_start(hocket_comm* comm, hocket_creation** crea
     if (!request.ok()) return request.status();
     return keep(Creation::start([&communicator = *comm->communicator, given = *request](const std::stop_token& stop) {
                   return communicator.shrink(given, stop);
+                }),
+                creation);
+  });
+}
+
+hocket_result hocket_comm_join_start(hocket_comm* comm, hocket_creation** creation, const hocket_join_options* join,
+                                     const hocket_comm_options* options) {
+  return guarded([&]() -> Status {
+    if (creation == nullptr) return null_argument("creation");
+    *creation = nullptr;
+    const auto request = hocket::comm::join_request(join, options, rank_in(comm));
+    if (!request.ok()) return request.status();
+    return keep(Creation::start([comm, given = *request](const std::stop_token& stop) {
+                  return comm == nullptr ? hocket::comm::Communicator::come_in(given, registered_memory(), stop)
+                                         : comm->communicator->take_in(given, stop);
                 }),
                 creation);
   });

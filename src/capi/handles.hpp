@@ -67,6 +67,9 @@ Result<SplitRequest> split_request(const Result<SplitArguments>& arguments, cons
 // The same of a shrinking; `options` may be null.
 Result<comm::ShrinkRequest> shrink_request(const hocket_shrink_options* options);
 
+// Nothing where there is no communicator: a newcomer's.
+std::optional<Rank> rank_in(const hocket_comm* comm);
+
 // Whether the calling thread may wait for others; not inside a function that is called on completion.
 bool may_wait();
 // Where it may not.

@@ -8,6 +8,7 @@
 #include "src/comm/bootstrap.hpp"
 #include "src/comm/call_planner.hpp"
 #include "src/comm/children.hpp"
+#include "src/comm/join.hpp"
 #include "src/comm/local.hpp"
 #include "src/comm/log_lines.hpp"
 #include "src/comm/shrink.hpp"
@@ -79,9 +80,29 @@ Result<std::unique_ptr<Communicator>> Communicator::shrink(const ShrinkRequest& 
   return std::unique_ptr<Communicator>(new Communicator(std::move(*parts), regions_));
 }
 
+Result<std::unique_ptr<Communicator>> Communicator::take_in(const JoinRequest& request, const std::stop_token& stop) {
+  auto parts = comm::take_in({.parts = *parts_,
+                              .regions = regions_,
+                              .allgather = [this](auto all, Deadline deadline) { return allgather(all, deadline); }},
+                             request, stop);
+  if (!parts.ok()) return parts.status();
+  if (!parts->has_value()) return std::unique_ptr<Communicator>();
+  log_communicator(**parts);
+  return std::unique_ptr<Communicator>(new Communicator(std::move(**parts), regions_));
+}
+
+Result<std::unique_ptr<Communicator>> Communicator::come_in(const JoinRequest& request, const RegionTable& regions,
+                                                            const std::stop_token& stop) {
+  auto parts = comm::come_in(request, regions, stop);
+  if (!parts.ok()) return parts.status();
+  log_communicator(*parts);
+  return std::unique_ptr<Communicator>(new Communicator(std::move(*parts), &regions));
+}
+
 Result<Rank> Communicator::previous_rank(Rank rank) const {
   const std::vector<Rank>& ranks = parts_->lineage.previous_ranks;
-  if (ranks.empty()) return Status(Code::invalid_argument, "this communicator was not made by shrinking");
+  if (ranks.empty())
+    return Status(Code::invalid_argument, "this communicator was made neither by shrinking nor by joining");
   if (rank < 0 || rank >= size_) {
     return Status(Code::invalid_argument, fmt::format("rank is {}; it must be 0 … {}", rank, size_ - 1));
   }

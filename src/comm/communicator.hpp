@@ -23,6 +23,7 @@ namespace hocket::comm {
 class CallPlanner;
 class Membership;
 struct CommunicatorParts;
+struct JoinRequest;
 struct Options;
 struct ShrinkRequest;
 struct SplitRequest;
@@ -54,7 +55,14 @@ class Communicator {
 
   // The survivors' communicator, see shrink.hpp; breaks this one where it still works.
   Result<std::unique_ptr<Communicator>> shrink(const ShrinkRequest& request, const std::stop_token& stop = {});
-  // Code::invalid_argument where this one was not made by shrinking, or has no such rank.
+  // The larger communicator with newcomers, see join.hpp; null where nobody came and nobody had to. A request to stop
+  // breaks this one.
+  Result<std::unique_ptr<Communicator>> take_in(const JoinRequest& request, const std::stop_token& stop = {});
+  // The same for a newcomer.
+  static Result<std::unique_ptr<Communicator>> come_in(const JoinRequest& request, const RegionTable& regions,
+                                                       const std::stop_token& stop = {});
+  // no_rank: a newcomer. Code::invalid_argument where this one was not made by shrinking or joining, or has no such
+  // rank.
   Result<Rank> previous_rank(Rank rank) const;
 
   // Checks, plans and binds a call.

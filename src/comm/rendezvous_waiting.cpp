@@ -4,12 +4,11 @@
 
 #include <algorithm>
 #include <charconv>
-#include <condition_variable>
 #include <exception>
-#include <mutex>
 #include <thread>
 
 #include "src/base/log.hpp"
+#include "src/comm/attendant.hpp"
 #include "src/comm/rendezvous.hpp"
 
 namespace hocket::comm {
@@ -203,10 +202,8 @@ Status Rendezvous::say_epoch_again() {
 
 // This rank has all that it needs. Others may have been cut off before they had it, and read it once it is there again.
 void Rendezvous::keep_saying(const std::string& card, const std::stop_token& stop) const {
-  std::mutex mutex;
-  std::condition_variable_any nothing;
-  for (std::unique_lock lock(mutex); !stop.stop_requested() && !deadline_.passed();) {
-    nothing.wait_for(lock, stop, look_at_connection_every, [] { return false; });
+  while (!stop.stop_requested() && !deadline_.passed()) {
+    sleep_unless_stopped(look_at_connection_every, stop);
     if (stop.stop_requested()) return;
     try {
       if (!store_.connection().ok()) say_to_the_next(card, stop);

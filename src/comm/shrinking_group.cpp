@@ -3,12 +3,10 @@
 
 #include <algorithm>
 #include <iterator>
-#include <system_error>
-#include <thread>
 #include <utility>
 
 #include "src/base/log.hpp"
-#include "src/base/signals_blocked.hpp"
+#include "src/comm/attendant.hpp"
 #include "src/comm/finalize.hpp"
 #include "src/comm/local.hpp"
 #include "src/comm/shrinking.hpp"
@@ -116,18 +114,8 @@ void Shrinking::attend(const std::stop_token& made) {
 Result<CommunicatorParts> Shrinking::make_on_ring(const Options& options) {
   if (options.size == 1) return make_alone(options, card_, regions_, true);
   const AbortOnStop abort_on_stop(stop_, link_set_);
-  std::jthread attendant;
-  try {
-    const SignalsBlocked blocked;
-    attendant = std::jthread([this](const std::stop_token& made) {
-      try {
-        attend(made);
-      } catch (const std::exception&) {  // memory ran out: the deadline is left to end it
-      }
-    });
-  } catch (const std::system_error&) {
-    return Status(Code::out_of_resources, "no thread is left; see `ulimit -u`");
-  }
+  const auto attendant = Attendant::start([this](const std::stop_token& made) { attend(made); });
+  if (!attendant.ok()) return attendant.status();
   auto peers = meet_neighbours(options);
   auto parts = peers.ok() ? finalize(options, std::move(*peers), link_set_, patience_with_group()) : peers.status();
   if (!parts.ok()) link_set_->executor().abort(parts.status(), *link_set_->executor().first());

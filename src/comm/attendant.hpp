@@ -1,0 +1,34 @@
+// A thread that looks after something while its owner waits for something else.
+#pragma once
+
+#include <chrono>
+#include <functional>
+#include <stop_token>
+#include <thread>
+#include <utility>
+
+#include "src/spi/status.hpp"
+
+namespace hocket::comm {
+
+class Attendant {
+ public:
+  using Attend = std::function<void(const std::stop_token& over)>;
+
+  // Calls `attend` on a thread of its own. What it throws because memory runs out ends it alone: its owner's deadline
+  // is left. Code::out_of_resources where threads ran out.
+  static Result<Attendant> start(Attend attend);
+  // The destructor requests the stop, and waits until the function has returned.
+  Attendant(Attendant&&) = default;
+  Attendant& operator=(Attendant&&) = default;
+
+ private:
+  explicit Attendant(std::jthread thread) : thread_(std::move(thread)) {}
+
+  std::jthread thread_;
+};
+
+// Sleeps, but no longer than until a stop is requested.
+void sleep_unless_stopped(std::chrono::milliseconds time, const std::stop_token& stop);
+
+}  // namespace hocket::comm

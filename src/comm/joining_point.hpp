@@ -1,0 +1,88 @@
+// What lies in the store at a joining point, below "<job>/join/<point>/": "0/place/<n>", the newcomers' places;
+// "invitation/<token>", to the newcomer with that token; and below "<attempt>/" "0/place/0", by which the members' rank
+// 0 shows that it lives, "counts", whether the attempt counts, "left", how many have learned that, and the keys of the
+// rendezvous in which all meet.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "src/comm/join.hpp"
+#include "src/comm/places.hpp"
+#include "src/spi/store.hpp"
+
+namespace hocket::comm {
+
+// What a request to the store may take once it has answered before.
+inline constexpr std::chrono::seconds request_time{5};
+
+// One attempt to make the larger communicator, as a newcomer is told of it.
+struct Invitation {
+  std::uint64_t attempt = 0;
+  Rank members = 0, size = 0, rank = 0;
+
+  std::string serialise() const;
+  static std::optional<Invitation> parse(std::string_view text);
+  // Of each rank of the larger communicator, which member it was; no_rank: a newcomer.
+  std::vector<Rank> previous_ranks() const;
+};
+
+struct Newcomer {
+  Rank place = 0;
+  std::uint64_t token = 0;
+};
+
+// After such a failure another attempt may succeed: somebody was missing.
+bool may_try_again_after(const Status& failure);
+
+// Any thread.
+class JoiningPoint {
+ public:
+  static Result<std::unique_ptr<JoiningPoint>> open(const JoinRequest& request, Deadline deadline,
+                                                    const std::stop_token& stop);
+
+  std::string describe() const;
+  // The options with which all meet.
+  Options meeting(const Options& given, const Invitation& invitation) const;
+
+  // The newcomers' places, in epoch 0, and that of an attempt's leader, likewise, with rank 0.
+  Places places(std::uint64_t token, const std::stop_token& stop) const { return {*store_, job_, token, stop}; }
+  Places leader_place(std::uint64_t attempt, std::uint64_t token, const std::stop_token& stop) const {
+    return {*store_, attempt_prefix(attempt), token, stop};
+  }
+
+  // Gives up a newcomer's place, also where it would last as long as the connection.
+  void vacate(Places& places, Rank place) const;
+
+  // Those who wait and are not invited yet, in the order of their places.
+  Result<std::vector<Newcomer>> newcomers(const std::stop_token& stop) const;
+  Result<bool> is_there(const Newcomer& newcomer, const std::stop_token& stop) const;
+  // False: it was invited already, by others.
+  Result<bool> invite(const Newcomer& newcomer, const Invitation& invitation) const;
+  Result<Invitation> await_invitation(std::uint64_t token, Deadline deadline, const LookAround& look_around) const;
+  void remove_invitation(std::uint64_t token) const;
+
+  // Says whether the attempt counts, unless that has been said; returns what counts.
+  Result<bool> decide(std::uint64_t attempt, bool counts) const;
+  Result<std::optional<bool>> decided(std::uint64_t attempt) const;
+  Result<bool> await_decision(std::uint64_t attempt, Deadline deadline, const LookAround& look_around) const;
+  // So many more of those that took part look no more. The last one clears the attempt away.
+  void leave(const Invitation& invitation, Rank how_many = 1) const;
+
+ private:
+  JoiningPoint(std::unique_ptr<Store> store, std::string job, std::string name)
+      : store_(std::move(store)), job_(std::move(job)), name_(std::move(name)) {}
+  std::string attempt_prefix(std::uint64_t attempt) const;
+  std::string decision_key(std::uint64_t attempt) const { return attempt_prefix(attempt) + "/counts"; }
+  std::string invitation_key(std::uint64_t token) const;
+
+  const std::unique_ptr<Store> store_;
+  const std::string job_;   // of the places
+  const std::string name_;  // of the point
+};
+
+}  // namespace hocket::comm
