@@ -47,9 +47,6 @@ void Announcer::begin(std::uint32_t communicator, std::uint32_t sequence) {
   communicator &= Announcement::communicator_max;
   const Signature& call = run_.binding.signature;
   use.call(run_.turn) = WindowUse::Call::after(use.call(run_.turn - 1), call, communicator, sequence);
-  DirectSetting setting = use.setting;
-  setting.staging_bytes = run_.window().staging_bytes();
-  run_.rule = direct_rule(run_.exchange, setting, run_.window().reads_plain_memory());
   next_member_ = 0;
   state_ = State::waits;
 }
