@@ -23,7 +23,8 @@ Status DirectOperation::start(const Tag& tag, Peers&) {
 }
 
 bool DirectOperation::advance(Counters& counters) {
-  const bool happened = phase_ == Phase::meet ? meet(counters) : phase_ == Phase::move && move(counters);
+  bool happened = phase_ == Phase::meet && meet(counters);
+  if (phase_ == Phase::move) happened |= move(counters);
   if (!run_.failure.ok()) fail(run_.failure);
   return happened;
 }
