@@ -46,9 +46,9 @@ hocket_result report(Cause cause);
 Status latest_status();
 
 // Keeps how an operation that is finished was done, for hocket_last_call() of the calling thread.
-Status remember(const Status& status, const Operation& operation);
+Status remember(Status status, const Operation& operation);
 // The same for the last one of several.
-Status remember(const Status& status, const StartedCalls& calls);
+Status remember(Status status, const StartedCalls& calls);
 
 // What a call's options say, into its arguments; null: nothing. Code::invalid_argument.
 Status read_options(const hocket_call_options* options, CallArguments& arguments);

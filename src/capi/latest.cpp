@@ -3,6 +3,7 @@
 #include <cstring>
 #include <string>
 #include <string_view>
+#include <type_traits>
 
 #include "src/base/sized_struct.hpp"
 #include "src/capi/handles.hpp"
@@ -13,23 +14,24 @@ namespace {
 
 thread_local Cause latest_failure{.code = Code::ok, .message = {}, .operation = {}};
 
-// What hocket_last_call() tells: kept as it comes, written out when somebody asks.
+// What hocket_last_call() tells: kept as it comes, written out when somebody asks. Neither made nor destroyed by code,
+// so that nothing has to look whether it was made.
 struct CallRecord {
   bool known = false;
   std::uint64_t sequence = 0;
-  std::string transports;
+  TransportNames transports;
   std::string_view algorithm;
   std::string_view wire;
 };
-thread_local CallRecord latest_call;
+static_assert(std::is_trivially_destructible_v<CallRecord>);
+constinit thread_local CallRecord latest_call;
 
 void remember(const comm::CallFacts& facts) {
-  CallRecord& latest = latest_call;  // looked up once: the look-up is a call into the loader
-  latest.known = true;
-  latest.sequence = facts.sequence;
-  if (latest.transports != facts.transports) latest.transports = facts.transports;
-  latest.algorithm = facts.algorithm;
-  latest.wire = facts.wire;
+  latest_call = {.known = true,
+                 .sequence = facts.sequence,
+                 .transports = facts.transports,
+                 .algorithm = facts.algorithm,
+                 .wire = facts.wire};
 }
 
 void copy_text(char* target, std::size_t room, std::string_view text) {
@@ -49,12 +51,12 @@ hocket_result report(Cause cause) {
   return static_cast<hocket_result>(latest_failure.code);
 }
 
-Status remember(const Status& status, const Operation& operation) {
+Status remember(Status status, const Operation& operation) {
   if (status.ok()) remember(comm::facts_of(operation));
   return status;
 }
 
-Status remember(const Status& status, const StartedCalls& calls) {
+Status remember(Status status, const StartedCalls& calls) {
   if (status.ok() && !calls.parts.empty()) remember(calls.facts());
   return status;
 }
@@ -96,7 +98,7 @@ hocket_result hocket_last_call(hocket_call_info* info) {
     }
     hocket_call_info out = HOCKET_CALL_INFO_INIT;
     out.sequence = latest_call.sequence;
-    copy_text(out.transport, sizeof out.transport, latest_call.transports);
+    copy_text(out.transport, sizeof out.transport, latest_call.transports.text());
     copy_text(out.algorithm, sizeof out.algorithm, latest_call.algorithm);
     copy_text(out.wire, sizeof out.wire, latest_call.wire);
     if (hocket::write_sized(info, out)) return {};

@@ -21,9 +21,8 @@ bool fits(const Signature& call, const WindowUse& use, Rank members) {
 }  // namespace
 
 Result<std::shared_ptr<Operation>> CallPlanner::prepare(const CallArguments& call) {
-  const std::lock_guard lock(mutex_);
   if (auto operation = latest_call_.repeat(call)) return operation;
-  latest_call_.forget();
+  const std::lock_guard lock(mutex_);
   auto checked = validate(call, membership().rank(), membership().size());
   if (!checked.ok()) return checked.status();
   const bool unequal = static_cast<bool>(checked->blocks);

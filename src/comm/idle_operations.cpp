@@ -14,10 +14,15 @@ std::shared_ptr<ScheduleOperation> IdleOperations::over_links(const PlanKey& key
     }
   }
   auto made = std::make_shared<ScheduleOperation>(plans_.get(key), parts_.context);
-  made->set_transports(parts_.link_set->mesh().routes().transports_of(made->directions()));
+  made->set_transports(TransportNames(parts_.link_set->mesh().routes().transports_of(made->directions())));
   if (persistent) return made;
+  if (over_links_.size() ==
+      operations_kept) {  // what somebody uses stays: it is theirs and this list's, see LatestCall
+    const auto idle = std::ranges::find_if(over_links_, [](const auto& kept) { return kept.use_count() == 1; });
+    if (idle == over_links_.end()) return made;
+    over_links_.erase(idle);
+  }
   over_links_.push_back(made);
-  if (over_links_.size() > operations_kept) over_links_.erase(over_links_.begin());
   return made;
 }
 
@@ -26,7 +31,7 @@ std::shared_ptr<DirectOperation> IdleOperations::over_window(bool persistent) {
     if (!persistent && operation.use_count() == 1 && operation->finished()) return operation;
   }
   auto made = std::make_shared<DirectOperation>(*parts_.window_use, parts_.context);
-  made->set_transports(parts_.link_set->window_transport());
+  made->set_transports(TransportNames(parts_.link_set->window_transport()));
   if (!persistent && over_window_.size() < operations_kept) over_window_.push_back(made);
   return made;
 }
@@ -41,7 +46,7 @@ std::shared_ptr<Operation> IdleOperations::from_any(const PlanKey& key, std::int
     PlanKey named = key;
     named.root = rank;
     auto receive = std::make_shared<ScheduleOperation>(plans->get(named), context);
-    receive->set_transports(routes->transports_of(receive->directions()));
+    receive->set_transports(TransportNames(routes->transports_of(receive->directions())));
     return receive;
   };
   return std::make_shared<AnySourceReceive>(parts_.context, receive_from, source, key.algorithm->name);

@@ -1,7 +1,9 @@
 // The latest call of a communicator, for the next one: mostly it differs in its buffers alone.
 #pragma once
 
+#include <atomic>
 #include <memory>
+#include <mutex>
 
 #include "src/comm/call_key.hpp"
 #include "src/cuda/memory_kind.hpp"
@@ -9,25 +11,34 @@
 
 namespace hocket::comm {
 
-// Thread rule: one thread at a time.
+// Thread rule: any thread. Nobody waits for another: a call that comes while another thread looks at the latest one is
+// prepared as if it were the first of its kind.
 class LatestCall {
  public:
-  // The operation of the latest call, bound to the buffers of this one. Null: this one is another, or that one runs.
+  // The operation of the latest call, bound to the buffers of this one. Null: this one is another, which forgets the
+  // latest, or that one runs.
   std::shared_ptr<Operation> repeat(const CallArguments& call) {
-    if (operation_ == nullptr || operation_.use_count() != owners || !operation_->finished()) return nullptr;
-    if (!CallKey::may_have(call) || CallKey::of(call) != key_ || !is_in_host_memory(call)) return nullptr;
-    send_ = call.send, recv_ = call.recv;
-    operation_->bind_again(static_cast<const std::byte*>(call.send), static_cast<std::byte*>(call.recv));
-    return operation_;
+    const std::unique_lock lock(busy_, std::try_to_lock);
+    if (!lock) return nullptr;
+    if (CallKey::may_have(call) && CallKey::of(call) == key_ && is_idle() && is_in_host_memory(call)) {
+      send_ = call.send, recv_ = call.recv;
+      operation_->bind_again(static_cast<const std::byte*>(call.send), static_cast<std::byte*>(call.recv));
+      return operation_;
+    }
+    operation_.reset();
+    return nullptr;
   }
   // `operation` is bound to this call, and owned by the caller and a list of idle ones; else it is not kept.
   void keep(const CallArguments& call, const std::shared_ptr<Operation>& operation) {
-    if (operation.use_count() != owners || !operation->can_move()) return;
+    const std::unique_lock lock(busy_, std::try_to_lock);
+    if (!lock || operation.use_count() != owners || !operation->can_move()) return;
     key_ = CallKey::of(call);
     send_ = call.send, recv_ = call.recv;
     operation_ = operation;
   }
-  void forget() { operation_.reset(); }
+  void forget() {
+    if (const std::unique_lock lock(busy_, std::try_to_lock); lock) operation_.reset();
+  }
 
  private:
   // Other buffers may be other memory; the same ones are not, unless there is a driver that hands out memory. What a
@@ -37,8 +48,20 @@ class LatestCall {
     return cuda::device_memory_at(call.send).empty() && cuda::device_memory_at(call.recv).empty();
   }
 
-  static constexpr long owners = 2;  // of an idle operation: the list of idle ones and this
+  static constexpr long owners = 2;  // of an idle operation: the list of idle ones, which does not drop it, and this
 
+  class Flag {
+   public:
+    bool try_lock() { return !taken_.exchange(true, std::memory_order_acquire); }
+    void unlock() { taken_.store(false, std::memory_order_release); }
+
+   private:
+    std::atomic<bool> taken_{false};
+  };
+
+  bool is_idle() const { return operation_ != nullptr && operation_.use_count() == owners && operation_->finished(); }
+
+  Flag busy_;  // guards the rest
   CallKey key_;
   const void* send_ = nullptr;
   void* recv_ = nullptr;

@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "src/exec/transport_names.hpp"
 #include "src/spi/status.hpp"
 #include "src/spi/types.hpp"
 
@@ -18,10 +19,11 @@ class Operation;
 
 namespace hocket::comm {
 
-// How an operation that is finished was carried out. The names live as long as the operation, or longer.
+// How an operation that is finished was carried out. The names are static.
 struct CallFacts {
   std::uint64_t sequence = 0;
-  std::string_view transports, algorithm, wire;
+  TransportNames transports;
+  std::string_view algorithm, wire;
 };
 CallFacts facts_of(const Operation& operation);
 

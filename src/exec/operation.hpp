@@ -16,6 +16,7 @@
 #include "src/exec/operation_record.hpp"
 #include "src/exec/peers.hpp"
 #include "src/exec/staging.hpp"
+#include "src/exec/transport_names.hpp"
 #include "src/exec/user_function.hpp"
 #include "src/spi/transport.hpp"
 
@@ -131,9 +132,9 @@ class Operation {
     clock().next_telling = at;
     clock().told = true;
   }
-  // Which transports it uses, for people: "shm+tcp". Constant once it has run.
-  const std::string& transports() const { return transports_; }
-  void set_transports(std::string transports) { transports_ = std::move(transports); }
+  // Constant once it has run.
+  const TransportNames& transports() const { return transports_; }
+  void set_transports(const TransportNames& transports) { transports_ = transports; }
 
   // ---- for any thread ----
   bool finished() const { return state_.load(std::memory_order_acquire) == &over; }
@@ -186,7 +187,7 @@ class Operation {
   std::uint64_t sequence_ = 0;
   RecordDetail detail_;
   OperationRecord* record_ = nullptr;
-  std::string transports_;
+  TransportNames transports_;
   Status failure_;
   Status status_;
   bool callback_allowed_ = false;

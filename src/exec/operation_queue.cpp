@@ -82,6 +82,7 @@ void OperationQueue::add(std::shared_ptr<Operation> operation, Rank peers) {
   for (const Direction& direction : directions) claim(entry, line_of(direction));
   for (Rank rank = 0; rank < sources; ++rank) claim(entry, line_of({context.peer_of(rank), false}));
   waiting_.splice(waiting_.end(), made);
+  ++size_;
   entry.list = &waiting_;
   move_if_first(entry);
   if (entry.list != &startable_) next_verdict_ = earlier(next_verdict_, verdict_for(*entry.operation));
@@ -104,6 +105,7 @@ void OperationQueue::take_from(Entry& receive, Rank rank) {
 }
 
 std::shared_ptr<Operation> OperationQueue::remove(Entry& entry) {
+  --size_;
   if (entry.list == &running_ && entry.window == nullptr) --running_over_links_;
   for (Claim& claim : entry.claims) {
     if (claim.entry != nullptr) give_up(claim);
@@ -122,7 +124,7 @@ OperationQueue::Entries OperationQueue::take_all() {
   Entries all;
   for (Entries* entries : {&running_, &startable_, &searching_, &waiting_}) all.splice(all.end(), *entries);
   std::ranges::fill(lines_, Line{});
-  running_over_links_ = 0;
+  size_ = running_over_links_ = 0;
   return all;
 }
 

@@ -61,7 +61,7 @@ class OperationQueue {
   Entries& searching() { return searching_; }
   const Entries& searching() const { return searching_; }
   bool can_start() const { return !startable_.empty(); }
-  bool empty() const { return running_.empty() && waiting_.empty() && searching_.empty() && startable_.empty(); }
+  bool empty() const { return size_ == 0; }
   // Whether something runs, and none of it over links.
   bool only_window() const { return running_over_links_ == 0 && !running_.empty(); }
 
@@ -89,7 +89,8 @@ class OperationQueue {
   std::vector<Line> lines_;  // of the window, then of both directions of each peer
   // An entry is in one of these.
   Entries waiting_, searching_, startable_, running_;
-  Entries spare_;  // for operations to come
+  Entries spare_;         // for operations to come
+  std::size_t size_ = 0;  // of all four
   std::size_t running_over_links_ = 0;
   Deadline next_verdict_ = Deadline::never();
 };

@@ -144,7 +144,8 @@ void ProgressEngine::run_alone(const std::shared_ptr<Operation>& operation) {
     const Tag tag = operation->tag();
     recorder_.begin(*operation, tag);
     const Status begun = operation->begin(tag, *peers_);
-    if (begun.ok() && runs_to_its_end(*operation)) {
+    const bool over_links = operation->window() == nullptr && !alone_;
+    if (begun.ok() && (over_links ? ends_at_first_look(*operation) : runs_to_its_end(*operation))) {
       Recorder::end(*operation);
       count(*operation, operation->window() == nullptr);
       return operation->finish(Status());
@@ -153,6 +154,7 @@ void ProgressEngine::run_alone(const std::shared_ptr<Operation>& operation) {
     (void)queue_.start_next();  // it has begun
     if (!begun.ok()) break_down_for(*operation, begun);
   } catch (...) {
+    if (queue_.empty()) keep_unqueued(operation);  // links may still point to it
     break_down_for_exception();
     if (operation->finished()) return;
     operation->withdraw();
@@ -177,6 +179,15 @@ bool ProgressEngine::runs_to_its_end(Operation& operation) {
     }
   }
   return false;
+}
+
+// The same of a message. What came to light meanwhile concerns everything, so that is left to run().
+bool ProgressEngine::ends_at_first_look(Operation& operation) {
+  if (progress::must_look(lock_.state())) return false;
+  Counters& counters = operation.context().counters();
+  operation.advance(counters);
+  if (!operation.complete() && peers_->progress() != 0) operation.advance(counters);
+  return operation.complete() && operation.failure().ok() && peer_failure_.ok() && departed_.empty();
 }
 
 void ProgressEngine::accept() {

@@ -64,9 +64,11 @@ class ProgressEngine final : public TransportListener {
   // cost more than many an operation: so mostly it is over before anything else happens. Where it is not, it gets its
   // place, and run() goes on. Requires that nothing broke and may_run_alone().
   void run_alone(const std::shared_ptr<Operation>& operation);
-  // Whether the queue is empty, and no peer can tell this rank about the operation over links meanwhile.
+  // Whether the queue is empty, and nothing that peers tell over links meanwhile is compared with the operation; with a
+  // collective over links it is.
   bool may_run_alone(const Operation& operation) const {
-    return queue_.empty() && (operation.window() != nullptr || (alone_ && !operation.needs_source()));
+    if (!queue_.empty() || operation.needs_source()) return false;
+    return operation.window() != nullptr || operation.is_message() || alone_;
   }
   // Progresses until the goal is reached, the deadline has passed, or an exception has broken everything.
   void run(const Goal& goal, Deadline deadline);
@@ -99,6 +101,8 @@ class ProgressEngine final : public TransportListener {
   bool retire(Entry& entry);
   static void count(Operation& operation, bool over_links);
   bool runs_to_its_end(Operation& operation);
+  bool ends_at_first_look(Operation& operation);
+  void keep_unqueued(const std::shared_ptr<Operation>& operation);
   bool may_skip_links();
   bool look_at_links();
   void check_deadlines();

@@ -270,6 +270,16 @@ void ProgressEngine::wait_for_links(Deadline deadline) {
   peers_->disarm();
 }
 
+// Gives an operation that has begun its place, if memory is left for that.
+void ProgressEngine::keep_unqueued(const std::shared_ptr<Operation>& operation) {
+  try {
+    queue_.add(operation, peers_->size());
+    (void)queue_.start_next();
+  } catch (...) {
+    return;
+  }
+}
+
 // Afterwards no completion is outstanding. False where that could not be done, twice: then what completions point to
 // must stay.
 bool ProgressEngine::close_links(const Status& cause) {

@@ -12,23 +12,17 @@ constexpr int polls_before_waking = 8;
 
 }  // namespace
 
-WindowUse::Call WindowUse::Call::after(const Call& before, const Signature& signature, std::uint32_t communicator,
-                                       std::uint32_t sequence) {
-  Call call = before;
-  if (before.signature != signature || before.communicator != communicator) {
-    call.signature = signature;
-    call.communicator = communicator;
-    call.announced = AnnouncedCall(signature);
-    call.hash = Hash()
-                    .add(call.announced.what())
-                    .add(call.announced.how_much())
-                    .add(signature.digest)
-                    .add(communicator)
-                    .value();
+void WindowUse::Call::follow(const Call& before, const Signature& call, std::uint32_t its_communicator,
+                             std::uint32_t number) {
+  *this = before;
+  if (signature != call || communicator != its_communicator) {
+    signature = call;
+    communicator = its_communicator;
+    announced = AnnouncedCall(call);
+    hash = Hash().add(announced.what()).add(announced.how_much()).add(call.digest).add(communicator).value();
   }
-  call.sequence = sequence;
-  call.digest = call.digest_after(before, sequence);
-  return call;
+  sequence = number;
+  digest = digest_after(before, number);
 }
 
 std::optional<std::uint32_t> WindowUse::Call::number_behind(std::uint32_t other_digest, const Call& before) const {
@@ -46,10 +40,7 @@ void Announcer::begin(std::uint32_t communicator, std::uint32_t sequence) {
   run_.turn = ++use.turn;
   communicator &= Announcement::communicator_max;
   const Signature& call = run_.binding.signature;
-  use.call(run_.turn) = WindowUse::Call::after(use.call(run_.turn - 1), call, communicator, sequence);
-  DirectSetting setting = use.setting;
-  setting.staging_bytes = run_.window().staging_bytes();
-  run_.rule = direct_rule(run_.exchange, setting, run_.window().reads_plain_memory());
+  use.call(run_.turn).follow(use.call(run_.turn - 1), call, communicator, sequence);
   next_member_ = 0;
   state_ = State::waits;
 }
@@ -85,10 +76,12 @@ bool Announcer::announce(Counters& counters) {
   if (!may_announce()) return false;
   Announcement& own = run_.announcements[run_.self];
   const WindowUse::Call& call = run_.use.call(run_.turn);
-  own = {.call = call.announced,
-         .list_digest = call.signature.digest,
-         .communicator = call.communicator,
-         .digest = call.digest};
+  own.call = call.announced;
+  own.list_digest = call.signature.digest;
+  own.communicator = call.communicator;
+  own.digest = call.digest;
+  own.flags = 0;
+  own.input = own.output = {};
   const std::size_t in = run_.exchange.input_bytes(run_.self), out = run_.exchange.output_bytes(run_.self);
   const bool worth_mapping = run_.rule.worth_mapping(in, out);
   if (worth_mapping) {

@@ -22,8 +22,7 @@ class Announcer {
  public:
   explicit Announcer(DirectRun& run) : run_(run) { run.use.heard.resize(run.members); }
 
-  // Counts the run, and decides how it will be announced. `communicator` and `sequence`: numbers of the call's
-  // communicator, and of the call in it.
+  // Counts the run. `communicator` and `sequence`: numbers of the call's communicator, and of the call in it.
   void begin(std::uint32_t communicator, std::uint32_t sequence);
   // Announces the call, once the others have come far enough. False: they have not, or something was wrong.
   bool announce(Counters& counters);

@@ -38,10 +38,8 @@ void reduce_block(const Reduction& reduction, std::span<const std::byte* const> 
   if (reduction.divide != nullptr) reduction.divide(to, count, reduction.divisor);
 }
 
-}  // namespace
-
-void combine(const Reduction& reduction, std::span<const std::byte* const> sources, std::span<std::byte* const> targets,
-             std::size_t bytes, Stores stores) {
+void combine_blocks(const Reduction& reduction, std::span<const std::byte* const> sources,
+                    std::span<std::byte* const> targets, std::size_t bytes, Stores stores) {
   alignas(64) std::byte scratch[block_bytes];
   for (std::size_t at = 0; at < bytes; at += block_bytes) {
     const std::size_t length = std::min(block_bytes, bytes - at);
@@ -60,6 +58,16 @@ void combine(const Reduction& reduction, std::span<const std::byte* const> sourc
     }
   }
   if (stores == Stores::streaming) _mm_sfence();
+}
+
+}  // namespace
+
+void combine(const Reduction& reduction, std::span<const std::byte* const> sources, std::span<std::byte* const> targets,
+             std::size_t bytes, Stores stores) {
+  if (sources.size() != 2 || targets.size() != 1 || bytes > block_bytes || stores == Stores::streaming) {
+    return combine_blocks(reduction, sources, targets, bytes, stores);
+  }
+  reduce_block(reduction, sources, 0, bytes, targets[0], targets[0]);  // two operands leave nothing between
 }
 
 }  // namespace hocket

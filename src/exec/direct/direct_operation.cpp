@@ -15,19 +15,16 @@ DirectOperation::DirectOperation(WindowUse& use, std::shared_ptr<Context> contex
     : Operation(std::move(context)), run_(use, binding()), announcer_(run_) {}
 
 Status DirectOperation::start(const Tag& tag, Peers&) {
-  Window& window = run_.window();
-  window.tidy();  // one operation at a time runs over a window
-  std::uint32_t root = 0;
-  while (root + 1 < run_.members && window.rank_of(root) != binding().root) ++root;
-  run_.exchange = Exchange(binding().signature, root, run_.members, first_grain_bytes);
-  run_.failure = {};
+  run_.window().tidy();  // one operation at a time runs over a window
+  run_.begin();
   announcer_.begin(context().number(), tag.sequence);
   phase_ = Phase::meet;
   return {};
 }
 
 bool DirectOperation::advance(Counters& counters) {
-  const bool happened = phase_ == Phase::meet ? meet(counters) : phase_ == Phase::move && move(counters);
+  bool happened = phase_ == Phase::meet && meet(counters);
+  if (phase_ == Phase::move) happened |= move(counters);
   if (!run_.failure.ok()) fail(run_.failure);
   return happened;
 }

@@ -44,11 +44,22 @@ struct DirectRun {
     const Announcement& theirs = announcements[member];
     return (theirs.flags & Announcement::inlined) != 0 ? theirs.payload : payload_slot(member);
   }
+  // What every run begins with: the exchange and the rule of the call that is bound. They follow from the call and from
+  // what never changes, so mostly they still stand.
+  void begin() {
+    failure = {};
+    if (begins_like_latest && binding.signature == latest_call && binding.root == latest_root) return;
+    latest_call = binding.signature;
+    latest_root = binding.root;
+    make_exchange_and_rule();
+    begins_like_latest = true;
+  }
   // Cuts the data as `path` wants it, where that is not as every run begins.
   void cut_for(DirectPath path) {
     const std::size_t grain = grain_of(path, exchange, window().staging_bytes());
     if (grain == first_grain_bytes) return;
     exchange = Exchange(binding.signature, exchange.root(), members, grain);
+    begins_like_latest = false;
   }
   // The parts of all rounds, counted through.
   std::size_t parts() const { return exchange.rounds() * exchange.parts(); }
@@ -74,6 +85,21 @@ struct DirectRun {
   std::vector<std::byte*> targets{};
   std::vector<const std::byte*> inputs;  // where the members' buffers are mapped, by member
   std::vector<std::byte*> outputs;
+
+ private:
+  void make_exchange_and_rule() {
+    std::uint32_t root = 0;
+    while (root + 1 < members && window().rank_of(root) != binding.root) ++root;
+    exchange = Exchange(binding.signature, root, members, first_grain_bytes);
+    DirectSetting setting = use.setting;
+    setting.staging_bytes = window().staging_bytes();
+    rule = direct_rule(exchange, setting, window().reads_plain_memory());
+  }
+
+  // Of the call that the exchange and the rule were made for.
+  Signature latest_call;
+  Rank latest_root = 0;
+  bool begins_like_latest = false;  // they are as a run of that call begins
 };
 
 }  // namespace hocket

@@ -16,6 +16,8 @@ class OneShotPath {
   bool has_done_its_part(std::uint32_t) const { return true; }
 
  private:
+  void move(const Part& part);
+
   DirectRun& run_;
   bool done_ = false;
 };

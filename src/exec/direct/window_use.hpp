@@ -31,9 +31,8 @@ struct WindowUse {
     std::uint32_t digest = 0;    // of all calls up to this one, and their numbers
     AnnouncedCall announced{Signature{}};
     std::uint64_t hash = 0;  // of signature and communicator
-    // The call after `before`. Mostly one is like the other.
-    static Call after(const Call& before, const Signature& signature, std::uint32_t communicator,
-                      std::uint32_t sequence);
+    // Makes it the call after `before`. Mostly one is like the other.
+    void follow(const Call& before, const Signature& call, std::uint32_t its_communicator, std::uint32_t number);
     // Of a member whose call after `before` is like this one but for its number: that number; nothing where none near
     // this one makes such a digest.
     std::optional<std::uint32_t> number_behind(std::uint32_t other_digest, const Call& before) const;

@@ -44,27 +44,31 @@ void Exchange::cut(std::size_t bytes, std::size_t element_bytes, std::size_t gra
   if (rounds_ > 1) rounds_ = divide_up(bytes, grain_);
 }
 
+// A side that only the root has is the root's; else it is everyone's.
+Part Exchange::whole() const {
+  return {.source = collective_->input.holders == Holders::root ? root_ : everyone,
+          .target = collective_->output.holders == Holders::root ? root_ : everyone,
+          .bytes = block_bytes_};
+}
+
 Part Exchange::part(std::size_t round, std::uint32_t index) const {
-  Part part;
+  Part part = whole();
   const auto take = [&](std::size_t begin) {
     part.bytes = begin < block_bytes_ ? std::min(grain_, block_bytes_ - begin) : 0;
   };
-  // A side that only the root has is the root's; one that holds own chunks, their owners'; else it is everyone's.
-  const BufferShape &input = collective_->input, &output = collective_->output;
-  if (input.holders == Holders::root) part.source = root_;
-  if (output.holders == Holders::root) part.target = root_;
   if (collective_->is_vector()) {
     const std::size_t begin = (round * members_ + index) * grain_;
     take(begin);
     part.source_offset = part.target_offset = begin;
     return part;
   }
+  const BufferShape &input = collective_->input, &output = collective_->output;
   const std::size_t begin = round * grain_;
   take(begin);
   if (collective_->transposes()) {
     part.source = index / members_;
     part.target = index % members_;
-  } else {
+  } else {  // a side that holds own chunks is their owners'
     if (input.held == Held::own_chunk) part.source = index;
     if (output.held == Held::own_chunk) part.target = index;
   }

@@ -33,6 +33,8 @@ class Exchange {
   std::size_t rounds() const { return rounds_; }
   std::uint32_t parts() const { return parts_; }
   Part part(std::size_t round, std::uint32_t index) const;
+  // Of a vector: all its parts, of all rounds, in one.
+  Part whole() const;
   bool combines() const { return collective_->reduces(); }
   const CollectiveInfo& collective() const { return *collective_; }
   std::uint32_t members() const { return members_; }
