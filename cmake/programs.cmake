@@ -3,7 +3,6 @@
 # hocket-bench, save for bench/micro_*.cpp, each a Google Benchmark, the programs of one file below, and bench/peers, programs of other
 # libraries to compare with.
 find_package(CLI11 REQUIRED)
-find_package(nlohmann_json REQUIRED)
 find_package(ZLIB REQUIRED)
 find_package(benchmark QUIET) # for bench/micro_*.cpp alone
 find_library(HWLOC_LIBRARY hwloc REQUIRED)

@@ -97,6 +97,16 @@ HOCKET_API hocket_result hocket_comm_rank(const hocket_comm* comm, int32_t* rank
 /** Stores the number of ranks. Any thread; never blocks. Errors: INVALID_ARGUMENT (null). */
 HOCKET_API hocket_result hocket_comm_size(const hocket_comm* comm, int32_t* world_size);
 
+/** Writes what this rank has done and does, for people and for hocket-doctor (docs/guide/what-happened.md): its last 1,024
+ *  operations, what waits now and for whom, and what broke the communicator, if anything did.
+ *
+ *  `path` names the file, which appears complete or not at all; NULL: a file in the folder that HOCKET_RECORD_DIR names. A
+ *  communicator that shares links with others writes of all of them. Any thread, at any time, also while another thread
+ *  hangs inside a call; it waits for nothing but the file system.
+ *
+ *  Errors: INVALID_ARGUMENT (null, or the file cannot be written), OUT_OF_RESOURCES. */
+HOCKET_API hocket_result hocket_comm_record(hocket_comm* comm, const char* path);
+
 /** What a communicator has done so far on this rank, counted as it happened. */
 typedef struct hocket_counters {
   size_t struct_size;      /**< sizeof(hocket_counters), set by #HOCKET_COUNTERS_INIT. */

@@ -181,6 +181,8 @@ class Communicator : public CollectiveCalls<Communicator>,
   void abort(const std::string& reason = {}) { check(hocket_comm_abort(handle_, reason.c_str())); }
   /// Throws what broke the communicator, if something did.
   void require_working() { check(hocket_comm_status(handle_)); }
+  /// As hocket_comm_record(); null: into the folder that HOCKET_RECORD_DIR names.
+  void record(const char* path = nullptr) { check(hocket_comm_record(handle_, path)); }
   /// What the communicator has done so far on this rank.
   hocket_counters counters() {
     hocket_counters counters = HOCKET_COUNTERS_INIT;

@@ -119,6 +119,13 @@ hocket_result hocket_comm_size(const hocket_comm* comm, int32_t* world_size) {
   });
 }
 
+hocket_result hocket_comm_record(hocket_comm* comm, const char* path) {
+  return guarded([&]() -> Status {
+    if (comm == nullptr) return null_argument("comm");
+    return comm->communicator->record(path == nullptr ? "" : path);
+  });
+}
+
 hocket_result hocket_comm_counters(hocket_comm* comm, hocket_counters* counters) {
   return guarded([&]() -> Status {
     if (comm == nullptr) return null_argument("comm");

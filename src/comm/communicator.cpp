@@ -120,6 +120,10 @@ void Communicator::abort(std::string_view reason) {
   parts_->link_set->abort(*parts_->context, reason);
 }
 
+Status Communicator::record(const std::string& file) const {
+  return parts_->link_set->record(file);
+}
+
 Result<std::shared_ptr<Operation>> Communicator::prepare(const CallArguments& call) {
   if (Status broken = status(); !broken.ok()) return broken;
   return planner_->prepare(call);

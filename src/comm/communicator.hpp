@@ -46,6 +46,8 @@ class Communicator {
   // Ok while it works, else what broke it.
   Status status() const;
   void abort(std::string_view reason);
+  // Writes what this rank has done and does, see LinkSet.
+  Status record(const std::string& file) const;
   // Collective. The child that this rank is in, null where it is in none. A request to stop breaks this communicator,
   // whose other ranks wait for this one.
   Result<std::unique_ptr<Communicator>> split(const SplitRequest& request, const std::stop_token& stop = {});

@@ -45,6 +45,7 @@ Result<CommunicatorParts> finalize(const Options& options, SharedPeerInfos peers
   for (Rank rank = 0; rank < options.size; ++rank) {
     link_set->mesh().add_peer(rank, membership->peers()[static_cast<std::size_t>(rank)].endpoints);
   }
+  link_set->records().set_peers(membership->peers());
   link_set->executor().set_wait_budget(membership->wait_budget());
   const Status opened = link_set->open_window({.thresholds = &direct_thresholds(membership->machine()),
                                                .shares_work = membership->scarce_cores() != 0,

@@ -57,19 +57,29 @@ Result<Told> parse(const std::string& text) {
 }
 
 // Rank 0's own: at addresses that the environment allows, and where it names no ports, at one that hardly anybody uses.
-Result<Told> choose_place(const tcp::LocalHost& host) {
-  const auto settings = tcp::Settings::from_environment();
-  if (!settings.ok()) return settings.status();
-  const auto [first, last] = settings->ports;
+Told choose_place(const tcp::LocalHost& host, const tcp::Settings::Ports& ports) {
+  const auto [first, last] = ports;
   auto port = MeetingPoint::of_job(random_secret()).ports.front();
-  if (first != 0) port = static_cast<std::uint16_t>(first + random_number() % (last - first + 1));
+  if (first != 0) {  // there and on those that stand in for it
+    const int begins = std::max(1, last - first + 2 - ports_of_meeting);
+    port = static_cast<std::uint16_t>(first + random_number() % static_cast<std::uint64_t>(begins));
+  }
   Told told{host.advertise(port), random_secret()};
   told.place.ips.resize(std::min(told.place.ips.size(), ips_told));
   return told;
 }
 
-MeetingPoint point_of(const Told& told, const tcp::LocalHost& host) {
-  MeetingPoint point = MeetingPoint::at(every_address(), told.place.port, false);
+// Rank 0 listens where the environment lets its own connections listen. `allowed`: ports, as this rank knows them.
+MeetingPoint point_of(const Told& told, const tcp::LocalHost& host, const tcp::Settings::Ports& allowed) {
+  const bool limited = allowed.first <= told.place.port && told.place.port <= allowed.last;
+  MeetingPoint point =
+      MeetingPoint::at(every_address(), told.place.port, false, limited ? allowed.last : std::uint16_t{0xFFFF});
+  if (limited) point.ports_limited_by = "HOCKET_TCP_PORTS";
+  for (const tcp::Endpoint& endpoint : host.listening_endpoints()) point.besides.push_back(endpoint.ip_text());
+  if (!point.besides.empty()) {  // loopback first, by which rank 0 itself reaches it
+    point.host = point.besides.front();
+    point.besides.erase(point.besides.begin());
+  }
   point.daemon_possible = false;
   point.name = hexadecimal(encode(told.place));
   for (const tcp::Endpoint& endpoint : host.candidates(told.place)) point.addresses.push_back(endpoint.ip_text());
@@ -80,14 +90,6 @@ struct Meeting {
   MeetingPoint point;
   std::string secret;
 };
-
-// The words that rank 0 tells; the other ranks have none.
-Result<std::string> words_of(Rank rank, const tcp::LocalHost& host) {
-  if (rank != 0) return std::string();
-  const auto own = choose_place(host);
-  if (!own.ok()) return own.status();
-  return serialise(*own);
-}
 
 // The launcher's space, which a process can use once.
 struct Space {
@@ -108,12 +110,14 @@ std::unique_lock<std::timed_mutex> lock_of(Space& space, Deadline deadline, cons
 Result<Meeting> meeting_by(Space& space, const Options& options, Deadline deadline, const std::stop_token& stop) {
   const auto host = tcp::LocalHost::from_environment();
   if (!host.ok()) return host.status();
-  const auto words = words_of(options.rank, *host);
-  if (!words.ok()) return words.status();
-  const auto heard = tell_all(options.key_space, options.rank, *words, deadline, stop);
+  const auto settings = tcp::Settings::from_environment();
+  if (!settings.ok()) return settings.status();
+  // The other ranks have no words.
+  const std::string words = options.rank == 0 ? serialise(choose_place(*host, settings->ports)) : "";
+  const auto heard = tell_all(options.key_space, options.rank, words, deadline, stop);
   const auto told = heard.ok() ? parse(*heard) : Result<Told>(heard.status());
   if (!told.ok()) return space.failure = told.status();
-  return space.meeting.emplace(point_of(*told, *host), told->secret);
+  return space.meeting.emplace(point_of(*told, *host, settings->ports), told->secret);
 }
 
 Result<Meeting> only_meeting(const Options& options, Deadline deadline, const std::stop_token& stop) {

@@ -16,13 +16,21 @@ constexpr std::chrono::seconds farewell{10};
 
 }  // namespace
 
-LinkSet::LinkSet(std::unique_ptr<Executor> executor, std::vector<std::unique_ptr<Transport>> transports, Rank size)
-    : executor_(std::move(executor)), mesh_(std::move(transports), size) {}
+LinkSet::LinkSet(std::unique_ptr<Executor> executor, std::vector<std::unique_ptr<Transport>> transports, Rank size,
+                 std::shared_ptr<RecordFile> records)
+    : records_(std::move(records)), executor_(std::move(executor)), mesh_(std::move(transports), size) {}
 
 Result<std::shared_ptr<LinkSet>> LinkSet::open(const Options& options, const Config& config) {
   const bool alone = options.size == 1;
-  auto executor =
-      Executor::make({.rank = options.rank, .alone = alone, .name = options.name, .says_name = config.says_name});
+  auto settings = RecordSettings::from_environment();
+  if (!settings.ok()) return settings.status();
+  const auto records = std::make_shared<RecordFile>(options, config.group, std::move(*settings));
+  auto executor = Executor::make(
+      {.rank = options.rank,
+       .alone = alone,
+       .name = options.name,
+       .says_name = config.says_name,
+       .on_break = [records](const Recording& recording) { (void)records->write(recording, RecordReason::broken); }});
   if (!executor.ok()) return executor.status();
   (*executor)->set_wait_budget(WaitBudget::for_ranks(options.size, CoreSet::own().count()));
   std::vector<std::unique_ptr<Transport>> transports;
@@ -38,16 +46,37 @@ Result<std::shared_ptr<LinkSet>> LinkSet::open(const Options& options, const Con
     if (!opened.ok()) return opened.status();
     transports = std::move(*opened);
   }
-  std::shared_ptr<LinkSet> link_set(new LinkSet(std::move(*executor), std::move(transports), options.size));
+  std::shared_ptr<LinkSet> link_set(new LinkSet(std::move(*executor), std::move(transports), options.size, records));
   if (Status attached = link_set->executor_->attach(link_set->mesh_); !attached.ok()) return attached;
+  if (alone || !records->settings().signal) return link_set;
+  auto listening = RecordOnSignal::start(*records->settings().signal, [&executor = *link_set->executor_, records] {
+    try {
+      (void)records->write(executor.recording(), RecordReason::signal);
+    } catch (...) {  // memory ran out: the program goes on without a record
+    }
+  });
+  if (!listening.ok()) return listening.status();
+  link_set->record_on_signal_ = std::move(*listening);
   return link_set;
+}
+
+Status LinkSet::record(const std::string& file) const {
+  const Recording recording = executor_->recording();
+  if (!file.empty()) return records_->write_to(file, recording, RecordReason::request);
+  if (!records_->settings().folder.empty()) return records_->write(recording, RecordReason::request);
+  return {Code::invalid_argument, "path is null, and HOCKET_RECORD_DIR does not say where records are to be written"};
 }
 
 // A forked child must not speak for its parent, and has none of the executor's threads: it leaves all as it is.
 LinkSet::~LinkSet() {
   if (::getpid() != owner_) {
     (void)executor_.release();
+    (void)record_on_signal_.release();
     return;
+  }
+  record_on_signal_.reset();
+  if (records_->settings().at_end && executor_->broken().ok()) {
+    (void)records_->write(executor_->recording(), RecordReason::end);
   }
   executor_->stop(
       Status(Code::aborted, fmt::format("rank {} destroyed its communicator while operations were pending", rank())));

@@ -15,6 +15,8 @@
 
 #include "src/comm/mesh.hpp"
 #include "src/comm/options.hpp"
+#include "src/comm/record_file.hpp"
+#include "src/comm/record_on_signal.hpp"
 #include "src/exec/direct/direct_operation.hpp"
 #include "src/exec/executor.hpp"
 
@@ -47,6 +49,11 @@ class LinkSet {
   // Breaks it on all ranks, on behalf of one of its communicators. Any thread; returns at once.
   void abort(const Context& context, std::string_view reason);
 
+  // What this rank writes about itself. Any thread.
+  RecordFile& records() { return *records_; }
+  // Now, to that file; "": to the folder that HOCKET_RECORD_DIR names.
+  Status record(const std::string& file) const;
+
   // Takes in what has come over links already.
   void look_at_links();
   // Once all peers are known: closes the doors at which none of them will come.
@@ -63,15 +70,18 @@ class LinkSet {
   void use_number(std::uint32_t agreed);
 
  private:
-  LinkSet(std::unique_ptr<Executor> executor, std::vector<std::unique_ptr<Transport>> transports, Rank size);
+  LinkSet(std::unique_ptr<Executor> executor, std::vector<std::unique_ptr<Transport>> transports, Rank size,
+          std::shared_ptr<RecordFile> records);
 
   const pid_t owner_ = ::getpid();
+  const std::shared_ptr<RecordFile> records_;
   std::unique_ptr<Executor> executor_;
   Mesh mesh_;
   std::unique_ptr<Window> window_;
   std::string window_transport_;
   WindowUse window_use_;
   std::atomic<std::uint32_t> latest_number_{0};
+  std::unique_ptr<RecordOnSignal> record_on_signal_;
 };
 
 }  // namespace hocket::comm

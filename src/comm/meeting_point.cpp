@@ -18,8 +18,8 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr int ports_after = 8;  // that stand in for one that is taken
-constexpr auto stranger = 5s;   // how long what listens on the first port has to show that it is a store
+constexpr int ports_after = ports_of_meeting - 1;
+constexpr auto stranger = 5s;  // how long what listens on the first port has to show that it is a store
 constexpr auto first_look = 25ms, longest_look = 1000ms;  // at another port; longer each time, should the host be slow
 constexpr auto pause = 20ms;
 constexpr auto silent_for = 10s;  // then the log says that rank 0 is not there yet
@@ -47,12 +47,23 @@ Opened open_at(const MeetingPoint& point, const std::string& host, std::size_t i
                                                   store::host_and_port(host, point.ports[index])));
 }
 
+std::string others_in_vain(const MeetingPoint& point) {
+  std::string text;
+  if (point.ports.size() > 1)
+    text = fmt::format(", and neither is any on the {} ports after it", point.ports.size() - 1);
+  if (!point.ports_limited_by.empty()) {
+    text += fmt::format("; {} allows no others: name a wider range there", point.ports_limited_by);
+  }
+  return text;
+}
+
 // Rank 0: serves on the first port that is free, unless a store of this meeting point is there already.
 Opened serve(const MeetingPoint& point, std::unique_ptr<StoreServer>& server, Deadline deadline,
              const std::stop_token& stop, const Trust& trust) {
   Status refused;
   for (std::size_t index = 0; index < point.ports.size() && !server; ++index) {
-    auto started = StoreServer::start(point.host, point.ports[index], {.meeting_point = point.name, .trust = trust});
+    const StoreServerOptions options{.meeting_point = point.name, .trust = trust, .besides = point.besides};
+    auto started = StoreServer::start(point.host, point.ports[index], options);
     if (started.ok()) {
       server = std::move(*started);
       if (index > 0) {
@@ -69,10 +80,8 @@ Opened serve(const MeetingPoint& point, std::unique_ptr<StoreServer>& server, De
     if (deadline.passed()) break;
   }
   if (server) return connect(point.host, server->port(), deadline, stop, trust);
-  return Status(
-      Code::address_in_use,
-      fmt::format("{}; what listens there is not this job's store, and neither is any on the {} ports after it",
-                  refused.message(), point.ports.size() - 1));
+  return Status(Code::address_in_use, fmt::format("{}; what listens there is not this job's store{}", refused.message(),
+                                                  others_in_vain(point)));
 }
 
 // One look at every port of every address; how long it lasts grows from look to look.
@@ -135,10 +144,10 @@ Opened find(const MeetingPoint& point, Deadline deadline, const std::stop_token&
 
 }  // namespace
 
-MeetingPoint MeetingPoint::at(const std::string& host, std::uint16_t port, bool taken) {
+MeetingPoint MeetingPoint::at(const std::string& host, std::uint16_t port, bool taken, std::uint16_t last) {
   MeetingPoint point{.host = host, .ports = {}, .name = fmt::format("port {}", port), .daemon_possible = !taken};
   if (!taken) point.ports.push_back(port);
-  for (int after = 1; after <= ports_after && port + after <= 0xFFFF; ++after) {
+  for (int after = 1; after <= ports_after && port + after <= last; ++after) {
     point.ports.push_back(static_cast<std::uint16_t>(port + after));
   }
   return point;

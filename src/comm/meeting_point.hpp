@@ -24,16 +24,22 @@ struct MeetingPoint {
   bool daemon_possible = false;
   // Names and numbers by which the others look for it, in this order; none: `host`.
   std::vector<std::string> addresses = {};
+  // The variable that limits the ports; empty: none does.
+  std::string ports_limited_by = {};
+  // Other addresses at which rank 0 listens.
+  std::vector<std::string> besides = {};
 
   // host:port as MASTER_ADDR and MASTER_PORT say, and the ports after it; without the port itself where it is known to
-  // be taken.
-  static MeetingPoint at(const std::string& host, std::uint16_t port, bool taken);
+  // be taken, and without those behind `last`.
+  static MeetingPoint at(const std::string& host, std::uint16_t port, bool taken, std::uint16_t last = 0xFFFF);
   // On this host, for a job that is told apart from others by `key` alone.
   static MeetingPoint of_job(const std::string& key);
 };
 
 // What to listen at, so that all interfaces hear: "::", for both families, or "0.0.0.0" where there is no IPv6.
 std::string every_address();
+
+inline constexpr int ports_of_meeting = 9;  // the port, and those that stand in for one that is taken
 
 // Opens the store. `serves`: this rank is to serve it; the server is left in `server`, and may be there from an earlier
 // call. Waits for rank 0 until the deadline. Errors: address_in_use, store_unreachable, protocol_error, mismatch and

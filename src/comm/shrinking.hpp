@@ -46,8 +46,11 @@ class Shrinking {
   Status open();
   Result<CommunicatorParts> make();
   Result<CommunicatorParts> make_on_ring(const Options& options);
-  std::string why_in_vain(const Standby::News& news) const;
-  std::string who_has_ended() const;
+  Rank place_of(Rank member) const;
+  // The failure that this member is missing in the group that is under way.
+  Status without(Rank member, std::string_view what_it_did, bool ended) const;
+  Status why_in_vain(const Standby::News& news) const;
+  Status who_has_ended() const;
   void attend(const std::stop_token& made);
   // Until when a member of the group may keep the others waiting.
   Deadline patience_with_group() const { return earlier(deadline_, Deadline::after(request_.patience)); }

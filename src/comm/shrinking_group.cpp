@@ -5,6 +5,7 @@
 #include <iterator>
 #include <system_error>
 #include <thread>
+#include <utility>
 
 #include "src/base/log.hpp"
 #include "src/base/signals_blocked.hpp"
@@ -20,7 +21,7 @@ Options Shrinking::new_options() const {
   options.callbacks.reset();
   const Ranks& members = regroup_.members();
   options.size = static_cast<Rank>(members.size());
-  options.rank = static_cast<Rank>(std::distance(members.begin(), members.find(standby_.rank())));
+  options.rank = place_of(standby_.rank());
   options.name = request_.name.empty() ? options.name + "/shrink" : request_.name;
   return options;
 }
@@ -51,40 +52,64 @@ Result<SharedPeerInfos> Shrinking::meet_neighbours(const Options& options) {
   return tell_on_ring(*link_set_, card_, patience_with_group());
 }
 
-// What makes it pointless to go on making the group; empty: nothing.
-std::string Shrinking::why_in_vain(const Standby::News& news) const {
-  const bool member = regroup_.members().contains(news.from);
-  if (!news.note) return member ? fmt::format("rank {} is gone", rank_of(news.from)) : "";
+// Its place in the group that is under way; it must be one of the members.
+Rank Shrinking::place_of(Rank member) const {
+  const Ranks& members = regroup_.members();
+  return static_cast<Rank>(std::distance(members.begin(), members.find(member)));
+}
+
+Status Shrinking::without(Rank member, std::string_view what_it_did, bool ended) const {
+  return Status(Cause{.code = Code::peer_lost,
+                      .message = fmt::format("rank {} {}", rank_of(member), what_it_did),
+                      .rank = no_rank,
+                      .peer = place_of(member),
+                      .ended = ended});
+}
+
+// What makes it pointless to go on making the group; ok: nothing. It is what a member reports that had made the group
+// already, so it names who is missing there.
+Status Shrinking::why_in_vain(const Standby::News& news) const {
+  if (news.note && news.note->kind == Note::Kind::excluded) {
+    return Status(Code::aborted, "others go on without this rank");
+  }
+  if (!regroup_.members().contains(news.from)) return {};
+  if (!news.note) return without(news.from, "is gone", true);
   switch (news.note->kind) {
     case Note::Kind::come:
-    case Note::Kind::leave: return member ? fmt::format("rank {} has begun anew", rank_of(news.from)) : "";
-    case Note::Kind::members: return news.from == regroup_.leader() ? "others are to make a group" : "";
-    case Note::Kind::excluded: return "others go on without this rank";
-    default: return "";
+    case Note::Kind::leave: return without(news.from, "has begun anew", false);
+    case Note::Kind::members:
+      return news.from == regroup_.leader() ? without(news.from, "makes another group", false) : Status();
+    default: return {};
   }
 }
 
 // Of the ranks before and after this one on the ring, whose ends nobody else would miss.
-std::string Shrinking::who_has_ended() const {
+Status Shrinking::who_has_ended() const {
   const std::vector<Rank> members(regroup_.members().begin(), regroup_.members().end());
-  const auto at = static_cast<Rank>(std::ranges::find(members, standby_.rank()) - members.begin());
-  for (const Rank neighbour : neighbours_of(at, static_cast<Rank>(members.size()))) {
-    const Rank rank = members[static_cast<std::size_t>(neighbour)];
-    if (has_ended(rank)) return fmt::format("rank {} is gone", rank_of(rank));
+  for (const Rank neighbour : neighbours_of(place_of(standby_.rank()), static_cast<Rank>(members.size()))) {
+    const Rank member = members[static_cast<std::size_t>(neighbour)];
+    if (has_ended(member)) return without(member, "is gone", true);
   }
-  return "";
+  return {};
 }
 
 // While this rank makes the group: one that dies before it has connected to its neighbours in the group is missed by
-// nobody there.
+// nobody there. A member that begins anew has mostly heard of a death and says so over its links, so that comes first.
 void Shrinking::attend(const std::stop_token& made) {
+  Status left;
   while (!made.stop_requested()) {
-    std::string in_vain = who_has_ended();
+    Status in_vain = who_has_ended();
+    if (in_vain.ok()) in_vain = std::exchange(left, {});
     for (Standby::News& news : standby_.await(Deadline::after(look_around))) {
-      if (in_vain.empty()) in_vain = why_in_vain(news);
+      const Status why = why_in_vain(news);
+      if (!why.ok() && why.code() == Code::peer_lost && !why.cause().ended) {
+        left = why;
+      } else if (in_vain.ok()) {
+        in_vain = why;
+      }
       missed_.push_back(std::move(news));
     }
-    if (!in_vain.empty()) link_set_->executor().abort(Status(Code::aborted, in_vain), *link_set_->executor().first());
+    if (!in_vain.ok()) link_set_->executor().abort(in_vain, *link_set_->executor().first());
   }
 }
 

@@ -30,6 +30,7 @@ class Context {
   explicit Context(Identity identity) : identity_(std::move(identity)) {}
 
   // ---- constant ----
+  const Identity& identity() const { return identity_; }
   std::uint32_t number() const { return identity_.number; }
   const std::string& name() const { return identity_.name; }
   Rank peer_of(Rank rank) const {
@@ -68,6 +69,8 @@ class Context {
 
   // ---- for any thread ----
   Counters shown_counters() const { return shown_counters_.get(); }
+  // How many collectives were called.
+  std::uint64_t calls() const { return collectives_; }
 
  private:
   const Identity identity_;

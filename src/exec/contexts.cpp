@@ -30,6 +30,15 @@ std::shared_ptr<Context> Contexts::find(std::uint32_t number, Rank peer) const {
   return nullptr;
 }
 
+std::vector<std::shared_ptr<Context>> Contexts::all() const {
+  std::vector<std::shared_ptr<Context>> found{first_};
+  const std::lock_guard lock(mutex_);
+  for (const auto& other : others_) {
+    if (auto context = other.lock()) found.push_back(std::move(context));
+  }
+  return found;
+}
+
 std::string Contexts::describe(std::uint32_t number, Rank peer) const {
   const auto context = find(number, peer);
   return context ? fmt::format("communicator \"{}\"", context->name())

@@ -27,6 +27,9 @@ class Contexts {
   // The one of this number that this rank and the peer have in common; null where there is none any more.
   std::shared_ptr<Context> find(std::uint32_t number, Rank peer) const;
 
+  // All that there are, the first one first.
+  std::vector<std::shared_ptr<Context>> all() const;
+
   // What messages call it.
   std::string describe(std::uint32_t number, Rank peer) const;
   // The status with the name of the communicator that it is about, unless the rank that saw it first has said that.

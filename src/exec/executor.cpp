@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "src/exec/progress_engine.hpp"
+#include "src/exec/recording.hpp"
 
 namespace hocket {
 
@@ -13,7 +14,7 @@ struct Executor::Parts {
         contexts(config.rank, config.name, config.says_name),
         failure(config.rank),
         watcher(lock),
-        engine({lock, inbox, contexts, failure, watcher}, config.rank, config.alone) {}
+        engine({lock, inbox, contexts, failure, watcher, recorder}, config.rank, config.alone) {}
 
   const Config config;
   ProgressLock lock;
@@ -21,6 +22,7 @@ struct Executor::Parts {
   Contexts contexts;
   FirstFailure failure;
   Watcher watcher;
+  Recorder recorder;
   ProgressEngine engine;
 };
 
@@ -43,7 +45,9 @@ class Executor::ProgressGuard {
 
 // ---- making and ending ----------------------------------------------------------------------------------------------
 
-Executor::Executor(const Config& config) : parts_(std::make_unique<Parts>(config)) {}
+Executor::Executor(const Config& config) : parts_(std::make_unique<Parts>(config)) {
+  if (config.on_break) parts_->engine.on_break([this] { parts_->config.on_break(recording()); });
+}
 
 Result<std::unique_ptr<Executor>> Executor::make(const Config& config) {
   std::unique_ptr<Executor> executor(new Executor(config));
@@ -80,6 +84,18 @@ void Executor::stop(const Status& why) {
   if (!engine.idle() || (parts_->lock.state() & progress::submitted) != 0) engine.break_down(why);
   parts_->inbox.close();
   engine.attach(nullptr);
+}
+
+Recording Executor::recording() const {
+  Recording recording{.communicators = {},
+                      .operations = parts_->recorder.operations(),
+                      .waits = parts_->recorder.waits(),
+                      .broken = parts_->failure.get()};
+  for (const auto& context : parts_->contexts.all()) {
+    recording.communicators.push_back(
+        {.identity = context->identity(), .calls = context->calls(), .counters = context->shown_counters()});
+  }
+  return recording;
 }
 
 void Executor::set_wait_budget(const WaitBudget& budget) {

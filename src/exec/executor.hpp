@@ -25,6 +25,7 @@ namespace hocket {
 class CompletionSignal;
 class Operation;
 class Peers;
+struct Recording;
 
 class Executor {
  public:
@@ -33,6 +34,7 @@ class Executor {
     bool alone = false;      // the only rank: no thread, no descriptors; what is started is done at once
     std::string name = {};   // of the first communicator, for messages
     bool says_name = false;  // messages say which communicator broke
+    std::function<void(const Recording&)> on_break = {};  // called when it breaks, on the thread that progresses
   };
 
   // Code::out_of_resources where descriptors ran out.
@@ -55,6 +57,8 @@ class Executor {
   void say_names();
   // Ends everything that is pending with `why` and joins the thread. Peers are told (their close()). Idempotent.
   void stop(const Status& why);
+  // What it has done and does. Any thread, at any time, also while all others hang.
+  Recording recording() const;
 
   // Operations that are queued together, so that no other thread's come between.
   using Operations = std::span<const std::shared_ptr<Operation>>;

@@ -32,6 +32,8 @@ class Lateness {
   // The first of those. Tells peers where this rank waits, when it is time; `told_over_window`: whether an operation
   // over a window is among those that are told of.
   std::optional<Late> find(OperationQueue& queue, Peers& peers, bool& told_over_window);
+  // Whether this rank has said that it waits, and nothing since.
+  bool tells() const { return tells_; }
   // When find() has something to do.
   Deadline next_look(const OperationQueue& queue) const;
   // An operation is complete: where nothing waits any more, those hear of it that were told.
@@ -72,7 +74,7 @@ class Lateness {
   const Rank rank_;
   ToldChains told_;
   std::optional<LifeLines> lines_;
-  bool tells_ = false;  // this rank has said that it waits, and nothing since
+  bool tells_ = false;
   std::map<Rank, Said> said_;
   Deadline next_look_ = Deadline::never();
 };

@@ -52,9 +52,11 @@ void Operation::number_if_collective() {
   if (!is_message()) sequence_ = context_->next_collective();
 }
 
-void Operation::number_if_message() {
-  if (!is_message()) return;
-  if (const auto used = directions(); !used.empty()) sequence_ = context_->next_message(used[0]);
+void Operation::number_message() {
+  const auto used = directions();
+  if (used.empty()) return;
+  sequence_ = context_->next_message(used[0]);
+  detail_.peer = used[0].peer;
 }
 
 bool Operation::stage() {

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "src/exec/context.hpp"
+#include "src/exec/operation_record.hpp"
 #include "src/exec/peers.hpp"
 #include "src/exec/staging.hpp"
 #include "src/exec/user_function.hpp"
@@ -115,8 +116,14 @@ class Operation {
   // Collectives are numbered when they are called, by any thread; messages when they begin, by the thread that
   // progresses, as only then it is certain which rank sends them.
   void number_if_collective();
-  void number_if_message();
+  void number_if_message() {
+    if (is_message()) number_message();
+  }
   double elapsed_seconds() const;
+  // What is recorded of its run from when it begins; before, and where nobody records: null.
+  OperationRecord* record() const { return record_; }
+  void set_record(OperationRecord* record) { record_ = record; }
+  const RecordDetail& detail() const { return detail_; }
   // When to tell_waiting() next, and whether that was done before in this run.
   const Deadline& next_telling() const { return clock().next_telling; }
   bool has_told() const { return clock().told; }
@@ -165,6 +172,7 @@ class Operation {
     bool told = false;
   };
   RunClock& clock() const;
+  void number_message();
   bool stage();
   void leave_staging(const Status& status);
 
@@ -176,6 +184,8 @@ class Operation {
   bool persistent_ = false;
   mutable std::optional<RunClock> clock_;
   std::uint64_t sequence_ = 0;
+  RecordDetail detail_;
+  OperationRecord* record_ = nullptr;
   std::string transports_;
   Status failure_;
   Status status_;

@@ -22,6 +22,7 @@ ProgressEngine::ProgressEngine(const Parts& parts, Rank rank, bool alone)
       contexts_(parts.contexts),
       failure_(parts.failure),
       watcher_(parts.watcher),
+      recorder_(parts.recorder),
       rank_(rank),
       alone_(alone),
       search_(rank),
@@ -140,8 +141,11 @@ void ProgressEngine::run_alone(const std::shared_ptr<Operation>& operation) {
   try {
     operation->number_if_collective();
     operation->number_if_message();
-    const Status begun = operation->begin(operation->tag(), *peers_);
+    const Tag tag = operation->tag();
+    recorder_.begin(*operation, tag);
+    const Status begun = operation->begin(tag, *peers_);
     if (begun.ok() && runs_to_its_end(*operation)) {
+      Recorder::end(*operation);
       count(*operation, operation->window() == nullptr);
       return operation->finish(Status());
     }
@@ -187,7 +191,9 @@ void ProgressEngine::start_operations() {
   while (Entry* const entry = queue_.start_next()) {
     Operation& operation = *entry->operation;
     operation.number_if_message();
-    const Status started = operation.begin(operation.tag(), *peers_);
+    const Tag tag = operation.tag();
+    recorder_.begin(operation, tag);
+    const Status started = operation.begin(tag, *peers_);
     if (!started.ok()) return break_down_for(operation, started);
   }
   const bool searches = !queue_.searching().empty();
@@ -217,6 +223,7 @@ bool ProgressEngine::retire(Entry& entry) {
     break_down_for(operation, operation.failure());
     return false;
   }
+  Recorder::end(operation);
   count(operation, entry.window == nullptr);
   lateness_.ended(queue_, *peers_);
   queue_.remove(entry)->finish(Status());

@@ -5,6 +5,7 @@
 #include <poll.h>
 
 #include <atomic>
+#include <functional>
 #include <memory>
 #include <span>
 #include <vector>
@@ -16,6 +17,7 @@
 #include "src/exec/operation_queue.hpp"
 #include "src/exec/peers.hpp"
 #include "src/exec/progress_lock.hpp"
+#include "src/exec/recorder.hpp"
 #include "src/exec/source_search.hpp"
 #include "src/exec/waiting.hpp"
 #include "src/exec/watcher.hpp"
@@ -32,6 +34,7 @@ class ProgressEngine final : public TransportListener {
     Contexts& contexts;
     FirstFailure& failure;
     Watcher& watcher;
+    Recorder& recorder;
   };
   // `alone`: this is the only rank, and nobody watches.
   ProgressEngine(const Parts& parts, Rank rank, bool alone);
@@ -41,6 +44,8 @@ class ProgressEngine final : public TransportListener {
   // Whether nothing runs or waits.
   bool idle() const { return queue_.empty(); }
   void set_wait_budget(const WaitBudget& budget) { budget_ = budget; }
+  // Called once, when the first failure has been settled and before operations end with it.
+  void on_break(std::function<void()> report) { on_break_ = std::move(report); }
   // The window that operations run on; before the first of them.
   void use_window(Window& window) { lateness_.use_window(window); }
 
@@ -98,6 +103,8 @@ class ProgressEngine final : public TransportListener {
   bool look_at_links();
   void check_deadlines();
   void check_departures();
+  void keep_waits();
+  void report_break();
   // With the exception that is being handled.
   void break_down_for_exception();
   void break_down_for(const Operation& operation, const Status& own_failure);
@@ -122,6 +129,8 @@ class ProgressEngine final : public TransportListener {
   Contexts& contexts_;
   FirstFailure& failure_;
   Watcher& watcher_;
+  Recorder& recorder_;
+  std::function<void()> on_break_;
   const Rank rank_;
   const bool alone_;
   std::atomic<WaitBudget> budget_{WaitBudget{}};

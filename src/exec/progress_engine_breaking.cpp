@@ -8,6 +8,7 @@
 #include "src/base/log.hpp"
 #include "src/base/mismatch.hpp"
 #include "src/exec/progress_engine.hpp"
+#include "src/exec/recorded_waits.hpp"
 
 namespace hocket {
 namespace {
@@ -86,6 +87,9 @@ void ProgressEngine::check_deadlines() {
   bool told_over_window = false;
   const auto late = lateness_.find(queue_, *peers_, told_over_window);
   if (told_over_window) links_due_ = true;  // peers that wait over links say so there
+  if (lateness_.tells() && Deadline::Clock::now() >= recorder_.waits_shown_at() + telling_interval) {
+    recorder_.show_waits(waits_of(queue_), Deadline::after(3 * telling_interval));
+  }
   if (late) {
     look_at_links();  // what peers have said meanwhile may be the cause, or tell where the missing one waits
     return break_down_for(*late->operation, lateness_.did_not_finish(*late, contexts_));
@@ -123,6 +127,8 @@ void ProgressEngine::break_down(const Status& first_cause) {
 
 // `found_in`: the operation; null: none. Goes through to its end, even without memory.
 void ProgressEngine::break_down(const Status& first_cause, const Operation* found_in) {
+  const bool is_first = !is_broken();
+  if (is_first) keep_waits();
   for (const Entry& entry : queue_.running()) {
     entry.operation->withdraw();
     entry.operation->context().show_counters();
@@ -133,6 +139,7 @@ void ProgressEngine::break_down(const Status& first_cause, const Operation* foun
   inbox_.close();
   lock_.break_down();
   peer_failure_ = Status();
+  if (is_first) report_break();
   auto ended = queue_.take_all();
   for (const Entry& entry : ended) entry.operation->finish(cause);
   finish_unqueued(cause);  // what an exception kept from the queue
@@ -141,6 +148,22 @@ void ProgressEngine::break_down(const Status& first_cause, const Operation* foun
   if (!closed) abandoned_.splice(abandoned_.end(), ended);
   lock_.completed();
   lock_.wake_callers();
+}
+
+// What waits at this moment, which is over as soon as everything ends.
+void ProgressEngine::keep_waits() {
+  try {
+    recorder_.show_waits(waits_of(queue_), Deadline::never());
+  } catch (...) {  // then what was shown last counts
+  }
+}
+
+void ProgressEngine::report_break() {
+  try {
+    if (on_break_) on_break_();
+  } catch (...) {  // the failure counts, not what is told of it
+    log::warn("what happened could not be recorded: memory ran out");
+  }
 }
 
 void ProgressEngine::finish_unqueued(const Status& cause) {

@@ -45,7 +45,13 @@ Status Acceptors::listen(std::uint16_t port) {
   if (host_.empty()) {
     return {Code::invalid_environment, "the address to bind is empty; give one of this machine's, or 0.0.0.0 for all"};
   }
-  const auto endpoints = resolve(host_, port, Deadline::after(resolve_timeout));
+  const Deadline deadline = Deadline::after(resolve_timeout);
+  auto endpoints = resolve(host_, port, deadline);
+  for (const std::string& address : besides_) {
+    const auto more = endpoints.ok() ? resolve(address, port, deadline) : endpoints;
+    if (!more.ok()) endpoints = more;
+    if (endpoints.ok()) endpoints->insert(endpoints->end(), more->begin(), more->end());
+  }
   if (!endpoints) return {Code::invalid_environment, "cannot serve the store: " + endpoints.status().message()};
   Status status;
   for (int attempt = 0; attempt < attempts_to_choose; ++attempt) {

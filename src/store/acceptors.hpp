@@ -14,7 +14,9 @@ namespace hocket::store {
 
 class Acceptors {
  public:
-  Acceptors(asio::io_context& context, std::string host) : context_(context), host_(std::move(host)) {}
+  // `besides`: other addresses of this machine to listen at.
+  Acceptors(asio::io_context& context, std::string host, std::vector<std::string> besides = {})
+      : context_(context), host_(std::move(host)), besides_(std::move(besides)) {}
 
   // See StoreServer::start.
   Status listen(std::uint16_t port);
@@ -37,6 +39,7 @@ class Acceptors {
 
   asio::io_context& context_;
   const std::string host_;
+  const std::vector<std::string> besides_;
   std::uint16_t port_ = 0;
   std::list<Listener> listeners_;
   std::function<void(asio::ip::tcp::socket)> admit_;

@@ -5,6 +5,7 @@
 
 #include <condition_variable>
 #include <cstring>
+#include <exception>
 #include <memory>
 #include <mutex>
 #include <system_error>
@@ -30,14 +31,23 @@ Answer look_up(const std::string& host, std::uint16_t port, int flags) {
   Answer answer;
   answer.error = ::getaddrinfo(host.c_str(), std::to_string(port).c_str(), &hints, &list);
   if (answer.error != 0) return answer;
+  const std::unique_ptr<addrinfo, void (*)(addrinfo*)> owner(list, &::freeaddrinfo);
   for (const addrinfo* entry = list; entry != nullptr; entry = entry->ai_next) {
     Endpoint endpoint;
     std::memcpy(&endpoint.address, entry->ai_addr, entry->ai_addrlen);
     endpoint.bytes = entry->ai_addrlen;
     answer.endpoints.push_back(endpoint);
   }
-  ::freeaddrinfo(list);
   return answer;
+}
+
+// On a thread of its own, which no exception may leave.
+Answer look_up_here(const std::string& host, std::uint16_t port) noexcept {
+  try {
+    return look_up(host, port, 0);
+  } catch (const std::exception&) {
+    return {.error = EAI_MEMORY, .endpoints = {}};
+  }
 }
 
 // Shared with the thread that looks up, which may outlive the wait for it.
@@ -56,7 +66,7 @@ Result<std::vector<Endpoint>> resolve(const std::string& host, std::uint16_t por
     try {
       const SignalsBlocked signals_blocked;
       std::thread([lookup, host, port] {
-        Answer found = look_up(host, port, 0);
+        Answer found = look_up_here(host, port);
         const std::lock_guard lock(lookup->mutex);
         lookup->answer = std::move(found);
         lookup->done.notify_all();

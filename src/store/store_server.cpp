@@ -49,7 +49,7 @@ class StoreServer::Implementation final : public store::SessionListener {
   Implementation(std::string host, const StoreServerOptions& options)
       : host_(std::move(host)),
         options_(options),
-        acceptors_(context_, host_),
+        acceptors_(context_, host_, options.besides),
         page_(context_, options.metrics_host, [this] { return measure(); }),
         service_(
             [this](ClientId client, std::uint64_t request, Code code, store::Dictionary::Value payload) {

@@ -7,6 +7,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "src/base/trust.hpp"
 #include "src/spi/status.hpp"
@@ -21,6 +22,7 @@ struct StoreServerOptions {
   std::chrono::milliseconds greeting_timeout{10'000};  // a connection that has not greeted by then is refused
   std::string meeting_point = {};                      // what the store holds under that key; empty: nothing
   Trust trust = {};  // with neither a secret nor `insecure`: of clients of this host and user alone
+  std::vector<std::string> besides = {};  // other addresses of this machine on which it listens, at the same port
   store::ServerLimits limits = {};
   // Where GET /health and GET /metrics are answered over HTTP; nothing: nowhere. Port 0: the system chooses.
   std::optional<std::uint16_t> metrics_port = {};

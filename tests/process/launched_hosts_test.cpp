@@ -95,6 +95,20 @@ TEST_P(MpirunHosts, AreClosedToStrangers) {
                              HasSubstr("it does not know this process's secret"), Not(HasSubstr("status 0"))));
 }
 
+// The store that rank 0 serves listens where the ranks' own connections do, and on no other interface.
+TEST_P(MpirunHosts, ListenWhereTheEnvironmentAllows) {
+  const std::string look = script("look",
+                                  "while [ $(ss -tlnH | grep -c :210) -lt 6 ]; do sleep 0.05; done\n"  // two at each
+                                  "ss -tlnH | grep -o '[^ ]*:210[0-9]*'");
+  const Ran ran =
+      run_as_launched("export HOCKET_TCP_PORTS=21000-21099 HOCKET_SOCKET_IFNAME=eth0\n" + mpirun(mpi_, 3) +
+                      " python3 " + beside_mpi + "none alone $0.done > $0.ranks 2>&1 & " + hosts_.on(0) +
+                      "timeout 60 " + look + "; touch $0.done; wait $!; status=$?; cat $0.ranks; exit $status");
+  EXPECT_EQ(ran.status, 0) << ran.out << ran.error;
+  EXPECT_THAT(ran.out, AllOf(HasSubstr("127.0.0.1:210"), HasSubstr(TestHosts::ipv4(0) + ":210")));
+  EXPECT_THAT(ran.out, AllOf(Not(HasSubstr("*:210")), Not(HasSubstr("0.0.0.0:210")), Not(HasSubstr("[::]:210"))));
+}
+
 TEST_P(MpirunHosts, WhereOneRankMeetsElsewhereSaySo) {
   const std::string mixed =
       script("mixed", "[ \"$PMI_RANK$OMPI_COMM_WORLD_RANK\" = 2 ] && export MASTER_PORT=29500 MASTER_ADDR=" +

@@ -45,10 +45,10 @@ std::int32_t survive(Child& child, hocket_comm* comm, const hocket_shrink_option
   for (bool ends = false;;) {
     ends = ends || child.parent.has_news();
     Members members;
-    if (ask_members(comm, child.index, ends, members) == HOCKET_OK) {
-      if (members.all_end) return members.bits;
-      continue;
-    }
+    const hocket_result result = ask_members(comm, child.index, ends, members);
+    if (result == HOCKET_OK && members.all_end) return members.bits;
+    if (result == HOCKET_OK) continue;
+    EXPECT_NE(result, HOCKET_ABORTED) << "rank " << child.index << ": " << hocket_last_error();  // nobody has aborted
     hocket_comm* shrunk = nullptr;
     if (hocket_comm_shrink(comm, &shrunk, options) != HOCKET_OK) {
       ADD_FAILURE() << "rank " << child.index << " cannot shrink: " << hocket_last_error();

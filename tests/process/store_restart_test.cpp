@@ -1,5 +1,6 @@
 // The store's daemon ends and comes back while ranks meet in it.
 #include <functional>
+#include <map>
 #include <memory>
 #include <string>
 
@@ -17,10 +18,15 @@ Deadline patience() {
   return Deadline::after(std::chrono::seconds(30));
 }
 
-// The ranks of a job of which two wait in the store while that ends and comes back.
-void bring_back(const std::string& url, const std::function<void()>& end, const std::function<void()>& start) {
+using Variables = std::map<std::string, std::string>;
+
+// The ranks of a job, which find the store by these variables, and of which two wait there while it ends and comes
+// back.
+void bring_back(const std::string& url, const Variables& where, const std::function<void()>& end,
+                const std::function<void()>& start) {
   ProcessGroup group(3, [&](Child& child) {
-    ::setenv("HOCKET_STORE", url.c_str(), 1);
+    ::unsetenv("HOCKET_STORE");
+    for (const auto& [name, value] : where) ::setenv(name.c_str(), value.c_str(), 1);
     ::setenv("HOCKET_SECRET", "what the ranks of this job know", 1);
     child.say("here");
     if (child.index == 2) {
@@ -58,8 +64,22 @@ TEST(StoreRestart, BringsWaitingRanksBack) {
       daemon = std::make_unique<Daemon>(std::vector<std::string>{"--port", port});
       EXPECT_EQ(std::to_string(daemon->port()), port);
     };
-    bring_back("tcp://127.0.0.1:" + port, end, start);
+    const std::string url = "tcp://127.0.0.1:" + port;
+    bring_back(url, {{"HOCKET_STORE", url}}, end, start);
   }
+  ::unsetenv("HOCKET_SECRET");
+}
+
+TEST(StoreRestart, OfADaemonAtTheMeetingPointIsNotNeeded) {
+  ::setenv("HOCKET_SECRET", "what the ranks of this job know", 1);
+  Daemon daemon({"--port", "0"});
+  const std::string port = std::to_string(daemon.port());
+  const auto end = [&] {
+    daemon.signal(SIGKILL);
+    EXPECT_EQ(daemon.wait(), 128 + SIGKILL);
+  };
+  const auto rank_0_serves = [] {};
+  bring_back("tcp://127.0.0.1:" + port, {{"MASTER_ADDR", "127.0.0.1"}, {"MASTER_PORT", port}}, end, rank_0_serves);
   ::unsetenv("HOCKET_SECRET");
 }
 
@@ -67,7 +87,7 @@ TEST(StoreRestart, OfRedisBringsWaitingRanksBack) {
   if (const std::string problem = RedisServer::problem(); !problem.empty()) GTEST_SKIP() << problem;
   RedisServer server;
   bring_back(
-      server.url(), [&] { server.end(); }, [&] { server.start(); });
+      server.url(), {{"HOCKET_STORE", server.url()}}, [&] { server.end(); }, [&] { server.start(); });
 }
 
 }  // namespace

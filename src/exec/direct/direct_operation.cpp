@@ -46,6 +46,7 @@ bool DirectOperation::meet(Counters& counters) {
 void DirectOperation::choose_path(Counters& counters) {
   const DirectPath path = direct_path(run_.exchange, run_.rule, announcer_.common());
   path_name_ = name_of(path);
+  if (record() != nullptr) record()->choose(1 + static_cast<std::uint32_t>(path));
   if (run_.exchange.rounds() == 0) {  // everybody has announced, and nothing is to be moved
     phase_ = Phase::done;
     return;

@@ -44,6 +44,31 @@ TEST(MeetingPoint, AtAPortGoesOnWithThePortsAfterIt) {
   EXPECT_EQ(taken.name, MeetingPoint::at("node0", 65534, false).name);
 }
 
+TEST(MeetingPoint, AtAPortStaysWithinTheRange) {
+  EXPECT_THAT(MeetingPoint::at("node0", 29500, false, 29502).ports, ElementsAre(29500, 29501, 29502));
+  EXPECT_THAT(MeetingPoint::at("node0", 29500, false, 29500).ports, ElementsAre(29500));
+}
+
+TEST(MeetingPoint, WhereTheRangeIsUsedUpSaysSo) {
+  const auto other = server_of("another job");
+  const MeetingPoint point{
+      .host = "127.0.0.1", .ports = {other->port()}, .name = "mine", .ports_limited_by = "HOCKET_TCP_PORTS"};
+  std::unique_ptr<StoreServer> server;
+  const Status status = meet(point, true, server).status();
+  EXPECT_EQ(status.code(), Code::address_in_use);
+  EXPECT_THAT(status.message(), HasSubstr("HOCKET_TCP_PORTS allows no others"));
+}
+
+TEST(MeetingPoint, IsServedAtSeveralAddresses) {
+  const MeetingPoint served{.host = "127.0.0.1", .ports = {free_port()}, .name = "mine", .besides = {"127.0.0.2"}};
+  std::unique_ptr<StoreServer> server, none;
+  ASSERT_TRUE(meet(served, true, server).ok());
+  for (const char* address : {"127.0.0.2", "127.0.0.3"}) {
+    const MeetingPoint looked{.host = address, .ports = served.ports, .name = "mine"};
+    EXPECT_EQ(meet(looked, false, none, 1s).ok(), address == served.besides.front()) << address;
+  }
+}
+
 TEST(MeetingPoint, OfAJobIsBelowThePortsThatSystemsHandOut) {
   for (int job = 0; job < 1000; ++job) {
     const MeetingPoint point = MeetingPoint::of_job("job " + std::to_string(job));

@@ -39,6 +39,7 @@ class ExecutorFailures : public ::testing::Test {
   void attach() {
     ASSERT_TRUE(executor_->attach(peers_).ok());
     while (peers_.looks == 0) std::this_thread::yield();
+    (void)executor_->with_exclusive_progress([] { return Status(); });  // it has given progress back
   }
   std::shared_ptr<Operation> pending() {
     return std::make_shared<FakeOperation>(std::vector<Direction>{{.peer = 1, .outgoing = true}});

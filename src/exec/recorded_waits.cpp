@@ -1,0 +1,31 @@
+#include "src/exec/recorded_waits.hpp"
+
+#include <utility>
+
+namespace hocket {
+
+std::vector<RecordedWait> waits_of(const OperationQueue& queue) {
+  std::vector<RecordedWait> waits;
+  const auto add = [&](const OperationQueue::Entries& entries, bool begun) {
+    for (const auto& entry : entries) {
+      const Operation& operation = *entry.operation;
+      if (begun && operation.complete() && operation.failure().ok()) continue;
+      auto missing = begun ? operation.missing() : Operation::Missing{};
+      // A message that failed with its link waits for nobody any more, but did.
+      const Rank peer = operation.detail().peer;
+      if (begun && missing.peers.empty() && peer != no_rank) missing.peers.push_back(peer);
+      waits.push_back({.tag = operation.tag(),
+                       .peer = peer,
+                       .begun = begun,
+                       .seconds = operation.elapsed_seconds(),
+                       .awaited = std::move(missing.peers),
+                       .text = std::move(missing.text)});
+    }
+  };
+  add(queue.running(), true);
+  add(queue.searching(), false);
+  add(queue.waiting(), false);
+  return waits;
+}
+
+}  // namespace hocket

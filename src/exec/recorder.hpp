@@ -1,0 +1,97 @@
+// Recorder: the flight recorder of an executor, that is its latest operations, when they began and ended, and what
+// waits now. The thread that progresses writes; any thread may read, at any time, without a lock that a hanging call
+// could hold: so what happened can be seen of a process that hangs, too.
+#pragma once
+
+#include <x86intrin.h>
+
+#include <array>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "src/exec/operation.hpp"
+#include "src/exec/operation_record.hpp"
+#include "src/plan/direct/path.hpp"
+#include "src/spi/transport.hpp"
+
+namespace hocket {
+
+// One operation as it was recorded. Times are those of the steady clock.
+struct RecordedOperation {
+  Tag tag;              // the call's number modulo 2^32
+  Rank peer = no_rank;  // of a message: the other end, as the executor's peers are numbered
+  std::optional<DirectPath> path = {};
+  Deadline::Clock::time_point began = {};
+  std::optional<Deadline::Clock::time_point> ended = {};  // nothing: it runs, or failed
+};
+
+// An operation that has waited for a while, or did when everything broke.
+struct RecordedWait {
+  Tag tag;
+  Rank peer = no_rank;             // of a message that has begun, as above
+  bool begun = false;              // else it waits for operations before it, or for a message from any rank
+  double seconds = 0;              // since its first look at the clock, which comes soon after its beginning
+  std::vector<Rank> awaited = {};  // peers, the likeliest culprits first
+  std::string text = {};           // the same for people
+};
+
+// Thread rule: begin(), end() and show_waits() by the thread that progresses; all else by any thread.
+class Recorder {
+ public:
+  static constexpr std::size_t capacity = 1024;
+
+  Recorder();
+
+  // An operation begins; `tag` is its tag().
+  void begin(Operation& operation, const Tag& tag) {
+    OperationRecord* const record = next_.load(std::memory_order_relaxed);
+    record->begin(tag, operation.detail(), __rdtsc());
+    operation.set_record(record);
+    OperationRecord* const behind = record + 1;
+    next_.store(behind == &records_[slots] ? records_.get() : behind, std::memory_order_release);
+  }
+  // One that has begun.
+  static void end(const Operation& operation) {
+    OperationRecord& record = *operation.record();
+    // Else 1,024 others have begun meanwhile.
+    if (record.sequence() == static_cast<std::uint32_t>(operation.sequence())) record.end(__rdtsc());
+  }
+  // What waits now, in place of what was shown before.
+  void show_waits(std::vector<RecordedWait> waits, Deadline believed_until);
+  Deadline::Clock::time_point waits_shown_at() const { return shown_at_; }
+
+  // The latest operations, at most `capacity`, the first one first. One that is being written is left out.
+  std::vector<RecordedOperation> operations() const;
+  // What waited when it was shown last; nothing once that is not to be believed any more.
+  std::vector<RecordedWait> waits() const;
+
+ private:
+  // One more than are shown: that which is written next may be half written.
+  static constexpr std::size_t slots = capacity + 1;
+
+  std::vector<OperationRecord::Contents> copy() const;
+
+  // Where the processor's counter and the clock stood at the same time.
+  struct Moment {
+    std::uint64_t ticks;
+    Deadline::Clock::time_point time;
+
+    static Moment now();
+  };
+
+  const Moment made_ = Moment::now();
+  const std::unique_ptr<OperationRecord[]> records_;
+  std::atomic<OperationRecord*> next_;
+  Deadline::Clock::time_point shown_at_ = {};  // the writer's own
+  mutable std::mutex mutex_;
+  std::vector<RecordedWait> waits_;              // guarded by mutex_
+  Deadline believed_until_ = Deadline::never();  // likewise
+};
+
+}  // namespace hocket
