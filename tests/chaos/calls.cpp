@@ -8,15 +8,18 @@
 
 #include "tests/process/support/call.hpp"
 #include "tests/process/support/unequal_call.hpp"
+#include "tests/process/support/vector_call.hpp"
 
 namespace hocket::chaos {
 namespace {
 
 using process_testing::Call;
 using process_testing::Case;
+using process_testing::Memory;
 using process_testing::Sizes;
 using process_testing::UnequalCall;
 using process_testing::UnequalCase;
+using process_testing::VectorCall;
 
 // A rank's view of a communicator.
 struct Place {
@@ -115,6 +118,13 @@ hocket_result run_works(const Place& place, Random& random, std::uint64_t salt, 
   return result;
 }
 
+hocket_result run_registered(const Place& place, Random& random) {
+  const VectorCall call(static_cast<std::size_t>(random.between(50'000, 2'000'000)), Memory::registered);
+  const hocket_result result = call.issue(place.comm);
+  if (result == HOCKET_OK) call.expect_sum(place.size);
+  return result;
+}
+
 hocket_result run_split(const Place& place, Random& random, std::uint64_t salt, bool own_links) {
   hocket_split_options options = HOCKET_SPLIT_OPTIONS_INIT;
   options.share_links = own_links ? random.between(0, 1) : 1;
@@ -136,16 +146,16 @@ hocket_result run_split(const Place& place, Random& random, std::uint64_t salt, 
 hocket_result make_calls(const Plan& plan, hocket_comm* comm, std::uint64_t salt) {
   Random random(plan.seed * 1'000'003 + salt);
   const Place place(comm);
-  if (random.between(0, 15) == place.rank)
-    std::this_thread::sleep_for(std::chrono::microseconds(random.between(0, 4000)));
+  const int late = random.between(0, 15), by = random.between(0, 4000);
+  if (late == place.rank) std::this_thread::sleep_for(std::chrono::microseconds(by));
   Style style = plan.style;
-  if (style == Style::everything) style = static_cast<Style>(random.between(0, static_cast<int>(Style::splits)));
-  Random drawn(plan.seed * 1'000'003 + salt + 1);  // a rank that was late has drawn more than the others
+  if (style == Style::everything) style = static_cast<Style>(random.between(0, static_cast<int>(Style::registered)));
   switch (style) {
-    case Style::messages: return run_messages(place, drawn);
-    case Style::works: return run_works(place, drawn, salt, style);
-    case Style::splits: return run_split(place, drawn, salt, plan.own_links);
-    default: return run_collective(place, drawn, salt, style);
+    case Style::messages: return run_messages(place, random);
+    case Style::works: return run_works(place, random, salt, style);
+    case Style::splits: return run_split(place, random, salt, plan.own_links);
+    case Style::registered: return run_registered(place, random);
+    default: return run_collective(place, random, salt, style);
   }
 }
 

@@ -51,15 +51,17 @@ void add_faults(Plan& plan, Random& random) {
   } else if (kind <= 8) {
     plan.faults.push_back(injection(Fault::restart_store, left, random));
   } else if (kind <= 12 && plan.size >= 3) {
-    if (plan.style == Style::idle) plan.style = Style::everything;  // nobody misses a rank that nobody waits for
+    if (plan.style == Style::idle || plan.style == Style::awaited_message)
+      plan.style = Style::everything;  // nobody misses a rank that nobody waits for
     plan.timeout = std::chrono::milliseconds(2000);
+    plan.own_links = false;  // a child of its own links would time out first, and its parent 2 s later
     plan.faults.push_back(injection(Fault::stop, left, random));
   } else if (kind <= 35 && std::string_view(plan.links()) != "shm") {
     plan.own_links = false;
-    for (int count = random.between(1, 6); count > 0; --count) {
-      plan.faults.push_back(injection(Fault::cut, left, random));
+    plan.faults.push_back(injection(Fault::cut, left, random));
+    for (int count = random.between(0, 2); count > 0 && left.size() > 1; --count) {
+      plan.faults.push_back(injection(Fault::kill, left, random));
     }
-    plan.faults.push_back(injection(Fault::kill, left, random));
   } else {
     for (int count = random.between(1, 7); count > 0 && left.size() > 1; --count) {
       plan.faults.push_back(injection(drawn_fault(random, left.size()), left, random));
@@ -77,7 +79,8 @@ const char* name_of(Fault fault) {
 }
 
 const char* name_of(Style style) {
-  constexpr const char* names[] = {"collectives", "messages", "works", "splits", "large", "idle", "everything"};
+  constexpr const char* names[] = {"collectives", "messages", "works",           "splits",    "large",
+                                   "registered",  "idle",     "awaited message", "everything"};
   return names[static_cast<std::size_t>(style)];
 }
 
@@ -87,8 +90,9 @@ const char* Plan::links() const {
 }
 
 std::string Plan::description() const {
-  std::string text = fmt::format("seed {}: {} ranks{}{}, transport {}, {}", seed, size,
-                                 hosts.empty() ? "" : " on hosts ", hosts, transport, name_of(style));
+  std::string text =
+      fmt::format("seed {}: {} ranks{}{}, transport {}{}, {}", seed, size, hosts.empty() ? "" : " on hosts ", hosts,
+                  transport, single_copy ? "" : " without single copies", name_of(style));
   for (const Injection& fault : faults) {
     text += fmt::format("; {} of", name_of(fault.fault));
     for (const int victim : fault.victims) text += fmt::format(" {}", victim);
@@ -106,6 +110,7 @@ Plan plan_of(std::uint64_t seed) {
       plan.hosts += static_cast<char>('0' + std::min(rank * 2 / plan.size, 2));
     if (random.between(0, 2) == 0) plan.hosts.back() = '2';
   }
+  plan.single_copy = random.between(0, 1) == 1;
   plan.style = static_cast<Style>(random.between(0, static_cast<int>(Style::everything)));
   add_faults(plan, random);
   return plan;

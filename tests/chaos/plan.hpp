@@ -16,7 +16,7 @@ enum class Fault : std::uint8_t {
   kill_during_shrink,  // one rank, and soon after it another
   kill_beside_pause,   // one rank, while another stands still for some milliseconds
   pause,               // one rank stands still for some milliseconds: nobody may notice
-  cut,                 // one of a rank's TCP connections, while all ranks live
+  cut,                 // one of a rank's TCP connections, while all ranks live and none has been used to shrink
   stop,                // one rank stands still until the others have gone on without it
   kill_in_creation,    // one rank
   restart_store,       // the store is killed while ranks meet in it, and comes back: nobody may notice
@@ -27,7 +27,17 @@ inline constexpr std::array all_faults{
 const char* name_of(Fault fault);
 
 // What the ranks do meanwhile.
-enum class Style : std::uint8_t { collectives, messages, works, splits, large, idle, everything };
+enum class Style : std::uint8_t {
+  collectives,
+  messages,
+  works,
+  splits,
+  large,
+  registered,  // large, in memory that all ranks see
+  idle,
+  awaited_message,  // nothing but a receive
+  everything,
+};
 const char* name_of(Style style);
 
 struct Injection {
@@ -43,8 +53,9 @@ struct Plan {
   std::string transport;  // HOCKET_TRANSPORT
   std::string hosts;      // as Ranks takes them; empty: one host
   Style style = Style::everything;
+  bool single_copy = true;  // HOCKET_SINGLE_COPY
   std::chrono::milliseconds timeout{20'000};
-  bool own_links = true;  // whether splits make links of their own; not where a cut must hit the communicator's
+  bool own_links = true;  // whether splits may make links of their own; not where the parent must break
   std::vector<Injection> faults;
 
   std::string description() const;

@@ -1,21 +1,19 @@
 #include "tests/chaos/rank.hpp"
 
-#include <arpa/inet.h>
 #include <fmt/format.h>
 #include <gtest/gtest.h>
-#include <netinet/in.h>
 #include <sys/socket.h>
 
 #include <atomic>
 #include <bit>
 #include <cstdlib>
-#include <filesystem>
 #include <memory>
 #include <thread>
 #include <utility>
 
 #include "tests/chaos/calls.hpp"
 #include "tests/process/support/call.hpp"
+#include "tests/process/support/connections.hpp"
 #include "tests/process/support/failure.hpp"
 
 namespace hocket::chaos {
@@ -26,25 +24,6 @@ using process_testing::Comm;
 
 std::int64_t now() {
   return std::chrono::steady_clock::now().time_since_epoch().count();
-}
-
-int port_of(const sockaddr_in& address) {
-  return ntohs(address.sin_port);
-}
-
-// This process's TCP connections, but those to the store.
-std::vector<int> connections() {
-  const int store = std::atoi(std::getenv("MASTER_PORT"));
-  std::vector<int> found;
-  for (const auto& entry : std::filesystem::directory_iterator("/proc/self/fd")) {
-    const int fd = std::atoi(entry.path().filename().c_str());
-    sockaddr_in local{}, remote{};
-    socklen_t bytes = sizeof local, remote_bytes = sizeof remote;
-    if (::getsockname(fd, reinterpret_cast<sockaddr*>(&local), &bytes) != 0 || local.sin_family != AF_INET) continue;
-    if (::getpeername(fd, reinterpret_cast<sockaddr*>(&remote), &remote_bytes) != 0) continue;
-    if (port_of(local) != store && port_of(remote) != store) found.push_back(fd);
-  }
-  return found;
 }
 
 // Does what the parent says, at the moment when it says so.
@@ -62,16 +41,19 @@ class Orders {
       order = child_.hear();
       if (order.empty()) return;
       if (order == "end") ends_ = true;
-      if (order.starts_with("cut ")) cut(std::stoul(order.substr(4)));
+      if (order.starts_with("choose ")) choose(std::stoul(order.substr(7)));
+      if (order == "cut") ::shutdown(chosen_.descriptor, SHUT_RDWR);
     }
   }
-  void cut(std::size_t number) {
-    const std::vector<int> found = connections();
-    child_.say(found.empty() ? "cut 0" : "cut 1");
-    if (!found.empty()) ::shutdown(found[number % found.size()], SHUT_RDWR);
+  void choose(std::size_t number) {
+    const auto found = process_testing::connections_beside(std::atoi(std::getenv("MASTER_PORT")));
+    if (found.empty()) return child_.say("none");
+    chosen_ = found[number % found.size()];
+    child_.say(fmt::format("chose {} {}", chosen_.local, chosen_.remote));
   }
 
   Child& child_;
+  process_testing::Connection chosen_;
   std::atomic<bool> ends_{false};
   std::jthread thread_;
 };
@@ -107,6 +89,8 @@ class Survivor {
       if (asked[1] == std::popcount(static_cast<std::uint32_t>(asked[0]))) return HOCKET_OK;
       if (plan_.style == Style::idle) {
         result = be_idle();
+      } else if (plan_.style == Style::awaited_message) {
+        result = await_message();
       } else {
         result = make_calls(plan_, comm_, (made_.size() << 32) + step * 16);
       }
@@ -121,6 +105,31 @@ class Survivor {
       if (result != HOCKET_OK || orders_.ends()) return result;
       std::this_thread::sleep_for(std::chrono::microseconds(200));
     }
+  }
+
+  // That the next rank sends when it is told to end.
+  hocket_result await_message() const {
+    std::int32_t rank = 0, size = 1, received = -1;
+    hocket_comm_rank(comm_, &rank);
+    hocket_comm_size(comm_, &size);
+    if (size == 1) return be_idle();
+    hocket_call_options options = HOCKET_CALL_OPTIONS_INIT;
+    options.timeout_ms = 80'000;  // longer than any run
+    hocket_work* work = nullptr;
+    hocket_result result = hocket_recv(&received, 1, HOCKET_INT32, (rank + 1) % size, comm_, &options, &work);
+    while (result == HOCKET_OK && !orders_.ends()) {
+      result = hocket_work_wait(work, 1);
+      if (result == HOCKET_IN_PROGRESS) result = HOCKET_OK;
+    }
+    if (result == HOCKET_OK) {
+      result = hocket_send(&rank, 1, HOCKET_INT32, (rank + size - 1) % size, comm_, nullptr, nullptr);
+    }
+    if (result == HOCKET_OK) result = hocket_work_wait(work, 0);
+    if (result == HOCKET_OK) {
+      EXPECT_EQ(received, (rank + 1) % size);
+    }
+    hocket_work_release(work);
+    return result;
   }
 
   bool shrink() {
@@ -157,6 +166,7 @@ class Survivor {
 
 hocket_comm_options options_of(const Plan& plan) {
   ::setenv("HOCKET_TRANSPORT", plan.transport.c_str(), 1);
+  ::setenv("HOCKET_SINGLE_COPY", plan.single_copy ? "auto" : "off", 1);
   hocket_comm_options options = HOCKET_COMM_OPTIONS_INIT;
   options.timeout_ms = plan.timeout.count();
   return options;

@@ -9,9 +9,10 @@ namespace hocket::chaos {
 // Says to the parent, each with the nanoseconds of the steady clock:
 //   "broke NANOSECONDS RESULT PEER"     a call failed; PEER counts the ranks of the first communicator
 //   "works NANOSECONDS MEMBERS"         the first collective on a communicator has passed on this rank; a bit for each
-//   "cut 1" or "cut 0"                  whether there was a connection to cut
+//   "chose LOCAL REMOTE" or "none"      the ports of a TCP connection
 //   "excluded", "ended", "failed TEXT"  that is the end
-// and hears: "cut NUMBER", "end" (when all have heard it, all end), "leave" (nobody needs this rank any more).
+// and hears: "choose NUMBER", "cut" (what was chosen), "end" (when all have heard it, all end), "leave" (nobody needs
+// this rank any more).
 void be_rank(const Plan& plan, process_testing::Child& child);
 
 // Creates a communicator and calls until that fails. Says "broke …" once; 1 as PEER's first letter says nothing then.
