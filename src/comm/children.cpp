@@ -3,11 +3,18 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <chrono>
+#include <condition_variable>
+#include <exception>
+#include <mutex>
 #include <ranges>
+#include <system_error>
+#include <thread>
 #include <utility>
 #include <vector>
 
 #include "src/base/random.hpp"
+#include "src/base/signals_blocked.hpp"
 #include "src/comm/finalize.hpp"
 #include "src/comm/local.hpp"
 
@@ -62,10 +69,44 @@ Result<SharedPeerInfos> exchange_over_parent(const Parent& parent, const Result<
   return SharedPeerInfos(std::move(peers));
 }
 
+// Until the child is made, what breaks its parent ends it, too: in the child, nobody would miss a member that dies
+// before its neighbours are connected with it, or one that has heard of a death and does not come.
+void end_with_parent(const Parent& parent, const ChildGroup& group, LinkSet& child, const std::stop_token& made) {
+  constexpr std::chrono::milliseconds between_looks{2};
+  std::mutex mutex;
+  std::condition_variable_any woken;
+  std::unique_lock lock(mutex);
+  while (!made.stop_requested()) {
+    if (const Status broken = parent.parts.link_set->executor().broken(); !broken.ok()) {
+      Cause cause = broken.cause();
+      const Rank peer = cause.peer;
+      const auto is_peer = [&](Rank member) { return parent.parts.context->peer_of(member) == peer; };
+      const auto found = std::ranges::find_if(group.members, is_peer);
+      cause.peer = found == group.members.end() ? no_rank : static_cast<Rank>(found - group.members.begin());
+      cause.rank = no_rank;
+      return child.executor().abort(Status(std::move(cause)), *child.executor().first());
+    }
+    woken.wait_for(lock, made, between_looks, [] { return false; });
+  }
+}
+
 // Connects the ring of a child, over which each rank's end is noticed, and sees that all are there.
-Result<CommunicatorParts> connect_ring(const Options& options, SharedPeerInfos peers, std::shared_ptr<LinkSet> link_set,
-                                       Deadline deadline, const std::stop_token& stop) {
+Result<CommunicatorParts> connect_ring(const Parent& parent, const ChildGroup& group, const Options& options,
+                                       SharedPeerInfos peers, std::shared_ptr<LinkSet> link_set, Deadline deadline,
+                                       const std::stop_token& stop) {
   const AbortOnStop abort_on_stop(stop, link_set);
+  std::jthread attendant;
+  try {
+    const SignalsBlocked blocked;
+    attendant = std::jthread([&parent, &group, link_set](const std::stop_token& made) {
+      try {
+        end_with_parent(parent, group, *link_set, made);
+      } catch (const std::exception&) {  // memory ran out: the deadline is left to end it
+      }
+    });
+  } catch (const std::system_error&) {
+    return Status(Code::out_of_resources, "no thread is left; see `ulimit -u`");
+  }
   for (Rank rank = 0; rank < options.size; ++rank) {
     link_set->mesh().add_peer(rank, (*peers)[static_cast<std::size_t>(rank)].endpoints);
   }
@@ -107,7 +148,10 @@ Result<Child> connect_child(const Parent& parent, const Options& options, const 
   auto peers = exchange_over_parent(parent, mine, group.members, deadline);
   if (!link_set.ok()) return link_set.status();
   if (!peers.ok()) return peers.status();
-  return in_child ? some(connect_ring(options, std::move(*peers), std::move(*link_set), deadline, stop)) : Child();
+  if (!in_child) return Child();
+  auto parts = connect_ring(parent, group, options, std::move(*peers), std::move(*link_set), deadline, stop);
+  const Status broken = parent.parts.link_set->executor().broken();
+  return parts.ok() || broken.ok() ? some(std::move(parts)) : broken;
 }
 
 // A child on its parent's links; of one rank, it needs none.

@@ -40,7 +40,8 @@ Shrinking::Shrinking(const CommunicatorParts& from, const Status& broken, const 
       regroup_(config(broken)) {}
 
 // A rank that is known to be dead need not be waited for; one that was waited for in vain when the communicator broke,
-// for a second time neither.
+// for a second time neither. That a connection has ended is no proof where the process is in sight: something between
+// the two may have ended it.
 Regroup::Config Shrinking::config(const Status& broken) const {
   const std::vector<Rank>& ranks = from_.lineage.standby_ranks;
   Regroup::Config config{.self = standby_.rank(),
@@ -52,7 +53,10 @@ Regroup::Config Shrinking::config(const Status& broken) const {
                          .draw_group = [] { return random_number(); }};
   const Cause& cause = broken.cause();
   if (cause.peer == no_rank || cause.peer == from_.membership.rank()) return config;
-  if (cause.code == Code::peer_lost && cause.ended) config.gone.insert(standby_rank(cause.peer));
+  const PeerInfo& peer = from_.membership.peers()[static_cast<std::size_t>(cause.peer)];
+  if (cause.code == Code::peer_lost && cause.ended && peer.process.is_alive() != true) {
+    config.gone.insert(standby_rank(cause.peer));
+  }
   if (cause.code == Code::timeout) config.blamed.insert(standby_rank(cause.peer));
   return config;
 }

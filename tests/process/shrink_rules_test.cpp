@@ -1,8 +1,10 @@
 // Who is left out when a communicator is shrunk, who is waited for, and what those are told who are left out.
 #include <signal.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include <cstdint>
+#include <cstdlib>
 #include <functional>
 #include <memory>
 #include <string>
@@ -10,6 +12,7 @@
 #include <vector>
 
 #include "tests/process/support/call.hpp"
+#include "tests/process/support/connections.hpp"
 #include "tests/process/support/failure.hpp"
 #include "tests/process/support/over_transports.hpp"
 #include "tests/process/support/process_group.hpp"
@@ -172,6 +175,28 @@ TEST_P(ShrinkRules, AChildOfADeadRankThatLivesHidesNothing) {
   group.expect_success(1);
   ::close(ends[0]);
   ::close(ends[1]);
+}
+
+// Both ends of a connection see it end, and so take each other for dead, although nobody is.
+TEST(Shrink, GoesOnWithAllWhereOnlyAConnectionHasEnded) {
+  ProcessGroup group(4, [](Child& child) {
+    ::setenv("HOCKET_TRANSPORT", "tcp", 1);
+    const Comm comm;
+    ASSERT_TRUE(comm);
+    expect_result(hocket_barrier(comm.get(), nullptr, nullptr), HOCKET_OK);
+    child.say("here");
+    EXPECT_EQ(child.hear(), "go");
+    if (child.index == 1) {
+      const auto connections = connections_beside(std::atoi(std::getenv("MASTER_PORT")));
+      ASSERT_FALSE(connections.empty());
+      for (const Connection& one : connections) ::shutdown(one.descriptor, SHUT_RDWR);
+    }
+    expect_result(allreduce_until_failure(comm.get(), 10, [] {}), HOCKET_PEER_LOST);
+    EXPECT_EQ(shrink(comm.get()), 4) << hocket_last_error();
+  });
+  group.hear_from_all("here");
+  for (int rank = 0; rank < group.size(); ++rank) group.tell(rank, "go");
+  group.expect_success();
 }
 
 INSTANTIATE_TEST_SUITE_P(Over, ShrinkRules, testing::Values("auto", "tcp"),

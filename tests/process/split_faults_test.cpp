@@ -4,7 +4,9 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <chrono>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "tests/process/support/call.hpp"
@@ -68,6 +70,32 @@ TEST_P(SplitFaults, ADeathDuringTheSplitIsKnownToAll) {
   group.hear_from_all("here");
   group.signal(2, SIGKILL);
   group.expect_success(2);
+}
+
+// At any moment of it, also after it has told where it can be reached, and before it is connected with anyone.
+TEST_P(SplitFaults, ADeathAtAnyMomentOfTheSplitIsKnownToAllBeforeTheDeadline) {
+  for (int round = 0; round < 25 && !HasFailure(); ++round) {
+    SCOPED_TRACE("round " + std::to_string(round));
+    ProcessGroup group(4, [](Child& child) {
+      hocket_comm_options options = HOCKET_COMM_OPTIONS_INIT;
+      options.timeout_ms = 600'000;  // longer than the test has
+      const Comm parent(&options);
+      ASSERT_TRUE(parent);
+      expect_result(barrier(parent), HOCKET_OK);
+      child.say("here");
+      hocket_result result = HOCKET_OK;
+      while (result == HOCKET_OK) {
+        hocket_comm* made = nullptr;
+        result = hocket_comm_split(parent.get(), 0, 0, &made, nullptr);
+        hocket_comm_destroy(made);
+      }
+      expect_result(result, HOCKET_PEER_LOST);
+    });
+    group.hear_from_all("here");
+    std::this_thread::sleep_for(std::chrono::microseconds(300 * round));
+    group.signal(2, SIGKILL);
+    group.expect_success(2);
+  }
 }
 
 TEST_P(SplitFaults, AnAbortStaysInItsCommunicator) {

@@ -15,6 +15,7 @@
 #include <stdexcept>
 #include <thread>
 
+#include "tests/process/support/connections.hpp"
 #include "tests/process/support/process_group.hpp"
 
 namespace hocket::process_testing {
@@ -24,17 +25,6 @@ int entries_of(const char* directory) {
   int count = 0;
   for ([[maybe_unused]] const auto& entry : std::filesystem::directory_iterator(directory)) ++count;
   return count;
-}
-
-std::set<std::string> socket_inodes(pid_t process) {
-  std::set<std::string> inodes;
-  const std::string prefix = "socket:[";
-  std::error_code error;
-  for (const auto& entry : std::filesystem::directory_iterator("/proc/" + std::to_string(process) + "/fd", error)) {
-    const std::string target = std::filesystem::read_symlink(entry.path(), error).string();
-    if (target.starts_with(prefix)) inodes.insert(target.substr(prefix.size(), target.size() - prefix.size() - 1));
-  }
-  return inodes;
 }
 
 bool is_free(int port) {
@@ -106,22 +96,9 @@ std::set<std::string> shared_memory_files() {
 }
 
 std::vector<int> listening_ports(pid_t process) {
-  const auto inodes = socket_inodes(process);
   std::vector<int> ports;
-  for (const char* table : {"/proc/net/tcp", "/proc/net/tcp6"}) {
-    std::ifstream file(table);
-    std::string line;
-    std::getline(file, line);
-    while (std::getline(file, line)) {
-      // number, local address:port, remote address:port, state (0A: listening), five more, inode: proc(5).
-      std::istringstream fields(line);
-      std::string number, local, remote, state, skipped, inode;
-      fields >> number >> local >> remote >> state;
-      for (int field = 0; field < 5; ++field) fields >> skipped;
-      fields >> inode;
-      if (state != "0A" || !inodes.contains(inode)) continue;
-      ports.push_back(std::stoi(local.substr(local.find(':') + 1), nullptr, 16));
-    }
+  for (const TcpSocket& socket : tcp_sockets(process)) {
+    if (socket.listens) ports.push_back(socket.local);
   }
   return ports;
 }
