@@ -7,8 +7,8 @@ namespace hocket::log {
 
 enum class Level { debug, info, warn, error };
 
-// Any thread. Callers format with fmt::format; check enabled() first where formatting costs. A line for which there is no
-// memory is left out.
+// Any thread. Callers format with fmt::format; check enabled() first where formatting costs. A line for which there is
+// no memory is left out.
 bool enabled(Level level) noexcept;
 void write(Level level, std::string_view message) noexcept;
 
