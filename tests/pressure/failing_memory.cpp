@@ -14,7 +14,6 @@ constexpr std::int64_t never = std::numeric_limits<std::int64_t>::max();
 constinit std::atomic<std::int64_t> left{never};  // until one fails; never: none does
 constinit std::atomic<bool> rest_fails{false};
 constinit std::atomic<bool> has_failed{false};
-constinit std::atomic<std::int64_t> live{0};
 
 bool fails() {
   if (left.load() == never) return false;
@@ -28,12 +27,10 @@ void* take(std::size_t size, std::size_t alignment) {
   const std::size_t whole = (std::max<std::size_t>(size, 1) + alignment - 1) / alignment * alignment;
   void* const taken = fails() ? nullptr : std::aligned_alloc(alignment, whole);
   if (taken == nullptr) throw std::bad_alloc();
-  ++live;
   return taken;
 }
 
 void give(void* taken) noexcept {
-  if (taken != nullptr) --live;
   std::free(taken);
 }
 
@@ -50,10 +47,6 @@ void fail_allocation(std::int64_t number, Shortage shortage) {
 bool stop_failing() {
   left = never;
   return has_failed;
-}
-
-std::int64_t live_allocations() {
-  return live;
 }
 
 }  // namespace hocket::pressure_testing

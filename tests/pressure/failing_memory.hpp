@@ -15,7 +15,4 @@ void fail_allocation(std::int64_t number, Shortage shortage);
 // From here on none fails. Returns whether one has.
 bool stop_failing();
 
-// What has been allocated and not been freed.
-std::int64_t live_allocations();
-
 }  // namespace hocket::pressure_testing

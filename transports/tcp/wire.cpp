@@ -173,7 +173,7 @@ CauseFrame encode_cause(const Cause& cause) {
       std::string_view(cause.message).substr(0, cause_bytes_max - cause_fixed_bytes - operation.size());
   const std::size_t payload = cause_fixed_bytes + operation.size() + message.size();
   CauseFrame frame;
-  frame.size = header_bytes + payload;
+  frame.length = header_bytes + payload;
   const Frame header =
       encode(Header{.kind = FrameKind::cause, .tag = {}, .bytes = static_cast<std::uint32_t>(payload)});
   std::copy(header.begin(), header.end(), frame.bytes.begin());

@@ -103,9 +103,12 @@ Result<Hello> parse_hello(std::span<const std::byte, hello_bytes> bytes);
 // A whole cause frame, header and payload; empty at first. It lies in itself, so that none needs memory to be said.
 struct CauseFrame {
   std::array<std::byte, header_bytes + cause_bytes_max> bytes;
-  std::size_t size = 0;
+  std::size_t length = 0;
 
-  operator std::span<const std::byte>() const { return {bytes.data(), size}; }
+  const std::byte* data() const { return bytes.data(); }
+  std::size_t size() const { return length; }
+  const std::byte* begin() const { return data(); }
+  const std::byte* end() const { return data() + length; }
 };
 
 // A message that is too long is cut.

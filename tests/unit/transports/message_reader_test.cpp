@@ -75,7 +75,7 @@ TEST(MessageReader, SaysThatThePeerLeavesOrFailsBehindItsMessages) {
   const std::pair<Bytes, Event> ends[] = {
       {[&] {
          const CauseFrame frame = encode_cause(cause);
-         return Bytes(frame.bytes.begin(), frame.bytes.begin() + static_cast<std::ptrdiff_t>(frame.size));
+         return Bytes(frame.begin(), frame.end());
        }(),
        Event::cause},
       {[] {
