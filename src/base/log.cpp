@@ -66,12 +66,19 @@ spdlog::logger& logger() {
 
 }  // namespace
 
-bool enabled(Level level) {
-  return logger().should_log(to_spdlog(level));
+bool enabled(Level level) noexcept {
+  try {
+    return logger().should_log(to_spdlog(level));
+  } catch (...) {  // memory ran out
+    return false;
+  }
 }
 
-void write(Level level, std::string_view message) {
-  logger().log(to_spdlog(level), spdlog::string_view_t(message.data(), message.size()));
+void write(Level level, std::string_view message) noexcept {
+  try {
+    logger().log(to_spdlog(level), spdlog::string_view_t(message.data(), message.size()));
+  } catch (...) {  // memory ran out: the program goes on without the line
+  }
 }
 
 }  // namespace hocket::log

@@ -7,9 +7,10 @@ namespace hocket::log {
 
 enum class Level { debug, info, warn, error };
 
-// Any thread. Callers format with fmt::format; check enabled() first where formatting costs.
-bool enabled(Level level);
-void write(Level level, std::string_view message);
+// Any thread. Callers format with fmt::format; check enabled() first where formatting costs. A line for which there is
+// no memory is left out.
+bool enabled(Level level) noexcept;
+void write(Level level, std::string_view message) noexcept;
 
 inline void debug(std::string_view message) {
   write(Level::debug, message);

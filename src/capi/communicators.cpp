@@ -47,9 +47,10 @@ hocket_result split(hocket_comm* parent, hocket_comm** child, const hocket_split
     if (!may_wait()) return wait_refused();
     auto request = hocket::capi::split_request(arguments_of(*parent->communicator), options);
     if (!request.ok()) return request.status();
+    auto handle = std::make_unique<hocket_comm>();
     auto made = parent->communicator->split(*request);
     if (!made.ok()) return made.status();
-    if (*made) *child = std::make_unique<hocket_comm>(hocket_comm{std::move(*made)}).release();
+    if ((handle->communicator = std::move(*made))) *child = handle.release();
     return {};
   });
 }
@@ -65,9 +66,11 @@ hocket_result hocket_comm_create(hocket_comm** comm, const hocket_comm_options* 
     if (!may_wait()) return wait_refused();
     const auto resolved = hocket::comm::resolve_options(options);
     if (!resolved.ok()) return resolved.status();
+    auto handle = std::make_unique<hocket_comm>();  // first: nothing may fail once the others have theirs
     auto made = hocket::comm::Communicator::create(*resolved, registered_memory());
     if (!made.ok()) return made.status();
-    *comm = new hocket_comm{std::move(*made)};
+    handle->communicator = std::move(*made);
+    *comm = handle.release();
     return {};
   });
 }
@@ -155,9 +158,11 @@ hocket_result hocket_comm_shrink(hocket_comm* comm, hocket_comm** shrunk, const 
     if (!may_wait()) return wait_refused();
     const auto request = hocket::capi::shrink_request(options);
     if (!request.ok()) return request.status();
+    auto handle = std::make_unique<hocket_comm>();
     auto made = comm->communicator->shrink(*request);
     if (!made.ok()) return made.status();
-    *shrunk = new hocket_comm{std::move(*made)};
+    handle->communicator = std::move(*made);
+    *shrunk = handle.release();
     return {};
   });
 }

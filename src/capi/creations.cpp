@@ -100,9 +100,10 @@ hocket_result hocket_creation_wait(hocket_creation* creation, int64_t timeout_ms
     if (!deadline.ok()) return deadline.status();
     if (!may_wait() && !creation->creation->finished()) return wait_refused();
     if (Status status = creation->creation->wait(*deadline); !status.ok()) return status;
+    auto handle = std::make_unique<hocket_comm>();  // before the communicator is taken, which can be done once
     auto made = creation->creation->take();
     if (!made.ok()) return made.status();
-    if (*made) *comm = new hocket_comm{std::move(*made)};
+    if ((handle->communicator = std::move(*made))) *comm = handle.release();
     return {};
   });
 }

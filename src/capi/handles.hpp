@@ -1,12 +1,11 @@
 // What the sources of the C API share: the handles, and how a body's failure becomes a result of the calling thread.
 #pragma once
 
-#include <exception>
 #include <memory>
-#include <new>
 #include <string>
 
 #include "hocket/hocket.h"
+#include "src/base/caught.hpp"
 #include "src/base/region_table.hpp"
 #include "src/comm/call_group.hpp"
 #include "src/comm/communicator.hpp"
@@ -41,7 +40,6 @@ using comm::StartedCalls;
 
 // Keeps the failure for hocket_last_cause() of the calling thread.
 hocket_result report(const Status& status);
-hocket_result report(Cause cause);
 // What was kept last; ok before anything.
 Status latest_status();
 
@@ -109,12 +107,8 @@ template <class Body>
 hocket_result guarded(Body body) noexcept {
   try {
     return report(body());
-  } catch (const std::bad_alloc&) {
-    return report(Cause{.code = Code::out_of_resources, .message = "memory ran out", .operation = {}});
-  } catch (const std::exception& error) {
-    return report(Cause{.code = Code::internal,
-                        .message = std::string("a defect of Hocket, please report it: ") + error.what(),
-                        .operation = {}});
+  } catch (...) {
+    return report(caught.status());
   }
 }
 

@@ -12,7 +12,7 @@ namespace hocket::capi {
 
 namespace {
 
-thread_local Cause latest_failure{.code = Code::ok, .message = {}, .operation = {}};
+thread_local Status latest_failure;  // shared, not copied: keeping it needs no memory
 
 // What hocket_last_call() tells: kept as it comes, written out when somebody asks. Neither made nor destroyed by code,
 // so that nothing has to look whether it was made.
@@ -43,12 +43,8 @@ void copy_text(char* target, std::size_t room, std::string_view text) {
 }  // namespace
 
 hocket_result report(const Status& status) {
-  return status.ok() ? HOCKET_OK : report(status.cause());
-}
-
-hocket_result report(Cause cause) {
-  latest_failure = std::move(cause);
-  return static_cast<hocket_result>(latest_failure.code);
+  if (!status.ok()) latest_failure = status;
+  return static_cast<hocket_result>(status.code());
 }
 
 Status remember(Status status, const Operation& operation) {
@@ -62,7 +58,7 @@ Status remember(Status status, const StartedCalls& calls) {
 }
 
 Status latest_status() {
-  return latest_failure.code == Code::ok ? Status() : Status(latest_failure);
+  return latest_failure;
 }
 
 }  // namespace hocket::capi
@@ -74,19 +70,22 @@ using hocket::Status;
 extern "C" {
 
 const char* hocket_last_error(void) {
-  return latest_failure.message.c_str();
+  return latest_failure.message().c_str();
 }
 
 hocket_result hocket_last_cause(hocket_cause* cause) {
   if (cause == nullptr) return HOCKET_INVALID_ARGUMENT;
   hocket_cause out = HOCKET_CAUSE_INIT;
-  out.code = static_cast<hocket_result>(latest_failure.code);
-  out.rank = latest_failure.rank;
-  out.peer = latest_failure.peer;
-  out.sequence = latest_failure.sequence;
-  out.elapsed_seconds = latest_failure.elapsed_seconds;
-  copy_text(out.operation, sizeof out.operation, latest_failure.operation);
-  copy_text(out.message, sizeof out.message, latest_failure.message);
+  if (!latest_failure.ok()) {
+    const hocket::Cause& latest = latest_failure.cause();
+    out.code = static_cast<hocket_result>(latest.code);
+    out.rank = latest.rank;
+    out.peer = latest.peer;
+    out.sequence = latest.sequence;
+    out.elapsed_seconds = latest.elapsed_seconds;
+    copy_text(out.operation, sizeof out.operation, latest.operation);
+    copy_text(out.message, sizeof out.message, latest.message);
+  }
   return hocket::write_sized(cause, out) ? HOCKET_OK : HOCKET_INVALID_ARGUMENT;
 }
 

@@ -14,6 +14,8 @@
 namespace hocket::comm {
 namespace {
 
+const Status not_started(Code::aborted, "its group did not start");  // made beforehand: drop() needs no memory
+
 bool is_message(const CallArguments& arguments) {
   return info_of(arguments.collective).is_message();
 }
@@ -117,7 +119,7 @@ void CallGroup::swap(CallGroup& other) {
 }
 
 void CallGroup::drop() {
-  for (const Prepared& call : prepared_) call.operation->finish(Status(Code::aborted, "its group did not start"));
+  for (const Prepared& call : prepared_) call.operation->finish(not_started);
   prepared_.clear();
   to_self_.clear();
   from_self_.clear();

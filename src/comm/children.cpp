@@ -4,17 +4,12 @@
 
 #include <algorithm>
 #include <chrono>
-#include <condition_variable>
-#include <exception>
-#include <mutex>
 #include <ranges>
-#include <system_error>
-#include <thread>
 #include <utility>
 #include <vector>
 
 #include "src/base/random.hpp"
-#include "src/base/signals_blocked.hpp"
+#include "src/comm/attendant.hpp"
 #include "src/comm/finalize.hpp"
 #include "src/comm/local.hpp"
 
@@ -73,9 +68,6 @@ Result<SharedPeerInfos> exchange_over_parent(const Parent& parent, const Result<
 // before its neighbours are connected with it, or one that has heard of a death and does not come.
 void end_with_parent(const Parent& parent, const ChildGroup& group, LinkSet& child, const std::stop_token& made) {
   constexpr std::chrono::milliseconds between_looks{2};
-  std::mutex mutex;
-  std::condition_variable_any woken;
-  std::unique_lock lock(mutex);
   while (!made.stop_requested()) {
     if (const Status broken = parent.parts.link_set->executor().broken(); !broken.ok()) {
       Cause cause = broken.cause();
@@ -86,7 +78,7 @@ void end_with_parent(const Parent& parent, const ChildGroup& group, LinkSet& chi
       cause.rank = no_rank;
       return child.executor().abort(Status(std::move(cause)), *child.executor().first());
     }
-    woken.wait_for(lock, made, between_looks, [] { return false; });
+    sleep_unless_stopped(between_looks, made);
   }
 }
 
@@ -95,18 +87,9 @@ Result<CommunicatorParts> connect_ring(const Parent& parent, const ChildGroup& g
                                        SharedPeerInfos peers, std::shared_ptr<LinkSet> link_set, Deadline deadline,
                                        const std::stop_token& stop) {
   const AbortOnStop abort_on_stop(stop, link_set);
-  std::jthread attendant;
-  try {
-    const SignalsBlocked blocked;
-    attendant = std::jthread([&parent, &group, link_set](const std::stop_token& made) {
-      try {
-        end_with_parent(parent, group, *link_set, made);
-      } catch (const std::exception&) {  // memory ran out: the deadline is left to end it
-      }
-    });
-  } catch (const std::system_error&) {
-    return Status(Code::out_of_resources, "no thread is left; see `ulimit -u`");
-  }
+  const auto attendant = Attendant::start(
+      [&parent, &group, link_set](const std::stop_token& made) { end_with_parent(parent, group, *link_set, made); });
+  if (!attendant.ok()) return attendant.status();
   for (Rank rank = 0; rank < options.size; ++rank) {
     link_set->mesh().add_peer(rank, (*peers)[static_cast<std::size_t>(rank)].endpoints);
   }

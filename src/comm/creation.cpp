@@ -2,11 +2,10 @@
 
 #include <fmt/format.h>
 
-#include <exception>
-#include <new>
 #include <system_error>
 #include <utility>
 
+#include "src/base/caught.hpp"
 #include "src/base/signals_blocked.hpp"
 
 namespace hocket::comm {
@@ -16,10 +15,8 @@ namespace {
 Creation::Made made_by(const std::function<Creation::Made(std::stop_token)>& make, std::stop_token stop) noexcept {
   try {
     return make(std::move(stop));
-  } catch (const std::bad_alloc&) {
-    return Status(Code::out_of_resources, "memory ran out");
-  } catch (const std::exception& error) {
-    return Status(Code::internal, fmt::format("a defect of Hocket, please report it: {}", error.what()));
+  } catch (...) {
+    return caught.status();
   }
 }
 

@@ -18,7 +18,11 @@ constexpr std::chrono::seconds farewell{10};
 
 LinkSet::LinkSet(std::unique_ptr<Executor> executor, std::vector<std::unique_ptr<Transport>> transports, Rank size,
                  std::shared_ptr<RecordFile> records)
-    : records_(std::move(records)), executor_(std::move(executor)), mesh_(std::move(transports), size) {}
+    : destroyed_(Code::aborted,
+                 fmt::format("rank {} destroyed its communicator while operations were pending", executor->rank())),
+      records_(std::move(records)),
+      executor_(std::move(executor)),
+      mesh_(std::move(transports), size) {}
 
 Result<std::shared_ptr<LinkSet>> LinkSet::open(const Options& options, const Config& config) {
   const bool alone = options.size == 1;
@@ -75,11 +79,13 @@ LinkSet::~LinkSet() {
     return;
   }
   record_on_signal_.reset();
-  if (records_->settings().at_end && executor_->broken().ok()) {
-    (void)records_->write(executor_->recording(), RecordReason::end);
+  try {
+    if (records_->settings().at_end && executor_->broken().ok()) {
+      (void)records_->write(executor_->recording(), RecordReason::end);
+    }
+  } catch (...) {  // memory ran out: there is no record
   }
-  executor_->stop(
-      Status(Code::aborted, fmt::format("rank {} destroyed its communicator while operations were pending", rank())));
+  executor_->stop(destroyed_);
   window_.reset();
   const Status why = executor_->broken();
   mesh_.shut_down(why, Deadline::after(why.ok() ? farewell : farewell_after_failure));

@@ -74,6 +74,7 @@ class LinkSet {
           std::shared_ptr<RecordFile> records);
 
   const pid_t owner_ = ::getpid();
+  const Status destroyed_;  // what pending operations end with at the end; made beforehand, since that needs no memory
   const std::shared_ptr<RecordFile> records_;
   std::unique_ptr<Executor> executor_;
   Mesh mesh_;

@@ -119,7 +119,12 @@ void Mesh::close(const Status& why) {
 }
 
 void Mesh::shut_down(const Status& why, Deadline deadline) {
-  for (const auto& transport : transports_) transport->shut_down(why, deadline);
+  for (const auto& transport : transports_) {
+    try {
+      transport->shut_down(why, deadline);
+    } catch (...) {  // memory ran out: the peers see that the connections end
+    }
+  }
 }
 
 }  // namespace hocket::comm

@@ -8,6 +8,12 @@
 
 namespace hocket {
 
+namespace {
+
+const Status destroyed(Code::aborted, "the communicator was destroyed");  // made beforehand: ending needs no memory
+
+}  // namespace
+
 struct Executor::Parts {
   explicit Parts(Config given)
       : config(std::move(given)),
@@ -58,7 +64,7 @@ Result<std::unique_ptr<Executor>> Executor::make(const Config& config) {
 }
 
 Executor::~Executor() {
-  stop(Status(Code::aborted, "the communicator was destroyed"));
+  stop(destroyed);
 }
 
 Status Executor::attach(Peers& peers) {

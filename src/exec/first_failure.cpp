@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <new>
 #include <string>
 #include <tuple>
 #include <utility>
@@ -17,14 +16,7 @@ bool precedes(const Cause& one, const Cause& other) {
   return place(one) < place(other);
 }
 
-FirstFailure::FirstFailure(Rank rank)
-    : rank_(rank),
-      out_of_memory_(Cause{.code = Code::out_of_resources,
-                           .message = fmt::format("memory ran out while rank {} progressed", rank),
-                           .rank = rank}),
-      defect_(Cause{.code = Code::internal,
-                    .message = fmt::format("a defect of Hocket on rank {}, please report it", rank),
-                    .rank = rank}) {}
+FirstFailure::FirstFailure(Rank rank) : rank_(rank), caught_(rank) {}
 
 bool FirstFailure::request_abort(const Status& why) {
   const std::lock_guard lock(mutex_);
@@ -63,23 +55,6 @@ Status FirstFailure::with_context(const Status& status, const Operation* operati
   }
   cause.message += ")";
   return Status(std::move(cause));
-}
-
-Status FirstFailure::of_exception() const {
-  try {
-    throw;
-  } catch (const std::bad_alloc&) {
-    return out_of_memory_;
-  } catch (const std::exception& error) {
-    try {
-      return Status(Cause{
-          .code = Code::internal, .message = fmt::format("{}: {}", defect_.message(), error.what()), .rank = rank_});
-    } catch (...) {
-      return defect_;
-    }
-  } catch (...) {
-    return defect_;
-  }
 }
 
 }  // namespace hocket

@@ -1,9 +1,9 @@
 // FirstFailure: what broke an executor, for good. Every operation that had not ended ends with it.
 #pragma once
 
-#include <exception>
 #include <mutex>
 
+#include "src/base/caught.hpp"
 #include "src/exec/operation.hpp"
 #include "src/spi/status.hpp"
 
@@ -30,11 +30,11 @@ class FirstFailure {
   // The status with what the layers below could not know: which rank saw it, and in which operation (null: in none).
   Status with_context(const Status& status, const Operation* operation) const;
   // What the exception means that is being handled. Needs no memory where memory ran out.
-  Status of_exception() const;
+  Status of_exception() const { return caught_.status(); }
 
  private:
   const Rank rank_;
-  const Status out_of_memory_, defect_;
+  const Caught caught_;
   mutable std::mutex mutex_;
   Status failure_, abort_;  // guarded by mutex_
 };

@@ -61,13 +61,20 @@ Code failure_code(std::uint64_t word) {
 }
 
 Packet packet_of(const Cause& cause) {
-  Packet packet{.kind = PacketKind::cause};
+  Packet packet;
+  packet.text.reserve(text_bytes_max);
+  write_cause(packet, cause);
+  return packet;
+}
+
+void write_cause(Packet& packet, const Cause& cause) {
+  packet.kind = PacketKind::cause;
   const auto ranks =
       std::uint64_t{static_cast<std::uint32_t>(cause.rank)} << 32 | static_cast<std::uint32_t>(cause.peer);
   packet.words = {static_cast<std::uint64_t>(cause.code), ranks, cause.sequence,
                   std::bit_cast<std::uint64_t>(cause.elapsed_seconds)};
-  packet.text = cause.operation.substr(0, 64) + '\n' + cause.message;
-  return packet;
+  packet.text.assign(std::string_view(cause.operation).substr(0, 64)).append(1, '\n');
+  packet.text.append(std::string_view(cause.message).substr(0, text_bytes_max - packet.text.size()));
 }
 
 Cause cause_of(const Packet& packet) {

@@ -58,6 +58,8 @@ struct Packet {
 Code failure_code(std::uint64_t word);
 
 Packet packet_of(const Cause& cause);
+// The same, into a packet that packet_of() has made; needs no memory. Texts are cut.
+void write_cause(Packet& packet, const Cause& cause);
 // Requires kind cause.
 Cause cause_of(const Packet& packet);
 

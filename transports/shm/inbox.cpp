@@ -15,12 +15,8 @@ constexpr std::size_t bytes_per_advance = std::size_t{1} << 20;  // then others 
 
 }  // namespace
 
-std::vector<Completion*> Inbox::abandon() {
-  std::vector<Completion*> completions;
-  completions.reserve(posted_.size());
-  for (const PostedReceive& receive : posted_) completions.push_back(receive.completion);
-  posted_.clear();
-  return completions;
+void Inbox::abandon(const Status& why) {
+  for (; !posted_.empty(); posted_.pop_front()) posted_.front().completion->done(why);
 }
 
 Inbox::Received Inbox::advance(int wake_event) {

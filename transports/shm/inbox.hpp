@@ -33,8 +33,8 @@ class Inbox {
   };
 
   void post(const PostedReceive& receive) { posted_.push_back(receive); }
-  // Takes all receives out and returns whom to tell.
-  std::vector<Completion*> abandon();
+  // Ends all receives with `why`.
+  void abandon(const Status& why);
   bool wanted() const { return !posted_.empty(); }
 
   bool open() const { return static_cast<bool>(ring_); }

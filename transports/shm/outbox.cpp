@@ -13,12 +13,8 @@ constexpr std::size_t bytes_per_flush = std::size_t{1} << 20;  // then others ha
 
 }  // namespace
 
-std::vector<Completion*> Outbox::abandon() {
-  std::vector<Completion*> completions;
-  completions.reserve(queue_.size());
-  for (const Message& message : queue_) completions.push_back(message.completion);
-  queue_.clear();
-  return completions;
+void Outbox::abandon(const Status& why) {
+  for (; !queue_.empty(); queue_.pop_front()) queue_.front().completion->done(why);
 }
 
 Outbox::Flushed Outbox::flush(int wake_event) {

@@ -21,8 +21,8 @@ class Outbox {
     queue_.push_back({header, data, &completion});
   }
   bool empty() const { return queue_.empty(); }
-  // Takes all messages out and returns whom to tell.
-  std::vector<Completion*> abandon();
+  // Ends all messages with `why`.
+  void abandon(const Status& why);
 
   // Whether ring() has been given memory.
   bool open() const { return static_cast<bool>(ring_); }

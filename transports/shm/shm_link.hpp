@@ -92,7 +92,7 @@ class ShmLink final : public Link {
   void malformed(std::string_view what);
   Status problem(Code code, std::string message) const;
   Status lost() const;
-  std::vector<Completion*> abandon();
+  void abandon(const Status& why);
   void finish_goodbye();
   void last_word(const Packet& packet);
 
@@ -100,6 +100,7 @@ class ShmLink final : public Link {
   Rank peer_;
   Connection connection_;
   UniqueFd process_;  // of the peer, where it can be watched; a child of it may keep the socket open after its end
+  Packet cause_packet_ = packet_of(Cause());  // with room for any cause
   Outbox outbox_;
   Inbox inbox_;
   std::optional<Status> ended_with_;  // nothing: the link works

@@ -8,10 +8,9 @@
 
 namespace hocket::shm {
 
-std::vector<Completion*> ShmLink::abandon() {
-  auto completions = outbox_.abandon();
-  for (Completion* completion : inbox_.abandon()) completions.push_back(completion);
-  return completions;
+void ShmLink::abandon(const Status& why) {
+  outbox_.abandon(why);
+  inbox_.abandon(why);
 }
 
 void ShmLink::close(const Status& why) {
@@ -19,13 +18,14 @@ void ShmLink::close(const Status& why) {
   if (!why.ok()) {
     ended_with_ = why;
     awaits_word_ = attached() && !peer_ended_ && !goodbye_came_;
-    last_word(packet_of(why.cause()));
-    for (Completion* completion : abandon()) completion->done(why);
+    write_cause(cause_packet_, why.cause());
+    last_word(cause_packet_);
+    abandon(why);
     return;
   }
   ended_with_ = Status(Code::aborted, fmt::format("the link to {} is closed", name()));
   owes_goodbye_ = true;
-  for (Completion* completion : inbox_.abandon()) completion->done(*ended_with_);
+  inbox_.abandon(*ended_with_);
   flush();
   finish_goodbye();
 }
@@ -50,15 +50,16 @@ void ShmLink::finish_goodbye() {
 void ShmLink::fail(const Status& why, bool tell_peer) {
   if (ended_with_) {
     owes_goodbye_ = false;
-    for (Completion* completion : outbox_.abandon()) completion->done(why);
+    outbox_.abandon(why);
     return;
   }
   ended_with_ = why;
   if (tell_peer) {
     awaits_word_ = attached() && !peer_ended_;
-    last_word(packet_of(why.cause()));
+    write_cause(cause_packet_, why.cause());
+    last_word(cause_packet_);
   }
-  for (Completion* completion : abandon()) completion->done(why);
+  abandon(why);
   context_.listener->peer_failed(peer_, why);
 }
 
@@ -76,7 +77,7 @@ void ShmLink::leave(const Status& why) {
   if (ended_with_) return fail(why, false);
   ended_with_ = why;
   last_word({.kind = PacketKind::goodbye});
-  for (Completion* completion : abandon()) completion->done(why);
+  abandon(why);
   context_.listener->peer_left(peer_);
 }
 

@@ -36,15 +36,11 @@ void MessageReader::Kept::erase(std::size_t from, std::size_t bytes) {
 
 // ---- receives -------------------------------------------------------------------------------------------------------
 
-std::vector<Completion*> MessageReader::abandon() {
-  std::vector<Completion*> completions;
-  completions.reserve(posted_.size());
-  for (const PostedReceive& receive : posted_) completions.push_back(receive.completion);
+void MessageReader::abandon(const Status& why) {
   if (!posted_.empty() && parser_.in_message()) skip_ = target_.missing(posted_.front());
-  posted_.clear();
   target_.reset();
   skips_ = true;
-  return completions;
+  for (; !posted_.empty(); posted_.pop_front()) posted_.front().completion->done(why);
 }
 
 MessageReader::Event MessageReader::settle(std::span<std::byte> staging, std::size_t& completed) {

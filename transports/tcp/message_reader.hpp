@@ -33,8 +33,8 @@ class MessageReader {
   explicit MessageReader(StreamNumber stream) : stream_(stream) {}
 
   void post(const PostedReceive& receive) { posted_.push_back(receive); }
-  // Takes all receives out and returns whom to tell. From now on messages are skipped: only what else comes matters.
-  std::vector<Completion*> abandon();
+  // Ends all receives with `why`. From now on messages are skipped: only what else comes matters.
+  void abandon(const Status& why);
   // Whether a receive waits for bytes.
   bool wanted() const { return !posted_.empty(); }
   // Whether settle() may find something without further bytes.

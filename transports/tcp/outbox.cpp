@@ -30,7 +30,7 @@ void Outbox::finish_with(std::span<const std::byte> last) {
   if (!cut_) last_.insert(last_.end(), last.begin(), last.end());
 }
 
-std::vector<Completion*> Outbox::abandon() {
+void Outbox::abandon(const Status& why) {
   if (sent_ > 0) {
     const Message& front = queue_.front();
     const std::size_t header_sent = std::min(sent_, header_bytes);
@@ -43,11 +43,13 @@ std::vector<Completion*> Outbox::abandon() {
     }
     sent_ = 0;
   }
-  std::vector<Completion*> completions;
-  completions.reserve(queue_.size());
-  for (const Message& message : queue_) completions.push_back(message.completion);
-  queue_.clear();
-  return completions;
+  for (; !queue_.empty(); queue_.pop_front()) queue_.front().completion->done(why);
+}
+
+void Outbox::clear() {
+  last_.clear();
+  last_sent_ = sent_ = 0;
+  cut_ = false;
 }
 
 Outbox::Flushed Outbox::flush(Socket& socket) {

@@ -14,6 +14,8 @@ namespace hocket::tcp {
 
 class Outbox {
  public:
+  Outbox() { last_.reserve(sizeof(CauseFrame::bytes)); }
+
   struct Flushed {
     std::size_t completed = 0;  // messages
     int error = 0;              // errno of a connection that takes no more; 0: none
@@ -24,12 +26,14 @@ class Outbox {
   }
   // Whether the kernel took the whole message, if it is small. If not, it must be pushed next. Requires empty().
   bool send_at_once(Socket& socket, const Frame& header, ConstBuffer payload);
-  // Bytes to send after all that is queued. Nothing may be pushed any more.
+  // Bytes to send after all that is queued. Nothing may be pushed any more. Room for them was made beforehand.
   void finish_with(std::span<const std::byte> last);
-  // Takes all messages out and returns whom to tell. A message that the peer has in part already is copied and still
-  // goes out whole, because the peer could not tell its rest from what follows. If that rest is too large to copy, what
-  // finish_with() adds is dropped as well.
-  std::vector<Completion*> abandon();
+  // Ends all messages with `why`. One that the peer has in part already is copied and still goes out whole, because the
+  // peer could not tell its rest from what follows. If that rest is too large to copy, what finish_with() adds is
+  // dropped as well.
+  void abandon(const Status& why);
+  // Leaves nothing of what waits to go out. Requires that no message is queued.
+  void clear();
 
   bool empty() const { return queue_.empty() && last_.size() == last_sent_; }
   // Sends until the kernel takes no more; completes what it took.

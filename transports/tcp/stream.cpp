@@ -32,16 +32,15 @@ std::size_t Stream::flush(bool last) {
 }
 
 void Stream::cut() {
-  outbox = Outbox();  // without the rest of a message that is half sent
+  outbox.clear();  // without the rest of a message that is half sent
   if (!attached() || shut) return;
   shut = true;
   ::shutdown(socket.fd(), SHUT_WR);
 }
 
 void Stream::drop_sends(const Status& why) {
-  const auto completions = outbox.abandon();
-  outbox = Outbox();
-  for (Completion* completion : completions) completion->done(why);
+  outbox.abandon(why);
+  outbox.clear();
 }
 
 void Stream::drain(std::span<std::byte> staging) {

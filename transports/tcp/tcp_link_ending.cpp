@@ -14,7 +14,7 @@ void TcpLink::close(const Status& why) {
     ended_with_ = name_.closed();
     for (Stream& stream : streams_) {
       stream.outbox.finish_with(encode(Header{.kind = FrameKind::goodbye}));
-      for (Completion* completion : stream.inbox.messages().abandon()) completion->done(*ended_with_);
+      stream.inbox.messages().abandon(*ended_with_);
       flush(stream);
     }
   } else {
@@ -32,10 +32,9 @@ void TcpLink::end_with(const Status& why, std::span<const std::byte> last) {
   ended_with_ = why;
   failed_ = true;
   awaits_word_ = !last.empty() && attached() && !streams_.front().ended();
-  std::vector<Completion*> completions;
   for (Stream& stream : streams_) {
-    for (Completion* completion : stream.outbox.abandon()) completions.push_back(completion);
-    for (Completion* completion : stream.inbox.messages().abandon()) completions.push_back(completion);
+    stream.outbox.abandon(why);
+    stream.inbox.messages().abandon(why);
     const bool comes_late = !stream.attached() && attached();  // the others have told the peer by then
     if (last.empty() || comes_late) {
       stream.cut();
@@ -44,19 +43,18 @@ void TcpLink::end_with(const Status& why, std::span<const std::byte> last) {
       flush(stream);
     }
   }
-  for (Completion* completion : completions) completion->done(why);
 }
 
 void TcpLink::fail(const Status& why, bool tell_peer) {
   if (ended_with_) {
     failed_ = true;
     for (Stream& stream : streams_) {
-      for (Completion* completion : stream.outbox.abandon()) completion->done(why);
-      if (!stream.attached() && attached()) stream.outbox = Outbox();
+      stream.outbox.abandon(why);
+      if (!stream.attached() && attached()) stream.outbox.clear();
     }
     return;
   }
-  end_with(why, tell_peer ? encode_cause(why.cause()) : std::vector<std::byte>{});
+  end_with(why, tell_peer ? encode_cause(why.cause()) : CauseFrame());
   context_.listener->peer_failed(peer(), why);
 }
 

@@ -167,16 +167,17 @@ Result<Hello> parse_hello(std::span<const std::byte, hello_bytes> bytes) {
   return hello;
 }
 
-std::vector<std::byte> encode_cause(const Cause& cause) {
+CauseFrame encode_cause(const Cause& cause) {
   const auto operation = std::string_view(cause.operation).substr(0, 64);
   const auto message =
       std::string_view(cause.message).substr(0, cause_bytes_max - cause_fixed_bytes - operation.size());
   const std::size_t payload = cause_fixed_bytes + operation.size() + message.size();
-  std::vector<std::byte> frame(header_bytes + payload);
+  CauseFrame frame;
+  frame.length = header_bytes + payload;
   const Frame header =
       encode(Header{.kind = FrameKind::cause, .tag = {}, .bytes = static_cast<std::uint32_t>(payload)});
-  std::copy(header.begin(), header.end(), frame.begin());
-  ByteWriter to(frame.data() + header_bytes);
+  std::copy(header.begin(), header.end(), frame.bytes.begin());
+  ByteWriter to(frame.bytes.data() + header_bytes);
   to.put(static_cast<std::uint32_t>(cause.code));
   to.put(cause.rank);
   to.put(cause.peer);

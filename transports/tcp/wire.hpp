@@ -100,8 +100,19 @@ HelloFrame encode(const Hello& hello);
 // Code::protocol_error says what is wrong. Whether group and ranks are the right ones is the caller's to check.
 Result<Hello> parse_hello(std::span<const std::byte, hello_bytes> bytes);
 
-// A whole cause frame, header and payload. A message that is too long is cut.
-std::vector<std::byte> encode_cause(const Cause& cause);
+// A whole cause frame, header and payload; empty at first. It lies in itself, so that none needs memory to be said.
+struct CauseFrame {
+  std::array<std::byte, header_bytes + cause_bytes_max> bytes;
+  std::size_t length = 0;
+
+  const std::byte* data() const { return bytes.data(); }
+  std::size_t size() const { return length; }
+  const std::byte* begin() const { return data(); }
+  const std::byte* end() const { return data() + length; }
+};
+
+// A message that is too long is cut.
+CauseFrame encode_cause(const Cause& cause);
 // The payload of a cause frame; nothing where it is malformed. Control characters in its texts become '?'.
 std::optional<Cause> parse_cause(std::span<const std::byte> payload);
 

@@ -208,8 +208,13 @@ void expect_equal(const Cause& a, const Cause& b) {
   EXPECT_EQ(a.elapsed_seconds, b.elapsed_seconds);
 }
 
+std::vector<std::byte> frame_of(const Cause& cause) {
+  const CauseFrame frame = encode_cause(cause);
+  return {frame.begin(), frame.end()};
+}
+
 TEST(Wire, CauseComesBack) {
-  const auto frame = encode_cause(whole_cause);
+  const auto frame = frame_of(whole_cause);
   const auto header = parse_header(std::span(frame).first<header_bytes>());
   ASSERT_TRUE(header.ok());
   EXPECT_EQ(header->kind, FrameKind::cause);
@@ -223,7 +228,7 @@ TEST(Wire, ALongCauseIsCutToFit) {
   Cause cause = whole_cause;
   cause.message.assign(100'000, 'm');
   cause.operation.assign(100'000, 'o');
-  const auto frame = encode_cause(cause);
+  const auto frame = frame_of(cause);
   EXPECT_EQ(frame.size(), header_bytes + cause_bytes_max);
   ASSERT_TRUE(parse_header(std::span(frame).first<header_bytes>()).ok());
   const auto parsed = parse_cause(payload_of(frame));
@@ -233,7 +238,7 @@ TEST(Wire, ALongCauseIsCutToFit) {
 }
 
 TEST(Wire, ACutOrPaddedCauseIsRefused) {
-  auto frame = encode_cause(whole_cause);
+  auto frame = frame_of(whole_cause);
   const auto payload = payload_of(frame);
   for (std::size_t length = 0; length < payload.size(); ++length) {
     EXPECT_FALSE(parse_cause(payload.first(length)).has_value()) << length;
@@ -244,7 +249,7 @@ TEST(Wire, ACutOrPaddedCauseIsRefused) {
 
 TEST(Wire, ACauseMustBeAFailure) {
   for (const unsigned code : {0u, 1u, 17u, 255u}) {
-    auto frame = encode_cause(whole_cause);
+    auto frame = frame_of(whole_cause);
     frame[header_bytes] = static_cast<std::byte>(code);
     EXPECT_FALSE(parse_cause(payload_of(frame)).has_value()) << code;
   }
@@ -253,7 +258,7 @@ TEST(Wire, ACauseMustBeAFailure) {
 TEST(Wire, ACauseCannotSteerATerminal) {
   Cause cause = whole_cause;
   cause.message = "red \x1b[31m and\na new line, but ∘ stays";
-  const auto parsed = parse_cause(payload_of(encode_cause(cause)));
+  const auto parsed = parse_cause(payload_of(frame_of(cause)));
   ASSERT_TRUE(parsed.has_value());
   EXPECT_EQ(parsed->message, "red \\x1b[31m and\\x0aa new line, but ∘ stays");
 }
@@ -261,7 +266,7 @@ TEST(Wire, ACauseCannotSteerATerminal) {
 TEST(Wire, RandomCausesDoNoHarm) {
   std::mt19937 random(2);
   for (int i = 0; i < 100'000; ++i) {
-    auto frame = encode_cause(whole_cause);
+    auto frame = frame_of(whole_cause);
     for (std::size_t change = random() % 6; change > 0; --change) {
       frame[header_bytes + random() % (frame.size() - header_bytes)] = static_cast<std::byte>(random() % 256);
     }

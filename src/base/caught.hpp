@@ -1,0 +1,29 @@
+// Caught: what an exception means where none may go further, as a status. An exception is mostly memory that ran out,
+// so the statuses are made beforehand.
+#pragma once
+
+#include <string_view>
+
+#include "src/spi/status.hpp"
+
+namespace hocket {
+
+class Caught {
+ public:
+  // For what belongs to no rank, or none that is known.
+  Caught();
+  explicit Caught(Rank rank);
+
+  // Of the exception that is being handled: out_of_resources where memory ran out, else internal.
+  Status status() const noexcept;
+
+ private:
+  Caught(Rank rank, std::string_view while_what, std::string_view where);
+
+  Status out_of_memory_, defect_;
+};
+
+// For what belongs to no rank.
+extern const Caught caught;
+
+}  // namespace hocket
