@@ -74,7 +74,7 @@ TEST(TcpLoss, NonsenseAfterTheHandshake) {
 TEST(TcpLoss, AnOversizedFrame) {
   auto cause = tcp::encode_cause({.code = Code::timeout, .message = "late"});
   const std::uint32_t huge = 0xffffffff;
-  std::memcpy(cause.data() + 12, &huge, sizeof huge);
+  std::memcpy(cause.bytes.data() + 12, &huge, sizeof huge);
   Impostor with_cause;
   with_cause.peer.say(cause);
   EXPECT_EQ(with_cause.failure().code(), Code::protocol_error);
@@ -135,7 +135,7 @@ TEST(TcpLoss, ASlowReaderHoldsUpNobodyElse) {
 TEST(TcpLoss, AMalformedCauseIsNonsense) {
   Impostor impostor;
   auto frame = tcp::encode_cause({.code = Code::timeout, .message = "late"});
-  frame[tcp::header_bytes] = std::byte{200};
+  frame.bytes[tcp::header_bytes] = std::byte{200};
   impostor.peer.say(frame);
   EXPECT_EQ(impostor.failure().code(), Code::protocol_error);
 }
