@@ -175,10 +175,13 @@ hocket_result hocket_comm_join(hocket_comm* comm, hocket_comm** joined, const ho
     if (!may_wait()) return wait_refused();
     const auto request = hocket::comm::join_request(join, options, rank_in(comm));
     if (!request.ok()) return request.status();
+    auto handle = std::make_unique<hocket_comm>();  // nothing may fail once the others have theirs
     auto made = comm == nullptr ? hocket::comm::Communicator::come_in(*request, registered_memory())
                                 : comm->communicator->take_in(*request);
     if (!made.ok()) return made.status();
-    if (*made) *joined = new hocket_comm{std::move(*made)};
+    if (!*made) return {};
+    handle->communicator = std::move(*made);
+    *joined = handle.release();
     return {};
   });
 }

@@ -1,6 +1,7 @@
 #include "tools/heap/address_space.hpp"
 
 #include <sys/mman.h>
+#include <sys/resource.h>
 
 #include <iterator>
 
@@ -14,7 +15,11 @@ constexpr int addresses_only = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE;
 }  // namespace
 
 AddressSpace::AddressSpace() {
-  for (std::size_t bytes = most_bytes; bytes >= least_bytes; bytes /= 4) {  // `ulimit -v` may allow less
+  rlimit addresses{};
+  if (::getrlimit(RLIMIT_AS, &addresses) != 0) return;
+  const std::size_t allowed = addresses.rlim_cur / 4;  // the program needs the rest
+  for (std::size_t bytes = most_bytes; bytes >= least_bytes; bytes /= 4) {
+    if (bytes > allowed) continue;
     void* const at = ::mmap(nullptr, bytes, PROT_NONE, addresses_only, -1, 0);
     if (at == MAP_FAILED) continue;
     begin_ = reinterpret_cast<std::uintptr_t>(at);
@@ -35,9 +40,14 @@ void* AddressSpace::take(std::size_t bytes) {
   return nullptr;
 }
 
-void AddressSpace::give_back(void* address, std::size_t bytes) {
+void AddressSpace::give_back(void* address, std::size_t bytes) noexcept {
   (void)::mmap(address, bytes, PROT_NONE, addresses_only | MAP_FIXED, -1, 0);
-  auto range = free_.emplace(reinterpret_cast<std::uintptr_t>(address), bytes).first;
+  auto range = free_.end();
+  try {
+    range = free_.emplace(reinterpret_cast<std::uintptr_t>(address), bytes).first;
+  } catch (const std::bad_alloc&) {
+    return;
+  }
   if (const auto next = std::next(range); next != free_.end() && range->first + range->second == next->first) {
     range->second += next->second;
     free_.erase(next);

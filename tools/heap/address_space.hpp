@@ -18,8 +18,8 @@ class AddressSpace {
   bool contains(const void* address) const { return reinterpret_cast<std::uintptr_t>(address) - begin_ < bytes_; }
   // Addresses of so many bytes, a multiple of the page, nothing mapped there; null: there is no room.
   void* take(std::size_t bytes);
-  // Whatever is mapped there goes.
-  void give_back(void* address, std::size_t bytes);
+  // Whatever is mapped there goes. Without memory for the table, the addresses are lost.
+  void give_back(void* address, std::size_t bytes) noexcept;
 
  private:
   std::uintptr_t begin_ = 0;

@@ -11,6 +11,7 @@
 #include <cstddef>
 #include <cstring>
 #include <new>
+#include <utility>
 
 #include "src/base/shared_heap.hpp"
 #include "tools/heap/libc_memory.hpp"
@@ -23,12 +24,30 @@ namespace {
 std::atomic<SharedBlocks*> made{nullptr};
 alignas(SharedBlocks) std::byte storage[sizeof(SharedBlocks)];
 pthread_once_t once = PTHREAD_ONCE_INIT;
+std::atomic<bool> may_share{false};  // before that, and without handlers of forks, all memory is the C library's
 
 void make() {
-  auto* const blocks = new (storage) SharedBlocks;
-  (void)::pthread_atfork([] { made.load()->before_fork(); }, [] { made.load()->after_fork_in_parent(); },
-                         [] { made.load()->after_fork_in_child(); });
-  made.store(blocks, std::memory_order_release);
+  made.store(new (storage) SharedBlocks, std::memory_order_release);
+}
+
+// Whether this thread forks, and the blocks know it.
+thread_local bool forking = false;
+
+// Early, because the handlers that were registered last are the first to be called before a fork: those of others then
+// run while the heap is not locked.
+__attribute__((constructor)) void look_after_forks() {
+  const auto before = [] {
+    SharedBlocks* const blocks = made.load(std::memory_order_acquire);
+    forking = blocks != nullptr;
+    if (forking) blocks->before_fork();
+  };
+  const auto in_parent = [] {
+    if (std::exchange(forking, false)) made.load()->after_fork_in_parent();
+  };
+  const auto in_child = [] {
+    if (std::exchange(forking, false)) made.load()->after_fork_in_child();
+  };
+  may_share.store(::pthread_atfork(before, in_parent, in_child) == 0);
 }
 
 SharedBlocks& shared() {
@@ -42,7 +61,8 @@ bool is_shared(const void* memory) {
 }
 
 void* allocate(std::size_t bytes, bool zeroed = false) {
-  return bytes >= shared_from_bytes ? shared().allocate(bytes, zeroed) : nullptr;
+  if (bytes < shared_from_bytes || !may_share.load(std::memory_order_relaxed)) return nullptr;
+  return shared().allocate(bytes, zeroed);
 }
 
 void* allocate_aligned(std::size_t alignment, std::size_t bytes) {

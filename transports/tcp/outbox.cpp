@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <new>
 
 namespace hocket::tcp {
 namespace {
@@ -27,7 +28,24 @@ bool Outbox::send_at_once(Socket& socket, const Frame& header, ConstBuffer paylo
 }
 
 void Outbox::finish_with(std::span<const std::byte> last) {
-  if (!cut_) last_.insert(last_.end(), last.begin(), last.end());
+  if (cut_) return;
+  try {
+    last_.insert(last_.end(), last.begin(), last.end());
+  } catch (const std::bad_alloc&) {  // then the peer only sees the connection end
+    last_.clear();
+    cut_ = true;
+  }
+}
+
+// Of a message that is half sent, because the caller's buffer is not to be touched any more.
+void Outbox::keep_rest(const Message& front, std::size_t header_sent, std::size_t payload_sent) {
+  try {
+    last_.assign(front.header.begin() + static_cast<std::ptrdiff_t>(header_sent), front.header.end());
+    last_.insert(last_.end(), front.data + payload_sent, front.data + front.bytes);
+  } catch (const std::bad_alloc&) {
+    last_.clear();
+    cut_ = true;
+  }
 }
 
 void Outbox::abandon(const Status& why) {
@@ -38,8 +56,7 @@ void Outbox::abandon(const Status& why) {
     if (front.bytes - payload_sent > rest_bytes_max) {
       cut_ = true;
     } else {
-      last_.assign(front.header.begin() + static_cast<std::ptrdiff_t>(header_sent), front.header.end());
-      last_.insert(last_.end(), front.data + payload_sent, front.data + front.bytes);
+      keep_rest(front, header_sent, payload_sent);
     }
     sent_ = 0;
   }

@@ -48,6 +48,7 @@ class Outbox {
   };
 
   bool gather_and_send(Socket& socket, Flushed& flushed);
+  void keep_rest(const Message& front, std::size_t header_sent, std::size_t payload_sent);
   void took(std::size_t bytes, Flushed& flushed);
 
   std::deque<Message> queue_;
