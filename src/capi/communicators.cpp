@@ -50,7 +50,9 @@ hocket_result split(hocket_comm* parent, hocket_comm** child, const hocket_split
     auto handle = std::make_unique<hocket_comm>();
     auto made = parent->communicator->split(*request);
     if (!made.ok()) return made.status();
-    if ((handle->communicator = std::move(*made))) *child = handle.release();
+    if (*made == nullptr) return {};
+    handle->communicator = std::move(*made);
+    *child = handle.release();
     return {};
   });
 }

@@ -7,12 +7,13 @@
 #include <new>
 #include <utility>
 
+// By the names that glibc gives them for those who stand in front of it.
 extern "C" {
-void* __libc_malloc(std::size_t bytes);
-void* __libc_calloc(std::size_t count, std::size_t bytes);
-void* __libc_realloc(void* memory, std::size_t bytes);
-void* __libc_memalign(std::size_t alignment, std::size_t bytes);
-void __libc_free(void* memory);
+void* libc_malloc(std::size_t bytes) __asm__("__libc_malloc");
+void* libc_calloc(std::size_t count, std::size_t bytes) __asm__("__libc_calloc");
+void* libc_realloc(void* memory, std::size_t bytes) __asm__("__libc_realloc");
+void* libc_memalign(std::size_t alignment, std::size_t bytes) __asm__("__libc_memalign");
+void libc_free(void* memory) __asm__("__libc_free");
 }
 
 namespace hocket::heap {
@@ -29,13 +30,13 @@ struct LibcAllocator {
   }
 
   T* allocate(std::size_t count) {
-    void* const memory = __libc_malloc(count * sizeof(T));
+    void* const memory = libc_malloc(count * sizeof(T));
     if (memory == nullptr) throw std::bad_alloc();
     return static_cast<T*>(memory);
   }
   void deallocate(T* memory, std::size_t count) {
     (void)count;
-    __libc_free(memory);
+    libc_free(memory);
   }
 
   friend bool operator==(const LibcAllocator&, const LibcAllocator&) { return true; }

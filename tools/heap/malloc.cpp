@@ -69,7 +69,7 @@ void* allocate_aligned(std::size_t alignment, std::size_t bytes) {
   if (alignment <= page_bytes) {
     if (void* const memory = allocate(bytes)) return memory;
   }
-  return __libc_memalign(alignment, bytes);
+  return libc_memalign(alignment, bytes);
 }
 
 std::size_t bytes_in_libc(void* memory) {
@@ -86,20 +86,20 @@ void release(void* memory) {
   if (is_shared(memory)) {
     shared().free(memory);
   } else {
-    __libc_free(memory);
+    libc_free(memory);
   }
 }
 
 // Where it can stay what it is, it does not move.
 void* reallocate(void* memory, std::size_t bytes) {
   const bool from_shared = is_shared(memory);
-  if (memory == nullptr || (!from_shared && bytes < shared_from_bytes)) return __libc_realloc(memory, bytes);
+  if (memory == nullptr || (!from_shared && bytes < shared_from_bytes)) return libc_realloc(memory, bytes);
   const std::size_t before = usable_bytes(memory);
   if (from_shared && bytes <= before && bytes > before / 2) return memory;
   void* to = allocate(bytes);
   if (to == nullptr) {
-    if (!from_shared) return __libc_realloc(memory, bytes);
-    to = __libc_malloc(bytes);
+    if (!from_shared) return libc_realloc(memory, bytes);
+    to = libc_malloc(bytes);
     if (to == nullptr) return nullptr;
   }
   std::memcpy(to, memory, std::min(before, bytes));
@@ -121,7 +121,7 @@ void hocket_heap_serve(const hocket::SharedHeapListener& listener) noexcept {
 
 void* malloc(std::size_t bytes) noexcept {
   void* const memory = allocate(bytes);
-  return memory != nullptr ? memory : __libc_malloc(bytes);
+  return memory != nullptr ? memory : libc_malloc(bytes);
 }
 
 void* calloc(std::size_t count, std::size_t bytes) noexcept {
@@ -129,7 +129,7 @@ void* calloc(std::size_t count, std::size_t bytes) noexcept {
   if (!__builtin_mul_overflow(count, bytes, &all)) {
     if (void* const memory = allocate(all, true)) return memory;
   }
-  return __libc_calloc(count, bytes);
+  return libc_calloc(count, bytes);
 }
 
 void* realloc(void* memory, std::size_t bytes) noexcept {
