@@ -119,6 +119,7 @@ void hocket_heap_serve(const hocket::SharedHeapListener& listener) noexcept {
   shared().serve(listener);
 }
 
+// NOLINTBEGIN(readability-inconsistent-declaration-parameter-name): the names in the C library's headers are reserved
 void* malloc(std::size_t bytes) noexcept {
   void* const memory = allocate(bytes);
   return memory != nullptr ? memory : libc_malloc(bytes);
@@ -183,6 +184,8 @@ void* pvalloc(std::size_t bytes) noexcept {
 std::size_t malloc_usable_size(void* memory) noexcept {
   return memory == nullptr ? 0 : usable_bytes(memory);
 }
+
+// NOLINTEND(readability-inconsistent-declaration-parameter-name)
 
 }  // extern "C"
 #pragma GCC visibility pop
