@@ -54,6 +54,10 @@ std::shared_ptr<Operation> CallPlanner::plan_over_links(const CallArguments& cal
   const auto unequal = static_cast<bool>(checked.blocks);
   const auto [algorithm, id] = algorithm_for(key_of(call, checked, membership().options()));
   binding.signature.algorithm = id;
+  if (call.from_any) return operations_.from_any(call.source, algorithm->name);
+  if (is_message(signature)) {
+    return operations_.message(call.root, signature.kind == SignatureKind::send, algorithm->name, call.persistent);
+  }
   const PlanKey key{.algorithm = algorithm,
                     .rank = membership().rank(),
                     .size = membership().size(),
@@ -65,7 +69,6 @@ std::shared_ptr<Operation> CallPlanner::plan_over_links(const CallArguments& cal
                     .topology = membership().topology(),
                     .wire = algorithm->encoded ? signature.wire : WireFormat::exact,
                     .blocks = checked.blocks};
-  if (call.from_any) return operations_.from_any(key, call.source);
   return operations_.over_links(key, call.persistent);
 }
 

@@ -5,24 +5,52 @@
 #include "src/exec/any_source_receive.hpp"
 
 namespace hocket::comm {
+namespace {
 
-std::shared_ptr<ScheduleOperation> IdleOperations::over_links(const PlanKey& key, bool persistent) {
-  for (auto at = over_links_.rbegin(); at != over_links_.rend() && !persistent; ++at) {
-    if (at->use_count() == 1 && (*at)->finished() && (*at)->plan().key == key) {
-      std::rotate(at.base() - 1, at.base(), over_links_.end());
-      return over_links_.back();
+// One of `kept` that fits and that nobody uses any more; null: there is none.
+template <class Kind, class Fits>
+std::shared_ptr<Kind> idle_one(std::vector<std::shared_ptr<Kind>>& kept, const Fits& fits) {
+  for (auto at = kept.rbegin(); at != kept.rend(); ++at) {
+    if (at->use_count() == 1 && (*at)->finished() && fits(**at)) {
+      std::rotate(at.base() - 1, at.base(), kept.end());
+      return kept.back();
     }
   }
+  return nullptr;
+}
+
+// In place of the one that was used longest ago. What somebody uses stays: it is theirs and this list's, see
+// LatestCall.
+template <class Kind>
+void keep(std::vector<std::shared_ptr<Kind>>& kept, const std::shared_ptr<Kind>& made, std::size_t most) {
+  if (kept.size() == most) {
+    const auto idle = std::ranges::find_if(kept, [](const auto& one) { return one.use_count() == 1; });
+    if (idle == kept.end()) return;
+    kept.erase(idle);
+  }
+  kept.push_back(made);
+}
+
+}  // namespace
+
+std::shared_ptr<ScheduleOperation> IdleOperations::over_links(const PlanKey& key, bool persistent) {
+  const auto runs_it = [&](const ScheduleOperation& operation) { return operation.plan().key == key; };
+  if (auto idle = persistent ? nullptr : idle_one(over_links_, runs_it)) return idle;
   auto made = std::make_shared<ScheduleOperation>(plans_.get(key), parts_.context);
   made->set_transports(TransportNames(parts_.link_set->mesh().routes().transports_of(made->directions())));
-  if (persistent) return made;
-  if (over_links_.size() ==
-      operations_kept) {  // what somebody uses stays: it is theirs and this list's, see LatestCall
-    const auto idle = std::ranges::find_if(over_links_, [](const auto& kept) { return kept.use_count() == 1; });
-    if (idle == over_links_.end()) return made;
-    over_links_.erase(idle);
-  }
-  over_links_.push_back(made);
+  if (!persistent) keep(over_links_, made, operations_kept);
+  return made;
+}
+
+std::shared_ptr<MessageOperation> IdleOperations::message(Rank rank, bool sends, std::string_view algorithm,
+                                                          bool persistent) {
+  const auto goes_there = [&](const MessageOperation& operation) {
+    return operation.rank() == rank && operation.sends() == sends;
+  };
+  if (auto idle = persistent ? nullptr : idle_one(messages_, goes_there)) return idle;
+  auto made = std::make_shared<MessageOperation>(parts_.context, rank, sends, algorithm);
+  made->set_transports(TransportNames(parts_.link_set->mesh().routes().transports_of(made->directions())));
+  if (!persistent) keep(messages_, made, operations_kept);
   return made;
 }
 
@@ -36,20 +64,14 @@ std::shared_ptr<DirectOperation> IdleOperations::over_window(bool persistent) {
   return made;
 }
 
-// The plans are those of receives from a named rank; but the operation may outlive the communicator, where that shares
-// links, so the progressing thread has a cache of its own.
-std::shared_ptr<Operation> IdleOperations::from_any(const PlanKey& key, std::int32_t* source) {
-  constexpr std::size_t any_source_plans_kept = 64;
-  if (!any_source_plans_) any_source_plans_ = std::make_shared<PlanCache>(any_source_plans_kept);
-  const auto receive_from = [key, plans = any_source_plans_, context = parts_.context,
+std::shared_ptr<Operation> IdleOperations::from_any(std::int32_t* source, std::string_view algorithm) {
+  const auto receive_from = [algorithm, context = parts_.context,
                              routes = &parts_.link_set->mesh().routes()](Rank rank) {
-    PlanKey named = key;
-    named.root = rank;
-    auto receive = std::make_shared<ScheduleOperation>(plans->get(named), context);
+    auto receive = std::make_shared<MessageOperation>(context, rank, false, algorithm);
     receive->set_transports(TransportNames(routes->transports_of(receive->directions())));
     return receive;
   };
-  return std::make_shared<AnySourceReceive>(parts_.context, receive_from, source, key.algorithm->name);
+  return std::make_shared<AnySourceReceive>(parts_.context, receive_from, source, algorithm);
 }
 
 }  // namespace hocket::comm

@@ -4,10 +4,12 @@
 
 #include <cstdint>
 #include <memory>
+#include <string_view>
 #include <vector>
 
 #include "src/comm/communicator_parts.hpp"
 #include "src/exec/direct/direct_operation.hpp"
+#include "src/exec/message_operation.hpp"
 #include "src/exec/schedule_operation.hpp"
 #include "src/plan/plan.hpp"
 
@@ -23,8 +25,10 @@ class IdleOperations {
   std::shared_ptr<ScheduleOperation> over_links(const PlanKey& key, bool persistent = false);
   // The same for what runs over the window, which must be there.
   std::shared_ptr<DirectOperation> over_window(bool persistent = false);
-  // A receive from any rank: `key` names that of one rank, and `source`, which may be null, is where to put the rank.
-  std::shared_ptr<Operation> from_any(const PlanKey& key, std::int32_t* source);
+  // The same for a message to a rank, or from one. `algorithm`: what people call this way; static.
+  std::shared_ptr<MessageOperation> message(Rank rank, bool sends, std::string_view algorithm, bool persistent = false);
+  // A receive from any rank. `source`, which may be null: where to put the rank.
+  std::shared_ptr<Operation> from_any(std::int32_t* source, std::string_view algorithm);
 
  private:
   static constexpr std::size_t plans_kept = 256;
@@ -32,9 +36,9 @@ class IdleOperations {
 
   const CommunicatorParts& parts_;
   PlanCache plans_;
-  std::shared_ptr<PlanCache> any_source_plans_;  // the progressing thread's; null: not needed yet
   // Latest used last; those that only this vector holds may run again.
   std::vector<std::shared_ptr<ScheduleOperation>> over_links_;
+  std::vector<std::shared_ptr<MessageOperation>> messages_;
   std::vector<std::shared_ptr<DirectOperation>> over_window_;
 };
 

@@ -5,7 +5,7 @@
 #include <functional>
 #include <memory>
 
-#include "src/exec/schedule_operation.hpp"
+#include "src/exec/message_operation.hpp"
 
 namespace hocket {
 
@@ -13,7 +13,7 @@ class AnySourceReceive final : public Operation {
  public:
   // An operation that receives from this rank, ready to be bound. Called by the thread that progresses; may not call
   // the executor.
-  using ReceiveFrom = std::function<std::shared_ptr<ScheduleOperation>(Rank source)>;
+  using ReceiveFrom = std::function<std::shared_ptr<MessageOperation>(Rank source)>;
 
   // `source`: where to put the rank that the message came from, before the operation is finished; may be null.
   AnySourceReceive(std::shared_ptr<Context> context, ReceiveFrom receive_from, std::int32_t* source,
@@ -39,7 +39,7 @@ class AnySourceReceive final : public Operation {
   std::int32_t* const source_;
   const std::string_view algorithm_;
   Rank from_ = no_rank;
-  std::shared_ptr<ScheduleOperation> receive_;  // null: no message has been found yet
+  std::shared_ptr<MessageOperation> receive_;  // null: no message has been found yet
 };
 
 }  // namespace hocket

@@ -7,7 +7,6 @@
 #include <array>
 #include <atomic>
 #include <cstdint>
-#include <map>
 #include <string>
 #include <utility>
 #include <vector>
@@ -54,7 +53,11 @@ class Context {
   // Before any call: the next collective, by which the ranks meet, is number 0, so that the caller's first is number 1.
   void begin_with_number_0() { collectives_ = ~std::uint64_t{0}; }
   // Of send and recv. Only for the thread that progresses.
-  std::uint64_t next_message(const Direction& direction) { return ++messages_[{direction.peer, direction.outgoing}]; }
+  std::uint64_t next_message(const Direction& direction) {
+    const auto peer = static_cast<std::size_t>(direction.peer);
+    if (peer >= messages_.size()) messages_.resize(peer + 1);
+    return ++(direction.outgoing ? messages_[peer].sent : messages_[peer].received);
+  }
 
   // ---- for the thread that progresses ----
   Counters& counters() { return counters_; }
@@ -74,8 +77,11 @@ class Context {
 
  private:
   const Identity identity_;
-  std::atomic<std::uint64_t> collectives_{0};                // sequence number of the latest
-  std::map<std::pair<Rank, bool>, std::uint64_t> messages_;  // likewise, by peer and direction
+  std::atomic<std::uint64_t> collectives_{0};  // sequence number of the latest
+  struct Messages {
+    std::uint64_t sent = 0, received = 0;
+  };
+  std::vector<Messages> messages_;  // likewise, by peer
   Counters counters_;
   ShownCounters shown_counters_;
   std::array<Tag, 64> past_calls_{};  // by sequence number

@@ -77,7 +77,9 @@ void ShmLink::post(const Tag& tag, PostedReceive receive) {
     return;
   }
   receive.expected = {tag, receive.to.bytes};
+  const bool first = !inbox_.wanted();
   inbox_.post(receive);
+  if (first && attached() && inbox_.open()) this->receive();  // it may have come before
 }
 
 std::optional<Tag> ShmLink::probe() {

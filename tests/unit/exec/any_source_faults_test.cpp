@@ -7,23 +7,12 @@
 #include <vector>
 
 #include "src/exec/any_source_receive.hpp"
-#include "src/plan/plan.hpp"
-#include "src/plan/select.hpp"
 #include "tests/unit/exec/loopback_member.hpp"
 
 namespace hocket {
 namespace {
 
 constexpr std::size_t count = 10;
-
-PlanKey key_of(Collective collective, Rank rank, Rank size, Rank peer) {
-  return {.algorithm = &select_algorithm({collective, size, count * sizeof(int)}, "auto"),
-          .rank = rank,
-          .size = size,
-          .root = peer,
-          .count = count,
-          .element_bytes = sizeof(int)};
-}
 
 Binding binding_of(std::vector<int>& values, SignatureKind kind, Rank sender) {
   return {.input = reinterpret_cast<std::byte*>(values.data()),
@@ -41,15 +30,14 @@ class Member : public exec_testing::LoopbackMember {
  public:
   using LoopbackMember::LoopbackMember;
   Status send(std::vector<int> values, Rank to) {
-    auto operation =
-        std::make_shared<ScheduleOperation>(make_plan(key_of(Collective::send, rank_, size_, to)), context_);
+    auto operation = std::make_shared<MessageOperation>(context_, to, true, "test");
     operation->bind(binding_of(values, SignatureKind::send, rank_));
     const std::shared_ptr<Operation> running = std::move(operation);
     return LoopbackMember::run(running);
   }
   Status receive_any(std::vector<int>& values, Rank& source) {
     const auto receive_from = [this](Rank peer) {
-      return std::make_shared<ScheduleOperation>(make_plan(key_of(Collective::recv, rank_, size_, peer)), context_);
+      return std::make_shared<MessageOperation>(context_, peer, false, "test");
     };
     const std::shared_ptr<Operation> running =
         std::make_shared<AnySourceReceive>(context_, receive_from, &source, "test");

@@ -6,6 +6,7 @@
 #include <map>
 #include <vector>
 
+#include "src/exec/message_operation.hpp"
 #include "src/exec/schedule_operation.hpp"
 #include "src/plan/slicing.hpp"
 #include "tests/unit/exec/fake_peers.hpp"
@@ -126,6 +127,34 @@ TEST_P(LongMessages, AreCutAlikeAtBothEnds) {
     if (HasFailure()) return;
     expect_whole(received, count * element_bytes);
   }
+}
+
+TEST(LongMessage, IsCutAlikeByItsSenderAndItsReceiver) {
+  constexpr std::size_t element_bytes = 24, count = 5 * gigabyte / element_bytes + 1;
+  CountingPeers peers;
+  for (const bool sends : {true, false}) {
+    MessageOperation operation(std::make_shared<Context>(), 1, sends, "test");
+    operation.bind({.input = nowhere,
+                    .output = nowhere,
+                    .signature = {.kind = sends ? SignatureKind::send : SignatureKind::receive,
+                                  .collective = sends ? Collective::send : Collective::recv,
+                                  .dtype = DataType::opaque,
+                                  .opaque_bytes = element_bytes,
+                                  .count = count},
+                    .reduction = {},
+                    .timeout = std::chrono::hours(1)});
+    ASSERT_TRUE(operation.start({.call = operation.signature()}, peers).ok());
+    EXPECT_TRUE(operation.complete());
+    EXPECT_TRUE(operation.failure().ok());
+  }
+  const CountingLink& link = peers.links[1];
+  expect_cut_alike(link.sent, link.received, element_bytes);
+  std::size_t end = 0;
+  for (const Message& piece : link.sent) {
+    EXPECT_EQ(piece.offset, end);
+    end += piece.bytes;
+  }
+  EXPECT_EQ(end, count * element_bytes);
 }
 
 INSTANTIATE_TEST_SUITE_P(Of, LongMessages,

@@ -1,0 +1,48 @@
+// MessageOperation: one send or one receive over the link to its peer. It runs no schedule, since it is one step.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string_view>
+
+#include "src/exec/operation.hpp"
+
+namespace hocket {
+
+class MessageOperation final : public Operation {
+ public:
+  // To `rank`, or from it. `algorithm`: what people call this way; static.
+  MessageOperation(std::shared_ptr<Context> context, Rank rank, bool sends, std::string_view algorithm);
+
+  Rank rank() const { return rank_; }
+  bool sends() const { return direction_.front().outgoing; }
+
+  Status start(const Tag& tag, Peers& peers) override;
+  // The link does it all.
+  bool advance(Counters&) override { return false; }
+  bool complete() const override { return outstanding_ == 0 || !failure().ok(); }
+  std::span<const Direction> directions() const override { return direction_; }
+  void tell_waiting(Rank missing, Rank witness) override;
+  Missing missing() const override;
+  std::string_view algorithm() const override { return algorithm_; }
+
+ private:
+  struct Arrival : Completion {
+    MessageOperation* operation = nullptr;
+  };
+
+  static void on_done(Completion& completion, const Status& status);
+  void hand_over(const Tag& tag, std::size_t offset, std::size_t bytes);
+
+  const Rank rank_;
+  const std::string_view algorithm_;
+  const std::array<Direction, 1> direction_;
+  Link* link_ = nullptr;  // also of the run before
+  Tag tag_;
+  Arrival arrival_;
+  std::uint32_t outstanding_ = 0;  // of the pieces as which a long message travels
+};
+
+}  // namespace hocket
