@@ -8,7 +8,7 @@
 namespace hocket::capi {
 
 // Blocks where `work` is null. `options` may be null, `comm` is checked.
-hocket_result call(hocket_comm* comm, CallArguments arguments, const hocket_call_options* options,
+hocket_result call(hocket_comm* comm, const CallArguments& arguments, const hocket_call_options* options,
                    hocket_work** work) noexcept;
 
 // The same for what is several operations: `add` adds them to the open group, or to one of their own.

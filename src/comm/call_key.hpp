@@ -2,11 +2,8 @@
 // differ in their buffers alone.
 #pragma once
 
-#include <array>
-#include <bit>
 #include <cstddef>
 #include <cstdint>
-#include <type_traits>
 
 #include "src/comm/call_arguments.hpp"
 
@@ -24,7 +21,6 @@ struct CallKey {
   Collective collective = Collective::barrier;
   bool of_split = false, in_group = false;
   bool sends = false, receives = false;
-  std::array<std::uint8_t, 3> reserved = {};
 
   // Whether a call may have a key: not where its operation is the caller's alone.
   static bool may_have(const CallArguments& call) { return !call.persistent && !call.from_any; }
@@ -32,7 +28,7 @@ struct CallKey {
     return {.count = call.count,
             .opaque_bytes = call.opaque_bytes,
             .timeout_ms = call.timeout_ms,
-            .distance = reinterpret_cast<std::uintptr_t>(call.recv) - reinterpret_cast<std::uintptr_t>(call.send),
+            .distance = distance_in(call),
             .dtype = call.dtype,
             .op = call.op,
             .root = call.root,
@@ -44,14 +40,18 @@ struct CallKey {
             .receives = call.recv != nullptr};
   }
 
-  friend bool operator==(const CallKey& left, const CallKey& right) {
-    using Words = std::array<std::uint64_t, 7>;
-    const auto a = std::bit_cast<Words>(left), b = std::bit_cast<Words>(right);
-    std::uint64_t differing = 0;
-    for (std::size_t i = 0; i < a.size(); ++i) differing |= a[i] ^ b[i];
-    return differing == 0;
+  // Whether it is the call's, without making another one. Every call passes here.
+  bool fits(const CallArguments& call) const {
+    return call.count == count && distance_in(call) == distance && call.root == root && call.dtype == dtype &&
+           call.op == op && call.collective == collective && (call.send != nullptr) == sends &&
+           (call.recv != nullptr) == receives && call.opaque_bytes == opaque_bytes && call.timeout_ms == timeout_ms &&
+           call.wire == wire && call.of_split == of_split && call.in_group == in_group;
+  }
+
+ private:
+  static std::uintptr_t distance_in(const CallArguments& call) {
+    return reinterpret_cast<std::uintptr_t>(call.recv) - reinterpret_cast<std::uintptr_t>(call.send);
   }
 };
-static_assert(std::has_unique_object_representations_v<CallKey>);
 
 }  // namespace hocket::comm

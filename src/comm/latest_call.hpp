@@ -20,7 +20,7 @@ class LatestCall {
   std::shared_ptr<Operation> repeat(const CallArguments& call) {
     const std::unique_lock lock(busy_, std::try_to_lock);
     if (!lock) return nullptr;
-    if (CallKey::may_have(call) && CallKey::of(call) == key_ && is_idle() && is_in_host_memory(call)) {
+    if (CallKey::may_have(call) && key_.fits(call) && is_idle() && is_in_host_memory(call)) {
       send_ = call.send, recv_ = call.recv;
       operation_->bind_again(static_cast<const std::byte*>(call.send), static_cast<std::byte*>(call.recv));
       return operation_;

@@ -37,8 +37,9 @@ struct Binding {
 // Thread rule: one thread at a time, the one that progresses; finished() and status() from any thread.
 class Operation {
  public:
-  // `context`: whose call it is.
-  explicit Operation(std::shared_ptr<Context> context) : context_(std::move(context)) {}
+  // `context`: whose call it is. `window`: over which it runs; null: over links.
+  explicit Operation(std::shared_ptr<Context> context, Window* window = nullptr)
+      : window_(window), context_(std::move(context)) {}
   virtual ~Operation() = default;
   Operation(const Operation&) = delete;
   Operation& operator=(const Operation&) = delete;
@@ -71,7 +72,7 @@ class Operation {
   // The directions of links that it uses, and the window, if it runs over one: the later of two operations that have
   // any of these in common waits for the earlier.
   virtual std::span<const Direction> directions() const = 0;
-  virtual Window* window() const { return nullptr; }
+  Window* window() const { return window_; }
   // Whether `peer`, which has left in good order, had done all its part. Links say so themselves.
   virtual bool can_do_without(Rank peer) const {
     (void)peer;
@@ -180,6 +181,7 @@ class Operation {
   static constexpr char over = 0;  // only its address means something
   static constinit thread_local bool in_callback_;
 
+  Window* const window_;
   const std::shared_ptr<Context> context_;
   Binding binding_;
   bool persistent_ = false;

@@ -31,7 +31,11 @@ class OperationRecord {
 
   void begin(const Tag& tag, const RecordDetail& detail, std::uint64_t ticks) {
     const auto call = std::bit_cast<std::array<std::uint64_t, 5>>(tag);
-    for (std::size_t i = 0; i < call.size(); ++i) words_[i].store(call[i], std::memory_order_relaxed);
+    words_[0].store(call[0], std::memory_order_relaxed);  // one by one: compilers do not unroll this
+    words_[1].store(call[1], std::memory_order_relaxed);
+    words_[2].store(call[2], std::memory_order_relaxed);
+    words_[3].store(call[3], std::memory_order_relaxed);
+    words_[4].store(call[4], std::memory_order_relaxed);
     words_[5].store(std::bit_cast<std::uint64_t>(detail), std::memory_order_relaxed);
     words_[6].store(ticks, std::memory_order_relaxed);
   }

@@ -185,9 +185,12 @@ bool ProgressEngine::runs_to_its_end(Operation& operation) {
 bool ProgressEngine::ends_at_first_look(Operation& operation) {
   if (progress::must_look(lock_.state())) return false;
   Counters& counters = operation.context().counters();
-  operation.advance(counters);
-  if (!operation.complete() && peers_->progress() != 0) operation.advance(counters);
-  return operation.complete() && operation.failure().ok() && peer_failure_.ok() && departed_.empty();
+  if (!operation.complete()) operation.advance(counters);
+  if (!operation.complete()) {
+    if (peers_->progress() != 0) operation.advance(counters);
+    if (!operation.complete()) return false;
+  }
+  return operation.failure().ok() && peer_failure_.ok() && departed_.empty();
 }
 
 void ProgressEngine::accept() {

@@ -40,6 +40,9 @@ class ProgressLock {
   // By the holder. `leaves_work`: operations are left that somebody must complete.
   void release(bool leaves_work) {
     unannounced_ = false;
+    // Mostly nobody waits and nothing is left: release() wakes nobody then, and leaves no flag.
+    progress::State alone = progress::taken;
+    if (!leaves_work && state_.compare_exchange_strong(alone, 0)) return;
     wake(apply([&](progress::State state) { return progress::release(state, leaves_work); }).wakes);
   }
 

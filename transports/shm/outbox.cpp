@@ -30,11 +30,8 @@ Outbox::Flushed Outbox::flush(int wake_event) {
     const std::size_t bytes = std::min({whole - sent_, room, piece_bytes});
     if (bytes == 0) break;
     copy(front, bytes);
-    ring_.publish(bytes);
+    show(bytes, wake_event);
     flushed.bytes += bytes;
-    full_fence();  // either the reader sees it, or we see that the reader sleeps
-    auto& asleep = ring_.control().reader_sleeps;
-    if (asleep.load(std::memory_order_relaxed) != 0 && asleep.exchange(0) != 0) set_event(wake_event);
     sent_ += bytes;
     if (sent_ < whole) continue;
     sent_ = 0;
@@ -43,6 +40,24 @@ Outbox::Flushed Outbox::flush(int wake_event) {
     front.completion->done(Status());
   }
   return flushed;
+}
+
+bool Outbox::write_at_once(const MessageHeader& header, const std::byte* data, int wake_event) {
+  const std::size_t bytes = bytes_in_ring(header.bytes), room = ring_.room();
+  if (!queue_.empty() || bytes > piece_bytes || bytes > room || room > ring_data_bytes) return false;
+  std::byte* const to = ring_.at();
+  std::memcpy(to, &header, sizeof header);
+  if (header.bytes > 0) std::memcpy(to + sizeof header, data, header.bytes);
+  show(bytes, wake_event);
+  return true;
+}
+
+// Lets the reader have what has been copied.
+void Outbox::show(std::size_t bytes, int wake_event) {
+  ring_.publish(bytes);
+  full_fence();  // either the reader sees it, or we see that the reader sleeps
+  auto& asleep = ring_.control().reader_sleeps;
+  if (asleep.load(std::memory_order_relaxed) != 0 && asleep.exchange(0) != 0) set_event(wake_event);
 }
 
 // The next `bytes` of header, payload and padding, a whole number of cache lines.

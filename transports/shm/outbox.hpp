@@ -28,6 +28,9 @@ class Outbox {
   bool open() const { return static_cast<bool>(ring_); }
   RingWriter& ring() { return ring_; }
   bool ready() { return !queue_.empty() && ring_.room() > 0; }
+  // Writes a short message for which there is room, and none waits before it. False: it is to be pushed. Requires
+  // open().
+  bool write_at_once(const MessageHeader& header, const std::byte* data, int wake_event);
   // Writes as much as there is room for; completes what is written whole. Wakes the reader through its eventfd.
   Flushed flush(int wake_event);
 
@@ -42,6 +45,7 @@ class Outbox {
   };
 
   void copy(const Message& message, std::size_t bytes);
+  void show(std::size_t bytes, int wake_event);
 
   std::deque<Message> queue_;
   std::size_t sent_ = 0;  // of the front message, header and padding included

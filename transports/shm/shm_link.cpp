@@ -57,8 +57,13 @@ void ShmLink::send(const Tag& tag, ConstBuffer from, Completion& completion) {
     completion.done(*ended_with_);
     return;
   }
+  const MessageHeader header{tag, from.bytes};
+  if (attached() && outbox_.open() && outbox_.write_at_once(header, from.data, connection_.wake_event.get())) {
+    completion.done(Status());
+    return;
+  }
   const bool first = outbox_.empty();
-  outbox_.push({tag, from.bytes}, from.data, completion);
+  outbox_.push(header, from.data, completion);
   if (first && attached()) flush();
 }
 

@@ -12,7 +12,7 @@ constexpr bool is_a_path = !std::is_same_v<std::remove_cvref_t<Path>, std::monos
 }  // namespace
 
 DirectOperation::DirectOperation(WindowUse& use, std::shared_ptr<Context> context)
-    : Operation(std::move(context)), run_(use, binding()), announcer_(run_) {}
+    : Operation(std::move(context), use.window), run_(use, binding()), announcer_(run_) {}
 
 Status DirectOperation::start(const Tag& tag, Peers&) {
   run_.window().tidy();  // one operation at a time runs over a window

@@ -29,7 +29,6 @@ class DirectOperation final : public Operation {
   bool advance(Counters& counters) override;
   bool complete() const override { return phase_ == Phase::done || !failure().ok(); }
   std::span<const Direction> directions() const override { return {}; }
-  Window* window() const override { return run_.use.window; }
   bool can_do_without(Rank peer) const override { return announcer_.has_come(peer); }
   void before_sleep() override { announcer_.settle_waking(); }
   Missing missing() const override;

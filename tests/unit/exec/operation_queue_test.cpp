@@ -109,17 +109,13 @@ TEST(OperationQueue, AReceiveFromAnyTakesTheFirstThatIsFree) {
 TEST(OperationQueue, TheWindowIsForOneAtATime) {
   class OverWindow final : public Operation {
    public:
-    explicit OverWindow(Window& window) : Operation(std::make_shared<Context>()), window_(window) {}
+    explicit OverWindow(Window& window) : Operation(std::make_shared<Context>(), &window) {}
     Status start(const Tag&, Peers&) override { return {}; }
     bool advance(Counters&) override { return false; }
     bool complete() const override { return false; }
     std::span<const Direction> directions() const override { return {}; }
-    Window* window() const override { return &window_; }
     Missing missing() const override { return {}; }
     std::string_view algorithm() const override { return "fake"; }
-
-   private:
-    Window& window_;
   };
   testing::SharedMemory shared(2, 64);
   testing::MemoryWindow window(shared, 0);
