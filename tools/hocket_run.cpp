@@ -103,6 +103,7 @@ struct ElasticFlags {
         app.add_option("--elastic", bounds,
                        "go on when ranks die, with MIN ranks or more: others take their place, MAX at a time; starts "
                        "MAX, or -n and the others as newcomers")
+            ->check(hocket::arguments::not_empty())
             ->type_name("MIN:MAX");
     app.add_option("--restarts", restarts, "with --elastic: how many may be started in place of others (10)")
         ->check(CLI::Range(0, 1'000'000))

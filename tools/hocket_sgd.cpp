@@ -104,7 +104,7 @@ class Teller {
       write_file(options_.json_file, to_json(trained, comm_.size()));
     }
     if (speaks() && trained.finite) {
-      fmt::print("{} weights, hash {:016x} on {} rank{}\n", trained.parameters, trained.hash,
+      fmt::print("{} weights, hash {:016x} on {} rank{}\n", trained.parameters, trained.hashes.front(),
                  comm_.size() == 1 ? "the only" : fmt::format("all {}", comm_.size()), comm_.size() == 1 ? "" : "s");
     }
     if (const std::string doubt = judge(trained); comm_.rank() == 0 && !doubt.empty()) complain(doubt, 0);

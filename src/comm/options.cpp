@@ -47,17 +47,8 @@ Status resolve_ranks(const hocket_comm_options& given, Options& options) {
     options.rank = given.rank;
     return {};
   }
-  if (const auto newcomer = environment::find({"HOCKET_NEWCOMER"})) {
-    const auto is_one = environment::to_switch(*newcomer);
-    if (!is_one.ok()) return is_one.status();
-    if (*is_one) {
-      return {Code::invalid_environment,
-              "this process is a newcomer (HOCKET_NEWCOMER is set), so it has no rank: let it join the others by "
-              "hocket_comm_join, or fill in options.rank and options.world_size"};
-    }
-  }
-  const auto size = environment::in_force("HOCKET_WORLD_SIZE");
-  const auto rank = environment::in_force("HOCKET_RANK");
+  if (Status may = expect_no_newcomer(); !may.ok()) return may;
+  const auto size = environment::in_force("HOCKET_WORLD_SIZE"), rank = environment::in_force("HOCKET_RANK");
   if (!size || !rank) {
     return {Code::invalid_environment,
             fmt::format("{} not set: start the ranks with hocket-run or another launcher, or set RANK and WORLD_SIZE, "

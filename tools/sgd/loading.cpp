@@ -16,13 +16,16 @@ constexpr std::size_t sentence_bytes_max = 1024;
 
 }  // namespace
 
-// The first rank whose value is not rank 0's, or -1.
-int first_to_differ(Communicator& comm, std::uint64_t value) {
-  const std::int64_t own[] = {static_cast<std::int64_t>(value)};
-  std::vector<std::int64_t> all(static_cast<std::size_t>(comm.size()));
+std::vector<std::uint64_t> on_all(Communicator& comm, std::uint64_t value) {
+  const std::uint64_t own[] = {value};
+  std::vector<std::uint64_t> all(static_cast<std::size_t>(comm.size()));
   comm.allgather(std::span(own), all);
-  const auto other = std::ranges::find_if(all, [&](std::int64_t one) { return one != all.front(); });
-  return other == all.end() ? -1 : static_cast<int>(other - all.begin());
+  return all;
+}
+
+int first_to_differ(const std::vector<std::uint64_t>& values) {
+  const auto other = std::ranges::find_if(values, [&](std::uint64_t one) { return one != values.front(); });
+  return other == values.end() ? -1 : static_cast<int>(other - values.begin());
 }
 
 std::uint64_t fingerprint(const Training& training, const Data& data) {
@@ -70,7 +73,7 @@ Data load(const Options& options, Communicator& comm) {
     comm.broadcast(text, failed[0]);
     throw Problem(fmt::format("Rank {}: {}", failed[0], reinterpret_cast<const char*>(text.data())));
   }
-  if (const int other = first_to_differ(comm, fingerprint(options.training, data)); other >= 0) {
+  if (const int other = first_to_differ(on_all(comm, fingerprint(options.training, data))); other >= 0) {
     throw Problem(
         fmt::format("Rank {} has different data or options from rank 0. Start all ranks with the same ones.", other));
   }

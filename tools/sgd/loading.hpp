@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <vector>
 
 #include "hocket/hocket.hpp"
 #include "tools/sgd/data.hpp"
@@ -23,7 +24,9 @@ Data load(const Options& options, Communicator& comm);
 // Equal for equal data and options.
 std::uint64_t fingerprint(const Training& training, const Data& data);
 
-// The first rank whose value is not rank 0's, or -1. Collective.
-int first_to_differ(Communicator& comm, std::uint64_t value);
+// Every rank's value. Collective.
+std::vector<std::uint64_t> on_all(Communicator& comm, std::uint64_t value);
+// The first rank whose value is not rank 0's, or -1.
+int first_to_differ(const std::vector<std::uint64_t>& values);
 
 }  // namespace hocket::sgd

@@ -161,13 +161,13 @@ std::string to_json(const Trained& trained, int ranks) {
         {{"step", change.step}, {"ranks", change.ranks}, {"lost", change.lost}, {"joined", change.joined}});
   }
   ordered_json hash;  // null where the weights are no numbers
-  if (trained.finite) hash = fmt::format("{:016x}", trained.hash);
-  const ordered_json document = {{"ranks", ranks},
-                                 {"parameters", trained.parameters},
-                                 {"buckets", trained.buckets},
-                                 {"weights_hash", hash},
-                                 {"changes", changes},
-                                 {"epochs", epochs}};
+  ordered_json hashes = ordered_json::array();
+  for (const std::uint64_t one : trained.hashes) hashes.push_back(fmt::format("{:016x}", one));
+  if (trained.finite) hash = hashes.front();
+  const ordered_json document = {
+      {"ranks", ranks},       {"parameters", trained.parameters}, {"buckets", trained.buckets},
+      {"weights_hash", hash}, {"ranks_hashes", hashes},           {"changes", changes},
+      {"epochs", epochs}};
   return document.dump(2) + "\n";
 }
 

@@ -193,8 +193,8 @@ Trained Trainer::conclude() {
       .buckets = make_buckets(network_->tensors(), static_cast<std::size_t>(training_.bucket_mb * 1e6)).size(),
       .finite = finite_};
   if (!finite_) return trained;  // bits of what is no number may differ between ranks
-  trained.hash = Hash().add(std::span<const float>(network_->weights())).value();
-  if (const int other = first_to_differ(comm_, trained.hash); other >= 0) {
+  trained.hashes = on_all(comm_, Hash().add(std::span<const float>(network_->weights())).value());
+  if (const int other = first_to_differ(trained.hashes); other >= 0) {
     throw WeightsDiffer(
         fmt::format("Rank {} ended with different weights from rank 0: an allreduce gave different results.", other));
   }

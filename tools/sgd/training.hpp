@@ -50,7 +50,7 @@ struct Change {
 struct Trained {
   std::vector<Epoch> epochs;
   std::vector<Change> changes;
-  std::uint64_t hash = 0;  // of all weights, if they are finite
+  std::vector<std::uint64_t> hashes;  // of all weights, on each rank, if they are finite
   std::size_t parameters = 0;
   std::size_t buckets = 0;
   bool finite = true;  // the losses and all weights; where they are not, training has ended after that epoch
