@@ -39,7 +39,7 @@ class ElasticRun {
     launcher_ = ::fork();
     if (launcher_ != 0) return;
     ::prctl(PR_SET_PDEATHSIG, SIGKILL);
-    if (std::freopen(log.c_str(), "w", stdout) == nullptr || std::freopen(log.c_str(), "a", stderr) == nullptr) {
+    if (std::freopen(log.c_str(), "a", stdout) == nullptr || std::freopen(log.c_str(), "a", stderr) == nullptr) {
       ::_exit(99);
     }
     ::execv(pointers[0], pointers.data());
