@@ -14,7 +14,8 @@ class ElasticSgd : public testing::Test {
   // An epoch takes a newcomer's start several times over, so whoever is killed in the first half of the training is
   // replaced before its end.
   std::vector<std::string> training(std::vector<std::string> flags, int epochs) const {
-    for (const char* word : {"$SGD", "--elastic", "--network", "lenet", "--drawn", "240", "--batch", "24", "--json"}) {
+    for (const char* word :
+         {"$SGD", "--elastic", "--network", "lenet", "--drawn", "240", "--batch", "24", "--rate", "0.01", "--json"}) {
       flags.emplace_back(word);
     }
     flags.insert(flags.end(), {folder_.file("json"), "--epochs", std::to_string(epochs)});
@@ -44,7 +45,7 @@ class ElasticSgd : public testing::Test {
   const TemporaryFolder folder_;
 };
 
-// Its loss is that of a training in which nobody dies: no sample is left out, and none counts twice.
+// Its losses are those of a training in which nobody dies: no sample is left out, and none counts twice.
 TEST_F(ElasticSgd, EachRankInTurnIsKilledAndReplaced) {
   constexpr int epochs = 40;
   ElasticRun run(training({"--elastic", "2:4"}, epochs));
@@ -62,12 +63,13 @@ TEST_F(ElasticSgd, EachRankInTurnIsKilledAndReplaced) {
   EXPECT_EQ(sum(document, "lost"), 4) << document.dump();
   EXPECT_EQ(sum(document, "joined"), 4) << document.dump();
   ASSERT_EQ(document["epochs"].size(), static_cast<std::size_t>(epochs));
-  const Ran alone = run_command("$SGD --network lenet --drawn 240 --batch 24 --epochs 9 --json -");
+  const Ran alone = run_command("$SGD --network lenet --drawn 240 --batch 24 --rate 0.01 --epochs 12 --json -");
   const json undisturbed = json::parse(alone.out, nullptr, false);
-  for (std::size_t i = 0; i < 9; ++i) {
+  ASSERT_EQ(undisturbed["epochs"].size(), 12U);
+  for (std::size_t i = 0; i < 12; ++i) {
     EXPECT_EQ(document["epochs"][i]["steps"], 10);
     const double loss = undisturbed["epochs"][i]["loss"];
-    EXPECT_NEAR(document["epochs"][i]["loss"].get<double>(), loss, 0.01 * loss) << i;
+    EXPECT_NEAR(document["epochs"][i]["loss"].get<double>(), loss, 1e-3 * loss) << i;
   }
 }
 
@@ -147,9 +149,8 @@ TEST_F(ElasticSgd, WhereOnlyNewcomersAreLeftOneBeginsAnew) {
 
 // Without restarts, nobody can.
 TEST_F(ElasticSgd, WhereNobodyCanBeginAnewTheJobEnds) {
-  ElasticRun run(training({"--elastic", "1:2", "--restarts", "1", "-n", "1"}, 1'000'000));
+  ElasticRun run(training({"--elastic", "1:2", "--restarts", "1"}, 1'000'000));
   run.expect_said("epoch 1:");
-  run.expect_said("1 joined");
   const auto members = run.processes();
   ASSERT_EQ(members.size(), 2U);
   ::kill(members.at(0), SIGSTOP);
@@ -177,10 +178,10 @@ TEST_F(ElasticSgd, WrongUsageIsNamed) {
     EXPECT_THAT(ran.error, HasSubstr(sentence)) << command;
   };
   expect_refusal("unset RANK; $SGD --elastic", "--elastic is for ranks that a launcher replaces: hocket-run --elastic");
-  expect_refusal("$SGD --elastic --ranks 2", "--elastic excludes --ranks");
+  expect_refusal("$SGD --elastic --ranks 2", "--ranks excludes --elastic");
   expect_refusal("$SGD --elastic --prove", "--elastic excludes --prove");
   expect_refusal("$SGD --elastic --batch-per-rank 4", "--elastic excludes --batch-per-rank: with --batch, a step has");
-  expect_refusal("$RUN -n 1 $SGD --elastic --drawn 100 --steps 1000 --batch 2",
+  expect_refusal("$RUN -n 1 $SGD --elastic --drawn 100 --batch 2",
                  "joining needs a store that does not end with a rank");
 }
 
