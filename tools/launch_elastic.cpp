@@ -4,6 +4,8 @@
 #include <signal.h>
 #include <sys/wait.h>
 
+#include <set>
+
 #include "src/comm/join.hpp"
 #include "src/comm/joining_point.hpp"
 
@@ -69,7 +71,8 @@ ElasticJob::Decision ElasticJob::replace(const End& end, bool founds) {
   return {.sentence = fmt::format("a new rank 0 takes its place, and the others in ({})", restarts_text())};
 }
 
-// Whether every process that runs is a newcomer that nobody has invited. Then nobody will: members do not wait there.
+// Whether every rank that runs is a newcomer that nobody has invited. Then nobody will: members do not wait there.
+// Others may wait there, too, whom this launch has not started; and one who is out of sight is taken for such.
 bool ElasticJob::all_wait() {
   if (!point_) {
     auto opened = open_point();
@@ -77,7 +80,14 @@ bool ElasticJob::all_wait() {
   }
   const auto waiting =
       point_ ? point_->newcomers({}) : Result<std::vector<comm::Newcomer>>(Status(Code::not_found, ""));
-  if (waiting) return static_cast<int>(waiting->size()) == ranks_.running();
+  if (waiting) {
+    std::set<int> places;
+    for (const comm::Newcomer& newcomer : *waiting) {
+      const bool in_sight = newcomer.process.is_alive() == true;
+      if (const auto place = in_sight ? ranks_.rank_of(newcomer.process.process) : std::nullopt) places.insert(*place);
+    }
+    return static_cast<int>(places.size()) == ranks_.running();
+  }
   point_.reset();
   watches_ = false;  // the store is out of reach, which the ranks will tell: it is not asked before the next one ends
   return false;

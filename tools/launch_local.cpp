@@ -103,6 +103,12 @@ void LocalRanks::kill_one(int rank) {
   }
 }
 
+std::optional<int> LocalRanks::rank_of(pid_t process) const {
+  const auto is_in = [group = getpgid(process)](const Member& member) { return member.running && member.pid == group; };
+  const auto found = std::ranges::find_if(members_, is_in);
+  return found == members_.end() ? std::nullopt : std::optional(place_.first + found->place);
+}
+
 std::string LocalRanks::label_of(int rank, bool error) const {
   const std::string label = options_.output == Output::labelled ? fmt::format("[{}] ", rank) : "";
   return for_agent_ ? (error ? "e" : "o") + label : label;

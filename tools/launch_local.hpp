@@ -30,6 +30,7 @@ class LocalRanks : public Ranks {
   Status start_again(int rank, bool founds) override;
   std::optional<int> free_place() const override;
   void kill_one(int rank) override;
+  std::optional<int> rank_of(pid_t process) const override;
 
  private:
   struct Member {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <poll.h>
+#include <sys/types.h>
 
 #include <optional>
 #include <string>
@@ -40,7 +41,7 @@ class Ranks {
   // How long after a rank's failure its cause may still be told, by ranks of other hosts.
   virtual int settling_ms() const = 0;
 
-  // These three are for elastic jobs; ranks on other hosts do not have them.
+  // These are for elastic jobs; ranks on other hosts do not have them.
   // Starts another process in the place of a rank that has ended, of which nothing is left then: a newcomer, or one
   // that founds a communicator of its own. Errors: as start().
   virtual Status start_again(int rank, bool founds) {
@@ -50,6 +51,11 @@ class Ranks {
   // A place where no process runs.
   virtual std::optional<int> free_place() const { return std::nullopt; }
   virtual void kill_one(int rank) { (void)rank; }
+  // The rank that runs and is this process, or has started it.
+  virtual std::optional<int> rank_of(pid_t process) const {
+    (void)process;
+    return std::nullopt;
+  }
 };
 
 }  // namespace hocket::launch

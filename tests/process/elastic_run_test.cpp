@@ -74,6 +74,16 @@ TEST(HocketRunElastic, EndsNewcomersThatWaitWhenTheJobHasEnded) {
   EXPECT_THAT(ran.error, HasSubstr("the job has ended; so does the newcomer that waited to be taken in."));
 }
 
+// Who waits there need not be of this job's launch: the only rank, which takes its time, is not taken for a newcomer.
+TEST(HocketRunElastic, CountsNoNewcomersThatItHasNotStarted) {
+  const Ran ran = run_command(
+      "$RUN --elastic 1:2 --restarts 0 sh -c '[ $RANK = 1 ] && exit 5; "
+      "HOCKET_NEWCOMER=on setsid '$SGD' --elastic --drawn 100 & p=$!; sleep 2; kill $p; echo done'");
+  EXPECT_EQ(ran.status, 0) << ran.error;
+  EXPECT_EQ(ran.out, "[0] done\n");
+  EXPECT_EQ(ran.error, "hocket-run: rank 1 exited with status 5; going on with 1 rank.\n");
+}
+
 TEST(HocketRunElastic, RefusesWrongUsage) {
   for (const char* bounds : {"2", "2:", ":2", "0:3", "4:2", "a:b", "2:4x", "2:99999", "-1:2"}) {
     const Ran ran = run_command("$RUN --elastic=" + std::string(bounds) + " true");
