@@ -89,11 +89,26 @@ Json describe(const Row& row, const Options& options) {
           {"wrong", wrong}};
 }
 
+Json describe(const Survival& survival) {
+  const auto times = [](const std::vector<double>& us) {
+    return Json{{"median", median_of(us)}, {"worst", std::ranges::max(us)}, {"ranks", us}};
+  };
+  return {{"rank", survival.kill.rank},
+          {"iteration", survival.kill.iteration},
+          {"during", survival.during},
+          {"ranks_left", survival.ranks},
+          {"detection_us", times(survival.detection_us)},
+          {"shrink_us", times(survival.shrink_us)},
+          {"recovery_us", times(survival.recovery_us)},
+          {"right", survival.right}};
+}
+
 }  // namespace
 
-std::string to_json(const std::vector<Row>& rows, const Options& options) {
+std::string to_json(const std::vector<Row>& rows, const Options& options, const std::optional<Survival>& survival) {
   Json document = {{"version", hocket_version()}, {"host", describe_host()}, {"rows", Json::array()}};
   for (const Row& row : rows) document["rows"].push_back(describe(row, options));
+  if (survival) document["kill"] = describe(*survival);
   return document.dump(2) + "\n";
 }
 

@@ -61,7 +61,7 @@ CLI::Option* add_subject(CLI::App& app, Written& written, Options& options) {
   return max;
 }
 
-void add_method(CLI::App& app, Options& options) {
+void add_method(CLI::App& app, Written& written, Options& options) {
   app.add_option("--ranks", options.ranks, "start this many ranks here")->check(CLI::Range(1, 65536));
   app.add_option("--timeout", options.timeout_seconds,
                  "seconds that any wait for another rank may last (HOCKET_TIMEOUT_MS, or 300)")
@@ -82,6 +82,11 @@ void add_method(CLI::App& app, Options& options) {
   app.add_flag("--fresh", options.fresh,
                "every rank rewrites its input before every operation, outside the clock; operations are timed one by "
                "one. Without it: back to back");
+  app.add_option("--kill", written.kill,
+                 "this rank kills itself at this timed operation, counted from 1; the others go on, and show how long "
+                 "they took to notice, to shrink and to recover")
+      ->check(arguments::not_empty())
+      ->type_name("RANK@ITERATION");
   app.add_option("--json", options.json_file, "write results there; -: standard output")->type_name("FILE");
   app.add_option("--model", options.model_file,
                  "show what the model expects on this network, as hocket-plan probe --save writes it; probe: of what "

@@ -16,7 +16,7 @@ struct Written {
   std::string collective;
   std::string min = "4", max = "64M", step;
   std::uint64_t factor = 4;
-  std::string dtype = "float32", op = "sum", root = "0", placement = "both", wire = "exact";
+  std::string dtype = "float32", op = "sum", root = "0", placement = "both", wire = "exact", kill;
 };
 
 // "sum, prod, min", of a table of things that have names.
@@ -33,6 +33,6 @@ std::string benchmark_names();
 // The flags that say what is measured. Returns that of the largest size.
 CLI::Option* add_subject(CLI::App& app, Written& written, Options& options);
 // The flags that say how it is measured, and where the results go.
-void add_method(CLI::App& app, Options& options);
+void add_method(CLI::App& app, Written& written, Options& options);
 
 }  // namespace hocket::bench

@@ -9,25 +9,17 @@
 #include <thread>
 
 #include "bench/best_fixed.hpp"
-#include "bench/measure.hpp"
-#include "bench/model.hpp"
 #include "bench/options.hpp"
-#include "bench/report.hpp"
+#include "bench/run_member.hpp"
 #include "hocket/hocket.hpp"
 #include "src/base/environment.hpp"
 #include "tools/arguments.hpp"
 #include "tools/guarded_main.hpp"
 #include "tools/launch.hpp"
 #include "tools/plan/probe_measure.hpp"
-#include "tools/progress.hpp"
 
 namespace hocket::bench {
 namespace {
-
-int complain(const std::string& sentence, int exit_status) {
-  fmt::print(stderr, "hocket-bench: {}\n", sentence);
-  return exit_status;
-}
 
 int exit_status_of(const Error& error) {
   switch (error.result()) {
@@ -37,64 +29,6 @@ int exit_status_of(const Error& error) {
     case HOCKET_NOT_FOUND: return exit_usage;
     default: return exit_communication;
   }
-}
-
-// Measures everything on this rank; `report`, `progress` and `model`, if any, are rank 0's, null elsewhere. Throws
-// hocket::Error.
-void measure_all(const Options& options, Member member, Report* report, Progress* progress, const Model* model) {
-  const Method method{options.iterations, options.seconds, options.warmup, options.checks, options.fresh};
-  if (progress != nullptr) {
-    member.progress = [progress](const char* phase, std::size_t done, std::size_t total) {
-      progress->show(phase, done, total);
-    };
-  }
-  const auto measure_placement = [&](Case what, bool wanted, bool in_place) -> std::optional<Row> {
-    if (!wanted) return std::nullopt;
-    what.in_place = in_place;
-    if (progress != nullptr) {
-      progress->set_subject(fmt::format("{} {} {}", what.collective->name(),
-                                        size_text(bytes_of(what, member.place.size)),
-                                        in_place ? "in place" : "out of place"));
-    }
-    Row row{what, measure(member, what, method), member.place.size};
-    if (model != nullptr) row.model_us = model->expected_us(what, row.measured, options.fresh);
-    return row;
-  };
-  for (const Case& what : cases_of(options, member.place.size)) {
-    const std::optional<Row> out_of_place = measure_placement(what, options.out_of_place, false);
-    const std::optional<Row> in_place = measure_placement(what, options.in_place, true);
-    if (progress != nullptr) progress->clear();
-    if (report != nullptr) report->add(out_of_place, in_place);
-  }
-}
-
-// The whole life of one rank. Returns its exit status.
-int run_member(const Options& options, Communicator& comm, bool ranks_are_threads,
-               const std::optional<ProbeFigures>& probed) {
-  if (const Status fits = check_size(options, comm.size()); !fits) return complain(fits.message(), exit_usage);
-  const Member member{
-      .comm = comm.handle(), .place = {comm.rank(), comm.size()}, .ranks_are_threads = ranks_are_threads};
-  if (comm.rank() != 0) {
-    measure_all(options, member, nullptr, nullptr, nullptr);
-    comm.barrier();  // a launcher ends everybody when one rank leaves in haste: rank 0 still has files to write
-    return 0;
-  }
-  Result<Report> report = Report::open(options);
-  if (!report) return complain(report.status().message(), exit_usage);
-  std::optional<Model> model;
-  if (!options.model_file.empty()) {
-    Result<Model> opened = probed ? Model::of(*probed, comm.size()) : Model::open(options.model_file, comm.size());
-    if (!opened) return complain(opened.status().message() + ".", exit_usage);
-    model = std::move(opened).value();
-  }
-  Progress progress;
-  report->begin(comm.size());
-  measure_all(options, member, &*report, &progress, model ? &*model : nullptr);
-  const Status finished = report->finish();
-  comm.barrier();
-  if (!finished) return complain(finished.message(), exit_usage);
-  const Findings found = report->findings();
-  return found.wrong + found.out_of_bounds > 0 ? exit_wrong_results : 0;
 }
 
 // Turns what run_member throws into a message and an exit status.
@@ -166,6 +100,7 @@ int run_processes(const Options& options, int argc, char** argv) {
   launch.output = launch::Output::progress;
   launch.binding = options.binding;
   launch.command = launch::own_command(argc, argv);
+  if (options.kill) launch.elastic = {.least = options.ranks - 1, .most = options.ranks};
   return launch::run(launch);
 }
 
@@ -183,6 +118,9 @@ int run(int argc, char** argv) {
   if (options.ranks == 0) {
     const bool launched = environment::in_force("HOCKET_RANK") || environment::in_force("HOCKET_WORLD_SIZE");
     if (launched) return run_process(options);
+    if (environment::find({"HOCKET_NEWCOMER"})) {
+      return complain("A benchmark takes no newcomers in: start hocket-run with --restarts 0.", exit_usage);
+    }
     return complain("No ranks: let --ranks N start them here, or start them with hocket-run or another launcher.",
                     exit_usage);
   }

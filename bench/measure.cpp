@@ -8,6 +8,7 @@
 #include <limits>
 #include <memory>
 
+#include "bench/kill.hpp"
 #include "hocket/hocket.hpp"
 
 namespace hocket::bench {
@@ -166,6 +167,7 @@ class Run {
     meter_.start();
     auto begin = Clock::now();
     for (std::size_t i = 0; i < iterations; ++i) {
+      if (member_.killing != nullptr) member_.killing->before_operation(member_.comm, member_.place);
       operate();
       const auto end = Clock::now();
       times[i] = microseconds(end - begin);
@@ -183,6 +185,7 @@ class Run {
     buffers_.write_input(*pattern_);
     report("timing", done, total);
     barrier_of(member_.pacer != nullptr ? member_.pacer : member_.comm);
+    if (member_.killing != nullptr) member_.killing->before_operation(member_.comm, member_.place);
     meter_.start();
     const auto begin = Clock::now();
     operate();

@@ -12,6 +12,8 @@
 
 namespace hocket::bench {
 
+class Killing;
+
 // How to measure.
 struct Method {
   int iterations = 0;  // 0: as many as fit into `seconds`
@@ -27,6 +29,7 @@ struct Member {
   Place place;
   hocket_comm* pacer = nullptr;    // whose barrier stands before each fresh operation; null: that of `comm`
   bool ranks_are_threads = false;  // then each counts the processor time of its thread, else of its process
+  Killing* killing = nullptr;      // null: no rank kills itself
   // Called now and then with a phase ("warm-up"), how much of it is done, and of how much (0: not known).
   std::function<void(const char* phase, std::size_t done, std::size_t total)> progress;
 };

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <charconv>
 #include <cmath>
 #include <cstdlib>
 #include <limits>
@@ -116,6 +117,26 @@ Status check_call(const Options& options) {
   return {};
 }
 
+Status set_kill(const std::string& text, Options& options) {
+  if (text.empty()) return {};
+  const auto wrong = [&](std::string why) {
+    return Status(Code::invalid_argument, fmt::format("--kill {}: {}", text, std::move(why)));
+  };
+  Kill kill;
+  const char* const end = text.data() + text.size();
+  const auto rank = std::from_chars(text.data(), end, kill.rank);
+  const bool at = rank.ec == std::errc() && rank.ptr != end && *rank.ptr == '@';
+  const auto iteration = std::from_chars(at ? rank.ptr + 1 : end, end, kill.iteration);
+  if (!at || iteration.ec != std::errc() || iteration.ptr != end || kill.rank < 0 || kill.iteration == 0) {
+    return wrong("write RANK@ITERATION, a rank and the number of a timed operation from 1 on, as in 2@100.");
+  }
+  if (options.transport == "loopback") return wrong("ranks that are threads cannot be killed.");
+  if (options.best_fixed) return wrong("there is no such thing with --best-fixed.");
+  if (!options.root) return wrong("name one root with -r: how many roots 'all' means would change.");
+  options.kill = kill;
+  return options.ranks > 0 ? check_size(options, options.ranks) : Status();
+}
+
 Status finish(const Written& written, Options& options, bool max_given) {
   options.collective = find_benchmark(written.collective);
   if (options.collective == nullptr) {
@@ -151,7 +172,8 @@ Status finish(const Written& written, Options& options, bool max_given) {
   }
   if (const Status set = set_sizes(written, options, max_given); !set) return set;
   if (const Status set = set_placement(written.placement, options); !set) return set;
-  return set_root(written.root, options);
+  if (const Status set = set_root(written.root, options); !set) return set;
+  return set_kill(written.kill, options);
 }
 
 void set_from_environment(const char* name, std::string& field) {
@@ -175,6 +197,18 @@ Status check_size(const Options& options, int ranks) {
   }
   if (options.collective->is_message() && ranks < 2) {
     return {Code::invalid_argument, fmt::format("{} needs at least 2 ranks.", options.collective->name())};
+  }
+  if (!options.kill) return {};
+  if (options.kill->rank >= ranks) {
+    return {Code::invalid_argument, fmt::format("--kill {}: ranks are 0 to {}.", options.kill->rank, ranks - 1)};
+  }
+  const int left = ranks - 1, needed = options.collective->is_message() ? 2 : 1;
+  if (left < needed || *options.root >= left) {
+    return {Code::invalid_argument,
+            fmt::format("--kill leaves {} rank{}, 0 to {}: {} needs {}.", left, left == 1 ? "" : "s", left - 1,
+                        options.collective->name(),
+                        left < needed ? fmt::format("{} at least", needed)
+                                      : fmt::format("its root -r {} among them", *options.root))};
   }
   return {};
 }
@@ -228,7 +262,7 @@ Parsed parse_options(int argc, const char* const* argv) {
       "Exit status: 0, 1 on a wrong element, 2 on wrong usage, 3 when communication failed.",
       "hocket-bench");
   const CLI::Option* max = add_subject(app, written, options);
-  add_method(app, options);
+  add_method(app, written, options);
   if (const auto ending = arguments::parse(app, argc, argv)) return {std::nullopt, ending->text, ending->exit_status};
   if (options.json_file == "-" && options.csv_file == "-") {
     return {std::nullopt, "hocket-bench: --json and --csv cannot both write to standard output.\n", exit_usage};

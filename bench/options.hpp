@@ -20,6 +20,12 @@ inline constexpr int exit_communication = 3;
 // In place of the model's file: the ranks measure first.
 inline constexpr std::string_view model_of_probe = "probe";
 
+// This rank kills itself before the timed operation of this number, counted from 1 over all that is measured.
+struct Kill {
+  int rank = 0;
+  std::uint64_t iteration = 1;
+};
+
 struct Options {
   const Benchmark* collective = nullptr;
   std::vector<std::uint64_t> sizes;  // bytes, ascending
@@ -47,6 +53,7 @@ struct Options {
   std::string model_file;   // a described network, or model_of_probe; empty: nothing is expected
   bool best_fixed = false;  // compare "auto" with all algorithms that can be named
   int rounds = 5;           // of that comparison
+  std::optional<Kill> kill = {};
 };
 
 // What parsing came to: options, or text to show and the status to exit with.

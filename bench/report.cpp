@@ -157,6 +157,28 @@ void Report::add(const std::optional<Row>& out_of_place, const std::optional<Row
   if (in_place) rows_.push_back(*in_place);
 }
 
+void Report::survived(const Survival& survival) {
+  survival_ = survival;
+  fmt::print(table_, "#\n# Rank {} killed itself at operation {}, {}; {} rank{} go{} on from there.\n",
+             survival.kill.rank, survival.kill.iteration, survival.during, survival.ranks,
+             survival.ranks == 1 ? "" : "s", survival.ranks == 1 ? "es" : "");
+  fmt::print(table_, "# {:<40}  {:>10}  {:>10}\n", "milliseconds, over the ranks that are left", "median", "worst");
+  const auto line = [&](const char* what, const std::vector<double>& us) {
+    fmt::print(table_, "# {:<42}  {:>10.3f}  {:>10.3f}\n", what, median_of(us) / 1e3, std::ranges::max(us) / 1e3);
+  };
+  line("detection: death to failure of a call", survival.detection_us);
+  line("shrink", survival.shrink_us);
+  line("recovery: death to the first right result", survival.recovery_us);
+  if (!survival.right) fmt::print(table_, "# The first result without it was WRONG.\n");
+  fmt::print(table_, "#\n");
+  std::fflush(table_);
+}
+
+bool Report::is_right() const {
+  const Findings found = findings();
+  return found.wrong + found.out_of_bounds == 0 && (!survival_ || survival_->right);
+}
+
 Status write_document(const std::string& file, const std::string& text) {
   if (file.empty()) return {};
   std::FILE* const out = file == "-" ? stdout : std::fopen(file.c_str(), "w");
@@ -193,7 +215,8 @@ Status Report::finish() {
     if (std::fwrite(text.data(), 1, text.size(), file.get()) == text.size() && std::fflush(file.get()) == 0) return {};
     return {Code::out_of_resources, fmt::format("Cannot write the results to '{}': {}.", name, strerror(errno))};
   };
-  if (const Status written = write(json_, options_.json_file, to_json(rows_, options_)); !written) return written;
+  if (const Status written = write(json_, options_.json_file, to_json(rows_, options_, survival_)); !written)
+    return written;
   return write(csv_, options_.csv_file, to_csv(rows_, options_));
 }
 

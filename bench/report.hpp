@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "bench/kill.hpp"
 #include "bench/measure.hpp"
 #include "bench/options.hpp"
 
@@ -33,10 +34,12 @@ class Report {
   void begin(int ranks);
   // One line of the table: what was measured in either placement.
   void add(const std::optional<Row>& out_of_place, const std::optional<Row>& in_place);
+  // What came of a rank's death.
+  void survived(const Survival& survival);
   // Writes the last lines and the files. Code::out_of_resources where a file could not be written in full.
   Status finish();
-  // Of all rows.
-  Findings findings() const;
+  // Whether every element was, and every byte where it belongs.
+  bool is_right() const;
 
  private:
   explicit Report(const Options& options) : options_(options) {}
@@ -51,14 +54,18 @@ class Report {
   Options options_;
   std::FILE* table_ = stdout;  // standard error where standard output carries JSON or CSV
   File json_, csv_;
+  Findings findings() const;  // of all rows
+
   std::vector<Row> rows_;
+  std::optional<Survival> survival_;
 };
 
 // Code::out_of_resources where the file cannot be written in full. "-": standard output; empty: nothing is done.
 Status write_document(const std::string& file, const std::string& text);
 
 // The documents, for tests too.
-std::string to_json(const std::vector<Row>& rows, const Options& options);
+std::string to_json(const std::vector<Row>& rows, const Options& options,
+                    const std::optional<Survival>& survival = std::nullopt);
 std::string to_csv(const std::vector<Row>& rows, const Options& options);
 
 }  // namespace hocket::bench

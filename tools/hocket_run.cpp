@@ -5,6 +5,7 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <charconv>
 
 #include "tools/arguments.hpp"
 #include "tools/guarded_main.hpp"
@@ -15,6 +16,7 @@
 namespace {
 
 constexpr int usage_error = 2;
+constexpr int ranks_max = 65536;
 
 int fail(const std::string& sentence) {
   fmt::print(stderr, "hocket-run: {}\n", sentence);
@@ -27,7 +29,8 @@ constexpr const char* description =
     "fails.\n"
     "Each rank gets RANK, WORLD_SIZE, LOCAL_RANK, LOCAL_WORLD_SIZE, MASTER_ADDR and MASTER_PORT.\n"
     "The exit status is that of the first rank that failed (128 + signal if a signal killed it; 255 if a host was "
-    "lost), else 0.";
+    "lost), else 0.\n"
+    "With --elastic the job goes on when ranks die, and the status is 0 if those that are left end well.";
 
 // What the command line says of hosts.
 struct HostFlags {
@@ -90,6 +93,50 @@ struct HostFlags {
   }
 };
 
+// What the command line says of ranks that die.
+struct ElasticFlags {
+  std::string bounds;
+  int restarts = 10;
+
+  void add_to(CLI::App& app) {
+    CLI::Option* const elastic =
+        app.add_option("--elastic", bounds,
+                       "go on when ranks die, with MIN ranks or more: others take their place, MAX at a time; starts "
+                       "MAX, or -n and the others as newcomers")
+            ->check(hocket::arguments::not_empty())
+            ->type_name("MIN:MAX");
+    app.add_option("--restarts", restarts, "with --elastic: how many may be started in place of others (10)")
+        ->check(CLI::Range(0, 1'000'000))
+        ->needs(elastic);
+  }
+
+  // Fills in options.elastic, and options.ranks where only this tells it.
+  hocket::Status apply(hocket::launch::Options& options) const {
+    if (bounds.empty()) return {};
+    const auto wrong = [](std::string text) { return hocket::Status(hocket::Code::invalid_argument, std::move(text)); };
+    hocket::launch::Elastic elastic{.restarts = restarts};
+    const char* const end = bounds.data() + bounds.size();
+    const auto least = std::from_chars(bounds.data(), end, elastic.least);
+    const bool colon = least.ec == std::errc() && least.ptr != end && *least.ptr == ':';
+    const auto most = std::from_chars(colon ? least.ptr + 1 : end, end, elastic.most);
+    const bool right = colon && most.ec == std::errc() && most.ptr == end;
+    if (!right || elastic.least < 1 || elastic.most < elastic.least || elastic.most > ranks_max) {
+      return wrong(
+          fmt::format("--elastic: '{}' is not MIN:MAX, two numbers from 1 to {} of which the second is not less "
+                      "than the first, as in 2:4.",
+                      bounds, ranks_max));
+    }
+    if (options.hosts) return wrong("--elastic is for ranks of this machine, without --hosts.");
+    if (options.input_to_rank_0) return wrong("--elastic goes without --stdin: rank 0 may die.");
+    if (options.ranks == 0) options.ranks = elastic.most;
+    if (options.ranks < elastic.least || options.ranks > elastic.most) {
+      return wrong(fmt::format("--ranks {} is not within --elastic {}.", options.ranks, bounds));
+    }
+    options.elastic = elastic;
+    return {};
+  }
+};
+
 int run(int argc, char** argv) {
   CLI::App app(description, "hocket-run");
   hocket::launch::Options options;
@@ -97,8 +144,9 @@ int run(int argc, char** argv) {
   double grace = 5, agent = 0;
   bool no_label = false;
   HostFlags hosts;
-  app.add_option("-n,--ranks", options.ranks, "number of ranks (required, unless --hosts tells it)")
-      ->check(CLI::Range(1, 65536));
+  ElasticFlags elastic;
+  app.add_option("-n,--ranks", options.ranks, "number of ranks (required, unless --hosts or --elastic tells it)")
+      ->check(CLI::Range(1, ranks_max));
   app.add_flag("--no-label", no_label, "do not begin lines with the rank");
   app.add_option("--bind-to", options.binding,
                  "core: pin each rank to its own core; auto: pin if there are enough cores (none)")
@@ -109,6 +157,7 @@ int run(int argc, char** argv) {
                "serve the ranks' allocations of 1 MiB and more from memory that other ranks of the host can map");
   app.add_option("--grace", grace, "seconds from SIGTERM to SIGKILL when the ranks are ended (5)")
       ->check(hocket::arguments::number(0, 3600));
+  elastic.add_to(app);
   hosts.add_to(app);
   app.add_option("--agent", agent)->group("");  // what hocket-run starts on each host
   app.prefix_command();                         // everything from PROG on belongs to PROG
@@ -118,7 +167,8 @@ int run(int argc, char** argv) {
   if (!options.command.empty() && options.command.front() == "--") options.command.erase(options.command.begin());
   // Not by CLI11, which would ask for ranks where an option is misspelt.
   const bool misspelt = !options.command.empty() && options.command.front().starts_with('-');
-  const hocket::Status applied = misspelt ? hocket::Status() : hosts.apply(options);
+  hocket::Status applied = misspelt ? hocket::Status() : hosts.apply(options);
+  if (applied && !misspelt) applied = elastic.apply(options);
   if (!applied) return fail(applied.message());
   if (options.ranks == 0 && !misspelt) return fail("--ranks is required. Run hocket-run --help for the options.");
   if (options.command.empty()) return fail("No program given. Usage: hocket-run -n N PROG ARGS...");

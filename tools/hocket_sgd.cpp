@@ -5,7 +5,9 @@
 
 #include <chrono>
 #include <cmath>
+#include <cstdio>
 #include <cstdlib>
+#include <initializer_list>
 #include <new>
 
 #include "hocket/hocket.hpp"
@@ -13,6 +15,7 @@
 #include "tools/guarded_main.hpp"
 #include "tools/launch.hpp"
 #include "tools/progress.hpp"
+#include "tools/sgd/elastic.hpp"
 #include "tools/sgd/options.hpp"
 #include "tools/sgd/problem.hpp"
 #include "tools/sgd/prove.hpp"
@@ -27,12 +30,23 @@ int complain(const std::string& sentence, int exit_status) {
   return exit_status;
 }
 
+// The value of the first variable that is set, or null.
+const char* first_set(std::initializer_list<const char*> names) {
+  for (const char* name : names) {
+    if (const char* value = std::getenv(name)) return value;
+  }
+  return nullptr;
+}
+const char* launched_rank() {
+  return first_set({"HOCKET_RANK", "RANK", "OMPI_COMM_WORLD_RANK", "PMI_RANK", "SLURM_PROCID"});
+}
+const char* launched_ranks() {
+  return first_set({"HOCKET_WORLD_SIZE", "WORLD_SIZE", "OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "SLURM_NTASKS"});
+}
+
 // Whether somebody has started this process as one rank of several.
 bool is_launched() {
-  for (const char* name : {"HOCKET_RANK", "RANK", "OMPI_COMM_WORLD_RANK", "PMI_RANK", "SLURM_PROCID", "WORLD_SIZE"}) {
-    if (std::getenv(name) != nullptr) return true;
-  }
-  return false;
+  return launched_rank() != nullptr || launched_ranks() != nullptr;
 }
 
 hocket::Options communicator_options(const Options& options) {
@@ -65,33 +79,74 @@ std::string judge(const Trained& trained) {
       guessing);
 }
 
+// What rank 0 tells a person and writes.
+class Teller {
+ public:
+  Teller(const Options& options, const Communicator& comm) : options_(options), comm_(comm) {}
+
+  Listener listener() {
+    return {.step =
+                [this](std::size_t epoch, std::size_t step, std::size_t steps) {
+                  progress_.set_subject(fmt::format("epoch {}", epoch));
+                  progress_.show("step", step, steps);
+                },
+            .epoch = [this](const Epoch& epoch) { tell(epoch); },
+            .change = [this](const Change& change) { tell(change); }};
+  }
+  void begin(const Data& data) {
+    if (!speaks()) return;
+    fmt::print("{} rank{}, {} {} training pictures, {} test pictures\n", comm_.size(), comm_.size() == 1 ? "" : "s",
+               data.training.size(), options_.training.folder.empty() ? "drawn" : "MNIST", data.test.size());
+    std::fflush(stdout);
+  }
+  void finish(const Trained& trained) {
+    if (comm_.rank() == 0 && !options_.json_file.empty()) {
+      write_file(options_.json_file, to_json(trained, comm_.size()));
+    }
+    if (speaks() && trained.finite) {
+      fmt::print("{} weights, hash {:016x} on {} rank{}\n", trained.parameters, trained.hashes.front(),
+                 comm_.size() == 1 ? "the only" : fmt::format("all {}", comm_.size()), comm_.size() == 1 ? "" : "s");
+    }
+    if (const std::string doubt = judge(trained); comm_.rank() == 0 && !doubt.empty()) complain(doubt, 0);
+  }
+
+ private:
+  bool speaks() const { return comm_.rank() == 0 && options_.json_file != "-"; }
+  template <class News>
+  void tell(const News& news) {
+    progress_.clear();
+    if (speaks()) print(news);
+  }
+
+  const Options& options_;
+  const Communicator& comm_;
+  Progress progress_;
+};
+
 int run_training(const Options& options, Communicator& comm) {
   const Data data = load(options, comm);
-  const bool speaks = comm.rank() == 0 && options.json_file != "-";
-  Progress progress;
-  Listener listener;
-  listener.step = [&](std::size_t epoch, std::size_t step, std::size_t steps) {
-    progress.set_subject(fmt::format("epoch {}", epoch));
-    progress.show("step", step, steps);
-  };
-  listener.epoch = [&](const Epoch& epoch) {
-    progress.clear();
-    if (speaks) print(epoch);
-  };
-  if (speaks) {
-    fmt::print("{} rank{}, {} {} training pictures, {} test pictures\n", comm.size(), comm.size() == 1 ? "" : "s",
-               data.training.size(), options.training.folder.empty() ? "drawn" : "MNIST", data.test.size());
-  }
-  const Trained trained = train(options.training, comm, data, listener);
-  if (comm.rank() == 0 && !options.json_file.empty()) {
-    write_file(options.json_file, to_json(trained, comm.size()));
-  }
-  if (speaks && trained.finite) {
-    fmt::print("{} weights, hash {:016x} on {} rank{}\n", trained.parameters, trained.hash,
-               comm.size() == 1 ? "the only" : fmt::format("all {}", comm.size()), comm.size() == 1 ? "" : "s");
-  }
-  if (const std::string doubt = judge(trained); comm.rank() == 0 && !doubt.empty()) complain(doubt, 0);
+  Teller teller(options, comm);
+  teller.begin(data);
+  const Trained trained = train(options.training, comm, data, teller.listener());
+  teller.finish(trained);
   comm.barrier();  // a launcher ends everybody when one rank fails: no one leaves before rank 0 has written
+  return trained.finite ? 0 : exit_failed;
+}
+
+int run_elastic(const Options& options) {
+  if (!is_newcomer() && launched_rank() == nullptr) {
+    throw Problem(
+        "--elastic is for ranks that a launcher replaces: hocket-run --elastic MIN:MAX hocket-sgd --elastic.");
+  }
+  const Data data = load_alone(options.training);  // before others wait for this rank
+  const hocket::Options given = communicator_options(options);
+  const char* const ranks = launched_ranks();
+  Communicator comm =
+      assemble(is_newcomer() ? 0 : std::atoi(launched_rank()), ranks == nullptr ? 1 : std::atoi(ranks), given);
+  Teller teller(options, comm);
+  if (!is_newcomer()) teller.begin(data);
+  const Trained trained = train_elastic(options.training, comm, given, data, teller.listener(),
+                                        [&](const Trained& done) { teller.finish(done); });
   return trained.finite ? 0 : exit_failed;
 }
 
@@ -105,6 +160,7 @@ int run(int argc, char** argv) {
   if (options.ranks > 0 && !options.proof) return start_ranks(options, argc, argv);
   try {
     if (options.proof && !is_launched()) return start_proof(*options.proof, argc, argv);
+    if (options.elastic) return run_elastic(options);
     Communicator comm = Communicator::create(communicator_options(options));
     return options.proof ? run_proof(options, comm) : run_training(options, comm);
   } catch (const Error& error) {

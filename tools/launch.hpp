@@ -19,6 +19,13 @@ enum class Output {
              // itself
 };
 
+// A job that goes on when ranks die.
+struct Elastic {
+  int least = 1;     // with fewer ranks it ends
+  int most = 1;      // processes at a time; those above Options::ranks are newcomers from the beginning
+  int restarts = 0;  // processes that may be started in place of others, over the whole job
+};
+
 struct Options {
   std::string caller = "hocket-run";  // begins every message
   int ranks = 1;
@@ -30,6 +37,7 @@ struct Options {
   std::chrono::milliseconds grace{5000};  // from SIGTERM to SIGKILL
   bool only_sigterm = false;              // ranks get SIGTERM in place of SIGINT and SIGHUP
   std::optional<Hosts> hosts = {};        // where the ranks run; nothing: here
+  std::optional<Elastic> elastic = {};    // nothing: all ranks are ended when one fails; with hosts, always nothing
 };
 
 // This process's own command without --ranks and its value: what it starts as each rank.
@@ -44,6 +52,10 @@ std::vector<std::string> own_command(int argc, const char* const* argv);
 // that, HOCKET_SECRET_FILE, HOCKET_INSECURE or HOCKET_STORE is set here. Each is the head of a process group of its
 // own, and every process in it ends with the run: when a rank fails, when SIGINT, SIGTERM or SIGHUP arrives
 // (forwarded), when all ranks have ended, and when this process is killed.
+//
+// In an elastic job, ranks get HOCKET_STORE, which this process serves, and newcomers HOCKET_NEWCOMER in place of RANK
+// and WORLD_SIZE. The status is 0 if the ranks that are left end well, else that of the rank after whose death too few
+// were left.
 //
 // On several hosts, ranks get HOCKET_STORE, which this process serves, and MASTER_ADDR is rank 0's host; 255 is the
 // status where a host cannot be reached or is lost. Stopping this process by Ctrl-Z is turned off then.

@@ -40,7 +40,8 @@ Result<Connection> Connection::start(const std::vector<std::string>& command) {
   if (status) status = make_pipe(made.from_, output, true);
   if (status) status = make_pipe(made.error_, error, true);
   if (!status) return status;
-  const auto pid = start_process(command, {.input = input.get(), .output = output.get(), .error = error.get()});
+  const auto pid = start_process(command, {.input = input.get(), .output = output.get(), .error = error.get()},
+                                 {.variables = own_variables()});
   if (!pid) return pid.status();
   made.pid_ = *pid;
   made.to_.emplace(made.input_.get());

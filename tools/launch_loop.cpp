@@ -26,10 +26,6 @@ std::string ranks_text(int count) {
   return fmt::format("{} rank{}", count, count == 1 ? "" : "s");
 }
 
-int exit_status(int wait_status) {
-  return WIFSIGNALED(wait_status) ? 128 + WTERMSIG(wait_status) : WEXITSTATUS(wait_status);
-}
-
 std::string describe(const End& end) {
   if (end.rank < 0) return end.sentence;
   const std::string rank = fmt::format("rank {}{}", end.rank, end.host.empty() ? "" : " on " + end.host);
@@ -49,6 +45,7 @@ int Launch::run() {
     obey();
     relay_output();
     take_ends();
+    if (elastic_ && !ending_) follow(elastic_->look(), "");
     if (ranks_.running() == 0) end_leftovers();
     if (ending_ && !killed_ && ending_->passed()) kill_all();
   }
@@ -79,6 +76,7 @@ void Launch::wait_for_events() {
   relays_.watch(watched);
   ranks_.watch(watched);
   std::vector<int> waits{ranks_.wait_ms()};
+  if (elastic_ && !ending_) waits.push_back(elastic_->wait_ms());
   if (ending_) waits.push_back(poll_ms_max);
   if (settled_ && !status_) waits.push_back(settled_->remaining_ms());
   if (agent_ != nullptr) {
@@ -125,6 +123,7 @@ void Launch::interrupt(int number) {
 void Launch::take_ends() {
   const std::vector<End> ends = ranks_.progress();
   if (!ends.empty()) relay_output();  // what they said last belongs before this
+  if (elastic_) return outlive(ends);
   const bool first = !failed_;
   for (const End& end : ends) {
     if (agent_ != nullptr) relays_.put(false, fmt::format("d{} {}", end.rank, end.wait_status));
@@ -139,6 +138,19 @@ void Launch::take_ends() {
   if (!settled_) settled_ = Deadline::after(std::chrono::milliseconds(ranks_.settling_ms()));
   const bool sure = failed_->rank < 0 || WIFSIGNALED(failed_->wait_status);
   if (sure || settled_->passed() || ranks_.running() == 0) report_failure(*failed_);
+}
+
+void Launch::outlive(const std::vector<End>& ends) {
+  for (const End& end : ends) {
+    if (!ending_) follow(elastic_->after(end), describe(end) + "; ");
+  }
+}
+
+void Launch::follow(const ElasticJob::Decision& decision, const std::string& cause) {
+  if (!decision.sentence.empty()) say(fmt::format("{}{}.", cause, decision.sentence));
+  if (!decision.ends_with) return;
+  status_ = decision.ends_with;
+  end_all(SIGTERM);
 }
 
 void Launch::report_failure(const End& end) {

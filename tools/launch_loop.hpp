@@ -7,6 +7,7 @@
 #include "src/spi/types.hpp"
 #include "tools/launch.hpp"
 #include "tools/launch_agent_input.hpp"
+#include "tools/launch_elastic.hpp"
 #include "tools/launch_ranks.hpp"
 #include "tools/launch_relays.hpp"
 #include "tools/signals.hpp"
@@ -18,7 +19,9 @@ class Launch {
   // All must outlive this object. `agent`: this process looks after one host's ranks for a launch elsewhere, which it
   // obeys and tells of every end.
   Launch(const Options& options, const Signals& signals, Relays& relays, Ranks& ranks, AgentInput* agent = nullptr)
-      : options_(options), signals_(signals), relays_(relays), ranks_(ranks), agent_(agent) {}
+      : options_(options), signals_(signals), relays_(relays), ranks_(ranks), agent_(agent) {
+    if (options.elastic) elastic_.emplace(*options.elastic, ranks);
+  }
 
   // The exit status.
   int run();
@@ -31,6 +34,8 @@ class Launch {
   void obey();
   void interrupt(int number);
   void take_ends();
+  void outlive(const std::vector<End>& ends);
+  void follow(const ElasticJob::Decision& decision, const std::string& cause);
   void report_failure(const End& end);
   void end_all(int number);
   void end_leftovers();
@@ -47,6 +52,7 @@ class Launch {
   Relays& relays_;
   Ranks& ranks_;
   AgentInput* agent_;
+  std::optional<ElasticJob> elastic_;
   std::optional<End> failed_;        // the likeliest cause so far
   std::optional<Deadline> settled_;  // nothing likelier will come after this
   std::optional<int> status_;        // set by whatever went wrong first

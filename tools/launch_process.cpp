@@ -15,6 +15,7 @@
 #include <cstdlib>
 #include <fstream>
 #include <random>
+#include <string_view>
 
 #include "src/base/environment.hpp"
 #include "src/base/trust.hpp"
@@ -26,22 +27,57 @@ Status out_of_resources(const char* what) {
   return {Code::out_of_resources, fmt::format("Cannot {}: {}.", what, strerror(errno))};
 }
 
-void set_variables(const RankEnvironment& environment) {
-  const auto set = [](const char* name, const std::string& value) { setenv(name, value.c_str(), 1); };
+void remove(std::vector<std::string>& variables, std::string_view name) {
+  std::erase_if(variables, [&](std::string_view one) { return one.substr(0, one.find('=')) == name; });
+}
+
+void set(std::vector<std::string>& variables, std::string_view name, const std::string& value) {
+  remove(variables, name);
+  variables.push_back(fmt::format("{}={}", name, value));
+}
+
+// A newcomer has neither rank nor world size, whoever else has told this process one.
+void set_rank(std::vector<std::string>& variables, const RankEnvironment& environment) {
+  for (const environment::Known& known : environment::known()) {
+    if (known.name != "HOCKET_RANK" && known.name != "HOCKET_WORLD_SIZE") continue;
+    remove(variables, known.name);
+    for (const char* other : known.instead) {
+      if (other != nullptr && environment.role != Role::rank) remove(variables, other);
+    }
+  }
+  remove(variables, "HOCKET_NEWCOMER");
   const Place& place = environment.place;
-  set("RANK", std::to_string(place.first + environment.local_rank));
-  set("LOCAL_RANK", std::to_string(environment.local_rank));
-  set("WORLD_SIZE", std::to_string(place.ranks));
-  set("LOCAL_WORLD_SIZE", std::to_string(place.local));
-  set("MASTER_ADDR", place.master_address);
-  set("MASTER_PORT", std::to_string(place.master_port));
-  if (!environment.secret.empty()) set("HOCKET_SECRET", environment.secret);
+  if (environment.role == Role::newcomer) {
+    set(variables, "HOCKET_NEWCOMER", "on");
+  } else {
+    const bool founds = environment.role == Role::founder;
+    set(variables, "RANK", std::to_string(founds ? 0 : place.first + environment.local_rank));
+    set(variables, "WORLD_SIZE", std::to_string(founds ? 1 : place.ranks));
+  }
+}
+
+std::vector<std::string> variables_of(const RankEnvironment& environment) {
+  std::vector<std::string> variables = own_variables();
+  const Place& place = environment.place;
+  set_rank(variables, environment);
+  set(variables, "LOCAL_RANK", std::to_string(environment.local_rank));
+  set(variables, "LOCAL_WORLD_SIZE", std::to_string(place.local));
+  set(variables, "MASTER_ADDR", place.master_address);
+  set(variables, "MASTER_PORT", std::to_string(place.master_port));
+  if (!environment.secret.empty()) set(variables, "HOCKET_SECRET", environment.secret);
   if (!environment.preload.empty()) {
     const char* const others = getenv("LD_PRELOAD");
-    set("LD_PRELOAD", others == nullptr ? environment.preload : fmt::format("{}:{}", environment.preload, others));
+    set(variables, "LD_PRELOAD",
+        others == nullptr ? environment.preload : fmt::format("{}:{}", environment.preload, others));
   }
-  unsetenv("HOCKET_RANK");
-  unsetenv("HOCKET_WORLD_SIZE");
+  return variables;
+}
+
+std::vector<char*> pointers_to(const std::vector<std::string>& texts) {
+  std::vector<char*> pointers;
+  for (const std::string& text : texts) pointers.push_back(const_cast<char*>(text.c_str()));
+  pointers.push_back(nullptr);
+  return pointers;
 }
 
 // The launcher may have blocked or ignored signals; a program starts with the defaults.
@@ -56,9 +92,14 @@ void redirect(int from, int to) {
   if (from >= 0) dup2(from, to);
 }
 
-// Runs in the child. Returns only by writing errno to `failure`.
-[[noreturn]] void become_program(const std::vector<std::string>& command, const Streams& streams,
-                                 const std::function<void()>& prepare, pid_t launcher, int failure) {
+struct Program {
+  std::vector<char*> arguments, variables;
+};
+
+// Runs in the child, where other threads may have left anything half done: it calls nothing but the system. Returns
+// only by writing errno to `failure`.
+[[noreturn]] void become(const Program& program, const Streams& streams, const cpu_set_t* cores, pid_t launcher,
+                         int failure) {
   setpgid(0, 0);
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (getppid() != launcher) _exit(1);  // it died before the line above
@@ -66,12 +107,9 @@ void redirect(int from, int to) {
   redirect(streams.input >= 0 ? streams.input : null, STDIN_FILENO);
   redirect(streams.output, STDOUT_FILENO);
   redirect(streams.error, STDERR_FILENO);
-  if (prepare) prepare();
+  if (cores != nullptr) sched_setaffinity(0, sizeof *cores, cores);
   reset_signals();
-  std::vector<char*> arguments;
-  for (const std::string& argument : command) arguments.push_back(const_cast<char*>(argument.c_str()));
-  arguments.push_back(nullptr);
-  execvp(arguments[0], arguments.data());
+  execvpe(program.arguments[0], program.arguments.data(), program.variables.data());
   const int error = errno;
   [[maybe_unused]] const ssize_t written = write(failure, &error, sizeof(error));
   _exit(127);
@@ -128,16 +166,20 @@ std::string secret_for_ranks() {
   return set ? "" : random_secret();
 }
 
+std::vector<std::string> own_variables() {
+  std::vector<std::string> variables;
+  for (char** entry = environ; *entry != nullptr; ++entry) variables.emplace_back(*entry);
+  return variables;
+}
+
 Result<pid_t> start_rank(const std::vector<std::string>& command, const RankEnvironment& environment,
                          const Streams& streams) {
-  return start_process(command, streams, [&] {
-    set_variables(environment);
-    if (environment.cores != nullptr) sched_setaffinity(0, sizeof *environment.cores, environment.cores);
-  });
+  return start_process(command, streams, {variables_of(environment), environment.cores});
 }
 
 Result<pid_t> start_process(const std::vector<std::string>& command, const Streams& streams,
-                            const std::function<void()>& prepare) {
+                            const Surroundings& surroundings) {
+  const Program program{pointers_to(command), pointers_to(surroundings.variables)};
   int ends[2];
   if (pipe2(ends, O_CLOEXEC) != 0) return out_of_resources("make a pipe");
   const UniqueFd failure_read(ends[0]);
@@ -145,7 +187,7 @@ Result<pid_t> start_process(const std::vector<std::string>& command, const Strea
   const pid_t launcher = getpid();
   const pid_t pid = fork();
   if (pid < 0) return out_of_resources("start a process");
-  if (pid == 0) become_program(command, streams, prepare, launcher, failure_write.get());
+  if (pid == 0) become(program, streams, surroundings.cores, launcher, failure_write.get());
   setpgid(pid, pid);  // here too: whichever process comes first, the group exists from now on
   failure_write.reset();
   int error = 0;

@@ -5,7 +5,6 @@
 #include <sys/types.h>
 
 #include <cstdint>
-#include <functional>
 #include <string>
 #include <vector>
 
@@ -23,9 +22,17 @@ struct Place {
   std::uint16_t master_port = 0;
 };
 
+// What a process of a job is when it starts.
+enum class Role {
+  rank,      // of the job's first communicator
+  newcomer,  // it has no rank, and joins others
+  founder,   // rank 0 of a communicator of its own, which takes newcomers in
+};
+
 struct RankEnvironment {
   const Place& place;
   int local_rank = 0;
+  Role role = Role::rank;
   const cpu_set_t* cores = nullptr;  // what it is bound to; null: nothing
   std::string secret = {};           // HOCKET_SECRET; empty: as it is
   std::string preload = {};          // put before what LD_PRELOAD names; empty: nothing
@@ -41,11 +48,19 @@ struct Streams {
 // A random one for all ranks, unless something about secrets is set already: then empty.
 std::string secret_for_ranks();
 
-// Starts `command` at the head of a new process group, after `prepare` has run in its process. Dies with the calling
-// process, whose thread must live as long. Errors: NOT_FOUND (no such program), INVALID_ARGUMENT (not executable),
-// OUT_OF_RESOURCES.
+// What a program is started with besides its streams.
+struct Surroundings {
+  std::vector<std::string> variables;  // NAME=value; the whole environment
+  const cpu_set_t* cores = nullptr;    // what it is bound to; null: nothing
+};
+// This process's own environment.
+std::vector<std::string> own_variables();
+
+// Starts `command`, which is looked up in this process's PATH, at the head of a new process group. Dies with the
+// calling process, whose thread must live as long; that may have other threads. Errors: NOT_FOUND (no such program),
+// INVALID_ARGUMENT (not executable), OUT_OF_RESOURCES.
 Result<pid_t> start_process(const std::vector<std::string>& command, const Streams& streams,
-                            const std::function<void()>& prepare = {});
+                            const Surroundings& surroundings);
 // The same as a rank.
 Result<pid_t> start_rank(const std::vector<std::string>& command, const RankEnvironment& environment,
                          const Streams& streams);

@@ -2,7 +2,9 @@
 #pragma once
 
 #include <poll.h>
+#include <sys/types.h>
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -38,6 +40,22 @@ class Ranks {
   virtual bool alive() const = 0;
   // How long after a rank's failure its cause may still be told, by ranks of other hosts.
   virtual int settling_ms() const = 0;
+
+  // These are for elastic jobs; ranks on other hosts do not have them.
+  // Starts another process in the place of a rank that has ended, of which nothing is left then: a newcomer, or one
+  // that founds a communicator of its own. Errors: as start().
+  virtual Status start_again(int rank, bool founds) {
+    (void)rank, (void)founds;
+    return {Code::unsupported, "ranks on other hosts are not started again"};
+  }
+  // A place where no process runs.
+  virtual std::optional<int> free_place() const { return std::nullopt; }
+  virtual void kill_one(int rank) { (void)rank; }
+  // The rank that runs and is this process, or has started it.
+  virtual std::optional<int> rank_of(pid_t process) const {
+    (void)process;
+    return std::nullopt;
+  }
 };
 
 }  // namespace hocket::launch

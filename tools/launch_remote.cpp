@@ -13,10 +13,10 @@
 #include <sstream>
 
 #include "hocket/hocket.h"
-#include "src/base/environment.hpp"
 #include "tools/launch_address.hpp"
 #include "tools/launch_agent.hpp"
 #include "tools/launch_job.hpp"
+#include "tools/launch_store.hpp"
 
 namespace hocket::launch {
 namespace {
@@ -226,7 +226,9 @@ Status RemoteRanks::send_jobs() {
   if (error) return {Code::invalid_environment, "the working directory is gone: " + error.message()};
   const auto at = address();
   if (!at) return at.status();
-  if (const Status served = serve_store(*at); !served) return served;
+  auto served = serve_store(*at);
+  if (!served) return served.status();
+  store_ = std::move(*served);
   const Member& head = members_.front();
   Job job;
   job.command = options_.command;
@@ -262,18 +264,6 @@ Result<std::string> RemoteRanks::address() const {
   return Status(
       Code::invalid_argument,
       fmt::format("cannot tell at which address {} reaches this host: name one with --address", first->share.name));
-}
-
-Status RemoteRanks::serve_store(const std::string& at) {
-  if (const std::string secret = secret_for_ranks(); !secret.empty()) ::setenv("HOCKET_SECRET", secret.c_str(), 1);
-  if (environment::find({"HOCKET_STORE"})) return {};
-  auto trust = Trust::from_environment();
-  if (!trust) return trust.status();
-  auto server = StoreServer::start(at, 0, {.trust = std::move(*trust)});
-  if (!server) return server.status();
-  store_ = std::move(*server);
-  ::setenv("HOCKET_STORE", store_->url().c_str(), 1);
-  return {};
 }
 
 void RemoteRanks::signal(int number) {

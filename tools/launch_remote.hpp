@@ -65,7 +65,6 @@ class RemoteRanks : public Ranks {
   bool all_ready() const;
   Status send_jobs();
   Result<std::string> address() const;
-  Status serve_store(const std::string& at);
 
   const Options& options_;
   const Hosts& hosts_;

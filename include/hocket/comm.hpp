@@ -57,7 +57,7 @@ struct JoinOptions {
   std::chrono::milliseconds timeout{0};  ///< For newcomers to come, or to be taken in; zero: that of the options.
   int newcomers_min = 1;                 ///< Members: how many to wait for.
   int newcomers_max = 0;                 ///< Members: how many to take in at most; 0: newcomers_min.
-  std::string point = {};                ///< The name of the joining point.
+  std::string point = {};                ///< The name of the joining point; empty: as the environment says.
 };
 
 namespace detail {

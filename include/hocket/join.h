@@ -18,7 +18,7 @@ extern "C" {
 
 /** @defgroup join Taking in new processes
  *  The ranks of a communicator and processes that come later, the newcomers, meet at a named point of a store and make a
- *  larger communicator. docs/guide/recovery.md.
+ *  larger communicator. HOCKET_NEWCOMER tells a process that it is a newcomer. docs/guide/recovery.md.
  *  @{ */
 
 /** Where and for whom to wait. */
@@ -28,10 +28,10 @@ typedef struct hocket_join_options {
                               options.timeout_ms says. */
   int32_t newcomers_min; /**< Members: how many newcomers to wait for. 0: take in those that are there, and do not wait. */
   int32_t newcomers_max; /**< Members: how many to take in at most. 0: newcomers_min, which then must not be 0. */
-  const char* point;     /**< The name of the joining point, at most 128 characters; equal on all. NULL: "default". */
+  const char* point;     /**< The joining point, at most 128 characters; equal on all. NULL: HOCKET_JOINING_POINT, else "default". */
 } hocket_join_options;
 
-/** One newcomer, at the point "default". */
+/** One newcomer, at the point that the environment names. */
 #define HOCKET_JOIN_OPTIONS_INIT { sizeof(hocket_join_options), 0, 1, 0, NULL }
 
 /** Makes a communicator of the ranks of `comm` and of newcomers, and stores it in *joined; the caller destroys it.

@@ -3,11 +3,14 @@
 
 #include <algorithm>
 
+#include "src/base/environment.hpp"
 #include "src/base/sized_struct.hpp"
 #include "src/comm/join.hpp"
 
 namespace hocket::comm {
 namespace {
+
+constexpr std::size_t point_name_max = 128;
 
 Status check(const hocket_join_options& given) {
   const auto wrong = [](const char* field, std::int64_t value, const char* rule) {
@@ -21,7 +24,7 @@ Status check(const hocket_join_options& given) {
   if (given.newcomers_min == 0 && given.newcomers_max == 0) {
     return {Code::invalid_argument, "join.newcomers_min and join.newcomers_max are both 0: nobody could join"};
   }
-  if (given.point != nullptr && (*given.point == '\0' || std::string_view(given.point).size() > 128)) {
+  if (given.point != nullptr && (*given.point == '\0' || std::string_view(given.point).size() > point_name_max)) {
     return {Code::invalid_argument, "join.point must have 1 … 128 characters"};
   }
   return {};
@@ -51,11 +54,17 @@ Result<JoinRequest> join_request(const hocket_join_options* join, const hocket_c
                   "joining needs a store that does not end with a rank: start hocket-store and set HOCKET_STORE or "
                   "options.store to its address");
   }
+  const auto point = environment::find({"HOCKET_JOINING_POINT"});
+  const std::string name = given->point != nullptr ? given->point : point ? point->value : "default";
+  if (name.size() > point_name_max) {
+    return Status(Code::invalid_environment,
+                  fmt::format("HOCKET_JOINING_POINT has {} characters; it may have {}", name.size(), point_name_max));
+  }
   return JoinRequest{.options = *resolved,
                      .timeout = given->timeout_ms > 0 ? timeout_of(given->timeout_ms) : resolved->timeout,
                      .newcomers_min = given->newcomers_min,
                      .newcomers_max = std::max(given->newcomers_min, given->newcomers_max),
-                     .point = given->point == nullptr ? "default" : given->point};
+                     .point = name};
 }
 
 }  // namespace hocket::comm

@@ -89,6 +89,7 @@ Result<std::vector<Newcomer>> JoiningPoint::newcomers(const std::stop_token& sto
     const auto claim = *text ? Claim::parse(**text) : std::nullopt;
     if (!claim) continue;
     newcomer.token = claim->token;
+    newcomer.process = claim->process;
     const auto invitation = store_->peek(invitation_key(newcomer.token), Deadline::after(request_time));
     if (!invitation.ok()) return invitation.status();
     const auto there = *invitation ? Result<bool>(false) : is_there(newcomer, stop);

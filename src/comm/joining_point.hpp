@@ -11,6 +11,7 @@
 #include <string_view>
 #include <vector>
 
+#include "src/base/process_identity.hpp"
 #include "src/comm/join.hpp"
 #include "src/comm/places.hpp"
 #include "src/spi/store.hpp"
@@ -34,6 +35,7 @@ struct Invitation {
 struct Newcomer {
   Rank place = 0;
   std::uint64_t token = 0;
+  ProcessIdentity process = {};
 };
 
 // After such a failure another attempt may succeed: somebody was missing.

@@ -87,4 +87,15 @@ bool is_on_several_hosts(Rank rank, Rank size) {
   return own && here && is_number(*own, rank) && size > 1 && environment::to_integer(*here, 1, size - 1).ok();
 }
 
+Status expect_no_newcomer() {
+  const auto newcomer = environment::find({"HOCKET_NEWCOMER"});
+  if (!newcomer) return {};
+  const auto is_one = environment::to_switch(*newcomer);
+  if (!is_one.ok()) return is_one.status();
+  if (!*is_one) return {};
+  return {Code::invalid_environment,
+          "this process is a newcomer (HOCKET_NEWCOMER is set), so it has no rank: let it join the others by "
+          "hocket_comm_join, or fill in options.rank and options.world_size"};
+}
+
 }  // namespace hocket::comm

@@ -4,6 +4,7 @@
 #include <optional>
 #include <string>
 
+#include "src/spi/status.hpp"
 #include "src/spi/types.hpp"
 
 namespace hocket::comm {
@@ -18,5 +19,8 @@ std::optional<LaunchedJob> launched_job(Rank rank, Rank size);
 // Whether the launcher that has started this process as that rank, torchrun among them, says that others of its job are
 // on other hosts.
 bool is_on_several_hosts(Rank rank, Rank size);
+
+// Code::invalid_environment where HOCKET_NEWCOMER says that this process is to join others, and so has no rank.
+Status expect_no_newcomer();
 
 }  // namespace hocket::comm

@@ -47,8 +47,8 @@ Status resolve_ranks(const hocket_comm_options& given, Options& options) {
     options.rank = given.rank;
     return {};
   }
-  const auto size = environment::in_force("HOCKET_WORLD_SIZE");
-  const auto rank = environment::in_force("HOCKET_RANK");
+  if (Status may = expect_no_newcomer(); !may.ok()) return may;
+  const auto size = environment::in_force("HOCKET_WORLD_SIZE"), rank = environment::in_force("HOCKET_RANK");
   if (!size || !rank) {
     return {Code::invalid_environment,
             fmt::format("{} not set: start the ranks with hocket-run or another launcher, or set RANK and WORLD_SIZE, "

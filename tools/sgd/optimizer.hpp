@@ -35,6 +35,8 @@ class Optimizer {
   Optimizer(const UpdateRule& rule, std::span<const Tensor> tensors);
 
   void step(std::span<const Tensor> tensors, double rate);
+  // What it remembers of earlier steps: as many numbers for each tensor as that has weights.
+  std::span<std::vector<float>> velocities() { return velocities_; }
 
  private:
   UpdateRule rule_;

@@ -105,8 +105,13 @@ void add_communication(CLI::App& app, Options& options) {
   option("--overlap", training.departure,
          "on: buckets leave during the backward pass; off: all leave after it, to show the difference (on)")
       ->transform(arguments::one_of({"on", "off"}));
-  option("--ranks", options.ranks, "start this many ranks here; with --prove: up to so many, from 2 to 64 (8)")
-      ->check(CLI::Range(1, 65536));
+  auto* ranks =
+      option("--ranks", options.ranks, "start this many ranks here; with --prove: up to so many, from 2 to 64 (8)")
+          ->check(CLI::Range(1, 65536));
+  app.add_flag("--elastic", options.elastic,
+               "go on when ranks die, and take newcomers in: hocket-run --elastic MIN:MAX hocket-sgd --elastic")
+      ->group("Communication")
+      ->excludes(ranks);
   option("--timeout", options.timeout_seconds,
          "seconds that any wait for another rank may last (HOCKET_TIMEOUT_MS, or 300)")
       ->check(arguments::number(0.001, 1e7));
@@ -164,6 +169,13 @@ Parsed parse_options(int argc, const char* const* argv) {
   std::erase(options.training.hidden, 0U);
   if (options.training.network == Architecture::lenet && app.count("--hidden") > 0) {
     return {std::nullopt, "hocket-sgd: --hidden is for --network perceptron; lenet has layers of its own.\n",
+            exit_usage};
+  }
+  if (options.elastic && (prove || options.training.batch_per_rank > 0)) {
+    return {std::nullopt,
+            fmt::format("hocket-sgd: --elastic excludes {}: {}\n", prove ? "--prove" : "--batch-per-rank",
+                        prove ? "a proof counts what fixed ranks do."
+                              : "with --batch, a step has the same samples whoever is there."),
             exit_usage};
   }
   for (const std::string& file : {options.html_file, options.json_file}) {

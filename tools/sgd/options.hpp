@@ -61,6 +61,7 @@ struct Options {
   Training training;
   std::optional<Proof> proof;        // nothing: train
   int ranks = 0;                     // to start here; 0: none, this process is a rank or alone
+  bool elastic = false;              // ranks may die and come
   double timeout_seconds = 0;        // 0: from the environment
   std::string transport, algorithm;  // empty: from the environment
   std::string json_file, html_file;  // empty: none

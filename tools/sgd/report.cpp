@@ -122,6 +122,14 @@ void print(const Epoch& epoch) {
   std::fflush(stdout);
 }
 
+void print(const Change& change) {
+  std::string what;
+  if (change.lost > 0) what = fmt::format("{} lost", change.lost);
+  if (change.joined > 0) what += fmt::format("{}{} joined", what.empty() ? "" : ", ", change.joined);
+  fmt::print("{} rank{} from step {} on: {}\n", change.ranks, change.ranks == 1 ? "" : "s", change.step, what);
+  std::fflush(stdout);
+}
+
 void print(const Proven& proven) {
   fmt::print("Links: {}.\n\n", proven.links.empty() ? "those of the launcher" : proven.links);
   print_counts(proven);
@@ -147,13 +155,19 @@ std::string to_json(const Trained& trained, int ranks) {
     row.update(to_json(epoch.times));
     epochs.push_back(row);
   }
+  ordered_json changes = ordered_json::array();
+  for (const Change& change : trained.changes) {
+    changes.push_back(
+        {{"step", change.step}, {"ranks", change.ranks}, {"lost", change.lost}, {"joined", change.joined}});
+  }
   ordered_json hash;  // null where the weights are no numbers
-  if (trained.finite) hash = fmt::format("{:016x}", trained.hash);
-  const ordered_json document = {{"ranks", ranks},
-                                 {"parameters", trained.parameters},
-                                 {"buckets", trained.buckets},
-                                 {"weights_hash", hash},
-                                 {"epochs", epochs}};
+  ordered_json hashes = ordered_json::array();
+  for (const std::uint64_t one : trained.hashes) hashes.push_back(fmt::format("{:016x}", one));
+  if (trained.finite) hash = hashes.front();
+  const ordered_json document = {
+      {"ranks", ranks},       {"parameters", trained.parameters}, {"buckets", trained.buckets},
+      {"weights_hash", hash}, {"ranks_hashes", hashes},           {"changes", changes},
+      {"epochs", epochs}};
   return document.dump(2) + "\n";
 }
 

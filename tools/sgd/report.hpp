@@ -9,6 +9,7 @@
 namespace hocket::sgd {
 
 void print(const Epoch& epoch);
+void print(const Change& change);
 void print(const Proven& proven);
 
 // JSON documents.
