@@ -8,6 +8,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 
 namespace hocket::comm {
@@ -45,7 +46,8 @@ class Agreeing {
   void send_words();
   void take_part(Deadline until);
   void take(const std::vector<News>& news);
-  void take_elsewhere(Rank from, const Word& word);
+  void take_elsewhere(Rank who, const Word& word);
+  void tell_why() const;
   void look_who_is_dead(const Status& broken);
   bool is_dead(Rank rank, Rank blamed) const;
   bool has_doubts() const;
@@ -63,6 +65,7 @@ class Agreeing {
   std::optional<Deadline> released_by_;
   Deadline next_look_ = Deadline::after(look_around), next_question_ = Deadline::after(look_around);
   Status elsewhere_;  // why a member will not come
+  Word why_;          // the same for others
 };
 
 Agreeing::Agreeing(const CommunicatorParts& parts, std::shared_ptr<Agreement> agreement, std::function<Status()> broken)
@@ -133,6 +136,8 @@ void Agreeing::take(const std::vector<News>& news) {
       next_look_ = Deadline::after(0ms);
     } else if (one.word->kind == Word::Kind::elsewhere) {
       take_elsewhere(one.from, *one.word);
+    } else if (one.word->kind == Word::Kind::given_up) {
+      for (const Rank who : one.word->outcome.dead) take_elsewhere(who, *one.word);
     } else {
       agreement_->heard(one.from, *one.word);
     }
@@ -140,15 +145,26 @@ void Agreeing::take(const std::vector<News>& news) {
 }
 
 // One that is in an earlier call is waited for.
-void Agreeing::take_elsewhere(Rank from, const Word& word) {
+void Agreeing::take_elsewhere(Rank who, const Word& word) {
   const bool has_gone_on = word.generation > generation_;
   if (!has_gone_on && (word.generation < generation_ || !word.shrinks)) return;
-  elsewhere_ = failed(
-      Code::mismatch, from,
-      fmt::format("rank {} of \"{}\" {}, while this rank calls hocket_comm_agree on it; all ranks must "
-                  "make these calls in the same order",
-                  rank_of(from), name_,
-                  has_gone_on ? "already uses a communicator that was shrunk from it" : "is in hocket_comm_shrink"));
+  const std::string_view what =
+      has_gone_on ? "already uses a communicator that was shrunk from it" : "is in hocket_comm_shrink";
+  elsewhere_ = failed(Code::mismatch, who,
+                      fmt::format("rank {} of \"{}\" {}, while this rank calls hocket_comm_agree on it; all ranks must "
+                                  "make these calls in the same order",
+                                  rank_of(who), name_, what));
+  why_ = word;
+  why_.kind = Word::Kind::given_up;
+  why_.outcome.dead = {who};
+}
+
+// Those that wait for this rank alone do not hear from that one.
+void Agreeing::tell_why() const {
+  if (elsewhere_.ok() || agreement_->leader() != standby_.rank()) return;
+  for (const Rank rank : ranks_) {
+    if (rank != standby_.rank() && !why_.outcome.dead.contains(rank)) standby_.tell(rank, why_);
+  }
 }
 
 void Agreeing::take_part(Deadline until) {
@@ -208,6 +224,7 @@ Status Agreeing::run(Deadline deadline, const std::stop_token& stop) {
     const bool returns = may_return(deadline, stop);
     Status failed = returns ? Status() : failure(deadline, stop);
     if (returns || !failed.ok()) {
+      if (!returns) tell_why();
       standby_.flush(Deadline::after(farewell));
       return failed;
     }

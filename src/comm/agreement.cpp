@@ -134,7 +134,8 @@ void Agreement::heard(Rank from, const Word& word) {
       if (from == leader_) leader_awaits_ = word.outcome.dead;
       break;
     case Word::Kind::excluded:
-    case Word::Kind::elsewhere: break;
+    case Word::Kind::elsewhere:
+    case Word::Kind::given_up: break;
   }
 }
 

@@ -46,6 +46,7 @@ struct Word {
     ask,        // for whom does the receiver wait?
     waits,      // the answer of the leader: for `dead` of `outcome`
     elsewhere,  // the answer of one that does something else on its standby
+    given_up,   // the leader's, to all: `dead` of `outcome` are elsewhere
   };
   Kind kind = Kind::vote;
   std::uint64_t group = 0, number = 0;  // of which agreement; of elsewhere: in which the sender is, if in any
@@ -55,7 +56,7 @@ struct Word {
   bool is_final = false;                // of a vote: the sender holds the outcome
   Outcome outcome = {};                 // proposed, committed or held
   bool shrinks = false;                 // of elsewhere: the sender shrinks a communicator
-  std::uint32_t generation = 0;         // of elsewhere: of the communicator in whose call the sender is
+  std::uint32_t generation = 0;         // likewise: of the communicator in whose call it is
 
   friend bool operator==(const Word&, const Word&) = default;
 };

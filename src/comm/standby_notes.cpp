@@ -115,7 +115,7 @@ std::optional<Word> read_word(std::span<const std::byte> bytes, Rank size) {
   const auto shrinks = from.take<std::uint8_t>();
   word.shrinks = shrinks == 1;
   word.generation = from.take<std::uint32_t>();
-  const bool known = (kind & word_bit) != 0 && word.kind >= Word::Kind::vote && word.kind <= Word::Kind::elsewhere;
+  const bool known = (kind & word_bit) != 0 && word.kind >= Word::Kind::vote && word.kind <= Word::Kind::given_up;
   if (!from.ok() || !known || is_final > 1 || shrinks > 1) return std::nullopt;
   return word;
 }

@@ -57,21 +57,24 @@ class Agreeing : public OverTransports {
  protected:
   enum class State { whole, broken };
 
-  // Kills these ranks while all agree over and over, each so long after the one before. Whatever any rank has been told,
-  // also one that was killed, all have been told; then the survivors shrink.
+  // Kills these ranks while all agree over and over, each so long after the one before. Whatever any rank has been
+  // told, also one that was killed, all have been told; then the survivors shrink.
   static void kill(const std::vector<int>& victims, State state, const std::function<void()>& pause) {
     const int size = ranks().size;
     ToldRanks told;
     ProcessGroup group(ranks(), [&](Child& child) {
       const Comm comm;
       ASSERT_TRUE(comm);
-      expect_result(hocket_barrier(comm.get(), nullptr, nullptr), HOCKET_OK);
+      child.say("here");
+      EXPECT_EQ(child.hear(), "begin");
       if (state == State::broken) EXPECT_EQ(hocket_comm_abort(comm.get(), "test"), HOCKET_OK);
       child.say("looping");
       agree_until_told(child, comm.get(), told);
       child.say(std::to_string(shrink_and_sum(comm.get(), child.index)));
       while (child.hear() != "leave") continue;
     });
+    group.hear_from_all("here");
+    for (int rank = 0; rank < size; ++rank) group.tell(rank, "begin");
     group.hear_from_all("looping");
     for (const int victim : victims) {
       group.signal(victim, SIGKILL);
@@ -118,7 +121,8 @@ class Agreeing : public OverTransports {
 TEST_P(Agreeing, WithoutAnyOneRank) {
   for (int victim = 0; victim < ranks().size; ++victim) {
     for (const State state : {State::whole, State::broken}) {
-      SCOPED_TRACE("victim " + std::to_string(victim) + (state == State::whole ? " of a whole one" : " of a broken one"));
+      SCOPED_TRACE("victim " + std::to_string(victim) +
+                   (state == State::whole ? " of a whole one" : " of a broken one"));
       kill({victim}, state, [] {});
       if (HasFailure()) return;
     }
@@ -126,8 +130,10 @@ TEST_P(Agreeing, WithoutAnyOneRank) {
 }
 
 TEST_P(Agreeing, WithoutSeveralThatDieAtOnce) {
-  kill({0, 1}, State::whole, [] {});
-  kill({0, ranks().size - 1}, State::broken, [] {});
+  if (ranks().size > 2) {
+    kill({0, 1}, State::whole, [] {});
+    kill({0, ranks().size - 1}, State::broken, [] {});
+  }
   std::vector<int> all_but_one;
   for (int rank = 0; rank + 1 < ranks().size; ++rank) all_but_one.push_back(rank);
   kill(all_but_one, State::whole, [] {});

@@ -60,8 +60,8 @@ class ToldRanks {
   static constexpr std::size_t ranks_max = 8, told_max = 100'000;
 
   ToldRanks()
-      : all_(static_cast<All*>(::mmap(nullptr, sizeof(All), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0))) {
-  }
+      : all_(static_cast<All*>(
+            ::mmap(nullptr, sizeof(All), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0))) {}
   ~ToldRanks() { ::munmap(all_, sizeof(All)); }
   ToldRanks(const ToldRanks&) = delete;
   ToldRanks& operator=(const ToldRanks&) = delete;
