@@ -12,6 +12,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cstddef>
+#include <cstdio>
 #include <cstdlib>
 #include <exception>
 #include <filesystem>
@@ -73,8 +74,8 @@ Times run(int size, const std::string& transport, int victim, Times* shared) {
     shared[rank] = {};
     if (::fork() != 0) continue;
     try {
-      shared[rank] =
-          measure({.world_size = size, .rank = rank, .store = "file://" + folder, .transport = transport}, victim);
+      shared[rank] = measure(
+          {.world_size = size, .rank = rank, .store = "file://" + folder + "/store", .transport = transport}, victim);
     } catch (const std::exception& error) {
       fmt::print(stderr, "bench-agreement: rank {}: {}\n", rank, error.what());
       ::_exit(1);
@@ -104,6 +105,7 @@ void print_row(int size, const std::string& transport, Times* shared) {
   }
   fmt::print("| {} | {} | {:.2f} | {:.2f} | {:.2f} | {:.2f} |\n", size, transport, median(first), median(next),
              median(leader_dies), median(other_dies));
+  (void)std::fflush(stdout);
 }
 
 }  // namespace

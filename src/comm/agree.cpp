@@ -20,6 +20,8 @@ using std::chrono_literals::operator""ms;
 // be about to end.
 constexpr auto look_around = 20ms;
 constexpr auto look_closely = 5ms;
+// At how many members in turn: it takes a system call or two for each.
+constexpr std::size_t looks = 8;
 // Between two questions to those that are waited for.
 constexpr auto ask_again = 250ms;
 // How long a rank that holds the outcome waits to be released, before it leaves somebody behind.
@@ -48,9 +50,9 @@ class Agreeing {
   void take(const std::vector<News>& news);
   void take_elsewhere(Rank who, const Word& word);
   void tell_why() const;
-  void look_who_is_dead(const Status& broken);
+  void look_who_is_dead(std::size_t most);
   bool is_dead(Rank rank, Rank blamed) const;
-  bool has_doubts() const;
+  Ranks doubtful() const;
   void ask();
   Rank rank_of(Rank standby_rank) const;
 
@@ -62,6 +64,7 @@ class Agreeing {
   const std::string name_;          // the communicator's
   const std::uint32_t generation_;
   std::map<Rank, ProcessIdentity> processes_;
+  std::size_t next_ = 0;  // to be looked at
   std::optional<Deadline> released_by_;
   Deadline next_look_ = Deadline::after(look_around), next_question_ = Deadline::after(look_around);
   Status elsewhere_;  // why a member will not come
@@ -95,22 +98,32 @@ bool Agreeing::is_dead(Rank rank, Rank blamed) const {
   return standby_.ended().contains(rank) || rank == blamed;
 }
 
-void Agreeing::look_who_is_dead(const Status& broken) {
+// At so many members in turn, and at those who may have just ended.
+void Agreeing::look_who_is_dead(std::size_t most) {
+  const Status broken = broken_ ? broken_() : Status();
   Rank blamed = no_rank;
   if (!broken.ok() && broken.code() == Code::peer_lost && broken.cause().ended && broken.cause().peer >= 0 &&
       broken.cause().peer < static_cast<Rank>(ranks_.size())) {
     blamed = ranks_[static_cast<std::size_t>(broken.cause().peer)];
   }
-  for (const Rank rank : ranks_) {
+  Ranks looked_at = doubtful();
+  if (blamed != no_rank) looked_at.insert(blamed);
+  if (agreement_->leader() != standby_.rank()) looked_at.insert(agreement_->leader());
+  for (std::size_t i = 0; i < std::min(most, ranks_.size()); ++i) looked_at.insert(ranks_[next_++ % ranks_.size()]);
+  for (const Rank rank : looked_at) {
     const bool known = rank == standby_.rank() || agreement_->dead().contains(rank);
     if (!known && is_dead(rank, blamed)) agreement_->lost(rank);
   }
-  next_look_ = Deadline::after(has_doubts() ? look_closely : look_around);
+  next_look_ = Deadline::after(doubtful().empty() ? look_around : look_closely);
 }
 
-bool Agreeing::has_doubts() const {
-  return std::ranges::any_of(
-      ranks_, [&](Rank rank) { return standby_.ended().contains(rank) && !agreement_->dead().contains(rank); });
+// Those whose connections have ended, though they are not known to be dead.
+Ranks Agreeing::doubtful() const {
+  Ranks doubtful;
+  for (const Rank rank : ranks_) {
+    if (standby_.ended().contains(rank) && !agreement_->dead().contains(rank)) doubtful.insert(rank);
+  }
+  return doubtful;
 }
 
 // ---- what is said ---------------------------------------------------------------------------------------------------
@@ -169,7 +182,7 @@ void Agreeing::tell_why() const {
 
 void Agreeing::take_part(Deadline until) {
   take(standby_.await(earlier(until, earlier(next_look_, next_question_))));
-  if (next_look_.passed()) look_who_is_dead(broken_ ? broken_() : Status());
+  if (next_look_.passed()) look_who_is_dead(looks);
   if (next_question_.passed()) ask();
 }
 
@@ -218,7 +231,7 @@ Status Agreeing::run(Deadline deadline, const std::stop_token& stop) {
   for (const Rank rank : ranks_) {
     if (rank > standby_.rank()) standby_.reach(rank);  // it may dial this one
   }
-  if (const Status broken = broken_(); !broken.ok()) look_who_is_dead(broken);
+  if (!broken_().ok()) look_who_is_dead(ranks_.size());
   for (;;) {
     send_words();
     const bool returns = may_return(deadline, stop);
