@@ -58,6 +58,8 @@ endif()
 
 add_executable(bench-children bench/children.cpp)
 target_link_libraries(bench-children PRIVATE hocket_internal)
+add_executable(bench-agreement bench/agreement.cpp)
+target_link_libraries(bench-agreement PRIVATE hocket fmt::fmt) # the library as applications have it
 add_executable(bench-store bench/store.cpp)
 target_link_libraries(bench-store PRIVATE hocket_internal)
 find_path(HOCKET_VALGRIND_INCLUDE valgrind/callgrind.h DOC "Folder of valgrind/callgrind.h; optional")

@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "hocket/agree.h"
 #include "hocket/collectives.hpp"
 #include "hocket/collectives_v.hpp"
 #include "hocket/comm.h"
@@ -42,6 +43,12 @@ struct SplitOptions {
   std::chrono::milliseconds timeout{0};  ///< The deadline of the split, and of the child's calls that name none.
   std::string name = {};                 ///< The child's name in messages.
   bool share_links = false;              ///< Whether the child runs on its parent's links.
+};
+
+/// What ranks have agreed on, see hocket_comm_agree().
+struct Agreed {
+  std::uint64_t flag = 0;               ///< The AND of the flags of all ranks but the dead.
+  std::vector<std::int32_t> dead = {};  ///< In ascending order.
 };
 
 /// How to shrink a communicator, see ::hocket_shrink_options. Zero and empty fields have their defaults.
@@ -161,6 +168,16 @@ class Communicator : public CollectiveCalls<Communicator>,
     return from(child);
   }
 
+  /// Agrees with the other ranks, although some may die, on a flag and on who is dead, see hocket_comm_agree().
+  /// `timeout` zero: the communicator's.
+  Agreed agree(std::uint64_t flag, std::chrono::milliseconds timeout = {}) {
+    const hocket_agree_options options{sizeof(hocket_agree_options), timeout.count()};
+    Agreed agreed{flag, std::vector<std::int32_t>(static_cast<std::size_t>(size_))};
+    std::int32_t count = 0;
+    check(hocket_comm_agree(handle_, &agreed.flag, agreed.dead.data(), &count, &options));
+    agreed.dead.resize(static_cast<std::size_t>(count));
+    return agreed;
+  }
   /// Makes a communicator of the ranks that are still there; each of them calls it once this one is broken, see
   /// ::hocket_comm_shrink().
   Communicator shrink(const ShrinkOptions& options = {}) {

@@ -28,7 +28,8 @@
  *  library, and that order must be the same on all ranks.
  *
  *  **Failures.** The first failure of communication (a dead peer, a deadline, a mismatch, an abort) breaks the communicator on
- *  every rank, with the same first cause, which every later call returns. Only hocket_comm_destroy() is useful then. An
+ *  every rank, with the same first cause, which every later call returns. Only hocket_comm_agree(), hocket_comm_shrink() and
+ *  hocket_comm_destroy() are useful then. An
  *  invalid argument is found before anything moves: it does not break the communicator, and buffers stay unchanged. After
  *  any other failure the contents of an output buffer (in place, of the input too) are unspecified, because other ranks may
  *  have sent their part; nothing outside the buffer is written.
@@ -43,6 +44,7 @@
 #include "hocket/comm.h"          /* creating and destroying communicators */
 #include "hocket/split.h"         /* communicators made from others */
 #include "hocket/creation.h"      /* creating them in the background */
+#include "hocket/agree.h"         /* agreeing, although ranks die */
 #include "hocket/shrink.h"        /* going on without the ranks that are gone */
 #include "hocket/join.h"          /* taking in new processes */
 #include "hocket/call.h"          /* options of a call; how the latest one was carried out */

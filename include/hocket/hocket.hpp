@@ -8,7 +8,8 @@
 ///     …                                                            // leave both vectors alone meanwhile
 ///     work.wait();
 ///
-/// Failures are thrown as hocket::Error. Communicator, Work and Creation are move-only and clean up after themselves.
+/// Failures are thrown as hocket::Error. Communicator, Work, Creation and Agreement are move-only and clean up after
+/// themselves.
 /// Data arguments are contiguous ranges: spans, vectors, arrays. All names live in an inline namespace, so that this
 /// header links beside a Hocket library of any version.
 #pragma once
@@ -17,6 +18,7 @@
 #error "hocket.hpp needs C++20 (-std=c++20; in CMake, linking Hocket::hocket asks for it). hocket.h needs only C99."
 #else
 
+#include "hocket/agree.hpp"          // agreeing in the background
 #include "hocket/call.hpp"           // options of a call; how the latest one was carried out
 #include "hocket/collectives.hpp"    // allreduce, broadcast …
 #include "hocket/collectives_v.hpp"  // the same with blocks of unequal size

@@ -8,7 +8,6 @@
 #include <algorithm>
 #include <cerrno>
 #include <fstream>
-#include <iterator>
 #include <sstream>
 
 #include "src/base/host_identity.hpp"
@@ -24,7 +23,8 @@ struct Facts {
 
 Facts facts_of(const std::string& process) {
   std::ifstream file(fmt::format("/proc/{}/stat", process));
-  const std::string text((std::istreambuf_iterator<char>(file)), {});
+  std::string text;
+  std::getline(file, text, '\0');  // all of it; a process that ends meanwhile is an error of reading, no exception
   std::istringstream fields(text.substr(std::min(text.size(), text.rfind(')') + 1)));
   Facts facts;
   fields >> facts.state;                                              // field 3
@@ -67,9 +67,10 @@ std::string ProcessIdentity::describe() const {
 
 std::optional<bool> ProcessIdentity::is_alive() const {
   if (kernel.empty() || kernel != own_kernel(HostIdentity::own())) return std::nullopt;
-  if (::kill(process, 0) != 0 && errno == ESRCH) return false;
+  const auto is_gone = [&] { return ::kill(process, 0) != 0 && errno == ESRCH; };
+  if (is_gone()) return false;
   const Facts facts = facts_of(std::to_string(process));
-  if (facts.state.empty()) return std::nullopt;  // hidden from this user
+  if (facts.state.empty()) return is_gone() ? std::optional(false) : std::nullopt;  // nothing: hidden from this user
   const bool ended = facts.state == "Z" || facts.state == "X";
   return !ended && facts.started == started;
 }

@@ -1,5 +1,8 @@
 // The C API's communicators that are created while the caller does other things.
+#include <functional>
 #include <memory>
+#include <stop_token>
+#include <utility>
 
 #include "src/base/sized_struct.hpp"
 #include "src/capi/handles.hpp"
@@ -18,6 +21,10 @@ struct hocket_creation {
 
 namespace {
 
+auto start(std::function<Creation::Made(std::stop_token)> make) {
+  return Creation::start("create a communicator", std::move(make));
+}
+
 Status keep(hocket::Result<std::unique_ptr<Creation>> started, hocket_creation** creation) {
   if (!started.ok()) return started.status();
   *creation = new hocket_creation{std::move(*started)};
@@ -34,7 +41,7 @@ hocket_result hocket_comm_create_start(hocket_creation** creation, const hocket_
     *creation = nullptr;
     const auto resolved = hocket::comm::resolve_options(options);
     if (!resolved.ok()) return resolved.status();
-    return keep(Creation::start([given = *resolved](const std::stop_token& stop) {
+    return keep(start([given = *resolved](const std::stop_token& stop) {
                   return hocket::comm::Communicator::create(given, registered_memory(), stop);
                 }),
                 creation);
@@ -49,7 +56,7 @@ hocket_result hocket_comm_split_start(hocket_comm* parent, int32_t color, int32_
     if (parent == nullptr) return null_argument("parent");
     const auto request = hocket::capi::split_request(hocket::comm::split_arguments(color, key), options);
     if (!request.ok()) return request.status();
-    return keep(Creation::start([&communicator = *parent->communicator, given = *request](const std::stop_token& stop) {
+    return keep(start([&communicator = *parent->communicator, given = *request](const std::stop_token& stop) {
                   return communicator.split(given, stop);
                 }),
                 creation);
@@ -64,7 +71,7 @@ hocket_result hocket_comm_shrink_start(hocket_comm* comm, hocket_creation** crea
     if (comm == nullptr) return null_argument("comm");
     const auto request = hocket::capi::shrink_request(options);
     if (!request.ok()) return request.status();
-    return keep(Creation::start([&communicator = *comm->communicator, given = *request](const std::stop_token& stop) {
+    return keep(start([&communicator = *comm->communicator, given = *request](const std::stop_token& stop) {
                   return communicator.shrink(given, stop);
                 }),
                 creation);
@@ -78,7 +85,7 @@ hocket_result hocket_comm_join_start(hocket_comm* comm, hocket_creation** creati
     *creation = nullptr;
     const auto request = hocket::comm::join_request(join, options, rank_in(comm));
     if (!request.ok()) return request.status();
-    return keep(Creation::start([comm, given = *request](const std::stop_token& stop) {
+    return keep(start([comm, given = *request](const std::stop_token& stop) {
                   return comm == nullptr ? hocket::comm::Communicator::come_in(given, registered_memory(), stop)
                                          : comm->communicator->take_in(given, stop);
                 }),

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "src/comm/agree.hpp"
 #include "src/comm/bootstrap.hpp"
 #include "src/comm/call_planner.hpp"
 #include "src/comm/children.hpp"
@@ -78,6 +79,10 @@ Result<std::unique_ptr<Communicator>> Communicator::shrink(const ShrinkRequest& 
   if (!parts.ok()) return parts.status();
   log_communicator(*parts);
   return std::unique_ptr<Communicator>(new Communicator(std::move(*parts), regions_));
+}
+
+Result<Agreed> Communicator::agree(const AgreeRequest& request, const std::stop_token& stop) {
+  return comm::agree(*parts_, [this] { return status(); }, request, stop);
 }
 
 Result<std::unique_ptr<Communicator>> Communicator::take_in(const JoinRequest& request, const std::stop_token& stop) {

@@ -22,6 +22,8 @@ namespace hocket::comm {
 
 class CallPlanner;
 class Membership;
+struct AgreeRequest;
+struct Agreed;
 struct CommunicatorParts;
 struct JoinRequest;
 struct Options;
@@ -55,6 +57,8 @@ class Communicator {
 
   // The survivors' communicator, see shrink.hpp; breaks this one where it still works.
   Result<std::unique_ptr<Communicator>> shrink(const ShrinkRequest& request, const std::stop_token& stop = {});
+  // What its ranks agree on, see agree.hpp; it may be broken, and nothing breaks it.
+  Result<Agreed> agree(const AgreeRequest& request, const std::stop_token& stop = {});
   // The larger communicator with newcomers, see join.hpp; null where nobody came and nobody had to. A request to stop
   // breaks this one.
   Result<std::unique_ptr<Communicator>> take_in(const JoinRequest& request, const std::stop_token& stop = {});

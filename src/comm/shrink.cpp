@@ -119,14 +119,14 @@ void Shrinking::send_notes() {
   if (regroup_.wish() != Wish::wait) standby_.flush(earlier(Deadline::after(farewell), deadline_));
 }
 
-void Shrinking::take(const std::vector<Standby::News>& news) {
-  for (const auto& [from, note, ended] : news) {
-    if (note) {
-      regroup_.heard(from, *note);
-    } else if (ended) {
-      regroup_.lost(from);
+void Shrinking::take(const std::vector<News>& news) {
+  for (const News& one : news) {
+    if (one.note) {
+      regroup_.heard(one.from, *one.note);
+    } else if (one.ended) {
+      regroup_.lost(one.from);
     } else {
-      regroup_.out_of_reach(from);
+      regroup_.out_of_reach(one.from);
     }
   }
 }
@@ -220,6 +220,10 @@ Result<CommunicatorParts> shrink(const CommunicatorParts& from, const Status& br
               .peer = membership.rank(),
               .operation = "shrink"});
   }
+  const auto turn = StandbyTurn::take(
+      from.lineage.standby,
+      {.shrinks = true, .generation = from.lineage.generation, .group = from.lineage.group, .number = 0});
+  if (!turn.ok()) return turn.status();
   ShrinkRequest given = request;
   if (given.timeout.count() == 0) given.timeout = membership.options().timeout;
   if (given.patience.count() == 0) given.patience = given.timeout / 3;

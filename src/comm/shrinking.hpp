@@ -38,7 +38,7 @@ class Shrinking {
   Status excluded() const;
   Status leave(const Status& why);
   void send_notes();
-  void take(const std::vector<Standby::News>& news);
+  void take(const std::vector<News>& news);
   void look_who_is_alive();
   bool has_ended(Rank standby_rank) const;
   void be_patient();
@@ -49,7 +49,7 @@ class Shrinking {
   Rank place_of(Rank member) const;
   // The failure that this member is missing in the group that is under way.
   Status without(Rank member, std::string_view what_it_did, bool ended) const;
-  Status why_in_vain(const Standby::News& news) const;
+  Status why_in_vain(const News& news) const;
   Status who_has_ended() const;
   void attend(const std::stop_token& made);
   // Until when a member of the group may keep the others waiting.
@@ -66,7 +66,7 @@ class Shrinking {
   std::optional<std::pair<std::uint64_t, Deadline>> patience_;  // since which step of the regrouping, until when
   std::shared_ptr<LinkSet> link_set_;                           // of the group that is under way
   PeerInfo card_;                                               // of this rank there
-  std::vector<Standby::News> missed_;                           // what has come while this rank made a group
+  std::vector<News> missed_;                                    // what has come while this rank made a group
 };
 
 }  // namespace hocket::comm

@@ -66,7 +66,7 @@ Status Shrinking::without(Rank member, std::string_view what_it_did, bool ended)
 
 // What makes it pointless to go on making the group; ok: nothing. It is what a member reports that had made the group
 // already, so it names who is missing there.
-Status Shrinking::why_in_vain(const Standby::News& news) const {
+Status Shrinking::why_in_vain(const News& news) const {
   if (news.note && news.note->kind == Note::Kind::excluded) {
     return Status(Code::aborted, "others go on without this rank");
   }
@@ -98,7 +98,7 @@ void Shrinking::attend(const std::stop_token& made) {
   while (!made.stop_requested()) {
     Status in_vain = who_has_ended();
     if (in_vain.ok()) in_vain = std::exchange(left, {});
-    for (Standby::News& news : standby_.await(Deadline::after(look_around))) {
+    for (News& news : standby_.await(Deadline::after(look_around))) {
       const Status why = why_in_vain(news);
       if (!why.ok() && why.code() == Code::peer_lost && !why.cause().ended) {
         left = why;
@@ -139,7 +139,10 @@ Result<CommunicatorParts> Shrinking::make() {
   }
   regroup_.made(true);
   take_missed();
-  parts->lineage = {.standby = from_.lineage.standby, .standby_ranks = members};
+  parts->lineage = {.standby = from_.lineage.standby,
+                    .standby_ranks = members,
+                    .group = regroup_.group(),
+                    .generation = from_.lineage.generation + 1};
   for (const Rank member : members) parts->lineage.previous_ranks.push_back(rank_of(member));
   return parts;
 }

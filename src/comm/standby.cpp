@@ -6,7 +6,6 @@
 #include <chrono>
 #include <utility>
 
-#include "src/base/bytes.hpp"
 #include "src/base/hash.hpp"
 #include "src/base/log.hpp"
 #include "transports/registry.hpp"
@@ -17,80 +16,11 @@ namespace {
 using std::chrono_literals::operator""s;
 using std::chrono_literals::operator""ms;
 
-constexpr std::size_t card_room = peer_info_bytes_max;
 constexpr auto farewell = 1s;
 // Until then a peer may come, or answer: as long as somebody waits for it, which has a deadline of its own.
 constexpr auto for_ever = std::chrono::hours(24 * 365);
 
-std::size_t bitmap_bytes(Rank size) {
-  return (static_cast<std::size_t>(size) + 7) / 8;
-}
-
-std::string bitmap_of(const Ranks& ranks, Rank size) {
-  std::string bitmap(bitmap_bytes(size), '\0');
-  for (const Rank rank : ranks) bitmap[static_cast<std::size_t>(rank) / 8] |= static_cast<char>(1 << (rank % 8));
-  return bitmap;
-}
-
-Ranks ranks_of(std::string_view bitmap, Rank size) {
-  Ranks ranks;
-  if (bitmap.size() != bitmap_bytes(size)) return ranks;
-  for (Rank rank = 0; rank < size; ++rank) {
-    if ((bitmap[static_cast<std::size_t>(rank) / 8] >> (rank % 8) & 1) != 0) ranks.insert(rank);
-  }
-  return ranks;
-}
-
 }  // namespace
-
-std::size_t note_bytes(Rank size) {
-  return 2 * sizeof(std::uint8_t) + sizeof(std::uint64_t) + (1 + Note::attempts_max) * bitmap_bytes(size) +
-         2 * (sizeof(std::uint16_t) + card_room);
-}
-
-Status write_note(const Note& note, Rank size, std::span<std::byte> to) {
-  std::ranges::fill(to, std::byte{0});
-  ByteWriter writer(to.data());
-  writer.put(static_cast<std::uint8_t>(note.kind));
-  writer.put(note.group);
-  writer.put_text(bitmap_of(note.ranks, size));
-  // One more than there is room for says that there are too many to tell.
-  writer.put(static_cast<std::uint8_t>(std::min(note.attempts.size(), Note::attempts_max + 1)));
-  std::size_t told = 0;
-  for (const Ranks& attempt : note.attempts) {
-    if (told++ < Note::attempts_max) writer.put_text(bitmap_of(attempt, size));
-  }
-  for (; told < Note::attempts_max; ++told) writer.put_text(bitmap_of({}, size));
-  for (const std::string& card : note.cards) {
-    if (card.size() > card_room) return {Code::internal, fmt::format("a card has {} bytes", card.size())};
-    writer.put(static_cast<std::uint16_t>(card.size()));
-    writer.put_text(card);
-  }
-  return {};
-}
-
-std::optional<Note> read_note(std::span<const std::byte> bytes, Rank size) {
-  ByteReader from(bytes);
-  Note note;
-  const auto kind = from.take<std::uint8_t>();
-  note.kind = static_cast<Note::Kind>(kind);
-  note.group = from.take<std::uint64_t>();
-  note.ranks = ranks_of(from.text(bitmap_bytes(size)), size);
-  const auto attempts = from.take<std::uint8_t>();
-  for (std::size_t i = 0; i < Note::attempts_max; ++i) {
-    const Ranks attempt = ranks_of(from.text(bitmap_bytes(size)), size);
-    if (i < attempts) note.attempts.insert(attempt);
-  }
-  if (attempts > Note::attempts_max) note.attempts.insert(Ranks{});
-  for (std::string& card : note.cards) {
-    const auto length = from.take<std::uint16_t>();
-    if (length > card_room) return std::nullopt;
-    card = from.text(length);
-  }
-  const bool known = kind >= static_cast<int>(Note::Kind::call) && kind <= static_cast<int>(Note::Kind::excluded);
-  if (!from.ok() || !known || attempts > Note::attempts_max + 1) return std::nullopt;
-  return note;
-}
 
 // A note on its way from a peer, and what becomes of it.
 struct Standby::Lane : Completion {
@@ -136,9 +66,14 @@ Result<std::shared_ptr<Standby>> Standby::open(const Options& options, std::uint
   return standby;
 }
 
-// A forked child must not speak for its parent.
+// A forked child must not speak for its parent, and has none of its threads.
 Standby::~Standby() {
-  if (mesh_ && ::getpid() == owner_) mesh_->shut_down(Status(), Deadline::after(farewell));
+  if (::getpid() != owner_) {
+    (void)left_behind_.release();
+    return;
+  }
+  left_behind_.reset();
+  if (mesh_) mesh_->shut_down(Status(), Deadline::after(farewell));
 }
 
 void Standby::know(std::span<const PeerInfo> peers) {
@@ -163,29 +98,51 @@ void Standby::expect_note(Lane& lane) {
 // Called by the transport, which may not be called back.
 void Standby::take_note(Lane& lane, const Status& status) {
   if (!status.ok()) return;  // peer_failed() or peer_left() say so, too
-  auto note = read_note(lane.bytes, size());
-  if (!note) return peer_failed(lane.peer, Status(Code::protocol_error, "what it sent is no note"));
-  news_.push_back({.from = lane.peer, .note = std::move(note)});
+  News news{.from = lane.peer, .note = read_note(lane.bytes, size())};
+  if (!news.note) news.word = read_word(lane.bytes, size());
+  if (!news.note && !news.word) {
+    return peer_failed(lane.peer, Status(Code::protocol_error, "what it sent is no note"));
+  }
+  mail_.take(std::move(news));
   expecting_.push_back(&lane);
 }
 
 void Standby::tell(Rank peer, const Note& note) {
   Lane* const lane = lanes_[static_cast<std::size_t>(peer)].get();
   if (lane == nullptr) return;
-  auto sending = std::make_unique<Sending>(peer);
-  sending->bytes.resize(note_bytes(size()));
-  if (!write_note(note, size(), sending->bytes).ok()) return;
-  sendings_.push_back(std::move(sending));
+  std::vector<std::byte> bytes(note_bytes(size()));
+  if (write_note(note, size(), bytes).ok()) send(*lane, std::move(bytes));
+}
+
+void Standby::tell(Rank peer, Word word) {
+  word.group = doing_.group;
+  word.number = doing_.number;
+  word.call = mail_.call();
+  send(peer, word);
+}
+
+void Standby::send(Rank peer, const Word& word) {
+  Lane* const lane = lanes_[static_cast<std::size_t>(peer)].get();
+  if (lane == nullptr) return;
+  std::vector<std::byte> bytes(note_bytes(size()));
+  write_word(word, size(), bytes);
+  send(*lane, std::move(bytes));
+}
+
+void Standby::send(Lane& lane, std::vector<std::byte> bytes) {
+  sendings_.push_back(std::make_unique<Sending>(lane.peer));
   Sending& last = *sendings_.back();
-  lane->link.send(Tag(), ConstBuffer(last.bytes.data(), last.bytes.size()), last);
+  last.bytes = std::move(bytes);
+  lane.link.send(Tag(), ConstBuffer(last.bytes.data(), last.bytes.size()), last);
 }
 
 void Standby::peer_failed(Rank peer, const Status& why) {
   log::info(fmt::format("rank {} does without rank {}: {}", rank_, peer, why.ok() ? "it has left" : why.message()));
   const bool ended = why.ok() || why.cause().ended;
   (ended ? ended_ : out_of_reach_).insert(peer);
+  if (why.ok()) left_.insert(peer);
   if (why.code() == Code::out_of_resources) shortage_ = why;
-  news_.push_back({.from = peer, .ended = ended});
+  mail_.take({.from = peer, .ended = ended});
 }
 
 void Standby::peer_left(Rank peer) {
@@ -195,6 +152,7 @@ void Standby::peer_left(Rank peer) {
 std::size_t Standby::step() {
   const std::size_t happened = mesh_->progress();
   for (Lane* lane : std::exchange(expecting_, {})) expect_note(*lane);
+  for (const auto& [to, answer] : mail_.take_answers()) send(to, answer);
   std::erase_if(sendings_, [](const auto& sending) { return sending->over; });
   return happened;
 }
@@ -207,13 +165,13 @@ void Standby::sleep(Deadline deadline) {
   mesh_->disarm();
 }
 
-std::vector<Standby::News> Standby::await(Deadline deadline) {
-  while (step() > 0 || news_.empty()) {
-    if (!news_.empty()) continue;
+std::vector<News> Standby::await(Deadline deadline) {
+  while (step() > 0 || !mail_.has_news()) {
+    if (mail_.has_news()) continue;
     if (deadline.passed()) break;
     sleep(deadline);
   }
-  return std::exchange(news_, {});
+  return mail_.take_news();
 }
 
 void Standby::flush(Deadline deadline) {
@@ -222,6 +180,26 @@ void Standby::flush(Deadline deadline) {
     return transport != nullptr && transport->connected(sending->to);
   };
   while (step(), std::ranges::any_of(sendings_, waits) && !deadline.passed()) sleep(deadline);
+}
+
+Result<StandbyTurn> StandbyTurn::take(std::shared_ptr<Standby> standby, const Doing& doing) {
+  if (standby->has_turn_.exchange(true)) {
+    return Status(
+        Code::invalid_argument,
+        "another call shrinks or agrees on this communicator, or on one that it was shrunk from or to, at the "
+        "same time; make such calls one after the other");
+  }
+  StandbyTurn turn(std::move(standby));
+  turn.standby_->left_behind_.reset();
+  turn.standby_->doing_ = doing;
+  Ranks gone = turn.standby_->ended_;
+  gone.insert(turn.standby_->out_of_reach_.begin(), turn.standby_->out_of_reach_.end());
+  turn.standby_->mail_.begin(doing, gone);
+  return turn;
+}
+
+StandbyTurn::~StandbyTurn() {
+  if (standby_) standby_->has_turn_ = false;
 }
 
 }  // namespace hocket::comm

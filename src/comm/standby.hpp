@@ -1,11 +1,12 @@
-// Standby: links on which the ranks of a broken communicator find each other again. From the creation of a communicator
-// on, each of its ranks can be reached there, but nobody attends to it before the communicator is shrunk; so a door
-// that is closed belongs to a process that has ended. Communicators that follow each other by shrinking share it, and
-// its ranks are those of the first of them.
+// Standby: links on which the ranks of a communicator find each other although it is broken. From the creation of a
+// communicator on, each of its ranks can be reached there, but nobody attends to it before the ranks shrink it or agree
+// on something; so a door that is closed belongs to a process that has ended. Communicators that follow each other by
+// shrinking share it, and its ranks are those of the first of them.
 #pragma once
 
 #include <unistd.h>
 
+#include <atomic>
 #include <cstdint>
 #include <deque>
 #include <memory>
@@ -14,9 +15,11 @@
 #include <string>
 #include <vector>
 
+#include "src/comm/attendant.hpp"
 #include "src/comm/mesh.hpp"
 #include "src/comm/options.hpp"
 #include "src/comm/regroup.hpp"
+#include "src/comm/standby_mail.hpp"
 
 namespace hocket::comm {
 
@@ -26,8 +29,11 @@ std::size_t note_bytes(Rank size);
 Status write_note(const Note& note, Rank size, std::span<std::byte> to);
 // Nothing where the bytes are no note of a group of that size.
 std::optional<Note> read_note(std::span<const std::byte> bytes, Rank size);
+// The same of words, which have that length too.
+void write_word(const Word& word, Rank size, std::span<std::byte> to);
+std::optional<Word> read_word(std::span<const std::byte> bytes, Rank size);
 
-// Thread rule: one thread at a time.
+// Thread rule: one thread at a time, which has a turn (StandbyTurn) or is the one that was left behind.
 class Standby final : private TransportListener {
  public:
   // Makes this rank reachable. `group`: of the communicator; no other standby has it.
@@ -46,16 +52,21 @@ class Standby final : private TransportListener {
   void reach(Rank peer);
   // To a peer that is reached; else nothing happens.
   void tell(Rank peer, const Note& note);
+  // A word of what this rank does now.
+  void tell(Rank peer, Word word);
 
-  struct News {
-    Rank from = no_rank;
-    std::optional<Note> note = {};  // nothing: there will be none from there any more
-    bool ended = false;             // because the peer's process has ended or left, for certain
-  };
-  // What has come since the last call; waits for it until the deadline.
+  // What has come since the last call for what this rank does; waits for it until the deadline.
   std::vector<News> await(Deadline deadline);
-  // Of which there will be none any more: whose processes have ended or left, and those that are out of reach.
+  // Whoever still agrees on that is told from now on, whatever this rank does.
+  void remember(std::uint64_t group, std::uint64_t number, const Outcome& outcome) {
+    mail_.remember(group, number, outcome);
+  }
+  // Somebody goes on with what this rank does, until its next turn begins. The last thing in a turn.
+  void leave_behind(Attendant attendant) { left_behind_ = std::make_unique<Attendant>(std::move(attendant)); }
+  // Of which there will be none any more: whose processes have ended or left (of these, those that have left in good
+  // order), and those that are out of reach.
   const Ranks& ended() const { return ended_; }
+  const Ranks& left() const { return left_; }
   const Ranks& out_of_reach() const { return out_of_reach_; }
   // What this process lacked to reach another; ok: nothing.
   const Status& shortage() const { return shortage_; }
@@ -63,6 +74,7 @@ class Standby final : private TransportListener {
   void flush(Deadline deadline);
 
  private:
+  friend class StandbyTurn;
   struct Lane;
   struct Sending;
 
@@ -71,6 +83,8 @@ class Standby final : private TransportListener {
   void peer_left(Rank peer) override;
   void expect_note(Lane& lane);
   void take_note(Lane& lane, const Status& status);
+  void send(Lane& lane, std::vector<std::byte> bytes);
+  void send(Rank peer, const Word& word);
   std::size_t step();
   void sleep(Deadline deadline);
 
@@ -80,16 +94,38 @@ class Standby final : private TransportListener {
   std::vector<std::unique_ptr<Lane>> lanes_;  // by rank; null: not reached yet
   std::deque<std::unique_ptr<Sending>> sendings_;
   std::vector<Lane*> expecting_;  // to be given a receive again
-  std::vector<News> news_;
-  Ranks ended_, out_of_reach_;
+  StandbyMail mail_;
+  Doing doing_;
+  Ranks ended_, left_, out_of_reach_;
   Status shortage_;
+  std::atomic<bool> has_turn_ = false;
+  std::unique_ptr<Attendant> left_behind_;
+};
+
+// The right of one call to use a standby; there is one at a time.
+class StandbyTurn {
+ public:
+  // Ends what was left behind first. Code::invalid_argument where another call has the turn.
+  static Result<StandbyTurn> take(std::shared_ptr<Standby> standby, const Doing& doing);
+  ~StandbyTurn();
+  StandbyTurn(StandbyTurn&&) = default;
+  StandbyTurn& operator=(StandbyTurn&&) = delete;
+
+ private:
+  explicit StandbyTurn(std::shared_ptr<Standby> standby) : standby_(std::move(standby)) {}
+
+  std::shared_ptr<Standby> standby_;  // null: moved from
 };
 
 // How a communicator goes on if it breaks.
 struct Lineage {
-  std::shared_ptr<Standby> standby = nullptr;  // null: it cannot
-  std::vector<Rank> standby_ranks = {};        // by rank of the communicator
-  std::vector<Rank> previous_ranks = {};       // in the one that it was shrunk from; empty: there is none
+  std::shared_ptr<Standby> standby = nullptr;      // null: it cannot
+  std::vector<Rank> standby_ranks = {};            // by rank of the communicator
+  std::vector<Rank> previous_ranks = {};           // in the one that it was shrunk from; empty: there is none
+  std::uint64_t group = 0;                         // the communicator's; no other one of the standby has it
+  std::uint32_t generation = 0;                    // how many it follows
+  std::uint64_t agreements = 0;                    // of which this rank knows the outcome
+  std::shared_ptr<Agreement> agreement = nullptr;  // the next one, where a call on it has failed
 };
 
 }  // namespace hocket::comm

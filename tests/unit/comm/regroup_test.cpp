@@ -4,45 +4,22 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <functional>
-#include <random>
 #include <string>
-#include <unordered_set>
 #include <utility>
 #include <vector>
 
+#include "tests/unit/comm/every_order.hpp"
 #include "tests/unit/comm/regroup_world.hpp"
 
 namespace hocket::comm {
 namespace {
 
-// Visits every world that can follow, each once; of more than so many, some.
+// What comes of every order of events; of more than so many worlds, of some.
 class Exploration {
  public:
   explicit Exploration(const World& from, std::size_t worlds_max = 1'000'000) {
-    std::mt19937 random(1);
-    std::vector<World> open{from};
-    while (!open.empty() && seen_.size() < worlds_max && !testing::Test::HasFailure()) {
-      const World world = std::move(open.back());
-      open.pop_back();
-      const std::string text = world.describe();
-      if (!seen_.insert(std::hash<std::string>()(text)).second) continue;
-      most_groups_ = std::max(most_groups_, world.whole_groups().size());
-      for (Rank rank = 0; rank < world.size(); ++rank) {
-        if (world.is_done(rank) && world.is_whole(world.rank(rank))) ever_together_.insert(rank);
-      }
-      auto events = world.events();
-      std::ranges::shuffle(events, random);
-      if (std::ranges::all_of(events, [](const Event& event) { return event.kind == Event::Kind::die; })) {
-        ++ends_;
-        if (is_stuck(world)) stuck_.push_back(text);
-      }
-      for (const Event& event : events) {
-        open.push_back(world);
-        open.back().apply(event);
-      }
-    }
-    testing::Test::RecordProperty("worlds", static_cast<int>(seen_.size()));
+    visit_every_order(
+        from, [&](const World& world, const std::vector<Event>& events) { look(world, events); }, worlds_max);
   }
 
   std::size_t ends() const { return ends_; }
@@ -54,6 +31,16 @@ class Exploration {
   std::size_t most_groups() const { return most_groups_; }
 
  private:
+  void look(const World& world, const std::vector<Event>& events) {
+    most_groups_ = std::max(most_groups_, world.whole_groups().size());
+    for (Rank rank = 0; rank < world.size(); ++rank) {
+      if (world.is_done(rank) && world.is_whole(world.rank(rank))) ever_together_.insert(rank);
+    }
+    const auto dies = [](const Event& event) { return event.kind == Event::Kind::die; };
+    if (!std::ranges::all_of(events, dies)) return;
+    ++ends_;
+    if (is_stuck(world)) stuck_.push_back(world.describe());
+  }
   static bool is_stuck(const World& world) {
     for (Rank rank = 0; rank < world.size(); ++rank) {
       if (world.lives(rank) && !world.is_done(rank)) return true;
@@ -61,7 +48,6 @@ class Exploration {
     return false;
   }
 
-  std::unordered_set<std::size_t> seen_;
   std::size_t ends_ = 0, most_groups_ = 0;
   std::vector<std::string> stuck_;
   Ranks ever_together_;

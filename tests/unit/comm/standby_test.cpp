@@ -55,5 +55,36 @@ TEST(Note, ThatIsDamagedIsNoNote) {
   EXPECT_FALSE(read_note({bytes.data(), 5}, size));
 }
 
+TEST(Word, OfEveryKindTravelsAsBytesAndIsNoNote) {
+  for (int kind = static_cast<int>(Word::Kind::vote); kind <= static_cast<int>(Word::Kind::given_up); ++kind) {
+    const Word word{.kind = static_cast<Word::Kind>(kind),
+                    .group = 0x1234567890abcdef,
+                    .number = 3,
+                    .call = 4,
+                    .flag = 0xfedcba0987654321,
+                    .dead = {0, 7, 8, 12},
+                    .is_final = true,
+                    .outcome = {.flag = 5, .dead = {1, 12}},
+                    .shrinks = true,
+                    .generation = 6};
+    std::vector<std::byte> bytes(note_bytes(size));
+    write_word(word, size, bytes);
+    EXPECT_EQ(read_word(bytes, size), word) << kind;
+    EXPECT_FALSE(read_note(bytes, size));
+  }
+  EXPECT_FALSE(read_word(written({.kind = Note::Kind::come}), size));
+}
+
+TEST(Word, ThatIsDamagedIsNoWord) {
+  std::vector<std::byte> bytes(note_bytes(size));
+  write_word({}, size, bytes);
+  for (const std::byte kind : {std::byte{0x40}, std::byte{0x4c}, std::byte{0x01}, std::byte{0xff}}) {
+    auto damaged = bytes;
+    damaged[0] = kind;
+    EXPECT_FALSE(read_word(damaged, size)) << static_cast<int>(kind);
+  }
+  EXPECT_FALSE(read_word({bytes.data(), 12}, size));
+}
+
 }  // namespace
 }  // namespace hocket::comm
