@@ -45,8 +45,7 @@ void DirectOperation::choose_path(Counters& counters) {
   path_name_ = name_of(path);
   if (record() != nullptr) record()->choose(1 + static_cast<std::uint32_t>(path));
   if (run_.exchange.rounds() == 0) {  // everybody has announced, and nothing is to be moved
-    phase_ = Phase::done;
-    return;
+    return finish();
   }
   phase_ = Phase::move;
   run_.cut_for(path);
@@ -64,7 +63,7 @@ bool DirectOperation::move(Counters& counters) {
       [&](auto& path) {
         if constexpr (is_a_path<decltype(path)>) {
           const bool happened = path.advance(counters);
-          if (path.done()) phase_ = Phase::done;
+          if (path.done()) finish();
           return happened;
         } else {
           return false;
@@ -82,6 +81,33 @@ Operation::Missing DirectOperation::missing() const {
         },
         path_);
   });
+}
+
+// Counts what each of the other members gave and got, on whatever path. The context's ranks are the members.
+void DirectOperation::finish() {
+  phase_ = Phase::done;
+  const Exchange& exchange = run_.exchange;
+  const bool is_root = run_.self == exchange.root();
+  const auto count = [&](bool to_root, bool from_root) -> PeerCounters& {
+    return to_root || from_root ? context().with(static_cast<Rank>(exchange.root())) : context().with_each();
+  };
+  const bool root_gives = exchange.only_root_gives(), root_takes = exchange.only_root_takes();
+  if (is_root ? !root_takes : !root_gives) count(root_takes, false).carried_there(exchange.block_bytes());
+  if (is_root ? !root_gives : !root_takes) count(false, root_gives).carried_here(exchange.block_bytes());
+}
+
+Rank DirectOperation::awaited() const {
+  std::uint32_t member = phase_ == Phase::meet ? announcer_.next_member() : run_.members;
+  if (phase_ == Phase::move) {
+    const auto has_done_its_part = [&](const auto& path) {
+      if constexpr (is_a_path<decltype(path)>) return path.has_done_its_part(member);
+      return true;
+    };
+    for (member = 0; member < run_.members; ++member) {
+      if (member != run_.self && !std::visit(has_done_its_part, path_)) break;
+    }
+  }
+  return member < run_.members ? static_cast<Rank>(member) : no_rank;
 }
 
 void DirectOperation::withdraw() {
