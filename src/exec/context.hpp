@@ -21,6 +21,9 @@ namespace hocket {
 
 class StepRecorder;
 
+// What counts for every other rank of a context, so that a call need not count them one by one: bytes that are carried.
+inline constexpr Rank every_rank = no_rank;
+
 class Context {
  public:
   struct Identity {
@@ -64,9 +67,8 @@ class Context {
 
   // ---- for the thread that progresses ----
   Counters& counters() { return counters_; }
-  // What counts for every other rank, so that a call need not count them one by one: bytes that are carried.
-  PeerCounters& with_each() { return with_each_; }
   StepRecorder* steps() const { return steps_; }
+  // `rank`: one of its own, or every_rank.
   PeerCounters& with(Rank rank) {
     const auto place = static_cast<std::size_t>(rank);
     return place < by_rank_.size() ? by_rank_[place] : with_each_;

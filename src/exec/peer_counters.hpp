@@ -26,8 +26,10 @@ class PeerCounters {
     add(bytes_received_, bytes);
   }
   // Without messages.
-  void carried_there(std::uint64_t bytes) { add(bytes_sent_, bytes); }
-  void carried_here(std::uint64_t bytes) { add(bytes_received_, bytes); }
+  void carried(std::uint64_t bytes_there, std::uint64_t bytes_here) {
+    add(bytes_sent_, bytes_there);
+    add(bytes_received_, bytes_here);
+  }
   void waited(std::uint64_t ticks) {
     add(waits_, 1);
     add(waited_ticks_, ticks);

@@ -12,7 +12,7 @@ constexpr bool is_a_path = !std::is_same_v<std::remove_cvref_t<Path>, std::monos
 }  // namespace
 
 DirectOperation::DirectOperation(WindowUse& use, std::shared_ptr<Context> context)
-    : Operation(std::move(context)), run_(use, binding()), announcer_(run_) {}
+    : Operation(std::move(context)), run_(use, binding(), this->context()), announcer_(run_) {}
 
 Status DirectOperation::start(const Tag& tag, Peers&) {
   run_.window().tidy();  // one operation at a time runs over a window
@@ -45,8 +45,10 @@ void DirectOperation::choose_path(Counters& counters) {
   path_name_ = name_of(path);
   if (record() != nullptr) record()->choose(1 + static_cast<std::uint32_t>(path));
   if (run_.exchange.rounds() == 0) {  // everybody has announced, and nothing is to be moved
-    return finish();
+    phase_ = Phase::done;
+    return;
   }
+  run_.count_exchanged();
   phase_ = Phase::move;
   run_.cut_for(path);
   switch (path) {
@@ -63,7 +65,7 @@ bool DirectOperation::move(Counters& counters) {
       [&](auto& path) {
         if constexpr (is_a_path<decltype(path)>) {
           const bool happened = path.advance(counters);
-          if (path.done()) finish();
+          if (path.done()) phase_ = Phase::done;
           return happened;
         } else {
           return false;
@@ -81,19 +83,6 @@ Operation::Missing DirectOperation::missing() const {
         },
         path_);
   });
-}
-
-// Counts what each of the other members gave and got, on whatever path. The context's ranks are the members.
-void DirectOperation::finish() {
-  phase_ = Phase::done;
-  const Exchange& exchange = run_.exchange;
-  const bool is_root = run_.self == exchange.root();
-  const auto count = [&](bool to_root, bool from_root) -> PeerCounters& {
-    return to_root || from_root ? context().with(static_cast<Rank>(exchange.root())) : context().with_each();
-  };
-  const bool root_gives = exchange.only_root_gives(), root_takes = exchange.only_root_takes();
-  if (is_root ? !root_takes : !root_gives) count(root_takes, false).carried_there(exchange.block_bytes());
-  if (is_root ? !root_gives : !root_takes) count(false, root_gives).carried_here(exchange.block_bytes());
 }
 
 Rank DirectOperation::awaited() const {

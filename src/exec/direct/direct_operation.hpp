@@ -43,7 +43,6 @@ class DirectOperation final : public Operation {
   bool meet(Counters& counters);
   void choose_path(Counters& counters);
   bool move(Counters& counters);
-  void finish();
 
   DirectRun run_;
   Announcer announcer_;
