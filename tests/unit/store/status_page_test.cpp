@@ -94,8 +94,9 @@ TEST(RankReports, AreRefusedWhereTheyAreNone) {
   EXPECT_FALSE(parse_report(""));
   EXPECT_FALSE(parse_report("[1]"));
   EXPECT_FALSE(parse_report("{\"hocket_report\":\"1\"}"));
-  for (const auto& [field, value] : report_of(0).items()) {
-    json report = report_of(0);
+  const json sound = report_of(0);
+  for (const auto& [field, value] : sound.items()) {
+    json report = sound;
     report.erase(field);
     EXPECT_FALSE(parse_report(report.dump())) << field;
     report[field] = json::array({"no"});
