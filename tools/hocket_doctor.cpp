@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
+#include <chrono>
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
@@ -11,6 +12,7 @@
 #include "tools/arguments.hpp"
 #include "tools/doctor/diagnosis.hpp"
 #include "tools/doctor/export.hpp"
+#include "tools/doctor/job.hpp"
 #include "tools/doctor/picture.hpp"
 #include "tools/guarded_main.hpp"
 
@@ -22,8 +24,8 @@ using hocket::doctor::Group;
 constexpr int healthy = 0, found_something = 1, usage_error = 2;
 
 struct Options {
-  std::string folder, trace, pytorch;
-  int calls = 10;
+  std::string folder, job, store, trace, pytorch;
+  int calls = 10, patience = 5;
   bool json = false;
 };
 
@@ -65,9 +67,16 @@ void print_for_people(const Options& options, const Group& group, const Diagnosi
   fmt::print("{}\n\n{}\n", diagnosis.sentence, draw(group, options.calls, ::isatty(STDOUT_FILENO) != 0));
 }
 
+hocket::Result<std::vector<Group>> read(const Options& options, std::vector<std::string>& unreadable) {
+  if (options.job.empty()) return hocket::doctor::read_folder(options.folder, unreadable);
+  const auto store = hocket::doctor::open_job_store(options.store);
+  if (!store.ok()) return store.status();
+  return hocket::doctor::read_job(**store, options.job, std::chrono::seconds(options.patience), unreadable);
+}
+
 int run_with(const Options& options) {
   std::vector<std::string> unreadable;
-  const auto groups = hocket::doctor::read_folder(options.folder, unreadable);
+  const auto groups = read(options, unreadable);
   for (const std::string& sentence : unreadable) fmt::print(stderr, "hocket-doctor: {}\n", sentence);
   if (!groups.ok()) return fail(groups.status().message());
   nlohmann::ordered_json json = nlohmann::ordered_json::array();
@@ -92,13 +101,22 @@ int run_with(const Options& options) {
 int run(int argc, char** argv) {
   Options options;
   CLI::App app{
-      "Reads the records that ranks have written to a folder (HOCKET_RECORD_DIR) and says in a sentence what happened "
-      "and "
-      "which rank was first, with a picture of the last calls of all ranks. Its exit status is 0 where nothing broke "
-      "or "
-      "waits, else 1.",
+      "Reads the records that ranks have written to a folder (HOCKET_RECORD_DIR), or asks those of a running job for "
+      "them (HOCKET_REPORT), and says in a sentence what happened and which rank was first, with a picture of the last "
+      "calls of all ranks. Its exit status is 0 where nothing broke or waits, else 1.",
       "hocket-doctor"};
-  app.add_option("DIR", options.folder, "the folder with the records")->required()->check(CLI::ExistingDirectory);
+  auto* const folder = app.add_option("DIR", options.folder, "the folder with the records");
+  folder->check(CLI::ExistingDirectory);
+  auto* const job = app.add_option("--job", options.job, "in place of DIR: the running job to ask (HOCKET_JOB)");
+  job->check(hocket::arguments::not_empty())->excludes(folder);
+  app.add_option("--store", options.store,
+                 "the job's store (default: HOCKET_STORE, or MASTER_ADDR and MASTER_PORT); its secret comes from "
+                 "HOCKET_SECRET or HOCKET_SECRET_FILE")
+      ->needs(job);
+  app.add_option("--patience", options.patience, "for how many seconds to wait for answers of ranks")
+      ->check(CLI::Range(1, 3600))
+      ->needs(job)
+      ->capture_default_str();
   app.add_option("--calls", options.calls, "how many calls of each communicator to show")
       ->check(CLI::Range(0, 1024))
       ->capture_default_str();
@@ -110,6 +128,7 @@ int run(int argc, char** argv) {
                  "hocket_rank_)")
       ->check(hocket::arguments::not_empty());
   if (const auto ending = hocket::arguments::parse(app, argc, argv)) return hocket::arguments::show(*ending);
+  if (options.folder.empty() && options.job.empty()) return fail("name the folder with the records, or a job (--job)");
   return run_with(options);
 }
 

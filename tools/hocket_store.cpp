@@ -68,8 +68,10 @@ int run(int argc, char** argv) {
       ->capture_default_str();
   app.add_option("--snapshot", options.snapshot,
                  "file that keeps what the store holds from one start to the next, as far as no client owns it");
-  app.add_option("--metrics", options.metrics_port,
-                 "port on which GET /health and GET /metrics (for Prometheus) are answered; 0: any free one, printed");
+  app.add_option(
+      "--metrics", options.metrics_port,
+      "port on which GET / (a page), GET /metrics (for Prometheus) and GET /health are answered; 0: any free one, "
+      "printed");
   app.add_option("--metrics-bind", options.metrics_host, "address for that")->capture_default_str();
   app.add_option("--max-clients", limits.clients,
                  "clients that may be connected; 0: as many as leave an eighth of the file descriptors free")

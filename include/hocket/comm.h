@@ -124,6 +124,31 @@ typedef struct hocket_counters {
  *  Errors: INVALID_ARGUMENT (null, or struct_size is too small). */
 HOCKET_API hocket_result hocket_comm_counters(hocket_comm* comm, hocket_counters* counters);
 
+/** What a communicator has exchanged with one of its ranks so far, counted on this rank as it happened.
+ *
+ *  Over links, messages are counted, also those that an algorithm passes on for others. A collective over shared memory
+ *  sends no messages; of it are counted the bytes of each rank's input that another one's output takes.
+ *
+ *  A wait begins when the thread that makes progress has found nothing to do for about a microsecond, and ends when
+ *  something happens. It counts for the first rank that is missing then. */
+typedef struct hocket_peer_counters {
+  size_t struct_size;         /**< sizeof(hocket_peer_counters), set by #HOCKET_PEER_COUNTERS_INIT. */
+  uint64_t messages_sent;     /**< Messages sent to it. */
+  uint64_t messages_received; /**< Messages that were received from it, or are awaited now. */
+  uint64_t bytes_sent;        /**< Bytes of payload sent to it, without headers. */
+  uint64_t bytes_received;    /**< Bytes of payload received from it, or awaited now, without headers. */
+  uint64_t waits;             /**< How often this rank waited for it; without a wait that goes on. */
+  uint64_t waited_ns;         /**< How long in all, in nanoseconds. */
+} hocket_peer_counters;
+
+/** Empty counters. */
+#define HOCKET_PEER_COUNTERS_INIT { sizeof(hocket_peer_counters), 0, 0, 0, 0, 0, 0 }
+
+/** Copies what was counted of `rank` to *counters, which the caller has initialised with #HOCKET_PEER_COUNTERS_INIT; of this
+ *  rank itself, nothing is counted. Any thread; never blocks.
+ *  Errors: INVALID_ARGUMENT (null, no such rank, or struct_size is too small). */
+HOCKET_API hocket_result hocket_comm_peer_counters(hocket_comm* comm, int32_t rank, hocket_peer_counters* counters);
+
 /** @} */
 
 #ifdef __cplusplus

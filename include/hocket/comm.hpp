@@ -234,6 +234,12 @@ class Communicator : public CollectiveCalls<Communicator>,
     check(hocket_comm_counters(handle_, &counters));
     return counters;
   }
+  /// What it has exchanged with one of its ranks so far.
+  hocket_peer_counters peer_counters(int rank) {
+    hocket_peer_counters counters = HOCKET_PEER_COUNTERS_INIT;
+    check(hocket_comm_peer_counters(handle_, rank, &counters));
+    return counters;
+  }
 
  private:
   friend class Creation;  // which is handed finished communicators

@@ -51,6 +51,8 @@ constexpr Known known_variables[] = {
     {"HOCKET_RECORD_DIR", "none", "a folder to which each rank writes what it did when its communicator breaks"},
     {"HOCKET_RECORD_SIGNAL", "none", "USR1 or USR2: with this signal a rank writes its record there at any time"},
     {"HOCKET_RECORD_AT_END", "off", "on: ranks write their records there also when a communicator ends well"},
+    {"HOCKET_RECORD_STEPS", "0", "how many of the latest steps of its schedules a rank records, too"},
+    {"HOCKET_REPORT", "off", "on: ranks tell the store each second what they do, and answer hocket-doctor --job"},
     {"HOCKET_HOST_ID", "host name and boot id", "ranks with the same one share a host"},
     {"HOCKET_SINGLE_COPY", "auto", "on, off or auto: read plain memory of other ranks of the host where it lies"},
     {"HOCKET_SOCKET_IFNAME", "all that are up", "interfaces for TCP: eth,ib0 (prefixes), =eth0 (exactly), ^lo (not)"},

@@ -1,4 +1,6 @@
 // The C API's communicators.
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <memory>
 
@@ -149,6 +151,27 @@ hocket_result hocket_comm_counters(hocket_comm* comm, hocket_counters* counters)
     out.bytes_received = now.bytes_received;
     if (hocket::write_sized(counters, out)) return {};
     return {Code::invalid_argument, "counters.struct_size is wrong: begin with HOCKET_COUNTERS_INIT"};
+  });
+}
+
+hocket_result hocket_comm_peer_counters(hocket_comm* comm, int32_t rank, hocket_peer_counters* counters) {
+  return guarded([&]() -> Status {
+    if (comm == nullptr) return null_argument("comm");
+    if (counters == nullptr) return null_argument("counters");
+    const hocket::Rank size = comm->communicator->size();
+    if (rank < 0 || rank >= size) {
+      return {Code::invalid_argument, fmt::format("rank is {}; the communicator's are 0 to {}", rank, size - 1)};
+    }
+    const auto exchanged = comm->communicator->exchanged_with(rank);
+    hocket_peer_counters out = HOCKET_PEER_COUNTERS_INIT;
+    out.messages_sent = exchanged.counted.messages_sent;
+    out.messages_received = exchanged.counted.messages_received;
+    out.bytes_sent = exchanged.counted.bytes_sent;
+    out.bytes_received = exchanged.counted.bytes_received;
+    out.waits = exchanged.counted.waits;
+    out.waited_ns = static_cast<std::uint64_t>(exchanged.waited.count());
+    if (hocket::write_sized(counters, out)) return {};
+    return {Code::invalid_argument, "counters.struct_size is wrong: begin with HOCKET_PEER_COUNTERS_INIT"};
   });
 }
 

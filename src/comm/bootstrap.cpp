@@ -106,8 +106,9 @@ Result<CommunicatorParts> meet_in_store(const Options& options, const RegionTabl
   coming.rank_0_serves = is_rank_0s(**store, options, deadline);
   auto rendezvous = Rendezvous::join(**store, options, deadline, stop, coming.token, &coming.missed);
   if (!rendezvous.ok()) return rendezvous.status();
-  const auto own = with_secret(options, **store, deadline);
+  auto own = with_secret(options, **store, deadline);
   if (!own.ok()) return (*rendezvous)->fail(own.status());
+  if (!options.callbacks) own->reports = {options.name, options.store, options.meeting, options.trust};
   if (needs_secret(options)) (*rendezvous)->say(secret_key(options), own->trust.secret);
   const auto link_set = LinkSet::open(*own, {.group = (*rendezvous)->group(), .regions = &regions});
   auto parts = link_set.ok() ? connect_ring(**rendezvous, *link_set, *own, deadline, stop) : link_set.status();

@@ -134,6 +134,10 @@ Counters Communicator::counters() const {
   return parts_->context->shown_counters();
 }
 
+Executor::Exchanged Communicator::exchanged_with(Rank rank) const {
+  return rank == rank_ ? Executor::Exchanged() : executor().exchanged(*parts_->context, rank);
+}
+
 Executor& Communicator::executor() const {
   return parts_->link_set->executor();
 }

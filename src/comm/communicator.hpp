@@ -12,6 +12,7 @@
 #include "src/comm/call_arguments.hpp"
 #include "src/comm/started_calls.hpp"
 #include "src/exec/counters.hpp"
+#include "src/exec/executor.hpp"
 #include "src/spi/status.hpp"
 
 namespace hocket {
@@ -46,6 +47,7 @@ class Communicator {
   Rank size() const { return size_; }
   const Membership& membership() const;
   Counters counters() const;
+  Executor::Exchanged exchanged_with(Rank rank) const;
   // Ok while it works, else what broke it.
   Status status() const;
   void abort(std::string_view reason);

@@ -6,6 +6,7 @@
 #include <numeric>
 #include <utility>
 
+#include "src/base/log.hpp"
 #include "transports/registry.hpp"
 
 namespace hocket::comm {
@@ -31,9 +32,11 @@ Result<std::shared_ptr<LinkSet>> LinkSet::open(const Options& options, const Con
   const auto records = std::make_shared<RecordFile>(options, config.group, std::move(*settings));
   auto executor = Executor::make(
       {.rank = options.rank,
+       .size = options.size,
        .alone = alone,
        .name = options.name,
        .says_name = config.says_name,
+       .steps = records->settings().steps,
        .on_break = [records](const Recording& recording) { (void)records->write(recording, RecordReason::broken); }});
   if (!executor.ok()) return executor.status();
   (*executor)->set_wait_budget(WaitBudget::for_ranks(options.size, CoreSet::own().count()));
@@ -52,16 +55,33 @@ Result<std::shared_ptr<LinkSet>> LinkSet::open(const Options& options, const Con
   }
   std::shared_ptr<LinkSet> link_set(new LinkSet(std::move(*executor), std::move(transports), options.size, records));
   if (Status attached = link_set->executor_->attach(link_set->mesh_); !attached.ok()) return attached;
-  if (alone || !records->settings().signal) return link_set;
-  auto listening = RecordOnSignal::start(*records->settings().signal, [&executor = *link_set->executor_, records] {
+  if (alone) return link_set;
+  if (Status listening = link_set->record_on_signal(); !listening.ok()) return listening;
+  if (records->settings().reports && options.reports) link_set->report(*options.reports, config.group);
+  return link_set;
+}
+
+Status LinkSet::record_on_signal() {
+  if (!records_->settings().signal) return {};
+  auto listening = RecordOnSignal::start(*records_->settings().signal, [&executor = *executor_, records = records_] {
     try {
       (void)records->write(executor.recording(), RecordReason::signal);
     } catch (...) {  // memory ran out: the program goes on without a record
     }
   });
   if (!listening.ok()) return listening.status();
-  link_set->record_on_signal_ = std::move(*listening);
-  return link_set;
+  record_on_signal_ = std::move(*listening);
+  return {};
+}
+
+// A rank that cannot report goes on without.
+void LinkSet::report(const ReportTarget& target, std::uint64_t group) {
+  auto reporter =
+      report_to(target, {.job = target.job, .group = group, .rank = rank()},
+                {.report = [this, job = target.job] { return records_->report(job, executor_->recording()); },
+                 .record = [this] { return records_->text_for_store(executor_->recording()); }});
+  if (!reporter.ok()) return log::warn("a rank does not report to the store: " + reporter.status().message());
+  reporter_ = std::make_unique<Attendant>(std::move(*reporter));
 }
 
 Status LinkSet::record(const std::string& file) const {
@@ -76,9 +96,11 @@ LinkSet::~LinkSet() {
   if (::getpid() != owner_) {
     (void)executor_.release();
     (void)record_on_signal_.release();
+    (void)reporter_.release();
     return;
   }
   record_on_signal_.reset();
+  reporter_.reset();
   try {
     if (records_->settings().at_end && executor_->broken().ok()) {
       (void)records_->write(executor_->recording(), RecordReason::end);

@@ -17,6 +17,7 @@
 #include "src/comm/options.hpp"
 #include "src/comm/record_file.hpp"
 #include "src/comm/record_on_signal.hpp"
+#include "src/comm/reporter.hpp"
 #include "src/exec/direct/direct_operation.hpp"
 #include "src/exec/executor.hpp"
 
@@ -72,6 +73,8 @@ class LinkSet {
  private:
   LinkSet(std::unique_ptr<Executor> executor, std::vector<std::unique_ptr<Transport>> transports, Rank size,
           std::shared_ptr<RecordFile> records);
+  Status record_on_signal();
+  void report(const ReportTarget& target, std::uint64_t group);
 
   const pid_t owner_ = ::getpid();
   const Status destroyed_;  // what pending operations end with at the end; made beforehand, since that needs no memory
@@ -83,6 +86,7 @@ class LinkSet {
   WindowUse window_use_;
   std::atomic<std::uint32_t> latest_number_{0};
   std::unique_ptr<RecordOnSignal> record_on_signal_;
+  std::unique_ptr<Attendant> reporter_;  // null: it does not report
 };
 
 }  // namespace hocket::comm

@@ -18,6 +18,14 @@
 
 namespace hocket::comm {
 
+// The store of a job, as its ranks can come back to it.
+struct ReportTarget {
+  std::string job;
+  std::string store;                    // URL; empty: where rank 0 serves it
+  std::optional<MeetingPoint> meeting;  // that is then here
+  Trust trust;                          // as it was before the ranks made a secret
+};
+
 struct Options {
   Rank rank = 0;
   Rank size = 1;
@@ -33,6 +41,7 @@ struct Options {
   Tuning tuning;       // before the library's own tables
   SingleCopy single_copy = SingleCopy::automatic;
   bool deterministic = false;
+  std::optional<ReportTarget> reports = {};  // nothing: there is no store that could be asked later
 };
 
 // The caller's fields first, then the environment (HOCKET_*, then torchrun's, then the launcher's), then the defaults.

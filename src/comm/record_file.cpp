@@ -12,10 +12,13 @@
 
 #include "src/base/environment.hpp"
 #include "src/base/log.hpp"
-#include "src/comm/record_text.hpp"
+#include "src/comm/report_text.hpp"
+#include "src/spi/store.hpp"
 
 namespace hocket::comm {
 namespace {
+
+constexpr std::int64_t steps_max = 10'000'000;
 
 // Names of communicators may hold anything.
 std::string as_file_name(std::string_view name) {
@@ -54,6 +57,16 @@ Result<RecordSettings> RecordSettings::from_environment() {
     if (!on.ok()) return on.status();
     settings.at_end = *on;
   }
+  if (const auto steps = environment::find({"HOCKET_RECORD_STEPS"})) {
+    const auto number = environment::to_integer(*steps, 0, steps_max);
+    if (!number.ok()) return number.status();
+    settings.steps = static_cast<std::size_t>(*number);
+  }
+  if (const auto reports = environment::find({"HOCKET_REPORT"})) {
+    const auto on = environment::to_switch(*reports);
+    if (!on.ok()) return on.status();
+    settings.reports = *on;
+  }
   if (settings.folder.empty() && (settings.signal || settings.at_end)) {
     return Status(Code::invalid_environment,
                   fmt::format("{} is set, but HOCKET_RECORD_DIR does not say where records are to be written",
@@ -89,16 +102,29 @@ Status RecordFile::write_to(const std::string& file, const Recording& recording,
                                                       file, std::strerror(error)));
   };
   std::ofstream stream(unfinished);
-  stream << text(recording, reason);
+  stream << record_text(owner(), recording, reason);
   stream.close();
   if (!stream || std::rename(unfinished.c_str(), file.c_str()) != 0) return failed();
   return {};
 }
 
-std::string RecordFile::text(const Recording& recording, RecordReason reason) const {
+std::string RecordFile::text_for_store(Recording recording) const {
+  recording.steps.clear();
+  for (;;) {
+    std::string text = record_text(owner(), recording, RecordReason::request);
+    if (text.size() <= store_value_bytes_max || recording.operations.empty()) return text;
+    const auto half = static_cast<std::ptrdiff_t>((recording.operations.size() + 1) / 2);
+    recording.operations.erase(recording.operations.begin(), recording.operations.begin() + half);
+  }
+}
+
+std::string RecordFile::report(const std::string& job, const Recording& recording) const {
+  return report_text(job, owner(), recording);
+}
+
+RecordOwner RecordFile::owner() const {
   const std::lock_guard lock(mutex_);
-  return record_text({.name = name_, .group = group_, .rank = rank_, .size = size_, .processes = processes_}, recording,
-                     reason);
+  return {.name = name_, .group = group_, .rank = rank_, .size = size_, .processes = processes_};
 }
 
 }  // namespace hocket::comm

@@ -12,6 +12,7 @@
 
 #include "src/comm/options.hpp"
 #include "src/comm/peer_info.hpp"
+#include "src/comm/record_text.hpp"
 #include "src/exec/recording.hpp"
 
 namespace hocket::comm {
@@ -21,13 +22,12 @@ struct RecordSettings {
   std::string folder;         // empty: only on request
   std::optional<int> signal;  // that makes a rank write
   bool at_end = false;        // also when a communicator ends well
+  std::size_t steps = 0;      // so many of the latest are recorded
+  bool reports = false;       // ranks tell the store what they do
 
   // Makes the folder where there is none. Code::invalid_environment names the variable.
   static Result<RecordSettings> from_environment();
 };
-
-// Why a record was written.
-enum class RecordReason : std::uint8_t { broken, signal, request, end };
 
 // Writes the records of one link set. Thread rule: any thread.
 class RecordFile {
@@ -40,11 +40,15 @@ class RecordFile {
   void set_peers(const std::vector<PeerInfo>& peers);
   // Into the folder, where one is named. Where it fails, the log says so, too.
   Status write(const Recording& recording, RecordReason reason) const;
+  // For whoever asks through a store: the record without its steps, and with as many operations as have room there.
+  std::string text_for_store(Recording recording) const;
+  // What it does now, for the store.
+  std::string report(const std::string& job, const Recording& recording) const;
   // The file appears complete or not at all. Code::invalid_argument names the file and what the system said.
   Status write_to(const std::string& file, const Recording& recording, RecordReason reason) const;
 
  private:
-  std::string text(const Recording& recording, RecordReason reason) const;
+  RecordOwner owner() const;
 
   const RecordSettings settings_;
   const std::string name_;

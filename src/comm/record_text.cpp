@@ -95,6 +95,24 @@ Json describe_wait(const RecordedWait& wait) {
   return json;
 }
 
+std::string_view name_of(StepKind kind) {
+  switch (kind) {
+    case StepKind::send: return "send";
+    case StepKind::recv: return "recv";
+    case StepKind::recv_reduce: return "recv_reduce";
+    case StepKind::copy: return "copy";
+    case StepKind::reduce: return "reduce";
+  }
+  return "unknown";
+}
+
+// Compact, as there may be very many.
+Json describe_step(const RecordedStep& step) {
+  const Json ended = step.ended ? Json(nanoseconds(*step.ended)) : Json(nullptr);
+  return {step.communicator, step.number, name_of_kind(step.call), name_of(step.kind),
+          step.peer,         step.bytes,  nanoseconds(step.began), ended};
+}
+
 Json describe_cause(const Status& broken) {
   if (broken.ok()) return nullptr;
   const Cause& cause = broken.cause();
@@ -139,9 +157,13 @@ std::string record_text(const RecordOwner& owner, const Recording& recording, Re
   }
   Json& operations = json["operations"] = Json::array();
   for (const RecordedOperation& operation : recording.operations) operations.push_back(describe_operation(operation));
+  if (!recording.steps.empty()) {
+    Json& steps = json["steps"] = Json::array();
+    for (const RecordedStep& step : recording.steps) steps.push_back(describe_step(step));
+  }
   Json& waits = json["waits"] = Json::array();
   for (const RecordedWait& wait : recording.waits) waits.push_back(describe_wait(wait));
-  return json.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
+  return json.dump(recording.steps.empty() ? 1 : -1, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
 }  // namespace hocket::comm

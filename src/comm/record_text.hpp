@@ -1,12 +1,16 @@
 // The text of a record file: JSON, as docs/reference/hocket-doctor.md describes it.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
-#include "src/comm/record_file.hpp"
+#include "src/exec/recording.hpp"
 
 namespace hocket::comm {
+
+// Why a record was written.
+enum class RecordReason : std::uint8_t { broken, signal, request, end };
 
 // Whose record it is.
 struct RecordOwner {

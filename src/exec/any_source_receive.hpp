@@ -32,6 +32,7 @@ class AnySourceReceive final : public Operation {
   }
   // Nobody in particular, as long as no message has been found.
   Missing missing() const override { return receive_ ? receive_->missing() : Missing(); }
+  Rank awaited() const override { return receive_ ? receive_->awaited() : no_rank; }
   std::string_view algorithm() const override { return algorithm_; }
 
  private:

@@ -12,10 +12,16 @@
 #include <vector>
 
 #include "src/exec/counters.hpp"
+#include "src/exec/peer_counters.hpp"
 #include "src/exec/peers.hpp"
 #include "src/spi/transport.hpp"
 
 namespace hocket {
+
+class StepRecorder;
+
+// What counts for every other rank of a context, so that a call need not count them one by one: bytes that are carried.
+inline constexpr Rank every_rank = no_rank;
 
 class Context {
  public:
@@ -26,7 +32,10 @@ class Context {
   };
 
   Context() = default;
-  explicit Context(Identity identity) : identity_(std::move(identity)) {}
+  // `size`: how many ranks it has; 0: that is not known, and nothing is counted for each of them. `steps`: where steps
+  // of its calls are recorded; null: nowhere.
+  explicit Context(Identity identity, Rank size = 0, StepRecorder* steps = nullptr)
+      : identity_(std::move(identity)), by_rank_(static_cast<std::size_t>(size)), steps_(steps) {}
 
   // ---- constant ----
   const Identity& identity() const { return identity_; }
@@ -61,6 +70,12 @@ class Context {
 
   // ---- for the thread that progresses ----
   Counters& counters() { return counters_; }
+  StepRecorder* steps() const { return steps_; }
+  // `rank`: one of its own, or every_rank.
+  PeerCounters& with(Rank rank) {
+    const auto place = static_cast<std::size_t>(rank);
+    return place < by_rank_.size() ? by_rank_[place] : with_each_;
+  }
   void show_counters() { shown_counters_.show(counters_); }
   // Of collectives over links that are finished.
   void remember(const Tag& tag) { past_calls_[tag.sequence % past_calls_.size()] = tag; }
@@ -72,6 +87,14 @@ class Context {
 
   // ---- for any thread ----
   Counters shown_counters() const { return shown_counters_.get(); }
+  // Requires a rank of its own, and another one than this process's.
+  PeerCounters::Values shown_counters_with(Rank rank) const {
+    PeerCounters::Values values = by_rank_[static_cast<std::size_t>(rank)].get();
+    const PeerCounters::Values each = with_each_.get();
+    values.bytes_sent += each.bytes_sent;
+    values.bytes_received += each.bytes_received;
+    return values;
+  }
   // How many collectives were called.
   std::uint64_t calls() const { return collectives_; }
 
@@ -84,6 +107,9 @@ class Context {
   std::vector<Messages> messages_;  // likewise, by peer
   Counters counters_;
   ShownCounters shown_counters_;
+  std::vector<PeerCounters> by_rank_;
+  PeerCounters with_each_;
+  StepRecorder* const steps_ = nullptr;
   std::array<Tag, 64> past_calls_{};  // by sequence number
 };
 

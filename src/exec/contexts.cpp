@@ -6,14 +6,17 @@
 
 namespace hocket {
 
-Contexts::Contexts(Rank rank, std::string name, bool says_names)
+Contexts::Contexts(Rank rank, Rank size, std::string name, bool says_names, StepRecorder* steps)
     : rank_(rank),
-      first_(std::make_shared<Context>(Context::Identity{.name = std::move(name)})),
+      size_(size),
+      steps_(steps),
+      first_(std::make_shared<Context>(Context::Identity{.name = std::move(name)}, size, steps)),
       says_names_(says_names) {}
 
 std::shared_ptr<Context> Contexts::add(Context::Identity identity) {
   say_names();
-  auto context = std::make_shared<Context>(std::move(identity));
+  const Rank size = identity.peers.empty() ? size_ : static_cast<Rank>(identity.peers.size());
+  auto context = std::make_shared<Context>(std::move(identity), size, steps_);
   const std::lock_guard lock(mutex_);
   std::erase_if(others_, [](const auto& other) { return other.expired(); });
   others_.push_back(context);

@@ -16,8 +16,9 @@ namespace hocket {
 // Thread rule: any thread.
 class Contexts {
  public:
-  // `says_names`: messages say from the beginning which communicator broke.
-  Contexts(Rank rank, std::string name, bool says_names);
+  // `size`: ranks of the first one. `says_names`: messages say from the beginning which communicator broke. `steps`:
+  // see Context.
+  Contexts(Rank rank, Rank size, std::string name, bool says_names, StepRecorder* steps = nullptr);
 
   // The communicator that the executor was made for; its number is 0.
   const std::shared_ptr<Context>& first() const { return first_; }
@@ -36,7 +37,8 @@ class Contexts {
   Status named(const Status& status, const Context& context) const;
 
  private:
-  const Rank rank_;
+  const Rank rank_, size_;
+  StepRecorder* const steps_;
   const std::shared_ptr<Context> first_;
   std::atomic<bool> says_names_;
   mutable std::mutex mutex_;

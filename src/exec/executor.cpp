@@ -5,6 +5,7 @@
 
 #include "src/exec/progress_engine.hpp"
 #include "src/exec/recording.hpp"
+#include "src/exec/step_recorder.hpp"
 
 namespace hocket {
 
@@ -17,12 +18,14 @@ const Status destroyed(Code::aborted, "the communicator was destroyed");  // mad
 struct Executor::Parts {
   explicit Parts(Config given)
       : config(std::move(given)),
-        contexts(config.rank, config.name, config.says_name),
+        steps(config.steps == 0 ? nullptr : std::make_unique<StepRecorder>(config.steps)),
+        contexts(config.rank, config.size, config.name, config.says_name, steps.get()),
         failure(config.rank),
         watcher(lock),
         engine({lock, inbox, contexts, failure, watcher, recorder}, config.rank, config.alone) {}
 
   const Config config;
+  const std::unique_ptr<StepRecorder> steps;
   ProgressLock lock;
   Inbox inbox;
   Contexts contexts;
@@ -92,11 +95,18 @@ void Executor::stop(const Status& why) {
   engine.attach(nullptr);
 }
 
+Executor::Exchanged Executor::exchanged(const Context& context, Rank rank) const {
+  const PeerCounters::Values counted = context.shown_counters_with(rank);
+  return {.counted = counted, .waited = parts_->recorder.time_in(counted.waited_ticks)};
+}
+
 Recording Executor::recording() const {
   Recording recording{.communicators = {},
                       .operations = parts_->recorder.operations(),
+                      .steps = {},
                       .waits = parts_->recorder.waits(),
                       .broken = parts_->failure.get()};
+  if (parts_->steps) recording.steps = parts_->steps->steps(parts_->recorder.clock());
   for (const auto& context : parts_->contexts.all()) {
     recording.communicators.push_back(
         {.identity = context->identity(), .calls = context->calls(), .counters = context->shown_counters()});

@@ -31,9 +31,11 @@ class Executor {
  public:
   struct Config {
     Rank rank = 0;           // among the peers
+    Rank size = 0;           // how many these are, this one included
     bool alone = false;      // the only rank: no thread, no descriptors; what is started is done at once
     std::string name = {};   // of the first communicator, for messages
     bool says_name = false;  // messages say which communicator broke
+    std::size_t steps = 0;   // so many of the latest are recorded
     std::function<void(const Recording&)> on_break = {};  // called when it breaks, on the thread that progresses
   };
 
@@ -57,6 +59,12 @@ class Executor {
   void say_names();
   // Ends everything that is pending with `why` and joins the thread. Peers are told (their close()). Idempotent.
   void stop(const Status& why);
+  // What a context has exchanged with another one of its ranks. Any thread.
+  struct Exchanged {
+    PeerCounters::Values counted = {};
+    std::chrono::nanoseconds waited{};
+  };
+  Exchanged exchanged(const Context& context, Rank rank) const;
   // What it has done and does. Any thread, at any time, also while all others hang.
   Recording recording() const;
 

@@ -14,7 +14,9 @@ MessageOperation::MessageOperation(std::shared_ptr<Context> context, Rank rank, 
     : Operation(std::move(context)),
       rank_(rank),
       algorithm_(algorithm),
-      direction_{{{.peer = this->context().peer_of(rank), .outgoing = sends}}} {
+      direction_{{{.peer = this->context().peer_of(rank), .outgoing = sends}}},
+      with_rank_(this->context().with(rank)),
+      steps_(this->context().steps()) {
   arrival_.on_done = on_done;
   arrival_.operation = this;
 }
@@ -22,7 +24,8 @@ MessageOperation::MessageOperation(std::shared_ptr<Context> context, Rank rank, 
 void MessageOperation::on_done(Completion& completion, const Status& status) {
   MessageOperation& self = *static_cast<Arrival&>(completion).operation;
   --self.outstanding_;
-  if (!status.ok()) self.fail(status);
+  if (!status.ok()) return self.fail(status);
+  if (self.outstanding_ == 0 && self.steps_ != nullptr) self.steps_->end(self.record_);
 }
 
 Status MessageOperation::start(const Tag& tag, Peers& peers) {
@@ -35,6 +38,7 @@ Status MessageOperation::start(const Tag& tag, Peers& peers) {
   Tag as_named = tag;
   as_named.call = as_sent(tag.call);
   const std::size_t element_bytes = size_of(tag.call), bytes = tag.call.count * element_bytes;
+  if (steps_ != nullptr) record_ = steps_->begin(tag, sends() ? StepKind::send : StepKind::recv, rank_, bytes);
   if (bytes <= message_bytes_max) {
     outstanding_ = 1;
     hand_over(as_named, 0, bytes);
@@ -56,9 +60,11 @@ void MessageOperation::hand_over(const Tag& tag, std::size_t offset, std::size_t
     if (offset == 0) ++counters.steps;
     ++counters.messages_sent;
     counters.bytes_sent += bytes;
+    with_rank_.sent(1, bytes);
     link_->send(tag, ConstBuffer(binding().input + offset, bytes), arrival_);
   } else {
     counters.bytes_received += bytes;
+    with_rank_.received(1, bytes);
     link_->recv(tag, Buffer{binding().output + offset, bytes}, arrival_);
   }
 }

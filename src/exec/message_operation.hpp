@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "src/exec/operation.hpp"
+#include "src/exec/step_recorder.hpp"
 
 namespace hocket {
 
@@ -26,6 +27,7 @@ class MessageOperation final : public Operation {
   std::span<const Direction> directions() const override { return direction_; }
   void tell_waiting(Rank missing, Rank witness) override;
   Missing missing() const override;
+  Rank awaited() const override { return outstanding_ != 0 ? rank_ : no_rank; }
   std::string_view algorithm() const override { return algorithm_; }
 
  private:
@@ -39,7 +41,10 @@ class MessageOperation final : public Operation {
   const Rank rank_;
   const std::string_view algorithm_;
   const std::array<Direction, 1> direction_;
-  Link* link_ = nullptr;  // also of the run before
+  PeerCounters& with_rank_;
+  StepRecorder* const steps_;        // null: they are not recorded
+  StepRecorder::Number record_ = 0;  // of the message, all pieces together
+  Link* link_ = nullptr;             // also of the run before
   Tag tag_;
   Arrival arrival_;
   std::uint32_t outstanding_ = 0;  // of the pieces as which a long message travels

@@ -92,6 +92,8 @@ class Operation {
     std::string text = {};
   };
   virtual Missing missing() const = 0;
+  // The first of them, as a rank of the communicator; no_rank: it cannot tell. Takes no memory.
+  virtual Rank awaited() const { return no_rank; }
 
   // Before it is ended without being complete: takes back what would let peers complete it that have not begun it yet.
   virtual void withdraw() {}
@@ -102,6 +104,7 @@ class Operation {
   void finish(const Status& status);
 
   Context& context() const { return *context_; }
+  const std::shared_ptr<Context>& shared_context() const { return context_; }
   const Signature& signature() const { return binding_.signature; }
   std::chrono::nanoseconds timeout() const { return binding_.timeout; }
   // The clock is read at the first of these three, not when the run begins: most runs are over before anybody asks.

@@ -44,6 +44,7 @@ void ProgressEngine::run(const Goal& goal, Deadline deadline) {
   } catch (...) {
     break_down_for_exception();
   }
+  idle_time_.end();
 }
 
 void ProgressEngine::run_rounds(const Goal& goal, Deadline deadline) {
@@ -51,14 +52,14 @@ void ProgressEngine::run_rounds(const Goal& goal, Deadline deadline) {
   rounds_ = 0;
   for (unsigned rounds = 1;; ++rounds) {
     const bool happened = round(goal);
-    if (goal.reached(*this)) return waiter_.reset();
+    if (goal.reached(*this)) return wait_no_more();
     if (rounds % rounds_between_deadline_checks == 0) {
       check_deadlines();
       if (deadline.passed()) return;
     }
     if (happened) {
-      waiter_.reset();
-    } else if (!waiter_.spin(queue_.only_window())) {
+      wait_no_more();
+    } else if (!wait_on(queue_, queue_.only_window())) {
       check_deadlines();
       if (goal.reached(*this) || deadline.passed()) return;
       sleep(deadline);
@@ -168,13 +169,13 @@ bool ProgressEngine::runs_to_its_end(Operation& operation) {
   for (unsigned rounds = 0; rounds < rounds_alone; ++rounds) {
     const bool happened = operation.advance(operation.context().counters());
     if (operation.complete()) {
-      waiter_.reset();
+      wait_no_more();
       return operation.failure().ok();
     }
     if (progress::must_look(lock_.state())) return false;
     if (happened) {
-      waiter_.reset();
-    } else if (!waiter_.spin(true)) {
+      wait_no_more();
+    } else if (!wait_on(operation, true)) {
       return false;
     }
   }

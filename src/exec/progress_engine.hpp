@@ -12,6 +12,7 @@
 
 #include "src/exec/contexts.hpp"
 #include "src/exec/first_failure.hpp"
+#include "src/exec/idle_time.hpp"
 #include "src/exec/inbox.hpp"
 #include "src/exec/lateness.hpp"
 #include "src/exec/operation_queue.hpp"
@@ -102,6 +103,16 @@ class ProgressEngine final : public TransportListener {
   static void count(Operation& operation, bool over_links);
   bool runs_to_its_end(Operation& operation);
   bool ends_at_first_look(Operation& operation);
+  void wait_no_more() {
+    idle_time_.end();
+    waiter_.reset();
+  }
+  // Nothing has happened, and `waiting`, an operation or the queue, waits. False: it is time to sleep.
+  template <class Waiting>
+  bool wait_on(const Waiting& waiting, bool cheap) {
+    if (!idle_time_.runs() && waiter_.waits_long()) idle_time_.begin(waiting);
+    return waiter_.spin(cheap);
+  }
   void keep_unqueued(const std::shared_ptr<Operation>& operation);
   bool may_skip_links();
   bool look_at_links();
@@ -145,6 +156,7 @@ class ProgressEngine final : public TransportListener {
   SourceSearch search_;
   Lateness lateness_;
   Waiter waiter_;
+  IdleTime idle_time_;
   unsigned rounds_ = 0;         // of this run, in which nothing was done but over the window
   bool listens_ = false;        // the transports look at messages for which no receive is posted
   bool links_due_ = false;      // the links must be looked at even if nothing runs over them

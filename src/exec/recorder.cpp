@@ -16,6 +16,15 @@ void Recorder::show_waits(std::vector<RecordedWait> waits, Deadline believed_unt
   believed_until_ = believed_until;
 }
 
+double Recorder::nanoseconds_per_tick(const Moment& now) const {
+  const auto ticks = static_cast<double>(now.ticks - made_.ticks);
+  return static_cast<double>((now.time - made_.time).count()) / (ticks > 0 ? ticks : 1);
+}
+
+std::chrono::nanoseconds Recorder::time_in(std::uint64_t ticks) const {
+  return std::chrono::nanoseconds(std::llround(static_cast<double>(ticks) * nanoseconds_per_tick(Moment::now())));
+}
+
 // In the order of their beginning, without those that may have been written over meanwhile.
 std::vector<OperationRecord::Contents> Recorder::copy() const {
   std::vector<OperationRecord::Contents> copied(slots);
@@ -31,15 +40,17 @@ std::vector<OperationRecord::Contents> Recorder::copy() const {
   return copied;
 }
 
-std::vector<RecordedOperation> Recorder::operations() const {
-  const std::vector<OperationRecord::Contents> records = copy();
+std::function<Deadline::Clock::time_point(std::uint64_t ticks)> Recorder::clock() const {
   const Moment now = Moment::now();
-  const auto ticks = static_cast<double>(now.ticks - made_.ticks);
-  const double per_tick = static_cast<double>((now.time - made_.time).count()) / (ticks > 0 ? ticks : 1);
-  const auto time_of = [&](std::uint64_t at) {
+  return [now, per_tick = nanoseconds_per_tick(now)](std::uint64_t at) {
     const double back = static_cast<double>(static_cast<std::int64_t>(now.ticks - at)) * per_tick;
     return now.time - std::chrono::nanoseconds(std::llround(back));
   };
+}
+
+std::vector<RecordedOperation> Recorder::operations() const {
+  const std::vector<OperationRecord::Contents> records = copy();
+  const auto time_of = clock();
   std::vector<RecordedOperation> operations;
   for (const OperationRecord::Contents& record : records) {
     RecordedOperation& operation = operations.emplace_back(

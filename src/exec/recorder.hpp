@@ -9,6 +9,7 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -66,6 +67,10 @@ class Recorder {
   void show_waits(std::vector<RecordedWait> waits, Deadline believed_until);
   Deadline::Clock::time_point waits_shown_at() const { return shown_at_; }
 
+  // What turns ticks of the processor's counter into time, for a while from now on.
+  std::function<Deadline::Clock::time_point(std::uint64_t ticks)> clock() const;
+  // How long so many ticks of the processor's counter take.
+  std::chrono::nanoseconds time_in(std::uint64_t ticks) const;
   // The latest operations, at most `capacity`, the first one first. One that is being written is left out.
   std::vector<RecordedOperation> operations() const;
   // What waited when it was shown last; nothing once that is not to be believed any more.
@@ -84,6 +89,8 @@ class Recorder {
 
     static Moment now();
   };
+  // Of the processor's counter.
+  double nanoseconds_per_tick(const Moment& now) const;
 
   const Moment made_ = Moment::now();
   const std::unique_ptr<OperationRecord[]> records_;

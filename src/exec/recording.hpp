@@ -8,6 +8,7 @@
 #include "src/exec/context.hpp"
 #include "src/exec/counters.hpp"
 #include "src/exec/recorder.hpp"
+#include "src/exec/step_recorder.hpp"
 #include "src/spi/status.hpp"
 
 namespace hocket {
@@ -21,6 +22,7 @@ struct RecordedCommunicator {
 struct Recording {
   std::vector<RecordedCommunicator> communicators;  // the first is the one that the executor was made for
   std::vector<RecordedOperation> operations;        // the latest, the first one first
+  std::vector<RecordedStep> steps;                  // likewise, where they are recorded
   std::vector<RecordedWait> waits;
   Status broken;
 };

@@ -20,7 +20,10 @@ std::vector<Direction> directions_of(const Program& program, const Context& cont
 }  // namespace
 
 ScheduleOperation::ScheduleOperation(std::shared_ptr<const Plan> plan, std::shared_ptr<Context> context)
-    : Operation(std::move(context)), plan_(std::move(plan)), codec_(wire_codec(plan_->key.wire)) {
+    : Operation(std::move(context)),
+      plan_(std::move(plan)),
+      codec_(wire_codec(plan_->key.wire)),
+      steps_(this->context().steps()) {
   make_room();
 }
 
@@ -37,6 +40,7 @@ void ScheduleOperation::make_room() {
     slots_[index].instruction = index % static_cast<std::uint32_t>(program.instructions.size());
   }
   channels_.resize(program.channels.size());
+  for (std::size_t i = 0; i < channels_.size(); ++i) channels_[i].counters = &context().with(program.channels[i].peer);
   done_.reserve(slots_.size());
   locals_.reserve(slots_.size());
   pumps_.reserve(slots_.size());
@@ -60,7 +64,7 @@ Status ScheduleOperation::start(const Tag& tag, Peers& peers) {
       if (!link.ok()) return link.status();
       known = *link;
     }
-    channels_[i] = {.link = known};
+    channels_[i] = {.link = known, .counters = channels_[i].counters};
   }
   begin_groups();
   return {};
@@ -151,18 +155,26 @@ void ScheduleOperation::post(std::uint32_t slot, std::size_t group, ChannelState
   Tag tag = message_tag_;
   if (layout.sizes_travel()) tag.call.count = layout.block_elements(range);
   Message message{.tag = tag, .at = address(range, extent, group), .mine = nullptr, .step = &step};
-  if (sends) {
-    if (first) ++counters.steps;
-    counters.bytes_sent += extent.bytes;
-  } else {
-    counters.bytes_received += extent.bytes;
-    if (step.kind == StepKind::recv_reduce) {
-      message.mine = address(step.left, plan_->extent(index, Operand::left, group), group);
-    }
+  if (sends && first) ++counters.steps;
+  if (step.kind == StepKind::recv_reduce) {
+    message.mine = address(step.left, plan_->extent(index, Operand::left, group), group);
   }
+  if (steps_ != nullptr) slots_[slot].record = steps_->begin(tag_, step.kind, step.peer, extent.bytes);
   if (extent.bytes > message_bytes_max) return post_in_pieces(slot, message, extent.bytes, channel, counters);
-  if (sends) ++counters.messages_sent;
+  count(sends, 1, extent.bytes, channel, counters);
   hand_over(slots_[slot], message, 0, extent.bytes, channel);
+}
+
+void ScheduleOperation::count(bool sends, std::size_t messages, std::size_t bytes, ChannelState& channel,
+                              Counters& counters) {
+  if (sends) {
+    counters.messages_sent += messages;
+    counters.bytes_sent += bytes;
+    channel.counters->sent(messages, bytes);
+  } else {
+    counters.bytes_received += bytes;
+    channel.counters->received(messages, bytes);
+  }
 }
 
 // Both ends cut alike, between elements.
@@ -171,7 +183,7 @@ void ScheduleOperation::post_in_pieces(std::uint32_t slot, const Message& messag
   const std::size_t longest = round_down(message_bytes_max, plan_->key.element_bytes);
   const std::size_t pieces = divide_up(bytes, longest);
   slots_[slot].pieces_behind = static_cast<std::uint32_t>(pieces - 1);
-  if (message.step->kind == StepKind::send) counters.messages_sent += pieces;
+  count(message.step->kind == StepKind::send, pieces, bytes, channel, counters);
   for (std::size_t offset = 0; offset < bytes; offset += longest) {
     hand_over(slots_[slot], message, offset, std::min(longest, bytes - offset), channel);
   }
@@ -201,6 +213,7 @@ void ScheduleOperation::run_local(std::uint32_t slot) {
   };
   const Buffer to = at(Operand::to);
   if (to.bytes != 0) {
+    const auto record = steps_ != nullptr ? steps_->begin(tag_, step.kind, no_rank, to.bytes) : 0;
     if (step.kind == StepKind::copy) {
       copy(step, to, at(Operand::left));
     } else {
@@ -213,6 +226,7 @@ void ScheduleOperation::run_local(std::uint32_t slot) {
         binding().reduction.combine(to.data, left, right, elements);
       }
     }
+    if (steps_ != nullptr) steps_->end(record);
   }
   complete_slot(slot);
 }
@@ -246,6 +260,7 @@ void ScheduleOperation::on_done(Completion& completion, const Status& status) {
   --self.channels_[self.plan_->program.instructions[slot.instruction].channel].outstanding;
   if (!status.ok()) return self.fail(status);
   if (slot.pieces_behind == 0) {
+    if (self.steps_ != nullptr) self.steps_->end(slot.record);
     self.done_.push_back(slot.index);
   } else {
     --slot.pieces_behind;

@@ -7,6 +7,7 @@
 
 #include "src/exec/encode.hpp"
 #include "src/exec/operation.hpp"
+#include "src/exec/step_recorder.hpp"
 #include "src/plan/plan.hpp"
 #include "src/plan/slicing.hpp"
 
@@ -23,6 +24,7 @@ class ScheduleOperation final : public Operation {
   std::span<const Direction> directions() const override { return directions_; }
   void tell_waiting(Rank missing, Rank witness) override;
   Missing missing() const override;
+  Rank awaited() const override;
   std::string_view algorithm() const override { return plan_->key.algorithm->name; }
   WireFormat wire() const override { return plan_->key.wire; }
 
@@ -34,12 +36,14 @@ class ScheduleOperation final : public Operation {
     std::uint32_t instruction = 0;  // in the program
     std::uint32_t waits = 0;
     std::uint32_t pieces_behind = 0;  // of a message that travels as several: how many follow the next to complete
+    StepRecorder::Number record = 0;  // where steps are recorded
     bool ready = false;
   };
   struct ChannelState {
     Link* link = nullptr;
-    std::size_t group = 0;     // of the next message
-    std::size_t position = 0;  // of the next message in its group
+    PeerCounters* counters = nullptr;  // of its peer
+    std::size_t group = 0;             // of the next message
+    std::size_t position = 0;          // of the next message in its group
     std::uint32_t outstanding = 0;
   };
 
@@ -54,6 +58,7 @@ class ScheduleOperation final : public Operation {
   void make_ready(std::uint32_t slot);
   void pump(std::uint32_t channel, Counters& counters);
   void post(std::uint32_t slot, std::size_t group, ChannelState& channel, Counters& counters);
+  static void count(bool sends, std::size_t messages, std::size_t bytes, ChannelState& channel, Counters& counters);
   struct Message {
     Tag tag;
     std::byte* at;
@@ -73,8 +78,9 @@ class ScheduleOperation final : public Operation {
   std::shared_ptr<const Plan> plan_;
   std::vector<Direction> directions_;  // of the plan's channels
   const WireCodec codec_;
-  Tag tag_, message_tag_;    // of the call, and of its messages, which both ends name as their sender does
-  std::vector<Slot> slots_;  // instructions × groups in flight
+  StepRecorder* const steps_;  // null: they are not recorded
+  Tag tag_, message_tag_;      // of the call, and of its messages, which both ends name as their sender does
+  std::vector<Slot> slots_;    // instructions × groups in flight
   std::vector<ChannelState> channels_;
   std::vector<std::uint32_t> pumps_;                      // channels whose head may have become ready
   std::vector<std::uint32_t> locals_;                     // slots to run here

@@ -31,4 +31,14 @@ Operation::Missing ScheduleOperation::missing() const {
   return missing;
 }
 
+Rank ScheduleOperation::awaited() const {
+  for (const bool outgoing : {false, true}) {
+    for (std::size_t i = 0; i < channels_.size(); ++i) {
+      if (channels_[i].outstanding == 0 || directions_[i].outgoing != outgoing) continue;
+      return plan_->program.channels[i].peer;
+    }
+  }
+  return no_rank;
+}
+
 }  // namespace hocket

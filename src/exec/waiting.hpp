@@ -37,6 +37,8 @@ class Waiter {
     polls_ = 0;
     paused_ = false;
   }
+  // Whether this wait has lasted for so many polls that it is worth a look at the clock.
+  bool waits_long() const { return polls_ >= std::min(budget_.pauses, short_pauses); }
   // Call once for each poll that found nothing. False when it is time to sleep. `cheap`: a poll is a look at memory,
   // not a system call, which takes as long as many pauses.
   bool spin(bool cheap) {
@@ -60,6 +62,7 @@ class Waiter {
 
  private:
   static constexpr int telling_yields = 3;
+  static constexpr int short_pauses = 16;
   static constexpr int waits_between_trials = 64;
 
   WaitBudget budget_;

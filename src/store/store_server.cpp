@@ -140,6 +140,7 @@ store::Metrics StoreServer::Implementation::measure() const {
   metrics.keys = service_.dictionary().size();
   metrics.bytes = service_.dictionary().bytes();
   metrics.waiting = service_.parked();
+  metrics.ranks = store::reports_in(service_.dictionary());
   return metrics;
 }
 

@@ -185,7 +185,7 @@ Diagnosis with_record(const Group& group, const Blocked& blocked, const Record& 
     return {
         "ahead", culprit.rank,
         fmt::format("Rank {} is at call number {}, long past {}, in which rank {} has waited for {:.1f} s: it needed "
-                    "nothing of that rank, or made another call.",
+                    "nothing of that rank, made another call, or wrote its record later.",
                     culprit.rank, latest->number, name_of(call), blocked.waiter->rank, blocked.wait->seconds)};
   }
   if (communicator != culprit.communicators.end() && communicator->second.calls >= call.number) {
@@ -202,6 +202,16 @@ Diagnosis with_record(const Group& group, const Blocked& blocked, const Record& 
                       name_of(call), blocked.waiter->rank, blocked.wait->seconds, before)};
 }
 
+// Each rank that somebody waits for waits itself, but in no plain circle.
+Diagnosis all_wait(const Group& group, const Blocked& blocked) {
+  std::vector<std::string> parts;
+  for (const auto& [rank, record] : group.records) {
+    const auto begun = std::ranges::find_if(record.waits, &Wait::begun);
+    if (begun != record.waits.end()) parts.push_back(fmt::format("rank {} in {}", rank, name_of(begun->call)));
+  }
+  return {"deadlock", blocked.waiter->rank, fmt::format("Ranks wait for each other: {}.", fmt::join(parts, ", "))};
+}
+
 Diagnosis of_waits(const Group& group, Rank suspected) {
   if (const auto circle = circle_of_waits(group); !circle.empty()) {
     std::vector<std::string> parts;
@@ -215,11 +225,12 @@ Diagnosis of_waits(const Group& group, Rank suspected) {
   const auto blocked = find_blocked(group, suspected);
   if (!blocked) return {"unclear", suspected, "No record says which call waits, or for whom."};
   const Record* const culprit = group.of(blocked->culprit);
-  if (blocked->culprit == no_rank || (blocked->wait->call.kind == "receive" && blocked->wait->call.peer == no_rank)) {
+  if (blocked->wait->call.kind == "receive" && blocked->wait->call.peer == no_rank) {
     return {"no message", blocked->waiter->rank,
             fmt::format("Rank {} has waited for {:.1f} s in {} from any rank, which nobody sent.",
                         blocked->waiter->rank, blocked->wait->seconds, blocked->wait->call.text)};
   }
+  if (blocked->culprit == no_rank) return all_wait(group, *blocked);
   return culprit == nullptr ? without_record(group, *blocked) : with_record(group, *blocked, *culprit);
 }
 

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
+#include <iterator>
 #include <nlohmann/json.hpp>
 #include <set>
 
@@ -29,6 +30,23 @@ Call read_call(const Json& json) {
             .began = json.value("began_ns", std::int64_t{0})};
   if (json.contains("ended_ns")) call.ended = json.at("ended_ns").get<std::int64_t>();
   return call;
+}
+
+Step read_step(const Json& json, const std::map<std::uint32_t, Communicator>& communicators) {
+  Step step{.communicator = json.at(0),
+            .number = json.at(1),
+            .call = json.at(2),
+            .kind = json.at(3),
+            .peer = json.at(4),
+            .bytes = json.at(5),
+            .began = json.at(6)};
+  if (!json.at(7).is_null()) step.ended = json.at(7).get<std::int64_t>();
+  // The file has it as a rank of its communicator.
+  const auto communicator = communicators.find(step.communicator);
+  if (step.peer != no_rank && communicator != communicators.end() && !communicator->second.ranks.empty()) {
+    step.peer = communicator->second.ranks.at(static_cast<std::size_t>(step.peer));
+  }
+  return step;
 }
 
 Wait read_wait(const Json& json) {
@@ -61,27 +79,11 @@ Record read_record(const Json& json) {
         .name = communicator.at("name"), .ranks = communicator.at("ranks"), .calls = communicator.at("calls")};
   }
   for (const Json& call : json.at("operations")) record.calls.push_back(read_call(call));
+  if (json.contains("steps")) {
+    for (const Json& step : json.at("steps")) record.steps.push_back(read_step(step, record.communicators));
+  }
   for (const Json& wait : json.at("waits")) record.waits.push_back(read_wait(wait));
   return record;
-}
-
-// Nothing where the file is no record; what is wrong goes to `problem`.
-std::optional<Record> read_file(const std::string& file, std::string& problem) {
-  try {
-    std::ifstream stream(file);
-    const Json json = Json::parse(stream);
-    if (!json.is_object() || !json.contains("hocket_record")) return std::nullopt;
-    if (json.at("hocket_record") != format_version) {
-      problem = fmt::format("{} is a record of another version than this program reads", file);
-      return std::nullopt;
-    }
-    Record record = read_record(json);
-    record.file = file;
-    return record;
-  } catch (const Json::exception& error) {
-    problem = fmt::format("{} is no record that can be read: {}", file, error.what());
-    return std::nullopt;
-  }
 }
 
 }  // namespace
@@ -106,6 +108,34 @@ std::vector<Rank> Group::without_record() const {
   return missing;
 }
 
+std::string Groups::add(const std::string& text, const std::string& source) {
+  try {
+    const Json json = Json::parse(text);
+    if (!json.is_object() || !json.contains("hocket_record")) return "";
+    if (json.at("hocket_record") != format_version) {
+      return fmt::format("{} is a record of another version than this program reads", source);
+    }
+    Record record = read_record(json);
+    record.file = source;
+    Group& group = groups_[record.group];
+    group.name = record.name;
+    group.id = record.group;
+    group.size = std::max(group.size, record.size);
+    const Rank rank = record.rank;
+    group.records.insert_or_assign(rank, std::move(record));
+    return "";
+  } catch (const std::exception& error) {
+    return fmt::format("{} is no record that can be read: {}", source, error.what());
+  }
+}
+
+std::vector<Group> Groups::sorted() && {
+  std::vector<Group> sorted;
+  for (auto& [id, group] : groups_) sorted.push_back(std::move(group));
+  std::ranges::sort(sorted, {}, [](const Group& group) { return group.records.begin()->second.date; });
+  return sorted;
+}
+
 Result<std::vector<Group>> read_folder(const std::string& folder, std::vector<std::string>& unreadable) {
   std::error_code error;
   std::set<std::string> files;
@@ -113,26 +143,18 @@ Result<std::vector<Group>> read_folder(const std::string& folder, std::vector<st
     if (entry.path().extension() == ".json") files.insert(entry.path().string());
   }
   if (error) return Status(Code::not_found, fmt::format("{} cannot be read: {}", folder, error.message()));
-  std::map<std::string, Group> groups;
+  Groups groups;
   for (const std::string& file : files) {
-    std::string problem;
-    auto record = read_file(file, problem);
-    if (!problem.empty()) unreadable.push_back(problem);
-    if (!record) continue;
-    Group& group = groups[record->group];
-    group.name = record->name;
-    group.id = record->group;
-    group.size = std::max(group.size, record->size);
-    group.records.insert_or_assign(record->rank, std::move(*record));
+    std::ifstream stream(file);
+    const std::string text{std::istreambuf_iterator<char>(stream), std::istreambuf_iterator<char>()};
+    if (auto problem = groups.add(text, file); !problem.empty()) unreadable.push_back(std::move(problem));
   }
-  if (groups.empty()) {
+  auto sorted = std::move(groups).sorted();
+  if (sorted.empty()) {
     return Status(Code::not_found, fmt::format("{} holds no record of a rank; ranks write there when a communicator "
                                                "breaks and HOCKET_RECORD_DIR names it",
                                                folder));
   }
-  std::vector<Group> sorted;
-  for (auto& [id, group] : groups) sorted.push_back(std::move(group));
-  std::ranges::sort(sorted, {}, [](const Group& group) { return group.records.begin()->second.date; });
   return sorted;
 }
 

@@ -24,6 +24,20 @@ struct Call {
   bool is_message() const { return kind == "send" || kind == "receive"; }
 };
 
+// A step of a call's schedule.
+struct Step {
+  std::uint32_t communicator = 0;
+  std::uint32_t number = 0;  // of the call
+  std::string call, kind;    // kinds of the call and of the step
+  Rank peer = no_rank;       // of a message: the other end
+  std::uint64_t bytes = 0;
+  std::int64_t began = 0;
+  std::optional<std::int64_t> ended = {};
+
+  bool sends() const { return kind == "send"; }
+  bool receives() const { return kind == "recv" || kind == "recv_reduce"; }
+};
+
 // A call that waits.
 struct Wait {
   Call call;
@@ -53,6 +67,7 @@ struct Record {
   std::optional<RecordedCause> cause = {};
   std::map<std::uint32_t, Communicator> communicators = {};
   std::vector<Call> calls = {};
+  std::vector<Step> steps = {};  // where they were recorded
   std::vector<Wait> waits = {};
 
   // The call of this number on a communicator, if it is recorded; a collective.
@@ -67,6 +82,18 @@ struct Group {
 
   const Record* of(Rank rank) const;
   std::vector<Rank> without_record() const;
+};
+
+// Records by their groups, the earliest first.
+class Groups {
+ public:
+  // The text of a record, or of something else; `source` names it. Returns what is wrong with a record that cannot be
+  // read, else "".
+  std::string add(const std::string& text, const std::string& source);
+  std::vector<Group> sorted() &&;
+
+ private:
+  std::map<std::string, Group> groups_;
 };
 
 // Code::not_found where the folder holds no records. `unreadable`: files that are none, and why.

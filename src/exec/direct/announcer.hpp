@@ -42,6 +42,8 @@ class Announcer {
   bool has_come(Rank peer) const;
   // Whom this member waits for. `has_done_its_part`: of members who have announced, when all were heard.
   Operation::Missing missing(const std::function<bool(std::uint32_t member)>& has_done_its_part) const;
+  // Until all were heard: the first whose announcement is missing; run.members: none, or that is not known.
+  std::uint32_t next_member() const { return next_member_; }
 
  private:
   enum class State { waits, announced, heard_all };

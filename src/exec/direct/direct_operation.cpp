@@ -12,7 +12,7 @@ constexpr bool is_a_path = !std::is_same_v<std::remove_cvref_t<Path>, std::monos
 }  // namespace
 
 DirectOperation::DirectOperation(WindowUse& use, std::shared_ptr<Context> context)
-    : Operation(std::move(context), use.window), run_(use, binding()), announcer_(run_) {}
+    : Operation(std::move(context), use.window), run_(use, binding(), this->context()), announcer_(run_) {}
 
 Status DirectOperation::start(const Tag& tag, Peers&) {
   run_.window().tidy();  // one operation at a time runs over a window
@@ -48,6 +48,7 @@ void DirectOperation::choose_path(Counters& counters) {
     phase_ = Phase::done;
     return;
   }
+  run_.count_exchanged();
   phase_ = Phase::move;
   run_.cut_for(path);
   switch (path) {
@@ -82,6 +83,20 @@ Operation::Missing DirectOperation::missing() const {
         },
         path_);
   });
+}
+
+Rank DirectOperation::awaited() const {
+  std::uint32_t member = phase_ == Phase::meet ? announcer_.next_member() : run_.members;
+  if (phase_ == Phase::move) {
+    const auto has_done_its_part = [&](const auto& path) {
+      if constexpr (is_a_path<decltype(path)>) return path.has_done_its_part(member);
+      return true;
+    };
+    for (member = 0; member < run_.members; ++member) {
+      if (member != run_.self && !std::visit(has_done_its_part, path_)) break;
+    }
+  }
+  return member < run_.members ? static_cast<Rank>(member) : no_rank;
 }
 
 void DirectOperation::withdraw() {

@@ -32,6 +32,7 @@ class DirectOperation final : public Operation {
   bool can_do_without(Rank peer) const override { return announcer_.has_come(peer); }
   void before_sleep() override { announcer_.settle_waking(); }
   Missing missing() const override;
+  Rank awaited() const override;
   std::string_view algorithm() const override { return path_name_; }
   void withdraw() override;
 

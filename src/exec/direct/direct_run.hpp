@@ -16,9 +16,11 @@
 namespace hocket {
 
 struct DirectRun {
-  DirectRun(WindowUse& window_use, const Binding& bound)
+  // The context's ranks are the window's members.
+  DirectRun(WindowUse& window_use, const Binding& bound, Context& whose)
       : use(window_use),
         binding(bound),
+        context(whose),
         members(use.window->size()),
         self(use.window->self()),
         announcements(members),
@@ -66,6 +68,8 @@ struct DirectRun {
   Part part(std::size_t number) const {
     return exchange.part(number / exchange.parts(), static_cast<std::uint32_t>(number % exchange.parts()));
   }
+  // What the members give each other, on whatever path.
+  void count_exchanged() { exchanges_with->carried(given, taken); }
   // The first failure stays.
   void fail(const Status& status) {
     if (failure.ok()) failure = status;
@@ -73,6 +77,7 @@ struct DirectRun {
 
   WindowUse& use;
   const Binding& binding;
+  Context& context;
   const std::uint32_t members, self;
   std::uint64_t turn = 0;  // the number of the operation on this window
   DirectRule rule{};
@@ -94,12 +99,18 @@ struct DirectRun {
     DirectSetting setting = use.setting;
     setting.staging_bytes = window().staging_bytes();
     rule = direct_rule(exchange, setting, window().reads_plain_memory());
+    const bool is_root = self == root, one_gives = exchange.only_root_gives(), one_takes = exchange.only_root_takes();
+    exchanges_with = &context.with(!is_root && (one_gives || one_takes) ? static_cast<Rank>(root) : every_rank);
+    given = (is_root ? one_takes : one_gives) ? 0 : exchange.block_bytes();
+    taken = (is_root ? one_gives : one_takes) ? 0 : exchange.block_bytes();
   }
 
   // Of the call that the exchange and the rule were made for.
   Signature latest_call;
   Rank latest_root = 0;
-  bool begins_like_latest = false;  // they are as a run of that call begins
+  PeerCounters* exchanges_with = nullptr;  // of the root, or of every other member
+  std::uint64_t given = 0, taken = 0;      // bytes, for each of these
+  bool begins_like_latest = false;         // they are as a run of that call begins
 };
 
 }  // namespace hocket

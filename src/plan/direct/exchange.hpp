@@ -47,6 +47,10 @@ class Exchange {
   // Bytes of a member's input and output; 0 where it has none.
   std::size_t input_bytes(std::uint32_t member) const { return member == root_ ? root_bytes_.in : other_bytes_.in; }
   std::size_t output_bytes(std::uint32_t member) const { return member == root_ ? root_bytes_.out : other_bytes_.out; }
+  // What the output of one member takes of another one's input, where that gives and this takes.
+  std::size_t block_bytes() const { return block_bytes_; }
+  bool only_root_gives() const { return collective_->input.holders == Holders::root; }
+  bool only_root_takes() const { return collective_->output.holders == Holders::root; }
   // The largest buffer that any member has.
   std::size_t buffer_bytes_max() const;
 

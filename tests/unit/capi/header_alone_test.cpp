@@ -172,6 +172,8 @@ TEST(HeaderAlone, CountsWhatItDoes) {
     comm.allreduce(data, hocket::Op::sum);
     EXPECT_EQ(comm.counters().operations, before.operations + 1);
     EXPECT_GE(comm.counters().bytes_sent, before.bytes_sent + 4000);  // 2(N-1)/N of the buffer is the least
+    EXPECT_EQ(comm.peer_counters(1 - comm.rank()).bytes_sent, comm.counters().bytes_sent);
+    EXPECT_THROW(comm.peer_counters(2), hocket::Error);
   });
 }
 

@@ -1,0 +1,98 @@
+#include "src/comm/reporter.hpp"
+
+#include <chrono>
+#include <memory>
+#include <utility>
+
+#include "src/base/log.hpp"
+#include "src/store/open_store.hpp"
+
+namespace hocket::comm {
+namespace {
+
+using std::chrono_literals::operator""s;
+using std::chrono_literals::operator""ms;
+
+constexpr auto report_interval = 1s;
+constexpr auto store_patience = 500ms;
+
+class Reporter {
+ public:
+  Reporter(ReportTarget target, store::ReportKeys keys, ReportSource source)
+      : target_(std::move(target)), keys_(std::move(keys)), source_(std::move(source)) {}
+
+  void run(const std::stop_token& over) {
+    while (!over.stop_requested()) {
+      const auto store = open(over);
+      const Status lost = store.ok() ? serve(**store, over) : store.status();
+      if (!over.stop_requested()) log::debug("a report did not reach the store: " + lost.message());
+      sleep_unless_stopped(report_interval, over);
+    }
+  }
+
+ private:
+  Result<std::unique_ptr<Store>> open(const std::stop_token& over) const {
+    std::unique_ptr<StoreServer> nobodys;
+    const auto deadline = Deadline::after(5s);
+    if (target_.meeting) return meet_at(*target_.meeting, false, nobodys, deadline, over, target_.trust);
+    return open_store(target_.store, deadline, over, target_.trust);
+  }
+
+  // Until the store fails or all is over.
+  Status serve(Store& store, const std::stop_token& over) {
+    const auto unless_over = [&] { return over.stop_requested() ? Status(Code::aborted, "it is over") : Status(); };
+    Status told = own(store, keys_.report(), source_.report());
+    while (told.ok()) {
+      const auto word = store.await(keys_.question(), Deadline::after(report_interval), unless_over);
+      if (word.ok()) {
+        told = answer(store, *word);
+      } else if (word.status().code() != Code::timeout) {
+        told = word.status();
+      }
+      if (told.ok()) told = store.set(keys_.report(), source_.report(), Deadline::after(store_patience));
+    }
+    if (over.stop_requested()) clear(store);
+    return told;
+  }
+
+  Status answer(Store& store, const std::string& word) {
+    const auto deadline = Deadline::after(store_patience);
+    if (const auto removed = store.remove(keys_.question(), deadline); !removed.ok()) return removed.status();
+    if (!answered_.empty()) (void)store.remove(answered_, deadline);  // where nobody took it
+    answered_ = keys_.record(word);
+    Status given = own(store, answered_, source_.record());
+    // The store may lack room for a record, and yet go on.
+    return given.code() == Code::out_of_resources || given.code() == Code::invalid_argument ? Status() : given;
+  }
+
+  // Sets a key, which ends with this rank.
+  static Status own(Store& store, const std::string& key, const std::string& value) {
+    const auto deadline = Deadline::after(store_patience);
+    auto before = store.claim(key, std::nullopt, value, deadline);
+    // A connection that was lost may have left one.
+    if (before.ok() && before->has_value()) before = store.claim(key, **before, value, deadline);
+    return before.status();
+  }
+
+  // A store that cannot see who is gone would keep them.
+  void clear(Store& store) const {
+    if (store.claims_end_with_owner()) return;
+    const auto deadline = Deadline::after(store_patience);
+    (void)store.remove(keys_.report(), deadline);
+    if (!answered_.empty()) (void)store.remove(answered_, deadline);
+  }
+
+  const ReportTarget target_;
+  const store::ReportKeys keys_;
+  const ReportSource source_;
+  std::string answered_;  // the key of the latest record
+};
+
+}  // namespace
+
+Result<Attendant> report_to(const ReportTarget& target, const store::ReportKeys& keys, ReportSource source) {
+  auto reporter = std::make_shared<Reporter>(target, keys, std::move(source));
+  return Attendant::start([reporter](const std::stop_token& over) { reporter->run(over); });
+}
+
+}  // namespace hocket::comm

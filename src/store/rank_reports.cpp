@@ -1,0 +1,119 @@
+#include "src/store/rank_reports.hpp"
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <set>
+#include <stdexcept>
+#include <utility>
+
+#include "src/base/printable.hpp"
+#include "src/store/dictionary.hpp"
+#include "src/store/reports.hpp"
+
+namespace hocket::store {
+namespace {
+
+using Json = nlohmann::json;
+
+constexpr Rank size_max = 1 << 24;
+constexpr int format_version = 1;
+
+std::string text_of(const Json& json) {
+  return printable(json.get<std::string>());
+}
+
+// Others cannot be turned into a number of that type without surprises.
+template <class T>
+T whole(const Json& json) {
+  if (!json.is_number_integer()) throw std::invalid_argument("not a whole number");
+  return json.get<T>();
+}
+
+double seconds_of(const Json& json) {
+  constexpr double seconds_max = 1e9;
+  return std::clamp(json.get<double>(), 0.0, seconds_max);
+}
+
+RankReport read(const Json& json) {
+  RankReport report{.job = text_of(json.at("job")),
+                    .name = text_of(json.at("name")),
+                    .group = text_of(json.at("group")),
+                    .process = text_of(json.at("process")),
+                    .rank = whole<Rank>(json.at("rank")),
+                    .size = whole<Rank>(json.at("size")),
+                    .date_ns = whole<std::int64_t>(json.at("date_ns")),
+                    .calls = whole<std::uint64_t>(json.at("calls")),
+                    .operations = whole<std::uint64_t>(json.at("operations")),
+                    .bytes_sent = whole<std::uint64_t>(json.at("bytes_sent")),
+                    .bytes_received = whole<std::uint64_t>(json.at("bytes_received"))};
+  if (const Json& broken = json.at("broken"); !broken.is_null()) report.broken = text_of(broken);
+  if (const Json& latest = json.at("latest"); !latest.is_null()) {
+    report.latest = text_of(latest.at("call"));
+    report.latest_ended = latest.at("ended");
+    report.latest_seconds = seconds_of(latest.at("seconds"));
+  }
+  if (const Json& waits = json.at("waits"); !waits.is_null()) {
+    report.waits_in = text_of(waits.at("call"));
+    report.waited_seconds = seconds_of(waits.at("seconds"));
+    for (const Json& rank : waits.at("awaited")) report.awaited.push_back(whole<Rank>(rank));
+  }
+  return report;
+}
+
+}  // namespace
+
+std::optional<RankReport> parse_report(std::string_view text) {
+  try {
+    const Json json = Json::parse(text);
+    if (!json.is_object() || json.at("hocket_report") != format_version) return std::nullopt;
+    RankReport report = read(json);
+    if (report.size < 1 || report.size > size_max || report.rank < 0 || report.rank >= report.size) return std::nullopt;
+    return report;
+  } catch (const std::exception&) {
+    return std::nullopt;
+  }
+}
+
+std::vector<RankReport> reports_in(const Dictionary& dictionary) {
+  std::vector<RankReport> reports;
+  const auto keys = dictionary.list(report_prefix);
+  if (!keys.ok()) return reports;
+  for (const std::string& key : keys->keys) {
+    const auto text = dictionary.find(key);
+    if (!text.ok() || !*text) continue;
+    if (auto report = parse_report(**text)) reports.push_back(std::move(*report));
+  }
+  return reports;
+}
+
+std::vector<Rank> ReportedGroup::who_waits_for(Rank rank) const {
+  std::vector<Rank> waiters;
+  for (const auto& [waiter, report] : ranks) {
+    if (std::ranges::find(report.awaited, rank) != report.awaited.end()) waiters.push_back(waiter);
+  }
+  return waiters;
+}
+
+std::vector<Rank> ReportedGroup::behind() const {
+  std::set<Rank> awaited;
+  for (const auto& [waiter, report] : ranks) awaited.insert(report.awaited.begin(), report.awaited.end());
+  std::erase_if(awaited, [&](Rank rank) {
+    const auto found = ranks.find(rank);
+    return found != ranks.end() && !found->second.waits_in.empty();
+  });
+  return {awaited.begin(), awaited.end()};
+}
+
+std::vector<ReportedGroup> group_reports(std::vector<RankReport> reports) {
+  std::map<std::pair<std::string, std::string>, ReportedGroup> groups;
+  for (RankReport& report : reports) {
+    auto& ranks = groups[{report.job, report.group}].ranks;
+    const Rank rank = report.rank;
+    ranks.insert_or_assign(rank, std::move(report));
+  }
+  std::vector<ReportedGroup> found;
+  for (auto& [key, group] : groups) found.push_back(std::move(group));
+  return found;
+}
+
+}  // namespace hocket::store
