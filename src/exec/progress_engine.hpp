@@ -102,7 +102,6 @@ class ProgressEngine final : public TransportListener {
   static void count(Operation& operation, bool over_links);
   bool runs_to_its_end(Operation& operation);
   bool ends_at_first_look(Operation& operation);
-  void keep_unqueued(const std::shared_ptr<Operation>& operation);
   bool may_skip_links();
   bool look_at_links();
   void check_deadlines();
@@ -120,7 +119,7 @@ class ProgressEngine final : public TransportListener {
   Status settle(const Status& own);
   bool may_speak(Rank peer);
   void wait_for_links(Deadline deadline);
-  void finish_unqueued(const Status& cause);
+  void finish_accepted(const Status& cause);
   void sleep(Deadline deadline);
   void sleep_on_links(Deadline deadline);
   void sleep_on_window(Window& window, Deadline deadline);
@@ -141,6 +140,7 @@ class ProgressEngine final : public TransportListener {
   Peers* peers_ = nullptr;
 
   OperationQueue queue_;
+  std::shared_ptr<Operation> unqueued_;               // ran alone when an exception came, so links may point to it
   std::vector<std::shared_ptr<Operation>> accepted_;  // on their way from the inbox to the queue
   SourceSearch search_;
   Lateness lateness_;

@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <cstring>
+#include <new>
+#include <utility>
 
 #include "src/base/mismatch.hpp"
 
@@ -24,7 +26,11 @@ LoopbackLink::LoopbackLink(LoopbackHub& hub, const TransportConfig& config, Rank
       out_(wire_.directions[config.rank < peer ? 0 : 1]),
       in_(wire_.directions[config.rank < peer ? 1 : 0]),
       broken_here_(wire_.broken[config.rank < peer ? 0 : 1]),
-      broken_there_(wire_.broken[config.rank < peer ? 1 : 0]) {
+      broken_there_(wire_.broken[config.rank < peer ? 1 : 0]),
+      closed_(Code::aborted, fmt::format("the link to rank {} is closed", peer)),
+      out_of_memory_(Cause{.code = Code::out_of_resources,
+                           .message = fmt::format("memory ran out on rank {}", config.rank),
+                           .rank = config.rank}) {
   const std::lock_guard lock(wire_.mutex);
   out_.opened = true;
   if (!in_.opened && !in_.goodbye && hub.mailbox(peer).state == Mailbox::State::gone && broken_here_.ok()) {
@@ -85,30 +91,48 @@ void LoopbackLink::post(const Posted& posted) {
   }
 }
 
+// Needs no memory but for messages that the peer has not taken yet.
 void LoopbackLink::close(const Status& why) {
   if (ended_with_) return;
-  Done done;
+  const bool leaves = why.ok() && keep_sent();
+  const Status own = leaves ? closed_ : why.ok() ? out_of_memory_ : seen_here(why);
   {
     const std::lock_guard lock(wire_.mutex);
-    if (why.ok()) {
-      // What the peer has not taken yet is copied, so that leaving waits for nobody.
-      for (Parcel& parcel : out_.parcels) {
-        if (parcel.borrowed()) parcel.copy.assign(parcel.data, parcel.data + parcel.bytes);
-      }
-      for (const Sent& sent : sent_) done.emplace_back(sent.completion, Status());
-      sent_.clear();
+    if (leaves) {
       out_.goodbye = true;
-      end(Status(Code::aborted, fmt::format("the link to rank {} is closed", peer_)), done);
     } else {
-      Cause cause = why.cause();
-      if (cause.rank == no_rank) cause.rank = rank_;
-      if (broken_there_.ok()) broken_there_ = Status(std::move(cause));
+      if (broken_there_.ok()) broken_there_ = own;
       awaits_word_ = true;
-      end(why, done);
     }
+    end(own);
   }
-  for (const auto& [completion, status] : done) completion->done(status);
+  abandon(leaves ? Status() : own, own);
   hub_.mailbox(peer_).raise();
+}
+
+// What the peer has not taken yet is copied, so that leaving waits for nobody. False where memory runs out.
+bool LoopbackLink::keep_sent() {
+  const std::lock_guard lock(wire_.mutex);
+  try {
+    for (Parcel& parcel : out_.parcels) {
+      if (parcel.borrowed()) parcel.copy.assign(parcel.data, parcel.data + parcel.bytes);
+    }
+    return true;
+  } catch (const std::bad_alloc&) {
+    return false;
+  }
+}
+
+// With this rank as the one that saw it, unless it names another.
+Status LoopbackLink::seen_here(const Status& why) const {
+  if (why.cause().rank != no_rank) return why;
+  try {
+    Cause cause = why.cause();
+    cause.rank = rank_;
+    return Status(std::move(cause));
+  } catch (const std::bad_alloc&) {
+    return out_of_memory_;
+  }
 }
 
 bool LoopbackLink::may_speak() const {
@@ -133,7 +157,7 @@ std::size_t LoopbackLink::hear_last_word() {
 std::size_t LoopbackLink::advance() {
   if (ended_with_) return awaits_word_ ? hear_last_word() : 0;
   Done done;
-  Status failed;
+  Status failed, ending;
   bool left = false;
   std::optional<Waiting> told;
   {
@@ -149,17 +173,18 @@ std::size_t LoopbackLink::advance() {
       break_both(late, late);
     }
     failed = broken_here_;
+    ending = failed;
     left = failed.ok() && in_.goodbye && in_.parcels.empty();
-    if (!failed.ok()) end(failed, done);
     if (left) {
-      end(Status(Cause{.code = Code::peer_lost,
-                       .message = fmt::format("rank {} has left the group", peer_),
-                       .rank = rank_,
-                       .peer = peer_}),
-          done);
+      ending = Status(Cause{.code = Code::peer_lost,
+                            .message = fmt::format("rank {} has left the group", peer_),
+                            .rank = rank_,
+                            .peer = peer_});
     }
+    if (!ending.ok()) end(ending);
   }
   for (const auto& [completion, status] : done) completion->done(status);
+  if (!ending.ok()) abandon(ending, ending);
   if (told) listener_->peer_waits(peer_, *told);
   if (!failed.ok()) {
     hub_.mailbox(peer_).ring();  // it need not wait for a word of this side
@@ -229,14 +254,24 @@ void LoopbackLink::break_both(const Status& as_we_see_it, const Status& as_peer_
 }
 
 // Requires the wire's lock. Withdraws what refers to our buffers.
-void LoopbackLink::end(const Status& why, Done& done) {
+void LoopbackLink::end(const Status& why) {
   ended_with_ = why;
   out_.silent = true;
   out_.withdraw();
-  for (const Sent& sent : sent_) done.emplace_back(sent.completion, why);
-  for (const Posted& posted : posted_) done.emplace_back(posted.completion, why);
-  sent_.clear();
-  posted_.clear();
+}
+
+// Requires that the wire is not locked. Ends all that is pending.
+void LoopbackLink::abandon(const Status& sends, const Status& receives) {
+  while (!sent_.empty()) {
+    Completion& completion = *sent_.front().completion;
+    sent_.pop_front();
+    completion.done(sends);
+  }
+  while (!posted_.empty()) {
+    Completion& completion = *posted_.front().completion;
+    posted_.pop_front();
+    completion.done(receives);
+  }
 }
 
 Status LoopbackLink::lost(Rank seen_by, Rank who) const {
