@@ -23,8 +23,9 @@ constexpr std::chrono::milliseconds settling_time{250};
 // ---- what peers say -------------------------------------------------------------------------------------------------
 
 // What a peer was told itself counts more than what this rank sees of it.
-void ProgressEngine::peer_failed(Rank, const Status& why) {
+void ProgressEngine::peer_failed(Rank, const Status& seen) {
   if (is_broken()) return;
+  const Status why = seen.code() == Code::timeout && !is_told(seen) ? lateness_.of_late_peer(seen) : seen;
   const auto counts = [&] {
     const bool told = is_told(why), was_told = is_told(peer_failure_);
     return told != was_told ? told : precedes(why.cause(), peer_failure_.cause());
