@@ -21,7 +21,12 @@ class ComingIn {
   ComingIn(const JoiningPoint& point, const JoinRequest& request, const RegionTable& regions,
            const std::stop_token& stop)
       : point_(point), request_(request), regions_(regions), stop_(stop) {}
-  ~ComingIn() { leave(); }
+  ~ComingIn() {
+    try {
+      leave();
+    } catch (...) {  // memory ran out: the members find out as of a newcomer that has died
+    }
+  }
   ComingIn(const ComingIn&) = delete;
   ComingIn& operator=(const ComingIn&) = delete;
 

@@ -78,7 +78,9 @@ Result<std::unique_ptr<Communicator>> Communicator::split(const SplitRequest& re
                           request, stop);
   if (!child.ok()) return child.status();
   if (!child->has_value()) return std::unique_ptr<Communicator>();
-  return of(std::move(**child), regions_);
+  auto made = of(std::move(**child), regions_);
+  if (!made.ok()) executor().abort(made.status(), *parts_->context);  // where the others would wait for another try
+  return made;
 }
 
 Result<std::unique_ptr<Communicator>> Communicator::shrink(const ShrinkRequest& request, const std::stop_token& stop) {

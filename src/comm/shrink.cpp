@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <chrono>
 
+#include "src/base/caught.hpp"
 #include "src/base/random.hpp"
 #include "src/comm/shrinking.hpp"
 
@@ -154,6 +155,16 @@ void Shrinking::be_patient() {
 }
 
 Result<CommunicatorParts> Shrinking::run() {
+  try {
+    return regroup();
+  } catch (...) {
+    const Status why = caught.status();
+    standby_.leave(why);
+    return why;
+  }
+}
+
+Result<CommunicatorParts> Shrinking::regroup() {
   for (const Rank rank : from_.lineage.standby_ranks) {
     if (rank > standby_.rank()) standby_.reach(rank);  // it may dial this one
   }

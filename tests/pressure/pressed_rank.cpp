@@ -135,6 +135,15 @@ void PressedRank::expect_agreement(hocket_result result) {
   exchange_.meet();
 }
 
+void PressedRank::expect_others_tell(bool value) {
+  exchange_.tell(rank_, value ? 1 : 0);
+  for (int other = 0; other < size_; ++other) {
+    if (is_victim() || other == victim()) continue;
+    EXPECT_EQ(exchange_.told_by(other) != 0, value) << "rank " << other << ", but this is " << rank_;
+  }
+  exchange_.meet();
+}
+
 void PressedRank::expect_all_tell(bool value) {
   exchange_.tell(rank_, value ? 1 : 0);
   for (int other = 0; other < size_; ++other) {

@@ -110,6 +110,8 @@ class PressedRank {
   void expect_agreement(hocket_result result);
   // The same for what is so or not.
   void expect_all_tell(bool value);
+  // The same, but for the victim.
+  void expect_others_tell(bool value);
   // Whether it is so for one of the ranks.
   bool anybody_tells(bool value);
   // Memory ran out at the victim.
