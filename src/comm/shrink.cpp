@@ -23,11 +23,6 @@ bool one_host(const Membership& membership) {
                              [&](const PeerInfo& peer) { return peer.host == membership.peers()[0].host; });
 }
 
-// Others may have died or begun anew; all else would happen again.
-bool may_begin_anew_after(Code failure) {
-  return failure == Code::peer_lost || failure == Code::timeout || failure == Code::aborted;
-}
-
 }  // namespace
 
 Shrinking::Shrinking(const CommunicatorParts& from, const Status& broken, const RegionTable* regions,
@@ -109,6 +104,14 @@ Status Shrinking::leave(const Status& why) {
   return why;
 }
 
+// Others may have died or begun anew, and one that lacks something leaves; all else would happen again.
+bool Shrinking::may_begin_anew_after(const Status& failure) const {
+  const Cause& cause = failure.cause();
+  const bool lacks = cause.code == Code::out_of_resources;
+  if (lacks) return cause.rank != no_rank && cause.rank != place_of(standby_.rank());
+  return cause.code == Code::peer_lost || cause.code == Code::timeout || cause.code == Code::aborted;
+}
+
 // ---- agreement ------------------------------------------------------------------------------------------------------
 
 void Shrinking::send_notes() {
@@ -182,7 +185,7 @@ Result<CommunicatorParts> Shrinking::regroup() {
         break;
       case Wish::make: {
         auto parts = make();
-        if (!parts.ok() && !may_begin_anew_after(parts.status().code())) return leave(parts.status());
+        if (!parts.ok() && !may_begin_anew_after(parts.status())) return leave(parts.status());
         if (!parts.ok()) break;
         send_notes();
         return parts;

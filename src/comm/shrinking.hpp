@@ -38,6 +38,7 @@ class Shrinking {
   Status give_up() const;
   Status excluded() const;
   Status leave(const Status& why);
+  bool may_begin_anew_after(const Status& failure) const;
   void send_notes();
   void take(const std::vector<Standby::News>& news);
   void look_who_is_alive();
