@@ -26,4 +26,14 @@ class Caught {
 // For what belongs to no rank.
 extern const Caught caught;
 
+// What `body` returns, a Status or a Result; where it throws, what that means.
+template <class Body>
+auto caught_in(Body body) -> decltype(body()) {
+  try {
+    return body();
+  } catch (...) {
+    return caught.status();
+  }
+}
+
 }  // namespace hocket

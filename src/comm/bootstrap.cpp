@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "src/base/caught.hpp"
 #include "src/base/log.hpp"
 #include "src/base/random.hpp"
 #include "src/comm/finalize.hpp"
@@ -95,6 +96,19 @@ Status without_store(const Status& status, const Coming& coming, const Options& 
   return Status(std::move(cause));
 }
 
+// `link_set`: once it is open.
+Result<CommunicatorParts> meet(Rendezvous& rendezvous, Store& store, const Options& options, const RegionTable& regions,
+                               const Coming& coming, std::shared_ptr<LinkSet>& link_set) {
+  auto own = with_secret(options, store, coming.deadline);
+  if (!own.ok()) return own.status();
+  if (!options.callbacks) own->reports = {options.name, options.store, options.meeting, options.trust};
+  if (needs_secret(options)) rendezvous.say(secret_key(options), own->trust.secret);
+  auto opened = LinkSet::open(*own, {.group = rendezvous.group(), .regions = &regions});
+  if (!opened.ok()) return opened.status();
+  link_set = std::move(*opened);
+  return connect_ring(rendezvous, link_set, *own, coming.deadline, coming.stop);
+}
+
 Result<CommunicatorParts> meet_in_store(const Options& options, const RegionTable& regions,
                                         std::unique_ptr<StoreServer>& server, Coming& coming) {
   const Deadline deadline = coming.deadline;
@@ -106,19 +120,15 @@ Result<CommunicatorParts> meet_in_store(const Options& options, const RegionTabl
   coming.rank_0_serves = is_rank_0s(**store, options, deadline);
   auto rendezvous = Rendezvous::join(**store, options, deadline, stop, coming.token, &coming.missed);
   if (!rendezvous.ok()) return rendezvous.status();
-  auto own = with_secret(options, **store, deadline);
-  if (!own.ok()) return (*rendezvous)->fail(own.status());
-  if (!options.callbacks) own->reports = {options.name, options.store, options.meeting, options.trust};
-  if (needs_secret(options)) (*rendezvous)->say(secret_key(options), own->trust.secret);
-  const auto link_set = LinkSet::open(*own, {.group = (*rendezvous)->group(), .regions = &regions});
-  auto parts = link_set.ok() ? connect_ring(**rendezvous, *link_set, *own, deadline, stop) : link_set.status();
+  std::shared_ptr<LinkSet> link_set;
+  auto parts = caught_in([&] { return meet(**rendezvous, **store, options, regions, coming, link_set); });
   if (parts.ok()) {
     (*rendezvous)->finish();
     return parts;
   }
-  const Status why = (*rendezvous)->fail(parts.status());
+  const Status why = caught_in([&] { return (*rendezvous)->fail(parts.status()); });
   coming.again = (*rendezvous)->superseded();
-  if (link_set.ok()) pass_on(why, **link_set);
+  if (link_set) pass_on(why, *link_set);
   return why;
 }
 

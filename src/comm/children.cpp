@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "src/base/caught.hpp"
 #include "src/base/random.hpp"
 #include "src/comm/attendant.hpp"
 #include "src/comm/finalize.hpp"
@@ -113,6 +114,13 @@ std::string transport_of(const Parent& parent, const ChildGroup& group) {
   return directions.empty() || used.find('+') != used.npos ? "" : used;
 }
 
+// With the exception that is being handled: the others wait for this rank, or have a child with it by now.
+Status break_parent(const Parent& parent) {
+  const Status why = caught.status();
+  parent.parts.link_set->executor().abort(why, *parent.parts.context);
+  return why;
+}
+
 // A child with links of its own: its ranks tell each other where they can be reached now.
 Result<Child> connect_child(const Parent& parent, const Options& options, const ChildGroup& group, Deadline deadline,
                             const std::stop_token& stop) {
@@ -122,9 +130,11 @@ Result<Child> connect_child(const Parent& parent, const Options& options, const 
   }
   Result<std::shared_ptr<LinkSet>> link_set = std::shared_ptr<LinkSet>();
   if (in_child) {
-    link_set = LinkSet::open(
-        options,
-        {.group = group.id, .regions = parent.regions, .says_name = true, .transport = transport_of(parent, group)});
+    link_set = caught_in([&] {
+      return LinkSet::open(
+          options,
+          {.group = group.id, .regions = parent.regions, .says_name = true, .transport = transport_of(parent, group)});
+    });
   }
   Result<PeerInfo> mine = link_set.ok() ? Result<PeerInfo>(self(parent)) : link_set.status();
   if (mine.ok()) mine->endpoints = in_child ? (*link_set)->mesh().endpoints() : std::vector<Endpoint>();
@@ -132,9 +142,15 @@ Result<Child> connect_child(const Parent& parent, const Options& options, const 
   if (!link_set.ok()) return link_set.status();
   if (!peers.ok()) return peers.status();
   if (!in_child) return Child();
-  auto parts = connect_ring(parent, group, options, std::move(*peers), std::move(*link_set), deadline, stop);
-  const Status broken = parent.parts.link_set->executor().broken();
-  return parts.ok() || broken.ok() ? some(std::move(parts)) : broken;
+  try {
+    auto parts = connect_ring(parent, group, options, std::move(*peers), *link_set, deadline, stop);
+    const Status broken = parent.parts.link_set->executor().broken();
+    return parts.ok() || broken.ok() ? some(std::move(parts)) : broken;
+  } catch (...) {
+    Executor& executor = (*link_set)->executor();
+    executor.abort(break_parent(parent), *executor.first());
+    throw;
+  }
 }
 
 // A child on its parent's links; of one rank, it needs none.
@@ -174,10 +190,15 @@ Result<Child> make_child(const Parent& parent, const SplitRequest& request, cons
   own = request.arguments;
   own.id = shares ? parts.link_set->propose_number() : random_number();
   if (Status status = parent.allgather(std::as_writable_bytes(std::span(all)), deadline); !status.ok()) return status;
-  const auto group = child_of(all, options.rank);
-  if (!group.ok()) return group.status();
-  Options given = options_of_child(parent, request, *group);
-  return shares ? share_links(parent, std::move(given), *group) : connect_child(parent, given, *group, deadline, stop);
+  try {
+    const auto group = child_of(all, options.rank);
+    if (!group.ok()) return group.status();
+    Options given = options_of_child(parent, request, *group);
+    return shares ? share_links(parent, std::move(given), *group)
+                  : connect_child(parent, given, *group, deadline, stop);
+  } catch (...) {
+    return break_parent(parent);
+  }
 }
 
 }  // namespace hocket::comm

@@ -21,7 +21,12 @@ class ComingIn {
   ComingIn(const JoiningPoint& point, const JoinRequest& request, const RegionTable& regions,
            const std::stop_token& stop)
       : point_(point), request_(request), regions_(regions), stop_(stop) {}
-  ~ComingIn() { leave(); }
+  ~ComingIn() {
+    try {
+      leave();
+    } catch (...) {  // memory ran out: the members find out as of a newcomer that has died
+    }
+  }
   ComingIn(const ComingIn&) = delete;
   ComingIn& operator=(const ComingIn&) = delete;
 
@@ -31,6 +36,7 @@ class ComingIn {
   Status take_place(Deadline deadline);
   Status be_invited(Deadline deadline);
   Status look_around(const std::stop_token& over);
+  void give_up();
   Result<CommunicatorParts> make();
   void leave();
 
@@ -41,6 +47,7 @@ class ComingIn {
   Places places_ = point_.places(random_number(), stop_);
   Rank place_ = no_rank;
   std::optional<Invitation> invitation_;
+  bool counts_ = false;  // the attempt
 };
 
 Status ComingIn::take_place(Deadline deadline) {
@@ -75,30 +82,39 @@ Status ComingIn::look_around(const std::stop_token& over) {
   (void)places_.beat(Deadline::after(request_time));
   const auto leader =
       point_.leader_place(invitation_->attempt, places_.token(), over).look(0, 0, Deadline::after(request_time));
-  if (leader.ok() && leader->holder == Places::Holder::nobody) (void)point_.decide(invitation_->attempt, false);
+  if (leader.ok() && leader->holder == Places::Holder::nobody) give_up();
   return {};
+}
+
+// For all, unless the attempt counts already. The others find out by themselves where that cannot be said.
+void ComingIn::give_up() {
+  (void)point_.decide(invitation_->attempt, false, Deadline::after(request_time));
 }
 
 // Meets the members, unless they give the attempt up; a newcomer that has failed gives it up for all.
 Result<CommunicatorParts> ComingIn::make() {
-  std::stop_source give_up;
-  const std::stop_callback passed_on(stop_, [&] { give_up.request_stop(); });
+  std::stop_source stop;
+  const std::stop_callback passed_on(stop_, [&] { stop.request_stop(); });
   const auto patience = Deadline::after(2 * request_.options.timeout);  // the members' meeting may have begun later
-  Result<bool> counts = false;
+  Result<bool> counts = Status(Code::timeout, "nothing is known yet");
   auto attendant = Attendant::start([&](const std::stop_token&) {
-    counts = point_.await_decision(invitation_->attempt, patience, [&] { return look_around(give_up.get_token()); });
-    if (!counts.ok() || !*counts) give_up.request_stop();
+    counts = point_.await_decision(invitation_->attempt, patience, [&] { return look_around(stop.get_token()); });
+    if (!counts.ok() || !*counts) stop.request_stop();
   });
-  auto parts = attendant.ok() ? bootstrap(point_.meeting(request_.options, *invitation_), regions_, give_up.get_token())
+  auto parts = attendant.ok() ? bootstrap(point_.meeting(request_.options, *invitation_), regions_, stop.get_token())
                               : attendant.status();
   if (!parts.ok()) {
-    (void)point_.decide(invitation_->attempt, false);
-    give_up.request_stop();
+    give_up();
+    stop.request_stop();
   }
   attendant = Status(Code::aborted, "it has returned");
   if (!parts.ok()) return parts;
-  if (counts.status().code() == Code::timeout) counts = point_.decide(invitation_->attempt, false);
-  if (counts.ok() && *counts) return parts;
+  if (!counts.ok()) {
+    counts = point_.decide(invitation_->attempt, false, Deadline::after(request_.options.timeout));
+    if (!counts.ok()) counts = unknown_outcome(counts.status());
+  }
+  counts_ = counts.ok() && *counts;
+  if (counts_) return parts;
   parts->link_set->abort(*parts->context, "its creation was given up");
   return counts.ok() ? Status(Code::aborted, "not all members made the communicator") : counts.status();
 }
@@ -115,7 +131,7 @@ Result<CommunicatorParts> ComingIn::run(Deadline deadline) {
 void ComingIn::leave() {
   if (place_ != no_rank) point_.vacate(places_, place_);
   point_.remove_invitation(places_.token());
-  if (invitation_) point_.leave(*invitation_);
+  if (invitation_) point_.leave(*invitation_, counts_, stop_);
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "src/base/caught.hpp"
 #include "src/comm/agree.hpp"
 #include "src/comm/bootstrap.hpp"
 #include "src/comm/call_planner.hpp"
@@ -27,6 +28,18 @@ Status at_creation(const Status& status, Rank rank) {
 
 }  // namespace
 
+// Where memory runs out for the object itself, the others, who have theirs, learn why this rank has none.
+Result<std::unique_ptr<Communicator>> Communicator::of(CommunicatorParts parts, const RegionTable* regions) {
+  const std::shared_ptr<LinkSet> link_set = parts.link_set;
+  const std::shared_ptr<Context> context = parts.context;
+  auto made = caught_in([&]() -> Result<std::unique_ptr<Communicator>> {
+    log_communicator(parts);
+    return std::unique_ptr<Communicator>(new Communicator(std::move(parts), regions));
+  });
+  if (!made.ok()) link_set->executor().abort(made.status(), *context);
+  return made;
+}
+
 Communicator::Communicator(CommunicatorParts parts, const RegionTable* regions)
     : parts_(std::make_unique<CommunicatorParts>(std::move(parts))),
       planner_(std::make_unique<CallPlanner>(*parts_)),
@@ -47,8 +60,7 @@ Result<std::unique_ptr<Communicator>> Communicator::create(const Options& option
   auto parts = options.size == 1 ? make_alone(options, describe_self(options, {}), &regions, false)
                                  : bootstrap(options, regions, stop);
   if (!parts.ok()) return at_creation(parts.status(), options.rank);
-  log_communicator(*parts);
-  return std::unique_ptr<Communicator>(new Communicator(std::move(*parts), &regions));
+  return of(std::move(*parts), &regions);
 }
 
 Result<std::vector<std::unique_ptr<Communicator>>> Communicator::create_local(const Options& options) {
@@ -67,8 +79,9 @@ Result<std::unique_ptr<Communicator>> Communicator::split(const SplitRequest& re
                           request, stop);
   if (!child.ok()) return child.status();
   if (!child->has_value()) return std::unique_ptr<Communicator>();
-  log_communicator(**child);
-  return std::unique_ptr<Communicator>(new Communicator(std::move(**child), regions_));
+  auto made = of(std::move(**child), regions_);
+  if (!made.ok()) executor().abort(made.status(), *parts_->context);  // where the others would wait for another try
+  return made;
 }
 
 Result<std::unique_ptr<Communicator>> Communicator::shrink(const ShrinkRequest& request, const std::stop_token& stop) {
@@ -77,8 +90,7 @@ Result<std::unique_ptr<Communicator>> Communicator::shrink(const ShrinkRequest& 
   if (parts_->lineage.standby && status().ok()) abort("it is being shrunk");
   auto parts = comm::shrink(*parts_, status(), regions_, request, stop);
   if (!parts.ok()) return parts.status();
-  log_communicator(*parts);
-  return std::unique_ptr<Communicator>(new Communicator(std::move(*parts), regions_));
+  return of(std::move(*parts), regions_);
 }
 
 Result<Agreed> Communicator::agree(const AgreeRequest& request, const std::stop_token& stop) {
@@ -92,16 +104,14 @@ Result<std::unique_ptr<Communicator>> Communicator::take_in(const JoinRequest& r
                              request, stop);
   if (!parts.ok()) return parts.status();
   if (!parts->has_value()) return std::unique_ptr<Communicator>();
-  log_communicator(**parts);
-  return std::unique_ptr<Communicator>(new Communicator(std::move(**parts), regions_));
+  return of(std::move(**parts), regions_);
 }
 
 Result<std::unique_ptr<Communicator>> Communicator::come_in(const JoinRequest& request, const RegionTable& regions,
                                                             const std::stop_token& stop) {
   auto parts = comm::come_in(request, regions, stop);
   if (!parts.ok()) return parts.status();
-  log_communicator(*parts);
-  return std::unique_ptr<Communicator>(new Communicator(std::move(*parts), &regions));
+  return of(std::move(*parts), &regions);
 }
 
 Result<Rank> Communicator::previous_rank(Rank rank) const {

@@ -90,6 +90,7 @@ class Communicator {
 
  private:
   Communicator(CommunicatorParts parts, const RegionTable* regions);
+  static Result<std::unique_ptr<Communicator>> of(CommunicatorParts parts, const RegionTable* regions);
 
   Status allgather(std::span<std::byte> all, Deadline deadline);
 

@@ -4,14 +4,14 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <vector>
 
-#include "src/base/failure_code.hpp"
+#include "src/base/caught.hpp"
 #include "src/base/log.hpp"
 #include "src/base/random.hpp"
 #include "src/comm/attendant.hpp"
 #include "src/comm/bootstrap.hpp"
+#include "src/comm/join_word.hpp"
 #include "src/comm/joining_point.hpp"
 
 namespace hocket::comm {
@@ -21,42 +21,6 @@ constexpr std::chrono::milliseconds look_every{20};
 constexpr std::chrono::milliseconds look_for_newcomers_every{100};
 constexpr int looks_at_newcomers = 5;  // one in so many looks is at the store
 
-// What members tell each other.
-struct Word {
-  int code = 0;  // of a failure
-  Rank peer = no_rank;
-  std::uint64_t attempt = 0;
-  std::int64_t timeout_ms = 0;
-  Rank newcomers = 0;
-  std::array<char, 484> text{};  // of a failure; or the joining point
-
-  void say(std::string_view what) { what.copy(text.data(), text.size() - 1); }
-  static Word failed(const Status& why) {
-    Word word;
-    if (why.ok()) return word;
-    word.code = static_cast<int>(why.code());
-    word.peer = why.cause().peer;
-    word.say(why.message());
-    return word;
-  }
-  Status status() const {
-    if (code == 0) return {};
-    const bool known = is_failure(static_cast<std::uint64_t>(code));
-    return Status(
-        Cause{.code = known ? static_cast<Code>(code) : Code::protocol_error, .message = text.data(), .peer = peer});
-  }
-};
-
-// Of what all say, what keeps the attempt from counting: rather what another attempt would not mend.
-Status first_failure(const std::vector<Word>& words) {
-  Status first;
-  for (const Word& word : words) {
-    const Status status = word.status();
-    if (!status.ok() && (first.ok() || (may_try_again_after(first) && !may_try_again_after(status)))) first = status;
-  }
-  return first;
-}
-
 class TakingIn {
  public:
   TakingIn(const Members& members, const JoinRequest& request, const std::stop_token& stop)
@@ -65,20 +29,23 @@ class TakingIn {
   Result<std::optional<CommunicatorParts>> run();
 
  private:
+  Result<std::optional<CommunicatorParts>> take_in();
   const Membership& membership() const { return members_.parts.membership; }
   bool leads() const { return membership().rank() == 0; }
-  Status broken() const { return members_.parts.link_set->executor().broken(); }
-  Result<std::vector<Word>> tell(const Word& mine) const;
+  Executor& executor() const { return members_.parts.link_set->executor(); }
+  Status broken() const { return executor().broken(); }
+  Result<std::vector<Word>> tell(const Word& mine);
   Status agree();
   Status open();
   Word choose();
   Status wait_for_newcomers();
   Result<bool> invite();
-  void call_off(Rank invited);
+  void call_off();
   Result<CommunicatorParts> attempt();
   Result<CommunicatorParts> meet(std::optional<Attendant>& attendant, std::stop_source& give_up);
   void attend(const std::stop_token& over, std::stop_source& give_up);
   bool newcomers_are_there(const std::stop_token& over) const;
+  Result<bool> decide(bool counts) const;
   Status outcome(const Status& made);
 
   const Members& members_;
@@ -87,19 +54,21 @@ class TakingIn {
   const Deadline deadline_ = Deadline::after(request_.timeout);
   std::chrono::milliseconds patience_ = request_.timeout;  // of rank 0
   std::unique_ptr<JoiningPoint> point_;
-  Invitation attempt_;  // the one under way, with this member's rank
-  Status latest_;       // how the one before failed
+  Invitation attempt_;        // the one under way, with this member's rank
+  Status latest_;             // how the one before failed
+  bool others_wait_ = false;  // for what this member tells next
   // Rank 0:
   std::vector<Newcomer> chosen_;
   std::optional<Places> place_;
 };
 
 // Rank 0 may be waiting for newcomers meanwhile, and others for the larger communicator.
-Result<std::vector<Word>> TakingIn::tell(const Word& mine) const {
+Result<std::vector<Word>> TakingIn::tell(const Word& mine) {
   std::vector<Word> all(static_cast<std::size_t>(membership().size()));
   all[static_cast<std::size_t>(membership().rank())] = mine;
   const auto deadline = Deadline::after(patience_ + request_.options.timeout + membership().options().timeout);
   if (Status status = members_.allgather(std::as_writable_bytes(std::span(all)), deadline); !status.ok()) return status;
+  others_wait_ = true;
   return all;
 }
 
@@ -162,36 +131,43 @@ Result<bool> TakingIn::invite() {
               .rank = 0};
   place_.emplace(point_->leader_place(attempt_.attempt, random_number(), stop_));
   if (const auto taken = place_->take(0, 0, Deadline::after(request_time)); !taken.ok()) return taken.status();
+  if (Status begun = point_->begin(attempt_.attempt); !begun.ok()) return begun;
   Invitation invitation = attempt_;
   invitation.rank = invitation.members;
   for (const Newcomer& newcomer : chosen_) {
     const auto invited = point_->invite(newcomer, invitation);
-    if (invited.ok() && *invited) {
-      ++invitation.rank;
-      continue;
+    if (!invited.ok()) return invited;
+    if (!*invited) {
+      call_off();
+      return false;
     }
-    call_off(invitation.rank - invitation.members);
-    return invited;
+    ++invitation.rank;
   }
   return true;
 }
 
-// Before the other members know of the attempt, or where they are gone.
-void TakingIn::call_off(Rank invited) {
-  (void)point_->decide(attempt_.attempt, false);
-  place_->release(Deadline::after(request_time));
-  point_->leave(attempt_, attempt_.size - invited);
+// Before the other members know of the attempt, or where they are gone. Where that cannot be said, newcomers find out
+// by rank 0's place.
+void TakingIn::call_off() {
+  if (!place_) return;
+  try {
+    (void)point_->decide(attempt_.attempt, false, Deadline::after(request_time));
+    place_->release(Deadline::after(request_time));
+    point_->leave(attempt_, false, stop_);
+  } catch (...) {
+    log::info("a join was called off, and memory ran out for saying so");
+  }
+  place_.reset();
 }
 
 // Rank 0's word on who is to join. The others have nothing to say.
 Word TakingIn::choose() {
   chosen_.clear();
   if (!leads()) return {};
-  if (Status came = wait_for_newcomers(); !came.ok()) {
-    chosen_.clear();
-    return Word::failed(came);
-  }
-  return {.attempt = attempt_.attempt, .newcomers = static_cast<Rank>(chosen_.size())};
+  const Status came = caught_in([this] { return wait_for_newcomers(); });
+  if (came.ok()) return {.attempt = attempt_.attempt, .newcomers = static_cast<Rank>(chosen_.size())};
+  call_off();
+  return Word::failed(came);
 }
 
 bool TakingIn::newcomers_are_there(const std::stop_token& over) const {
@@ -226,49 +202,53 @@ Result<CommunicatorParts> TakingIn::attempt() {
   std::stop_source give_up;
   const std::stop_callback passed_on(stop_, [&] { give_up.request_stop(); });
   std::optional<Attendant> attendant;
-  auto parts = meet(attendant, give_up);
+  auto parts = caught_in([&] { return meet(attendant, give_up); });
   const Status why = outcome(parts.status());
   attendant.reset();
   if (place_) place_->release(Deadline::after(request_time));
-  if (point_) point_->leave(attempt_);
+  place_.reset();
+  if (point_) point_->leave(attempt_, why.ok(), stop_);
   if (why.ok()) return parts;
   if (parts.ok()) parts->link_set->abort(*parts->context, "its creation was given up");
   return why;
 }
 
+// Asks no longer than the others wait.
+Result<bool> TakingIn::decide(bool counts) const {
+  const auto deadline = Deadline::after(counts || !leads() ? request_.options.timeout : request_time);
+  const auto decided = point_->decide(attempt_.attempt, counts, deadline);
+  return decided.ok() ? decided : unknown_outcome(decided.status());
+}
+
 // Whether the attempt counts, on all members and newcomers alike: a member that cannot learn what rank 0 decided asks
-// the store, where the first word stands.
+// the store, where the first word stands. Rank 0 alone may say yes, so its no needs no answer.
 Status TakingIn::outcome(const Status& made) {
   const auto all = tell(Word::failed(made));
   Status why = all.ok() ? first_failure(*all) : all.status();
   if (leads() && point_) {
-    const auto counts = point_->decide(attempt_.attempt, why.ok());
-    if (!counts.ok()) {
-      why = counts.status();
-    } else if (why.ok() && !*counts) {
-      why = Status(Code::aborted, "a newcomer could not join");
-    }
+    const auto counts = decide(why.ok());
+    if (why.ok() && !counts.ok()) why = counts.status();
+    if (why.ok() && !*counts) why = Status(Code::aborted, "a newcomer could not join");
   }
   const auto told = tell(Word::failed(why));
-  if (told.ok()) return told->front().status();
+  if (told.ok()) return told->front().status(0);
   if (leads()) return why;
   if (!point_) return told.status();
-  const auto counts = point_->decide(attempt_.attempt, false);
-  return counts.ok() && *counts ? Status() : told.status();
+  const auto counts = decide(false);
+  if (!counts.ok()) return counts.status();
+  return *counts ? Status() : told.status();
 }
 
-Result<std::optional<CommunicatorParts>> TakingIn::run() {
-  const std::stop_callback abort_on_stop(
-      stop_, [&] { members_.parts.link_set->abort(*members_.parts.context, "a join was given up"); });
+Result<std::optional<CommunicatorParts>> TakingIn::take_in() {
   if (Status agreed = agree(); !agreed.ok()) return agreed;
   for (;;) {
     const auto told = tell(choose());
     if (!told.ok()) {
-      if (!chosen_.empty()) call_off(static_cast<Rank>(chosen_.size()));
+      call_off();
       return told.status();
     }
     const Word& word = told->front();
-    if (Status status = word.status(); !status.ok()) return status;
+    if (Status status = word.status(0); !status.ok()) return status;
     if (word.newcomers == 0) return std::optional<CommunicatorParts>();
     attempt_ = {.attempt = word.attempt,
                 .members = membership().size(),
@@ -280,10 +260,24 @@ Result<std::optional<CommunicatorParts>> TakingIn::run() {
       return std::optional<CommunicatorParts>(std::move(*parts));
     }
     latest_ = parts.status();
-    if (Status status = broken(); !status.ok()) return status;
     if (!may_try_again_after(latest_)) return latest_;
+    if (Status status = broken(); !status.ok()) return status;
     log::info(fmt::format("rank {} of \"{}\" waits for newcomers again: {}", membership().rank(), membership().name(),
                           latest_.message()));
+  }
+}
+
+// A member that cannot tell the others, who wait for its word, breaks the communicator.
+Result<std::optional<CommunicatorParts>> TakingIn::run() {
+  const std::stop_callback abort_on_stop(
+      stop_, [&] { members_.parts.link_set->abort(*members_.parts.context, "a join was given up"); });
+  try {
+    return take_in();
+  } catch (...) {
+    const Status why = caught.status();
+    if (others_wait_) executor().abort(why, *members_.parts.context);
+    call_off();
+    return why;
   }
 }
 

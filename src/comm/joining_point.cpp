@@ -5,11 +5,20 @@
 #include <algorithm>
 #include <charconv>
 #include <sstream>
+#include <thread>
 
+#include "src/base/random.hpp"
 #include "src/store/callback_store.hpp"
 #include "src/store/open_store.hpp"
 
 namespace hocket::comm {
+namespace {
+
+// Whether an attempt counts.
+constexpr std::string_view undecided = "undecided", yes = "yes", no = "no";
+constexpr std::chrono::milliseconds ask_again_after{20};
+
+}  // namespace
 
 std::string Invitation::serialise() const {
   return fmt::format("{} {} {} {}", attempt, members, size, rank);
@@ -31,6 +40,13 @@ std::vector<Rank> Invitation::previous_ranks() const {
 
 bool may_try_again_after(const Status& failure) {
   return failure.code() == Code::peer_lost || failure.code() == Code::timeout || failure.code() == Code::aborted;
+}
+
+Status unknown_outcome(const Status& why) {
+  return {Code::store_unreachable,
+          fmt::format("whether this join counts could not be learned, so it is given up here, and where others go on "
+                      "with it, their communicator is aborted: {}",
+                      why.message())};
 }
 
 Result<std::unique_ptr<JoiningPoint>> JoiningPoint::open(const JoinRequest& request, Deadline deadline,
@@ -130,36 +146,56 @@ void JoiningPoint::remove_invitation(std::uint64_t token) const {
   (void)store_->remove(invitation_key(token), Deadline::after(request_time));
 }
 
-// Where the answer is lost with the connection, it is asked for again: the first word stands.
-Result<bool> JoiningPoint::decide(std::uint64_t attempt, bool counts) const {
-  const auto deadline = Deadline::after(request_time);
+Status JoiningPoint::begin(std::uint64_t attempt) const {
+  return store_->compare_and_set(decision_key(attempt), std::nullopt, undecided, Deadline::after(request_time))
+      .status();
+}
+
+// A request that was carried out before its answer was lost finds its own word, which stands.
+Result<bool> JoiningPoint::decide(std::uint64_t attempt, bool counts, Deadline deadline) const {
   for (;;) {
-    const auto before = store_->compare_and_set(decision_key(attempt), std::nullopt, counts ? "yes" : "no", deadline);
-    if (before.ok()) return *before ? **before == "yes" : counts;
-    if (before.status().code() != Code::store_unreachable || !store_->reconnect(deadline, {}).ok()) {
-      return before.status();
-    }
+    const auto before = store_->compare_and_set(decision_key(attempt), undecided, counts ? yes : no, deadline);
+    if (before.ok()) return *before == undecided ? counts : *before == yes;
+    const bool connected = store_->reconnect(deadline, {}).ok();
+    if (deadline.passed()) return before.status();
+    if (!connected) std::this_thread::sleep_for(ask_again_after);
   }
 }
 
 Result<std::optional<bool>> JoiningPoint::decided(std::uint64_t attempt) const {
   const auto found = store_->peek(decision_key(attempt), Deadline::after(request_time));
   if (!found.ok()) return found.status();
-  return *found ? std::optional<bool>(**found == "yes") : std::nullopt;
+  return *found == undecided ? std::nullopt : std::optional(*found == yes);
 }
 
 Result<bool> JoiningPoint::await_decision(std::uint64_t attempt, Deadline deadline,
                                           const LookAround& look_around) const {
-  const auto found = store_->await(decision_key(attempt), deadline, look_around);
-  if (!found.ok()) return found.status();
-  return *found == "yes";
+  for (;;) {
+    const auto found = decided(attempt);
+    if (!found.ok()) return found.status();
+    if (*found) return **found;
+    if (deadline.passed()) return Status(Code::timeout, "nobody said in time whether a join counts");
+    if (Status status = look_around(); !status.ok()) return status;
+    std::this_thread::sleep_for(ask_again_after);
+  }
 }
 
-void JoiningPoint::leave(const Invitation& invitation, Rank how_many) const {
-  const std::string prefix = attempt_prefix(invitation.attempt) + "/";
-  const auto left = store_->add(prefix + "left", how_many, Deadline::after(request_time));
-  if (!left.ok() || *left != invitation.size) return;
-  const auto keys = store_->list(prefix, Deadline::after(request_time));
+// While rank 0 is there, others may still meet.
+void JoiningPoint::leave(const Invitation& invitation, bool counts, const std::stop_token& stop) const {
+  if (counts) {
+    const auto left = store_->add(attempt_prefix(invitation.attempt) + "/left", 1, Deadline::after(request_time));
+    if (left.ok() && *left == invitation.size) clear_away(invitation.attempt);
+  } else if (invitation.rank == 0) {
+    clear_away(invitation.attempt);
+  } else {
+    const auto leader =
+        leader_place(invitation.attempt, random_number(), stop).look(0, 0, Deadline::after(request_time));
+    if (leader.ok() && leader->holder == Places::Holder::nobody) clear_away(invitation.attempt);
+  }
+}
+
+void JoiningPoint::clear_away(std::uint64_t attempt) const {
+  const auto keys = store_->list(attempt_prefix(attempt) + "/", Deadline::after(request_time));
   if (!keys.ok()) return;
   for (const std::string& key : *keys) (void)store_->remove(key, Deadline::after(request_time));
 }

@@ -41,6 +41,10 @@ struct Newcomer {
 // After such a failure another attempt may succeed: somebody was missing.
 bool may_try_again_after(const Status& failure);
 
+// What a join ends with where decide() has failed with `why`, so that nobody knows whether others go on. They lose this
+// rank at once if they do. Code::store_unreachable.
+Status unknown_outcome(const Status& why);
+
 // Any thread.
 class JoiningPoint {
  public:
@@ -68,12 +72,16 @@ class JoiningPoint {
   Result<Invitation> await_invitation(std::uint64_t token, Deadline deadline, const LookAround& look_around) const;
   void remove_invitation(std::uint64_t token) const;
 
-  // Says whether the attempt counts, unless that has been said; returns what counts.
-  Result<bool> decide(std::uint64_t attempt, bool counts) const;
+  // Before anybody is invited: from here on it may be decided whether the attempt counts.
+  Status begin(std::uint64_t attempt) const;
+  // Says whether the attempt counts, unless that has been said; returns what counts. Where the answer is lost, it asks
+  // again until the deadline: a failure means that nobody knows.
+  Result<bool> decide(std::uint64_t attempt, bool counts, Deadline deadline) const;
+  // Nothing: it is not decided yet.
   Result<std::optional<bool>> decided(std::uint64_t attempt) const;
   Result<bool> await_decision(std::uint64_t attempt, Deadline deadline, const LookAround& look_around) const;
-  // So many more of those that took part look no more. The last one clears the attempt away.
-  void leave(const Invitation& invitation, Rank how_many = 1) const;
+  // Looks no more at an attempt that has been decided.
+  void leave(const Invitation& invitation, bool counts, const std::stop_token& stop) const;
 
  private:
   JoiningPoint(std::unique_ptr<Store> store, std::string job, std::string name)
@@ -81,6 +89,7 @@ class JoiningPoint {
   std::string attempt_prefix(std::uint64_t attempt) const;
   std::string decision_key(std::uint64_t attempt) const { return attempt_prefix(attempt) + "/counts"; }
   std::string invitation_key(std::uint64_t token) const;
+  void clear_away(std::uint64_t attempt) const;
 
   const std::unique_ptr<Store> store_;
   const std::string job_;   // of the places

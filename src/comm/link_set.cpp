@@ -6,6 +6,7 @@
 #include <numeric>
 #include <utility>
 
+#include "src/base/caught.hpp"
 #include "src/base/log.hpp"
 #include "transports/registry.hpp"
 
@@ -114,11 +115,13 @@ LinkSet::~LinkSet() {
 }
 
 void LinkSet::abort(const Context& context, std::string_view reason) {
-  const Status why(
-      Cause{.code = Code::aborted,
-            .message = fmt::format("rank {} aborted the communicator{}{}", rank(), reason.empty() ? "" : ": ", reason),
-            .rank = rank(),
-            .peer = rank()});
+  const Status why = caught_in([&] {
+    return Status(Cause{
+        .code = Code::aborted,
+        .message = fmt::format("rank {} aborted the communicator{}{}", rank(), reason.empty() ? "" : ": ", reason),
+        .rank = rank(),
+        .peer = rank()});
+  });
   executor_->abort(why, context);
 }
 

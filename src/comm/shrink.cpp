@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <chrono>
 
+#include "src/base/caught.hpp"
 #include "src/base/random.hpp"
 #include "src/comm/shrinking.hpp"
 
@@ -20,11 +21,6 @@ constexpr auto farewell = 200ms;
 bool one_host(const Membership& membership) {
   return std::ranges::all_of(membership.peers(),
                              [&](const PeerInfo& peer) { return peer.host == membership.peers()[0].host; });
-}
-
-// Others may have died or begun anew; all else would happen again.
-bool may_begin_anew_after(Code failure) {
-  return failure == Code::peer_lost || failure == Code::timeout || failure == Code::aborted;
 }
 
 }  // namespace
@@ -108,6 +104,14 @@ Status Shrinking::leave(const Status& why) {
   return why;
 }
 
+// Others may have died or begun anew, and one that lacks something leaves; all else would happen again.
+bool Shrinking::may_begin_anew_after(const Status& failure) const {
+  const Cause& cause = failure.cause();
+  const bool lacks = cause.code == Code::out_of_resources;
+  if (lacks) return cause.rank != no_rank && cause.rank != place_of(standby_.rank());
+  return cause.code == Code::peer_lost || cause.code == Code::timeout || cause.code == Code::aborted;
+}
+
 // ---- agreement ------------------------------------------------------------------------------------------------------
 
 void Shrinking::send_notes() {
@@ -154,6 +158,16 @@ void Shrinking::be_patient() {
 }
 
 Result<CommunicatorParts> Shrinking::run() {
+  try {
+    return regroup();
+  } catch (...) {
+    const Status why = caught.status();
+    standby_.leave(why);
+    return why;
+  }
+}
+
+Result<CommunicatorParts> Shrinking::regroup() {
   for (const Rank rank : from_.lineage.standby_ranks) {
     if (rank > standby_.rank()) standby_.reach(rank);  // it may dial this one
   }
@@ -171,7 +185,7 @@ Result<CommunicatorParts> Shrinking::run() {
         break;
       case Wish::make: {
         auto parts = make();
-        if (!parts.ok() && !may_begin_anew_after(parts.status().code())) return leave(parts.status());
+        if (!parts.ok() && !may_begin_anew_after(parts.status())) return leave(parts.status());
         if (!parts.ok()) break;
         send_notes();
         return parts;

@@ -30,6 +30,7 @@ class Shrinking {
   // Between two looks at who is alive, and whether this one is to stop.
   static constexpr std::chrono::milliseconds look_around{20};
 
+  Result<CommunicatorParts> regroup();
   Regroup::Config config(const Status& broken) const;
   Rank standby_rank(Rank rank) const { return from_.lineage.standby_ranks[static_cast<std::size_t>(rank)]; }
   Rank rank_of(Rank standby_rank) const;
@@ -37,6 +38,7 @@ class Shrinking {
   Status give_up() const;
   Status excluded() const;
   Status leave(const Status& why);
+  bool may_begin_anew_after(const Status& failure) const;
   void send_notes();
   void take(const std::vector<News>& news);
   void look_who_is_alive();

@@ -5,6 +5,7 @@
 #include <iterator>
 #include <utility>
 
+#include "src/base/caught.hpp"
 #include "src/base/log.hpp"
 #include "src/comm/attendant.hpp"
 #include "src/comm/finalize.hpp"
@@ -116,8 +117,10 @@ Result<CommunicatorParts> Shrinking::make_on_ring(const Options& options) {
   const AbortOnStop abort_on_stop(stop_, link_set_);
   const auto attendant = Attendant::start([this](const std::stop_token& made) { attend(made); });
   if (!attendant.ok()) return attendant.status();
-  auto peers = meet_neighbours(options);
-  auto parts = peers.ok() ? finalize(options, std::move(*peers), link_set_, patience_with_group()) : peers.status();
+  auto parts = caught_in([&]() -> Result<CommunicatorParts> {
+    auto peers = meet_neighbours(options);
+    return peers.ok() ? finalize(options, std::move(*peers), link_set_, patience_with_group()) : peers.status();
+  });
   if (!parts.ok()) link_set_->executor().abort(parts.status(), *link_set_->executor().first());
   return parts;
 }

@@ -149,6 +149,14 @@ void Standby::peer_left(Rank peer) {
   peer_failed(peer, Status());
 }
 
+void Standby::leave(const Status& why) {
+  shortage_ = why;
+  try {
+    mesh_->close(Status());
+  } catch (...) {  // memory ran out for this, too: the others wait for as long as they are patient
+  }
+}
+
 std::size_t Standby::step() {
   const std::size_t happened = mesh_->progress();
   for (Lane* lane : std::exchange(expecting_, {})) expect_note(*lane);

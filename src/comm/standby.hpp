@@ -70,6 +70,9 @@ class Standby final : private TransportListener {
   const Ranks& out_of_reach() const { return out_of_reach_; }
   // What this process lacked to reach another; ok: nothing.
   const Status& shortage() const { return shortage_; }
+  // Nobody hears of this rank here any more, nor it of others: all see it leave, and shortage() is `why`, which is not
+  // ok. After an exception, which may have lost a note.
+  void leave(const Status& why);
   // Waits until all notes to those that are connected have been handed to the network.
   void flush(Deadline deadline);
 

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <new>
 #include <utility>
 
 namespace hocket {
@@ -50,11 +51,15 @@ std::string Contexts::describe(std::uint32_t number, Rank peer) const {
 
 Status Contexts::named(const Status& status, const Context& context) const {
   if (!says_names_ || status.message().find("communicator \"") != std::string::npos) return status;
-  Cause cause = status.cause();
-  cause.message += fmt::format(" (communicator \"{}\"", context.name());
-  if (&context != first_.get()) cause.message += fmt::format(", ranks as in \"{}\"", first_->name());
-  cause.message += ")";
-  return Status(std::move(cause));
+  try {
+    Cause cause = status.cause();
+    cause.message += fmt::format(" (communicator \"{}\"", context.name());
+    if (&context != first_.get()) cause.message += fmt::format(", ranks as in \"{}\"", first_->name());
+    cause.message += ")";
+    return Status(std::move(cause));
+  } catch (const std::bad_alloc&) {
+    return status;
+  }
 }
 
 }  // namespace hocket

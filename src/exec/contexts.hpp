@@ -33,7 +33,8 @@ class Contexts {
 
   // What messages call it.
   std::string describe(std::uint32_t number, Rank peer) const;
-  // The status with the name of the communicator that it is about, unless the rank that saw it first has said that.
+  // The status with the name of the communicator that it is about, unless the rank that saw it first has said that; as
+  // it is, where memory runs out.
   Status named(const Status& status, const Context& context) const;
 
  private:

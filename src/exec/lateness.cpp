@@ -45,7 +45,7 @@ std::optional<Lateness::Late> Lateness::find(OperationQueue& queue, Peers& peers
     if (operation.complete()) continue;  // it waits for nobody, though its clock may have run while it was queued
     if (now < operation.deadline().at()) continue;
     auto missing = operation.missing();
-    const Blame blame = blame_for(missing.peers, rank_, chains());
+    const Blame blame = blame_of(missing.peers, peers);
     if (blame.witness != rank_ && now < operation.deadline().later(OperationQueue::grace).at()) continue;
     return Late{&operation, std::move(missing), blame.missing == no_rank ? blame.through : blame.missing};
   }
@@ -73,6 +73,25 @@ Lateness::Waits Lateness::waits(OperationQueue& queue, Deadline::Clock::time_poi
   return found;
 }
 
+Blame Lateness::blame_of(std::span<const Rank> awaited, Peers& peers) const {
+  std::vector<Rank> heard, unheard;
+  for (const Rank peer : awaited) {
+    const Link* const link = peers.made_link(peer);
+    const bool could_say_so = lines_ || chains().waits(peer) || (link != nullptr && link->may_speak());
+    (could_say_so ? heard : unheard).push_back(peer);
+  }
+  return blame_for(heard, rank_, chains(), unheard);
+}
+
+Status Lateness::of_late_peer(const Status& why) const {
+  const Rank end = chains().some_end();
+  if (end == no_rank || end == why.cause().peer) return why;
+  Cause cause = why.cause();
+  cause.message += fmt::format("; the chain of waits ends at rank {}", end);
+  cause.peer = end;
+  return Status(std::move(cause));
+}
+
 // Only if all others wait it is clear for whom.
 Blame Lateness::blame_of_search(const Operation& receive, const Peers& peers) const {
   std::vector<Rank> silent;
@@ -93,7 +112,7 @@ void Lateness::look(OperationQueue& queue, Peers& peers, bool& told_over_window)
   tells_ = true;
   next_look_ = Deadline(now + (found.first->deadline().passed() ? late_look_interval : look_interval));
   const Blame blame =
-      found.first->needs_source() ? blame_of_search(*found.first, peers) : blame_for(found.awaited, rank_, chains());
+      found.first->needs_source() ? blame_of_search(*found.first, peers) : blame_of(found.awaited, peers);
   if (lines_) lines_->show(blame.through);
   for (Operation* const operation : found.due) {
     operation->tell_waiting(blame.missing, blame.witness);

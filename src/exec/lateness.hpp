@@ -5,6 +5,7 @@
 
 #include <map>
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "src/exec/contexts.hpp"
@@ -46,6 +47,9 @@ class Lateness {
   // Whose fault it is that a receive from any rank finds no message.
   Blame blame_of_search(const Operation& receive, const Peers& peers) const;
 
+  // Of a peer that did not connect in time: it may wait itself, for the one that is at fault.
+  Status of_late_peer(const Status& why) const;
+
   Status did_not_finish(const Late& late, const Contexts& contexts) const;
   static Status could_not_begin(const Operation& operation);
 
@@ -65,6 +69,7 @@ class Lateness {
   };
 
   const WaitChains& chains() const { return lines_ ? static_cast<const WaitChains&>(*lines_) : told_; }
+  Blame blame_of(std::span<const Rank> awaited, Peers& peers) const;
   static Waits waits(OperationQueue& queue, Deadline::Clock::time_point now);
   void look(OperationQueue& queue, Peers& peers, bool& told_over_window);
   void spread(const Operation& waiting, const Blame& blame, Peers& peers);

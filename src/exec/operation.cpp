@@ -2,9 +2,8 @@
 
 #include <algorithm>
 #include <exception>
-#include <new>
+#include <memory>
 #include <utility>
-#include <vector>
 
 #include "src/base/log.hpp"
 
@@ -13,20 +12,28 @@ namespace {
 
 constexpr std::chrono::milliseconds first_telling_after{200};
 
-// Called, and nothing that it throws goes further.
-void call(const Operation::Callback& callback, Code result) {
+void log_thrown(const char* what) noexcept {
+  try {
+    log::error(std::string("a completion function threw: ") + what);
+  } catch (...) {
+    log::error("a completion function threw, and memory ran out for saying what");
+  }
+}
+
+// Nothing that it throws goes further.
+void call(const Operation::Callback& callback, Code result) noexcept {
   try {
     callback(result);
   } catch (const std::exception& error) {
-    log::error(std::string("a completion function threw: ") + error.what());
+    log_thrown(error.what());
   } catch (...) {
-    log::error("a completion function threw something that is not a std::exception");
+    log_thrown("something that is not a std::exception");
   }
 }
 
 }  // namespace
 
-constinit thread_local bool Operation::in_callback_ = false;
+constinit thread_local Operation::Call* Operation::last_called_ = nullptr;
 
 void Operation::bind(const Binding& binding, bool persistent) {
   binding_ = binding;
@@ -80,41 +87,42 @@ void Operation::finish(const Status& status) {
   if (!callback_allowed_) return state_.store(&over, std::memory_order_release);
   const void* const before = state_.exchange(&over, std::memory_order_acq_rel);
   if (before == nullptr || before == &over) return;
-  const std::unique_ptr<Callback> callback(static_cast<Callback*>(const_cast<void*>(before)));
-  call_back(std::move(*callback), status.code());
+  std::unique_ptr<Call> call(static_cast<Call*>(const_cast<void*>(before)));
+  call->result = status.code();
+  call_back(std::move(call));
 }
 
 bool Operation::on_complete(Callback callback) {
-  auto asking = std::make_unique<Callback>(std::move(callback));
+  std::unique_ptr<Call> call(new Call{.callback = std::move(callback)});
   const void* before = nullptr;
-  if (state_.compare_exchange_strong(before, asking.get())) {
-    (void)asking.release();
+  if (state_.compare_exchange_strong(before, call.get())) {
+    (void)call.release();
     return true;
   }
   if (before != &over) return false;
-  call_back(std::move(*asking), status_.code());
+  call->result = status_.code();
+  call_back(std::move(call));
   return true;
 }
 
-// One after the other, however they ask for each other, so that chains of any length take no stack; unless memory for
-// those that wait runs out.
 void Operation::call_back(Callback callback, Code result) {
-  thread_local std::vector<std::pair<Callback, Code>> waiting;
-  if (in_callback_) {
-    try {
-      if (waiting.size() == waiting.capacity()) waiting.reserve(2 * waiting.size() + 1);
-    } catch (const std::bad_alloc&) {
-      return call(callback, result);
-    }
-    waiting.emplace_back(std::move(callback), result);
+  call_back(std::unique_ptr<Call>(new Call{.callback = std::move(callback), .result = result}));
+}
+
+// One after the other, however they ask for each other, so that chains of any length take no stack. Needs no memory.
+void Operation::call_back(std::unique_ptr<Call> call) noexcept {
+  Call* now = call.release();
+  Call* const before = std::exchange(last_called_, now);
+  if (before != nullptr) {
+    before->next = now;
     return;
   }
-  in_callback_ = true;
-  call(callback, result);
-  while (!waiting.empty()) {
-    for (const auto& [next, code] : std::exchange(waiting, {})) call(next, code);
+  while (now != nullptr) {
+    hocket::call(now->callback, now->result);
+    now->callback = nullptr;  // what it held may ask for others
+    if (now->next == nullptr) last_called_ = nullptr;
+    const std::unique_ptr<Call> called(std::exchange(now, now->next));
   }
-  in_callback_ = false;
 }
 
 Operation::RunClock& Operation::clock() const {

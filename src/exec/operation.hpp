@@ -149,10 +149,10 @@ class Operation {
   // Has `callback` called once: when the run is over, on the thread that progresses, or now, if it is. False: another
   // is to be called already. Requires allow_callback().
   bool on_complete(Callback callback);
-  // Calls it. On a thread that is inside a callback: when that one has returned.
+  // Calls it; what it throws is logged. On a thread that is inside a callback: when that one has returned.
   static void call_back(Callback callback, Code result);
   // Whether this thread is inside a callback. There it may not wait: others may wait for this very thread.
-  static bool in_callback() { return in_callback_; }
+  static bool in_callback() { return last_called_ != nullptr; }
   // These require finished().
   const Status& status() const { return status_; }
   // How it moved its data, for people: an algorithm of the catalog, or a direct path. Static.
@@ -182,7 +182,16 @@ class Operation {
   void leave_staging(const Status& status);
 
   static constexpr char over = 0;  // only its address means something
-  static constinit thread_local bool in_callback_;
+  // A callback on its way, and the one that is called when it has returned.
+  struct Call {
+    Callback callback;
+    Code result = Code::ok;
+    Call* next = nullptr;
+  };
+  static void call_back(std::unique_ptr<Call> call) noexcept;
+
+  // Of those that this thread calls; null: none.
+  static constinit thread_local Call* last_called_;
 
   Window* const window_;
   const std::shared_ptr<Context> context_;
@@ -196,7 +205,7 @@ class Operation {
   Status failure_;
   Status status_;
   bool callback_allowed_ = false;
-  // While a run goes on: null, or the Callback for its end. Else &over.
+  // While a run goes on: null, or the Call for its end. Else &over.
   std::atomic<const void*> state_{&over};
 };
 

@@ -155,11 +155,8 @@ void ProgressEngine::run_alone(const std::shared_ptr<Operation>& operation) {
     (void)queue_.start_next();  // it has begun
     if (!begun.ok()) break_down_for(*operation, begun);
   } catch (...) {
-    if (queue_.empty()) keep_unqueued(operation);  // links may still point to it
+    if (queue_.empty()) unqueued_ = operation;
     break_down_for_exception();
-    if (operation->finished()) return;
-    operation->withdraw();
-    operation->finish(failure_.get());
   }
 }
 

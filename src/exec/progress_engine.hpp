@@ -113,7 +113,6 @@ class ProgressEngine final : public TransportListener {
     if (!idle_time_.runs() && waiter_.waits_long()) idle_time_.begin(waiting);
     return waiter_.spin(cheap);
   }
-  void keep_unqueued(const std::shared_ptr<Operation>& operation);
   bool may_skip_links();
   bool look_at_links();
   void check_deadlines();
@@ -131,7 +130,7 @@ class ProgressEngine final : public TransportListener {
   Status settle(const Status& own);
   bool may_speak(Rank peer);
   void wait_for_links(Deadline deadline);
-  void finish_unqueued(const Status& cause);
+  void finish_accepted(const Status& cause);
   void sleep(Deadline deadline);
   void sleep_on_links(Deadline deadline);
   void sleep_on_window(Window& window, Deadline deadline);
@@ -152,6 +151,7 @@ class ProgressEngine final : public TransportListener {
   Peers* peers_ = nullptr;
 
   OperationQueue queue_;
+  std::shared_ptr<Operation> unqueued_;               // ran alone when an exception came, so links may point to it
   std::vector<std::shared_ptr<Operation>> accepted_;  // on their way from the inbox to the queue
   SourceSearch search_;
   Lateness lateness_;

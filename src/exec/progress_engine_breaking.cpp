@@ -23,8 +23,9 @@ constexpr std::chrono::milliseconds settling_time{250};
 // ---- what peers say -------------------------------------------------------------------------------------------------
 
 // What a peer was told itself counts more than what this rank sees of it.
-void ProgressEngine::peer_failed(Rank, const Status& why) {
+void ProgressEngine::peer_failed(Rank, const Status& seen) {
   if (is_broken()) return;
+  const Status why = seen.code() == Code::timeout && !is_told(seen) ? lateness_.of_late_peer(seen) : seen;
   const auto counts = [&] {
     const bool told = is_told(why), was_told = is_told(peer_failure_);
     return told != was_told ? told : precedes(why.cause(), peer_failure_.cause());
@@ -133,6 +134,7 @@ void ProgressEngine::break_down(const Status& first_cause, const Operation* foun
     entry.operation->withdraw();
     entry.operation->context().show_counters();
   }
+  if (unqueued_) unqueued_->withdraw();
   const Status own = in_full(leave_to_witness(first_cause), found_in);
   const bool closed = close_links(own);
   const Status cause = failure_.set(settle(own));
@@ -142,10 +144,15 @@ void ProgressEngine::break_down(const Status& first_cause, const Operation* foun
   if (is_first) report_break();
   auto ended = queue_.take_all();
   for (const Entry& entry : ended) entry.operation->finish(cause);
-  finish_unqueued(cause);  // what an exception kept from the queue
+  if (unqueued_ && !unqueued_->finished()) unqueued_->finish(cause);
+  finish_accepted(cause);  // what an exception kept from the queue
   inbox_.take(accepted_);
-  finish_unqueued(cause);
-  if (!closed) abandoned_.splice(abandoned_.end(), ended);
+  finish_accepted(cause);
+  if (closed) {
+    unqueued_.reset();
+  } else {
+    abandoned_.splice(abandoned_.end(), ended);
+  }
   lock_.completed();
   lock_.wake_callers();
 }
@@ -166,7 +173,7 @@ void ProgressEngine::report_break() {
   }
 }
 
-void ProgressEngine::finish_unqueued(const Status& cause) {
+void ProgressEngine::finish_accepted(const Status& cause) {
   for (const auto& operation : std::exchange(accepted_, {})) {
     if (!operation->finished()) operation->finish(cause);
   }
@@ -268,16 +275,6 @@ void ProgressEngine::wait_for_links(Deadline deadline) {
   if (const auto next = peers_->next_deadline()) deadline = earlier(deadline, *next);
   ::poll(interests_.data(), interests_.size(), deadline.remaining_ms());
   peers_->disarm();
-}
-
-// Gives an operation that has begun its place, if memory is left for that.
-void ProgressEngine::keep_unqueued(const std::shared_ptr<Operation>& operation) {
-  try {
-    queue_.add(operation, peers_->size());
-    (void)queue_.start_next();
-  } catch (...) {
-    return;
-  }
 }
 
 // Afterwards no completion is outstanding. False where that could not be done, twice: then what completions point to

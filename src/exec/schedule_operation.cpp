@@ -4,9 +4,14 @@
 #include <cstring>
 
 #include "src/base/arithmetic.hpp"
+#include "src/exec/operation_queue.hpp"
 
 namespace hocket {
 namespace {
+
+// After the deadline a link that is not connected is left to those who know why the peer does not come, but not for so
+// long that they would blame this rank.
+constexpr auto link_grace = OperationQueue::grace / 2;
 
 std::vector<Direction> directions_of(const Program& program, const Context& context) {
   std::vector<Direction> directions;
@@ -60,7 +65,7 @@ Status ScheduleOperation::start(const Tag& tag, Peers& peers) {
   for (std::size_t i = 0; i < channels_.size(); ++i) {
     Link* known = channels_[i].link;  // of the run before
     if (known == nullptr) {
-      auto link = peers.link(directions_[i].peer, deadline());
+      auto link = peers.link(directions_[i].peer, deadline().later(link_grace));
       if (!link.ok()) return link.status();
       known = *link;
     }

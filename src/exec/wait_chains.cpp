@@ -49,6 +49,12 @@ Rank ToldChains::witness_of(Rank end) const {
   return lowest;
 }
 
+Rank ToldChains::some_end() const {
+  Rank lowest = no_rank;
+  for_each_that_waits([&](Rank peer) { lowest = lower_of(lowest, end_behind(peer)); });
+  return lowest;
+}
+
 // ---- in a window ----------------------------------------------------------------------------------------------------
 
 void LifeLines::show(Rank awaited) {
@@ -95,13 +101,17 @@ Rank LifeLines::witness_of(Rank end) const {
 
 // ---- blame ----------------------------------------------------------------------------------------------------------
 
-Blame blame_for(std::span<const Rank> awaited, Rank self, const WaitChains& chains) {
+Blame blame_for(std::span<const Rank> awaited, Rank self, const WaitChains& chains, std::span<const Rank> unheard) {
   for (const Rank peer : awaited) {
     if (!chains.waits(peer)) return {peer, lower_of(self, chains.witness_of(peer)), peer};
   }
   for (const Rank peer : awaited) {
     const Rank end = chains.end_behind(peer);
     if (end != no_rank) return {end, chains.witness_of(end), peer};
+  }
+  if (!unheard.empty()) {
+    const Rank end = chains.some_end();
+    return {end, end == no_rank ? no_rank : chains.witness_of(end), unheard.front()};
   }
   return {.through = awaited.empty() ? no_rank : awaited.front()};
 }

@@ -27,6 +27,8 @@ class WaitChains {
   virtual Rank end_behind(Rank peer) const = 0;
   // The lowest rank, but for this one, that is known to wait for that end itself; no_rank: none.
   virtual Rank witness_of(Rank end) const = 0;
+  // The lowest end of any chain that this rank was told of; no_rank: none.
+  virtual Rank some_end() const = 0;
 };
 
 // As peers have told over links.
@@ -49,6 +51,7 @@ class ToldChains final : public WaitChains {
   bool waits(Rank peer) const override;
   Rank end_behind(Rank peer) const override;
   Rank witness_of(Rank end) const override;
+  Rank some_end() const override;
 
  private:
   struct Told {
@@ -72,6 +75,7 @@ class LifeLines final : public WaitChains {
   bool waits(Rank peer) const override;
   Rank end_behind(Rank peer) const override;
   Rank witness_of(Rank end) const override;
+  Rank some_end() const override { return no_rank; }  // each follows its own
 
  private:
   Rank size() const { return static_cast<Rank>(window_.size()); }
@@ -87,7 +91,9 @@ struct Blame {
   Rank witness = no_rank;  // the lowest rank that waits for that one itself: it is the one to say so
   Rank through = no_rank;  // where the chain begins
 };
-// Of a rank that waits for these peers.
-Blame blame_for(std::span<const Rank> awaited, Rank self, const WaitChains& chains);
+// Of a rank that waits for these peers, and is connected with them. `unheard`: it waits for those, too, and has no
+// connection with them, so they may wait in a call that does not need this rank, and could not say so: of these it
+// knows nothing, and goes by what others know.
+Blame blame_for(std::span<const Rank> awaited, Rank self, const WaitChains& chains, std::span<const Rank> unheard = {});
 
 }  // namespace hocket

@@ -24,9 +24,10 @@ using process_testing::VectorCall;
 // A rank's view of a communicator.
 struct Place {
   hocket_comm* comm;
+  Asked& asked;
   Rank rank = 0, size = 1;
 
-  explicit Place(hocket_comm* of) : comm(of) {
+  Place(hocket_comm* of, Asked& when) : comm(of), asked(when) {
     hocket_comm_rank(of, &rank);
     hocket_comm_size(of, &size);
   }
@@ -50,15 +51,16 @@ Case drawn_case(Random& random, Rank size, std::uint64_t salt, Style style) {
 }
 
 template <class Made>
-hocket_result run(Made call, hocket_comm* comm) {
-  const hocket_result result = call.issue(comm);
+hocket_result run(Made call, const Place& place) {
+  place.asked.now();
+  const hocket_result result = call.issue(place.comm);
   if (result == HOCKET_OK) call.expect_correct();
   return result;
 }
 
 hocket_result run_collective(const Place& place, Random& random, std::uint64_t salt, Style style) {
   if (random.between(0, 4) > 0) {
-    return run(Call(drawn_case(random, place.size, salt, style), place.rank, place.size), place.comm);
+    return run(Call(drawn_case(random, place.size, salt, style), place.rank, place.size), place);
   }
   constexpr std::array collectives{Collective::allgather_v, Collective::alltoall_v, Collective::reduce_scatter_v,
                                    Collective::scatter_v, Collective::gather_v};
@@ -67,7 +69,7 @@ hocket_result run_collective(const Place& place, Random& random, std::uint64_t s
                          .scale = static_cast<std::size_t>(random.between(1, 2000)),
                          .root = random.between(0, place.size - 1),
                          .salt = salt};
-  return run(UnequalCall(made, place.rank, place.size), place.comm);
+  return run(UnequalCall(made, place.rank, place.size), place);
 }
 
 hocket_result wait_and_release(hocket_work* work) {
@@ -86,6 +88,7 @@ hocket_result run_messages(const Place& place, Random& random) {
   std::vector<std::int32_t> received(count, -1);
   hocket_work* work = nullptr;
   EXPECT_EQ(hocket_group_start(), HOCKET_OK);
+  place.asked.now();
   hocket_send(sent.data(), count, HOCKET_INT32, to, place.comm, nullptr, nullptr);
   hocket_recv(received.data(), count, HOCKET_INT32, from, place.comm, nullptr, nullptr);
   hocket_result result = hocket_group_end(&work);
@@ -107,10 +110,12 @@ hocket_result run_works(const Place& place, Random& random, std::uint64_t salt, 
     calls.emplace_back(drawn_case(random, place.size, salt + static_cast<std::uint64_t>(index), style), place.rank,
                        place.size);
     hocket_work* work = nullptr;
+    place.asked.now();
     result = calls.back().issue(place.comm, &work);
     if (result == HOCKET_OK) works.push_back(work);
   }
   for (std::size_t index = 0; index < works.size(); ++index) {
+    if (result == HOCKET_OK) place.asked.now();
     const hocket_result ended = wait_and_release(works[index]);
     if (ended == HOCKET_OK) calls[index].expect_correct();
     if (result == HOCKET_OK) result = ended;
@@ -120,6 +125,7 @@ hocket_result run_works(const Place& place, Random& random, std::uint64_t salt, 
 
 hocket_result run_registered(const Place& place, Random& random) {
   const VectorCall call(static_cast<std::size_t>(random.between(50'000, 2'000'000)), Memory::registered);
+  place.asked.now();
   const hocket_result result = call.issue(place.comm);
   if (result == HOCKET_OK) call.expect_sum(place.size);
   return result;
@@ -130,9 +136,10 @@ hocket_result run_split(const Place& place, Random& random, std::uint64_t salt, 
   options.share_links = own_links ? random.between(0, 1) : 1;
   const int colors = random.between(1, 3);
   hocket_comm* child = nullptr;
+  place.asked.now();
   const hocket_result result = hocket_comm_split(place.comm, place.rank % colors, -place.rank, &child, &options);
   if (result != HOCKET_OK) return result == hocket_comm_status(place.comm) ? result : HOCKET_OK;
-  const Place within(child);
+  const Place within(child, place.asked);
   for (std::uint64_t index = 0; index < 2; ++index) {
     Random calls(salt + index);
     if (run_collective(within, calls, salt + index, Style::splits) != HOCKET_OK) break;
@@ -143,9 +150,9 @@ hocket_result run_split(const Place& place, Random& random, std::uint64_t salt, 
 
 }  // namespace
 
-hocket_result make_calls(const Plan& plan, hocket_comm* comm, std::uint64_t salt) {
+hocket_result make_calls(const Plan& plan, hocket_comm* comm, std::uint64_t salt, Asked& asked) {
   Random random(plan.seed * 1'000'003 + salt);
-  const Place place(comm);
+  const Place place(comm, asked);
   const int late = random.between(0, 15), by = random.between(0, 4000);
   if (late == place.rank) std::this_thread::sleep_for(std::chrono::microseconds(by));
   Style style = plan.style;

@@ -72,8 +72,8 @@ class Survivor {
       if (result == HOCKET_OK) return;
       const hocket_cause cause = process_testing::last_cause();
       const auto peer = static_cast<std::size_t>(cause.peer);
-      child_.say(fmt::format("broke {} {} {}", now(), hocket_result_name(result),
-                             peer < origins_.size() ? origins_[peer] : -1));
+      child_.say(fmt::format("broke {} {} {} {}", now(), hocket_result_name(result),
+                             peer < origins_.size() ? origins_[peer] : -1, asked_.nanoseconds()));
       if (!shrink()) return;
     }
   }
@@ -83,6 +83,7 @@ class Survivor {
     hocket_result result = HOCKET_OK;
     for (std::uint64_t step = 0; result == HOCKET_OK; ++step) {
       std::int32_t asked[] = {1 << child_.index, orders_.ends() ? 1 : 0};
+      asked_.now();
       result = hocket_allreduce(asked, asked, 2, HOCKET_INT32, HOCKET_SUM, comm_, nullptr, nullptr);
       if (result != HOCKET_OK) break;
       if (step == 0) child_.say(fmt::format("works {} {}", now(), asked[0]));
@@ -92,15 +93,16 @@ class Survivor {
       } else if (plan_.style == Style::awaited_message) {
         result = await_message();
       } else {
-        result = make_calls(plan_, comm_, (made_.size() << 32) + step * 16);
+        result = make_calls(plan_, comm_, (made_.size() << 32) + step * 16, asked_);
       }
     }
     return result;
   }
 
   // Until something breaks, or this rank is told to end.
-  hocket_result be_idle() const {
+  hocket_result be_idle() {
     for (;;) {
+      asked_.now();
       const hocket_result result = hocket_comm_status(comm_);
       if (result != HOCKET_OK || orders_.ends()) return result;
       std::this_thread::sleep_for(std::chrono::microseconds(200));
@@ -108,7 +110,7 @@ class Survivor {
   }
 
   // That the next rank sends when it is told to end.
-  hocket_result await_message() const {
+  hocket_result await_message() {
     std::int32_t rank = 0, size = 1, received = -1;
     hocket_comm_rank(comm_, &rank);
     hocket_comm_size(comm_, &size);
@@ -116,12 +118,15 @@ class Survivor {
     hocket_call_options options = HOCKET_CALL_OPTIONS_INIT;
     options.timeout_ms = 80'000;  // longer than any run
     hocket_work* work = nullptr;
+    asked_.now();
     hocket_result result = hocket_recv(&received, 1, HOCKET_INT32, (rank + 1) % size, comm_, &options, &work);
     while (result == HOCKET_OK && !orders_.ends()) {
+      asked_.now();
       result = hocket_work_wait(work, 1);
       if (result == HOCKET_IN_PROGRESS) result = HOCKET_OK;
     }
     if (result == HOCKET_OK) {
+      asked_.now();
       result = hocket_send(&rank, 1, HOCKET_INT32, (rank + size - 1) % size, comm_, nullptr, nullptr);
     }
     if (result == HOCKET_OK) result = hocket_work_wait(work, 0);
@@ -160,6 +165,7 @@ class Survivor {
   Child& child_;
   const Orders& orders_;
   hocket_comm* comm_;
+  Asked asked_;
   std::vector<std::unique_ptr<Comm>> made_;
   std::vector<int> origins_;  // the ranks of comm_ by their numbers in the first communicator
 };

@@ -7,7 +7,8 @@
 namespace hocket::chaos {
 
 // Says to the parent, each with the nanoseconds of the steady clock:
-//   "broke NANOSECONDS RESULT PEER"     a call failed; PEER counts the ranks of the first communicator
+//   "broke NANOSECONDS RESULT PEER ASKED"  a call failed that began at the nanoseconds ASKED; PEER counts the ranks of
+//                                       the first communicator
 //   "works NANOSECONDS MEMBERS"         the first collective on a communicator has passed on this rank; a bit for each
 //   "chose LOCAL REMOTE" or "none"      the ports of a TCP connection
 //   "excluded", "ended", "failed TEXT"  that is the end

@@ -58,6 +58,30 @@ TEST_P(Calls, CollectivesAndTheirPlans) {
   });
 }
 
+TEST_P(Calls, UnequalBlocks) {
+  run([](PressedRank& rank, const float* in, float* out) {
+    const std::size_t counts[] = {few, 0, 3 * few}, places[] = {0, few, few};
+    const auto reduced = [&](hocket_comm* comm) {
+      return hocket_reduce_scatter_v(in, out, counts, HOCKET_FLOAT32, HOCKET_SUM, comm, nullptr, nullptr);
+    };
+    const auto exchanged = [&](hocket_comm* comm) {
+      const std::size_t same[] = {few, few, few}, apart[] = {0, few, 2 * few};
+      return hocket_alltoall_v(in, same, apart, out, same, apart, HOCKET_FLOAT32, comm, nullptr, nullptr);
+    };
+    const auto gathered = [&](hocket_comm* comm) {
+      return hocket_gather_v(in, counts[rank.rank()], out, counts, places, HOCKET_FLOAT32, 0, comm, nullptr, nullptr);
+    };
+    for (const bool first : {true, false}) {
+      rank.press("reduce_scatter_v", first,
+                 [&](PressedRank& self) { return self.make([&] { return reduced(self.comm()); }); });
+      rank.press("alltoall_v", first,
+                 [&](PressedRank& self) { return self.make([&] { return exchanged(self.comm()); }); });
+      rank.press("gather_v", first,
+                 [&](PressedRank& self) { return self.make([&] { return gathered(self.comm()); }); });
+    }
+  });
+}
+
 TEST_P(Calls, Works) {
   run([](PressedRank& rank, const float* in, float* out) {
     for (const std::size_t count : {few, many}) {

@@ -7,6 +7,7 @@
 #include <array>
 #include <atomic>
 #include <chrono>
+#include <cstdlib>
 #include <new>
 #include <ostream>
 #include <thread>
@@ -24,8 +25,8 @@ using process_testing::last_cause;
 constexpr std::chrono::seconds longest_meeting{20};
 constexpr std::int64_t call_deadline_ms = 5000;
 
-// All of the first, then ever fewer.
-std::int64_t next_number(std::int64_t number) {
+std::int64_t next_number(std::int64_t number, Density density) {
+  if (density == Density::sparse) return number + 1 + (std::getenv("PRESSURE_ALL") == nullptr ? number / 4 : 0);
   return number + 1 + (number > 64 ? number / 8 : 0);
 }
 
@@ -68,6 +69,19 @@ void Exchange::tell(int rank, int value) {
 
 int Exchange::told_by(int rank) const {
   return page_->told[static_cast<std::size_t>(rank)];
+}
+
+// ---- Resources
+
+Resources::Resources()
+    : descriptors_(process_testing::open_descriptors()),
+      threads_(process_testing::running_threads()),
+      shared_memory_(process_testing::shared_memory_files()) {}
+
+void Resources::expect_no_more() const {
+  EXPECT_LE(process_testing::open_descriptors(), descriptors_) << "descriptors are left";
+  EXPECT_LE(process_testing::running_threads(), threads_) << "threads are left";
+  EXPECT_EQ(process_testing::shared_memory_files(), shared_memory_) << "mappings are left";
 }
 
 // ---- PressedRank
@@ -118,19 +132,41 @@ void PressedRank::expect_agreement(hocket_result result) {
   for (int other = 0; other < size_; ++other) {
     EXPECT_EQ(exchange_.told_by(other), static_cast<int>(result)) << "rank " << other << ", but this is " << rank_;
   }
+  exchange_.meet();
+}
+
+void PressedRank::expect_others_tell(bool value) {
+  exchange_.tell(rank_, value ? 1 : 0);
+  for (int other = 0; other < size_; ++other) {
+    if (is_victim() || other == victim()) continue;
+    EXPECT_EQ(exchange_.told_by(other) != 0, value) << "rank " << other << ", but this is " << rank_;
+  }
+  exchange_.meet();
+}
+
+void PressedRank::expect_all_tell(bool value) {
+  exchange_.tell(rank_, value ? 1 : 0);
+  for (int other = 0; other < size_; ++other) {
+    EXPECT_EQ(exchange_.told_by(other) != 0, value) << "rank " << other << ", but this is " << rank_;
+  }
+  exchange_.meet();
+}
+
+bool PressedRank::anybody_tells(bool value) {
+  exchange_.tell(rank_, value ? 1 : 0);
+  bool anybody = false;
+  for (int other = 0; other < size_; ++other) anybody |= exchange_.told_by(other) != 0;
+  exchange_.meet();
+  return anybody;
 }
 
 void PressedRank::try_allocations(const std::string& name, const std::function<void()>& attempt) {
-  for (number_ = 1;; number_ = next_number(number_)) {
+  for (number_ = 1;; number_ = next_number(number_, pressure_.density)) {
     SCOPED_TRACE(name + ", allocation " + std::to_string(number_));
     attempt();
     exchange_.meet();
     const bool ends = testing::Test::HasFailure() || (is_victim() && !failed_);
-    exchange_.tell(rank_, ends ? 1 : 0);
-    bool all_end = false;
-    for (int other = 0; other < size_; ++other) all_end |= exchange_.told_by(other) != 0;
-    exchange_.meet();
-    if (all_end) break;
+    if (anybody_tells(ends)) break;
   }
 }
 

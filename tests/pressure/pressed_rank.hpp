@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <set>
 #include <string>
 
 #include "hocket/hocket.h"
@@ -34,13 +35,32 @@ class Exchange {
   Page* page_;
 };
 
+// Which of the allocations fail in turn.
+enum class Density : std::uint8_t {
+  dense,   // the first 64, then ever fewer
+  sparse,  // ever fewer; all of them where PRESSURE_ALL is set
+};
+
 // What a test runs under.
 struct Pressure {
   const char* transport = "auto";
   int victim = 0;
   Shortage shortage = Shortage::of_one;
+  Density density = Density::dense;
 };
 void PrintTo(const Pressure& pressure, std::ostream* out);
+
+// What a process holds of the system: descriptors, threads, and files mapped into its memory.
+class Resources {
+ public:
+  Resources();
+  // What was taken since has been given back.
+  void expect_no_more() const;
+
+ private:
+  const int descriptors_, threads_;
+  const std::set<std::string> shared_memory_;
+};
 
 class PressedRank {
  public:
@@ -51,7 +71,8 @@ class PressedRank {
 
   int rank() const { return rank_; }
   int size() const { return size_; }
-  bool is_victim() const { return rank_ == pressure_.victim; }
+  int victim() const { return pressure_.victim; }
+  bool is_victim() const { return rank_ == victim(); }
   // The communicator, made anew where the last one broke.
   hocket_comm* comm() const { return comm_; }
 
@@ -87,6 +108,12 @@ class PressedRank {
   hocket_result destroy();
   // Each rank tells whether what the attempt was about still works, and all must say the same.
   void expect_agreement(hocket_result result);
+  // The same for what is so or not.
+  void expect_all_tell(bool value);
+  // The same, but for the victim.
+  void expect_others_tell(bool value);
+  // Whether it is so for one of the ranks.
+  bool anybody_tells(bool value);
   // Memory ran out at the victim.
   void expect_blame() const;
 

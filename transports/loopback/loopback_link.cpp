@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <cstring>
+#include <utility>
 
 #include "src/base/mismatch.hpp"
 
@@ -24,7 +25,11 @@ LoopbackLink::LoopbackLink(LoopbackHub& hub, const TransportConfig& config, Rank
       out_(wire_.directions[config.rank < peer ? 0 : 1]),
       in_(wire_.directions[config.rank < peer ? 1 : 0]),
       broken_here_(wire_.broken[config.rank < peer ? 0 : 1]),
-      broken_there_(wire_.broken[config.rank < peer ? 1 : 0]) {
+      broken_there_(wire_.broken[config.rank < peer ? 1 : 0]),
+      closed_(Code::aborted, fmt::format("the link to rank {} is closed", peer)),
+      out_of_memory_(Cause{.code = Code::out_of_resources,
+                           .message = fmt::format("memory ran out on rank {}", config.rank),
+                           .rank = config.rank}) {
   const std::lock_guard lock(wire_.mutex);
   out_.opened = true;
   if (!in_.opened && !in_.goodbye && hub.mailbox(peer).state == Mailbox::State::gone && broken_here_.ok()) {
@@ -85,55 +90,10 @@ void LoopbackLink::post(const Posted& posted) {
   }
 }
 
-void LoopbackLink::close(const Status& why) {
-  if (ended_with_) return;
-  Done done;
-  {
-    const std::lock_guard lock(wire_.mutex);
-    if (why.ok()) {
-      // What the peer has not taken yet is copied, so that leaving waits for nobody.
-      for (Parcel& parcel : out_.parcels) {
-        if (parcel.borrowed()) parcel.copy.assign(parcel.data, parcel.data + parcel.bytes);
-      }
-      for (const Sent& sent : sent_) done.emplace_back(sent.completion, Status());
-      sent_.clear();
-      out_.goodbye = true;
-      end(Status(Code::aborted, fmt::format("the link to rank {} is closed", peer_)), done);
-    } else {
-      Cause cause = why.cause();
-      if (cause.rank == no_rank) cause.rank = rank_;
-      if (broken_there_.ok()) broken_there_ = Status(std::move(cause));
-      awaits_word_ = true;
-      end(why, done);
-    }
-  }
-  for (const auto& [completion, status] : done) completion->done(status);
-  hub_.mailbox(peer_).raise();
-}
-
-bool LoopbackLink::may_speak() const {
-  if (ended_with_ && !awaits_word_) return false;
-  const std::lock_guard lock(wire_.mutex);
-  return both_opened() && !in_.goodbye && (!in_.silent || !broken_here_.ok());
-}
-
-std::size_t LoopbackLink::hear_last_word() {
-  Status word;
-  {
-    const std::lock_guard lock(wire_.mutex);
-    word = broken_here_;
-  }
-  if (word.ok()) return 0;
-  awaits_word_ = false;
-  const bool passed_on = word.cause().rank != no_rank && word.cause().rank != rank_;  // else the peer is just gone
-  if (passed_on) listener_->peer_broke(peer_, word);
-  return 1;
-}
-
 std::size_t LoopbackLink::advance() {
   if (ended_with_) return awaits_word_ ? hear_last_word() : 0;
   Done done;
-  Status failed;
+  Status failed, ending;
   bool left = false;
   std::optional<Waiting> told;
   {
@@ -149,17 +109,18 @@ std::size_t LoopbackLink::advance() {
       break_both(late, late);
     }
     failed = broken_here_;
+    ending = failed;
     left = failed.ok() && in_.goodbye && in_.parcels.empty();
-    if (!failed.ok()) end(failed, done);
     if (left) {
-      end(Status(Cause{.code = Code::peer_lost,
-                       .message = fmt::format("rank {} has left the group", peer_),
-                       .rank = rank_,
-                       .peer = peer_}),
-          done);
+      ending = Status(Cause{.code = Code::peer_lost,
+                            .message = fmt::format("rank {} has left the group", peer_),
+                            .rank = rank_,
+                            .peer = peer_});
     }
+    if (!ending.ok()) end(ending);
   }
   for (const auto& [completion, status] : done) completion->done(status);
+  if (!ending.ok()) abandon(ending, ending);
   if (told) listener_->peer_waits(peer_, *told);
   if (!failed.ok()) {
     hub_.mailbox(peer_).ring();  // it need not wait for a word of this side
@@ -226,17 +187,6 @@ void LoopbackLink::break_both(const Status& as_we_see_it, const Status& as_peer_
   if (broken_here_.ok()) broken_here_ = as_we_see_it;
   if (broken_there_.ok()) broken_there_ = as_peer_sees_it;
   hub_.mailbox(peer_).raise();
-}
-
-// Requires the wire's lock. Withdraws what refers to our buffers.
-void LoopbackLink::end(const Status& why, Done& done) {
-  ended_with_ = why;
-  out_.silent = true;
-  out_.withdraw();
-  for (const Sent& sent : sent_) done.emplace_back(sent.completion, why);
-  for (const Posted& posted : posted_) done.emplace_back(posted.completion, why);
-  sent_.clear();
-  posted_.clear();
 }
 
 Status LoopbackLink::lost(Rank seen_by, Rank who) const {

@@ -56,7 +56,10 @@ class LoopbackLink final : public Link {
   std::size_t hear_last_word();
   bool cut(const Parcel* next);
   void break_both(const Status& as_we_see_it, const Status& as_peer_sees_it);
-  void end(const Status& why, Done& done);
+  void end(const Status& why);
+  void abandon(const Status& sends, const Status& receives);
+  bool keep_sent();
+  Status seen_here(const Status& why) const;
   Status lost(Rank seen_by, Rank who) const;
   bool both_opened() const { return out_.opened && in_.opened; }
 
@@ -70,6 +73,7 @@ class LoopbackLink final : public Link {
   Direction& in_;
   Status& broken_here_;
   Status& broken_there_;
+  const Status closed_, out_of_memory_;  // made beforehand
   std::deque<Sent> sent_;
   std::deque<Posted> posted_;
   std::optional<std::uint64_t> told_;  // how many parcels had been taken when the first one was told

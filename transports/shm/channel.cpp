@@ -135,7 +135,8 @@ std::size_t Channel::unread() const {
   return ::ioctl(fd_.get(), SIOCOUTQ, &bytes) == 0 ? static_cast<std::size_t>(bytes) : 0;
 }
 
-void Channel::finish() {
+void Channel::finish(const Packet* last) {
+  last_ = last;
   finishing_ = true;
   flush();
 }
@@ -143,13 +144,17 @@ void Channel::finish() {
 bool Channel::flush() {
   while (!waiting_.empty() && !broken_) {
     const Packet& front = waiting_.front().packet;
-    std::vector<int> fds;
-    for (const UniqueFd& fd : front.fds) fds.push_back(fd.get());
-    if (send_now(front, fds) == Sent::full) break;
+    std::array<int, fds_max> fds{};
+    const auto end = std::ranges::transform(front.fds, fds.begin(), &UniqueFd::get).out;
+    if (send_now(front, {fds.begin(), end}) == Sent::full) break;
     waiting_.pop_front();
   }
-  if (broken_) waiting_.clear();
-  if (finishing_ && waiting_.empty() && !broken_) {
+  if (last_ != nullptr && waiting_.empty() && !broken_ && send_now(*last_, {}) != Sent::full) last_ = nullptr;
+  if (broken_) {
+    waiting_.clear();
+    last_ = nullptr;
+  }
+  if (finishing_ && !flushing() && !broken_) {
     ::shutdown(fd_.get(), SHUT_WR);
     finishing_ = false;
   }

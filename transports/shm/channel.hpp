@@ -86,11 +86,12 @@ class Channel {
   bool try_send(const Packet& packet, std::span<const int> fds = {});
   // Bytes that the peer has not read yet.
   std::size_t unread() const;
-  // Closes this side after what waits; nothing may be sent any more.
-  void finish();
+  // Closes this side after what waits; nothing may be sent any more. `last`: goes out behind what waits; stays as it is
+  // until then. Needs no memory.
+  void finish(const Packet* last = nullptr);
   // Sends what waits. False where the peer takes no more.
   bool flush();
-  bool flushing() const { return !waiting_.empty(); }
+  bool flushing() const { return !waiting_.empty() || last_ != nullptr; }
 
   // The next packet; after end, malformed or error there is none any more.
   Event receive(Packet& packet);
@@ -106,6 +107,7 @@ class Channel {
 
   UniqueFd fd_;
   std::deque<Waiting> waiting_;
+  const Packet* last_ = nullptr;  // behind what waits
   bool finishing_ = false;
   bool broken_ = false;  // nobody takes packets any more
   int error_ = 0;

@@ -94,6 +94,7 @@ class ShmLink final : public Link {
   Status lost() const;
   void abandon(const Status& why);
   void finish_goodbye();
+  // It stays as it is as long as this link lives. Needs no memory, so that nothing keeps the peer from hearing it.
   void last_word(const Packet& packet);
 
   const LinkContext& context_;

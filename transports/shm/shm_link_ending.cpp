@@ -7,6 +7,11 @@
 #include "transports/shm/shm_link.hpp"
 
 namespace hocket::shm {
+namespace {
+
+const Packet goodbye_packet{.kind = PacketKind::goodbye};
+
+}  // namespace
 
 void ShmLink::abandon(const Status& why) {
   outbox_.abandon(why);
@@ -18,9 +23,9 @@ void ShmLink::close(const Status& why) {
   if (!why.ok()) {
     ended_with_ = why;
     awaits_word_ = attached() && !peer_ended_ && !goodbye_came_;
+    abandon(why);
     write_cause(cause_packet_, why.cause());
     last_word(cause_packet_);
-    abandon(why);
     return;
   }
   ended_with_ = Status(Code::aborted, fmt::format("the link to {} is closed", name()));
@@ -36,15 +41,14 @@ bool ShmLink::may_speak() const {
 
 void ShmLink::last_word(const Packet& packet) {
   if (!attached() || ::getpid() != context_.owner) return;
-  channel().send(packet);
-  channel().finish();
+  channel().finish(&packet);
 }
 
 // Goodbye follows the last message.
 void ShmLink::finish_goodbye() {
   if (!owes_goodbye_ || !outbox_.empty() || !attached()) return;
   owes_goodbye_ = false;
-  last_word({.kind = PacketKind::goodbye});
+  last_word(goodbye_packet);
 }
 
 void ShmLink::fail(const Status& why, bool tell_peer) {
@@ -54,12 +58,12 @@ void ShmLink::fail(const Status& why, bool tell_peer) {
     return;
   }
   ended_with_ = why;
+  abandon(why);
   if (tell_peer) {
     awaits_word_ = attached() && !peer_ended_;
     write_cause(cause_packet_, why.cause());
     last_word(cause_packet_);
   }
-  abandon(why);
   context_.listener->peer_failed(peer_, why);
 }
 
@@ -76,8 +80,8 @@ void ShmLink::leave_if_drained() {
 void ShmLink::leave(const Status& why) {
   if (ended_with_) return fail(why, false);
   ended_with_ = why;
-  last_word({.kind = PacketKind::goodbye});
   abandon(why);
+  last_word(goodbye_packet);
   context_.listener->peer_left(peer_);
 }
 

@@ -67,6 +67,20 @@ TEST(ToldChains, NameOneWitnessWhereSeveralWaitForTheSame) {
   }
 }
 
+// Rank 2 waits for rank 4, with which it has no connection.
+TEST(ToldChains, BlameNobodyWhoCouldNotSayThatHeWaits) {
+  const std::vector<Rank> unheard{4};
+  ToldChains heard(2);
+  EXPECT_EQ(blame_for({}, 2, heard, unheard).missing, no_rank);
+  EXPECT_EQ(blame_for({}, 2, heard, unheard).through, 4);
+  heard.hear(3, {.tag = {}, .missing = no_rank, .witness = no_rank}, ranks);
+  EXPECT_EQ(blame_for({}, 2, heard, unheard).missing, no_rank) << "nor does rank 3 know more";
+  heard.hear(1, {.tag = {}, .missing = 5, .witness = 1}, ranks);
+  EXPECT_EQ(blame_for({}, 2, heard, unheard).missing, 5);
+  EXPECT_EQ(blame_for({}, 2, heard, unheard).witness, 1);
+  EXPECT_EQ(blame_for(std::vector<Rank>{0}, 2, heard, unheard).missing, 0) << "with rank 0 it is connected";
+}
+
 TEST(ToldChains, PreferTheEndToTheMiddle) {
   const Talk tree({{1, 2}, {3, 4}, {0}, {1}, {}, {2}});
   for (const Rank rank : {0, 1, 2, 3, 5}) {
