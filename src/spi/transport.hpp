@@ -28,6 +28,7 @@
 namespace hocket {
 
 class RegionTable;
+class TlsIdentity;
 
 struct Tag {
   std::uint32_t communicator = 0;
@@ -165,6 +166,9 @@ struct TransportConfig {
   TransportListener* listener = nullptr;
   const RegionTable* regions = nullptr;  // memory that a window can show to other members; null: none
   int streams = 0;          // connections to each peer, unless the environment says; 0: the transport's choice
+  // Encrypts connections through networks, and proves there who belongs to the job; null: nothing is encrypted. Read
+  // while the transport is made.
+  const TlsIdentity* tls = nullptr;
   std::string secret = {};  // that both ends of every connection prove to know; empty: they prove nothing
   bool warns = true;        // false: others over the same transports have said what does not work here
 };
