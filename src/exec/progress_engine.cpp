@@ -73,7 +73,7 @@ bool ProgressEngine::round(const Goal& goal) {
   if (queue_.can_start() || !queue_.searching().empty()) start_operations();
   const bool skips_links = may_skip_links();
   happened |= advance_operations();
-  if (!skips_links && !goal.reached(*this) && peers_->progress() != 0) {
+  if (!skips_links && !goal.reached(*this) && progress_links() != 0) {
     happened = true;
     advance_operations();
   }
@@ -108,7 +108,7 @@ bool ProgressEngine::may_skip_links() {
 bool ProgressEngine::look_at_links() {
   lock_.look();
   watcher_.show(peers_);
-  return peers_->progress() != 0;
+  return progress_links() != 0;
 }
 
 bool ProgressEngine::rest() {
@@ -186,7 +186,7 @@ bool ProgressEngine::ends_at_first_look(Operation& operation) {
   if (progress::must_look(lock_.state())) return false;
   Counters& counters = operation.context().counters();
   operation.advance(counters);
-  if (!operation.complete() && peers_->progress() != 0) operation.advance(counters);
+  if (!operation.complete() && progress_links() != 0) operation.advance(counters);
   return operation.complete() && operation.failure().ok() && peer_failure_.ok() && departed_.empty();
 }
 

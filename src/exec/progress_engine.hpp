@@ -105,6 +105,12 @@ class ProgressEngine final : public TransportListener {
   bool ends_at_first_look(Operation& operation);
   void keep_unqueued(const std::shared_ptr<Operation>& operation);
   bool may_skip_links();
+  // Returns how many things happened.
+  std::size_t progress_links() {
+    const std::size_t happened = peers_->progress();
+    lateness_.pass_on(*peers_);
+    return happened;
+  }
   bool look_at_links();
   void check_deadlines();
   void check_departures();
