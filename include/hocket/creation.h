@@ -56,8 +56,8 @@ HOCKET_API hocket_result hocket_creation_wait(hocket_creation* creation, int64_t
  *  A creation that is not complete is given up. The ranks that wait for this one get MISMATCH if ranks have not met yet and
  *  ABORTED afterwards; giving up a split breaks the parent (ABORTED). A communicator that nobody took is destroyed.
  *
- *  The call returns when the creation's thread has ended: within a second, unless a name server, a store, or a rank of this
- *  host that has already met this one is alive but silent; then by the creation's deadline at the latest. */
+ *  The call returns when the creation's thread has ended: within a second, unless a name server or a store is alive but
+ *  silent; then by the creation's deadline at the latest. */
 HOCKET_API hocket_result hocket_creation_destroy(hocket_creation* creation);
 
 /** @} */

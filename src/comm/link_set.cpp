@@ -50,6 +50,7 @@ Result<std::shared_ptr<LinkSet>> LinkSet::open(const Options& options, const Con
                                    .listener = &(*executor)->listener(),
                                    .regions = config.regions,
                                    .streams = options.tuning.tcp_streams(),
+                                   .tls = options.trust.tls ? &*options.trust.tls : nullptr,
                                    .secret = options.trust.secret});
     if (!opened.ok()) return opened.status();
     transports = std::move(*opened);

@@ -58,6 +58,7 @@ Result<std::shared_ptr<Standby>> Standby::open(const Options& options, std::uint
                                                         .listener = standby.get(),
                                                         .regions = nullptr,
                                                         .streams = 1,
+                                                        .tls = options.trust.tls ? &*options.trust.tls : nullptr,
                                                         .secret = options.trust.secret,
                                                         .warns = false});
   if (!transports.ok()) return transports.status();

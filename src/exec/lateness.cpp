@@ -13,6 +13,8 @@ constexpr std::chrono::milliseconds look_interval{200};
 constexpr std::chrono::milliseconds late_look_interval{50};
 // How soon a peer is told again: news that chase each other round a ring of waits do not fill the links.
 constexpr std::chrono::milliseconds news_interval{10};
+// How soon the same is passed on again: before those who wait say it again.
+constexpr std::chrono::milliseconds passing_interval{400};
 
 // A call on a communicator that the peer is not in has no number that means something to it.
 Tag tag_for(Rank peer, const Operation& operation) {
@@ -27,6 +29,29 @@ Tag tag_for(Rank peer, const Operation& operation) {
 void Lateness::hear(Rank peer, const Waiting& what, Rank peers) {
   told_.hear(peer, what, peers);
   if (tells_) next_look_ = Deadline(Deadline::Clock::now());
+  if (!lines_) note_news(peer, what, peers);
+}
+
+// Round the ring, until it comes to the rank that is meant, or to one that has passed it on already. What a rank hears
+// that waits itself it tells in its own words.
+void Lateness::note_news(Rank from, const Waiting& what, Rank peers) {
+  const auto sound = [&](Rank rank) { return rank >= 0 && rank < peers && rank != rank_; };
+  if (!sound(what.missing) || !sound(what.witness) || what.missing == from) return;
+  if (tells_ && !is_hearsay(what)) return;
+  const auto now = Deadline::Clock::now();
+  const auto before = passed_on_.find(what.missing);
+  const bool old = before != passed_on_.end() && now < before->second.at + passing_interval;
+  if (old && before->second.what.witness <= what.witness) return;
+  passed_on_.insert_or_assign(what.missing, Said{what, now});
+  for (const Rank neighbour : {(rank_ + 1) % peers, (rank_ + peers - 1) % peers}) {
+    if (neighbour != from && neighbour != what.missing) to_pass_on_.emplace_back(neighbour, hearsay_of(what));
+  }
+}
+
+void Lateness::pass_on_now(Peers& peers) {
+  for (const auto& [peer, what] : std::exchange(to_pass_on_, {})) {
+    if (Link* const link = peers.made_link(peer)) link->tell_waiting(what);
+  }
 }
 
 // A rank that does not wait for the silent one itself, or is not the lowest that does, leaves the verdict for a moment

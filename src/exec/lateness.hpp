@@ -6,6 +6,7 @@
 #include <map>
 #include <optional>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "src/exec/contexts.hpp"
@@ -23,6 +24,11 @@ class Lateness {
 
   // A peer told that it waits, or waits no more. `peers`: how many there are.
   void hear(Rank peer, const Waiting& what, Rank peers);
+
+  // Passes on what has been heard and is news to others. To be called soon after hear(), but not inside it.
+  void pass_on(Peers& peers) {
+    if (!to_pass_on_.empty()) pass_on_now(peers);
+  }
 
   // An operation that runs and is given up, and whose fault that is.
   struct Late {
@@ -74,6 +80,8 @@ class Lateness {
   void look(OperationQueue& queue, Peers& peers, bool& told_over_window);
   void spread(const Operation& waiting, const Blame& blame, Peers& peers);
   void tell(Rank peer, const Waiting& what, Peers& peers);
+  void note_news(Rank from, const Waiting& what, Rank peers);
+  void pass_on_now(Peers& peers);
   void retract(const OperationQueue& queue, Peers& peers);
 
   const Rank rank_;
@@ -81,6 +89,8 @@ class Lateness {
   std::optional<LifeLines> lines_;
   bool tells_ = false;
   std::map<Rank, Said> said_;
+  std::map<Rank, Said> passed_on_;                    // by the rank that is missing
+  std::vector<std::pair<Rank, Waiting>> to_pass_on_;  // to whom
   Deadline next_look_ = Deadline::never();
 };
 

@@ -74,7 +74,7 @@ bool ProgressEngine::round(const Goal& goal) {
   if (queue_.can_start() || !queue_.searching().empty()) start_operations();
   const bool skips_links = may_skip_links();
   happened |= advance_operations();
-  if (!skips_links && !goal.reached(*this) && peers_->progress() != 0) {
+  if (!skips_links && !goal.reached(*this) && progress_links() != 0) {
     happened = true;
     advance_operations();
   }
@@ -109,7 +109,7 @@ bool ProgressEngine::may_skip_links() {
 bool ProgressEngine::look_at_links() {
   lock_.look();
   watcher_.show(peers_);
-  return peers_->progress() != 0;
+  return progress_links() != 0;
 }
 
 bool ProgressEngine::rest() {
@@ -185,7 +185,7 @@ bool ProgressEngine::ends_at_first_look(Operation& operation) {
   Counters& counters = operation.context().counters();
   if (!operation.complete()) operation.advance(counters);
   if (!operation.complete()) {
-    if (peers_->progress() != 0) operation.advance(counters);
+    if (progress_links() != 0) operation.advance(counters);
     if (!operation.complete()) return false;
   }
   return operation.failure().ok() && peer_failure_.ok() && departed_.empty();

@@ -86,6 +86,7 @@ class ProgressEngine final : public TransportListener {
   void peer_broke(Rank peer, const Status& why) override;
   void peer_left(Rank peer) override;
   void peer_waits(Rank peer, const Waiting& what) override;
+  Status given_up() const override;
   std::string describe_communicator(std::uint32_t number, Rank peer) const override {
     return contexts_.describe(number, peer);
   }
@@ -114,6 +115,12 @@ class ProgressEngine final : public TransportListener {
     return waiter_.spin(cheap);
   }
   bool may_skip_links();
+  // Returns how many things happened.
+  std::size_t progress_links() {
+    const std::size_t happened = peers_->progress();
+    lateness_.pass_on(*peers_);
+    return happened;
+  }
   bool look_at_links();
   void check_deadlines();
   void check_departures();
@@ -128,7 +135,7 @@ class ProgressEngine final : public TransportListener {
   Status leave_to_witness(const Status& first_seen);
   Rank witness_of(Rank lost);
   Status settle(const Status& own);
-  bool may_speak(Rank peer);
+  bool others_may_speak(Rank but);
   void wait_for_links(Deadline deadline);
   void finish_accepted(const Status& cause);
   void sleep(Deadline deadline);

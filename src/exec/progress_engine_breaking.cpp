@@ -61,6 +61,12 @@ void ProgressEngine::peer_waits(Rank peer, const Waiting& what) {
   if (const Tag* past = context ? context->past(tag.sequence) : nullptr) compare(*past);
 }
 
+// That it broke, or is to: whoever asks keeps this thread from seeing to it.
+Status ProgressEngine::given_up() const {
+  const bool fails = (lock_.state() & (progress::broken | progress::abort_requested)) != 0;
+  return fails ? failure_.with_context(failure_.get(), nullptr) : Status();
+}
+
 void ProgressEngine::check_departures() {
   for (const Rank peer : departed_) {
     const auto stranded = [&](const Entry& entry) {
@@ -224,7 +230,7 @@ Status ProgressEngine::leave_to_witness(const Status& first_seen) {
         if (is_told(peer_failure_)) return peer_failure_;
         if (precedes(peer_failure_.cause(), seen.cause())) seen = peer_failure_;
       }
-      if (witness_of(seen.cause().peer) == rank_) return seen;
+      if (witness_of(seen.cause().peer) == rank_ || !others_may_speak(seen.cause().peer)) return seen;
     }
   } catch (...) {  // then it is said at once
   }
@@ -248,24 +254,21 @@ Status ProgressEngine::settle(const Status& own) {
   if (is_stopping()) return own;
   settled_ = own;
   try {
-    const auto awaited = [&] {
-      for (Rank peer = 0; peer < peers_->size(); ++peer) {
-        if (peer != own.cause().peer && may_speak(peer)) return true;
-      }
-      return false;
-    };
-    for (const Deadline deadline = Deadline::after(settling_time); awaited() && !deadline.passed();) {
-      wait_for_links(deadline);
-    }
+    const Deadline deadline = Deadline::after(settling_time);
+    while (others_may_speak(own.cause().peer) && !deadline.passed()) wait_for_links(deadline);
     watcher_.show(peers_);  // what links could not send yet
   } catch (...) {           // then what has been heard counts
   }
   return std::exchange(settled_, Status());
 }
 
-bool ProgressEngine::may_speak(Rank peer) {
-  const Link* const link = peers_->made_link(peer);
-  return link != nullptr && link->may_speak();
+// Whether any peer but that one may still say something to this rank.
+bool ProgressEngine::others_may_speak(Rank but) {
+  for (Rank peer = 0; peer < peers_->size(); ++peer) {
+    const Link* const link = peer == but ? nullptr : peers_->made_link(peer);
+    if (link != nullptr && link->may_speak()) return true;
+  }
+  return false;
 }
 
 void ProgressEngine::wait_for_links(Deadline deadline) {

@@ -20,6 +20,10 @@ Rank lower_of(Rank a, Rank b) {
 void ToldChains::hear(Rank peer, const Waiting& what, Rank size) {
   const auto known = [size](Rank rank) { return rank >= 0 && rank < size ? rank : no_rank; };
   const Waiting sound{.tag = what.tag, .missing = known(what.missing), .witness = known(what.witness)};
+  if (is_hearsay(what)) {
+    hearsay_.insert_or_assign(sound.missing, Hearsay{sound.witness, Deadline::after(silent_after)});
+    return;
+  }
   told_.insert_or_assign(peer, Told{sound, Deadline::after(silent_after)});
 }
 
@@ -46,7 +50,9 @@ Rank ToldChains::witness_of(Rank end) const {
     const Waiting* const told = told_by(peer);
     if (told != nullptr && told->missing == end && told->witness != self_) lowest = lower_of(lowest, told->witness);
   });
-  return lowest;
+  const auto heard = hearsay_.find(end);
+  if (heard == hearsay_.end() || heard->second.believed_until.passed() || heard->second.witness == self_) return lowest;
+  return lower_of(lowest, heard->second.witness);
 }
 
 Rank ToldChains::some_end() const {

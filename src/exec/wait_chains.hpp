@@ -5,6 +5,7 @@
 #pragma once
 
 #include <chrono>
+#include <cstdint>
 #include <map>
 #include <span>
 
@@ -16,6 +17,18 @@ namespace hocket {
 // How often a rank that waits says so, and after how long it is not believed to wait any more.
 inline constexpr std::chrono::milliseconds telling_interval{500};
 inline constexpr std::chrono::milliseconds silent_after{900};
+
+// What a rank passes on that does not wait itself: so two that wait for the same one hear of each other though those
+// between them do not wait yet. It carries this in place of a communicator's number.
+inline constexpr std::uint32_t hearsay_number = UINT32_MAX;
+inline bool is_hearsay(const Waiting& what) {
+  return what.tag.communicator == hearsay_number;
+}
+inline Waiting hearsay_of(const Waiting& heard) {
+  return {.tag = {.communicator = hearsay_number, .sequence = 0, .call = {}},
+          .missing = heard.missing,
+          .witness = heard.witness};
+}
 
 class WaitChains {
  public:
@@ -36,7 +49,7 @@ class ToldChains final : public WaitChains {
  public:
   explicit ToldChains(Rank self) : self_(self) {}
 
-  // `size`: how many peers there are; what they tell is checked.
+  // `size`: how many peers there are; what they tell is checked. Who passes on hearsay is not taken to wait.
   void hear(Rank peer, const Waiting& what, Rank size);
   // What the peer told last, while it is believed; null: nothing.
   const Waiting* told_by(Rank peer) const;
@@ -59,7 +72,12 @@ class ToldChains final : public WaitChains {
     Deadline believed_until;
   };
   const Rank self_;
-  std::map<Rank, Told> told_;  // the latest of each peer
+  struct Hearsay {
+    Rank witness = no_rank;
+    Deadline believed_until;
+  };
+  std::map<Rank, Told> told_;        // the latest of each peer
+  std::map<Rank, Hearsay> hearsay_;  // by the rank that is missing
 };
 
 // As the members of a window, who are all peers, show in a control line each.

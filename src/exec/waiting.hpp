@@ -6,6 +6,7 @@
 #include <sched.h>
 
 #include <algorithm>
+#include <chrono>
 
 namespace hocket {
 
@@ -21,10 +22,21 @@ struct WaitBudget {
   }
 };
 
+// Leaves the core to others for a moment. False: they kept it for longer than ranks do that wait themselves.
+struct OwnCore {
+  static bool yield() {
+    constexpr std::chrono::milliseconds longest{1};
+    const auto before = std::chrono::steady_clock::now();
+    ::sched_yield();
+    return std::chrono::steady_clock::now() - before <= longest;
+  }
+};
+
 // The waits of a thread that progresses, one after another. Where ranks could each have a core but the scheduler runs
 // two of them on one (a busy host), all pauses are in vain: a wait that ended with its first yields makes the next ones
 // begin with these.
-class Waiter {
+template <class Core>
+class BasicWaiter {
  public:
   static constexpr int pauses_in_a_call = 25;
 
@@ -53,8 +65,8 @@ class Waiter {
       return true;
     }
     if (polls_ < budget_.pauses + budget_.yields) {
-      ++polls_;
-      ::sched_yield();
+      // Who has slept gets a core that others want sooner than who yields again and again.
+      polls_ = Core::yield() ? polls_ + 1 : budget_.pauses + budget_.yields;
       return true;
     }
     return false;
@@ -70,5 +82,7 @@ class Waiter {
   bool paused_ = false;  // in this wait
   int waits_without_pauses_ = 0;
 };
+
+using Waiter = BasicWaiter<OwnCore>;
 
 }  // namespace hocket

@@ -28,6 +28,7 @@
 namespace hocket {
 
 class RegionTable;
+class TlsIdentity;
 
 struct Tag {
   std::uint32_t communicator = 0;
@@ -105,6 +106,9 @@ class TransportListener {
     (void)peer;
     (void)what;
   }
+  // Why what blocks (Transport::open_window) is to end before its deadline; ok: it is not. Asked by what blocks, every
+  // 50 ms at least, on the thread that called it.
+  virtual Status given_up() const { return {}; }
   // What messages call the communicator whose number a tag to or from this peer carries.
   virtual std::string describe_communicator(std::uint32_t number, Rank peer) const {
     (void)peer;
@@ -136,8 +140,8 @@ class Transport : public EventSource {
   // Whether the link to this peer is up (connected, not failed).
   virtual bool connected(Rank peer) const = 0;
   // Memory that all `members` share (ranks in ascending order, this one among them). Every member calls this with the
-  // same list, and all get a window or none does (unless one dies, or its deadline passes). Blocks until `deadline` at
-  // most; connects members where they are not connected yet: all of a few, of many those that follow each other.
+  // same list, and all get a window or none does (unless one dies, or its deadline passes). Blocks until `deadline` or
+  // TransportListener::given_up(); connects members that are not yet connected: of many, those that follow each other.
   // The window must be destroyed before this transport. Code::unsupported where has_window() is false;
   // Code::out_of_resources names the member and the limit, Code::mismatch those whose lists differ.
   virtual Result<std::unique_ptr<Window>> open_window(std::span<const Rank> members, Deadline deadline) {
@@ -162,6 +166,9 @@ struct TransportConfig {
   TransportListener* listener = nullptr;
   const RegionTable* regions = nullptr;  // memory that a window can show to other members; null: none
   int streams = 0;          // connections to each peer, unless the environment says; 0: the transport's choice
+  // Encrypts connections through networks, and proves there who belongs to the job; null: nothing is encrypted. Read
+  // while the transport is made.
+  const TlsIdentity* tls = nullptr;
   std::string secret = {};  // that both ends of every connection prove to know; empty: they prove nothing
   bool warns = true;        // false: others over the same transports have said what does not work here
 };

@@ -8,6 +8,7 @@
 #include <cerrno>
 #include <cstdint>
 #include <string>
+#include <utility>
 
 #include "src/base/fd.hpp"
 #include "src/spi/transport.hpp"
@@ -45,6 +46,15 @@ class Stranger {
       return got == 0 || (got < 0 && errno == ECONNRESET);
     });
   }
+  // The same, whatever the other side has said before.
+  template <class Ranks>
+  bool shown_out(Ranks& ranks) {
+    char bytes[256];
+    return ranks.until([&] {
+      const ssize_t got = ::recv(fd_.get(), bytes, sizeof bytes, MSG_DONTWAIT);
+      return got == 0 || (got < 0 && errno == ECONNRESET);
+    });
+  }
   template <class Ranks>
   tcp::HelloFrame hear(Ranks& ranks) {
     tcp::HelloFrame frame{};
@@ -77,6 +87,7 @@ class Stranger {
     fd_.reset();
   }
   void leave() { fd_.reset(); }
+  UniqueFd take() { return std::move(fd_); }
 
  private:
   UniqueFd fd_;

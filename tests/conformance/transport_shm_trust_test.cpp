@@ -53,7 +53,8 @@ UniqueFd connect_to(std::uint64_t group, Rank rank) {
 
 // Somebody of this user who speaks the protocol as rank 1, but knows the secret only if a test says so.
 struct Newcomer {
-  explicit Newcomer(std::uint64_t of) : group(of), channel(connect_to(of, 0)) {}
+  // At the door of `rank`, whatever it says there.
+  explicit Newcomer(std::uint64_t of, Rank rank = 0) : group(of), channel(connect_to(of, rank)) {}
 
   void say(PacketKind kind, std::string_view text, bool with_event) {
     const int fd = wake_event.get();
@@ -149,6 +150,36 @@ TEST_F(ShmTrust, AReplayedTranscriptIsRefused) {
   replayer.expect_refusal(ranks_, Distrust::other_secret);
   first.say(PacketKind::proof, text_of(proof), true);
   EXPECT_TRUE(ranks_.until([&] { return ranks_[0].connected(1); }));
+}
+
+// One that has been let in: its words open neither the same door again nor another one, and it stays connected.
+TEST(ShmTrustOfThree, ATranscriptThatWasTakenOpensNoDoor) {
+  const Maker maker(3);
+  Ranks<Maker> ranks(3, maker);
+  const std::uint64_t group = maker.group;
+  const Challenge own(secret, Side::dials, context_of({group, 1, 0}));
+  Newcomer first(group);
+  first.say(PacketKind::hello, own.nonce(), false);
+  ASSERT_EQ(first.hear(ranks), PacketKind::challenge);
+  const Mac proof = own.proof(first.their_nonce());
+  first.say(PacketKind::proof, text_of(proof), true);
+  ASSERT_EQ(first.hear(ranks), PacketKind::welcome);
+
+  Newcomer again(group);
+  again.say(PacketKind::hello, own.nonce(), false);
+  ASSERT_EQ(again.hear(ranks), PacketKind::challenge);
+  again.say(PacketKind::proof, text_of(proof), true);
+  again.expect_refusal(ranks, Distrust::other_secret);
+
+  Newcomer elsewhere(group, 1);
+  elsewhere.say(PacketKind::hello, own.nonce(), false);
+  EXPECT_TRUE(ranks.until([&] { return elsewhere.channel.receive(elsewhere.heard) == Channel::Event::end; }));
+
+  EXPECT_TRUE(ranks[0].connected(1));
+  auto [from, to] = ranks.connect_both(0, 2);
+  exchange(ranks, *from, *to, 1, 700'000);
+  EXPECT_TRUE(ranks.seen(0).failures.empty());
+  EXPECT_TRUE(ranks.seen(1).failures.empty());
 }
 
 TEST_F(ShmTrust, AReflectedChallengeIsRefused) {

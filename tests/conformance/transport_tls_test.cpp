@@ -1,6 +1,7 @@
 // TCP with TLS is the same transport; and who speaks TLS and who does not, or is of another authority, never meet.
 #include <cstdlib>
 
+#include "src/base/tls.hpp"
 #include "tests/conformance/tcp_maker.hpp"
 #include "tests/conformance/tcp_stranger.hpp"
 #include "tests/conformance/transport_suites.hpp"
@@ -33,12 +34,11 @@ class Certificates {
 };
 
 Result<std::unique_ptr<Transport>> make_with(const CertificateFiles& files, const TransportConfig& config) {
-  ::setenv("HOCKET_TLS_CERT", files.certificate.c_str(), 1);
-  ::setenv("HOCKET_TLS_KEY", files.key.c_str(), 1);
-  ::setenv("HOCKET_TLS_CA", files.authority.c_str(), 1);
-  auto made = find_transport("tcp")->make(config);
-  for (const char* name : {"HOCKET_TLS_CERT", "HOCKET_TLS_KEY", "HOCKET_TLS_CA"}) ::unsetenv(name);
-  return made;
+  const auto identity = TlsIdentity::load(files.certificate, files.key, files.authority);
+  if (!identity) return identity.status();
+  TransportConfig with_identity = config;
+  with_identity.tls = &*identity;
+  return find_transport("tcp")->make(with_identity);
 }
 
 struct TlsMaker : TcpMaker {

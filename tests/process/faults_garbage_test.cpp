@@ -4,8 +4,10 @@
 #include <poll.h>
 #include <sys/socket.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <chrono>
+#include <cstdint>
 #include <cstdlib>
 #include <random>
 #include <string>
@@ -37,6 +39,21 @@ UniqueFd send_to_port(int port, const std::string& bytes) {
   return socket;
 }
 
+enum class Noise : std::uint8_t { taken, cut, left };  // left: nobody reads it, and the kernel takes no more
+
+// Sends all of it, unless it is cut; what becomes of it.
+Noise send_noise_to_port(int port, const std::string& bytes) {
+  const UniqueFd socket = send_to_port(port, "");
+  const timeval patience{2, 0};
+  ::setsockopt(socket.get(), SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof patience);
+  for (std::size_t sent = 0; sent < bytes.size();) {
+    const auto n = ::send(socket.get(), bytes.data() + sent, bytes.size() - sent, MSG_NOSIGNAL);
+    if (n < 0) return errno == EAGAIN ? Noise::left : Noise::cut;
+    sent += static_cast<std::size_t>(n);
+  }
+  return Noise::taken;
+}
+
 std::string noise(std::mt19937& random, std::size_t bytes) {
   std::string text(bytes, '\0');
   for (char& byte : text) byte = static_cast<char>(random());
@@ -66,20 +83,23 @@ TEST(Garbage, SentToEveryPortDoesNoHarm) {
   group.hear_from_all("looping");
   std::mt19937 random(7);
   std::vector<UniqueFd> left_open;
-  int ports = 0;
+  std::vector<Noise> became;  // of 10 MB at each port
   for (int index = 0; index < group.size(); ++index) {
     for (const int port : listening_ports(group.process(index))) {
-      ++ports;
       for (const std::size_t bytes : {0, 1, 7, 32, 1000, 100'000}) {
         send_to_port(port, noise(random, bytes));
         left_open.push_back(send_to_port(port, noise(random, bytes)));
       }
+      became.push_back(send_noise_to_port(port, noise(random, std::size_t{10} << 20)));
       send_to_port(port, "GET / HTTP/1.1\r\nHost: localhost\r\n\r\n");
       send_to_port(port, std::string(5000, '\0'));
       send_to_port(port, std::string(5000, '\xFF'));
     }
   }
-  EXPECT_GT(ports, 0) << "no rank listens anywhere: the test tests nothing";
+  // Ranks 0 and 1 and their standbys, to which nobody attends yet, and the store.
+  EXPECT_EQ(became.size(), 5u);
+  EXPECT_EQ(std::ranges::count(became, Noise::left), 2);
+  EXPECT_EQ(std::ranges::count(became, Noise::cut), 3) << "nobody takes in 10 MB of noise";
   group.tell(0, "stop");
   group.expect_success();
 }

@@ -4,6 +4,7 @@
 #include <signal.h>
 
 #include <cstdlib>
+#include <filesystem>
 #include <functional>
 #include <string>
 #include <vector>
@@ -124,6 +125,40 @@ TEST_F(Tls, ADeathIsKnownOverIt) {
     });
   });
   group.expect_success(1);
+}
+
+// Each creation reads the files once: all its connections show one identity, and so do those of its children.
+TEST_F(Tls, FilesThatChangeMeanwhileCountForTheNextCreation) {
+  const CertificateFiles foreign = Authority(folder_.path(), "foreign").sign("stranger");
+  const std::vector<CertificateFiles> own = {files(0), files(1)};
+  ProcessGroup group(2, [&](Child& child) {
+    const CertificateFiles& mine = own[static_cast<std::size_t>(child.index)];
+    use(mine);
+    ::setenv("HOCKET_TRANSPORT", "tcp", 1);
+    if (child.index == 1) {
+      EXPECT_EQ(child.hear(), "come");
+    }
+    hocket_creation* creation = nullptr;
+    hocket_comm_options options = HOCKET_COMM_OPTIONS_INIT;
+    options.timeout_ms = 30'000;
+    ASSERT_EQ(hocket_comm_create_start(&creation, &options), HOCKET_OK) << hocket_last_error();
+    if (child.index == 0) {  // before it can have met rank 1
+      std::filesystem::rename(foreign.certificate, mine.certificate);
+      std::filesystem::rename(foreign.key, mine.key);
+      child.say("replaced");
+    }
+    hocket_comm *comm = nullptr, *part = nullptr;
+    ASSERT_EQ(hocket_creation_wait(creation, 0, &comm), HOCKET_OK) << hocket_last_error();
+    hocket_creation_destroy(creation);
+    expect_sums(comm, 2);
+    ASSERT_EQ(hocket_comm_split(comm, 0, 0, &part, nullptr), HOCKET_OK) << hocket_last_error();
+    expect_sums(part, 2);
+    hocket_comm_destroy(part);
+    hocket_comm_destroy(comm);
+  });
+  EXPECT_EQ(group.hear(0), "replaced");
+  group.tell(1, "come");
+  group.expect_success();
 }
 
 TEST_F(Tls, HalfOfItIsRefused) {

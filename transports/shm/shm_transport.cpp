@@ -200,7 +200,7 @@ Result<std::unique_ptr<Window>> ShmTransport::open_window(std::span<const Rank> 
   }
   auto window = std::make_unique<ShmWindow>(windows_, config_.regions, connector_, wake_socket_, members,
                                             static_cast<std::uint32_t>(self));
-  return open(std::move(window), links, *this, deadline);
+  return open(std::move(window), links, *this, *config_.listener, deadline);
 }
 
 }  // namespace hocket::shm

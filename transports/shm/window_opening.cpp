@@ -4,16 +4,21 @@
 #include <poll.h>
 
 #include <algorithm>
+#include <chrono>
 #include <functional>
 #include <vector>
 
 namespace hocket::shm {
 namespace {
 
+// Between two questions whether it is to go on.
+constexpr std::chrono::milliseconds between_questions{50};
+
 struct Opening {
   ShmWindow& window;
   std::span<ShmLink* const> links;  // of members that are connected before anything else
   Transport& transport;
+  const TransportListener& listener;
   Deadline deadline;
   bool begun = false;  // all have been connected: who is through with the handshake may leave
 
@@ -45,12 +50,13 @@ struct Opening {
   void sleep(std::vector<pollfd>& interests) const {
     interests.clear();
     if (!transport.arm(interests)) return;
-    const auto next = transport.next_deadline();
-    ::poll(interests.data(), interests.size(), (next ? earlier(*next, deadline) : deadline).remaining_ms());
+    Deadline until = earlier(deadline, Deadline::after(between_questions));
+    if (const auto next = transport.next_deadline()) until = earlier(until, *next);
+    ::poll(interests.data(), interests.size(), until.remaining_ms());
     transport.disarm();
   }
 
-  // Makes progress until `done`, or a member fails or refuses.
+  // Makes progress until `done`, or a member fails or refuses, or it is given up.
   Status await(const std::function<bool()>& done) const {
     std::vector<pollfd> interests;
     while (true) {
@@ -58,6 +64,7 @@ struct Opening {
       if (!window.handshake().refusal().ok()) return window.handshake().refusal();
       if (done()) return {};
       if (Status lost = lost_member(); !lost.ok()) return lost;
+      if (Status given_up = listener.given_up(); !given_up.ok()) return given_up;
       if (deadline.passed()) return timeout();
       sleep(interests);
     }
@@ -81,9 +88,9 @@ struct Opening {
 }  // namespace
 
 Result<std::unique_ptr<Window>> open(std::unique_ptr<ShmWindow> window, std::span<ShmLink* const> links,
-                                     Transport& transport, Deadline deadline) {
+                                     Transport& transport, const TransportListener& listener, Deadline deadline) {
   window->attach();
-  const Status status = Opening{*window, links, transport, deadline}.run();
+  const Status status = Opening{*window, links, transport, listener, deadline}.run();
   if (!status.ok()) return window->handshake().give_up(status);
   return std::unique_ptr<Window>(std::move(window));
 }

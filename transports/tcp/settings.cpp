@@ -78,9 +78,6 @@ Result<Settings> Settings::from_environment(int streams) {
   if (Status status = read_buffer("HOCKET_TCP_RECEIVE_BUFFER", settings.receive_buffer_bytes); !status.ok()) {
     return status;
   }
-  auto tls = TlsIdentity::from_environment();
-  if (!tls.ok()) return tls.status();
-  settings.tls = std::move(*tls);
   return settings;
 }
 

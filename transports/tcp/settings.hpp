@@ -26,10 +26,11 @@ struct Settings {
   int send_buffer_bytes = default_buffer_bytes;     // 0: as the kernel sees fit
   int receive_buffer_bytes = default_buffer_bytes;  // 0: as the kernel sees fit
 
-  std::optional<TlsIdentity> tls = {};  // all connections are encrypted with it; none: none is
+  // All connections are encrypted with it; none: none is. From who makes the transport, not from the environment: one
+  // creation has one identity.
+  std::optional<TlsIdentity> tls = {};
 
-  // HOCKET_TCP_STREAMS, HOCKET_TCP_CONGESTION, HOCKET_TCP_PORTS, HOCKET_TCP_SEND_BUFFER, HOCKET_TCP_RECEIVE_BUFFER and
-  // those of TLS.
+  // HOCKET_TCP_STREAMS, HOCKET_TCP_CONGESTION, HOCKET_TCP_PORTS, HOCKET_TCP_SEND_BUFFER and HOCKET_TCP_RECEIVE_BUFFER.
   // Code::invalid_environment names the variable and what it may be.
   // `streams`: where the first of these is auto; 0: one.
   static Result<Settings> from_environment(int streams = 0);

@@ -17,8 +17,9 @@ constexpr unsigned calls_per_look = 64;
 Result<std::unique_ptr<Transport>> make_transport(const TransportConfig& config) {
   auto host = LocalHost::from_environment();
   if (!host) return host.status();
-  const auto settings = Settings::from_environment(config.streams);
+  auto settings = Settings::from_environment(config.streams);
   if (!settings) return settings.status();
+  if (config.tls != nullptr) settings->tls = *config.tls;
   const auto endpoints = host->listening_endpoints();
   auto listening = endpoints.empty() ? listen_anywhere(*settings) : listen_on(endpoints, *settings);
   if (!listening) return listening.status();

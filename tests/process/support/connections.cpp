@@ -39,6 +39,21 @@ std::optional<int> port_of(int fd, Tell tell) {
 
 }  // namespace
 
+std::vector<std::string> unix_doors(pid_t process) {
+  const auto inodes = socket_inodes(process);
+  std::vector<std::string> names;
+  std::ifstream file("/proc/net/unix");
+  std::string line;
+  while (std::getline(file, line)) {
+    // number, references, protocol, flags (00010000: listening), type, state, inode, name: proc(5).
+    std::istringstream fields(line);
+    std::string number, references, protocol, flags, type, state, inode, name;
+    fields >> number >> references >> protocol >> flags >> type >> state >> inode >> name;
+    if (flags == "00010000" && inodes.contains(inode) && name.starts_with("@")) names.push_back(name.substr(1));
+  }
+  return names;
+}
+
 std::vector<TcpSocket> tcp_sockets(pid_t process) {
   const auto inodes = socket_inodes(process);
   std::vector<TcpSocket> sockets;

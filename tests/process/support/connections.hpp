@@ -1,8 +1,9 @@
-// TCP connections of processes, to break them.
+// Sockets of processes: TCP connections, to break them, and doors.
 #pragma once
 
 #include <sys/types.h>
 
+#include <string>
 #include <vector>
 
 namespace hocket::process_testing {
@@ -20,6 +21,8 @@ struct TcpSocket {
   bool listens = false;
 };
 std::vector<TcpSocket> tcp_sockets(pid_t process);
+// Names of the Unix sockets at which a process listens.
+std::vector<std::string> unix_doors(pid_t process);
 // Whether the process has the other end.
 bool has_other_end(pid_t process, const Connection& connection);
 

@@ -37,9 +37,13 @@ class FakeLink final : public Link {
 class LinkedPeers final : public FakePeers {
  public:
   LinkedPeers() : FakePeers(ranks), links(ranks) {}
-  Link* made_link(Rank peer) override { return &links[static_cast<std::size_t>(peer)]; }
+  Link* made_link(Rank peer) override { return peer == unlinked_ ? nullptr : &links[static_cast<std::size_t>(peer)]; }
+  void unlink(Rank peer) { unlinked_ = peer; }
 
   std::deque<FakeLink> links;
+
+ private:
+  Rank unlinked_ = no_rank;
 };
 
 // A rank, and what its transports tell it, one thing with each look at them.
@@ -123,6 +127,19 @@ TEST_F(Agreement, ThatOneWaitsForNobody) {
 TEST_F(Agreement, WhereTheRankBeforeSaysNothingAnotherDoes) {
   begin(1);
   then_lost(0, 1);
+  expect(run(), Code::peer_lost, 0, 1);
+}
+
+// The rank before is not connected with this one, and those that were are dead: no word can come.
+TEST_F(Agreement, WhereNobodyCanSpeakThisRankDoesAtOnce) {
+  begin(1);
+  then([this] {
+    peers_.unlink(3);
+    peers_.links[2].speaks = false;
+  });
+  then_lost(0, 1);
+  then([] {});
+  then_told(2, cause(Code::peer_lost, 0, 3));  // which it does not wait for
   expect(run(), Code::peer_lost, 0, 1);
 }
 

@@ -67,6 +67,18 @@ TEST_F(ExecutorFailures, MemoryRunsOutInATransportWhileACallerProgresses) {
   expect_broken(Code::out_of_resources);
 }
 
+// Such as a transport that opens a window.
+TEST_F(ExecutorFailures, WhatKeepsItFromProgressHearsOfAnAbort) {
+  attach();
+  (void)executor_->with_exclusive_progress([&] {
+    EXPECT_TRUE(executor_->listener().given_up().ok());
+    executor_->abort(Status(Code::aborted, "enough"), *executor_->first());
+    EXPECT_EQ(executor_->listener().given_up().code(), Code::aborted);
+    EXPECT_EQ(executor_->listener().given_up().cause().rank, 0);
+    return Status();
+  });
+}
+
 TEST_F(ExecutorFailures, MemoryRunsOutInAnOperation) {
   attach();
   const auto operation = std::make_shared<FakeOperation>(std::vector<Direction>{});

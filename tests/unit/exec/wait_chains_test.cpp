@@ -81,6 +81,19 @@ TEST(ToldChains, BlameNobodyWhoCouldNotSayThatHeWaits) {
   EXPECT_EQ(blame_for(std::vector<Rank>{0}, 2, heard, unheard).missing, 0) << "with rank 0 it is connected";
 }
 
+// Rank 2 waits for rank 3, too, far from here; rank 0, which passes that on, does not wait.
+TEST(ToldChains, KnowByHearsayWhoElseWaits) {
+  ToldChains heard(4);
+  heard.hear(0, hearsay_of({.tag = {}, .missing = 3, .witness = 2}), ranks);
+  const Rank missing = 3;
+  EXPECT_EQ(blame_for({&missing, 1}, 4, heard).witness, 2);
+  EXPECT_FALSE(heard.waits(0));
+  heard.hear(0, hearsay_of({.tag = {}, .missing = 3, .witness = 4}), ranks);
+  EXPECT_EQ(blame_for({&missing, 1}, 4, heard).witness, 4) << "itself";
+  heard.hear(0, hearsay_of({.tag = {}, .missing = 300, .witness = -7}), ranks);  // makes no sense
+  EXPECT_EQ(blame_for({&missing, 1}, 4, heard).missing, 3);
+}
+
 TEST(ToldChains, PreferTheEndToTheMiddle) {
   const Talk tree({{1, 2}, {3, 4}, {0}, {1}, {}, {2}});
   for (const Rank rank : {0, 1, 2, 3, 5}) {

@@ -5,6 +5,14 @@
 namespace hocket {
 namespace {
 
+// Yields that last as long as the test says.
+struct FakeCore {
+  static bool yield() { return !contended; }
+  static inline bool contended = false;
+};
+
+using Waiter = BasicWaiter<FakeCore>;
+
 constexpr WaitBudget budget{.pauses = 30, .yields = 7};
 
 // How many polls a wait has until it should sleep; then what was waited for happens.
@@ -33,6 +41,16 @@ TEST(Waiter, PausesThenYieldsThenSleeps) {
   while (waiter.spin(false)) ++polls;
   const int calls = (budget.pauses + Waiter::pauses_in_a_call - 1) / Waiter::pauses_in_a_call;
   EXPECT_EQ(polls, calls + budget.yields) << "a poll that is a system call is as long as many pauses";
+}
+
+TEST(Waiter, SleepsWhereOthersKeepTheCore) {
+  Waiter waiter;
+  waiter.set(budget);
+  FakeCore::contended = true;
+  EXPECT_EQ(polls_until_sleep(waiter), budget.pauses + 1);
+  EXPECT_EQ(polls_until_sleep(waiter), budget.pauses + 1) << "nothing that was waited for came while it yielded";
+  FakeCore::contended = false;
+  EXPECT_EQ(polls_until_sleep(waiter), budget.pauses + budget.yields);
 }
 
 TEST(Waiter, SkipsPausesForAWhileAfterTheFirstYieldsHelped) {

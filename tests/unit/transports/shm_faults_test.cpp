@@ -150,6 +150,23 @@ TEST(ShmFaults, AMemberThatNeverOpensItsWindowIsNamed) {
   });
 }
 
+TEST(ShmFaults, AWindowThatIsGivenUpWaitsForNobody) {
+  Ranks(2, [&](Party& party, Rank rank) {
+    if (rank == 1) {  // connects, and no more
+      ASSERT_TRUE(party.transport->connect(0, party.transport->address(), generous()).ok());
+      EXPECT_TRUE(party.until([&] { return !party.witness.failed.empty(); }));
+      EXPECT_EQ(party.witness.failure.code(), Code::aborted);
+      return;
+    }
+    party.witness.gives_up_with =
+        Status(Cause{.code = Code::aborted, .message = "rank 0 has something better to do", .rank = 0, .peer = 0});
+    auto given_up = party.open_window(2);
+    ASSERT_FALSE(given_up.ok());
+    EXPECT_EQ(given_up.status().message(), party.witness.gives_up_with.message());
+    party.transport->shut_down(given_up.status(), generous());
+  });
+}
+
 // More regions than a socket takes at once, while nobody reads: none blocks, and what was located can be mapped.
 TEST(ShmFaults, ManyRegionsNeverBlock) {
   Ranks(2, [&](Party& party, Rank rank) {
