@@ -6,6 +6,7 @@
 #include <numeric>
 #include <utility>
 
+#include "src/exec/gpu/gpu_window.hpp"
 #include "transports/registry.hpp"
 
 namespace hocket::comm {
@@ -29,12 +30,15 @@ Result<std::shared_ptr<LinkSet>> LinkSet::open(const Options& options, const Con
   auto settings = RecordSettings::from_environment();
   if (!settings.ok()) return settings.status();
   const auto records = std::make_shared<RecordFile>(options, config.group, std::move(*settings));
-  auto executor = Executor::make(
-      {.rank = options.rank,
-       .alone = alone,
-       .name = options.name,
-       .says_name = config.says_name,
-       .on_break = [records](const Recording& recording) { (void)records->write(recording, RecordReason::broken); }});
+  const auto gpu = std::make_shared<GpuWindow>();
+  auto executor = Executor::make({.rank = options.rank,
+                                  .alone = alone,
+                                  .name = options.name,
+                                  .says_name = config.says_name,
+                                  .on_break = [records, gpu](const Recording& recording) {
+                                    gpu->let_go();
+                                    (void)records->write(recording, RecordReason::broken);
+                                  }});
   if (!executor.ok()) return executor.status();
   (*executor)->set_wait_budget(WaitBudget::for_ranks(options.size, CoreSet::own().count()));
   std::vector<std::unique_ptr<Transport>> transports;
@@ -51,6 +55,7 @@ Result<std::shared_ptr<LinkSet>> LinkSet::open(const Options& options, const Con
     transports = std::move(*opened);
   }
   std::shared_ptr<LinkSet> link_set(new LinkSet(std::move(*executor), std::move(transports), options.size, records));
+  link_set->window_use_.gpu = gpu;
   if (Status attached = link_set->executor_->attach(link_set->mesh_); !attached.ok()) return attached;
   if (alone || !records->settings().signal) return link_set;
   auto listening = RecordOnSignal::start(*records->settings().signal, [&executor = *link_set->executor_, records] {
@@ -86,6 +91,7 @@ LinkSet::~LinkSet() {
   } catch (...) {  // memory ran out: there is no record
   }
   executor_->stop(destroyed_);
+  window_use_.gpu->close();
   window_.reset();
   const Status why = executor_->broken();
   mesh_.shut_down(why, Deadline::after(why.ok() ? farewell : farewell_after_failure));
@@ -131,7 +137,9 @@ Status LinkSet::open_window(const DirectSetting& setting, Deadline deadline) {
       if (!transport->connected(member)) continue;
       if (auto link = mesh_.link(member, deadline); !link.ok()) return link.status();
     }
-    window_use_ = {.window = window_.get(), .setting = setting, .names = &executor_->listener()};
+    window_use_.window = window_.get();
+    window_use_.setting = setting;
+    window_use_.names = &executor_->listener();
     executor_->use_window(*window_);
     return {};
   });

@@ -17,7 +17,7 @@
 #include "src/comm/options.hpp"
 #include "src/comm/record_file.hpp"
 #include "src/comm/record_on_signal.hpp"
-#include "src/exec/direct/direct_operation.hpp"
+#include "src/exec/direct/window_use.hpp"
 #include "src/exec/executor.hpp"
 
 namespace hocket::comm {

@@ -16,6 +16,10 @@
 #include "src/plan/tuning.hpp"
 #include "src/spi/status.hpp"
 
+namespace hocket {
+class Gpus;
+}
+
 namespace hocket::comm {
 
 struct Options {
@@ -33,6 +37,7 @@ struct Options {
   Tuning tuning;       // before the library's own tables
   SingleCopy single_copy = SingleCopy::automatic;
   bool deterministic = false;
+  Gpus* gpus = nullptr;  // whose memory calls may be on; they outlive the communicator. Null: none's
 };
 
 // The caller's fields first, then the environment (HOCKET_*, then torchrun's, then the launcher's), then the defaults.
