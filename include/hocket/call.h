@@ -64,7 +64,7 @@ typedef struct hocket_call_info {
   uint64_t sequence;   /**< The number of the operation in its communicator, from 1 on; of a message, to or from that peer. */
   char transport[32];  /**< Its name, as "tcp"; "shm+tcp" if this rank used both; "none" if it had no peer. */
   char algorithm[64];  /**< A name that hocket-plan lists or, for ranks that all share memory, "direct one-shot", "direct
-                            pooled", "direct mapped", "direct single copy" or "direct staged". */
+                            pooled", "direct mapped", "direct single copy", "direct staged" or "direct GPU". */
   char wire[16];       /**< "exact", "bfloat16" or "int8". "exact" also if less was permitted but not used. */
 } hocket_call_info;
 

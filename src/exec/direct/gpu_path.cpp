@@ -106,6 +106,7 @@ bool GpuPath::advance(Counters& counters) {
   if (run_.self == executor) {
     if (announcer_.someone_has_withdrawn()) return false;
     if (Status status = work_for_all(counters); !status.ok()) {
+      (void)window.release(run_.binding.device->call);  // a part of the work may have been put into the stream
       run_.fail(status);
       return true;
     }

@@ -28,7 +28,9 @@ Status HostMirror::fill() {
       return status;
     }
   }
-  return reads_device ? gpu_.record(lane_->stream, *lane_->copied) : Status();
+  if (!reads_device) return {};
+  if (Status status = gpu_.record(lane_->stream, *lane_->copied); !status.ok()) return status;
+  return call_.go_on_after(*lane_->copied);  // else, where the call fails, the caller might free what is still read
 }
 
 Status HostMirror::give_back() {
