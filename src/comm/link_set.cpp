@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <numeric>
+#include <thread>
 #include <utility>
 
 #include "src/exec/gpu/gpu_window.hpp"
@@ -14,6 +15,7 @@ namespace {
 
 // What leaving may take: time for a slow peer to read what calls here have reported as sent.
 constexpr std::chrono::seconds farewell{10};
+constexpr std::chrono::milliseconds gpu_look{1};
 
 }  // namespace
 
@@ -31,14 +33,13 @@ Result<std::shared_ptr<LinkSet>> LinkSet::open(const Options& options, const Con
   if (!settings.ok()) return settings.status();
   const auto records = std::make_shared<RecordFile>(options, config.group, std::move(*settings));
   const auto gpu = std::make_shared<GpuWindow>();
-  auto executor = Executor::make({.rank = options.rank,
-                                  .alone = alone,
-                                  .name = options.name,
-                                  .says_name = config.says_name,
-                                  .on_break = [records, gpu](const Recording& recording) {
-                                    gpu->let_go();
-                                    (void)records->write(recording, RecordReason::broken);
-                                  }});
+  auto executor = Executor::make(
+      {.rank = options.rank,
+       .alone = alone,
+       .name = options.name,
+       .says_name = config.says_name,
+       .let_go = [gpu] { gpu->let_go(); },
+       .on_break = [records](const Recording& recording) { (void)records->write(recording, RecordReason::broken); }});
   if (!executor.ok()) return executor.status();
   (*executor)->set_wait_budget(WaitBudget::for_ranks(options.size, CoreSet::own().count()));
   std::vector<std::unique_ptr<Transport>> transports;
@@ -90,11 +91,27 @@ LinkSet::~LinkSet() {
     }
   } catch (...) {  // memory ran out: there is no record
   }
+  finish_on_gpu();
   executor_->stop(destroyed_);
   window_use_.gpu->close();
   window_.reset();
   const Status why = executor_->broken();
   mesh_.shut_down(why, Deadline::after(why.ok() ? farewell : farewell_after_failure));
+}
+
+// What streams here still have to say is waited for by streams of others. Meanwhile links are looked at, as a peer that
+// has ended breaks everything; and if it takes too long, the others learn that what they would find means nothing.
+void LinkSet::finish_on_gpu() {
+  GpuWindow& gpu = *window_use_.gpu;
+  for (const Deadline deadline = Deadline::after(farewell); gpu.is_open() && executor_->broken().ok();) {
+    const Status done = executor_->with_exclusive_progress([&] { return gpu.finish(Deadline::after(gpu_look)); });
+    if (done.ok()) return;
+    if (done.code() != Code::timeout) return abort(*executor_->first(), done.message());
+    if (deadline.passed()) {
+      return abort(*executor_->first(), "it was destroyed, and ten seconds later its work on a GPU was not done");
+    }
+    std::this_thread::sleep_for(gpu_look);  // for the thread that looks at the links
+  }
 }
 
 void LinkSet::abort(const Context& context, std::string_view reason) {

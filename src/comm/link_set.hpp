@@ -73,6 +73,8 @@ class LinkSet {
   LinkSet(std::unique_ptr<Executor> executor, std::vector<std::unique_ptr<Transport>> transports, Rank size,
           std::shared_ptr<RecordFile> records);
 
+  void finish_on_gpu();
+
   const pid_t owner_ = ::getpid();
   const Status destroyed_;  // what pending operations end with at the end; made beforehand, since that needs no memory
   const std::shared_ptr<RecordFile> records_;

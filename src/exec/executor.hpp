@@ -34,7 +34,9 @@ class Executor {
     bool alone = false;      // the only rank: no thread, no descriptors; what is started is done at once
     std::string name = {};   // of the first communicator, for messages
     bool says_name = false;  // messages say which communicator broke
-    std::function<void(const Recording&)> on_break = {};  // called when it breaks, on the thread that progresses
+    // Called when it breaks, on the thread that progresses, whatever else fails; it needs no memory.
+    std::function<void()> let_go = {};
+    std::function<void(const Recording&)> on_break = {};  // the same after that, if memory is left
   };
 
   // Code::out_of_resources where descriptors ran out.

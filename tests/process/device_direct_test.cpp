@@ -140,6 +140,25 @@ TEST(OneGpu, ACallIsCompleteBeforeItsWorkIsDone) {
   });
 }
 
+TEST(OneGpu, DestroyingACommunicatorWaitsForItsWork) {
+  run_ranks(2, [](Child& child) {
+    DeviceRank rank({.delay = std::chrono::milliseconds(20)});
+    ASSERT_TRUE(rank);
+    const hocket_call_options options = rank.options();
+    const DeviceBuffer values(rank, some_elements(DataType::int32, 1000, static_cast<std::uint64_t>(child.index)));
+    Bytes expected = some_elements(DataType::int32, 1000, static_cast<std::uint64_t>(child.index));
+    ASSERT_EQ(hocket_allreduce(expected.data(), expected.data(), 1000, HOCKET_INT32, HOCKET_SUM, rank.comm(), nullptr,
+                               nullptr),
+              HOCKET_OK);
+    ASSERT_EQ(
+        hocket_allreduce(values.at(), values.at(), 1000, HOCKET_INT32, HOCKET_SUM, rank.comm(), &options, nullptr),
+        HOCKET_OK)
+        << hocket_last_error();
+    rank.destroy_comm();
+    EXPECT_EQ(values.read(), expected);
+  });
+}
+
 TEST(OneGpu, WorksAndPersistentCallsFollowTheStream) {
   run_ranks(3, [](Child& child) {
     DeviceRank rank({.delay = std::chrono::milliseconds(1)});

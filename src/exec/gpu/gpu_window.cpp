@@ -2,6 +2,7 @@
 
 #include <chrono>
 #include <string>
+#include <utility>
 
 #include "src/base/hash.hpp"
 #include "src/base/log.hpp"
@@ -10,8 +11,7 @@
 namespace hocket {
 namespace {
 
-constexpr std::chrono::seconds patience{10};
-constexpr std::chrono::seconds patience_after_letting_go{1};
+constexpr std::chrono::seconds patience{1};
 
 std::uint64_t hash_of(const std::string& text) {
   Hash hash;
@@ -28,7 +28,7 @@ Result<bool> GpuWindow::open(Window& window, Gpu& gpu) {
   gpu_ = &gpu;
   identity_ = hash_of(gpu.identity());
   if (unusable_ = share_words(); !unusable_.ok()) {
-    forget_words();
+    forget_words(gpu);
     return unusable_;
   }
   auto latest = gpu.make_event();
@@ -38,6 +38,7 @@ Result<bool> GpuWindow::open(Window& window, Gpu& gpu) {
   if (!stream.ok()) return stream.status();
   imports_ = std::make_unique<GpuImports>(gpu);
   stream_ = *stream;
+  is_open_ = true;
   return true;
 }
 
@@ -53,8 +54,8 @@ Status GpuWindow::share_words() {
   return {};
 }
 
-void GpuWindow::forget_words() {
-  while (shared_words_ > 0) (void)gpu_->forget_words(window_->control_lines(--shared_words_));
+void GpuWindow::forget_words(Gpu& gpu) {
+  while (shared_words_ > 0) (void)gpu.forget_words(window_->control_lines(--shared_words_));
 }
 
 Status GpuWindow::tidy() {
@@ -69,7 +70,10 @@ Status GpuWindow::release(const GpuCall& call) {
 }
 
 void GpuWindow::let_go() {
-  if (stream_ == nullptr) return;
+  if (stream_ != nullptr) write_all_words();
+}
+
+void GpuWindow::write_all_words() {
   for (std::uint32_t member = 0; member < window_->size(); ++member) {
     ready(member).store(UINT64_MAX);
     done(member).store(UINT64_MAX);
@@ -78,19 +82,24 @@ void GpuWindow::let_go() {
 
 void GpuWindow::close() {
   if (gpu_ == nullptr) return;
+  is_open_ = false;
+  Gpu& gpu = *std::exchange(gpu_, nullptr);
   if (stream_ != nullptr) {
-    Status done = gpu_->finish(stream_, Deadline::after(patience));
+    const GpuStream stream = std::exchange(stream_, nullptr);
+    Status done = gpu.finish(stream, Deadline(Deadline::Clock::now()));
     if (!done.ok()) {
-      let_go();
-      done = gpu_->finish(stream_, Deadline::after(patience_after_letting_go));
+      write_all_words();
+      done = gpu.finish(stream, Deadline::after(patience));
     }
-    if (!done.ok()) log::warn("work on " + gpu_->name() + " is not done at the end: " + done.message());
+    if (!done.ok()) {
+      log::warn("work on " + gpu.name() + " is not done at the end of its communicator: " + done.message());
+      (void)imports_.release();
+      return;
+    }
     imports_.reset();
-    (void)gpu_->destroy_stream(stream_);
-    stream_ = nullptr;
+    (void)gpu.destroy_stream(stream);
   }
-  forget_words();
-  gpu_ = nullptr;
+  forget_words(gpu);
 }
 
 }  // namespace hocket

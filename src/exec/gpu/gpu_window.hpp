@@ -7,6 +7,7 @@
 // waiting for a process that has ended.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -21,7 +22,6 @@ namespace hocket {
 class GpuWindow {
  public:
   GpuWindow() = default;
-  // Waits for what is in its stream, for ten seconds at most, then lets it go. The window must still be there.
   ~GpuWindow() { close(); }
   GpuWindow(const GpuWindow&) = delete;
   GpuWindow& operator=(const GpuWindow&) = delete;
@@ -43,15 +43,21 @@ class GpuWindow {
   // Orders the caller's stream after all that was put into this member's.
   Status release(const GpuCall& call);
 
+  // Any thread: whether it was opened.
+  bool is_open() const { return is_open_.load(); }
+  // Waits for what is in this member's stream; Code::timeout.
+  Status finish(Deadline deadline) { return gpu_->finish(stream_, deadline); }
   // Nobody waits any more: everything is broken.
   void let_go();
-  // The same as destruction.
+  // The same as destruction. What is in the stream by then should be done: otherwise all streams are let go, and what
+  // the device may still use is left behind. The window must still be there.
   void close();
 
  private:
   GpuWord& word(std::uint32_t member, std::size_t number) const;
   Status share_words();
-  void forget_words();
+  void forget_words(Gpu& gpu);
+  void write_all_words();
 
   Window* window_ = nullptr;
   Gpu* gpu_ = nullptr;
@@ -61,6 +67,7 @@ class GpuWindow {
   std::unique_ptr<GpuImports> imports_;
   std::uint32_t shared_words_ = 0;  // of so many members
   Status unusable_;
+  std::atomic<bool> is_open_{false};
 };
 
 }  // namespace hocket
