@@ -65,7 +65,9 @@ class DeviceRank {
   }
   Bytes read(const std::byte* from, std::size_t bytes) {
     Bytes found(bytes);
-    if (bytes != 0) EXPECT_TRUE(gpu_.copy(stream_, found.data(), from, bytes).ok());
+    if (bytes != 0) {
+      EXPECT_TRUE(gpu_.copy(stream_, found.data(), from, bytes).ok());
+    }
     finish();
     return found;
   }
