@@ -190,24 +190,24 @@ Result<std::shared_ptr<Operation>> CallPlanner::prepare_to_self(const CallArgume
 }
 
 // A copy is an allgather of one rank.
-std::shared_ptr<Operation> CallPlanner::plan_to_self(const CallArguments& send) {
-  const auto dtype = static_cast<DataType>(send.dtype);
+std::shared_ptr<Operation> CallPlanner::plan_to_self(const CallArguments& both) {
+  const auto dtype = static_cast<DataType>(both.dtype);
   auto operation = operations_.over_links({.algorithm = find_algorithm(Collective::allgather, "direct"),
-                                           .count = send.count,
-                                           .element_bytes = size_of_element(send)},
-                                          send.persistent);
+                                           .count = both.count,
+                                           .element_bytes = size_of_element(both)},
+                                          both.persistent);
   const Signature signature{.kind = SignatureKind::send,
                             .collective = Collective::send,
                             .dtype = dtype,
-                            .opaque_bytes = opaque_bytes_of(send),
+                            .opaque_bytes = opaque_bytes_of(both),
                             .root = membership().rank(),
-                            .count = send.count};
-  operation->bind({.input = static_cast<const std::byte*>(send.send),
-                   .output = static_cast<std::byte*>(send.recv),
+                            .count = both.count};
+  operation->bind({.input = static_cast<const std::byte*>(both.send),
+                   .output = static_cast<std::byte*>(both.recv),
                    .signature = signature,
                    .reduction = {},
                    .timeout = membership().options().timeout},
-                  send.persistent);
+                  both.persistent);
   return operation;
 }
 

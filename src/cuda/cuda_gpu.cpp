@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <bit>
 #include <cstring>
 #include <thread>
 
@@ -109,7 +110,7 @@ Result<std::byte*> CudaGpu::allocate(std::size_t bytes) {
   CUdeviceptr memory = 0;
   const Status status = within("allocating memory", [&] { return driver_.cuMemAlloc_(&memory, bytes); });
   if (!status.ok()) return status;
-  return reinterpret_cast<std::byte*>(memory);
+  return std::bit_cast<std::byte*>(memory);
 }
 
 Status CudaGpu::free(std::byte* memory) {
@@ -154,7 +155,7 @@ Result<std::byte*> CudaGpu::import_memory(const MemoryExport& memory) {
                                        CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS);
   });
   if (!status.ok()) return status;
-  return reinterpret_cast<std::byte*>(allocation);
+  return std::bit_cast<std::byte*>(allocation);
 }
 
 Status CudaGpu::close_import(std::byte* allocation) {
