@@ -4,7 +4,7 @@ option(HOCKET_LINK_TIME "Optimise the way of a small call across sources (GCC, R
 if(HOCKET_LINK_TIME AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_BUILD_TYPE STREQUAL "Release" AND NOT HOCKET_SANITIZE)
   file(GLOB on_the_way CONFIGURE_DEPENDS src/capi/*.cpp src/exec/*.cpp src/exec/direct/*.cpp src/plan/direct/*.cpp transports/shm/*.cpp
     transports/tcp/*.cpp src/comm/communicator.cpp src/comm/call_planner.cpp src/comm/idle_operations.cpp src/comm/call_route.cpp
-    src/comm/mesh.cpp src/comm/routes.cpp src/comm/started_calls.cpp src/comm/validate.cpp src/cuda/memory_kind.cpp src/spi/*.cpp src/plan/layout.cpp
+    src/comm/mesh.cpp src/comm/routes.cpp src/comm/started_calls.cpp src/comm/validate.cpp src/cuda/process_gpus.cpp src/spi/*.cpp src/plan/layout.cpp
     src/plan/plan.cpp)
   list(FILTER on_the_way EXCLUDE REGEX "/(encode|reduce)\\.cpp$")
   # Their few thread-local variables stand where the thread's pointer leads, so that no call of the loader finds them: the

@@ -46,10 +46,17 @@ typedef struct hocket_call_options {
                                  these arguments and buffers. */
   size_t element_bytes;     /**< For #HOCKET_OPAQUE: the bytes of one element, 1 … #HOCKET_ELEMENT_BYTES_MAX. Equal on all
                                  ranks (else: MISMATCH). Other types ignore it. */
+  void* stream;             /**< For data in memory of a GPU: the CUstream or cudaStream_t that orders it; null: the default
+                                 stream. What the caller put into it before the call comes before the call. What is put
+                                 into it once the call is complete finds the result: once a blocking call has returned,
+                                 the work is complete, or its completion function is called. The device may still be at
+                                 work then. Of a persistent call, each start counts as the call. A stream that is being
+                                 captured is UNSUPPORTED. Ignored where all data is host memory, as pinned and managed
+                                 memory are. */
 } hocket_call_options;
 
 /** The defaults. */
-#define HOCKET_CALL_OPTIONS_INIT { sizeof(hocket_call_options), 0, NULL, NULL, NULL, 0, HOCKET_WIRE_EXACT, 0, 0 }
+#define HOCKET_CALL_OPTIONS_INIT { sizeof(hocket_call_options), 0, NULL, NULL, NULL, 0, HOCKET_WIRE_EXACT, 0, 0, NULL }
 
 /** How one call was carried out. Strings are cut to fit and end in '\0'. */
 typedef struct hocket_call_info {
@@ -57,7 +64,7 @@ typedef struct hocket_call_info {
   uint64_t sequence;   /**< The number of the operation in its communicator, from 1 on; of a message, to or from that peer. */
   char transport[32];  /**< Its name, as "tcp"; "shm+tcp" if this rank used both; "none" if it had no peer. */
   char algorithm[64];  /**< A name that hocket-plan lists or, for ranks that all share memory, "direct one-shot", "direct
-                            pooled", "direct mapped", "direct single copy" or "direct staged". */
+                            pooled", "direct mapped", "direct single copy", "direct staged" or "direct GPU". */
   char wire[16];       /**< "exact", "bfloat16" or "int8". "exact" also if less was permitted but not used. */
 } hocket_call_info;
 

@@ -43,6 +43,7 @@ struct CallOptions {
   Wire wire = Wire::exact;               ///< How float32 may travel.
   bool persistent = false;        ///< For calls named …_async: nothing starts until Work::start() or Work::run().
   std::size_t element_bytes = 0;  ///< Of an is_opaque type; only calls on lists need it, others set it themselves.
+  void* stream = nullptr;         ///< Of data in device memory: the CUstream or cudaStream_t that orders it.
 };
 
 /// How this thread's latest successful call was carried out, see hocket_last_call(). Throws if there was none.
@@ -84,6 +85,7 @@ inline hocket_call_options to_c(CallOptions options) {
   given.wire = static_cast<hocket_wire>(options.wire);
   given.persistent = options.persistent ? 1 : 0;
   given.element_bytes = options.element_bytes;
+  given.stream = options.stream;
   return given;
 }
 

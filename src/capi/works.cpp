@@ -35,6 +35,7 @@ Status read_options(const hocket_call_options* options, CallArguments& arguments
   arguments.wire = static_cast<int>(given->wire);
   arguments.persistent = given->persistent != 0;
   arguments.opaque_bytes = given->element_bytes;
+  arguments.stream = given->stream;
   return {};
 }
 
@@ -69,6 +70,7 @@ Status restart(hocket_work* work) {
   if (!work->calls.finished()) {
     return {Code::invalid_argument, "work is still running: wait until it is complete before it is started again"};
   }
+  if (Status marked = work->calls.mark_streams(); !marked.ok()) return marked;
   work->calls.restart();
   return {};
 }

@@ -35,6 +35,7 @@ struct CallArguments {
   std::size_t opaque_bytes = 0;  // of one element, where these are opaque
   int wire = HOCKET_WIRE_EXACT;
   BlockArguments blocks = {};
+  void* stream = nullptr;   // where data lies on a GPU: the stream that orders it
   bool of_split = false;    // the library's own exchange, see SignatureKind
   bool in_group = false;    // a message may go to this very rank
   bool persistent = false;  // prepared for runs to come, each of which Operation::restart() begins

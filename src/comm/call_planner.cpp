@@ -4,6 +4,7 @@
 
 #include "src/comm/log_lines.hpp"
 #include "src/comm/own_input.hpp"
+#include "src/exec/gpu/mirrored_operation.hpp"
 #include "src/exec/reduce.hpp"
 #include "src/plan/algorithm_id.hpp"
 #include "src/plan/slicing.hpp"
@@ -26,18 +27,85 @@ Result<std::shared_ptr<Operation>> CallPlanner::prepare(const CallArguments& cal
   auto checked = validate(call, membership().rank(), membership().size());
   if (!checked.ok()) return checked.status();
   const bool unequal = static_cast<bool>(checked->blocks);
-  auto operation = plan(call, std::move(*checked), nullptr);
-  if (!unequal) latest_call_.keep(call, operation);
+  auto operation = plan_where_data_is(call, std::move(*checked), nullptr);
+  if (!operation.ok()) return operation;
+  if (!unequal) latest_call_.keep(call, *operation);
   return operation;
+}
+
+Result<std::shared_ptr<Operation>> CallPlanner::plan_where_data_is(const CallArguments& call, CheckedCall checked,
+                                                                   std::shared_ptr<Staging> staging) {
+  Gpus* const gpus = membership().options().gpus;
+  if (gpus == nullptr) return plan(call, std::move(checked), std::move(staging));
+  auto data = staging ? find_device_data(*gpus, call, *staging)
+                      : find_device_data(*gpus, call, checked, membership().rank(), membership().size());
+  if (!data.ok()) return data.status();
+  if (!*data) return plan(call, std::move(checked), std::move(staging));
+  if (!lanes_) lanes_ = std::make_shared<GpuLanes>();
+  if (!staging && runs_on_gpu(call, checked, *data)) return plan_on_gpu(call, checked, std::move(*data));
+  return plan_mirrored(call, std::move(*data),
+                       [&](const CallArguments& on_host) { return plan(on_host, std::move(checked), nullptr); });
+}
+
+bool CallPlanner::runs_over_window(const CallArguments& call, const CheckedCall& checked) const {
+  const bool has_window =
+      parts_.window_use != nullptr && fits(checked.signature, *parts_.window_use, membership().size());
+  return route_of(call, checked, membership(), has_window) == CallRoute::window;
+}
+
+// The other ranks' data may lie elsewhere: then the operation finds out. What needs an input of the library's own goes
+// over the host.
+bool CallPlanner::runs_on_gpu(const CallArguments& call, const CheckedCall& checked, const DeviceCall& data) const {
+  const bool needs_own_input = !info_of(call.collective).runs_in_place() && checked.placement == Placement::in_place;
+  return data.whole && !needs_own_input && runs_over_window(call, checked) &&
+         GpuPath::takes(checked.signature, static_cast<std::uint32_t>(call.root), *parts_.window_use);
+}
+
+Result<std::shared_ptr<Operation>> CallPlanner::plan_on_gpu(const CallArguments& call, CheckedCall& checked,
+                                                            DeviceCall data) {
+  auto ordered = GpuCall::make(*data.gpu, call.stream);
+  if (!ordered.ok()) return ordered.status();
+  if (!call.persistent) {
+    if (Status marked = ordered->mark(); !marked.ok()) return marked;
+  }
+  Binding binding = binding_of(call, checked, nullptr);
+  binding.signature.algorithm = direct_paths_id;
+  binding.device = std::make_shared<DeviceData>(DeviceData{.call = std::move(*ordered),
+                                                           .input = binding.input,
+                                                           .output = binding.output,
+                                                           .lanes = lanes_,
+                                                           .layout = std::move(data.layout),
+                                                           .input_at = data.send_at.value_or(0),
+                                                           .output_at = data.recv_at.value_or(0)});
+  std::shared_ptr<Operation> operation = operations_.over_window(call.persistent);
+  log_algorithm(membership(), call.collective, checked.bytes, "direct paths over one GPU");
+  operation->bind(binding, call.persistent);
+  return operation;
+}
+
+Result<std::shared_ptr<Operation>> CallPlanner::plan_mirrored(const CallArguments& call, DeviceCall data,
+                                                              const PlanOnHost& plan_on_host) {
+  auto ordered = GpuCall::make(*data.gpu, call.stream);
+  if (!ordered.ok()) return ordered.status();
+  auto gpu_call = std::make_unique<GpuCall>(std::move(*ordered));
+  auto mirror = HostMirror::make(lanes_, *gpu_call, std::move(data.layout));
+  if (!mirror.ok()) return mirror.status();
+  auto inner = plan_on_host(data.on_host(call, (*mirror)->memory()));
+  const Binding binding{.signature = inner->signature(), .reduction = {}, .timeout = inner->timeout()};
+  auto operation = std::make_shared<MirroredOperation>(parts_.context, std::move(inner), std::move(gpu_call),
+                                                       std::move(*mirror), call.persistent);
+  if (!call.persistent) {
+    if (Status marked = operation->mark_streams(); !marked.ok()) return marked;
+  }
+  operation->bind(binding, call.persistent);
+  return std::shared_ptr<Operation>(std::move(operation));
 }
 
 std::shared_ptr<Operation> CallPlanner::plan(const CallArguments& call, CheckedCall checked,
                                              std::shared_ptr<Staging> staging) {
   Binding binding = binding_of(call, checked, std::move(staging));
   std::shared_ptr<Operation> operation;
-  const bool has_window =
-      parts_.window_use != nullptr && fits(checked.signature, *parts_.window_use, membership().size());
-  if (route_of(call, checked, membership(), has_window) == CallRoute::window) {
+  if (runs_over_window(call, checked)) {
     binding.signature.algorithm = direct_paths_id;
     operation = operations_.over_window(call.persistent);
     log_algorithm(membership(), call.collective, checked.bytes, "direct paths over shared memory");
@@ -109,26 +177,40 @@ Choice CallPlanner::algorithm_for(const ChoiceKey& key) {
   return latest_choice_;
 }
 
-// A copy is an allgather of one rank.
-std::shared_ptr<Operation> CallPlanner::prepare_to_self(const CallArguments& send, const CallArguments& recv) {
-  const auto dtype = static_cast<DataType>(send.dtype);
+Result<std::shared_ptr<Operation>> CallPlanner::prepare_to_self(const CallArguments& send, const CallArguments& recv) {
+  CallArguments both = send;
+  both.recv = recv.recv;
   const std::lock_guard lock(mutex_);
+  if (Gpus* const gpus = membership().options().gpus) {
+    auto data = find_device_data_to_self(*gpus, both);
+    if (!data.ok()) return data.status();
+    if (*data) {
+      if (!lanes_) lanes_ = std::make_shared<GpuLanes>();
+      return plan_mirrored(both, std::move(*data), [&](const CallArguments& on_host) { return plan_to_self(on_host); });
+    }
+  }
+  return plan_to_self(both);
+}
+
+// A copy is an allgather of one rank.
+std::shared_ptr<Operation> CallPlanner::plan_to_self(const CallArguments& both) {
+  const auto dtype = static_cast<DataType>(both.dtype);
   auto operation = operations_.over_links({.algorithm = find_algorithm(Collective::allgather, "direct"),
-                                           .count = send.count,
-                                           .element_bytes = size_of_element(send)},
-                                          send.persistent);
+                                           .count = both.count,
+                                           .element_bytes = size_of_element(both)},
+                                          both.persistent);
   const Signature signature{.kind = SignatureKind::send,
                             .collective = Collective::send,
                             .dtype = dtype,
-                            .opaque_bytes = opaque_bytes_of(send),
+                            .opaque_bytes = opaque_bytes_of(both),
                             .root = membership().rank(),
-                            .count = send.count};
-  operation->bind({.input = static_cast<const std::byte*>(send.send),
-                   .output = static_cast<std::byte*>(recv.recv),
+                            .count = both.count};
+  operation->bind({.input = static_cast<const std::byte*>(both.send),
+                   .output = static_cast<std::byte*>(both.recv),
                    .signature = signature,
                    .reduction = {},
                    .timeout = membership().options().timeout},
-                  send.persistent);
+                  both.persistent);
   return operation;
 }
 

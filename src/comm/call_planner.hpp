@@ -3,6 +3,7 @@
 // there its algorithm, from that its plan made, and an operation that runs the plan is bound.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <span>
@@ -10,6 +11,7 @@
 
 #include "src/comm/call_arguments.hpp"
 #include "src/comm/call_route.hpp"
+#include "src/comm/device_call.hpp"
 #include "src/comm/idle_operations.hpp"
 #include "src/comm/latest_call.hpp"
 
@@ -19,20 +21,32 @@ namespace hocket::comm {
 class CallPlanner {
  public:
   // `parts` outlive it.
-  explicit CallPlanner(const CommunicatorParts& parts) : parts_(parts), operations_(parts) {}
+  explicit CallPlanner(const CommunicatorParts& parts)
+      : parts_(parts), latest_call_(parts.membership.options().gpus), operations_(parts) {}
 
   Result<std::shared_ptr<Operation>> prepare(const CallArguments& call);
   // The operations of a call on a list, in their order; small tensors share one. `call`: what holds for all tensors.
   Result<std::vector<std::shared_ptr<Operation>>> prepare_list(const CallArguments& call,
                                                                std::span<const hocket_tensor> tensors);
   // What copies a message of this rank to itself; the two are sound and fit.
-  std::shared_ptr<Operation> prepare_to_self(const CallArguments& send, const CallArguments& recv);
+  Result<std::shared_ptr<Operation>> prepare_to_self(const CallArguments& send, const CallArguments& recv);
 
  private:
+  // Of a call whose data the host can reach.
+  using PlanOnHost = std::function<std::shared_ptr<Operation>(const CallArguments& call)>;
+
   const Membership& membership() const { return parts_.membership; }
 
   // These require mutex_. `staging`: where the data will lie, if not in the caller's memory.
+  Result<std::shared_ptr<Operation>> plan_where_data_is(const CallArguments& call, CheckedCall checked,
+                                                        std::shared_ptr<Staging> staging);
+  Result<std::shared_ptr<Operation>> plan_mirrored(const CallArguments& call, DeviceCall data,
+                                                   const PlanOnHost& plan_on_host);
+  Result<std::shared_ptr<Operation>> plan_on_gpu(const CallArguments& call, CheckedCall& checked, DeviceCall data);
+  bool runs_over_window(const CallArguments& call, const CheckedCall& checked) const;
+  bool runs_on_gpu(const CallArguments& call, const CheckedCall& checked, const DeviceCall& data) const;
   std::shared_ptr<Operation> plan(const CallArguments& call, CheckedCall checked, std::shared_ptr<Staging> staging);
+  std::shared_ptr<Operation> plan_to_self(const CallArguments& both);
   std::shared_ptr<Operation> plan_over_links(const CallArguments& call, const CheckedCall& checked, Binding& binding);
   Binding binding_of(const CallArguments& call, CheckedCall& checked, std::shared_ptr<Staging> staging) const;
   Choice algorithm_for(const ChoiceKey& key);
@@ -43,6 +57,7 @@ class CallPlanner {
   ChoiceKey latest_choice_key_;
   Choice latest_choice_;  // no algorithm: none yet
   IdleOperations operations_;
+  std::shared_ptr<GpuLanes> lanes_;  // null: no call has used a GPU yet
 };
 
 }  // namespace hocket::comm

@@ -175,7 +175,7 @@ Result<std::vector<std::shared_ptr<Operation>>> Communicator::prepare_list(const
   return planner_->prepare_list(call, tensors);
 }
 
-std::shared_ptr<Operation> Communicator::prepare_to_self(const CallArguments& send, const CallArguments& recv) {
+Result<std::shared_ptr<Operation>> Communicator::prepare_to_self(const CallArguments& send, const CallArguments& recv) {
   return planner_->prepare_to_self(send, recv);
 }
 

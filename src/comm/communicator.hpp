@@ -77,7 +77,7 @@ class Communicator {
   Result<std::vector<std::shared_ptr<Operation>>> prepare_list(const CallArguments& call,
                                                                std::span<const hocket_tensor> tensors);
   // What copies a message of this rank to itself; the two are sound and fit.
-  std::shared_ptr<Operation> prepare_to_self(const CallArguments& send, const CallArguments& recv);
+  Result<std::shared_ptr<Operation>> prepare_to_self(const CallArguments& send, const CallArguments& recv);
   // What runs prepared calls; run() and start() are its functions.
   Executor& executor() const;
   using Operations = std::span<const std::shared_ptr<Operation>>;

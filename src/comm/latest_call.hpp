@@ -6,8 +6,8 @@
 #include <mutex>
 
 #include "src/comm/call_key.hpp"
-#include "src/cuda/memory_kind.hpp"
 #include "src/exec/operation.hpp"
+#include "src/spi/gpu.hpp"
 
 namespace hocket::comm {
 
@@ -15,6 +15,9 @@ namespace hocket::comm {
 // prepared as if it were the first of its kind.
 class LatestCall {
  public:
+  // `gpus`: whose memory buffers may be; null: none's.
+  explicit LatestCall(Gpus* gpus) : gpus_(gpus) {}
+
   // The operation of the latest call, bound to the buffers of this one. Null: this one is another, which forgets the
   // latest, or that one runs.
   std::shared_ptr<Operation> repeat(const CallArguments& call) {
@@ -44,8 +47,12 @@ class LatestCall {
   // Other buffers may be other memory; the same ones are not, unless there is a driver that hands out memory. What a
   // new call may do with memory of a device is for the checks of a new call to say.
   bool is_in_host_memory(const CallArguments& call) const {
-    if (call.send == send_ && call.recv == recv_ && !cuda::driver_was_seen()) return true;
-    return cuda::device_memory_at(call.send).empty() && cuda::device_memory_at(call.recv).empty();
+    if (gpus_ == nullptr || (call.send == send_ && call.recv == recv_ && !gpus_->seen())) return true;
+    const auto is_host_memory = [this](const void* data) {
+      const auto gpu = gpus_->gpu_at(data);
+      return gpu.ok() && *gpu == nullptr;
+    };
+    return is_host_memory(call.send) && is_host_memory(call.recv);
   }
 
   static constexpr long owners = 2;  // of an idle operation: the list of idle ones, which does not drop it, and this
@@ -61,6 +68,7 @@ class LatestCall {
 
   bool is_idle() const { return operation_ != nullptr && operation_.use_count() == owners && operation_->finished(); }
 
+  Gpus* const gpus_;
   Flag busy_;  // guards the rest
   CallKey key_;
   const void* send_ = nullptr;

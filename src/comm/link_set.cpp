@@ -4,10 +4,12 @@
 #include <unistd.h>
 
 #include <numeric>
+#include <thread>
 #include <utility>
 
 #include "src/base/caught.hpp"
 #include "src/base/log.hpp"
+#include "src/exec/gpu/gpu_window.hpp"
 #include "transports/registry.hpp"
 
 namespace hocket::comm {
@@ -15,6 +17,7 @@ namespace {
 
 // What leaving may take: time for a slow peer to read what calls here have reported as sent.
 constexpr std::chrono::seconds farewell{10};
+constexpr std::chrono::milliseconds gpu_look{1};
 
 }  // namespace
 
@@ -31,6 +34,7 @@ Result<std::shared_ptr<LinkSet>> LinkSet::open(const Options& options, const Con
   auto settings = RecordSettings::from_environment();
   if (!settings.ok()) return settings.status();
   const auto records = std::make_shared<RecordFile>(options, config.group, std::move(*settings));
+  const auto gpu = std::make_shared<GpuWindow>();
   auto executor = Executor::make(
       {.rank = options.rank,
        .size = options.size,
@@ -38,6 +42,7 @@ Result<std::shared_ptr<LinkSet>> LinkSet::open(const Options& options, const Con
        .name = options.name,
        .says_name = config.says_name,
        .steps = records->settings().steps,
+       .let_go = [gpu] { gpu->let_go(); },
        .on_break = [records](const Recording& recording) { (void)records->write(recording, RecordReason::broken); }});
   if (!executor.ok()) return executor.status();
   (*executor)->set_wait_budget(WaitBudget::for_ranks(options.size, CoreSet::own().count()));
@@ -56,6 +61,7 @@ Result<std::shared_ptr<LinkSet>> LinkSet::open(const Options& options, const Con
     transports = std::move(*opened);
   }
   std::shared_ptr<LinkSet> link_set(new LinkSet(std::move(*executor), std::move(transports), options.size, records));
+  link_set->window_use_.gpu = gpu;
   if (Status attached = link_set->executor_->attach(link_set->mesh_); !attached.ok()) return attached;
   if (alone) return link_set;
   if (Status listening = link_set->record_on_signal(); !listening.ok()) return listening;
@@ -109,10 +115,27 @@ LinkSet::~LinkSet() {
     }
   } catch (...) {  // memory ran out: there is no record
   }
+  finish_on_gpu();
   executor_->stop(destroyed_);
+  window_use_.gpu->close();
   window_.reset();
   const Status why = executor_->broken();
   mesh_.shut_down(why, Deadline::after(why.ok() ? farewell : farewell_after_failure));
+}
+
+// What streams here still have to say is waited for by streams of others. Meanwhile links are looked at, as a peer that
+// has ended breaks everything; and if it takes too long, the others learn that what they would find means nothing.
+void LinkSet::finish_on_gpu() {
+  GpuWindow& gpu = *window_use_.gpu;
+  for (const Deadline deadline = Deadline::after(farewell); gpu.is_open() && executor_->broken().ok();) {
+    const Status done = executor_->with_exclusive_progress([&] { return gpu.finish(Deadline::after(gpu_look)); });
+    if (done.ok()) return;
+    if (done.code() != Code::timeout) return abort(*executor_->first(), done.message());
+    if (deadline.passed()) {
+      return abort(*executor_->first(), "it was destroyed, and ten seconds later its work on a GPU was not done");
+    }
+    std::this_thread::sleep_for(gpu_look);  // for the thread that looks at the links
+  }
 }
 
 void LinkSet::abort(const Context& context, std::string_view reason) {
@@ -157,7 +180,9 @@ Status LinkSet::open_window(const DirectSetting& setting, Deadline deadline) {
       if (!transport->connected(member)) continue;
       if (auto link = mesh_.link(member, deadline); !link.ok()) return link.status();
     }
-    window_use_ = {.window = window_.get(), .setting = setting, .names = &executor_->listener()};
+    window_use_.window = window_.get();
+    window_use_.setting = setting;
+    window_use_.names = &executor_->listener();
     executor_->use_window(*window_);
     return {};
   });

@@ -18,7 +18,7 @@
 #include "src/comm/record_file.hpp"
 #include "src/comm/record_on_signal.hpp"
 #include "src/comm/reporter.hpp"
-#include "src/exec/direct/direct_operation.hpp"
+#include "src/exec/direct/window_use.hpp"
 #include "src/exec/executor.hpp"
 
 namespace hocket::comm {
@@ -75,6 +75,8 @@ class LinkSet {
           std::shared_ptr<RecordFile> records);
   Status record_on_signal();
   void report(const ReportTarget& target, std::uint64_t group);
+
+  void finish_on_gpu();
 
   const pid_t owner_ = ::getpid();
   const Status destroyed_;  // what pending operations end with at the end; made beforehand, since that needs no memory

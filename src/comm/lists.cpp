@@ -227,10 +227,15 @@ Result<std::vector<std::shared_ptr<Operation>>> CallPlanner::prepare_list(const 
   const std::lock_guard lock(mutex_);
   latest_call_.forget();
   std::vector<std::shared_ptr<Operation>> operations;
+  Status failure;
   packer.pack([&](const CallArguments& one, const CheckedCall& checked, std::shared_ptr<Staging> staging) {
-    operations.push_back(plan(one, checked, std::move(staging)));
+    auto operation = failure.ok() ? plan_where_data_is(one, checked, std::move(staging)) : failure;
+    if (operation.ok()) return operations.push_back(std::move(*operation));
+    failure = operation.status();
   });
-  return operations;
+  if (failure.ok()) return operations;
+  for (const auto& operation : operations) operation->finish(failure);
+  return failure;
 }
 
 }  // namespace hocket::comm

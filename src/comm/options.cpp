@@ -12,6 +12,7 @@
 #include "src/base/sized_struct.hpp"
 #include "src/comm/host_list.hpp"
 #include "src/comm/launched_job.hpp"
+#include "src/cuda/process_gpus.hpp"
 #include "src/spi/schedule.hpp"
 #include "src/store/callback_store.hpp"
 #include "transports/registry.hpp"
@@ -274,7 +275,7 @@ Result<Tuning> tuning_from_environment() {
 Result<Options> resolve_options(const hocket_comm_options* given) {
   const auto copy = read(given);
   if (!copy.ok()) return copy.status();
-  Options options;
+  Options options{.gpus = &cuda::process_gpus()};
   warn_of_unknown_names();
   for (const auto step : {&resolve_ranks, &resolve_store, &resolve_trust, &resolve_timeout, &resolve_names,
                           &resolve_algorithms, &resolve_single_copy, &resolve_determinism}) {
@@ -289,8 +290,7 @@ Result<Options> resolve_local_options(const hocket_comm_options* given, Rank siz
   if (size < 1 || size > 1024) {
     return Status(Code::invalid_argument, fmt::format("world_size is {}; ranks as threads can be 1 … 1024", size));
   }
-  Options options;
-  options.size = size;
+  Options options{.size = size, .gpus = &cuda::process_gpus()};
   for (const auto step : {&resolve_timeout, &resolve_names, &resolve_algorithms, &resolve_determinism}) {
     if (Status status = step(*copy, options); !status.ok()) return status;
   }

@@ -16,6 +16,10 @@
 #include "src/plan/tuning.hpp"
 #include "src/spi/status.hpp"
 
+namespace hocket {
+class Gpus;
+}
+
 namespace hocket::comm {
 
 // The store of a job, as its ranks can come back to it.
@@ -42,6 +46,7 @@ struct Options {
   SingleCopy single_copy = SingleCopy::automatic;
   bool deterministic = false;
   std::optional<ReportTarget> reports = {};  // nothing: there is no store that could be asked later
+  Gpus* gpus = nullptr;  // whose memory calls may be on; they outlive the communicator. Null: none's
 };
 
 // The caller's fields first, then the environment (HOCKET_*, then torchrun's, then the launcher's), then the defaults.

@@ -42,6 +42,15 @@ CallFacts StartedCalls::facts() const {
   return parts.empty() ? CallFacts() : facts_of(*parts.back().operations.back());
 }
 
+Status StartedCalls::mark_streams() const {
+  for (const Part& part : parts) {
+    for (const auto& operation : part.operations) {
+      if (Status marked = operation->mark_streams(); !marked.ok()) return marked;
+    }
+  }
+  return {};
+}
+
 void StartedCalls::restart() const {
   for (const Part& part : parts) {
     for (const auto& operation : part.operations) operation->restart();

@@ -47,6 +47,8 @@ struct StartedCalls {
   bool finished() const;
   // Before they start: on_complete() may be called later.
   void allow_callback() const;
+  // Before they start, where they are persistent; see Operation.
+  Status mark_streams() const;
   // Makes persistent operations, all of which are finished, ready for another run.
   void restart() const;
   // The first failure among them; requires finished().

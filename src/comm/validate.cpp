@@ -4,9 +4,6 @@
 
 #include <cstdint>
 #include <string>
-#include <tuple>
-
-#include "src/cuda/memory_kind.hpp"
 
 namespace hocket::comm {
 namespace {
@@ -122,21 +119,6 @@ Rank root_of(const CallArguments& arguments, Rank rank) {
   return info_of(arguments.collective).takes_root() ? arguments.root : 0;
 }
 
-// Memory that the processor cannot read would end the process.
-Status check_memory(const CallArguments& arguments, const Blocks& blocks) {
-  for (const auto& [name, data, used] :
-       {std::tuple<const char*, const void*, std::size_t>{"send", arguments.send, blocks.send},
-        std::tuple<const char*, const void*, std::size_t>{"recv", arguments.recv, blocks.recv}}) {
-    const std::string kind = used != 0 ? cuda::device_memory_at(data) : "";
-    if (kind.empty()) continue;
-    return {Code::unsupported,
-            fmt::format("{}: {} is {}; this version of Hocket moves host memory only (pinned and managed memory, too): "
-                        "copy it to the host first",
-                        name_of(arguments.collective), name, kind)};
-  }
-  return {};
-}
-
 }  // namespace
 
 Status invalid(const CallArguments& arguments, const std::string& what) {
@@ -148,7 +130,6 @@ Result<CheckedCall> validate(const CallArguments& arguments, Rank rank, Rank siz
   if (Status status = check_wire(arguments); !status.ok()) return status;
   const CollectiveInfo& collective = info_of(arguments.collective);
   const Blocks blocks = blocks_of(collective, rank, arguments.root, size);
-  if (Status status = check_memory(arguments, blocks); !status.ok()) return status;
   if (collective.has_unequal_blocks()) return validate_blocks(arguments, rank, size);
   const auto dtype = static_cast<DataType>(arguments.dtype);
   const std::size_t element_bytes = size_of_element(arguments);

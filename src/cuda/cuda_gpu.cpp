@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <bit>
 #include <cstring>
 #include <thread>
 
@@ -18,7 +19,7 @@ constexpr unsigned threads_per_block = 256;
 constexpr unsigned blocks_per_processor = 8;  // all the threads that one can hold
 constexpr auto query_pause = std::chrono::microseconds(20);
 
-static_assert(sizeof(CUipcMemHandle) <= sizeof(GpuHandle) && sizeof(CUipcEventHandle) <= sizeof(GpuHandle));
+static_assert(sizeof(CUipcMemHandle) <= sizeof(GpuHandle));
 
 template <class To, class From>
 To handle_as(const From& from) {
@@ -78,16 +79,12 @@ Status CudaGpu::start() {
   const auto ok = [&](CUresult result, const char* what) {
     return driver_.check(result, fmt::format("{}: {}", name_, what));
   };
-  if (Status status = ok(driver_.cuDeviceGet_(&device_, index_), "finding it"); !status.ok()) return status;
-  if (Status status = ok(driver_.cuDeviceGetName_(model, sizeof model - 1, device_), "its name"); !status.ok()) {
-    return status;
-  }
-  if (Status status = ok(driver_.cuDeviceGetUuid_(&uuid, device_), "its identity"); !status.ok()) return status;
-  if (Status status = ok(driver_.cuDeviceGetAttribute_(&processors_, CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, device_),
-                         "its size");
-      !status.ok()) {
-    return status;
-  }
+  Status status = ok(driver_.cuDeviceGet_(&device_, index_), "finding it");
+  if (status.ok()) status = ok(driver_.cuDeviceGetName_(model, sizeof model - 1, device_), "its name");
+  if (status.ok()) status = ok(driver_.cuDeviceGetUuid_(&uuid, device_), "its identity");
+  constexpr auto processors = CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT;
+  if (status.ok()) status = ok(driver_.cuDeviceGetAttribute_(&processors_, processors, device_), "its size");
+  if (!status.ok()) return status;
   name_ = fmt::format("GPU {} ({})", index_, model);
   identity_.assign(uuid.bytes, sizeof uuid.bytes);
   return ok(driver_.cuDevicePrimaryCtxRetain_(&context_, device_), "making its context");
@@ -113,11 +110,23 @@ Result<std::byte*> CudaGpu::allocate(std::size_t bytes) {
   CUdeviceptr memory = 0;
   const Status status = within("allocating memory", [&] { return driver_.cuMemAlloc_(&memory, bytes); });
   if (!status.ok()) return status;
-  return reinterpret_cast<std::byte*>(memory);
+  return std::bit_cast<std::byte*>(memory);
 }
 
 Status CudaGpu::free(std::byte* memory) {
   return within("freeing memory", [&] { return driver_.cuMemFree_(address_of(memory)); });
+}
+
+Result<std::byte*> CudaGpu::allocate_host(std::size_t bytes) {
+  void* memory = nullptr;
+  const Status status = within("allocating pinned memory",
+                               [&] { return driver_.cuMemHostAlloc_(&memory, bytes, CU_MEMHOSTALLOC_PORTABLE); });
+  if (!status.ok()) return status;
+  return static_cast<std::byte*>(memory);
+}
+
+Status CudaGpu::free_host(std::byte* memory) {
+  return within("freeing pinned memory", [&] { return driver_.cuMemFreeHost_(memory); });
 }
 
 Result<MemoryExport> CudaGpu::export_memory(const std::byte* data) {
@@ -134,6 +143,7 @@ Result<MemoryExport> CudaGpu::export_memory(const std::byte* data) {
   if (!status.ok()) return status;
   return MemoryExport{.handle = handle_as<GpuHandle>(handle),
                       .allocation = allocation,
+                      .allocation_at = base,
                       .allocation_bytes = bytes,
                       .offset = address_of(data) - base};
 }
@@ -145,7 +155,7 @@ Result<std::byte*> CudaGpu::import_memory(const MemoryExport& memory) {
                                        CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS);
   });
   if (!status.ok()) return status;
-  return reinterpret_cast<std::byte*>(allocation);
+  return std::bit_cast<std::byte*>(allocation);
 }
 
 Status CudaGpu::close_import(std::byte* allocation) {
@@ -165,28 +175,20 @@ Status CudaGpu::destroy_stream(GpuStream stream) {
   return within("destroying a stream", [&] { return driver_.cuStreamDestroy_(stream_of(stream)); });
 }
 
+Status CudaGpu::check_stream(GpuStream stream) {
+  auto capture = CU_STREAM_CAPTURE_STATUS_NONE;
+  const Status status =
+      within("looking at a stream", [&] { return driver_.cuStreamIsCapturing_(stream_of(stream), &capture); });
+  if (!status.ok() || capture == CU_STREAM_CAPTURE_STATUS_NONE) return status;
+  return {Code::unsupported, name_ +
+                                 ": the stream is being captured into a graph, which calls that wait for other "
+                                 "ranks cannot be part of; make them outside the capture"};
+}
+
 Result<std::unique_ptr<GpuEvent>> CudaGpu::make_event() {
   CUevent event = nullptr;
-  const Status status = within("making an event", [&] {
-    return driver_.cuEventCreate_(&event, CU_EVENT_DISABLE_TIMING | CU_EVENT_INTERPROCESS);
-  });
-  if (!status.ok()) return status;
-  return std::unique_ptr<GpuEvent>(std::make_unique<CudaEvent>(driver_, context_, event));
-}
-
-Result<GpuHandle> CudaGpu::export_event(GpuEvent& event) {
-  CUipcEventHandle handle{};
-  const Status status = within("sharing an event with other processes",
-                               [&] { return driver_.cuIpcGetEventHandle_(&handle, event_of(event)); });
-  if (!status.ok()) return status;
-  return handle_as<GpuHandle>(handle);
-}
-
-Result<std::unique_ptr<GpuEvent>> CudaGpu::import_event(const GpuHandle& handle) {
-  CUevent event = nullptr;
-  const Status status = within("opening an event of another process", [&] {
-    return driver_.cuIpcOpenEventHandle_(&event, handle_as<CUipcEventHandle>(handle));
-  });
+  const Status status =
+      within("making an event", [&] { return driver_.cuEventCreate_(&event, CU_EVENT_DISABLE_TIMING); });
   if (!status.ok()) return status;
   return std::unique_ptr<GpuEvent>(std::make_unique<CudaEvent>(driver_, context_, event));
 }
@@ -198,6 +200,50 @@ Status CudaGpu::record(GpuStream stream, GpuEvent& event) {
 Status CudaGpu::wait(GpuStream stream, GpuEvent& event) {
   return within("waiting for an event",
                 [&] { return driver_.cuStreamWaitEvent_(stream_of(stream), event_of(event), 0); });
+}
+
+Result<bool> CudaGpu::reached(GpuEvent& event) {
+  CUresult result = CUDA_SUCCESS;
+  const Status status = within("looking at an event", [&] {
+    result = driver_.cuEventQuery_(event_of(event));
+    return result == CUDA_ERROR_NOT_READY ? CUDA_SUCCESS : result;
+  });
+  if (!status.ok()) return status;
+  return result == CUDA_SUCCESS;
+}
+
+Status CudaGpu::use_words(void* memory, std::size_t bytes) {
+  return within("sharing words with streams", [&] {
+    int able = 0;
+    driver_.cuDeviceGetAttribute_(&able, CU_DEVICE_ATTRIBUTE_CAN_USE_64_BIT_STREAM_MEM_OPS, device_);
+    if (able == 0) return CUDA_ERROR_NOT_SUPPORTED;
+    return driver_.cuMemHostRegister_(memory, bytes, CU_MEMHOSTREGISTER_PORTABLE | CU_MEMHOSTREGISTER_DEVICEMAP);
+  });
+}
+
+Status CudaGpu::forget_words(void* memory) {
+  return within("forgetting words", [&] { return driver_.cuMemHostUnregister_(memory); });
+}
+
+template <class Function>
+Status CudaGpu::with_word(std::string_view what, const GpuWord& word, const Function& function) const {
+  return within(what, [&] {
+    CUdeviceptr at = 0;
+    const CUresult found = driver_.cuMemHostGetDevicePointer_(&at, const_cast<GpuWord*>(&word), 0);
+    return found == CUDA_SUCCESS ? function(at) : found;
+  });
+}
+
+Status CudaGpu::write(GpuStream stream, GpuWord& word, std::uint64_t value) {
+  return with_word("writing a word", word, [&](CUdeviceptr at) {
+    return driver_.cuStreamWriteValue64_(stream_of(stream), at, value, CU_STREAM_WRITE_VALUE_DEFAULT);
+  });
+}
+
+Status CudaGpu::wait_until(GpuStream stream, const GpuWord& word, std::uint64_t value) {
+  return with_word("waiting for a word", word, [&](CUdeviceptr at) {
+    return driver_.cuStreamWaitValue64_(stream_of(stream), at, value, CU_STREAM_WAIT_VALUE_GEQ);
+  });
 }
 
 Status CudaGpu::copy(GpuStream stream, std::byte* to, const std::byte* from, std::size_t bytes) {

@@ -21,16 +21,22 @@ class CudaGpu final : public Gpu {
   std::string identity() const override { return identity_; }
   Result<std::byte*> allocate(std::size_t bytes) override;
   Status free(std::byte* memory) override;
+  Result<std::byte*> allocate_host(std::size_t bytes) override;
+  Status free_host(std::byte* memory) override;
   Result<MemoryExport> export_memory(const std::byte* data) override;
   Result<std::byte*> import_memory(const MemoryExport& memory) override;
   Status close_import(std::byte* allocation) override;
   Result<GpuStream> make_stream() override;
   Status destroy_stream(GpuStream stream) override;
+  Status check_stream(GpuStream stream) override;
   Result<std::unique_ptr<GpuEvent>> make_event() override;
-  Result<GpuHandle> export_event(GpuEvent& event) override;
-  Result<std::unique_ptr<GpuEvent>> import_event(const GpuHandle& handle) override;
   Status record(GpuStream stream, GpuEvent& event) override;
   Status wait(GpuStream stream, GpuEvent& event) override;
+  Result<bool> reached(GpuEvent& event) override;
+  Status use_words(void* memory, std::size_t bytes) override;
+  Status forget_words(void* memory) override;
+  Status write(GpuStream stream, GpuWord& word, std::uint64_t value) override;
+  Status wait_until(GpuStream stream, const GpuWord& word, std::uint64_t value) override;
   Status copy(GpuStream stream, std::byte* to, const std::byte* from, std::size_t bytes) override;
   Status reduce(GpuStream stream, const GpuReduction& call) override;
   Status finish(GpuStream stream, Deadline deadline) override;
@@ -41,6 +47,9 @@ class CudaGpu final : public Gpu {
   // Calls function() with this GPU's context as the thread's own.
   template <class Function>
   Status within(std::string_view what, const Function& function) const;
+  // The same with where the device sees the word.
+  template <class Function>
+  Status with_word(std::string_view what, const GpuWord& word, const Function& function) const;
   Result<CUfunction> kernel(DataType dtype, ReduceOp op);
 
   const Driver& driver_;

@@ -25,18 +25,25 @@ namespace hocket::cuda {
   FUNCTION(cuMemAlloc)                  \
   FUNCTION(cuMemFree)                   \
   FUNCTION(cuMemGetAddressRange)        \
+  FUNCTION(cuMemHostAlloc)              \
+  FUNCTION(cuMemFreeHost)               \
+  FUNCTION(cuMemHostRegister)           \
+  FUNCTION(cuMemHostUnregister)         \
+  FUNCTION(cuMemHostGetDevicePointer)   \
   FUNCTION(cuMemcpyAsync)               \
   FUNCTION(cuIpcGetMemHandle)           \
   FUNCTION(cuIpcOpenMemHandle)          \
   FUNCTION(cuIpcCloseMemHandle)         \
-  FUNCTION(cuIpcGetEventHandle)         \
-  FUNCTION(cuIpcOpenEventHandle)        \
   FUNCTION(cuEventCreate)               \
   FUNCTION(cuEventDestroy)              \
+  FUNCTION(cuEventQuery)                \
   FUNCTION(cuEventRecord)               \
   FUNCTION(cuStreamCreate)              \
   FUNCTION(cuStreamDestroy)             \
+  FUNCTION(cuStreamIsCapturing)         \
   FUNCTION(cuStreamWaitEvent)           \
+  FUNCTION(cuStreamWaitValue64)         \
+  FUNCTION(cuStreamWriteValue64)        \
   FUNCTION(cuStreamQuery)               \
   FUNCTION(cuModuleLoadData)            \
   FUNCTION(cuModuleUnload)              \

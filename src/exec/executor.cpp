@@ -55,7 +55,10 @@ class Executor::ProgressGuard {
 // ---- making and ending ----------------------------------------------------------------------------------------------
 
 Executor::Executor(const Config& config) : parts_(std::make_unique<Parts>(config)) {
-  if (config.on_break) parts_->engine.on_break([this] { parts_->config.on_break(recording()); });
+  parts_->engine.on_break([this] {
+    if (parts_->config.let_go) parts_->config.let_go();
+    if (parts_->config.on_break) parts_->config.on_break(recording());
+  });
 }
 
 Result<std::unique_ptr<Executor>> Executor::make(const Config& config) {

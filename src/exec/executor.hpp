@@ -36,7 +36,9 @@ class Executor {
     std::string name = {};   // of the first communicator, for messages
     bool says_name = false;  // messages say which communicator broke
     std::size_t steps = 0;   // so many of the latest are recorded
-    std::function<void(const Recording&)> on_break = {};  // called when it breaks, on the thread that progresses
+    // Called when it breaks, on the thread that progresses, whatever else fails; it needs no memory.
+    std::function<void()> let_go = {};
+    std::function<void(const Recording&)> on_break = {};  // the same after that, if memory is left
   };
 
   // Code::out_of_resources where descriptors ran out.

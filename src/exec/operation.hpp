@@ -22,6 +22,8 @@
 
 namespace hocket {
 
+struct DeviceData;
+
 // What an operation is bound to for one run.
 struct Binding {
   const std::byte* input = nullptr;
@@ -32,6 +34,7 @@ struct Binding {
   Rank root = 0;
   std::shared_ptr<UserFunction> user = {};  // what reduction.custom is
   std::shared_ptr<Staging> staging = {};  // where the input lies, and perhaps the output, if not in the caller's memory
+  std::shared_ptr<DeviceData> device = {};  // of data in memory of a GPU, which only some operations can be bound to
 };
 
 // Thread rule: one thread at a time, the one that progresses; finished() and status() from any thread.
@@ -50,8 +53,11 @@ class Operation {
   // The same, to other buffers of the same kind. Requires can_move().
   void bind_again(const std::byte* input, std::byte* output);
   // Whether all that it is bound to but the caller's buffers may serve another run.
-  bool can_move() const { return !binding_.user && !binding_.staging; }
+  bool can_move() const { return !binding_.user && !binding_.staging && !binding_.device; }
   void restart();
+  // Before a run on device memory, on the thread that calls: what the caller has put into its stream until now comes
+  // before it. Where the data is the host's, nothing happens.
+  virtual Status mark_streams() { return {}; }
 
   // ---- for the thread that progresses ----
   // Whether it receives from any rank and does not know yet from which peer; until then it uses no link. take_from()
@@ -80,6 +86,8 @@ class Operation {
   }
   // Does what advance() put off in the hope that nobody needs it; before every sleep.
   virtual void before_sleep() {}
+  // When advance() may find something of which nobody tells this process; asked before every sleep.
+  virtual Deadline next_look() const { return Deadline::never(); }
   // Tells the peers that it waits for, and those that may wait for it, over links: `missing` and `witness` as in
   // Waiting.
   virtual void tell_waiting(Rank missing, Rank witness) {
@@ -162,6 +170,11 @@ class Operation {
 
  protected:
   const Binding& binding() const { return binding_; }
+  // For this run.
+  void set_buffers(const std::byte* input, std::byte* output) {
+    binding_.input = input;
+    binding_.output = output;
+  }
   // In the signature, before any peer hears of the run.
   void set_root(Rank root) { binding_.signature.root = root; }
   // The first failure stays.

@@ -258,10 +258,10 @@ void ProgressEngine::sleep(Deadline deadline) {
   Window* window = nullptr;
   for (const Entry& entry : queue_.running()) {
     entry.operation->before_sleep();
+    deadline = earlier(deadline, entry.operation->next_look());
     if (entry.window != nullptr) window = entry.window;
   }
-  deadline = earlier(deadline, lateness_.next_look(queue_));
-  deadline = earlier(deadline, queue_.next_verdict());
+  deadline = earlier(deadline, earlier(lateness_.next_look(queue_), queue_.next_verdict()));
   if (const auto next = peers_->next_deadline()) deadline = earlier(deadline, *next);
   deadline = earlier(deadline, Deadline::after(ProgressLock::longest_sleep));
   if (window == nullptr) return sleep_on_links(deadline);
@@ -278,7 +278,8 @@ void ProgressEngine::sleep_on_links(Deadline deadline) {
   interests_.push_back({.fd = lock_.holder_event().get(), .events = POLLIN, .revents = 0});
   if (!peers_->arm(interests_)) return;
   if (lock_.fall_asleep(false)) {
-    ::poll(interests_.data(), interests_.size(), deadline.remaining_ms());
+    const timespec span = span_until(deadline);
+    ::ppoll(interests_.data(), interests_.size(), &span, nullptr);
     lock_.awake();
   }
   peers_->disarm();

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <memory>
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "src/spi/types.hpp"
@@ -36,17 +37,23 @@ class Staging {
   bool gather();
   void scatter() const;
 
+  std::size_t bytes() const { return bytes_; }
+  bool clears_gaps() const { return clears_gaps_; }
+  std::size_t input_at() const { return input_at_; }
+  std::optional<std::size_t> output_at() const { return output_at_; }
   const std::byte* input() const { return memory_.get() + input_at_; }
   bool has_output() const { return output_at_.has_value(); }
   std::byte* output() const { return memory_.get() + *output_at_; }  // requires has_output()
 
- private:
   template <class Data>
   struct Piece {
     Data* data;  // the caller's
     std::size_t bytes, at;
   };
+  std::span<const Piece<const std::byte>> sources() const { return sources_; }
+  std::span<const Piece<std::byte>> targets() const { return targets_; }
 
+ private:
   std::size_t bytes_, input_at_;
   std::optional<std::size_t> output_at_;
   std::unique_ptr<std::byte[]> memory_;

@@ -7,8 +7,18 @@
 
 #include <algorithm>
 #include <chrono>
+#include <ctime>
+
+#include "src/spi/types.hpp"
 
 namespace hocket {
+
+// For ppoll(2): milliseconds would be too long for who looks at a GPU.
+inline timespec span_until(Deadline deadline) {
+  const auto left = deadline.remaining();
+  const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(left);
+  return {.tv_sec = static_cast<std::time_t>(seconds.count()), .tv_nsec = static_cast<long>((left - seconds).count())};
+}
 
 struct WaitBudget {
   int pauses = 0;  // polls with a pause between them

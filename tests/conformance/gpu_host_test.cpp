@@ -33,30 +33,37 @@ TEST(HostGpu, MemoryThatWasFreedIsNotFoundByLateImporters) {
   EXPECT_TRUE(gpu.free(other).ok());
 }
 
-TEST(HostGpu, AStreamThatWaitsForAProcessThatHasEndedCanBeDestroyed) {
-  int pipe[2];
-  ASSERT_EQ(::pipe(pipe), 0);
-  const UniqueFd in(pipe[0]), out(pipe[1]);
-  const pid_t child = ::fork();
-  if (child == 0) {
-    HostGpu gpu({.delay = std::chrono::seconds(60)});  // it dies before its event is reached
-    const auto event = std::move(*gpu.make_event());
-    (void)gpu.record(*gpu.make_stream(), *event);
-    const GpuHandle handle = *gpu.export_event(*event);
-    (void)!::write(out.get(), &handle, sizeof handle);
-    ::pause();
-  }
-  GpuHandle handle;
-  ASSERT_EQ(::read(in.get(), &handle, sizeof handle), static_cast<ssize_t>(sizeof handle));
+TEST(HostGpu, AStreamThatWaitsForAWordThatNobodyWritesCanBeDestroyed) {
+  const GpuTestWords words;
   HostGpu gpu;
-  const auto event = std::move(*gpu.import_event(handle));
-  ASSERT_EQ(::kill(child, SIGKILL), 0);
-  ASSERT_EQ(::waitpid(child, nullptr, 0), child);
-  EXPECT_FALSE(gpu.import_event(handle).ok());
+  ASSERT_TRUE(gpu.use_words(words.memory(), words.bytes).ok());
   const GpuStream stream = *gpu.make_stream();
-  ASSERT_TRUE(gpu.wait(stream, *event).ok());
+  ASSERT_TRUE(gpu.wait_until(stream, words.word(0), 1).ok());
   EXPECT_EQ(gpu.finish(stream, Deadline::after(std::chrono::milliseconds(50))).code(), Code::timeout);
   EXPECT_TRUE(gpu.destroy_stream(stream).ok());
+}
+
+TEST(HostGpu, AHostThatTouchesDeviceMemoryEnds) {
+  const pid_t child = ::fork();
+  if (child == 0) {
+    HostGpu gpu;
+    **gpu.allocate(1) = std::byte{1};
+    ::_exit(0);
+  }
+  int status = -1;
+  ASSERT_EQ(::waitpid(child, &status, 0), child);
+  EXPECT_NE(status, 0);
+}
+
+TEST(HostGpu, AllDoublesOfAProcessKnowTheirMemory) {
+  HostGpu first, second({.number = 1});
+  HostGpus gpus({&first, &second});
+  std::byte* const memory = *second.allocate(100);
+  EXPECT_EQ(*gpus.gpu_at(memory + 99), &second);
+  EXPECT_EQ(*gpus.gpu_at(&gpus), nullptr);
+  EXPECT_EQ(second.held(), 1U);
+  EXPECT_TRUE(second.free(memory).ok());
+  EXPECT_EQ(second.held(), 0U);
 }
 
 TEST(HostGpu, AFaultIsWhatTheFunctionReturns) {

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <gtest/gtest.h>
+#include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -17,28 +18,9 @@
 
 #include "src/base/fd.hpp"
 #include "src/spi/gpu.hpp"
+#include "tests/conformance/gpu_test_parts.hpp"
 
 namespace hocket::testing {
-
-// Values between a test and its peer, which end with either of them.
-class GpuTestPipe {
- public:
-  GpuTestPipe(UniqueFd in, UniqueFd out) : in_(std::move(in)), out_(std::move(out)) {}
-  template <class T>
-  void put(const T& value) {
-    static_assert(std::is_trivially_copyable_v<T>);
-    ASSERT_EQ(::write(out_.get(), &value, sizeof value), static_cast<ssize_t>(sizeof value));
-  }
-  template <class T>
-  T take() {
-    T value{};
-    if (::read(in_.get(), &value, sizeof value) != static_cast<ssize_t>(sizeof value)) ADD_FAILURE() << "no answer";
-    return value;
-  }
-
- private:
-  UniqueFd in_, out_;
-};
 
 template <class Maker>
 class GpuSuite : public ::testing::Test {
@@ -191,53 +173,99 @@ TYPED_TEST_P(GpuSuite, MoreMemoryThanThereIsIsRefused) {
   this->expect_ok(this->gpu_->free(memory));
 }
 
-TYPED_TEST_P(GpuSuite, MemoryAndEventsCrossProcesses) {
-  // The peer writes into the test's memory, behind an event of the test's, and records one of its own.
-  this->start_peer([this](Gpu& gpu, GpuTestPipe& pipe) {
+TYPED_TEST_P(GpuSuite, AnEventTellsTheHostHowFarAStreamHasCome) {
+  if (!this->open()) return;
+  Gpu& gpu = *this->gpu_;
+  auto event = gpu.make_event();
+  this->expect_ok(event.status());
+  EXPECT_TRUE(*gpu.reached(**event)) << "nothing was ever recorded";
+  const GpuTestWords words;
+  this->expect_ok(gpu.use_words(words.memory(), words.bytes));
+  this->expect_ok(gpu.wait_until(this->stream_, words.word(0), 1));
+  this->expect_ok(gpu.record(this->stream_, **event));
+  EXPECT_FALSE(*gpu.reached(**event)) << "the stream waits for a word that nobody has written";
+  words.word(0) = 1;
+  this->expect_ok(gpu.finish(this->stream_, Deadline::after(this->patience)));
+  EXPECT_TRUE(*gpu.reached(**event));
+  this->expect_ok(gpu.forget_words(words.memory()));
+}
+
+TYPED_TEST_P(GpuSuite, PinnedMemoryIsCopiedToAndFrom) {
+  if (!this->open()) return;
+  Gpu& gpu = *this->gpu_;
+  auto pinned = gpu.allocate_host(this->bytes);
+  this->expect_ok(pinned.status());
+  auto values = this->numbers(3);
+  std::memcpy(*pinned, values.data(), this->bytes);
+  std::byte* const memory = this->allocate(gpu);
+  this->expect_ok(gpu.check_stream(this->stream_));
+  this->expect_ok(gpu.copy(this->stream_, memory, *pinned, this->bytes));
+  EXPECT_EQ(this->read(gpu, this->stream_, memory), values);
+  this->expect_ok(gpu.free_host(*pinned));
+  this->expect_ok(gpu.free(memory));
+}
+
+TYPED_TEST_P(GpuSuite, MemoryAndWordsCrossProcesses) {
+  // The peer writes into the test's memory, behind a word that the test's stream writes, and writes one of its own.
+  const GpuTestWords words;
+  GpuWord &ready = words.word(0), &done = words.word(1);
+  this->start_peer([&](Gpu& gpu, GpuTestPipe& pipe) {
     const GpuStream stream = *gpu.make_stream();
+    this->expect_ok(gpu.use_words(words.memory(), words.bytes));
     const auto memory = pipe.template take<MemoryExport>();
-    auto ready = gpu.import_event(pipe.template take<GpuHandle>());
-    auto done = gpu.make_event();
-    this->expect_ok(ready.status());
     const auto imported = gpu.import_memory(memory);
     this->expect_ok(imported.status());
     std::byte* const at = *imported + memory.offset;
-    this->expect_ok(gpu.wait(stream, **ready));
+    this->expect_ok(gpu.wait_until(stream, ready, 7));
     const std::vector<const std::byte*> inputs{at, at};
     const std::vector<std::byte*> outputs{at};
     this->expect_ok(gpu.reduce(
         stream,
         {.dtype = DataType::float32, .op = ReduceOp::sum, .count = this->count, .inputs = inputs, .outputs = outputs}));
-    this->expect_ok(gpu.record(stream, **done));
-    pipe.put(*gpu.export_event(**done));
+    this->expect_ok(gpu.write(stream, done, 9));
+    pipe.put(0);
     (void)pipe.template take<int>();
     this->expect_ok(gpu.finish(stream, Deadline::after(this->patience)));
     this->expect_ok(gpu.close_import(*imported));
+    this->expect_ok(gpu.forget_words(words.memory()));
     this->expect_ok(gpu.destroy_stream(stream));
   });
   if (!this->open()) return;
   Gpu& gpu = *this->gpu_;
+  this->expect_ok(gpu.use_words(words.memory(), words.bytes));
   constexpr std::size_t offset = 512;
   auto memory = gpu.allocate(this->bytes + offset);
   this->expect_ok(memory.status());
-  auto ready = gpu.make_event();
   auto values = this->numbers(1);
   this->fill(gpu, this->stream_, *memory + offset, values);
-  this->expect_ok(gpu.record(this->stream_, **ready));
+  this->expect_ok(gpu.write(this->stream_, ready, 7));
   const auto exported = gpu.export_memory(*memory + offset);
   this->expect_ok(exported.status());
   EXPECT_EQ(exported->offset, offset);
+  EXPECT_EQ(exported->allocation_at, reinterpret_cast<std::uintptr_t>(*memory));
   this->pipe_->put(*exported);
-  this->pipe_->put(*gpu.export_event(**ready));
-  auto done = gpu.import_event(this->pipe_->template take<GpuHandle>());
-  this->expect_ok(done.status());
-  this->expect_ok(gpu.wait(this->stream_, **done));
+  (void)this->pipe_->template take<int>();
+  this->expect_ok(gpu.wait_until(this->stream_, done, 9));
   auto doubled = values;  // the copy may still read the values themselves
   for (float& value : doubled) value += value;
   EXPECT_EQ(this->read(gpu, this->stream_, *memory + offset), doubled);
   this->pipe_->put(0);
   this->expect_peer_is_well();
+  this->expect_ok(gpu.forget_words(words.memory()));
   this->expect_ok(gpu.free(*memory));
+}
+
+TYPED_TEST_P(GpuSuite, AHostLetsGoAStreamThatWaitsForAProcessThatHasEnded) {
+  const GpuTestWords words;
+  this->start_peer([](Gpu&, GpuTestPipe&) {});  // which was to write the word
+  if (!this->open()) return;
+  this->expect_peer_is_well();
+  this->expect_ok(this->gpu_->use_words(words.memory(), words.bytes));
+  this->expect_ok(this->gpu_->wait_until(this->stream_, words.word(0), 1));
+  EXPECT_EQ(this->gpu_->finish(this->stream_, Deadline::after(std::chrono::milliseconds(50))).code(), Code::timeout);
+  words.word(0) = UINT64_MAX;
+  this->expect_ok(this->gpu_->finish(this->stream_, Deadline::after(this->patience)));
+  this->expect_ok(this->gpu_->forget_words(words.memory()));
 }
 
 TYPED_TEST_P(GpuSuite, MemoryOfAProcessThatHasEndedIsRefused) {
@@ -261,7 +289,9 @@ TYPED_TEST_P(GpuSuite, AnAddressThatIsUsedAgainIsAnotherAllocation) {
 
 REGISTER_TYPED_TEST_SUITE_P(GpuSuite, AStreamKeepsItsOrder, AnEventOrdersTwoStreams,
                             OneReductionReadsAllInputsAndWritesAllOutputs, WhatCannotBeReducedIsRefused,
-                            MoreMemoryThanThereIsIsRefused, MemoryAndEventsCrossProcesses,
-                            MemoryOfAProcessThatHasEndedIsRefused, AnAddressThatIsUsedAgainIsAnotherAllocation);
+                            MoreMemoryThanThereIsIsRefused, AnEventTellsTheHostHowFarAStreamHasCome,
+                            PinnedMemoryIsCopiedToAndFrom, MemoryAndWordsCrossProcesses,
+                            AHostLetsGoAStreamThatWaitsForAProcessThatHasEnded, MemoryOfAProcessThatHasEndedIsRefused,
+                            AnAddressThatIsUsedAgainIsAnotherAllocation);
 
 }  // namespace hocket::testing

@@ -1,65 +1,62 @@
 #include "tests/support/host_gpu.hpp"
 
+#include <sys/mman.h>
 #include <unistd.h>
 
-#include <atomic>
+#include <cstdlib>
 #include <cstring>
-#include <new>
-#include <thread>
-#include <vector>
 
-#include "src/cuda/reduce_arguments.hpp"
-#include "tests/support/host_kernels.hpp"
 #include "tests/support/host_stream.hpp"
 #include "tests/support/shared_file.hpp"
 
 namespace hocket::testing {
-namespace {
-
-constexpr auto poll_pause = std::chrono::microseconds(50);
-
-// How often the event was recorded, and which of these has been reached.
-struct EventWords {
-  std::atomic<std::uint64_t> recorded, reached;
-};
-static_assert(std::atomic<std::uint64_t>::is_always_lock_free);
-
-// Streams may still use it when its event is destroyed.
-struct MappedWords {
-  explicit MappedWords(std::byte* memory) : words(reinterpret_cast<EventWords*>(memory)) {}
-  ~MappedWords() { ::munmap(words, sizeof(EventWords)); }
-  MappedWords(const MappedWords&) = delete;
-  MappedWords& operator=(const MappedWords&) = delete;
-
-  EventWords* const words;
-};
-
-struct HostEvent final : GpuEvent {
-  UniqueFd file;
-  std::uint64_t number = 0;  // 0: of another process
-  std::shared_ptr<MappedWords> mapped;
-};
-
-Result<std::unique_ptr<GpuEvent>> event_of(UniqueFd file, std::uint64_t number) {
-  auto memory = map_shared_file(file, sizeof(EventWords));
-  if (!memory.ok()) return memory.status();
-  auto event = std::make_unique<HostEvent>();
-  event->file = std::move(file);
-  event->number = number;
-  event->mapped = std::make_shared<MappedWords>(*memory);
-  return std::unique_ptr<GpuEvent>(std::move(event));
-}
-
-HostStream& stream_of(GpuStream stream) {
-  return *static_cast<HostStream*>(stream);
-}
-
-}  // namespace
-
 HostGpu::~HostGpu() {
-  for (GpuStream stream : streams_) delete &stream_of(stream);
-  for (const auto& [at, held] : imports_) ::munmap(at, held.second);
-  for (const auto& [at, held] : allocations_) ::munmap(at, held.bytes);
+  for (GpuStream stream : streams_) delete static_cast<HostStream*>(stream);
+  delete static_cast<HostStream*>(default_stream_);
+  for (const auto& memory : imports_) unmap(memory);
+  for (const auto& memory : allocations_) unmap(memory);
+  for (const auto& [at, bytes] : pinned_) std::free(at);
+}
+
+// ---- memory ---------------------------------------------------------------------------------------------------------
+
+Result<HostGpu::Memories::value_type> HostGpu::map(UniqueFd file, std::uint64_t number, std::size_t bytes) {
+  auto touched = map_shared_file(file, bytes);
+  if (!touched.ok()) return touched.status();
+  void* const shown = ::mmap(nullptr, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (shown == MAP_FAILED) return Status(Code::out_of_resources, "there is no address space for device memory");
+  return Memories::value_type(static_cast<std::byte*>(shown), Memory{std::move(file), number, bytes, *touched});
+}
+
+void HostGpu::unmap(const Memories::value_type& memory) {
+  ::munmap(memory.first, memory.second.bytes);
+  ::munmap(memory.second.touched, memory.second.bytes);
+}
+
+const HostGpu::Memories::value_type* HostGpu::memory_at(const void* data) const {
+  for (const Memories* const memories : {&allocations_, &imports_}) {
+    for (const auto& memory : *memories) {
+      if (data >= memory.first && data < memory.first + memory.second.bytes) return &memory;
+    }
+  }
+  return nullptr;
+}
+
+bool HostGpu::has(const void* data) {
+  const std::lock_guard lock(mutex_);
+  return memory_at(data) != nullptr;
+}
+
+std::size_t HostGpu::held() {
+  const std::lock_guard lock(mutex_);
+  return allocations_.size() + imports_.size() + pinned_.size() + words_.size() + streams_.size();
+}
+
+std::byte* HostGpu::touched(const void* data) {
+  const std::lock_guard lock(mutex_);
+  auto* const at = static_cast<std::byte*>(const_cast<void*>(data));
+  const auto* const memory = memory_at(data);
+  return memory == nullptr ? at : memory->second.touched + (at - memory->first);
 }
 
 Result<std::byte*> HostGpu::allocate(std::size_t bytes) {
@@ -71,11 +68,10 @@ Result<std::byte*> HostGpu::allocate(std::size_t bytes) {
   const std::uint64_t number = next_shared_number();
   auto file = make_shared_file(number, bytes);
   if (!file.ok()) return file.status();
-  auto memory = map_shared_file(*file, bytes);
-  if (!memory.ok()) return memory.status();
-  allocations_[*memory] = {std::move(*file), number, bytes};
+  auto made = map(std::move(*file), number, bytes);
+  if (!made.ok()) return made.status();
   allocated_bytes_ += bytes;
-  return *memory;
+  return allocations_.insert(std::move(*made)).first->first;
 }
 
 Status HostGpu::free(std::byte* memory) {
@@ -83,23 +79,44 @@ Status HostGpu::free(std::byte* memory) {
   const std::lock_guard lock(mutex_);
   const auto found = allocations_.find(memory);
   if (found == allocations_.end()) return {Code::invalid_argument, name() + ": freeing memory: not an allocation"};
-  ::munmap(memory, found->second.bytes);
+  unmap(*found);
   allocated_bytes_ -= found->second.bytes;
   allocations_.erase(found);
+  return {};
+}
+
+Result<std::byte*> HostGpu::allocate_host(std::size_t bytes) {
+  if (Status status = fault("allocate_host"); !status.ok()) return status;
+  constexpr std::size_t alignment = 64;
+  auto* const memory =
+      static_cast<std::byte*>(std::aligned_alloc(alignment, (bytes + alignment - 1) / alignment * alignment));
+  if (memory == nullptr) return Status(Code::out_of_resources, name() + ": allocating pinned memory: out of memory");
+  const std::lock_guard lock(mutex_);
+  pinned_[memory] = bytes;
+  return memory;
+}
+
+Status HostGpu::free_host(std::byte* memory) {
+  if (Status status = fault("free_host"); !status.ok()) return status;
+  const std::lock_guard lock(mutex_);
+  if (pinned_.erase(memory) == 0) return {Code::invalid_argument, name() + ": freeing pinned memory: it is none"};
+  std::free(memory);
   return {};
 }
 
 Result<MemoryExport> HostGpu::export_memory(const std::byte* data) {
   if (Status status = fault("export_memory"); !status.ok()) return status;
   const std::lock_guard lock(mutex_);
-  for (const auto& [at, held] : allocations_) {
-    if (data < at || data >= at + held.bytes) continue;
-    return MemoryExport{.handle = handle_of(held.file, held.number),
-                        .allocation = held.number,
-                        .allocation_bytes = held.bytes,
-                        .offset = static_cast<std::uint64_t>(data - at)};
+  const auto* const found = memory_at(data);
+  if (found == nullptr || !found->second.file) {
+    return Status(Code::invalid_argument, name() + ": sharing memory with other processes: not its memory");
   }
-  return Status(Code::invalid_argument, name() + ": sharing memory with other processes: not its memory");
+  const auto& [at, memory] = *found;
+  return MemoryExport{.handle = handle_of(memory.file, memory.number),
+                      .allocation = memory.number,
+                      .allocation_at = reinterpret_cast<std::uintptr_t>(at),
+                      .allocation_bytes = memory.bytes,
+                      .offset = static_cast<std::uint64_t>(data - at)};
 }
 
 Result<std::byte*> HostGpu::import_memory(const MemoryExport& memory) {
@@ -109,11 +126,11 @@ Result<std::byte*> HostGpu::import_memory(const MemoryExport& memory) {
   if (names.process == ::getpid()) return Status(Code::invalid_argument, "a process cannot open its own memory");
   auto file = open_shared_file(memory.handle);
   if (!file.ok()) return file.status();
-  auto mapped = map_shared_file(*file, memory.allocation_bytes);
+  auto mapped = map(std::move(*file), memory.allocation, memory.allocation_bytes);
   if (!mapped.ok()) return mapped.status();
+  mapped->second.file.reset();
   const std::lock_guard lock(mutex_);
-  imports_[*mapped] = {memory.allocation, memory.allocation_bytes};
-  return *mapped;
+  return imports_.insert(std::move(*mapped)).first->first;
 }
 
 Status HostGpu::close_import(std::byte* allocation) {
@@ -121,85 +138,9 @@ Status HostGpu::close_import(std::byte* allocation) {
   const std::lock_guard lock(mutex_);
   const auto found = imports_.find(allocation);
   if (found == imports_.end()) return {Code::invalid_argument, "closing memory of another process: it is not open"};
-  ::munmap(allocation, found->second.second);
+  unmap(*found);
   imports_.erase(found);
   return {};
-}
-
-Result<GpuStream> HostGpu::make_stream() {
-  if (Status status = fault("make_stream"); !status.ok()) return status;
-  const std::lock_guard lock(mutex_);
-  return *streams_.insert(new HostStream(options_.delay)).first;
-}
-
-Status HostGpu::destroy_stream(GpuStream stream) {
-  {
-    const std::lock_guard lock(mutex_);
-    if (streams_.erase(stream) == 0) return {Code::invalid_argument, "destroying a stream: it is none"};
-  }
-  delete &stream_of(stream);
-  return {};
-}
-
-Result<std::unique_ptr<GpuEvent>> HostGpu::make_event() {
-  if (Status status = fault("make_event"); !status.ok()) return status;
-  const std::uint64_t number = next_shared_number();
-  auto file = make_shared_file(number, sizeof(EventWords));
-  if (!file.ok()) return file.status();
-  return event_of(std::move(*file), number);
-}
-
-Result<GpuHandle> HostGpu::export_event(GpuEvent& event) {
-  if (Status status = fault("export_event"); !status.ok()) return status;
-  const auto& own = static_cast<HostEvent&>(event);
-  if (own.number == 0) return Status(Code::invalid_argument, "sharing an event: it is another process's");
-  return handle_of(own.file, own.number);
-}
-
-Result<std::unique_ptr<GpuEvent>> HostGpu::import_event(const GpuHandle& handle) {
-  if (Status status = fault("import_event"); !status.ok()) return status;
-  auto file = open_shared_file(handle);
-  if (!file.ok()) return file.status();
-  return event_of(std::move(*file), 0);
-}
-
-Status HostGpu::record(GpuStream stream, GpuEvent& event) {
-  if (Status status = fault("record"); !status.ok()) return status;
-  const auto mapped = static_cast<HostEvent&>(event).mapped;
-  const std::uint64_t turn = mapped->words->recorded.fetch_add(1) + 1;
-  stream_of(stream).put([mapped, turn](const HostStream::Stopped&) { mapped->words->reached.store(turn); });
-  return {};
-}
-
-Status HostGpu::wait(GpuStream stream, GpuEvent& event) {
-  if (Status status = fault("wait"); !status.ok()) return status;
-  const auto mapped = static_cast<HostEvent&>(event).mapped;
-  const std::uint64_t turn = mapped->words->recorded.load();
-  stream_of(stream).put([mapped, turn](const HostStream::Stopped& stopped) {
-    while (mapped->words->reached.load() < turn && !stopped()) std::this_thread::sleep_for(poll_pause);
-  });
-  return {};
-}
-
-Status HostGpu::copy(GpuStream stream, std::byte* to, const std::byte* from, std::size_t bytes) {
-  if (Status status = fault("copy"); !status.ok()) return status;
-  stream_of(stream).put([=](const HostStream::Stopped&) { std::memcpy(to, from, bytes); });
-  return {};
-}
-
-Status HostGpu::reduce(GpuStream stream, const GpuReduction& call) {
-  if (Status status = fault("reduce"); !status.ok()) return status;
-  auto arguments = cuda::reduce_arguments(call);
-  if (!arguments.ok()) return arguments.status();
-  const HostKernel kernel = host_kernel(call.dtype, call.op);
-  stream_of(stream).put([kernel, to_do = *arguments](const HostStream::Stopped&) { kernel(to_do, 0, 1); });
-  return {};
-}
-
-Status HostGpu::finish(GpuStream stream, Deadline deadline) {
-  if (Status status = fault("finish"); !status.ok()) return status;
-  if (stream_of(stream).finish(deadline)) return {};
-  return {Code::timeout, name() + ": a stream is not done at the deadline"};
 }
 
 }  // namespace hocket::testing

@@ -1,6 +1,6 @@
 // A double of a GPU in host memory, under which what runs over the seam (src/spi/gpu.hpp) is tested without one. Its
-// memory is memfds, which other processes open while their owner lives and has not freed them; its streams are threads;
-// its events are counters in memory that processes share.
+// memory is memfds, which other processes open while their owner lives and has not freed them; a host that touches it
+// by its addresses ends with a signal, as it would with a GPU's. Its streams are threads; its events are counters.
 #pragma once
 
 #include <chrono>
@@ -11,6 +11,7 @@
 #include <set>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "src/base/fd.hpp"
 #include "src/spi/gpu.hpp"
@@ -19,52 +20,91 @@ namespace hocket::testing {
 
 struct HostGpuOptions {
   std::size_t memory_bytes = std::size_t{1} << 30;
+  int number = 0;  // of those that the process sees
   // Before each piece of work of every stream: shows work that does not wait for what it needs.
   std::chrono::microseconds delay{0};
   // Asked with the name of each function of the seam that is called; what is not ok is what that returns.
   std::function<Status(std::string_view)> fault = {};
 };
 
-class HostGpu final : public Gpu {
+class HostGpu : public Gpu {
  public:
   explicit HostGpu(HostGpuOptions options = {}) : options_(std::move(options)) {}
   ~HostGpu() override;
   HostGpu(const HostGpu&) = delete;
   HostGpu& operator=(const HostGpu&) = delete;
 
-  std::string name() const override { return "GPU 0 (host memory)"; }
-  std::string identity() const override { return "host memory"; }
+  std::string name() const override { return "GPU " + std::to_string(options_.number) + " (host memory)"; }
+  std::string identity() const override { return "host memory " + std::to_string(options_.number); }
   Result<std::byte*> allocate(std::size_t bytes) override;
   Status free(std::byte* memory) override;
+  Result<std::byte*> allocate_host(std::size_t bytes) override;
+  Status free_host(std::byte* memory) override;
   Result<MemoryExport> export_memory(const std::byte* data) override;
   Result<std::byte*> import_memory(const MemoryExport& memory) override;
   Status close_import(std::byte* allocation) override;
   Result<GpuStream> make_stream() override;
   Status destroy_stream(GpuStream stream) override;
+  Status check_stream(GpuStream stream) override;
   Result<std::unique_ptr<GpuEvent>> make_event() override;
-  Result<GpuHandle> export_event(GpuEvent& event) override;
-  Result<std::unique_ptr<GpuEvent>> import_event(const GpuHandle& handle) override;
   Status record(GpuStream stream, GpuEvent& event) override;
   Status wait(GpuStream stream, GpuEvent& event) override;
+  Result<bool> reached(GpuEvent& event) override;
+  Status use_words(void* memory, std::size_t bytes) override;
+  Status forget_words(void* memory) override;
+  Status write(GpuStream stream, GpuWord& word, std::uint64_t value) override;
+  Status wait_until(GpuStream stream, const GpuWord& word, std::uint64_t value) override;
   Status copy(GpuStream stream, std::byte* to, const std::byte* from, std::size_t bytes) override;
   Status reduce(GpuStream stream, const GpuReduction& call) override;
   Status finish(GpuStream stream, Deadline deadline) override;
 
+  // Whether `data` points into its memory; imported memory counts, too.
+  bool has(const void* data);
+  // What it has been asked for and not been told to give back: allocations, pinned memory, imports, streams, words.
+  std::size_t held();
+
  private:
-  struct Allocation {
-    UniqueFd file;
+  // Memory that has an address for the device, where the host cannot touch it, and one for the threads of streams.
+  struct Memory {
+    UniqueFd file;  // of an allocation
     std::uint64_t number = 0;
     std::size_t bytes = 0;
+    std::byte* touched = nullptr;
   };
+  using Memories = std::map<std::byte*, Memory>;  // by the device's addresses
 
+  static Result<Memories::value_type> map(UniqueFd file, std::uint64_t number, std::size_t bytes);
+  static void unmap(const Memories::value_type& memory);
+  const Memories::value_type* memory_at(const void* data) const;
+  // What a thread of a stream touches: addresses of memory that is not the device's are left as they are.
+  std::byte* touched(const void* data);
+  GpuStream stream(GpuStream given);
+  bool uses_word(const GpuWord& word);
   Status fault(std::string_view function) const { return options_.fault ? options_.fault(function) : Status(); }
 
   const HostGpuOptions options_;
   std::mutex mutex_;  // for all that follows
-  std::map<std::byte*, Allocation> allocations_;
-  std::map<std::byte*, std::pair<std::uint64_t, std::size_t>> imports_;  // number and bytes, by where they begin
+  Memories allocations_, imports_;
+  std::map<std::byte*, std::size_t> pinned_;
+  std::map<void*, std::size_t> words_;
   std::set<GpuStream> streams_;
+  GpuStream default_stream_ = nullptr;  // made when it is used first
   std::size_t allocated_bytes_ = 0;
+};
+
+// The doubles of a process.
+class HostGpus final : public Gpus {
+ public:
+  explicit HostGpus(std::vector<HostGpu*> gpus) : gpus_(std::move(gpus)) { seen_ = true; }
+  Result<Gpu*> gpu_at(const void* data) override {
+    for (HostGpu* const gpu : gpus_) {
+      if (gpu->has(data)) return gpu;
+    }
+    return static_cast<Gpu*>(nullptr);
+  }
+
+ private:
+  const std::vector<HostGpu*> gpus_;
 };
 
 }  // namespace hocket::testing

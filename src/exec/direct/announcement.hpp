@@ -58,6 +58,7 @@ struct Announcement {
     staged = 2,   // the input lies in the member's payload slot
     mapped = 4,   // both buffers are registered; words 3 to 5 say where
     plain = 8,    // this member can read all others' plain memory; the next line says where its own buffers are
+    device = 16,  // both buffers lie on a GPU; the lines of exports say where, and word 3 says on which
   };
   static constexpr std::size_t inline_bytes_max = direct::inline_bytes_max;
   static constexpr std::uint32_t communicator_max = (1U << 24) - 1;
@@ -70,6 +71,7 @@ struct Announcement {
   RegionRef input, output;
   std::byte payload[inline_bytes_max] = {};
   std::uintptr_t input_at = 0, output_at = 0;
+  std::uint64_t gpu = 0;  // a hash of its identity
 
   // `lines`: two of them.
   void write(ControlLine* lines, std::uint64_t turn) const {
@@ -82,6 +84,7 @@ struct Announcement {
     if (call.is_list()) lines[1].words[2].store(list_digest, relaxed);
     std::uint64_t words[4] = {input.region | (std::uint64_t{output.region} << 32), input.offset, output.offset, 0};
     if ((flags & inlined) != 0) std::memcpy(words, payload, inline_bytes_max);
+    if ((flags & device) != 0) words[0] = gpu;
     line.words[1].store(call.what(), relaxed);
     line.words[2].store(call.how_much(), relaxed);
     for (std::size_t i = 0; i < 4; ++i) line.words[3 + i].store(words[i], relaxed);
@@ -106,6 +109,7 @@ struct Announcement {
       output_at = lines[1].words[1].load(relaxed);
     }
     if ((flags & inlined) != 0) std::memcpy(payload, words, inline_bytes_max);
+    gpu = (flags & device) != 0 ? words[0] : 0;
     input = {.region = static_cast<std::uint32_t>(words[0]), .offset = words[1]};
     output = {.region = static_cast<std::uint32_t>(words[0] >> 32), .offset = words[2]};
   }

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <cstring>
 
+#include "src/exec/direct/gpu_path.hpp"
+
 namespace hocket {
 namespace {
 
@@ -82,6 +84,19 @@ bool Announcer::announce(Counters& counters) {
   own.digest = call.digest;
   own.flags = 0;
   own.input = own.output = {};
+  if (!run_.binding.device) {
+    describe_data(own, counters);
+  } else if (Status offered = GpuPath::offer(run_, own); !offered.ok()) {
+    run_.fail(offered);
+    return false;
+  }
+  own.write(&run_.window().control_lines(run_.self)[direct::announcement_line(run_.turn)], run_.turn);
+  polls_to_waking_ = run_.use.setting.shares_work ? 0 : polls_before_waking;
+  state_ = State::announced;
+  return true;
+}
+
+void Announcer::describe_data(Announcement& own, Counters& counters) {
   const std::size_t in = run_.exchange.input_bytes(run_.self), out = run_.exchange.output_bytes(run_.self);
   const bool worth_mapping = run_.rule.worth_mapping(in, out);
   if (worth_mapping) {
@@ -97,10 +112,6 @@ bool Announcer::announce(Counters& counters) {
   } else if (run_.rule.has_payload() && (own.flags & Announcement::mapped) == 0) {
     put_payload(own, counters);
   }
-  own.write(&run_.window().control_lines(run_.self)[direct::announcement_line(run_.turn)], run_.turn);
-  polls_to_waking_ = run_.use.setting.shares_work ? 0 : polls_before_waking;
-  state_ = State::announced;
-  return true;
 }
 
 // Puts this member's input where the others can read it.
@@ -198,12 +209,16 @@ void Announcer::find_mismatch(std::uint32_t member, std::uint64_t turn) {
 
 Announced Announcer::common() const {
   std::uint32_t all = ~std::uint32_t{0};
-  bool payloads = true;
+  bool payloads = true, one_gpu = true;
   for (const Announcement& announcement : run_.announcements) {
     all &= announcement.flags;
+    one_gpu &= announcement.gpu == run_.announcements.front().gpu;
     payloads &= (announcement.flags & (Announcement::inlined | Announcement::staged)) != 0;
   }
-  return {.payloads = payloads, .mapped = (all & Announcement::mapped) != 0, .plain = (all & Announcement::plain) != 0};
+  return {.payloads = payloads,
+          .mapped = (all & Announcement::mapped) != 0,
+          .plain = (all & Announcement::plain) != 0,
+          .gpu = one_gpu && (all & Announcement::device) != 0};
 }
 
 bool Announcer::someone_has_withdrawn() const {

@@ -51,6 +51,7 @@ class Announcer {
   bool may_announce();
   std::uint64_t turn_before() const;
   bool needs(std::uint32_t member) const;
+  void describe_data(Announcement& own, Counters& counters);
   void put_payload(Announcement& own, Counters& counters);
   bool hear(std::uint32_t member, std::uint64_t turn);
   void find_mismatch(std::uint32_t member, std::uint64_t turn);

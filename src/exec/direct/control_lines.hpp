@@ -19,7 +19,13 @@ inline constexpr std::size_t progress_line = announcements * 2;  // a word for e
 inline constexpr std::size_t life_line = progress_line + 2;      // see LifeLines
 inline constexpr std::size_t claim_line = progress_line + 4;     // member 0's: the next part to be taken
 inline constexpr std::size_t finished_line = progress_line + 5;  // member 0's: how many parts are done
-static_assert(finished_line < Window::lines_per_member);
+inline constexpr std::size_t word_line = finished_line + 1;      // words that streams of a GPU write, see GpuWindow
+inline constexpr std::size_t export_line = word_line + 1;        // and where the data lies there, by turn
+inline constexpr std::size_t lines_of_export = 3, exports = 2;   // everyone has left the turn before last
+inline constexpr std::size_t lines_of_exports(std::uint64_t turn) {
+  return export_line + turn % exports * lines_of_export;
+}
+static_assert(export_line + exports * lines_of_export <= Window::lines_per_member);
 
 // In place of an announcement's turn: the member has given up, and a member that has not read the announcement yet must
 // not.

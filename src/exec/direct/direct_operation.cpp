@@ -14,7 +14,12 @@ constexpr bool is_a_path = !std::is_same_v<std::remove_cvref_t<Path>, std::monos
 DirectOperation::DirectOperation(WindowUse& use, std::shared_ptr<Context> context)
     : Operation(std::move(context), use.window), run_(use, binding(), this->context()), announcer_(run_) {}
 
+Status DirectOperation::mark_streams() {
+  return binding().device ? binding().device->call.mark() : Status();
+}
+
 Status DirectOperation::start(const Tag& tag, Peers&) {
+  if (binding().device) set_buffers(binding().device->input, binding().device->output);
   run_.window().tidy();  // one operation at a time runs over a window
   run_.begin();
   announcer_.begin(context().number(), tag.sequence);
@@ -56,8 +61,22 @@ void DirectOperation::choose_path(Counters& counters) {
     case DirectPath::pooled: path_.emplace<PooledPath>(run_); break;
     case DirectPath::mapped: path_.emplace<MappedPath>(run_, announcer_); break;
     case DirectPath::single_copy: path_.emplace<SingleCopyPath>(run_, counters); break;
-    case DirectPath::staged: path_.emplace<StagedPath>(run_); break;
+    case DirectPath::staged: choose_staged(); break;
+    case DirectPath::gpu: path_.emplace<GpuPath>(run_, announcer_); break;
   }
+}
+
+// What lies on a GPU comes to the host first.
+void DirectOperation::choose_staged() {
+  if (!binding().device) {
+    path_.emplace<StagedPath>(run_);
+    return;
+  }
+  const DeviceData& data = *binding().device;
+  auto mirror = HostMirror::make(data.lanes, data.call, data.layout);
+  if (!mirror.ok()) return run_.fail(mirror.status());
+  set_buffers((*mirror)->memory() + data.input_at, (*mirror)->memory() + data.output_at);
+  path_.emplace<MirroredPath>(run_, std::move(*mirror));
 }
 
 bool DirectOperation::move(Counters& counters) {
@@ -72,6 +91,13 @@ bool DirectOperation::move(Counters& counters) {
         }
       },
       path_);
+}
+
+// Nothing wakes the host when copies are done.
+Deadline DirectOperation::next_look() const {
+  const auto* const mirrored = std::get_if<MirroredPath>(&path_);
+  const bool looks = phase_ == Phase::move && mirrored != nullptr && mirrored->waits_for_copies();
+  return looks ? Deadline::after(copies_look_interval) : Deadline::never();
 }
 
 Operation::Missing DirectOperation::missing() const {

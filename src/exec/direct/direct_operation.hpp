@@ -10,7 +10,9 @@
 
 #include "src/exec/direct/announcer.hpp"
 #include "src/exec/direct/direct_run.hpp"
+#include "src/exec/direct/gpu_path.hpp"
 #include "src/exec/direct/mapped.hpp"
+#include "src/exec/direct/mirrored_path.hpp"
 #include "src/exec/direct/one_shot.hpp"
 #include "src/exec/direct/pooled.hpp"
 #include "src/exec/direct/single_copy.hpp"
@@ -25,12 +27,14 @@ class DirectOperation final : public Operation {
   // `use` outlives the operation. The context's ranks are the window's.
   explicit DirectOperation(WindowUse& use, std::shared_ptr<Context> context = std::make_shared<Context>());
 
+  Status mark_streams() override;
   Status start(const Tag& tag, Peers& peers) override;
   bool advance(Counters& counters) override;
   bool complete() const override { return phase_ == Phase::done || !failure().ok(); }
   std::span<const Direction> directions() const override { return {}; }
   bool can_do_without(Rank peer) const override { return announcer_.has_come(peer); }
   void before_sleep() override { announcer_.settle_waking(); }
+  Deadline next_look() const override;
   Missing missing() const override;
   Rank awaited() const override;
   std::string_view algorithm() const override { return path_name_; }
@@ -41,12 +45,14 @@ class DirectOperation final : public Operation {
 
   bool meet(Counters& counters);
   void choose_path(Counters& counters);
+  void choose_staged();
   bool move(Counters& counters);
 
   DirectRun run_;
   Announcer announcer_;
   Phase phase_ = Phase::done;
-  std::variant<std::monostate, OneShotPath, PooledPath, MappedPath, SingleCopyPath, StagedPath> path_;
+  std::variant<std::monostate, OneShotPath, PooledPath, MappedPath, SingleCopyPath, StagedPath, GpuPath, MirroredPath>
+      path_;
   std::string_view path_name_;
 };
 

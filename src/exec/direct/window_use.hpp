@@ -3,6 +3,7 @@
 
 #include <array>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <vector>
 
@@ -15,10 +16,13 @@
 
 namespace hocket {
 
+class GpuWindow;
+
 struct WindowUse {
   Window* window = nullptr;
   DirectSetting setting = {};                // but for staging_bytes, which the window says
   const TransportListener* names = nullptr;  // of communicators, for messages
+  std::shared_ptr<GpuWindow> gpu = {};       // for data in memory of a GPU that the members share
 
   std::uint64_t turn = 0;     // of the operation begun last
   std::uint64_t counted = 0;  // how many operations have used StageCounts: those that take more than announcements

@@ -220,6 +220,7 @@ DirectTerms direct_terms(const DirectCall& call, DirectPath path, bool shares_wo
     case DirectPath::mapped: return mapped(shape, root, other, shares_work);
     case DirectPath::single_copy: return single_copy(shape, root, other);
     case DirectPath::staged: return staged(shape, root, other);
+    case DirectPath::gpu: break;  // no figures yet
   }
   return {};
 }

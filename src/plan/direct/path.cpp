@@ -13,7 +13,8 @@ constexpr std::size_t kib = 1024;
 constexpr std::size_t pooled_grain_bytes = 16 * kib;
 constexpr std::size_t staged_grain_bytes = 64 * kib;
 constexpr std::size_t single_copy_grain_bytes = 512 * kib;
-constexpr std::size_t fetch_block_bytes_max = 128 * kib;  // one for each member stays in the cache
+constexpr std::size_t gpu_grain_bytes = std::size_t{1} << 62;  // parts are not cut: each is a launch
+constexpr std::size_t fetch_block_bytes_max = 128 * kib;       // one for each member stays in the cache
 
 const DirectThresholds& thresholds_of(const DirectSetting& setting) {
   return setting.thresholds != nullptr ? *setting.thresholds : direct_thresholds_on_one_host(setting.shares_work);
@@ -53,6 +54,7 @@ DirectRule direct_rule(const Exchange& exchange, const DirectSetting& setting, b
 
 DirectPath direct_path(const Exchange& exchange, const DirectRule& rule, const Announced& announced) {
   if (exchange.rounds() == 0 || rule.one_way) return DirectPath::one_shot;
+  if (announced.gpu) return DirectPath::gpu;
   if (announced.payloads) return rule.pools_work ? DirectPath::pooled : DirectPath::one_shot;
   if (announced.mapped) return DirectPath::mapped;
   return announced.plain ? DirectPath::single_copy : DirectPath::staged;
@@ -82,6 +84,7 @@ std::size_t grain_of(DirectPath path, const Exchange& exchange, std::size_t stag
   switch (path) {
     case DirectPath::one_shot:
     case DirectPath::mapped: return first_grain_bytes;
+    case DirectPath::gpu: return gpu_grain_bytes;
     case DirectPath::pooled: return pooled_grain_bytes;
     case DirectPath::single_copy: return round_down(std::min(single_copy_grain_bytes, room / 2), cache_line_bytes);
     case DirectPath::staged:

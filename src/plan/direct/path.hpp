@@ -12,8 +12,9 @@
 
 namespace hocket {
 
-enum class DirectPath : std::uint8_t { one_shot, pooled, mapped, single_copy, staged };
+enum class DirectPath : std::uint8_t { one_shot, pooled, mapped, single_copy, staged, gpu };
 
+// Those of host memory, which the cost model knows.
 inline constexpr DirectPath all_direct_paths[] = {DirectPath::one_shot, DirectPath::pooled, DirectPath::mapped,
                                                   DirectPath::single_copy, DirectPath::staged};
 
@@ -25,6 +26,7 @@ constexpr std::string_view name_of(DirectPath path) {
     case DirectPath::mapped: return "direct mapped";
     case DirectPath::single_copy: return "direct single copy";
     case DirectPath::staged: return "direct staged";
+    case DirectPath::gpu: return "direct GPU";
   }
   return "unknown path";
 }
@@ -61,8 +63,10 @@ struct Announced {
   bool payloads = true;  // everyone's input lies in its announcement or staging
   bool mapped = true;    // everyone's buffers are registered
   bool plain = true;     // everyone can read everyone's plain memory
+  bool gpu = false;      // everyone's buffers lie on one GPU
 };
-// One-shot also where nothing is to be moved.
+// One-shot also where nothing is to be moved, or data goes one way: whose data lies on a GPU then brings it to the
+// host.
 DirectPath direct_path(const Exchange& exchange, const DirectRule& rule, const Announced& announced);
 
 // The path of a call whose buffers are registered on all members, or on none.

@@ -25,7 +25,8 @@ constexpr std::span<const Stage> stages_of(DirectPath path, bool combines) {
   switch (path) {
     case DirectPath::one_shot: return {};
     case DirectPath::pooled:
-    case DirectPath::mapped: return std::span(all_stages).first(1);
+    case DirectPath::mapped:
+    case DirectPath::gpu: return std::span(all_stages).first(1);
     // Nothing is copied in; but what is read where it lies must stay there until all have read it.
     case DirectPath::single_copy: return std::span(all_stages).subspan(combines ? 2 : 3);
     case DirectPath::staged: return std::span(all_stages).subspan(1, combines ? 2 : 1);

@@ -26,7 +26,7 @@ inline void expect_result(hocket_result found, hocket_result expected, const std
 }
 
 inline void expect_message_names(const std::string& text) {
-  EXPECT_THAT(std::string(hocket_last_error()), testing::HasSubstr(text));
+  EXPECT_THAT(std::string(hocket_last_error()), ::testing::HasSubstr(text));
 }
 
 // Creation that must fail; what it returned.

@@ -1,4 +1,4 @@
-#include "src/cuda/memory_kind.hpp"
+#include "src/cuda/process_gpus.hpp"
 
 #include <dlfcn.h>
 #include <fmt/format.h>
@@ -6,6 +6,8 @@
 
 #include <atomic>
 #include <cstdint>
+
+#include "src/cuda/open_gpu.hpp"
 
 namespace hocket::cuda {
 namespace {
@@ -44,21 +46,35 @@ GetAttribute get_attribute() {
 
 }  // namespace
 
-bool driver_was_seen() {
-  return found.load(std::memory_order_relaxed) != nullptr;
-}
-
-std::string device_memory_at(const void* data) {
+Result<Gpu*> ProcessGpus::gpu_at(const void* data) {
+  constexpr Gpu* none = nullptr;
   const GetAttribute get = get_attribute();
-  if (get == nullptr || data == nullptr) return {};
+  if (get == nullptr || data == nullptr) return none;
+  seen_.store(true, std::memory_order_relaxed);
   const auto address = reinterpret_cast<std::uintptr_t>(data);
   unsigned type = 0, managed = 0;
   // It fails for memory that CUDA does not know, and before the driver is initialised.
-  if (get(&type, attribute_memory_type, address) != 0 || type == memory_type_host) return {};
-  if (get(&managed, attribute_is_managed, address) == 0 && managed != 0) return {};
+  if (get(&type, attribute_memory_type, address) != 0 || type == memory_type_host) return none;
+  if (get(&managed, attribute_is_managed, address) == 0 && managed != 0) return none;
   int device = 0;
-  if (get(&device, attribute_device_ordinal, address) != 0) return "device memory";
-  return fmt::format("device memory of GPU {}", device);
+  if (get(&device, attribute_device_ordinal, address) != 0) {
+    return Status(Code::unsupported, "device memory of a GPU that the driver does not name");
+  }
+  return gpu(device);
+}
+
+Result<Gpu*> ProcessGpus::gpu(int index) {
+  const std::lock_guard lock(mutex_);
+  auto found = gpus_.find(index);
+  if (found == gpus_.end()) found = gpus_.emplace(index, open_gpu(index)).first;
+  if (found->second.ok()) return found->second->get();
+  return Status(Code::unsupported, fmt::format("device memory of GPU {}, which cannot be used here: {}", index,
+                                               found->second.status().message()));
+}
+
+ProcessGpus& process_gpus() {
+  static auto& gpus = *new ProcessGpus;
+  return gpus;
 }
 
 }  // namespace hocket::cuda

@@ -1,0 +1,68 @@
+// HostMirror: a call's data in host memory while the call runs, where the caller's lies on a GPU. What the call reads
+// is copied in once the caller's stream has come as far as the call; what it wrote is copied back, and the stream goes
+// on after that. The host waits for no stream: it looks whether the copies are done.
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <memory>
+#include <vector>
+
+#include "src/exec/gpu/gpu_call.hpp"
+#include "src/exec/gpu/lanes.hpp"
+
+namespace hocket {
+
+// How often to look whether copies are done.
+inline constexpr std::chrono::microseconds copies_look_interval{50};
+
+// What lies where in a mirror.
+struct MirrorLayout {
+  struct Piece {
+    std::byte* data;  // the caller's; not written where it is read
+    std::size_t bytes;
+    std::size_t at;  // in the mirror
+    bool on_device;
+  };
+  std::vector<Piece> in, out;
+  std::size_t bytes = 0;
+  bool clears_gaps = false;  // what lies between the pieces is zero
+
+  void take(const void* data, std::size_t length, std::size_t at, bool on_device) {
+    if (length != 0) in.push_back({static_cast<std::byte*>(const_cast<void*>(data)), length, at, on_device});
+  }
+  void give(void* data, std::size_t length, std::size_t at, bool on_device) {
+    if (length != 0) out.push_back({static_cast<std::byte*>(data), length, at, on_device});
+  }
+};
+
+// Thread rule: one thread at a time.
+class HostMirror {
+ public:
+  // Errors are those of GpuLanes::take(). `call` outlives the mirror.
+  static Result<std::unique_ptr<HostMirror>> make(std::shared_ptr<GpuLanes> lanes, const GpuCall& call,
+                                                  MirrorLayout layout);
+  ~HostMirror() { lanes_->put_back(std::move(lane_)); }
+  HostMirror(const HostMirror&) = delete;
+  HostMirror& operator=(const HostMirror&) = delete;
+
+  std::byte* memory() const { return lane_->memory; }
+
+  // Has everything copied in, once the call has been marked; filled() tells when it is there.
+  Status fill();
+  Result<bool> filled() { return gpu_.reached(*lane_->copied); }
+  // Has everything copied back. What is put into the caller's stream from now on finds it there.
+  Status give_back();
+
+ private:
+  HostMirror(std::shared_ptr<GpuLanes> lanes, std::unique_ptr<GpuLane> lane, const GpuCall& call, MirrorLayout layout)
+      : lanes_(std::move(lanes)), lane_(std::move(lane)), gpu_(lane_->gpu), call_(call), layout_(std::move(layout)) {}
+
+  const std::shared_ptr<GpuLanes> lanes_;
+  std::unique_ptr<GpuLane> lane_;
+  Gpu& gpu_;
+  const GpuCall& call_;
+  const MirrorLayout layout_;
+};
+
+}  // namespace hocket

@@ -1,0 +1,227 @@
+// Ranks that share a GPU: one of them does the work of all on the device, whose bits are those of the host in
+// deterministic mode. The GPU is a double in host memory.
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "tests/process/support/device_rank.hpp"
+#include "tests/process/support/failure.hpp"
+#include "tests/process/support/process_group.hpp"
+
+namespace hocket::process_testing {
+namespace {
+
+constexpr Collective collectives[] = {Collective::allreduce, Collective::reduce,    Collective::reduce_scatter,
+                                      Collective::allgather, Collective::broadcast, Collective::scatter,
+                                      Collective::gather,    Collective::alltoall};
+constexpr const char* direct_gpu = "direct GPU";
+
+class OnOneGpu : public ::testing::TestWithParam<int> {};
+
+// Small data that goes one way goes over the host, and so does an alltoall in place.
+bool goes_over_host(const DeviceCase& what, int size) {
+  const CollectiveInfo& info = info_of(what.collective);
+  if (info.transposes() && what.in_place) return true;
+  const std::size_t block = what.count * size_of(what.dtype);
+  return info.has_root() && (info.is_vector() ? block : block * static_cast<std::size_t>(size)) < 100'000;
+}
+
+TEST_P(OnOneGpu, EveryCollectiveHasTheBitsOfTheHost) {
+  run_ranks(GetParam(), [](Child& child) {
+    DeviceRank rank({.delay = std::chrono::microseconds(100)});
+    ASSERT_TRUE(rank);
+    int number = 0;
+    for (const Collective collective : collectives) {
+      for (const bool in_place : {false, true}) {
+        for (const auto& [dtype, op, count] : {std::tuple{DataType::float32, ReduceOp::sum, std::size_t{1}},
+                                               std::tuple{DataType::bfloat16, ReduceOp::avg, std::size_t{70'001}},
+                                               std::tuple{DataType::float64, ReduceOp::sum, std::size_t{60'000}},
+                                               std::tuple{DataType::uint8, ReduceOp::max, std::size_t{300'007}}}) {
+          const DeviceCase what{.collective = collective,
+                                .dtype = dtype,
+                                .op = op,
+                                .count = count,
+                                .root = info_of(collective).has_root() ? ++number % child.size : 0,
+                                .in_place = in_place};
+          const std::string algorithm = expect_same_as_on_host(rank, what);
+          if (!goes_over_host(what, child.size)) {
+            EXPECT_EQ(algorithm, direct_gpu) << name_of(collective) << " of " << count << " " << name_of(dtype);
+          }
+        }
+      }
+    }
+  });
+}
+
+INSTANTIATE_TEST_SUITE_P(, OnOneGpu, ::testing::Values(2, 3, 4, 7), ::testing::PrintToStringParamName());
+
+// ---- memory ---------------------------------------------------------------------------------------------------------
+
+// Each turn has new memory, most of it where that of the turn before was.
+TEST(OneGpu, MemoryThatIsFreedAndTakenAgainIsNotMistaken) {
+  run_ranks(3, [](Child&) {
+    DeviceRank rank;
+    ASSERT_TRUE(rank);
+    for (std::size_t turn = 0; turn < 100; ++turn) {
+      const DeviceCase what{.dtype = DataType::int32, .count = 1000 + turn % 3 * 5000};
+      ASSERT_EQ(expect_same_as_on_host(rank, what), direct_gpu) << turn;
+    }
+  });
+}
+
+TEST(OneGpu, BuffersMayLieInTheMidstOfAnAllocation) {
+  run_ranks(2, [](Child& child) {
+    DeviceRank rank;
+    ASSERT_TRUE(rank);
+    const hocket_call_options options = rank.options();
+    const Bytes values = some_elements(DataType::int32, 100, static_cast<std::uint64_t>(child.index));
+    Bytes contents(1000, std::byte{1});
+    std::copy(values.begin(), values.end(), contents.begin() + 200);
+    const DeviceBuffer memory(rank, contents);
+    Bytes expected = values;
+    ASSERT_EQ(hocket_allreduce(expected.data(), expected.data(), 100, HOCKET_INT32, HOCKET_MAX, rank.comm(), nullptr,
+                               nullptr),
+              HOCKET_OK);
+    ASSERT_EQ(hocket_allreduce(memory.at() + 200, memory.at() + 600, 100, HOCKET_INT32, HOCKET_MAX, rank.comm(),
+                               &options, nullptr),
+              HOCKET_OK)
+        << hocket_last_error();
+    std::copy(expected.begin(), expected.end(), contents.begin() + 600);
+    EXPECT_EQ(memory.read(), contents);
+  });
+}
+
+// Memory that one rank cannot share, or that is not aligned: all bring their data to the host.
+TEST(OneGpu, WhereOneRankCannotShareItsMemoryAllGoOverTheHost) {
+  run_ranks(3, [](Child& child) {
+    bool refuses = false;
+    DeviceRank rank({.delay = std::chrono::microseconds(200), .fault = [&](std::string_view function) {
+                       return refuses && function == "export_memory" ? Status(Code::unsupported, "no") : Status();
+                     }});
+    ASSERT_TRUE(rank);
+    const DeviceCase what{.collective = Collective::allgather, .count = 9000};
+    EXPECT_EQ(expect_same_as_on_host(rank, what), direct_gpu);
+    refuses = child.index == 1;
+    EXPECT_EQ(expect_same_as_on_host(rank, what), "direct staged");
+    refuses = false;
+    EXPECT_EQ(expect_same_as_on_host(rank, what), direct_gpu);
+  });
+}
+
+// ---- streams --------------------------------------------------------------------------------------------------------
+
+TEST(OneGpu, ACallIsCompleteBeforeItsWorkIsDone) {
+  run_ranks(2, [](Child& child) {
+    DeviceRank rank;
+    ASSERT_TRUE(rank);
+    alignas(4096) std::byte memory[4096] = {};
+    GpuWord& gate = *reinterpret_cast<GpuWord*>(memory);
+    ASSERT_TRUE(rank.gpu().use_words(memory, sizeof memory).ok());
+    {
+      const hocket_call_options options = rank.options();
+      const DeviceBuffer values(rank, some_elements(DataType::int32, 1000, static_cast<std::uint64_t>(child.index)));
+      ASSERT_TRUE(rank.gpu().wait_until(rank.stream(), gate, 1).ok());
+      for (int turn = 0; turn < 3; ++turn) {
+        ASSERT_EQ(
+            hocket_allreduce(values.at(), values.at(), 1000, HOCKET_INT32, HOCKET_SUM, rank.comm(), &options, nullptr),
+            HOCKET_OK)
+            << hocket_last_error();
+      }
+      gate = 1;
+      Bytes expected = some_elements(DataType::int32, 1000, static_cast<std::uint64_t>(child.index));
+      for (int turn = 0; turn < 3; ++turn) {
+        ASSERT_EQ(hocket_allreduce(expected.data(), expected.data(), 1000, HOCKET_INT32, HOCKET_SUM, rank.comm(),
+                                   nullptr, nullptr),
+                  HOCKET_OK);
+      }
+      EXPECT_EQ(values.read(), expected);
+    }
+    ASSERT_TRUE(rank.gpu().forget_words(memory).ok());
+  });
+}
+
+TEST(OneGpu, DestroyingACommunicatorWaitsForItsWork) {
+  run_ranks(2, [](Child& child) {
+    DeviceRank rank({.delay = std::chrono::milliseconds(20)});
+    ASSERT_TRUE(rank);
+    const hocket_call_options options = rank.options();
+    const DeviceBuffer values(rank, some_elements(DataType::int32, 1000, static_cast<std::uint64_t>(child.index)));
+    Bytes expected = some_elements(DataType::int32, 1000, static_cast<std::uint64_t>(child.index));
+    ASSERT_EQ(hocket_allreduce(expected.data(), expected.data(), 1000, HOCKET_INT32, HOCKET_SUM, rank.comm(), nullptr,
+                               nullptr),
+              HOCKET_OK);
+    ASSERT_EQ(
+        hocket_allreduce(values.at(), values.at(), 1000, HOCKET_INT32, HOCKET_SUM, rank.comm(), &options, nullptr),
+        HOCKET_OK)
+        << hocket_last_error();
+    rank.destroy_comm();
+    EXPECT_EQ(values.read(), expected);
+  });
+}
+
+TEST(OneGpu, WorksAndPersistentCallsFollowTheStream) {
+  run_ranks(3, [](Child& child) {
+    DeviceRank rank({.delay = std::chrono::milliseconds(1)});
+    ASSERT_TRUE(rank);
+    hocket_call_options options = rank.options();
+    const std::size_t count = 2000;
+    const DeviceBuffer values(rank, count * 4);
+    options.persistent = 1;
+    hocket_work* work = nullptr;
+    ASSERT_EQ(
+        hocket_allreduce(values.at(), values.at(), count, HOCKET_FLOAT32, HOCKET_SUM, rank.comm(), &options, &work),
+        HOCKET_OK)
+        << hocket_last_error();
+    for (std::uint64_t turn = 0; turn < 5; ++turn) {
+      Bytes input = some_elements(DataType::float32, count, turn * 3 + static_cast<std::uint64_t>(child.index));
+      rank.write(values.at(), input);
+      ASSERT_EQ(turn % 2 == 0 ? hocket_work_run(work) : hocket_work_start(work), HOCKET_OK) << hocket_last_error();
+      ASSERT_EQ(hocket_work_wait(work, 0), HOCKET_OK) << hocket_last_error();
+      ASSERT_EQ(hocket_allreduce(input.data(), input.data(), count, HOCKET_FLOAT32, HOCKET_SUM, rank.comm(), nullptr,
+                                 nullptr),
+                HOCKET_OK);
+      EXPECT_EQ(values.read(), input) << "turn " << turn;
+    }
+    EXPECT_EQ(hocket_work_release(work), HOCKET_OK);
+  });
+}
+
+// ---- other communicators, other calls
+// ---------------------------------------------------------------------------------
+
+TEST(OneGpu, AMismatchIsFound) {
+  run_ranks(2, [](Child& child) {
+    DeviceRank rank;
+    ASSERT_TRUE(rank);
+    const hocket_call_options options = rank.options();
+    const DeviceBuffer values(rank, Bytes(4000));
+    expect_result(hocket_allreduce(values.at(), values.at(), child.index == 0 ? 1000 : 999, HOCKET_FLOAT32, HOCKET_SUM,
+                                   rank.comm(), &options, nullptr),
+                  HOCKET_MISMATCH);
+  });
+}
+
+TEST(OneGpu, ChildrenAndSurvivorsUseItToo) {
+  run_ranks(4, [](Child& child) {
+    DeviceRank rank;
+    ASSERT_TRUE(rank);
+    hocket_comm* half = nullptr;
+    ASSERT_EQ(hocket_comm_split(rank.comm(), child.index % 2, 0, &half, nullptr), HOCKET_OK) << hocket_last_error();
+    const Comm owner(half);
+    const hocket_call_options options = rank.options();
+    const DeviceBuffer values(rank, some_elements(DataType::int32, 5000, static_cast<std::uint64_t>(child.index)));
+    Bytes expected = some_elements(DataType::int32, 5000, static_cast<std::uint64_t>(child.index));
+    for (hocket_comm* const comm : {half, rank.comm(), half}) {
+      ASSERT_EQ(
+          hocket_allreduce(expected.data(), expected.data(), 5000, HOCKET_INT32, HOCKET_SUM, comm, nullptr, nullptr),
+          HOCKET_OK);
+      ASSERT_EQ(hocket_allreduce(values.at(), values.at(), 5000, HOCKET_INT32, HOCKET_SUM, comm, &options, nullptr),
+                HOCKET_OK)
+          << hocket_last_error();
+    }
+    EXPECT_EQ(values.read(), expected);
+  });
+}
+
+}  // namespace
+}  // namespace hocket::process_testing

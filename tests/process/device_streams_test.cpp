@@ -1,0 +1,167 @@
+// Calls on device memory follow the caller's stream, and what a GPU refuses is an error of the call. The GPU is a
+// double in host memory.
+#include <gmock/gmock.h>
+
+#include <cstdlib>
+
+#include "tests/process/support/device_rank.hpp"
+#include "tests/process/support/failure.hpp"
+#include "tests/process/support/process_group.hpp"
+
+namespace hocket::process_testing {
+namespace {
+
+TEST(DeviceStreams, WorksAndPersistentCallsFollowTheStream) {
+  for (const char* transport : {"shm", "tcp"}) {
+    run_ranks(2, [&](Child& child) {
+      ::setenv("HOCKET_TRANSPORT", transport, 1);
+      DeviceRank rank({.delay = std::chrono::milliseconds(2)});
+      ASSERT_TRUE(rank);
+      hocket_call_options options = rank.options();
+      const std::size_t count = 6000;
+      const DeviceBuffer values(rank, count * 4);
+      options.persistent = 1;
+      hocket_work* persistent = nullptr;
+      ASSERT_EQ(hocket_allreduce(values.at(), values.at(), count, HOCKET_FLOAT32, HOCKET_SUM, rank.comm(), &options,
+                                 &persistent),
+                HOCKET_OK)
+          << hocket_last_error();
+      options.persistent = 0;
+      for (std::uint64_t turn = 0; turn < 4; ++turn) {
+        Bytes input = some_elements(DataType::float32, count, turn * 2 + static_cast<std::uint64_t>(child.index));
+        rank.write(values.at(), input);  // not done yet when the call is made
+        ASSERT_EQ(hocket_allreduce(input.data(), input.data(), count, HOCKET_FLOAT32, HOCKET_SUM, rank.comm(), nullptr,
+                                   nullptr),
+                  HOCKET_OK);
+        if (turn % 2 == 0) {
+          ASSERT_EQ(hocket_work_start(persistent), HOCKET_OK) << hocket_last_error();
+          ASSERT_EQ(hocket_work_wait(persistent, 0), HOCKET_OK) << hocket_last_error();
+        } else {
+          hocket_work* work = nullptr;
+          ASSERT_EQ(hocket_allreduce(values.at(), values.at(), count, HOCKET_FLOAT32, HOCKET_SUM, rank.comm(), &options,
+                                     &work),
+                    HOCKET_OK);
+          ASSERT_EQ(hocket_work_wait(work, 0), HOCKET_OK) << hocket_last_error();
+          EXPECT_EQ(hocket_work_release(work), HOCKET_OK);
+        }
+        EXPECT_EQ(values.read(), input) << "turn " << turn;
+      }
+      EXPECT_EQ(hocket_work_release(persistent), HOCKET_OK);
+    });
+  }
+}
+
+TEST(DeviceStreams, SeveralWorksAreUnderWayAtOnce) {
+  run_ranks(3, [](Child& child) {
+    DeviceRank rank({.delay = std::chrono::microseconds(500)});
+    ASSERT_TRUE(rank);
+    const hocket_call_options options = rank.options();
+    std::vector<std::unique_ptr<DeviceBuffer>> buffers;
+    std::vector<hocket_work*> works;
+    const auto input = [&](std::uint64_t number, int of) {
+      return some_elements(DataType::int32, 3000, number * 5 + static_cast<std::uint64_t>(of));
+    };
+    for (std::uint64_t number = 0; number < 12; ++number) {
+      buffers.push_back(std::make_unique<DeviceBuffer>(rank, input(number, child.index)));
+      hocket_work* work = nullptr;
+      ASSERT_EQ(hocket_broadcast(buffers.back()->at(), buffers.back()->at(), 3000, HOCKET_INT32,
+                                 static_cast<int>(number % 3), rank.comm(), &options, &work),
+                HOCKET_OK)
+          << hocket_last_error();
+      works.push_back(work);
+    }
+    for (hocket_work* const work : works) {
+      EXPECT_EQ(hocket_work_wait(work, 0), HOCKET_OK) << hocket_last_error();
+      EXPECT_EQ(hocket_work_release(work), HOCKET_OK);
+    }
+    for (std::uint64_t number = 0; number < 12; ++number) {
+      EXPECT_EQ(buffers[number]->read(), input(number, static_cast<int>(number % 3))) << number;
+    }
+  });
+}
+
+// A word that this test's streams wait for, and nobody writes until it does.
+class Gate {
+ public:
+  explicit Gate(testing::HostGpu& gpu) : gpu_(gpu) { EXPECT_TRUE(gpu.use_words(memory_, sizeof memory_).ok()); }
+  ~Gate() {
+    open();
+    EXPECT_TRUE(gpu_.forget_words(memory_).ok());
+  }
+  void close_behind(GpuStream stream) { EXPECT_TRUE(gpu_.wait_until(stream, word(), 1).ok()); }
+  void open() { word() = 1; }
+
+ private:
+  GpuWord& word() { return *reinterpret_cast<GpuWord*>(memory_); }
+
+  testing::HostGpu& gpu_;
+  alignas(4096) std::byte memory_[4096] = {};
+};
+
+TEST(DeviceStreams, AStreamThatDoesNotComeSoFarEndsAtTheDeadlineAndTheOthersNameItsRank) {
+  run_ranks(2, [](Child& child) {
+    ::setenv("HOCKET_TRANSPORT", "tcp", 1);
+    DeviceRank rank;
+    ASSERT_TRUE(rank);
+    Gate gate(rank.gpu());
+    hocket_call_options options = rank.options();
+    options.timeout_ms = 500;
+    const DeviceBuffer values(rank, Bytes(400));
+    if (child.index == 1) gate.close_behind(rank.stream());
+    expect_result(
+        hocket_allreduce(values.at(), values.at(), 100, HOCKET_FLOAT32, HOCKET_SUM, rank.comm(), &options, nullptr),
+        HOCKET_TIMEOUT);
+    EXPECT_THAT(std::string(hocket_last_error()),
+                ::testing::AnyOf(::testing::HasSubstr("rank 1"), ::testing::HasSubstr("this rank's own stream")));
+    gate.open();
+  });
+}
+
+// ---- what is refused ------------------------------------------------------------------------------------------------
+
+TEST(DeviceStreams, WhatTheGpuRefusesIsAnErrorOfTheCallAndTheCommunicatorGoesOn) {
+  run_ranks(2, [](Child&) {
+    ::setenv("HOCKET_TRANSPORT", "tcp", 1);
+    std::string refused;
+    Code code = Code::unsupported;
+    DeviceRank rank({.fault = [&](std::string_view function) {
+      return function == refused ? Status(code, "the double refuses " + refused) : Status();
+    }});
+    ASSERT_TRUE(rank);
+    const hocket_call_options options = rank.options();
+    const DeviceBuffer values(rank, Bytes(400));
+    const auto call = [&] {
+      return hocket_allreduce(values.at(), values.at(), 100, HOCKET_FLOAT32, HOCKET_SUM, rank.comm(), &options,
+                              nullptr);
+    };
+    for (const auto& [function, result] :
+         {std::pair{"check_stream", Code::unsupported}, std::pair{"make_event", Code::internal},
+          std::pair{"make_stream", Code::internal}, std::pair{"allocate_host", Code::out_of_resources},
+          std::pair{"record", Code::internal}}) {
+      refused = function;
+      code = result;
+      expect_result(call(), static_cast<hocket_result>(result), function);
+      EXPECT_THAT(std::string(hocket_last_error()), ::testing::HasSubstr("the double refuses " + refused));
+    }
+    refused.clear();
+    expect_result(call(), HOCKET_OK);
+  });
+}
+
+TEST(DeviceStreams, BuffersOnTwoGpusAreRefusedByName) {
+  testing::HostGpu first, second({.number = 1});
+  testing::HostGpus gpus({&first, &second});
+  comm::Options options{.gpus = &gpus};
+  auto made = comm::Communicator::create(options, capi::registered_memory());
+  ASSERT_TRUE(made.ok()) << made.status().message();
+  const Comm comm(new hocket_comm{std::move(*made)});
+  std::byte *const one = *first.allocate(4), *const other = *second.allocate(4);
+  expect_result(hocket_allreduce(one, other, 1, HOCKET_FLOAT32, HOCKET_SUM, comm.get(), nullptr, nullptr),
+                HOCKET_UNSUPPORTED);
+  expect_message_names("recv lies on GPU 1 (host memory), but other data of the call on GPU 0 (host memory)");
+  EXPECT_TRUE(first.free(one).ok());
+  EXPECT_TRUE(second.free(other).ok());
+}
+
+}  // namespace
+}  // namespace hocket::process_testing
