@@ -178,7 +178,7 @@ Result<std::vector<PeerInfo>> Rendezvous::exchange(const PeerInfo& mine, const s
     infos.push_back(std::move(*info));
   }
   // A store that a rank serves ends with that, and so does the meeting.
-  if (store_.claims_end_with_owner() && !options_.meeting) {
+  if (!options_.meeting) {
     const SignalsBlocked signals_blocked;
     keeper_ = std::jthread([this, card](const std::stop_token& stop) { keep_saying(card, stop); });
   }

@@ -216,7 +216,11 @@ void Rendezvous::say_to_the_next(const std::string& card, const std::stop_token&
   Rendezvous again(store_, options_, earlier(deadline_, Deadline::after(one_attempt)), stop, places_.token(), nullptr);
   again.epoch_ = epoch_;
   again.said_ = said_;
-  if (again.say_again().ok()) (void)again.store_.claim(card_key(options_.rank), std::nullopt, card, again.deadline_);
+  if (!again.say_again().ok()) return;
+  (void)again.store_.claim(card_key(options_.rank), std::nullopt, card, again.deadline_);
+  // Where no server does that, rank 0 says that all have come. Who has that without the cards looks for them again.
+  if (options_.rank != 0 || store_.claims_end_with_owner()) return;
+  (void)again.store_.compare_and_set(key(epoch_.number, "verdict"), std::nullopt, Verdict::complete(), again.deadline_);
 }
 
 }  // namespace hocket::comm

@@ -165,7 +165,7 @@ struct TransportConfig {
   std::uint64_t group = 0;  // unique id of the group of ranks; a connection from another group is refused
   TransportListener* listener = nullptr;
   const RegionTable* regions = nullptr;  // memory that a window can show to other members; null: none
-  int streams = 0;          // connections to each peer, unless the environment says; 0: the transport's choice
+  int streams = 0;  // connections to each peer, unless the environment says; 0: the transport's choice
   // Encrypts connections through networks, and proves there who belongs to the job; null: nothing is encrypted. Read
   // while the transport is made.
   const TlsIdentity* tls = nullptr;

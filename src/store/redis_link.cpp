@@ -49,6 +49,12 @@ Result<RedisReply> RedisLink::command(const RedisCommand& command, Deadline dead
   }
 }
 
+bool RedisLink::broken() const {
+  char byte;
+  const ssize_t got = socket_ ? ::recv(socket_.get(), &byte, 1, MSG_PEEK | MSG_DONTWAIT) : 0;
+  return got == 0 || (got < 0 && errno != EAGAIN && errno != EINTR);
+}
+
 Status RedisLink::connect(Deadline deadline, const std::stop_token& stop) {
   auto socket = dial_socket(address_.host, address_.port, deadline, stop);
   if (!socket.ok()) {

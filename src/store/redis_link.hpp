@@ -40,6 +40,8 @@ class RedisLink {
   // Code::store_unreachable where the server is not there or goes away; Code::timeout where it does not answer by the
   // deadline; Code::mismatch where it wants another user or password; Code::aborted when `stop` is requested.
   Result<RedisReply> command(const RedisCommand& command, Deadline deadline, const std::stop_token& stop = {});
+  // Whether the server is known to be gone. Does not wait.
+  bool broken() const;
 
  private:
   struct FreeReader {

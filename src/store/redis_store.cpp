@@ -59,11 +59,32 @@ Found found_in(const redisReply& reply) {
 Result<std::unique_ptr<RedisStore>> RedisStore::connect(const store::RedisAddress& address, Deadline deadline,
                                                         const std::stop_token& stop) {
   std::unique_ptr<RedisStore> opened(new RedisStore(address));
+  if (Status connected = opened->reconnect(deadline, stop); !connected.ok()) return connected;
+  return opened;
+}
+
+Status RedisStore::connection() {
+  const std::unique_lock lock(mutex_, std::try_to_lock);
+  if (!lock) return {};  // who has it finds out
+  lost_ = lost_ || link_.broken();
+  return lost_ ? Status(Code::store_unreachable, "the connection to the store " + url() + " was lost") : Status();
+}
+
+Status RedisStore::reconnect(Deadline deadline, const std::stop_token& stop) {
   for (store::Backoff backoff(deadline, 500ms);; backoff.sleep()) {
-    const auto pong = opened->link_.command({"PING"}, deadline, stop);
-    if (pong.ok()) return opened;
+    std::unique_lock lock(mutex_, std::defer_lock);
+    if (!lock.try_lock_until(deadline.at())) return store::call_timed_out("reconnect", "", url());
+    const auto pong = command({"PING"}, deadline, stop);
+    lost_ = !pong.ok();
+    if (pong.ok()) return {};
     if (pong.status().code() != Code::store_unreachable || deadline.passed()) return pong.status();
   }
+}
+
+Result<RedisReply> RedisStore::command(const RedisCommand& command, Deadline deadline, const std::stop_token& stop) {
+  auto reply = link_.command(command, deadline, stop);
+  if (reply.status().code() == Code::store_unreachable) lost_ = true;
+  return reply;
 }
 
 // Whoever can reach a Redis server and knows its password reads everything in it.
@@ -168,7 +189,7 @@ Result<RedisReply> RedisStore::ask(std::string_view call, std::string_view key, 
   if (Status status = store::check_key(key); !status.ok()) return status;
   std::unique_lock lock(mutex_, std::defer_lock);
   if (deadline.passed() || !lock.try_lock_until(deadline.at())) return store::call_timed_out(call, key, url());
-  auto reply = link_.command(command, deadline);
+  auto reply = this->command(command, deadline);
   const bool silent = !reply.ok() && reply.status().code() == Code::timeout;
   if (silent && call != "get") return Status(Code::store_unreachable, reply.status().message());
   if (!reply.ok() || (*reply)->type != REDIS_REPLY_ERROR) return reply;
@@ -202,7 +223,7 @@ void RedisStore::renew(const std::stop_token& stop) {
   if (!alone.try_lock_until(soon.at())) return;
   for (auto claim = claims_.begin(); claim != claims_.end();) {
     const auto renewed =
-        link_.command({"EVAL", renew_script, "1", claim->first, claim->second, std::string(lease_ms)}, soon, stop);
+        command({"EVAL", renew_script, "1", claim->first, claim->second, std::string(lease_ms)}, soon, stop);
     if (!renewed.ok()) return;
     const bool gone = (*renewed)->type == REDIS_REPLY_INTEGER && (*renewed)->integer == 0;
     claim = gone ? claims_.erase(claim) : std::next(claim);

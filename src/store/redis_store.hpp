@@ -33,6 +33,8 @@ class RedisStore final : public Store {
                                                      std::string_view desired, Deadline deadline) override;
   Result<std::optional<std::string>> claim(std::string_view key, std::optional<std::string_view> expected,
                                            std::string_view desired, Deadline deadline) override;
+  Status connection() override;
+  Status reconnect(Deadline deadline, const std::stop_token& stop) override;
   Result<bool> remove(std::string_view key, Deadline deadline) override;
   // Not at one moment: keys that come or go meanwhile may be missing or listed.
   Result<std::vector<std::string>> list(std::string_view prefix, Deadline deadline) override;
@@ -44,6 +46,9 @@ class RedisStore final : public Store {
   Result<std::optional<std::string>> look(std::string_view call, std::string_view key, Deadline deadline);
   Result<std::optional<std::string>> swap(std::string_view key, std::optional<std::string_view> expected,
                                           std::string_view desired, std::string_view lease, Deadline deadline);
+  // Over the link, whose loss it remembers. Requires the mutex.
+  Result<store::RedisReply> command(const store::RedisCommand& command, Deadline deadline,
+                                    const std::stop_token& stop = {});
   // The reply, which is no error. `call` and `key` are for messages.
   Result<store::RedisReply> ask(std::string_view call, std::string_view key, const store::RedisCommand& command,
                                 Deadline deadline);
@@ -53,6 +58,7 @@ class RedisStore final : public Store {
   const store::RedisAddress address_;
   std::timed_mutex mutex_;  // guards what follows
   store::RedisLink link_;
+  bool lost_ = false;  // the server went away, and may be back without what it held; until reconnect()
   std::map<std::string, std::string, std::less<>> claims_;  // full keys and values
   std::jthread renewer_;                                    // from the first claim on
 };

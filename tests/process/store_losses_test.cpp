@@ -1,7 +1,9 @@
-// The store's daemon is lost at each request of a creation, and comes back with nothing, or with what it held a while
+// The store's server is lost at each request of a creation, and comes back with nothing, or with what it held a while
 // ago: the creation goes on, and the next one comes up in that store.
 #include <signal.h>
 
+#include <cstdlib>
+#include <memory>
 #include <string>
 #include <tuple>
 
@@ -41,8 +43,8 @@ class StoreLosses : public testing::TestWithParam<std::tuple<Moment, bool>> {};
 TEST_P(StoreLosses, EndNoCreation) {
   const auto [moment, snapshot] = GetParam();
   const TemporaryFolder folder;
-  StoreProxy proxy(snapshot ? std::vector<std::string>{"--snapshot", folder.file("snapshot")}
-                            : std::vector<std::string>{});
+  StoreProxy proxy(std::make_unique<HocketStoreBackend>(
+      snapshot ? std::vector<std::string>{"--snapshot", folder.file("snapshot")} : std::vector<std::string>{}));
   bool lost = true;
   for (int request = 0; lost && !HasFailure(); ++request) {
     // A daemon that is killed comes back with what it wrote when it was terminated before.
@@ -56,12 +58,36 @@ TEST_P(StoreLosses, EndNoCreation) {
   }
 }
 
+// It comes back with nothing.
+class RedisLosses : public testing::TestWithParam<Moment> {
+ protected:
+  void SetUp() override { ::setenv("HOCKET_SECRET", "what the ranks of this job know", 1); }
+  void TearDown() override { ::unsetenv("HOCKET_SECRET"); }
+};
+
+TEST_P(RedisLosses, EndNoCreation) {
+  if (const std::string problem = RedisServer::problem(); !problem.empty()) GTEST_SKIP() << problem;
+  StoreProxy proxy(std::make_unique<RedisBackend>());
+  bool lost = true;
+  for (int request = 0; lost && !HasFailure(); ++request) {
+    SCOPED_TRACE(fmt::format("request {}", request));
+    lost = create_with(proxy, StoreProxy::Loss{.request = request, .moment = GetParam(), .signal = SIGKILL});
+    (void)create_with(proxy, std::nullopt);
+    if (!lost) {
+      EXPECT_GT(request, 3 * size);
+    }
+  }
+}
+
 std::string name_of(const testing::TestParamInfo<std::tuple<Moment, bool>>& parameters) {
   const auto [moment, snapshot] = parameters.param;
   return std::string(moment == Moment::request ? "Request" : "Answer") + (snapshot ? "WithSnapshot" : "");
 }
 INSTANTIATE_TEST_SUITE_P(Of, StoreLosses,
                          testing::Combine(testing::Values(Moment::request, Moment::answer), testing::Bool()), name_of);
+INSTANTIATE_TEST_SUITE_P(Of, RedisLosses, testing::Values(Moment::request, Moment::answer), [](const auto& of) {
+  return std::string(of.param == Moment::request ? "Request" : "Answer");
+});
 
 }  // namespace
 }  // namespace hocket::process_testing

@@ -6,12 +6,8 @@
 
 #include <stdexcept>
 
-#include "src/store/wire.hpp"
-
 namespace hocket::process_testing {
 namespace {
-
-namespace wire = store::wire;
 
 sockaddr_in loopback(std::uint16_t port) {
   sockaddr_in address{};
@@ -36,9 +32,7 @@ bool send_all(int socket, std::string_view bytes) {
 
 }  // namespace
 
-StoreProxy::StoreProxy(std::vector<std::string> daemon_options)
-    : options_(std::move(daemon_options)), listener_(new_socket()) {
-  start();
+StoreProxy::StoreProxy(std::unique_ptr<StoreBackend> backend) : backend_(std::move(backend)), listener_(new_socket()) {
   sockaddr_in address = loopback(0);
   socklen_t bytes = sizeof address;
   auto* plain = reinterpret_cast<sockaddr*>(&address);
@@ -49,18 +43,9 @@ StoreProxy::StoreProxy(std::vector<std::string> daemon_options)
   port_ = ntohs(address.sin_port);
 }
 
-void StoreProxy::start() {
-  auto options = options_;
-  options.insert(options.end(), {"--port", std::to_string(daemon_port_)});
-  daemon_ = std::make_unique<Daemon>(options);
-  daemon_port_ = daemon_->port();
-}
-
 void StoreProxy::lose() {
-  daemon_->signal(loss_->signal);
-  (void)daemon_->wait();
+  backend_->restart(loss_->signal);
   pairs_.clear();
-  start();
   loses_now_ = false;
   lost_ = true;
 }
@@ -73,7 +58,7 @@ bool StoreProxy::serve(const std::optional<Loss>& loss, const std::function<bool
     std::vector<pollfd> interests{{listener_.get(), POLLIN, 0}};
     for (const auto& pair : pairs_) {
       interests.push_back({pair->client.socket.get(), POLLIN, 0});
-      interests.push_back({pair->daemon.socket.get(), POLLIN, 0});
+      interests.push_back({pair->server.socket.get(), POLLIN, 0});
     }
     (void)::poll(interests.data(), interests.size(), 5);
     for (std::size_t i = 1; i < interests.size() && !loses_now_; ++i) {
@@ -91,53 +76,39 @@ bool StoreProxy::serve(const std::optional<Loss>& loss, const std::function<bool
 void StoreProxy::accept() {
   auto pair = std::make_unique<Pair>();
   pair->client.socket = UniqueFd(::accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC));
-  pair->daemon.socket = new_socket();
-  const sockaddr_in address = loopback(daemon_port_);
-  if (::connect(pair->daemon.socket.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0) {
+  pair->server.socket = new_socket();
+  const sockaddr_in address = loopback(backend_->port());
+  if (::connect(pair->server.socket.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0) {
     pairs_.push_back(std::move(pair));
   }
 }
 
 bool StoreProxy::pass_on(Pair& pair, bool from_client) {
-  Side& from = from_client ? pair.client : pair.daemon;
-  const Side& to = from_client ? pair.daemon : pair.client;
+  Side& from = from_client ? pair.client : pair.server;
+  const Side& to = from_client ? pair.server : pair.client;
   char block[65536];
   const ssize_t got = ::recv(from.socket.get(), block, sizeof block, MSG_DONTWAIT);
   if (got <= 0) return got < 0 && errno == EAGAIN;
   from.received.append(block, static_cast<std::size_t>(got));
-  if (!from.greeted) {
-    const auto greeting =
-        wire::parse_greeting(from.received, from_client ? wire::client_magic : wire::server_magic).value();
-    if (!greeting) return true;
-    if (!send_all(to.socket.get(), from.received.substr(0, greeting->size()))) return false;
-    from.received.erase(0, greeting->size());
-    from.greeted = true;
-  }
   for (;;) {
-    const auto body = wire::parse_frame(from.received, wire::response_bytes_max).value();
-    if (!body) return true;
-    const std::size_t bytes = wire::frame_head_bytes + body->size();
-    if (!take_frame(pair, from_client, *body)) return true;
-    if (!send_all(to.socket.get(), from.received.substr(0, bytes))) return false;
-    from.received.erase(0, bytes);
+    const auto piece = backend_->first_piece(from.received, from_client, from.begins);
+    if (!piece || !take(pair, *piece)) return true;
+    if (!send_all(to.socket.get(), from.received.substr(0, piece->bytes))) return false;
+    from.received.erase(0, piece->bytes);
+    from.begins = false;
   }
 }
 
-// False: the daemon is lost before this frame is passed on.
-bool StoreProxy::take_frame(Pair& pair, bool from_client, std::string_view body) {
-  if (!from_client) {
-    loses_now_ = pair.last_answer && wire::parse_response(body).value().id == *pair.last_answer;
-    return !loses_now_;
-  }
-  const wire::Request request = wire::parse_request(body).value();
-  if (request.operation == wire::Operation::cancel) return true;
-  if (!loss_ || lost_ || requests_++ != loss_->request) return true;
+// False: the server is lost before this is passed on.
+bool StoreProxy::take(Pair& pair, const StoreBackend::Piece& piece) {
+  if (piece.answer) loses_now_ = pair.last_answer == piece.answer;
+  if (!piece.request || !loss_ || lost_ || requests_++ != loss_->request) return !loses_now_;
   if (loss_->moment == Moment::answer) {
-    pair.last_answer = request.id;
-    return true;
+    pair.last_answer = piece.request;
+  } else {
+    loses_now_ = true;
   }
-  loses_now_ = true;
-  return false;
+  return !loses_now_;
 }
 
 }  // namespace hocket::process_testing

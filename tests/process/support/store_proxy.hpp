@@ -1,5 +1,5 @@
-// A hocket-store behind a proxy that ends it at a request of its clients' and starts it again: as often as a test wants
-// to know what becomes of them.
+// A store's server behind a proxy that ends it at a request of its clients' and starts it again: as often as a test
+// wants to know what becomes of them.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "src/base/fd.hpp"
-#include "tests/process/support/store_daemon.hpp"
+#include "tests/process/support/store_backends.hpp"
 
 namespace hocket::process_testing {
 
@@ -19,37 +19,35 @@ class StoreProxy {
   enum class Moment { request, answer };
   struct Loss {
     int request = 0;                  // of all clients' since the last serve(), from 0
-    Moment moment = Moment::request;  // before the daemon has that request, or before the client has its answer
-    int signal = 0;                   // that ends the daemon
+    Moment moment = Moment::request;  // before the server has that request, or before the client has its answer
+    int signal = 0;                   // that ends the server
   };
 
-  explicit StoreProxy(std::vector<std::string> daemon_options);
-  std::string url() const { return "tcp://127.0.0.1:" + std::to_string(port_); }
-  // Passes on what clients and daemon say until `done`. Whether the loss has happened.
+  explicit StoreProxy(std::unique_ptr<StoreBackend> backend);
+  std::string url() const { return backend_->url(port_); }
+  // Passes on what clients and server say until `done`. Whether the loss has happened.
   bool serve(const std::optional<Loss>& loss, const std::function<bool()>& done);
 
  private:
   struct Side {
     UniqueFd socket;
-    bool greeted = false;
+    bool begins = true;  // nothing of it has been passed on
     std::string received;
   };
-  // One client with its connection to the daemon.
+  // One client with its connection to the server.
   struct Pair {
-    Side client, daemon;
-    std::optional<std::uint64_t> last_answer;  // after which the daemon is lost
+    Side client, server;
+    std::optional<std::uint64_t> last_answer;  // after which the server is lost
   };
 
-  void start();
   void lose();
   void accept();
   // False: the pair has ended.
   bool pass_on(Pair& pair, bool from_client);
-  bool take_frame(Pair& pair, bool from_client, std::string_view body);
+  bool take(Pair& pair, const StoreBackend::Piece& piece);
 
-  std::vector<std::string> options_;
-  std::unique_ptr<Daemon> daemon_;
-  std::uint16_t daemon_port_ = 0, port_ = 0;
+  const std::unique_ptr<StoreBackend> backend_;
+  std::uint16_t port_ = 0;
   UniqueFd listener_;
   std::vector<std::unique_ptr<Pair>> pairs_;
   std::optional<Loss> loss_;

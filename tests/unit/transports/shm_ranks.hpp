@@ -42,7 +42,7 @@ class Witness final : public TransportListener {
   Status given_up() const override { return ++questions > 3 ? gives_up_with : Status(); }
 
   Status failure;
-  Status gives_up_with;           // after a few questions
+  Status gives_up_with;  // after a few questions
   mutable int questions = 0;
   std::vector<Rank> failed;
   std::vector<Rank> left;
