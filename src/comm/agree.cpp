@@ -257,15 +257,6 @@ void Agreeing::attend(Deadline deadline, const std::stop_token& over) {
 
 }  // namespace
 
-Result<AgreeRequest> agree_request(std::uint64_t flag, const hocket_agree_options& options) {
-  if (options.timeout_ms >= 0) {
-    return AgreeRequest{.flag = flag, .timeout = std::chrono::milliseconds(options.timeout_ms)};
-  }
-  return Status(
-      Code::invalid_argument,
-      fmt::format("agree: options.timeout_ms is {}; it must be positive, or 0 for the default", options.timeout_ms));
-}
-
 Result<Agreed> agree(CommunicatorParts& parts, const std::function<Status()>& broken, const AgreeRequest& request,
                      const std::stop_token& stop) {
   Lineage& lineage = parts.lineage;
