@@ -16,8 +16,7 @@ namespace {
 
 using std::chrono_literals::operator""ms;
 
-// Between two looks at who is alive; while the connection of a rank has ended whose process is still to be seen: it may
-// be about to end.
+// Between two looks at who is alive, and while a process is still to be seen though its connection has ended.
 constexpr auto look_around = 20ms;
 constexpr auto look_closely = 5ms;
 // At how many members in turn: it takes a system call or two for each.
