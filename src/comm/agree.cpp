@@ -16,8 +16,7 @@ namespace {
 
 using std::chrono_literals::operator""ms;
 
-// Between two looks at who is alive; while the connection of a rank has ended whose process is still to be seen: it may
-// be about to end.
+// Between two looks at who is alive, and while a process is still to be seen though its connection has ended.
 constexpr auto look_around = 20ms;
 constexpr auto look_closely = 5ms;
 // At how many members in turn: it takes a system call or two for each.
@@ -256,15 +255,6 @@ void Agreeing::attend(Deadline deadline, const std::stop_token& over) {
 }
 
 }  // namespace
-
-Result<AgreeRequest> agree_request(std::uint64_t flag, const hocket_agree_options& options) {
-  if (options.timeout_ms >= 0) {
-    return AgreeRequest{.flag = flag, .timeout = std::chrono::milliseconds(options.timeout_ms)};
-  }
-  return Status(
-      Code::invalid_argument,
-      fmt::format("agree: options.timeout_ms is {}; it must be positive, or 0 for the default", options.timeout_ms));
-}
 
 Result<Agreed> agree(CommunicatorParts& parts, const std::function<Status()>& broken, const AgreeRequest& request,
                      const std::stop_token& stop) {

@@ -94,7 +94,8 @@ Result<std::unique_ptr<Communicator>> Communicator::shrink(const ShrinkRequest& 
 }
 
 Result<Agreed> Communicator::agree(const AgreeRequest& request, const std::stop_token& stop) {
-  return comm::agree(*parts_, [this] { return status(); }, request, stop);
+  return comm::agree(
+      *parts_, [this] { return status(); }, request, stop);
 }
 
 Result<std::unique_ptr<Communicator>> Communicator::take_in(const JoinRequest& request, const std::stop_token& stop) {

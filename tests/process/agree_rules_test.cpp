@@ -88,7 +88,9 @@ TEST_P(AgreeRules, AStoppedRankIsNamedAndTakesPartWhenItGoesOn) {
     group.signal(stopped, SIGSTOP);
     for (int rank = 0; rank < group.size(); ++rank) group.tell(rank, "go on");
     for (int rank = 0; rank < group.size(); ++rank) {
-      if (rank != stopped) EXPECT_EQ(group.hear(rank), "late");
+      if (rank != stopped) {
+        EXPECT_EQ(group.hear(rank), "late");
+      }
     }
     group.signal(stopped, SIGCONT);
     for (int rank = 0; rank < group.size(); ++rank) group.tell(rank, "again");
@@ -169,7 +171,9 @@ TEST(Agree, OneCallAtATime) {
       const Agreed other = agree(comm.get(), 1, 500);
       const bool first = other.result == HOCKET_TIMEOUT;
       if (!first) expect_result(other.result, HOCKET_INVALID_ARGUMENT);
-      if (first) EXPECT_EQ(hocket_agreement_test(agreement), HOCKET_INVALID_ARGUMENT);
+      if (first) {
+        EXPECT_EQ(hocket_agreement_test(agreement), HOCKET_INVALID_ARGUMENT);
+      }
       expect_result(hocket_agreement_destroy(agreement), HOCKET_OK);
     }
     expect_result(hocket_barrier(comm.get(), nullptr, nullptr), HOCKET_OK);

@@ -67,7 +67,9 @@ class Agreeing : public OverTransports {
       ASSERT_TRUE(comm);
       child.say("here");
       EXPECT_EQ(child.hear(), "begin");
-      if (state == State::broken) EXPECT_EQ(hocket_comm_abort(comm.get(), "test"), HOCKET_OK);
+      if (state == State::broken) {
+        EXPECT_EQ(hocket_comm_abort(comm.get(), "test"), HOCKET_OK);
+      }
       child.say("looping");
       agree_until_told(child, comm.get(), told);
       child.say(std::to_string(shrink_and_sum(comm.get(), child.index)));
@@ -85,7 +87,9 @@ class Agreeing : public OverTransports {
     const auto lives = [&](int rank) { return (killed >> rank & 1) == 0; };
     for (int rank = 0; rank < size; ++rank) group.tell(rank, "end");
     for (int rank = 0; rank < size; ++rank) {
-      if (lives(rank)) EXPECT_EQ(group.hear(rank), std::to_string(((1 << size) - 1) & ~killed)) << "rank " << rank;
+      if (lives(rank)) {
+        EXPECT_EQ(group.hear(rank), std::to_string(((1 << size) - 1) & ~killed)) << "rank " << rank;
+      }
     }
     for (int rank = 0; rank < size; ++rank) group.tell(rank, "leave");
     const auto outcomes = group.wait();
@@ -103,7 +107,9 @@ class Agreeing : public OverTransports {
     }
     for (int rank = 0; rank < size; ++rank) {
       const std::vector<Told> own = told.of(rank);
-      if ((killed >> rank & 1) == 0) EXPECT_EQ(own.size(), most.size()) << "rank " << rank;
+      if ((killed >> rank & 1) == 0) {
+        EXPECT_EQ(own.size(), most.size()) << "rank " << rank;
+      }
       for (std::size_t i = 0; i < own.size(); ++i) ASSERT_EQ(own[i], most[i]) << "rank " << rank << ", agreement " << i;
     }
     std::uint64_t dead = 0;
