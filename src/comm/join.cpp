@@ -34,10 +34,10 @@ class TakingIn {
   bool leads() const { return membership().rank() == 0; }
   Executor& executor() const { return members_.parts.link_set->executor(); }
   Status broken() const { return executor().broken(); }
-  Result<std::vector<Word>> tell(const Word& mine);
+  Result<std::vector<JoinWord>> tell(const JoinWord& mine);
   Status agree();
   Status open();
-  Word choose();
+  JoinWord choose();
   Status wait_for_newcomers();
   Result<bool> invite();
   void call_off();
@@ -63,8 +63,8 @@ class TakingIn {
 };
 
 // Rank 0 may be waiting for newcomers meanwhile, and others for the larger communicator.
-Result<std::vector<Word>> TakingIn::tell(const Word& mine) {
-  std::vector<Word> all(static_cast<std::size_t>(membership().size()));
+Result<std::vector<JoinWord>> TakingIn::tell(const JoinWord& mine) {
+  std::vector<JoinWord> all(static_cast<std::size_t>(membership().size()));
   all[static_cast<std::size_t>(membership().rank())] = mine;
   const auto deadline = Deadline::after(patience_ + request_.options.timeout + membership().options().timeout);
   if (Status status = members_.allgather(std::as_writable_bytes(std::span(all)), deadline); !status.ok()) return status;
@@ -74,12 +74,12 @@ Result<std::vector<Word>> TakingIn::tell(const Word& mine) {
 
 // On where and how long to wait.
 Status TakingIn::agree() {
-  Word mine{.timeout_ms = request_.timeout.count()};
+  JoinWord mine{.timeout_ms = request_.timeout.count()};
   mine.say(request_.point);
   const auto all = tell(mine);
   if (!all.ok()) return all.status();
   patience_ = std::chrono::milliseconds(all->front().timeout_ms);
-  for (const Word& word : *all) {
+  for (const JoinWord& word : *all) {
     if (word.text == all->front().text) continue;
     const auto rank = static_cast<Rank>(&word - all->data());
     return Status(Cause{.code = Code::mismatch,
@@ -161,13 +161,13 @@ void TakingIn::call_off() {
 }
 
 // Rank 0's word on who is to join. The others have nothing to say.
-Word TakingIn::choose() {
+JoinWord TakingIn::choose() {
   chosen_.clear();
   if (!leads()) return {};
   const Status came = caught_in([this] { return wait_for_newcomers(); });
   if (came.ok()) return {.attempt = attempt_.attempt, .newcomers = static_cast<Rank>(chosen_.size())};
   call_off();
-  return Word::failed(came);
+  return JoinWord::failed(came);
 }
 
 bool TakingIn::newcomers_are_there(const std::stop_token& over) const {
@@ -223,14 +223,14 @@ Result<bool> TakingIn::decide(bool counts) const {
 // Whether the attempt counts, on all members and newcomers alike: a member that cannot learn what rank 0 decided asks
 // the store, where the first word stands. Rank 0 alone may say yes, so its no needs no answer.
 Status TakingIn::outcome(const Status& made) {
-  const auto all = tell(Word::failed(made));
+  const auto all = tell(JoinWord::failed(made));
   Status why = all.ok() ? first_failure(*all) : all.status();
   if (leads() && point_) {
     const auto counts = decide(why.ok());
     if (why.ok() && !counts.ok()) why = counts.status();
     if (why.ok() && !*counts) why = Status(Code::aborted, "a newcomer could not join");
   }
-  const auto told = tell(Word::failed(why));
+  const auto told = tell(JoinWord::failed(why));
   if (told.ok()) return told->front().status(0);
   if (leads()) return why;
   if (!point_) return told.status();
@@ -247,7 +247,7 @@ Result<std::optional<CommunicatorParts>> TakingIn::take_in() {
       call_off();
       return told.status();
     }
-    const Word& word = told->front();
+    const JoinWord& word = told->front();
     if (Status status = word.status(0); !status.ok()) return status;
     if (word.newcomers == 0) return std::optional<CommunicatorParts>();
     attempt_ = {.attempt = word.attempt,

@@ -12,7 +12,7 @@
 namespace hocket::comm {
 
 // It travels as it lies in memory: all members are of one build. Making one needs no memory.
-struct Word {
+struct JoinWord {
   int code = 0;  // of a failure
   Rank seen_by = no_rank, peer = no_rank;
   std::uint64_t attempt = 0;
@@ -21,8 +21,8 @@ struct Word {
   std::array<char, 476> text{};  // of a failure; or the joining point
 
   void say(std::string_view what) { what.copy(text.data(), text.size() - 1); }
-  static Word failed(const Status& why) {
-    Word word;
+  static JoinWord failed(const Status& why) {
+    JoinWord word;
     if (why.ok()) return word;
     word.code = static_cast<int>(why.code());
     word.seen_by = why.cause().rank;
@@ -42,9 +42,9 @@ struct Word {
 };
 
 // Of what all say, what keeps the attempt from counting: rather what another attempt would not mend.
-inline Status first_failure(const std::vector<Word>& words) {
+inline Status first_failure(const std::vector<JoinWord>& words) {
   Status first;
-  for (const Word& word : words) {
+  for (const JoinWord& word : words) {
     const Status status = word.status(static_cast<Rank>(&word - words.data()));
     if (!status.ok() && (first.ok() || (may_try_again_after(first) && !may_try_again_after(status)))) first = status;
   }

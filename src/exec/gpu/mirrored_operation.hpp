@@ -24,7 +24,6 @@ class MirroredOperation final : public Operation {
   bool advance(Counters& counters) override;
   bool complete() const override { return phase_ == Phase::done || !failure().ok(); }
   std::span<const Direction> directions() const override { return inner_->directions(); }
-  Window* window() const override { return inner_->window(); }
   bool can_do_without(Rank peer) const override { return phase_ != Phase::runs || inner_->can_do_without(peer); }
   void before_sleep() override {
     if (phase_ == Phase::runs) inner_->before_sleep();
@@ -34,6 +33,7 @@ class MirroredOperation final : public Operation {
     if (phase_ == Phase::runs) inner_->tell_waiting(missing, witness);
   }
   Missing missing() const override;
+  Rank awaited() const override { return inner_->awaited(); }
   void withdraw() override {
     if (phase_ == Phase::runs) inner_->withdraw();
   }
