@@ -15,7 +15,7 @@ file(GLOB shared CONFIGURE_DEPENDS tools/*.cpp)
 file(GLOB micros CONFIGURE_DEPENDS bench/micro_*.cpp)
 file(GLOB bench CONFIGURE_DEPENDS bench/*.cpp)
 list(REMOVE_ITEM shared ${mains} "")
-set(singles children store instructions)
+set(singles agreement children store instructions)
 list(TRANSFORM singles REPLACE "(.+)" "${CMAKE_CURRENT_SOURCE_DIR}/bench/\\1.cpp")
 list(REMOVE_ITEM bench ${micros} ${singles} "")
 
