@@ -209,8 +209,7 @@ void ProgressEngine::start_operations() {
     if (!started.ok()) return break_down_for(operation, started);
   }
   const bool searches = !queue_.searching().empty();
-  if (searches != listens_) peers_->listen(searches);
-  listens_ = searches;
+  if (searches != std::exchange(listens_, searches)) peers_->listen(searches);
 }
 
 // Returns whether anything happened. Completed operations leave; a failed one breaks everything.

@@ -100,11 +100,15 @@ TEST_P(AgreeRules, AStoppedRankIsNamedAndTakesPartWhenItGoesOn) {
 
 TEST_P(AgreeRules, WhoeverShrinksInsteadIsNamedAndTheOthersCanFollow) {
   for (const int shrinking : {0, 2}) {
-    run_when_all_have_met(3, [&](Child& child, const Comm& comm) {
+    ProcessGroup group(3, [&](Child& child) {
+      const Comm comm;
+      ASSERT_TRUE(comm);
       if (child.index != shrinking) {
         expect_result(agree(comm.get(), 1).result, HOCKET_MISMATCH);
         expect_message_names("rank " + std::to_string(shrinking) + " of \"default\" is in hocket_comm_shrink");
         EXPECT_EQ(last_cause().peer, shrinking);
+        child.say("told");  // before the other one follows, who would be named then
+        child.hear();
       }
       hocket_comm* handle = nullptr;
       expect_result(hocket_comm_shrink(comm.get(), &handle, nullptr), HOCKET_OK);
@@ -113,6 +117,15 @@ TEST_P(AgreeRules, WhoeverShrinksInsteadIsNamedAndTheOthersCanFollow) {
       expect_agreed(agree(handle, flag_of(child.index)), ~std::uint64_t{7}, {});
       expect_result(hocket_barrier(handle, nullptr, nullptr), HOCKET_OK);
     });
+    for (int rank = 0; rank < group.size(); ++rank) {
+      if (rank != shrinking) {
+        EXPECT_EQ(group.hear(rank), "told");
+      }
+    }
+    for (int rank = 0; rank < group.size(); ++rank) {
+      if (rank != shrinking) group.tell(rank, "follow");
+    }
+    group.expect_success();
   }
 }
 

@@ -67,8 +67,12 @@ void create_and_run(Child& child) {
 void expect_order(int size, const std::function<void()>& confine_rank_1) {
   ProcessGroup group(size, [&](Child& child) {
     if (child.index == 1) confine_rank_1();
+    child.say("here");
+    child.hear();
     create_and_run(child);
   });
+  group.hear_from_all("here");  // else the others may have failed, and gone, before one begins
+  for (int index = 0; index < size; ++index) group.tell(index, "go on");
   std::vector<bool> worked;
   for (int index = 0; index < size; ++index) worked.push_back(group.hear(index) == "HOCKET_OK");
   EXPECT_THAT(worked, testing::Each(worked.front())) << "all or none";
