@@ -76,7 +76,8 @@ void expect_told(const PressedRank& rank, hocket_result result, double milliseco
   if (result == HOCKET_PEER_LOST && !rank.is_victim()) {
     EXPECT_EQ(cause.peer, rank.victim()) << cause.message;
   } else if (result == HOCKET_TIMEOUT) {
-    EXPECT_GE(milliseconds, static_cast<double>(timeout_ms)) << cause.message;
+    // Perhaps by another rank's deadline, which began to wait before this one.
+    EXPECT_GE(milliseconds, 0.9 * static_cast<double>(timeout_ms)) << cause.message;
   } else {
     expect_result(result, HOCKET_OUT_OF_RESOURCES);
   }

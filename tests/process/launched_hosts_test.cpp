@@ -58,6 +58,9 @@ class MpirunHosts : public LaunchedHosts, public testing::WithParamInterface<std
   const std::string& mpi_ = GetParam();
 
   void SetUp() override {
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+    GTEST_SKIP() << "a plain program cannot load a library that needs a sanitizer's runtime";
+#endif
     LaunchedHosts::SetUp();
     if (!is_there("mpirun." + mpi_)) GTEST_SKIP() << "needs mpirun." << mpi_;
     if (!is_there("python3")) GTEST_SKIP() << "needs python3";
