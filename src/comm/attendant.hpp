@@ -1,12 +1,12 @@
 // A thread that looks after something while its owner waits for something else.
 #pragma once
 
-#include <chrono>
 #include <functional>
 #include <stop_token>
 #include <thread>
 #include <utility>
 
+#include "src/base/sleep.hpp"
 #include "src/spi/status.hpp"
 
 namespace hocket::comm {
@@ -27,8 +27,5 @@ class Attendant {
 
   std::jthread thread_;
 };
-
-// Sleeps, but no longer than until a stop is requested.
-void sleep_unless_stopped(std::chrono::milliseconds time, const std::stop_token& stop);
 
 }  // namespace hocket::comm

@@ -8,6 +8,7 @@
 
 #include "src/base/printable.hpp"
 #include "src/base/signals_blocked.hpp"
+#include "src/base/sleep.hpp"
 #include "src/base/trust.hpp"
 #include "src/store/backoff.hpp"
 #include "src/store/keys.hpp"
@@ -203,10 +204,8 @@ Result<RedisReply> RedisStore::ask(std::string_view call, std::string_view key, 
 }
 
 void RedisStore::renew_now_and_then(const std::stop_token& stop) {
-  std::mutex nobodys;
-  std::condition_variable_any nothing;
-  for (std::unique_lock lock(nobodys); !stop.stop_requested();) {
-    nothing.wait_for(lock, stop, renew_every, [] { return false; });
+  while (!stop.stop_requested()) {
+    sleep_unless_stopped(renew_every, stop);
     if (stop.stop_requested()) return;
     try {
       renew(stop);

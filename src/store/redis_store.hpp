@@ -1,7 +1,6 @@
 // A Redis server as the store.
 #pragma once
 
-#include <condition_variable>
 #include <map>
 #include <memory>
 #include <mutex>

@@ -25,8 +25,14 @@ using process_testing::last_cause;
 constexpr int ranks = 3;
 constexpr std::int64_t timeout_ms = 800;
 
+// Eight minutes, and some still find what is to be mended now and then (docs/internals/testing.md): not with every
+// change.
 class Makings : public testing::TestWithParam<Pressure> {
  protected:
+  void SetUp() override {
+    if (std::getenv("PRESSURE_MAKINGS") == nullptr) GTEST_SKIP() << "set PRESSURE_MAKINGS=1; tools/nightly does";
+  }
+
   template <class Body>
   static void run(Body body) {
     run_pressed(ranks, GetParam(), [&](PressedRank& rank) {

@@ -139,7 +139,8 @@ void PressedRank::expect_others_tell(bool value) {
   exchange_.tell(rank_, value ? 1 : 0);
   for (int other = 0; other < size_; ++other) {
     if (is_victim() || other == victim()) continue;
-    EXPECT_EQ(exchange_.told_by(other) != 0, value) << "rank " << other << ", but this is " << rank_;
+    EXPECT_EQ(exchange_.told_by(other) != 0, value)
+        << "rank " << other << ", but this is " << rank_ << ", which heard last: " << hocket_last_error();
   }
   exchange_.meet();
 }
@@ -147,7 +148,8 @@ void PressedRank::expect_others_tell(bool value) {
 void PressedRank::expect_all_tell(bool value) {
   exchange_.tell(rank_, value ? 1 : 0);
   for (int other = 0; other < size_; ++other) {
-    EXPECT_EQ(exchange_.told_by(other) != 0, value) << "rank " << other << ", but this is " << rank_;
+    EXPECT_EQ(exchange_.told_by(other) != 0, value)
+        << "rank " << other << ", but this is " << rank_ << ", which heard last: " << hocket_last_error();
   }
   exchange_.meet();
 }
