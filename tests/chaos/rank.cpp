@@ -80,7 +80,10 @@ class Survivor {
 
  private:
   hocket_result call_until_failure() {
-    hocket_result result = HOCKET_OK;
+    // Some may have made a communicator on the way that others could not make.
+    auto makings = static_cast<std::int64_t>(made_.size());
+    asked_.now();
+    hocket_result result = hocket_allreduce(&makings, &makings, 1, HOCKET_INT64, HOCKET_MAX, comm_, nullptr, nullptr);
     for (std::uint64_t step = 0; result == HOCKET_OK; ++step) {
       std::int32_t asked[] = {1 << child_.index, orders_.ends() ? 1 : 0};
       asked_.now();
@@ -93,7 +96,7 @@ class Survivor {
       } else if (plan_.style == Style::awaited_message) {
         result = await_message();
       } else {
-        result = make_calls(plan_, comm_, (made_.size() << 32) + step * 16, asked_);
+        result = make_calls(plan_, comm_, (static_cast<std::uint64_t>(makings) << 32) + step * 16, asked_);
       }
     }
     return result;
