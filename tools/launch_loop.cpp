@@ -141,8 +141,11 @@ void Launch::take_ends() {
 }
 
 void Launch::outlive(const std::vector<End>& ends) {
-  for (const End& end : ends) {
-    if (!ending_) follow(elastic_->after(end), describe(end) + "; ");
+  // Those that have ended well first: they count where it is asked how many are left.
+  for (const bool well : {true, false}) {
+    for (const End& end : ends) {
+      if (!ending_ && (end.wait_status == 0) == well) follow(elastic_->after(end), describe(end) + "; ");
+    }
   }
 }
 

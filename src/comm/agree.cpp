@@ -1,257 +1,26 @@
 #include "src/comm/agree.hpp"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
-#include <algorithm>
-#include <map>
 #include <memory>
-#include <optional>
-#include <string>
-#include <string_view>
 #include <utility>
+
+#include "src/base/caught.hpp"
+#include "src/comm/agreeing.hpp"
+#include "src/comm/attendant.hpp"
 
 namespace hocket::comm {
 namespace {
 
-using std::chrono_literals::operator""ms;
-
-// Between two looks at who is alive, and while a process is still to be seen though its connection has ended.
-constexpr auto look_around = 20ms;
-constexpr auto look_closely = 5ms;
-// At how many members in turn: it takes a system call or two for each.
-constexpr std::size_t looks = 8;
-// Between two questions to those that are waited for.
-constexpr auto ask_again = 250ms;
-// How long a rank that holds the outcome waits to be released, before it leaves somebody behind.
-constexpr auto patience_with_release = 100ms;
-// What the last words may take.
-constexpr auto farewell = 200ms;
-
-// One rank's way through an agreement. Ranks are those of the standby, unless it says otherwise.
-class Agreeing {
- public:
-  Agreeing(const CommunicatorParts& parts, std::shared_ptr<Agreement> agreement, std::function<Status()> broken);
-
-  // Takes part until this rank may return, or cannot go on.
-  Status run(Deadline deadline, const std::stop_token& stop);
-  // Goes on for the others, once this rank holds the outcome.
-  void attend(Deadline deadline, const std::stop_token& over);
-  const Agreement& agreement() const { return *agreement_; }
-
- private:
-  bool may_return(Deadline deadline, const std::stop_token& stop);
-  Status failure(Deadline deadline, const std::stop_token& stop) const;
-  Status late() const;
-  Status failed(Code code, Rank peer, const std::string& message) const;
-  void send_words();
-  void take_part(Deadline until);
-  void take(const std::vector<News>& news);
-  void take_elsewhere(Rank who, const Word& word);
-  void tell_why() const;
-  void look_who_is_dead(std::size_t most);
-  bool is_dead(Rank rank, Rank blamed) const;
-  Ranks doubtful() const;
-  void ask();
-  Rank rank_of(Rank standby_rank) const;
-
-  Standby& standby_;
-  const std::shared_ptr<Agreement> agreement_;
-  std::function<Status()> broken_;  // null: the communicator may be gone
-  const std::vector<Rank> ranks_;   // by rank of the communicator
-  const Rank own_rank_;             // likewise
-  const std::string name_;          // the communicator's
-  const std::uint32_t generation_;
-  std::map<Rank, ProcessIdentity> processes_;
-  std::size_t next_ = 0;  // to be looked at
-  std::optional<Deadline> released_by_;
-  Deadline next_look_ = Deadline::after(look_around), next_question_ = Deadline::after(look_around);
-  Status elsewhere_;  // why a member will not come
-  Word why_;          // the same for others
-};
-
-Agreeing::Agreeing(const CommunicatorParts& parts, std::shared_ptr<Agreement> agreement, std::function<Status()> broken)
-    : standby_(*parts.lineage.standby),
-      agreement_(std::move(agreement)),
-      broken_(std::move(broken)),
-      ranks_(parts.lineage.standby_ranks),
-      own_rank_(parts.membership.rank()),
-      name_(parts.membership.name()),
-      generation_(parts.lineage.generation) {
-  for (std::size_t rank = 0; rank < ranks_.size(); ++rank) {
-    processes_.emplace(ranks_[rank], parts.membership.peers()[rank].process);
+// Who answers others from now on. Without memory nobody does: they wait until they see this rank's end.
+void leave_behind(const std::shared_ptr<Agreeing>& agreeing, Standby& standby, Deadline until) {
+  try {
+    auto attendant =
+        Attendant::start([agreeing, until](const std::stop_token& over) { agreeing->attend(until, over); });
+    if (attendant.ok()) standby.leave_behind(std::move(*attendant));
+  } catch (...) {
+    return;
   }
-}
-
-Rank Agreeing::rank_of(Rank standby_rank) const {
-  return static_cast<Rank>(std::ranges::find(ranks_, standby_rank) - ranks_.begin());
-}
-
-// ---- who is dead ----------------------------------------------------------------------------------------------------
-
-// That a connection has ended is no proof where the process is in sight: something between the two may have ended it.
-bool Agreeing::is_dead(Rank rank, Rank blamed) const {
-  if (standby_.left().contains(rank)) return true;
-  const std::optional<bool> alive = processes_.at(rank).is_alive();
-  if (alive) return !*alive;
-  return standby_.ended().contains(rank) || rank == blamed;
-}
-
-// At so many members in turn, and at those who may have just ended.
-void Agreeing::look_who_is_dead(std::size_t most) {
-  const Status broken = broken_ ? broken_() : Status();
-  Rank blamed = no_rank;
-  if (!broken.ok() && broken.code() == Code::peer_lost && broken.cause().ended && broken.cause().peer >= 0 &&
-      broken.cause().peer < static_cast<Rank>(ranks_.size())) {
-    blamed = ranks_[static_cast<std::size_t>(broken.cause().peer)];
-  }
-  Ranks looked_at = doubtful();
-  if (blamed != no_rank) looked_at.insert(blamed);
-  if (agreement_->leader() != standby_.rank()) looked_at.insert(agreement_->leader());
-  for (std::size_t i = 0; i < std::min(most, ranks_.size()); ++i) looked_at.insert(ranks_[next_++ % ranks_.size()]);
-  for (const Rank rank : looked_at) {
-    const bool known = rank == standby_.rank() || agreement_->dead().contains(rank);
-    if (!known && is_dead(rank, blamed)) agreement_->lost(rank);
-  }
-  next_look_ = Deadline::after(doubtful().empty() ? look_around : look_closely);
-}
-
-// Those whose connections have ended, though they are not known to be dead.
-Ranks Agreeing::doubtful() const {
-  Ranks doubtful;
-  for (const Rank rank : ranks_) {
-    if (standby_.ended().contains(rank) && !agreement_->dead().contains(rank)) doubtful.insert(rank);
-  }
-  return doubtful;
-}
-
-// ---- what is said ---------------------------------------------------------------------------------------------------
-
-void Agreeing::send_words() {
-  for (auto& [to, word] : agreement_->take_words()) {
-    if (word.kind != Word::Kind::excluded) standby_.reach(to);
-    standby_.tell(to, std::move(word));
-  }
-}
-
-void Agreeing::ask() {
-  for (const Rank rank : agreement_->awaited()) {
-    standby_.reach(rank);
-    standby_.tell(rank, Word{.kind = Word::Kind::ask, .dead = agreement_->dead()});
-  }
-  next_question_ = Deadline::after(ask_again);
-}
-
-void Agreeing::take(const std::vector<News>& news) {
-  for (const News& one : news) {
-    if (!one.word) {
-      next_look_ = Deadline::after(0ms);
-    } else if (one.word->kind == Word::Kind::elsewhere) {
-      take_elsewhere(one.from, *one.word);
-    } else if (one.word->kind == Word::Kind::given_up) {
-      for (const Rank who : one.word->outcome.dead) take_elsewhere(who, *one.word);
-    } else {
-      agreement_->heard(one.from, *one.word);
-    }
-  }
-}
-
-// One that is in an earlier call is waited for.
-void Agreeing::take_elsewhere(Rank who, const Word& word) {
-  const bool has_gone_on = word.generation > generation_;
-  if (!has_gone_on && (word.generation < generation_ || !word.shrinks)) return;
-  const std::string_view what =
-      has_gone_on ? "already uses a communicator that was shrunk from it" : "is in hocket_comm_shrink";
-  elsewhere_ = failed(Code::mismatch, who,
-                      fmt::format("rank {} of \"{}\" {}, while this rank calls hocket_comm_agree on it; all ranks must "
-                                  "make these calls in the same order",
-                                  rank_of(who), name_, what));
-  why_ = word;
-  why_.kind = Word::Kind::given_up;
-  why_.outcome.dead = {who};
-}
-
-// Those that wait for this rank alone do not hear from that one.
-void Agreeing::tell_why() const {
-  if (elsewhere_.ok() || agreement_->leader() != standby_.rank()) return;
-  for (const Rank rank : ranks_) {
-    if (rank != standby_.rank() && !why_.outcome.dead.contains(rank)) standby_.tell(rank, why_);
-  }
-}
-
-void Agreeing::take_part(Deadline until) {
-  take(standby_.await(earlier(until, earlier(next_look_, next_question_))));
-  if (next_look_.passed()) look_who_is_dead(looks);
-  if (next_question_.passed()) ask();
-}
-
-// ---- how it may end -------------------------------------------------------------------------------------------------
-
-Status Agreeing::failed(Code code, Rank peer, const std::string& message) const {
-  return Status(Cause{.code = code,
-                      .message = message,
-                      .rank = own_rank_,
-                      .peer = peer == no_rank ? no_rank : rank_of(peer),
-                      .operation = "agree"});
-}
-
-Status Agreeing::late() const {
-  std::vector<Rank> missing;
-  for (const Rank rank : agreement_->missing()) missing.push_back(rank_of(rank));
-  return failed(
-      Code::timeout, missing.empty() ? no_rank : ranks_[static_cast<std::size_t>(missing.front())],
-      fmt::format("rank{} {} of \"{}\" did not take part in the agreement, and may be stopped, out of reach or "
-                  "in another call; call hocket_comm_agree again to go on waiting, or shrink the communicator",
-                  missing.size() == 1 ? "" : "s", fmt::join(missing, ", "), name_));
-}
-
-Status Agreeing::failure(Deadline deadline, const std::stop_token& stop) const {
-  if (stop.stop_requested()) return failed(Code::aborted, no_rank, "the agreement was given up");
-  if (!standby_.shortage().ok()) return standby_.shortage();
-  if (agreement_->excluded_by() != no_rank) {
-    return failed(
-        Code::excluded, standby_.rank(),
-        fmt::format("rank {} of \"{}\" is taken for dead by the others, as rank {} says: its connection to one "
-                    "of them has ended",
-                    own_rank_, name_, rank_of(agreement_->excluded_by())));
-  }
-  if (!elsewhere_.ok()) return elsewhere_;
-  return deadline.passed() ? late() : Status();
-}
-
-bool Agreeing::may_return(Deadline deadline, const std::stop_token& stop) {
-  if (!agreement_->outcome()) return false;
-  if (!released_by_) released_by_ = Deadline::after(patience_with_release);
-  return agreement_->over() || agreement_->is_left_alone() || released_by_->passed() || deadline.passed() ||
-         stop.stop_requested();
-}
-
-Status Agreeing::run(Deadline deadline, const std::stop_token& stop) {
-  for (const Rank rank : ranks_) {
-    if (rank > standby_.rank()) standby_.reach(rank);  // it may dial this one
-  }
-  if (!broken_().ok()) look_who_is_dead(ranks_.size());
-  for (;;) {
-    send_words();
-    const bool returns = may_return(deadline, stop);
-    Status failed = returns ? Status() : failure(deadline, stop);
-    if (returns || !failed.ok()) {
-      if (!returns) tell_why();
-      standby_.flush(Deadline::after(farewell));
-      return failed;
-    }
-    take_part(released_by_ ? earlier(*released_by_, deadline) : deadline);
-  }
-}
-
-void Agreeing::attend(Deadline deadline, const std::stop_token& over) {
-  broken_ = nullptr;
-  while (!over.stop_requested() && !agreement_->over() && !deadline.passed()) {
-    send_words();
-    take_part(deadline);
-  }
-  send_words();
-  standby_.flush(Deadline::after(farewell));
 }
 
 }  // namespace
@@ -279,21 +48,23 @@ Result<Agreed> agree(CommunicatorParts& parts, const std::function<Status()>& br
   }
   const auto timeout = request.timeout.count() == 0 ? membership.options().timeout : request.timeout;
   const auto agreeing = std::make_shared<Agreeing>(parts, lineage.agreement, broken);
-  if (Status failed = agreeing->run(Deadline::after(timeout), stop); !failed.ok()) return failed;
-  const Agreement& agreement = agreeing->agreement();
-  const Outcome outcome = *agreement.outcome();
+  Agreed agreed;
+  try {
+    if (Status failed = agreeing->run(Deadline::after(timeout), stop); !failed.ok()) return failed;
+    const Outcome outcome = *agreeing->agreement().outcome();
+    agreed.flag = outcome.flag;
+    for (Rank rank = 0; rank < membership.size(); ++rank) {
+      if (outcome.dead.contains(lineage.standby_ranks[static_cast<std::size_t>(rank)])) agreed.dead.push_back(rank);
+    }
+    lineage.standby->remember(lineage.group, number, outcome);
+  } catch (...) {  // which may have lost a note
+    const Status why = caught.status();
+    lineage.standby->leave(why);
+    return why;
+  }
   lineage.agreements = number;
   lineage.agreement.reset();
-  lineage.standby->remember(lineage.group, number, outcome);
-  if (!agreement.over()) {
-    auto attendant = Attendant::start(
-        [agreeing, until = Deadline::after(timeout)](const std::stop_token& over) { agreeing->attend(until, over); });
-    if (attendant.ok()) lineage.standby->leave_behind(std::move(*attendant));
-  }
-  Agreed agreed{.flag = outcome.flag};
-  for (Rank rank = 0; rank < membership.size(); ++rank) {
-    if (outcome.dead.contains(lineage.standby_ranks[static_cast<std::size_t>(rank)])) agreed.dead.push_back(rank);
-  }
+  if (!agreeing->agreement().over()) leave_behind(agreeing, *lineage.standby, Deadline::after(timeout));
   return agreed;
 }
 

@@ -115,7 +115,10 @@ LinkSet::~LinkSet() {
     }
   } catch (...) {  // memory ran out: there is no record
   }
-  finish_on_gpu();
+  try {
+    finish_on_gpu();
+  } catch (...) {  // memory ran out: close() lets go
+  }
   executor_->stop(destroyed_);
   window_use_.gpu->close();
   window_.reset();

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "src/base/arithmetic.hpp"
+#include "src/exec/operation_queue.hpp"
 #include "src/plan/slicing.hpp"
 
 namespace hocket {
@@ -31,7 +32,7 @@ void MessageOperation::on_done(Completion& completion, const Status& status) {
 Status MessageOperation::start(const Tag& tag, Peers& peers) {
   tag_ = tag;
   if (link_ == nullptr) {
-    const auto link = peers.link(direction_.front().peer, deadline());
+    const auto link = peers.link(direction_.front().peer, deadline().later(OperationQueue::link_grace));
     if (!link.ok()) return link.status();
     link_ = *link;
   }

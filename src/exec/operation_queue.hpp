@@ -73,6 +73,9 @@ class OperationQueue {
   // those that they wait for tell a better cause.
   static Deadline verdict_for(const Operation& operation);
   static constexpr std::chrono::milliseconds grace{1000};
+  // After the deadline a link that is not connected is left to those who know why the peer does not come, but not for
+  // so long that they would blame this rank.
+  static constexpr std::chrono::milliseconds link_grace = grace / 2;
 
  private:
   struct Line {

@@ -10,10 +10,6 @@
 namespace hocket {
 namespace {
 
-// After the deadline a link that is not connected is left to those who know why the peer does not come, but not for so
-// long that they would blame this rank.
-constexpr auto link_grace = OperationQueue::grace / 2;
-
 std::vector<Direction> directions_of(const Program& program, const Context& context) {
   std::vector<Direction> directions;
   directions.reserve(program.channels.size());
@@ -66,7 +62,7 @@ Status ScheduleOperation::start(const Tag& tag, Peers& peers) {
   for (std::size_t i = 0; i < channels_.size(); ++i) {
     Link* known = channels_[i].link;  // of the run before
     if (known == nullptr) {
-      auto link = peers.link(directions_[i].peer, deadline().later(link_grace));
+      auto link = peers.link(directions_[i].peer, deadline().later(OperationQueue::link_grace));
       if (!link.ok()) return link.status();
       known = *link;
     }

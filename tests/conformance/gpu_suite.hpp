@@ -263,7 +263,7 @@ TYPED_TEST_P(GpuSuite, AHostLetsGoAStreamThatWaitsForAProcessThatHasEnded) {
   this->expect_ok(this->gpu_->use_words(words.memory(), words.bytes));
   this->expect_ok(this->gpu_->wait_until(this->stream_, words.word(0), 1));
   EXPECT_EQ(this->gpu_->finish(this->stream_, Deadline::after(std::chrono::milliseconds(50))).code(), Code::timeout);
-  words.word(0) = UINT64_MAX;
+  words.word(0) = INT64_MAX;
   this->expect_ok(this->gpu_->finish(this->stream_, Deadline::after(this->patience)));
   this->expect_ok(this->gpu_->forget_words(words.memory()));
 }

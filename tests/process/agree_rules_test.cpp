@@ -103,6 +103,8 @@ TEST_P(AgreeRules, WhoeverShrinksInsteadIsNamedAndTheOthersCanFollow) {
     ProcessGroup group(3, [&](Child& child) {
       const Comm comm;
       ASSERT_TRUE(comm);
+      child.say("here");
+      child.hear();
       if (child.index != shrinking) {
         expect_result(agree(comm.get(), 1).result, HOCKET_MISMATCH);
         expect_message_names("rank " + std::to_string(shrinking) + " of \"default\" is in hocket_comm_shrink");
@@ -117,6 +119,8 @@ TEST_P(AgreeRules, WhoeverShrinksInsteadIsNamedAndTheOthersCanFollow) {
       expect_agreed(agree(handle, flag_of(child.index)), ~std::uint64_t{7}, {});
       expect_result(hocket_barrier(handle, nullptr, nullptr), HOCKET_OK);
     });
+    group.hear_from_all("here");
+    for (int rank = 0; rank < group.size(); ++rank) group.tell(rank, "begin");
     for (int rank = 0; rank < group.size(); ++rank) {
       if (rank != shrinking) {
         EXPECT_EQ(group.hear(rank), "told");

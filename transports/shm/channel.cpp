@@ -136,7 +136,7 @@ std::size_t Channel::unread() const {
 }
 
 void Channel::finish(const Packet* last) {
-  last_ = last;
+  if (last != nullptr) last_ = last;
   finishing_ = true;
   flush();
 }

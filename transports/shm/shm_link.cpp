@@ -82,9 +82,10 @@ void ShmLink::post(const Tag& tag, PostedReceive receive) {
     return;
   }
   receive.expected = {tag, receive.to.bytes};
-  const bool first = !inbox_.wanted();
+  // It may have come before. What is to be combined takes time, in which the peers would wait for what is sent next.
+  const bool at_once = !inbox_.wanted() && !receive.reduction.combines() && attached() && inbox_.open();
   inbox_.post(receive);
-  if (first && attached() && inbox_.open()) this->receive();  // it may have come before
+  if (at_once) this->receive();
 }
 
 std::optional<Tag> ShmLink::probe() {

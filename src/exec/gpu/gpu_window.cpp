@@ -73,10 +73,12 @@ void GpuWindow::let_go() {
   if (stream_ != nullptr) write_all_words();
 }
 
+// Devices compare the difference with 0, as a number with a sign.
 void GpuWindow::write_all_words() {
+  constexpr std::uint64_t after_all = INT64_MAX;
   for (std::uint32_t member = 0; member < window_->size(); ++member) {
-    ready(member).store(UINT64_MAX);
-    done(member).store(UINT64_MAX);
+    ready(member).store(after_all);
+    done(member).store(after_all);
   }
 }
 
