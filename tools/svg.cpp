@@ -15,20 +15,6 @@ constexpr std::string_view style =
 
 }  // namespace
 
-std::string escaped(std::string_view text) {
-  std::string safe;
-  for (const char letter : text) {
-    switch (letter) {
-      case '&': safe += "&amp;"; break;
-      case '<': safe += "&lt;"; break;
-      case '>': safe += "&gt;"; break;
-      case '"': safe += "&quot;"; break;
-      default: safe += letter;
-    }
-  }
-  return safe;
-}
-
 std::vector<Tick> ticks_to(double largest) {
   const double rough = largest / 5;
   const double power = std::pow(10, std::floor(std::log10(rough)));

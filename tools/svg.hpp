@@ -5,10 +5,9 @@
 #include <string_view>
 #include <vector>
 
-namespace hocket {
+#include "src/base/markup.hpp"
 
-// For text in SVG and HTML.
-std::string escaped(std::string_view text);
+namespace hocket {
 
 // A mark on an axis.
 struct Tick {

@@ -75,4 +75,9 @@ std::optional<bool> ProcessIdentity::is_alive() const {
   return !ended && facts.started == started;
 }
 
+bool ProcessIdentity::is_stopped() const {
+  const std::string state = facts_of(std::to_string(process)).state;
+  return state == "T" || state == "t";
+}
+
 }  // namespace hocket

@@ -25,6 +25,8 @@ struct ProcessIdentity {
   std::string describe() const;
   // Whether the process runs; nothing where it is out of sight: on another host, or in another container.
   std::optional<bool> is_alive() const;
+  // Whether a signal or a debugger has stopped it. Requires that it is in sight.
+  bool is_stopped() const;
 
   friend bool operator==(const ProcessIdentity&, const ProcessIdentity&) = default;
 };

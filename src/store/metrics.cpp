@@ -107,15 +107,15 @@ std::string Metrics::text() const {
          text_of_ranks(group_reports(ranks), date_now());
 }
 
-std::string http_answer(std::string_view head, const Metrics& metrics) {
+std::string http_answer(std::string_view head, const std::function<Metrics()>& measure) {
   if (head.size() > head_bytes_max) return answer("431 Request Header Fields Too Large", "too long\n");
   if (head.find("\r\n\r\n") == std::string_view::npos) return {};
   const std::string_view line = head.substr(0, head.find("\r\n"));
   if (!line.starts_with("GET ")) return answer("405 Method Not Allowed", "GET only\n");
   const std::string_view target = line.substr(4, line.find(' ', 4) - 4);
   if (target == "/health") return answer("200 OK", "ok\n");
-  if (target == "/metrics") return answer("200 OK", metrics.text());
-  if (target == "/") return answer("200 OK", status_page(metrics, date_now()), page);
+  if (target == "/metrics") return answer("200 OK", measure().text());
+  if (target == "/") return answer("200 OK", status_page(measure(), date_now()), page);
   return answer("404 Not Found", "there are /, /health and /metrics\n");
 }
 

@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -25,7 +26,8 @@ struct Metrics {
   std::string text() const;
 };
 
-// The whole answer to a request of which `head` has come: empty while that is not whole yet.
-std::string http_answer(std::string_view head, const Metrics& metrics);
+// The whole answer to a request of which `head` has come: empty while that is not whole yet. `measure` is called for
+// answers that tell metrics alone: it reads all reports, and strangers may ask.
+std::string http_answer(std::string_view head, const std::function<Metrics()>& measure);
 
 }  // namespace hocket::store

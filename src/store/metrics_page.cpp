@@ -34,9 +34,8 @@ class HttpExchange : public std::enable_shared_from_this<HttpExchange> {
                             [self = shared_from_this()](const asio::error_code& error, std::size_t bytes) {
                               if (error) return self->close();
                               self->head_.append(self->block_.data(), bytes);
-                              // Measuring reads all reports, so strangers have it done once, not with each byte.
-                              if (http_answer(self->head_, {}).empty()) return self->read();
-                              self->answer_ = http_answer(self->head_, self->measure_());
+                              self->answer_ = http_answer(self->head_, self->measure_);
+                              if (self->answer_.empty()) return self->read();
                               self->write();
                             });
   }

@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <string_view>
 
+#include "src/base/markup.hpp"
+
 namespace hocket::store {
 namespace {
 
@@ -32,21 +34,6 @@ th { border-bottom: 1px solid #999; font-weight: 600 } td { border-bottom: 1px s
 <body>
 <h1>hocket-store</h1>
 )";
-
-std::string escaped(std::string_view text) {
-  std::string safe;
-  for (const char letter : text) {
-    switch (letter) {
-      case '&': safe += "&amp;"; break;
-      case '<': safe += "&lt;"; break;
-      case '>': safe += "&gt;"; break;
-      case '"': safe += "&quot;"; break;
-      case '\'': safe += "&#39;"; break;
-      default: safe += letter;
-    }
-  }
-  return safe;
-}
 
 std::string bytes_of(std::uint64_t bytes) {
   constexpr const char* units[] = {"B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};

@@ -30,7 +30,7 @@ bool run_url(std::string_view input) {
 }
 
 bool run_request(std::string_view input) {
-  const std::string answer = store::http_answer(input, {.clients = 3});
+  const std::string answer = store::http_answer(input, [] { return store::Metrics{.clients = 3}; });
   require(answer.empty() || answer.starts_with("HTTP/1.1 "));
   return answer.find("200 OK") != answer.npos;
 }
