@@ -1,9 +1,11 @@
 // Collectives of Gloo over its tcp transport on loopback, measured as hocket-bench measures its own. Starts its ranks.
 #include <gloo/allgather.h>
+#include <gloo/allgatherv.h>
 #include <gloo/allreduce.h>
 #include <gloo/allreduce_halving_doubling.h>
 #include <gloo/allreduce_ring_chunked.h>
 #include <gloo/alltoall.h>
+#include <gloo/alltoallv.h>
 #include <gloo/barrier.h>
 #include <gloo/broadcast.h>
 #include <gloo/config.h>
@@ -16,9 +18,7 @@
 #include <gloo/scatter.h>
 #include <gloo/transport/tcp/device.h>
 #include <signal.h>
-#include <sys/mman.h>
 #include <sys/prctl.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -26,35 +26,20 @@
 #include <exception>
 #include <filesystem>
 #include <memory>
+#include <numeric>
 #include <stdexcept>
 #include <utility>
 
+#include "bench/peers/forked_ranks.hpp"
 #include "bench/peers/harness.hpp"
+#include "bench/peers/semantics.hpp"
 
 namespace {
 
 using peers::Case;
 using peers::Collective;
 using peers::Operation;
-
-// Gloo has no ready way to take the maximum of many doubles cheaply, and the ranks are forked: they share this memory.
-class SharedValues {
- public:
-  explicit SharedValues(int ranks) : ranks_(ranks) {
-    const std::size_t bytes = static_cast<std::size_t>(ranks) * most * sizeof(double);
-    void* const memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-    if (memory == MAP_FAILED) throw std::runtime_error("No shared memory for the ranks' times.");
-    values_ = static_cast<double*>(memory);
-  }
-  std::span<double> of(int rank) const { return {values_ + static_cast<std::size_t>(rank) * most, most}; }
-  int ranks() const { return ranks_; }
-
-  static constexpr std::size_t most = 100'000;
-
- private:
-  int ranks_;
-  double* values_;
-};
+using peers::SharedValues;
 
 class Gloo : public peers::Peer {
  public:
@@ -76,6 +61,7 @@ class Gloo : public peers::Peer {
   std::vector<std::string> algorithms(Collective collective) const override {
     if (collective == Collective::allreduce) return {"ring", "bcube", "halving_doubling", "ring_chunked"};
     if (collective == Collective::reduce_scatter) return {"halving_doubling"};
+    if (find(collective) == nullptr) return {};
     return {"default"};
   }
 
@@ -95,19 +81,35 @@ class Gloo : public peers::Peer {
   }
 
   Operation prepare(const Case& what) override {
-    constexpr std::pair<Collective, Operation (Gloo::*)(const Case&)> rows[] = {
-        {Collective::allreduce, &Gloo::allreduce}, {Collective::reduce_scatter, &Gloo::reduce_scatter},
-        {Collective::reduce, &Gloo::reduce},       {Collective::broadcast, &Gloo::broadcast},
-        {Collective::allgather, &Gloo::allgather}, {Collective::gather, &Gloo::gather},
-        {Collective::scatter, &Gloo::scatter},     {Collective::alltoall, &Gloo::alltoall},
-        {Collective::barrier, &Gloo::only_barrier}};
-    for (const auto& [collective, prepare] : rows) {
-      if (collective == what.collective) return (this->*prepare)(what);
-    }
-    return {};
+    const Row* const row = find(what.collective);
+    if (row == nullptr || (what.in_place && !row->in_place)) return {};
+    return (this->*row->prepare)(what);
   }
 
  private:
+  struct Row {
+    Collective collective;
+    Operation (Gloo::*prepare)(const Case&);
+    bool in_place = true;  // whether Gloo can
+  };
+  // Null: Gloo has no such collective.
+  static const Row* find(Collective collective) {
+    static constexpr Row rows[] = {{Collective::allreduce, &Gloo::allreduce},
+                                   {Collective::reduce_scatter, &Gloo::reduce_scatter},
+                                   {Collective::reduce, &Gloo::reduce},
+                                   {Collective::broadcast, &Gloo::broadcast},
+                                   {Collective::allgather, &Gloo::allgather},
+                                   {Collective::gather, &Gloo::gather, false},
+                                   {Collective::scatter, &Gloo::scatter, false},
+                                   {Collective::alltoall, &Gloo::alltoall, false},
+                                   {Collective::allgather_v, &Gloo::allgather_v},
+                                   {Collective::alltoall_v, &Gloo::alltoall_v, false},
+                                   {Collective::sendrecv, &Gloo::sendrecv, false},
+                                   {Collective::barrier, &Gloo::only_barrier}};
+    const auto* const found = std::ranges::find(rows, collective, &Row::collective);
+    return found == std::end(rows) ? nullptr : found;
+  }
+
   Operation only_barrier(const Case&) {
     return {[this] { barrier(); }, nullptr, nullptr};
   }
@@ -183,7 +185,6 @@ class Gloo : public peers::Peer {
   }
 
   Operation gather(const Case& what) {
-    if (what.in_place) return {};
     auto options = std::make_shared<gloo::GatherOptions>(context_);
     options->setInput(what.first.data(), what.count);
     if (rank() == 0) options->setOutput(what.second.data(), what.count * static_cast<std::size_t>(size()));
@@ -192,7 +193,6 @@ class Gloo : public peers::Peer {
   }
 
   Operation scatter(const Case& what) {
-    if (what.in_place) return {};
     auto options = std::make_shared<gloo::ScatterOptions>(context_);
     if (rank() == 0) {
       std::vector<float*> blocks;
@@ -207,11 +207,43 @@ class Gloo : public peers::Peer {
   }
 
   Operation alltoall(const Case& what) {
-    if (what.in_place) return {};
     auto options = std::make_shared<gloo::AlltoallOptions>(context_);
     options->setInput(what.first.data(), what.first.size());
     options->setOutput(what.second.data(), what.second.size());
     return {[options] { gloo::alltoall(*options); }, what.first.data(), what.second.data()};
+  }
+
+  Operation allgather_v(const Case& what) {
+    const auto counts = peers::block_counts(what.collective, what.count, rank(), size());
+    const auto own = counts.begin() + rank();
+    float* const in = what.first.data() + (what.in_place ? std::accumulate(counts.begin(), own, std::size_t{0}) : 0);
+    float* const out = what.in_place ? what.first.data() : what.second.data();
+    auto options = std::make_shared<gloo::AllgathervOptions>(context_);
+    if (!what.in_place) options->setInput(in, *own);
+    options->setOutput(out, counts);
+    return {[options] { gloo::allgatherv(*options); }, in, out};
+  }
+
+  Operation alltoall_v(const Case& what) {
+    const auto counts = peers::block_counts(what.collective, what.count, rank(), size());
+    const std::vector<std::int64_t> elements(counts.begin(), counts.end());
+    auto options = std::make_shared<gloo::AlltoallvOptions>(context_);
+    options->setInput(what.first.data(), elements);
+    options->setOutput(what.second.data(), elements);
+    return {[options] { gloo::alltoallv(*options); }, what.first.data(), what.second.data()};
+  }
+
+  Operation sendrecv(const Case& what) {
+    const std::shared_ptr in = context_->createUnboundBuffer(what.first.data(), what.first.size_bytes());
+    const std::shared_ptr out = context_->createUnboundBuffer(what.second.data(), what.second.size_bytes());
+    const int next = (rank() + 1) % size(), previous = (rank() + size() - 1) % size();
+    const auto run = [in, out, next, previous, slot = std::uint64_t{1} << 32] {
+      out->recv(previous, slot);
+      in->send(next, slot);
+      in->waitSend();
+      out->waitRecv();
+    };
+    return {run, what.first.data(), what.second.data()};
   }
 
   const SharedValues& shared_;
@@ -234,21 +266,6 @@ int run_rank(int rank, const SharedValues& shared, const std::string& folder, co
   }
 }
 
-// Returns the first failure's status; when a rank fails, it ends the others.
-int wait_for(const std::vector<pid_t>& ranks) {
-  int result = 0;
-  for (std::size_t ended = 0; ended < ranks.size(); ++ended) {
-    int status = 0;
-    wait(&status);
-    const int code = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
-    if (result == 0) result = code;
-    if (code > 1) {
-      for (const pid_t rank : ranks) kill(rank, SIGKILL);
-    }
-  }
-  return result;
-}
-
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -264,7 +281,7 @@ int main(int argc, char** argv) {
       if (child == 0) _exit(run_rank(rank, shared, folder, options));
       ranks.push_back(child);
     }
-    const int result = wait_for(ranks);
+    const int result = peers::wait_for(ranks);
     std::filesystem::remove_all(folder);
     return result;
   } catch (const std::exception& error) {

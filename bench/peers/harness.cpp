@@ -128,8 +128,14 @@ class Run {
 
   std::size_t count_wrong() const {
     std::size_t wrong = 0;
-    for (std::size_t i = 0; i < shape_.output; ++i) {
-      wrong += operation_.output[i] != expected(what_.collective, what_.count, peer_.rank(), peer_.size(), i);
+    if (shape_.output == 0) return wrong;
+    const float* at = operation_.output;
+    for (const Segment& segment : expected_output(what_.collective, what_.count, peer_.rank(), peer_.size())) {
+      for (std::size_t i = segment.first; i < segment.first + segment.count; ++i) {
+        float sum = 0;
+        for (int rank = segment.from; rank < segment.to; ++rank) sum += value(rank, i);
+        wrong += *at++ != sum;
+      }
     }
     return wrong;
   }

@@ -12,7 +12,26 @@
 
 namespace peers {
 
-enum class Collective { allreduce, reduce, broadcast, reduce_scatter, allgather, gather, scatter, alltoall, barrier };
+enum class Collective {
+  allreduce,
+  reduce,
+  broadcast,
+  reduce_scatter,
+  allgather,
+  gather,
+  scatter,
+  alltoall,
+  barrier,
+  scan,
+  exscan,
+  sendrecv,  // every rank sends to the next one and receives from the one before
+  // The same with blocks that vary in size; see block_counts().
+  reduce_scatter_v,
+  allgather_v,
+  gather_v,
+  scatter_v,
+  alltoall_v,
+};
 
 struct Options {
   Collective collective = Collective::allreduce;
@@ -38,7 +57,7 @@ Options parse_options(int argc, const char* const* argv);
 struct Case {
   Collective collective;
   std::string algorithm;
-  std::size_t count;  // elements of one rank's block (allgather, reduce_scatter, …) or of the whole vector
+  std::size_t count;  // elements of one rank's block (allgather, …), their mean where they vary, or of the whole vector
   bool in_place;
   std::span<float> first, second;
 };

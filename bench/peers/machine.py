@@ -36,16 +36,18 @@ def bytes_on_wire(collective, ranks, size):
     """What all ranks together must send, for buffers of which the larger has `size` bytes."""
     if collective == "allreduce":
         return 2 * (ranks - 1) * size
-    if collective in ("gather", "scatter"):
+    if collective in ("gather", "scatter", "gather_v", "scatter_v"):
         return (ranks - 1) * size / ranks
+    if collective == "sendrecv":
+        return ranks * size
     return (ranks - 1) * size
 
 
 def bytes_in_memory(collective, ranks, size):
     """What all ranks together must read and write when each sees the others' buffers."""
-    if collective in ("allreduce", "alltoall"):
+    if collective in ("allreduce", "alltoall", "alltoall_v", "sendrecv", "scan", "exscan"):
         return 2 * ranks * size
-    if collective in ("reduce", "reduce_scatter", "allgather"):
+    if collective in ("reduce", "reduce_scatter", "allgather", "reduce_scatter_v", "allgather_v"):
         return (ranks + 1) * size
     if collective == "broadcast":
         return ranks * size

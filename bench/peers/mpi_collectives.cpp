@@ -6,8 +6,10 @@
 
 #include <cstdio>
 #include <exception>
+#include <vector>
 
 #include "bench/peers/harness.hpp"
+#include "bench/peers/semantics.hpp"
 
 namespace {
 
@@ -15,11 +17,26 @@ using peers::Case;
 using peers::Collective;
 using peers::Operation;
 
+// The blocks of the larger buffer, as MPI wants them.
+struct BlockList {
+  std::vector<int> counts, displacements;
+  int own = 0;  // elements of this rank's block
+
+  BlockList(const Case& what, int rank, int size) {
+    for (const std::size_t count : peers::block_counts(what.collective, what.count, rank, size)) {
+      displacements.push_back(counts.empty() ? 0 : displacements.back() + counts.back());
+      counts.push_back(static_cast<int>(count));
+    }
+    own = counts[static_cast<std::size_t>(rank)];
+  }
+};
+
 struct Arguments {
   bool in_place, root;
-  int count;
+  int rank, size, count;
   float *a, *b;
   float* own_block;  // in place, a rank's own block of what it gathers is where it belongs already
+  BlockList blocks;
 
   const void* send() const { return in_place ? MPI_IN_PLACE : static_cast<const void*>(a); }
 };
@@ -84,6 +101,69 @@ const Row rows[] = {
        };
        return {run, with.a, with.b};
      }},
+    {Collective::scan,
+     [](const Arguments& with) -> Operation {
+       const auto run = [=] { MPI_Scan(with.send(), with.b, with.count, MPI_FLOAT, MPI_SUM, MPI_COMM_WORLD); };
+       return {run, with.a, with.b};
+     }},
+    {Collective::exscan,
+     [](const Arguments& with) -> Operation {
+       // Rank 0's result is undefined.
+       const auto run = [=] { MPI_Exscan(with.send(), with.b, with.count, MPI_FLOAT, MPI_SUM, MPI_COMM_WORLD); };
+       return {run, with.a, with.rank == 0 ? nullptr : with.b};
+     }},
+    {Collective::sendrecv,
+     [](const Arguments& with) -> Operation {
+       if (with.in_place) return {};
+       const int next = (with.rank + 1) % with.size, previous = (with.rank + with.size - 1) % with.size;
+       const auto run = [=] {
+         MPI_Sendrecv(with.a, with.count, MPI_FLOAT, next, 0, with.b, with.count, MPI_FLOAT, previous, 0,
+                      MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+       };
+       return {run, with.a, with.b};
+     }},
+    {Collective::reduce_scatter_v,
+     [](const Arguments& with) -> Operation {
+       const auto run = [=] {
+         MPI_Reduce_scatter(with.send(), with.b, with.blocks.counts.data(), MPI_FLOAT, MPI_SUM, MPI_COMM_WORLD);
+       };
+       return {run, with.a, with.b};
+     }},
+    {Collective::allgather_v,
+     [](const Arguments& with) -> Operation {
+       const auto run = [=] {
+         MPI_Allgatherv(with.send(), with.blocks.own, MPI_FLOAT, with.b, with.blocks.counts.data(),
+                        with.blocks.displacements.data(), MPI_FLOAT, MPI_COMM_WORLD);
+       };
+       return {run, with.own_block, with.b};
+     }},
+    {Collective::gather_v,
+     [](const Arguments& with) -> Operation {
+       const auto run = [=, send = with.root ? with.send() : with.own_block] {
+         MPI_Gatherv(send, with.blocks.own, MPI_FLOAT, with.b, with.blocks.counts.data(),
+                     with.blocks.displacements.data(), MPI_FLOAT, 0, MPI_COMM_WORLD);
+       };
+       return {run, with.own_block, with.root ? with.b : nullptr};
+     }},
+    {Collective::scatter_v,
+     [](const Arguments& with) -> Operation {
+       const auto run = [=, recv = with.in_place && with.root ? MPI_IN_PLACE : static_cast<void*>(with.b)] {
+         MPI_Scatterv(with.a, with.blocks.counts.data(), with.blocks.displacements.data(), MPI_FLOAT, recv,
+                      with.blocks.own, MPI_FLOAT, 0, MPI_COMM_WORLD);
+       };
+       return {run, with.root ? with.a : nullptr, with.b};
+     }},
+    {Collective::alltoall_v,
+     [](const Arguments& with) -> Operation {
+       if (with.in_place) return {};
+       const auto run = [=] {
+         const int* const counts = with.blocks.counts.data();
+         const int* const displacements = with.blocks.displacements.data();
+         MPI_Alltoallv(with.a, counts, displacements, MPI_FLOAT, with.b, counts, displacements, MPI_FLOAT,
+                       MPI_COMM_WORLD);
+       };
+       return {run, with.a, with.b};
+     }},
     {Collective::barrier,
      [](const Arguments&) -> Operation {
        return {[] { MPI_Barrier(MPI_COMM_WORLD); }, nullptr, nullptr};
@@ -116,13 +196,17 @@ class Mpi : public peers::Peer {
 
   Operation prepare(const Case& what) override {
     float* const a = what.first.data();
+    const BlockList blocks(what, rank_, size_);
     const Arguments arguments{
         .in_place = what.in_place,
         .root = rank_ == 0,
+        .rank = rank_,
+        .size = size_,
         .count = static_cast<int>(what.count),
         .a = a,
         .b = what.in_place ? a : what.second.data(),
-        .own_block = what.in_place ? a + what.count * static_cast<std::size_t>(rank_) : a,
+        .own_block = what.in_place ? a + blocks.displacements[static_cast<std::size_t>(rank_)] : a,
+        .blocks = blocks,
     };
     for (const Row& row : rows) {
       if (row.collective == what.collective) return row.prepare(arguments);

@@ -6,6 +6,7 @@ from html import escape
 import contenders
 import machine
 import report
+import sizes
 
 COLOURS = {"hocket": "#d1495b", "openmpi": "#2e86ab", "mpich": "#6a994e", "gloo": "#e09f3e", "limit": "#9a9a9a"}
 PANEL, GAP, LEFT, TOP, BOTTOM = 330, 66, 70, 92, 64
@@ -36,10 +37,11 @@ class Scale:
 def series_of(results, options, ranks, libraries, limit):
     """{name: [(size, time)]}"""
     series = {}
+    measured = sizes.possible(options.collective, ranks, options.sizes)
     for library in libraries:
-        cells = [(size, results.best(ranks, size, library)) for size in options.sizes]
+        cells = [(size, results.best(ranks, size, library)) for size in measured]
         series[library] = [(size, cell.time_us) for size, cell in cells if cell]
-    for size in options.sizes:
+    for size in measured:
         time = machine.limit_us(limit, options.transport, options.collective, ranks, size)
         series.setdefault("limit", []).extend([(size, time)] if time else [])
     return {name: points for name, points in series.items() if points}
@@ -62,15 +64,15 @@ def line(name, points):
     return drawn
 
 
-def panel(left, ranks, series, sizes, ticks):
-    x = Scale(sizes[0], max(sizes[-1], 2 * sizes[0]), left + 12, left + PANEL - 12)
+def panel(left, ranks, series, shown, ticks):
+    x = Scale(shown[0], max(shown[-1], 2 * shown[0]), left + 12, left + PANEL - 12)
     y = Scale(ticks[0], ticks[-1], TOP + HEIGHT, TOP)
     drawn = [f'<rect x="{left}" y="{TOP}" width="{PANEL}" height="{HEIGHT}" fill="#fbfbfb" stroke="#ddd"/>',
              text(left + PANEL / 2, TOP - 10, f"{ranks} ranks", size=14, weight="bold", colour="#222")]
     for tick in ticks:
         drawn.append(f'<line x1="{left}" x2="{left + PANEL}" y1="{y(tick):.1f}" y2="{y(tick):.1f}" stroke="#e6e6e6"/>')
         drawn.append(text(left - 6, y(tick) + 4, time_text(tick), anchor="end", size=11))
-    for size in sizes:
+    for size in shown:
         drawn.append(f'<line x1="{x(size):.1f}" x2="{x(size):.1f}" y1="{TOP}" y2="{TOP + HEIGHT}" stroke="#f0f0f0"/>')
         drawn.append(text(x(size), TOP + HEIGHT + 18, report.size_text(size).replace("iB", ""), size=11))
     for name in sorted(series, key=lambda name: name == "hocket"):  # ours on top
@@ -109,7 +111,8 @@ def draw(results, options, libraries, limit):
     names = [name for name in (*libraries, "limit") if any(name in series for series in panels.values())]
     drawn += legend(names, LEFT)
     for index, (ranks, series) in enumerate(panels.items()):
-        drawn += panel(LEFT + index * (PANEL + GAP), ranks, series, options.sizes, ticks)
+        drawn += panel(LEFT + index * (PANEL + GAP), ranks, series, sizes.possible(options.collective, ranks, options.sizes),
+                       ticks)
     axes = "size of the larger buffer; time of one operation on the slowest rank, lower is better"
     drawn.append(text(width / 2, height - 14, axes))
     return "\n".join(drawn + ["</svg>", ""])

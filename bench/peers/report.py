@@ -2,6 +2,7 @@
 
 import contenders
 import machine
+import sizes
 from results import BURSTS
 
 
@@ -22,10 +23,10 @@ def number(value):
     return f"{value:.2f}" if value >= 1 else f"{value:.3f}"
 
 
-def settings_text(results, ranks, sizes, library):
+def settings_text(results, ranks, of_sizes, library):
     """What of a library was best: "cubic ring up to 16 KiB, bbr up to 64 MiB". Empty: it says nothing."""
     parts = []
-    for size in sizes:
+    for size in of_sizes:
         cell = results.best(ranks, size, library)
         if cell is None:
             continue
@@ -49,7 +50,8 @@ def table(results, options, ranks, libraries, limit):
         head += ["ratio", "CPU Hocket"]
     head += ["CPU best peer", "limit"]
     lines = []
-    for size in options.sizes:
+    measured = sizes.possible(options.collective, ranks, options.sizes)
+    for size in measured:
         cells = {library: results.best(ranks, size, library) for library in libraries}
         best_peer, best = results.best_of(ranks, size, peers)
         line = [size_text(size)]
@@ -63,7 +65,7 @@ def table(results, options, ranks, libraries, limit):
         lines.append(line)
     text = aligned([head] + lines)
     for library in libraries:
-        settings = settings_text(results, ranks, options.sizes, library)
+        settings = settings_text(results, ranks, measured, library)
         if settings:
             text += f"\n{contenders.TITLES[library]}: {settings}."
     return text
@@ -90,18 +92,22 @@ def heading(options, ranks):
     return f"{subject(options)}, {ranks} ranks; µs, median of {options.rounds} rounds' {each}s"
 
 
-def as_json(results, options, libraries, versions, limit, host, loads, notes):
+def best_cells(results, options, libraries):
     cells = []
     for ranks in options.ranks:
-        for size in options.sizes:
+        for size in sizes.possible(options.collective, ranks, options.sizes):
             for library in libraries:
                 cell = results.best(ranks, size, library)
                 if cell:
                     cells.append({"ranks": ranks, "bytes": size, "library": library, "time_us": cell.time_us,
                                   "cpu_us_per_op": cell.cpu_us, "congestion_control": cell.control,
                                   "transport": cell.transport, "algorithm": cell.algorithm, "rounds": cell.rounds})
+    return cells
+
+
+def as_json(results, options, libraries, versions, limit, host, loads, notes):
     rounds = [{"ranks": ranks, "bytes": size, "library": library, "congestion_control": control, "rows": rows}
               for (ranks, size, library, control, _), rows in results.rows.items()]
     return {"collective": options.collective, "transport": options.transport, "memory": options.memory,
             "placement": options.placement, "fresh": options.fresh, "host": host, "load": loads, "limit": limit,
-            "versions": versions, "notes": notes, "best": cells, "measured": rounds}
+            "versions": versions, "notes": notes, "best": best_cells(results, options, libraries), "measured": rounds}

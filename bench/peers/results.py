@@ -35,7 +35,7 @@ def read_rows(json_file):
 
 # Where data goes one way, those who only send may run ahead, so that operations come in bursts: most of them take no
 # time at all, and the rest all of it.
-BURSTS = ("broadcast", "scatter", "gather", "reduce")
+BURSTS = ("broadcast", "scatter", "gather", "reduce", "scatter_v", "gather_v", "scan", "exscan")
 
 
 def time_of(row):
@@ -72,6 +72,13 @@ class Results:
                 cells.append(Cell(time, cpu, control, algorithm or last["algorithm"], last.get("transport", ""), len(rows)))
         # A setting that was given up after the first round counts with what it had reached.
         return min(cells, key=lambda cell: cell.time_us, default=None)
+
+    def time(self, ranks, size, contender):
+        """The best time of one contender's algorithms, or None."""
+        times = [statistics.median(time_of(row) for row in rows)
+                 for (r, s, library, control, _), rows in self.rows.items()
+                 if (r, s, library, control) == (ranks, size, contender.library, contender.control)]
+        return min(times, default=None)
 
     def best_of(self, ranks, size, libraries):
         """(library, cell) of the best one, or (None, None)."""

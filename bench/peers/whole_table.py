@@ -1,0 +1,130 @@
+"""The whole table: every collective on every transport, kept in a file that a run goes on from where one was stopped.
+
+The file has a line of JSON for each setting and number of ranks, written when all its rounds are through.
+"""
+
+import json
+import statistics
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+COLLECTIVES = ["allreduce", "reduce", "broadcast", "reduce_scatter", "allgather", "gather", "scatter", "alltoall",
+               "reduce_scatter_v", "allgather_v", "gather_v", "scatter_v", "alltoall_v", "scan", "exscan", "sendrecv",
+               "barrier"]
+ONE_PLACEMENT = ("alltoall", "alltoall_v", "sendrecv", "barrier")  # without in-place form, here or elsewhere
+SIZES = [8, 64, 512, 4 << 10, 32 << 10, 256 << 10, 4 << 20, 64 << 20]
+
+
+@dataclass(frozen=True)
+class Setting:
+    """What one comparison is about, but for the number of ranks."""
+
+    collective: str
+    transport: str = "shm"
+    memory: str = "plain"
+    placement: str = "out"
+    fresh: bool = False
+
+    @property
+    def panel(self):
+        """What stands together in the picture."""
+        place = {"shm": f"shared memory, {self.memory}", "tcp": "TCP"}[self.transport]
+        return f"{place}, {self.placement} of place" if self.placement == "out" else f"{place}, in place"
+
+    @property
+    def data(self):
+        return "fresh inputs" if self.fresh else "back to back"
+
+
+def exists(setting):
+    if setting.transport == "tcp" and setting.memory == "registered":
+        return False
+    if setting.collective in ONE_PLACEMENT and setting.placement == "in":
+        return False
+    return setting.collective != "barrier" or (not setting.fresh and setting.memory == "plain")
+
+
+def all_settings():
+    """What most users meet comes first, so that a run that is stopped early has it."""
+    every = [Setting(collective, transport, memory, placement, fresh)
+             for fresh in (False, True) for placement in ("out", "in")
+             for transport, memory in (("shm", "plain"), ("tcp", "plain"), ("shm", "registered"))
+             for collective in COLLECTIVES]
+    return [setting for setting in every if exists(setting)]
+
+
+class Table:
+    """What the file holds."""
+
+    def __init__(self, path):
+        self.path = Path(path)
+        self.entries = {}  # (setting, ranks) -> entry
+        if self.path.exists():
+            for line in self.path.read_text().splitlines():
+                self.keep(json.loads(line))
+
+    def keep(self, entry):
+        self.entries[Setting(**entry["setting"]), entry["ranks"]] = entry
+
+    def has(self, setting, ranks):
+        return (setting, ranks) in self.entries
+
+    def add(self, setting, ranks, entry):
+        entry = {"setting": asdict(setting), "ranks": ranks, **entry}
+        with self.path.open("a") as file:
+            file.write(json.dumps(entry) + "\n")
+        self.keep(entry)
+
+    def versions(self):
+        return {version for entry in self.entries.values() for version in entry["versions"].values() if version}
+
+    def cells(self):
+        """All cells that have both Hocket's figure and a peer's."""
+        return [cell for (setting, ranks), entry in self.entries.items() for cell in cells_of(setting, ranks, entry)]
+
+
+@dataclass
+class Cell:
+    setting: Setting
+    ranks: int
+    size: int
+    time_us: float
+    cpu_us: float
+    peer: str  # the fastest
+    peer_time_us: float
+    peer_cpu_us: float
+
+    @property
+    def ratio(self):
+        return self.peer_time_us / self.time_us
+
+    @property
+    def cpu_ratio(self):
+        """Of the fastest peer's processor time to ours; above 1 we take less."""
+        return self.peer_cpu_us / self.cpu_us if self.cpu_us > 0 else None
+
+
+def cells_of(setting, ranks, entry):
+    by_size = {}
+    for figure in entry["best"]:
+        by_size.setdefault(figure["bytes"], {})[figure["library"]] = figure
+    cells = []
+    for size, figures in sorted(by_size.items()):
+        own = figures.pop("hocket", None)
+        if own is None or not figures:
+            continue
+        best = min(figures.values(), key=lambda figure: figure["time_us"])
+        cells.append(Cell(setting, ranks, size, own["time_us"], own["cpu_us_per_op"], best["library"], best["time_us"],
+                          best["cpu_us_per_op"]))
+    return cells
+
+
+def summary(cells):
+    """(cells, median ratio, cells below 0.95, cells from 4 KiB on that take more processor time than the fastest peer)"""
+    ratios = [cell.ratio for cell in cells]
+    large = [cell for cell in cells if cell.size >= 4096 and cell.cpu_ratio is not None]
+    return (len(cells), statistics.median(ratios), sum(ratio < FLOOR for ratio in ratios),
+            sum(cell.cpu_ratio < 1 for cell in large))
+
+
+FLOOR = 0.95  # of the best peer: below that, a cell falls short
