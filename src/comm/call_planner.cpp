@@ -13,6 +13,8 @@ namespace hocket::comm {
 
 namespace {
 
+constexpr std::string_view over_window = "direct paths over shared memory";
+
 // Whether elements are small enough for the window; those of the library's own types are.
 bool fits(const Signature& call, const WindowUse& use, Rank members) {
   if (call.dtype != DataType::opaque) return true;
@@ -108,9 +110,13 @@ std::shared_ptr<Operation> CallPlanner::plan(const CallArguments& call, CheckedC
   if (runs_over_window(call, checked)) {
     binding.signature.algorithm = direct_paths_id;
     operation = operations_.over_window(call.persistent);
-    log_algorithm(membership(), call.collective, checked.bytes, "direct paths over shared memory");
+    log_algorithm(membership(), call.collective, checked.bytes, over_window);
   } else {
     operation = plan_over_links(call, checked, binding);
+  }
+  if (const WireFormat allowed = checked.signature.wire; allowed != operation->wire()) {
+    const std::string_view by = binding.signature.algorithm == direct_paths_id ? over_window : operation->algorithm();
+    log_exact_instead(membership(), call.collective, checked.bytes, allowed, by);
   }
   operation->bind(binding, call.persistent);
   return operation;

@@ -40,14 +40,29 @@ void log_communicator(const CommunicatorParts& parts) {
   log::info(line);
 }
 
-void log_algorithm(const Membership& membership, Collective collective, std::size_t bytes, std::string_view algorithm) {
-  if (!log::enabled(log::Level::info)) return;
+namespace {
+
+// Once in the process.
+void log_once(const std::string& what, std::size_t bytes) {
   static std::mutex mutex;
   static std::set<std::string> told;
-  const std::string what =
-      fmt::format("communicator \"{}\": {} by {}", membership.name(), name_of(collective), algorithm);
   const std::lock_guard lock(mutex);
   if (told.insert(what).second) log::info(fmt::format("{}, first for {} bytes", what, bytes));
+}
+
+}  // namespace
+
+void log_algorithm(const Membership& membership, Collective collective, std::size_t bytes, std::string_view algorithm) {
+  if (!log::enabled(log::Level::info)) return;
+  log_once(fmt::format("communicator \"{}\": {} by {}", membership.name(), name_of(collective), algorithm), bytes);
+}
+
+void log_exact_instead(const Membership& membership, Collective collective, std::size_t bytes, WireFormat allowed,
+                       std::string_view algorithm) {
+  if (!log::enabled(log::Level::info)) return;
+  log_once(fmt::format("communicator \"{}\": {} may travel as {}, but stays exact by {}", membership.name(),
+                       name_of(collective), name_of(allowed), algorithm),
+           bytes);
 }
 
 }  // namespace hocket::comm

@@ -14,4 +14,8 @@ void log_communicator(const CommunicatorParts& parts);
 // What a call runs as; once in the process for each collective and algorithm of a communicator.
 void log_algorithm(const Membership& membership, Collective collective, std::size_t bytes, std::string_view algorithm);
 
+// That a call travels exactly although it allows another format; once in the process, likewise.
+void log_exact_instead(const Membership& membership, Collective collective, std::size_t bytes, WireFormat allowed,
+                       std::string_view algorithm);
+
 }  // namespace hocket::comm

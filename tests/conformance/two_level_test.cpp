@@ -115,10 +115,15 @@ constexpr auto name = [](const auto& test) {
   return std::string(name_of(test.param.collective)) + "_" + std::string(test.param.name);
 };
 
-INSTANTIATE_TEST_SUITE_P(Of, TwoLevelAllreduce, testing::Values(Entry{Collective::allreduce, "two_level"}), name);
+INSTANTIATE_TEST_SUITE_P(Of, TwoLevelAllreduce,
+                         testing::Values(Entry{Collective::allreduce, "two_level"},
+                                         Entry{Collective::allreduce, "encoded_two_level"}),
+                         name);
 INSTANTIATE_TEST_SUITE_P(Of, TwoLevelBlocks,
                          testing::Values(Entry{Collective::reduce_scatter, "two_level"},
-                                         Entry{Collective::allgather, "two_level"}),
+                                         Entry{Collective::allgather, "two_level"},
+                                         Entry{Collective::reduce_scatter, "encoded_two_level"},
+                                         Entry{Collective::allgather, "encoded_two_level"}),
                          name);
 INSTANTIATE_TEST_SUITE_P(Of, TwoLevelBroadcast,
                          testing::Values(Entry{Collective::broadcast, "two_level"},

@@ -49,6 +49,38 @@ TEST_P(LowPrecision, GivesTheBitsOfItsRulesWithinItsBound) {
 
 INSTANTIATE_TEST_SUITE_P(Ranks, LowPrecision, testing::Values(2, 3, 4, 5, 7, 8), testing::PrintToStringParamName());
 
+// Several ranks on a host: what stays on it is exact, and what leaves it is rounded once.
+class LowPrecisionHosts : public testing::TestWithParam<Ranks> {};
+
+TEST_P(LowPrecisionHosts, RoundWhatLeavesThemOnce) {
+  run_ranks(GetParam(), [hosts = GetParam().hosts](Child& child) {
+    hocket_comm_options options = HOCKET_COMM_OPTIONS_INIT;
+    options.algorithm = "encoded_two_level";  // by itself only from some size on
+    const Comm comm(&options);
+    ASSERT_TRUE(comm);
+    const std::size_t by_itself = 100'003;
+    for (const Collective collective : collectives) {
+      for (const WireFormat wire : formats) {
+        for (const std::size_t count :
+             {std::size_t{0}, std::size_t{1}, std::size_t{65}, std::size_t{10'007}, by_itself}) {
+          LossyCall({collective, wire, count, count % 2 == 1, 4 * (count % 16)}, child.index, child.size, hosts)
+              .run(comm.get());
+          EXPECT_EQ(wire_of_last_call(), name_of(wire));
+          if (testing::Test::HasFailure()) return;
+        }
+      }
+    }
+    const Comm usual;
+    ASSERT_TRUE(usual);
+    LossyCall({.count = by_itself}, child.index, child.size, hosts).run(usual.get());
+    EXPECT_EQ(algorithm_of_last_call(), "encoded_two_level");
+  });
+}
+
+INSTANTIATE_TEST_SUITE_P(Of, LowPrecisionHosts,
+                         testing::Values(Ranks("001"), Ranks("0101"), Ranks("00011"), Ranks("0110012")),
+                         testing::PrintToStringParamName());
+
 // Several slices, in groups, the last of them shorter.
 TEST(LowPrecisionCalls, OfManySlicesGiveTheSameBits) {
   run_ranks(3, [](Child& child) {

@@ -7,6 +7,8 @@
 #include <cstring>
 #include <random>
 #include <string>
+#include <utility>
+#include <vector>
 #include "hocket/hocket.hpp"
 #include "src/exec/encode.hpp"
 #include "tests/process/support/call.hpp"
@@ -54,7 +56,9 @@ inline Floats magnitudes(WireFormat wire, const Floats& values) {
 // One call with buffers and what must come out. `sends` and `receives` count blocks of `count` elements.
 class LossyCall {
  public:
-  LossyCall(const Lossy& what, Rank rank, Rank size) : what_(what), rank_(rank), size_(size) {
+  // `hosts` as in Ranks; empty: each rank is a host of its own, as far as rounding goes.
+  LossyCall(const Lossy& what, Rank rank, Rank size, std::string hosts = {})
+      : what_(what), rank_(rank), size_(size), hosts_(std::move(hosts)) {
     const auto all = static_cast<std::size_t>(size);
     sends_ = what.collective == Collective::reduce_scatter ? all : 1;
     receives_ = what.collective == Collective::allgather ? all : 1;
@@ -86,13 +90,15 @@ class LossyCall {
     expect_bound();
   }
 
-  // Every contribution rounded, summed in rank order, and the sum of an allreduce rounded once more.
+  // Every host's sum in rank order is rounded, the hosts' are summed in order, and the sum of an allreduce is rounded
+  // once more.
   void expect_bits() const {
     for (std::size_t block = 0; block < receives_; ++block) {
-      Floats expected = rounded(what_.wire, contribution(block, 0));
-      for (Rank rank = 1; sums() && rank < size_; ++rank) {
-        const Floats more = rounded(what_.wire, contribution(block, rank));
-        for (std::size_t i = 0; i < expected.size(); ++i) expected[i] += more[i];
+      Floats expected;
+      for (const std::vector<Rank>& host : ranks_by_host()) {
+        Floats of_host;
+        for (const Rank rank : host) add(of_host, contribution(block, rank));
+        add(expected, rounded(what_.wire, of_host));
       }
       if (what_.collective == Collective::allreduce) expected = rounded(what_.wire, expected);
       const Floats found = output(block);
@@ -133,6 +139,33 @@ class LossyCall {
  private:
   bool sums() const { return what_.collective != Collective::allgather; }
 
+  static void add(Floats& to, const Floats& more) {
+    if (to.empty()) {
+      to = more;
+      return;
+    }
+    for (std::size_t i = 0; i < to.size(); ++i) to[i] += more[i];
+  }
+  // Whose contributions are summed before they are rounded; an allgather has one for each block.
+  std::vector<std::vector<Rank>> ranks_by_host() const {
+    if (!sums()) return {{0}};
+    std::vector<std::vector<Rank>> hosts;
+    for (Rank rank = 0; rank < size_; ++rank) {
+      const std::size_t at = hosts_.empty() ? hosts.size() : number_of_host(rank);
+      if (at >= hosts.size()) hosts.resize(at + 1);
+      hosts[at].push_back(rank);
+    }
+    return hosts;
+  }
+  // Hosts are numbered in the order of their first ranks.
+  std::size_t number_of_host(Rank rank) const {
+    std::string seen;
+    for (const char host : hosts_.substr(0, static_cast<std::size_t>(rank) + 1)) {
+      if (seen.find(host) == std::string::npos) seen.push_back(host);
+    }
+    return seen.find(hosts_[static_cast<std::size_t>(rank)]);
+  }
+
   // Magnitudes differ from block to block and from rank to rank.
   Floats input_of(Rank rank) const {
     std::mt19937 random(static_cast<unsigned>(rank) * 31 + static_cast<unsigned>(what_.count));
@@ -162,6 +195,7 @@ class LossyCall {
 
   const Lossy what_;
   const Rank rank_, size_;
+  const std::string hosts_;
   std::size_t sends_ = 1, receives_ = 1;
   FencedMemory first_, second_;
   std::byte* send_ = nullptr;
