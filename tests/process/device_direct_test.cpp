@@ -108,6 +108,29 @@ TEST(OneGpu, WhereOneRankCannotShareItsMemoryAllGoOverTheHost) {
   });
 }
 
+// A message takes the pinned memory of a call that is over, and nothing more, though the call's operation is kept.
+TEST(OneGpu, WhatACallOverTheHostTookServesTheNext) {
+  run_ranks(2, [](Child& child) {
+    DeviceRank rank({.fault = [](std::string_view function) {
+      return function == "export_memory" ? Status(Code::unsupported, "no") : Status();
+    }});
+    ASSERT_TRUE(rank);
+    const hocket_call_options options = rank.options();
+    const DeviceBuffer values(rank, Bytes(40'000));
+    ASSERT_EQ(
+        hocket_allreduce(values.at(), values.at(), 10'000, HOCKET_INT32, HOCKET_SUM, rank.comm(), &options, nullptr),
+        HOCKET_OK)
+        << hocket_last_error();
+    rank.finish();
+    const std::size_t held = rank.gpu().held();
+    ASSERT_EQ(child.index == 0 ? hocket_send(values.at(), 100, HOCKET_INT32, 1, rank.comm(), &options, nullptr)
+                               : hocket_recv(values.at(), 100, HOCKET_INT32, 0, rank.comm(), &options, nullptr),
+              HOCKET_OK)
+        << hocket_last_error();
+    EXPECT_EQ(rank.gpu().held(), held);
+  });
+}
+
 // ---- streams --------------------------------------------------------------------------------------------------------
 
 TEST(OneGpu, ACallIsCompleteBeforeItsWorkIsDone) {
@@ -186,8 +209,7 @@ TEST(OneGpu, WorksAndPersistentCallsFollowTheStream) {
   });
 }
 
-// ---- other communicators, other calls
-// ---------------------------------------------------------------------------------
+// ---- other communicators, other calls -------------------------------------------------------------------------------
 
 TEST(OneGpu, AMismatchIsFound) {
   run_ranks(2, [](Child& child) {

@@ -2,6 +2,7 @@
 // double in host memory.
 #include <gmock/gmock.h>
 
+#include <algorithm>
 #include <cstdlib>
 
 #include "tests/process/support/device_rank.hpp"
@@ -77,6 +78,38 @@ TEST(DeviceStreams, SeveralWorksAreUnderWayAtOnce) {
     for (std::uint64_t number = 0; number < 12; ++number) {
       EXPECT_EQ(buffers[number]->read(), input(number, static_cast<int>(number % 3))) << number;
     }
+  });
+}
+
+// A run must not pack its data where the results of the run before are still copied from.
+TEST(DeviceStreams, APackedCallMayStartAgainBeforeItsResultsHaveArrived) {
+  run_ranks(2, [](Child& child) {
+    DeviceRank rank({.delay = std::chrono::milliseconds(5)});
+    ASSERT_TRUE(rank);
+    hocket_call_options options = rank.options();
+    options.persistent = 1;
+    constexpr std::size_t count = 100, turns = 4;
+    std::vector<std::int32_t> first(count), second(count);  // packed together; the results go to the device
+    const DeviceBuffer sums(rank, 2 * count * 4), seen(rank, turns * count * 4);
+    const hocket_tensor tensors[] = {{first.data(), sums.at(), count, HOCKET_INT32},
+                                     {second.data(), sums.at() + count * 4, count, HOCKET_INT32}};
+    hocket_work* work = nullptr;
+    ASSERT_EQ(hocket_allreduce_list(tensors, 2, HOCKET_SUM, rank.comm(), &options, &work), HOCKET_OK)
+        << hocket_last_error();
+    Bytes expected;
+    for (std::int32_t turn = 0; turn < static_cast<std::int32_t>(turns); ++turn) {
+      std::ranges::fill(second, 10 * turn + child.index);
+      ASSERT_EQ(hocket_work_run(work), HOCKET_OK) << hocket_last_error();
+      ASSERT_TRUE(rank.gpu()
+                      .copy(rank.stream(), seen.at() + static_cast<std::size_t>(turn) * count * 4,
+                            sums.at() + count * 4, count * 4)
+                      .ok());
+      const std::vector<std::int32_t> sum(count, 20 * turn + 1);
+      const auto* const bytes = reinterpret_cast<const std::byte*>(sum.data());
+      expected.insert(expected.end(), bytes, bytes + count * 4);
+    }
+    EXPECT_EQ(seen.read(), expected);
+    EXPECT_EQ(hocket_work_release(work), HOCKET_OK);
   });
 }
 

@@ -3,6 +3,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <cstring>
 
@@ -119,6 +120,16 @@ Result<MemoryExport> HostGpu::export_memory(const std::byte* data) {
                       .offset = static_cast<std::uint64_t>(data - at)};
 }
 
+// CUDA may give its mapping for that of newer memory at the same address.
+bool HostGpu::has_older_import(int owner, const MemoryExport& memory) const {
+  return std::ranges::any_of(imports_, [&](const auto& import) {
+    const Memory& open = import.second;
+    return open.owner == owner && open.number != memory.allocation &&
+           open.owner_at < memory.allocation_at + memory.allocation_bytes &&
+           memory.allocation_at < open.owner_at + open.bytes;
+  });
+}
+
 Result<std::byte*> HostGpu::import_memory(const MemoryExport& memory) {
   if (Status status = fault("import_memory"); !status.ok()) return status;
   SharedFileHandle names;
@@ -129,7 +140,13 @@ Result<std::byte*> HostGpu::import_memory(const MemoryExport& memory) {
   auto mapped = map(std::move(*file), memory.allocation, memory.allocation_bytes);
   if (!mapped.ok()) return mapped.status();
   mapped->second.file.reset();
+  mapped->second.owner = names.process;
+  mapped->second.owner_at = memory.allocation_at;
   const std::lock_guard lock(mutex_);
+  if (has_older_import(names.process, memory)) {
+    unmap(*mapped);
+    return Status(Code::internal, "other memory that was at this address is still open");
+  }
   return imports_.insert(std::move(*mapped)).first->first;
 }
 

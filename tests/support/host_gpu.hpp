@@ -70,12 +70,16 @@ class HostGpu : public Gpu {
     std::uint64_t number = 0;
     std::size_t bytes = 0;
     std::byte* touched = nullptr;
+    // Of an import: whose it is, and where it lies there.
+    int owner = 0;
+    std::uint64_t owner_at = 0;
   };
   using Memories = std::map<std::byte*, Memory>;  // by the device's addresses
 
   static Result<Memories::value_type> map(UniqueFd file, std::uint64_t number, std::size_t bytes);
   static void unmap(const Memories::value_type& memory);
   const Memories::value_type* memory_at(const void* data) const;
+  bool has_older_import(int owner, const MemoryExport& memory) const;
   // What a thread of a stream touches: addresses of memory that is not the device's are left as they are.
   std::byte* touched(const void* data);
   GpuStream stream(GpuStream given);

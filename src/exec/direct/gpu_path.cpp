@@ -105,11 +105,13 @@ bool GpuPath::advance(Counters& counters) {
   GpuWindow& window = *run_.use.gpu;
   if (run_.self == executor) {
     if (announcer_.someone_has_withdrawn()) return false;
-    if (Status status = work_for_all(counters); !status.ok()) {
+    const auto worked = work_for_all(counters);
+    if (!worked.ok()) {
       (void)window.release(run_.binding.device->call);  // a part of the work may have been put into the stream
-      run_.fail(status);
+      run_.fail(worked.status());
       return true;
     }
+    if (!*worked) return false;
     stage_counts_.publish(Stage::parts_done, 1);
     run_.window().wake_others();
   } else {
@@ -123,10 +125,14 @@ bool GpuPath::advance(Counters& counters) {
   return done_ = true;
 }
 
-// All memory is opened before anything is put into the stream, as that is what may fail.
-Status GpuPath::work_for_all(Counters& counters) {
+// All memory is opened before anything is put into the stream, as that is what may fail. False: first, something must
+// be closed that work before this may still use.
+Result<bool> GpuPath::work_for_all(Counters& counters) {
   GpuWindow& window = *run_.use.gpu;
+  meet_buffers();
   if (Status status = window.tidy(); !status.ok()) return status;
+  waits_for_work_ = window.imports().must_close();
+  if (waits_for_work_) return false;
   if (Status status = find_buffers(); !status.ok()) return status;
   for (std::uint32_t member = 0; member < run_.members; ++member) {
     if (member == run_.self) continue;
@@ -140,7 +146,20 @@ Status GpuPath::work_for_all(Counters& counters) {
       if (Status status = move(run_.part(number), counters); !status.ok()) return status;
     }
   }
-  return window.gpu().write(window.stream(), window.done(run_.self), run_.turn);
+  if (Status status = window.gpu().write(window.stream(), window.done(run_.self), run_.turn); !status.ok()) {
+    return status;
+  }
+  return true;
+}
+
+void GpuPath::meet_buffers() {
+  GpuImports& imports = run_.use.gpu->imports();
+  for (std::uint32_t member = 0; member < run_.members; ++member) {
+    if (member == run_.self) continue;
+    for (const bool output : {false, true}) {
+      if (bytes_of(member, output) != 0) imports.meet(member, read_export(export_lines(run_, member), output));
+    }
+  }
 }
 
 Status GpuPath::find_buffers() {
@@ -164,7 +183,7 @@ Status GpuPath::find_buffers_of(std::uint32_t member) {
   GpuImports& imports = run_.use.gpu->imports();
   for (const bool output : {false, true}) {
     std::byte* at = nullptr;
-    if ((output ? run_.exchange.output_bytes(member) : run_.exchange.input_bytes(member)) != 0) {
+    if (bytes_of(member, output) != 0) {
       const auto found = imports.find(member, read_export(export_lines(run_, member), output));
       if (!found.ok()) return found.status();
       at = *found;

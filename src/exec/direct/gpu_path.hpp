@@ -25,12 +25,18 @@ class GpuPath {
 
   bool advance(Counters& counters);
   bool done() const { return done_; }
+  // Whether only work before this is waited for, of whose end nobody tells.
+  bool waits_for_device() const { return waits_for_work_; }
   bool has_done_its_part(std::uint32_t member) const {
     return member != executor || stage_counts_.reached(member, Stage::parts_done, 1);
   }
 
  private:
-  Status work_for_all(Counters& counters);
+  std::size_t bytes_of(std::uint32_t member, bool output) const {
+    return output ? run_.exchange.output_bytes(member) : run_.exchange.input_bytes(member);
+  }
+  Result<bool> work_for_all(Counters& counters);
+  void meet_buffers();
   Status find_buffers();
   Status find_buffers_of(std::uint32_t member);
   Status move(const Part& part, Counters& counters);
@@ -38,7 +44,7 @@ class GpuPath {
   DirectRun& run_;
   const Announcer& announcer_;
   StageCounts stage_counts_;
-  bool done_ = false;
+  bool waits_for_work_ = false, done_ = false;
 };
 
 }  // namespace hocket
