@@ -50,7 +50,7 @@ hocket_cuda_kernels:
 ]])
   set_source_files_properties(${assembly} PROPERTIES OBJECT_DEPENDS ${image})
   set(cuda_sources ${assembly} ${image})
-  set_property(SOURCE src/cuda/driver.cpp src/cuda/cuda_gpu.cpp PROPERTY COMPILE_OPTIONS
+  set_property(SOURCE src/cuda/driver.cpp src/cuda/cuda_gpu.cpp src/cuda/memory_sharing.cpp PROPERTY COMPILE_OPTIONS
     -isystem ${CUDAToolkit_INCLUDE_DIRS})
 endif()
 
@@ -59,7 +59,7 @@ function(hocket_choose_cuda_sources list)
   if(HOCKET_HAS_CUDA)
     list(FILTER ${list} EXCLUDE REGEX "/src/cuda/no_gpu\\.cpp$")
   else()
-    list(FILTER ${list} EXCLUDE REGEX "/src/cuda/(cuda_gpu|driver)\\.cpp$")
+    list(FILTER ${list} EXCLUDE REGEX "/src/cuda/(cuda_gpu|driver|memory_sharing)\\.cpp$")
   endif()
   set(${list} ${${list}} ${cuda_sources} PARENT_SCOPE)
 endfunction()

@@ -66,8 +66,8 @@ HOCKET_API hocket_result hocket_work_on_complete(hocket_work* work, hocket_callb
  *  agree on which calls are persistent. The contents of the buffers are read anew, and the deadline counts from here. Only
  *  one thread at a time may start a work. Inside a group the run starts at once, without waiting for the group's end.
  *
- *  Errors: INVALID_ARGUMENT (null, not persistent, the last run is not complete, or the communicator was destroyed), and
- *  what broke the communicator. */
+ *  Errors: INVALID_ARGUMENT (null, not persistent, the last run is not complete, or the communicator was destroyed),
+ *  UNSUPPORTED (data on a GPU, and the call's stream is being captured), and what broke the communicator. */
 HOCKET_API hocket_result hocket_work_start(hocket_work* work);
 
 /** Starts another run and waits until it is complete. This is cheaper than hocket_work_start() and hocket_work_wait().

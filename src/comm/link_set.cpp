@@ -131,8 +131,13 @@ LinkSet::~LinkSet() {
 void LinkSet::finish_on_gpu() {
   GpuWindow& gpu = *window_use_.gpu;
   for (const Deadline deadline = Deadline::after(farewell); gpu.is_open() && executor_->broken().ok();) {
-    const Status done = executor_->with_exclusive_progress([&] { return gpu.finish(Deadline::after(gpu_look)); });
-    if (done.ok()) return;
+    Status done;
+    const Status seen =
+        executor_->with_exclusive_progress([&] { return done = gpu.finish(Deadline::after(gpu_look)); });
+    if (done.ok()) {
+      if (!seen.ok()) executor_->abort(seen, *executor_->first());  // a peer is lost: the cause, as it is
+      return;
+    }
     if (done.code() != Code::timeout) return abort(*executor_->first(), done.message());
     if (deadline.passed()) {
       return abort(*executor_->first(), "it was destroyed, and ten seconds later its work on a GPU was not done");

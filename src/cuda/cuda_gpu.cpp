@@ -3,8 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <bit>
-#include <cstring>
 #include <thread>
 
 #include "src/base/arithmetic.hpp"
@@ -19,18 +17,6 @@ constexpr unsigned threads_per_block = 256;
 constexpr unsigned blocks_per_processor = 8;  // all the threads that one can hold
 constexpr auto query_pause = std::chrono::microseconds(20);
 
-static_assert(sizeof(CUipcMemHandle) <= sizeof(GpuHandle));
-
-template <class To, class From>
-To handle_as(const From& from) {
-  To to{};
-  std::memcpy(&to, &from, std::min(sizeof to, sizeof from));
-  return to;
-}
-
-CUdeviceptr address_of(const std::byte* data) {
-  return reinterpret_cast<CUdeviceptr>(data);
-}
 CUstream stream_of(GpuStream stream) {
   return static_cast<CUstream>(stream);
 }
@@ -73,44 +59,34 @@ Result<std::unique_ptr<Gpu>> CudaGpu::open(const Driver& driver, int index) {
 }
 
 Status CudaGpu::start() {
-  name_ = fmt::format("GPU {}", index_);
+  context_.name = fmt::format("GPU {}", index_);
   char model[128] = {};
   CUuuid uuid{};
   const auto ok = [&](CUresult result, const char* what) {
-    return driver_.check(result, fmt::format("{}: {}", name_, what));
+    return driver_.check(result, fmt::format("{}: {}", context_.name, what));
   };
-  Status status = ok(driver_.cuDeviceGet_(&device_, index_), "finding it");
-  if (status.ok()) status = ok(driver_.cuDeviceGetName_(model, sizeof model - 1, device_), "its name");
-  if (status.ok()) status = ok(driver_.cuDeviceGetUuid_(&uuid, device_), "its identity");
+  Status status = ok(driver_.cuDeviceGet_(&context_.device, index_), "finding it");
+  if (status.ok()) status = ok(driver_.cuDeviceGetName_(model, sizeof model - 1, context_.device), "its name");
+  if (status.ok()) status = ok(driver_.cuDeviceGetUuid_(&uuid, context_.device), "its identity");
   constexpr auto processors = CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT;
-  if (status.ok()) status = ok(driver_.cuDeviceGetAttribute_(&processors_, processors, device_), "its size");
+  if (status.ok()) status = ok(driver_.cuDeviceGetAttribute_(&processors_, processors, context_.device), "its size");
   if (!status.ok()) return status;
-  name_ = fmt::format("GPU {} ({})", index_, model);
+  context_.name = fmt::format("GPU {} ({})", index_, model);
   identity_.assign(uuid.bytes, sizeof uuid.bytes);
-  return ok(driver_.cuDevicePrimaryCtxRetain_(&context_, device_), "making its context");
+  return ok(driver_.cuDevicePrimaryCtxRetain_(&context_.context, context_.device), "making its context");
 }
 
 CudaGpu::~CudaGpu() {
-  if (context_ == nullptr) return;
+  if (context_.context == nullptr) return;
   if (module_ != nullptr) (void)within("unloading kernels", [&] { return driver_.cuModuleUnload_(module_); });
-  (void)driver_.cuDevicePrimaryCtxRelease_(device_);
-}
-
-template <class Function>
-Status CudaGpu::within(std::string_view what, const Function& function) const {
-  CUresult result = driver_.cuCtxPushCurrent_(context_);
-  if (result == CUDA_SUCCESS) {
-    result = function();
-    (void)driver_.cuCtxPopCurrent_(nullptr);
-  }
-  return result == CUDA_SUCCESS ? Status() : driver_.check(result, fmt::format("{}: {}", name_, what));
+  (void)driver_.cuDevicePrimaryCtxRelease_(context_.device);
 }
 
 Result<std::byte*> CudaGpu::allocate(std::size_t bytes) {
   CUdeviceptr memory = 0;
   const Status status = within("allocating memory", [&] { return driver_.cuMemAlloc_(&memory, bytes); });
   if (!status.ok()) return status;
-  return std::bit_cast<std::byte*>(memory);
+  return memory_at(memory);
 }
 
 Status CudaGpu::free(std::byte* memory) {
@@ -127,40 +103,6 @@ Result<std::byte*> CudaGpu::allocate_host(std::size_t bytes) {
 
 Status CudaGpu::free_host(std::byte* memory) {
   return within("freeing pinned memory", [&] { return driver_.cuMemFreeHost_(memory); });
-}
-
-Result<MemoryExport> CudaGpu::export_memory(const std::byte* data) {
-  CUdeviceptr base = 0;
-  std::size_t bytes = 0;
-  unsigned long long allocation = 0;
-  CUipcMemHandle handle{};
-  const Status status = within("sharing memory with other processes", [&] {
-    CUresult result = driver_.cuMemGetAddressRange_(&base, &bytes, address_of(data));
-    if (result != CUDA_SUCCESS) return result;
-    result = driver_.cuPointerGetAttribute_(&allocation, CU_POINTER_ATTRIBUTE_BUFFER_ID, address_of(data));
-    return result != CUDA_SUCCESS ? result : driver_.cuIpcGetMemHandle_(&handle, base);
-  });
-  if (!status.ok()) return status;
-  return MemoryExport{.handle = handle_as<GpuHandle>(handle),
-                      .allocation = allocation,
-                      .allocation_at = base,
-                      .allocation_bytes = bytes,
-                      .offset = address_of(data) - base};
-}
-
-Result<std::byte*> CudaGpu::import_memory(const MemoryExport& memory) {
-  CUdeviceptr allocation = 0;
-  const Status status = within("opening memory of another process", [&] {
-    return driver_.cuIpcOpenMemHandle_(&allocation, handle_as<CUipcMemHandle>(memory.handle),
-                                       CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS);
-  });
-  if (!status.ok()) return status;
-  return std::bit_cast<std::byte*>(allocation);
-}
-
-Status CudaGpu::close_import(std::byte* allocation) {
-  return within("closing memory of another process",
-                [&] { return driver_.cuIpcCloseMemHandle_(address_of(allocation)); });
 }
 
 Result<GpuStream> CudaGpu::make_stream() {
@@ -180,7 +122,7 @@ Status CudaGpu::check_stream(GpuStream stream) {
   const Status status =
       within("looking at a stream", [&] { return driver_.cuStreamIsCapturing_(stream_of(stream), &capture); });
   if (!status.ok() || capture == CU_STREAM_CAPTURE_STATUS_NONE) return status;
-  return {Code::unsupported, name_ +
+  return {Code::unsupported, context_.name +
                                  ": the stream is being captured into a graph, which calls that wait for other "
                                  "ranks cannot be part of; make them outside the capture"};
 }
@@ -190,7 +132,7 @@ Result<std::unique_ptr<GpuEvent>> CudaGpu::make_event() {
   const Status status =
       within("making an event", [&] { return driver_.cuEventCreate_(&event, CU_EVENT_DISABLE_TIMING); });
   if (!status.ok()) return status;
-  return std::unique_ptr<GpuEvent>(std::make_unique<CudaEvent>(driver_, context_, event));
+  return std::unique_ptr<GpuEvent>(std::make_unique<CudaEvent>(driver_, context_.context, event));
 }
 
 Status CudaGpu::record(GpuStream stream, GpuEvent& event) {
@@ -215,7 +157,7 @@ Result<bool> CudaGpu::reached(GpuEvent& event) {
 Status CudaGpu::use_words(void* memory, std::size_t bytes) {
   return within("sharing words with streams", [&] {
     int able = 0;
-    driver_.cuDeviceGetAttribute_(&able, CU_DEVICE_ATTRIBUTE_CAN_USE_64_BIT_STREAM_MEM_OPS, device_);
+    driver_.cuDeviceGetAttribute_(&able, CU_DEVICE_ATTRIBUTE_CAN_USE_64_BIT_STREAM_MEM_OPS, context_.device);
     if (able == 0) return CUDA_ERROR_NOT_SUPPORTED;
     return driver_.cuMemHostRegister_(memory, bytes, CU_MEMHOSTREGISTER_PORTABLE | CU_MEMHOSTREGISTER_DEVICEMAP);
   });
@@ -291,7 +233,8 @@ Status CudaGpu::finish(GpuStream stream, Deadline deadline) {
       return result == CUDA_ERROR_NOT_READY ? CUDA_SUCCESS : result;
     });
     if (!status.ok() || result == CUDA_SUCCESS) return status;
-    if (deadline.passed()) return {Code::timeout, fmt::format("{}: a stream is not done at the deadline", name_)};
+    if (deadline.passed())
+      return {Code::timeout, fmt::format("{}: a stream is not done at the deadline", context_.name)};
     std::this_thread::sleep_for(query_pause);
   }
 }

@@ -1,11 +1,12 @@
-// A GPU by the CUDA driver, in the primary context of its device, which the runtime API and frameworks use, too.
+// A GPU by the CUDA driver, in the primary context of its device.
 #pragma once
 
 #include <array>
 #include <mutex>
 #include <string>
 
-#include "src/cuda/driver.hpp"
+#include "src/cuda/cuda_context.hpp"
+#include "src/cuda/memory_sharing.hpp"
 #include "src/spi/gpu.hpp"
 
 namespace hocket::cuda {
@@ -17,15 +18,18 @@ class CudaGpu final : public Gpu {
   CudaGpu(const CudaGpu&) = delete;
   CudaGpu& operator=(const CudaGpu&) = delete;
 
-  std::string name() const override { return name_; }
+  std::string name() const override { return context_.name; }
   std::string identity() const override { return identity_; }
+  Result<std::vector<std::string>> reaches() override { return sharing_.reaches(); }
   Result<std::byte*> allocate(std::size_t bytes) override;
   Status free(std::byte* memory) override;
   Result<std::byte*> allocate_host(std::size_t bytes) override;
   Status free_host(std::byte* memory) override;
-  Result<MemoryExport> export_memory(const std::byte* data) override;
-  Result<std::byte*> import_memory(const MemoryExport& memory) override;
-  Status close_import(std::byte* allocation) override;
+  Result<MemoryExport> export_memory(const std::byte* data, std::size_t bytes) override {
+    return sharing_.export_memory(data, bytes);
+  }
+  Result<std::byte*> import_memory(const MemoryExport& memory) override { return sharing_.import_memory(memory); }
+  Status close_import(std::byte* allocation) override { return sharing_.close_import(allocation); }
   Result<GpuStream> make_stream() override;
   Status destroy_stream(GpuStream stream) override;
   Status check_stream(GpuStream stream) override;
@@ -42,11 +46,12 @@ class CudaGpu final : public Gpu {
   Status finish(GpuStream stream, Deadline deadline) override;
 
  private:
-  CudaGpu(const Driver& driver, int index) : driver_(driver), index_(index) {}
+  CudaGpu(const Driver& driver, int index) : driver_(driver), index_(index), context_{.driver = driver} {}
   Status start();
-  // Calls function() with this GPU's context as the thread's own.
   template <class Function>
-  Status within(std::string_view what, const Function& function) const;
+  Status within(std::string_view what, const Function& function) const {
+    return context_.within(what, function);
+  }
   // The same with where the device sees the word.
   template <class Function>
   Status with_word(std::string_view what, const GpuWord& word, const Function& function) const;
@@ -54,9 +59,9 @@ class CudaGpu final : public Gpu {
 
   const Driver& driver_;
   const int index_;
-  CUdevice device_ = 0;
-  CUcontext context_ = nullptr;
-  std::string name_, identity_;
+  CudaContext context_;
+  MemorySharing sharing_{context_};
+  std::string identity_;
   int processors_ = 1;
 
   std::mutex mutex_;  // for what follows

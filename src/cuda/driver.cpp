@@ -45,7 +45,8 @@ Code code_of(CUresult result) {
     case CUDA_ERROR_MAP_FAILED: return Code::invalid_argument;
     case CUDA_ERROR_NOT_SUPPORTED:
     case CUDA_ERROR_NO_BINARY_FOR_GPU:
-    case CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED: return Code::unsupported;
+    case CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED:
+    case CUDA_ERROR_STREAM_CAPTURE_IMPLICIT: return Code::unsupported;
     default: return Code::internal;
   }
 }

@@ -17,6 +17,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "src/spi/elements.hpp"
 #include "src/spi/status.hpp"
@@ -34,13 +35,15 @@ using GpuHandle = std::array<std::byte, 64>;
 // streams that wait for a process that has ended.
 using GpuWord = std::atomic<std::uint64_t>;
 
-// Memory as another process can open it. A handle names a whole allocation.
+// Memory as another process can open it. A handle names a whole allocation; or a descriptor of the process that owns
+// the allocation, which whoever opens it must be able to fetch (src/base/foreign_descriptor.hpp).
 struct MemoryExport {
   GpuHandle handle = {};
   std::uint64_t allocation = 0;     // its number in the process that owns it; no two allocations ever have the same
   std::uint64_t allocation_at = 0;  // where it begins in that process
   std::uint64_t allocation_bytes = 0;
   std::uint64_t offset = 0;  // of the memory that was exported
+  bool by_descriptor = false;
 
   friend bool operator==(const MemoryExport&, const MemoryExport&) = default;
 };
@@ -72,6 +75,8 @@ class Gpu {
   virtual std::string name() const = 0;
   // Equal in all processes of the host that use this GPU, and only there.
   virtual std::string identity() const = 0;
+  // Identities of other GPUs whose memory this one's work may use where it is imported: peer access.
+  virtual Result<std::vector<std::string>> reaches() = 0;
 
   virtual Result<std::byte*> allocate(std::size_t bytes) = 0;  // aligned to 256 bytes; `bytes` is at least 1
   virtual Status free(std::byte* memory) = 0;                  // what allocate() returned
@@ -79,10 +84,12 @@ class Gpu {
   virtual Result<std::byte*> allocate_host(std::size_t bytes) = 0;
   virtual Status free_host(std::byte* memory) = 0;
 
-  // `data` may lie anywhere in an allocation, also in one that somebody else made by the device's own library.
-  virtual Result<MemoryExport> export_memory(const std::byte* data) = 0;
-  // Where the allocation of another process begins in this one. Open an allocation once only, and close it before the
-  // GPU object ends. Once its owner has freed it, what it holds is undefined, but close_import() is still due.
+  // `data` may lie anywhere in an allocation, also in one that somebody else made by the device's own library. What is
+  // shared by a descriptor stays allocated when its owner frees it, until something else is shared or the GPU ends.
+  virtual Result<MemoryExport> export_memory(const std::byte* data, std::size_t bytes) = 0;
+  // Where the allocation of another process begins in this one; it may lie on a GPU that this one reaches. Open an
+  // allocation once only, and close it before the GPU object ends. Once its owner has freed it, what it holds is
+  // undefined, but close_import() is still due.
   virtual Result<std::byte*> import_memory(const MemoryExport& memory) = 0;
   virtual Status close_import(std::byte* allocation) = 0;
 

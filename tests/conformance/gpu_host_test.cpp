@@ -22,7 +22,7 @@ INSTANTIATE_TYPED_TEST_SUITE_P(SlowHost, GpuSuite, SlowHostMaker);
 TEST(HostGpu, MemoryThatWasFreedIsNotFoundByLateImporters) {
   HostGpu gpu;
   std::byte* const memory = *gpu.allocate(1);
-  const MemoryExport exported = *gpu.export_memory(memory);
+  const MemoryExport exported = *gpu.export_memory(memory, 1);
   ASSERT_TRUE(gpu.free(memory).ok());
   std::byte* const other = *gpu.allocate(1);  // has the descriptor now
   const pid_t child = ::fork();
@@ -64,6 +64,32 @@ TEST(HostGpu, AllDoublesOfAProcessKnowTheirMemory) {
   EXPECT_EQ(second.held(), 1U);
   EXPECT_TRUE(second.free(memory).ok());
   EXPECT_EQ(second.held(), 0U);
+}
+
+TEST(HostGpu, OpensMemoryOfGpusThatItReaches) {
+  HostGpu gpu({.number = 1});
+  std::byte* const memory = *gpu.allocate(1);
+  const MemoryExport exported = *gpu.export_memory(memory, 1);
+  const pid_t child = ::fork();
+  if (child == 0) {
+    const bool same = HostGpu({.number = 1}).import_memory(exported).ok();
+    const bool reached = HostGpu({.reaches = {1}}).import_memory(exported).ok();
+    ::_exit(same && reached && !HostGpu({.reaches = {2}}).import_memory(exported).ok() ? 0 : 1);
+  }
+  int status = -1;
+  ASSERT_EQ(::waitpid(child, &status, 0), child);
+  EXPECT_EQ(status, 0);
+  EXPECT_TRUE(gpu.free(memory).ok());
+}
+
+TEST(HostGpu, MappedMemoryIsOpenedByADescriptor) {
+  HostGpu gpu;
+  std::byte* const memory = *gpu.allocate_mapped(100);
+  const auto exported = gpu.export_memory(memory + 10, 90);
+  ASSERT_TRUE(exported.ok()) << exported.status().message();
+  EXPECT_TRUE(exported->by_descriptor);
+  EXPECT_FALSE(gpu.export_memory(memory + 10, 91).ok()) << "it ends outside";
+  EXPECT_TRUE(gpu.free(memory).ok());
 }
 
 TEST(HostGpu, AFaultIsWhatTheFunctionReturns) {

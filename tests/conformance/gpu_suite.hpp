@@ -239,7 +239,7 @@ TYPED_TEST_P(GpuSuite, MemoryAndWordsCrossProcesses) {
   auto values = this->numbers(1);
   this->fill(gpu, this->stream_, *memory + offset, values);
   this->expect_ok(gpu.write(this->stream_, ready, 7));
-  const auto exported = gpu.export_memory(*memory + offset);
+  const auto exported = gpu.export_memory(*memory + offset, this->bytes);
   this->expect_ok(exported.status());
   EXPECT_EQ(exported->offset, offset);
   EXPECT_EQ(exported->allocation_at, reinterpret_cast<std::uintptr_t>(*memory));
@@ -269,7 +269,8 @@ TYPED_TEST_P(GpuSuite, AHostLetsGoAStreamThatWaitsForAProcessThatHasEnded) {
 }
 
 TYPED_TEST_P(GpuSuite, MemoryOfAProcessThatHasEndedIsRefused) {
-  this->start_peer([this](Gpu& gpu, GpuTestPipe& pipe) { pipe.put(*gpu.export_memory(this->allocate(gpu))); });
+  this->start_peer(
+      [this](Gpu& gpu, GpuTestPipe& pipe) { pipe.put(*gpu.export_memory(this->allocate(gpu), this->bytes)); });
   if (!this->open()) return;
   const auto memory = this->pipe_->template take<MemoryExport>();
   this->expect_peer_is_well();
@@ -279,10 +280,10 @@ TYPED_TEST_P(GpuSuite, MemoryOfAProcessThatHasEndedIsRefused) {
 TYPED_TEST_P(GpuSuite, AnAddressThatIsUsedAgainIsAnotherAllocation) {
   if (!this->open()) return;
   std::byte* memory = this->allocate(*this->gpu_);
-  const auto before = this->gpu_->export_memory(memory);
+  const auto before = this->gpu_->export_memory(memory, this->bytes);
   this->expect_ok(this->gpu_->free(memory));
   memory = this->allocate(*this->gpu_);
-  const auto after = this->gpu_->export_memory(memory);
+  const auto after = this->gpu_->export_memory(memory, this->bytes);
   EXPECT_NE(before->allocation, after->allocation);
   this->expect_ok(this->gpu_->free(memory));
 }

@@ -1,8 +1,10 @@
-// Ranks that share a GPU: one of them does the work of all on the device, whose bits are those of the host in
-// deterministic mode. The GPU is a double in host memory.
+// Ranks that share a GPU, or have several that reach each other: one rank on each does its share of everyone's work on
+// the device, whose bits are those of the host in deterministic mode. The GPUs are doubles in host memory.
 #include <gtest/gtest.h>
 
+#include <ostream>
 #include <string>
+#include <vector>
 
 #include "tests/process/support/device_rank.hpp"
 #include "tests/process/support/failure.hpp"
@@ -16,7 +18,23 @@ constexpr Collective collectives[] = {Collective::allreduce, Collective::reduce,
                                       Collective::gather,    Collective::alltoall};
 constexpr const char* direct_gpu = "direct GPU";
 
-class OnOneGpu : public ::testing::TestWithParam<int> {};
+struct Placement {
+  int ranks, gpus;
+};
+void PrintTo(const Placement& placement, std::ostream* out) {
+  *out << placement.ranks << "_ranks_on_" << placement.gpus;
+}
+
+class OnGpus : public ::testing::TestWithParam<Placement> {};
+
+// Ranks take turns on the GPUs, which all reach each other.
+testing::HostGpuOptions one_of(int gpus, int rank) {
+  testing::HostGpuOptions options{.number = rank % gpus, .delay = std::chrono::microseconds(100)};
+  for (int other = 0; other < gpus; ++other) {
+    if (other != options.number) options.reaches.push_back(other);
+  }
+  return options;
+}
 
 // Small data that goes one way goes over the host, and so does an alltoall in place.
 bool goes_over_host(const DeviceCase& what, int size) {
@@ -26,9 +44,10 @@ bool goes_over_host(const DeviceCase& what, int size) {
   return info.has_root() && (info.is_vector() ? block : block * static_cast<std::size_t>(size)) < 100'000;
 }
 
-TEST_P(OnOneGpu, EveryCollectiveHasTheBitsOfTheHost) {
-  run_ranks(GetParam(), [](Child& child) {
-    DeviceRank rank({.delay = std::chrono::microseconds(100)});
+TEST_P(OnGpus, EveryCollectiveHasTheBitsOfTheHost) {
+  const Placement placement = GetParam();
+  run_ranks(placement.ranks, [&](Child& child) {
+    DeviceRank rank(one_of(placement.gpus, child.index));
     ASSERT_TRUE(rank);
     int number = 0;
     for (const Collective collective : collectives) {
@@ -53,21 +72,10 @@ TEST_P(OnOneGpu, EveryCollectiveHasTheBitsOfTheHost) {
   });
 }
 
-INSTANTIATE_TEST_SUITE_P(, OnOneGpu, ::testing::Values(2, 3, 4, 7), ::testing::PrintToStringParamName());
-
-// ---- memory ---------------------------------------------------------------------------------------------------------
-
-// Each turn has new memory, most of it where that of the turn before was.
-TEST(OneGpu, MemoryThatIsFreedAndTakenAgainIsNotMistaken) {
-  run_ranks(3, [](Child&) {
-    DeviceRank rank;
-    ASSERT_TRUE(rank);
-    for (std::size_t turn = 0; turn < 100; ++turn) {
-      const DeviceCase what{.dtype = DataType::int32, .count = 1000 + turn % 3 * 5000};
-      ASSERT_EQ(expect_same_as_on_host(rank, what), direct_gpu) << turn;
-    }
-  });
-}
+INSTANTIATE_TEST_SUITE_P(, OnGpus,
+                         ::testing::Values(Placement{2, 1}, Placement{3, 1}, Placement{4, 1}, Placement{7, 1},
+                                           Placement{2, 2}, Placement{3, 3}, Placement{5, 2}),
+                         ::testing::PrintToStringParamName());
 
 TEST(OneGpu, BuffersMayLieInTheMidstOfAnAllocation) {
   run_ranks(2, [](Child& child) {
@@ -88,23 +96,6 @@ TEST(OneGpu, BuffersMayLieInTheMidstOfAnAllocation) {
         << hocket_last_error();
     std::copy(expected.begin(), expected.end(), contents.begin() + 600);
     EXPECT_EQ(memory.read(), contents);
-  });
-}
-
-// Memory that one rank cannot share, or that is not aligned: all bring their data to the host.
-TEST(OneGpu, WhereOneRankCannotShareItsMemoryAllGoOverTheHost) {
-  run_ranks(3, [](Child& child) {
-    bool refuses = false;
-    DeviceRank rank({.delay = std::chrono::microseconds(200), .fault = [&](std::string_view function) {
-                       return refuses && function == "export_memory" ? Status(Code::unsupported, "no") : Status();
-                     }});
-    ASSERT_TRUE(rank);
-    const DeviceCase what{.collective = Collective::allgather, .count = 9000};
-    EXPECT_EQ(expect_same_as_on_host(rank, what), direct_gpu);
-    refuses = child.index == 1;
-    EXPECT_EQ(expect_same_as_on_host(rank, what), "direct staged");
-    refuses = false;
-    EXPECT_EQ(expect_same_as_on_host(rank, what), direct_gpu);
   });
 }
 
@@ -186,8 +177,7 @@ TEST(OneGpu, WorksAndPersistentCallsFollowTheStream) {
   });
 }
 
-// ---- other communicators, other calls
-// ---------------------------------------------------------------------------------
+// ---- other communicators, other calls -------------------------------------------------------------------------------
 
 TEST(OneGpu, AMismatchIsFound) {
   run_ranks(2, [](Child& child) {

@@ -18,10 +18,11 @@ namespace {
 struct Point {
   const char* function;
   int call;
-  int victim;  // 0: who does everyone's work
+  int victim;    // 0: who does everyone's work; on two GPUs, 0 and 1 do
+  int gpus = 1;  // which reach each other
 };
 void PrintTo(const Point& point, std::ostream* out) {
-  *out << point.function << "_" << point.call << "_of_rank_" << point.victim;
+  *out << point.function << "_" << point.call << "_of_rank_" << point.victim << "_on_" << point.gpus;
 }
 
 class KilledOnGpu : public ::testing::TestWithParam<Point> {};
@@ -31,7 +32,10 @@ TEST_P(KilledOnGpu, IsNamedByAllOthersAndNoStreamIsLeftWaiting) {
   constexpr int size = 3;
   ProcessGroup group(size, [&](Child& child) {
     std::atomic<int> left{-1};  // calls of the function until it dies; negative: it does not count yet
-    DeviceRank rank({.delay = std::chrono::milliseconds(3), .fault = [&](std::string_view function) {
+    DeviceRank rank({.number = child.index % point.gpus,
+                     .reaches = {0, 1},
+                     .delay = std::chrono::milliseconds(3),
+                     .fault = [&](std::string_view function) {
                        if (function == point.function && left >= 0 && left-- == 0) ::kill(::getpid(), SIGKILL);
                        return Status();
                      }});
@@ -58,7 +62,10 @@ INSTANTIATE_TEST_SUITE_P(, KilledOnGpu,
                                            Point{"write", 0, 1}, Point{"write", 0, 0}, Point{"wait_until", 0, 1},
                                            Point{"wait_until", 0, 0}, Point{"wait_until", 1, 0}, Point{"reached", 0, 0},
                                            Point{"reduce", 0, 0}, Point{"write", 1, 0}, Point{"record", 1, 0},
-                                           Point{"record", 1, 2}, Point{"wait", 1, 0}, Point{"wait", 1, 2}),
+                                           Point{"record", 1, 2}, Point{"wait", 1, 0}, Point{"wait", 1, 2},
+                                           Point{"wait_until", 0, 1, 2}, Point{"reduce", 0, 1, 2},
+                                           Point{"reduce", 0, 0, 2}, Point{"write", 1, 1, 2},
+                                           Point{"wait_until", 2, 1, 2}, Point{"wait_until", 1, 2, 2}),
                          ::testing::PrintToStringParamName());
 
 // The executor finds its owner gone when it opens the memory.
@@ -122,12 +129,13 @@ TEST(OneGpu, ADeathAfterTheCallLeavesNoStreamWaiting) {
   }
 }
 
-TEST(OneGpu, WhatFailsInsideACallBreaksItOnAllRanks) {
+void expect_failures_to_break_calls(int gpus, int culprit) {
   for (const char* function : {"import_memory", "wait_until", "reduce"}) {
     run_ranks(3, [&](Child& child) {
-      DeviceRank rank({.fault = [&](std::string_view called) {
-        return child.index == 0 && called == function ? Status(Code::out_of_resources, "the double refuses") : Status();
-      }});
+      DeviceRank rank({.number = child.index % gpus, .reaches = {0, 1}, .fault = [&](std::string_view called) {
+                         const bool fails = child.index == culprit && called == function;
+                         return fails ? Status(Code::out_of_resources, "the double refuses") : Status();
+                       }});
       ASSERT_TRUE(rank);
       const hocket_call_options options = rank.options();
       const DeviceBuffer values(rank, Bytes(4000));
@@ -137,6 +145,14 @@ TEST(OneGpu, WhatFailsInsideACallBreaksItOnAllRanks) {
       expect_message_names("the double refuses");
     });
   }
+}
+
+TEST(OneGpu, WhatFailsInsideACallBreaksItOnAllRanks) {
+  expect_failures_to_break_calls(1, 0);
+}
+
+TEST(TwoGpus, WhatFailsInsideACallBreaksItOnAllRanks) {
+  expect_failures_to_break_calls(2, 1);
 }
 
 }  // namespace

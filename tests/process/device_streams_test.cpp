@@ -2,6 +2,8 @@
 // double in host memory.
 #include <gmock/gmock.h>
 
+#include <algorithm>
+#include <atomic>
 #include <cstdlib>
 
 #include "tests/process/support/device_rank.hpp"
@@ -80,6 +82,38 @@ TEST(DeviceStreams, SeveralWorksAreUnderWayAtOnce) {
   });
 }
 
+// A run must not pack its data where the results of the run before are still copied from.
+TEST(DeviceStreams, APackedCallMayStartAgainBeforeItsResultsHaveArrived) {
+  run_ranks(2, [](Child& child) {
+    DeviceRank rank({.delay = std::chrono::milliseconds(5)});
+    ASSERT_TRUE(rank);
+    hocket_call_options options = rank.options();
+    options.persistent = 1;
+    constexpr std::size_t count = 100, turns = 4;
+    std::vector<std::int32_t> first(count), second(count);  // packed together; the results go to the device
+    const DeviceBuffer sums(rank, 2 * count * 4), seen(rank, turns * count * 4);
+    const hocket_tensor tensors[] = {{first.data(), sums.at(), count, HOCKET_INT32},
+                                     {second.data(), sums.at() + count * 4, count, HOCKET_INT32}};
+    hocket_work* work = nullptr;
+    ASSERT_EQ(hocket_allreduce_list(tensors, 2, HOCKET_SUM, rank.comm(), &options, &work), HOCKET_OK)
+        << hocket_last_error();
+    Bytes expected;
+    for (std::int32_t turn = 0; turn < static_cast<std::int32_t>(turns); ++turn) {
+      std::ranges::fill(second, 10 * turn + child.index);
+      ASSERT_EQ(hocket_work_run(work), HOCKET_OK) << hocket_last_error();
+      ASSERT_TRUE(rank.gpu()
+                      .copy(rank.stream(), seen.at() + static_cast<std::size_t>(turn) * count * 4,
+                            sums.at() + count * 4, count * 4)
+                      .ok());
+      const std::vector<std::int32_t> sum(count, 20 * turn + 1);
+      const auto* const bytes = reinterpret_cast<const std::byte*>(sum.data());
+      expected.insert(expected.end(), bytes, bytes + count * 4);
+    }
+    EXPECT_EQ(seen.read(), expected);
+    EXPECT_EQ(hocket_work_release(work), HOCKET_OK);
+  });
+}
+
 // A word that this test's streams wait for, and nobody writes until it does.
 class Gate {
  public:
@@ -146,6 +180,67 @@ TEST(DeviceStreams, WhatTheGpuRefusesIsAnErrorOfTheCallAndTheCommunicatorGoesOn)
     refused.clear();
     expect_result(call(), HOCKET_OK);
   });
+}
+
+// A graph must not get anything of a call that could not run when the graph does.
+TEST(DeviceStreams, WhileTheStreamIsCapturedEveryCallIsRefusedAndAsksNothingElseOfTheGpu) {
+  for (const char* transport : {"shm", "tcp"}) {
+    run_ranks(2, [&](Child& child) {
+      ::setenv("HOCKET_TRANSPORT", transport, 1);
+      std::atomic<bool> captured{false};
+      std::atomic<int> others{0};
+      DeviceRank rank({.fault = [&](std::string_view function) {
+        if (!captured) return Status();
+        if (function == "check_stream") return Status(Code::unsupported, "the double captures the stream");
+        ++others;
+        return Status();
+      }});
+      ASSERT_TRUE(rank);
+      const hocket_call_options options = rank.options();
+      hocket_call_options persistently = options;
+      persistently.persistent = 1;
+      const DeviceBuffer values(rank, Bytes(8000)), found(rank, 4000);
+      hocket_comm* const comm = rank.comm();
+      const hocket_tensor tensors[] = {{values.at(), values.at(), 10, HOCKET_INT32},
+                                       {found.at(), found.at(), 10, HOCKET_INT32}};
+      const int peer = 1 - child.index;
+      std::int32_t source = -1;
+      const auto allreduce = [&](const hocket_call_options& with, hocket_work** work) {
+        return hocket_allreduce(values.at(), values.at(), 1000, HOCKET_INT32, HOCKET_SUM, comm, &with, work);
+      };
+      hocket_work* work = nullptr;
+      ASSERT_EQ(allreduce(persistently, &work), HOCKET_OK) << hocket_last_error();
+      ASSERT_EQ(hocket_work_run(work), HOCKET_OK) << hocket_last_error();
+      rank.finish();
+
+      captured = true;
+      const auto expect_refused = [&](hocket_result result, const char* what) {
+        expect_result(result, HOCKET_UNSUPPORTED, what);
+        EXPECT_THAT(std::string(hocket_last_error()), ::testing::HasSubstr("captures the stream")) << what;
+      };
+      hocket_work* none = nullptr;
+      expect_refused(allreduce(options, nullptr), "a call");
+      expect_refused(allreduce(options, &none), "a work");
+      expect_refused(allreduce(persistently, &none), "a persistent call");
+      expect_refused(hocket_work_start(work), "a start");
+      expect_refused(hocket_work_run(work), "a run");
+      expect_refused(hocket_allreduce_list(tensors, 2, HOCKET_SUM, comm, &options, nullptr), "a list");
+      expect_refused(hocket_send(values.at(), 10, HOCKET_INT32, peer, comm, &options, nullptr), "a send");
+      expect_refused(hocket_recv(values.at(), 10, HOCKET_INT32, peer, comm, &options, nullptr), "a receive");
+      expect_refused(hocket_recv_any(values.at(), 10, HOCKET_INT32, &source, comm, &options, nullptr), "from any");
+      expect_refused(
+          hocket_sendrecv(values.at(), 10, peer, found.at(), 10, peer, HOCKET_INT32, comm, &options, nullptr), "both");
+      ASSERT_EQ(hocket_group_start(), HOCKET_OK);
+      expect_refused(allreduce(options, nullptr), "in a group");
+      expect_refused(hocket_group_end(nullptr), "a group");
+      EXPECT_EQ(others, 0);
+      captured = false;
+
+      EXPECT_EQ(hocket_work_run(work), HOCKET_OK) << hocket_last_error();
+      EXPECT_EQ(allreduce(options, nullptr), HOCKET_OK) << hocket_last_error();
+      EXPECT_EQ(hocket_work_release(work), HOCKET_OK);
+    });
+  }
 }
 
 TEST(DeviceStreams, BuffersOnTwoGpusAreRefusedByName) {

@@ -3,6 +3,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <cstring>
 
@@ -59,7 +60,22 @@ std::byte* HostGpu::touched(const void* data) {
   return memory == nullptr ? at : memory->second.touched + (at - memory->first);
 }
 
+Result<std::vector<std::string>> HostGpu::reaches() {
+  if (Status status = fault("reaches"); !status.ok()) return status;
+  std::vector<std::string> reached;
+  for (const int number : options_.reaches) reached.push_back(identity_of(number));
+  return reached;
+}
+
 Result<std::byte*> HostGpu::allocate(std::size_t bytes) {
+  return allocate(bytes, false);
+}
+
+Result<std::byte*> HostGpu::allocate_mapped(std::size_t bytes) {
+  return allocate(bytes, true);
+}
+
+Result<std::byte*> HostGpu::allocate(std::size_t bytes, bool by_descriptor) {
   if (Status status = fault("allocate"); !status.ok()) return status;
   const std::lock_guard lock(mutex_);
   if (bytes > options_.memory_bytes - allocated_bytes_) {
@@ -70,6 +86,7 @@ Result<std::byte*> HostGpu::allocate(std::size_t bytes) {
   if (!file.ok()) return file.status();
   auto made = map(std::move(*file), number, bytes);
   if (!made.ok()) return made.status();
+  made->second.by_descriptor = by_descriptor;
   allocated_bytes_ += bytes;
   return allocations_.insert(std::move(*made)).first->first;
 }
@@ -104,19 +121,31 @@ Status HostGpu::free_host(std::byte* memory) {
   return {};
 }
 
-Result<MemoryExport> HostGpu::export_memory(const std::byte* data) {
+Result<MemoryExport> HostGpu::export_memory(const std::byte* data, std::size_t bytes) {
   if (Status status = fault("export_memory"); !status.ok()) return status;
   const std::lock_guard lock(mutex_);
   const auto* const found = memory_at(data);
-  if (found == nullptr || !found->second.file) {
+  const bool is_whole = found != nullptr && data + bytes <= found->first + found->second.bytes;
+  if (!is_whole || !found->second.file) {
     return Status(Code::invalid_argument, name() + ": sharing memory with other processes: not its memory");
   }
   const auto& [at, memory] = *found;
-  return MemoryExport{.handle = handle_of(memory.file, memory.number),
+  return MemoryExport{.handle = handle_of(memory.file, memory.number, options_.number),
                       .allocation = memory.number,
                       .allocation_at = reinterpret_cast<std::uintptr_t>(at),
                       .allocation_bytes = memory.bytes,
-                      .offset = static_cast<std::uint64_t>(data - at)};
+                      .offset = static_cast<std::uint64_t>(data - at),
+                      .by_descriptor = memory.by_descriptor};
+}
+
+// CUDA may give its mapping for that of newer memory at the same address.
+bool HostGpu::has_older_import(int owner, const MemoryExport& memory) const {
+  return std::ranges::any_of(imports_, [&](const auto& import) {
+    const Memory& open = import.second;
+    return open.owner == owner && open.number != memory.allocation &&
+           open.owner_at < memory.allocation_at + memory.allocation_bytes &&
+           memory.allocation_at < open.owner_at + open.bytes;
+  });
 }
 
 Result<std::byte*> HostGpu::import_memory(const MemoryExport& memory) {
@@ -124,12 +153,21 @@ Result<std::byte*> HostGpu::import_memory(const MemoryExport& memory) {
   SharedFileHandle names;
   std::memcpy(&names, memory.handle.data(), sizeof names);
   if (names.process == ::getpid()) return Status(Code::invalid_argument, "a process cannot open its own memory");
-  auto file = open_shared_file(memory.handle);
+  if (names.gpu != options_.number && std::ranges::find(options_.reaches, names.gpu) == options_.reaches.end()) {
+    return Status(Code::invalid_argument, name() + " does not reach memory of GPU " + std::to_string(names.gpu));
+  }
+  auto file = open_shared_file(memory.handle, memory.by_descriptor);
   if (!file.ok()) return file.status();
   auto mapped = map(std::move(*file), memory.allocation, memory.allocation_bytes);
   if (!mapped.ok()) return mapped.status();
   mapped->second.file.reset();
+  mapped->second.owner = names.process;
+  mapped->second.owner_at = memory.allocation_at;
   const std::lock_guard lock(mutex_);
+  if (has_older_import(names.process, memory)) {
+    unmap(*mapped);
+    return Status(Code::internal, "other memory that was at this address is still open");
+  }
   return imports_.insert(std::move(*mapped)).first->first;
 }
 

@@ -20,7 +20,8 @@ namespace hocket::testing {
 
 struct HostGpuOptions {
   std::size_t memory_bytes = std::size_t{1} << 30;
-  int number = 0;  // of those that the process sees
+  int number = 0;                 // of those that the process sees
+  std::vector<int> reaches = {};  // numbers of others whose memory it can open
   // Before each piece of work of every stream: shows work that does not wait for what it needs.
   std::chrono::microseconds delay{0};
   // Asked with the name of each function of the seam that is called; what is not ok is what that returns.
@@ -35,12 +36,13 @@ class HostGpu : public Gpu {
   HostGpu& operator=(const HostGpu&) = delete;
 
   std::string name() const override { return "GPU " + std::to_string(options_.number) + " (host memory)"; }
-  std::string identity() const override { return "host memory " + std::to_string(options_.number); }
+  std::string identity() const override { return identity_of(options_.number); }
+  Result<std::vector<std::string>> reaches() override;
   Result<std::byte*> allocate(std::size_t bytes) override;
   Status free(std::byte* memory) override;
   Result<std::byte*> allocate_host(std::size_t bytes) override;
   Status free_host(std::byte* memory) override;
-  Result<MemoryExport> export_memory(const std::byte* data) override;
+  Result<MemoryExport> export_memory(const std::byte* data, std::size_t bytes) override;
   Result<std::byte*> import_memory(const MemoryExport& memory) override;
   Status close_import(std::byte* allocation) override;
   Result<GpuStream> make_stream() override;
@@ -58,6 +60,9 @@ class HostGpu : public Gpu {
   Status reduce(GpuStream stream, const GpuReduction& call) override;
   Status finish(GpuStream stream, Deadline deadline) override;
 
+  // Memory of another kind, which is shared by a descriptor.
+  Result<std::byte*> allocate_mapped(std::size_t bytes);
+
   // Whether `data` points into its memory; imported memory counts, too.
   bool has(const void* data);
   // What it has been asked for and not been told to give back: allocations, pinned memory, imports, streams, words.
@@ -70,12 +75,19 @@ class HostGpu : public Gpu {
     std::uint64_t number = 0;
     std::size_t bytes = 0;
     std::byte* touched = nullptr;
+    bool by_descriptor = false;  // how others open it
+    // Of an import: whose it is, and where it lies there.
+    int owner = 0;
+    std::uint64_t owner_at = 0;
   };
   using Memories = std::map<std::byte*, Memory>;  // by the device's addresses
 
+  Result<std::byte*> allocate(std::size_t bytes, bool by_descriptor);
+  static std::string identity_of(int number) { return "host memory " + std::to_string(number); }
   static Result<Memories::value_type> map(UniqueFd file, std::uint64_t number, std::size_t bytes);
   static void unmap(const Memories::value_type& memory);
   const Memories::value_type* memory_at(const void* data) const;
+  bool has_older_import(int owner, const MemoryExport& memory) const;
   // What a thread of a stream touches: addresses of memory that is not the device's are left as they are.
   std::byte* touched(const void* data);
   GpuStream stream(GpuStream given);

@@ -10,8 +10,10 @@
 #include <atomic>
 #include <cstring>
 #include <string>
+#include <utility>
 
 #include "src/base/fd.hpp"
+#include "src/base/foreign_descriptor.hpp"
 #include "src/spi/gpu.hpp"
 
 namespace hocket::testing {
@@ -19,6 +21,7 @@ namespace hocket::testing {
 struct SharedFileHandle {
   int process = 0, file = 0;
   std::uint64_t number = 0;
+  int gpu = 0;
 };
 
 // Numbers of all that this process shares, never the same twice.
@@ -45,19 +48,25 @@ inline Result<std::byte*> map_shared_file(const UniqueFd& file, std::size_t byte
   return static_cast<std::byte*>(memory);
 }
 
-inline GpuHandle handle_of(const UniqueFd& file, std::uint64_t number) {
-  const SharedFileHandle names{::getpid(), file.get(), number};
+inline GpuHandle handle_of(const UniqueFd& file, std::uint64_t number, int gpu) {
+  const SharedFileHandle names{::getpid(), file.get(), number, gpu};
   GpuHandle handle{};
   std::memcpy(handle.data(), &names, sizeof names);
   return handle;
 }
 
 // Code::invalid_argument where its owner has ended or closed it; the descriptor may be another file's by then.
-inline Result<UniqueFd> open_shared_file(const GpuHandle& handle) {
+// `by_descriptor`: as whoever is not shown files of others has to.
+inline Result<UniqueFd> open_shared_file(const GpuHandle& handle, bool by_descriptor) {
   SharedFileHandle names;
   std::memcpy(&names, handle.data(), sizeof names);
   const std::string path = fmt::format("/proc/{}/fd/{}", names.process, names.file);
-  UniqueFd file(::open(path.c_str(), O_RDWR | O_CLOEXEC));
+  UniqueFd file;
+  if (!by_descriptor) {
+    file = UniqueFd(::open(path.c_str(), O_RDWR | O_CLOEXEC));
+  } else if (auto fetched = fetch_descriptor(names.process, names.file); fetched.ok()) {
+    file = std::move(*fetched);
+  }
   const std::string own_path = fmt::format("/proc/self/fd/{}", file.get());
   std::array<char, 128> target{};
   const bool known = file && ::readlink(own_path.c_str(), target.data(), target.size() - 1) > 0;

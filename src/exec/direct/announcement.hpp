@@ -54,11 +54,13 @@ class AnnouncedCall {
 
 struct Announcement {
   enum Flag : std::uint32_t {
-    inlined = 1,  // the input stands in the line itself, from word 3 on
-    staged = 2,   // the input lies in the member's payload slot
-    mapped = 4,   // both buffers are registered; words 3 to 5 say where
-    plain = 8,    // this member can read all others' plain memory; the next line says where its own buffers are
-    device = 16,  // both buffers lie on a GPU; the lines of exports say where, and word 3 says on which
+    inlined = 1,         // the input stands in the line itself, from word 3 on
+    staged = 2,          // the input lies in the member's payload slot
+    mapped = 4,          // both buffers are registered; words 3 to 5 say where
+    plain = 8,           // this member can read all others' plain memory; the next line says where its own buffers are
+    device = 16,         // both buffers lie on a GPU; the lines of exports say where, and word 3 on which
+    by_descriptor = 32,  // some of this memory of a GPU is opened by descriptors, which the others must fetch
+    fetches = 64,        // this member can fetch those of all others
   };
   static constexpr std::size_t inline_bytes_max = direct::inline_bytes_max;
   static constexpr std::uint32_t communicator_max = (1U << 24) - 1;

@@ -209,16 +209,15 @@ void Announcer::find_mismatch(std::uint32_t member, std::uint64_t turn) {
 
 Announced Announcer::common() const {
   std::uint32_t all = ~std::uint32_t{0};
-  bool payloads = true, one_gpu = true;
+  bool payloads = true;
   for (const Announcement& announcement : run_.announcements) {
     all &= announcement.flags;
-    one_gpu &= announcement.gpu == run_.announcements.front().gpu;
     payloads &= (announcement.flags & (Announcement::inlined | Announcement::staged)) != 0;
   }
   return {.payloads = payloads,
           .mapped = (all & Announcement::mapped) != 0,
           .plain = (all & Announcement::plain) != 0,
-          .gpu = one_gpu && (all & Announcement::device) != 0};
+          .gpu = (all & Announcement::device) != 0 && GpuPath::are_joined(run_)};
 }
 
 bool Announcer::someone_has_withdrawn() const {

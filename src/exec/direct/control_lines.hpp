@@ -25,7 +25,9 @@ inline constexpr std::size_t lines_of_export = 3, exports = 2;   // everyone has
 inline constexpr std::size_t lines_of_exports(std::uint64_t turn) {
   return export_line + turn % exports * lines_of_export;
 }
-static_assert(export_line + exports * lines_of_export <= Window::lines_per_member);
+inline constexpr std::size_t reach_line = export_line + exports * lines_of_export;  // which GPUs the own one reaches
+inline constexpr std::size_t reach_lines = 2;
+static_assert(reach_line + reach_lines <= Window::lines_per_member);
 
 // In place of an announcement's turn: the member has given up, and a member that has not read the announcement yet must
 // not.

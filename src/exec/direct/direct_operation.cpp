@@ -80,24 +80,30 @@ void DirectOperation::choose_staged() {
 }
 
 bool DirectOperation::move(Counters& counters) {
-  return std::visit(
+  const bool happened = std::visit(
       [&](auto& path) {
         if constexpr (is_a_path<decltype(path)>) {
-          const bool happened = path.advance(counters);
+          const bool moved = path.advance(counters);
           if (path.done()) phase_ = Phase::done;
-          return happened;
+          return moved;
         } else {
           return false;
         }
       },
       path_);
+  // Its pinned memory is for other calls now, while this operation may stay idle for long.
+  if (phase_ == Phase::done && std::holds_alternative<MirroredPath>(path_)) path_.emplace<std::monostate>();
+  return happened;
 }
 
-// Nothing wakes the host when copies are done.
+// Nothing wakes the host when work on a device is done.
 Deadline DirectOperation::next_look() const {
-  const auto* const mirrored = std::get_if<MirroredPath>(&path_);
-  const bool looks = phase_ == Phase::move && mirrored != nullptr && mirrored->waits_for_copies();
-  return looks ? Deadline::after(copies_look_interval) : Deadline::never();
+  const auto waits_for_device = [](const auto& path) {
+    if constexpr (requires { path.waits_for_device(); }) return path.waits_for_device();
+    return false;
+  };
+  const bool looks = phase_ == Phase::move && std::visit(waits_for_device, path_);
+  return looks ? Deadline::after(device_look_interval) : Deadline::never();
 }
 
 Operation::Missing DirectOperation::missing() const {

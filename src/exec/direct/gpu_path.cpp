@@ -3,59 +3,24 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstring>
+#include <bit>
 
+#include "src/exec/direct/gpu_exports.hpp"
 #include "src/exec/gpu/device_data.hpp"
 #include "src/exec/gpu/gpu_window.hpp"
 
 namespace hocket {
 namespace {
 
-constexpr auto relaxed = std::memory_order_relaxed;
 constexpr std::size_t alignment_max = 8;  // that the GPU needs
-constexpr std::size_t words_per_line = sizeof(ControlLine) / sizeof(std::uint64_t);
-
-// ---- where data lies, in control lines: a line for each handle, and one for all numbers -----------------------------
-
-void write_line(ControlLine& line, const GpuHandle& handle) {
-  std::uint64_t words[words_per_line];
-  static_assert(sizeof words == sizeof handle);
-  std::memcpy(words, handle.data(), sizeof words);
-  for (std::size_t i = 0; i < words_per_line; ++i) line.words[i].store(words[i], relaxed);
-}
-
-GpuHandle read_line(const ControlLine& line) {
-  std::uint64_t words[words_per_line];
-  for (std::size_t i = 0; i < words_per_line; ++i) words[i] = line.words[i].load(relaxed);
-  GpuHandle handle;
-  std::memcpy(handle.data(), words, sizeof words);
-  return handle;
-}
-
-void write_export(ControlLine* lines, bool output, const MemoryExport& memory) {
-  write_line(lines[output ? 1 : 0], memory.handle);
-  std::atomic<std::uint64_t>* const words = lines[2].words + (output ? 4 : 0);
-  words[0].store(memory.allocation, relaxed);
-  words[1].store(memory.allocation_at, relaxed);
-  words[2].store(memory.allocation_bytes, relaxed);
-  words[3].store(memory.offset, relaxed);
-}
-
-MemoryExport read_export(const ControlLine* lines, bool output) {
-  const std::atomic<std::uint64_t>* const words = lines[2].words + (output ? 4 : 0);
-  return {.handle = read_line(lines[output ? 1 : 0]),
-          .allocation = words[0].load(relaxed),
-          .allocation_at = words[1].load(relaxed),
-          .allocation_bytes = words[2].load(relaxed),
-          .offset = words[3].load(relaxed)};
-}
-
-ControlLine* export_lines(const DirectRun& run, std::uint32_t member) {
-  return &run.window().control_lines(member)[direct::lines_of_exports(run.turn)];
-}
 
 bool is_aligned(const std::byte* data, std::size_t element_bytes) {
   return reinterpret_cast<std::uintptr_t>(data) % std::min(element_bytes, alignment_max) == 0;
+}
+
+bool is_first_on_its_gpu(const DirectRun& run, std::uint32_t member) {
+  const auto begin = run.announcements.begin(), its = begin + member;
+  return std::none_of(begin, its, [&](const Announcement& before) { return before.gpu == its->gpu; });
 }
 
 // What the device itself refuses to share; other ways are open then.
@@ -86,124 +51,201 @@ Status GpuPath::offer(DirectRun& run, Announcement& own) {
   if (!*is_its) return {};
   Gpu& gpu = window.gpu();
   const std::size_t element_bytes = size_of(run.binding.signature);
+  std::uint32_t flags = Announcement::device;
+  if (window.fetches()) flags |= Announcement::fetches;
   for (const bool output : {false, true}) {
     const std::byte* const at = output ? data.output : data.input;
-    if ((output ? run.exchange.output_bytes(run.self) : run.exchange.input_bytes(run.self)) == 0) continue;
+    const std::size_t bytes = output ? run.exchange.output_bytes(run.self) : run.exchange.input_bytes(run.self);
+    if (bytes == 0) continue;
     if (!is_aligned(at, element_bytes)) return {};
-    const auto memory = gpu.export_memory(at);
+    const auto memory = gpu.export_memory(at, bytes);
     if (!memory.ok()) return cannot_be_shared(memory.status()) ? Status() : memory.status();
-    write_export(export_lines(run, run.self), output, *memory);
+    write_export(run, output, *memory);
+    if (memory->by_descriptor) flags |= Announcement::by_descriptor;
   }
   if (Status status = data.call.let_wait(window.stream()); !status.ok()) return status;
   if (Status status = gpu.write(window.stream(), window.ready(run.self), run.turn); !status.ok()) return status;
-  own.flags |= Announcement::device;
+  own.flags |= flags;
   own.gpu = window.identity();
   return {};
 }
 
-bool GpuPath::advance(Counters& counters) {
-  GpuWindow& window = *run_.use.gpu;
-  if (run_.self == executor) {
-    if (announcer_.someone_has_withdrawn()) return false;
-    if (Status status = work_for_all(counters); !status.ok()) {
-      (void)window.release(run_.binding.device->call);  // a part of the work may have been put into the stream
-      run_.fail(status);
-      return true;
-    }
-    stage_counts_.publish(Stage::parts_done, 1);
-    run_.window().wake_others();
-  } else {
-    if (!stage_counts_.reached(executor, Stage::parts_done, 1)) return false;
-    if (Status status = window.gpu().wait_until(window.stream(), window.done(executor), run_.turn); !status.ok()) {
-      run_.fail(status);
-      return true;
+bool GpuPath::are_joined(const DirectRun& run) {
+  std::uint32_t any = 0, all = ~std::uint32_t{0};
+  for (const Announcement& announcement : run.announcements) {
+    any |= announcement.flags;
+    all &= announcement.flags;
+  }
+  if ((any & Announcement::by_descriptor) != 0 && (all & Announcement::fetches) == 0) return false;
+  for (std::uint32_t one = 0; one < run.members; ++one) {
+    if (!is_first_on_its_gpu(run, one)) continue;
+    for (const Announcement& other : run.announcements) {
+      if (!run.use.gpu->reaches(one, other.gpu)) return false;
     }
   }
-  if (Status status = window.release(run_.binding.device->call); !status.ok()) run_.fail(status);
+  return true;
+}
+
+GpuPath::GpuPath(DirectRun& run, const Announcer& announcer) : run_(run), announcer_(announcer), stage_counts_(run) {
+  for (std::uint32_t member = 0; member < run.members; ++member) {
+    if (is_first_on_its_gpu(run, member)) executors_.add(member);
+  }
+}
+
+// What was put into the stream by then may still be done, so the caller's comes after it.
+bool GpuPath::fail(const Status& status) {
+  (void)release();
+  run_.fail(status);
+  return true;
+}
+
+bool GpuPath::advance(Counters& counters) {
+  bool happened = false;
+  if (executors_.has(run_.self) && !has_worked_) {
+    if (announcer_.someone_has_withdrawn()) return false;
+    const auto opened = open_buffers();
+    if (!opened.ok()) return fail(opened.status());
+    if (!*opened) return false;
+    if (Status status = work_for_all(counters); !status.ok()) return fail(status);
+    if (executors_.size() > 1) {  // where another one fails, the caller might free what is still worked on
+      if (Status status = release(); !status.ok()) return fail(status);
+    }
+    has_worked_ = happened = true;
+    stage_counts_.publish(Stage::parts_done, 1);
+    run_.window().wake_others();
+  }
+  for (std::uint32_t member = 0; member < run_.members; ++member) {
+    if (!has_done_its_part(member)) return happened;
+  }
+  if (Status status = wait_for_executors(); !status.ok()) return fail(status);
+  if (Status status = release(); !status.ok()) run_.fail(status);
   return done_ = true;
 }
 
-// All memory is opened before anything is put into the stream, as that is what may fail.
+Status GpuPath::release() {
+  return run_.use.gpu->release(run_.binding.device->call);
+}
+
+Status GpuPath::wait_for_executors() {
+  GpuWindow& window = *run_.use.gpu;
+  for (std::uint32_t member = 0; member < run_.members; ++member) {
+    if (member == run_.self || !executors_.has(member)) continue;
+    Status status = window.gpu().wait_until(window.stream(), window.done(member), run_.turn);
+    if (!status.ok()) return status;
+  }
+  return {};
+}
+
+// ---- an executor's share --------------------------------------------------------------------------------------------
+
+// All memory is opened before anything is put into the stream, as that is what may fail. False: first, something must
+// be closed that work before this may still use.
+Result<bool> GpuPath::open_buffers() {
+  GpuWindow& window = *run_.use.gpu;
+  for (std::uint32_t member = 0; member < run_.members; ++member) {
+    if (member != run_.self) meet_buffers_of(member);
+  }
+  if (Status status = window.tidy(); !status.ok()) return status;
+  waits_for_work_ = window.imports().must_close();
+  if (waits_for_work_) return false;
+  for (std::uint32_t member = 0; member < run_.members; ++member) {
+    Status status = find_buffers_of(member);
+    if (status.ok()) continue;
+    const Rank rank = run_.window().rank_of(member);
+    return Status(Cause{.code = status.code(),
+                        .message = fmt::format("device memory of rank {} cannot be opened: {}", rank, status.message()),
+                        .peer = rank});
+  }
+  return true;
+}
+
+void GpuPath::meet_buffers_of(std::uint32_t member) {
+  for (const bool output : {false, true}) {
+    if (bytes_of(member, output) != 0) run_.use.gpu->imports().meet(member, read_export(run_, member, output));
+  }
+}
+
+Status GpuPath::find_buffers_of(std::uint32_t member) {
+  if (member == run_.self) {
+    run_.inputs[member] = run_.binding.device->input;
+    run_.outputs[member] = run_.binding.device->output;
+    return {};
+  }
+  run_.inputs[member] = run_.outputs[member] = nullptr;
+  for (const bool output : {false, true}) {
+    if (bytes_of(member, output) == 0) continue;
+    const auto found = run_.use.gpu->imports().find(member, read_export(run_, member, output));
+    if (!found.ok()) return found.status();
+    if (output) {
+      run_.outputs[member] = *found;
+    } else {
+      run_.inputs[member] = *found;
+    }
+  }
+  return {};
+}
+
+// A vector is shared out among the GPUs; other parts are done where they come from, or else where they go.
 Status GpuPath::work_for_all(Counters& counters) {
   GpuWindow& window = *run_.use.gpu;
-  if (Status status = window.tidy(); !status.ok()) return status;
-  if (Status status = find_buffers(); !status.ok()) return status;
   for (std::uint32_t member = 0; member < run_.members; ++member) {
     if (member == run_.self) continue;
     Status status = window.gpu().wait_until(window.stream(), window.ready(member), run_.turn);
     if (!status.ok()) return status;
   }
   if (run_.exchange.collective().is_vector()) {
-    if (Status status = move(run_.exchange.whole(), counters); !status.ok()) return status;
+    const Part share = run_.exchange.share(executors_.place_of(run_.self), executors_.size());
+    if (Status status = move(share, counters); !status.ok()) return status;
   } else {
     for (std::size_t number = 0; number < run_.parts(); ++number) {
-      if (Status status = move(run_.part(number), counters); !status.ok()) return status;
+      const Part part = run_.part(number);
+      const std::uint32_t whose = part.source != everyone ? part.source : part.target;
+      if (run_.announcements[whose].gpu != window.identity()) continue;
+      if (Status status = move(part, counters); !status.ok()) return status;
     }
   }
   return window.gpu().write(window.stream(), window.done(run_.self), run_.turn);
 }
 
-Status GpuPath::find_buffers() {
-  const DeviceData& data = *run_.binding.device;
-  for (std::uint32_t member = 0; member < run_.members; ++member) {
-    if (member == run_.self) {
-      run_.inputs[member] = data.input;
-      run_.outputs[member] = data.output;
-    } else if (Status status = find_buffers_of(member); !status.ok()) {
-      const Rank rank = run_.window().rank_of(member);
-      return Status(
-          Cause{.code = status.code(),
-                .message = fmt::format("device memory of rank {} cannot be opened: {}", rank, status.message()),
-                .peer = rank});
-    }
-  }
-  return {};
-}
-
-Status GpuPath::find_buffers_of(std::uint32_t member) {
-  GpuImports& imports = run_.use.gpu->imports();
-  for (const bool output : {false, true}) {
-    std::byte* at = nullptr;
-    if ((output ? run_.exchange.output_bytes(member) : run_.exchange.input_bytes(member)) != 0) {
-      const auto found = imports.find(member, read_export(export_lines(run_, member), output));
-      if (!found.ok()) return found.status();
-      at = *found;
-    }
-    if (output) {
-      run_.outputs[member] = at;
-    } else {
-      run_.inputs[member] = at;
-    }
-  }
-  return {};
-}
-
 Status GpuPath::move(const Part& part, Counters& counters) {
   if (part.bytes == 0) return {};
-  Gpu& gpu = run_.use.gpu->gpu();
-  const GpuStream stream = run_.use.gpu->stream();
   run_.sources.clear();
   run_.targets.clear();
   for (std::uint32_t member = 0; member < run_.members; ++member) {
     if (part.comes_from(member)) run_.sources.push_back(run_.inputs[member] + part.source_offset);
+  }
+  for (std::uint32_t i = 0; i < run_.members; ++i) {
+    const std::uint32_t member = (run_.self + i) % run_.members;  // the own target is the first
     if (!part.goes_to(member)) continue;
     run_.targets.push_back(run_.outputs[member] + part.target_offset);
     if (member != run_.self) counters.bytes_sent += part.bytes;
   }
   counters.steps += 1;
-  if (run_.exchange.combines()) {
-    const Signature& call = run_.binding.signature;
-    return gpu.reduce(stream, {.dtype = call.dtype,
-                               .op = info_of(call.op).combines_as,
-                               .count = part.bytes / size_of(call),
-                               .divisor = run_.binding.reduction.divide != nullptr ? run_.binding.reduction.divisor : 1,
-                               .round_each = run_.binding.reduction.all == nullptr,
-                               .inputs = run_.sources,
-                               .outputs = run_.targets});
-  }
+  return run_.exchange.combines() ? combine(part.bytes) : copy(part.bytes);
+}
+
+Status GpuPath::combine(std::size_t bytes) {
+  const Signature& call = run_.binding.signature;
+  const Reduction& reduction = run_.binding.reduction;
+  return run_.use.gpu->gpu().reduce(run_.use.gpu->stream(),
+                                    {.dtype = call.dtype,
+                                     .op = info_of(call.op).combines_as,
+                                     .count = bytes / size_of(call),
+                                     .divisor = reduction.divide != nullptr ? reduction.divisor : 1,
+                                     .round_each = reduction.all == nullptr,
+                                     .inputs = run_.sources,
+                                     .outputs = run_.targets});
+}
+
+// Once to the first target, which may be on another GPU than the source, and from there to the others.
+Status GpuPath::copy(std::size_t bytes) {
+  const std::byte* const source = run_.sources.front();
+  const std::byte* from = source;
   for (std::byte* const target : run_.targets) {
-    if (target == run_.sources.front()) continue;
-    if (Status status = gpu.copy(stream, target, run_.sources.front(), part.bytes); !status.ok()) return status;
+    if (target == source) continue;
+    Status status = run_.use.gpu->gpu().copy(run_.use.gpu->stream(), target, from, bytes);
+    if (!status.ok()) return status;
+    from = run_.targets.front();
   }
   return {};
 }

@@ -9,9 +9,8 @@ bool MirroredPath::next(const Status& status, Phase phase) {
 }
 
 bool MirroredPath::advance(Counters& counters) {
-  if (phase_ == Phase::begins) return next(mirror_->fill(), Phase::copies_in);
   if (phase_ == Phase::copies_in) {
-    const auto filled = mirror_->filled();
+    const auto filled = mirror_->fill();
     return filled.ok() && !*filled ? false : next(filled.status(), Phase::runs);
   }
   const bool happened = staged_.advance(counters);

@@ -16,22 +16,21 @@ class MirroredPath {
   MirroredPath(const MirroredPath&) = delete;
   MirroredPath& operator=(const MirroredPath&) = delete;
 
-  // The first time, it has the data copied in.
   bool advance(Counters& counters);
   bool done() const { return phase_ == Phase::done; }
   bool has_done_its_part(std::uint32_t member) const { return staged_.has_done_its_part(member); }
   // Whether only the device is waited for, of which nobody tells.
-  bool waits_for_copies() const { return phase_ <= Phase::copies_in; }
+  bool waits_for_device() const { return phase_ == Phase::copies_in; }
 
  private:
-  enum class Phase { begins, copies_in, runs, done };
+  enum class Phase { copies_in, runs, done };
 
   bool next(const Status& status, Phase phase);
 
   DirectRun& run_;
   StagedPath staged_;
   const std::unique_ptr<HostMirror> mirror_;
-  Phase phase_ = Phase::begins;
+  Phase phase_ = Phase::copies_in;
 };
 
 }  // namespace hocket

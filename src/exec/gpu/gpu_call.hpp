@@ -19,8 +19,12 @@ class GpuCall {
   }
 
   Gpu& gpu() const { return *gpu_; }
-  // The call is made: what its caller has put into the stream until now comes before it.
-  Status mark() const { return gpu_->record(stream_, *called_); }
+  // The call is made: what its caller has put into the stream until now comes before it. A persistent call is made
+  // again and again, and each time the stream must be fit for it.
+  Status mark() const {
+    if (Status fit = gpu_->check_stream(stream_); !fit.ok()) return fit;
+    return gpu_->record(stream_, *called_);
+  }
   // What is put into `own` from now on comes after that.
   Status let_wait(GpuStream own) const { return gpu_->wait(own, *called_); }
   // What the caller puts into the stream from now on comes after the event.

@@ -14,19 +14,27 @@ bool overlap(const MemoryExport& a, const MemoryExport& b) {
 
 GpuImports::~GpuImports() {
   for (const Entry& entry : entries_) (void)gpu_.close_import(entry.at);
+  for (std::byte* const at : gone_) (void)gpu_.close_import(at);
   for (std::byte* const at : unused_) (void)gpu_.close_import(at);
 }
 
+bool GpuImports::is(const Entry& entry, std::uint32_t member, const MemoryExport& memory) {
+  return entry.member == member && entry.memory.allocation == memory.allocation && entry.memory.handle == memory.handle;
+}
+
+void GpuImports::meet(std::uint32_t member, const MemoryExport& memory) {
+  for (std::size_t index = entries_.size(); index-- > 0;) {
+    const Entry& entry = entries_[index];
+    if (entry.member == member && !is(entry, member, memory) && overlap(entry.memory, memory)) retire(index, gone_);
+  }
+}
+
 Result<std::byte*> GpuImports::find(std::uint32_t member, const MemoryExport& memory) {
-  const auto is_it = [&](const Entry& entry) {
-    return entry.member == member && entry.memory.allocation == memory.allocation &&
-           entry.memory.handle == memory.handle;
-  };
+  const auto is_it = [&](const Entry& entry) { return is(entry, member, memory); };
   if (const auto known = std::ranges::find_if(entries_, is_it); known != entries_.end()) {
     known->used = ++uses_;
     return known->at + memory.offset;
   }
-  retire_overlapping(member, memory);
   retire_oldest(member);
   entries_.reserve(entries_.size() + 1);
   auto opened = gpu_.import_memory(memory);
@@ -35,15 +43,9 @@ Result<std::byte*> GpuImports::find(std::uint32_t member, const MemoryExport& me
   return *opened + memory.offset;
 }
 
-void GpuImports::retire(std::size_t index) {
-  unused_.push_back(entries_[index].at);
+void GpuImports::retire(std::size_t index, std::vector<std::byte*>& to) {
+  to.push_back(entries_[index].at);
   entries_.erase(entries_.begin() + static_cast<std::ptrdiff_t>(index));
-}
-
-void GpuImports::retire_overlapping(std::uint32_t member, const MemoryExport& memory) {
-  for (std::size_t index = entries_.size(); index-- > 0;) {
-    if (entries_[index].member == member && overlap(entries_[index].memory, memory)) retire(index);
-  }
 }
 
 void GpuImports::retire_oldest(std::uint32_t member) {
@@ -53,13 +55,18 @@ void GpuImports::retire_oldest(std::uint32_t member) {
     ++kept;
     if (oldest == entries_.size() || entries_[index].used < entries_[oldest].used) oldest = index;
   }
-  if (kept >= kept_of_a_member) retire(oldest);
+  if (kept >= kept_of_a_member) retire(oldest, unused_);
 }
 
 Status GpuImports::close_unused() {
-  while (!unused_.empty()) {
-    std::byte* const at = unused_.back();
-    unused_.pop_back();
+  Status closed = close(gone_);
+  return closed.ok() ? close(unused_) : closed;
+}
+
+Status GpuImports::close(std::vector<std::byte*>& all) {
+  while (!all.empty()) {
+    std::byte* const at = all.back();
+    all.pop_back();
     if (Status closed = gpu_.close_import(at); !closed.ok()) return closed;
   }
   return {};

@@ -22,14 +22,16 @@ class GpuImports {
   GpuImports(const GpuImports&) = delete;
   GpuImports& operator=(const GpuImports&) = delete;
 
-  // Where a member's memory lies in this process; opens its allocation where it is not open. Errors: those of
-  // Gpu::import_memory(). What the member can no longer have, since it has another allocation at that address, and what
-  // of it was not used for longest, if that is too much, is closed by the next close_unused().
+  // A member has this memory now. What it can no longer have, since it has another allocation at that address, is to be
+  // closed before anything is opened: a driver that finds the address open may take the one for the other.
+  void meet(std::uint32_t member, const MemoryExport& memory);
+  bool must_close() const { return !gone_.empty(); }
+  // Where a member's memory lies in this process; opens its allocation where it is not open. Requires that it was met,
+  // and that nothing must be closed. Errors: those of Gpu::import_memory(). What of the member was not used for
+  // longest, if that is too much, is closed by the next close_unused().
   Result<std::byte*> find(std::uint32_t member, const MemoryExport& memory);
   // Closes what is to be closed. Requires that no stream uses what find() returned before.
   Status close_unused();
-
-  std::size_t open() const { return entries_.size() + unused_.size(); }
 
  private:
   struct Entry {
@@ -39,13 +41,14 @@ class GpuImports {
     std::uint64_t used;
   };
 
-  void retire(std::size_t index);
-  void retire_overlapping(std::uint32_t member, const MemoryExport& memory);
+  static bool is(const Entry& entry, std::uint32_t member, const MemoryExport& memory);
+  void retire(std::size_t index, std::vector<std::byte*>& to);
+  Status close(std::vector<std::byte*>& all);
   void retire_oldest(std::uint32_t member);
 
   Gpu& gpu_;
   std::vector<Entry> entries_;
-  std::vector<std::byte*> unused_;  // to be closed
+  std::vector<std::byte*> gone_, unused_;  // to be closed
   std::uint64_t uses_ = 0;
 };
 

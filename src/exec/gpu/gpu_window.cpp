@@ -1,9 +1,11 @@
 #include "src/exec/gpu/gpu_window.hpp"
 
+#include <algorithm>
 #include <chrono>
 #include <string>
 #include <utility>
 
+#include "src/base/foreign_descriptor.hpp"
 #include "src/base/hash.hpp"
 #include "src/base/log.hpp"
 #include "src/exec/direct/control_lines.hpp"
@@ -12,6 +14,8 @@ namespace hocket {
 namespace {
 
 constexpr std::chrono::seconds patience{1};
+constexpr std::size_t words_per_line = sizeof(ControlLine) / sizeof(std::uint64_t);
+constexpr std::size_t reach_words = direct::reach_lines * words_per_line;
 
 std::uint64_t hash_of(const std::string& text) {
   Hash hash;
@@ -31,6 +35,8 @@ Result<bool> GpuWindow::open(Window& window, Gpu& gpu) {
     forget_words(gpu);
     return unusable_;
   }
+  if (Status status = tell_reach(); !status.ok()) return status;
+  fetches_ = window.reads_plain_memory() && may_fetch_descriptors();
   auto latest = gpu.make_event();
   if (!latest.ok()) return latest.status();
   latest_ = std::move(*latest);
@@ -44,6 +50,27 @@ Result<bool> GpuWindow::open(Window& window, Gpu& gpu) {
 
 GpuWord& GpuWindow::word(std::uint32_t member, std::size_t number) const {
   return window_->control_lines(member)[direct::word_line].words[number];
+}
+
+// In own lines, before the first announcement of memory on this GPU. Where there is no room for all, the others count
+// as out of reach.
+Status GpuWindow::tell_reach() {
+  auto reached = gpu_->reaches();
+  if (!reached.ok()) return reached.status();
+  reached->insert(reached->begin(), gpu_->identity());
+  ControlLine* const lines = &window_->control_lines(window_->self())[direct::reach_line];
+  for (std::size_t i = 0; i < std::min(reached->size(), reach_words); ++i) {
+    lines[i / words_per_line].words[i % words_per_line].store(hash_of((*reached)[i]), std::memory_order_relaxed);
+  }
+  return {};
+}
+
+bool GpuWindow::reaches(std::uint32_t member, std::uint64_t identity) const {
+  const ControlLine* const lines = &window_->control_lines(member)[direct::reach_line];
+  for (std::size_t i = 0; i < reach_words; ++i) {
+    if (lines[i / words_per_line].words[i % words_per_line].load(std::memory_order_relaxed) == identity) return true;
+  }
+  return false;
 }
 
 Status GpuWindow::share_words() {

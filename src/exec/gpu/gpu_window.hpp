@@ -1,5 +1,5 @@
-// GpuWindow: a GPU that the members of a window share: a stream of this member's own, the words by which the members'
-// streams wait for each other, and the others' memory.
+// GpuWindow: this member's GPU, as the members of a window use theirs together: a stream of this member's own, the
+// words by which the members' streams wait for each other, and the others' memory.
 //
 // Every member has two words among its control lines. Its stream writes the number of the operation into `ready` when
 // its data is there, and into `done` when it has done everyone's work. They are written in this order only, so a stream
@@ -29,8 +29,12 @@ class GpuWindow {
   // Before anything else, for each operation; the first decides for which GPU it is. False: for another one. Errors are
   // the GPU's; Code::unsupported where its streams cannot use words, and then it stays so.
   Result<bool> open(Window& window, Gpu& gpu);
-  // A member's GPU, as others see it.
+  // This member's GPU, as the others see it.
   std::uint64_t identity() const { return identity_; }
+  // Whether what runs on that of a member, which has announced it, reaches the memory of the GPU with this identity.
+  bool reaches(std::uint32_t member, std::uint64_t identity) const;
+  // Whether this member can fetch descriptors of all others.
+  bool fetches() const { return fetches_; }
 
   // What follows requires that it is open.
   Gpu& gpu() const { return *gpu_; }
@@ -55,6 +59,7 @@ class GpuWindow {
 
  private:
   GpuWord& word(std::uint32_t member, std::size_t number) const;
+  Status tell_reach();
   Status share_words();
   void forget_words(Gpu& gpu);
   void write_all_words();
@@ -66,6 +71,7 @@ class GpuWindow {
   std::unique_ptr<GpuEvent> latest_;  // the latest that callers' streams wait for
   std::unique_ptr<GpuImports> imports_;
   std::uint32_t shared_words_ = 0;  // of so many members
+  bool fetches_ = false;
   Status unusable_;
   std::atomic<bool> is_open_{false};
 };

@@ -12,14 +12,18 @@ Result<std::unique_ptr<HostMirror>> HostMirror::make(std::shared_ptr<GpuLanes> l
   return std::unique_ptr<HostMirror>(new HostMirror(std::move(lanes), std::move(*lane), call, std::move(layout)));
 }
 
-// Where nothing is read from the device, the host need not wait for the caller's stream, but for copies back of the run
-// before, which may still read this memory; only what is copied back waits for the stream then.
-Status HostMirror::fill() {
+Result<bool> HostMirror::fill() {
+  auto done = gpu_.reached(*lane_->copied);
+  if (!done.ok() || !*done || copies_in_) return done;
+  if (Status begun = begin_to_fill(); !begun.ok()) return begun;
+  copies_in_ = true;
+  return gpu_.reached(*lane_->copied);
+}
+
+// Where nothing is read from the device, the host need not wait for the caller's stream; only what is copied back does.
+Status HostMirror::begin_to_fill() {
   if (layout_.clears_gaps) std::memset(memory(), 0, layout_.bytes);
   const bool reads_device = std::ranges::any_of(layout_.in, &MirrorLayout::Piece::on_device);
-  if (!reads_device) {
-    if (Status status = gpu_.record(lane_->stream, *lane_->copied); !status.ok()) return status;
-  }
   if (Status status = call_.let_wait(lane_->stream); !status.ok()) return status;
   for (const auto& [data, bytes, at, on_device] : layout_.in) {
     if (!on_device) {
@@ -34,6 +38,7 @@ Status HostMirror::fill() {
 }
 
 Status HostMirror::give_back() {
+  copies_in_ = false;
   for (const auto& [data, bytes, at, on_device] : layout_.out) {
     if (!on_device) {
       std::memcpy(data, memory() + at, bytes);

@@ -13,8 +13,8 @@
 
 namespace hocket {
 
-// How often to look whether copies are done.
-inline constexpr std::chrono::microseconds copies_look_interval{50};
+// How often to look whether a device has come so far.
+inline constexpr std::chrono::microseconds device_look_interval{50};
 
 // What lies where in a mirror.
 struct MirrorLayout {
@@ -48,9 +48,9 @@ class HostMirror {
 
   std::byte* memory() const { return lane_->memory; }
 
-  // Has everything copied in, once the call has been marked; filled() tells when it is there.
-  Status fill();
-  Result<bool> filled() { return gpu_.reached(*lane_->copied); }
+  // Has everything copied in, once the call has been marked: call it until it says that all is there. What the run
+  // before copies back is waited for first, since this is the memory that it is copied from.
+  Result<bool> fill();
   // Has everything copied back. What is put into the caller's stream from now on finds it there.
   Status give_back();
 
@@ -58,11 +58,14 @@ class HostMirror {
   HostMirror(std::shared_ptr<GpuLanes> lanes, std::unique_ptr<GpuLane> lane, const GpuCall& call, MirrorLayout layout)
       : lanes_(std::move(lanes)), lane_(std::move(lane)), gpu_(lane_->gpu), call_(call), layout_(std::move(layout)) {}
 
+  Status begin_to_fill();
+
   const std::shared_ptr<GpuLanes> lanes_;
   std::unique_ptr<GpuLane> lane_;
   Gpu& gpu_;
   const GpuCall& call_;
   const MirrorLayout layout_;
+  bool copies_in_ = false;  // this run's copies in have begun
 };
 
 }  // namespace hocket

@@ -29,7 +29,7 @@ Status MirroredOperation::start(const Tag& tag, Peers& peers) {
   tag_ = tag;
   peers_ = &peers;
   phase_ = Phase::copies_in;
-  return mirror_->fill();
+  return {};
 }
 
 bool MirroredOperation::advance(Counters& counters) {
@@ -43,7 +43,7 @@ bool MirroredOperation::advance(Counters& counters) {
 }
 
 bool MirroredOperation::look_at_copies() {
-  const auto filled = mirror_->filled();
+  const auto filled = mirror_->fill();
   if (!filled.ok()) {
     fail(filled.status());
     return true;
@@ -70,7 +70,7 @@ bool MirroredOperation::end() {
 // Nothing wakes the host when copies are done.
 Deadline MirroredOperation::next_look() const {
   if (phase_ != Phase::copies_in) return phase_ == Phase::runs ? inner_->next_look() : Deadline::never();
-  return Deadline::after(copies_look_interval);
+  return Deadline::after(device_look_interval);
 }
 
 Operation::Missing MirroredOperation::missing() const {

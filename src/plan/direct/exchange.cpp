@@ -35,7 +35,7 @@ Exchange::Exchange(const Signature& call, std::uint32_t root, std::uint32_t memb
 
 void Exchange::cut(std::size_t bytes, std::size_t element_bytes, std::size_t grain) {
   if (bytes == 0) return;
-  const std::size_t unit = unit_of(element_bytes, grain);
+  const std::size_t unit = unit_ = unit_of(element_bytes, grain);
   const std::size_t most = unit == line ? std::max(grain, line) : std::max(grain / unit, std::size_t{1}) * unit;
   rounds_ = bytes <= most ? 1 : divide_up(bytes, most);
   // Equal rounds: a short last one would leave most members idle.
@@ -49,6 +49,15 @@ Part Exchange::whole() const {
   return {.source = collective_->input.holders == Holders::root ? root_ : everyone,
           .target = collective_->output.holders == Holders::root ? root_ : everyone,
           .bytes = block_bytes_};
+}
+
+Part Exchange::share(std::size_t index, std::size_t of) const {
+  Part part = whole();
+  const std::size_t each = round_up(divide_up(block_bytes_, of), unit_);
+  const std::size_t begin = std::min(index * each, block_bytes_);
+  part.source_offset = part.target_offset = begin;
+  part.bytes = std::min(each, block_bytes_ - begin);
+  return part;
 }
 
 Part Exchange::part(std::size_t round, std::uint32_t index) const {

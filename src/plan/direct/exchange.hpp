@@ -35,6 +35,8 @@ class Exchange {
   Part part(std::size_t round, std::uint32_t index) const;
   // Of a vector: all its parts, of all rounds, in one.
   Part whole() const;
+  // Of a vector: one of `of` shares of all its parts, about equal, in whole cache lines.
+  Part share(std::size_t index, std::size_t of) const;
   bool combines() const { return collective_->reduces(); }
   const CollectiveInfo& collective() const { return *collective_; }
   std::uint32_t members() const { return members_; }
@@ -66,7 +68,7 @@ class Exchange {
   std::uint32_t root_ = 0, members_ = 1, parts_ = 1;
   std::size_t block_bytes_ = 0;  // of the vector, or of one block
   Bytes root_bytes_, other_bytes_;
-  std::size_t grain_ = 0, rounds_ = 0;
+  std::size_t unit_ = 1, grain_ = 0, rounds_ = 0;
 };
 
 }  // namespace hocket

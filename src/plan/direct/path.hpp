@@ -63,7 +63,7 @@ struct Announced {
   bool payloads = true;  // everyone's input lies in its announcement or staging
   bool mapped = true;    // everyone's buffers are registered
   bool plain = true;     // everyone can read everyone's plain memory
-  bool gpu = false;      // everyone's buffers lie on one GPU
+  bool gpu = false;      // everyone's buffers lie on GPUs that reach each other
 };
 // One-shot also where nothing is to be moved, or data goes one way: whose data lies on a GPU then brings it to the
 // host.

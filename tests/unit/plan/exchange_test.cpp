@@ -113,6 +113,26 @@ TEST(Exchange, RoundsAreNoLargerThanTheGrain) {
   EXPECT_EQ(exchange.rounds(), (4'000'000 / 3 + exchange.grain()) / exchange.grain());
 }
 
+TEST(Exchange, SharesOfAVectorMakeItWhole) {
+  for (const std::size_t count : {std::size_t{1}, std::size_t{15}, std::size_t{17}, std::size_t{1000}}) {
+    const Exchange exchange(call_of(Collective::broadcast, count), 1, 4, std::size_t{1} << 30);
+    for (std::size_t shares = 1; shares <= 7; ++shares) {
+      std::size_t end = 0;
+      for (std::size_t index = 0; index < shares; ++index) {
+        const Part share = exchange.share(index, shares);
+        EXPECT_EQ(share.source, 1U);
+        EXPECT_EQ(share.target, everyone);
+        EXPECT_EQ(share.source_offset, end);
+        EXPECT_EQ(share.target_offset, end);
+        EXPECT_TRUE(share.bytes % 64 == 0 || end + share.bytes == count * 4) << "lines are not cut";
+        EXPECT_LE(share.bytes, count * 4 / shares + 64);
+        end += share.bytes;
+      }
+      EXPECT_EQ(end, count * 4) << shares << " shares";
+    }
+  }
+}
+
 TEST(Combine, InPlaceAndManySources) {
   const Reduction sum = reduction_for(DataType::int32, ReduceOp::sum, 4);
   for (std::size_t sources = 1; sources <= 5; ++sources) {
