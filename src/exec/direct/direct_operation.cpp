@@ -93,14 +93,18 @@ bool DirectOperation::move(Counters& counters) {
       path_);
 }
 
+bool DirectOperation::waits_for_copies() const {
+  const auto* const mirrored = std::get_if<MirroredPath>(&path_);
+  return phase_ == Phase::move && mirrored != nullptr && mirrored->waits_for_copies();
+}
+
 // Nothing wakes the host when copies are done.
 Deadline DirectOperation::next_look() const {
-  const auto* const mirrored = std::get_if<MirroredPath>(&path_);
-  const bool looks = phase_ == Phase::move && mirrored != nullptr && mirrored->waits_for_copies();
-  return looks ? Deadline::after(copies_look_interval) : Deadline::never();
+  return waits_for_copies() ? Deadline::after(copies_look_interval) : Deadline::never();
 }
 
 Operation::Missing DirectOperation::missing() const {
+  if (waits_for_copies()) return {.peers = {}, .text = std::string(waits_for_own_stream)};
   return announcer_.missing([&](std::uint32_t member) {
     return std::visit(
         [&](const auto& path) {
@@ -113,7 +117,7 @@ Operation::Missing DirectOperation::missing() const {
 
 Rank DirectOperation::awaited() const {
   std::uint32_t member = phase_ == Phase::meet ? announcer_.next_member() : run_.members;
-  if (phase_ == Phase::move) {
+  if (phase_ == Phase::move && !waits_for_copies()) {
     const auto has_done_its_part = [&](const auto& path) {
       if constexpr (is_a_path<decltype(path)>) return path.has_done_its_part(member);
       return true;
