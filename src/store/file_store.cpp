@@ -277,7 +277,9 @@ Status FileStore::write_at(std::size_t offset, std::string_view bytes) {
   if (error == 0) return {};
   (void)!::ftruncate(file_.get(), static_cast<off_t>(offset));  // else the next writer does it
   const bool full = error == ENOSPC || error == EDQUOT || error == EFBIG;
-  return {full ? Code::out_of_resources : Code::store_unreachable,
+  return {full              ? Code::out_of_resources
+          : may_pass(error) ? Code::store_unreachable
+                            : Code::invalid_environment,
           fmt::format("cannot write the store file {}: {}", path_, std::strerror(error))};
 }
 

@@ -85,6 +85,7 @@ TEST_F(FileStoreTest, PlacesThatCannotHoldAStoreAreExplained) {
       {"/dev/null", "is no regular file; name another path"},
       {directory_ / std::string(300, 'x'), "File name too long"},
       {"/proc/store", "does not exist"},
+      {"/proc/version", ::geteuid() == 0 ? "cannot write" : "permission denied"},
   };
   for (const auto& [path, why] : places) {
     const auto opened = FileStore::open(path, generous());
