@@ -1,18 +1,17 @@
 // What becomes of an elastic job when ranks of it end.
 #pragma once
 
+#include <future>
 #include <memory>
 #include <optional>
 #include <stop_token>
 #include <string>
+#include <vector>
 
+#include "src/comm/joining_point.hpp"
 #include "src/spi/types.hpp"
 #include "tools/launch.hpp"
 #include "tools/launch_ranks.hpp"
-
-namespace hocket::comm {
-class JoiningPoint;
-}  // namespace hocket::comm
 
 namespace hocket::launch {
 
@@ -32,14 +31,24 @@ class ElasticJob {
   };
   // A rank has ended, and those that ended with it no longer run.
   Decision after(const End& end);
-  // To be called after every event, and every wait_ms(). Asks the store whether only newcomers are left, now and then.
+  // To be called after every event, and every wait_ms(). Asks the store whether only newcomers are left, now and then,
+  // and does not wait for its answer.
   Decision look();
   // Until look() is to be called; -1: when something has happened.
-  int wait_ms() const { return watches_ ? look_again_.remaining_ms() : -1; }
+  int wait_ms() const;
 
  private:
+  // At the joining point.
+  struct Look {
+    std::unique_ptr<comm::JoiningPoint> point = {};           // for the next one
+    std::optional<std::vector<comm::Newcomer>> waiting = {};  // nothing: the store is out of reach
+  };
+
   Decision replace(const End& end, bool founds);
-  bool all_wait();
+  bool may_look() const { return watches_ && !place_ && ranks_.running() > 0; }
+  void begin_look();
+  bool found_all_waiting();
+  bool all_wait(const std::vector<comm::Newcomer>& waiting) const;
   Decision begin_anew();
   std::string restarts_text() const;
 
@@ -52,6 +61,9 @@ class ElasticJob {
   bool watches_ = false;      // whether a rank has ended, so that nobody may be left to take newcomers in
   Deadline look_again_ = Deadline::after({});
   std::unique_ptr<comm::JoiningPoint> point_;
+  std::stop_source over_;
+  std::future<Look> look_;  // valid while one is under way
+  bool outdated_ = false;   // a rank has ended since that began
 };
 
 // Of a rank, as a shell says it.

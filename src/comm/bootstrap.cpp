@@ -13,12 +13,15 @@
 #include "src/comm/job_secret.hpp"
 #include "src/comm/launcher_meeting.hpp"
 #include "src/comm/rendezvous.hpp"
+#include "src/store/backoff.hpp"
 #include "src/store/callback_store.hpp"
 #include "src/store/open_store.hpp"
 #include "src/store/store_server.hpp"
 
 namespace hocket::comm {
 namespace {
+
+constexpr std::chrono::milliseconds longest_pause{100};  // before this rank comes to the store again
 
 // Connects to both neighbours and learns what everyone tells by a ring allgather, so the store is not needed any more.
 // The ring of connections stays: each rank's end is noticed by two others, who pass it on.
@@ -143,7 +146,7 @@ Result<CommunicatorParts> bootstrap(const Options& given, const RegionTable& reg
   const Options& options = *resolved;
   Coming coming{.deadline = deadline, .stop = stop};
   std::unique_ptr<StoreServer> server;
-  for (;;) {
+  for (store::Backoff backoff(deadline, longest_pause);; backoff.sleep()) {
     coming.again = false;
     auto parts = meet_in_store(options, regions, server, coming);
     if (parts.ok()) {
@@ -155,7 +158,7 @@ Result<CommunicatorParts> bootstrap(const Options& given, const RegionTable& reg
         status.code() == Code::store_unreachable && status.cause().peer == no_rank && !options.callbacks;
     const bool all_over =
         store_lost && coming.rank_0_serves.value_or(false) && coming.missed;  // rank 0 has left with that failure
-    if ((store_lost || coming.again) && !all_over && !deadline.passed()) {
+    if ((store_lost || coming.again) && !all_over && !deadline.passed() && !stop.stop_requested()) {
       log::info(fmt::format("rank {} comes to the store again: {}", options.rank, status.message()));
       continue;
     }

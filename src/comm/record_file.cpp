@@ -1,17 +1,21 @@
 #include "src/comm/record_file.hpp"
 
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <signal.h>
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstdio>
 #include <cstring>
 #include <filesystem>
-#include <fstream>
 #include <utility>
 
 #include "src/base/environment.hpp"
+#include "src/base/fd.hpp"
 #include "src/base/log.hpp"
+#include "src/base/random.hpp"
+#include "src/base/write_all.hpp"
 #include "src/comm/report_text.hpp"
 #include "src/spi/store.hpp"
 
@@ -93,19 +97,16 @@ Status RecordFile::write(const Recording& recording, RecordReason reason) const 
   return written;
 }
 
+// Others may write to the folder, too: so nobody knows the unfinished file's name before, and no link is followed.
 Status RecordFile::write_to(const std::string& file, const Recording& recording, RecordReason reason) const {
-  const std::string unfinished = fmt::format("{}.{}.unfinished", file, ::getpid());
-  const auto failed = [&] {
-    const int error = errno;
-    ::unlink(unfinished.c_str());
-    return Status(Code::invalid_argument, fmt::format("the record of rank {} could not be written to {}: {}", rank_,
-                                                      file, std::strerror(error)));
-  };
-  std::ofstream stream(unfinished);
-  stream << record_text(owner(), recording, reason);
-  stream.close();
-  if (!stream || std::rename(unfinished.c_str(), file.c_str()) != 0) return failed();
-  return {};
+  const std::string unfinished = fmt::format("{}.{:016x}.unfinished", file, random_number());
+  UniqueFd opened(::open(unfinished.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666));
+  int error = opened ? write_all(opened.get(), record_text(owner(), recording, reason)) : errno;
+  if (error == 0 && ::rename(unfinished.c_str(), file.c_str()) != 0) error = errno;
+  if (error == 0) return {};
+  if (opened) ::unlink(unfinished.c_str());
+  return {Code::invalid_argument,
+          fmt::format("the record of rank {} could not be written to {}: {}", rank_, file, std::strerror(error))};
 }
 
 std::string RecordFile::text_for_store(Recording recording) const {

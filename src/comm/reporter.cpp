@@ -2,6 +2,7 @@
 
 #include <chrono>
 #include <memory>
+#include <optional>
 #include <utility>
 
 #include "src/base/log.hpp"
@@ -15,6 +16,7 @@ using std::chrono_literals::operator""ms;
 
 constexpr auto report_interval = 1s;
 constexpr auto store_patience = 500ms;
+constexpr auto farewell_patience = 250ms;
 
 class Reporter {
  public:
@@ -41,17 +43,25 @@ class Reporter {
   // Until the store fails or all is over.
   Status serve(Store& store, const std::stop_token& over) {
     const auto unless_over = [&] { return over.stop_requested() ? Status(Code::aborted, "it is over") : Status(); };
-    Status told = own(store, keys_.report(), source_.report());
-    while (told.ok()) {
+    Status told = report(store);
+    while (told.ok() && !over.stop_requested()) {
       const auto word = store.await(keys_.question(), Deadline::after(report_interval), unless_over);
+      if (over.stop_requested()) break;
       if (word.ok()) {
         told = answer(store, *word);
       } else if (word.status().code() != Code::timeout) {
         told = word.status();
       }
-      if (told.ok()) told = store.set(keys_.report(), source_.report(), Deadline::after(store_patience));
+      if (told.ok() && !over.stop_requested()) told = report(store);
     }
-    if (over.stop_requested()) clear(store);
+    if (told.ok()) clear(store);
+    return told;
+  }
+
+  Status report(Store& store) {
+    std::string now = source_.report();
+    Status told = own(store, keys_.report(), told_, now, Deadline::after(store_patience));
+    if (told.ok()) told_ = std::move(now);
     return told;
   }
 
@@ -60,24 +70,24 @@ class Reporter {
     if (const auto removed = store.remove(keys_.question(), deadline); !removed.ok()) return removed.status();
     if (!answered_.empty()) (void)store.remove(answered_, deadline);  // where nobody took it
     answered_ = keys_.record(word);
-    Status given = own(store, answered_, source_.record());
+    Status given = own(store, answered_, std::nullopt, source_.record(), deadline);
     // The store may lack room for a record, and yet go on.
     return given.code() == Code::out_of_resources || given.code() == Code::invalid_argument ? Status() : given;
   }
 
-  // Sets a key, which ends with this rank.
-  static Status own(Store& store, const std::string& key, const std::string& value) {
-    const auto deadline = Deadline::after(store_patience);
-    auto before = store.claim(key, std::nullopt, value, deadline);
-    // A connection that was lost may have left one.
-    if (before.ok() && before->has_value()) before = store.claim(key, **before, value, deadline);
-    return before.status();
+  // Sets a key so that it ends with this rank, each time: what is merely set may stay. `before`: what it should hold.
+  static Status own(Store& store, const std::string& key, const std::optional<std::string>& before,
+                    const std::string& value, Deadline deadline) {
+    auto found = store.claim(key, before, value, deadline);
+    // A connection that was lost may have left something else, or the store may have lost it.
+    if (found.ok() && *found != before) found = store.claim(key, *found, value, deadline);
+    return found.status();
   }
 
   // A store that cannot see who is gone would keep them.
   void clear(Store& store) const {
     if (store.claims_end_with_owner()) return;
-    const auto deadline = Deadline::after(store_patience);
+    const auto deadline = Deadline::after(farewell_patience);
     (void)store.remove(keys_.report(), deadline);
     if (!answered_.empty()) (void)store.remove(answered_, deadline);
   }
@@ -85,7 +95,8 @@ class Reporter {
   const ReportTarget target_;
   const store::ReportKeys keys_;
   const ReportSource source_;
-  std::string answered_;  // the key of the latest record
+  std::optional<std::string> told_;  // the latest report that the store has; nothing: none, as far as is known
+  std::string answered_;             // the key of the latest record
 };
 
 }  // namespace

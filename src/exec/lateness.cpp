@@ -70,46 +70,49 @@ std::optional<Lateness::Late> Lateness::find(OperationQueue& queue, Peers& peers
     if (operation.complete()) continue;  // it waits for nobody, though its clock may have run while it was queued
     if (now < operation.deadline().at()) continue;
     auto missing = operation.missing();
-    const Blame blame = blame_of(missing.peers, peers);
+    const Blame blame = blame_of(operation, missing.peers, peers);
     if (blame.witness != rank_ && now < operation.deadline().later(OperationQueue::grace).at()) continue;
     return Late{&operation, std::move(missing), blame.missing == no_rank ? blame.through : blame.missing};
   }
   return std::nullopt;
 }
 
-// Whose turn it is to say again that they wait, and what this rank waits for.
+// Whose turn it is to say again that they wait, and what this rank waits for. What waits for nobody else, but for this
+// rank's own stream, says nothing: others would take it to be held up by somebody.
 Lateness::Waits Lateness::waits(OperationQueue& queue, Deadline::Clock::time_point now) {
   Waits found;
   for (OperationQueue::Entries* const entries : {&queue.running(), &queue.searching()}) {
     for (const auto& entry : *entries) {
       Operation& operation = *entry.operation;
       if (operation.complete()) continue;
-      if (now >= operation.next_telling().at()) {
+      const bool is_due = now >= operation.next_telling().at();
+      if (is_due) operation.tell_again_at(Deadline(now + telling_interval));
+      if (!operation.has_told()) continue;
+      const auto missing = operation.missing();
+      if (missing.peers.empty() && !operation.needs_source()) continue;
+      if (is_due) {
         found.due.push_back(&operation);
         found.over_window |= entry.window != nullptr;
-        operation.tell_again_at(Deadline(now + telling_interval));
       }
-      if (!operation.has_told()) continue;
       if (found.first == nullptr) found.first = &operation;
-      const auto missing = operation.missing();
       found.awaited.insert(found.awaited.end(), missing.peers.begin(), missing.peers.end());
     }
   }
   return found;
 }
 
-Blame Lateness::blame_of(std::span<const Rank> awaited, Peers& peers) const {
+Blame Lateness::blame_of(const Operation& waiting, std::span<const Rank> awaited, Peers& peers) const {
   std::vector<Rank> heard, unheard;
   for (const Rank peer : awaited) {
     const Link* const link = peers.made_link(peer);
     const bool could_say_so = lines_ || chains().waits(peer) || (link != nullptr && link->may_speak());
     (could_say_so ? heard : unheard).push_back(peer);
   }
-  return blame_for(heard, rank_, chains(), unheard);
+  return blame_for(heard, rank_, chains(), unheard, waiting.context().number());
 }
 
-Status Lateness::of_late_peer(const Status& why) const {
-  const Rank end = chains().some_end();
+Status Lateness::of_late_peer(const Status& why, std::uint32_t communicator) const {
+  const Rank end = chains().some_end(communicator);
   if (end == no_rank || end == why.cause().peer) return why;
   Cause cause = why.cause();
   cause.message += fmt::format("; the chain of waits ends at rank {}", end);
@@ -137,7 +140,7 @@ void Lateness::look(OperationQueue& queue, Peers& peers, bool& told_over_window)
   tells_ = true;
   next_look_ = Deadline(now + (found.first->deadline().passed() ? late_look_interval : look_interval));
   const Blame blame =
-      found.first->needs_source() ? blame_of_search(*found.first, peers) : blame_of(found.awaited, peers);
+      found.first->needs_source() ? blame_of_search(*found.first, peers) : blame_of(*found.first, found.awaited, peers);
   if (lines_) lines_->show(blame.through);
   for (Operation* const operation : found.due) {
     operation->tell_waiting(blame.missing, blame.witness);

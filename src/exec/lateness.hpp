@@ -53,8 +53,9 @@ class Lateness {
   // Whose fault it is that a receive from any rank finds no message.
   Blame blame_of_search(const Operation& receive, const Peers& peers) const;
 
-  // Of a peer that did not connect in time: it may wait itself, for the one that is at fault.
-  Status of_late_peer(const Status& why) const;
+  // Of a peer that did not connect in time: it may wait itself, for the one that is at fault. `communicator`: the
+  // number of that in which this rank needs it.
+  Status of_late_peer(const Status& why, std::uint32_t communicator) const;
 
   Status did_not_finish(const Late& late, const Contexts& contexts) const;
   static Status could_not_begin(const Operation& operation);
@@ -75,7 +76,7 @@ class Lateness {
   };
 
   const WaitChains& chains() const { return lines_ ? static_cast<const WaitChains&>(*lines_) : told_; }
-  Blame blame_of(std::span<const Rank> awaited, Peers& peers) const;
+  Blame blame_of(const Operation& waiting, std::span<const Rank> awaited, Peers& peers) const;
   static Waits waits(OperationQueue& queue, Deadline::Clock::time_point now);
   void look(OperationQueue& queue, Peers& peers, bool& told_over_window);
   void spread(const Operation& waiting, const Blame& blame, Peers& peers);

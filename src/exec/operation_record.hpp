@@ -1,6 +1,8 @@
 // What is kept of an operation once it has begun (Recorder).
 #pragma once
 
+#include <immintrin.h>
+
 #include <array>
 #include <atomic>
 #include <bit>
@@ -17,8 +19,9 @@ struct RecordDetail {
   std::uint32_t path = 0;  // of a direct operation: its DirectPath, counted from 1; 0: not chosen yet, or none
 };
 
-// A cache line, written by the thread that progresses while others may read it.
-class OperationRecord {
+// A cache line, written by the thread that progresses while others may read it. What is written for every call counts
+// each instruction.
+class alignas(64) OperationRecord {
  public:
   // As it was when it was read; half of another one where it was written meanwhile.
   struct Contents {
@@ -29,29 +32,48 @@ class OperationRecord {
   };
   static_assert(sizeof(Contents) == 64);
 
-  void begin(const Tag& tag, const RecordDetail& detail, std::uint64_t ticks) {
-    const auto call = std::bit_cast<std::array<std::uint64_t, 5>>(tag);
-    words_[0].store(call[0], std::memory_order_relaxed);  // one by one: compilers do not unroll this
-    words_[1].store(call[1], std::memory_order_relaxed);
-    words_[2].store(call[2], std::memory_order_relaxed);
-    words_[3].store(call[3], std::memory_order_relaxed);
-    words_[4].store(call[4], std::memory_order_relaxed);
-    words_[5].store(std::bit_cast<std::uint64_t>(detail), std::memory_order_relaxed);
-    words_[6].store(ticks, std::memory_order_relaxed);
+  // `call`: the tag's, where the operation has it.
+  void begin(const Tag& tag, const Signature& call, const RecordDetail& detail, std::uint64_t ticks) {
+    put(tag, call);
+    detail_.store(std::bit_cast<std::uint64_t>(detail), std::memory_order_relaxed);
+    began_.store(ticks, std::memory_order_relaxed);
   }
   void choose(std::uint32_t path) {
-    words_[5].store(std::bit_cast<std::uint64_t>(RecordDetail{.path = path}), std::memory_order_relaxed);
+    detail_.store(std::bit_cast<std::uint64_t>(RecordDetail{.path = path}), std::memory_order_relaxed);
   }
-  void end(std::uint64_t ticks) { words_[7].store(ticks, std::memory_order_relaxed); }
-  std::uint32_t sequence() const { return static_cast<std::uint32_t>(words_[0].load(std::memory_order_relaxed) >> 32); }
+  void end(std::uint64_t ticks) { ended_.store(ticks, std::memory_order_relaxed); }
+  std::uint32_t sequence() const { return sequence_.load(std::memory_order_relaxed); }
   Contents read() const {
-    std::array<std::uint64_t, 8> words{};
-    for (std::size_t i = 0; i < words.size(); ++i) words[i] = words_[i].load(std::memory_order_relaxed);
-    return std::bit_cast<Contents>(words);
+    std::array<std::uint64_t, 4> call{};
+    for (std::size_t i = 0; i < call.size(); ++i) call[i] = call_[i].load(std::memory_order_relaxed);
+    return {.tag = {.communicator = communicator_.load(std::memory_order_relaxed),
+                    .sequence = sequence(),
+                    .call = std::bit_cast<Signature>(call)},
+            .detail = std::bit_cast<RecordDetail>(detail_.load(std::memory_order_relaxed)),
+            .began = began_.load(std::memory_order_relaxed),
+            .ended = ended_.load(std::memory_order_relaxed)};
   }
 
  private:
-  std::array<std::atomic<std::uint64_t>, 8> words_{};
+  void put(const Tag& tag, const Signature& call) {
+#ifdef __SANITIZE_THREAD__  // which takes what follows for a race; a reader drops what may be half written
+    communicator_.store(tag.communicator, std::memory_order_relaxed);
+    sequence_.store(tag.sequence, std::memory_order_relaxed);
+    const auto words = std::bit_cast<std::array<std::uint64_t, 4>>(call);
+    for (std::size_t i = 0; i < words.size(); ++i) call_[i].store(words[i], std::memory_order_relaxed);
+#else  // three stores, not six
+    const auto* const from = reinterpret_cast<const __m128i*>(&call);
+    const __m128i first = _mm_loadu_si128(from), second = _mm_loadu_si128(from + 1);
+    auto* const to = reinterpret_cast<__m128i*>(call_.data());
+    _mm_storel_epi64(reinterpret_cast<__m128i*>(this), _mm_loadl_epi64(reinterpret_cast<const __m128i*>(&tag)));
+    _mm_storeu_si128(to, first);
+    _mm_storeu_si128(to + 1, second);
+#endif
+  }
+
+  std::atomic<std::uint32_t> communicator_{0}, sequence_{0};  // side by side, as in a tag
+  std::array<std::atomic<std::uint64_t>, 4> call_{};
+  std::atomic<std::uint64_t> detail_{0}, began_{0}, ended_{0};
 };
 static_assert(sizeof(OperationRecord) == 64);
 

@@ -25,7 +25,10 @@ constexpr std::chrono::milliseconds settling_time{250};
 // What a peer was told itself counts more than what this rank sees of it.
 void ProgressEngine::peer_failed(Rank, const Status& seen) {
   if (is_broken()) return;
-  const Status why = seen.code() == Code::timeout && !is_told(seen) ? lateness_.of_late_peer(seen) : seen;
+  const bool is_late = seen.code() == Code::timeout && !is_told(seen);
+  const Operation* const needs_it = is_late ? concerned_by(seen) : nullptr;
+  const Context& context = needs_it != nullptr ? needs_it->context() : *contexts_.first();
+  const Status why = is_late ? lateness_.of_late_peer(seen, context.number()) : seen;
   const auto counts = [&] {
     const bool told = is_told(why), was_told = is_told(peer_failure_);
     return told != was_told ? told : precedes(why.cause(), peer_failure_.cause());

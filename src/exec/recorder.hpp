@@ -52,16 +52,17 @@ class Recorder {
   // An operation begins; `tag` is its tag().
   void begin(Operation& operation, const Tag& tag) {
     OperationRecord* const record = next_.load(std::memory_order_relaxed);
-    record->begin(tag, operation.detail(), __rdtsc());
+    record->begin(tag, operation.signature(), operation.detail(), __rdtsc());
     operation.set_record(record);
     OperationRecord* const behind = record + 1;
-    next_.store(behind == &records_[slots] ? records_.get() : behind, std::memory_order_release);
+    next_.store(behind == end_ ? records_.get() : behind, std::memory_order_release);
   }
   // One that has begun.
   static void end(const Operation& operation) {
     OperationRecord& record = *operation.record();
     // Else 1,024 others have begun meanwhile.
-    if (record.sequence() == static_cast<std::uint32_t>(operation.sequence())) record.end(__rdtsc());
+    if (record.sequence() == static_cast<std::uint32_t>(operation.sequence())) [[likely]]
+      record.end(__rdtsc());
   }
   // What waits now, in place of what was shown before.
   void show_waits(std::vector<RecordedWait> waits, Deadline believed_until);
@@ -94,6 +95,7 @@ class Recorder {
 
   const Moment made_ = Moment::now();
   const std::unique_ptr<OperationRecord[]> records_;
+  const OperationRecord* const end_ = &records_[slots];
   std::atomic<OperationRecord*> next_;
   Deadline::Clock::time_point shown_at_ = {};  // the writer's own
   mutable std::mutex mutex_;

@@ -55,9 +55,11 @@ Rank ToldChains::witness_of(Rank end) const {
   return lower_of(lowest, heard->second.witness);
 }
 
-Rank ToldChains::some_end() const {
+Rank ToldChains::some_end(std::uint32_t communicator) const {
   Rank lowest = no_rank;
-  for_each_that_waits([&](Rank peer) { lowest = lower_of(lowest, end_behind(peer)); });
+  for_each_that_waits([&](Rank peer) {
+    if (told_by(peer)->tag.communicator == communicator) lowest = lower_of(lowest, end_behind(peer));
+  });
   return lowest;
 }
 
@@ -107,7 +109,8 @@ Rank LifeLines::witness_of(Rank end) const {
 
 // ---- blame ----------------------------------------------------------------------------------------------------------
 
-Blame blame_for(std::span<const Rank> awaited, Rank self, const WaitChains& chains, std::span<const Rank> unheard) {
+Blame blame_for(std::span<const Rank> awaited, Rank self, const WaitChains& chains, std::span<const Rank> unheard,
+                std::uint32_t communicator) {
   for (const Rank peer : awaited) {
     if (!chains.waits(peer)) return {peer, lower_of(self, chains.witness_of(peer)), peer};
   }
@@ -116,7 +119,7 @@ Blame blame_for(std::span<const Rank> awaited, Rank self, const WaitChains& chai
     if (end != no_rank) return {end, chains.witness_of(end), peer};
   }
   if (!unheard.empty()) {
-    const Rank end = chains.some_end();
+    const Rank end = chains.some_end(communicator);
     return {end, end == no_rank ? no_rank : chains.witness_of(end), unheard.front()};
   }
   return {.through = awaited.empty() ? no_rank : awaited.front()};

@@ -40,8 +40,9 @@ class WaitChains {
   virtual Rank end_behind(Rank peer) const = 0;
   // The lowest rank, but for this one, that is known to wait for that end itself; no_rank: none.
   virtual Rank witness_of(Rank end) const = 0;
-  // The lowest end of any chain that this rank was told of; no_rank: none.
-  virtual Rank some_end() const = 0;
+  // The lowest end of any chain of which this rank was told by those who wait on that communicator; no_rank: none. Who
+  // is missing on another one need not hold up anybody here.
+  virtual Rank some_end(std::uint32_t communicator) const = 0;
 };
 
 // As peers have told over links.
@@ -64,7 +65,7 @@ class ToldChains final : public WaitChains {
   bool waits(Rank peer) const override;
   Rank end_behind(Rank peer) const override;
   Rank witness_of(Rank end) const override;
-  Rank some_end() const override;
+  Rank some_end(std::uint32_t communicator) const override;
 
  private:
   struct Told {
@@ -93,7 +94,7 @@ class LifeLines final : public WaitChains {
   bool waits(Rank peer) const override;
   Rank end_behind(Rank peer) const override;
   Rank witness_of(Rank end) const override;
-  Rank some_end() const override { return no_rank; }  // each follows its own
+  Rank some_end(std::uint32_t) const override { return no_rank; }  // each follows its own
 
  private:
   Rank size() const { return static_cast<Rank>(window_.size()); }
@@ -111,7 +112,8 @@ struct Blame {
 };
 // Of a rank that waits for these peers, and is connected with them. `unheard`: it waits for those, too, and has no
 // connection with them, so they may wait in a call that does not need this rank, and could not say so: of these it
-// knows nothing, and goes by what others know.
-Blame blame_for(std::span<const Rank> awaited, Rank self, const WaitChains& chains, std::span<const Rank> unheard = {});
+// knows nothing, and goes by what others know that wait on the same `communicator`.
+Blame blame_for(std::span<const Rank> awaited, Rank self, const WaitChains& chains, std::span<const Rank> unheard = {},
+                std::uint32_t communicator = 0);
 
 }  // namespace hocket

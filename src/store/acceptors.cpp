@@ -1,9 +1,13 @@
 #include "src/store/acceptors.hpp"
 
 #include <fmt/format.h>
+#include <sys/socket.h>
 
+#include <cerrno>
 #include <cstring>
 
+#include "src/base/fd.hpp"
+#include "src/base/fork.hpp"
 #include "src/base/log.hpp"
 
 namespace hocket::store {
@@ -17,6 +21,7 @@ using namespace std::chrono_literals;
 constexpr auto resolve_timeout = 30s;
 constexpr auto pause_after_failure = 200ms;
 constexpr int attempts_to_choose = 16;
+constexpr int accepted_at_once = 64;  // then those that have come before get their turn
 
 tcp::endpoint to_asio(const Endpoint& endpoint) {
   tcp::endpoint converted;
@@ -25,10 +30,26 @@ tcp::endpoint to_asio(const Endpoint& endpoint) {
   return converted;
 }
 
+asio::error_code last_error() {
+  return {errno, asio::system_category()};
+}
+
+// Asio makes and accepts sockets that programs inherit which are started meanwhile, so it is given those made here.
+template <class Owner>
+asio::error_code hand_over(UniqueFd socket, const tcp& protocol, Owner& to) {
+  if (!socket) return last_error();
+  keep_from_children(socket.get());
+  asio::error_code error;
+  to.assign(protocol, socket.get(), error);
+  if (!error) socket.release();
+  return error;
+}
+
 asio::error_code open(tcp::acceptor& acceptor, tcp::endpoint endpoint, std::uint16_t port) {
   endpoint.port(port);
-  asio::error_code error;
-  acceptor.open(endpoint.protocol(), error);
+  const tcp protocol = endpoint.protocol();
+  UniqueFd made(::socket(protocol.family(), protocol.type() | SOCK_CLOEXEC | SOCK_NONBLOCK, protocol.protocol()));
+  asio::error_code error = hand_over(std::move(made), protocol, acceptor);
   if (!error) acceptor.set_option(tcp::acceptor::reuse_address(true), error);
   if (!error && endpoint.address().is_v6()) {
     const bool all = endpoint.address().is_unspecified();
@@ -105,17 +126,14 @@ void Acceptors::accept(std::function<void(tcp::socket)> admit) {
 }
 
 void Acceptors::accept_at(Listener& listener) {
-  listener.acceptor.async_accept([this, &listener](const asio::error_code& error, tcp::socket socket) {
+  listener.acceptor.async_wait(tcp::acceptor::wait_read, [this, &listener](const asio::error_code& error) {
     if (!listener.acceptor.is_open()) return;
-    if (!error) {
-      admit_(std::move(socket));
-      return accept_at(listener);
-    }
-    if (error == asio::error::connection_aborted) return accept_at(listener);
+    const asio::error_code ended = error ? error : take_some(listener);
+    if (!ended || ended == asio::error::would_block || !listener.acceptor.is_open()) return accept_at(listener);
     // File descriptors or memory have run out, most likely: the client stays in the queue meanwhile.
     if (!std::exchange(complained_, true)) {
       log::error(fmt::format("the store at {} takes no more clients for now: {}; raise the limit (ulimit -n)",
-                             host_and_port(host_, port_), error.message()));
+                             host_and_port(host_, port_), ended.message()));
     }
     listener.timer.expires_after(pause_after_failure);
     listener.timer.async_wait([this, &listener](const asio::error_code& cancelled) {
@@ -124,9 +142,23 @@ void Acceptors::accept_at(Listener& listener) {
   });
 }
 
+// Why no more can be taken now; nothing: there may be more.
+asio::error_code Acceptors::take_some(Listener& listener) {
+  const tcp protocol = listener.acceptor.local_endpoint().protocol();
+  for (int taken = 0; taken < accepted_at_once && listener.acceptor.is_open(); ++taken) {
+    UniqueFd accepted(::accept4(listener.acceptor.native_handle(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
+    if (!accepted && (errno == EINTR || errno == ECONNABORTED)) continue;
+    tcp::socket socket(context_);
+    if (const auto error = hand_over(std::move(accepted), protocol, socket)) return error;
+    admit_(std::move(socket));
+  }
+  return {};
+}
+
 void Acceptors::close() {
   for (Listener& listener : listeners_) {
     asio::error_code ignored;
+    (void)::shutdown(listener.acceptor.native_handle(), SHUT_RDWR);  // whoever else holds it
     listener.acceptor.close(ignored);
     listener.timer.cancel(ignored);
   }

@@ -1,4 +1,5 @@
-// The sockets on which the store's server listens. Included by the server's own sources only (Asio).
+// The sockets on which the store's server listens. No program that this process starts inherits them or what they
+// accept, and no child that it forks holds them. Included by the server's own sources only (Asio).
 #pragma once
 
 #include <functional>
@@ -36,6 +37,7 @@ class Acceptors {
   Status listen_on(const std::vector<Endpoint>& endpoints, std::uint16_t port);
   Status explain(const asio::error_code& error, std::uint16_t port) const;
   void accept_at(Listener& listener);
+  asio::error_code take_some(Listener& listener);
 
   asio::io_context& context_;
   const std::string host_;

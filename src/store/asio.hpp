@@ -14,3 +14,14 @@
 #include <asio/post.hpp>
 #include <asio/steady_timer.hpp>
 #include <asio/write.hpp>
+
+namespace hocket::store {
+
+// Closes it so that the other side sees it whoever else holds this socket.
+inline void end(asio::ip::tcp::socket& socket) {
+  asio::error_code ignored;
+  socket.shutdown(asio::ip::tcp::socket::shutdown_both, ignored);
+  socket.close(ignored);
+}
+
+}  // namespace hocket::store

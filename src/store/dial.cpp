@@ -13,6 +13,7 @@
 #include <cstring>
 #include <thread>
 
+#include "src/base/fork.hpp"
 #include "src/base/log.hpp"
 #include "src/base/printable.hpp"
 #include "src/store/endpoint.hpp"
@@ -85,6 +86,7 @@ Result<UniqueFd> connect_to(const Endpoint& endpoint, const Patience& patience) 
     return Status(Code::out_of_resources, "no file descriptor is left for a socket; raise the limit (ulimit -n)");
   }
   if (!socket) return error_text("socket", errno);
+  keep_from_children(socket.get());  // what this side has claimed there ends with it
   configure(socket.get());
   if (::connect(socket.get(), endpoint.get(), endpoint.bytes) != 0) {
     if (errno != EINPROGRESS && errno != EINTR) return error_text("connect", errno);

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include <sys/file.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -24,6 +25,12 @@ using store::Dictionary;
 
 constexpr auto longest_wait_for_lock = 2ms;
 constexpr auto brief = 50us;
+constexpr auto look_up_every = 100ms;  // while waiting for others: has the caller given up
+
+// Whether another attempt may do better although nobody changes anything.
+bool may_pass(int error) {
+  return error == EINTR || error == EIO || error == ESTALE;
+}
 
 Status cannot_open(const std::string& path, int error) {
   const std::string directory = path.substr(0, std::max<std::size_t>(path.rfind('/'), 1));
@@ -31,7 +38,20 @@ Status cannot_open(const std::string& path, int error) {
   if (error == ENOENT) why = fmt::format("the directory {} does not exist; make it first", directory);
   if (error == EACCES) why = "permission denied; check the rights of the file and of its directory";
   if (error == EISDIR) why = "it is a directory; name a file in it";
-  return {Code::store_unreachable, fmt::format("cannot open the store file {}: {}", path, why)};
+  if (error == EMFILE || error == ENFILE) why = "no file descriptor is left; raise the limit (ulimit -n)";
+  const bool lacks = error == EMFILE || error == ENFILE || error == ENOMEM || error == ENOSPC || error == EDQUOT;
+  return {lacks             ? Code::out_of_resources
+          : may_pass(error) ? Code::store_unreachable
+                            : Code::invalid_environment,
+          fmt::format("cannot open the store file {}: {}", path, why)};
+}
+
+// Before it is opened, which does something to some devices.
+Status check_kind(const std::string& path, const struct stat& facts) {
+  if (S_ISREG(facts.st_mode)) return {};
+  if (S_ISDIR(facts.st_mode)) return cannot_open(path, EISDIR);
+  return {Code::invalid_environment,
+          fmt::format("cannot open the store file {}: it is no regular file; name another path", path)};
 }
 
 }  // namespace
@@ -55,25 +75,31 @@ class FileStore::Guard {
   Deadline::Clock::time_point since_ = Deadline::Clock::now();
 };
 
-Result<std::unique_ptr<FileStore>> FileStore::open(const std::string& path, Deadline deadline) {
-  UniqueFd file(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NONBLOCK, 0600));
-  if (!file) return cannot_open(path, errno);
+Result<std::unique_ptr<FileStore>> FileStore::open(const std::string& path, Deadline deadline,
+                                                   const std::stop_token& stop) {
   struct stat facts {};
-  if (::fstat(file.get(), &facts) != 0) return cannot_open(path, errno);
+  const bool there = ::stat(path.c_str(), &facts) == 0;
+  if (Status sound = there ? check_kind(path, facts) : Status(); !sound.ok()) return sound;
+  UniqueFd file(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NONBLOCK | O_NOCTTY, 0600));
+  if (!file || ::fstat(file.get(), &facts) != 0) return cannot_open(path, errno);
+  if (Status sound = check_kind(path, facts); !sound.ok()) return sound;
   std::unique_ptr<FileStore> opened(new FileStore(path, std::move(file)));
-  if (!S_ISREG(facts.st_mode)) return opened->broken("is no regular file");
-  const auto guard = opened->lock(Access::write, "open", path, deadline);
-  if (!guard) return guard.status();
-  return opened;
+  for (;;) {  // others may hold it for long: one of them may be stopped
+    const auto guard = opened->lock(Access::write, "open", path, earlier(deadline, Deadline::after(look_up_every)));
+    if (guard) return opened;
+    if (guard.status().code() != Code::timeout || deadline.passed()) return guard.status();
+    if (stop.stop_requested()) return Status(Code::aborted, "waiting for the store file " + path + " was given up");
+  }
 }
 
 Status FileStore::confidential() const {
   struct stat facts {};
   const bool known = ::fstat(file_.get(), &facts) == 0;
-  if (known && (facts.st_mode & (S_IRWXG | S_IRWXO)) == 0) return {};
-  return {
-      Code::invalid_environment,
-      fmt::format("others than its owner may use the store file {}: `chmod 600` it, or {}", path_, how_to_be_trusted)};
+  const bool own = known && facts.st_uid == ::geteuid();  // root may open what belongs to anybody
+  if (own && (facts.st_mode & (S_IRWXG | S_IRWXO)) == 0) return {};
+  return {Code::invalid_environment, fmt::format("{} may use the store file {}: {}, or {}",
+                                                 own ? "others than its owner" : "another user, to whom it belongs,",
+                                                 path_, own ? "`chmod 600` it" : "name another", how_to_be_trusted)};
 }
 
 Status FileStore::set(std::string_view key, std::string_view value, Deadline deadline) {
@@ -251,7 +277,9 @@ Status FileStore::write_at(std::size_t offset, std::string_view bytes) {
   if (error == 0) return {};
   (void)!::ftruncate(file_.get(), static_cast<off_t>(offset));  // else the next writer does it
   const bool full = error == ENOSPC || error == EDQUOT || error == EFBIG;
-  return {full ? Code::out_of_resources : Code::store_unreachable,
+  return {full              ? Code::out_of_resources
+          : may_pass(error) ? Code::store_unreachable
+                            : Code::invalid_environment,
           fmt::format("cannot write the store file {}: {}", path_, std::strerror(error))};
 }
 

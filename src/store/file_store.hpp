@@ -3,6 +3,7 @@
 
 #include <memory>
 #include <mutex>
+#include <stop_token>
 
 #include "src/base/fd.hpp"
 #include "src/spi/store.hpp"
@@ -15,9 +16,12 @@ namespace hocket {
 // over fork).
 class FileStore final : public Store {
  public:
-  // Makes the file where there is none. Errors: store_unreachable where it cannot be opened, say because its directory
-  // does not exist; protocol_error where it is no store file (it is left as it is).
-  static Result<std::unique_ptr<FileStore>> open(const std::string& path, Deadline deadline);
+  // Makes the file where there is none. Errors: invalid_environment where it cannot be opened, say because its
+  // directory does not exist, or is no regular file; store_unreachable where the disk fails; out_of_resources;
+  // protocol_error where it is no store file (it is left as it is); timeout where others keep it locked; aborted when
+  // `stop` is requested.
+  static Result<std::unique_ptr<FileStore>> open(const std::string& path, Deadline deadline,
+                                                 const std::stop_token& stop = {});
 
   Status confidential() const override;
   std::string url() const override { return "file://" + path_; }

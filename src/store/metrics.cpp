@@ -79,7 +79,7 @@ std::string text_of_ranks(const std::vector<ReportedGroup>& groups, std::int64_t
     text +=
         fmt::format("# HELP hocket_rank_{0} {1}\n# TYPE hocket_rank_{0} {2}\n", family.name, family.help, family.type);
     for (const ReportedGroup& group : groups) {
-      for (const auto& [rank, report] : group.ranks) {
+      for (const auto& [rank, report] : group.ranks()) {
         text += fmt::format("hocket_rank_{}{{job=\"{}\",communicator=\"{}\",group=\"{}\",rank=\"{}\"}} {}\n",
                             family.name, label(report.job), label(report.name), label(report.group), rank,
                             family.value(group, report, date_ns));

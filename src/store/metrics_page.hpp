@@ -14,7 +14,7 @@ namespace hocket::store {
 
 class HttpExchange;
 
-// At most a few connections at a time, each for a few seconds and one request.
+// At most a few connections at a time, each for a few seconds and one request. Where there are more, the oldest ends.
 class MetricsPage {
  public:
   MetricsPage(asio::io_context& context, std::string host, std::function<Metrics()> measure)

@@ -34,7 +34,7 @@ Result<std::unique_ptr<Store>> open_store(std::string_view url, Deadline deadlin
   const auto place = store::parse_store_url(url);
   if (!place) return place.status();
   if (place->redis) return open_redis(*place, deadline, stop);
-  if (!place->path.empty()) return widen(FileStore::open(place->path, deadline));
+  if (!place->path.empty()) return widen(FileStore::open(place->path, deadline, stop));
   return widen(TcpStore::connect(place->host, place->port, deadline, stop, trust));
 }
 

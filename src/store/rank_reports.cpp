@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
-#include <set>
 #include <stdexcept>
 #include <utility>
 
@@ -17,6 +16,7 @@ using Json = nlohmann::json;
 
 constexpr Rank size_max = 1 << 24;
 constexpr int format_version = 1;
+constexpr std::size_t awaited_max = 64;  // of one rank; ranks tell fewer
 
 std::string text_of(const Json& json) {
   return printable(json.get<std::string>());
@@ -32,6 +32,17 @@ T whole(const Json& json) {
 double seconds_of(const Json& json) {
   constexpr double seconds_max = 1e9;
   return std::clamp(json.get<double>(), 0.0, seconds_max);
+}
+
+// In their order; of what may be no list, and no ranks.
+std::vector<Rank> ranks_of(const Json& json, Rank size) {
+  std::vector<Rank> ranks;
+  for (const Json& rank : json) {
+    const Rank number = whole<Rank>(rank);
+    if (number < 0 || number >= size || ranks.size() == awaited_max) throw std::invalid_argument("not such ranks");
+    if (std::ranges::find(ranks, number) == ranks.end()) ranks.push_back(number);
+  }
+  return ranks;
 }
 
 RankReport read(const Json& json) {
@@ -55,7 +66,7 @@ RankReport read(const Json& json) {
   if (const Json& waits = json.at("waits"); !waits.is_null()) {
     report.waits_in = text_of(waits.at("call"));
     report.waited_seconds = seconds_of(waits.at("seconds"));
-    for (const Json& rank : waits.at("awaited")) report.awaited.push_back(whole<Rank>(rank));
+    report.awaited = ranks_of(waits.at("awaited"), report.size);
   }
   return report;
 }
@@ -86,33 +97,39 @@ std::vector<RankReport> reports_in(const Dictionary& dictionary) {
   return reports;
 }
 
-std::vector<Rank> ReportedGroup::who_waits_for(Rank rank) const {
-  std::vector<Rank> waiters;
-  for (const auto& [waiter, report] : ranks) {
-    if (std::ranges::find(report.awaited, rank) != report.awaited.end()) waiters.push_back(waiter);
+void ReportedGroup::add(RankReport report) {
+  const Rank rank = report.rank;
+  ranks_.insert_or_assign(rank, std::move(report));
+}
+
+void ReportedGroup::find_waiters() {
+  for (const auto& [waiter, report] : ranks_) {
+    for (const Rank rank : report.awaited) waiters_[rank].push_back(waiter);
   }
-  return waiters;
+}
+
+std::span<const Rank> ReportedGroup::who_waits_for(Rank rank) const {
+  const auto found = waiters_.find(rank);
+  return found == waiters_.end() ? std::span<const Rank>() : found->second;
 }
 
 std::vector<Rank> ReportedGroup::behind() const {
-  std::set<Rank> awaited;
-  for (const auto& [waiter, report] : ranks) awaited.insert(report.awaited.begin(), report.awaited.end());
-  std::erase_if(awaited, [&](Rank rank) {
-    const auto found = ranks.find(rank);
-    return found != ranks.end() && !found->second.waits_in.empty();
-  });
-  return {awaited.begin(), awaited.end()};
+  std::vector<Rank> behind;
+  for (const auto& [rank, waiters] : waiters_) {
+    const auto found = ranks_.find(rank);
+    if (found == ranks_.end() || found->second.waits_in.empty()) behind.push_back(rank);
+  }
+  return behind;
 }
 
 std::vector<ReportedGroup> group_reports(std::vector<RankReport> reports) {
   std::map<std::pair<std::string, std::string>, ReportedGroup> groups;
-  for (RankReport& report : reports) {
-    auto& ranks = groups[{report.job, report.group}].ranks;
-    const Rank rank = report.rank;
-    ranks.insert_or_assign(rank, std::move(report));
-  }
+  for (RankReport& report : reports) groups[{report.job, report.group}].add(std::move(report));
   std::vector<ReportedGroup> found;
-  for (auto& [key, group] : groups) found.push_back(std::move(group));
+  for (auto& [key, group] : groups) {
+    group.find_waiters();
+    found.push_back(std::move(group));
+  }
   return found;
 }
 

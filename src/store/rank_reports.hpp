@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -36,15 +37,23 @@ class Dictionary;
 std::vector<RankReport> reports_in(const Dictionary& dictionary);
 
 // The ranks of one group.
-struct ReportedGroup {
-  std::map<Rank, RankReport> ranks;
+class ReportedGroup {
+ public:
+  void add(RankReport report);
+  // Once all are there.
+  void find_waiters();
 
-  const RankReport& any() const { return ranks.begin()->second; }
+  const std::map<Rank, RankReport>& ranks() const { return ranks_; }
+  const RankReport& any() const { return ranks_.begin()->second; }
   // Who waits for that rank, according to themselves.
-  std::vector<Rank> who_waits_for(Rank rank) const;
+  std::span<const Rank> who_waits_for(Rank rank) const;
   // Those for whom others wait and who do not wait themselves, and those that have not reported though others wait for
   // them.
   std::vector<Rank> behind() const;
+
+ private:
+  std::map<Rank, RankReport> ranks_;
+  std::map<Rank, std::vector<Rank>> waiters_;  // by the rank that they wait for
 };
 
 // By job and group.

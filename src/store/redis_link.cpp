@@ -4,6 +4,7 @@
 #include <poll.h>
 #include <sys/socket.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstring>
@@ -16,6 +17,7 @@ namespace hocket::store {
 namespace {
 
 constexpr std::size_t reply_bytes_max = std::size_t{64} << 20;
+constexpr int look_up_every_ms = 100;  // while waiting: has the caller given up
 
 bool is_error(const redisReply& reply) {
   return reply.type == REDIS_REPLY_ERROR;
@@ -40,7 +42,7 @@ Result<RedisReply> RedisLink::command(const RedisCommand& command, Deadline dead
   }
   // An answer that comes late would be taken for that of another command.
   try {
-    auto reply = exchange(command, deadline);
+    auto reply = exchange(command, deadline, stop);
     if (!reply.ok()) socket_.reset();
     return reply;
   } catch (...) {
@@ -64,13 +66,13 @@ Status RedisLink::connect(Deadline deadline, const std::stop_token& stop) {
   }
   socket_ = std::move(*socket);
   reader_.reset(redisReaderCreate());
-  const Status introduced = introduce(deadline);
+  const Status introduced = introduce(deadline, stop);
   if (introduced.ok()) return {};
   socket_.reset();
   return {introduced.code() == Code::timeout ? Code::store_unreachable : introduced.code(), introduced.message()};
 }
 
-Status RedisLink::introduce(Deadline deadline) {
+Status RedisLink::introduce(Deadline deadline, const std::stop_token& stop) {
   std::vector<RedisCommand> commands;
   if (!address_.access.password.empty()) {
     commands.push_back({"AUTH"});
@@ -79,7 +81,7 @@ Status RedisLink::introduce(Deadline deadline) {
   }
   commands.push_back({"SELECT", std::to_string(address_.access.database)});
   for (const RedisCommand& command : commands) {
-    const auto reply = exchange(command, deadline);
+    const auto reply = exchange(command, deadline, stop);
     if (!reply.ok()) return reply.status();
     const std::string said = is_error(**reply) ? std::string((*reply)->str, (*reply)->len) : "";
     if (said.starts_with("LOADING")) return lost("it still loads its data");
@@ -93,18 +95,18 @@ Status RedisLink::introduce(Deadline deadline) {
   return {};
 }
 
-Result<RedisReply> RedisLink::exchange(const RedisCommand& command, Deadline deadline) {
-  if (Status sent = send(encode(command), deadline); !sent.ok()) return sent;
-  return receive(deadline);
+Result<RedisReply> RedisLink::exchange(const RedisCommand& command, Deadline deadline, const std::stop_token& stop) {
+  if (Status sent = send(encode(command), deadline, stop); !sent.ok()) return sent;
+  return receive(deadline, stop);
 }
 
-Status RedisLink::send(std::string_view bytes, Deadline deadline) {
+Status RedisLink::send(std::string_view bytes, Deadline deadline, const std::stop_token& stop) {
   while (!bytes.empty()) {
     const ssize_t sent = ::send(socket_.get(), bytes.data(), bytes.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
     if (sent >= 0) {
       bytes.remove_prefix(static_cast<std::size_t>(sent));
     } else if (errno == EAGAIN) {
-      if (Status ready = wait(POLLOUT, deadline); !ready.ok()) return ready;
+      if (Status ready = wait(POLLOUT, deadline, stop); !ready.ok()) return ready;
     } else if (errno != EINTR) {
       return lost(std::strerror(errno));
     }
@@ -112,7 +114,7 @@ Status RedisLink::send(std::string_view bytes, Deadline deadline) {
   return {};
 }
 
-Result<RedisReply> RedisLink::receive(Deadline deadline) {
+Result<RedisReply> RedisLink::receive(Deadline deadline, const std::stop_token& stop) {
   std::array<char, 65536> block;
   for (std::size_t received = 0;;) {
     void* reply = nullptr;
@@ -129,16 +131,18 @@ Result<RedisReply> RedisLink::receive(Deadline deadline) {
     } else if (got == 0) {
       return lost("its process closed the connection or ended");
     } else if (errno == EAGAIN) {
-      if (Status ready = wait(POLLIN, deadline); !ready.ok()) return ready;
+      if (Status ready = wait(POLLIN, deadline, stop); !ready.ok()) return ready;
     } else if (errno != EINTR) {
       return lost(std::strerror(errno));
     }
   }
 }
 
-Status RedisLink::wait(short events, Deadline deadline) const {
+Status RedisLink::wait(short events, Deadline deadline, const std::stop_token& stop) const {
   pollfd entry{socket_.get(), events, 0};
-  const int ready = ::poll(&entry, 1, deadline.remaining_ms());
+  const int longest = deadline.remaining_ms();
+  const int ready = ::poll(&entry, 1, stop.stop_possible() ? std::min(longest, look_up_every_ms) : longest);
+  if (stop.stop_requested()) return {Code::aborted, "waiting for the store was given up"};
   if (ready < 0 && errno != EINTR) return lost(std::strerror(errno));
   if (ready == 0 && deadline.passed()) {
     return {Code::timeout, fmt::format("the store {} did not answer before the deadline; see whether its process is "

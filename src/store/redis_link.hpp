@@ -49,11 +49,11 @@ class RedisLink {
   };
 
   Status connect(Deadline deadline, const std::stop_token& stop);
-  Status introduce(Deadline deadline);
-  Result<RedisReply> exchange(const RedisCommand& command, Deadline deadline);
-  Status send(std::string_view bytes, Deadline deadline);
-  Result<RedisReply> receive(Deadline deadline);
-  Status wait(short events, Deadline deadline) const;
+  Status introduce(Deadline deadline, const std::stop_token& stop);
+  Result<RedisReply> exchange(const RedisCommand& command, Deadline deadline, const std::stop_token& stop);
+  Status send(std::string_view bytes, Deadline deadline, const std::stop_token& stop);
+  Result<RedisReply> receive(Deadline deadline, const std::stop_token& stop);
+  Status wait(short events, Deadline deadline, const std::stop_token& stop) const;
   Status lost(std::string_view why) const;
 
   const RedisAddress address_;

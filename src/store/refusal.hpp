@@ -32,7 +32,7 @@ class Refusal : public std::enable_shared_from_this<Refusal> {
   void close() {
     asio::error_code ignored;
     timer_.cancel(ignored);
-    socket_.close(ignored);
+    end(socket_);
   }
 
  private:

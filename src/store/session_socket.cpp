@@ -12,8 +12,7 @@ SessionSocket::SessionSocket(asio::ip::tcp::socket socket, const std::optional<T
 }
 
 void SessionSocket::close() {
-  asio::error_code ignored;
-  socket_.close(ignored);
+  end(socket_);
 }
 
 // Whether there is nothing, or nothing more, to be done before bytes can be received.

@@ -10,6 +10,7 @@
 #include <cstring>
 
 #include "src/base/fd.hpp"
+#include "src/base/write_all.hpp"
 #include "src/store/record.hpp"
 
 namespace hocket::store {
@@ -20,16 +21,6 @@ Status cannot(std::string_view what, const std::string& path, int error) {
           fmt::format("cannot {} the snapshot {}: {}; name a file in a folder that this user "
                       "may write to",
                       what, path, std::strerror(error))};
-}
-
-// 0, or errno.
-int write_all(int file, std::string_view bytes) {
-  while (!bytes.empty()) {
-    const ssize_t wrote = ::write(file, bytes.data(), bytes.size());
-    if (wrote < 0 && errno != EINTR) return errno;
-    if (wrote > 0) bytes.remove_prefix(static_cast<std::size_t>(wrote));
-  }
-  return 0;
 }
 
 }  // namespace

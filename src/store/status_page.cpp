@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <span>
 #include <string_view>
 
 #include "src/base/markup.hpp"
@@ -12,6 +13,7 @@ namespace hocket::store {
 namespace {
 
 constexpr std::size_t rows_max = 4096;
+constexpr std::size_t listed_max = 16;  // ranks in a sentence
 constexpr double silent_seconds = 5;
 
 constexpr std::string_view head = R"(<!DOCTYPE html>
@@ -43,8 +45,10 @@ std::string bytes_of(std::uint64_t bytes) {
   return unit == 0 ? fmt::format("{} B", bytes) : fmt::format("{:.1f} {}", amount, units[unit]);
 }
 
-std::string ranks_of(const std::vector<Rank>& ranks) {
-  return fmt::format("{} {}", ranks.size() == 1 ? "rank" : "ranks", fmt::join(ranks, ", "));
+std::string ranks_of(std::span<const Rank> ranks) {
+  const auto shown = ranks.first(std::min(ranks.size(), listed_max));
+  const std::string more = ranks.size() > listed_max ? fmt::format(" and {} more", ranks.size() - listed_max) : "";
+  return fmt::format("{} {}{}", ranks.size() == 1 ? "rank" : "ranks", fmt::join(shown, ", "), more);
 }
 
 // What a rank does, and the class of its row.
@@ -86,10 +90,10 @@ std::string sentence_of(const ReportedGroup& group) {
   const auto behind = group.behind();
   std::string text = behind.empty() ? "Nobody is behind." : fmt::format("Behind: {}.", ranks_of(behind));
   std::vector<Rank> missing;
-  for (Rank rank = 0; rank < group.any().size && missing.size() <= 16; ++rank) {
-    if (!group.ranks.contains(rank)) missing.push_back(rank);
+  for (Rank rank = 0; rank < group.any().size && missing.size() <= listed_max; ++rank) {
+    if (!group.ranks().contains(rank)) missing.push_back(rank);
   }
-  if (missing.size() > 16) return text + " Many ranks do not report.";
+  if (missing.size() > listed_max) return text + " Many ranks do not report.";
   if (!missing.empty()) text += fmt::format(" No report of {}: not come yet, dead, or told not to.", ranks_of(missing));
   return text;
 }
@@ -100,9 +104,9 @@ std::string section_of(const ReportedGroup& group, std::int64_t date_ns, std::si
       "<h2>{}</h2>\n<p class=\"faint\">job {}, group {}, {} of {} ranks report</p>\n<p class=\"who\">{}</p>\n"
       "<table>\n<tr><th>rank</th><th>now</th><th>latest call</th><th>calls ended</th><th>sent</th><th>received</th>"
       "<th>process</th></tr>\n",
-      escaped(any.name), escaped(any.job), escaped(any.group), group.ranks.size(), any.size,
+      escaped(any.name), escaped(any.job), escaped(any.group), group.ranks().size(), any.size,
       escaped(sentence_of(group)));
-  for (const auto& [rank, report] : group.ranks) {
+  for (const auto& [rank, report] : group.ranks()) {
     if (rows++ < rows_max) text += row_of(group, report, date_ns);
   }
   return text + "</table>\n";

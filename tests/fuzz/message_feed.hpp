@@ -35,6 +35,13 @@ struct Outcome {
   friend bool operator==(const Outcome&, const Outcome&) = default;
 };
 
+// What becomes of what comes when no receive is left.
+enum class Rest {
+  ignored,
+  foreseen,  // it is kept, and looked at as far as that concerns more than messages
+  skipped,   // the link has ended, and only how the peer ended it counts
+};
+
 class MessageFeed {
  public:
   // `late`: a receive is posted only when its message is early, else all are posted before anything comes.
@@ -47,7 +54,7 @@ class MessageFeed {
   }
 
   // `piece`: how many bytes come next, at least one.
-  Outcome run(const Bytes& stream, const std::function<std::size_t()>& piece) {
+  Outcome run(const Bytes& stream, const std::function<std::size_t()>& piece, Rest rest = Rest::ignored) {
     Outcome outcome;
     std::size_t at = 0;
     while (true) {
@@ -55,8 +62,14 @@ class MessageFeed {
       if (const auto what = reader_.take_waiting()) outcome.waiting = what;
       if (outcome.event != tcp::MessageReader::Event::none) break;
       if (reader_.unexpected()) {
-        if (posted_ == wanted_.size()) break;
-        post();
+        if (posted_ < wanted_.size()) {
+          post();
+        } else if (rest == Rest::skipped) {
+          reader_.abandon(Status(Code::aborted, "nobody waits any more"));
+        } else {
+          if (rest == Rest::foreseen) foresee(std::span(stream).subspan(at), piece, outcome);
+          break;
+        }
         continue;
       }
       if (at == stream.size()) break;
@@ -85,6 +98,17 @@ class MessageFeed {
       posted.reduction = {.custom = &sums_.emplace_back(receive.element_bytes), .element_bytes = receive.element_bytes};
     }
     reader_.post(posted);
+  }
+
+  void foresee(std::span<const std::byte> left, const std::function<std::size_t()>& piece, Outcome& outcome) {
+    while (!left.empty()) {
+      const std::size_t bytes = std::min(left.size(), piece());
+      reader_.keep(left.first(bytes));
+      left = left.subspan(bytes);
+      reader_.hear_behind();
+      if (const auto what = reader_.take_waiting()) outcome.waiting = what;
+    }
+    outcome.event = reader_.peek_end();
   }
 
   std::size_t bring(std::span<const std::byte> left, std::size_t piece) {

@@ -1,6 +1,7 @@
 // Any input makes a stream of frames and of nonsense, and receives that wait for some of them. However the stream is
 // cut into pieces, the reader must come to the same end; sanitizers see to the rest.
 #include <cstdint>
+#include <utility>
 
 #include "tests/fuzz/message_feed.hpp"
 #include "tests/fuzz/target.hpp"
@@ -62,8 +63,11 @@ Plan read_plan(std::string_view text) {
 bool run(std::string_view input) {
   const Plan plan = read_plan(input);
   std::size_t completed = 0;
-  for (const bool late : {false, true}) {
-    const auto outcome = [&](const auto& piece) { return MessageFeed(plan.wanted, late).run(plan.stream, piece); };
+  for (const auto& [late, rest] :
+       {std::pair(false, Rest::ignored), {true, Rest::ignored}, {false, Rest::foreseen}, {false, Rest::skipped}}) {
+    const auto outcome = [&](const auto& piece) {
+      return MessageFeed(plan.wanted, late).run(plan.stream, piece, rest);
+    };
     const Outcome at_once = outcome([] { return SIZE_MAX; });
     std::uint32_t random = static_cast<std::uint32_t>(input.size());
     const auto some = [&] { return 1 + ((random = random * 1664525 + 1013904223) >> 24) % 80; };

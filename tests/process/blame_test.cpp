@@ -5,11 +5,13 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdint>
+#include <cstdlib>
 #include <map>
 #include <memory>
 #include <ostream>
 #include <random>
 #include <string>
+#include <string_view>
 #include <thread>
 #include <tuple>
 #include <vector>
@@ -61,10 +63,12 @@ class Blame : public testing::TestWithParam<std::tuple<Place, Pattern>> {
   // every word.
   void look_at(ProcessGroup& group, int victim, int number, const std::string& expected) const {
     SCOPED_TRACE("victim " + std::to_string(victim));
-    std::vector<std::string> said;
+    std::map<int, std::string> said_by;
     for (int index = 0; index < group.size(); ++index) {
-      if (index != victim) said.push_back(group.hear(index));
+      if (index != victim) said_by[index] = group.hear(index);
     }
+    std::vector<std::string> said;
+    for (const auto& [index, text] : said_by) said.push_back(text);
     for (int index = 0; index < group.size(); ++index) group.tell(index, "leave");
     if (number == SIGSTOP) group.signal(victim, SIGCONT);
     group.expect_success(number == SIGKILL ? victim : -1);
@@ -73,6 +77,21 @@ class Blame : public testing::TestWithParam<std::tuple<Place, Pattern>> {
     if (!std::get<1>(GetParam()).runs_ahead) {
       EXPECT_THAT(said, testing::Each(said.front()));
     }
+    look_at_witnesses(said_by);
+  }
+
+  // Where two saw it, whoever is named says so itself, or names one below it of whom it has heard.
+  static void look_at_witnesses(const std::map<int, std::string>& said_by) {
+    for (const auto& [index, text] : said_by) {
+      const auto witness = said_by.find(witness_in(text));
+      ASSERT_NE(witness, said_by.end()) << "rank " << index << ": " << text;
+      EXPECT_LE(witness_in(witness->second), witness->first) << "rank " << index << ": " << text;
+    }
+  }
+  static int witness_in(const std::string& text) {
+    constexpr std::string_view before = "seen by ";
+    const auto at = text.find(before);
+    return at == std::string::npos ? -1 : std::atoi(text.c_str() + at + before.size());
   }
 
   // Each rank in turn, so many groups beside each other.

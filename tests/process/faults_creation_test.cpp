@@ -122,13 +122,25 @@ TEST(Creation, EndsForTheOthersWhenARankIsKilledInIt) {
 TEST(Store, ThatIsUnreachableIsNamed) {
   run_ranks(2, [](Child&) {
     const std::string closed = "tcp://127.0.0.1:" + std::string(std::getenv("MASTER_PORT"));
-    for (const std::string& url :
-         {closed, std::string("tcp://no-such-host.invalid:1234"), std::string("file:///no/such/folder/store")}) {
+    for (const std::string& url : {closed, std::string("tcp://no-such-host.invalid:1234")}) {
       hocket_comm_options options = HOCKET_COMM_OPTIONS_INIT;
       options.timeout_ms = 1000;
       options.store = url.c_str();
       expect_result(create_in_vain(&options), HOCKET_STORE_UNREACHABLE, url);
       expect_message_names(url.substr(url.find("//") + 2));
+    }
+  });
+}
+
+// However long it would have.
+TEST(Store, ThatNoFileCanBeIsRefusedAtOnce) {
+  run_ranks(2, [](Child&) {
+    for (const char* url : {"file:///no/such/folder/store", "file:///", "file:///tmp", "file:///dev/null"}) {
+      hocket_comm_options options = HOCKET_COMM_OPTIONS_INIT;
+      options.timeout_ms = 3'600'000;
+      options.store = url;
+      expect_result(create_in_vain(&options), HOCKET_INVALID_ENVIRONMENT, url);
+      expect_message_names(url + std::string_view("file://").size());
     }
   });
 }

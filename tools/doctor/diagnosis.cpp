@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <map>
+#include <span>
 
 #include "tools/doctor/clocks.hpp"
 #include "tools/doctor/process.hpp"
@@ -15,6 +16,7 @@ namespace {
 
 // A rank that writes so much later than the others of a broken group was not there to hear of it.
 constexpr double absent_seconds = 1.0;
+constexpr std::size_t listed_max = 16;  // ranks in a sentence
 
 std::string number_of(const Call& call) {
   return call.number == 0 && call.is_message() ? "" : fmt::format(" number {}", call.number);
@@ -75,7 +77,9 @@ std::optional<Difference> first_difference(const Group& group) {
 }
 
 std::string join(const std::vector<Rank>& ranks) {
-  return fmt::format("{} {}", ranks.size() == 1 ? "rank" : "ranks", fmt::join(ranks, ", "));
+  const auto listed = std::span(ranks).first(std::min(ranks.size(), listed_max));
+  const std::string more = ranks.size() > listed_max ? fmt::format(" and {} more", ranks.size() - listed_max) : "";
+  return fmt::format("{} {}{}", ranks.size() == 1 ? "rank" : "ranks", fmt::join(listed, ", "), more);
 }
 
 Diagnosis of_mismatch(const Group& group, const RecordedCause& cause) {

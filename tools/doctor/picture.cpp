@@ -7,6 +7,7 @@
 #include <optional>
 #include <set>
 
+#include "src/base/printable.hpp"
 #include "tools/doctor/clocks.hpp"
 
 namespace hocket::doctor {
@@ -25,7 +26,7 @@ std::string paint(const std::string& text, Look look, bool colours) {
 }
 
 std::string cut(const std::string& text, std::size_t width) {
-  return text.size() <= width ? text : text.substr(0, width - 3) + "...";
+  return text.size() <= width ? text : printable(text, width - 1);
 }
 
 std::string span(std::int64_t nanoseconds) {

@@ -8,6 +8,9 @@
 #include <iterator>
 #include <nlohmann/json.hpp>
 #include <set>
+#include <stdexcept>
+
+#include "src/base/printable.hpp"
 
 namespace hocket::doctor {
 namespace {
@@ -15,32 +18,69 @@ namespace {
 using Json = nlohmann::json;
 
 constexpr int format_version = 1;
+constexpr Rank size_max = 65536;
+constexpr std::size_t text_bytes_max = 65536;
+constexpr std::int64_t time_max = std::int64_t{1} << 60;  // differences of sums of times do not overflow
+
+// Ranks of other hosts have written it, or whoever may write to the folder or the store.
+std::string text_of(const Json& json) {
+  return printable(json.get<std::string>(), text_bytes_max);
+}
+
+// A whole number within these bounds.
+std::int64_t number_of(const Json& json, std::int64_t least, std::int64_t most) {
+  const bool whole =
+      json.is_number_unsigned() ? json.get<std::uint64_t>() <= std::uint64_t{INT64_MAX} : json.is_number_integer();
+  const std::int64_t number = whole ? json.get<std::int64_t>() : 0;
+  if (!whole || number < least || number > most) {
+    throw std::invalid_argument(fmt::format("{} is no number from {} to {}", json.dump(), least, most));
+  }
+  return number;
+}
+
+Rank rank_of(const Json& json, Rank least = 0) {
+  return static_cast<Rank>(number_of(json, least, size_max - 1));
+}
+
+std::vector<Rank> ranks_of(const Json& json) {
+  std::vector<Rank> ranks;
+  for (const Json& rank : json) ranks.push_back(rank_of(rank));
+  return ranks;
+}
+
+std::int64_t time_of(const Json& json) {
+  return number_of(json, -time_max, time_max);
+}
+
+std::uint32_t count_of(const Json& json) {
+  return static_cast<std::uint32_t>(number_of(json, 0, UINT32_MAX));
+}
 
 Call read_call(const Json& json) {
-  Call call{.communicator = json.at("communicator"),
-            .number = json.at("number"),
-            .kind = json.at("kind"),
-            .collective = json.at("collective"),
-            .text = json.at("call"),
-            .algorithm = json.value("algorithm", ""),
-            .type = json.at("type"),
-            .peer = json.value("peer", no_rank),
+  Call call{.communicator = count_of(json.at("communicator")),
+            .number = count_of(json.at("number")),
+            .kind = text_of(json.at("kind")),
+            .collective = text_of(json.at("collective")),
+            .text = text_of(json.at("call")),
+            .algorithm = text_of(json.value("algorithm", Json(""))),
+            .type = text_of(json.at("type")),
+            .peer = rank_of(json.value("peer", Json(no_rank)), no_rank),
             .count = json.value("count", std::uint64_t{0}),
             .bytes = json.value("bytes", std::uint64_t{0}),
-            .began = json.value("began_ns", std::int64_t{0})};
-  if (json.contains("ended_ns")) call.ended = json.at("ended_ns").get<std::int64_t>();
+            .began = time_of(json.value("began_ns", Json(0)))};
+  if (json.contains("ended_ns")) call.ended = time_of(json.at("ended_ns"));
   return call;
 }
 
 Step read_step(const Json& json, const std::map<std::uint32_t, Communicator>& communicators) {
-  Step step{.communicator = json.at(0),
-            .number = json.at(1),
-            .call = json.at(2),
-            .kind = json.at(3),
-            .peer = json.at(4),
+  Step step{.communicator = count_of(json.at(0)),
+            .number = count_of(json.at(1)),
+            .call = text_of(json.at(2)),
+            .kind = text_of(json.at(3)),
+            .peer = rank_of(json.at(4), no_rank),
             .bytes = json.at(5),
-            .began = json.at(6)};
-  if (!json.at(7).is_null()) step.ended = json.at(7).get<std::int64_t>();
+            .began = time_of(json.at(6))};
+  if (!json.at(7).is_null()) step.ended = time_of(json.at(7));
   // The file has it as a rank of its communicator.
   const auto communicator = communicators.find(step.communicator);
   if (step.peer != no_rank && communicator != communicators.end() && !communicator->second.ranks.empty()) {
@@ -53,30 +93,32 @@ Wait read_wait(const Json& json) {
   return {.call = read_call(json),
           .begun = json.at("begun"),
           .seconds = json.at("seconds"),
-          .awaited = json.at("awaited"),
-          .text = json.at("text")};
+          .awaited = ranks_of(json.at("awaited")),
+          .text = text_of(json.at("text"))};
 }
 
 Record read_record(const Json& json) {
-  Record record{.name = json.at("name"),
-                .group = json.at("group"),
-                .reason = json.at("reason"),
-                .rank = json.at("rank"),
-                .size = json.at("size"),
-                .processes = json.at("processes"),
-                .kernel = json.at("clock").at("kernel"),
-                .steady = json.at("clock").at("steady_ns"),
-                .date = json.at("clock").at("date_ns")};
+  Record record{.name = text_of(json.at("name")),
+                .group = text_of(json.at("group")),
+                .reason = text_of(json.at("reason")),
+                .rank = rank_of(json.at("rank")),
+                .size = static_cast<Rank>(number_of(json.at("size"), 1, size_max)),
+                .kernel = text_of(json.at("clock").at("kernel")),
+                .steady = time_of(json.at("clock").at("steady_ns")),
+                .date = number_of(json.at("clock").at("date_ns"), INT64_MIN, INT64_MAX)};
+  if (record.rank >= record.size) throw std::invalid_argument("its rank is not one of its group");
+  for (const Json& process : json.at("processes")) record.processes.push_back(text_of(process));
   if (const Json& cause = json.at("cause"); !cause.is_null()) {
-    record.cause = RecordedCause{.code = cause.at("code"),
-                                 .message = cause.at("message"),
-                                 .operation = cause.at("operation"),
-                                 .rank = cause.at("rank"),
-                                 .peer = cause.at("peer")};
+    record.cause = RecordedCause{.code = text_of(cause.at("code")),
+                                 .message = text_of(cause.at("message")),
+                                 .operation = text_of(cause.at("operation")),
+                                 .rank = rank_of(cause.at("rank"), no_rank),
+                                 .peer = rank_of(cause.at("peer"), no_rank)};
   }
   for (const Json& communicator : json.at("communicators")) {
-    record.communicators[communicator.at("number")] = {
-        .name = communicator.at("name"), .ranks = communicator.at("ranks"), .calls = communicator.at("calls")};
+    record.communicators[count_of(communicator.at("number"))] = {.name = text_of(communicator.at("name")),
+                                                                 .ranks = ranks_of(communicator.at("ranks")),
+                                                                 .calls = communicator.at("calls")};
   }
   for (const Json& call : json.at("operations")) record.calls.push_back(read_call(call));
   if (json.contains("steps")) {
@@ -108,7 +150,8 @@ std::vector<Rank> Group::without_record() const {
   return missing;
 }
 
-std::string Groups::add(const std::string& text, const std::string& source) {
+std::string Groups::add(const std::string& text, const std::string& from) {
+  const std::string source = printable(from);
   try {
     const Json json = Json::parse(text);
     if (!json.is_object() || !json.contains("hocket_record")) return "";
@@ -125,7 +168,7 @@ std::string Groups::add(const std::string& text, const std::string& source) {
     group.records.insert_or_assign(rank, std::move(record));
     return "";
   } catch (const std::exception& error) {
-    return fmt::format("{} is no record that can be read: {}", source, error.what());
+    return fmt::format("{} is no record that can be read: {}", source, printable(error.what()));
   }
 }
 
@@ -140,7 +183,7 @@ Result<std::vector<Group>> read_folder(const std::string& folder, std::vector<st
   std::error_code error;
   std::set<std::string> files;
   for (const auto& entry : std::filesystem::directory_iterator(folder, error)) {
-    if (entry.path().extension() == ".json") files.insert(entry.path().string());
+    if (entry.path().extension() == ".json" && entry.is_regular_file(error)) files.insert(entry.path().string());
   }
   if (error) return Status(Code::not_found, fmt::format("{} cannot be read: {}", folder, error.message()));
   Groups groups;

@@ -1,4 +1,5 @@
-// What ranks have written about themselves (docs/reference/hocket-doctor.md), as hocket-doctor reads it.
+// What ranks have written about themselves (docs/reference/hocket-doctor.md), as hocket-doctor reads it: its texts are
+// printable, its ranks and times within bounds, whoever has written it.
 #pragma once
 
 #include <cstdint>
@@ -87,9 +88,9 @@ struct Group {
 // Records by their groups, the earliest first.
 class Groups {
  public:
-  // The text of a record, or of something else; `source` names it. Returns what is wrong with a record that cannot be
+  // The text of a record, or of something else; `from` names it. Returns what is wrong with a record that cannot be
   // read, else "".
-  std::string add(const std::string& text, const std::string& source);
+  std::string add(const std::string& text, const std::string& from);
   std::vector<Group> sorted() &&;
 
  private:

@@ -96,17 +96,21 @@ bool DirectOperation::move(Counters& counters) {
   return happened;
 }
 
-// Nothing wakes the host when work on a device is done.
-Deadline DirectOperation::next_look() const {
-  const auto waits_for_device = [](const auto& path) {
+bool DirectOperation::waits_for_device() const {
+  const auto waits = [](const auto& path) {
     if constexpr (requires { path.waits_for_device(); }) return path.waits_for_device();
     return false;
   };
-  const bool looks = phase_ == Phase::move && std::visit(waits_for_device, path_);
-  return looks ? Deadline::after(device_look_interval) : Deadline::never();
+  return phase_ == Phase::move && std::visit(waits, path_);
+}
+
+// Nothing wakes the host when work on a device is done.
+Deadline DirectOperation::next_look() const {
+  return waits_for_device() ? Deadline::after(device_look_interval) : Deadline::never();
 }
 
 Operation::Missing DirectOperation::missing() const {
+  if (waits_for_device()) return {.peers = {}, .text = std::string(waits_for_own_stream)};
   return announcer_.missing([&](std::uint32_t member) {
     return std::visit(
         [&](const auto& path) {
@@ -119,7 +123,7 @@ Operation::Missing DirectOperation::missing() const {
 
 Rank DirectOperation::awaited() const {
   std::uint32_t member = phase_ == Phase::meet ? announcer_.next_member() : run_.members;
-  if (phase_ == Phase::move) {
+  if (phase_ == Phase::move && !waits_for_device()) {
     const auto has_done_its_part = [&](const auto& path) {
       if constexpr (is_a_path<decltype(path)>) return path.has_done_its_part(member);
       return true;

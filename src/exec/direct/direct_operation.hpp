@@ -47,6 +47,7 @@ class DirectOperation final : public Operation {
   void choose_path(Counters& counters);
   void choose_staged();
   bool move(Counters& counters);
+  bool waits_for_device() const;
 
   DirectRun run_;
   Announcer announcer_;

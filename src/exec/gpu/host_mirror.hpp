@@ -6,6 +6,7 @@
 #include <chrono>
 #include <cstddef>
 #include <memory>
+#include <string_view>
 #include <vector>
 
 #include "src/exec/gpu/gpu_call.hpp"
@@ -15,6 +16,9 @@ namespace hocket {
 
 // How often to look whether a device has come so far.
 inline constexpr std::chrono::microseconds device_look_interval{50};
+// What a call says that waits for it: it waits for no peer, and those that wait for it are held up by this rank.
+inline constexpr std::string_view waits_for_own_stream =
+    "waiting for work in this rank's own stream, which comes before the call";
 
 // What lies where in a mirror.
 struct MirrorLayout {

@@ -76,7 +76,7 @@ Deadline MirroredOperation::next_look() const {
 Operation::Missing MirroredOperation::missing() const {
   if (phase_ == Phase::runs) return inner_->missing();
   if (inner_->needs_source()) return {};
-  return {.peers = {}, .text = "waiting for work in this rank's own stream, which comes before the call"};
+  return {.peers = {}, .text = std::string(waits_for_own_stream)};
 }
 
 }  // namespace hocket

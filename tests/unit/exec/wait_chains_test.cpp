@@ -81,6 +81,17 @@ TEST(ToldChains, BlameNobodyWhoCouldNotSayThatHeWaits) {
   EXPECT_EQ(blame_for(std::vector<Rank>{0}, 2, heard, unheard).missing, 0) << "with rank 0 it is connected";
 }
 
+// A rank that others wait for on another communicator need not be at fault here.
+TEST(ToldChains, GoByWhatIsKnownOnTheSameCommunicator) {
+  const std::vector<Rank> unheard{4};
+  ToldChains heard(2);
+  heard.hear(1, {.tag = {.communicator = 7}, .missing = 3, .witness = 1}, ranks);
+  EXPECT_EQ(heard.some_end(0), no_rank);
+  EXPECT_EQ(heard.some_end(7), 3);
+  EXPECT_EQ(blame_for({}, 2, heard, unheard, 0).missing, no_rank);
+  EXPECT_EQ(blame_for({}, 2, heard, unheard, 7).missing, 3);
+}
+
 // Rank 2 waits for rank 3, too, far from here; rank 0, which passes that on, does not wait.
 TEST(ToldChains, KnowByHearsayWhoElseWaits) {
   ToldChains heard(4);

@@ -73,18 +73,43 @@ TEST_F(FileStoreTest, ForeignFilesAreNamedAndLeftAlone) {
 }
 
 TEST_F(FileStoreTest, PlacesThatCannotHoldAStoreAreExplained) {
-  const auto missing = FileStore::open(directory_ / "no" / "such" / "store", generous());
-  EXPECT_EQ(missing.status().code(), Code::store_unreachable);
-  EXPECT_THAT(missing.status().message(), HasSubstr((directory_ / "no" / "such").string() + " does not exist"));
-
-  const auto directory = FileStore::open(directory_, generous());
-  EXPECT_EQ(directory.status().code(), Code::store_unreachable);
-  EXPECT_THAT(directory.status().message(), HasSubstr("is a directory"));
-
   ASSERT_EQ(::mkfifo(path_.c_str(), 0600), 0);
-  const auto fifo = FileStore::open(path_, generous());
-  EXPECT_EQ(fifo.status().code(), Code::protocol_error);
-  EXPECT_THAT(fifo.status().message(), HasSubstr("no regular file"));
+  const std::string no_directory = directory_ / "no" / "such";
+  const std::pair<std::string, std::string> places[] = {
+      {no_directory + "/store", no_directory + " does not exist"},
+      {directory_, "is a directory"},
+      {directory_.string() + "/", "is a directory"},
+      {"/", "is a directory"},
+      {path_, "is no regular file; name another path"},
+      {path_.string() + "/store", "Not a directory"},
+      {"/dev/null", "is no regular file; name another path"},
+      {directory_ / std::string(300, 'x'), "File name too long"},
+      {"/proc/store", "does not exist"},
+      {"/proc/version", ::geteuid() == 0 ? "cannot write" : "permission denied"},
+  };
+  for (const auto& [path, why] : places) {
+    const auto opened = FileStore::open(path, generous());
+    EXPECT_EQ(opened.status().code(), Code::invalid_environment) << path;
+    EXPECT_THAT(opened.status().message(), HasSubstr(path));
+    EXPECT_THAT(opened.status().message(), HasSubstr(why));
+  }
+}
+
+TEST_F(FileStoreTest, ThatBelongsToAnotherUserKeepsNoSecret) {
+  auto opened = FileStore::open(path_, generous());
+  ASSERT_TRUE(opened.ok()) << opened.status().message();
+  EXPECT_TRUE((*opened)->confidential().ok());
+  if (::chown(path_.c_str(), ::geteuid() + 1, ::getegid()) != 0) GTEST_SKIP() << "only root can give a file away";
+  EXPECT_EQ((*opened)->confidential().code(), Code::invalid_environment);
+  EXPECT_THAT((*opened)->confidential().message(), HasSubstr("another user, to whom it belongs,"));
+}
+
+TEST_F(FileStoreTest, WhoWaitsForOthersCanGiveUp) {
+  const UniqueFd held(::open(path_.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
+  ASSERT_EQ(::flock(held.get(), LOCK_EX), 0);
+  std::stop_source stop;
+  stop.request_stop();
+  EXPECT_EQ(FileStore::open(path_, generous(), stop.get_token()).status().code(), Code::aborted);
 }
 
 TEST_F(FileStoreTest, WhatWasSetOutlivesTheObject) {

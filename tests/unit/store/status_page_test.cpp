@@ -4,7 +4,9 @@
 #include <gtest/gtest.h>
 
 #include <nlohmann/json.hpp>
+#include <numeric>
 #include <string>
+#include <vector>
 
 #include "src/store/rank_reports.hpp"
 
@@ -87,6 +89,30 @@ TEST(StatusPage, ShowsSoManyRanksAtMost) {
     reports.back()["size"] = 5000;
   }
   EXPECT_THAT(status_page(metrics_of(reports), now), HasSubstr("904 more ranks are not shown"));
+}
+
+TEST(StatusPage, ListsSoManyRanksAtMost) {
+  std::vector<json> reports{report_of(0)};
+  for (int rank = 1; rank <= 20; ++rank) reports.push_back(waiting(rank, {0}));
+  for (json& report : reports) report["size"] = 21;
+  EXPECT_THAT(status_page(metrics_of(reports), now), HasSubstr("15, 16 and 4 more wait for it"));
+}
+
+TEST(RankReports, TellOfSoManyAwaitedRanksAtMost) {
+  std::vector<int> some(64);
+  std::iota(some.begin(), some.end(), 0);
+  const auto with = [](const std::vector<int>& awaited, int size) {
+    json report = waiting(0, awaited);
+    report["size"] = size;
+    return parse_report(report.dump());
+  };
+  ASSERT_TRUE(with(some, 100));
+  EXPECT_EQ(with(some, 100)->awaited.size(), 64u);
+  EXPECT_EQ(with({2, 1, 2}, 3)->awaited, (std::vector<Rank>{2, 1}));
+  EXPECT_FALSE(with({3}, 3)) << "no rank of the group";
+  EXPECT_FALSE(with({-1}, 3));
+  some.push_back(64);
+  EXPECT_FALSE(with(some, 100));
 }
 
 TEST(RankReports, AreRefusedWhereTheyAreNone) {

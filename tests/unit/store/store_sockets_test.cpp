@@ -1,0 +1,90 @@
+// What becomes of a store's sockets where the process that holds them starts others, or forks.
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <thread>
+#include <vector>
+
+#include "src/base/fd.hpp"
+#include "src/store/dial.hpp"
+#include "src/store/store_server.hpp"
+#include "src/store/tcp_store.hpp"
+
+namespace hocket {
+namespace {
+
+constexpr int numbers_max = 1024;
+
+Deadline generous() {
+  return Deadline::after(std::chrono::seconds(120));
+}
+
+bool is_socket(int fd) {
+  struct stat file {};
+  return ::fstat(fd, &file) == 0 && S_ISSOCK(file.st_mode);
+}
+
+std::vector<int> sockets_but(const std::vector<int>& others) {
+  std::vector<int> found;
+  for (int fd = 0; fd < numbers_max; ++fd) {
+    if (is_socket(fd) && std::ranges::find(others, fd) == others.end()) found.push_back(fd);
+  }
+  return found;
+}
+
+// A server with a client, and one who asks for metrics and has not said so yet.
+class StoreSockets : public testing::Test {
+ protected:
+  void SetUp() override {
+    auto started = StoreServer::start("127.0.0.1", 0, {.metrics_port = 0});
+    ASSERT_TRUE(started.ok()) << started.status().message();
+    server_ = std::move(*started);
+    auto connected = TcpStore::connect("127.0.0.1", server_->port(), generous());
+    ASSERT_TRUE(connected.ok()) << connected.status().message();
+    client_ = std::move(*connected);
+    auto reader = store::dial_socket("127.0.0.1", server_->metrics_port(), generous(), {});
+    ASSERT_TRUE(reader.ok()) << reader.status().message();
+    reader_ = std::move(*reader);
+    // Two that listen, and both ends of both connections.
+    for (const Deadline deadline = generous(); own().size() < 6 && !deadline.passed();) std::this_thread::yield();
+    ASSERT_EQ(own().size(), 6u);
+  }
+
+  std::vector<int> own() const { return sockets_but(before_); }
+
+  const std::vector<int> before_ = sockets_but({});
+  std::unique_ptr<StoreServer> server_;
+  std::unique_ptr<TcpStore> client_;
+  UniqueFd reader_;
+};
+
+TEST_F(StoreSockets, AreNotInheritedByPrograms) {
+  for (const int fd : own()) EXPECT_NE(::fcntl(fd, F_GETFD) & FD_CLOEXEC, 0) << fd;
+}
+
+TEST_F(StoreSockets, AreNotHeldByChildren) {
+  const std::vector<int> held = own();
+  const pid_t child = ::fork();
+  if (child == 0) ::_exit(static_cast<int>(std::ranges::count_if(held, is_socket)));
+  int status = -1;
+  ASSERT_EQ(::waitpid(child, &status, 0), child);
+  ASSERT_TRUE(WIFEXITED(status));
+  EXPECT_EQ(WEXITSTATUS(status), 0) << "sockets";
+}
+
+TEST_F(StoreSockets, AreOverWithTheServerWhoeverElseHoldsThem) {
+  std::vector<UniqueFd> copies;
+  for (const int fd : own()) copies.emplace_back(::fcntl(fd, F_DUPFD_CLOEXEC, 0));
+  server_.reset();
+  for (const Deadline deadline = generous(); client_->connection().ok() && !deadline.passed();) {
+    std::this_thread::yield();
+  }
+  EXPECT_EQ(client_->connection().code(), Code::store_unreachable);
+}
+
+}  // namespace
+}  // namespace hocket
