@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <memory>
 #include <optional>
 
 #include "bench/report.hpp"
@@ -57,7 +58,8 @@ Standing standing_of(const Contender& contender) {
 
 class BestFixed {
  public:
-  explicit BestFixed(const Options& options) : options_(options), pacer_(make("dissemination")) {
+  explicit BestFixed(const Options& options)
+      : options_(options), memory_(make_memory(options.memory, options.device)), pacer_(make("dissemination")) {
     for (const std::string& name : names_for(*options.collective)) {
       contenders_.push_back({.named = name, .comm = make(name)});
     }
@@ -108,7 +110,8 @@ class BestFixed {
                                         size_text(bytes_of(what, size())), contender.named, round + 1,
                                         options_.rounds));
     }
-    Member member{.comm = contender.comm.handle(), .place = {rank(), size()}, .pacer = pacer_.handle()};
+    Member member{
+        .comm = contender.comm.handle(), .place = {rank(), size()}, .memory = memory_.get(), .pacer = pacer_.handle()};
     if (rank() == 0) {
       member.progress = [this](const char* phase, std::size_t done, std::size_t total) {
         progress_.show(phase, done, total);
@@ -133,6 +136,7 @@ class BestFixed {
   }
 
   const Options& options_;
+  const std::unique_ptr<Memory> memory_;
   Communicator pacer_;  // the same for all: ranks leave the barrier of each algorithm in another order
   std::vector<Contender> contenders_;
   Progress progress_;

@@ -1,4 +1,4 @@
-// The memory of one case on one rank: filled, poisoned and checked.
+// The buffers of one case on one rank: filled, poisoned and checked.
 #pragma once
 
 #include <cstddef>
@@ -8,6 +8,7 @@
 
 #include "bench/collectives.hpp"
 #include "bench/data.hpp"
+#include "bench/memory.hpp"
 
 namespace hocket::bench {
 
@@ -16,20 +17,20 @@ class GuardedBytes {
  public:
   static constexpr std::size_t guard = 64;
 
-  GuardedBytes(std::size_t bytes, bool registered);  // throws std::bad_alloc
-  std::byte* data() { return memory_.get() + guard; }
-  const std::byte* data() const { return memory_.get() + guard; }
+  GuardedBytes(std::size_t bytes, Memory& memory);  // throws as Memory::allocate() does
+  ~GuardedBytes() { memory_.free(begin_); }
+  GuardedBytes(const GuardedBytes&) = delete;
+  GuardedBytes& operator=(const GuardedBytes&) = delete;
+
+  std::byte* data() const { return begin_ + guard; }
   std::size_t size() const { return bytes_; }
   // Changed guard bytes.
   std::uint64_t count_out_of_bounds() const;
 
  private:
-  struct Free {
-    void operator()(std::byte* memory) const;
-    bool registered = false;
-  };
+  Memory& memory_;
   std::size_t bytes_;
-  std::unique_ptr<std::byte[], Free> memory_;
+  std::byte* begin_;
 };
 
 // What a check found on this rank.
@@ -47,7 +48,8 @@ struct Findings {
 // The send and recv buffers of one case on one rank. In place they share memory.
 class Buffers {
  public:
-  Buffers(const Case& what, Place place);
+  // `memory` must outlive them.
+  Buffers(const Case& what, Place place, Memory& memory);
 
   // Null where the collective ignores the argument and the buffers are in place.
   const void* send() const { return send_; }
@@ -63,6 +65,7 @@ class Buffers {
  private:
   Case what_;
   Place place_;
+  Memory& memory_;
   GuardedBytes first_;   // out of place: send; in place: both
   GuardedBytes second_;  // out of place: recv
   std::byte* send_ = nullptr;

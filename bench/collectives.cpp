@@ -103,6 +103,16 @@ bool ignores_send(const Case& what, Place place) {
   return !what.collective->row->input.is_on(place.rank, what.root);
 }
 
+std::uint64_t touched_bytes(const Case& what, int ranks) {
+  std::uint64_t elements = 0;
+  for (int rank = 0; rank < ranks; ++rank) {
+    const Place place{rank, ranks};
+    if (!ignores_send(what, place)) elements += send_elements(what, place);
+    if (!ignores_recv(what, place)) elements += recv_elements(what, place);
+  }
+  return elements * size_of(what.dtype);
+}
+
 std::vector<Segment> input_of(const Case& what, Place place) {
   if (what.tensors > 0) return list_input(what, place);
   return {{place.rank, 0, 0, send_elements(what, place)}};
@@ -181,7 +191,8 @@ hocket_result call_group(const Case& what, Place place, hocket_comm* comm, const
 
 }  // namespace
 
-hocket_result call(const Case& what, Place place, hocket_comm* comm, const void* send, void* recv, hocket_work** work) {
+hocket_result call(const Case& what, Place place, hocket_comm* comm, const void* send, void* recv, void* stream,
+                   hocket_work** work) {
   const auto dtype = static_cast<hocket_dtype>(what.dtype);
   const auto op = static_cast<hocket_op>(what.op);
   const std::size_t count = what.count;
@@ -192,6 +203,7 @@ hocket_result call(const Case& what, Place place, hocket_comm* comm, const void*
   });
   hocket_call_options options = HOCKET_CALL_OPTIONS_INIT;
   options.scalar = scalar;
+  options.stream = stream;
   options.wire = static_cast<hocket_wire>(what.wire);
   options.persistent = what.persistent ? 1 : 0;
   if (what.tensors > 0) return call_list(what, place, comm, send, recv, options, work);

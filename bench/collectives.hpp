@@ -97,7 +97,11 @@ std::size_t in_place_recv_offset(const Case& what, Place place);
 // of docs/reference/lower-precision.md.
 double tolerance(const Case& what, int ranks, double largest);
 
-// Makes the call: a blocking one where `work` is null.
-hocket_result call(const Case& what, Place place, hocket_comm* comm, const void* send, void* recv, hocket_work** work);
+// Bytes that all ranks together read and write at least: each one's input once, and its output once.
+std::uint64_t touched_bytes(const Case& what, int ranks);
+
+// Makes the call: a blocking one where `work` is null. `stream` orders buffers on a GPU.
+hocket_result call(const Case& what, Place place, hocket_comm* comm, const void* send, void* recv, void* stream,
+                   hocket_work** work);
 
 }  // namespace hocket::bench

@@ -13,6 +13,7 @@
 #include <initializer_list>
 #include <memory>
 #include <optional>
+#include <span>
 #include <type_traits>
 #include <vector>
 
@@ -45,6 +46,10 @@ class Pattern {
                                   double tolerance) const = 0;
   // The largest magnitude in any rank's input. Requires float32.
   virtual double largest() const = 0;
+
+  virtual DataType dtype() const = 0;
+  // The elements of one period of what `source` holds; they repeat.
+  virtual std::span<const std::byte> table(int source) const = 0;
 };
 
 namespace detail {
@@ -120,7 +125,7 @@ T value_of(std::uint64_t bits, std::optional<ReduceOp> op) {
 template <class T>
 class TypedPattern final : public Pattern {
  public:
-  TypedPattern(int ranks, std::optional<ReduceOp> op, std::uint64_t salt) {
+  TypedPattern(DataType dtype, int ranks, std::optional<ReduceOp> op, std::uint64_t salt) : dtype_(dtype) {
     for (int rank = 0; rank < ranks; ++rank) {
       std::vector<T> values(period);
       for (std::size_t i = 0; i < period; ++i) {
@@ -186,6 +191,9 @@ class TypedPattern final : public Pattern {
     return found;
   }
 
+  DataType dtype() const override { return dtype_; }
+  std::span<const std::byte> table(int source) const override { return std::as_bytes(std::span(table_of(source))); }
+
  private:
   const std::vector<T>& table_of(int source) const {
     if (source < reduction) return prefixes_[static_cast<std::size_t>(-2 - source)];
@@ -202,6 +210,7 @@ class TypedPattern final : public Pattern {
     }
   }
 
+  const DataType dtype_;
   std::vector<std::vector<T>> sources_;   // by rank
   std::vector<std::vector<T>> prefixes_;  // by the last rank in them
   std::vector<T> reduced_;
@@ -213,7 +222,7 @@ class TypedPattern final : public Pattern {
 inline std::unique_ptr<Pattern> make_pattern(DataType dtype, int ranks, std::optional<ReduceOp> op,
                                              std::uint64_t salt) {
   return elements::visit(dtype, [&]<class T>(T) -> std::unique_ptr<Pattern> {
-    return std::make_unique<detail::TypedPattern<T>>(ranks, op, salt);
+    return std::make_unique<detail::TypedPattern<T>>(dtype, ranks, op, salt);
   });
 }
 

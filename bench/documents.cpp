@@ -51,6 +51,11 @@ Json describe(const Row& row, const Options& options) {
   const Measurement& measured = row.measured;
   const Times& times = measured.time_us;
   Json wrong = nullptr;  // not known
+  Json call = nullptr, memory = nullptr;
+  if (measured.call_us) {
+    call = *measured.call_us;
+    memory = row.memory_GBps();
+  }
   Json model = nullptr;
   if (row.model_us) model = *row.model_us;
   Json error = nullptr;
@@ -79,6 +84,8 @@ Json describe(const Row& row, const Options& options) {
             {"p99", times.p99},
             {"max", times.max},
             {"mean", times.mean}}},
+          {"call_us", call},
+          {"memory_GBps", memory},
           {"model_us", model},
           {"model_error", error},
           {"algbw_GBps", row.algbw_GBps()},

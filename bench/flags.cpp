@@ -17,6 +17,13 @@ std::vector<std::string> transport_names() {
   return names;
 }
 
+// For CLI::Option::check().
+std::string device_name(const std::string& text) {
+  const bool number = !text.empty() && text.size() < 5 && text.find_first_not_of("0123456789") == std::string::npos;
+  if (number || text == local_rank_device) return {};
+  return fmt::format("'{}' is neither the number of a GPU nor {}", text, local_rank_device);
+}
+
 }  // namespace
 
 std::string benchmark_names() {
@@ -42,9 +49,14 @@ CLI::Option* add_subject(CLI::App& app, Written& written, Options& options) {
   app.add_option("--placement", written.placement, "in, out or both (both)")
       ->check(CLI::IsMember({"in", "out", "both"}))
       ->type_name("PLACE");
-  app.add_option("--memory", options.memory, "plain or registered (plain)")
-      ->check(CLI::IsMember({"plain", "registered"}))
+  app.add_option("--memory", options.memory, "plain, registered, or cuda: that of a GPU (plain)")
+      ->check(CLI::IsMember({plain_memory, registered_memory, cuda_memory}))
       ->type_name("KIND");
+  app.add_option("--device", options.device,
+                 "with --memory cuda: the GPU of all ranks by its number, or local-rank: each takes that of its own "
+                 "number on its host (0)")
+      ->check(device_name, "")
+      ->type_name("GPU");
   const std::vector<std::string> names = transport_names();
   app.add_option("--transport", options.transport,
                  fmt::format("{}: loopback has threads for ranks (auto)", fmt::join(names, ", ")))

@@ -104,6 +104,19 @@ int run_processes(const Options& options, int argc, char** argv) {
   return launch::run(launch);
 }
 
+// Told here once, rather than by every rank.
+std::optional<std::string> what_a_gpu_lacks(const Options& options) {
+  if (options.memory != cuda_memory) return std::nullopt;
+  try {
+    (void)device::open_device(options.device == local_rank_device ? 0 : device_index(options.device));
+  } catch (const Error& error) {
+    return fmt::format(
+        "--memory cuda needs a GPU: {}. Run it where a GPU and NVIDIA's driver are, or measure --memory plain.",
+        error.what());
+  }
+  return std::nullopt;
+}
+
 int run(int argc, char** argv) {
   const Parsed parsed = parse_options(argc, argv);
   if (!parsed.options) {
@@ -114,7 +127,10 @@ int run(int argc, char** argv) {
   if (const auto ending = options.ranks > 0 ? arguments::refuse_ranks_below_launcher("hocket-bench") : std::nullopt) {
     return arguments::show(*ending);
   }
-  if (options.transport == "loopback") return run_threads(options);
+  if (options.transport == "loopback") {
+    if (const auto why = what_a_gpu_lacks(options)) return complain(*why, exit_usage);
+    return run_threads(options);
+  }
   if (options.ranks == 0) {
     const bool launched = environment::in_force("HOCKET_RANK") || environment::in_force("HOCKET_WORLD_SIZE");
     if (launched) return run_process(options);
@@ -125,6 +141,7 @@ int run(int argc, char** argv) {
                     exit_usage);
   }
   if (const Status fits = check_size(options, options.ranks); !fits) return complain(fits.message(), exit_usage);
+  if (const auto why = what_a_gpu_lacks(options)) return complain(*why, exit_usage);
   return run_processes(options, argc, argv);
 }
 

@@ -72,7 +72,9 @@ class UseMeter {
 class Run {
  public:
   Run(const Member& member, const Case& what, const Method& method)
-      : member_(member), what_(what), method_(method), buffers_(what, member.place), meter_(member) {}
+      : member_(member), what_(what), method_(method), buffers_(what, member.place, *member.memory), meter_(member) {
+    if (stream() != nullptr) laps_.emplace(*stream());
+  }
 
   Measurement all() {
     for (int i = 0; i < method_.checks; ++i) check_once(static_cast<std::uint64_t>(i) + 1);
@@ -84,14 +86,15 @@ class Run {
       operate();
     }
     const std::size_t iterations = method_.iterations > 0 ? static_cast<std::size_t>(method_.iterations) : calibrate();
-    std::vector<double> times = time_operations(iterations);
-    const hocket_call_info timed = last_call();
+    Timed timed = time_operations(iterations);
+    const hocket_call_info last = last_call();
     // Back to back and in place, reductions go on from what the last one left: then there is nothing to compare with.
     if (method_.checks > 0 && (method_.fresh || !what_.in_place)) findings_ += buffers_.check(*pattern_);
-    Measurement result = gather(times);
-    result.transport = timed.transport;
-    result.algorithm = timed.algorithm;
-    result.wire = timed.wire;
+    Measurement result = gather(laps_ ? timed.laps : timed.calls);
+    if (laps_) result.call_us = slowest_median(std::move(timed.calls));
+    result.transport = last.transport;
+    result.algorithm = last.algorithm;
+    result.wire = last.wire;
     return result;
   }
 
@@ -115,9 +118,15 @@ class Run {
     check(hocket_work_run(work_.get()));
   }
   hocket_result make_call(hocket_work** work) {
-    return call(what_, member_.place, member_.comm, buffers_.send(), buffers_.recv(), work);
+    return call(what_, member_.place, member_.comm, buffers_.send(), buffers_.recv(),
+                stream() == nullptr ? nullptr : stream()->handle(), work);
   }
-  void barrier() { barrier_of(member_.comm); }
+  device::Stream* stream() const { return member_.memory->stream(); }
+  // Until all is done on the device, too.
+  void barrier() {
+    if (stream() != nullptr) stream()->finish();
+    barrier_of(member_.comm);
+  }
   void barrier_of(hocket_comm* comm) { check(hocket_barrier(comm, nullptr, nullptr)); }
 
   void check_once(std::uint64_t salt) {
@@ -157,40 +166,54 @@ class Run {
     }
   }
 
-  std::vector<double> time_operations(std::size_t iterations) {
-    std::vector<double> times(iterations);
+  // By the host's clock, and by the device's where there is one.
+  struct Timed {
+    std::vector<double> calls, laps;
+  };
+
+  Timed time_operations(std::size_t iterations) {
+    Timed timed{std::vector<double>(iterations), {}};
+    std::vector<double>& times = timed.calls;
     barrier();
     if (method_.fresh) {
-      for (std::size_t i = 0; i < iterations; ++i) times[i] = time_fresh(i, iterations);
-      return times;
+      for (std::size_t i = 0; i < iterations; ++i) times[i] = time_fresh(i, iterations, timed.laps);
+      return timed;
     }
     meter_.start();
+    if (laps_) laps_->start();
     auto begin = Clock::now();
     for (std::size_t i = 0; i < iterations; ++i) {
       if (member_.killing != nullptr) member_.killing->before_operation(member_.comm, member_.place);
       operate();
       const auto end = Clock::now();
       times[i] = microseconds(end - begin);
-      begin = end;
+      if (laps_) laps_->end();
+      begin = laps_ ? Clock::now() : end;
       if (i % 256 == 0 || times[i] > slow_us) {
         report("timing", i + 1, iterations);
         begin = Clock::now();
       }
     }
     meter_.stop();
-    return times;
+    if (laps_) timed.laps = laps_->take();
+    return timed;
   }
 
-  double time_fresh(std::size_t done, std::size_t total) {
+  double time_fresh(std::size_t done, std::size_t total, std::vector<double>& laps) {
     buffers_.write_input(*pattern_);
     report("timing", done, total);
     barrier_of(member_.pacer != nullptr ? member_.pacer : member_.comm);
     if (member_.killing != nullptr) member_.killing->before_operation(member_.comm, member_.place);
     meter_.start();
+    if (laps_) laps_->start();
     const auto begin = Clock::now();
     operate();
     const auto end = Clock::now();
     meter_.stop();
+    if (laps_) {
+      laps_->end();
+      laps.push_back(laps_->take().front());
+    }
     return microseconds(end - begin);
   }
 
@@ -201,6 +224,12 @@ class Run {
     std::vector<T> all(member_.place.rank == 0 ? mine.size() * static_cast<std::size_t>(member_.place.size) : 0);
     check(hocket_gather(mine.data(), all.data(), mine.size(), dtype_of<T>(), 0, member_.comm, nullptr, nullptr));
     return all;
+  }
+
+  // On rank 0.
+  double slowest_median(std::vector<double> times) {
+    const std::vector<double> all = gather_all(std::vector<double>{summarize(std::move(times)).p50});
+    return all.empty() ? 0 : std::ranges::max(all);
   }
 
   Measurement gather(const std::vector<double>& times) {
@@ -249,6 +278,7 @@ class Run {
   std::unique_ptr<hocket_work, Release> work_;  // persistent: of all operations
   std::unique_ptr<Pattern> pattern_;
   UseMeter meter_;
+  std::optional<device::Laps> laps_;  // where the memory has a stream
   Findings findings_;
 };
 

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -27,6 +28,7 @@ struct Method {
 struct Member {
   hocket_comm* comm = nullptr;
   Place place;
+  Memory* memory = nullptr;        // where its buffers lie
   hocket_comm* pacer = nullptr;    // whose barrier stands before each fresh operation; null: that of `comm`
   bool ranks_are_threads = false;  // then each counts the processor time of its thread, else of its process
   Killing* killing = nullptr;      // null: no rank kills itself
@@ -44,7 +46,11 @@ struct Times {
 // Complete on rank 0; elsewhere only `iterations` means anything.
 struct Measurement {
   std::size_t iterations = 0;
-  Times time_us;  // over iterations, of the slowest rank's time for one operation
+  // Over iterations, of the slowest rank's time for one operation: by the stream's events where the memory has a
+  // stream, else by the host's clock.
+  Times time_us;
+  std::optional<double>
+      call_us;  // where the memory has a stream: the host's median time in a call, of the slowest rank
   // Of one operation: the median; the mean where operations with a root follow each other without a pause.
   double typical_us = 0;
   double cpu_us_per_op = 0;

@@ -224,7 +224,8 @@ std::vector<Case> cases_of(const Options& options, int ranks) {
       for (int root = first_root; root <= last_root; ++root) {
         for (const std::uint64_t bytes : options.sizes) {
           cases.push_back({options.collective, dtype, op, root, count_for(*options.collective, dtype, ranks, bytes),
-                           false, options.memory == "registered", options.wire, options.persistent, options.tensors});
+                           false, options.memory == registered_memory, options.wire, options.persistent,
+                           options.tensors});
         }
       }
     }

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "bench/collectives.hpp"
+#include "bench/memory.hpp"
 #include "hocket/hocket.hpp"
 #include "src/spi/status.hpp"
 
@@ -44,7 +45,8 @@ struct Options {
   WireFormat wire = WireFormat::exact;
   bool out_of_place = true;
   bool in_place = true;
-  std::string memory = "plain";
+  std::string memory = plain_memory;  // a kind, as in memory.hpp
+  std::string device = "0";           // with cuda_memory: the number of a GPU, or local_rank_device
   bool fresh = false;
   bool persistent = false;
   std::size_t tensors = 0;  // as Case has it

@@ -16,17 +16,50 @@ std::string time_text(double us) {
   return fmt::format("{:.{}f}", us, us >= 10'000 ? 0 : us >= 100 ? 1 : 2);
 }
 
+// One of the columns under a placement: its two lines of head, its width, and what stands there.
+struct Column {
+  const char* head;
+  const char* unit;
+  int width;
+  std::string (*text)(const Row&, const Options&);
+};
+
+std::vector<Column> columns_of(const Options& options) {
+  std::vector<Column> columns = {
+      {"time", "(us)", 8, [](const Row& row, const Options&) { return time_text(row.measured.typical_us); }}};
+  if (options.memory == cuda_memory) {
+    columns.push_back({"call", "(us)", 8,
+                       [](const Row& row, const Options&) { return time_text(row.measured.call_us.value_or(0)); }});
+  }
+  if (!options.model_file.empty()) {
+    columns.push_back({"model", "(us)", 8, [](const Row& row, const Options&) {
+                         return row.model_error() ? time_text(*row.model_us) : std::string("-");
+                       }});
+    columns.push_back({"error", "(%)", 5, [](const Row& row, const Options&) {
+                         const auto error = row.model_error();
+                         return error ? fmt::format("{:+.0f}", *error * 100) : std::string("-");
+                       }});
+  }
+  columns.push_back(
+      {"algbw", "(GB/s)", 6, [](const Row& row, const Options&) { return fmt::format("{:.2f}", row.algbw_GBps()); }});
+  columns.push_back(
+      {"busbw", "(GB/s)", 6, [](const Row& row, const Options&) { return fmt::format("{:.2f}", row.busbw_GBps()); }});
+  if (options.memory == cuda_memory) {
+    columns.push_back({"memory", "(GB/s)", 7,
+                       [](const Row& row, const Options&) { return fmt::format("{:.1f}", row.memory_GBps()); }});
+  }
+  columns.push_back({"#wrong", "", 6, [](const Row& row, const Options& with) {
+                       return with.checks > 0 ? fmt::format("{}", row.measured.findings.wrong) : std::string("N/A");
+                     }});
+  return columns;
+}
+
 std::string measured_columns(const std::optional<Row>& row, const Options& options) {
-  const std::string none = fmt::format("  {:>8}", "-");
-  const bool models = !options.model_file.empty();
-  const std::optional<double> error = row ? row->model_error() : std::nullopt;
-  const std::string model = !models ? ""
-                            : error ? fmt::format("  {:>8}  {:>+5.0f}", time_text(*row->model_us), *error * 100)
-                                    : none + fmt::format("  {:>5}", "-");
-  if (!row) return fmt::format("{}{}  {:>6}  {:>6}  {:>6}", none, model, "-", "-", "-");
-  const std::string wrong = options.checks > 0 ? fmt::format("{}", row->measured.findings.wrong) : "N/A";
-  return fmt::format("  {:>8}{}  {:>6.2f}  {:>6.2f}  {:>6}", time_text(row->measured.typical_us), model,
-                     row->algbw_GBps(), row->busbw_GBps(), wrong);
+  std::string line;
+  for (const Column& column : columns_of(options)) {
+    line += fmt::format("  {:>{}}", row ? column.text(*row, options) : "-", column.width);
+  }
+  return line;
 }
 
 // "median error 12 % (largest 40 %) over 34 of 36 rows".
@@ -92,6 +125,11 @@ double Row::busbw_GBps() const {
   return algbw_GBps() * bus_factor(*what.collective->row, ranks);
 }
 
+double Row::memory_GBps() const {
+  const double us = measured.typical_us;
+  return us > 0 ? static_cast<double>(touched_bytes(what, ranks)) / us / 1e3 : 0;
+}
+
 std::optional<double> Row::model_error() const {
   const double us = measured.typical_us;
   return model_us && us > 0 ? std::optional((*model_us - us) / us) : std::nullopt;
@@ -127,17 +165,21 @@ void Report::begin(int ranks) {
   fmt::print(table_, "# hocket-bench {}: {} on {} ranks, transport {}, algorithm {}, {} memory\n", hocket_version(),
              options_.collective->name(), ranks, options_.transport, options_.algorithm, options_.memory);
   fmt::print(table_, "# {}\n", method_text(options_));
-  fmt::print(table_, "# time: median over operations of the slowest rank's time; 1 GB = 1e9 bytes\n#\n");
-  const int width = options_.model_file.empty() ? 32 : 49;
+  fmt::print(table_, "# time: median over operations of the slowest rank's time; 1 GB = 1e9 bytes\n");
+  if (options_.memory == cuda_memory) {
+    fmt::print(table_,
+               "# time by the stream's events; call: the host's time in a call; memory: what all ranks together\n"
+               "# read and write, each input and each output once; GPU {}\n",
+               options_.device);
+  }
+  fmt::print(table_, "#\n");
+  std::string columns, units;
+  for (const Column& column : columns_of(options_)) {
+    columns += fmt::format("  {:>{}}", column.head, column.width);
+    units += fmt::format("  {:>{}}", column.unit, column.width);
+  }
   fmt::print(table_, "#{:>11}  {:>12}  {:>8}  {:>6}  {:>6}  {:^{}}  {:^{}}\n", "", "", "", "", "", "out of place",
-             width, "in place", width);
-  const auto model = [&](const char* text, const char* error) {
-    return options_.model_file.empty() ? std::string() : fmt::format("  {:>8}  {:>5}", text, error);
-  };
-  const std::string columns =
-      fmt::format("  {:>8}{}  {:>6}  {:>6}  {:>6}", "time", model("model", "error"), "algbw", "busbw", "#wrong");
-  const std::string units =
-      fmt::format("  {:>8}{}  {:>6}  {:>6}  {:>6}", "(us)", model("(us)", "(%)"), "(GB/s)", "(GB/s)", "");
+             columns.size() - 2, "in place", columns.size() - 2);
   fmt::print(table_, "#{:>11}  {:>12}  {:>8}  {:>6}  {:>6}{}{}\n", "size", "count", "type", "redop", "root", columns,
              columns);
   fmt::print(table_, "#{:>11}  {:>12}  {:>8}  {:>6}  {:>6}{}{}\n", "(B)", "(elements)", "", "", "", units, units);

@@ -22,6 +22,7 @@ struct Row {
 
   double algbw_GBps() const;  // 1e9 bytes a second, of the larger buffer, by the typical time
   double busbw_GBps() const;
+  double memory_GBps() const;  // that all ranks together read and write
   // How far the model is off, as a part of the time measured: below 0 where it expects less. Nothing without a model.
   std::optional<double> model_error() const;
 };

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <memory>
 #include <utility>
 
 #include "bench/kill.hpp"
@@ -17,7 +18,8 @@ class MemberRun {
  public:
   MemberRun(const Options& options, Communicator& comm, bool ranks_are_threads,
             const std::optional<ProbeFigures>& probed)
-      : options_(options), comm_(comm), probed_(probed) {
+      : options_(options), comm_(comm), probed_(probed), memory_(make_memory(options.memory, options.device)) {
+    member_.memory = memory_.get();
     member_.ranks_are_threads = ranks_are_threads;
     if (options.kill) member_.killing = &killing_.emplace(*options.kill);
   }
@@ -115,6 +117,7 @@ class MemberRun {
   const Options& options_;
   Communicator& comm_;
   const std::optional<ProbeFigures>& probed_;
+  const std::unique_ptr<Memory> memory_;
   std::optional<Killing> killing_;
   Member member_;
   std::string measured_;  // what is

@@ -1,7 +1,7 @@
 # The programs: each tools/hocket_NAME.cpp is a main, with helpers of its own in tools/NAME/ and, where it has several
 # commands, these in tools/NAME/commands/; other files directly in tools/ are shared by all programs. bench/ is one program,
 # hocket-bench, save for bench/micro_*.cpp, each a Google Benchmark, the programs of one file below, and bench/peers, programs of other
-# libraries to compare with.
+# libraries to compare with. tools/device is what programs know of GPUs.
 find_package(CLI11 REQUIRED)
 find_package(ZLIB REQUIRED)
 find_package(benchmark QUIET) # for bench/micro_*.cpp alone
@@ -15,7 +15,7 @@ file(GLOB shared CONFIGURE_DEPENDS tools/*.cpp)
 file(GLOB micros CONFIGURE_DEPENDS bench/micro_*.cpp)
 file(GLOB bench CONFIGURE_DEPENDS bench/*.cpp)
 list(REMOVE_ITEM shared ${mains} "")
-set(singles agreement children store instructions)
+set(singles agreement children store instructions gpu_limit gpu_handover)
 list(TRANSFORM singles REPLACE "(.+)" "${CMAKE_CURRENT_SOURCE_DIR}/bench/\\1.cpp")
 list(REMOVE_ITEM bench ${micros} ${singles} "")
 
@@ -37,6 +37,15 @@ function(hocket_add_program name)
   set(HOCKET_PROGRAMS ${HOCKET_PROGRAMS} PARENT_SCOPE)
 endfunction()
 
+# GPUs for the programs that use them.
+if(HOCKET_HAS_CUDA)
+  add_library(hocket_device STATIC tools/device/device.cpp tools/device/cuda_device.cpp)
+  target_include_directories(hocket_device SYSTEM PRIVATE ${CUDAToolkit_INCLUDE_DIRS})
+else()
+  add_library(hocket_device STATIC tools/device/device.cpp tools/device/no_device.cpp)
+endif()
+target_link_libraries(hocket_device PUBLIC hocket_internal)
+
 foreach(main IN LISTS mains)
   cmake_path(GET main STEM stem)
   string(REPLACE hocket_ "" folder ${stem})
@@ -50,10 +59,17 @@ foreach(main IN LISTS mains)
     target_link_libraries(${name} PRIVATE ${stem}_helpers)
   endif()
 endforeach()
-target_link_libraries(hocket_sgd_helpers PUBLIC ZLIB::ZLIB)
+target_link_libraries(hocket_sgd_helpers PUBLIC ZLIB::ZLIB hocket_device)
+file(GLOB headers CONFIGURE_DEPENDS tools/sgd/kernels/*.hpp)
+hocket_add_kernels(hocket_sgd_helpers hocket_sgd_kernels tools/sgd/kernels/perceptron.cu ${headers})
 if(bench)
-  hocket_add_program(hocket-bench ${bench})
-  target_link_libraries(hocket-bench PRIVATE hocket_plan_helpers) # reads networks for its model
+  # Objects, of which a test makes a program with another device.
+  add_library(hocket_bench_objects OBJECT ${bench})
+  target_link_libraries(hocket_bench_objects PUBLIC hocket_program hocket_plan_helpers hocket_device)
+  file(GLOB headers CONFIGURE_DEPENDS bench/kernels/*.hpp)
+  hocket_add_kernels(hocket_bench_objects hocket_bench_kernels bench/kernels/check.cu ${headers})
+  hocket_add_program(hocket-bench)
+  target_link_libraries(hocket-bench PRIVATE hocket_bench_objects) # with networks for its model, and GPUs
 endif()
 
 add_executable(bench-children bench/children.cpp)
@@ -62,6 +78,11 @@ add_executable(bench-agreement bench/agreement.cpp)
 target_link_libraries(bench-agreement PRIVATE hocket fmt::fmt) # the library as applications have it
 add_executable(bench-store bench/store.cpp)
 target_link_libraries(bench-store PRIVATE hocket_internal)
+if(HOCKET_HAS_CUDA)
+  add_executable(bench-gpu-limit bench/gpu_limit.cpp bench/gpu_handover.cpp)
+  target_include_directories(bench-gpu-limit SYSTEM PRIVATE ${CUDAToolkit_INCLUDE_DIRS})
+  target_link_libraries(bench-gpu-limit PRIVATE hocket_device)
+endif()
 find_path(HOCKET_VALGRIND_INCLUDE valgrind/callgrind.h DOC "Folder of valgrind/callgrind.h; optional")
 if(HOCKET_VALGRIND_INCLUDE)
   add_executable(bench-instructions bench/instructions.cpp)

@@ -166,7 +166,8 @@ int run(int argc, char** argv) {
   } catch (const Error& error) {
     // What names a transport, an algorithm or a variable that is none; by an option or in the environment.
     const hocket_result why = error.result();
-    const bool usage = why == HOCKET_NOT_FOUND || why == HOCKET_INVALID_ENVIRONMENT || why == HOCKET_INVALID_ARGUMENT;
+    const bool usage = why == HOCKET_NOT_FOUND || why == HOCKET_INVALID_ENVIRONMENT || why == HOCKET_INVALID_ARGUMENT ||
+                       why == HOCKET_UNSUPPORTED;  // there is no GPU
     return complain(error.what(), usage ? exit_usage : exit_communication);
   } catch (const WeightsDiffer& difference) {
     return complain(difference.what(), exit_failed);

@@ -48,7 +48,7 @@ TEST(HocketBench, RefusesWrongUsage) {
                    "--seconds: '" + std::string(seconds) + "' is not a number from 0 to 86400");
   }
   expect_refusal("allreduce --transport pigeon", "pigeon");
-  expect_refusal("allreduce --memory cuda", "--memory");
+  expect_refusal("allreduce --memory pinned", "--memory");
   expect_refusal("allreduce --transport loopback", "say how many with --ranks N");
   expect_refusal("alltoall --ranks 2 --wire int8",
                  "--wire int8 is not for alltoall of float32, but for allreduce, reduce_scatter, allgather, "

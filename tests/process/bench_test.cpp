@@ -154,11 +154,11 @@ TEST(HocketBench, WritesTheDocumentedJson) {
   const json& row = document["rows"][1];
   std::vector<std::string> names;
   for (const auto& [name, value] : row.items()) names.push_back(name);
-  EXPECT_THAT(names,
-              UnorderedElementsAre("collective", "ranks", "transport", "algorithm", "wire", "dtype", "op", "root",
-                                   "bytes", "count", "placement", "memory", "fresh", "persistent", "tensors",
-                                   "iterations", "time_us", "model_us", "model_error", "algbw_GBps", "busbw_GBps",
-                                   "cpu_us_per_op", "steps_per_rank", "bytes_sent_per_rank", "wrong"));
+  EXPECT_THAT(names, UnorderedElementsAre("collective", "ranks", "transport", "algorithm", "wire", "dtype", "op",
+                                          "root", "bytes", "count", "placement", "memory", "fresh", "persistent",
+                                          "tensors", "iterations", "time_us", "call_us", "memory_GBps", "model_us",
+                                          "model_error", "algbw_GBps", "busbw_GBps", "cpu_us_per_op", "steps_per_rank",
+                                          "bytes_sent_per_rank", "wrong"));
   EXPECT_EQ(document["rows"][0]["placement"], "out_of_place");
   EXPECT_EQ(row["placement"], "in_place");
   EXPECT_EQ(row["transport"], "tcp");

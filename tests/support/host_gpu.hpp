@@ -67,6 +67,10 @@ class HostGpu : public Gpu {
   bool has(const void* data);
   // What it has been asked for and not been told to give back: allocations, pinned memory, imports, streams, words.
   std::size_t held();
+  // Work of a program's own. What a thread of a stream touches: addresses of memory that is not the device's are left
+  // as they are.
+  void put(GpuStream stream, std::function<void()> work);
+  std::byte* touched(const void* data);
 
  private:
   // Memory that has an address for the device, where the host cannot touch it, and one for the threads of streams.
@@ -88,8 +92,6 @@ class HostGpu : public Gpu {
   static void unmap(const Memories::value_type& memory);
   const Memories::value_type* memory_at(const void* data) const;
   bool has_older_import(int owner, const MemoryExport& memory) const;
-  // What a thread of a stream touches: addresses of memory that is not the device's are left as they are.
-  std::byte* touched(const void* data);
   GpuStream stream(GpuStream given);
   bool uses_word(const GpuWord& word);
   Status fault(std::string_view function) const { return options_.fault ? options_.fault(function) : Status(); }

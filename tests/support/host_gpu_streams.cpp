@@ -140,6 +140,10 @@ Status HostGpu::wait_until(GpuStream given, const GpuWord& word, std::uint64_t v
 
 // ---- work -----------------------------------------------------------------------------------------------------------
 
+void HostGpu::put(GpuStream given, std::function<void()> work) {
+  stream_of(stream(given)).put([work = std::move(work)](const HostStream::Stopped&) { work(); });
+}
+
 Status HostGpu::copy(GpuStream given, std::byte* to, const std::byte* from, std::size_t bytes) {
   if (Status status = fault("copy"); !status.ok()) return status;
   stream_of(stream(given)).put([to = touched(to), from = touched(from), bytes](const HostStream::Stopped&) {

@@ -16,8 +16,8 @@ std::vector<Bucket> make_buckets(std::span<const Tensor> tensors, std::size_t by
   return buckets;
 }
 
-GradientExchange::GradientExchange(Communicator& comm, std::vector<Bucket> buckets, Departure departure)
-    : comm_(comm), buckets_(std::move(buckets)), departure_(departure) {}
+GradientExchange::GradientExchange(Communicator& comm, std::vector<Bucket> buckets, Departure departure, void* stream)
+    : comm_(comm), buckets_(std::move(buckets)), departure_(departure), stream_(stream) {}
 
 void GradientExchange::ready(std::size_t tensor) {
   if (departure_ == Departure::after_all || comm_.size() == 1) return;
@@ -33,7 +33,7 @@ void GradientExchange::finish() {
 
 void GradientExchange::start_next() {
   const std::span<float> gradients = buckets_[running_.size()].gradients;
-  running_.push_back(comm_.allreduce_async(gradients, gradients, Op::sum));
+  running_.push_back(comm_.allreduce_async(gradients, gradients, Op::sum, {.stream = stream_}));
 }
 
 }  // namespace hocket::sgd

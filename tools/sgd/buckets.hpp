@@ -28,7 +28,8 @@ enum class Departure {
 // Sums gradients over all ranks, in place. One object serves all steps of a training.
 class GradientExchange {
  public:
-  GradientExchange(Communicator& comm, std::vector<Bucket> buckets, Departure departure);
+  // `stream` orders gradients on a GPU, and what is put into it after finish() finds the sums.
+  GradientExchange(Communicator& comm, std::vector<Bucket> buckets, Departure departure, void* stream = nullptr);
 
   // The gradient of a tensor is complete, and is not touched again before finish() has returned. Tensors come in order.
   void ready(std::size_t tensor);
@@ -41,6 +42,7 @@ class GradientExchange {
   Communicator& comm_;
   std::vector<Bucket> buckets_;
   Departure departure_;
+  void* stream_;
   std::vector<Work> running_;  // one for each bucket that has left
 };
 

@@ -64,6 +64,15 @@ void add_data_and_network(CLI::App& app, Training& training) {
       ->group("Data and network");
 }
 
+// "cuda" and "cuda:1" as numbers of GPUs.
+std::string set_device(const std::string& text, int& device) {
+  static const std::regex pattern("cpu|cuda(:([0-9]{1,4}))?");
+  std::smatch parts;
+  if (!std::regex_match(text, parts, pattern)) return fmt::format("'{}' is none of cpu, cuda and cuda:1", text);
+  device = text == "cpu" ? no_device : parts[2].matched ? std::stoi(parts[2]) : 0;
+  return {};
+}
+
 void add_training(CLI::App& app, Training& training) {
   const auto option = [&](const char* name, auto& value, const char* what) {
     return app.add_option(name, value, what)->group("Training");
@@ -73,6 +82,16 @@ void add_training(CLI::App& app, Training& training) {
       ->check(CLI::Range(1, std::numeric_limits<int>::max()));
   auto* batch = option("--batch", training.batch, "samples in a step, over all ranks (128)");
   batch->check(CLI::Range(1, 1 << 24));
+  app.add_option_function<std::string>(
+         "--device",
+         [&training](const std::string& text) {
+           if (const std::string wrong = set_device(text, training.device); !wrong.empty()) {
+             throw CLI::ValidationError("--device", wrong);
+           }
+         },
+         "cpu, or cuda: weights and gradients on GPU 0, for a perceptron without --lars; cuda:1 is GPU 1 (cpu)")
+      ->type_name("DEVICE")
+      ->group("Training");
   option("--batch-per-rank", training.batch_per_rank, "instead of --batch: samples of each rank in a step")
       ->check(CLI::Range(1, 1 << 24))
       ->excludes(batch);
@@ -169,6 +188,15 @@ Parsed parse_options(int argc, const char* const* argv) {
   std::erase(options.training.hidden, 0U);
   if (options.training.network == Architecture::lenet && app.count("--hidden") > 0) {
     return {std::nullopt, "hocket-sgd: --hidden is for --network perceptron; lenet has layers of its own.\n",
+            exit_usage};
+  }
+  const bool on_device = options.training.device != no_device;
+  if (on_device && (prove || options.training.rule.lars || options.training.network == Architecture::lenet)) {
+    return {std::nullopt,
+            fmt::format("hocket-sgd: --device cuda excludes {}: it trains a perceptron by the plain rule.\n",
+                        prove                        ? "--prove"
+                        : options.training.rule.lars ? "--lars"
+                                                     : "--network lenet"),
             exit_usage};
   }
   if (options.elastic && (prove || options.training.batch_per_rank > 0)) {

@@ -25,6 +25,8 @@ enum class Combine {
 
 enum class Architecture { perceptron, lenet };
 
+inline constexpr int no_device = -1;  // the host
+
 struct Training {
   std::string folder;        // with MNIST's files; empty: draws digits
   std::size_t drawn = 8192;  // how many to draw
@@ -42,6 +44,7 @@ struct Training {
   Combine combine = Combine::average;
   double bucket_mb = 1;
   Departure departure = Departure::when_full;
+  int device = no_device;  // the number of the GPU that trains
 };
 
 enum class Links { automatic, shaped, loopback };

@@ -59,14 +59,18 @@ Trainer::Trainer(const Training& training, Communicator& comm, const Data& data,
       batch_(training.batch_per_rank > 0 ? training.batch_per_rank * static_cast<std::size_t>(comm.size())
                                          : training.batch),
       fingerprint_(elastic ? fingerprint(training, data) : 0),
-      network_(std::make_unique<Network>(layers_of(training, data.training))),
-      optimizer_(training.rule, network_->tensors()) {
+      model_(make_model()) {
   require_samples();
   make_exchange();
   steps_per_epoch_ = data.training.size() / batch_;
   rate_.base = training.rate;
   rate_.warmup_steps = static_cast<std::size_t>(training.warmup_epochs * static_cast<double>(steps_per_epoch_));
   if (training.base_batch > 0) rate_.factor = static_cast<double>(batch_) / static_cast<double>(training.base_batch);
+}
+
+std::unique_ptr<Model> Trainer::make_model() const {
+  if (training_.device == no_device) return make_host_model(training_, layers_of(training_, data_.training));
+  return make_device_model(training_, data_.training.picture_size(), classes);
 }
 
 void Trainer::require_samples() const {
@@ -94,15 +98,15 @@ int Trainer::room() const {
 
 void Trainer::make_exchange() {
   const auto bytes = static_cast<std::size_t>(training_.bucket_mb * 1e6);
-  exchange_.emplace(comm_, make_buckets(network_->tensors(), bytes), training_.departure);
+  exchange_.emplace(comm_, make_buckets(model_->tensors(), bytes), training_.departure, model_->stream());
 }
 
 void Trainer::begin_again(bool stopped) {
   exchange_.reset();
   if (stopped) {
-    auto other = std::make_unique<Network>(layers_of(training_, data_.training));
-    std::ranges::copy(network_->weights(), other->weights().begin());
-    retired_.push_back(std::exchange(network_, std::move(other)));
+    auto other = make_model();
+    other->set(model_->weights(), model_->velocities());
+    retired_.push_back(std::exchange(model_, std::move(other)));
   }
   make_exchange();
 }
@@ -127,7 +131,7 @@ void Trainer::settle(const Change& change) {
   int from = furthest();
   if (from < 0) {
     from = 0;
-    if (comm_.rank() == 0) network_->initialise(training_.seed);
+    if (comm_.rank() == 0) model_->initialise(training_.seed);
   }
   if (change.lost + change.joined > 0) {
     changes_.push_back(change);
@@ -155,23 +159,17 @@ void Trainer::receive_state(int from) {
   changes.resize(position.changes);
   comm_.broadcast(bytes_of(std::span(epochs)), from);
   comm_.broadcast(bytes_of(std::span(changes)), from);
-  std::vector<float> values(network_->weights().begin(), network_->weights().end());
-  for (const std::vector<float>& velocity : optimizer_.velocities()) {
-    values.insert(values.end(), velocity.begin(), velocity.end());
-  }
+  std::vector<float> values = model_->weights();
+  const std::size_t weights = values.size();
+  const std::vector<float> velocities = model_->velocities();
+  values.insert(values.end(), velocities.begin(), velocities.end());
   comm_.broadcast(values, from);
   step_ = position.step;
   current_ = position.current;
   finite_ = position.finite != 0;
   epochs_ = std::move(epochs);
   changes_ = std::move(changes);
-  auto next = values.begin();
-  const auto take = [&](std::span<float> to) {
-    std::copy_n(next, to.size(), to.begin());
-    next += static_cast<std::ptrdiff_t>(to.size());
-  };
-  take(network_->weights());
-  for (std::vector<float>& velocity : optimizer_.velocities()) take(velocity);
+  model_->set(std::span(values).first(weights), std::span(values).subspan(weights));
 }
 
 bool Trainer::advance() {
@@ -186,14 +184,15 @@ bool Trainer::advance() {
 }
 
 Trained Trainer::conclude() {
+  const std::vector<float> weights = model_->weights();
   Trained trained{
       .epochs = epochs_,
       .changes = changes_,
-      .parameters = network_->weights().size(),
-      .buckets = make_buckets(network_->tensors(), static_cast<std::size_t>(training_.bucket_mb * 1e6)).size(),
+      .parameters = weights.size(),
+      .buckets = make_buckets(model_->tensors(), static_cast<std::size_t>(training_.bucket_mb * 1e6)).size(),
       .finite = finite_};
   if (!finite_) return trained;  // bits of what is no number may differ between ranks
-  trained.hashes = on_all(comm_, Hash().add(std::span<const float>(network_->weights())).value());
+  trained.hashes = on_all(comm_, Hash().add(std::span(weights)).value());
   if (const int other = first_to_differ(trained.hashes); other >= 0) {
     throw WeightsDiffer(
         fmt::format("Rank {} ended with different weights from rank 0: an allreduce gave different results.", other));
@@ -212,15 +211,15 @@ void Trainer::run_step() {
   const Share share = share_of(batch.size(), comm_.rank(), comm_.size());
   samples_.take(data_.training, batch.subspan(share.begin, share.end - share.begin));
   const auto began = Clock::now();
-  const Score score = network_->forward(samples_.pixels, samples_.labels);
+  const Score score = model_->forward(samples_.pixels, samples_.labels);
   const double ranks = training_.combine == Combine::sum ? comm_.size() : 1;
-  network_->backward(static_cast<float>(ranks / static_cast<double>(batch.size())),
-                     [&](std::size_t tensor) { exchange_->ready(tensor); });
+  model_->backward(static_cast<float>(ranks / static_cast<double>(batch.size())),
+                   [&](std::size_t tensor) { exchange_->ready(tensor); });
   const auto computed = Clock::now();
   const double loss = exchange(score.loss);
   const auto summed = Clock::now();
   current_.rate = rate_.at(step_);
-  optimizer_.step(network_->tensors(), current_.rate);
+  model_->step(current_.rate);
   current_.loss += loss;
   current_.times.compute += seconds_between(began, computed);
   current_.times.wait += seconds_between(computed, summed);
@@ -258,7 +257,7 @@ void Trainer::end_epoch() {
   current_ = {};
   // The same on all ranks, as the loss is a sum over all, and their weights are the same.
   finite_ = std::isfinite(epoch.loss) &&
-            std::ranges::all_of(network_->weights(), [](float weight) { return std::isfinite(weight); });
+            std::ranges::all_of(model_->weights(), [](float weight) { return std::isfinite(weight); });
   if (comm_.rank() == 0 && listener_.epoch) listener_.epoch(epoch);
 }
 
@@ -273,7 +272,7 @@ double Trainer::test() {
       which.push_back(static_cast<std::uint32_t>(i));
     }
     samples_.take(data_.test, which);
-    correct += network_->forward(samples_.pixels, samples_.labels).correct;
+    correct += model_->forward(samples_.pixels, samples_.labels).correct;
   }
   return correct;
 }

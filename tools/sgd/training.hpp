@@ -11,7 +11,7 @@
 
 #include "hocket/hocket.hpp"
 #include "tools/sgd/loading.hpp"
-#include "tools/sgd/network.hpp"
+#include "tools/sgd/model.hpp"
 #include "tools/sgd/options.hpp"
 
 namespace hocket::sgd {
@@ -98,6 +98,7 @@ class Trainer {
     void take(const Dataset& data, std::span<const std::uint32_t> which);
   };
 
+  std::unique_ptr<Model> make_model() const;
   void require_samples() const;
   void make_exchange();
   int furthest() const;
@@ -114,11 +115,10 @@ class Trainer {
   const Listener& listener_;
   const bool elastic_;
   const std::size_t batch_;
-  const std::uint64_t fingerprint_;                // of what must be equal on ranks that come later
-  std::vector<std::unique_ptr<Network>> retired_;  // whose memory others may write into
-  std::unique_ptr<Network> network_;
-  Optimizer optimizer_;
-  std::optional<GradientExchange> exchange_;  // after the network, whose gradients it may still send when a call fails
+  const std::uint64_t fingerprint_;              // of what must be equal on ranks that come later
+  std::vector<std::unique_ptr<Model>> retired_;  // whose memory others may write into
+  std::unique_ptr<Model> model_;
+  std::optional<GradientExchange> exchange_;  // after the model, whose gradients it may still send when a call fails
   LearningRate rate_;
   std::size_t steps_per_epoch_ = 0;
   Samples samples_;
