@@ -4,10 +4,10 @@
 
 #include <algorithm>
 #include <charconv>
-#include <sstream>
 #include <thread>
 
 #include "src/base/random.hpp"
+#include "src/base/words.hpp"
 #include "src/store/callback_store.hpp"
 #include "src/store/open_store.hpp"
 
@@ -26,9 +26,12 @@ std::string Invitation::serialise() const {
 
 std::optional<Invitation> Invitation::parse(std::string_view text) {
   Invitation told;
-  std::istringstream fields{std::string(text)};
-  fields >> told.attempt >> told.members >> told.size >> told.rank;
-  const bool sound = fields && 0 < told.members && told.members <= told.rank && told.rank < told.size;
+  Words fields(text);
+  told.attempt = fields.number<std::uint64_t>();
+  told.members = fields.number<Rank>();
+  told.size = fields.number<Rank>();
+  told.rank = fields.number<Rank>();
+  const bool sound = fields.ok() && 0 < told.members && told.members <= told.rank && told.rank < told.size;
   return sound ? std::optional(told) : std::nullopt;
 }
 
