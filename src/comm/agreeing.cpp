@@ -7,6 +7,8 @@
 #include <string_view>
 #include <utility>
 
+#include "src/base/caught.hpp"
+
 namespace hocket::comm {
 namespace {
 
@@ -204,12 +206,16 @@ Status Agreeing::run(Deadline deadline, const std::stop_token& stop) {
 
 void Agreeing::attend(Deadline deadline, const std::stop_token& over) {
   broken_ = nullptr;
-  while (!over.stop_requested() && !agreement_->over() && !deadline.passed()) {
+  try {
+    while (!over.stop_requested() && !agreement_->over() && !deadline.passed()) {
+      send_words();
+      take_part(deadline);
+    }
     send_words();
-    take_part(deadline);
+    standby_.flush(Deadline::after(farewell));
+  } catch (...) {  // which may have lost a word
+    standby_.leave(caught.status());
   }
-  send_words();
-  standby_.flush(Deadline::after(farewell));
 }
 
 }  // namespace hocket::comm
