@@ -96,6 +96,7 @@ void Agreeing::send_words() {
 
 void Agreeing::ask() {
   for (const Rank rank : agreement_->awaited()) {
+    if (!asked_.insert(rank).second) continue;  // where nobody listens yet, questions would pile up
     standby_.reach(rank);
     standby_.tell(rank, Word{.kind = Word::Kind::ask, .dead = agreement_->dead()});
   }
@@ -104,6 +105,7 @@ void Agreeing::ask() {
 
 void Agreeing::take(const std::vector<News>& news) {
   for (const News& one : news) {
+    asked_.erase(one.from);
     if (!one.word) {
       next_look_ = Deadline::after(0ms);
     } else if (one.word->kind == Word::Kind::elsewhere) {
@@ -118,6 +120,7 @@ void Agreeing::take(const std::vector<News>& news) {
 
 // One that is in an earlier call is waited for.
 void Agreeing::take_elsewhere(Rank who, const Word& word) {
+  if (!processes_.contains(who)) return;  // it was left out by an earlier shrink
   const bool has_gone_on = word.generation > generation_;
   if (!has_gone_on && (word.generation < generation_ || !word.shrinks)) return;
   const std::string_view what =
