@@ -47,12 +47,14 @@ typedef struct hocket_agree_options {
  *
  *  No other thread may agree on or shrink `comm`, or a communicator that it was shrunk from or to, at the same time, nor destroy
  *  `comm`; all other calls may go on. A call may leave a thread behind for those that have not heard of the outcome yet; it
- *  ends by itself when they have, at the deadline, or with the next such call.
+ *  ends by itself when they have, at the deadline, or with the next such call or hocket_comm_destroy(). Last words may take up
+ *  to 200 ms: a call that fails returns so much after its deadline, and whoever ends that thread waits so long for it.
  *
  *  Errors: INVALID_ARGUMENT (null, a negative time, or another call agrees or shrinks); UNSUPPORTED (`comm` was not created through
  *  a store by several ranks, nor shrunk from one that was; one rank alone may agree); TIMEOUT (the cause names a rank that did
  *  not take part); MISMATCH (another rank is in hocket_comm_shrink() on `comm`, or uses what it was shrunk to); EXCLUDED (the others
- *  take this rank for dead, because its connection to one of them has ended); OUT_OF_RESOURCES. None of them breaks `comm`. */
+ *  take this rank for dead, because its connection to one of them has ended); OUT_OF_RESOURCES (this rank leaves: the others see
+ *  it as one that has destroyed `comm`, and it can neither agree on it nor shrink it any more). None of them breaks `comm`. */
 HOCKET_API hocket_result hocket_comm_agree(hocket_comm* comm, uint64_t* flag, int32_t* dead, int32_t* dead_count,
                                            const hocket_agree_options* options);
 

@@ -50,7 +50,8 @@ typedef struct hocket_shrink_options {
  *  of a call that failed: do not use such memory again after a TIMEOUT. Any other rank that is missing is waited for as long
  *  as `patience_ms` says.
  *
- *  On failure *shrunk is NULL, and the call may be made again, except after EXCLUDED. `options` may be NULL. No other call on
+ *  On failure *shrunk is NULL, and the call may be made again, except after EXCLUDED; a rank that OUT_OF_RESOURCES has cut off
+ *  from the others, which see it leave, gets that again. `options` may be NULL. No other call on
  *  `comm` may run at the same time but hocket_comm_status(), _rank, _size and _counters.
  *
  *  Errors: INVALID_ARGUMENT; UNSUPPORTED (`comm` was not created through a store by several ranks, nor shrunk from one that

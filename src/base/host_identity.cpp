@@ -5,11 +5,12 @@
 #include <unistd.h>
 
 #include <array>
-#include <fstream>
 
 #include "src/base/environment.hpp"
+#include "src/base/file_contents.hpp"
 #include "src/base/hash.hpp"
 #include "src/base/random.hpp"
+#include "src/base/words.hpp"
 
 namespace hocket {
 namespace {
@@ -29,7 +30,8 @@ HostIdentity HostIdentity::own() {
   std::array<char, 256> name{};
   ::gethostname(name.data(), name.size() - 1);
   identity.system = name.data();
-  std::ifstream("/proc/sys/kernel/random/boot_id") >> identity.boot;
+  const std::string boot = file_contents("/proc/sys/kernel/random/boot_id").value_or("");
+  identity.boot = Words(boot).word();
   identity.network = number_of_namespace("/proc/self/ns/net");
   identity.users = number_of_namespace("/proc/self/ns/user");
   return identity;

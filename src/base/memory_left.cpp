@@ -3,9 +3,11 @@
 #include <fmt/format.h>
 
 #include <cstdlib>
-#include <fstream>
 #include <optional>
 #include <string_view>
+
+#include "src/base/file_contents.hpp"
+#include "src/base/words.hpp"
 
 namespace hocket {
 namespace {
@@ -24,27 +26,32 @@ constexpr Hierarchy hierarchies[] = {
 
 // The number behind `key` in a file of lines "key number".
 std::uint64_t number_of(const std::string& file, std::string_view key) {
-  std::ifstream lines(file);
-  for (std::string line; std::getline(lines, line);) {
-    if (line.starts_with(key) && line.size() > key.size()) return std::strtoull(line.c_str() + key.size(), nullptr, 10);
+  const std::string contents = file_contents(file).value_or("");
+  for (std::string_view lines = contents; !lines.empty();) {
+    const std::string_view line = take_line(lines);
+    if (line.starts_with(key) && line.size() > key.size())
+      return Words(line.substr(key.size())).number<std::uint64_t>();
   }
   return 0;
 }
 
 // Nothing where the file says "max", or is not there.
 std::optional<std::uint64_t> number_in(const std::string& file) {
-  std::uint64_t number = 0;
-  return std::ifstream(file) >> number ? std::optional(number) : std::nullopt;
+  const std::string contents = file_contents(file).value_or("");
+  Words words(contents);
+  const auto number = words.number<std::uint64_t>();
+  return words.ok() ? std::optional(number) : std::nullopt;
 }
 
 // This process's, from a line "number:controllers:/job/step".
 std::optional<std::string> own_group(const std::string& root, std::string_view controllers) {
-  std::ifstream lines(root + "/proc/self/cgroup");
-  for (std::string line; std::getline(lines, line);) {
+  const std::string contents = file_contents(root + "/proc/self/cgroup").value_or("");
+  for (std::string_view lines = contents; !lines.empty();) {
+    const std::string_view line = take_line(lines);
     const auto first = line.find(':'), second = line.find(':', first + 1);
     if (second == line.npos || line.substr(first + 1, second - first - 1) != controllers) continue;
-    const std::string group = line.substr(second + 1);
-    return group == "/" ? "" : group;
+    const std::string_view group = line.substr(second + 1);
+    return std::string(group == "/" ? "" : group);
   }
   return std::nullopt;
 }

@@ -7,11 +7,11 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <fstream>
-#include <sstream>
 
+#include "src/base/file_contents.hpp"
 #include "src/base/host_identity.hpp"
 #include "src/base/printable.hpp"
+#include "src/base/words.hpp"
 
 namespace hocket {
 namespace {
@@ -22,13 +22,12 @@ struct Facts {
 };
 
 Facts facts_of(const std::string& process) {
-  std::ifstream file(fmt::format("/proc/{}/stat", process));
-  std::string text;
-  std::getline(file, text, '\0');  // all of it; a process that ends meanwhile is an error of reading, no exception
-  std::istringstream fields(text.substr(std::min(text.size(), text.rfind(')') + 1)));
+  const std::string text = file_contents(fmt::format("/proc/{}/stat", process)).value_or("");
+  Words fields(std::string_view(text).substr(std::min(text.size(), text.rfind(')') + 1)));
   Facts facts;
-  fields >> facts.state;                                              // field 3
-  for (int field = 4; field <= 22; ++field) fields >> facts.started;  // field 22
+  facts.state = fields.word();  // field 3
+  fields.skip(18);
+  facts.started = fields.word();  // field 22
   return facts;
 }
 
@@ -47,11 +46,12 @@ ProcessIdentity ProcessIdentity::own() {
 
 std::optional<ProcessIdentity> ProcessIdentity::parse(std::string_view text) {
   ProcessIdentity identity;
-  std::istringstream fields{std::string(text)};
-  std::string started, kernel;
-  fields >> identity.process >> started >> kernel >> std::ws;
-  if (!fields || identity.process <= 0) return std::nullopt;
-  std::getline(fields, identity.host);
+  Words fields(text);
+  identity.process = fields.number<pid_t>();
+  const std::string_view started = fields.word(), kernel = fields.word();
+  std::string_view rest = fields.rest();
+  if (!fields.ok() || identity.process <= 0) return std::nullopt;
+  identity.host = take_line(rest);
   if (started != "-") identity.started = started;
   if (kernel != "-") identity.kernel = kernel;
   return identity;

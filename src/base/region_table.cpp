@@ -8,13 +8,14 @@
 #include <cinttypes>
 #include <cstdio>
 #include <cstring>
-#include <fstream>
 #include <iterator>
 #include <string>
 #include <utility>
 
+#include "src/base/file_contents.hpp"
 #include "src/base/log.hpp"
 #include "src/base/memory_left.hpp"
+#include "src/base/words.hpp"
 
 namespace hocket {
 namespace {
@@ -36,12 +37,13 @@ Result<std::uint64_t> offset_in_file(int fd, std::uintptr_t address, std::size_t
   };
   struct stat file {};
   if (::fstat(fd, &file) != 0) return no_mapping(std::strerror(errno));
-  std::ifstream maps("/proc/self/maps");
+  const auto maps = file_contents("/proc/self/maps");
   if (!maps) return Status(Code::unsupported, "/proc/self/maps cannot be read, so no memory can be registered");
   std::optional<std::uint64_t> found;
   std::uintptr_t at = address;
   const std::uintptr_t end = address + bytes;
-  for (std::string line; at < end && std::getline(maps, line);) {
+  for (std::string_view lines = *maps; at < end && !lines.empty();) {
+    const std::string line(take_line(lines));
     std::uint64_t from = 0, to = 0, offset = 0, inode = 0;
     char rights[5] = "";
     if (std::sscanf(line.c_str(), "%" SCNx64 "-%" SCNx64 " %4s %" SCNx64 " %*s %" SCNu64, &from, &to, rights, &offset,
@@ -103,12 +105,13 @@ Result<std::uint32_t> RegionTable::add(int fd, void* address, std::size_t bytes,
     return Status(Code::out_of_resources,
                   fmt::format("the {} bytes to be registered cannot be committed: {}", bytes, std::strerror(error)));
   }
-  auto own = std::make_shared<const UniqueFd>(::fcntl(fd, F_DUPFD_CLOEXEC, 3));
-  if (!*own) {
+  UniqueFd copy(::fcntl(fd, F_DUPFD_CLOEXEC, 3));
+  if (!copy) {
     return Status(Code::out_of_resources,
                   fmt::format("no file descriptor is left for a registered region ({}); raise `ulimit -n`",
                               std::strerror(errno)));
   }
+  auto own = std::make_shared<const UniqueFd>(std::move(copy));
   const bool may_shrink = !seal_against_shrinking(fd);
   const std::lock_guard lock(mutex_);
   if (const auto after = first_beyond(begin); after != entries_.end() && after->first < begin + bytes) {

@@ -7,6 +7,8 @@
 #include <string_view>
 #include <utility>
 
+#include "src/base/caught.hpp"
+
 namespace hocket::comm {
 namespace {
 
@@ -94,6 +96,7 @@ void Agreeing::send_words() {
 
 void Agreeing::ask() {
   for (const Rank rank : agreement_->awaited()) {
+    if (!asked_.insert(rank).second) continue;  // where nobody listens yet, questions would pile up
     standby_.reach(rank);
     standby_.tell(rank, Word{.kind = Word::Kind::ask, .dead = agreement_->dead()});
   }
@@ -102,6 +105,7 @@ void Agreeing::ask() {
 
 void Agreeing::take(const std::vector<News>& news) {
   for (const News& one : news) {
+    asked_.erase(one.from);
     if (!one.word) {
       next_look_ = Deadline::after(0ms);
     } else if (one.word->kind == Word::Kind::elsewhere) {
@@ -116,6 +120,7 @@ void Agreeing::take(const std::vector<News>& news) {
 
 // One that is in an earlier call is waited for.
 void Agreeing::take_elsewhere(Rank who, const Word& word) {
+  if (!processes_.contains(who)) return;  // it was left out by an earlier shrink
   const bool has_gone_on = word.generation > generation_;
   if (!has_gone_on && (word.generation < generation_ || !word.shrinks)) return;
   const std::string_view what =
@@ -204,12 +209,16 @@ Status Agreeing::run(Deadline deadline, const std::stop_token& stop) {
 
 void Agreeing::attend(Deadline deadline, const std::stop_token& over) {
   broken_ = nullptr;
-  while (!over.stop_requested() && !agreement_->over() && !deadline.passed()) {
+  try {
+    while (!over.stop_requested() && !agreement_->over() && !deadline.passed()) {
+      send_words();
+      take_part(deadline);
+    }
     send_words();
-    take_part(deadline);
+    standby_.flush(Deadline::after(farewell));
+  } catch (...) {  // which may have lost a word
+    standby_.leave(caught.status());
   }
-  send_words();
-  standby_.flush(Deadline::after(farewell));
 }
 
 }  // namespace hocket::comm

@@ -56,6 +56,7 @@ class Agreeing {
   std::size_t next_ = 0;  // to be looked at
   std::optional<Deadline> released_by_;
   Deadline next_look_, next_question_;
+  Ranks asked_;       // and silent since
   Status elsewhere_;  // why a member will not come
   Word why_;          // the same for others
 };

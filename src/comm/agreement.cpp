@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <iterator>
 
 namespace hocket::comm {
 
@@ -128,10 +129,13 @@ void Agreement::heard(Rank from, const Word& word) {
       over_ = true;
       break;
     case Word::Kind::ask:
-      if (leads()) tell(from, Word::Kind::waits), words_.back().second.outcome.dead = awaited();
+      tell(from, Word::Kind::waits);
+      words_.back().second.outcome.dead = leads() ? awaited() : Ranks();
       break;
     case Word::Kind::waits:
-      if (from == leader_) leader_awaits_ = word.outcome.dead;
+      if (from != leader_) break;
+      leader_awaits_.clear();
+      std::ranges::set_intersection(word.outcome.dead, members_, std::inserter(leader_awaits_, leader_awaits_.end()));
       break;
     case Word::Kind::excluded:
     case Word::Kind::elsewhere:

@@ -44,7 +44,7 @@ struct Word {
     release,    // to all: all that live hold the outcome
     excluded,   // to a rank that is taken for dead
     ask,        // for whom does the receiver wait?
-    waits,      // the answer of the leader: for `dead` of `outcome`
+    waits,      // the answer; of the leader: for `dead` of `outcome`
     elsewhere,  // the answer of one that does something else on its standby
     given_up,   // the leader's, to all: `dead` of `outcome` are elsewhere
   };

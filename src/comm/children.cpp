@@ -65,20 +65,24 @@ Result<SharedPeerInfos> exchange_over_parent(const Parent& parent, const Result<
   return SharedPeerInfos(std::move(peers));
 }
 
-// Until the child is made, what breaks its parent ends it, too: in the child, nobody would miss a member that dies
-// before its neighbours are connected with it, or one that has heard of a death and does not come.
+// What broke the parent ends the child, too.
+void end_child(const Parent& parent, const ChildGroup& group, LinkSet& child, const Status& broken) {
+  Cause cause = broken.cause();
+  const Rank peer = cause.peer;
+  const auto is_peer = [&](Rank member) { return parent.parts.context->peer_of(member) == peer; };
+  const auto found = std::ranges::find_if(group.members, is_peer);
+  cause.peer = found == group.members.end() ? no_rank : static_cast<Rank>(found - group.members.begin());
+  cause.rank = no_rank;
+  child.executor().abort(Status(std::move(cause)), *child.executor().first());
+}
+
+// Until the child is made: in it, nobody would miss a member that dies before its neighbours are connected with it, or
+// one that has heard of a death and does not come.
 void end_with_parent(const Parent& parent, const ChildGroup& group, LinkSet& child, const std::stop_token& made) {
   constexpr std::chrono::milliseconds between_looks{2};
   while (!made.stop_requested()) {
-    if (const Status broken = parent.parts.link_set->executor().broken(); !broken.ok()) {
-      Cause cause = broken.cause();
-      const Rank peer = cause.peer;
-      const auto is_peer = [&](Rank member) { return parent.parts.context->peer_of(member) == peer; };
-      const auto found = std::ranges::find_if(group.members, is_peer);
-      cause.peer = found == group.members.end() ? no_rank : static_cast<Rank>(found - group.members.begin());
-      cause.rank = no_rank;
-      return child.executor().abort(Status(std::move(cause)), *child.executor().first());
-    }
+    const Status broken = parent.parts.link_set->executor().broken();
+    if (!broken.ok()) return end_child(parent, group, child, broken);
     sleep_unless_stopped(between_looks, made);
   }
 }
@@ -140,6 +144,8 @@ Result<Child> connect_child(const Parent& parent, const Options& options, const 
   if (mine.ok()) mine->endpoints = in_child ? (*link_set)->mesh().endpoints() : std::vector<Endpoint>();
   auto peers = exchange_over_parent(parent, mine, group.members, deadline);
   if (!link_set.ok()) return link_set.status();
+  // A member that knows of no failure yet may dial this one, and would blame it.
+  if (!peers.ok() && in_child) end_child(parent, group, **link_set, peers.status());
   if (!peers.ok()) return peers.status();
   if (!in_child) return Child();
   try {

@@ -88,7 +88,7 @@ Status ComingIn::look_around(const std::stop_token& over) {
 
 // For all, unless the attempt counts already. The others find out by themselves where that cannot be said.
 void ComingIn::give_up() {
-  (void)point_.decide(invitation_->attempt, false, Deadline::after(request_time));
+  (void)point_.decide(invitation_->attempt, false, Deadline::after(request_time), stop_);
 }
 
 // Meets the members, unless they give the attempt up; a newcomer that has failed gives it up for all.
@@ -110,7 +110,7 @@ Result<CommunicatorParts> ComingIn::make() {
   attendant = Status(Code::aborted, "it has returned");
   if (!parts.ok()) return parts;
   if (!counts.ok()) {
-    counts = point_.decide(invitation_->attempt, false, Deadline::after(request_.options.timeout));
+    counts = point_.decide(invitation_->attempt, false, Deadline::after(request_.options.timeout), stop_);
     if (!counts.ok()) counts = unknown_outcome(counts.status());
   }
   counts_ = counts.ok() && *counts;

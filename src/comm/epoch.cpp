@@ -2,32 +2,24 @@
 
 #include <fmt/format.h>
 
-#include <iterator>
-#include <sstream>
-
 #include "src/base/failure_code.hpp"
 #include "src/base/printable.hpp"
+#include "src/base/words.hpp"
 
 namespace hocket::comm {
-namespace {
-
-std::string rest_of(std::istringstream& fields) {
-  fields >> std::ws;
-  return std::string(std::istreambuf_iterator<char>(fields), {});
-}
-
-}  // namespace
-
 std::string Epoch::serialise() const {
   return fmt::format("{} size {} group {}", number, size, group);
 }
 
 std::optional<Epoch> Epoch::parse(std::string_view text) {
   Epoch epoch;
-  std::istringstream fields{std::string(text)};
-  std::string size, group;
-  fields >> epoch.number >> size >> epoch.size >> group >> epoch.group;
-  const bool whole = fields && fields.peek() == std::istringstream::traits_type::eof();
+  Words fields(text);
+  epoch.number = fields.number<std::uint64_t>();
+  const std::string_view size = fields.word();
+  epoch.size = fields.number<Rank>();
+  const std::string_view group = fields.word();
+  epoch.group = fields.number<std::uint64_t>();
+  const bool whole = fields.ok() && fields.rest().empty();
   if (!whole || size != "size" || group != "group" || epoch.number == 0 || epoch.size < 1) return std::nullopt;
   return epoch;
 }
@@ -40,13 +32,12 @@ std::string Verdict::failed(const Status& why) {
 Verdict Verdict::parse(std::string_view text) {
   if (text == complete()) return {.kind = Kind::complete, .why = {}};
   if (text == superseded()) return {.kind = Kind::superseded, .why = {}};
-  std::istringstream fields{std::string(text)};
-  std::string word;
-  int code = 0;
-  Rank peer = no_rank;
-  fields >> word >> code >> peer;
-  const bool known = fields && word == "failed" && is_failure(code);
-  const std::string message = known ? rest_of(fields) : std::string(text);
+  Words fields(text);
+  const std::string_view word = fields.word();
+  const auto code = fields.number<std::uint64_t>();
+  const auto peer = fields.number<Rank>();
+  const bool known = fields.ok() && word == "failed" && is_failure(code);
+  const std::string message(known ? fields.rest() : text);
   return {.kind = Kind::failed,
           .why = Status(Cause{.code = known ? static_cast<Code>(code) : Code::protocol_error,
                               .message = fmt::format("another rank could not join: {}", printable(message)),
@@ -59,10 +50,11 @@ std::string Claim::serialise() const {
 
 std::optional<Claim> Claim::parse(std::string_view text) {
   Claim claim;
-  std::istringstream fields{std::string(text)};
-  fields >> claim.token >> claim.beat;
-  if (!fields) return std::nullopt;
-  auto process = ProcessIdentity::parse(rest_of(fields));
+  Words fields(text);
+  claim.token = fields.number<std::uint64_t>();
+  claim.beat = fields.number<std::uint64_t>();
+  if (!fields.ok()) return std::nullopt;
+  auto process = ProcessIdentity::parse(fields.rest());
   if (!process) return std::nullopt;
   claim.process = std::move(*process);
   return claim;

@@ -3,11 +3,10 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include <fstream>
-#include <iterator>
-#include <sstream>
 
 #include "src/base/environment.hpp"
+#include "src/base/file_contents.hpp"
+#include "src/base/words.hpp"
 
 namespace hocket::comm {
 namespace {
@@ -76,13 +75,13 @@ std::optional<std::string> name_of_pod_0(const std::string& own_name, const std:
   const std::string ending = '-' + own_index;
   if (!own_name.ends_with(ending)) return std::nullopt;
   const std::string stem = own_name.substr(0, own_name.size() - ending.size());
-  std::istringstream lines(hosts_file);
-  for (std::string line; std::getline(lines, line);) {
-    std::istringstream words(line.substr(0, line.find('#')));
-    std::string address;
-    words >> address;
-    for (std::string name; words >> name;) {
-      if (name.starts_with(own_name + '.')) return stem + "-0" + name.substr(own_name.size());
+  for (std::string_view lines = hosts_file; !lines.empty();) {
+    const std::string_view line = take_line(lines);
+    Words words(line.substr(0, line.find('#')));
+    words.skip(1);  // the address
+    while (!words.rest().empty()) {
+      const std::string_view name = words.word();
+      if (name.starts_with(own_name + '.')) return fmt::format("{}-0{}", stem, name.substr(own_name.size()));
     }
   }
   return std::nullopt;
@@ -95,8 +94,7 @@ bool is_in_indexed_job(Rank rank) {
 
 Result<std::optional<MeetingPoint>> meeting_point_by_kubernetes(Rank rank) {
   if (!is_in_indexed_job(rank)) return std::optional<MeetingPoint>();
-  std::ifstream file("/etc/hosts");
-  const std::string hosts{std::istreambuf_iterator<char>(file), {}}, own_name = own_host_name();
+  const std::string hosts = file_contents("/etc/hosts").value_or(""), own_name = own_host_name();
   const auto first = name_of_pod_0(own_name, std::to_string(rank), hosts);
   if (!first) {
     return Status(Code::invalid_environment,

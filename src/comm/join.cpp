@@ -146,14 +146,14 @@ Result<bool> TakingIn::invite() {
   return true;
 }
 
-// Before the other members know of the attempt, or where they are gone. Where that cannot be said, newcomers find out
-// by rank 0's place.
+// Before the other members know of the attempt, or where they are gone, or after an exception: then it may count
+// already, and others have yet to read so. Where that cannot be said, newcomers find out by rank 0's place.
 void TakingIn::call_off() {
   if (!place_) return;
   try {
-    (void)point_->decide(attempt_.attempt, false, Deadline::after(request_time));
+    const auto counts = point_->decide(attempt_.attempt, false, Deadline::after(request_time), stop_);
     place_->release(Deadline::after(request_time));
-    point_->leave(attempt_, false, stop_);
+    if (counts.ok()) point_->leave(attempt_, *counts, stop_);
   } catch (...) {
     log::info("a join was called off, and memory ran out for saying so");
   }
@@ -216,7 +216,7 @@ Result<CommunicatorParts> TakingIn::attempt() {
 // Asks no longer than the others wait.
 Result<bool> TakingIn::decide(bool counts) const {
   const auto deadline = Deadline::after(counts || !leads() ? request_.options.timeout : request_time);
-  const auto decided = point_->decide(attempt_.attempt, counts, deadline);
+  const auto decided = point_->decide(attempt_.attempt, counts, deadline, stop_);
   return decided.ok() ? decided : unknown_outcome(decided.status());
 }
 

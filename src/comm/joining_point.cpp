@@ -4,10 +4,11 @@
 
 #include <algorithm>
 #include <charconv>
-#include <sstream>
 #include <thread>
 
 #include "src/base/random.hpp"
+#include "src/base/sleep.hpp"
+#include "src/base/words.hpp"
 #include "src/store/callback_store.hpp"
 #include "src/store/open_store.hpp"
 
@@ -26,9 +27,12 @@ std::string Invitation::serialise() const {
 
 std::optional<Invitation> Invitation::parse(std::string_view text) {
   Invitation told;
-  std::istringstream fields{std::string(text)};
-  fields >> told.attempt >> told.members >> told.size >> told.rank;
-  const bool sound = fields && 0 < told.members && told.members <= told.rank && told.rank < told.size;
+  Words fields(text);
+  told.attempt = fields.number<std::uint64_t>();
+  told.members = fields.number<Rank>();
+  told.size = fields.number<Rank>();
+  told.rank = fields.number<Rank>();
+  const bool sound = fields.ok() && 0 < told.members && told.members <= told.rank && told.rank < told.size;
   return sound ? std::optional(told) : std::nullopt;
 }
 
@@ -152,13 +156,15 @@ Status JoiningPoint::begin(std::uint64_t attempt) const {
 }
 
 // A request that was carried out before its answer was lost finds its own word, which stands.
-Result<bool> JoiningPoint::decide(std::uint64_t attempt, bool counts, Deadline deadline) const {
+Result<bool> JoiningPoint::decide(std::uint64_t attempt, bool counts, Deadline deadline,
+                                  const std::stop_token& stop) const {
   for (;;) {
     const auto before = store_->compare_and_set(decision_key(attempt), undecided, counts ? yes : no, deadline);
     if (before.ok()) return *before == undecided ? counts : *before == yes;
-    const bool connected = store_->reconnect(deadline, {}).ok();
-    if (deadline.passed()) return before.status();
-    if (!connected) std::this_thread::sleep_for(ask_again_after);
+    const bool is_lost = before.status().code() == Code::store_unreachable;
+    const bool connected = is_lost && store_->reconnect(deadline, stop).ok();
+    if (!is_lost || deadline.passed() || stop.stop_requested()) return before.status();
+    if (!connected) sleep_unless_stopped(ask_again_after, stop);
   }
 }
 

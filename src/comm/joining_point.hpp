@@ -74,9 +74,9 @@ class JoiningPoint {
 
   // Before anybody is invited: from here on it may be decided whether the attempt counts.
   Status begin(std::uint64_t attempt) const;
-  // Says whether the attempt counts, unless that has been said; returns what counts. Where the answer is lost, it asks
-  // again until the deadline: a failure means that nobody knows.
-  Result<bool> decide(std::uint64_t attempt, bool counts, Deadline deadline) const;
+  // Says whether the attempt counts, unless that has been said; returns what counts. Where the answer is lost with the
+  // connection, it asks again until the deadline, or until `stop` is requested: a failure means that nobody knows.
+  Result<bool> decide(std::uint64_t attempt, bool counts, Deadline deadline, const std::stop_token& stop) const;
   // Nothing: it is not decided yet.
   Result<std::optional<bool>> decided(std::uint64_t attempt) const;
   Result<bool> await_decision(std::uint64_t attempt, Deadline deadline, const LookAround& look_around) const;

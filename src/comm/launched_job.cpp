@@ -4,12 +4,11 @@
 #include <sys/types.h>
 #include <unistd.h>
 
-#include <fstream>
-#include <iterator>
-#include <sstream>
 #include <string_view>
 
 #include "src/base/environment.hpp"
+#include "src/base/file_contents.hpp"
+#include "src/base/words.hpp"
 #include "src/comm/host_list.hpp"
 
 namespace hocket::comm {
@@ -20,19 +19,14 @@ struct Process {
   std::string start_time;  // in ticks since the host started: tells a process from a later one with the same number
 };
 
-std::string contents(const std::string& path) {
-  std::ifstream file(path);
-  return {std::istreambuf_iterator<char>(file), {}};
-}
-
 Process process(pid_t id) {
   Process found{.id = id};
-  const std::string text = contents(fmt::format("/proc/{}/stat", id));
-  std::istringstream fields(text.substr(std::min(text.size(), text.rfind(')') + 1)));  // proc(5): from the third on
-  std::string state, skipped;
-  fields >> state >> found.parent;
-  for (int field = 5; field < 22; ++field) fields >> skipped;
-  fields >> found.start_time;
+  const std::string text = file_contents(fmt::format("/proc/{}/stat", id)).value_or("");
+  Words fields(std::string_view(text).substr(std::min(text.size(), text.rfind(')') + 1)));
+  fields.skip(1);  // proc(5): the third
+  found.parent = fields.number<pid_t>();
+  fields.skip(17);
+  found.start_time = fields.word();
   return found;
 }
 
@@ -40,7 +34,8 @@ Process process(pid_t id) {
 // do, and is no rank.
 bool has_variable(pid_t id, std::string_view name) {
   const std::string wanted = '\0' + std::string(name) + '=';
-  return ('\0' + contents(fmt::format("/proc/{}/environ", id))).find(wanted) != std::string::npos;
+  const std::string variables = file_contents(fmt::format("/proc/{}/environ", id)).value_or("");
+  return ('\0' + variables).find(wanted) != std::string::npos;
 }
 
 // The nearest ancestor that is not part of a rank: shells and wrappers between it and this process have the rank, too.

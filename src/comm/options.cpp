@@ -2,11 +2,10 @@
 
 #include <fmt/format.h>
 
-#include <fstream>
-#include <sstream>
 #include <string_view>
 
 #include "src/base/environment.hpp"
+#include "src/base/file_contents.hpp"
 #include "src/base/host_identity.hpp"
 #include "src/base/log.hpp"
 #include "src/base/sized_struct.hpp"
@@ -257,16 +256,14 @@ Result<hocket_comm_options> read(const hocket_comm_options* given) {
 Result<Tuning> tuning_from_environment() {
   const auto variable = environment::find({"HOCKET_TUNING"});
   if (!variable) return Tuning();
-  std::ifstream file(variable->value);
-  std::ostringstream text;
-  text << file.rdbuf();  // which keeps exceptions to itself, as for a folder
-  if (!file) {
+  const auto text = file_contents(variable->value);
+  if (!text) {
     return Status(Code::invalid_environment,
                   fmt::format("HOCKET_TUNING is \"{}\", which is not a file that can be read; "
                               "`hocket-plan choose --save` writes one",
                               variable->value));
   }
-  auto made = Tuning::parse(text.str(), variable->value);
+  auto made = Tuning::parse(*text, variable->value);
   if (!made.ok()) return Status(Code::invalid_environment, "HOCKET_TUNING: " + made.status().message());
   if (!made->empty()) return made;
   return Status(Code::invalid_environment, fmt::format("HOCKET_TUNING: {} holds no table", variable->value));

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 
-#include "src/base/signals_blocked.hpp"
 #include "src/store/keys.hpp"
 
 namespace hocket::comm {
@@ -177,11 +176,11 @@ Result<std::vector<PeerInfo>> Rendezvous::exchange(const PeerInfo& mine, const s
     if (!info.ok()) return info.status();
     infos.push_back(std::move(*info));
   }
-  // A store that a rank serves ends with that, and so does the meeting.
-  if (!options_.meeting) {
-    const SignalsBlocked signals_blocked;
-    keeper_ = std::jthread([this, card](const std::stop_token& stop) { keep_saying(card, stop); });
-  }
+  // A store that a rank serves ends with that, and so does the meeting; one without a server is not lost.
+  if (options_.meeting || store_.reconnect(deadline_, stop_).code() == Code::unsupported) return infos;
+  auto keeper = Attendant::start([this, card](const std::stop_token& stop) { keep_saying(card, stop); });
+  if (!keeper.ok()) return keeper.status();
+  keeper_ = std::move(*keeper);
   return infos;
 }
 
@@ -196,7 +195,7 @@ Result<PeerInfo> Rendezvous::parse_card(Rank rank, const std::optional<std::stri
 }
 
 void Rendezvous::finish() {
-  keeper_ = {};
+  keeper_.reset();
   if (store_.claims_end_with_owner()) return;  // they go with the connection
   const Deadline soon = earlier(deadline_, Deadline::after(std::chrono::milliseconds(250)));
   if (published_) (void)store_.remove(card_key(options_.rank), soon);
@@ -204,7 +203,7 @@ void Rendezvous::finish() {
 }
 
 Status Rendezvous::fail(const Status& why) {
-  keeper_ = {};
+  keeper_.reset();
   const Deadline soon = Deadline::after(std::chrono::milliseconds(250));
   std::optional<Status> first;  // of those that another rank has told
   // If the store is lost, or rank 0 begins anew, this rank comes again.

@@ -17,11 +17,11 @@
 #include <optional>
 #include <stop_token>
 #include <string>
-#include <thread>
 #include <utility>
 #include <vector>
 
 #include "src/base/random.hpp"
+#include "src/comm/attendant.hpp"
 #include "src/comm/options.hpp"
 #include "src/comm/peer_info.hpp"
 #include "src/comm/places.hpp"
@@ -109,7 +109,7 @@ class Rendezvous {
   bool published_ = false, superseded_ = false;
   std::vector<std::pair<std::string, std::string>> said_;        // keys and values
   Deadline warned_ = Deadline::after(std::chrono::seconds(10));  // when the log next says who is missing
-  std::jthread keeper_;                                          // says it again once the cards have been read
+  std::optional<Attendant> keeper_;                              // says it again once the cards have been read
 };
 
 }  // namespace hocket::comm

@@ -54,6 +54,7 @@ class Shrinking {
   Status why_in_vain(const News& news) const;
   Status who_has_ended() const;
   void attend(const std::stop_token& made);
+  void look_for_what_is_in_vain(const std::stop_token& made);
   // Until when a member of the group may keep the others waiting.
   Deadline patience_with_group() const { return earlier(deadline_, Deadline::after(request_.patience)); }
   Result<SharedPeerInfos> meet_neighbours(const Options& options);

@@ -95,6 +95,16 @@ Status Shrinking::who_has_ended() const {
 // While this rank makes the group: one that dies before it has connected to its neighbours in the group is missed by
 // nobody there. A member that begins anew has mostly heard of a death and says so over its links, so that comes first.
 void Shrinking::attend(const std::stop_token& made) {
+  try {
+    look_for_what_is_in_vain(made);
+  } catch (...) {  // which may have lost a note
+    const Status why = caught.status();
+    standby_.leave(why);
+    link_set_->executor().abort(why, *link_set_->executor().first());
+  }
+}
+
+void Shrinking::look_for_what_is_in_vain(const std::stop_token& made) {
   Status left;
   while (!made.stop_requested()) {
     Status in_vain = who_has_ended();

@@ -152,6 +152,9 @@ void Standby::peer_left(Rank peer) {
 
 void Standby::leave(const Status& why) {
   shortage_ = why;
+  for (Rank peer = 0; peer < size(); ++peer) {  // those who have knocked would wait for an answer
+    if (Transport* const transport = mesh_->routes()[peer].transport) transport->close_door();
+  }
   try {
     mesh_->close(Status());
   } catch (...) {  // memory ran out for this, too: the others wait for as long as they are patient

@@ -110,8 +110,37 @@ TYPED_TEST_P(TransportWordsSuite, ALastWordIsFoundBehindWhatIsNotReceivedAnyMore
   }
 }
 
+TYPED_TEST_P(TransportWordsSuite, WhatIsSaidBeforeTheConnectionStandsIsHeardWhenItDoes) {
+  for (const Rank first : {0, 1}) {  // the higher rank dials
+    SCOPED_TRACE(first);
+    Ranks<TypeParam> ranks(2);
+    const Rank second = 1 - first;
+    ranks.connect(first, second).close(this->failure(first, 5));
+    (void)ranks.connect(second, first);
+    ASSERT_TRUE(ranks.until([&] { return !ranks.seen(second).failures.empty(); }));
+    const Cause& cause = ranks.seen(second).failures.front().second.cause();
+    EXPECT_EQ(cause.code, Code::timeout) << cause.message;
+    EXPECT_EQ(cause.rank, first);
+    EXPECT_EQ(cause.peer, 5);
+  }
+}
+
+TYPED_TEST_P(TransportWordsSuite, WhoLeavesBeforeTheConnectionStandsHasLeftWhenItDoes) {
+  for (const Rank first : {0, 1}) {
+    SCOPED_TRACE(first);
+    Ranks<TypeParam> ranks(2);
+    const Rank second = 1 - first;
+    ranks.connect(first, second).close(Status());
+    (void)ranks.connect(second, first);
+    ASSERT_TRUE(ranks.until([&] { return !ranks.seen(second).departures.empty(); }));
+    EXPECT_TRUE(ranks.seen(second).failures.empty());
+  }
+}
+
 REGISTER_TYPED_TEST_SUITE_P(TransportWordsSuite, ThatAPeerWaitsIsHeardAlsoBehindMessagesThatNobodyReceives,
-                            RanksThatBreakAtOnceHearEachOther, WhoIsToldHasNothingToAdd,
-                            TheEndOfARankIsHeardInPlaceOfItsWord, ALastWordIsFoundBehindWhatIsNotReceivedAnyMore);
+                            WhatIsSaidBeforeTheConnectionStandsIsHeardWhenItDoes,
+                            WhoLeavesBeforeTheConnectionStandsHasLeftWhenItDoes, RanksThatBreakAtOnceHearEachOther,
+                            WhoIsToldHasNothingToAdd, TheEndOfARankIsHeardInPlaceOfItsWord,
+                            ALastWordIsFoundBehindWhatIsNotReceivedAnyMore);
 
 }  // namespace hocket::testing

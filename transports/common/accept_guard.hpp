@@ -46,6 +46,15 @@ class AcceptGuard {
   std::set<std::string> refused_;       // already logged
 };
 
+// Erases what is settled, at once: where `is_settled` throws, as for want of memory, all others stay as they are, which
+// std::erase_if does not promise. Returns how many were.
+template <class T>
+std::size_t erase_each(std::vector<T>& all, const auto& is_settled) {
+  const std::size_t before = all.size();
+  for (auto at = all.begin(); at != all.end();) at = is_settled(*at) ? all.erase(at) : at + 1;
+  return before - all.size();
+}
+
 // Goes on with the newcomers that have said something, or kept silent for too long: the kernel is asked once about all
 // of them, so that many who are silent cost little. `admit` lets one in that has said who it is, or tells why not;
 // `refuse` hears of that, and of what went wrong before. Returns how many are newcomers no more.
@@ -58,7 +67,7 @@ std::size_t step_greetings(std::vector<Greeting>& greetings, const auto& admit, 
   ::poll(interests.data(), interests.size(), 0);
   auto interest = interests.begin();
   const auto time = Deadline::Clock::now();
-  return std::erase_if(greetings, [&](Greeting& greeting) {
+  return erase_each(greetings, [&](Greeting& greeting) {
     if ((interest++)->revents == 0 && time < greeting.deadline().at()) return false;
     const Handshake now = greeting.step();
     if (now == Handshake::waiting) return false;

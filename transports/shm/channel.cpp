@@ -10,6 +10,7 @@
 #include <bit>
 #include <cerrno>
 #include <cstring>
+#include <iterator>
 
 #include "src/base/failure_code.hpp"
 #include "src/base/printable.hpp"
@@ -35,18 +36,21 @@ union Control {
   std::byte bytes[CMSG_SPACE(fds_max * sizeof(int))];
 };
 
+// Each is owned before memory may run out for the list of them.
 std::vector<UniqueFd> take_fds(msghdr& message) {
-  std::vector<UniqueFd> fds;
+  std::array<UniqueFd, fds_max> taken;
+  std::size_t all = 0;
   for (cmsghdr* part = CMSG_FIRSTHDR(&message); part != nullptr; part = CMSG_NXTHDR(&message, part)) {
     if (part->cmsg_level != SOL_SOCKET || part->cmsg_type != SCM_RIGHTS) continue;
     const std::size_t count = (part->cmsg_len - CMSG_LEN(0)) / sizeof(int);
-    for (std::size_t i = 0; i < count; ++i) {
+    for (std::size_t i = 0; i < count && all < taken.size(); ++i) {
       int fd;
       std::memcpy(&fd, CMSG_DATA(part) + i * sizeof fd, sizeof fd);
-      fds.emplace_back(fd);
+      taken[all++] = UniqueFd(fd);
     }
   }
-  return fds;
+  const auto end = taken.begin() + static_cast<std::ptrdiff_t>(all);
+  return {std::make_move_iterator(taken.begin()), std::make_move_iterator(end)};
 }
 
 bool well_formed(const Head& head, std::size_t taken) {
@@ -122,6 +126,7 @@ void Channel::send(const Packet& packet, std::span<const int> fds) {
   if (broken_) return;
   if (waiting_.empty() && send_now(packet, fds) != Sent::full) return;
   Waiting later{{packet.kind, packet.words, packet.text, {}}};
+  later.packet.fds.reserve(fds.size());  // none is open yet that would be lost without memory
   for (const int fd : fds) later.packet.fds.emplace_back(::fcntl(fd, F_DUPFD_CLOEXEC, 3));
   waiting_.push_back(std::move(later));
 }

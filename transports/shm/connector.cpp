@@ -129,7 +129,7 @@ bool Connector::has_greeted() const {
 }
 
 std::size_t Connector::step_expected() {
-  return std::erase_if(expected_, [&](Expected& expected) { return step(expected); });
+  return erase_each(expected_, [&](Expected& expected) { return step(expected); });
 }
 
 // Whether the link is connected or given up now.

@@ -49,7 +49,9 @@ Status ShmLink::lost() const {
 void ShmLink::attach(Connection connection) {
   connection_ = std::move(connection);
   process_ = watch_process(connection_.pid);
+  if (owes_cause_) last_word(cause_packet_);
   flush();
+  finish_goodbye();
 }
 
 void ShmLink::send(const Tag& tag, ConstBuffer from, Completion& completion) {

@@ -93,6 +93,7 @@ class ShmLink final : public Link {
   Status problem(Code code, std::string message) const;
   Status lost() const;
   void abandon(const Status& why);
+  void say_why(const Status& why);
   void finish_goodbye();
   // It stays as it is as long as this link lives. Needs no memory, so that nothing keeps the peer from hearing it.
   void last_word(const Packet& packet);
@@ -106,6 +107,7 @@ class ShmLink final : public Link {
   Inbox inbox_;
   std::optional<Status> ended_with_;  // nothing: the link works
   bool owes_goodbye_ = false;         // closed in good order, with messages still to go out
+  bool owes_cause_ = false;           // failed before it was connected
   bool goodbye_came_ = false;
   bool awaits_word_ = false;  // this side has said why it ended the link; the peer has said nothing of its own yet
   bool peer_ended_ = false;   // the socket has no more to say

@@ -24,8 +24,7 @@ void ShmLink::close(const Status& why) {
     ended_with_ = why;
     awaits_word_ = attached() && !peer_ended_ && !goodbye_came_;
     abandon(why);
-    write_cause(cause_packet_, why.cause());
-    last_word(cause_packet_);
+    say_why(why);
     return;
   }
   ended_with_ = Status(Code::aborted, fmt::format("the link to {} is closed", name()));
@@ -42,6 +41,13 @@ bool ShmLink::may_speak() const {
 void ShmLink::last_word(const Packet& packet) {
   if (!attached() || ::getpid() != context_.owner) return;
   channel().finish(&packet);
+}
+
+// To a peer that is not connected yet, as soon as it is.
+void ShmLink::say_why(const Status& why) {
+  write_cause(cause_packet_, why.cause());
+  owes_cause_ = !attached();
+  last_word(cause_packet_);
 }
 
 // Goodbye follows the last message.
@@ -61,8 +67,7 @@ void ShmLink::fail(const Status& why, bool tell_peer) {
   abandon(why);
   if (tell_peer) {
     awaits_word_ = attached() && !peer_ended_;
-    write_cause(cause_packet_, why.cause());
-    last_word(cause_packet_);
+    say_why(why);
   }
   context_.listener->peer_failed(peer_, why);
 }

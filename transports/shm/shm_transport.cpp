@@ -159,7 +159,8 @@ void ShmTransport::shut_down(const Status& why, Deadline deadline) {
     return flushing || (!why.ok() && connector_.has_greeted());
   };
   std::vector<pollfd> interests;
-  for (progress(); talking() && !deadline.passed(); progress()) {
+  // Whoever has knocked hears why, too.
+  for (look_round(); talking() && !deadline.passed(); progress()) {
     interests.clear();
     if (!arm(interests)) continue;
     const auto next = next_deadline();

@@ -154,7 +154,7 @@ bool Connector::has_greeted() const {
 }
 
 std::size_t Connector::step_expected() {
-  const std::size_t settled = std::erase_if(expected_, [&](Expected& expected) { return step(expected); });
+  const std::size_t settled = erase_each(expected_, [&](Expected& expected) { return step(expected); });
   std::ranges::move(more_, std::back_inserter(expected_));
   more_.clear();
   return settled;

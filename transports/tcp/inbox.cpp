@@ -32,7 +32,17 @@ Inbox::Received Inbox::advance(Socket& socket, std::span<std::byte> staging) {
     }
     dry = static_cast<std::size_t>(taken) < bytes_in(parts);
     received.bytes += static_cast<std::size_t>(taken);
-    messages_.took(static_cast<std::size_t>(taken));
+    or_ended([&] { messages_.took(static_cast<std::size_t>(taken)); });
+  }
+}
+
+// Where memory runs out for bytes that were read, nothing behind them means anything.
+void Inbox::or_ended(const auto& take) {
+  try {
+    take();
+  } catch (...) {
+    ended_ = true;
+    throw;
   }
 }
 
@@ -56,7 +66,7 @@ std::size_t Inbox::keep_what_came(Socket& socket, std::size_t at_most) {
   const iovec part{bytes.data(), bytes.size()};
   std::size_t came = 0;
   for (ssize_t taken; messages_.kept() < at_most && (taken = read(socket, {&part, 1})) > 0;) {
-    messages_.keep(std::span(bytes).first(static_cast<std::size_t>(taken)));
+    or_ended([&] { messages_.keep(std::span(bytes).first(static_cast<std::size_t>(taken))); });
     came += static_cast<std::size_t>(taken);
   }
   return came;

@@ -45,6 +45,7 @@ class Inbox {
   static constexpr std::size_t keeps_max = std::size_t{16} << 20;
 
  private:
+  void or_ended(const auto& take);
   ssize_t read(Socket& socket, std::span<const iovec> parts);
   std::size_t keep_what_came(Socket& socket, std::size_t at_most);
   Event event_of_end() const { return error_ != 0 ? Event::error : Event::end; }

@@ -8,12 +8,13 @@
 
 #include <algorithm>
 #include <cstring>
-#include <fstream>
 #include <optional>
 
 #include "src/base/fd.hpp"
+#include "src/base/file_contents.hpp"
 #include "src/base/host_identity.hpp"
 #include "src/base/log.hpp"
+#include "src/base/words.hpp"
 
 namespace hocket::tcp {
 namespace {
@@ -98,10 +99,10 @@ std::vector<LocalAddress> addresses_of_this_host() {
 // Virtual interfaces have no device; some tell a speed that is not theirs.
 std::int64_t megabits_per_second_of(std::string_view interface, const std::string& folder) {
   const std::string of_this = fmt::format("{}/{}", folder, interface);
-  std::int64_t speed = 0;
   struct stat device {};
   if (::stat((of_this + "/device").c_str(), &device) != 0) return 0;
-  return std::ifstream(of_this + "/speed") >> speed ? std::max<std::int64_t>(speed, 0) : 0;
+  const std::string speed = file_contents(of_this + "/speed").value_or("");
+  return std::max<std::int64_t>(Words(speed).number<std::int64_t>(), 0);
 }
 
 Result<LocalHost> LocalHost::from_environment() {

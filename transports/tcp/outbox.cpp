@@ -49,6 +49,10 @@ void Outbox::keep_rest(const Message& front, std::size_t header_sent, std::size_
 }
 
 void Outbox::abandon(const Status& why) {
+  if (sent_ > 0 && queue_.empty()) {  // memory ran out for a message that had begun to go out
+    cut_ = true;
+    sent_ = 0;
+  }
   if (sent_ > 0) {
     const Message& front = queue_.front();
     const std::size_t header_sent = std::min(sent_, header_bytes);

@@ -7,10 +7,11 @@
 
 #include <cerrno>
 #include <cstring>
-#include <fstream>
 
+#include "src/base/file_contents.hpp"
 #include "src/base/fork.hpp"
 #include "src/base/log.hpp"
+#include "src/base/words.hpp"
 
 namespace hocket::tcp {
 namespace {
@@ -175,10 +176,9 @@ std::optional<std::string> try_congestion(const std::string& name) {
 }
 
 std::string usable_congestion() {
-  std::string line;
-  std::ifstream file("/proc/sys/net/ipv4/tcp_allowed_congestion_control");
-  std::getline(file, line);
-  return line;
+  const std::string contents = file_contents("/proc/sys/net/ipv4/tcp_allowed_congestion_control").value_or("");
+  std::string_view lines = contents;
+  return std::string(take_line(lines));
 }
 
 }  // namespace hocket::tcp

@@ -221,5 +221,14 @@ TEST(AgreementModel, NoPhaseCanBeLeftOut) {
   EXPECT_GT(explore(World(3, 1, LeftOut::answering)).stuck, 0U);
 }
 
+// What a leader says comes from outside, and may name ranks of the standby that an earlier shrink has left out.
+TEST(Agreement, WhoIsNoMemberIsNotMissing) {
+  Agreement agreement(1, {0, 1, 2}, {}, 0);
+  Word waits{.kind = Kind::waits};
+  waits.outcome.dead = {2, 7};
+  agreement.heard(0, waits);
+  EXPECT_EQ(agreement.missing(), (Ranks{2}));
+}
+
 }  // namespace
 }  // namespace hocket::comm
