@@ -8,7 +8,11 @@ namespace {
 
 Status carry_out(hocket_comm* comm, const CallArguments& arguments, hocket_work** work) {
   if (open_groups > 0) return add_to_group(*comm->communicator, arguments, work);
-  if (work == nullptr && !may_wait()) return wait_refused();
+  if (work == nullptr) {
+    if (!may_wait()) return wait_refused();
+    auto ended = comm->communicator->run_again(arguments, &remember);
+    if (ended) return *std::move(ended);
+  }
   if (arguments.persistent && work == nullptr) return persistent_without_work();
   auto operation = comm->communicator->prepare(arguments);
   if (!operation.ok()) return operation.status();

@@ -25,6 +25,11 @@ class CallPlanner {
       : parts_(parts), latest_call_(parts.membership.options().gpus), operations_(parts) {}
 
   Result<std::shared_ptr<Operation>> prepare(const CallArguments& call);
+  // See LatestCall.
+  template <class Ended>
+  void run_again(const CallArguments& call, const Ended& ended) {
+    latest_call_.run_again(call, parts_.link_set->executor(), ended);
+  }
   // The operations of a call on a list, in their order; small tensors share one. `call`: what holds for all tensors.
   Result<std::vector<std::shared_ptr<Operation>>> prepare_list(const CallArguments& call,
                                                                std::span<const hocket_tensor> tensors);

@@ -165,6 +165,12 @@ Status Communicator::record(const std::string& file) const {
   return parts_->link_set->record(file);
 }
 
+std::optional<Status> Communicator::run_again(const CallArguments& call, Ended ended) {
+  std::optional<Status> status;
+  planner_->run_again(call, [&](const Operation& operation) { status = ended(operation.status(), operation); });
+  return status;
+}
+
 Result<std::shared_ptr<Operation>> Communicator::prepare(const CallArguments& call) {
   if (Status broken = status(); !broken.ok()) return broken;
   return planner_->prepare(call);

@@ -6,6 +6,7 @@
 #include <mutex>
 
 #include "src/comm/call_key.hpp"
+#include "src/exec/executor.hpp"
 #include "src/exec/operation.hpp"
 #include "src/spi/gpu.hpp"
 
@@ -23,13 +24,24 @@ class LatestCall {
   std::shared_ptr<Operation> repeat(const CallArguments& call) {
     const std::unique_lock lock(busy_, std::try_to_lock);
     if (!lock) return nullptr;
-    if (CallKey::may_have(call) && key_.fits(call) && is_idle() && is_in_host_memory(call)) {
-      send_ = call.send, recv_ = call.recv;
-      operation_->bind_again(static_cast<const std::byte*>(call.send), static_cast<std::byte*>(call.recv));
-      return operation_;
+    if (!fits(call)) {
+      operation_.reset();
+      return nullptr;
     }
-    operation_.reset();
-    return nullptr;
+    send_ = call.send, recv_ = call.recv;
+    operation_->bind_again(static_cast<const std::byte*>(call.send), static_cast<std::byte*>(call.recv));
+    return operation_;
+  }
+  // Runs that operation, bound to the buffers of this call, to its end, and shows it to `ended` before anybody else may
+  // run it. Where this call is another one, or not the only one that is to be run now, nothing happens.
+  template <class Ended>
+  void run_again(const CallArguments& call, Executor& executor, const Ended& ended) {
+    const std::unique_lock lock(busy_, std::try_to_lock);
+    if (!lock || !fits(call)) return;
+    const auto* const input = static_cast<const std::byte*>(call.send);
+    if (!executor.run_again(operation_, input, static_cast<std::byte*>(call.recv))) return;
+    send_ = call.send, recv_ = call.recv;
+    ended(*operation_);
   }
   // `operation` is bound to this call, and owned by the caller and a list of idle ones; else it is not kept.
   void keep(const CallArguments& call, const std::shared_ptr<Operation>& operation) {
@@ -66,6 +78,10 @@ class LatestCall {
     std::atomic<bool> taken_{false};
   };
 
+  // Whether the call is like the latest, whose operation nobody uses.
+  bool fits(const CallArguments& call) const {
+    return CallKey::may_have(call) && key_.fits(call) && is_idle() && is_in_host_memory(call);
+  }
   bool is_idle() const { return operation_ != nullptr && operation_.use_count() == owners && operation_->finished(); }
 
   Gpus* const gpus_;

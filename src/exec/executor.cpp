@@ -166,7 +166,8 @@ Status Executor::run(Operations operations) {
     constexpr progress::State in_the_way =
         progress::submitted | progress::abort_requested | progress::broken | progress::stopping;
     const bool meets_nobody = (parts.lock.state() & in_the_way) == 0;
-    if (meets_nobody && operations.size() == 1 && parts.engine.may_run_alone(*operations.front())) {
+    if (meets_nobody && operations.size() == 1 && parts.engine.idle() &&
+        parts.engine.needs_no_place(*operations.front())) {
       parts.engine.run_alone(operations.front());
       if (operations.front()->finished()) return operations.front()->status();
     } else if (meets_nobody) {
@@ -177,6 +178,17 @@ Status Executor::run(Operations operations) {
     parts.engine.run({.operations = operations}, Deadline::never());
   }
   return status_of(operations);
+}
+
+// Mostly it is over at once, and then there is nothing else to be done.
+bool Executor::run_again(const std::shared_ptr<Operation>& operation, const std::byte* input, std::byte* output) {
+  Parts& parts = *parts_;
+  if (!parts.engine.needs_no_place(*operation) || !parts.lock.take_from_rest()) return false;  // else nothing is queued
+  operation->bind_again(input, output);
+  if (parts.engine.run_alone(operation) && parts.lock.return_to_rest()) return true;
+  const ProgressGuard progress(parts);
+  if (!operation->finished()) parts.engine.run({.operations = {&operation, 1}}, Deadline::never());
+  return true;
 }
 
 Status Executor::start(Operations operations) {

@@ -74,6 +74,9 @@ class Executor {
   using Operations = std::span<const std::shared_ptr<Operation>>;
   // Queues bound operations and runs them to their end on this thread. Returns how they ended, see status_of().
   Status run(Operations operations);
+  // Runs an operation that has run before to its end, bound to these buffers. False: it must take its turn, by run(),
+  // and nothing has happened.
+  bool run_again(const std::shared_ptr<Operation>& operation, const std::byte* input, std::byte* output);
   // Queues bound operations and returns. Of the only rank: as run(), save in a callback, which does not wait.
   Status start(Operations operations);
   // Progresses or waits until all are finished or `deadline` passes (then Code::in_progress).

@@ -30,7 +30,7 @@ void MessageOperation::on_done(Completion& completion, const Status& status) {
 }
 
 Status MessageOperation::start(const Tag& tag, Peers& peers) {
-  tag_ = tag;
+  keep_links(link_ != nullptr);
   if (link_ == nullptr) {
     const auto link = peers.link(direction_.front().peer, deadline().later(OperationQueue::link_grace));
     if (!link.ok()) return link.status();
@@ -71,7 +71,7 @@ void MessageOperation::hand_over(const Tag& tag, std::size_t offset, std::size_t
 }
 
 void MessageOperation::tell_waiting(Rank missing, Rank witness) {
-  link_->tell_waiting({.tag = tag_, .missing = missing, .witness = witness});
+  link_->tell_waiting({.tag = tag(), .missing = missing, .witness = witness});
 }
 
 Operation::Missing MessageOperation::missing() const {

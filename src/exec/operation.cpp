@@ -41,24 +41,6 @@ void Operation::bind(const Binding& binding, bool persistent) {
   if (!persistent) restart();
 }
 
-void Operation::bind_again(const std::byte* input, std::byte* output) {
-  binding_.input = input;
-  binding_.output = output;
-  callback_allowed_ = false;
-  restart();
-}
-
-void Operation::restart() {
-  clock_.reset();
-  if (!failure_.ok()) failure_ = Status();
-  if (!status_.ok()) status_ = Status();
-  state_.store(nullptr, std::memory_order_relaxed);
-}
-
-void Operation::number_if_collective() {
-  if (!is_message()) sequence_ = context_->next_collective();
-}
-
 void Operation::number_message() {
   const auto used = directions();
   if (used.empty()) return;

@@ -51,10 +51,21 @@ class Operation {
   // begins with restart(); nobody else may bind it.
   void bind(const Binding& binding, bool persistent = false);
   // The same, to other buffers of the same kind. Requires can_move().
-  void bind_again(const std::byte* input, std::byte* output);
+  void bind_again(const std::byte* input, std::byte* output) {
+    binding_.input = input;
+    binding_.output = output;
+    callback_allowed_ = false;
+    restart();
+  }
   // Whether all that it is bound to but the caller's buffers may serve another run.
   bool can_move() const { return !binding_.user && !binding_.staging && !binding_.device; }
-  void restart();
+  void restart() {
+    clock_.reset();
+    kept_links_ = false;
+    if (!failure_.ok()) failure_ = Status();
+    if (!status_.ok()) status_ = Status();
+    state_.store(nullptr, std::memory_order_relaxed);
+  }
   // Before a run on device memory, on the thread that calls: what the caller has put into its stream until now comes
   // before it. Where the data is the host's, nothing happens.
   virtual Status mark_streams() { return {}; }
@@ -110,6 +121,15 @@ class Operation {
   // Ends the run for good with `status` and calls its callback. Requires that no completion is outstanding and that
   // this thread holds no lock: the callback may start calls.
   void finish(const Status& status);
+  // The same of a run that has succeeded.
+  void finish_well() {
+    if (binding_.staging || callback_allowed_) return finish(Status());
+    state_.store(&over, std::memory_order_release);
+  }
+  // Whether this run has certainly made no link and let none progress, so that what is to be watched
+  // (Peers::watch_epoch) is as it was before.
+  bool kept_links() const { return kept_links_; }
+  void keep_links(bool kept) { kept_links_ = kept; }
 
   Context& context() const { return *context_; }
   const std::shared_ptr<Context>& shared_context() const { return context_; }
@@ -128,7 +148,9 @@ class Operation {
   bool is_message() const { return hocket::is_message(binding_.signature); }
   // Collectives are numbered when they are called, by any thread; messages when they begin, by the thread that
   // progresses, as only then it is certain which rank sends them.
-  void number_if_collective();
+  void number_if_collective() {
+    if (!is_message()) sequence_ = context_->next_collective();
+  }
   void number_if_message() {
     if (is_message()) number_message();
   }
@@ -218,6 +240,7 @@ class Operation {
   Status failure_;
   Status status_;
   bool callback_allowed_ = false;
+  bool kept_links_ = false;
   // While a run goes on: null, or the Call for its end. Else &over.
   std::atomic<const void*> state_{&over};
 };

@@ -12,7 +12,6 @@ constexpr unsigned rounds_between_deadline_checks = 256;
 // While everything runs over the window, looks at the links are rare, and come late: most calls are over before.
 constexpr unsigned rounds_before_looks = 1024;
 constexpr unsigned rounds_between_looks = 32;
-constexpr unsigned rounds_alone = rounds_between_deadline_checks;
 
 }  // namespace
 
@@ -138,7 +137,7 @@ void ProgressEngine::add_calls(std::span<const std::shared_ptr<Operation>> opera
   }
 }
 
-void ProgressEngine::run_alone(const std::shared_ptr<Operation>& operation) {
+bool ProgressEngine::run_alone(const std::shared_ptr<Operation>& operation) {
   try {
     operation->number_if_collective();
     operation->number_if_message();
@@ -149,7 +148,8 @@ void ProgressEngine::run_alone(const std::shared_ptr<Operation>& operation) {
     if (begun.ok() && (over_links ? ends_at_first_look(*operation) : runs_to_its_end(*operation))) {
       Recorder::end(*operation);
       count(*operation, operation->window() == nullptr);
-      return operation->finish(Status());
+      operation->finish_well();
+      return operation->kept_links() || alone_;
     }
     queue_.add(operation, peers_->size());
     (void)queue_.start_next();  // it has begun
@@ -158,12 +158,13 @@ void ProgressEngine::run_alone(const std::shared_ptr<Operation>& operation) {
     if (queue_.empty()) unqueued_ = operation;
     break_down_for_exception();
   }
+  return false;
 }
 
 // False: it has failed, or takes longer, or something else is to be done.
 bool ProgressEngine::runs_to_its_end(Operation& operation) {
   waiter_.set(budget_.load());
-  for (unsigned rounds = 0; rounds < rounds_alone; ++rounds) {
+  for (unsigned rounds = 0; rounds < rounds_between_deadline_checks; ++rounds) {
     const bool happened = operation.advance(operation.context().counters());
     if (operation.complete()) {
       wait_no_more();
@@ -185,6 +186,7 @@ bool ProgressEngine::ends_at_first_look(Operation& operation) {
   Counters& counters = operation.context().counters();
   if (!operation.complete()) operation.advance(counters);
   if (!operation.complete()) {
+    operation.keep_links(false);
     if (progress_links() != 0) operation.advance(counters);
     if (!operation.complete()) return false;
   }
@@ -240,14 +242,6 @@ bool ProgressEngine::retire(Entry& entry) {
   queue_.remove(entry)->finish(Status());
   lock_.completed();
   return true;
-}
-
-// One that has succeeded.
-void ProgressEngine::count(Operation& operation, bool over_links) {
-  Context& context = operation.context();
-  ++context.counters().operations;
-  if (over_links && !operation.is_message()) context.remember(operation.tag());
-  context.show_counters();  // a thread that waits for it may ask at once
 }
 
 // ---- sleep ----------------------------------------------------------------------------------------------------------

@@ -63,13 +63,13 @@ class ProgressEngine final : public TransportListener {
   void add_calls(std::span<const std::shared_ptr<Operation>> operations);
   // Runs an operation that a caller brings itself and that is the only one, without a place in the queue, which would
   // cost more than many an operation: so mostly it is over before anything else happens. Where it is not, it gets its
-  // place, and run() goes on. Requires that nothing broke and may_run_alone().
-  void run_alone(const std::shared_ptr<Operation>& operation);
-  // Whether the queue is empty, and nothing that peers tell over links meanwhile is compared with the operation; with a
-  // collective over links it is.
-  bool may_run_alone(const Operation& operation) const {
-    if (!queue_.empty() || operation.needs_source()) return false;
-    return operation.window() != nullptr || operation.is_message() || alone_;
+  // place, and run() goes on. Requires that nothing broke, that the queue is empty and that it needs_no_place(). True:
+  // it has ended well, and there is nothing to rest() for.
+  bool run_alone(const std::shared_ptr<Operation>& operation);
+  // Whether nothing that peers tell over links meanwhile is compared with the operation; with a collective over links
+  // it is. Any thread.
+  bool needs_no_place(const Operation& operation) const {
+    return (operation.window() != nullptr || operation.is_message() || alone_) && !operation.needs_source();
   }
   // Progresses until the goal is reached, the deadline has passed, or an exception has broken everything.
   void run(const Goal& goal, Deadline deadline);
@@ -101,7 +101,13 @@ class ProgressEngine final : public TransportListener {
   void start_operations();
   bool advance_operations();
   bool retire(Entry& entry);
-  static void count(Operation& operation, bool over_links);
+  // One that has succeeded.
+  static void count(Operation& operation, bool over_links) {
+    Context& context = operation.context();
+    ++context.counters().operations;
+    if (over_links && !operation.is_message()) context.remember(operation.tag());
+    context.show_counters();  // a thread that waits for it may ask at once
+  }
   bool runs_to_its_end(Operation& operation);
   bool ends_at_first_look(Operation& operation);
   void wait_no_more() {

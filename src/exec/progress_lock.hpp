@@ -34,16 +34,26 @@ class ProgressLock {
     // Acquires what the previous holder wrote, as every change of the word does.
     return apply(progress::take).allowed;
   }
+  // The same, only where nobody progresses or wants to, and nothing is to be done.
+  bool take_from_rest() {
+    progress::State rest = 0;
+    return state_.compare_exchange_strong(rest, progress::taken);
+  }
   // Waits until this thread progresses. False: `done()` became true under another holder, or the deadline passed.
   template <class Done>
   bool take_unless(Done done, Deadline deadline);
   // By the holder. `leaves_work`: operations are left that somebody must complete.
   void release(bool leaves_work) {
     unannounced_ = false;
-    // Mostly nobody waits and nothing is left: release() wakes nobody then, and leaves no flag.
-    progress::State alone = progress::taken;
-    if (!leaves_work && state_.compare_exchange_strong(alone, 0)) return;
+    if (!leaves_work && return_to_rest()) return;
     wake(apply([&](progress::State state) { return progress::release(state, leaves_work); }).wakes);
+  }
+
+  // The same where no operations are left and none has ended but the holder's own. False: somebody waits, or something
+  // is to be done, and nothing has happened. Mostly neither is so: then release() wakes nobody and leaves no flag.
+  bool return_to_rest() {
+    progress::State alone = progress::taken;
+    return state_.compare_exchange_strong(alone, 0);
   }
 
   // ---- any thread: what is to be done ----

@@ -75,42 +75,50 @@ struct Announcement {
   std::uintptr_t input_at = 0, output_at = 0;
   std::uint64_t gpu = 0;  // a hash of its identity
 
-  // `lines`: two of them.
+  // `lines`: two of them. Into the first goes `bytes` of input, too, no more than inline_bytes_max.
+  void write_with_input(ControlLine* lines, std::uint64_t turn, const std::byte* data, std::size_t bytes) const {
+    constexpr std::size_t word_bytes = sizeof(std::uint64_t);
+    std::size_t at = 0, word = 3;
+    for (; at + word_bytes <= bytes; at += word_bytes) lines[0].words[word++].store(word_at(data + at), relaxed);
+    if (at < bytes) {
+      std::uint64_t rest = 0;
+      std::memcpy(&rest, data + at, bytes - at);
+      lines[0].words[word].store(rest, relaxed);
+    }
+    write_call(lines, turn);
+  }
   void write(ControlLine* lines, std::uint64_t turn) const {
-    constexpr auto relaxed = std::memory_order_relaxed;
     ControlLine& line = lines[0];
     if ((flags & plain) != 0) {
       lines[1].words[0].store(input_at, relaxed);
       lines[1].words[1].store(output_at, relaxed);
     }
-    if (call.is_list()) lines[1].words[2].store(list_digest, relaxed);
-    std::uint64_t words[4] = {input.region | (std::uint64_t{output.region} << 32), input.offset, output.offset, 0};
-    if ((flags & inlined) != 0) std::memcpy(words, payload, inline_bytes_max);
-    if ((flags & device) != 0) words[0] = gpu;
-    line.words[1].store(call.what(), relaxed);
-    line.words[2].store(call.how_much(), relaxed);
-    for (std::size_t i = 0; i < 4; ++i) line.words[3 + i].store(words[i], relaxed);
-    line.words[7].store(flags | communicator << flag_bits | std::uint64_t{digest} << 32, relaxed);
-    line.words[0].store(turn, std::memory_order_release);
+    const std::uint64_t regions = input.region | (std::uint64_t{output.region} << 32);
+    line.words[3].store((flags & device) != 0 ? gpu : regions, relaxed);
+    line.words[4].store(input.offset, relaxed);
+    line.words[5].store(output.offset, relaxed);
+    write_call(lines, turn);
   }
 
   // Requires that the first line's turn has been acquired.
   void read(const ControlLine* lines) {
-    constexpr auto relaxed = std::memory_order_relaxed;
     const ControlLine& line = lines[0];
     call = {line.words[1].load(relaxed), line.words[2].load(relaxed)};
     list_digest = call.is_list() ? lines[1].words[2].load(relaxed) : 0;
-    std::uint64_t words[4];
-    for (std::size_t i = 0; i < 4; ++i) words[i] = line.words[3 + i].load(relaxed);
+    const std::uint64_t words[4] = {line.words[3].load(relaxed), line.words[4].load(relaxed),
+                                    line.words[5].load(relaxed), line.words[6].load(relaxed)};
     const std::uint64_t last = line.words[7].load(relaxed);
     flags = last & ((1U << flag_bits) - 1);
     communicator = static_cast<std::uint32_t>(last) >> flag_bits;
     digest = static_cast<std::uint32_t>(last >> 32);
+    if (flags == inlined) {  // mostly; then nothing else is told
+      std::memcpy(payload, words, inline_bytes_max);
+      return;
+    }
     if ((flags & plain) != 0) {
       input_at = lines[1].words[0].load(relaxed);
       output_at = lines[1].words[1].load(relaxed);
     }
-    if ((flags & inlined) != 0) std::memcpy(payload, words, inline_bytes_max);
     gpu = (flags & device) != 0 ? words[0] : 0;
     input = {.region = static_cast<std::uint32_t>(words[0]), .offset = words[1]};
     output = {.region = static_cast<std::uint32_t>(words[0] >> 32), .offset = words[2]};
@@ -118,6 +126,20 @@ struct Announcement {
 
  private:
   static constexpr unsigned flag_bits = 8;
+  static constexpr auto relaxed = std::memory_order_relaxed;
+
+  static std::uint64_t word_at(const std::byte* data) {
+    std::uint64_t word = 0;
+    std::memcpy(&word, data, sizeof word);
+    return word;
+  }
+  void write_call(ControlLine* lines, std::uint64_t turn) const {
+    if (call.is_list()) lines[1].words[2].store(list_digest, relaxed);
+    lines[0].words[1].store(call.what(), relaxed);
+    lines[0].words[2].store(call.how_much(), relaxed);
+    lines[0].words[7].store(flags | communicator << flag_bits | std::uint64_t{digest} << 32, relaxed);
+    lines[0].words[0].store(turn, std::memory_order_release);
+  }
 };
 
 }  // namespace hocket

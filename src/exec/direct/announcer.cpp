@@ -14,17 +14,11 @@ constexpr int polls_before_waking = 8;
 
 }  // namespace
 
-void WindowUse::Call::follow(const Call& before, const Signature& call, std::uint32_t its_communicator,
-                             std::uint32_t number) {
-  *this = before;
-  if (signature != call || communicator != its_communicator) {
-    signature = call;
-    communicator = its_communicator;
-    announced = AnnouncedCall(call);
-    hash = Hash().add(announced.what()).add(announced.how_much()).add(call.digest).add(communicator).value();
-  }
-  sequence = number;
-  digest = digest_after(before, number);
+void WindowUse::Call::become(const Signature& call, std::uint32_t its_communicator) {
+  signature = call;
+  communicator = its_communicator;
+  announced = AnnouncedCall(call);
+  hash = Hash().add(announced.what()).add(announced.how_much()).add(call.digest).add(communicator).value();
 }
 
 std::optional<std::uint32_t> WindowUse::Call::number_behind(std::uint32_t other_digest, const Call& before) const {
@@ -82,15 +76,23 @@ bool Announcer::announce(Counters& counters) {
   own.list_digest = call.signature.digest;
   own.communicator = call.communicator;
   own.digest = call.digest;
-  own.flags = 0;
-  own.input = own.output = {};
-  if (!run_.binding.device) {
-    describe_data(own, counters);
-  } else if (Status offered = GpuPath::offer(run_, own); !offered.ok()) {
-    run_.fail(offered);
-    return false;
+  ControlLine* const lines = &run_.lines[run_.self][direct::announcement_line(run_.turn)];
+  if (run_.goes_in_line && !run_.binding.device) {
+    const std::size_t bytes = run_.exchange.input_bytes(run_.self);
+    own.flags = Announcement::inlined;
+    own.write_with_input(lines, run_.turn, run_.binding.input, bytes);
+    count_payload(bytes, counters);
+  } else {
+    own.flags = 0;
+    own.input = own.output = {};
+    if (!run_.binding.device) {
+      describe_data(own, counters);
+    } else if (Status offered = GpuPath::offer(run_, own); !offered.ok()) {
+      run_.fail(offered);
+      return false;
+    }
+    own.write(lines, run_.turn);
   }
-  own.write(&run_.window().control_lines(run_.self)[direct::announcement_line(run_.turn)], run_.turn);
   polls_to_waking_ = run_.use.setting.shares_work ? 0 : polls_before_waking;
   state_ = State::announced;
   return true;
@@ -114,16 +116,15 @@ void Announcer::describe_data(Announcement& own, Counters& counters) {
   }
 }
 
-// Puts this member's input where the others can read it.
+// Puts this member's input, which is too long for the line, where the others can read it.
 void Announcer::put_payload(Announcement& own, Counters& counters) {
   const std::size_t bytes = run_.exchange.input_bytes(run_.self);
-  if (bytes <= Announcement::inline_bytes_max) {
-    own.flags |= Announcement::inlined;
-    if (bytes != 0) std::memcpy(own.payload, run_.binding.input, bytes);
-  } else {
-    own.flags |= Announcement::staged;
-    std::memcpy(run_.payload_slot(run_.self), run_.binding.input, bytes);
-  }
+  own.flags |= Announcement::staged;
+  std::memcpy(run_.payload_slot(run_.self), run_.binding.input, bytes);
+  count_payload(bytes, counters);
+}
+
+void Announcer::count_payload(std::size_t bytes, Counters& counters) {
   counters.steps += 1;
   counters.bytes_sent += bytes;
 }
@@ -161,7 +162,7 @@ bool Announcer::hear_all() {
 // Reads and checks what `member` has announced as its turn `turn`, and with it all that it called before. False: it
 // does not stand there yet, or something was wrong.
 bool Announcer::hear(std::uint32_t member, std::uint64_t turn) {
-  const ControlLine* lines = &run_.window().control_lines(member)[direct::announcement_line(turn)];
+  const ControlLine* lines = &run_.lines[member][direct::announcement_line(turn)];
   const std::uint64_t told = lines->words[0].load(std::memory_order_acquire);
   if (told < turn || told == direct::withdrawn) return false;
   Announcement& theirs = run_.announcements[member];
@@ -181,7 +182,7 @@ void Announcer::find_mismatch(std::uint32_t member, std::uint64_t turn) {
   std::uint64_t at = use.heard[member];
   Announcement& theirs = run_.announcements[member];
   do {
-    theirs.read(&run_.window().control_lines(member)[direct::announcement_line(++at)]);
+    theirs.read(&run_.lines[member][direct::announcement_line(++at)]);
   } while (at < turn && theirs.call == use.call(at).announced && theirs.digest == use.call(at).digest);
   const WindowUse::Call& mine = use.call(at);
   const Rank rank = run_.window().rank_of(member), here = run_.window().rank_of(run_.self);

@@ -53,6 +53,7 @@ class Announcer {
   bool needs(std::uint32_t member) const;
   void describe_data(Announcement& own, Counters& counters);
   void put_payload(Announcement& own, Counters& counters);
+  static void count_payload(std::size_t bytes, Counters& counters);
   bool hear(std::uint32_t member, std::uint64_t turn);
   void find_mismatch(std::uint32_t member, std::uint64_t turn);
   bool has_announced(std::uint32_t member, std::uint64_t turn) const;

@@ -24,6 +24,7 @@ Status DirectOperation::start(const Tag& tag, Peers&) {
   run_.begin();
   announcer_.begin(context().number(), tag.sequence);
   phase_ = Phase::meet;
+  keep_links(run_.goes_in_line && !binding().device);
   return {};
 }
 
@@ -54,10 +55,15 @@ void DirectOperation::choose_path(Counters& counters) {
     return;
   }
   run_.count_exchanged();
+  if (path == DirectPath::one_shot) {
+    move_at_once(run_);
+    phase_ = Phase::done;
+    return;
+  }
   phase_ = Phase::move;
   run_.cut_for(path);
   switch (path) {
-    case DirectPath::one_shot: path_.emplace<OneShotPath>(run_); break;
+    case DirectPath::one_shot: break;
     case DirectPath::pooled: path_.emplace<PooledPath>(run_); break;
     case DirectPath::mapped: path_.emplace<MappedPath>(run_, announcer_); break;
     case DirectPath::single_copy: path_.emplace<SingleCopyPath>(run_, counters); break;

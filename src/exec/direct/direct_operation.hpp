@@ -52,8 +52,7 @@ class DirectOperation final : public Operation {
   DirectRun run_;
   Announcer announcer_;
   Phase phase_ = Phase::done;
-  std::variant<std::monostate, OneShotPath, PooledPath, MappedPath, SingleCopyPath, StagedPath, GpuPath, MirroredPath>
-      path_;
+  std::variant<std::monostate, PooledPath, MappedPath, SingleCopyPath, StagedPath, GpuPath, MirroredPath> path_;
   std::string_view path_name_;
 };
 

@@ -28,11 +28,12 @@ struct DirectRun {
         outputs(members) {
     sources.reserve(members);
     targets.reserve(members);
+    for (std::uint32_t member = 0; member < members; ++member) lines.push_back(window().control_lines(member));
   }
 
   Window& window() const { return *use.window; }
   std::atomic<std::uint64_t>& word(std::uint32_t member, std::size_t line, std::size_t index = 0) const {
-    return window().control_lines(member)[line].words[index];
+    return lines[member][line].words[index];
   }
   // Where a member's input lies on the paths on which inputs go with the announcements.
   std::byte* payload_slot(std::uint32_t member) const {
@@ -49,7 +50,7 @@ struct DirectRun {
   // What every run begins with: the exchange and the rule of the call that is bound. They follow from the call and from
   // what never changes, so mostly they still stand.
   void begin() {
-    failure = {};
+    if (!failure.ok()) failure = {};
     if (begins_like_latest && binding.signature == latest_call && binding.root == latest_root) return;
     latest_call = binding.signature;
     latest_root = binding.root;
@@ -79,9 +80,12 @@ struct DirectRun {
   const Binding& binding;
   Context& context;
   const std::uint32_t members, self;
-  std::uint64_t turn = 0;  // the number of the operation on this window
+  std::vector<ControlLine*> lines{};  // by member
+  std::uint64_t turn = 0;             // the number of the operation on this window
   DirectRule rule{};
   Exchange exchange{};
+  bool goes_in_line = false;                // this member's input stands in its announcement
+  std::vector<Part> at_once{};              // the parts that go to this member, where the data may be small
   std::vector<Announcement> announcements;  // of this turn, by member
   Status failure{};
 
@@ -99,10 +103,22 @@ struct DirectRun {
     DirectSetting setting = use.setting;
     setting.staging_bytes = window().staging_bytes();
     rule = direct_rule(exchange, setting, window().reads_plain_memory());
+    const std::size_t in = exchange.input_bytes(self), out = exchange.output_bytes(self);
+    goes_in_line = rule.has_payload() && in <= Announcement::inline_bytes_max && !rule.worth_mapping(in, out);
+    at_once.clear();
+    if (rule.fits && !rule.pools_work) list_parts();
     const bool is_root = self == root, one_gives = exchange.only_root_gives(), one_takes = exchange.only_root_takes();
     exchanges_with = &context.with(!is_root && (one_gives || one_takes) ? static_cast<Rank>(root) : every_rank);
     given = (is_root ? one_takes : one_gives) ? 0 : exchange.block_bytes();
     taken = (is_root ? one_gives : one_takes) ? 0 : exchange.block_bytes();
+  }
+
+  void list_parts() {
+    const auto add = [this](const Part& part) {
+      if (part.bytes != 0 && part.goes_to(self)) at_once.push_back(part);
+    };
+    if (exchange.collective().is_vector()) return add(exchange.whole());
+    for (std::size_t number = 0; number < parts(); ++number) add(part(number));
   }
 
   // Of the call that the exchange and the rule were made for.

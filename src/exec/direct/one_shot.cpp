@@ -1,28 +1,25 @@
 #include "src/exec/direct/one_shot.hpp"
 
+#include <cstring>
+
 #include "src/exec/direct/combine.hpp"
 
 namespace hocket {
 
-bool OneShotPath::advance(Counters&) {
-  const Exchange& exchange = run_.exchange;
-  if (exchange.collective().is_vector()) {
-    move(exchange.whole());
-  } else {
-    for (std::size_t number = 0; number < run_.parts(); ++number) move(run_.part(number));
+void move_at_once(DirectRun& run) {
+  for (const Part& part : run.at_once) {
+    std::byte* const target = run.binding.output + part.target_offset;
+    if (part.source != everyone) {
+      const std::byte* const source = run.payload_of(part.source) + part.source_offset;
+      if (source != target) std::memcpy(target, source, part.bytes);
+      continue;
+    }
+    run.sources.clear();
+    for (std::uint32_t member = 0; member < run.members; ++member) {
+      run.sources.push_back(run.payload_of(member) + part.source_offset);
+    }
+    combine(run.binding.reduction, run.sources, {&target, 1}, part.bytes);
   }
-  done_ = true;
-  return true;
-}
-
-void OneShotPath::move(const Part& part) {
-  if (part.bytes == 0 || !part.goes_to(run_.self)) return;
-  run_.sources.clear();
-  for (std::uint32_t member = 0; member < run_.members; ++member) {
-    if (part.comes_from(member)) run_.sources.push_back(run_.payload_of(member) + part.source_offset);
-  }
-  std::byte* target = run_.binding.output + part.target_offset;
-  combine(run_.binding.reduction, run_.sources, {&target, 1}, part.bytes);
 }
 
 }  // namespace hocket

@@ -36,12 +36,18 @@ struct WindowUse {
     AnnouncedCall announced{Signature{}};
     std::uint64_t hash = 0;  // of signature and communicator
     // Makes it the call after `before`. Mostly one is like the other.
-    void follow(const Call& before, const Signature& call, std::uint32_t its_communicator, std::uint32_t number);
+    void follow(const Call& before, const Signature& call, std::uint32_t its_communicator, std::uint32_t number) {
+      *this = before;
+      if (signature != call || communicator != its_communicator) become(call, its_communicator);
+      sequence = number;
+      digest = digest_after(before, number);
+    }
     // Of a member whose call after `before` is like this one but for its number: that number; nothing where none near
     // this one makes such a digest.
     std::optional<std::uint32_t> number_behind(std::uint32_t other_digest, const Call& before) const;
 
    private:
+    void become(const Signature& call, std::uint32_t its_communicator);
     std::uint32_t digest_after(const Call& before, std::uint32_t number) const {
       return Hash().add((before.digest ^ hash) + number).value32();
     }

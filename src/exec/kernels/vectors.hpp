@@ -34,14 +34,25 @@ HWY_INLINE void store_bytes(D, V vector, std::byte* to) {
 }
 
 // Elements that are vectors as they lie in memory: of one lane, or of two that belong together.
-template <class T, std::size_t lanes = 1>
+template <class T, std::size_t lanes = 1, class Tag = hn::ScalableTag<T>>
 struct Plain {
-  using D = hn::ScalableTag<T>;
+  using D = Tag;
   using V = hn::Vec<D>;
   static constexpr std::size_t element_bytes = sizeof(T) * lanes;
   static constexpr std::size_t vector_bytes = hn::MaxLanes(D()) * sizeof(T);
   static HWY_INLINE V load(const std::byte* from) { return load_bytes(D(), from); }
   static HWY_INLINE void store(V vector, std::byte* to) { store_bytes(D(), vector, to); }
+};
+
+// The same, one element in a vector. Smaller ones do not fill the lanes that some operations need.
+template <class Elements>
+struct OneByOne {
+  static constexpr bool possible = false;
+};
+template <class T, std::size_t lanes>
+struct OneByOne<Plain<T, lanes>> {
+  static constexpr bool possible = sizeof(T) >= 4;
+  using Each = Plain<T, lanes, hn::CappedTag<T, lanes>>;
 };
 
 inline constexpr std::uint32_t canonical_nan(float) {
@@ -160,12 +171,23 @@ void fold_less_than_a_vector(std::byte* to, const Operands& operands, std::size_
   std::memcpy(to, room, bytes);
 }
 
+// So few elements are done sooner one after the other than copied to where a vector is loaded from.
+inline constexpr std::size_t few = 2;
+
+template <class Each, class Op>
+HWY_INLINE void fold_few(std::byte* to, const Operands& operands, std::size_t bytes) {
+  for (std::size_t at = 0; at < bytes; at += Each::element_bytes) Each::store(fold<Each, Op>(operands, at), to + at);
+}
+
 // to = the operands' first `count` elements, folded; `to` may be where one of them lies.
 template <class Elements, class Op>
 HWY_INLINE void fold_all(std::byte* to, const Operands& operands, std::size_t count) {
   constexpr std::size_t width = Elements::vector_bytes, unit = Elements::element_bytes;
   const std::size_t bytes = count * unit;
   if (bytes == 0) return;
+  if constexpr (OneByOne<Elements>::possible) {
+    if (count <= few) return fold_few<typename OneByOne<Elements>::Each, Op>(to, operands, bytes);
+  }
   if (bytes < width) return fold_less_than_a_vector<Elements, Op>(to, operands, bytes);
 
   // The loops below store to aligned addresses (as far as whole elements allow); what they miss at both ends is one

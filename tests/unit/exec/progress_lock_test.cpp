@@ -33,6 +33,28 @@ TEST_F(ProgressLockTest, OneThreadAtATime) {
   EXPECT_TRUE(lock_.try_take());
 }
 
+// Whoever takes it from rest looks for nothing, so there must be nothing.
+TEST_F(ProgressLockTest, IsAtRestWhereNobodyWantsAnything) {
+  ASSERT_TRUE(lock_.take_from_rest());
+  EXPECT_FALSE(lock_.take_from_rest());
+  EXPECT_TRUE(lock_.return_to_rest());
+  lock_.submit();
+  EXPECT_FALSE(lock_.take_from_rest()) << "something was submitted";
+  ASSERT_TRUE(lock_.try_take());
+  lock_.accept();
+  lock_.release(true);
+  EXPECT_FALSE(lock_.take_from_rest()) << "something was left";
+}
+
+TEST_F(ProgressLockTest, DoesNotReturnToRestBeforeOthers) {
+  ASSERT_TRUE(lock_.take_from_rest());
+  lock_.submit();
+  EXPECT_FALSE(lock_.return_to_rest());
+  EXPECT_FALSE(lock_.try_take()) << "it was not given back";
+  lock_.release(false);
+  EXPECT_TRUE(is_set(lock_.watcher_event())) << "who gives it back as usual wakes whoever is needed";
+}
+
 TEST_F(ProgressLockTest, TheWatcherProgressesOnlyWhatIsThere) {
   EXPECT_FALSE(lock_.take_as_watcher(false));
   lock_.submit();
