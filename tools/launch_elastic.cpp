@@ -117,7 +117,9 @@ bool ElasticJob::found_all_waiting() {
   Look done = look_.get();
   look_again_ = Deadline::after(outdated_ ? std::chrono::milliseconds(0) : look_every);
   if (!done.waiting) {
-    watches_ = false;  // the store is out of reach, which the ranks will tell: it is not asked before the next one ends
+    // The store is out of reach, which the ranks will tell: it is not asked again before one ends after this look
+    // began.
+    watches_ = outdated_;
     return false;
   }
   point_ = std::move(done.point);

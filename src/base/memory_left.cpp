@@ -28,7 +28,7 @@ constexpr Hierarchy hierarchies[] = {
 std::uint64_t number_of(const std::string& file, std::string_view key) {
   const std::string contents = file_contents(file).value_or("");
   for (std::string_view lines = contents; !lines.empty();) {
-    const std::string_view line = take_line(lines);
+    const std::string_view line = next_line(lines);
     if (line.starts_with(key) && line.size() > key.size())
       return Words(line.substr(key.size())).number<std::uint64_t>();
   }
@@ -47,7 +47,7 @@ std::optional<std::uint64_t> number_in(const std::string& file) {
 std::optional<std::string> own_group(const std::string& root, std::string_view controllers) {
   const std::string contents = file_contents(root + "/proc/self/cgroup").value_or("");
   for (std::string_view lines = contents; !lines.empty();) {
-    const std::string_view line = take_line(lines);
+    const std::string_view line = next_line(lines);
     const auto first = line.find(':'), second = line.find(':', first + 1);
     if (second == line.npos || line.substr(first + 1, second - first - 1) != controllers) continue;
     const std::string_view group = line.substr(second + 1);

@@ -51,7 +51,7 @@ std::optional<ProcessIdentity> ProcessIdentity::parse(std::string_view text) {
   const std::string_view started = fields.word(), kernel = fields.word();
   std::string_view rest = fields.rest();
   if (!fields.ok() || identity.process <= 0) return std::nullopt;
-  identity.host = take_line(rest);
+  identity.host = next_line(rest);
   if (started != "-") identity.started = started;
   if (kernel != "-") identity.kernel = kernel;
   return identity;

@@ -43,7 +43,7 @@ Result<std::uint64_t> offset_in_file(int fd, std::uintptr_t address, std::size_t
   std::uintptr_t at = address;
   const std::uintptr_t end = address + bytes;
   for (std::string_view lines = *maps; at < end && !lines.empty();) {
-    const std::string line(take_line(lines));
+    const std::string line(next_line(lines));
     std::uint64_t from = 0, to = 0, offset = 0, inode = 0;
     char rights[5] = "";
     if (std::sscanf(line.c_str(), "%" SCNx64 "-%" SCNx64 " %4s %" SCNx64 " %*s %" SCNu64, &from, &to, rights, &offset,

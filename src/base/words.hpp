@@ -53,7 +53,7 @@ class Words {
 };
 
 // The next line of a text, without its end; takes it from the front of `text`.
-inline std::string_view take_line(std::string_view& text) {
+inline std::string_view next_line(std::string_view& text) {
   const std::string_view line = text.substr(0, text.find('\n'));
   text.remove_prefix(std::min(text.size(), line.size() + 1));
   return line;

@@ -76,7 +76,7 @@ std::optional<std::string> name_of_pod_0(const std::string& own_name, const std:
   if (!own_name.ends_with(ending)) return std::nullopt;
   const std::string stem = own_name.substr(0, own_name.size() - ending.size());
   for (std::string_view lines = hosts_file; !lines.empty();) {
-    const std::string_view line = take_line(lines);
+    const std::string_view line = next_line(lines);
     Words words(line.substr(0, line.find('#')));
     words.skip(1);  // the address
     while (!words.rest().empty()) {

@@ -99,12 +99,16 @@ Status RecordFile::write(const Recording& recording, RecordReason reason) const 
 
 // Others may write to the folder, too: so nobody knows the unfinished file's name before, and no link is followed.
 Status RecordFile::write_to(const std::string& file, const Recording& recording, RecordReason reason) const {
+  const std::string text = record_text(owner(), recording, reason);
   const std::string unfinished = fmt::format("{}.{:016x}.unfinished", file, random_number());
   UniqueFd opened(::open(unfinished.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666));
-  int error = opened ? write_all(opened.get(), record_text(owner(), recording, reason)) : errno;
+  const bool made = static_cast<bool>(opened);
+  int error = made ? write_all(opened.get(), text) : errno;
+  // Some file systems tell only now that there was no room.
+  if (made && ::close(opened.release()) != 0 && error == 0) error = errno;
   if (error == 0 && ::rename(unfinished.c_str(), file.c_str()) != 0) error = errno;
   if (error == 0) return {};
-  if (opened) ::unlink(unfinished.c_str());
+  if (made) ::unlink(unfinished.c_str());
   return {Code::invalid_argument,
           fmt::format("the record of rank {} could not be written to {}: {}", rank_, file, std::strerror(error))};
 }

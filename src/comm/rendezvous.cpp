@@ -176,8 +176,7 @@ Result<std::vector<PeerInfo>> Rendezvous::exchange(const PeerInfo& mine, const s
     if (!info.ok()) return info.status();
     infos.push_back(std::move(*info));
   }
-  // A store that a rank serves ends with that, and so does the meeting; one without a server is not lost.
-  if (options_.meeting || store_.reconnect(deadline_, stop_).code() == Code::unsupported) return infos;
+  if (options_.meeting) return infos;  // a store that a rank serves ends with that, and so does the meeting
   auto keeper = Attendant::start([this, card](const std::stop_token& stop) { keep_saying(card, stop); });
   if (!keeper.ok()) return keeper.status();
   keeper_ = std::move(*keeper);

@@ -29,7 +29,8 @@ constexpr auto look_up_every = 100ms;  // while waiting for others: has the call
 
 // Whether another attempt may do better although nobody changes anything.
 bool may_pass(int error) {
-  return error == EINTR || error == EIO || error == ESTALE;
+  constexpr int passing[] = {EINTR, EIO, ESTALE, EAGAIN, ETIMEDOUT, ENOTCONN, ESHUTDOWN, EHOSTDOWN, ENETDOWN, ENOLCK};
+  return std::ranges::find(passing, error) != std::end(passing);
 }
 
 Status cannot_open(const std::string& path, int error) {
@@ -95,7 +96,9 @@ Result<std::unique_ptr<FileStore>> FileStore::open(const std::string& path, Dead
 Status FileStore::confidential() const {
   struct stat facts {};
   const bool known = ::fstat(file_.get(), &facts) == 0;
-  const bool own = known && facts.st_uid == ::geteuid();  // root may open what belongs to anybody
+  // Root may open what belongs to anybody. Anybody else who could open what only its owner may is that owner, whom the
+  // file system may call by another number.
+  const bool own = known && (facts.st_uid == ::geteuid() || ::geteuid() != 0);
   if (own && (facts.st_mode & (S_IRWXG | S_IRWXO)) == 0) return {};
   return {Code::invalid_environment, fmt::format("{} may use the store file {}: {}, or {}",
                                                  own ? "others than its owner" : "another user, to whom it belongs,",

@@ -180,10 +180,10 @@ std::vector<Group> Groups::sorted() && {
 }
 
 Result<std::vector<Group>> read_folder(const std::string& folder, std::vector<std::string>& unreadable) {
-  std::error_code error;
+  std::error_code error, of_entry;  // an entry that leads nowhere is none
   std::set<std::string> files;
   for (const auto& entry : std::filesystem::directory_iterator(folder, error)) {
-    if (entry.path().extension() == ".json" && entry.is_regular_file(error)) files.insert(entry.path().string());
+    if (entry.path().extension() == ".json" && entry.is_regular_file(of_entry)) files.insert(entry.path().string());
   }
   if (error) return Status(Code::not_found, fmt::format("{} cannot be read: {}", folder, error.message()));
   Groups groups;

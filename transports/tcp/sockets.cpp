@@ -178,7 +178,7 @@ std::optional<std::string> try_congestion(const std::string& name) {
 std::string usable_congestion() {
   const std::string contents = file_contents("/proc/sys/net/ipv4/tcp_allowed_congestion_control").value_or("");
   std::string_view lines = contents;
-  return std::string(take_line(lines));
+  return std::string(next_line(lines));
 }
 
 }  // namespace hocket::tcp

@@ -120,7 +120,7 @@ void Announcer::describe_data(Announcement& own, Counters& counters) {
 void Announcer::put_payload(Announcement& own, Counters& counters) {
   const std::size_t bytes = run_.exchange.input_bytes(run_.self);
   own.flags |= Announcement::staged;
-  std::memcpy(run_.payload_slot(run_.self), run_.binding.input, bytes);
+  if (bytes != 0) std::memcpy(run_.payload_slot(run_.self), run_.binding.input, bytes);
   count_payload(bytes, counters);
 }
 

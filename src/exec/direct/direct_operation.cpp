@@ -30,7 +30,7 @@ Status DirectOperation::start(const Tag& tag, Peers&) {
 
 bool DirectOperation::advance(Counters& counters) {
   bool happened = phase_ == Phase::meet && meet(counters);
-  if (phase_ == Phase::move) happened |= move(counters);
+  if (phase_ == Phase::move && run_.failure.ok()) happened |= move(counters);
   if (!run_.failure.ok()) fail(run_.failure);
   return happened;
 }

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <chrono>
 
 #include "src/exec/direct/gpu_exports.hpp"
 #include "src/exec/gpu/device_data.hpp"
@@ -151,12 +152,21 @@ Result<bool> GpuPath::open_buffers() {
   for (std::uint32_t member = 0; member < run_.members; ++member) {
     Status status = find_buffers_of(member);
     if (status.ok()) continue;
+    if (may_be_lost(status)) return false;
     const Rank rank = run_.window().rank_of(member);
     return Status(Cause{.code = status.code(),
                         .message = fmt::format("device memory of rank {} cannot be opened: {}", rank, status.message()),
                         .peer = rank});
   }
   return true;
+}
+
+// Memory that is no more is mostly that of a process that has ended, which its links tell soon, with the right cause.
+bool GpuPath::may_be_lost(const Status& status) {
+  constexpr std::chrono::milliseconds grace{500};
+  if (status.code() != Code::invalid_argument) return false;
+  if (!gives_up_) gives_up_ = Deadline::after(grace);
+  return waits_for_work_ = !gives_up_->passed();
 }
 
 void GpuPath::meet_buffers_of(std::uint32_t member) {

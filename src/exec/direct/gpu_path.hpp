@@ -7,6 +7,7 @@
 
 #include <bit>
 #include <cstdint>
+#include <optional>
 
 #include "src/exec/counters.hpp"
 #include "src/exec/direct/announcer.hpp"
@@ -61,6 +62,7 @@ class GpuPath {
   Status release();
   Status wait_for_executors();
   Result<bool> open_buffers();
+  bool may_be_lost(const Status& status);
   void meet_buffers_of(std::uint32_t member);
   Status find_buffers_of(std::uint32_t member);
   Status work_for_all(Counters& counters);
@@ -72,6 +74,7 @@ class GpuPath {
   const Announcer& announcer_;
   StageCounts stage_counts_;
   Set executors_;
+  std::optional<Deadline> gives_up_;  // what may be a lost process's
   bool waits_for_work_ = false, has_worked_ = false, done_ = false;
 };
 

@@ -19,7 +19,7 @@ GpuImports::~GpuImports() {
 }
 
 bool GpuImports::is(const Entry& entry, std::uint32_t member, const MemoryExport& memory) {
-  return entry.member == member && entry.memory.allocation == memory.allocation && entry.memory.handle == memory.handle;
+  return entry.member == member && entry.memory.allocation == memory.allocation;
 }
 
 void GpuImports::meet(std::uint32_t member, const MemoryExport& memory) {

@@ -222,7 +222,7 @@ TEST(AgreementModel, NoPhaseCanBeLeftOut) {
 }
 
 // What a leader says comes from outside, and may name ranks of the standby that an earlier shrink has left out.
-TEST(Agreement, WhoIsNoMemberIsNotMissing) {
+TEST(AgreementOfSurvivors, WhoIsNoMemberIsNotMissing) {
   Agreement agreement(1, {0, 1, 2}, {}, 0);
   Word waits{.kind = Kind::waits};
   waits.outcome.dead = {2, 7};
