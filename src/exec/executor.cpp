@@ -150,7 +150,12 @@ void Executor::say_names() {
 
 // Whether they were accepted.
 bool Executor::submit(Operations operations) {
-  if (!parts_->inbox.put(operations)) return false;
+  try {
+    if (!parts_->inbox.put(operations)) return false;
+  } catch (...) {  // a persistent one is not running, then
+    for (const auto& operation : operations) operation->finish(Status(Code::out_of_resources, ""));
+    throw;
+  }
   parts_->lock.submit();
   return true;
 }

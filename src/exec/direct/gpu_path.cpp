@@ -142,6 +142,7 @@ Status GpuPath::wait_for_executors() {
 // All memory is opened before anything is put into the stream, as that is what may fail. False: first, something must
 // be closed that work before this may still use.
 Result<bool> GpuPath::open_buffers() {
+  if (!failure_.ok()) return gives_up_.passed() ? Result<bool>(failure_) : Result<bool>(false);
   GpuWindow& window = *run_.use.gpu;
   for (std::uint32_t member = 0; member < run_.members; ++member) {
     if (member != run_.self) meet_buffers_of(member);
@@ -152,11 +153,13 @@ Result<bool> GpuPath::open_buffers() {
   for (std::uint32_t member = 0; member < run_.members; ++member) {
     Status status = find_buffers_of(member);
     if (status.ok()) continue;
-    if (may_be_lost(status)) return false;
     const Rank rank = run_.window().rank_of(member);
-    return Status(Cause{.code = status.code(),
-                        .message = fmt::format("device memory of rank {} cannot be opened: {}", rank, status.message()),
-                        .peer = rank});
+    failure_ =
+        Status(Cause{.code = status.code(),
+                     .message = fmt::format("device memory of rank {} cannot be opened: {}", rank, status.message()),
+                     .peer = rank});
+    if (may_be_lost(status)) return false;
+    return failure_;
   }
   return true;
 }
@@ -165,8 +168,8 @@ Result<bool> GpuPath::open_buffers() {
 bool GpuPath::may_be_lost(const Status& status) {
   constexpr std::chrono::milliseconds grace{500};
   if (status.code() != Code::invalid_argument) return false;
-  if (!gives_up_) gives_up_ = Deadline::after(grace);
-  return waits_for_work_ = !gives_up_->passed();
+  gives_up_ = Deadline::after(grace);
+  return waits_for_work_ = true;
 }
 
 void GpuPath::meet_buffers_of(std::uint32_t member) {

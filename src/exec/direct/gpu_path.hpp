@@ -7,7 +7,6 @@
 
 #include <bit>
 #include <cstdint>
-#include <optional>
 
 #include "src/exec/counters.hpp"
 #include "src/exec/direct/announcer.hpp"
@@ -74,7 +73,8 @@ class GpuPath {
   const Announcer& announcer_;
   StageCounts stage_counts_;
   Set executors_;
-  std::optional<Deadline> gives_up_;  // what may be a lost process's
+  Status failure_;  // of memory that may be a lost process's
+  Deadline gives_up_ = Deadline::never();
   bool waits_for_work_ = false, has_worked_ = false, done_ = false;
 };
 
