@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
-
 #include "src/base/environment.hpp"
 #include "src/base/file_contents.hpp"
 #include "src/base/words.hpp"
