@@ -111,7 +111,7 @@ include(CheckSymbolExists)
 check_symbol_exists(__GLIBC__ features.h HOCKET_GLIBC)
 if(HOCKET_GLIBC AND NOT HOCKET_SANITIZE) # sanitizers have allocators of their own
   file(GLOB heap CONFIGURE_DEPENDS tools/heap/*.cpp)
-  add_library(hocket_heap MODULE ${heap} src/base/memory_left.cpp)
+  add_library(hocket_heap MODULE ${heap} src/base/memory_left.cpp src/base/file_contents.cpp)
   target_include_directories(hocket_heap PRIVATE ${PROJECT_SOURCE_DIR})
   target_link_libraries(hocket_heap PRIVATE Threads::Threads fmt::fmt-header-only ${CMAKE_DL_LIBS})
   target_link_options(hocket_heap PRIVATE -Wl,--version-script=${PROJECT_SOURCE_DIR}/cmake/hocket_heap.map)

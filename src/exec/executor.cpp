@@ -153,7 +153,7 @@ bool Executor::submit(Operations operations) {
   try {
     if (!parts_->inbox.put(operations)) return false;
   } catch (...) {  // a persistent one is not running, then
-    for (const auto& operation : operations) operation->finish(Status(Code::out_of_resources, ""));
+    for (const auto& operation : operations) operation->take_back();
     throw;
   }
   parts_->lock.submit();

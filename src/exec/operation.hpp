@@ -126,6 +126,8 @@ class Operation {
     if (binding_.staging || callback_allowed_) return finish(Status());
     state_.store(&over, std::memory_order_release);
   }
+  // Nobody has taken it to run it, so it is as it was before restart(), or before it was bound.
+  void take_back() noexcept { state_.store(&over, std::memory_order_release); }
   // Whether this run has certainly made no link and let none progress, so that what is to be watched
   // (Peers::watch_epoch) is as it was before.
   bool kept_links() const { return kept_links_; }

@@ -37,6 +37,8 @@ class Generated(unittest.TestCase):
     def test_every_program_variable_and_algorithm_is_there(self):
         kinds = {kind for page in pages.pages(ROOT) for _, kind, *_ in generated.BLOCK.findall((ROOT / page).read_text())}
         for program in PROGRAMS.glob("hocket-*"):
+            if program.name.endswith("-doubled"):  # a program's double, for tests
+                continue
             self.assertIn(f"{program.name} --help", kinds)
         self.assertLessEqual({"environment", "algorithms"}, kinds)
 

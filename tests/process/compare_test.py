@@ -24,6 +24,7 @@ def load_compare():
 
 compare = load_compare()
 import heat_map  # noqa: E402  from bench/peers, as all of these
+import programs  # noqa: E402
 import results as measured  # noqa: E402
 import sizes  # noqa: E402
 import whole_table  # noqa: E402
@@ -239,7 +240,7 @@ class Programs(unittest.TestCase):
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertIn("no end within 5 s", done.stdout)
         for pid in pids.read_text().split():
-            self.assertFalse(compare.programs.alive(int(pid)))
+            self.assertFalse(programs.alive(int(pid)))
 
     def test_the_hosts_congestion_control_stays(self):
         setting = Path(compare.network.SETTING)
