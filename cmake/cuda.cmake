@@ -57,7 +57,7 @@ if(HOCKET_HAS_CUDA)
   set(kernels ${PROJECT_SOURCE_DIR}/src/cuda/kernels)
   hocket_compile_kernels(cuda_sources hocket_cuda_kernels src/cuda/kernels/kernels.cu ${kernels}/list.hpp
     ${kernels}/reduce.hpp ${kernels}/elements.hpp)
-  set_property(SOURCE src/cuda/driver.cpp src/cuda/cuda_gpu.cpp src/cuda/memory_sharing.cpp
+  set_property(SOURCE src/cuda/driver.cpp src/cuda/cuda_context.cpp src/cuda/cuda_gpu.cpp src/cuda/memory_sharing.cpp
     PROPERTY COMPILE_OPTIONS -isystem ${CUDAToolkit_INCLUDE_DIRS})
 endif()
 
@@ -76,7 +76,7 @@ function(hocket_choose_cuda_sources list)
   if(HOCKET_HAS_CUDA)
     list(FILTER ${list} EXCLUDE REGEX "/src/cuda/no_gpu\\.cpp$")
   else()
-    list(FILTER ${list} EXCLUDE REGEX "/src/cuda/(cuda_gpu|driver|memory_sharing)\\.cpp$")
+    list(FILTER ${list} EXCLUDE REGEX "/src/cuda/(cuda_context|cuda_gpu|driver|memory_sharing)\\.cpp$")
   endif()
   set(${list} ${${list}} ${cuda_sources} PARENT_SCOPE)
 endfunction()

@@ -3,7 +3,6 @@
 
 #include <fmt/format.h>
 
-#include <bit>
 #include <cstddef>
 #include <string>
 #include <string_view>
@@ -12,12 +11,8 @@
 
 namespace hocket::cuda {
 
-inline CUdeviceptr address_of(const std::byte* data) {
-  return reinterpret_cast<CUdeviceptr>(data);
-}
-inline std::byte* memory_at(CUdeviceptr address) {
-  return std::bit_cast<std::byte*>(address);
-}
+CUdeviceptr address_of(const std::byte* data);
+std::byte* memory_at(CUdeviceptr address);
 
 struct CudaContext {
   const Driver& driver;
