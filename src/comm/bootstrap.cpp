@@ -79,6 +79,13 @@ struct Coming {
   std::optional<Status> missed = {};       // why the others could not meet, before this rank had come
 };
 
+// Also those that pause between two attempts to reach the store, and have not been there yet.
+void let_others_read_why(const StoreServer& server, const Coming& coming, const Options& options) {
+  const bool others_may_come = !coming.deadline.passed() && !coming.stop.stop_requested();
+  (void)server.wait_until_no_clients(Deadline::after(farewell_after_failure),
+                                     others_may_come ? static_cast<std::size_t>(options.size) : 0);
+}
+
 // Whether rank 0 serves the store, and not a daemon.
 bool is_rank_0s(Store& store, const Options& options, Deadline deadline) {
   if (!options.meeting || options.rank == 0) return false;
@@ -162,7 +169,7 @@ Result<CommunicatorParts> bootstrap(const Options& given, const RegionTable& reg
       log::info(fmt::format("rank {} comes to the store again: {}", options.rank, status.message()));
       continue;
     }
-    if (server) (void)server->wait_until_no_clients(Deadline::after(farewell_after_failure));  // let them read why
+    if (server) let_others_read_why(*server, coming, options);
     return without_store(status, coming, options);
   }
 }

@@ -73,7 +73,7 @@ class StoreServer::Implementation final : public store::SessionListener {
   std::uint16_t port() const { return acceptors_.port(); }
   std::uint16_t metrics_port() const { return page_.port(); }
   std::size_t clients() const;
-  bool wait_until_no_clients(Deadline deadline) const;
+  bool wait_until_no_clients(Deadline deadline, std::size_t welcomed) const;
 
  private:
   void admit(tcp::socket socket);
@@ -107,9 +107,10 @@ class StoreServer::Implementation final : public store::SessionListener {
   std::set<std::string> complained_;  // peers that the log has named
   std::thread thread_;
 
-  mutable std::mutex mutex_;  // guards the count
+  mutable std::mutex mutex_;  // guards the counts
   mutable std::condition_variable changed_;
   std::size_t clients_ = 0;
+  std::size_t welcomed_clients_ = 0;  // since the start
 };
 
 void StoreServer::Implementation::run() {
@@ -226,6 +227,7 @@ void StoreServer::Implementation::stop() {
 void StoreServer::Implementation::welcomed(Session&) {
   const std::lock_guard lock(mutex_);
   ++clients_;
+  ++welcomed_clients_;
 }
 
 void StoreServer::Implementation::requested(Session& session, const store::wire::Request& request) {
@@ -254,9 +256,10 @@ std::size_t StoreServer::Implementation::clients() const {
   return clients_;
 }
 
-bool StoreServer::Implementation::wait_until_no_clients(Deadline deadline) const {
+bool StoreServer::Implementation::wait_until_no_clients(Deadline deadline, std::size_t welcomed) const {
   std::unique_lock lock(mutex_);
-  return changed_.wait_until(lock, deadline.at(), [this] { return clients_ == 0; });
+  return changed_.wait_until(lock, deadline.at(),
+                             [this, welcomed] { return clients_ == 0 && welcomed_clients_ >= welcomed; });
 }
 
 Result<std::unique_ptr<StoreServer>> StoreServer::start(const std::string& host, std::uint16_t port,
@@ -290,8 +293,8 @@ std::size_t StoreServer::clients() const {
   return implementation_->clients();
 }
 
-bool StoreServer::wait_until_no_clients(Deadline deadline) const {
-  return implementation_->wait_until_no_clients(deadline);
+bool StoreServer::wait_until_no_clients(Deadline deadline, std::size_t welcomed) const {
+  return implementation_->wait_until_no_clients(deadline, welcomed);
 }
 
 }  // namespace hocket

@@ -54,8 +54,8 @@ class StoreServer {
   std::string url() const;
   // Clients that are connected and were welcomed.
   std::size_t clients() const;
-  // Waits until there are none. False: the deadline passed first.
-  bool wait_until_no_clients(Deadline deadline) const;
+  // Waits until there are none, and at least `welcomed` have been here. False: the deadline passed first.
+  bool wait_until_no_clients(Deadline deadline, std::size_t welcomed = 0) const;
 
  private:
   class Implementation;

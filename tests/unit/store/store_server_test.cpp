@@ -102,6 +102,8 @@ TEST(StoreServer, CountsItsClients) {
   EXPECT_TRUE(server->wait_until_no_clients(generous()));
   EXPECT_EQ(server->clients(), 0u);
   leaver.join();
+  EXPECT_TRUE(server->wait_until_no_clients(generous(), 2));
+  EXPECT_FALSE(server->wait_until_no_clients(Deadline::after(std::chrono::milliseconds(20)), 3));
 }
 
 // Each kind of garbage ends its connection, is logged once, and leaves a client that waits meanwhile unharmed.
