@@ -8,6 +8,7 @@
 #include <mutex>
 #include <utility>
 
+#include "src/base/deadline_mutex.hpp"
 #include "src/base/random.hpp"
 #include "src/comm/job_secret.hpp"
 #include "transports/tcp/interfaces.hpp"
@@ -93,13 +94,13 @@ struct Meeting {
 
 // The launcher's space, which a process can use once.
 struct Space {
-  std::timed_mutex mutex;
+  DeadlineMutex mutex;
   std::optional<Meeting> meeting;
   Status failure;  // of the one use
 };
 
 // For as long as it waits, whoever gives up its own creation need not wait with it.
-std::unique_lock<std::timed_mutex> lock_of(Space& space, Deadline deadline, const std::stop_token& stop) {
+std::unique_lock<DeadlineMutex> lock_of(Space& space, Deadline deadline, const std::stop_token& stop) {
   std::unique_lock lock(space.mutex, std::defer_lock);
   while (!lock.try_lock_until(earlier(deadline, Deadline::after(look_up_every)).at())) {
     if (stop.stop_requested() || deadline.passed()) break;

@@ -7,6 +7,7 @@
 #include <stop_token>
 #include <thread>
 
+#include "src/base/deadline_mutex.hpp"
 #include "src/spi/store.hpp"
 #include "src/store/redis_link.hpp"
 
@@ -55,7 +56,7 @@ class RedisStore final : public Store {
   void renew(const std::stop_token& stop);
 
   const store::RedisAddress address_;
-  std::timed_mutex mutex_;  // guards what follows
+  DeadlineMutex mutex_;  // guards what follows
   store::RedisLink link_;
   bool lost_ = false;  // the server went away, and may be back without what it held; until reconnect()
   std::map<std::string, std::string, std::less<>> claims_;  // full keys and values

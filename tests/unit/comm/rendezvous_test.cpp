@@ -71,7 +71,7 @@ TEST(Rendezvous, FinishesWithoutAWordToAServer) {
   ASSERT_TRUE(server.ok()) << server.status().message();
   const auto store = open_store((*server)->url(), generous());
   ASSERT_TRUE(store.ok()) << store.status().message();
-  int requests = 0;
+  std::atomic<int> requests = 0;
   WatchedStore watched(**store, [&] { ++requests; });
   std::vector<std::unique_ptr<Rendezvous>> all;
   for (Rank rank = 0; rank < 2; ++rank) all.push_back(join(watched, ranks(rank, 2)));
