@@ -37,8 +37,8 @@ typedef struct hocket_agree_options {
  *  ranks as `comm` has, or is NULL; then dead_count may be NULL, too. `options` may be NULL.
  *
  *  `comm` may work or be broken, also by the loss of the store, and stays as it is. A rank is dead if its process has ended,
- *  or if it has destroyed `comm` in good order; on another host, where its process is out of sight, also if its connection has
- *  ended. One that dies after it has voted may be missing in `dead`: then its flag is in the AND. A rank that is only stopped
+ *  or if it has destroyed `comm` in good order; on another host, where its process is out of sight, if a connection to it has
+ *  ended and nobody listens at its port. One that dies after it has voted may be missing in `dead`: then its flag is in the AND. A rank that is only stopped
  *  or out of reach is not dead: the others wait for it until their deadlines (docs/guide/recovery.md says what to do then).
  *
  *  After a failure *flag and `dead` are unchanged, and a call that is made again takes part in the same agreement: it waits for
@@ -53,7 +53,7 @@ typedef struct hocket_agree_options {
  *  Errors: INVALID_ARGUMENT (null, a negative time, or another call agrees or shrinks); UNSUPPORTED (`comm` was not created through
  *  a store by several ranks, nor shrunk from one that was; one rank alone may agree); TIMEOUT (the cause names a rank that did
  *  not take part); MISMATCH (another rank is in hocket_comm_shrink() on `comm`, or uses what it was shrunk to); EXCLUDED (the others
- *  take this rank for dead, because its connection to one of them has ended); OUT_OF_RESOURCES (this rank leaves: the others see
+ *  take this rank for dead); OUT_OF_RESOURCES (this rank leaves: the others see
  *  it as one that has destroyed `comm`, and it can neither agree on it nor shrink it any more). None of them breaks `comm`. */
 HOCKET_API hocket_result hocket_comm_agree(hocket_comm* comm, uint64_t* flag, int32_t* dead, int32_t* dead_count,
                                            const hocket_agree_options* options);

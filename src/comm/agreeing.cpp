@@ -49,12 +49,12 @@ Rank Agreeing::rank_of(Rank standby_rank) const {
 
 // ---- who is dead ----------------------------------------------------------------------------------------------------
 
-// That a connection has ended is no proof where the process is in sight: something between the two may have ended it.
+// That a connection has ended is no proof: something between the two may have ended it.
 bool Agreeing::is_dead(Rank rank, Rank blamed) const {
   if (standby_.left().contains(rank)) return true;
   const std::optional<bool> alive = processes_.at(rank).is_alive();
   if (alive) return !*alive;
-  return standby_.ended().contains(rank) || rank == blamed;
+  return (standby_.ended().contains(rank) || rank == blamed) && standby_.has_gone(rank);
 }
 
 // At so many members in turn, and at those who may have just ended.
@@ -174,8 +174,8 @@ Status Agreeing::failure(Deadline deadline, const std::stop_token& stop) const {
   if (agreement_->excluded_by() != no_rank) {
     return failed(
         Code::excluded, standby_.rank(),
-        fmt::format("rank {} of \"{}\" is taken for dead by the others, as rank {} says: its connection to one "
-                    "of them has ended",
+        fmt::format("rank {} of \"{}\" is taken for dead by the others, as rank {} says: a connection to it has "
+                    "ended, and nobody listened at its port",
                     own_rank_, name_, rank_of(agreement_->excluded_by())));
   }
   if (!elsewhere_.ok()) return elsewhere_;

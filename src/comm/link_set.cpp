@@ -168,7 +168,7 @@ void LinkSet::look_at_links() {
 void LinkSet::close_unused_doors() {
   if (mesh_.size() == 1) return;
   (void)executor_->with_exclusive_progress([&] {
-    mesh_.close_unused_doors(rank());
+    mesh_.close_unused_doors(rank(), rank() + 1);  // the higher of two ranks dials the lower
     return Status();
   });
 }

@@ -22,11 +22,12 @@ std::size_t Mesh::descriptors_to_come() const {
   return count;
 }
 
-// The higher of two ranks dials the lower.
-void Mesh::close_unused_doors(Rank self) {
+void Mesh::close_unused_doors(Rank self, Rank first) {
   for (const auto& transport : transports_) {
     bool used = false;
-    for (Rank peer = self + 1; peer < size(); ++peer) used = used || routes_[peer].transport == transport.get();
+    for (Rank peer = first; peer < size(); ++peer) {
+      used = used || (peer != self && routes_[peer].transport == transport.get());
+    }
     if (!used) transport->close_door();
   }
 }

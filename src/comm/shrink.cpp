@@ -36,24 +36,25 @@ Shrinking::Shrinking(const CommunicatorParts& from, const Status& broken, const 
       regroup_(config(broken)) {}
 
 // A rank that is known to be dead need not be waited for; one that was waited for in vain when the communicator broke,
-// for a second time neither. That a connection has ended is no proof where the process is in sight: something between
-// the two may have ended it.
-Regroup::Config Shrinking::config(const Status& broken) const {
+// for a second time neither.
+Regroup::Config Shrinking::config(const Status& broken) {
   const std::vector<Rank>& ranks = from_.lineage.standby_ranks;
   Regroup::Config config{.self = standby_.rank(),
                          .members = Ranks(ranks.begin(), ranks.end()),
-                         .gone = standby_.ended(),
+                         .gone = {},
                          .silent = standby_.out_of_reach(),
                          .separable = !one_host(from_.membership),
                          .majority = request_.majority,
                          .draw_group = [] { return random_number(); }};
+  suspects_ = standby_.ended();
+  for (const Rank rank : suspects_) (has_ended(rank) ? config.gone : config.silent).insert(rank);
   const Cause& cause = broken.cause();
   if (cause.peer == no_rank || cause.peer == from_.membership.rank()) return config;
-  const PeerInfo& peer = from_.membership.peers()[static_cast<std::size_t>(cause.peer)];
-  if (cause.code == Code::peer_lost && cause.ended && peer.process.is_alive() != true) {
-    config.gone.insert(standby_rank(cause.peer));
-  }
-  if (cause.code == Code::timeout) config.blamed.insert(standby_rank(cause.peer));
+  const Rank blamed = standby_rank(cause.peer);
+  if (cause.code == Code::timeout) config.blamed.insert(blamed);
+  if (cause.code != Code::peer_lost || !cause.ended) return config;
+  suspects_.insert(blamed);
+  if (has_ended(blamed)) config.gone.insert(blamed);
   return config;
 }
 
@@ -127,7 +128,7 @@ void Shrinking::take(const std::vector<News>& news) {
   for (const News& one : news) {
     if (one.note) {
       regroup_.heard(one.from, *one.note);
-    } else if (one.ended) {
+    } else if (one.ended && (suspects_.insert(one.from), has_ended(one.from))) {
       regroup_.lost(one.from);
     } else {
       regroup_.out_of_reach(one.from);
@@ -135,7 +136,8 @@ void Shrinking::take(const std::vector<News>& news) {
   }
 }
 
-// A rank that has never come has no connection whose end would tell. Where its process is in sight, its end is.
+// A rank that has never come has no connection whose end would tell. Where its process is in sight, its end is. And
+// a connection may end a moment before the door of a dying process is shut.
 void Shrinking::look_who_is_alive() {
   Ranks doubtful = regroup_.awaited();
   doubtful.insert(regroup_.silent().begin(), regroup_.silent().end());
@@ -144,9 +146,12 @@ void Shrinking::look_who_is_alive() {
   }
 }
 
-bool Shrinking::has_ended(Rank rank) const {
-  return from_.lineage.standby_ranks.end() != std::ranges::find(from_.lineage.standby_ranks, rank) &&
-         info_of(rank).process.is_alive() == false;
+// That a connection has ended is no proof: something between the two may have ended it.
+bool Shrinking::has_ended(Rank rank) {
+  if (std::ranges::find(from_.lineage.standby_ranks, rank) == from_.lineage.standby_ranks.end()) return false;
+  if (standby_.left().contains(rank)) return true;
+  const std::optional<bool> alive = info_of(rank).process.is_alive();
+  return alive ? !*alive : suspects_.contains(rank) && standby_.has_gone(rank);
 }
 
 void Shrinking::be_patient() {

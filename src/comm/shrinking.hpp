@@ -31,7 +31,7 @@ class Shrinking {
   static constexpr std::chrono::milliseconds look_around{20};
 
   Result<CommunicatorParts> regroup();
-  Regroup::Config config(const Status& broken) const;
+  Regroup::Config config(const Status& broken);
   Rank standby_rank(Rank rank) const { return from_.lineage.standby_ranks[static_cast<std::size_t>(rank)]; }
   Rank rank_of(Rank standby_rank) const;
   const PeerInfo& info_of(Rank standby_rank) const;
@@ -42,7 +42,7 @@ class Shrinking {
   void send_notes();
   void take(const std::vector<News>& news);
   void look_who_is_alive();
-  bool has_ended(Rank standby_rank) const;
+  bool has_ended(Rank standby_rank);
   void be_patient();
   Options new_options() const;
   Status open();
@@ -52,7 +52,7 @@ class Shrinking {
   // The failure that this member is missing in the group that is under way.
   Status without(Rank member, std::string_view what_it_did, bool ended) const;
   Status why_in_vain(const News& news) const;
-  Status who_has_ended() const;
+  Status who_has_ended();
   void attend(const std::stop_token& made);
   void look_for_what_is_in_vain(const std::stop_token& made);
   // Until when a member of the group may keep the others waiting.
@@ -65,6 +65,7 @@ class Shrinking {
   const std::stop_token& stop_;
   Standby& standby_;
   const Deadline deadline_;
+  Ranks suspects_;  // to which connections have ended
   Regroup regroup_;
   std::optional<std::pair<std::uint64_t, Deadline>> patience_;  // since which step of the regrouping, until when
   std::shared_ptr<LinkSet> link_set_;                           // of the group that is under way

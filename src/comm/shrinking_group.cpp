@@ -83,7 +83,7 @@ Status Shrinking::why_in_vain(const News& news) const {
 }
 
 // Of the ranks before and after this one on the ring, whose ends nobody else would miss.
-Status Shrinking::who_has_ended() const {
+Status Shrinking::who_has_ended() {
   const std::vector<Rank> members(regroup_.members().begin(), regroup_.members().end());
   for (const Rank neighbour : neighbours_of(place_of(standby_.rank()), static_cast<Rank>(members.size()))) {
     const Rank member = members[static_cast<std::size_t>(neighbour)];

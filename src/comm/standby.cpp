@@ -17,6 +17,9 @@ using std::chrono_literals::operator""s;
 using std::chrono_literals::operator""ms;
 
 constexpr auto farewell = 1s;
+// Until a door has said whether it is open; and until it is asked again, the first time and at last.
+constexpr auto door_patience = 50ms;
+constexpr auto ask_again_first = 5ms, ask_again_at_last = 1000ms;
 // Until then a peer may come, or answer: as long as somebody waits for it, which has a deadline of its own.
 constexpr auto for_ever = std::chrono::hours(24 * 365);
 
@@ -79,7 +82,7 @@ Standby::~Standby() {
 
 void Standby::know(std::span<const PeerInfo> peers) {
   for (Rank peer = 0; peer < size(); ++peer) mesh_->add_peer(peer, peers[static_cast<std::size_t>(peer)].standby);
-  mesh_->close_unused_doors(rank_);
+  mesh_->close_unused_doors(rank_, 0);  // lower ranks look whether it is open, see has_gone()
 }
 
 void Standby::reach(Rank peer) {
@@ -148,6 +151,17 @@ void Standby::peer_failed(Rank peer, const Status& why) {
 
 void Standby::peer_left(Rank peer) {
   peer_failed(peer, Status());
+}
+
+bool Standby::has_gone(Rank peer) {
+  if (left_.contains(peer)) return true;
+  Doubt& doubt = doubts_.try_emplace(peer, Doubt{.pause = ask_again_first}).first->second;
+  const Routes::Route& route = mesh_->routes()[peer];
+  if (doubt.has_gone || !doubt.next.passed() || route.transport == nullptr) return doubt.has_gone;
+  doubt.has_gone = !route.transport->may_live(route.address, Deadline::after(door_patience));
+  doubt.next = Deadline::after(doubt.pause);
+  doubt.pause = std::min(2 * doubt.pause, ask_again_at_last);
+  return doubt.has_gone;
 }
 
 void Standby::leave(const Status& why) {

@@ -7,8 +7,10 @@
 #include <unistd.h>
 
 #include <atomic>
+#include <chrono>
 #include <cstdint>
 #include <deque>
+#include <map>
 #include <memory>
 #include <optional>
 #include <span>
@@ -63,11 +65,14 @@ class Standby final : private TransportListener {
   }
   // Somebody goes on with what this rank does, until its next turn begins. The last thing in a turn.
   void leave_behind(Attendant attendant) { left_behind_ = std::make_unique<Attendant>(std::move(attendant)); }
-  // Of which there will be none any more: whose processes have ended or left (of these, those that have left in good
-  // order), and those that are out of reach.
+  // Of which there will be none any more: whose connections have ended (of these, those that have left in good order),
+  // and those that are out of reach.
   const Ranks& ended() const { return ended_; }
   const Ranks& left() const { return left_; }
   const Ranks& out_of_reach() const { return out_of_reach_; }
+  // Whether a peer, a connection to which has ended, has left, or nobody listens in its place: something between the
+  // two may have ended the connection. May block for 50 ms where a network is silent; does not look at every call.
+  bool has_gone(Rank peer);
   // What this process lacked to reach another; ok: nothing.
   const Status& shortage() const { return shortage_; }
   // Nobody hears of this rank here any more, nor it of others: all see it leave, and shortage() is `why`, which is not
@@ -80,6 +85,11 @@ class Standby final : private TransportListener {
   friend class StandbyTurn;
   struct Lane;
   struct Sending;
+  struct Doubt {
+    std::chrono::milliseconds pause;
+    Deadline next = Deadline::after(std::chrono::milliseconds(0));
+    bool has_gone = false;
+  };
 
   explicit Standby(Rank rank);
   void peer_failed(Rank peer, const Status& why) override;
@@ -100,6 +110,7 @@ class Standby final : private TransportListener {
   StandbyMail mail_;
   Doing doing_;
   Ranks ended_, left_, out_of_reach_;
+  std::map<Rank, Doubt> doubts_;
   Status shortage_;
   std::atomic<bool> has_turn_ = false;
   std::unique_ptr<Attendant> left_behind_;

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <linux/sockios.h>
 #include <netinet/tcp.h>
+#include <poll.h>
 #include <sys/ioctl.h>
 
 #include <cerrno>
@@ -123,6 +124,28 @@ int connect_error(int fd) {
   socklen_t bytes = sizeof error;
   if (::getsockopt(fd, SOL_SOCKET, SO_ERROR, &error, &bytes) != 0) return errno;
   return error;
+}
+
+bool all_refuse(std::span<const Endpoint> endpoints, Deadline deadline, const Settings& settings) {
+  std::vector<UniqueFd> connecting;
+  std::vector<pollfd> waits;
+  for (const Endpoint& endpoint : endpoints) {
+    auto begun = start_connecting(endpoint, settings);
+    if (!begun.ok()) return false;
+    waits.push_back({begun->get(), POLLOUT, 0});
+    connecting.push_back(std::move(*begun));
+  }
+  for (std::size_t refusals = 0; refusals < endpoints.size();) {
+    if (::poll(waits.data(), waits.size(), deadline.remaining_ms()) < 0 && errno != EINTR) return false;
+    for (pollfd& one : waits) {
+      if (one.revents == 0) continue;
+      if (connect_error(one.fd) != ECONNREFUSED) return false;
+      one = {-1, 0, 0};
+      ++refusals;
+    }
+    if (deadline.passed() && refusals < endpoints.size()) return false;
+  }
+  return !endpoints.empty();
 }
 
 Accepted accept_from(int listener) {

@@ -56,6 +56,12 @@ Result<Link*> TcpTransport::connect(Rank peer, const Address& address, std::opti
   return &connector_.link_to(peer, streams, host_.candidates(*theirs), deadline);
 }
 
+// A router or a firewall may have ended the connection. It does not refuse in the name of a process that listens.
+bool TcpTransport::may_live(const Address& address, Deadline deadline) const {
+  const auto theirs = parse_reachability(address);
+  return !theirs || !all_refuse(host_.candidates(*theirs), deadline, settings_);
+}
+
 std::size_t TcpTransport::progress() {
   std::size_t happened = 0;
   const std::vector<TcpLink*>& links = connector_.links();
