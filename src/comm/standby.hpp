@@ -9,6 +9,7 @@
 #include <atomic>
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -108,8 +109,9 @@ class Standby final : private TransportListener {
 // The right of one call to use a standby; there is one at a time.
 class StandbyTurn {
  public:
-  // Ends what was left behind first. Code::invalid_argument where another call has the turn.
-  static Result<StandbyTurn> take(std::shared_ptr<Standby> standby, const Doing& doing);
+  // Ends what was left behind first. `what` it does is asked by whoever has the turn: one before may have changed that.
+  // Code::invalid_argument where another call has the turn.
+  static Result<StandbyTurn> take(std::shared_ptr<Standby> standby, const std::function<Doing()>& what);
   ~StandbyTurn();
   StandbyTurn(StandbyTurn&&) = default;
   StandbyTurn& operator=(StandbyTurn&&) = delete;
