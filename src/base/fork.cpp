@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <pthread.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -42,18 +43,33 @@ class KeptSockets {
                      [] { instance().drop_in_child(); });
   }
 
-  // Numbers stay taken: who still holds one closes it in the end. Calls nothing that a child of a process with threads
-  // may not call.
+  // Calls nothing that a child of a process with threads may not call.
   void drop_in_child() {
-    const int nothing = ::open("/dev/null", O_RDWR | O_CLOEXEC);
     for (const Kept& kept : sockets_) {
       struct stat now {};
-      if (nothing < 0 || ::fstat(kept.fd, &now) != 0) continue;
-      if (S_ISSOCK(now.st_mode) && now.st_ino == kept.inode) ::dup3(nothing, kept.fd, O_CLOEXEC);
+      if (::fstat(kept.fd, &now) == 0 && S_ISSOCK(now.st_mode) && now.st_ino == kept.inode) replace(kept.fd);
     }
-    if (nothing >= 0) ::close(nothing);
     sockets_.clear();
     mutex_.unlock();
+  }
+
+  // Its number stays taken: who still holds it closes it in the end. Whatever happens the socket does not stay, as its
+  // parent's would suffer from what a child does with it.
+  static void replace(int socket) {
+    int nothing = open_nothing();
+    if (nothing < 0) {  // no descriptor is left: this one's place will do
+      ::close(socket);
+      nothing = open_nothing();
+    }
+    if (nothing < 0 || nothing == socket) return;
+    if (::dup3(nothing, socket, O_CLOEXEC) < 0) ::close(socket);
+    ::close(nothing);
+  }
+
+  static int open_nothing() {
+    const int nothing = ::open("/dev/null", O_RDWR | O_CLOEXEC);
+    if (nothing >= 0) return nothing;
+    return ::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);  // where there are no device files
   }
 
   std::mutex mutex_;

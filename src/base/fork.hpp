@@ -4,7 +4,8 @@
 
 namespace hocket {
 
-// Children that are forked from now on do not hold this socket: their copy stands for /dev/null.
+// Children that are forked from now on do not hold this socket: their copy stands for /dev/null, or for
+// another file that is no concern of the parent's.
 void keep_from_children(int socket);
 
 }  // namespace hocket

@@ -36,9 +36,11 @@ Result<Agreed> agree(CommunicatorParts& parts, const std::function<Status()>& br
                               "agree on the communicator that came from a store",
                               membership.name()));
   }
-  const std::uint64_t number = lineage.agreements + 1;
-  const auto turn = StandbyTurn::take(
-      lineage.standby, {.shrinks = false, .generation = lineage.generation, .group = lineage.group, .number = number});
+  std::uint64_t number = 0;
+  const auto turn = StandbyTurn::take(lineage.standby, [&] {
+    number = lineage.agreements + 1;
+    return Doing{.shrinks = false, .generation = lineage.generation, .group = lineage.group, .number = number};
+  });
   if (!turn.ok()) return turn.status();
   if (lineage.agreement) {
     lineage.agreement->come_again(request.flag);

@@ -106,6 +106,12 @@ Status without_store(const Status& status, const Coming& coming, const Options& 
   return Status(std::move(cause));
 }
 
+// Where it was given up, that is why it failed, and not what it saw last of a store that was lost meanwhile.
+Status unless_given_up(const Status& status, const Options& options, const std::stop_token& stop) {
+  if (status.code() != Code::store_unreachable || !stop.stop_requested()) return status;
+  return {Code::aborted, fmt::format("rank {} gave up waiting for the others: {}", options.rank, status.message())};
+}
+
 // `link_set`: once it is open.
 Result<CommunicatorParts> meet(Rendezvous& rendezvous, Store& store, const Options& options, const RegionTable& regions,
                                const Coming& coming, std::shared_ptr<LinkSet>& link_set) {
@@ -149,7 +155,7 @@ Result<CommunicatorParts> meet_in_store(const Options& options, const RegionTabl
 Result<CommunicatorParts> bootstrap(const Options& given, const RegionTable& regions, const std::stop_token& stop) {
   const auto deadline = Deadline::after(given.timeout);
   const auto resolved = with_meeting_point(given, deadline, stop);
-  if (!resolved.ok()) return resolved.status();
+  if (!resolved.ok()) return unless_given_up(resolved.status(), given, stop);
   const Options& options = *resolved;
   Coming coming{.deadline = deadline, .stop = stop};
   std::unique_ptr<StoreServer> server;
@@ -170,7 +176,7 @@ Result<CommunicatorParts> bootstrap(const Options& given, const RegionTable& reg
       continue;
     }
     if (server) let_others_read_why(*server, coming, options);
-    return without_store(status, coming, options);
+    return unless_given_up(without_store(status, coming, options), options, stop);
   }
 }
 

@@ -64,9 +64,13 @@ Result<std::unique_ptr<JoiningPoint>> JoiningPoint::open(const JoinRequest& requ
     if (!opened.ok()) return opened.status();
     store = std::move(*opened);
   }
-  return std::unique_ptr<JoiningPoint>(
-      new JoiningPoint(std::move(store), fmt::format("{}/join/{}", options.name, request.point),
-                       fmt::format("\"{}\" of job \"{}\"", request.point, options.name)));
+  return in(std::move(store), request);
+}
+
+std::unique_ptr<JoiningPoint> JoiningPoint::in(std::unique_ptr<Store> store, const JoinRequest& request) {
+  const std::string& job = request.options.name;
+  return std::unique_ptr<JoiningPoint>(new JoiningPoint(std::move(store), fmt::format("{}/join/{}", job, request.point),
+                                                        fmt::format("\"{}\" of job \"{}\"", request.point, job)));
 }
 
 std::string JoiningPoint::describe() const {
@@ -161,10 +165,10 @@ Result<bool> JoiningPoint::decide(std::uint64_t attempt, bool counts, Deadline d
   for (;;) {
     const auto before = store_->compare_and_set(decision_key(attempt), undecided, counts ? yes : no, deadline);
     if (before.ok()) return *before == undecided ? counts : *before == yes;
-    const bool is_lost = before.status().code() == Code::store_unreachable;
-    const bool connected = is_lost && store_->reconnect(deadline, stop).ok();
-    if (!is_lost || deadline.passed() || stop.stop_requested()) return before.status();
-    if (!connected) sleep_unless_stopped(ask_again_after, stop);
+    if (before.status().code() != Code::store_unreachable) return before.status();
+    (void)store_->reconnect(deadline, stop);
+    if (deadline.passed() || stop.stop_requested()) return before.status();
+    sleep_unless_stopped(ask_again_after, stop);  // also where it is connected: a server may refuse for a while
   }
 }
 

@@ -50,6 +50,8 @@ class JoiningPoint {
  public:
   static Result<std::unique_ptr<JoiningPoint>> open(const JoinRequest& request, Deadline deadline,
                                                     const std::stop_token& stop);
+  // The one in this store, whatever the request says of that.
+  static std::unique_ptr<JoiningPoint> in(std::unique_ptr<Store> store, const JoinRequest& request);
 
   std::string describe() const;
   // The options with which all meet.

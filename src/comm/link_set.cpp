@@ -157,20 +157,26 @@ void LinkSet::abort(const Context& context, std::string_view reason) {
   executor_->abort(why, context);
 }
 
+// Whoever calls the transports hears first that a peer is lost, and must not keep that to itself.
+void LinkSet::with_exclusive_progress(const std::function<void()>& work) {
+  const Status seen = executor_->with_exclusive_progress([&] {
+    work();
+    return Status();
+  });
+  if (!seen.ok()) executor_->abort(seen, *executor_->first());  // the cause, as it is
+}
+
 void LinkSet::look_at_links() {
   constexpr int looks_max = 1000;  // of links that are never at rest
-  (void)executor_->with_exclusive_progress([&] {
+  with_exclusive_progress([&] {
     for (int looks = 0; looks < looks_max && mesh_.progress() > 0;) ++looks;
-    return Status();
   });
 }
 
 void LinkSet::close_unused_doors() {
   if (mesh_.size() == 1) return;
-  (void)executor_->with_exclusive_progress([&] {
-    mesh_.close_unused_doors(rank(), rank() + 1);  // the higher of two ranks dials the lower
-    return Status();
-  });
+  with_exclusive_progress(
+      [&] { mesh_.close_unused_doors(rank(), rank() + 1); });  // the higher of two ranks dials the lower
 }
 
 Status LinkSet::open_window(const DirectSetting& setting, Deadline deadline) {

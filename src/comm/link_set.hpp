@@ -8,6 +8,7 @@
 #include <atomic>
 #include <chrono>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -75,7 +76,7 @@ class LinkSet {
           std::shared_ptr<RecordFile> records);
   Status record_on_signal();
   void report(const ReportTarget& target, std::uint64_t group);
-
+  void with_exclusive_progress(const std::function<void()>& work);
   void finish_on_gpu();
 
   const pid_t owner_ = ::getpid();

@@ -16,7 +16,6 @@ using std::chrono_literals::operator""ms;
 
 constexpr auto report_interval = 1s;
 constexpr auto store_patience = 500ms;
-constexpr auto farewell_patience = 250ms;
 
 class Reporter {
  public:
@@ -24,12 +23,15 @@ class Reporter {
       : target_(std::move(target)), keys_(std::move(keys)), source_(std::move(source)) {}
 
   void run(const std::stop_token& over) {
+    std::unique_ptr<Store> latest;
     while (!over.stop_requested()) {
-      const auto store = open(over);
-      const Status lost = store.ok() ? serve(**store, over) : store.status();
+      auto store = open(over);
+      if (store.ok()) latest = std::move(*store);
+      const Status lost = store.ok() ? serve(*latest, over) : store.status();
       if (!over.stop_requested()) log::debug("a report did not reach the store: " + lost.message());
       sleep_unless_stopped(report_interval, over);
     }
+    if (latest) clear(*latest);
   }
 
  private:
@@ -54,7 +56,6 @@ class Reporter {
       }
       if (told.ok() && !over.stop_requested()) told = report(store);
     }
-    if (told.ok()) clear(store);
     return told;
   }
 
@@ -84,10 +85,10 @@ class Reporter {
     return found.status();
   }
 
-  // A store that cannot see who is gone would keep them.
+  // A store that cannot see who is gone would keep them, also where it has just refused a later one.
   void clear(Store& store) const {
     if (store.claims_end_with_owner()) return;
-    const auto deadline = Deadline::after(farewell_patience);
+    const auto deadline = Deadline::after(store_patience);
     (void)store.remove(keys_.report(), deadline);
     if (!answered_.empty()) (void)store.remove(answered_, deadline);
   }

@@ -18,7 +18,7 @@ struct ReportSource {
 
 // On a thread of its own with a connection of its own, which waits in the store for a question, so that it answers
 // whatever the program's threads hang in. A store that is lost is looked for again each second; nobody waits for it but
-// this thread. Ending it takes a quarter of a second, and half a second where the store does not answer.
+// this thread. Ending it takes a quarter of a second, and a second where the store does not answer.
 // Code::out_of_resources where threads ran out.
 Result<Attendant> report_to(const ReportTarget& target, const store::ReportKeys& keys, ReportSource source);
 

@@ -239,9 +239,9 @@ Result<CommunicatorParts> shrink(const CommunicatorParts& from, const Status& br
               .peer = membership.rank(),
               .operation = "shrink"});
   }
-  const auto turn = StandbyTurn::take(
-      from.lineage.standby,
-      {.shrinks = true, .generation = from.lineage.generation, .group = from.lineage.group, .number = 0});
+  const auto turn = StandbyTurn::take(from.lineage.standby, [&] {
+    return Doing{.shrinks = true, .generation = from.lineage.generation, .group = from.lineage.group, .number = 0};
+  });
   if (!turn.ok()) return turn.status();
   ShrinkRequest given = request;
   if (given.timeout.count() == 0) given.timeout = membership.options().timeout;

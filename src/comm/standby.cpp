@@ -208,7 +208,7 @@ void Standby::flush(Deadline deadline) {
   while (step(), std::ranges::any_of(sendings_, waits) && !deadline.passed()) sleep(deadline);
 }
 
-Result<StandbyTurn> StandbyTurn::take(std::shared_ptr<Standby> standby, const Doing& doing) {
+Result<StandbyTurn> StandbyTurn::take(std::shared_ptr<Standby> standby, const std::function<Doing()>& what) {
   if (standby->has_turn_.exchange(true)) {
     return Status(
         Code::invalid_argument,
@@ -217,7 +217,7 @@ Result<StandbyTurn> StandbyTurn::take(std::shared_ptr<Standby> standby, const Do
   }
   StandbyTurn turn(std::move(standby));
   turn.standby_->left_behind_.reset();
-  turn.standby_->doing_ = doing;
+  const Doing doing = turn.standby_->doing_ = what();
   Ranks gone = turn.standby_->ended_;
   gone.insert(turn.standby_->out_of_reach_.begin(), turn.standby_->out_of_reach_.end());
   turn.standby_->mail_.begin(doing, gone);

@@ -10,6 +10,7 @@
 #include <chrono>
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -119,8 +120,9 @@ class Standby final : private TransportListener {
 // The right of one call to use a standby; there is one at a time.
 class StandbyTurn {
  public:
-  // Ends what was left behind first. Code::invalid_argument where another call has the turn.
-  static Result<StandbyTurn> take(std::shared_ptr<Standby> standby, const Doing& doing);
+  // Ends what was left behind first. `what` it does is asked by whoever has the turn: one before may have changed that.
+  // Code::invalid_argument where another call has the turn.
+  static Result<StandbyTurn> take(std::shared_ptr<Standby> standby, const std::function<Doing()>& what);
   ~StandbyTurn();
   StandbyTurn(StandbyTurn&&) = default;
   StandbyTurn& operator=(StandbyTurn&&) = delete;

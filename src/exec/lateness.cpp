@@ -136,7 +136,7 @@ void Lateness::look(OperationQueue& queue, Peers& peers, bool& told_over_window)
   const Waits found = waits(queue, now);
   told_over_window |= found.over_window;
   next_look_ = Deadline::never();
-  if (found.first == nullptr) return;
+  if (found.first == nullptr) return take_back(peers);
   tells_ = true;
   next_look_ = Deadline(now + (found.first->deadline().passed() ? late_look_interval : look_interval));
   const Blame blame =
@@ -194,7 +194,11 @@ void Lateness::retract(const OperationQueue& queue, Peers& peers) {
     return entry.operation->has_told() && !entry.operation->complete();
   };
   if (std::ranges::any_of(queue.running(), still_waits) || std::ranges::any_of(queue.searching(), still_waits)) return;
-  tells_ = false;
+  take_back(peers);
+}
+
+void Lateness::take_back(Peers& peers) {
+  if (!std::exchange(tells_, false)) return;
   next_look_ = Deadline::never();
   if (lines_) {
     lines_->clear();

@@ -84,6 +84,8 @@ class Lateness {
   void note_news(Rank from, const Waiting& what, Rank peers);
   void pass_on_now(Peers& peers);
   void retract(const OperationQueue& queue, Peers& peers);
+  // Where nothing waits for others: also what goes on may wait for this rank's own stream alone by now.
+  void take_back(Peers& peers);
 
   const Rank rank_;
   ToldChains told_;

@@ -36,6 +36,7 @@ Status MessageOperation::start(const Tag& tag, Peers& peers) {
     if (!link.ok()) return link.status();
     link_ = *link;
   }
+  tag_ = tag;
   Tag as_named = tag;
   as_named.call = as_sent(tag.call);
   const std::size_t element_bytes = size_of(tag.call), bytes = tag.call.count * element_bytes;
@@ -71,7 +72,7 @@ void MessageOperation::hand_over(const Tag& tag, std::size_t offset, std::size_t
 }
 
 void MessageOperation::tell_waiting(Rank missing, Rank witness) {
-  link_->tell_waiting({.tag = tag(), .missing = missing, .witness = witness});
+  link_->tell_waiting({.tag = tag_, .missing = missing, .witness = witness});
 }
 
 Operation::Missing MessageOperation::missing() const {

@@ -45,6 +45,7 @@ class MessageOperation final : public Operation {
   StepRecorder* const steps_;        // null: they are not recorded
   StepRecorder::Number record_ = 0;  // of the message, all pieces together
   Link* link_ = nullptr;             // also of the run before
+  Tag tag_;  // of this run: where it runs inside another operation, that is the one with a number
   Arrival arrival_;
   std::uint32_t outstanding_ = 0;  // of the pieces as which a long message travels
 };

@@ -35,10 +35,7 @@ class ProgressLock {
     return apply(progress::take).allowed;
   }
   // The same, only where nobody progresses or wants to, and nothing is to be done.
-  bool take_from_rest() {
-    progress::State rest = 0;
-    return state_.compare_exchange_strong(rest, progress::taken);
-  }
+  bool take_from_rest() { return apply(progress::take_from_rest).allowed; }
   // Waits until this thread progresses. False: `done()` became true under another holder, or the deadline passed.
   template <class Done>
   bool take_unless(Done done, Deadline deadline);
@@ -51,10 +48,7 @@ class ProgressLock {
 
   // The same where no operations are left and none has ended but the holder's own. False: somebody waits, or something
   // is to be done, and nothing has happened. Mostly neither is so: then release() wakes nobody and leaves no flag.
-  bool return_to_rest() {
-    progress::State alone = progress::taken;
-    return state_.compare_exchange_strong(alone, 0);
-  }
+  bool return_to_rest() { return apply(progress::return_to_rest).allowed; }
 
   // ---- any thread: what is to be done ----
   void submit() { wake(apply(progress::submit).wakes); }

@@ -89,6 +89,12 @@ constexpr Wakes successors(State state) {
           .watcher = needs_watcher(state) && has_work(state)};
 }
 
+// Whether operations came lately, and how the watcher sleeps, concerns the watcher only: it clears these two itself,
+// and only when it wakes up.
+constexpr bool is_rest(State state) {
+  return (state & ~(dozing | lively)) == 0;
+}
+
 }  // namespace detail
 
 // ---- taking and giving up progress ----------------------------------------------------------------------------------
@@ -96,6 +102,15 @@ constexpr Wakes successors(State state) {
 // By a caller who has not asked for it before.
 constexpr Transition take(State state) {
   return (state & taken) != 0 ? detail::refused(state) : Transition{.next = state | taken};
+}
+// By a caller who only takes it where nobody progresses or wants to, and nothing is to be done.
+constexpr Transition take_from_rest(State state) {
+  return detail::is_rest(state) ? Transition{.next = state | taken} : detail::refused(state);
+}
+// release() where that leaves nothing and wakes nobody; otherwise nothing happens.
+constexpr Transition return_to_rest(State state) {
+  const State next = state & ~taken;
+  return detail::is_rest(next) ? Transition{.next = next} : detail::refused(state);
 }
 // The watcher progresses only where no caller wants to. `called`: it has seen something itself.
 constexpr Transition take_as_watcher(State state, bool called) {

@@ -18,7 +18,7 @@ namespace {
 using Json = nlohmann::json;
 
 constexpr int format_version = 1;
-constexpr Rank size_max = 65536;
+constexpr Rank size_max = Rank{1} << 20;  // no communicator has more ranks
 constexpr std::size_t text_bytes_max = 65536;
 constexpr std::int64_t time_max = std::int64_t{1} << 60;  // differences of sums of times do not overflow
 

@@ -86,5 +86,26 @@ TEST(Word, ThatIsDamagedIsNoWord) {
   EXPECT_FALSE(read_word({bytes.data(), 12}, size));
 }
 
+// The one before may have changed what the next one does.
+TEST(StandbyTurn, AsksWhatIsDoneOnlyWhoHasTheTurn) {
+  Options options{.rank = 0, .size = 2, .transport = "tcp"};
+  options.trust.insecure = true;
+  const auto standby = Standby::open(options, 7);
+  ASSERT_TRUE(standby.ok()) << standby.status().message();
+  int asked = 0;
+  const auto what = [&] {
+    ++asked;
+    return Doing{};
+  };
+  {
+    const auto first = StandbyTurn::take(*standby, what);
+    EXPECT_TRUE(first.ok());
+    EXPECT_EQ(StandbyTurn::take(*standby, what).status().code(), Code::invalid_argument);
+    EXPECT_EQ(asked, 1);
+  }
+  EXPECT_TRUE(StandbyTurn::take(*standby, what).ok());
+  EXPECT_EQ(asked, 2);
+}
+
 }  // namespace
 }  // namespace hocket::comm

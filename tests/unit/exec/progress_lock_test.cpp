@@ -55,6 +55,22 @@ TEST_F(ProgressLockTest, DoesNotReturnToRestBeforeOthers) {
   EXPECT_TRUE(is_set(lock_.watcher_event())) << "who gives it back as usual wakes whoever is needed";
 }
 
+// Else one asynchronous call would close the short way of all later ones until the watcher wakes up, maybe for good.
+TEST_F(ProgressLockTest, IsAtRestAlsoWhereTheWatcherHasNotLainDownSince) {
+  ASSERT_TRUE(lock_.try_take());
+  lock_.submit();
+  lock_.accept();
+  lock_.release(false);
+  ASSERT_EQ(lock_.state(), progress::lively) << "nobody woke the watcher";
+  ASSERT_TRUE(lock_.take_from_rest());
+  EXPECT_TRUE(lock_.return_to_rest());
+  EXPECT_TRUE(lock_.lie_down());
+  ASSERT_TRUE(lock_.take_from_rest()) << "the watcher dozes";
+  EXPECT_FALSE(lock_.lie_down());
+  EXPECT_TRUE(lock_.return_to_rest()) << "the watcher looked meanwhile, and found nothing";
+  EXPECT_EQ(lock_.state(), 0U);
+}
+
 TEST_F(ProgressLockTest, TheWatcherProgressesOnlyWhatIsThere) {
   EXPECT_FALSE(lock_.take_as_watcher(false));
   lock_.submit();

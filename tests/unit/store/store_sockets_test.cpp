@@ -1,6 +1,7 @@
 // What becomes of a store's sockets where the process that holds them starts others, or forks.
 #include <fcntl.h>
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -9,6 +10,7 @@
 #include <string>
 #include <system_error>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "src/base/fd.hpp"
@@ -77,6 +79,26 @@ TEST_F(StoreSockets, AreNotHeldByChildren) {
   ASSERT_EQ(::waitpid(child, &status, 0), child);
   ASSERT_TRUE(WIFEXITED(status));
   EXPECT_EQ(WEXITSTATUS(status), 0) << "sockets";
+}
+
+// Nor where the child can open nothing else. Its numbers stay taken, as their holders close them later.
+TEST_F(StoreSockets, AreNotHeldByChildrenThatHaveNoDescriptorLeft) {
+  const std::vector<int> held = own();
+  rlimit before{};
+  ASSERT_EQ(::getrlimit(RLIMIT_NOFILE, &before), 0);
+  const rlimit full{.rlim_cur = static_cast<rlim_t>(held.back()) + 1, .rlim_max = before.rlim_max};
+  ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &full), 0);
+  std::vector<UniqueFd> others;
+  for (UniqueFd next; (next = UniqueFd(::open("/dev/null", O_RDONLY | O_CLOEXEC)));) others.push_back(std::move(next));
+  const pid_t child = ::fork();
+  const auto is_open = [](int fd) { return ::fcntl(fd, F_GETFD) >= 0; };
+  if (child == 0) {
+    ::_exit(std::ranges::none_of(held, is_socket) && std::ranges::all_of(held, is_open) ? 0 : 1);
+  }
+  EXPECT_EQ(::setrlimit(RLIMIT_NOFILE, &before), 0);
+  int status = -1;
+  ASSERT_EQ(::waitpid(child, &status, 0), child);
+  EXPECT_EQ(status, 0);
 }
 
 TEST_F(StoreSockets, AreOverWithTheServerWhoeverElseHoldsThem) {
