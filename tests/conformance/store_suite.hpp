@@ -11,6 +11,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <chrono>
 #include <limits>
 #include <string>
@@ -239,7 +240,9 @@ TYPED_TEST_P(StoreSuite, ConcurrentAddsSumExactly) {
 
 TYPED_TEST_P(StoreSuite, CompareAndSetMakesALock) {
   constexpr int threads = 4, rounds = 25;
-  int guarded = 0;  // by the lock in the store, and by nothing else
+  // What the lock in the store, and nothing else, keeps from being lost. Atomic, as a lock beyond a socket orders the
+  // steps of this program, but not its memory.
+  std::atomic<int> guarded = 0;
   std::vector<std::thread> workers;
   for (int i = 0; i < threads; ++i) {
     workers.emplace_back([&, i] {
@@ -251,16 +254,16 @@ TYPED_TEST_P(StoreSuite, CompareAndSetMakesALock) {
           if (!*before) break;
           std::this_thread::yield();
         }
-        const int seen = guarded;
+        const int seen = guarded.load();
         std::this_thread::yield();
-        guarded = seen + 1;
+        guarded.store(seen + 1);
         ASSERT_EQ(store.peek("lock", generous()).value(), std::to_string(i));
         ASSERT_TRUE(store.remove("lock", generous()).value());
       }
     });
   }
   for (std::thread& worker : workers) worker.join();
-  EXPECT_EQ(guarded, threads * rounds);
+  EXPECT_EQ(guarded.load(), threads * rounds);
 }
 
 TYPED_TEST_P(StoreSuite, ManyThreadsWaitOnOneStore) {
