@@ -9,7 +9,7 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
-#include <utility>
+#include <memory>
 #include <vector>
 
 #include "hocket/agree.h"
@@ -19,34 +19,22 @@
 namespace hocket {
 inline namespace api {
 
-/// An agreement in the background. The destructor gives up one that is not complete, see hocket_agreement_destroy().
+/// An agreement in the background, in one place at a time. The destructor gives up one that is not complete, see
+/// hocket_agreement_destroy().
 class Agreement {
  public:
   /// Starts Communicator::agree(). Do not destroy `comm` until this is complete, see hocket_comm_agree_start().
   static Agreement start(Communicator& comm, std::uint64_t flag, std::chrono::milliseconds timeout = {}) {
     const hocket_agree_options options{sizeof(hocket_agree_options), timeout.count()};
-    Agreement made;
-    check(hocket_comm_agree_start(comm.handle(), flag, &made.handle_, &options));
-    made.size_ = static_cast<std::size_t>(comm.size());
-    return made;
+    const auto size = static_cast<std::size_t>(comm.size());
+    hocket_agreement* made = nullptr;
+    check(hocket_comm_agree_start(comm.handle(), flag, &made, &options));
+    return Agreement(made, size);
   }
-
-  /// Takes the agreement of `other`, which then has none.
-  Agreement(Agreement&& other) noexcept : handle_(std::exchange(other.handle_, nullptr)), size_(other.size_) {}
-  /// Gives up its own agreement, then takes that of `other`.
-  Agreement& operator=(Agreement&& other) noexcept {
-    if (this != &other) {
-      hocket_agreement_destroy(handle_);
-      handle_ = std::exchange(other.handle_, nullptr);
-      size_ = other.size_;
-    }
-    return *this;
-  }
-  ~Agreement() { hocket_agreement_destroy(handle_); }
 
   /// True when complete. Throws the reason if it failed. Never blocks.
   bool test() {
-    const hocket_result result = hocket_agreement_test(handle_);
+    const hocket_result result = hocket_agreement_test(handle());
     if (result == HOCKET_IN_PROGRESS) return false;
     check(result);
     return true;
@@ -57,20 +45,24 @@ class Agreement {
     std::int32_t count = 0;
     hocket_result result;
     do {
-      result = hocket_agreement_wait(handle_, 0, &agreed.flag, agreed.dead.data(), &count);
+      result = hocket_agreement_wait(handle(), 0, &agreed.flag, agreed.dead.data(), &count);
     } while (result == HOCKET_IN_PROGRESS);
     check(result);
     agreed.dead.resize(static_cast<std::size_t>(count));
     return agreed;
   }
   /// The handle for the C API, which still belongs to this object.
-  hocket_agreement* handle() const noexcept { return handle_; }
+  hocket_agreement* handle() const noexcept { return handle_.get(); }
 
  private:
-  Agreement() = default;
+  struct Destroy {
+    void operator()(hocket_agreement* agreement) const noexcept { hocket_agreement_destroy(agreement); }
+  };
 
-  hocket_agreement* handle_ = nullptr;
-  std::size_t size_ = 0;  // of the communicator
+  Agreement(hocket_agreement* made, std::size_t size) noexcept : handle_(made), size_(size) {}
+
+  std::unique_ptr<hocket_agreement, Destroy> handle_;
+  std::size_t size_;  // of the communicator
 };
 
 }  // namespace api

@@ -6,8 +6,8 @@
 ///     hocket::Communicator comm = creation.wait().value();
 #pragma once
 
+#include <memory>
 #include <optional>
-#include <utility>
 
 #include "hocket/comm.hpp"
 #include "hocket/creation.h"
@@ -16,30 +16,31 @@
 namespace hocket {
 inline namespace api {
 
-/// A communicator that is being created. The destructor gives up what is not complete, see hocket_creation_destroy().
+/// A communicator that is being created, in one place at a time. The destructor gives up what is not complete, see
+/// hocket_creation_destroy().
 class Creation {
  public:
   /// Starts Communicator::create().
   static Creation start(const Options& options = {}) {
     const hocket_comm_options given = detail::to_c(options);
-    Creation made;
-    check(hocket_comm_create_start(&made.handle_, &given));
-    return made;
+    hocket_creation* made = nullptr;
+    check(hocket_comm_create_start(&made, &given));
+    return Creation(made);
   }
   /// Starts Communicator::split(). Leave `parent` alone until this is complete, see hocket_comm_split_start().
   static Creation split(Communicator& parent, int color, int key, const SplitOptions& options = {}) {
     const hocket_split_options given = detail::to_c(options);
-    Creation made;
-    check(hocket_comm_split_start(parent.handle(), color, key, &made.handle_, &given));
-    return made;
+    hocket_creation* made = nullptr;
+    check(hocket_comm_split_start(parent.handle(), color, key, &made, &given));
+    return Creation(made);
   }
 
   /// Starts Communicator::shrink(). Leave `comm` alone until this is complete, see hocket_comm_shrink_start().
   static Creation shrink(Communicator& comm, const ShrinkOptions& options = {}) {
     const hocket_shrink_options given = detail::to_c(options);
-    Creation made;
-    check(hocket_comm_shrink_start(comm.handle(), &made.handle_, &given));
-    return made;
+    hocket_creation* made = nullptr;
+    check(hocket_comm_shrink_start(comm.handle(), &made, &given));
+    return Creation(made);
   }
 
   /// Starts Communicator::take_in(). Leave `comm` alone until this is complete, see hocket_comm_join_start().
@@ -51,21 +52,9 @@ class Creation {
     return join_as(nullptr, join, options);
   }
 
-  /// Takes the creation of `other`, which then has none.
-  Creation(Creation&& other) noexcept : handle_(std::exchange(other.handle_, nullptr)) {}
-  /// Gives up its own creation, then takes that of `other`.
-  Creation& operator=(Creation&& other) noexcept {
-    if (this != &other) {
-      hocket_creation_destroy(handle_);
-      handle_ = std::exchange(other.handle_, nullptr);
-    }
-    return *this;
-  }
-  ~Creation() { hocket_creation_destroy(handle_); }
-
   /// True when complete. Throws the reason if the creation failed. Never blocks.
   bool test() {
-    const hocket_result result = hocket_creation_test(handle_);
+    const hocket_result result = hocket_creation_test(handle());
     if (result == HOCKET_IN_PROGRESS) return false;
     check(result);
     return true;
@@ -76,25 +65,29 @@ class Creation {
     hocket_comm* comm = nullptr;
     hocket_result result;
     do {
-      result = hocket_creation_wait(handle_, 0, &comm);
+      result = hocket_creation_wait(handle(), 0, &comm);
     } while (result == HOCKET_IN_PROGRESS);
     check(result);
     return Communicator::from(comm);
   }
   /// The handle for the C API, which still belongs to this object.
-  hocket_creation* handle() const noexcept { return handle_; }
+  hocket_creation* handle() const noexcept { return handle_.get(); }
 
  private:
-  Creation() = default;
+  struct Destroy {
+    void operator()(hocket_creation* creation) const noexcept { hocket_creation_destroy(creation); }
+  };
+
+  explicit Creation(hocket_creation* made) noexcept : handle_(made) {}
   static Creation join_as(hocket_comm* member, const JoinOptions& join, const Options& options) {
     const hocket_join_options given = detail::to_c(join);
     const hocket_comm_options given_options = detail::to_c(options);
-    Creation made;
-    check(hocket_comm_join_start(member, &made.handle_, &given, &given_options));
-    return made;
+    hocket_creation* made = nullptr;
+    check(hocket_comm_join_start(member, &made, &given, &given_options));
+    return Creation(made);
   }
 
-  hocket_creation* handle_ = nullptr;
+  std::unique_ptr<hocket_creation, Destroy> handle_;
 };
 
 }  // namespace api

@@ -4,9 +4,8 @@
 #include <stop_token>
 
 #include "src/base/sized_struct.hpp"
-#include "src/capi/handles.hpp"
+#include "src/capi/background_handle.hpp"
 #include "src/comm/agree.hpp"
-#include "src/comm/background.hpp"
 
 using namespace hocket::capi;  // the functions of the API stand outside all namespaces
 using hocket::Code;
@@ -15,9 +14,7 @@ using hocket::comm::Agreed;
 
 using Agreeing = hocket::comm::Background<Agreed>;
 
-struct hocket_agreement {
-  std::unique_ptr<Agreeing> agreeing;
-};
+struct hocket_agreement : BackgroundHandle<Agreed> {};
 
 namespace {
 
@@ -71,37 +68,28 @@ hocket_result hocket_comm_agree_start(hocket_comm* comm, uint64_t flag, hocket_a
           return communicator.agree(given, stop);
         });
     if (!started.ok()) return started.status();
-    handle->agreeing = std::move(*started);
+    handle->background = std::move(*started);
     *agreement = handle.release();
     return {};
   });
 }
 
 hocket_result hocket_agreement_test(hocket_agreement* agreement) {
-  if (agreement != nullptr && !agreement->agreeing->finished()) return HOCKET_IN_PROGRESS;
-  return guarded([&] { return agreement == nullptr ? null_argument("agreement") : agreement->agreeing->status(); });
+  return test_background(agreement, "agreement");
 }
 
 hocket_result hocket_agreement_wait(hocket_agreement* agreement, int64_t timeout_ms, uint64_t* flag, int32_t* dead,
                                     int32_t* dead_count) {
   return guarded([&]() -> Status {
-    if (agreement == nullptr) return null_argument("agreement");
     if (Status places = check_places(flag, dead, dead_count); !places.ok()) return places;
-    const auto deadline = deadline_of_wait(timeout_ms);
-    if (!deadline.ok()) return deadline.status();
-    if (!may_wait() && !agreement->agreeing->finished()) return wait_refused();
-    if (Status status = agreement->agreeing->wait(*deadline); !status.ok()) return status;
-    write(agreement->agreeing->value(), flag, dead, dead_count);
+    if (Status status = wait_for_background(agreement, "agreement", timeout_ms); !status.ok()) return status;
+    write(agreement->background->value(), flag, dead, dead_count);
     return {};
   });
 }
 
 hocket_result hocket_agreement_destroy(hocket_agreement* agreement) {
-  return guarded([&]() -> Status {
-    if (agreement != nullptr && !may_wait()) return wait_refused();
-    delete agreement;
-    return {};
-  });
+  return destroy_background(agreement);
 }
 
 }  // extern "C"

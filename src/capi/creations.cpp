@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "src/base/sized_struct.hpp"
-#include "src/capi/handles.hpp"
+#include "src/capi/background_handle.hpp"
 #include "src/comm/creation.hpp"
 #include "src/comm/join.hpp"
 #include "src/comm/options.hpp"
@@ -15,9 +15,7 @@ using namespace hocket::capi;  // the functions of the API stand outside all nam
 using hocket::Status;
 using hocket::comm::Creation;
 
-struct hocket_creation {
-  std::unique_ptr<Creation> creation;
-};
+struct hocket_creation : BackgroundHandle<std::unique_ptr<hocket::comm::Communicator>> {};
 
 namespace {
 
@@ -27,7 +25,7 @@ auto start(std::function<Creation::Made(std::stop_token)> make) {
 
 Status keep(hocket::Result<std::unique_ptr<Creation>> started, hocket_creation** creation) {
   if (!started.ok()) return started.status();
-  *creation = new hocket_creation{std::move(*started)};
+  *creation = new hocket_creation{{std::move(*started)}};
   return {};
 }
 
@@ -94,33 +92,25 @@ hocket_result hocket_comm_join_start(hocket_comm* comm, hocket_creation** creati
 }
 
 hocket_result hocket_creation_test(hocket_creation* creation) {
-  if (creation != nullptr && !creation->creation->finished()) return HOCKET_IN_PROGRESS;
-  return guarded([&] { return creation == nullptr ? null_argument("creation") : creation->creation->status(); });
+  return test_background(creation, "creation");
 }
 
 hocket_result hocket_creation_wait(hocket_creation* creation, int64_t timeout_ms, hocket_comm** comm) {
   return guarded([&]() -> Status {
     if (comm == nullptr) return null_argument("comm");
     *comm = nullptr;
-    if (creation == nullptr) return null_argument("creation");
-    const auto deadline = deadline_of_wait(timeout_ms);
-    if (!deadline.ok()) return deadline.status();
-    if (!may_wait() && !creation->creation->finished()) return wait_refused();
-    if (Status status = creation->creation->wait(*deadline); !status.ok()) return status;
+    if (Status status = wait_for_background(creation, "creation", timeout_ms); !status.ok()) return status;
     auto handle = std::make_unique<hocket_comm>();  // before the communicator is taken, which can be done once
-    auto made = creation->creation->take();
+    auto made = creation->background->take();
     if (!made.ok()) return made.status();
-    if ((handle->communicator = std::move(*made))) *comm = handle.release();
+    handle->communicator = std::move(*made);
+    if (handle->communicator) *comm = handle.release();
     return {};
   });
 }
 
 hocket_result hocket_creation_destroy(hocket_creation* creation) {
-  return guarded([&]() -> Status {
-    if (creation != nullptr && !may_wait()) return wait_refused();
-    delete creation;
-    return {};
-  });
+  return destroy_background(creation);
 }
 
 }  // extern "C"
