@@ -3,6 +3,8 @@
 #include <memory>
 #include <utility>
 
+#include "src/exec/operation.hpp"
+
 namespace hocket::capi {
 namespace {
 
@@ -16,7 +18,11 @@ Status carry_out(hocket_comm* comm, const CallArguments& arguments, hocket_work*
   if (arguments.persistent && work == nullptr) return persistent_without_work();
   auto operation = comm->communicator->prepare(arguments);
   if (!operation.ok()) return operation.status();
-  if (work == nullptr) return remember(comm->communicator->run({&*operation, 1}), **operation);
+  if (work == nullptr) {
+    Status status = remember(comm->communicator->run({&*operation, 1}), **operation);
+    (*operation)->let_go();
+    return status;
+  }
   StartedCalls calls = comm->communicator->calls_of(*operation);
   if (arguments.persistent) return keep(*comm->communicator, std::move(calls), work);
   calls.allow_callback();

@@ -16,6 +16,8 @@ struct hocket_comm {
 };
 
 struct hocket_work {
+  ~hocket_work() { calls.let_go(); }
+
   hocket::comm::StartedCalls calls;
   hocket::comm::Communicator* communicator =
       nullptr;  // of persistent works: what starts them, while it lives; else null

@@ -95,9 +95,7 @@ Result<CommunicatorParts> connect_ring(const Parent& parent, const ChildGroup& g
   const auto attendant = Attendant::start(
       [&parent, &group, link_set](const std::stop_token& made) { end_with_parent(parent, group, *link_set, made); });
   if (!attendant.ok()) return attendant.status();
-  for (Rank rank = 0; rank < options.size; ++rank) {
-    link_set->mesh().add_peer(rank, (*peers)[static_cast<std::size_t>(rank)].endpoints);
-  }
+  link_set->add_peers(*peers);
   std::vector<std::byte> all(static_cast<std::size_t>(options.size));
   if (Status status = allgather_on_ring(*link_set, all, deadline); !status.ok()) return status;
   return finalize(options, std::move(peers), std::move(link_set), deadline);

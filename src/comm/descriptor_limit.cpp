@@ -26,16 +26,14 @@ std::string descriptor_warning(Rank rank, Rank size, std::size_t open, std::size
       rank, open, to_come, size - 1, limit, open + to_come);
 }
 
-void warn_of_descriptor_limit(const Mesh& mesh, Rank rank) {
+void warn_of_descriptor_limit(Rank rank, Rank size, std::size_t to_come) {
   rlimit limit{};
   if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
-  const std::size_t to_come = mesh.descriptors_to_come();
   if (to_come < limit.rlim_cur / few) return;  // to count what is open takes longer the more there is
   std::error_code unreadable;
   const auto open = std::filesystem::directory_iterator("/proc/self/fd", unreadable);
   const auto count = unreadable ? 0 : std::distance(begin(open), end(open));
-  const std::string warning =
-      descriptor_warning(rank, mesh.size(), static_cast<std::size_t>(count), to_come, limit.rlim_cur);
+  const std::string warning = descriptor_warning(rank, size, static_cast<std::size_t>(count), to_come, limit.rlim_cur);
   if (warning.empty()) return;
   static std::atomic<bool> told = false;  // a process may make many communicators
   log::write(rank == 0 && !told.exchange(true) ? log::Level::warn : log::Level::info, warning);

@@ -4,14 +4,14 @@
 #include <cstddef>
 #include <string>
 
-#include "src/comm/mesh.hpp"
+#include "src/spi/types.hpp"
 
 namespace hocket::comm {
 
 // What to tell; empty: `limit` will do. `open`: descriptors now; `to_come`: what links that are not made yet may take.
 std::string descriptor_warning(Rank rank, Rank size, std::size_t open, std::size_t to_come, std::size_t limit);
 
-// Logs that of a group whose peers are known: a warning of rank 0, once in a process; else for those who ask for more.
-void warn_of_descriptor_limit(const Mesh& mesh, Rank rank);
+// Logs that: a warning of rank 0, once in a process; else for those who ask for more.
+void warn_of_descriptor_limit(Rank rank, Rank size, std::size_t to_come);
 
 }  // namespace hocket::comm

@@ -42,9 +42,7 @@ Result<CommunicatorParts> finalize(const Options& options, SharedPeerInfos peers
                                    Deadline deadline) {
   auto membership = Membership::make(options, std::move(peers));
   if (!membership.ok()) return membership.status();
-  for (Rank rank = 0; rank < options.size; ++rank) {
-    link_set->mesh().add_peer(rank, membership->peers()[static_cast<std::size_t>(rank)].endpoints);
-  }
+  link_set->add_peers(membership->peers());
   link_set->records().set_peers(membership->peers());
   link_set->executor().set_wait_budget(membership->wait_budget());
   const Status opened = link_set->open_window({.thresholds = &direct_thresholds(membership->machine()),
@@ -53,7 +51,7 @@ Result<CommunicatorParts> finalize(const Options& options, SharedPeerInfos peers
                                               deadline);
   if (!opened.ok()) return opened;
   link_set->close_unused_doors();
-  warn_of_descriptor_limit(link_set->mesh(), options.rank);
+  warn_of_descriptor_limit(options.rank, options.size, link_set->descriptors_to_come());
   std::shared_ptr<Context> context = link_set->executor().first();
   WindowUse* const window_use = link_set->window_use();
   return CommunicatorParts{.membership = std::move(*membership),

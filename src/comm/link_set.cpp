@@ -166,6 +166,24 @@ void LinkSet::with_exclusive_progress(const std::function<void()>& work) {
   if (!seen.ok()) executor_->abort(seen, *executor_->first());  // the cause, as it is
 }
 
+void LinkSet::add_peer(Rank peer, std::span<const Endpoint> endpoints) {
+  with_exclusive_progress([&] { mesh_.add_peer(peer, endpoints); });
+}
+
+void LinkSet::add_peers(std::span<const PeerInfo> peers) {
+  with_exclusive_progress([&] {
+    for (Rank peer = 0; peer < mesh_.size(); ++peer) {
+      mesh_.add_peer(peer, peers[static_cast<std::size_t>(peer)].endpoints);
+    }
+  });
+}
+
+std::size_t LinkSet::descriptors_to_come() {
+  std::size_t to_come = 0;
+  with_exclusive_progress([&] { to_come = mesh_.descriptors_to_come(); });
+  return to_come;
+}
+
 void LinkSet::look_at_links() {
   constexpr int looks_max = 1000;  // of links that are never at rest
   with_exclusive_progress([&] {
@@ -175,8 +193,7 @@ void LinkSet::look_at_links() {
 
 void LinkSet::close_unused_doors() {
   if (mesh_.size() == 1) return;
-  with_exclusive_progress(
-      [&] { mesh_.close_unused_doors(rank(), rank() + 1); });  // the higher of two ranks dials the lower
+  with_exclusive_progress([&] { mesh_.close_unused_doors(rank(), false); });
 }
 
 Status LinkSet::open_window(const DirectSetting& setting, Deadline deadline) {

@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -56,8 +57,13 @@ class LinkSet {
   // Now, to that file; "": to the folder that HOCKET_RECORD_DIR names.
   Status record(const std::string& file) const;
 
+  // Where peers can be reached: one, or all by rank. Before this rank first speaks with them.
+  void add_peer(Rank peer, std::span<const Endpoint> endpoints);
+  void add_peers(std::span<const PeerInfo> peers);
   // Takes in what has come over links already.
   void look_at_links();
+  // See Mesh.
+  std::size_t descriptors_to_come();
   // Once all peers are known: closes the doors at which none of them will come.
   void close_unused_doors();
   // Where one transport can show every rank the memory of all, collectives may run over that. Every rank calls this,

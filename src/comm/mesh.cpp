@@ -22,10 +22,12 @@ std::size_t Mesh::descriptors_to_come() const {
   return count;
 }
 
-void Mesh::close_unused_doors(Rank self, Rank first) {
+// The higher of two ranks dials the lower.
+void Mesh::close_unused_doors(Rank self, bool peers_look) {
   for (const auto& transport : transports_) {
     bool used = false;
-    for (Rank peer = first; peer < size(); ++peer) {
+    const bool shows_life = peers_look && transport->others_end_connections();
+    for (Rank peer = shows_life ? 0 : self + 1; peer < size(); ++peer) {
       used = used || (peer != self && routes_[peer].transport == transport.get());
     }
     if (!used) transport->close_door();

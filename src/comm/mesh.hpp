@@ -24,8 +24,9 @@ class Mesh final : public Peers {
   const Routes& routes() const { return routes_; }
   // How many file descriptors links to all peers that have none yet would take.
   std::size_t descriptors_to_come() const;
-  // Once all peers are known: closes the doors at which none from `first` on will come. `self`: this rank.
-  void close_unused_doors(Rank self, Rank first);
+  // Once all peers are known: closes the doors at which none of them will come, nor look whether this rank lives where
+  // they do that. `self`: this rank.
+  void close_unused_doors(Rank self, bool peers_look);
   // Says goodbye, or why not, and closes everything. Blocks until `deadline` at most.
   void shut_down(const Status& why, Deadline deadline);
 

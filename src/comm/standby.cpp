@@ -82,7 +82,7 @@ Standby::~Standby() {
 
 void Standby::know(std::span<const PeerInfo> peers) {
   for (Rank peer = 0; peer < size(); ++peer) mesh_->add_peer(peer, peers[static_cast<std::size_t>(peer)].standby);
-  mesh_->close_unused_doors(rank_, 0);  // lower ranks look whether it is open, see has_gone()
+  mesh_->close_unused_doors(rank_, true);
 }
 
 void Standby::reach(Rank peer) {

@@ -57,6 +57,12 @@ void StartedCalls::restart() const {
   }
 }
 
+void StartedCalls::let_go() const noexcept {
+  for (const Part& part : parts) {
+    for (const auto& operation : part.operations) operation->let_go();
+  }
+}
+
 Status StartedCalls::wait(Deadline deadline) const {
   for (const Part& part : parts) {
     if (all_finished(part.operations)) continue;

@@ -51,6 +51,8 @@ struct StartedCalls {
   Status mark_streams() const;
   // Makes persistent operations, all of which are finished, ready for another run.
   void restart() const;
+  // Before they are dropped; see Operation.
+  void let_go() const noexcept;
   // The first failure among them; requires finished().
   Status status() const;
   // Of the last one; nothing where there is none.

@@ -128,6 +128,11 @@ class Operation {
   }
   // Nobody has taken it to run it, so it is as it was before restart(), or before it was bound.
   void take_back() noexcept { state_.store(&over, std::memory_order_release); }
+  // Whoever looks at a run that is over does this before dropping the operation: what was seen comes before the next
+  // run.
+  void let_go() noexcept {
+    if (finished()) take_back();
+  }
   // Whether this run has certainly made no link and let none progress, so that what is to be watched
   // (Peers::watch_epoch) is as it was before.
   bool kept_links() const { return kept_links_; }

@@ -135,8 +135,10 @@ class Transport : public EventSource {
   // the link yet. Then it may stay unconnected, and a peer that cannot be reached counts as one that has left
   // (peer_left): if it died, those who were connected to it know.
   virtual Result<Link*> connect(Rank peer, const Address& address, std::optional<Deadline> deadline) = 0;
-  // Whether the process at that address may be alive, although a connection to it has ended without goodbye. Where only
-  // the process itself can end one, as on its own host, it is not. Blocks until the deadline at most.
+  // Whether something between two processes may end their connection, as on a network.
+  virtual bool others_end_connections() const { return false; }
+  // Whether the process at that address may be alive, although a connection to it has ended without goodbye: where
+  // others end connections, it is if its door is open. Blocks until the deadline at most.
   virtual bool may_live(const Address& address, Deadline deadline) const {
     (void)address;
     (void)deadline;

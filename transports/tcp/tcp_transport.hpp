@@ -31,6 +31,7 @@ class TcpTransport final : public Transport {
   const Address& address() const override { return address_; }
   bool reaches(const Address& address) const override;
   Result<Link*> connect(Rank peer, const Address& address, std::optional<Deadline> deadline) override;
+  bool others_end_connections() const override { return true; }
   bool may_live(const Address& address, Deadline deadline) const override;
   int descriptors_per_link() const override { return settings_.streams; }
   bool connected(Rank peer) const override { return connector_.connected(peer); }
