@@ -11,11 +11,14 @@ from types import SimpleNamespace
 
 import torch
 
+from ranks import BACKEND
+
 double = None
 if torch.version.cuda is None:
     with contextlib.suppress(ImportError):
         import hocket_torch_double as double
 HAS_GPU = torch.version.cuda is not None and bool(glob.glob("/dev/nvidia[0-9]*"))
+LARGE = 1 << 16  # elements that ranks of a host move on the device alone
 PATIENCE = 20  # seconds that a stream may take
 
 if double:
@@ -24,6 +27,8 @@ if double:
 
 
 def needs_device():
+    if BACKEND != "hocket":
+        raise unittest.SkipTest("gloo takes CUDA tensors in fewer calls")
     if not double and not HAS_GPU:
         raise unittest.SkipTest("there is no GPU, and no double of one")
 

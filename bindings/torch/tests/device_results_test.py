@@ -1,22 +1,17 @@
-"""Tensors in the memory of a GPU, or of the double of one: what collectives and messages give, and how streams order them."""
+"""Tensors in the memory of a GPU, or of the double of one: what collectives and messages give."""
 
-import gc
-import os
-import signal
 import unittest
 
 import torch
 import torch.distributed as dist
 
-import devices
-from devices import await_done, held, needs_device, needs_double, on_device, on_host, opened_later
-from ranks import TORCH_2, Ranks, about, backend_of_all, main, on_ranks, report
+from devices import LARGE, needs_device, on_device, on_host
+from ranks import TORCH_2, about, backend_of_all, main, on_ranks
 from values import AVG, BITWISE, MAX, MIN, PRODUCT, SUM, combined, inputs, same, strided, value
 
 # pylint: disable=protected-access
 
 COUNTS = (0, 1, 1000, 100_000)  # so that some go over the host and some over the device alone
-LARGE = 1 << 16
 
 
 def reduced(rank, size, count, dtype=torch.float32, operation=SUM):
@@ -183,143 +178,6 @@ class Results(unittest.TestCase):
         for work in works:
             work.wait()
         same(self, on_host(arrived), value(left, (1000,)))
-
-    @on_ranks(3)
-    def test_tensors_on_several_devices_are_refused(self):
-        mine, host = on_device(torch.ones(5)), torch.ones(5)
-        for call in (lambda: dist.all_gather([mine, host, mine], mine), lambda: dist.all_gather([host] * 3, mine),
-                     lambda: dist.all_reduce_coalesced([mine, host]), lambda: dist.reduce_scatter(mine, [host] * 3),
-                     lambda: dist.all_to_all([mine] * 3, [host] * 3), lambda: dist.all_to_all_single(mine, host),
-                     lambda: dist.all_gather_into_tensor(on_device(torch.ones(15)), host)):
-            with self.assertRaisesRegex(ValueError, "cuda:0 and cpu|cpu and cuda:0"):
-                call()
-        dist.all_reduce(mine)
-        same(self, on_host(mine), torch.full((5,), 3.0))
-
-
-class Streams(unittest.TestCase):
-    def setUp(self):
-        needs_device()
-
-    @on_ranks(2)
-    def test_what_is_in_the_stream_before_the_call_comes_before_it(self):
-        for count in (10, LARGE):
-            mine, late = on_device(torch.zeros(count)), on_device(value(self.rank, (count,)))
-            with held() as let_go, opened_later(let_go):
-                mine.copy_(late)
-                dist.all_reduce(mine)
-                same(self, on_host(mine), value(0, (count,)) + value(1, (count,)))
-
-    @on_ranks(2)
-    def test_wait_holds_the_stream_and_not_the_host(self):
-        needs_double()
-        mine, late, seen = on_device(torch.zeros(LARGE)), on_device(value(self.rank, (LARGE,))), on_device(torch.zeros(LARGE))
-        with held() as let_go:
-            mine.copy_(late)
-            work = dist.all_reduce(mine, async_op=True)
-            self.assertTrue(work.wait())  # though nothing of it can have been done
-            self.assertFalse(work.is_completed())
-            self.assertTrue(work.is_success())
-            with devices.stream(7):
-                work.wait()
-                seen.copy_(mine)  # in another stream, after the call
-                self.assertFalse(devices.double.is_idle(7))
-            let_go()
-            await_done(work)
-            with devices.stream(7):
-                same(self, on_host(seen), value(0, (LARGE,)) + value(1, (LARGE,)))
-
-    @on_ranks(2)
-    def test_the_stream_of_the_call_goes_on_until_somebody_waits(self):
-        needs_double()
-        mine, other = on_device(torch.zeros(LARGE)), on_device(torch.zeros(LARGE))
-        with held() as let_go:
-            work = dist.all_reduce(mine, async_op=True)
-            with devices.stream(7):
-                other.copy_(mine)
-                devices.double.finish(7)  # it does not wait for the call
-            work.synchronize()
-            let_go()
-        on_host(other)
-
-    @on_ranks(2)
-    def test_the_allocator_is_told_of_the_side_stream(self):
-        needs_double()
-        mine, blocks = on_device(torch.ones(LARGE)), [on_device(torch.zeros(10)) for _ in range(2)]
-        dist.all_reduce(mine)
-        dist.all_gather(blocks, on_device(torch.ones(10)))
-        for tensor in (mine, *blocks):
-            self.assertNotEqual(devices.double.streams_told_of(tensor), [])
-
-    @on_ranks(2)
-    def test_memory_that_is_let_go_lasts_until_the_device_is_done(self):
-        for _ in range(20):
-            mine = on_device(torch.ones(LARGE))
-            with held() as let_go:
-                work = dist.all_reduce(mine, async_op=True)
-                del mine
-                work.wait()
-                del work
-                gc.collect()
-                let_go()
-        dist.all_reduce(on_device(torch.ones(LARGE)), async_op=True)  # nobody waits for it
-        mine = on_device(torch.ones(LARGE))
-        dist.all_reduce(mine)
-        same(self, on_host(mine), torch.full((LARGE,), 2.0))
-
-    @on_ranks(2)
-    def test_many_calls_in_flight(self):
-        tensors = [on_device(torch.full((100 * index,), float(self.rank))) for index in range(60)]
-        works = [dist.all_reduce(tensor, async_op=True) for tensor in tensors]
-        for work in reversed(works):
-            work.wait()
-        for index, tensor in enumerate(tensors):
-            same(self, on_host(tensor), torch.ones(100 * index))
-
-    @on_ranks(2)
-    def test_a_future_hands_over_its_stream(self):
-        for count in (10, LARGE):
-            mine = on_device(value(self.rank, (count,)))
-            expected = value(0, (count,)) + value(1, (count,))
-            future = dist.all_reduce(mine, async_op=True).get_future()
-            seen = future.then(lambda done: on_host(done.value()[0])).wait()
-            same(self, seen, expected)
-            same(self, on_host(future.wait()[0]), expected)
-
-
-def lose_a_rank(rank):
-    """Rank 2 dies while the others are in a call with it. What they found, and whether their streams came to an end."""
-    dist.all_reduce(on_device(torch.ones(LARGE)))
-    if rank == 2:
-        os.kill(os.getpid(), signal.SIGKILL)
-    found = []
-    work = dist.all_reduce(on_device(torch.ones(LARGE)), async_op=True)
-    for call in (work.wait, work.wait, lambda: dist.all_reduce(on_device(torch.ones(LARGE))),
-                 lambda: dist.recv(on_device(torch.ones(3)), 2)):
-        try:
-            call()
-        except RuntimeError as error:
-            found.append(str(error))
-    assert work.is_completed() and not work.is_success()
-    on_host(on_device(torch.ones(LARGE)))
-    if devices.double:
-        for number in range(9):
-            devices.double.finish(number)
-    return found
-
-
-class Broken(unittest.TestCase):
-    def setUp(self):
-        needs_device()
-
-    def test_a_rank_dies(self):
-        with Ranks(3) as ranks:
-            outcomes = ranks.run(lose_a_rank)
-        for outcome in outcomes[:2]:
-            self.assertEqual(outcome.kind, "returned", report(outcomes))
-            self.assertEqual(len(outcome.value), 4, outcome.value)
-            for message in outcome.value:
-                self.assertIn("rank 2", message)
 
 
 if __name__ == "__main__":
