@@ -1,5 +1,6 @@
 """Tensors in the memory of a GPU, or of the double of one: calls that are refused, and ranks that die."""
 
+import gc
 import time
 import unittest
 
@@ -80,11 +81,26 @@ def lose_a_rank_whose_device_is_at_work(rank, folder):
     return later_calls()
 
 
+def lose_a_rank_and_the_tensors(rank, folder):
+    """How many tensors there are before the call that fails, after it, and when its group is gone."""
+    if rank == 2:
+        time.sleep(100)
+    counts = [devices.double.tensors_alive()]
+    work = dist.all_reduce(on_device(torch.ones(LARGE)), async_op=True)
+    arrive(folder, f"ready-{rank}")
+    messages_of(work.wait)
+    del work
+    counts.append(devices.double.tensors_alive())
+    dist.destroy_process_group()
+    gc.collect()
+    return counts + [devices.double.tensors_alive()]
+
+
 class Broken(unittest.TestCase):
     def setUp(self):
         needs_device()
 
-    def lose(self, function, waits_for, messages):
+    def lose(self, function, waits_for):
         with Ranks(3) as ranks:
             ranks.start(function, ranks.folder)
             ranks.wait_for(*waits_for)
@@ -92,16 +108,25 @@ class Broken(unittest.TestCase):
             outcomes = ranks.finish(grace=30)
         for outcome in outcomes[:2]:
             self.assertEqual(outcome.kind, "returned", report(outcomes))
-            self.assertEqual(len(outcome.value), messages, outcome.value)
-            for message in outcome.value:
+        return [outcome.value for outcome in outcomes[:2]]
+
+    def name_it(self, found, number):
+        for messages in found:
+            self.assertEqual(len(messages), number, messages)
+            for message in messages:
                 self.assertIn("rank 2", message)
 
     def test_a_rank_dies_before_the_ranks_have_met(self):
-        self.lose(lose_a_rank_before_it_came, ["ready-0", "ready-1"], 4)
+        self.name_it(self.lose(lose_a_rank_before_it_came, ["ready-0", "ready-1"]), 4)
 
     def test_a_rank_dies_while_the_devices_are_at_work(self):
         needs_double()
-        self.lose(lose_a_rank_whose_device_is_at_work, ["ready-0", "ready-1", "ready-2"], 2)
+        self.name_it(self.lose(lose_a_rank_whose_device_is_at_work, ["ready-0", "ready-1", "ready-2"]), 2)
+
+    def test_tensors_of_a_call_that_failed_last_as_long_as_the_group(self):
+        needs_double()
+        for before, failed, after in self.lose(lose_a_rank_and_the_tensors, ["ready-0", "ready-1"]):
+            self.assertEqual((failed, after), (before + 1, before))
 
 
 if __name__ == "__main__":

@@ -151,6 +151,11 @@ at::Tensor make_tensor(at::IntArrayRef sizes, at::IntArrayRef strides, at::Scala
   return at::from_blob(memory, sizes, strides, &give_back, options, the_device);
 }
 
+std::size_t tensors_alive() {
+  const std::lock_guard lock(state().mutex);
+  return state().blocks.size();
+}
+
 std::vector<c10::StreamId> streams_told_of(const at::Tensor& tensor) {
   const std::lock_guard lock(state().mutex);
   const auto& told_of = state().blocks.at(tensor.storage().data_ptr().get()).told_of;

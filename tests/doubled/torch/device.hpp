@@ -23,6 +23,7 @@ void finish(c10::StreamId stream);  // throws where it is not done within some s
 // Memory that goes back when it is done with what was in its streams: the one it was made on, and those that torch was
 // told of. What else uses it after that ends the process.
 at::Tensor make_tensor(at::IntArrayRef sizes, at::IntArrayRef strides, at::ScalarType type);
+std::size_t tensors_alive();
 std::vector<c10::StreamId> streams_told_of(const at::Tensor& tensor);
 
 // In the current stream of this thread.

@@ -56,6 +56,7 @@ PYBIND11_MODULE(hocket_torch_double, module) {
       "current_handle", [] { return reinterpret_cast<std::uintptr_t>(handle_of(current_stream())); }, Free());
   module.def("is_idle", &is_idle, Free());
   module.def("finish", &finish, Free());
+  module.def("tensors_alive", &tensors_alive, Free());
   module.def("streams_told_of", &streams_told_of, Free());
 }
 
