@@ -72,7 +72,9 @@ void Call::then(std::function<void()> step) {
 void Call::order(c10d::OpType type) {
   if (started_.kept.empty()) return;
   const at::Tensor& first = started_.kept.front();
-  for (const at::Tensor& tensor : started_.kept) check_device(c10d::opTypeToString(type).c_str(), tensor, first);
+  for (const at::Tensor& tensor : started_.kept) {
+    if (tensor.device() != first.device()) check_device(c10d::opTypeToString(type).c_str(), tensor, first);
+  }
   started_.side = group_.side_streams().for_call(first);
   if (started_.side) options_.stream = started_.side->handle();
 }
