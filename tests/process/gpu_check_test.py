@@ -108,6 +108,15 @@ class Checks(unittest.TestCase):
         tests.chmod(0o755)
         self.assertIn("no GPU", checks.driver_test(str(tests), "AStreamKeepsItsOrder"))
 
+    def test_tests_of_torch_count_only_where_they_ran(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        tests = Path(folder.name, "run.py")
+        for said, status, passes in (("12 passed, 0 failed", 0, True), ("0 passed, 0 failed", 0, False),
+                                     ("11 passed, 1 failed", 1, False), ("", 1, False), ("", 0, False)):
+            tests.write_text(f"print({said!r})\nraise SystemExit({status})\n")
+            self.assertEqual(checks.torch_tests(folder.name, tests) is None, passes, said)
+
     def test_failures_are_counted(self):
         run = program.Run(None)
         with contextlib.redirect_stdout(io.StringIO()):

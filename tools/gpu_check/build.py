@@ -17,6 +17,7 @@ HEADERS = {
     "CLI/CLI.hpp": "libcli11-dev", "zlib.h": "zlib1g-dev", "hwloc.h": "libhwloc-dev", "gtest/gtest.h": "libgtest-dev",
     "gmock/gmock.h": "libgmock-dev",
 }
+TORCH_TARGET = "hocket_torch"
 TARGETS = ["hocket_conformance_tests", "hocket-bench", "hocket-run", "bench-gpu-limit"]
 
 
@@ -62,11 +63,16 @@ def missing():
     return lacking
 
 
-def build(folder):
+def build(folder, targets=TARGETS, options=()):
     """Nothing, or what went wrong."""
-    configure = ["cmake", "-S", ROOT, "-B", folder, "-G", "Ninja", "-DCMAKE_BUILD_TYPE=Release", "-DHOCKET_CUDA=ON"]
-    for command in (configure, ["cmake", "--build", folder, "--target", *TARGETS]):
+    configure = ["cmake", "-S", ROOT, "-B", folder, "-G", "Ninja", "-DCMAKE_BUILD_TYPE=Release", "-DHOCKET_CUDA=ON", *options]
+    for command in (configure, ["cmake", "--build", folder, "--target", *targets]):
         done = subprocess.run(command, capture_output=True, text=True, check=False)
         if done.returncode != 0:
             return "\n".join((done.stdout + done.stderr).splitlines()[-30:])
     return None
+
+
+def build_torch(folder, python):
+    """The package hocket_torch for the PyTorch of that Python; nothing, or what went wrong."""
+    return build(folder, [TORCH_TARGET], ["-DHOCKET_TORCH=ON", f"-DHOCKET_TORCH_PYTHON={python}"])

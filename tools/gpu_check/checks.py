@@ -3,8 +3,11 @@
 import json
 import shutil
 import subprocess
+import sys
 import tempfile
 from pathlib import Path
+
+from .build import ROOT
 
 COLLECTIVES = ["allreduce", "reduce", "reduce_scatter", "allgather", "broadcast", "scatter", "gather", "alltoall",
                "scan", "sendrecv", "allgather_v"]
@@ -83,6 +86,16 @@ def kill(bench, facts, allowed_ms=DETECTION_MAX_MS):
     if facts["detection_ms"] > allowed_ms:
         return f"it took {facts['detection_ms']:.0f} ms to notice, more than {allowed_ms}"
     return None
+
+
+def torch_tests(package, tests=ROOT / "bindings/torch/tests/run.py"):
+    """CUDA tensors of PyTorch, by the tests of the package in that folder; none of them may have been skipped."""
+    status, said = run(["env", f"PYTHONPATH={package}", sys.executable, str(tests), "-v", "-k", "device_*_test.*"], 600)
+    words = (said.splitlines() or [""])[-1].split()  # "N passed, N failed"
+    passed = int(words[0]) if len(words) == 4 and words[1] == "passed," else 0
+    if status == 0 and passed > 0:
+        return None
+    return f"exit status {status}, {passed} passed: {last_lines(said, 20)}"
 
 
 def sanitizer():

@@ -47,8 +47,15 @@ def _create(options, group_options):
 def _register():
     kwargs = {"extended_api": True}
     if "devices" in inspect.signature(dist.Backend.register_backend).parameters:
-        kwargs["devices"] = ["cpu"]
+        kwargs["devices"] = ["cpu", "cuda"]
     dist.Backend.register_backend("hocket", _create, **kwargs)
+
+
+def _handle_of_current_stream(device):
+    """The CUstream behind torch's current stream of that GPU. The module in C++ asks once for each group and device."""
+    if torch.version.hip:
+        raise RuntimeError("the backend hocket takes memory of NVIDIA's GPUs only, not of AMD's")
+    return torch.cuda.current_stream(device).cuda_stream
 
 
 def _backend_of(group):

@@ -23,6 +23,7 @@ hocket_result exchange(Call& call, const Layout& sent, const Layout& received, h
 void check_pair(const char* call, const at::Tensor& output, const at::Tensor& input) {
   check_tensor(call, output);
   check_tensor(call, input);
+  check_device(call, output, input);
   if (output.scalar_type() != input.scalar_type()) refuse(call, "invalid tensor type: all must have the same");
 }
 

@@ -24,6 +24,7 @@ const Tensors& one_for_each_rank(const char* call, const char* kind, const Tenso
   }
   for (const at::Tensor& tensor : lists.front()) {
     check_tensor(call, tensor);
+    check_device(call, tensor, like);
     if (tensor.scalar_type() != like.scalar_type()) refuse(call, "invalid tensor type: all must have the same");
   }
   return lists.front();

@@ -25,8 +25,9 @@ at::Tensor factor_of(const char* call, const c10d::ReduceOp& op, const at::Tenso
   const auto* supplement = dynamic_cast<const c10d::NCCLPreMulSumSupplement*>(op.supplement_.get());
   if (supplement == nullptr) refuse(call, "a premultiplied sum without a factor");
   const at::Tensor factor = factor_tensor(*supplement);
-  if (!factor.defined()) return at::full({1}, supplement->double_factor, tensor.options());
-  return factor.to(tensor.options()).reshape({-1}).contiguous();
+  const auto on_host = tensor.options().device(at::kCPU);
+  if (!factor.defined()) return at::full({1}, supplement->double_factor, on_host);
+  return factor.to(on_host).reshape({-1}).contiguous();
 }
 
 }  // namespace
@@ -66,6 +67,16 @@ void Call::then(std::function<void()> step) {
     if (first) first();
     step();
   };
+}
+
+void Call::order(c10d::OpType type) {
+  if (started_.kept.empty()) return;
+  const at::Tensor& first = started_.kept.front();
+  for (const at::Tensor& tensor : started_.kept) {
+    if (tensor.device() != first.device()) check_device(c10d::opTypeToString(type).c_str(), tensor, first);
+  }
+  started_.side = group_.side_streams().for_call(first);
+  if (started_.side) options_.stream = started_.side->handle();
 }
 
 void Call::begin(hocket_result result, hocket_work* work) {

@@ -45,6 +45,7 @@ class Call {
   template <class Function>
   Handle start(c10d::OpType type, const char* title, Tensors inputs, Tensors outputs, Function function) {
     hocket_work* work = nullptr;
+    order(type);
     const hocket_result result = function(&work);
     begin(result, work);
     started_.inputs = std::move(inputs);
@@ -59,6 +60,8 @@ class Call {
 
  private:
   std::optional<Layout> keep_in_place(const Tensors& blocks, const Tensors& other);
+  // After what this thread has put into its current stream, if the tensors lie on a device.
+  void order(c10d::OpType type);
   void begin(hocket_result result, hocket_work* work);
 
   Group& group_;

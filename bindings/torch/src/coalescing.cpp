@@ -39,7 +39,9 @@ class JointWork : public c10d::Work {
     return nullptr;
   }
   std::vector<at::Tensor> result() override { return outputs_of(works_); }
-  void synchronize() override {}
+  void synchronize() override {
+    for (const Handle& work : works_) work->synchronize();
+  }
   void abort() override {
     for (const Handle& work : works_) work->abort();
   }

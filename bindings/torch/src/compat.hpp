@@ -59,6 +59,9 @@ class Base : public TorchBase {
   virtual BaseHandle merge(const StoreHandle& store, const OptionsHandle& options, const int& rank,
                            const int& size) = 0;
 
+  // PyTorch 2 asks for it where a process names its device when it joins.
+  virtual void eagerConnectSingleDevice(at::Device device) = 0;
+
   virtual void setTimeout(std::chrono::milliseconds timeout) = 0;
   virtual void abort() = 0;
 };

@@ -6,6 +6,7 @@
 
 #include "bindings/torch/src/coalescing.hpp"
 #include "bindings/torch/src/messages.hpp"
+#include "bindings/torch/src/side_stream.hpp"
 
 namespace hocket_torch {
 
@@ -35,6 +36,7 @@ class Group {
   const CommHandle& comm() const { return comm_; }
   Messages& messages() const { return *messages_; }  // not of a group of one
   Coalescing& coalescing() { return coalescing_; }
+  SideStreams& side_streams() { return side_streams_; }
 
   // The number of collectives so far, which is equal on all ranks if they made the same calls.
   void set_sequence(std::uint64_t number) { sequence_ = number; }
@@ -50,6 +52,7 @@ class Group {
   const c10::intrusive_ptr<c10d::Store> store_;
   const std::string name_;
   std::atomic<std::chrono::milliseconds::rep> timeout_ms_;
+  SideStreams side_streams_;  // outlives the communicator, which may use what they keep
   const CommHandle comm_;
   const std::shared_ptr<Messages> messages_;
   Coalescing coalescing_;

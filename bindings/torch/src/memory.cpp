@@ -77,10 +77,10 @@ void put_back(void* memory, std::size_t bytes) {
 
 }  // namespace
 
-at::Tensor scratch(std::int64_t elements, at::ScalarType type) {
-  const auto options = at::TensorOptions().dtype(type);
-  std::size_t bytes = static_cast<std::size_t>(elements) * c10::elementSize(type);
-  if (bytes < scratch_from) return at::empty({elements}, options);
+at::Tensor scratch(std::int64_t elements, const at::Tensor& like) {
+  const auto options = at::TensorOptions().dtype(like.scalar_type()).device(like.device());
+  std::size_t bytes = static_cast<std::size_t>(elements) * like.element_size();
+  if (bytes < scratch_from || !like.device().is_cpu()) return at::empty({elements}, options);
   void* memory = take_unused(bytes);
   if (memory == nullptr && hocket_mem_alloc(&memory, bytes) != HOCKET_OK) return at::empty({elements}, options);
   return at::from_blob(

@@ -27,15 +27,18 @@ class Messages::Send final : public CallRequest {
 
 class Messages::Receive final : public Request {
  public:
-  Receive(std::shared_ptr<Messages> messages, const at::Tensor& packed, int source, int wanted)
+  Receive(std::shared_ptr<Messages> messages, const at::Tensor& packed, int source, int wanted, void* side_stream)
       : from(source),
         tag(static_cast<std::uint32_t>(wanted)),
         data(packed.data_ptr()),
         bytes(packed.nbytes()),
-        messages_(std::move(messages)) {}
+        stream(side_stream),
+        messages_(std::move(messages)),
+        tensor_(packed) {}
 
   Outcome wait(std::int64_t milliseconds) override;
   void when_complete(std::function<void()> function) override;
+  void deliver() override;
   void abort(const char* reason) override { messages_->abort(reason); }
   int source() const override { return found_in; }
 
@@ -51,7 +54,11 @@ class Messages::Receive final : public Request {
                                        " bytes with tag " + std::to_string(tag) + ", but this rank receives " +
                                        std::to_string(bytes)});
     }
-    if (bytes > 0) std::memcpy(data, message.data.data(), bytes);
+    if (tensor_.device().is_cpu()) {
+      if (bytes > 0) std::memcpy(data, message.data.data(), bytes);
+    } else {
+      undelivered_ = message.data;
+    }
     end({HOCKET_OK});
   }
   void end(const Outcome& with) {
@@ -64,11 +71,14 @@ class Messages::Receive final : public Request {
   const std::uint64_t tag;
   void* const data;
   const std::size_t bytes;
+  void* const stream;
   int found_in = -1;
   Outcome outcome;
 
  private:
   const std::shared_ptr<Messages> messages_;
+  const at::Tensor tensor_;
+  std::vector<std::byte> undelivered_;  // data for a device that was put aside in host memory
   std::function<void()> then_;
 };
 
@@ -86,24 +96,26 @@ void Messages::abort(const char* reason) {
   if (comm_) (void)hocket_comm_abort(comm_.get(), reason);
 }
 
-std::shared_ptr<Request> Messages::send(const at::Tensor& packed, int to, int tag) {
+std::shared_ptr<Request> Messages::send(const at::Tensor& packed, int to, int tag, void* stream) {
   auto header = std::make_unique<Header>(Header{static_cast<std::uint32_t>(tag), packed.nbytes()});
   const std::lock_guard lock(mutex_);  // keeps header and data together
+  hocket_call_options ordered = HOCKET_CALL_OPTIONS_INIT;
+  ordered.stream = stream;
   hocket_work* work = nullptr;
   (void)hocket_group_start();
   (void)hocket_send(header->data(), header->size(), HOCKET_UINT64, to, comm_.get(), nullptr, nullptr);
   if (packed.nbytes() > 0) {
-    (void)hocket_send(packed.data_ptr(), packed.nbytes(), HOCKET_UINT8, to, comm_.get(), nullptr, nullptr);
+    (void)hocket_send(packed.data_ptr(), packed.nbytes(), HOCKET_UINT8, to, comm_.get(), &ordered, nullptr);
   }
   check(hocket_group_end(&work));
   return std::make_shared<Send>(comm_, work, std::move(header));
 }
 
-std::shared_ptr<Request> Messages::receive(const at::Tensor& packed, int from, int tag) {
+std::shared_ptr<Request> Messages::receive(const at::Tensor& packed, int from, int tag, void* stream) {
   if (from == rank_ || from < from_anybody || from >= static_cast<int>(peers_.size())) {
     refuse("recv", "invalid source rank: " + std::to_string(from));
   }
-  const auto receive = std::make_shared<Receive>(shared_from_this(), packed, from, tag);
+  const auto receive = std::make_shared<Receive>(shared_from_this(), packed, from, tag, stream);
   {
     const std::lock_guard lock(mutex_);
     check(hocket_comm_status(comm_.get()));
@@ -163,7 +175,9 @@ void Messages::advance(int from) {
     if (receive && receive->fits(header) && bytes > 0) {
       peer.filled = std::move(receive);
       peer.filled->found_in = from;
-      return read(from, peer.filled->data, bytes, HOCKET_UINT8, nullptr);
+      hocket_call_options ordered = HOCKET_CALL_OPTIONS_INIT;
+      ordered.stream = peer.filled->stream;
+      return read(from, peer.filled->data, bytes, HOCKET_UINT8, &ordered);
     }
     if (receive) waiting_.push_front(std::move(receive));  // takes it when it is here
     peer.arriving.data.resize(bytes);
@@ -259,6 +273,12 @@ Outcome Messages::Receive::wait(std::int64_t milliseconds) {
   Outcome result = outcome;
   lock.unlock();
   return result;
+}
+
+// The thread waits for the copy, as far as torch makes it wait for one from such memory.
+void Messages::Receive::deliver() {
+  if (undelivered_.empty()) return;
+  tensor_.copy_(at::from_blob(undelivered_.data(), tensor_.sizes(), tensor_.options().device(at::kCPU)));
 }
 
 void Messages::Receive::when_complete(std::function<void()> function) {

@@ -30,8 +30,9 @@ class Messages : public std::enable_shared_from_this<Messages> {
 
   void abort(const char* reason);
 
-  std::shared_ptr<Request> send(const at::Tensor& packed, int to, int tag);
-  std::shared_ptr<Request> receive(const at::Tensor& packed, int from, int tag);
+  // `stream`: the side stream's handle, of tensors in device memory.
+  std::shared_ptr<Request> send(const at::Tensor& packed, int to, int tag, void* stream);
+  std::shared_ptr<Request> receive(const at::Tensor& packed, int from, int tag, void* stream);
 
  private:
   class Send;

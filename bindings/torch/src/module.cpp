@@ -30,6 +30,9 @@ at::Tensor empty(const std::vector<std::int64_t>& sizes, const at::Tensor& like)
 PYBIND11_MODULE(_C, module) {
   namespace py = pybind11;
   module.doc() = "Process groups of torch.distributed on Hocket.";
+  // PyTorch 2 calls it on ranks that will not be in a new group, where a process has named its device when it joined.
+  py::class_<ProcessGroupHocket, TorchBase, c10::intrusive_ptr<ProcessGroupHocket>>(module, "ProcessGroupHocket")
+      .def("perform_nocolor_split", [](const ProcessGroupHocket&, const py::object&) {});
   module.def("create", &create, py::arg("store"), py::arg("rank"), py::arg("size"), py::arg("timeout"), py::arg("name"),
              py::call_guard<py::gil_scoped_release>());
   module.def("abort", &abort, py::arg("group"), py::arg("reason"), py::call_guard<py::gil_scoped_release>());

@@ -15,16 +15,22 @@ void check_peer(const char* call, const char* kind, const Group& group, int peer
   refuse(call, std::string("invalid ") + kind + " rank: " + std::to_string(peer));
 }
 
+void* handle_of(const std::shared_ptr<SideStream>& side) {
+  return side ? side->handle() : nullptr;
+}
+
 Handle start_receive(Group& group, const char* title, OpType type, Tensors& tensors, int from, int tag) {
   check_tag("recv", tag);
   std::function<void()> back;
   const at::Tensor data = packed(only("recv", tensors), back);
-  Started started{.request = group.messages().receive(data, from, tag),
+  auto side = group.side_streams().for_call(data);
+  Started started{.request = group.messages().receive(data, from, tag, handle_of(side)),
                   .inputs = tensors,
                   .kept = {data},
                   .finish = std::move(back),
                   .outputs = tensors,
-                  .timeout = group.timeout()};
+                  .timeout = group.timeout(),
+                  .side = std::move(side)};
   return group.coalescing().work(type, title, std::move(started));
 }
 
@@ -34,8 +40,12 @@ Handle send(Group& group, Tensors& tensors, int to, int tag) {
   const at::Tensor data = packed(only("send", tensors));
   check_tag("send", tag);
   check_peer("send", "destination", group, to);
-  Started started{
-      .request = group.messages().send(data, to, tag), .inputs = tensors, .kept = {data}, .outputs = tensors};
+  auto side = group.side_streams().for_call(data);
+  Started started{.request = group.messages().send(data, to, tag, handle_of(side)),
+                  .inputs = tensors,
+                  .kept = {data},
+                  .outputs = tensors,
+                  .side = std::move(side)};
   return group.coalescing().work(OpType::SEND, "hocket:send", std::move(started));
 }
 

@@ -102,6 +102,8 @@ class ProcessGroupHocket : public Base {
     return meet_on(store, rank, size, options, "torch/merged");
   }
 
+  void eagerConnectSingleDevice(at::Device) override {}  // all ranks are connected when the group is made
+
   void abort() override { group_.abort("the program aborted the group"); }
   void abort(const std::string& reason) { group_.abort(reason); }
 

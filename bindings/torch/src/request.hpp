@@ -33,6 +33,8 @@ class Request {
   virtual void when_complete(std::function<void()> function) = 0;
   // Gives up, on all ranks.
   virtual void abort(const char* reason) = 0;
+  // Once, when it is complete: puts into the current stream what brings data to the device that is not there yet.
+  virtual void deliver() {}
   // Of a receive from anybody, when it is complete; else -1.
   virtual int source() const { return -1; }
 };

@@ -26,7 +26,7 @@ Counts counts_of(const at::Tensor& numbers, std::size_t each) {
 
 // How many values each rank has is exchanged before this returns; the indices and values follow as one work.
 Handle allreduce_sparse(Group& group, const at::Tensor& tensor, const c10d::AllreduceOptions& options) {
-  if (!tensor.device().is_cpu()) refuse("allreduce", "only supports CPU tensors");
+  if (!tensor.device().is_cpu()) refuse("allreduce", "sparse tensors must be CPU tensors");
   if (options.reduceOp != c10d::ReduceOp::SUM) refuse("allreduce", "sparse tensors can only be summed (ReduceOp.SUM)");
   const at::AutoDispatchBelowADInplaceOrView no_autograd;
   const at::Tensor input = tensor.coalesce();

@@ -69,17 +69,26 @@ void refuse(const char* call, const std::string& why) {
 
 void check_tensor(const char* call, const at::Tensor& tensor) {
   if (!tensor.defined()) refuse(call, "a tensor is undefined");
-  if (!tensor.device().is_cpu()) {
-    refuse(call, "only supports CPU tensors, but one is on " + tensor.device().str() + ": move it to the CPU");
+  if (!tensor.device().is_cpu() && !tensor.device().is_cuda()) {
+    refuse(call, "only supports CPU tensors and CUDA tensors, but one is on " + tensor.device().str());
   }
   if (tensor.layout() != at::kStrided) refuse(call, "only supports dense tensors");
   // Its elements mean nothing without its scale, which may differ between ranks.
   if (tensor.is_quantized()) refuse(call, "Invalid scalar type: a quantized tensor; send its int_repr() and its scale");
 }
 
+void check_device(const char* call, const at::Tensor& tensor, const at::Tensor& like) {
+  if (tensor.device() == like.device()) return;
+  refuse(call, "all tensors of a call must be on one device, but they are on " + like.device().str() + " and " +
+                   tensor.device().str());
+}
+
 void check_tensors(const char* call, const Tensors& tensors) {
   if (tensors.empty()) refuse(call, "requires non-empty tensor list");
-  for (const at::Tensor& tensor : tensors) check_tensor(call, tensor);
+  for (const at::Tensor& tensor : tensors) {
+    check_tensor(call, tensor);
+    check_device(call, tensor, tensors.front());
+  }
 }
 
 const at::Tensor& only(const char* call, const Tensors& tensors, const char* kind) {
@@ -91,6 +100,7 @@ const at::Tensor& only(const char* call, const Tensors& tensors, const char* kin
 void check_alike(const char* call, const Tensors& tensors, const at::Tensor& like) {
   for (const at::Tensor& tensor : tensors) {
     check_tensor(call, tensor);
+    check_device(call, tensor, like);
     if (tensor.scalar_type() != like.scalar_type()) refuse(call, "invalid tensor type: all must have the same");
     if (tensor.numel() != like.numel()) refuse(call, "invalid tensor size: all must have the same");
   }
@@ -129,7 +139,7 @@ at::Tensor joined(const Tensors& tensors) {
   const at::AutoDispatchBelowADInplaceOrView no_autograd;
   if (tensors.size() == 1) return tensors.front().contiguous();
   if (adjacent(tensors)) return whole(tensors);
-  at::Tensor flat = scratch(total(tensors), tensors.front().scalar_type());
+  at::Tensor flat = scratch(total(tensors), tensors.front());
   std::int64_t offset = 0;
   for (const at::Tensor& tensor : tensors) {
     flat.narrow(0, offset, tensor.numel()).view(tensor.sizes()).copy_(tensor);
@@ -141,7 +151,7 @@ at::Tensor joined(const Tensors& tensors) {
 at::Tensor room_for(const Tensors& tensors, std::function<void()>& back) {
   const at::AutoDispatchBelowADInplaceOrView no_autograd;
   if (adjacent(tensors)) return whole(tensors);
-  at::Tensor flat = scratch(total(tensors), tensors.front().scalar_type());
+  at::Tensor flat = scratch(total(tensors), tensors.front());
   then(back, [tensors, flat] {
     std::int64_t offset = 0;
     for (const at::Tensor& tensor : tensors) {

@@ -11,6 +11,7 @@ namespace hocket_torch {
 
 // Each throws std::invalid_argument, which says that the function `call` of the process group was called wrongly.
 void check_tensor(const char* call, const at::Tensor& tensor);
+void check_device(const char* call, const at::Tensor& tensor, const at::Tensor& like);  // that they share one
 void check_tensors(const char* call, const Tensors& tensors);  // also that there is one at least
 // `kind`: "", or which list it is, "input " or "output ".
 const at::Tensor& only(const char* call, const Tensors& tensors, const char* kind = "");

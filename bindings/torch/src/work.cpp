@@ -5,6 +5,7 @@
 #include <ATen/record_function.h>
 
 #include <algorithm>
+#include <optional>
 #include <stdexcept>
 #include <utility>
 
@@ -39,9 +40,14 @@ class Operation : public std::enable_shared_from_this<Operation> {
     return started_.output_lists.empty() ? started_.outputs : started_.output_lists.front();
   }
   void abort() { started_.request->abort("the program aborted a work"); }
+  bool is_of_device() const { return started_.side != nullptr; }
 
-  // False: not complete.
+  // False: it has not settled.
   bool test() { return settled() || settle(started_.request->wait(0)); }
+  bool done_by_device() const {
+    const std::lock_guard lock(mutex_);
+    return !end_ || end_->query();
+  }
 
   void wait(milliseconds timeout) {
     if (started_.section && started_.section->is_this_threads()) return;
@@ -58,6 +64,8 @@ class Operation : public std::enable_shared_from_this<Operation> {
       check_signals();
     }
     if (const auto error = this->error()) std::rethrow_exception(error);
+    const std::lock_guard lock(mutex_);
+    if (end_) started_.side->lead_current(*end_);
   }
 
   // Settles itself, when it is complete, on another thread. False: it is settled already.
@@ -79,8 +87,10 @@ class Operation : public std::enable_shared_from_this<Operation> {
       const std::lock_guard lock(mutex_);
       if (future_) return future_;
       const auto tensors = c10::ListType::create(c10::TensorType::get());
+      std::vector<c10::Device> devices;
+      if (started_.side) devices.push_back(started_.side->device());
       future_ = c10::make_intrusive<c10::ivalue::Future>(
-          started_.output_lists.size() > 1 ? c10::ListType::create(tensors) : tensors);
+          started_.output_lists.size() > 1 ? c10::ListType::create(tensors) : tensors, std::move(devices));
     }
     if (!settle_later()) fulfil();
     return future_;
@@ -97,14 +107,30 @@ class Operation : public std::enable_shared_from_this<Operation> {
     try {
       const at::AutoDispatchBelowADInplaceOrView no_autograd;
       if (outcome.result != HOCKET_OK) std::rethrow_exception(failure(outcome.result, outcome.message));
+      const auto current = in_side_stream();
+      started_.request->deliver();
       if (started_.finish) started_.finish();
+      if (started_.side) pass_on();
     } catch (...) {
       error_ = std::current_exception();
     }
+    if (error_ && started_.side) started_.side->keep(started_.kept);
     finish.swap(started_.finish);
     kept.swap(started_.kept);
     settled_ = true;
     return true;
+  }
+
+  c10::OptionalStreamGuard in_side_stream() const {
+    return started_.side ? c10::OptionalStreamGuard(started_.side->stream()) : c10::OptionalStreamGuard();
+  }
+
+  // To whoever waits, and to the memory's allocator: all is in the side stream.
+  void pass_on() {
+    end_.emplace(started_.side->end());
+    started_.side->uses(started_.kept);
+    started_.side->uses(started_.outputs);
+    for (const auto& list : started_.output_lists) started_.side->uses(list);
   }
 
   void fulfil() {
@@ -114,6 +140,7 @@ class Operation : public std::enable_shared_from_this<Operation> {
       if (!future_ || std::exchange(fulfilled_, true)) return;
       future = future_;
     }
+    const auto current = in_side_stream();  // a future of a device lets others wait for what is current
     if (error_) {
       future->setError(error_);
     } else if (started_.output_lists.size() > 1) {
@@ -135,6 +162,7 @@ class Operation : public std::enable_shared_from_this<Operation> {
   Started started_;
   bool settled_ = false, watched_ = false, fulfilled_ = false;
   std::exception_ptr error_;
+  std::optional<c10::Event> end_;  // of the device's work; none: it has not settled, has failed, or there is none
   c10::intrusive_ptr<c10::ivalue::Future> future_;
 };
 
@@ -148,7 +176,7 @@ Work::~Work() {
 }
 
 bool Work::isCompleted() {
-  return operation_->test();
+  return operation_->test() && operation_->done_by_device();
 }
 
 bool Work::isSuccess() const {
@@ -171,6 +199,10 @@ bool Work::wait(milliseconds timeout) {
   operation_->wait(timeout);
   end_profile();
   return true;
+}
+
+void Work::synchronize() {
+  if (operation_->is_of_device()) operation_->wait(kNoTimeout);
 }
 
 void Work::abort() {

@@ -9,6 +9,7 @@
 
 #include "bindings/torch/src/compat.hpp"
 #include "bindings/torch/src/request.hpp"
+#include "bindings/torch/src/side_stream.hpp"
 
 namespace hocket_torch {
 
@@ -30,22 +31,27 @@ struct Started {
   std::vector<std::vector<at::Tensor>> output_lists = {};  // the same, where there is a list for each input
   std::chrono::milliseconds timeout{};                     // of a wait that names none; 0: until Hocket ends it
   std::shared_ptr<const Section> section = {};             // that it belongs to; null: none
+  std::shared_ptr<SideStream> side = {};                   // that orders it; null: all tensors are in host memory
 };
 
 class Operation;
 
+// With tensors in device memory, a call has settled when its work is in the side stream, in the order that its ranks
+// have agreed on. The device does it later; streams wait for that, not the host.
 class Work : public c10d::Work {
  public:
   Work(c10d::OpType type, const char* title, Started started);
   // A call that nobody waits for goes on.
   ~Work() override;
 
-  bool isCompleted() override;
+  bool isCompleted() override;  // by the device, too
   bool isSuccess() const override;
   std::exception_ptr exception() const override;
   int sourceRank() const override;
   std::vector<at::Tensor> result() override;
-  void synchronize() override {}
+  // This thread's current stream waits for the device.
+  void synchronize() override;
+  // Waits until the call has settled, and this thread's current stream for the device.
   bool wait(std::chrono::milliseconds timeout = kNoTimeout) override;
   void abort() override;
   c10::intrusive_ptr<c10::ivalue::Future> getFuture() override;

@@ -7,7 +7,7 @@ import unittest
 import torch
 import torch.distributed as dist
 
-from ranks import BACKEND, GROUP_TIMEOUT, Ranks, about, main, on_ranks, report
+from ranks import BACKEND, GROUP_TIMEOUT, TORCH_2, Ranks, about, backend_of_all, main, on_ranks, report
 
 MEMBERS = [[0, 1], [2, 3], [1, 2], [0, 3], [0, 1, 2], [1, 2, 3], [3], [0, 1, 2, 3]]
 
@@ -30,6 +30,15 @@ class Groups(unittest.TestCase):
                     self.assertEqual(sum_of_ranks(group), sum(members))
             else:
                 self.assertEqual(group, dist.GroupMember.NON_GROUP_MEMBER)
+
+    @on_ranks(4)
+    def test_what_torch_asks_where_processes_name_their_devices(self):
+        """At the start, and when others make a group."""
+        if BACKEND != "hocket":
+            self.skipTest("Gloo is never asked")
+        if TORCH_2:
+            backend_of_all().eager_connect_single_device(torch.device("cuda:0"))
+        backend_of_all().perform_nocolor_split(torch.device("cuda:0"))
 
     @on_ranks(4)
     def test_disjoint_groups_are_used_in_any_order(self):
