@@ -35,7 +35,7 @@ class ProgressLock {
     return apply(progress::take).allowed;
   }
   // The same, only where nobody progresses or wants to, and nothing is to be done.
-  bool take_from_rest() { return apply(progress::take_from_rest).allowed; }
+  bool take_from_rest() { return apply_once(progress::take_from_rest); }
   // Waits until this thread progresses. False: `done()` became true under another holder, or the deadline passed.
   template <class Done>
   bool take_unless(Done done, Deadline deadline);
@@ -48,7 +48,7 @@ class ProgressLock {
 
   // The same where no operations are left and none has ended but the holder's own. False: somebody waits, or something
   // is to be done, and nothing has happened. Mostly neither is so: then release() wakes nobody and leaves no flag.
-  bool return_to_rest() { return apply(progress::return_to_rest).allowed; }
+  bool return_to_rest() { return apply_once(progress::return_to_rest); }
 
   // ---- any thread: what is to be done ----
   void submit() { wake(apply(progress::submit).wakes); }
@@ -109,6 +109,13 @@ class ProgressLock {
       const progress::Transition transition = event(state);
       if (!transition.allowed || state_.compare_exchange_weak(state, transition.next)) return transition;
     }
+  }
+  // The same in few instructions; false also where another thread changes the word at this moment.
+  template <class Event>
+  bool apply_once(Event event) {
+    progress::State state = state_.load(std::memory_order_relaxed);
+    const progress::Transition transition = event(state);
+    return transition.allowed && state_.compare_exchange_strong(state, transition.next);
   }
   void wake(const progress::Wakes& wakes) {
     if (wakes != progress::Wakes{}) wake_now(wakes);
