@@ -11,6 +11,8 @@
 #include <iterator>
 #include <string>
 
+#include "tests/support/slowness.hpp"
+
 namespace hocket {
 
 // Programs and tests lie in one folder.
@@ -59,8 +61,9 @@ inline Ran run_command(const std::string& command, int limit_s = 100) {
             << program_path("hocket-sgd") << "'\nPLAN='" << program_path("hocket-plan") << "'\n"
             << command << "\n";
   }
-  const std::string whole = "timeout -k 10 " + std::to_string(limit_s) + " sh '" + folder.file("builder") + "' > '" +
-                            folder.file("out") + "' 2> '" + folder.file("error") + "'";
+  const std::string whole = "timeout -k 10 " + std::to_string(limit_s * sanitizer_slowness) + " sh '" +
+                            folder.file("builder") + "' > '" + folder.file("out") + "' 2> '" + folder.file("error") +
+                            "'";
   const int status = std::system(whole.c_str());
   return {WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status), contents(folder.file("out")),
           contents(folder.file("error"))};

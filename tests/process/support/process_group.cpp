@@ -16,6 +16,8 @@
 #include <stdexcept>
 #include <thread>
 
+#include "tests/support/slowness.hpp"
+
 namespace hocket::process_testing {
 namespace {
 
@@ -98,7 +100,7 @@ bool Channel::has_news() {
 // ---- ProcessGroup
 
 ProcessGroup::ProcessGroup(const Ranks& ranks, const Body& body, std::chrono::seconds limit)
-    : limit_(Clock::now() + limit) {
+    : limit_(Clock::now() + limit * sanitizer_slowness) {
   const int port = free_port();
   std::fflush(nullptr);  // or children print what is still in the buffer once more
   for (int index = 0; index < ranks.size; ++index) {

@@ -68,7 +68,7 @@ class ProcessGroup {
  public:
   using Body = std::function<void(Child&)>;
 
-  // Forks at once. What still runs after `limit` is killed and fails the test.
+  // Forks at once. What still runs after `limit`, with sanitizers a multiple of it, is killed and fails the test.
   ProcessGroup(const Ranks& ranks, const Body& body, std::chrono::seconds limit = std::chrono::seconds(90));
   // Kills what still runs.
   ~ProcessGroup();
