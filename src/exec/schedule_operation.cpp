@@ -56,6 +56,7 @@ Status ScheduleOperation::start(const Tag& tag, Peers& peers) {
   pumps_.clear();
   locals_.clear();
   done_.clear();
+  held_back_.clear();
   left_ = {};
   if (plan_->program.instructions.empty()) groups_done_ = plan_->groups;
   if (complete()) return {};
@@ -94,6 +95,7 @@ void ScheduleOperation::begin_group(std::size_t group) {
 }
 
 void ScheduleOperation::make_ready(std::uint32_t slot) {
+  if (copied_ != nullptr && !has_arrived(slot)) return held_back_.push_back(slot);
   const Instruction& instruction = instruction_of(slot);
   slots_[slot].ready = true;
   if (instruction.channel == no_channel) {
@@ -240,6 +242,7 @@ void ScheduleOperation::complete_slot(std::uint32_t slot) {
   }
   if (--left_[half] != 0) return;
   divide_output(group_at_[half]);
+  if (copied_ != nullptr) let_output_leave(group_at_[half]);
   ++groups_done_;
   begin_groups();
 }
