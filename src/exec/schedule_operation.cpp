@@ -56,7 +56,6 @@ Status ScheduleOperation::start(const Tag& tag, Peers& peers) {
   pumps_.clear();
   locals_.clear();
   done_.clear();
-  held_back_.clear();
   left_ = {};
   if (plan_->program.instructions.empty()) groups_done_ = plan_->groups;
   if (complete()) return {};
@@ -95,7 +94,7 @@ void ScheduleOperation::begin_group(std::size_t group) {
 }
 
 void ScheduleOperation::make_ready(std::uint32_t slot) {
-  if (copied_ != nullptr && !has_arrived(slot)) return held_back_.push_back(slot);
+  if (copied_ != nullptr && holds_back(slot)) return;
   const Instruction& instruction = instruction_of(slot);
   slots_[slot].ready = true;
   if (instruction.channel == no_channel) {

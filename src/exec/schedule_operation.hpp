@@ -59,8 +59,9 @@ class ScheduleOperation final : public Operation {
   void begin_groups();
   void begin_group(std::size_t group);
   void make_ready(std::uint32_t slot);
-  bool has_arrived(std::uint32_t slot);
-  void let_output_leave(std::size_t group);
+  // Where memory is copied meanwhile, which is not so in small calls: these must not pay for it.
+  [[gnu::cold, gnu::noinline]] bool holds_back(std::uint32_t slot);
+  [[gnu::cold, gnu::noinline]] void let_output_leave(std::size_t group);
   void pump(std::uint32_t channel, Counters& counters);
   void post(std::uint32_t slot, std::size_t group, ChannelState& channel, Counters& counters);
   static void count(bool sends, std::size_t messages, std::size_t bytes, ChannelState& channel, Counters& counters);

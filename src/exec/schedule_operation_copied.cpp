@@ -30,18 +30,21 @@ std::initializer_list<Operand> operands_of(StepKind kind) {
 // A run that packs its input reads all of it before its first step.
 bool ScheduleOperation::run_on(CopiedMemory* memory) {
   copied_ = binding().staging ? nullptr : memory;
+  held_back_.clear();
   return copied_ != nullptr;
 }
 
-bool ScheduleOperation::has_arrived(std::uint32_t slot) {
+bool ScheduleOperation::holds_back(std::uint32_t slot) {
   const Step& step = instruction_of(slot).step;
   const std::size_t group = group_at_[half_of(slot)];
-  return std::ranges::all_of(operands_of(step.kind), [&](Operand operand) {
+  const bool arrived = std::ranges::all_of(operands_of(step.kind), [&](Operand operand) {
     const Range& range = range_of(step, operand);
     if (range.space != Space::input && range.space != Space::output) return true;
     const Extent extent = plan_->extent(slots_[slot].instruction, operand, group);
     return extent.bytes == 0 || copied_->has_arrived(address(range, extent, group), extent.bytes);
   });
+  if (!arrived) held_back_.push_back(slot);
+  return !arrived;
 }
 
 void ScheduleOperation::more_has_arrived() {
