@@ -22,6 +22,7 @@
 
 namespace hocket {
 
+class CopiedMemory;
 struct DeviceData;
 
 // What an operation is bound to for one run.
@@ -75,6 +76,14 @@ class Operation {
   // tells it, before start().
   virtual bool needs_source() const { return false; }
   virtual void take_from(Rank peer) { (void)peer; }
+  // Before begin(): its buffers are in memory that is copied in and out while it runs. False: it cannot run so, and all
+  // must be there when it begins. Null: no longer.
+  virtual bool run_on(CopiedMemory* memory) {
+    (void)memory;
+    return false;
+  }
+  // Of that memory; advance() then does what waited for it.
+  virtual void more_has_arrived() {}
   // Brings the data to where it belongs, then start().
   Status begin(const Tag& tag, Peers& peers) {
     if (binding_.staging && !stage()) return failure_;

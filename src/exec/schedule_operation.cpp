@@ -94,6 +94,7 @@ void ScheduleOperation::begin_group(std::size_t group) {
 }
 
 void ScheduleOperation::make_ready(std::uint32_t slot) {
+  if (copied_ != nullptr && holds_back(slot)) return;
   const Instruction& instruction = instruction_of(slot);
   slots_[slot].ready = true;
   if (instruction.channel == no_channel) {
@@ -240,6 +241,7 @@ void ScheduleOperation::complete_slot(std::uint32_t slot) {
   }
   if (--left_[half] != 0) return;
   divide_output(group_at_[half]);
+  if (copied_ != nullptr) let_output_leave(group_at_[half]);
   ++groups_done_;
   begin_groups();
 }

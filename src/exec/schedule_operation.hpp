@@ -5,6 +5,7 @@
 #include <memory>
 #include <vector>
 
+#include "src/exec/copied_memory.hpp"
 #include "src/exec/encode.hpp"
 #include "src/exec/operation.hpp"
 #include "src/exec/step_recorder.hpp"
@@ -18,6 +19,8 @@ class ScheduleOperation final : public Operation {
   ScheduleOperation(std::shared_ptr<const Plan> plan, std::shared_ptr<Context> context);
 
   const Plan& plan() const { return *plan_; }
+  bool run_on(CopiedMemory* memory) override;
+  void more_has_arrived() override;
   Status start(const Tag& tag, Peers& peers) override;
   bool advance(Counters& counters) override;
   bool complete() const override { return groups_done_ == plan_->groups || !failure().ok(); }
@@ -56,6 +59,9 @@ class ScheduleOperation final : public Operation {
   void begin_groups();
   void begin_group(std::size_t group);
   void make_ready(std::uint32_t slot);
+  // Where memory is copied meanwhile, which is not so in small calls: these must not pay for it.
+  [[gnu::cold, gnu::noinline]] bool holds_back(std::uint32_t slot);
+  [[gnu::cold, gnu::noinline]] void let_output_leave(std::size_t group);
   void pump(std::uint32_t channel, Counters& counters);
   void post(std::uint32_t slot, std::size_t group, ChannelState& channel, Counters& counters);
   static void count(bool sends, std::size_t messages, std::size_t bytes, ChannelState& channel, Counters& counters);
@@ -89,6 +95,8 @@ class ScheduleOperation final : public Operation {
   std::array<std::size_t, groups_in_flight> group_at_{};  // which group each half of slots_ runs
   std::size_t groups_begun_ = 0, groups_done_ = 0;
   std::unique_ptr<std::byte[]> scratch_;
+  CopiedMemory* copied_ = nullptr;        // null: all of its memory stays as it is
+  std::vector<std::uint32_t> held_back_;  // slots that are ready but for what has not arrived
 };
 
 }  // namespace hocket

@@ -26,6 +26,8 @@ struct HostGpuOptions {
   std::chrono::microseconds delay{0};
   // Asked with the name of each function of the seam that is called; what is not ok is what that returns.
   std::function<Status(std::string_view)> fault = {};
+  // Called in the stream before each copy, with the addresses that copy() was given; it may hold the copy back.
+  std::function<void(const std::byte* to, const std::byte* from, std::size_t bytes)> before_copy = {};
 };
 
 class HostGpu : public Gpu {

@@ -146,9 +146,11 @@ void HostGpu::put(GpuStream given, std::function<void()> work) {
 
 Status HostGpu::copy(GpuStream given, std::byte* to, const std::byte* from, std::size_t bytes) {
   if (Status status = fault("copy"); !status.ok()) return status;
-  stream_of(stream(given)).put([to = touched(to), from = touched(from), bytes](const HostStream::Stopped&) {
-    std::memcpy(to, from, bytes);
-  });
+  stream_of(stream(given))
+      .put([=, this, to_touch = touched(to), from_touch = touched(from)](const HostStream::Stopped&) {
+        if (options_.before_copy) options_.before_copy(to, from, bytes);
+        std::memcpy(to_touch, from_touch, bytes);
+      });
   return {};
 }
 

@@ -65,6 +65,15 @@ GpuLane::~GpuLane() {
   if (memory != nullptr) (void)gpu.free_host(memory);
 }
 
+Status GpuLane::make_marks(std::size_t number) {
+  while (marks.size() < number) {
+    auto event = gpu.make_event();
+    if (!event.ok()) return event.status();
+    marks.push_back(std::move(*event));
+  }
+  return {};
+}
+
 // The smallest that has enough memory, else the largest.
 std::unique_ptr<GpuLane> GpuLanes::take_idle(const Gpu& gpu, std::size_t bytes) {
   auto best = idle_.end();

@@ -19,10 +19,14 @@ struct GpuLane {
   GpuLane(const GpuLane&) = delete;
   GpuLane& operator=(const GpuLane&) = delete;
 
+  // Has at least so many marks.
+  Status make_marks(std::size_t number);
+
   Gpu& gpu;
   GpuStream stream = nullptr;
-  std::unique_ptr<GpuEvent> copied;  // for the latest copies
-  std::byte* memory = nullptr;       // pinned
+  std::unique_ptr<GpuEvent> copied;              // for the latest copies
+  std::vector<std::unique_ptr<GpuEvent>> marks;  // for some of them
+  std::byte* memory = nullptr;                   // pinned
   std::size_t bytes = 0;
 };
 

@@ -16,7 +16,9 @@ MirroredOperation::MirroredOperation(std::shared_ptr<Context> context, std::shar
 
 // What broke, or was never started: others may use it again.
 MirroredOperation::~MirroredOperation() {
-  if (!inner_->finished()) inner_->finish(Status(Code::aborted, "it has not been run to its end"));
+  if (inner_->finished()) return;
+  (void)inner_->run_on(nullptr);
+  inner_->finish(Status(Code::aborted, "it has not been run to its end"));
 }
 
 void MirroredOperation::take_from(Rank peer) {
@@ -29,26 +31,40 @@ Status MirroredOperation::start(const Tag& tag, Peers& peers) {
   tag_ = tag;
   peers_ = &peers;
   phase_ = Phase::copies_in;
+  filled_ = false;
   return {};
 }
 
 bool MirroredOperation::advance(Counters& counters) {
   if (!failure().ok()) return false;
-  bool happened = phase_ == Phase::copies_in && look_at_copies();
-  if (phase_ == Phase::runs) {
+  bool happened = phase_ != Phase::done && !filled_ && look_at_copies();
+  if (phase_ == Phase::runs && failure().ok()) {
     happened |= inner_->advance(counters);
-    if (inner_->complete()) happened |= end();
+    if (!mirror_->failure().ok()) fail(mirror_->failure());
+    if (inner_->complete() && (filled_ || !inner_->failure().ok())) happened |= end();
   }
   return happened;
 }
 
 bool MirroredOperation::look_at_copies() {
+  const std::uint32_t arrived_before = mirror_->arrived();
   const auto filled = mirror_->fill();
   if (!filled.ok()) {
     fail(filled.status());
     return true;
   }
-  if (!*filled) return false;
+  filled_ = *filled;
+  if (phase_ == Phase::copies_in) return begin_inner();
+  if (mirror_->arrived() == arrived_before) return false;
+  inner_->more_has_arrived();
+  return true;
+}
+
+// Not before the caller's stream has come as far as the call: until then peers hear that they wait for this rank.
+bool MirroredOperation::begin_inner() {
+  if (!filled_ && mirror_->arrived() == 0) return false;
+  const bool in_pieces = mirror_->in_pieces() && inner_->run_on(mirror_.get());
+  if (!filled_ && !in_pieces) return false;
   if (runs_again_) inner_->restart();
   inner_->set_record(record());
   phase_ = Phase::runs;
@@ -61,6 +77,7 @@ bool MirroredOperation::end() {
     fail(inner_->failure());
     return true;
   }
+  (void)inner_->run_on(nullptr);
   inner_->finish(Status());
   if (Status given = mirror_->give_back(); !given.ok()) fail(given);
   phase_ = Phase::done;
@@ -69,12 +86,13 @@ bool MirroredOperation::end() {
 
 // Nothing wakes the host when copies are done.
 Deadline MirroredOperation::next_look() const {
-  if (phase_ != Phase::copies_in) return phase_ == Phase::runs ? inner_->next_look() : Deadline::never();
-  return Deadline::after(device_look_interval);
+  if (phase_ == Phase::done) return Deadline::never();
+  const Deadline inner = phase_ == Phase::runs ? inner_->next_look() : Deadline::never();
+  return filled_ ? inner : earlier(inner, Deadline::after(device_look_interval));
 }
 
 Operation::Missing MirroredOperation::missing() const {
-  if (phase_ == Phase::runs) return inner_->missing();
+  if (filled_) return inner_->missing();
   if (inner_->needs_source()) return {};
   return {.peers = {}, .text = std::string(waits_for_own_stream)};
 }

@@ -1,5 +1,5 @@
 // MirroredOperation: a call on device memory that runs as a call on host memory, over whichever route that takes: its
-// data is mirrored there before and copied back after it.
+// data is mirrored there before and copied back after it; where it goes in pieces, while it runs.
 #pragma once
 
 #include <memory>
@@ -33,7 +33,7 @@ class MirroredOperation final : public Operation {
     if (phase_ == Phase::runs) inner_->tell_waiting(missing, witness);
   }
   Missing missing() const override;
-  Rank awaited() const override { return inner_->awaited(); }
+  Rank awaited() const override { return filled_ ? inner_->awaited() : no_rank; }
   void withdraw() override {
     if (phase_ == Phase::runs) inner_->withdraw();
   }
@@ -44,6 +44,7 @@ class MirroredOperation final : public Operation {
   enum class Phase { copies_in, runs, done };
 
   bool look_at_copies();
+  bool begin_inner();
   bool end();
 
   const std::shared_ptr<Operation> inner_;
@@ -51,6 +52,7 @@ class MirroredOperation final : public Operation {
   const std::unique_ptr<HostMirror> mirror_;
   const bool runs_again_;
   Phase phase_ = Phase::done;
+  bool filled_ = false;  // all that the inner one reads is there
   Tag tag_;
   Peers* peers_ = nullptr;
 };
