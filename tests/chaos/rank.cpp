@@ -186,6 +186,7 @@ hocket_comm_options options_of(const Plan& plan) {
 void be_rank(const Plan& plan, Child& child) {
   const int descriptors = process_testing::open_descriptors();
   const auto shared = process_testing::shared_memory_files();
+  std::thread([] {}).join();  // with the first one, a sanitizer starts one of its own
   const int threads = process_testing::running_threads();
   {
     Orders orders(child);

@@ -116,8 +116,8 @@ TEST_P(WaitAny, WakesAThreadThatWaitsWhileAnotherProgresses) {
       expect_result(barrier(comm), HOCKET_OK);
       return;
     }
+    hocket_work* works[] = {nullptr, receive(values[1], 1, comm)};  // which the other rank's calls begin with, too
     std::thread progresses([&] { expect_result(barrier(comm), HOCKET_OK); });
-    hocket_work* works[] = {nullptr, receive(values[1], 1, comm)};
     std::size_t index = 99;
     expect_result(hocket_work_wait_any(2, works, 0, &index), HOCKET_OK);
     EXPECT_EQ(index, 1U);
