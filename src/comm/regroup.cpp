@@ -193,14 +193,15 @@ void Regroup::take_card(Rank from, const Note& note) {
 }
 
 void Regroup::lost(Rank peer) {
-  if (!gone_.insert(peer).second || wish_ == Wish::done || wish_ == Wish::excluded) return;
+  if (!config_.members.contains(peer) || !gone_.insert(peer).second || wish_ == Wish::done || wish_ == Wish::excluded)
+    return;
   came_.erase(peer);
   const bool matters = leads() && (group_ == 0 || chosen_.contains(peer));
   if (choose_leader() || matters) gather();
 }
 
 void Regroup::out_of_reach(Rank peer) {
-  if (gone_.contains(peer) || wish_ == Wish::done || wish_ == Wish::excluded) return;
+  if (!config_.members.contains(peer) || gone_.contains(peer) || wish_ == Wish::done || wish_ == Wish::excluded) return;
   silent_.insert(peer);
   came_.erase(peer);
   const bool matters = leads() && (group_ == 0 || chosen_.contains(peer));

@@ -157,8 +157,11 @@ bool Standby::has_gone(Rank peer) {
   if (left_.contains(peer)) return true;
   Doubt& doubt = doubts_.try_emplace(peer, Doubt{.pause = ask_again_first}).first->second;
   const Routes::Route& route = mesh_->routes()[peer];
-  if (doubt.has_gone || !doubt.next.passed() || route.transport == nullptr) return doubt.has_gone;
+  const bool asks = doubt.next.passed() && next_door_.passed() && route.transport != nullptr;
+  if (doubt.has_gone || !asks) return doubt.has_gone;
+  const auto began = Deadline::Clock::now();
   doubt.has_gone = !route.transport->may_live(route.address, Deadline::after(door_patience));
+  next_door_ = Deadline::after(Deadline::Clock::now() - began);  // silent ones must not take all of this rank's time
   doubt.next = Deadline::after(doubt.pause);
   doubt.pause = std::min(2 * doubt.pause, ask_again_at_last);
   return doubt.has_gone;

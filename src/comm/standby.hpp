@@ -112,6 +112,7 @@ class Standby final : private TransportListener {
   Doing doing_;
   Ranks ended_, left_, out_of_reach_;
   std::map<Rank, Doubt> doubts_;
+  Deadline next_door_ = Deadline::after(std::chrono::milliseconds(0));  // is asked no sooner
   Status shortage_;
   std::atomic<bool> has_turn_ = false;
   std::unique_ptr<Attendant> left_behind_;

@@ -131,11 +131,12 @@ bool all_refuse(std::span<const Endpoint> endpoints, Deadline deadline, const Se
   std::vector<pollfd> waits;
   for (const Endpoint& endpoint : endpoints) {
     auto begun = start_connecting(endpoint, settings);
-    if (!begun.ok()) return false;
+    if (begun.status().code() == Code::out_of_resources) return false;
+    if (!begun.ok()) continue;  // there is no way to this address, so it tells nothing
     waits.push_back({begun->get(), POLLOUT, 0});
     connecting.push_back(std::move(*begun));
   }
-  for (std::size_t refusals = 0; refusals < endpoints.size();) {
+  for (std::size_t refusals = 0; refusals < connecting.size();) {
     if (::poll(waits.data(), waits.size(), deadline.remaining_ms()) < 0 && errno != EINTR) return false;
     for (pollfd& one : waits) {
       if (one.revents == 0) continue;
@@ -143,9 +144,9 @@ bool all_refuse(std::span<const Endpoint> endpoints, Deadline deadline, const Se
       one = {-1, 0, 0};
       ++refusals;
     }
-    if (deadline.passed() && refusals < endpoints.size()) return false;
+    if (deadline.passed() && refusals < connecting.size()) return false;
   }
-  return !endpoints.empty();
+  return !connecting.empty();
 }
 
 Accepted accept_from(int listener) {

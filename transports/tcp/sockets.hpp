@@ -30,7 +30,7 @@ Result<ListeningSocket> listen_on(std::span<const Endpoint> endpoints, const Set
 Result<UniqueFd> start_connecting(const Endpoint& endpoint, const Settings& settings = {});
 // How connecting ended: 0 or an errno.
 int connect_error(int fd);
-// Whether nobody listens at any of these, as their kernels say before the deadline.
+// Whether nobody listens at any of these to which there is a way, as their kernels say before the deadline.
 bool all_refuse(std::span<const Endpoint> endpoints, Deadline deadline, const Settings& settings = {});
 
 // A newcomer. `error` is an errno when there is none; EAGAIN: nobody waits.

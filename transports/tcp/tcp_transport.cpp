@@ -56,7 +56,8 @@ Result<Link*> TcpTransport::connect(Rank peer, const Address& address, std::opti
   return &connector_.link_to(peer, streams, host_.candidates(*theirs), deadline);
 }
 
-// A router or a firewall may have ended the connection. It does not refuse in the name of a process that listens.
+// A router or a firewall may have ended the connection. One that refuses in the name of a process that listens is not
+// told apart from a host where nobody does.
 bool TcpTransport::may_live(const Address& address, Deadline deadline) const {
   const auto theirs = parse_reachability(address);
   return !theirs || !all_refuse(host_.candidates(*theirs), deadline, settings_);

@@ -151,13 +151,15 @@ void HostMirror::may_leave(const std::byte* data, std::size_t bytes) {
 
 // The caller's stream waits for each, since the call may fail before the next.
 Status HostMirror::let_leave() {
+  Status put;
   for (const auto& [at, bytes] : leaving_) {
-    if (Status status = put_copies_out(at, bytes); !status.ok()) return status;
+    if (put.ok()) put = put_copies_out(at, bytes);
   }
   gone_.insert(gone_.end(), leaving_.begin(), leaving_.end());
   leaving_.clear();
   leaving_bytes_ = 0;
-  return mark_copies();
+  const Status marked = mark_copies();  // also of what was put in before one failed
+  return put.ok() ? marked : put;
 }
 
 // What of these bytes goes to the device.
