@@ -3,8 +3,6 @@
 #include <memory>
 #include <utility>
 
-#include "src/exec/operation.hpp"
-
 namespace hocket::capi {
 namespace {
 
@@ -20,7 +18,7 @@ Status carry_out(hocket_comm* comm, const CallArguments& arguments, hocket_work*
   if (!operation.ok()) return operation.status();
   if (work == nullptr) {
     Status status = remember(comm->communicator->run({&*operation, 1}), **operation);
-    (*operation)->let_go();
+    comm::let_go(**operation);
     return status;
   }
   StartedCalls calls = comm->communicator->calls_of(*operation);

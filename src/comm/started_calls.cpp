@@ -17,6 +17,10 @@ CallFacts facts_of(const Operation& operation) {
           .wire = name_of(operation.wire())};
 }
 
+void let_go(Operation& operation) noexcept {
+  operation.let_go();
+}
+
 bool in_callback() {
   return Operation::in_callback();
 }

@@ -26,6 +26,8 @@ struct CallFacts {
   std::string_view algorithm, wire;
 };
 CallFacts facts_of(const Operation& operation);
+// Before it is dropped; see Operation.
+void let_go(Operation& operation) noexcept;
 
 // Whether the calling thread is inside a function that is called on completion.
 bool in_callback();

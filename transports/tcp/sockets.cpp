@@ -92,7 +92,8 @@ Result<ListeningSocket> listen_on(std::span<const Endpoint> endpoints, const Set
     Status status;
     for (const Endpoint& endpoint : endpoints) {
       auto fd = listen_at(endpoint, made.port, settings);
-      if (!(status = fd.status()).ok()) break;
+      status = fd.status();
+      if (!status.ok()) break;
       if (made.port == 0) made.port = local_port(fd->get());
       made.fds.push_back(std::move(*fd));
     }

@@ -87,7 +87,7 @@ std::size_t TcpTransport::look_round() {
       const short events = link->interest(stream);
       if (events == 0) continue;
       polled_.push_back({link->fd(stream), events, 0});
-      polled_streams_.push_back({link, stream});
+      polled_streams_.emplace_back(link, stream);
     }
   }
   connector_.append_listeners(polled_);
