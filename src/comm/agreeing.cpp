@@ -49,12 +49,8 @@ Rank Agreeing::rank_of(Rank standby_rank) const {
 
 // ---- who is dead ----------------------------------------------------------------------------------------------------
 
-// That a connection has ended is no proof: something between the two may have ended it.
 bool Agreeing::is_dead(Rank rank, Rank blamed) const {
-  if (standby_.left().contains(rank)) return true;
-  const std::optional<bool> alive = processes_.at(rank).is_alive();
-  if (alive) return !*alive;
-  return (standby_.ended().contains(rank) || rank == blamed) && standby_.has_gone(rank);
+  return standby_.has_gone(rank, processes_.at(rank), standby_.ended().contains(rank) || rank == blamed);
 }
 
 // At so many members in turn, and at those who may have just ended.

@@ -146,12 +146,9 @@ void Shrinking::look_who_is_alive() {
   }
 }
 
-// That a connection has ended is no proof: something between the two may have ended it.
 bool Shrinking::has_ended(Rank rank) {
   if (std::ranges::find(from_.lineage.standby_ranks, rank) == from_.lineage.standby_ranks.end()) return false;
-  if (standby_.left().contains(rank)) return true;
-  const std::optional<bool> alive = info_of(rank).process.is_alive();
-  return alive ? !*alive : suspects_.contains(rank) && standby_.has_gone(rank);
+  return standby_.has_gone(rank, info_of(rank).process, suspects_.contains(rank));
 }
 
 void Shrinking::be_patient() {

@@ -153,18 +153,23 @@ void Standby::peer_left(Rank peer) {
   peer_failed(peer, Status());
 }
 
-bool Standby::has_gone(Rank peer) {
+bool Standby::has_gone(Rank peer, const ProcessIdentity& process, bool suspected) {
   if (left_.contains(peer)) return true;
+  const std::optional<bool> alive = process.is_alive();
+  return alive ? !*alive : suspected && door_is_shut(peer);
+}
+
+bool Standby::door_is_shut(Rank peer) {
   Doubt& doubt = doubts_.try_emplace(peer, Doubt{.pause = ask_again_first}).first->second;
   const Routes::Route& route = mesh_->routes()[peer];
   const bool asks = doubt.next.passed() && next_door_.passed() && route.transport != nullptr;
-  if (doubt.has_gone || !asks) return doubt.has_gone;
+  if (doubt.is_shut || !asks) return doubt.is_shut;
   const auto began = Deadline::Clock::now();
-  doubt.has_gone = !route.transport->may_live(route.address, Deadline::after(door_patience));
+  doubt.is_shut = !route.transport->may_live(route.address, Deadline::after(door_patience));
   next_door_ = Deadline::after(Deadline::Clock::now() - began);  // silent ones must not take all of this rank's time
   doubt.next = Deadline::after(doubt.pause);
   doubt.pause = std::min(2 * doubt.pause, ask_again_at_last);
-  return doubt.has_gone;
+  return doubt.is_shut;
 }
 
 void Standby::leave(const Status& why) {

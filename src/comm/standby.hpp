@@ -18,6 +18,7 @@
 #include <string>
 #include <vector>
 
+#include "src/base/process_identity.hpp"
 #include "src/comm/attendant.hpp"
 #include "src/comm/mesh.hpp"
 #include "src/comm/options.hpp"
@@ -66,14 +67,13 @@ class Standby final : private TransportListener {
   }
   // Somebody goes on with what this rank does, until its next turn begins. The last thing in a turn.
   void leave_behind(Attendant attendant) { left_behind_ = std::make_unique<Attendant>(std::move(attendant)); }
-  // Of which there will be none any more: whose connections have ended (of these, those that have left in good order),
-  // and those that are out of reach.
+  // Of which there will be none any more: whose connections have ended, and those that are out of reach.
   const Ranks& ended() const { return ended_; }
-  const Ranks& left() const { return left_; }
   const Ranks& out_of_reach() const { return out_of_reach_; }
-  // Whether a peer, a connection to which has ended, has left, or nobody listens in its place: something between the
-  // two may have ended the connection. May block for 50 ms where a network is silent; does not look at every call.
-  bool has_gone(Rank peer);
+  // Whether a peer has left, or its process has ended. `suspected`: a connection to it has ended, which is no proof, as
+  // something between the two may have ended it; where its process is out of sight, its door tells. May block for 50 ms
+  // where a network is silent; does not ask at every call.
+  bool has_gone(Rank peer, const ProcessIdentity& process, bool suspected);
   // What this process lacked to reach another; ok: nothing.
   const Status& shortage() const { return shortage_; }
   // Nobody hears of this rank here any more, nor it of others: all see it leave, and shortage() is `why`, which is not
@@ -89,7 +89,7 @@ class Standby final : private TransportListener {
   struct Doubt {
     std::chrono::milliseconds pause;
     Deadline next = Deadline::after(std::chrono::milliseconds(0));
-    bool has_gone = false;
+    bool is_shut = false;
   };
 
   explicit Standby(Rank rank);
@@ -99,6 +99,7 @@ class Standby final : private TransportListener {
   void take_note(Lane& lane, const Status& status);
   void send(Lane& lane, std::vector<std::byte> bytes);
   void send(Rank peer, const Word& word);
+  bool door_is_shut(Rank peer);
   std::size_t step();
   void sleep(Deadline deadline);
 

@@ -13,6 +13,7 @@
 namespace hocket {
 namespace {
 
+using testing::FakeLink;
 using testing::FakeOperation;
 using testing::FakePeers;
 
@@ -22,13 +23,8 @@ Status cause(Code code, Rank peer, Rank seen_by) {
   return Status(Cause{.code = code, .message = "this is a test", .rank = seen_by, .peer = peer});
 }
 
-class FakeLink final : public Link {
+class SpeakingLink final : public FakeLink {
  public:
-  void send(const Tag&, ConstBuffer, Completion&) override {}
-  void recv(const Tag&, Buffer, Completion&) override {}
-  void recv_reduce(const Tag&, ConstBuffer, Buffer, const Reduction&, Completion&) override {}
-  std::optional<Tag> probe() override { return std::nullopt; }
-  void close(const Status&) override {}
   bool may_speak() const override { return speaks; }
 
   bool speaks = true;
@@ -40,7 +36,7 @@ class LinkedPeers final : public FakePeers {
   Link* made_link(Rank peer) override { return peer == unlinked_ ? nullptr : &links[static_cast<std::size_t>(peer)]; }
   void unlink(Rank peer) { unlinked_ = peer; }
 
-  std::deque<FakeLink> links;
+  std::deque<SpeakingLink> links;
 
  private:
   Rank unlinked_ = no_rank;

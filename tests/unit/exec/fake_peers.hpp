@@ -62,6 +62,16 @@ class FakeOperation final : public Operation {
   bool complete_ = false;
 };
 
+// A link over which nothing comes.
+class FakeLink : public Link {
+ public:
+  void send(const Tag&, ConstBuffer, Completion&) override {}
+  void recv(const Tag&, Buffer, Completion&) override {}
+  void recv_reduce(const Tag&, ConstBuffer, Buffer, const Reduction&, Completion&) override {}
+  std::optional<Tag> probe() override { return std::nullopt; }
+  void close(const Status&) override {}
+};
+
 class FakePeers : public Peers {
  public:
   explicit FakePeers(Rank size = 2) : size_(size), tags(static_cast<std::size_t>(size)) {}

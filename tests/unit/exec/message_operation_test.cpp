@@ -12,14 +12,9 @@ namespace hocket {
 namespace {
 
 // Nothing comes over it; takes note of what is told.
-class SilentLink final : public Link {
+class SilentLink final : public testing::FakeLink {
  public:
-  void send(const Tag&, ConstBuffer, Completion&) override {}
-  void recv(const Tag&, Buffer, Completion&) override {}
-  void recv_reduce(const Tag&, ConstBuffer, Buffer, const Reduction&, Completion&) override {}
-  std::optional<Tag> probe() override { return std::nullopt; }
   void tell_waiting(const Waiting& what) override { told.push_back(what); }
-  void close(const Status&) override {}
 
   std::vector<Waiting> told;
 };
