@@ -36,7 +36,7 @@ Result<SharedPeerInfos> exchange_on_ring(Rendezvous& rendezvous, LinkSet& link_s
   for (std::size_t i = 0; i < neighbours.size(); ++i) {
     const PeerInfo& info = (*infos)[i];
     if (info.build.protocol != mine.build.protocol) return check_build(mine, options.rank, info, neighbours[i]);
-    link_set.add_peer(neighbours[i], info.endpoints);
+    link_set.add_peer(neighbours[i], info);
   }
   return tell_on_ring(link_set, mine, deadline);
 }

@@ -166,14 +166,15 @@ void LinkSet::with_exclusive_progress(const std::function<void()>& work) {
   if (!seen.ok()) executor_->abort(seen, *executor_->first());  // the cause, as it is
 }
 
-void LinkSet::add_peer(Rank peer, std::span<const Endpoint> endpoints) {
-  with_exclusive_progress([&] { mesh_.add_peer(peer, endpoints); });
+void LinkSet::add_peer(Rank peer, const PeerInfo& info) {
+  with_exclusive_progress([&] { mesh_.add_peer(peer, info.endpoints, info.process); });
 }
 
 void LinkSet::add_peers(std::span<const PeerInfo> peers) {
   with_exclusive_progress([&] {
     for (Rank peer = 0; peer < mesh_.size(); ++peer) {
-      mesh_.add_peer(peer, peers[static_cast<std::size_t>(peer)].endpoints);
+      const PeerInfo& info = peers[static_cast<std::size_t>(peer)];
+      mesh_.add_peer(peer, info.endpoints, info.process);
     }
   });
 }
@@ -193,7 +194,7 @@ void LinkSet::look_at_links() {
 
 void LinkSet::close_unused_doors() {
   if (mesh_.size() == 1) return;
-  with_exclusive_progress([&] { mesh_.close_unused_doors(rank(), false); });
+  with_exclusive_progress([&] { mesh_.close_unused_doors(rank()); });
 }
 
 Status LinkSet::open_window(const DirectSetting& setting, Deadline deadline) {

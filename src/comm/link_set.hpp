@@ -58,7 +58,7 @@ class LinkSet {
   Status record(const std::string& file) const;
 
   // Where peers can be reached: one, or all by rank. Before this rank first speaks with them.
-  void add_peer(Rank peer, std::span<const Endpoint> endpoints);
+  void add_peer(Rank peer, const PeerInfo& info);
   void add_peers(std::span<const PeerInfo> peers);
   // Takes in what has come over links already.
   void look_at_links();

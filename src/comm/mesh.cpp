@@ -2,7 +2,18 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 namespace hocket::comm {
+namespace {
+
+using std::chrono_literals::operator""ms;
+
+// Until a door has said whether it is open; and until it is asked again, the first time and at last.
+constexpr auto door_patience = 50ms;
+constexpr auto ask_again_first = 5ms, ask_again_at_last = 1000ms;
+
+}  // namespace
 
 std::vector<Endpoint> Mesh::endpoints() const {
   std::vector<Endpoint> endpoints;
@@ -22,12 +33,11 @@ std::size_t Mesh::descriptors_to_come() const {
   return count;
 }
 
-// The higher of two ranks dials the lower.
-void Mesh::close_unused_doors(Rank self, bool peers_look) {
+// The higher of two ranks dials the lower. Through a network, either sees at the other's door whether it lives.
+void Mesh::close_unused_doors(Rank self) {
   for (const auto& transport : transports_) {
     bool used = false;
-    const bool shows_life = peers_look && transport->others_end_connections();
-    for (Rank peer = shows_life ? 0 : self + 1; peer < size(); ++peer) {
+    for (Rank peer = transport->others_end_connections() ? 0 : self + 1; peer < size(); ++peer) {
       used = used || (peer != self && routes_[peer].transport == transport.get());
     }
     if (!used) transport->close_door();
@@ -75,6 +85,26 @@ void Mesh::listen(bool on) {
 std::optional<Tag> Mesh::probe(Rank peer) {
   Link* const link = links_[static_cast<std::size_t>(peer)];
   return link != nullptr ? link->probe() : std::nullopt;
+}
+
+bool Mesh::has_ended(Rank peer) {
+  const std::optional<bool> alive = processes_[static_cast<std::size_t>(peer)].is_alive();
+  if (alive) return !*alive;
+  const Transport* const transport = routes_[peer].transport;
+  return transport != nullptr && transport->others_end_connections() && door_is_shut(peer);
+}
+
+bool Mesh::door_is_shut(Rank peer) {
+  Doubt& doubt = doubts_.try_emplace(peer, Doubt{.pause = ask_again_first}).first->second;
+  const Routes::Route& route = routes_[peer];
+  const bool asks = doubt.next.passed() && next_door_.passed() && route.transport != nullptr;
+  if (doubt.is_shut || !asks) return doubt.is_shut;
+  const auto began = Deadline::Clock::now();
+  doubt.is_shut = !route.transport->may_live(route.address, Deadline::after(door_patience));
+  next_door_ = Deadline::after(Deadline::Clock::now() - began);  // silent ones must not take all of this rank's time
+  doubt.next = Deadline::after(doubt.pause);
+  doubt.pause = std::min(2 * doubt.pause, ask_again_at_last);
+  return doubt.is_shut;
 }
 
 std::size_t Mesh::progress() {

@@ -46,7 +46,7 @@ Result<SharedPeerInfos> Shrinking::meet_neighbours(const Options& options) {
   for (std::size_t i = 0; i < neighbours.size(); ++i) {
     const auto info = PeerInfo::parse(regroup_.neighbours()[i]);
     if (!info.ok()) return info.status();
-    link_set_->add_peer(neighbours[i], info->endpoints);
+    link_set_->add_peer(neighbours[i], *info);
   }
   return tell_on_ring(*link_set_, card_, patience_with_group());
 }

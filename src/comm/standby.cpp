@@ -14,12 +14,8 @@ namespace hocket::comm {
 namespace {
 
 using std::chrono_literals::operator""s;
-using std::chrono_literals::operator""ms;
 
 constexpr auto farewell = 1s;
-// Until a door has said whether it is open; and until it is asked again, the first time and at last.
-constexpr auto door_patience = 50ms;
-constexpr auto ask_again_first = 5ms, ask_again_at_last = 1000ms;
 // Until then a peer may come, or answer: as long as somebody waits for it, which has a deadline of its own.
 constexpr auto for_ever = std::chrono::hours(24 * 365);
 
@@ -82,7 +78,7 @@ Standby::~Standby() {
 
 void Standby::know(std::span<const PeerInfo> peers) {
   for (Rank peer = 0; peer < size(); ++peer) mesh_->add_peer(peer, peers[static_cast<std::size_t>(peer)].standby);
-  mesh_->close_unused_doors(rank_, true);
+  mesh_->close_unused_doors(rank_);
 }
 
 void Standby::reach(Rank peer) {
@@ -156,20 +152,7 @@ void Standby::peer_left(Rank peer) {
 bool Standby::has_gone(Rank peer, const ProcessIdentity& process, bool suspected) {
   if (left_.contains(peer)) return true;
   const std::optional<bool> alive = process.is_alive();
-  return alive ? !*alive : suspected && door_is_shut(peer);
-}
-
-bool Standby::door_is_shut(Rank peer) {
-  Doubt& doubt = doubts_.try_emplace(peer, Doubt{.pause = ask_again_first}).first->second;
-  const Routes::Route& route = mesh_->routes()[peer];
-  const bool asks = doubt.next.passed() && next_door_.passed() && route.transport != nullptr;
-  if (doubt.is_shut || !asks) return doubt.is_shut;
-  const auto began = Deadline::Clock::now();
-  doubt.is_shut = !route.transport->may_live(route.address, Deadline::after(door_patience));
-  next_door_ = Deadline::after(Deadline::Clock::now() - began);  // silent ones must not take all of this rank's time
-  doubt.next = Deadline::after(doubt.pause);
-  doubt.pause = std::min(2 * doubt.pause, ask_again_at_last);
-  return doubt.is_shut;
+  return alive ? !*alive : suspected && mesh_->door_is_shut(peer);
 }
 
 void Standby::leave(const Status& why) {

@@ -11,7 +11,6 @@
 #include <cstdint>
 #include <deque>
 #include <functional>
-#include <map>
 #include <memory>
 #include <optional>
 #include <span>
@@ -86,11 +85,6 @@ class Standby final : private TransportListener {
   friend class StandbyTurn;
   struct Lane;
   struct Sending;
-  struct Doubt {
-    std::chrono::milliseconds pause;
-    Deadline next = Deadline::after(std::chrono::milliseconds(0));
-    bool is_shut = false;
-  };
 
   explicit Standby(Rank rank);
   void peer_failed(Rank peer, const Status& why) override;
@@ -99,7 +93,6 @@ class Standby final : private TransportListener {
   void take_note(Lane& lane, const Status& status);
   void send(Lane& lane, std::vector<std::byte> bytes);
   void send(Rank peer, const Word& word);
-  bool door_is_shut(Rank peer);
   std::size_t step();
   void sleep(Deadline deadline);
 
@@ -112,8 +105,6 @@ class Standby final : private TransportListener {
   StandbyMail mail_;
   Doing doing_;
   Ranks ended_, left_, out_of_reach_;
-  std::map<Rank, Doubt> doubts_;
-  Deadline next_door_ = Deadline::after(std::chrono::milliseconds(0));  // is asked no sooner
   Status shortage_;
   std::atomic<bool> has_turn_ = false;
   std::unique_ptr<Attendant> left_behind_;

@@ -20,6 +20,7 @@
 #include "src/exec/progress_lock.hpp"
 #include "src/exec/recorder.hpp"
 #include "src/exec/source_search.hpp"
+#include "src/exec/unseen_peers.hpp"
 #include "src/exec/waiting.hpp"
 #include "src/exec/watcher.hpp"
 
@@ -130,6 +131,7 @@ class ProgressEngine final : public TransportListener {
   bool look_at_links();
   void check_deadlines();
   void check_departures();
+  void check_unseen_peers();
   void keep_waits();
   void report_break();
   // With the exception that is being handled.
@@ -168,6 +170,7 @@ class ProgressEngine final : public TransportListener {
   std::vector<std::shared_ptr<Operation>> accepted_;  // on their way from the inbox to the queue
   SourceSearch search_;
   Lateness lateness_;
+  UnseenPeers unseen_peers_;
   Waiter waiter_;
   IdleTime idle_time_;
   unsigned rounds_ = 0;         // of this run, in which nothing was done but over the window

@@ -1,6 +1,5 @@
-// How everything breaks: what peers say, deadlines, exceptions; and how ranks agree on one cause.
+// How everything breaks: what peers say, deadlines, exceptions.
 #include <fmt/format.h>
-#include <poll.h>
 
 #include <algorithm>
 #include <utility>
@@ -11,14 +10,6 @@
 #include "src/exec/recorded_waits.hpp"
 
 namespace hocket {
-namespace {
-
-// How long a death is left to the rank that is to tell of it, and how long a rank that breaks hears what others say. A
-// word behind messages that fill a link comes through when its receiver has waited for 200 ms.
-constexpr std::chrono::milliseconds left_to_witness{200};
-constexpr std::chrono::milliseconds settling_time{250};
-
-}  // namespace
 
 // ---- what peers say -------------------------------------------------------------------------------------------------
 
@@ -90,10 +81,29 @@ void ProgressEngine::check_departures() {
   break_down(search_.nobody_is_left(receive, departed_), &receive);
 }
 
+// One that may have left in good order counts as lost where an operation needs it.
+void ProgressEngine::check_unseen_peers() {
+  for (const auto& [peer, operation] : unseen_peers_.find_ended(queue_, *peers_, departed_)) {
+    if (operation == nullptr) {
+      peer_left(peer);
+      continue;
+    }
+    look_at_links();  // it may have said why
+    const Status lost(Cause{.code = Code::peer_lost,
+                            .message = fmt::format("rank {} is gone (its process has ended, or left the communicator): "
+                                                   "look at what that process printed last",
+                                                   peer),
+                            .peer = peer,
+                            .ended = true});
+    return break_down_for(*operation, lost);
+  }
+}
+
 // ---- deadlines ------------------------------------------------------------------------------------------------------
 
 // Tells peers where this rank waits, and gives up what is late.
 void ProgressEngine::check_deadlines() {
+  if (!departed_.empty() && !queue_.empty()) check_unseen_peers();
   bool told_over_window = false;
   const auto late = lateness_.find(queue_, *peers_, told_over_window);
   if (told_over_window) links_due_ = true;  // peers that wait over links say so there
@@ -212,75 +222,6 @@ Status ProgressEngine::in_full(const Status& first_cause, const Operation* found
   } catch (...) {
     return first_cause;
   }
-}
-
-// ---- agreeing -------------------------------------------------------------------------------------------------------
-
-// Whether a peer passed it on, and this rank did not see it itself.
-bool ProgressEngine::is_told(const Status& why) const {
-  return why.cause().rank != no_rank && why.cause().rank != rank_;
-}
-
-// The rank before one that is lost is always connected with it, and is the one to say so. Others that see it leave it
-// to that one for a moment, so that the same cause goes round, with the same rank that saw it.
-Status ProgressEngine::leave_to_witness(const Status& first_seen) {
-  Status seen = first_seen;
-  if (seen.code() != Code::peer_lost || is_told(seen) || seen.cause().peer == no_rank || is_stopping()) return seen;
-  try {
-    Lateness::listen_behind_messages(true, *peers_);  // the word may come behind what nobody receives any more
-    for (const Deadline deadline = Deadline::after(left_to_witness); !deadline.passed(); wait_for_links(deadline)) {
-      if (!peer_failure_.ok()) {
-        if (is_told(peer_failure_)) return peer_failure_;
-        if (precedes(peer_failure_.cause(), seen.cause())) seen = peer_failure_;
-      }
-      if (witness_of(seen.cause().peer) == rank_ || !others_may_speak(seen.cause().peer)) return seen;
-    }
-  } catch (...) {  // then it is said at once
-  }
-  return seen;
-}
-
-// The next rank before it of which this one does not know that it is gone, too.
-Rank ProgressEngine::witness_of(Rank lost) {
-  const Rank size = peers_->size();
-  for (Rank distance = 1; distance < size; ++distance) {
-    const Rank rank = (lost + size - distance) % size;
-    const Link* const link = rank == rank_ ? nullptr : peers_->made_link(rank);
-    if (link == nullptr || link->may_speak()) return rank;
-  }
-  return rank_;
-}
-
-// Every rank says once, to all whom it is connected with, why it breaks, or that it was told by them. When all have,
-// those that are connected with each other know the same causes.
-Status ProgressEngine::settle(const Status& own) {
-  if (is_stopping()) return own;
-  settled_ = own;
-  try {
-    const Deadline deadline = Deadline::after(settling_time);
-    while (others_may_speak(own.cause().peer) && !deadline.passed()) wait_for_links(deadline);
-    watcher_.show(peers_);  // what links could not send yet
-  } catch (...) {           // then what has been heard counts
-  }
-  return std::exchange(settled_, Status());
-}
-
-// Whether any peer but that one may still say something to this rank.
-bool ProgressEngine::others_may_speak(Rank but) {
-  for (Rank peer = 0; peer < peers_->size(); ++peer) {
-    const Link* const link = peer == but ? nullptr : peers_->made_link(peer);
-    if (link != nullptr && link->may_speak()) return true;
-  }
-  return false;
-}
-
-void ProgressEngine::wait_for_links(Deadline deadline) {
-  if (peers_->progress() != 0) return;
-  interests_.clear();
-  if (!peers_->arm(interests_)) return;
-  if (const auto next = peers_->next_deadline()) deadline = earlier(deadline, *next);
-  ::poll(interests_.data(), interests_.size(), deadline.remaining_ms());
-  peers_->disarm();
 }
 
 // Afterwards no completion is outstanding. False where that could not be done, twice: then what completions point to

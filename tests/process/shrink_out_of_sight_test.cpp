@@ -1,8 +1,5 @@
 // Ranks that see no process of each other, as on several hosts: who is dead, where a connection ends.
-#include <sched.h>
-#include <signal.h>
 #include <sys/socket.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <chrono>
@@ -16,39 +13,20 @@
 #include "tests/process/support/call.hpp"
 #include "tests/process/support/connections.hpp"
 #include "tests/process/support/failure.hpp"
+#include "tests/process/support/hidden.hpp"
 #include "tests/process/support/process_group.hpp"
 
 namespace hocket::process_testing {
 namespace {
 
 constexpr int ranks = 4;
-constexpr int died = 99;  // the exit status of a process that ends without a word; its kernel's init cannot be killed
 
-bool may_hide() {
-  const pid_t child = ::fork();
-  if (child == 0) ::_exit(::unshare(CLONE_NEWPID) == 0 ? 0 : 1);
-  int status = 1;
-  return ::waitpid(child, &status, 0) == child && status == 0;
-}
-
-// In a process whose number means nothing to the other ranks.
-void hide(Child& child, const std::function<void(hocket_comm*)>& body) {
-  ::setenv("HOCKET_TRANSPORT", "tcp", 1);
-  ::setenv("HOCKET_HOST_ID", std::to_string(child.index).c_str(), 1);
-  ASSERT_EQ(::unshare(CLONE_NEWPID), 0);
-  const pid_t hidden = ::fork();
-  if (hidden == 0) {
-    {
-      const Comm comm;
-      EXPECT_TRUE(comm);
-      if (comm) body(comm.get());
-    }
-    ::_exit(testing::Test::HasFailure() ? 1 : 0);
-  }
-  int status = 0;
-  EXPECT_EQ(::waitpid(hidden, &status, 0), hidden);
-  if (WEXITSTATUS(status) == died) ::raise(SIGKILL);
-  EXPECT_EQ(WEXITSTATUS(status), 0);
+void hide_with_comm(Child& child, const std::function<void(hocket_comm*)>& body) {
+  hide(child, [&] {
+    const Comm comm;
+    EXPECT_TRUE(comm);
+    if (comm) body(comm.get());
+  });
 }
 
 int shrink(hocket_comm* comm) {
@@ -89,7 +67,7 @@ class OutOfSight : public testing::Test {
 
 TEST_F(OutOfSight, ARankToWhichOnlyAConnectionHasEndedIsWaitedFor) {
   ProcessGroup group(ranks, [](Child& child) {
-    hide(child, [&](hocket_comm* comm) {
+    hide_with_comm(child, [&](hocket_comm* comm) {
       expect_result(hocket_barrier(comm, nullptr, nullptr), HOCKET_OK);
       child.say("here");
       EXPECT_EQ(child.hear(), "go");
@@ -115,7 +93,7 @@ TEST_F(OutOfSight, ARankThatHasDiedIsNot) {
   for (const int victim : {0, 2, ranks - 1}) {
     SCOPED_TRACE(victim);
     ProcessGroup group(ranks, [&](Child& child) {
-      hide(child, [&](hocket_comm* comm) {
+      hide_with_comm(child, [&](hocket_comm* comm) {
         expect_result(hocket_barrier(comm, nullptr, nullptr), HOCKET_OK);
         child.say("here");
         EXPECT_EQ(child.hear(), "go");

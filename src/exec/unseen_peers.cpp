@@ -1,0 +1,42 @@
+#include "src/exec/unseen_peers.hpp"
+
+#include <algorithm>
+#include <map>
+
+namespace hocket {
+namespace {
+
+constexpr std::chrono::milliseconds look_interval{20};
+constexpr int looking_share = 20;  // one part in so many of this rank's time
+
+}  // namespace
+
+std::vector<UnseenPeers::Ended> UnseenPeers::find_ended(const OperationQueue& queue, Peers& peers,
+                                                        std::span<const Rank> departed) {
+  if (!next_look_.passed()) return {};
+  const auto began = Deadline::Clock::now();
+  std::map<Rank, const Operation*> unseen;
+  const auto add = [&](Rank peer, const Operation* operation) {
+    const Link* const link = peers.made_link(peer);
+    if ((link != nullptr && link->may_speak()) || std::ranges::find(departed, peer) != departed.end()) return;
+    unseen.try_emplace(peer, operation);
+  };
+  for (const auto& entry : queue.running()) {
+    if (entry.operation->complete()) continue;
+    for (const Rank peer : entry.operation->missing().peers) add(peer, entry.operation.get());
+  }
+  for (const auto& entry : queue.searching()) {
+    for (Rank peer = 0; peer < peers.size(); ++peer) {
+      if (entry.operation->context().has(peer)) add(peer, nullptr);
+    }
+  }
+  std::vector<Ended> ended;
+  for (const auto& [peer, operation] : unseen) {
+    if (peers.has_ended(peer)) ended.push_back({peer, operation});
+  }
+  const Deadline::Clock::duration pause = (Deadline::Clock::now() - began) * looking_share;
+  next_look_ = Deadline::after(std::max<Deadline::Clock::duration>(pause, look_interval));
+  return ended;
+}
+
+}  // namespace hocket

@@ -1,0 +1,32 @@
+// UnseenPeers: looks after peers that an operation waits for, although this rank has no connection with them. Of a
+// death those tell who are connected with the dead rank; once some have left, nobody may be there to do so.
+#pragma once
+
+#include <chrono>
+#include <functional>
+#include <span>
+#include <vector>
+
+#include "src/exec/operation_queue.hpp"
+#include "src/exec/peers.hpp"
+
+namespace hocket {
+
+// Thread rule: the thread that progresses.
+class UnseenPeers {
+ public:
+  // A peer that has ended, and what waits for it in vain; null: only receives that may come from other ranks, too.
+  struct Ended {
+    Rank peer;
+    const Operation* operation;
+  };
+  // Looks once it is time. `departed`: those that are known to have left.
+  std::vector<Ended> find_ended(const OperationQueue& queue, Peers& peers, std::span<const Rank> departed);
+  // When it is time.
+  Deadline next_look() const { return next_look_; }
+
+ private:
+  Deadline next_look_ = Deadline::after(std::chrono::milliseconds(0));
+};
+
+}  // namespace hocket
