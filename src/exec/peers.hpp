@@ -27,8 +27,8 @@ class Peers : public EventSource {
   virtual Rank size() const = 0;  // of the group, this rank included
   // While it listens, the tag of a peer's next message, see Link::probe().
   virtual std::optional<Tag> probe(Rank peer) = 0;
-  // Whether a peer with which this rank has no connection is known to have ended. May block for a moment where a network
-  // is silent.
+  // Whether a peer with which this rank has no connection is known to have ended. May block for a moment where a
+  // network is silent.
   virtual bool has_ended(Rank peer) {
     (void)peer;
     return false;

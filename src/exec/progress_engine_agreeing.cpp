@@ -44,8 +44,9 @@ Rank ProgressEngine::witness_of(Rank lost) {
   const Rank size = peers_->size();
   for (Rank distance = 1; distance < size; ++distance) {
     const Rank rank = (lost + size - distance) % size;
-    const Link* const link = rank == rank_ ? nullptr : peers_->made_link(rank);
-    if (link == nullptr || link->may_speak()) return rank;
+    if (rank == rank_) return rank;
+    const Link* const link = peers_->made_link(rank);
+    if (link != nullptr ? link->may_speak() : !peers_->has_ended(rank)) return rank;
   }
   return rank_;
 }
