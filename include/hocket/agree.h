@@ -50,8 +50,8 @@ typedef struct hocket_agree_options {
  *  ends by itself when they have, at the deadline, or with the next such call or hocket_comm_destroy(). Last words may take up
  *  to 200 ms: a call that fails returns so much after its deadline, and whoever ends that thread waits so long for it.
  *
- *  Errors: INVALID_ARGUMENT (null, a negative time, or another call agrees or shrinks); UNSUPPORTED (`comm` was not created through
- *  a store by several ranks, nor shrunk from one that was; one rank alone may agree); TIMEOUT (the cause names a rank that did
+ *  Errors: INVALID_ARGUMENT (null, a negative time, or another call agrees or shrinks); UNSUPPORTED (`comm` shares the links
+ *  of its parent, or is one of threads; one rank alone may agree); TIMEOUT (the cause names a rank that did
  *  not take part); MISMATCH (another rank is in hocket_comm_shrink() on `comm`, or uses what it was shrunk to); EXCLUDED (the others
  *  take this rank for dead); OUT_OF_RESOURCES (this rank leaves: the others see
  *  it as one that has destroyed `comm`, and it can neither agree on it nor shrink it any more). None of them breaks `comm`. */

@@ -54,8 +54,8 @@ typedef struct hocket_shrink_options {
  *  from the others, which see it leave, gets that again. `options` may be NULL. No other call on
  *  `comm` may run at the same time but hocket_comm_status(), _rank, _size and _counters.
  *
- *  Errors: INVALID_ARGUMENT; UNSUPPORTED (`comm` was not created through a store by several ranks, nor shrunk from one that
- *  was); whatever else keeps this rank from making the new communicator;
+ *  Errors: INVALID_ARGUMENT; UNSUPPORTED (`comm` shares the links of its parent, has one rank, or is one of threads);
+ *  whatever else keeps this rank from making the new communicator;
  *  EXCLUDED (the others go on without this rank; the cause says who told it); TIMEOUT (the cause names a rank that did not
  *  come, or says that there is no majority); OUT_OF_RESOURCES. */
 HOCKET_API hocket_result hocket_comm_shrink(hocket_comm* comm, hocket_comm** shrunk, const hocket_shrink_options* options);

@@ -31,10 +31,11 @@ Result<Agreed> agree(CommunicatorParts& parts, const std::function<Status()>& br
   const Membership& membership = parts.membership;
   if (membership.size() == 1) return Agreed{.flag = request.flag};
   if (!lineage.standby) {
-    return Status(Code::unsupported,
-                  fmt::format("the ranks of \"{}\" cannot agree: it was made of another communicator, or of threads; "
-                              "agree on the communicator that came from a store",
-                              membership.name()));
+    return Status(
+        Code::unsupported,
+        fmt::format("the ranks of \"{}\" cannot agree: it runs on the links of another communicator, or is one "
+                    "of threads; agree on the communicator that has the links",
+                    membership.name()));
   }
   std::uint64_t number = 0;
   const auto turn = StandbyTurn::take(lineage.standby, [&] {

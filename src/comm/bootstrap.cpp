@@ -51,9 +51,7 @@ Result<CommunicatorParts> connect_ring(Rendezvous& rendezvous, std::shared_ptr<L
   (*standby)->know(**peers);
   auto parts = finalize(options, std::move(*peers), std::move(link_set), deadline);
   if (!parts.ok()) return parts;
-  parts->lineage.standby = std::move(*standby);
-  parts->lineage.group = rendezvous.group();
-  for (Rank rank = 0; rank < options.size; ++rank) parts->lineage.standby_ranks.push_back(rank);
+  parts->lineage = first_lineage(std::move(*standby), rendezvous.group());
   return parts;
 }
 

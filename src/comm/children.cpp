@@ -87,25 +87,6 @@ void end_with_parent(const Parent& parent, const ChildGroup& group, LinkSet& chi
   }
 }
 
-// Connects the ring of a child, over which each rank's end is noticed, and sees that all are there.
-Result<CommunicatorParts> connect_ring(const Parent& parent, const ChildGroup& group, const Options& options,
-                                       SharedPeerInfos peers, std::shared_ptr<LinkSet> link_set, Deadline deadline,
-                                       const std::stop_token& stop) {
-  const AbortOnStop abort_on_stop(stop, link_set);
-  const auto attendant = Attendant::start(
-      [&parent, &group, link_set](const std::stop_token& made) { end_with_parent(parent, group, *link_set, made); });
-  if (!attendant.ok()) return attendant.status();
-  link_set->add_peers(*peers);
-  std::vector<std::byte> all(static_cast<std::size_t>(options.size));
-  if (Status status = allgather_on_ring(*link_set, all, deadline); !status.ok()) return status;
-  return finalize(options, std::move(peers), std::move(link_set), deadline);
-}
-
-Result<Child> some(Result<CommunicatorParts> parts) {
-  if (!parts.ok()) return parts.status();
-  return Child(std::move(*parts));
-}
-
 // Over which transport all members reach each other as far as this rank can tell; empty: over several.
 std::string transport_of(const Parent& parent, const ChildGroup& group) {
   std::vector<Direction> directions;
@@ -114,6 +95,58 @@ std::string transport_of(const Parent& parent, const ChildGroup& group) {
   }
   const std::string used = parent.parts.link_set->mesh().routes().transports_of(directions);
   return directions.empty() || used.find('+') != used.npos ? "" : used;
+}
+
+// What a member of a child has to itself, and not with its parent.
+struct OwnLinks {
+  std::shared_ptr<LinkSet> link_set;
+  std::shared_ptr<Standby> standby;  // null: it is alone in the child
+};
+
+Result<OwnLinks> open_links(const Parent& parent, Options options, const ChildGroup& group) {
+  OwnLinks own;
+  if (options.size == 0) return own;
+  const std::string transport = transport_of(parent, group);
+  auto link_set =
+      LinkSet::open(options, {.group = group.id, .regions = parent.regions, .says_name = true, .transport = transport});
+  if (!link_set.ok()) return link_set.status();
+  own.link_set = std::move(*link_set);
+  if (options.size == 1) return own;
+  if (!transport.empty()) options.transport = transport;
+  auto standby = Standby::open(options, group.id);
+  if (!standby.ok()) return standby.status();
+  own.standby = std::move(*standby);
+  return own;
+}
+
+PeerInfo info_of(const Parent& parent, const OwnLinks& own) {
+  PeerInfo mine = self(parent);
+  mine.endpoints = own.link_set ? own.link_set->mesh().endpoints() : std::vector<Endpoint>();
+  mine.standby = own.standby ? own.standby->endpoints() : std::vector<Endpoint>();
+  return mine;
+}
+
+// Connects the ring of a child, over which each rank's end is noticed, and sees that all are there.
+Result<CommunicatorParts> connect_ring(const Parent& parent, const ChildGroup& group, const Options& options,
+                                       SharedPeerInfos peers, const OwnLinks& own, Deadline deadline,
+                                       const std::stop_token& stop) {
+  const std::shared_ptr<LinkSet>& link_set = own.link_set;
+  const AbortOnStop abort_on_stop(stop, link_set);
+  const auto attendant = Attendant::start(
+      [&parent, &group, link_set](const std::stop_token& made) { end_with_parent(parent, group, *link_set, made); });
+  if (!attendant.ok()) return attendant.status();
+  link_set->add_peers(*peers);
+  if (own.standby) own.standby->know(*peers);
+  std::vector<std::byte> all(static_cast<std::size_t>(options.size));
+  if (Status status = allgather_on_ring(*link_set, all, deadline); !status.ok()) return status;
+  auto parts = finalize(options, std::move(peers), link_set, deadline);
+  if (parts.ok() && own.standby) parts->lineage = first_lineage(own.standby, group.id);
+  return parts;
+}
+
+Result<Child> some(Result<CommunicatorParts> parts) {
+  if (!parts.ok()) return parts.status();
+  return Child(std::move(*parts));
 }
 
 // With the exception that is being handled: the others wait for this rank, or have a child with it by now.
@@ -130,28 +163,20 @@ Result<Child> connect_child(const Parent& parent, const Options& options, const 
   if (group.all_alone) {
     return in_child ? some(make_alone(options, self(parent), parent.regions, true)) : Child();
   }
-  Result<std::shared_ptr<LinkSet>> link_set = std::shared_ptr<LinkSet>();
-  if (in_child) {
-    link_set = caught_in([&] {
-      return LinkSet::open(
-          options,
-          {.group = group.id, .regions = parent.regions, .says_name = true, .transport = transport_of(parent, group)});
-    });
-  }
-  Result<PeerInfo> mine = link_set.ok() ? Result<PeerInfo>(self(parent)) : link_set.status();
-  if (mine.ok()) mine->endpoints = in_child ? (*link_set)->mesh().endpoints() : std::vector<Endpoint>();
+  const auto own = caught_in([&] { return open_links(parent, options, group); });
+  const Result<PeerInfo> mine = own.ok() ? Result<PeerInfo>(info_of(parent, *own)) : own.status();
   auto peers = exchange_over_parent(parent, mine, group.members, deadline);
-  if (!link_set.ok()) return link_set.status();
+  if (!own.ok()) return own.status();
   // A member that knows of no failure yet may dial this one, and would blame it.
-  if (!peers.ok() && in_child) end_child(parent, group, **link_set, peers.status());
+  if (!peers.ok() && in_child) end_child(parent, group, *own->link_set, peers.status());
   if (!peers.ok()) return peers.status();
   if (!in_child) return Child();
   try {
-    auto parts = connect_ring(parent, group, options, std::move(*peers), *link_set, deadline, stop);
+    auto parts = connect_ring(parent, group, options, std::move(*peers), *own, deadline, stop);
     const Status broken = parent.parts.link_set->executor().broken();
     return parts.ok() || broken.ok() ? some(std::move(parts)) : broken;
   } catch (...) {
-    Executor& executor = (*link_set)->executor();
+    Executor& executor = own->link_set->executor();
     executor.abort(break_parent(parent), *executor.first());
     throw;
   }

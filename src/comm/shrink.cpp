@@ -222,9 +222,10 @@ Result<CommunicatorParts> shrink(const CommunicatorParts& from, const Status& br
   if (!from.lineage.standby) {
     return Status(
         Code::unsupported,
-        fmt::format("\"{}\" cannot be shrunk: it was made of another communicator, of one rank or of threads; "
-                    "shrink the communicator that came from a store, and split it again",
-                    membership.name()));
+        fmt::format(
+            "\"{}\" cannot be shrunk: it runs on the links of another communicator, or is one of one rank or of "
+            "threads; shrink the communicator that has the links, and split it again",
+            membership.name()));
   }
   const Cause& cause = broken.cause();
   if (cause.code == Code::timeout && cause.peer == membership.rank()) {

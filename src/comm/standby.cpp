@@ -219,4 +219,10 @@ StandbyTurn::~StandbyTurn() {
   if (standby_) standby_->has_turn_ = false;
 }
 
+Lineage first_lineage(std::shared_ptr<Standby> standby, std::uint64_t group) {
+  Lineage first{.standby = std::move(standby), .group = group};
+  for (Rank rank = 0; rank < first.standby->size(); ++rank) first.standby_ranks.push_back(rank);
+  return first;
+}
+
 }  // namespace hocket::comm

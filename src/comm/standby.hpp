@@ -136,5 +136,7 @@ struct Lineage {
   std::uint64_t agreements = 0;                    // of which this rank knows the outcome
   std::shared_ptr<Agreement> agreement = nullptr;  // the next one, where a call on it has failed
 };
+// Of a communicator that was not shrunk from another; the standby's group is its own.
+Lineage first_lineage(std::shared_ptr<Standby> standby, std::uint64_t group);
 
 }  // namespace hocket::comm

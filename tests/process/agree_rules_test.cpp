@@ -8,6 +8,7 @@
 
 #include "tests/process/support/agreeing.hpp"
 #include "tests/process/support/call.hpp"
+#include "tests/process/support/children.hpp"
 #include "tests/process/support/failure.hpp"
 #include "tests/process/support/over_transports.hpp"
 #include "tests/process/support/process_group.hpp"
@@ -218,9 +219,8 @@ TEST(Agree, RefusesWhatItCannotDo) {
     expect_result(hocket_agreement_test(nullptr), HOCKET_INVALID_ARGUMENT);
     expect_result(hocket_agreement_wait(nullptr, 0, &flag, dead, &count), HOCKET_INVALID_ARGUMENT);
     expect_result(hocket_agreement_destroy(nullptr), HOCKET_OK);
-    hocket_comm* child = nullptr;
-    ASSERT_EQ(hocket_comm_duplicate(comm.get(), &child, nullptr), HOCKET_OK);
-    const Comm duplicate(child);
+    const Comm shared(duplicate(comm, Links::shared));
+    hocket_comm* const child = shared.get();
     expect_result(hocket_comm_agree(child, &flag, dead, &count, nullptr), HOCKET_UNSUPPORTED);
     expect_message_names("cannot agree");
     EXPECT_EQ(flag, 5U);

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "tests/process/support/call.hpp"
+#include "tests/process/support/children.hpp"
 #include "tests/process/support/connections.hpp"
 #include "tests/process/support/failure.hpp"
 #include "tests/process/support/over_transports.hpp"
@@ -244,9 +245,8 @@ TEST(Shrink, RefusesWhatItCannotDo) {
       options.minority = minority;
       expect_result(hocket_comm_shrink(comm.get(), &shrunk, &options), HOCKET_INVALID_ARGUMENT);
     }
-    hocket_comm* child = nullptr;
-    ASSERT_EQ(hocket_comm_duplicate(comm.get(), &child, nullptr), HOCKET_OK);
-    const Comm duplicate(child);
+    const Comm shared(duplicate(comm, Links::shared));
+    hocket_comm* const child = shared.get();
     expect_result(hocket_comm_shrink(child, &shrunk, nullptr), HOCKET_UNSUPPORTED);
     expect_message_names("cannot be shrunk");
     EXPECT_EQ(shrunk, nullptr);
