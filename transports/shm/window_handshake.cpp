@@ -35,7 +35,7 @@ Status WindowHandshake::begin() {
   if (group_.members.size() == 1) {
     finish();
   } else {
-    pass_on(passed_on_ = first);
+    pass_on(first);
   }
   return {};
 }
@@ -67,12 +67,19 @@ Status WindowHandshake::share(const UniqueFd& fd) {
   }
   plain_memory_.show(group_.own().board->plain_memory);
   group_.own().board->wake_name = group_.wake_socket.name();
-  group_.own().board->joined.store(1, std::memory_order_release);
+  show(none);
   return {};
 }
 
-void WindowHandshake::pass_on(Lap lap) const {
+void WindowHandshake::pass_on(Lap lap) {
   group_.tell(group_.next(), {.kind = PacketKind::ready, .words = {group_.number, lap}});
+  passed_on_ = lap;
+  show(lap);
+}
+
+// That this member's part is there, and that it does not hold up this lap.
+void WindowHandshake::show(Lap lap) const {
+  group_.own().board->progress.store(1 + lap, std::memory_order_release);
 }
 
 Status WindowHandshake::advance() {
@@ -83,13 +90,13 @@ Status WindowHandshake::advance() {
   if (opened_ || !group_.memory) return {};
   if (group_.self == 0) {
     if (came_ < first) return {};
-    pass_on(passed_on_ = second);
+    pass_on(second);
     finish();
     return {};
   }
-  if (came_ >= first && passed_on_ < first) pass_on(passed_on_ = first);
+  if (came_ >= first && passed_on_ < first) pass_on(first);
   if (came_ < second) return {};
-  if (group_.next() != 0) pass_on(passed_on_ = second);
+  if (group_.next() != 0) pass_on(second);
   finish();
   return {};
 }
@@ -97,6 +104,7 @@ Status WindowHandshake::advance() {
 // All members' parts are there. Staging areas are entered into page tables when they are first touched: of many small
 // communicators most never are.
 void WindowHandshake::finish() {
+  show(second);
   enter_pages(group_.memory.data(), group_.members.size() * sizeof(MemberBoard));
   reads_plain_memory_ = std::all_of(group_.members.begin(), group_.members.end(), [](WindowMember& member) {
     return member.plain_memory.probe(member.board->plain_memory);
@@ -127,14 +135,39 @@ bool WindowHandshake::needs(std::size_t member) const {
   return member == group_.next() && (member != 0 || passed_on_ < first);
 }
 
-Rank WindowHandshake::missing() const {
+std::uint64_t WindowHandshake::progress_of(std::size_t member) const {
+  return group_.members[member].board->progress.load(std::memory_order_acquire);
+}
+
+// The member at which the word is, as the boards tell: it goes from the first one round to that one, twice. Nothing:
+// it is on its way.
+std::optional<std::size_t> WindowHandshake::holder() const {
+  for (const Lap lap : {first, second}) {
+    if (progress_of(0) < 1 + lap) return 0;
+    for (std::size_t i = 1; i < group_.members.size(); ++i) {
+      if (progress_of(i) < 1 + lap) return i;
+    }
+  }
+  return std::nullopt;
+}
+
+// Who has not begun may wait for a connection with another; but one alone, among members that are all connected, does
+// not. Who has no memory yet sees only that nothing comes from the one before it, which may wait for it, too.
+WindowHandshake::Missing WindowHandshake::missing() const {
+  std::vector<std::size_t> late;
   for (std::size_t i = 0; i < began_.size(); ++i) {
-    if (!began_[i] && group_.link(i) != nullptr) return group_.members[i].rank;
+    const ShmLink* const link = group_.link(i);
+    if (link == nullptr || began_[i]) continue;
+    if (!began_[group_.self] && !link->up()) return {group_.members[i].rank, true};
+    late.push_back(i);
   }
-  for (const WindowMember& member : group_.members) {
-    if (member.board != nullptr && member.board->joined.load(std::memory_order_acquire) == 0) return member.rank;
+  const bool all_connected = began_.size() <= all_connected_max;
+  if (!late.empty()) return {group_.members[late.front()].rank, all_connected && late.size() == 1};
+  const bool has_memory = group_.own().board != nullptr;
+  if (const auto at = has_memory ? holder() : std::nullopt; at && *at != group_.self) {
+    return {group_.members[*at].rank, all_connected || progress_of(*at) > 0};
   }
-  return group_.members[group_.previous()].rank;
+  return {group_.members[group_.previous()].rank, !has_memory && group_.previous() == 0};
 }
 
 // ---- what others say ------------------------------------------------------------------------------------------------

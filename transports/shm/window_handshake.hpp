@@ -6,6 +6,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "src/spi/status.hpp"
@@ -29,8 +30,12 @@ class WindowHandshake {
   const Status& refusal() const { return refusal_; }
   // Tells the members that there is no window. Returns why as they see it.
   Status give_up(const Status& why) const;
-  // The first member of whom nothing has come yet.
-  Rank missing() const;
+  // Who holds up the opening. `certain`: this member sees that; otherwise it may be one that waits itself.
+  struct Missing {
+    Rank rank = no_rank;
+    bool certain = false;
+  };
+  Missing missing() const;
   // Whether each member's plain memory can be read. Requires opened().
   bool reads_plain_memory() const { return reads_plain_memory_; }
 
@@ -44,8 +49,11 @@ class WindowHandshake {
 
   Status make_memory();
   Status share(const UniqueFd& fd);
-  void pass_on(Lap lap) const;
+  void pass_on(Lap lap);
   void finish();
+  void show(Lap lap) const;
+  std::uint64_t progress_of(std::size_t member) const;
+  std::optional<std::size_t> holder() const;
   bool take_opening(std::size_t member, const Packet& packet);
   bool take_segment(std::size_t member, Packet& packet);
   bool take_lap(std::size_t member, const Packet& packet);

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <chrono>
 #include <functional>
+#include <optional>
 #include <vector>
 
 namespace hocket::shm {
@@ -13,6 +14,8 @@ namespace {
 
 // Between two questions whether it is to go on.
 constexpr std::chrono::milliseconds between_questions{50};
+// How long after the deadline a member that does not see who is missing leaves it to others to say so.
+constexpr std::chrono::seconds others_first{1};
 
 struct Opening {
   ShmWindow& window;
@@ -37,8 +40,8 @@ struct Opening {
     return {};
   }
 
-  Status timeout() const {
-    const Rank rank = window.rank_of(window.self()), missing = window.handshake().missing();
+  Status timeout(Rank missing) const {
+    const Rank rank = window.rank_of(window.self());
     return Status(Cause{.code = Code::timeout,
                         .message = fmt::format("rank {} waited in vain for rank {} to open a window: see whether its "
                                                "process runs",
@@ -50,7 +53,8 @@ struct Opening {
   void sleep(std::vector<pollfd>& interests) const {
     interests.clear();
     if (!transport.arm(interests)) return;
-    Deadline until = earlier(deadline, Deadline::after(between_questions));
+    Deadline until = Deadline::after(between_questions);
+    if (!deadline.passed()) until = earlier(until, deadline);
     if (const auto next = transport.next_deadline()) until = earlier(until, *next);
     ::poll(interests.data(), interests.size(), until.remaining_ms());
     transport.disarm();
@@ -59,13 +63,18 @@ struct Opening {
   // Makes progress until `done`, or a member fails or refuses, or it is given up.
   Status await(const std::function<bool()>& done) const {
     std::vector<pollfd> interests;
+    std::optional<Deadline> last;
     while (true) {
       transport.progress();
       if (!window.handshake().refusal().ok()) return window.handshake().refusal();
       if (done()) return {};
       if (Status lost = lost_member(); !lost.ok()) return lost;
       if (Status given_up = listener.given_up(); !given_up.ok()) return given_up;
-      if (deadline.passed()) return timeout();
+      if (deadline.passed()) {
+        if (!last) last = Deadline::after(others_first);
+        const auto missing = window.handshake().missing();
+        if (missing.certain || last->passed()) return timeout(missing.rank);
+      }
       sleep(interests);
     }
   }
