@@ -1,5 +1,6 @@
 #include "transports/shm/handshake.hpp"
 
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/socket.h>
 #include <sys/un.h>
@@ -78,6 +79,8 @@ std::string refusal_in(const Packet& packet) {
 Result<Address> local_address() {
   const HostIdentity host = HostIdentity::own();
   if (host.boot.empty() || host.network == 0 || host.users == 0) {
+    const UniqueFd any(::open("/", O_PATH | O_CLOEXEC));
+    if (!any && (errno == EMFILE || errno == ENFILE)) return Status(Code::out_of_resources, std::string(no_descriptor));
     return Status(Code::unsupported, "/proc does not say which host this is");
   }
   if (Status fits = host.check(); !fits.ok()) return fits;
