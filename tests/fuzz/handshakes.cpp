@@ -1,5 +1,6 @@
 // What newcomers say before they are let in: to a rank over TCP or on the Unix socket of its host, and to the store;
-// and what a store answers. Where there is a secret, nobody gets in who does not know it.
+// and what a rank over TCP and a store answer. Where there is a secret, nobody gets in who does not know it.
+#include <netinet/in.h>
 #include <sys/eventfd.h>
 
 #include <algorithm>
@@ -44,6 +45,42 @@ bool run_tcp(std::string_view input, bool secretive) {
   }
   char answer[256];
   return judge(now, secretive, greeting.problem(), ::recv(ends.theirs.get(), answer, sizeof answer, 0) > 0);
+}
+
+// Where nothing but this dials, and what tells where that is.
+struct Door {
+  Door() {
+    sockaddr_in address{.sin_family = AF_INET, .sin_port = 0, .sin_addr = {htonl(INADDR_LOOPBACK)}, .sin_zero = {}};
+    socklen_t bytes = sizeof address;
+    auto* const any = reinterpret_cast<sockaddr*>(&address);
+    require(::bind(listener.get(), any, bytes) == 0 && ::listen(listener.get(), 4) == 0);
+    require(::getsockname(listener.get(), any, &bytes) == 0);
+    endpoint = tcp::endpoint_of(any).value();
+  }
+
+  UniqueFd listener{::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)};
+  tcp::Endpoint endpoint;
+};
+
+// What rank 1 hears that has dialled rank 0, in two pieces.
+bool run_tcp_dial(std::string_view input, bool secretive) {
+  static const tcp::Settings settings;
+  static const Door door;
+  tcp::Dial dial({tcp::HelloKind::hello, group, 1, 0}, {door.endpoint}, Deadline::never(), settings,
+                 secretive ? secret : "");
+  Handshake now = dial.step();
+  const UniqueFd theirs(::accept4(door.listener.get(), nullptr, nullptr, SOCK_CLOEXEC));
+  const linger reset{1, 0};  // no port is kept for a while
+  require(::setsockopt(theirs.get(), SOL_SOCKET, SO_LINGER, &reset, sizeof reset) == 0);
+  now = dial.step();
+  for (const std::string_view piece : {input.substr(0, input.size() / 2), input.substr(input.size() / 2)}) {
+    if (now != Handshake::waiting) break;
+    require(::send(theirs.get(), piece.data(), piece.size(), MSG_NOSIGNAL) >= 0);
+    now = dial.step();
+  }
+  require_printable(dial.problem());
+  require(!secretive || now != Handshake::done);
+  return now == Handshake::done;
 }
 
 // A row of packets, each behind its length, and each with a descriptor where the length is odd.
@@ -115,19 +152,20 @@ bool run_client(std::string_view input, bool secretive) {
 }
 
 bool run(std::string_view input) {
-  const unsigned way = choose(input, 8);
+  const unsigned way = choose(input, 10);
   const bool secretive = way % 2 == 1;
   switch (way / 2) {
     case 0: return run_tcp(input, secretive);
     case 1: return run_shm(input, secretive);
     case 2: return run_server(input, secretive);
-    default: return run_client(input, secretive);
+    case 3: return run_client(input, secretive);
+    default: return run_tcp_dial(input, secretive);
   }
 }
 
-std::string tcp_hello(std::string_view authentication) {
+std::string tcp_hello(std::string_view authentication, tcp::HelloKind kind = tcp::HelloKind::hello, Rank from = 1) {
   const auto bytes =
-      encode(tcp::Hello{tcp::HelloKind::hello, group, 1, 0, {}, static_cast<std::uint16_t>(authentication.size())});
+      encode(tcp::Hello{kind, group, from, 1 - from, {}, static_cast<std::uint16_t>(authentication.size())});
   return std::string(reinterpret_cast<const char*>(bytes.data()), bytes.size()).append(authentication);
 }
 
@@ -147,7 +185,8 @@ std::vector<std::string> seeds() {
           chosen(3, with_number),
           chosen(4, greeting(client_magic, 0, "")),
           chosen(5, greeting(client_magic, 1, number)),
-          chosen(6, greeting(server_magic, 0, ""))};
+          chosen(6, greeting(server_magic, 0, "")),
+          chosen(8, tcp_hello("", tcp::HelloKind::welcome, 0))};
 }
 
 }  // namespace

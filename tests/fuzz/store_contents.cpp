@@ -50,14 +50,38 @@ bool run_join(std::string_view input) {
   return comm::Rendezvous::join(store, options, soon, gives_up.get_token()).ok();
 }
 
+bool run_verdict(std::string_view input) {
+  const auto verdict = comm::Verdict::parse(input);
+  require_printable(verdict.why.message());
+  return verdict.why.code() != Code::protocol_error;
+}
+
+bool run_claim(std::string_view input) {
+  const auto claim = comm::Claim::parse(input);
+  if (!claim) return false;
+  require_printable(claim->process.describe());
+  const auto again = comm::Claim::parse(claim->serialise());
+  require(again && again->token == claim->token && again->beat == claim->beat && again->process == claim->process);
+  return true;
+}
+
 bool run(std::string_view input) {
-  return choose(input, 2) == 0 ? run_records(input) : run_join(input);
+  switch (choose(input, 4)) {
+    case 0: return run_records(input);
+    case 1: return run_join(input);
+    case 2: return run_verdict(input);
+    default: return run_claim(input);
+  }
 }
 
 std::vector<std::string> seeds() {
   return {chosen(0, store::encode_record("job/1/group", "4711")),
           chosen(0, store::encode_record("a", "1") + store::encode_record("a", std::nullopt)),
-          chosen(1, "default/epoch=3 size 2 group 4711\ndefault/2/verdict=failed 9 0 it went away\n")};
+          chosen(1, "default/epoch=3 size 2 group 4711\ndefault/2/verdict=failed 9 0 it went away\n"),
+          chosen(2, comm::Verdict::failed(Status(Code::peer_lost, "it went away"))),
+          chosen(2, comm::Verdict::complete()),
+          chosen(2, comm::Verdict::superseded()),
+          chosen(3, comm::Claim{.process = ProcessIdentity::own(), .token = 1, .beat = 2}.serialise())};
 }
 
 }  // namespace
