@@ -52,7 +52,7 @@ class ComingIn {
 
 Status ComingIn::take_place(Deadline deadline) {
   for (Rank place = 0; place < places_max; ++place) {
-    const auto standing = places_.take(0, place, deadline);
+    const auto standing = places_.take(0, place, {}, deadline);
     if (!standing.ok()) return standing.status();
     if (standing->holder != Places::Holder::this_creation) continue;
     place_ = place;

@@ -131,7 +131,9 @@ class ProgressEngine final : public TransportListener {
   bool look_at_links();
   void check_deadlines();
   void check_departures();
+  bool looks_for_unseen_peers() const { return (!departed_.empty() || !stands_in_ring_) && !queue_.empty(); }
   void check_unseen_peers();
+  bool has_both_neighbours();
   void keep_waits();
   void report_break();
   // With the exception that is being handled.
@@ -141,6 +143,7 @@ class ProgressEngine final : public TransportListener {
   Status in_full(const Status& first_cause, const Operation* found_in) const;
   bool close_links(const Status& cause);
   Status leave_to_witness(const Status& first_seen);
+  bool is_only_death(Rank lost);
   Rank witness_of(Rank lost);
   Status settle(const Status& own);
   bool others_may_speak(Rank but);
@@ -173,12 +176,13 @@ class ProgressEngine final : public TransportListener {
   UnseenPeers unseen_peers_;
   Waiter waiter_;
   IdleTime idle_time_;
-  unsigned rounds_ = 0;         // of this run, in which nothing was done but over the window
-  bool listens_ = false;        // the transports look at messages for which no receive is posted
-  bool links_due_ = false;      // the links must be looked at even if nothing runs over them
-  Status peer_failure_;         // reported since the latest round
-  Status settled_;              // while this rank hears what its peers say: what is to be reported; else ok
-  std::vector<Rank> departed_;  // peers that left in good order
+  unsigned rounds_ = 0;          // of this run, in which nothing was done but over the window
+  bool listens_ = false;         // the transports look at messages for which no receive is posted
+  bool links_due_ = false;       // the links must be looked at even if nothing runs over them
+  Status peer_failure_;          // reported since the latest round
+  Status settled_;               // while this rank hears what its peers say: what is to be reported; else ok
+  std::vector<Rank> departed_;   // peers that left in good order
+  bool stands_in_ring_ = false;  // this rank has been connected with both neighbours, of whose ends it tells others
   std::vector<pollfd> interests_;
   OperationQueue::Entries abandoned_;  // of links that could not be closed
 };

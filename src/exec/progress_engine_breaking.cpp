@@ -81,8 +81,15 @@ void ProgressEngine::check_departures() {
   break_down(search_.nobody_is_left(receive, departed_), &receive);
 }
 
+bool ProgressEngine::has_both_neighbours() {
+  const Rank size = peers_->size();
+  const auto has = [&](Rank peer) { return peer == rank_ || peers_->made_link(peer) != nullptr; };
+  return has((rank_ + 1) % size) && has((rank_ + size - 1) % size);
+}
+
 // One that may have left in good order counts as lost where an operation needs it.
 void ProgressEngine::check_unseen_peers() {
+  stands_in_ring_ = stands_in_ring_ || has_both_neighbours();
   for (const auto& [peer, operation] : unseen_peers_.find_ended(queue_, *peers_, departed_)) {
     if (operation == nullptr) {
       peer_left(peer);
@@ -103,7 +110,7 @@ void ProgressEngine::check_unseen_peers() {
 
 // Tells peers where this rank waits, and gives up what is late.
 void ProgressEngine::check_deadlines() {
-  if (!departed_.empty() && !queue_.empty()) check_unseen_peers();
+  if (looks_for_unseen_peers()) check_unseen_peers();
   bool told_over_window = false;
   const auto late = lateness_.find(queue_, *peers_, told_over_window);
   if (told_over_window) links_due_ = true;  // peers that wait over links say so there
