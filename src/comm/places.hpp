@@ -36,7 +36,7 @@ class Places {
   // Shows that this creation lives, where the store does not see that by itself. Code::rank_taken where another process
   // has the place by now.
   Status beat(Deadline deadline);
-  // Gives the place up, as far as that is possible by the deadline.
+  // Gives the place up, as far as that is possible by the deadline, also where it would last as long as the connection.
   void release(Deadline deadline);
   std::uint64_t token() const { return mine_.token; }
 

@@ -25,7 +25,9 @@ ProgressEngine::ProgressEngine(const Parts& parts, Rank rank, bool alone)
       rank_(rank),
       alone_(alone),
       search_(rank),
-      lateness_(rank) {}
+      lateness_(rank),
+      unseen_peers_(rank),
+      one_cause_(rank) {}
 
 // ---- running --------------------------------------------------------------------------------------------------------
 

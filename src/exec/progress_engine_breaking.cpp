@@ -16,19 +16,19 @@ namespace hocket {
 // What a peer was told itself counts more than what this rank sees of it.
 void ProgressEngine::peer_failed(Rank, const Status& seen) {
   if (is_broken()) return;
-  const bool is_late = seen.code() == Code::timeout && !is_told(seen);
+  const bool is_late = seen.code() == Code::timeout && !one_cause_.is_told(seen);
   const Operation* const needs_it = is_late ? concerned_by(seen) : nullptr;
   const Context& context = needs_it != nullptr ? needs_it->context() : *contexts_.first();
   const Status why = is_late ? lateness_.of_late_peer(seen, context.number()) : seen;
   const auto counts = [&] {
-    const bool told = is_told(why), was_told = is_told(peer_failure_);
+    const bool told = one_cause_.is_told(why), was_told = one_cause_.is_told(peer_failure_);
     return told != was_told ? told : precedes(why.cause(), peer_failure_.cause());
   };
   if (peer_failure_.ok() || counts()) peer_failure_ = why;
 }
 
 void ProgressEngine::peer_broke(Rank, const Status& why) {
-  if (!settled_.ok() && precedes(why.cause(), settled_.cause())) settled_ = why;
+  one_cause_.hear(why);
 }
 
 void ProgressEngine::peer_left(Rank peer) {
@@ -81,15 +81,8 @@ void ProgressEngine::check_departures() {
   break_down(search_.nobody_is_left(receive, departed_), &receive);
 }
 
-bool ProgressEngine::has_both_neighbours() {
-  const Rank size = peers_->size();
-  const auto has = [&](Rank peer) { return peer == rank_ || peers_->made_link(peer) != nullptr; };
-  return has((rank_ + 1) % size) && has((rank_ + size - 1) % size);
-}
-
 // One that may have left in good order counts as lost where an operation needs it.
 void ProgressEngine::check_unseen_peers() {
-  stands_in_ring_ = stands_in_ring_ || has_both_neighbours();
   for (const auto& [peer, operation] : unseen_peers_.find_ended(queue_, *peers_, departed_)) {
     if (operation == nullptr) {
       peer_left(peer);
@@ -161,9 +154,11 @@ void ProgressEngine::break_down(const Status& first_cause, const Operation* foun
     entry.operation->context().show_counters();
   }
   if (unqueued_) unqueued_->withdraw();
-  const Status own = in_full(leave_to_witness(first_cause), found_in);
+  const bool speaks = !is_stopping();
+  const Status own =
+      in_full(speaks ? one_cause_.leave_to_witness(first_cause, peer_failure_, *peers_) : first_cause, found_in);
   const bool closed = close_links(own);
-  const Status cause = failure_.set(settle(own));
+  const Status cause = failure_.set(speaks ? settle(own) : own);
   inbox_.close();
   lock_.break_down();
   peer_failure_ = Status();
@@ -181,6 +176,15 @@ void ProgressEngine::break_down(const Status& first_cause, const Operation* foun
   }
   lock_.completed();
   lock_.wake_callers();
+}
+
+Status ProgressEngine::settle(const Status& own) {
+  const Status first = one_cause_.settle(own, *peers_);
+  try {
+    watcher_.show(peers_);  // what links could not send yet
+  } catch (...) {           // then the others see that the links end
+  }
+  return first;
 }
 
 // What waits at this moment, which is over as soon as everything ends.

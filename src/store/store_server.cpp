@@ -1,7 +1,6 @@
 #include "src/store/store_server.hpp"
 
 #include <fmt/format.h>
-
 #include <sys/resource.h>
 
 #include <algorithm>
