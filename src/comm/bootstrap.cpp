@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <memory>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -22,6 +23,8 @@ namespace hocket::comm {
 namespace {
 
 constexpr std::chrono::milliseconds longest_pause{100};  // before this rank comes to the store again
+constexpr std::chrono::milliseconds dying{30};           // from the end of a process's connections to its own
+constexpr std::chrono::milliseconds between_looks{1};
 
 // Connects to both neighbours and learns what everyone tells by a ring allgather, so the store is not needed any more.
 // The ring of connections stays: each rank's end is noticed by two others, who pass it on.
@@ -74,6 +77,7 @@ struct Coming {
   const std::uint64_t token = random_number();
   bool again = false;                      // rank 0 began anew
   std::optional<bool> rank_0_serves = {};  // the store that was open last; nothing: none was yet
+  ProcessIdentity rank_0 = {};             // its process, once this rank has joined it
   std::optional<Status> missed = {};       // why the others could not meet, before this rank had come
 };
 
@@ -102,6 +106,15 @@ Status without_store(const Status& status, const Coming& coming, const Options& 
   if (coming.rank_0_serves) cause.message = "rank 0, which served the store, is gone: " + cause.message;
   cause.peer = 0;
   return Status(std::move(cause));
+}
+
+// Whether a store was lost because rank 0, which served it, has died. Its connections end a moment before it has.
+bool has_died(const ProcessIdentity& rank_0) {
+  for (const Deadline deadline = Deadline::after(dying); rank_0.is_alive() != false;) {
+    if (rank_0.is_alive() == std::nullopt || deadline.passed()) return false;
+    std::this_thread::sleep_for(between_looks);
+  }
+  return true;
 }
 
 // Where it was given up, that is why it failed, and not what it saw last of a store that was lost meanwhile.
@@ -134,6 +147,7 @@ Result<CommunicatorParts> meet_in_store(const Options& options, const RegionTabl
   coming.rank_0_serves = is_rank_0s(**store, options, deadline);
   auto rendezvous = Rendezvous::join(**store, options, deadline, stop, coming.token, &coming.missed);
   if (!rendezvous.ok()) return rendezvous.status();
+  coming.rank_0 = (*rendezvous)->leader();
   std::shared_ptr<LinkSet> link_set;
   auto parts = caught_in([&] { return meet(**rendezvous, **store, options, regions, coming, link_set); });
   if (parts.ok()) {
@@ -169,6 +183,9 @@ Result<CommunicatorParts> bootstrap(const Options& given, const RegionTable& reg
         status.code() == Code::store_unreachable && status.cause().peer == no_rank && !options.callbacks;
     const bool all_over =
         store_lost && coming.rank_0_serves.value_or(false) && coming.missed;  // rank 0 has left with that failure
+    if (store_lost && !all_over && coming.rank_0_serves.value_or(false) && has_died(coming.rank_0)) {
+      return Rendezvous::lost(0);
+    }
     if ((store_lost || coming.again) && !all_over && !deadline.passed() && !stop.stop_requested()) {
       log::info(fmt::format("rank {} comes to the store again: {}", options.rank, status.message()));
       continue;

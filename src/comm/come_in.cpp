@@ -45,17 +45,15 @@ class ComingIn {
   const RegionTable& regions_;
   const std::stop_token& stop_;
   Places places_ = point_.places(random_number(), stop_);
-  Rank place_ = no_rank;
   std::optional<Invitation> invitation_;
   bool counts_ = false;  // the attempt
 };
 
 Status ComingIn::take_place(Deadline deadline) {
   for (Rank place = 0; place < places_max; ++place) {
-    const auto standing = places_.take(0, place, deadline);
+    const auto standing = places_.take(0, place, {}, deadline);
     if (!standing.ok()) return standing.status();
     if (standing->holder != Places::Holder::this_creation) continue;
-    place_ = place;
     return {};
   }
   return {Code::out_of_resources, fmt::format("{} newcomers wait at one joining point", places_max)};
@@ -129,7 +127,7 @@ Result<CommunicatorParts> ComingIn::run(Deadline deadline) {
 
 // The place first: without it nobody invites this newcomer any more.
 void ComingIn::leave() {
-  if (place_ != no_rank) point_.vacate(places_, place_);
+  places_.release(Deadline::after(request_time));
   point_.remove_invitation(places_.token());
   if (invitation_) point_.leave(*invitation_, counts_, stop_);
 }

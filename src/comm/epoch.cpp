@@ -8,7 +8,7 @@
 
 namespace hocket::comm {
 std::string Epoch::serialise() const {
-  return fmt::format("{} size {} group {}", number, size, group);
+  return fmt::format("{} size {} group {} leader {}", number, size, group, leader.serialise());
 }
 
 std::optional<Epoch> Epoch::parse(std::string_view text) {
@@ -19,8 +19,13 @@ std::optional<Epoch> Epoch::parse(std::string_view text) {
   epoch.size = fields.number<Rank>();
   const std::string_view group = fields.word();
   epoch.group = fields.number<std::uint64_t>();
-  const bool whole = fields.ok() && fields.rest().empty();
-  if (!whole || size != "size" || group != "group" || epoch.number == 0 || epoch.size < 1) return std::nullopt;
+  const std::string_view leader = fields.word();
+  if (!fields.ok() || size != "size" || group != "group" || leader != "leader" || epoch.number == 0 || epoch.size < 1) {
+    return std::nullopt;
+  }
+  auto process = ProcessIdentity::parse(fields.rest());
+  if (!process) return std::nullopt;
+  epoch.leader = std::move(*process);
   return epoch;
 }
 

@@ -16,6 +16,7 @@ struct Epoch {
   std::uint64_t number = 0;  // 0: the job has had none yet
   Rank size = 0;
   std::uint64_t group = 0;
+  ProcessIdentity leader = {};  // rank 0
 
   std::string serialise() const;
   static std::optional<Epoch> parse(std::string_view text);

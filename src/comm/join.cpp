@@ -130,7 +130,7 @@ Result<bool> TakingIn::invite() {
               .size = membership().size() + static_cast<Rank>(chosen_.size()),
               .rank = 0};
   place_.emplace(point_->leader_place(attempt_.attempt, random_number(), stop_));
-  if (const auto taken = place_->take(0, 0, Deadline::after(request_time)); !taken.ok()) return taken.status();
+  if (const auto taken = place_->take(0, 0, {}, Deadline::after(request_time)); !taken.ok()) return taken.status();
   if (Status begun = point_->begin(attempt_.attempt); !begun.ok()) return begun;
   Invitation invitation = attempt_;
   invitation.rank = invitation.members;

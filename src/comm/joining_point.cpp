@@ -93,11 +93,6 @@ Options JoiningPoint::meeting(const Options& given, const Invitation& invitation
   return options;
 }
 
-void JoiningPoint::vacate(Places& places, Rank place) const {
-  places.release(Deadline::after(request_time));
-  if (store_->claims_end_with_owner()) (void)store_->remove(places.key(0, place), Deadline::after(request_time));
-}
-
 Result<std::vector<Newcomer>> JoiningPoint::newcomers(const std::stop_token& stop) const {
   const std::string prefix = job_ + "/0/place/";
   const auto keys = store_->list(prefix, Deadline::after(request_time));

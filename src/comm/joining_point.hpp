@@ -63,9 +63,6 @@ class JoiningPoint {
     return {*store_, attempt_prefix(attempt), token, stop};
   }
 
-  // Gives up a newcomer's place, also where it would last as long as the connection.
-  void vacate(Places& places, Rank place) const;
-
   // Those who wait and are not invited yet, in the order of their places.
   Result<std::vector<Newcomer>> newcomers(const std::stop_token& stop) const;
   Result<bool> is_there(const Newcomer& newcomer, const std::stop_token& stop) const;

@@ -25,12 +25,12 @@ Result<Places::Standing> Places::look(std::uint64_t epoch, Rank rank, Deadline d
   return *found ? standing_of(key(epoch, rank), **found, deadline) : Standing{};
 }
 
-Result<Places::Standing> Places::take(std::uint64_t epoch, Rank rank, Deadline deadline) {
+Result<Places::Standing> Places::take(std::uint64_t epoch, Rank rank, const Bequest& bequest, Deadline deadline) {
   const std::string place = key(epoch, rank);
   std::optional<std::string> expected;
   for (;;) {
     auto found = store_.claim(place, expected ? std::optional<std::string_view>(*expected) : std::nullopt,
-                              mine_.serialise(), deadline);
+                              mine_.serialise(), bequest, deadline);
     if (!found.ok()) return found.status();
     if (*found == expected) {
       held_ = place;
@@ -72,7 +72,7 @@ Status Places::beat(Deadline deadline) {
   if (Deadline::Clock::now() - beaten_ < beat_every) return {};
   const std::string before = mine_.serialise();
   ++mine_.beat;
-  const auto found = store_.claim(held_, before, mine_.serialise(), deadline);
+  const auto found = store_.claim(held_, before, mine_.serialise(), {}, deadline);
   if (!found.ok()) return found.status();
   beaten_ = Deadline::Clock::now();
   if (*found == before) return {};
@@ -85,7 +85,6 @@ Status Places::beat(Deadline deadline) {
 void Places::release(Deadline deadline) {
   if (held_.empty()) return;
   const std::string place = std::exchange(held_, {});
-  if (store_.claims_end_with_owner()) return;
   const auto found = store_.peek(place, deadline);
   if (found.ok() && *found == mine_.serialise()) (void)store_.remove(place, deadline);
 }

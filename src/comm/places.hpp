@@ -30,12 +30,13 @@ class Places {
 
   std::string key(std::uint64_t epoch, Rank rank) const;
   Result<Standing> look(std::uint64_t epoch, Rank rank, Deadline deadline) const;
-  // Takes the place if it is free: then the holder is this_creation.
-  Result<Standing> take(std::uint64_t epoch, Rank rank, Deadline deadline);
+  // Takes the place if it is free: then the holder is this_creation. `bequest`: what a store is to say that sees this
+  // creation end with it.
+  Result<Standing> take(std::uint64_t epoch, Rank rank, const Bequest& bequest, Deadline deadline);
   // Shows that this creation lives, where the store does not see that by itself. Code::rank_taken where another process
   // has the place by now.
   Status beat(Deadline deadline);
-  // Gives the place up, as far as that is possible by the deadline.
+  // Gives the place up, as far as that is possible by the deadline, also where it would last as long as the connection.
   void release(Deadline deadline);
   std::uint64_t token() const { return mine_.token; }
 

@@ -10,6 +10,13 @@ namespace hocket::comm {
 
 using Holder = Places::Holder;
 
+Status Rendezvous::lost(Rank rank) {
+  return Status(
+      Cause{.code = Code::peer_lost,
+            .message = fmt::format("rank {} is gone: its process ended while the ranks met; see its output", rank),
+            .peer = rank});
+}
+
 std::string Rendezvous::key(std::uint64_t epoch, std::string_view name) const {
   return fmt::format("{}/{}/{}", options_.name, epoch, name);
 }
@@ -55,17 +62,27 @@ Status Rendezvous::taken_by(const Places::Standing& holder) const {
                       .peer = options_.rank});
 }
 
+Result<Places::Standing> Rendezvous::take_place(std::uint64_t epoch) {
+  const std::string verdict = key(epoch, "verdict"), will = Verdict::failed(lost(options_.rank));
+  return places_.take(epoch, options_.rank, has_met_ ? Bequest() : Bequest{.key = verdict, .value = will}, deadline_);
+}
+
 // The place in the next epoch is taken first, so that an epoch never lacks its rank 0 while that lives.
 Status Rendezvous::lead() {
   for (;;) {
     const auto before = current_epoch();
     if (!before.ok()) return before.status();
     if (Status closed = close_epoch_before(*before); !closed.ok()) return closed;
-    const Epoch next{.number = before->number + 1, .size = options_.size, .group = random_number()};
-    const auto place = places_.take(next.number, 0, deadline_);
+    const Epoch next{.number = before->number + 1,
+                     .size = options_.size,
+                     .group = random_number(),
+                     .leader = ProcessIdentity::own()};
+    const auto place = take_place(next.number);
     if (!place.ok()) return place.status();
     if (place->holder == Holder::another) return taken_by(*place);
     if (place->holder == Holder::this_creation) {
+      // Of a rank 0 that ended between the same two steps.
+      if (store_.claims_end_with_owner()) (void)store_.remove(key(next.number, "verdict"), deadline_);
       const std::string expected = before->serialise();
       const auto found = store_.compare_and_set(
           epoch_key(), before->number > 0 ? std::optional<std::string_view>(expected) : std::nullopt, next.serialise(),
@@ -117,7 +134,7 @@ Status Rendezvous::follow() {
     }
     closed = next->number;
     if (next->size != options_.size) continue;
-    const auto place = places_.take(next->number, options_.rank, deadline_);
+    const auto place = take_place(next->number);
     if (!place.ok()) return place.status();
     // An epoch that was closed before this rank had its place does without it.
     const auto verdict = verdict_of(next->number);
@@ -130,6 +147,7 @@ Status Rendezvous::follow() {
     if (place->holder == Holder::another) return taken_by(*place);
     if (place->holder == Holder::this_creation) {
       epoch_ = *next;
+      leader_lived_ = epoch_.leader.is_alive() == true;
       return {};
     }
     // Another creation of this process is in this epoch: this one is for the next.
@@ -187,10 +205,7 @@ Result<PeerInfo> Rendezvous::parse_card(Rank rank, const std::optional<std::stri
   if (card) return PeerInfo::parse(std::string_view(*card).substr(std::min(card->size(), card->find('\n') + 1)));
   const auto verdict = verdict_of(epoch_.number);
   if (verdict.ok() && *verdict && (*verdict)->kind == Verdict::Kind::failed) return (*verdict)->why;
-  return Status(
-      Cause{.code = Code::peer_lost,
-            .message = fmt::format("rank {} is gone: its process ended while the ranks met; see its output", rank),
-            .peer = rank});
+  return lost(rank);
 }
 
 void Rendezvous::finish() {

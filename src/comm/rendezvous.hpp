@@ -8,11 +8,16 @@
 // left behind, however it ended, never harms a later one, and the k-th communicators of a job's ranks meet each other.
 // What ranks told is removed once everyone has read it.
 //
+// A rank that ends while the others wait for everyone's card fails the epoch. A server that holds the store says so at
+// once, by what the rank bequeaths with its place; with other stores rank 0 looks after all, and all after rank 0,
+// where they can see the process.
+//
 // A daemon that holds the store may be lost and come back with nothing, or with what it held a while ago. Ranks that
 // have no place yet then come again. Those that have given their cards, which others may have read, stay in their
 // epoch: they say again what they had said, also while they connect to each other, for those who still need it.
 #pragma once
 
+#include <map>
 #include <memory>
 #include <optional>
 #include <stop_token>
@@ -47,6 +52,10 @@ class Rendezvous {
   Result<std::vector<PeerInfo>> exchange(const PeerInfo& mine, const std::vector<Rank>& wanted);
   // Whether a wait ended because rank 0 began anew: then this rank must, too.
   bool superseded() const { return superseded_; }
+  // The process of rank 0.
+  const ProcessIdentity& leader() const { return epoch_.leader; }
+  // That a rank has ended while the ranks met.
+  static Status lost(Rank rank);
   // This rank has all that it needs. Does not wait for the store.
   void finish();
   // Tells the ranks that still wait why this one could not join. Returns that; but where this rank only lost or missed
@@ -63,6 +72,7 @@ class Rendezvous {
         places_(store, options.name, token, stop_),
         missed_(missed) {}
 
+  Result<Places::Standing> take_place(std::uint64_t epoch);
   // Rank 0 opens an epoch, the others join one.
   Status lead();
   Status close_epoch_before(const Epoch& before);
@@ -77,6 +87,7 @@ class Rendezvous {
   Result<PeerInfo> parse_card(Rank rank, const std::optional<std::string>& card) const;
   Status expect_all_alive(const std::vector<std::string>& cards) const;
   Status look_around();
+  Status look_after_others();
   // After the daemon was lost.
   Status say_again();
   Status say_epoch_again();
@@ -107,6 +118,9 @@ class Rendezvous {
   Epoch epoch_;
   std::optional<Status>* const missed_;
   bool published_ = false, superseded_ = false;
+  bool has_met_ = false;                     // then nobody is harmed if it ends
+  bool leader_lived_ = false;                // when this rank joined its epoch; else that is of an earlier start
+  std::map<Rank, ProcessIdentity> holders_;  // of places, as far as rank 0 knows them
   std::vector<std::pair<std::string, std::string>> said_;        // keys and values
   Deadline warned_ = Deadline::after(std::chrono::seconds(10));  // when the log next says who is missing
   std::optional<Attendant> keeper_;                              // says it again once the cards have been read

@@ -95,6 +95,7 @@ Status Rendezvous::look_around() {
   if (Status status = places_.beat(deadline_); !status.ok()) return status;
   // A server tells by the verdict, at once.
   if (epoch_.number > 0 && !store_.claims_end_with_owner()) {
+    if (Status status = look_after_others(); !status.ok()) return status;
     const auto now = current_epoch();
     if (!now.ok()) return now.status();
     if (now->group != epoch_.group) return begun_anew();
@@ -102,6 +103,22 @@ Status Rendezvous::look_around() {
   if (warned_.passed()) {
     warned_ = Deadline::after(warn_every);
     log::warn(describe_wait("waits"));
+  }
+  return {};
+}
+
+Status Rendezvous::look_after_others() {
+  if (options_.rank != 0) return leader_lived_ && epoch_.leader.is_alive() == false ? lost(0) : Status();
+  for (Rank rank = 1; rank < options_.size; ++rank) {
+    auto holder = holders_.find(rank);
+    if (holder == holders_.end()) {
+      const auto place = store_.peek(places_.key(epoch_.number, rank), deadline_);
+      if (!place.ok()) return place.status();
+      const auto claim = *place ? Claim::parse(**place) : std::nullopt;
+      if (!claim) continue;
+      holder = holders_.emplace(rank, claim->process).first;
+    }
+    if (holder->second.is_alive() == false) return lost(rank);
   }
   return {};
 }
@@ -170,7 +187,7 @@ Status Rendezvous::say_again() {
     if (*found && *found != value) return begun_anew();  // others did before, without this rank
   }
   if (Status epoch = say_epoch_again(); !epoch.ok()) return epoch;
-  const auto place = places_.take(epoch_.number, options_.rank, deadline_);
+  const auto place = take_place(epoch_.number);
   if (!place.ok()) return place.status();
   return place->holder == Places::Holder::this_creation ? Status() : taken_by(*place);
 }
@@ -216,8 +233,9 @@ void Rendezvous::say_to_the_next(const std::string& card, const std::stop_token&
   Rendezvous again(store_, options_, earlier(deadline_, Deadline::after(one_attempt)), stop, places_.token(), nullptr);
   again.epoch_ = epoch_;
   again.said_ = said_;
+  again.has_met_ = true;
   if (!again.say_again().ok()) return;
-  (void)again.store_.claim(card_key(options_.rank), std::nullopt, card, again.deadline_);
+  (void)again.store_.claim(card_key(options_.rank), std::nullopt, card, {}, again.deadline_);
   // Where no server does that, rank 0 says that all have come. Who has that without the cards looks for them again.
   if (options_.rank != 0 || store_.claims_end_with_owner()) return;
   (void)again.store_.compare_and_set(key(epoch_.number, "verdict"), std::nullopt, Verdict::complete(), again.deadline_);

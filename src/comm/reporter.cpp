@@ -79,9 +79,9 @@ class Reporter {
   // Sets a key so that it ends with this rank, each time: what is merely set may stay. `before`: what it should hold.
   static Status own(Store& store, const std::string& key, const std::optional<std::string>& before,
                     const std::string& value, Deadline deadline) {
-    auto found = store.claim(key, before, value, deadline);
+    auto found = store.claim(key, before, value, {}, deadline);
     // A connection that was lost may have left something else, or the store may have lost it.
-    if (found.ok() && *found != before) found = store.claim(key, *found, value, deadline);
+    if (found.ok() && *found != before) found = store.claim(key, *found, value, {}, deadline);
     return found.status();
   }
 

@@ -25,7 +25,9 @@ ProgressEngine::ProgressEngine(const Parts& parts, Rank rank, bool alone)
       rank_(rank),
       alone_(alone),
       search_(rank),
-      lateness_(rank) {}
+      lateness_(rank),
+      unseen_peers_(rank),
+      one_cause_(rank) {}
 
 // ---- running --------------------------------------------------------------------------------------------------------
 
@@ -257,7 +259,7 @@ void ProgressEngine::sleep(Deadline deadline) {
   deadline = earlier(deadline, earlier(lateness_.next_look(queue_), queue_.next_verdict()));
   if (const auto next = peers_->next_deadline()) deadline = earlier(deadline, *next);
   deadline = earlier(deadline, Deadline::after(ProgressLock::longest_sleep));
-  if (!departed_.empty()) deadline = earlier(deadline, unseen_peers_.next_look());
+  if (looks_for_unseen_peers()) deadline = earlier(deadline, unseen_peers_.next_look());
   if (window == nullptr) return sleep_on_links(deadline);
   // While a thread sleeps on the window, the watcher looks at the links, at all of them; unless it is that thread.
   const bool watched = (lock_.state() & progress::by_watcher) == 0;

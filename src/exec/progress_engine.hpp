@@ -15,6 +15,7 @@
 #include "src/exec/idle_time.hpp"
 #include "src/exec/inbox.hpp"
 #include "src/exec/lateness.hpp"
+#include "src/exec/one_cause.hpp"
 #include "src/exec/operation_queue.hpp"
 #include "src/exec/peers.hpp"
 #include "src/exec/progress_lock.hpp"
@@ -131,6 +132,7 @@ class ProgressEngine final : public TransportListener {
   bool look_at_links();
   void check_deadlines();
   void check_departures();
+  bool looks_for_unseen_peers() const { return unseen_peers_.may_be(departed_) && !queue_.empty(); }
   void check_unseen_peers();
   void keep_waits();
   void report_break();
@@ -138,18 +140,13 @@ class ProgressEngine final : public TransportListener {
   void break_down_for_exception();
   void break_down_for(const Operation& operation, const Status& own_failure);
   const Operation* concerned_by(const Status& why) const;
+  Status settle(const Status& own);
   Status in_full(const Status& first_cause, const Operation* found_in) const;
   bool close_links(const Status& cause);
-  Status leave_to_witness(const Status& first_seen);
-  Rank witness_of(Rank lost);
-  Status settle(const Status& own);
-  bool others_may_speak(Rank but);
-  void wait_for_links(Deadline deadline);
   void finish_accepted(const Status& cause);
   void sleep(Deadline deadline);
   void sleep_on_links(Deadline deadline);
   void sleep_on_window(Window& window, Deadline deadline);
-  bool is_told(const Status& why) const;
   bool is_stopping() const { return (lock_.state() & progress::stopping) != 0; }
   bool is_broken() const { return (lock_.state() & progress::broken) != 0; }
 
@@ -171,13 +168,13 @@ class ProgressEngine final : public TransportListener {
   SourceSearch search_;
   Lateness lateness_;
   UnseenPeers unseen_peers_;
+  OneCause one_cause_;
   Waiter waiter_;
   IdleTime idle_time_;
   unsigned rounds_ = 0;         // of this run, in which nothing was done but over the window
   bool listens_ = false;        // the transports look at messages for which no receive is posted
   bool links_due_ = false;      // the links must be looked at even if nothing runs over them
   Status peer_failure_;         // reported since the latest round
-  Status settled_;              // while this rank hears what its peers say: what is to be reported; else ok
   std::vector<Rank> departed_;  // peers that left in good order
   std::vector<pollfd> interests_;
   OperationQueue::Entries abandoned_;  // of links that could not be closed

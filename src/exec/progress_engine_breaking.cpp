@@ -16,19 +16,19 @@ namespace hocket {
 // What a peer was told itself counts more than what this rank sees of it.
 void ProgressEngine::peer_failed(Rank, const Status& seen) {
   if (is_broken()) return;
-  const bool is_late = seen.code() == Code::timeout && !is_told(seen);
+  const bool is_late = seen.code() == Code::timeout && !one_cause_.is_told(seen);
   const Operation* const needs_it = is_late ? concerned_by(seen) : nullptr;
   const Context& context = needs_it != nullptr ? needs_it->context() : *contexts_.first();
   const Status why = is_late ? lateness_.of_late_peer(seen, context.number()) : seen;
   const auto counts = [&] {
-    const bool told = is_told(why), was_told = is_told(peer_failure_);
+    const bool told = one_cause_.is_told(why), was_told = one_cause_.is_told(peer_failure_);
     return told != was_told ? told : precedes(why.cause(), peer_failure_.cause());
   };
   if (peer_failure_.ok() || counts()) peer_failure_ = why;
 }
 
 void ProgressEngine::peer_broke(Rank, const Status& why) {
-  if (!settled_.ok() && precedes(why.cause(), settled_.cause())) settled_ = why;
+  one_cause_.hear(why);
 }
 
 void ProgressEngine::peer_left(Rank peer) {
@@ -103,7 +103,7 @@ void ProgressEngine::check_unseen_peers() {
 
 // Tells peers where this rank waits, and gives up what is late.
 void ProgressEngine::check_deadlines() {
-  if (!departed_.empty() && !queue_.empty()) check_unseen_peers();
+  if (looks_for_unseen_peers()) check_unseen_peers();
   bool told_over_window = false;
   const auto late = lateness_.find(queue_, *peers_, told_over_window);
   if (told_over_window) links_due_ = true;  // peers that wait over links say so there
@@ -154,9 +154,11 @@ void ProgressEngine::break_down(const Status& first_cause, const Operation* foun
     entry.operation->context().show_counters();
   }
   if (unqueued_) unqueued_->withdraw();
-  const Status own = in_full(leave_to_witness(first_cause), found_in);
+  const bool speaks = !is_stopping();
+  const Status own =
+      in_full(speaks ? one_cause_.leave_to_witness(first_cause, peer_failure_, *peers_) : first_cause, found_in);
   const bool closed = close_links(own);
-  const Status cause = failure_.set(settle(own));
+  const Status cause = failure_.set(speaks ? settle(own) : own);
   inbox_.close();
   lock_.break_down();
   peer_failure_ = Status();
@@ -174,6 +176,15 @@ void ProgressEngine::break_down(const Status& first_cause, const Operation* foun
   }
   lock_.completed();
   lock_.wake_callers();
+}
+
+Status ProgressEngine::settle(const Status& own) {
+  const Status first = one_cause_.settle(own, *peers_);
+  try {
+    watcher_.show(peers_);  // what links could not send yet
+  } catch (...) {           // then the others see that the links end
+  }
+  return first;
 }
 
 // What waits at this moment, which is over as soon as everything ends.

@@ -11,8 +11,15 @@ constexpr int looking_share = 20;  // one part in so many of this rank's time
 
 }  // namespace
 
+bool UnseenPeers::has_both_neighbours(Peers& peers) const {
+  const Rank size = peers.size();
+  const auto has = [&](Rank peer) { return peer == rank_ || peers.made_link(peer) != nullptr; };
+  return size < 2 || (has((rank_ + 1) % size) && has((rank_ + size - 1) % size));
+}
+
 std::vector<UnseenPeers::Ended> UnseenPeers::find_ended(const OperationQueue& queue, Peers& peers,
                                                         std::span<const Rank> departed) {
+  stands_in_ring_ = stands_in_ring_ || has_both_neighbours(peers);
   if (!next_look_.passed()) return {};
   const auto began = Deadline::Clock::now();
   std::map<Rank, const Operation*> unseen;

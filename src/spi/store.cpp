@@ -21,7 +21,8 @@ std::string key_of(const Allgather& meeting, Rank member) {
 // Whatever the key holds: in a store that cannot see who is gone, a predecessor's value.
 Status claim_anyway(Store& store, const std::string& key, std::string_view value, Deadline deadline) {
   for (std::optional<std::string> before;;) {
-    auto found = store.claim(key, before ? std::optional<std::string_view>(*before) : std::nullopt, value, deadline);
+    auto found =
+        store.claim(key, before ? std::optional<std::string_view>(*before) : std::nullopt, value, {}, deadline);
     if (!found.ok() || *found == before) return found.status();
     before = std::move(*found);
   }

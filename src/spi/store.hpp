@@ -21,6 +21,12 @@ inline constexpr std::size_t store_value_bytes_max = std::size_t{1} << 20;
 // that.
 using LookAround = std::function<Status()>;
 
+// What is to be known once a claim has ended with its owner; see Store::claim. Both are at most as long as a key; an
+// empty key: nothing is.
+struct Bequest {
+  std::string_view key = {}, value = {};
+};
+
 // One member's part in a meeting; see Store::allgather.
 struct Allgather {
   std::string_view prefix;  // the value of member m lies under this with m in decimal behind it
@@ -60,10 +66,13 @@ class Store {
                                                              std::optional<std::string_view> expected,
                                                              std::string_view desired, Deadline deadline) = 0;
   // The same, and the key lives no longer than its claimant, however that ends: where claims_end_with_owner(), the key
-  // is removed when this object or its process is gone (and where another object claims it, it is that one's from then
-  // on). A store that cannot see who is gone keeps the key.
+  // is removed when this object or its process is gone, and then the bequest's key is set, if it is absent. Where
+  // another object claims the key, it is that one's from then on, with that one's bequest. A store that cannot see who
+  // is gone keeps the key, and sets none.
   virtual Result<std::optional<std::string>> claim(std::string_view key, std::optional<std::string_view> expected,
-                                                   std::string_view desired, Deadline deadline) {
+                                                   std::string_view desired, const Bequest& bequest,
+                                                   Deadline deadline) {
+    (void)bequest;
     return compare_and_set(key, expected, desired, deadline);
   }
   virtual bool claims_end_with_owner() const { return false; }

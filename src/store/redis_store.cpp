@@ -134,7 +134,7 @@ Result<Found> RedisStore::compare_and_set(std::string_view key, std::optional<st
 }
 
 Result<Found> RedisStore::claim(std::string_view key, std::optional<std::string_view> expected,
-                                std::string_view desired, Deadline deadline) {
+                                std::string_view desired, const Bequest&, Deadline deadline) {
   auto before = swap(key, expected, desired, lease_ms, deadline);
   if (!before.ok() || *before != expected) return before;
   const std::lock_guard lock(mutex_);

@@ -32,7 +32,8 @@ class RedisStore final : public Store {
   Result<std::optional<std::string>> compare_and_set(std::string_view key, std::optional<std::string_view> expected,
                                                      std::string_view desired, Deadline deadline) override;
   Result<std::optional<std::string>> claim(std::string_view key, std::optional<std::string_view> expected,
-                                           std::string_view desired, Deadline deadline) override;
+                                           std::string_view desired, const Bequest& bequest,
+                                           Deadline deadline) override;
   Status connection() override;
   Status reconnect(Deadline deadline, const std::stop_token& stop) override;
   Result<bool> remove(std::string_view key, Deadline deadline) override;

@@ -54,7 +54,16 @@ void Service::leave(ClientId client) {
   if (const auto waits = waits_of_.extract(client)) {
     for (const auto& [request, wait] : waits.mapped()) forget(wait, {client, request});
   }
-  for (const std::string& key : claims_.take(client)) remove_key(key);
+  const Claims::Left left = claims_.take(client);
+  for (const std::string& key : left.keys) remove_key(key);
+  if (ends_) return;
+  for (const auto& [key, value] : left.bequests) inherit(key, value);
+}
+
+void Service::inherit(const std::string& key, const std::string& value) {
+  const std::size_t keys_before = dictionary_.size();
+  (void)dictionary_.compare_and_set(key, std::nullopt, value);
+  changed(key, keys_before);
 }
 
 void Service::set(ClientId client, const wire::Request& request) {
@@ -67,10 +76,14 @@ void Service::set(ClientId client, const wire::Request& request) {
 
 void Service::swap(ClientId client, const wire::Request& request) {
   const std::size_t keys_before = dictionary_.size();
+  const Bequest& bequest = request.bequest;
+  if (claims_.bytes() + bequest.key.size() + bequest.value.size() > waiting_bytes_max_) {
+    return fail(client, request.id, {Code::out_of_resources, "too much is bequeathed in the store"});
+  }
   const auto before = dictionary_.compare_and_set(request.key, request.expected, request.value);
   if (!before) return fail(client, request.id, before.status());
   const bool swapped = *before ? request.expected && *request.expected == **before : !request.expected;
-  if (swapped && request.operation == Operation::claim) claims_.assign(request.key, client);
+  if (swapped && request.operation == Operation::claim) claims_.assign(request.key, client, bequest);
   answer_(client, request.id, present(*before), *before);
   changed(request.key, keys_before);
 }

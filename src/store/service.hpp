@@ -25,8 +25,10 @@ class Service {
 
   // Answers at once, but a get of an absent key when the key is set, and an allgather when its outcome is.
   void handle(ClientId client, const wire::Request& request);
-  // Forgets what the client waits for, and removes the keys that it claimed.
+  // Forgets what the client waits for, removes the keys that it claimed, and sets what it bequeaths.
   void leave(ClientId client);
+  // All clients are about to leave because the server does, which says nothing about them.
+  void end() { ends_ = true; }
 
   // Whether the client owns a key or waits for one.
   bool is_engaged(ClientId client) const { return claims_.owns_any(client) || waits_of_.contains(client); }
@@ -78,6 +80,7 @@ class Service {
   void answer_waiter(Waiter waiter, const Dictionary::Value& value);
   void answer_meeting(Waiter waiter, const Meeting& meeting, const Dictionary::Value& outcome);
   void complete(Waiter waiter);
+  void inherit(const std::string& key, const std::string& value);
   // After a change of the key, of which the dictionary held `keys_before` keys.
   void changed(std::string_view key, std::size_t keys_before);
   void count(std::string_view key, std::ptrdiff_t change);
@@ -90,6 +93,7 @@ class Service {
   const std::size_t waiting_bytes_max_;
   Dictionary dictionary_;
   Claims claims_;
+  bool ends_ = false;
   // The same waits twice, by key and by client.
   std::map<std::string, std::set<Waiter>, std::less<>> waiting_;
   std::map<std::string, Counting, std::less<>> counting_;

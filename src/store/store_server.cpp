@@ -1,7 +1,6 @@
 #include "src/store/store_server.hpp"
 
 #include <fmt/format.h>
-
 #include <sys/resource.h>
 
 #include <algorithm>
@@ -215,6 +214,7 @@ void StoreServer::Implementation::stop() {
     acceptors_.close();
     page_.close();
     save_timer_.cancel();
+    service_.end();
     while (!sessions_.empty()) sessions_.begin()->second->close();
     for (const auto& refusal : refusals_) {
       if (const auto open = refusal.lock()) open->close();

@@ -75,21 +75,21 @@ Result<std::int64_t> TcpStore::add(std::string_view key, std::int64_t delta, Dea
 Result<std::optional<std::string>> TcpStore::compare_and_set(std::string_view key,
                                                              std::optional<std::string_view> expected,
                                                              std::string_view desired, Deadline deadline) {
-  return swap(Operation::compare_and_set, key, expected, desired, deadline);
+  return swap({.operation = Operation::compare_and_set, .key = key, .value = desired, .expected = expected}, deadline);
 }
 
 Result<std::optional<std::string>> TcpStore::claim(std::string_view key, std::optional<std::string_view> expected,
-                                                   std::string_view desired, Deadline deadline) {
-  return swap(Operation::claim, key, expected, desired, deadline);
+                                                   std::string_view desired, const Bequest& bequest,
+                                                   Deadline deadline) {
+  return swap({.operation = Operation::claim, .key = key, .value = desired, .expected = expected, .bequest = bequest},
+              deadline);
 }
 
-Result<std::optional<std::string>> TcpStore::swap(Operation operation, std::string_view key,
-                                                  std::optional<std::string_view> expected, std::string_view desired,
-                                                  Deadline deadline) {
-  for (const std::string_view value : {expected.value_or(""), desired}) {
+Result<std::optional<std::string>> TcpStore::swap(const Request& request, Deadline deadline) {
+  for (const std::string_view value : {request.expected.value_or(""), request.value}) {
     if (Status status = store::check_value(value); !status) return status;
   }
-  auto reply = call({.operation = operation, .key = key, .value = desired, .expected = expected}, deadline);
+  auto reply = call(request, deadline);
   if (!reply) return reply.status();
   return present(std::move(*reply));
 }

@@ -28,7 +28,8 @@ class TcpStore final : public Store {
   Result<std::optional<std::string>> compare_and_set(std::string_view key, std::optional<std::string_view> expected,
                                                      std::string_view desired, Deadline deadline) override;
   Result<std::optional<std::string>> claim(std::string_view key, std::optional<std::string_view> expected,
-                                           std::string_view desired, Deadline deadline) override;
+                                           std::string_view desired, const Bequest& bequest,
+                                           Deadline deadline) override;
   bool claims_end_with_owner() const override { return true; }
   Result<std::string> await(std::string_view key, Deadline deadline, const LookAround& look_around) override;
   Result<Allgathered> allgather(const Allgather& mine, Deadline deadline, const LookAround& look_around,
@@ -44,9 +45,7 @@ class TcpStore final : public Store {
 
   std::shared_ptr<store::Connection> current() const;
 
-  Result<std::optional<std::string>> swap(store::wire::Operation operation, std::string_view key,
-                                          std::optional<std::string_view> expected, std::string_view desired,
-                                          Deadline deadline);
+  Result<std::optional<std::string>> swap(const store::wire::Request& request, Deadline deadline);
   // The reply, or the failure that it carries.
   Result<store::Connection::Reply> call(const store::wire::Request& request, Deadline deadline,
                                         const LookAround& look_around = {});

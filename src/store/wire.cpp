@@ -28,23 +28,31 @@ bool within_bounds(std::string_view prefix, const Meeting& meeting) {
          meeting.wanted.size() <= wanted_max * sizeof(std::uint32_t);
 }
 
+bool within_bounds(const Bequest& bequest) {
+  return bequest.key.size() <= store_key_bytes_max && bequest.value.size() <= store_key_bytes_max;
+}
+
 // Whether the fields of a request obey the bounds of keys and values.
 bool within_bounds(const Request& request) {
   const bool may_be_empty = request.operation == Operation::list;
   if (request.operation == Operation::cancel) return request.key.empty();
   if (request.operation == Operation::allgather && !within_bounds(request.key, request.meeting)) return false;
   if (request.key.size() > store_key_bytes_max || (request.key.empty() && !may_be_empty)) return false;
+  if (!within_bounds(request.bequest)) return false;
   const std::size_t value_max = may_be_empty ? store_key_bytes_max : store_value_bytes_max;
   return request.value.size() <= value_max && request.expected.value_or("").size() <= store_value_bytes_max;
+}
+
+void append_short(std::string& body, std::string_view text) {
+  append(body, static_cast<std::uint16_t>(text.size()));
+  body += text;
 }
 
 void append_meeting(std::string& body, const Meeting& meeting) {
   append(body, meeting.members);
   append(body, meeting.member);
-  for (const std::string_view text : {meeting.outcome, meeting.complete}) {
-    append(body, static_cast<std::uint16_t>(text.size()));
-    body += text;
-  }
+  append_short(body, meeting.outcome);
+  append_short(body, meeting.complete);
   append(body, static_cast<std::uint32_t>(meeting.wanted.size() / sizeof(std::uint32_t)));
   body += meeting.wanted;
 }
@@ -104,6 +112,10 @@ std::string encode_request(const Request& request) {
     append(body, static_cast<std::uint8_t>(request.expected.has_value()));
     append(body, static_cast<std::uint32_t>(expected.size()));
     body += expected;
+  }
+  if (request.operation == Operation::claim) {
+    append_short(body, request.bequest.key);
+    append_short(body, request.bequest.value);
   }
   body += request.value;
   std::string length;
@@ -204,6 +216,10 @@ Result<Request> parse_request(std::string_view body) {
       const std::string_view expected = reader.text(reader.take<std::uint32_t>());
       if (has_expected > 1 || (has_expected == 0 && !expected.empty())) return malformed("a wrong compare_and_set");
       if (has_expected == 1) request.expected = expected;
+      if (request.operation == Operation::claim) {
+        request.bequest.key = reader.text(reader.take<std::uint16_t>());
+        request.bequest.value = reader.text(reader.take<std::uint16_t>());
+      }
       request.value = reader.rest();
       break;
     }

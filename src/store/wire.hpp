@@ -1,4 +1,4 @@
-// The store's wire protocol, version 3. Over one TCP connection; every number is little endian.
+// The store's wire protocol, version 4. Over one TCP connection; every number is little endian.
 //
 // Greeting. The client speaks first, then the server; both in this form, of 16 bytes and then `bytes` more:
 //     magic[8]   u16 version   u16 word   u32 bytes   text[bytes]
@@ -18,8 +18,10 @@
 //       list              the key to continue after (empty: from the first), to the end of the frame; the key is the
 //                         prefix and may be empty
 //       cancel            nothing, and an empty key: forget the get or allgather with this id. Has no response
-//       claim             as compare_and_set. Where it sets the key, that is removed when this connection ends, unless
-//                         another connection has claimed it since
+//       claim             as compare_and_set, but for u16 heir_bytes   heir   u16 bequest_bytes   bequest   before the
+//                         desired value. Where it sets the key, that is removed when this connection ends, unless
+//                         another connection has claimed it since; then the key `heir`, if it is not empty and absent,
+//                         is set to `bequest`
 //       allgather         u32 members, at least 1   u32 member, below that   u16 outcome_bytes   outcome
 //                         u16 complete_bytes   complete   u32 wanted, at most 65,536   that many u32 members
 //                         the value, to the end of the frame; the key is the prefix. Claims the key that is the prefix
@@ -55,7 +57,7 @@
 
 namespace hocket::store::wire {
 
-inline constexpr std::uint16_t version = 3;
+inline constexpr std::uint16_t version = 4;
 inline constexpr std::string_view client_magic = "hktstor?";
 inline constexpr std::string_view server_magic = "hktstor!";
 inline constexpr std::size_t greeting_bytes = 16;
@@ -118,6 +120,7 @@ struct Request {
   std::optional<std::string_view> expected = std::nullopt;
   std::int64_t delta = 0;
   Meeting meeting = {};  // allgather
+  Bequest bequest = {};  // claim
 };
 
 struct Response {
@@ -127,7 +130,7 @@ struct Response {
 };
 
 inline constexpr std::size_t frame_head_bytes = 4;
-inline constexpr std::size_t request_bytes_max = 64 + store_key_bytes_max + 2 * store_value_bytes_max;
+inline constexpr std::size_t request_bytes_max = 64 + 3 * store_key_bytes_max + 2 * store_value_bytes_max;
 inline constexpr std::size_t wanted_max = 65536;
 static_assert(request_bytes_max >= 64 + 3 * store_key_bytes_max + 4 * wanted_max + store_value_bytes_max);
 // A page of a list goes a little over the bound of values: its last key and the lengths of keys (which may be one byte

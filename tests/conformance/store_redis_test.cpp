@@ -79,8 +79,8 @@ TEST_F(RedisStoreTest, AServerThatDoesNotAnswerIsUnreachableByTheDeadline) {
 TEST_F(RedisStoreTest, ClaimsHaveALeaseThatTheirOwnerRenews) {
   const RedisServer server;
   const auto lives = open_or_throw(server.url());
-  EXPECT_EQ(lives->claim("kept", std::nullopt, "x", generous()).value(), std::nullopt);
-  EXPECT_EQ(open_or_throw(server.url())->claim("left", std::nullopt, "x", generous()).value(), std::nullopt);
+  EXPECT_EQ(lives->claim("kept", std::nullopt, "x", {}, generous()).value(), std::nullopt);
+  EXPECT_EQ(open_or_throw(server.url())->claim("left", std::nullopt, "x", {}, generous()).value(), std::nullopt);
   for (const Deadline deadline = generous(); lives->peek("left", generous()).value() && !deadline.passed();) {
     std::this_thread::sleep_for(std::chrono::milliseconds(50));
   }

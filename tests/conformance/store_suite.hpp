@@ -103,8 +103,8 @@ TYPED_TEST_P(StoreSuite, NothingHappensAfterTheDeadline) {
 }
 
 TYPED_TEST_P(StoreSuite, ClaimsAreSwaps) {
-  EXPECT_EQ(this->first().claim("a/1", std::nullopt, "one", generous()).value(), std::nullopt);
-  EXPECT_EQ(this->second().claim("a/1", "one", "two", generous()).value(), "one");
+  EXPECT_EQ(this->first().claim("a/1", std::nullopt, "one", {}, generous()).value(), std::nullopt);
+  EXPECT_EQ(this->second().claim("a/1", "one", "two", {}, generous()).value(), "one");
   EXPECT_EQ(this->first().peek("a/1", generous()).value(), "two");
 }
 

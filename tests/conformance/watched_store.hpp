@@ -30,8 +30,9 @@ class WatchedStore : public Store {
     return watched().compare_and_set(key, expected, desired, deadline);
   }
   Result<std::optional<std::string>> claim(std::string_view key, std::optional<std::string_view> expected,
-                                           std::string_view desired, Deadline deadline) override {
-    return watched().claim(key, expected, desired, deadline);
+                                           std::string_view desired, const Bequest& bequest,
+                                           Deadline deadline) override {
+    return watched().claim(key, expected, desired, bequest, deadline);
   }
   bool claims_end_with_owner() const override { return store_.claims_end_with_owner(); }
   Result<std::string> await(std::string_view key, Deadline deadline, const LookAround& look_around) override {

@@ -75,13 +75,16 @@ bool run(std::string_view input) {
 }
 
 std::vector<std::string> seeds() {
-  return {chosen(0, store::encode_record("job/1/group", "4711")),
-          chosen(0, store::encode_record("a", "1") + store::encode_record("a", std::nullopt)),
-          chosen(1, "default/epoch=3 size 2 group 4711\ndefault/2/verdict=failed 9 0 it went away\n"),
-          chosen(2, comm::Verdict::failed(Status(Code::peer_lost, "it went away"))),
-          chosen(2, comm::Verdict::complete()),
-          chosen(2, comm::Verdict::superseded()),
-          chosen(3, comm::Claim{.process = ProcessIdentity::own(), .token = 1, .beat = 2}.serialise())};
+  return {
+      chosen(0, store::encode_record("job/1/group", "4711")),
+      chosen(0, store::encode_record("a", "1") + store::encode_record("a", std::nullopt)),
+      chosen(
+          1,
+          "default/epoch=3 size 2 group 4711 leader 12 345 kernel host\ndefault/2/verdict=failed 9 0 it went away\n"),
+      chosen(2, comm::Verdict::failed(Status(Code::peer_lost, "it went away"))),
+      chosen(2, comm::Verdict::complete()),
+      chosen(2, comm::Verdict::superseded()),
+      chosen(3, comm::Claim{.process = ProcessIdentity::own(), .token = 1, .beat = 2}.serialise())};
 }
 
 }  // namespace

@@ -82,6 +82,7 @@ std::vector<std::string> seeds() {
         Request{6, Operation::compare_and_set, "job/claim/0", "2 joining", "1 joining"},
         Request{7, Operation::remove, "job/1/peer/0"}, Request{8, Operation::list, "job/", "job/1/group"},
         Request{2, Operation::cancel},
+        Request{10, Operation::claim, "job/1/place/0", "me", "another", 0, {}, {"job/1/verdict", "it is gone"}},
         Request{9, Operation::allgather, "job/1/card/", "a card", std::nullopt, 0,
                 Meeting{3, 1, "job/1/verdict", "complete", std::string_view("\2\0\0\0\0\0\0\0", 8)}}}) {
     requests += encode_request(request);

@@ -15,6 +15,7 @@
 #include "tests/process/support/call.hpp"
 #include "tests/process/support/failure.hpp"
 #include "tests/process/support/process_group.hpp"
+#include "tests/process/support/store_daemon.hpp"
 
 namespace hocket::process_testing {
 namespace {
@@ -74,6 +75,12 @@ TEST(CreationDeaths, AreNamedByEverySurvivorAndHarmNoLaterCreation) {
   }
 }
 
+// Until the rank has told the others about itself.
+void expect_to_come(Store& store, int rank) {
+  const auto card = store.get(fmt::format("default/1/card/{}", rank), patience());
+  EXPECT_TRUE(card.ok()) << card.status().message();
+}
+
 // How rank 1 ends, in words, where rank 0 is killed and rank 2 does not come.
 enum class Order { killed_after_rank_1_met_the_store, killed_before };
 std::string end_of_rank_1(Order order, std::int64_t timeout_ms) {
@@ -91,8 +98,7 @@ std::string end_of_rank_1(Order order, std::int64_t timeout_ms) {
   const auto store = store_served_by(group.process(0));
   if (met) {
     group.tell(1, "create");
-    const auto place = store->get("default/1/place/1", patience());
-    EXPECT_TRUE(place.ok()) << place.status().message();
+    expect_to_come(*store, 1);
   }
   group.signal(0, SIGKILL);
   if (!met) group.tell(1, "create");
@@ -109,7 +115,47 @@ TEST(CreationDeaths, OfTheRankThatServesTheStoreAreNamed) {
       end = end_of_rank_1(order, timeout_ms);
       if (end != "HOCKET_TIMEOUT, rank 2") break;
     }
-    EXPECT_EQ(end, "HOCKET_STORE_UNREACHABLE, rank 0");
+    const bool known = order == Order::killed_after_rank_1_met_the_store;
+    EXPECT_EQ(end, known ? "HOCKET_PEER_LOST, rank 0" : "HOCKET_STORE_UNREACHABLE, rank 0");
+  }
+}
+
+// Three ranks wait for a fourth one, which never comes, when the victim is killed. `store`: "", which rank 0 serves, or
+// a URL. No deadline can find it.
+void expect_to_be_known(const std::string& url, int victim) {
+  ProcessGroup group(size, [&](Child& child) {
+    if (child.index == 3) return;
+    if (!url.empty()) ::setenv("HOCKET_STORE", url.c_str(), 1);
+    hocket_comm_options options = HOCKET_COMM_OPTIONS_INIT;
+    options.timeout_ms = 600'000;
+    const hocket_result result = create_in_vain(&options);
+    child.say(fmt::format("{}, rank {}", hocket_result_name(result), last_cause().peer));
+  });
+  const auto store = url.empty() ? store_served_by(group.process(0)) : std::move(*open_store(url, patience()));
+  for (int rank = 0; rank < 3; ++rank) expect_to_come(*store, rank);
+  group.signal(victim, SIGKILL);
+  for (int rank = 0; rank < 3; ++rank) {
+    if (rank != victim) {
+      EXPECT_EQ(group.hear(rank), fmt::format("HOCKET_PEER_LOST, rank {}", victim));
+    }
+  }
+  group.expect_success(victim);
+}
+
+TEST(CreationDeaths, AreKnownWhileOthersStillMeet) {
+  for (int victim = 0; victim < 3; ++victim) {
+    SCOPED_TRACE(fmt::format("rank {} dies", victim));
+    expect_to_be_known("", victim);
+    Daemon daemon({"--port", "0"});
+    expect_to_be_known(fmt::format("tcp://127.0.0.1:{}", daemon.port()), victim);
+  }
+}
+
+TEST(CreationDeaths, AreKnownWhereAFileIsTheStore) {
+  const TemporaryFolder folder;
+  for (int victim = 0; victim < 3; ++victim) {
+    SCOPED_TRACE(fmt::format("rank {} dies", victim));
+    expect_to_be_known("file://" + folder.file(fmt::format("store{}", victim)), victim);
   }
 }
 

@@ -8,6 +8,7 @@
 #include <span>
 
 #include "tools/doctor/clocks.hpp"
+#include "tools/doctor/latecomers.hpp"
 #include "tools/doctor/process.hpp"
 #include "tools/doctor/waits.hpp"
 
@@ -177,11 +178,14 @@ Diagnosis with_record(const Group& group, const Blocked& blocked, const Record& 
                     culprit.rank, behind, blocked.waiter->rank, blocked.wait->seconds, name_of(call))};
   }
   if (made != nullptr) {
-    const double late =
-        awaited != nullptr ? seconds(culprit, made->began) - seconds(*blocked.waiter, awaited->began) : 0;
-    return {"slow", culprit.rank,
+    // One that is through with the call was only waited for because it waited itself.
+    const Record& last = made->ended ? last_to_begin(group, call) : culprit;
+    const double late = awaited != nullptr ? seconds(last, last.collective(call.communicator, call.number)->began) -
+                                                 seconds(*blocked.waiter, awaited->began)
+                                           : 0;
+    return {"slow", last.rank,
             fmt::format("Rank {} was slow: it began {} {:.3f} s after rank {}, which has waited for it for {:.1f} s.",
-                        culprit.rank, name_of(call), late, blocked.waiter->rank, blocked.wait->seconds)};
+                        last.rank, name_of(call), std::max(late, 0.0), blocked.waiter->rank, blocked.wait->seconds)};
   }
   const auto communicator = culprit.communicators.find(call.communicator);
   const Call* const latest = last_ended(culprit);
@@ -239,30 +243,6 @@ Diagnosis of_waits(const Group& group, Rank suspected) {
 }
 
 // ---- nothing broke --------------------------------------------------------------------------------------------------
-
-// Who came last to the calls of all, and how late on average.
-std::string latecomer(const Group& group) {
-  const auto clocks = align_clocks(group);
-  std::map<Rank, std::pair<int, double>> last;
-  int calls = 0;
-  for (const Call& call : group.records.begin()->second.calls) {
-    if (call.is_message()) continue;
-    std::map<std::int64_t, Rank> began;
-    for (const auto& [rank, record] : group.records) {
-      const Call* const theirs = record.collective(call.communicator, call.number);
-      if (theirs != nullptr) began.emplace(theirs->began + clocks.at(rank).nanoseconds, rank);
-    }
-    if (began.size() != group.records.size() || began.size() < 2) continue;
-    ++calls;
-    auto& [times, late] = last[began.rbegin()->second];
-    ++times;
-    late += static_cast<double>(began.rbegin()->first - began.begin()->first) / 1e9;
-  }
-  if (last.empty()) return "";
-  const auto most = std::ranges::max_element(last, {}, [](const auto& one) { return one.second.first; });
-  return fmt::format("; rank {} came last to {} of the last {} calls, {:.6f} s after the first on average", most->first,
-                     most->second.first, calls, most->second.second / most->second.first);
-}
 
 Diagnosis of_working(const Group& group) {
   const auto waits = [](const auto& entry) { return !entry.second.waits.empty(); };

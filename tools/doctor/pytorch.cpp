@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <bit>
 #include <map>
 #include <nlohmann/json.hpp>
@@ -53,20 +54,27 @@ void pickle(std::string& out, const Json& value) {
 
 // ---- the dump -------------------------------------------------------------------------------------------------------
 
-// What its analysis calls a call; it knows no barrier and takes it for an allreduce, as PyTorch makes it.
-std::string name_there(const Call& call, Rank rank) {
+// What its analysis calls a call. It refuses dumps with names that it does not know. A barrier is an allreduce there,
+// as PyTorch makes it, and a scan a reduce. Blocks of different sizes are in order for it in an all_to_all alone.
+std::string name_there(const Call& call, Rank rank, const Communicator& communicator) {
   static const std::map<std::string, std::string> names{{"allreduce", "all_reduce"},
                                                         {"barrier", "all_reduce"},
-                                                        {"reduce_scatter", "_reduce_scatter_base"},
-                                                        {"reduce_scatter_v", "_reduce_scatter_base"},
                                                         {"allgather", "_all_gather_base"},
-                                                        {"allgather_v", "_all_gather_base"},
+                                                        {"reduce_scatter", "_reduce_scatter_base"},
+                                                        {"scan", "reduce"},
+                                                        {"exscan", "reduce"},
                                                         {"alltoall", "all_to_all"},
                                                         {"alltoall_v", "all_to_all"},
-                                                        {"gather_v", "gather"},
-                                                        {"scatter_v", "scatter"}};
-  if (call.kind == "send") return fmt::format("nccl:send {}->{}", rank, call.peer);
-  if (call.kind == "receive") return fmt::format("nccl:recv {}<-{}", rank, call.peer);
+                                                        {"allgather_v", "all_to_all"},
+                                                        {"reduce_scatter_v", "all_to_all"},
+                                                        {"gather_v", "all_to_all"},
+                                                        {"scatter_v", "all_to_all"}};
+  const auto place = [&](Rank one) {  // it counts a communicator's ranks in their order among all
+    return communicator.ranks.empty() ? one
+                                      : std::ranges::count_if(communicator.ranks, [&](Rank r) { return r < one; });
+  };
+  if (call.kind == "send") return fmt::format("nccl:send {}->{}", place(rank), place(call.peer));
+  if (call.kind == "receive") return fmt::format("nccl:recv {}<-{}", place(rank), place(call.peer));
   const auto found = names.find(call.collective);
   return "nccl:" + (found == names.end() ? call.collective : found->second);
 }
@@ -81,20 +89,18 @@ std::string type_there(const std::string& type) {
 
 Json entry_of(const Record& record, const Call& call, std::int64_t id) {
   const std::int64_t to_date = record.date - record.steady;
-  const auto communicator = record.communicators.find(call.communicator);
-  const bool known = communicator != record.communicators.end();
+  const Communicator& communicator = record.communicators.at(call.communicator);
   const auto ranks =
-      static_cast<std::int64_t>(known && !communicator->second.ranks.empty() ? communicator->second.ranks.size()
-                                                                             : static_cast<std::size_t>(record.size));
+      communicator.ranks.empty() ? std::int64_t{record.size} : static_cast<std::int64_t>(communicator.ranks.size());
   const auto count = static_cast<std::int64_t>(call.count);
   const bool gathers = call.collective == "allgather", scatters = call.collective == "reduce_scatter";
   Json entry{{"record_id", id},
              {"pg_id", call.communicator},
-             {"process_group", {std::to_string(call.communicator), known ? communicator->second.name : ""}},
+             {"process_group", {std::to_string(call.communicator), communicator.name}},
              {"collective_seq_id", call.is_message() ? 0 : static_cast<std::int64_t>(call.number)},
              {"p2p_seq_id", call.is_message() ? static_cast<std::int64_t>(call.number) : 0},
              {"op_id", id},
-             {"profiling_name", name_there(call, record.rank)},
+             {"profiling_name", name_there(call, record.rank, communicator)},
              {"time_created_ns", call.began + to_date},
              {"input_sizes", {{scatters ? count * ranks : count}}},
              {"input_dtypes", {type_there(call.type)}},
@@ -133,7 +139,9 @@ std::string pytorch_dump(const Group& group, const Record& record) {
   }
   std::int64_t id = 0;
   for (const Call& call : record.calls) {
-    if (call.kind != "split") dump["entries"].push_back(entry_of(record, call, ++id));
+    // Who was in a communicator that is gone is not known, and the analysis must know that.
+    if (call.kind != "split" && record.communicators.contains(call.communicator))
+      dump["entries"].push_back(entry_of(record, call, ++id));
   }
   std::string text = "\x80\x02";
   pickle(text, dump);

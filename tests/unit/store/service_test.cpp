@@ -64,6 +64,71 @@ TEST_F(ServiceTest, ClaimedKeysLeaveWithTheirClient) {
   EXPECT_EQ(keys(), std::vector<std::string>{"made anew"});
 }
 
+TEST_F(ServiceTest, BequestsAreSetWhenAClaimEndsWithItsClient) {
+  const auto claim = [&](ClientId client, std::string_view key, std::string_view heir, std::string_view bequest,
+                         std::optional<std::string_view> expected = std::nullopt) {
+    service.handle(client, {.id = 1,
+                            .operation = Operation::claim,
+                            .key = key,
+                            .value = "v",
+                            .expected = expected,
+                            .bequest = {.key = heir, .value = bequest}});
+  };
+  const auto value = [&](std::string_view key) {
+    const auto found = service.dictionary().find(key);
+    return *found ? std::string(**found) : "absent";
+  };
+  claim(1, "place/1", "outcome", "1 is gone");
+  claim(2, "place/2", "outcome", "2 is gone");
+  claim(3, "place/3", "given up", "3 is gone");
+  claim(3, "place/4", "passed on", "3 is gone");
+  claim(4, "place/4", "", "", "v");  // now it is client 4's, who bequeaths nothing
+  service.handle(5, {.id = 2, .operation = Operation::remove, .key = "place/3"});
+  get(6, 60, "outcome");
+  (void)take();
+  service.leave(2);
+  EXPECT_EQ(take(), (std::vector<Given>{{6, 60, Code::ok, "2 is gone"}})) << "whoever waits hears at once";
+  for (const ClientId client : {1, 3, 4}) service.leave(client);
+  EXPECT_EQ(value("outcome"), "2 is gone") << "the first one counts";
+  EXPECT_EQ(value("given up"), "absent");
+  EXPECT_EQ(value("passed on"), "absent");
+}
+
+TEST_F(ServiceTest, NothingIsInheritedWhenTheServerEnds) {
+  service.handle(1, {.id = 1,
+                     .operation = Operation::claim,
+                     .key = "place",
+                     .value = "v",
+                     .bequest = {.key = "outcome", .value = "1 is gone"}});
+  service.end();
+  service.leave(1);
+  EXPECT_EQ(service.dictionary().size(), 0u);
+}
+
+TEST_F(ServiceTest, BequestsAreBounded) {
+  ServerLimits limits;
+  limits.waiting_bytes = 100;
+  Service bounded{[this](ClientId client, std::uint64_t request, Code code, Dictionary::Value) {
+                    given.emplace_back(client, request, code, "");
+                  },
+                  limits};
+  const auto claim = [&](std::uint64_t id, std::string_view key) {
+    bounded.handle(1, {.id = id,
+                       .operation = Operation::claim,
+                       .key = key,
+                       .value = "v",
+                       .bequest = {.key = "outcome", .value = std::string(60, 'x')}});
+  };
+  claim(1, "one");
+  claim(2, "two");
+  bounded.handle(1, {.id = 3, .operation = Operation::remove, .key = "one"});
+  claim(4, "two");
+  EXPECT_EQ(take(), (std::vector<Given>{{1, 1, Code::not_found, ""},
+                                        {1, 2, Code::out_of_resources, ""},
+                                        {1, 3, Code::ok, ""},
+                                        {1, 4, Code::not_found, ""}}));
+}
+
 // One wants the values of the two others, in the meeting "a/" whose outcome is "over".
 struct AllgatherTest : ServiceTest {
   void come(ClientId client, std::uint32_t member, std::string_view value, std::string_view outcome = "over") {

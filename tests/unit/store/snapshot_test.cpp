@@ -31,7 +31,7 @@ TEST(Snapshot, KeepsWhatNobodyOwnsFromOneServerToTheNext) {
     const auto store = TcpStore::connect("127.0.0.1", server->port(), generous());
     ASSERT_TRUE(store.ok()) << store.status().message();
     ASSERT_TRUE((*store)->set("kept", value, generous()).ok());
-    ASSERT_TRUE((*store)->claim("owned", std::nullopt, "", generous()).ok());
+    ASSERT_TRUE((*store)->claim("owned", std::nullopt, "", {}, generous()).ok());
   }
   const auto server = serve(folder.file("snapshot"));
   const auto store = TcpStore::connect("127.0.0.1", server->port(), generous());

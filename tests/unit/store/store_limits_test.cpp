@@ -45,7 +45,7 @@ TEST(StoreLimits, ValuesBeyondTheQuotaAreRefused) {
   EXPECT_THAT(status.message(), HasSubstr("--max-bytes"));
   // Neither do other changes pass it, and what is removed makes room.
   EXPECT_EQ((*store)->compare_and_set("new", std::nullopt, value, generous()).status().code(), Code::out_of_resources);
-  EXPECT_EQ((*store)->claim("new", std::nullopt, value, generous()).status().code(), Code::out_of_resources);
+  EXPECT_EQ((*store)->claim("new", std::nullopt, value, {}, generous()).status().code(), Code::out_of_resources);
   EXPECT_TRUE((*store)->set("0", std::string(store_value_bytes_max, 'w'), generous()).ok());
   EXPECT_TRUE((*store)->remove("0", generous()).value());
   EXPECT_TRUE((*store)->set("new", value, generous()).ok());
@@ -119,7 +119,7 @@ TEST(StoreLimits, ThoseWhoAskForNothingMakeRoom) {
   const auto server = serve({.clients = 4});
   const auto owner = connect(*server), waiter = connect(*server);
   ASSERT_TRUE(owner.ok() && waiter.ok());
-  ASSERT_TRUE((*owner)->claim("owned", std::nullopt, "", generous()).ok());
+  ASSERT_TRUE((*owner)->claim("owned", std::nullopt, "", {}, generous()).ok());
   Result<std::string> waited = Status(Code::internal, "not yet");
   std::thread waits([&] { waited = (*waiter)->get("key", generous()); });
   std::vector<std::unique_ptr<RawClient>> idle;
@@ -140,8 +140,8 @@ TEST(StoreLimits, WhereAllAreNeededTheNextIsToldSo) {
   const auto server = serve({.clients = 2});
   const auto one = connect(*server), two = connect(*server);
   ASSERT_TRUE(one.ok() && two.ok());
-  ASSERT_TRUE((*one)->claim("1", std::nullopt, "", generous()).ok());
-  ASSERT_TRUE((*two)->claim("2", std::nullopt, "", generous()).ok());
+  ASSERT_TRUE((*one)->claim("1", std::nullopt, "", {}, generous()).ok());
+  ASSERT_TRUE((*two)->claim("2", std::nullopt, "", {}, generous()).ok());
   const auto refused = connect(*server, Deadline::after(std::chrono::milliseconds(1500)));
   ASSERT_FALSE(refused.ok());
   EXPECT_EQ(refused.status().code(), Code::store_unreachable);

@@ -90,6 +90,23 @@ TEST(DoctorRecord, HasRanksAndTimesWithinBounds) {
   }
 }
 
+// What it says of its wait is from before the call ended: it waited for rank 1, and that for rank 2.
+TEST(DoctorRecord, SaysThatTheRankIsSlowThatCameLast) {
+  Groups groups;
+  for (int rank = 0; rank < 3; ++rank) {
+    json record = record_of(rank, 3);
+    json& call = record["operations"][0];
+    call["began_ns"] = rank == 2 ? 700'000'000 : 1'000 - rank;
+    call["ended_ns"] = 800'000'000;
+    if (rank != 0) record["waits"] = json::array();
+    ASSERT_EQ(groups.add(record.dump(), "a rank"), "");
+  }
+  const Diagnosis found = diagnose(std::move(groups).sorted()[0]);
+  EXPECT_EQ(found.kind, "slow");
+  EXPECT_EQ(found.rank, 2);
+  EXPECT_THAT(found.sentence, HasSubstr("Rank 2 was slow: it began allreduce number 6 0.700 s after rank 0"));
+}
+
 TEST(DoctorRecord, ListsSoManyRanksAtMost) {
   json record = record_of(0, 65536);
   record["waits"] = json::array();
