@@ -102,7 +102,7 @@ class WaitingNewcomer : public ElasticJobTest {
     ASSERT_TRUE(point.ok()) << point.status().message();
     point_ = std::move(*point);
     place_.emplace(point_->places(1, {}));
-    ASSERT_TRUE(place_->take(0, 0, Deadline::after(std::chrono::seconds(60))).ok());
+    ASSERT_TRUE(place_->take(0, 0, {}, Deadline::after(std::chrono::seconds(60))).ok());
     ranks_.number = 1;
   }
   void TearDown() override { ::unsetenv("HOCKET_STORE"); }
