@@ -61,7 +61,10 @@ Status meet(Store& watched, Store& store, const Options& options, std::uint64_t 
   }
   if (status.ok()) status = close_ring(store, **rendezvous, options, others);
   if (!status.ok() && (*rendezvous)->superseded()) return meet(watched, store, options, token);
-  if (!status.ok()) return (*rendezvous)->fail(status);
+  if (!status.ok()) status = (*rendezvous)->fail(status);
+  // Those who knew a rank that has died come again, as those of a job that is started again.
+  if (status.code() == Code::peer_lost) return meet(watched, store, options);
+  if (!status.ok()) return status;
   (*rendezvous)->finish();
   return {};
 }

@@ -26,8 +26,8 @@ struct MemberBoard {
   alignas(4096) WakeFlag wake_flag;
   alignas(64) PlainMemoryInfo plain_memory;
   std::atomic<std::uint64_t> wake_name;  // see WakeSocket; 0: it has none
-  // How far it is in opening the window. 1: its part is there; then one more for each lap of the word that it has passed
-  // on, or was the last to hear.
+  // How far it is in opening the window. 1: its part is there; then one more for each lap of the word that it has
+  // passed on, or was the last to hear.
   std::atomic<std::uint64_t> progress;
   alignas(4096) ControlLine lines[Window::lines_per_member];
 };

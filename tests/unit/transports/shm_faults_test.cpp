@@ -88,7 +88,7 @@ TEST(ShmFaults, TinyLimitsAreErrorsAndNeverSignals) {
     const Limit descriptors(RLIMIT_NOFILE, static_cast<rlim_t>(lowest_free));
     why = refusal();
   }
-  EXPECT_EQ(why.code(), Code::unsupported);
+  EXPECT_EQ(why.code(), Code::out_of_resources);
 }
 
 TEST(ShmFaults, AWindowIsForAllOrForNone) {
