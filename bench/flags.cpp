@@ -74,7 +74,7 @@ CLI::Option* add_subject(CLI::App& app, Written& written, Options& options) {
 }
 
 void add_method(CLI::App& app, Written& written, Options& options) {
-  app.add_option("--ranks", options.ranks, "start this many ranks here")->check(CLI::Range(1, 65536));
+  app.add_option("--ranks", options.ranks, "start this many ranks here")->check(CLI::Range(1, group_ranks_max));
   app.add_option("--timeout", options.timeout_seconds,
                  "seconds that any wait for another rank may last (HOCKET_TIMEOUT_MS, or 300)")
       ->check(arguments::number(0.001, 1e7));

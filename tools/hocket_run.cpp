@@ -16,7 +16,6 @@
 namespace {
 
 constexpr int usage_error = 2;
-constexpr int ranks_max = 65536;
 
 int fail(const std::string& sentence) {
   fmt::print(stderr, "hocket-run: {}\n", sentence);
@@ -120,11 +119,11 @@ struct ElasticFlags {
     const bool colon = least.ec == std::errc() && least.ptr != end && *least.ptr == ':';
     const auto most = std::from_chars(colon ? least.ptr + 1 : end, end, elastic.most);
     const bool right = colon && most.ec == std::errc() && most.ptr == end;
-    if (!right || elastic.least < 1 || elastic.most < elastic.least || elastic.most > ranks_max) {
+    if (!right || elastic.least < 1 || elastic.most < elastic.least || elastic.most > hocket::group_ranks_max) {
       return wrong(
           fmt::format("--elastic: '{}' is not MIN:MAX, two numbers from 1 to {} of which the second is not less "
                       "than the first, as in 2:4.",
-                      bounds, ranks_max));
+                      bounds, hocket::group_ranks_max));
     }
     if (options.hosts) return wrong("--elastic is for ranks of this machine, without --hosts.");
     if (options.input_to_rank_0) return wrong("--elastic goes without --stdin: rank 0 may die.");
@@ -146,7 +145,7 @@ int run(int argc, char** argv) {
   HostFlags hosts;
   ElasticFlags elastic;
   app.add_option("-n,--ranks", options.ranks, "number of ranks (required, unless --hosts or --elastic tells it)")
-      ->check(CLI::Range(1, ranks_max));
+      ->check(CLI::Range(1, hocket::group_ranks_max));
   app.add_flag("--no-label", no_label, "do not begin lines with the rank");
   app.add_option("--bind-to", options.binding,
                  "core: pin each rank to its own core; auto: pin if there are enough cores (none)")

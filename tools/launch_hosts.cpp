@@ -14,7 +14,6 @@
 namespace hocket::launch {
 namespace {
 
-constexpr int slots_max = 65536;
 constexpr std::string_view blanks = " \t\r";
 
 Status wrong(std::string sentence) {
@@ -24,8 +23,8 @@ Status wrong(std::string sentence) {
 Result<int> parse_slots(std::string_view text, std::string_view of) {
   int slots = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), slots);
-  if (error == std::errc() && end == text.data() + text.size() && slots >= 1 && slots <= slots_max) return slots;
-  return wrong(fmt::format("'{}' has no number of ranks from 1 to {} behind the host", of, slots_max));
+  if (error == std::errc() && end == text.data() + text.size() && slots >= 1 && slots <= group_ranks_max) return slots;
+  return wrong(fmt::format("'{}' has no number of ranks from 1 to {} behind the host", of, group_ranks_max));
 }
 
 // Where the name ends and ":4" may begin. Addresses of IPv6 stand in brackets, or have no number of ranks.
@@ -128,7 +127,7 @@ Result<std::vector<Share>> share_out(const std::vector<Host>& hosts, int ranks) 
   const auto add_slots = [](std::int64_t sum, const Host& host) { return sum + host.slots; };
   const std::int64_t slots = std::accumulate(hosts.begin(), hosts.end(), std::int64_t{0}, add_slots);
   if (ranks == 0 && open > 0) return wrong("--ranks is required where a host has no number, as in a:4.");
-  if (ranks == 0 && slots > slots_max) return wrong(fmt::format("The hosts are for {} ranks: too many.", slots));
+  if (ranks == 0 && slots > group_ranks_max) return wrong(fmt::format("The hosts are for {} ranks: too many.", slots));
   if (ranks == 0) ranks = static_cast<int>(slots);
   if (open == 0 && ranks > slots) {
     return wrong(fmt::format("{} ranks do not fit: the hosts are for {}. Start fewer, or name more.", ranks, slots));

@@ -21,8 +21,6 @@ namespace {
 
 using environment::Variable;
 
-constexpr std::int64_t size_max = 1 << 20;
-
 // The caller's string, else the variable's, else what stands in `value` already.
 void choose(std::string& value, const char* given, const char* variable) {
   if (given != nullptr && *given != '\0') {
@@ -34,10 +32,10 @@ void choose(std::string& value, const char* given, const char* variable) {
 
 Status resolve_ranks(const hocket_comm_options& given, Options& options) {
   if (given.world_size != 0) {
-    if (given.world_size < 0 || given.world_size > size_max) {
+    if (given.world_size < 0 || given.world_size > group_ranks_max) {
       return {Code::invalid_argument, fmt::format("options.world_size is {}; it must be 1 … {}, or 0 to take it from "
                                                   "the environment",
-                                                  given.world_size, size_max)};
+                                                  given.world_size, group_ranks_max)};
     }
     if (given.rank < 0 || given.rank >= given.world_size) {
       return {Code::invalid_argument, fmt::format("options.rank is {}; with world_size {} it must be 0 … {}",
@@ -57,7 +55,7 @@ Status resolve_ranks(const hocket_comm_options& given, Options& options) {
                         : rank ? "the world size is"
                                : "rank and world size are")};
   }
-  const auto size_number = environment::to_integer(*size, 1, size_max);
+  const auto size_number = environment::to_integer(*size, 1, group_ranks_max);
   if (!size_number.ok()) return size_number.status();
   const auto rank_number = environment::to_integer(*rank, 0, *size_number - 1);
   if (!rank_number.ok()) return rank_number.status();

@@ -23,7 +23,7 @@ Status wrong(const std::string& what) {
 }
 
 bool parse_rank(std::string_view digits, Rank& into) {
-  const auto value = environment::to_integer({"", std::string(digits)}, 1, 1 << 20);
+  const auto value = environment::to_integer({"", std::string(digits)}, 1, group_ranks_max);
   if (value) into = static_cast<Rank>(*value);
   return value.ok();
 }

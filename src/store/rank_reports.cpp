@@ -14,7 +14,6 @@ namespace {
 
 using Json = nlohmann::json;
 
-constexpr Rank size_max = 1 << 24;
 constexpr int format_version = 1;
 constexpr std::size_t awaited_max = 64;  // of one rank; ranks tell fewer
 
@@ -78,7 +77,7 @@ std::optional<RankReport> parse_report(std::string_view text) {
     const Json json = Json::parse(text);
     if (!json.is_object() || json.at("hocket_report") != format_version) return std::nullopt;
     RankReport report = read(json);
-    if (report.size < 1 || report.size > size_max || report.rank < 0 || report.rank >= report.size) return std::nullopt;
+    if (report.size < 1 || report.size > group_ranks_max || report.rank < 0 || report.rank >= report.size) return std::nullopt;
     return report;
   } catch (const std::exception&) {
     return std::nullopt;

@@ -18,7 +18,6 @@ namespace {
 using Json = nlohmann::json;
 
 constexpr int format_version = 1;
-constexpr Rank size_max = Rank{1} << 20;  // no communicator has more ranks
 constexpr std::size_t text_bytes_max = 65536;
 constexpr std::int64_t time_max = std::int64_t{1} << 60;  // differences of sums of times do not overflow
 
@@ -39,7 +38,7 @@ std::int64_t number_of(const Json& json, std::int64_t least, std::int64_t most) 
 }
 
 Rank rank_of(const Json& json, Rank least = 0) {
-  return static_cast<Rank>(number_of(json, least, size_max - 1));
+  return static_cast<Rank>(number_of(json, least, group_ranks_max - 1));
 }
 
 std::vector<Rank> ranks_of(const Json& json) {
@@ -102,7 +101,7 @@ Record read_record(const Json& json) {
                 .group = text_of(json.at("group")),
                 .reason = text_of(json.at("reason")),
                 .rank = rank_of(json.at("rank")),
-                .size = static_cast<Rank>(number_of(json.at("size"), 1, size_max)),
+                .size = static_cast<Rank>(number_of(json.at("size"), 1, group_ranks_max)),
                 .kernel = text_of(json.at("clock").at("kernel")),
                 .steady = time_of(json.at("clock").at("steady_ns")),
                 .date = number_of(json.at("clock").at("date_ns"), INT64_MIN, INT64_MAX)};

@@ -126,7 +126,7 @@ void add_communication(CLI::App& app, Options& options) {
       ->transform(arguments::one_of({"on", "off"}));
   auto* ranks =
       option("--ranks", options.ranks, "start this many ranks here; with --prove: up to so many, from 2 to 64 (8)")
-          ->check(CLI::Range(1, 65536));
+          ->check(CLI::Range(1, group_ranks_max));
   app.add_flag("--elastic", options.elastic,
                "go on when ranks die, and take newcomers in: hocket-run --elastic MIN:MAX hocket-sgd --elastic")
       ->group("Communication")

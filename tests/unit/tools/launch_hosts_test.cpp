@@ -32,7 +32,7 @@ std::string shares_of(const std::string& list, int ranks) {
 
 TEST(LaunchHosts, ReadsLists) {
   EXPECT_EQ(text_of(parse_hosts("a")), "a=0 ");
-  EXPECT_EQ(text_of(parse_hosts("a:4,me@b,node-3.example.org:65536")), "a=4 me@b=0 node-3.example.org=65536 ");
+  EXPECT_EQ(text_of(parse_hosts("a:4,me@b,node-3.example.org:1048576")), "a=4 me@b=0 node-3.example.org=1048576 ");
   EXPECT_EQ(text_of(parse_hosts("fd77::1,[fd77::2]:3,[fd77::3]")), "fd77::1=0 fd77::2=3 fd77::3=0 ");
 }
 
@@ -40,8 +40,9 @@ TEST(LaunchHosts, SaysWhatIsWrongWithAList) {
   EXPECT_EQ(text_of(parse_hosts("")), "--hosts: '' names no host.");
   EXPECT_EQ(text_of(parse_hosts("a,,b")), "--hosts: '' names no host.");
   EXPECT_EQ(text_of(parse_hosts(":4")), "--hosts: ':4' names no host.");
-  for (const char* slots : {"0", "", "x", "-1", "4x", "65537", "99999999999"}) {
-    EXPECT_THAT(text_of(parse_hosts(fmt::format("a:{}", slots))), HasSubstr("has no number of ranks from 1 to 65536"));
+  for (const char* slots : {"0", "", "x", "-1", "4x", "1048577", "99999999999"}) {
+    EXPECT_THAT(text_of(parse_hosts(fmt::format("a:{}", slots))),
+                HasSubstr("has no number of ranks from 1 to 1048576"));
   }
   EXPECT_EQ(text_of(parse_hosts("-oProxyCommand=x")), "--hosts: '-oProxyCommand=x' is not the name of a host.");
   EXPECT_EQ(text_of(parse_hosts("a b")), "--hosts: 'a b' is not the name of a host.");
@@ -79,7 +80,7 @@ TEST(LaunchHosts, FillsHostsInTheirOrder) {
 TEST(LaunchHosts, RefusesRanksThatDoNotFit) {
   EXPECT_EQ(shares_of("a:4,b:4", 9), "9 ranks do not fit: the hosts are for 8. Start fewer, or name more.");
   EXPECT_EQ(shares_of("a:4,b", 0), "--ranks is required where a host has no number, as in a:4.");
-  EXPECT_EQ(shares_of("a:65536,b:1", 0), "The hosts are for 65537 ranks: too many.");
+  EXPECT_EQ(shares_of("a:1048576,b:1", 0), "The hosts are for 1048577 ranks: too many.");
 }
 
 TEST(LaunchHosts, SplitsCommandsAsTheShellDoes) {
