@@ -20,8 +20,8 @@ bool is_factor(double value) {
 }
 
 Status check_number(std::string_view field, Rank value, Rank least) {
-  if (value >= least && value <= network_ranks_max) return {};
-  return wrong(field, fmt::format("{} is not between {} and {}", value, least, network_ranks_max));
+  if (value >= least && value <= group_ranks_max) return {};
+  return wrong(field, fmt::format("{} is not between {} and {}", value, least, group_ranks_max));
 }
 
 Status check_seconds(std::string_view field, double value) {
@@ -131,6 +131,51 @@ Network::Network(const NetworkDescription& description) : description_(descripti
   for (Rank rank = 0; rank < size(); ++rank) host_by_rank.push_back(static_cast<std::uint32_t>(host_of(rank)));
   topology_ = Topology(host_by_rank);
   add_slow();
+}
+
+Network::LinkBlock Network::block_of(std::uint32_t link) const {
+  const auto ranks = static_cast<std::uint32_t>(size());
+  const auto among = [&](std::uint32_t first, std::uint32_t each, Rank sharers) {  // ways out, then ways in
+    return LinkBlock{.first = link < first + each ? first : first + each, .ranks = sharers};
+  };
+  switch (description_.kind) {
+    case NetworkKind::flat: return among(0, ranks, 1);
+    case NetworkKind::hosts: {
+      const auto cards = 2 * static_cast<std::uint32_t>(hosts());
+      return link < cards ? among(0, cards / 2, per_host_) : LinkBlock{.first = cards};
+    }
+    case NetworkKind::torus: return {.links = 4};
+    case NetworkKind::fat_tree: break;
+  }
+  if (link < 2 * ranks) return among(0, ranks, 1);
+  const Rank leaf = description_.ranks_per_leaf;
+  return among(2 * ranks, static_cast<std::uint32_t>((size() + leaf - 1) / leaf), leaf);
+}
+
+Rank Network::first_rank_of(std::uint32_t link) const {
+  for (const SlowPair& slow : slow_pairs_) {
+    if (slow.link == link) return slow.from;
+  }
+  const LinkBlock block = block_of(link);
+  return static_cast<Rank>((link - block.first) / block.links) * block.ranks;
+}
+
+std::uint32_t Network::turned_back(std::uint32_t link, Rank ranks) const {
+  if (ranks == 0) return link;
+  const LinkBlock block = block_of(link);
+  return link - static_cast<std::uint32_t>(ranks / block.ranks) * block.links;
+}
+
+Rank Network::period() const {
+  if (!description_.slow.empty()) return size();
+  const auto if_equal = [&](Rank each) { return size() % each == 0 ? each : size(); };
+  switch (description_.kind) {
+    case NetworkKind::flat: return 1;
+    case NetworkKind::hosts: return if_equal(per_host_);
+    case NetworkKind::torus: return description_.rows == 1 ? 1 : description_.columns;
+    case NetworkKind::fat_tree: return if_equal(description_.ranks_per_leaf);
+  }
+  return size();
 }
 
 void Network::add_slow() {

@@ -78,8 +78,6 @@ struct Slow {
   double factor = 1;
 };
 
-inline constexpr Rank network_ranks_max = 1 << 16;
-
 struct NetworkDescription {
   NetworkKind kind = NetworkKind::flat;
   Rank ranks = 1;
@@ -124,6 +122,13 @@ class Network {
   NetworkSpeed speed() const;
   const MachineClass& machine() const { return machine_class_of(topology_, size(), scarce_cores(), speed()); }
 
+  // By how many ranks all ranks can be turned, links and all, so that nothing changes: the fewest that are known.
+  Rank period() const;
+  // Of whom or of whose host or switch the link is: the lowest of these ranks; and the link that stands in its place
+  // where all ranks are turned back by so many, a multiple of period().
+  Rank first_rank_of(std::uint32_t link) const;
+  std::uint32_t turned_back(std::uint32_t link, Rank ranks) const;
+
   std::size_t links() const { return wire_per_byte_.size(); }
   double wire_per_byte(std::uint32_t link) const { return wire_per_byte_[link]; }
   // How many times slower than others this rank's processor is.
@@ -138,7 +143,15 @@ class Network {
     std::uint32_t link;
   };
 
+  // Links of one kind, of which so many adjoining ranks have `links` together.
+  struct LinkBlock {
+    std::uint32_t first = 0;
+    Rank ranks = 1;
+    std::uint32_t links = 1;
+  };
+
   explicit Network(const NetworkDescription& description);
+  LinkBlock block_of(std::uint32_t link) const;
   void add_links(Rank count, double per_byte) {
     wire_per_byte_.insert(wire_per_byte_.end(), static_cast<std::size_t>(count), per_byte);
   }

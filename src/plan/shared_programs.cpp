@@ -64,10 +64,7 @@ std::vector<std::uint32_t> runs_of(Schedule& schedule) {
 class Renaming {
  public:
   Renaming(Schedule& schedule, RankProgram& into)
-      : into_(into),
-        peer_numbers_(static_cast<std::size_t>(schedule.shape.size), unnamed),
-        run_numbers_(schedule.shape.chunks, unnamed),
-        runs_(runs_of(schedule)) {
+      : into_(into), run_numbers_(schedule.shape.chunks, unnamed), runs_(runs_of(schedule)) {
     for (Step& step : schedule.steps) {
       if (step.peer != no_rank) step.peer = rename_peer(step.peer);
       visit_ranges(step, [&](Range& range) { rename_chunks(range); });
@@ -77,12 +74,9 @@ class Renaming {
 
  private:
   Rank rename_peer(Rank peer) {
-    std::uint32_t& number = peer_numbers_[static_cast<std::size_t>(peer)];
-    if (number == unnamed) {
-      number = static_cast<std::uint32_t>(into_.peers.size());
-      into_.peers.push_back(peer);
-    }
-    return static_cast<Rank>(number);
+    const auto [known, is_new] = peer_numbers_.try_emplace(peer, static_cast<Rank>(into_.peers.size()));
+    if (is_new) into_.peers.push_back(peer);
+    return known->second;
   }
 
   void rename_chunks(Range& range) {
@@ -98,7 +92,8 @@ class Renaming {
   }
 
   RankProgram& into_;
-  std::vector<std::uint32_t> peer_numbers_, run_numbers_;  // by the run's first chunk
+  std::unordered_map<Rank, Rank> peer_numbers_;  // of large groups, most ranks speak with few
+  std::vector<std::uint32_t> run_numbers_;       // by the run's first chunk
   const std::vector<std::uint32_t> runs_;
 };
 
@@ -112,41 +107,86 @@ std::uint64_t hash_of(const Schedule& schedule) {
   return hash.value();
 }
 
-}  // namespace
+// Writes programs, each once.
+class Writer {
+ public:
+  explicit Writer(const ProgramsWanted& wanted) : wanted_(wanted) {}
 
-Result<std::vector<RankProgram>> write_programs(const ProgramsWanted& wanted) {
+  Result<RankProgram> write(Rank rank) {
+    RankProgram made;
+    Schedule schedule = wanted_.algorithm->write(rank, wanted_.size, wanted_.root, wanted_.topology);
+    const Renaming renaming(schedule, made);
+    if (!wanted_.chunks_differ) made.chunks.clear();
+    made.chunks.shrink_to_fit();  // N chunks on each of N ranks
+
+    const std::uint64_t hash = hash_of(schedule);
+    const auto [begin, end] = known_.equal_range(hash);
+    const auto found = std::find_if(begin, end, [&](const auto& entry) { return entry.second.schedule == schedule; });
+    if (found != end) {
+      made.shared = found->second.program;
+      return made;
+    }
+    steps_ += schedule.steps.size() * wanted_.interleave;
+    if (steps_ > steps_max) {
+      return Status(Code::out_of_resources,
+                    fmt::format("{} {} on {} ranks has more than {} million different steps; take fewer ranks",
+                                wanted_.algorithm->name, name_of(wanted_.algorithm->collective), wanted_.size,
+                                steps_max / 1'000'000));
+    }
+    made.shared = share(schedule, wanted_);
+    known_.emplace(hash, Known{std::move(schedule), made.shared});
+    return made;
+  }
+
+ private:
   struct Known {
     Schedule schedule;
     std::shared_ptr<const SharedProgram> program;
   };
-  std::unordered_multimap<std::uint64_t, Known> known;
-  std::vector<RankProgram> programs(static_cast<std::size_t>(wanted.size));
-  std::size_t steps = 0;
-  for (Rank rank = 0; rank < wanted.size; ++rank) {
-    RankProgram& made = programs[static_cast<std::size_t>(rank)];
-    Schedule schedule = wanted.algorithm->write(rank, wanted.size, wanted.root, wanted.topology);
-    const Renaming renaming(schedule, made);
-    if (!wanted.chunks_differ) made.chunks.clear();
-    made.chunks.shrink_to_fit();  // N chunks on each of N ranks
 
-    const std::uint64_t hash = hash_of(schedule);
-    const auto [begin, end] = known.equal_range(hash);
-    const auto found = std::find_if(begin, end, [&](const auto& entry) { return entry.second.schedule == schedule; });
-    if (found != end) {
-      made.shared = found->second.program;
-      continue;
+  const ProgramsWanted& wanted_;
+  std::unordered_multimap<std::uint64_t, Known> known_;
+  std::size_t steps_ = 0;
+};
+
+// Whether `other` does what `own` does, with peers `turn` ranks further on.
+bool are_alike(const RankProgram& own, const RankProgram& other, Rank turn, Rank size) {
+  return own.shared == other.shared &&
+         std::ranges::equal(own.peers, other.peers, [&](Rank a, Rank b) { return (a + turn) % size == b; });
+}
+
+}  // namespace
+
+Result<std::vector<RankProgram>> write_programs(const ProgramsWanted& wanted) {
+  Writer writer(wanted);
+  std::vector<RankProgram> programs;
+  const Rank ranks = wanted.ranks == 0 ? wanted.size : wanted.ranks;
+  for (Rank rank = 0; rank < ranks; ++rank) {
+    Result<RankProgram> made = writer.write(rank);
+    if (!made) return made.status();
+    programs.push_back(std::move(*made));
+  }
+  for (const Rank turn : {ranks, wanted.size - ranks}) {
+    for (Rank rank = 0; rank < ranks && turn < wanted.size && turn > 0; ++rank) {
+      const Result<RankProgram> other = writer.write(turn + rank);
+      if (!other) return other.status();
+      if (are_alike(programs[static_cast<std::size_t>(rank)], *other, turn, wanted.size)) continue;
+      return Status(Code::internal,
+                    fmt::format("{} {}: rank {} does not do what rank {} does; its entry's symmetry is wrong",
+                                wanted.algorithm->name, name_of(wanted.algorithm->collective), turn + rank, rank));
     }
-    steps += schedule.steps.size() * wanted.interleave;
-    if (steps > steps_max) {
-      return Status(Code::out_of_resources,
-                    fmt::format("{} {} on {} ranks has more than {} million different steps; take fewer ranks",
-                                wanted.algorithm->name, name_of(wanted.algorithm->collective), wanted.size,
-                                steps_max / 1'000'000));
-    }
-    made.shared = share(schedule, wanted);
-    known.emplace(hash, Known{std::move(schedule), made.shared});
   }
   return programs;
+}
+
+std::size_t messages_of(const std::vector<RankProgram>& programs) {
+  std::size_t messages = 0;
+  for (const RankProgram& rank : programs) {
+    for (const Channel& channel : rank.shared->program.channels) {
+      if (channel.outgoing) messages += channel.instructions.size();
+    }
+  }
+  return messages;
 }
 
 }  // namespace hocket

@@ -38,9 +38,14 @@ struct ProgramsWanted {
   Placement placement = Placement::out_of_place;
   std::uint32_t interleave = 1;
   bool chunks_differ = false;  // in size, so that it matters which one a step moves
+  Rank ranks = 0;              // only these, from 0 on, which stand for the others; 0: all
 };
 
-// By rank. out_of_resources: so few ranks have steps in common that the programs would not fit into memory.
+// By rank. out_of_resources: so few ranks have steps in common that the programs would not fit into memory. internal:
+// the next ranks and the last ones, which are looked at, do something else than those that stand for them.
 Result<std::vector<RankProgram>> write_programs(const ProgramsWanted& wanted);
+
+// That all these send, where their programs run once.
+std::size_t messages_of(const std::vector<RankProgram>& programs);
 
 }  // namespace hocket

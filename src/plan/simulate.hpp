@@ -8,6 +8,10 @@
 // take in what comes early at no cost. A rank's processor does one thing at a time, in the order in which it came up
 // (a channel's next message comes up when the one before is done), and only while it has one of its host's cores.
 // Nothing is ever lost, and nobody else uses the network.
+//
+// What comes to one place at one time is taken up in an order that follows from the schedules and the network, not from
+// the numbers of the ranks. So ranks that are alike (symmetry.hpp) do the same at the same times, and only one of them
+// is simulated: the result is that of all, to the last digit, with a memory that does not grow with their number.
 #pragma once
 
 #include <cstdint>
@@ -28,6 +32,8 @@ struct SimulatedCall {
   WireFormat wire = WireFormat::exact;
   std::size_t calls = 1;  // in a row: a rank begins the next one as soon as it is done with one. At least 1
   bool record = false;    // activities and the critical path, which take memory for each step
+  std::size_t activities_max = 30'000'000;  // to record: about 2 GB. Where there are more, they are thinned out
+  bool every_rank = false;                  // simulates each rank, also where some are alike
 };
 
 // What the critical path spent its time with. The sum is the time of the whole run.
@@ -44,6 +50,15 @@ struct TimeShares {
 
 inline constexpr std::uint32_t no_activity = UINT32_MAX;
 
+// A recorded activity, but of the rank that is `turn` ranks further on (after the last comes the first) than the one
+// that stands for it; so is its peer.
+struct ActivityRef {
+  std::uint32_t index = no_activity;
+  Rank turn = 0;
+
+  friend auto operator<=>(const ActivityRef&, const ActivityRef&) = default;
+};
+
 // Something that took time: a step's work on its rank's processor, or a sent message on its way (latency and all).
 struct Activity {
   Rank rank = no_rank;     // whose step it is
@@ -53,7 +68,7 @@ struct Activity {
   Rank peer = no_rank;
   std::size_t bytes = 0;
   Picoseconds begin = 0, end = 0;
-  std::uint32_t after = no_activity;  // what it waited for last
+  ActivityRef after{};  // what it waited for last
 };
 
 // Of all calls together.
@@ -67,14 +82,23 @@ struct Simulation {
   std::uint32_t last_step = 0;                    // of that rank
   TimeShares critical_path;
   Picoseconds processor_bound = 0;      // work of the busiest host's ranks / its cores: no schedule can beat it there
-  std::vector<Activity> activities;     // recorded
-  std::vector<std::uint32_t> critical;  // recorded: activities from the first to the last
+  Rank ranks = 0;                       // of the group
+  Rank period = 0;                      // the lowest of them that were simulated: each other is like one of these
+  std::vector<Activity> activities{};   // recorded, of ranks below `period`
+  std::vector<ActivityRef> critical{};  // recorded: the critical path from its first part to its last
+  std::uint32_t every = 1;              // recorded: one of so many parts of every path, where they were thinned out
+
+  Activity activity(const ActivityRef& ref) const {
+    Activity found = activities[ref.index];
+    found.rank = (found.rank + ref.turn) % ranks;
+    if (found.peer != no_rank) found.peer = (found.peer + ref.turn) % ranks;
+    return found;
+  }
 };
 
 // invalid_argument: send and recv, which are no collectives, and encoded algorithms without a wire format.
-// out_of_resources: see write_programs(), or most ranks send to most others at once, and there are thousands, or there
-// are more than 600 million messages, or more than 10 million to record. internal: the schedules do not come to an end
-// (run verify()).
+// out_of_resources: see write_programs(), or most ranks send to most others at once, and there are thousands, or those
+// that are simulated send more than 600 million messages. internal: the schedules do not come to an end (run verify()).
 Result<Simulation> simulate(const Network& network, const SimulatedCall& call);
 
 }  // namespace hocket

@@ -7,8 +7,6 @@ namespace {
 
 // All of them may have a message under way at once, which takes about 2 GB.
 constexpr std::size_t channels_max = 4'000'000;
-constexpr std::size_t messages_max = 600'000'000;          // take several minutes
-constexpr std::size_t messages_recorded_max = 10'000'000;  // three activities each, and about 2 GB of them
 
 }  // namespace
 
@@ -16,7 +14,7 @@ constexpr std::size_t messages_recorded_max = 10'000'000;  // three activities e
 
 Status SimulationRun::prepare(std::vector<RankProgram> programs) {
   ranks_.resize(programs.size());
-  std::size_t channels = 0, messages = 0;
+  std::size_t channels = 0;
   const std::size_t halves = std::min<std::size_t>(groups_, groups_in_flight);
   for (std::size_t rank = 0; rank < programs.size(); ++rank) {
     RankState& made = ranks_[rank];
@@ -30,23 +28,6 @@ Status SimulationRun::prepare(std::vector<RankProgram> programs) {
                       call_.algorithm->name, name_of(call_.algorithm->collective), network_.size()));
     }
     made.channels.resize(made.steps().channels.size());
-    for (const Channel& channel : made.steps().channels) {
-      if (channel.outgoing) messages += channel.instructions.size();
-    }
-  }
-  if (messages > messages_max / groups_) {
-    return Status(Code::out_of_resources,
-                  fmt::format("{} {} on {} ranks sends more than {} million messages in {} slices; take larger slices "
-                              "(hocket-plan: --slice-bytes, 0 for one), fewer bytes or fewer ranks",
-                              call_.algorithm->name, name_of(call_.algorithm->collective), network_.size(),
-                              messages_max / 1'000'000, layout_.slices() * call_.calls));
-  }
-  if (call_.record && messages > messages_recorded_max / groups_) {
-    return Status(Code::out_of_resources,
-                  fmt::format("{} {} on {} ranks sends more than {} million messages, which are too many to draw; take "
-                              "larger slices, fewer calls or fewer ranks",
-                              call_.algorithm->name, name_of(call_.algorithm->collective), network_.size(),
-                              messages_recorded_max / 1'000'000));
   }
   return connect();
 }
@@ -72,8 +53,10 @@ Status SimulationRun::connect() {
     for (std::uint32_t i = 0; i < channels.size(); ++i) {
       if (!channels[i].outgoing) continue;
       const Rank peer = ranks_[rank].program.peers[static_cast<std::size_t>(channels[i].peer)];
-      const auto& choices = incoming[static_cast<std::size_t>(peer)];
-      const Incoming wanted{static_cast<Rank>(rank), 0};
+      // As the one that stands for the peer sees it.
+      const Rank turn = turn_of(peer);
+      const auto& choices = incoming[static_cast<std::size_t>(peer - turn)];
+      const Incoming wanted{(static_cast<Rank>(rank) - turn + network_.size()) % network_.size(), 0};
       const auto found = std::ranges::lower_bound(choices, wanted, before);
       if (found == choices.end() || before(wanted, *found)) {
         return Status(Code::internal, fmt::format("rank {} sends to rank {}, which receives nothing from it; run "
@@ -188,12 +171,17 @@ void SimulationRun::complete(const Done& done) {
     }
   }
   if (--own.left[half] != 0) return;
-  if (++own.groups_done == groups_) {
-    result_.last_rank = rank;
-    result_.last_step = slot % count / interleave_;
-    last_ = done.cause;
-  }
+  if (++own.groups_done == groups_) end_of(rank, slot % count / interleave_, done.cause);
   begin_groups(rank, done.cause);
+}
+
+// Of those that end last, the first one counts: it is simulated.
+void SimulationRun::end_of(Rank rank, std::uint32_t step, const Cause& cause) {
+  if (events_.now() == last_end_ && rank > result_.last_rank) return;
+  last_end_ = events_.now();
+  result_.last_rank = rank;
+  result_.last_step = step;
+  last_ = cause;
 }
 
 void SimulationRun::complete_all() {
@@ -207,14 +195,16 @@ void SimulationRun::complete_all() {
 // ---- the run --------------------------------------------------------------------------------------------------------
 
 Result<Simulation> SimulationRun::run() {
-  for (Rank rank = 0; rank < network_.size(); ++rank) {
+  for (Rank rank = 0; rank < period_; ++rank) {
     if (state(rank).steps().instructions.empty()) state(rank).groups_done = state(rank).groups_begun = groups_;
     begin_groups(rank, {});
     complete_all();
   }
-  Event event;
-  while (events_.next(event)) handle(event);
-  for (Rank rank = 0; rank < network_.size(); ++rank) {
+  while (events_.next(generation_)) {
+    take_turn();
+    if (call_.record && log_.is_full()) thin_out();
+  }
+  for (Rank rank = 0; rank < period_; ++rank) {
     if (state(rank).groups_done == groups_) continue;
     return Status(Code::internal, fmt::format("{} {}: rank {} never ends; run hocket-plan verify",
                                               call_.algorithm->name, name_of(call_.algorithm->collective), rank));
@@ -232,13 +222,16 @@ void SimulationRun::finish() {
     result_.messages_max = std::max(result_.messages_max, rank.messages);
     result_.bytes_max = std::max(result_.bytes_max, rank.bytes);
   }
+  const auto alike = static_cast<std::uint64_t>(network_.size() / period_);
+  for (std::uint64_t* of_all : {&result_.steps, &result_.messages, &result_.bytes}) *of_all *= alike;
   const Rank per_host = (network_.size() + network_.hosts() - 1) / network_.hosts();
   const Rank cores = network_.cores_per_host() == 0 ? per_host : std::min(network_.cores_per_host(), per_host);
   result_.processor_bound = *std::ranges::max_element(work_by_host_) / cores;
-  for (std::uint32_t at = last_.activity; at != no_activity; at = result_.activities[at].after) {
-    result_.critical.push_back(at);
-  }
-  std::ranges::reverse(result_.critical);
+  result_.ranks = network_.size();
+  result_.period = period_;
+  result_.every = log_.every();
+  result_.critical = log_.path_to(last_.activity);
+  result_.activities = std::move(log_).take();
 }
 
 }  // namespace hocket

@@ -154,6 +154,15 @@ class ScheduleBuilder {
 
 using ScheduleFunction = void (*)(const Shape&, ScheduleBuilder&);
 
+// How the ranks of a group can be turned, each to a place so many further on, such that the schedules turn with them:
+// every rank then writes, but for the names of peers and chunks, what the rank at its place wrote before.
+enum class Symmetry : std::uint8_t {
+  none,   // or none that is known
+  ranks,  // by one rank
+  rows,   // by one row of grid_of(size)
+  hosts,  // by one host, where all have as many ranks, which adjoin
+};
+
 // How many chunks an algorithm wants. Only collectives whose chunks are parts of a vector ask. A rail is one rank of
 // each host; there are as many as the host with the fewest ranks has ranks.
 enum class Chunking : std::uint8_t { one, two, one_per_rank, one_per_rail, one_per_rail_and_host };
@@ -177,6 +186,8 @@ struct Algorithm {
   // Every sum is ((x0 ∘ x1) ∘ x2) ∘ … by rank, the partial sum left of ∘: what deterministic mode and functions that
   // are not commutative need. Proven with all else.
   bool in_rank_order = false;
+  // What the simulator may build on. A test proves it of every entry.
+  Symmetry symmetry = Symmetry::none;
   // Raised when the schedule changes such that old and new do not work together: ranks of two builds then find out.
   std::uint32_t version = 1;
 

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -20,13 +21,13 @@ class Topology {
   // The host of each rank, by any numbers: ranks share a host where theirs are equal.
   explicit Topology(const std::vector<std::uint32_t>& host_by_rank) {
     List list;
-    std::vector<std::uint32_t> seen;
+    std::unordered_map<std::uint32_t, Rank> numbers;
+    list.host_by_rank.reserve(host_by_rank.size());
     for (const std::uint32_t host : host_by_rank) {
-      const auto known = std::find(seen.begin(), seen.end(), host);
-      list.host_by_rank.push_back(static_cast<Rank>(known - seen.begin()));
-      if (known == seen.end()) seen.push_back(host);
+      const auto known = numbers.try_emplace(host, static_cast<Rank>(numbers.size())).first;
+      list.host_by_rank.push_back(known->second);
     }
-    list.hosts = static_cast<Rank>(seen.size());
+    list.hosts = static_cast<Rank>(numbers.size());
     if (list.hosts > 1) list_ = std::make_shared<const List>(std::move(list));
   }
 

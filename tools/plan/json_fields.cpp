@@ -32,8 +32,8 @@ void Fields::truth(const std::string& name, bool& into) {
 void Fields::count(const std::string& name, Rank& into) {
   const json* found = take(name);
   if (found == nullptr) return;
-  if (!found->is_number_integer() || found->get<double>() < 0 || found->get<double>() > network_ranks_max) {
-    return complain(name, fmt::format("is not a whole number from 0 to {}", network_ranks_max));
+  if (!found->is_number_integer() || found->get<double>() < 0 || found->get<double>() > group_ranks_max) {
+    return complain(name, fmt::format("is not a whole number from 0 to {}", group_ranks_max));
   }
   into = found->get<Rank>();
 }

@@ -194,9 +194,9 @@ Result<Network> read_network(std::string_view text, std::string_view name, Rank 
     if (missing != nullptr) return wrong(text, name, missing, "is missing");
   }
   const std::int64_t implied = implied_ranks(description, hosts);
-  if (implied > network_ranks_max) {
+  if (implied > group_ranks_max) {
     return Status(Code::invalid_argument,
-                  fmt::format("{} describes {} ranks, but there are at most {}", name, implied, network_ranks_max));
+                  fmt::format("{} describes {} ranks, but there are at most {}", name, implied, group_ranks_max));
   }
   if (implied != 0 && ranks != 0 && implied != ranks) {
     return Status(Code::invalid_argument,
@@ -235,7 +235,7 @@ Result<Network> open_network(const std::string& topology, Rank ranks, Rank cores
   if (cross != std::string::npos && topology.find_first_not_of("0123456789x") == std::string::npos) {
     const std::string hosts = topology.substr(0, cross), each = topology.substr(cross + 1);
     const auto is_number = [](const std::string& digits) {
-      return !digits.empty() && digits.size() <= 6 && digits.find('x') == std::string::npos;
+      return !digits.empty() && digits.size() <= 7 && digits.find('x') == std::string::npos;
     };
     if (!is_number(hosts) || !is_number(each)) {
       return Status(Code::invalid_argument, fmt::format("--topology {} is not HOSTSxRANKS, as in 8x4", topology));
@@ -247,9 +247,9 @@ Result<Network> open_network(const std::string& topology, Rank ranks, Rank cores
       return Status(Code::invalid_argument, fmt::format("--topology {}: {} is 0, but there is at least one", topology,
                                                         description.ranks_per_host == 0 ? "RANKS" : "HOSTS"));
     }
-    if (all > network_ranks_max) {
+    if (all > group_ranks_max) {
       return Status(Code::invalid_argument, fmt::format("--topology {} has {} ranks, but there are at most {}",
-                                                        topology, all, network_ranks_max));
+                                                        topology, all, group_ranks_max));
     }
     if (ranks != 0 && all != ranks) {
       return Status(Code::invalid_argument,

@@ -15,6 +15,7 @@ struct SimulateArguments {
   std::size_t bytes = std::size_t{1} << 20, slice_bytes = call_slice_bytes;
   std::size_t calls = 1;  // in a row
   bool in_place = false;
+  bool direct = false, registered = false;  // simulate: the direct path alone, of registered buffers
 };
 
 // Both print tables and return the program's exit code. They throw UsageError.

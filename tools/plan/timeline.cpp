@@ -4,8 +4,9 @@
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
-#include <set>
+#include <numeric>
 #include <string_view>
+#include <unordered_set>
 #include <utility>
 #include <vector>
 
@@ -39,25 +40,17 @@ struct Drawing {
     int lanes = 0;
   };
   struct Part {
-    const Activity* activity = nullptr;
+    Activity activity;
     std::size_t row = 0;
     int lane = 0;  // on the way: of the row's
     bool critical = false;
   };
 
-  Drawing(const Network& network, const Simulation& run) {
-    std::vector<std::size_t> row_of(static_cast<std::size_t>(network.size()), not_drawn);
-    for (const Rank rank : ranks_to_draw(network, run)) {
-      row_of[static_cast<std::size_t>(rank)] = rows.size();
-      rows.push_back({.rank = rank});
-    }
-    std::vector<bool> critical(run.activities.size());
-    for (const std::uint32_t index : run.critical) critical[index] = true;
-    for (std::size_t i = 0; i < run.activities.size(); ++i) {
-      const std::size_t row = row_of[static_cast<std::size_t>(run.activities[i].rank)];
-      if (row != not_drawn) parts.push_back({.activity = &run.activities[i], .row = row, .critical = critical[i]});
-    }
-    std::ranges::stable_sort(parts, {}, [](const Part& part) { return part.activity->begin; });
+  explicit Drawing(const Simulation& run) {
+    const Selection selection = select(run);
+    for (const Rank rank : selection.ranks) rows.push_back({.rank = rank});
+    selection.whole ? add_all(run) : add_critical(run, selection.every);
+    std::ranges::stable_sort(parts, {}, [](const Part& part) { return part.activity.begin; });
     assign_lanes();
   }
 
@@ -65,18 +58,42 @@ struct Drawing {
   std::vector<Part> parts;  // as they begin
 
  private:
-  static constexpr std::size_t not_drawn = SIZE_MAX;
+  // Of every row what the rank that stands for it does.
+  void add_all(const Simulation& run) {
+    std::vector<std::vector<std::size_t>> rows_of(static_cast<std::size_t>(run.period));
+    for (std::size_t row = 0; row < rows.size(); ++row) {
+      rows_of[static_cast<std::size_t>(rows[row].rank % run.period)].push_back(row);
+    }
+    std::vector<ActivityRef> critical = run.critical;
+    std::ranges::sort(critical);
+    for (std::uint32_t index = 0; index < run.activities.size(); ++index) {
+      for (const std::size_t row : rows_of[static_cast<std::size_t>(run.activities[index].rank)]) {
+        const ActivityRef ref{index, rows[row].rank - rows[row].rank % run.period};
+        parts.push_back(
+            {.activity = run.activity(ref), .row = row, .critical = std::ranges::binary_search(critical, ref)});
+      }
+    }
+  }
+
+  void add_critical(const Simulation& run, std::size_t every) {
+    for (std::size_t i = 0; i < run.critical.size(); i += every) {
+      const Activity activity = run.activity(run.critical[i]);
+      const auto row = std::ranges::lower_bound(rows, activity.rank, {}, &Row::rank);
+      if (row == rows.end() || row->rank != activity.rank) continue;
+      parts.push_back({.activity = activity, .row = static_cast<std::size_t>(row - rows.begin()), .critical = true});
+    }
+  }
 
   // Each message takes the first lane that is free.
   void assign_lanes() {
     std::vector<std::vector<Picoseconds>> free_at(rows.size());
     for (Part& part : parts) {
-      if (!part.activity->on_wire) continue;
+      if (!part.activity.on_wire) continue;
       std::vector<Picoseconds>& lanes = free_at[part.row];
-      const auto lane = std::ranges::find_if(lanes, [&](Picoseconds since) { return since <= part.activity->begin; });
+      const auto lane = std::ranges::find_if(lanes, [&](Picoseconds since) { return since <= part.activity.begin; });
       part.lane = static_cast<int>(lane - lanes.begin());
       if (lane == lanes.end()) lanes.emplace_back();
-      lanes[static_cast<std::size_t>(part.lane)] = part.activity->end;
+      lanes[static_cast<std::size_t>(part.lane)] = part.activity.end;
     }
     int track = 0;
     for (std::size_t row = 0; row < rows.size(); ++row) {
@@ -103,23 +120,39 @@ std::string name_of_activity(const Activity& activity) {
   return {};
 }
 
-std::vector<Rank> ranks_to_draw(const Network& network, const Simulation& run) {
-  std::vector<Rank> ranks;
-  if (network.size() <= timeline_ranks_max) {
-    for (Rank rank = 0; rank < network.size(); ++rank) ranks.push_back(rank);
-    return ranks;
+Selection select(const Simulation& run) {
+  Selection made;
+  if (run.ranks <= timeline_ranks_max) {
+    made.ranks.resize(static_cast<std::size_t>(run.ranks));
+    std::iota(made.ranks.begin(), made.ranks.end(), 0);
+  } else {
+    std::vector<Rank> visited;  // in the order of their first parts
+    std::unordered_set<Rank> seen;
+    for (const ActivityRef& part : run.critical) {
+      const Rank rank = run.activity(part).rank;
+      if (seen.insert(rank).second) visited.push_back(rank);
+    }
+    const std::size_t drawn = std::min(visited.size(), static_cast<std::size_t>(timeline_ranks_max));
+    for (std::size_t i = 0; i < drawn; ++i) made.ranks.push_back(visited[i * visited.size() / drawn]);
+    std::ranges::sort(made.ranks);
   }
-  std::set<Rank> critical;
-  for (const std::uint32_t index : run.critical) {
-    if (critical.size() == static_cast<std::size_t>(timeline_ranks_max)) break;
-    critical.insert(run.activities[index].rank);
+  std::vector<std::size_t> drawn_of(static_cast<std::size_t>(run.period));  // by the rank that stands for them
+  for (const Rank rank : made.ranks) ++drawn_of[static_cast<std::size_t>(rank % run.period)];
+  std::size_t parts = 0;
+  for (const Activity& activity : run.activities) parts += drawn_of[static_cast<std::size_t>(activity.rank)];
+  made.whole = run.every == 1 && parts <= timeline_parts_max;
+  if (made.whole) return made;
+  std::size_t critical = 0;
+  for (const ActivityRef& part : run.critical) {
+    critical += std::ranges::binary_search(made.ranks, run.activity(part).rank);
   }
-  return {critical.begin(), critical.end()};
+  made.every = std::max<std::size_t>((critical + timeline_parts_max - 1) / timeline_parts_max, 1);
+  return made;
 }
 
 void write_trace(const Network& network, const Simulation& run, std::ostream& out) {
   using nlohmann::json;
-  const Drawing drawing(network, run);
+  const Drawing drawing(run);
   std::string_view separator = "";
   const auto add = [&](const json& event) {  // one by one, for there may be millions
     out << separator << event.dump();
@@ -138,7 +171,7 @@ void write_trace(const Network& network, const Simulation& run, std::ostream& ou
     }
   }
   for (const Drawing::Part& part : drawing.parts) {
-    const Activity& activity = *part.activity;
+    const Activity& activity = part.activity;
     const Drawing::Row& row = drawing.rows[part.row];
     add({{"ph", "X"},
          {"name", name_of_activity(activity)},
@@ -196,15 +229,15 @@ void draw_frame(Svg& svg, const Drawing& drawing, const Rows& rows, const std::v
 
 }  // namespace
 
-void write_svg(const std::string& title, const Network& network, const Simulation& run, std::ostream& out) {
-  const Drawing drawing(network, run);
+void write_svg(const std::string& title, const Simulation& run, std::ostream& out) {
+  const Drawing drawing(run);
   const Rows rows(drawing);
   const auto ticks = ticks_to(std::max(microseconds(run.time), 1e-6));
   Svg svg(Rows::width, rows.bottom + 48, fmt::format("{}: {:.3f} us", title, microseconds(run.time)));
   draw_frame(svg, drawing, rows, ticks);
   const double scale = (Rows::width - Rows::left - Rows::right) / ticks.back().at;
   for (const Drawing::Part& part : drawing.parts) {
-    const Activity& activity = *part.activity;
+    const Activity& activity = part.activity;
     const double lane = rows.lanes[part.row], least = 0.6;  // wide enough to be seen
     svg.rectangle(Rows::left + microseconds(activity.begin) * scale,
                   rows.tops[part.row] + (activity.on_wire ? Rows::bar + 1 + lane * part.lane : 0),

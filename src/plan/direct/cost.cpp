@@ -22,6 +22,7 @@ struct Shape {
   double block;        // bytes of the vector, or of one block
   double part;         // of what is combined, that each rank combines where it is shared out
   double rounds;       // that the path takes
+  double parts;        // of one round, for each rank
   double fetch_block;  // single copy
   bool combines, in_place;
   const CollectiveInfo& collective;
@@ -109,7 +110,7 @@ DirectTerms pooled(const Shape& shape, const Side& root, const Side& other) {
 DirectTerms mapped(const Shape& shape, const Side& root, const Side& other, bool shares_work) {
   const double others = shape.ranks - 1;
   DirectWork work{.lines = announcement_lines_of(DirectPath::mapped, shape) +
-                           (shares_work ? counters_per_part * shape.rounds : others)};
+                           (shares_work ? counters_per_part * shape.rounds * shape.parts : others)};
   if (shape.combines) {
     work.combined = others * shape.part;
     work.copied = gives_all_to_everyone(shape.collective) ? others * shape.part : 0;  // the first target is combined
@@ -131,7 +132,8 @@ DirectTerms single_copy(const Shape& shape, const Side& root, const Side& other)
     if (!shape.combines) {
       made.copied = copied_out(shape, side) - (side.output - side.own);
       made.read = side.output - side.own;
-      const double sources = shape.collective.is_from_root() ? 1 : others;
+      // Of each other rank its block; a vector is read from its root in the parts of all.
+      const double sources = !shape.collective.is_from_root() ? others : shape.collective.is_vector() ? shape.ranks : 1;
       made.reads = made.read > 0 ? shape.rounds * sources : 0;
       return made;
     }
@@ -190,9 +192,9 @@ Exchange DirectCall::exchange(std::size_t grain) const {
   const Signature signature{.collective = collective,
                             .dtype = DataType::uint8,
                             .op = ReduceOp::sum,
-                            .root = 0,
+                            .root = root,
                             .count = count * element_bytes};
-  return {signature, 0, static_cast<std::uint32_t>(ranks), grain};
+  return {signature, static_cast<std::uint32_t>(root), static_cast<std::uint32_t>(ranks), grain};
 }
 
 DirectTerms direct_terms(const DirectCall& call, DirectPath path, bool shares_work) {
@@ -205,6 +207,7 @@ DirectTerms direct_terms(const DirectCall& call, DirectPath path, bool shares_wo
                     .block = block,
                     .part = collective.is_vector() ? block / ranks : block,
                     .rounds = static_cast<double>(exchange.rounds()),
+                    .parts = exchange.parts() / ranks,
                     .fetch_block = static_cast<double>(
                         fetch_block_bytes(direct::usual_staging_bytes, static_cast<std::uint32_t>(call.ranks))),
                     .combines = exchange.combines(),
@@ -227,32 +230,42 @@ DirectTerms direct_terms(const DirectCall& call, DirectPath path, bool shares_wo
 
 // ---- seconds --------------------------------------------------------------------------------------------------------
 
+DirectSetting direct_setting(const Network& network) {
+  return {.thresholds = &direct_thresholds(network.machine()),
+          .staging_bytes = direct::usual_staging_bytes,
+          .shares_work = network.is_crowded()};
+}
+
+DirectRates direct_rates(const Network& network, const DirectCall& call) {
+  const DirectCost& cost = *network.description().direct;
+  const double ranks = call.ranks, cores = network.is_crowded() ? network.cores_per_host() : ranks;
+  const Exchange exchange = call.exchange();
+  double buffers = 0;  // of the rank with the most; ranks on one core share its cache
+  for (const std::uint32_t member : {exchange.root(), (exchange.root() + 1) % exchange.members()}) {
+    buffers = std::max(buffers, static_cast<double>(exchange.input_bytes(member) + exchange.output_bytes(member)));
+  }
+  const bool far = buffers * ranks / cores > cost.cache_bytes;
+  return {.line = cost.line,
+          .copy = far ? cost.far_copy_per_byte : cost.copy_per_byte,
+          .reduce = far ? cost.far_reduce_per_byte : cost.reduce_per_byte,
+          .read = cost.read,
+          .read_per_byte = cost.read_per_byte};
+}
+
 std::optional<DirectExpectation> expect_direct(const Network& network, const DirectCall& call,
                                                std::optional<DirectPath> path) {
   const std::optional<DirectCost>& described = network.description().direct;
   const bool one_host = network.description().kind == NetworkKind::hosts && network.hosts() == 1;
   if (!one_host || !described || call.ranks < 2 || !info_of(call.collective).direct_paths) return std::nullopt;
   const DirectCost& cost = *described;
-  const bool shares_work = network.is_crowded();
-  const DirectSetting setting{.thresholds = &direct_thresholds(network.machine()),
-                              .staging_bytes = direct::usual_staging_bytes,
-                              .shares_work = shares_work};
-  const Exchange exchange = call.exchange();
-  if (!path) path = foreseen_path(exchange, setting, call.registered, cost.reads_plain_memory);
+  const DirectSetting setting = direct_setting(network);
+  const bool shares_work = setting.shares_work;
+  if (!path) path = foreseen_path(call.exchange(), setting, call.registered, cost.reads_plain_memory);
   const DirectTerms terms = direct_terms(call, *path, shares_work);
 
   const double ranks = call.ranks, cores = shares_work ? network.cores_per_host() : ranks;
-  double buffers = 0;  // of the rank with the most; ranks on one core share its cache
-  for (const std::uint32_t member : {0U, 1U}) {
-    buffers = std::max(buffers, static_cast<double>(exchange.input_bytes(member) + exchange.output_bytes(member)));
-  }
-  const bool far = buffers * ranks / cores > cost.cache_bytes;
-  const double copy = far ? cost.far_copy_per_byte : cost.copy_per_byte;
-  const double reduce = far ? cost.far_reduce_per_byte : cost.reduce_per_byte;
-  const auto seconds = [&](const DirectWork& work) {
-    return work.lines * cost.line + work.copied * copy + work.combined * reduce + work.reads * cost.read +
-           work.read * cost.read_per_byte;
-  };
+  const DirectRates rates = direct_rates(network, call);
+  const auto seconds = [&](const DirectWork& work) { return rates.seconds(work); };
   double slowest = 1, slowness = 0;
   for (Rank rank = 0; rank < call.ranks; ++rank) {
     slowest = std::max(slowest, network.slowness_of(rank));

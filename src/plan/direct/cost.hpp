@@ -1,6 +1,6 @@
 // What collectives over a window take: closed forms for each direct path, from what it does
-// (docs/performance/cost-direct-paths.md derives them). Direct paths are no schedules, so nothing is simulated; which
-// path a call takes is the executor's own rule (path.hpp).
+// (docs/performance/cost-direct-paths.md derives them), and what both they and the simulation (simulate.hpp) build on.
+// Which path a call takes is the executor's own rule (path.hpp).
 #pragma once
 
 #include <optional>
@@ -17,8 +17,9 @@ struct DirectCall {
   std::size_t element_bytes = 4;
   bool in_place = false;
   bool registered = false;  // all buffers are
+  Rank root = 0;
 
-  // Requires at least two ranks. From rank 0, as parts of `grain` bytes.
+  // Requires at least two ranks. As parts of `grain` bytes.
   Exchange exchange(std::size_t grain = first_grain_bytes) const;
 };
 
@@ -32,6 +33,20 @@ struct DirectWork {
 
   friend bool operator==(const DirectWork&, const DirectWork&) = default;
 };
+
+// What work takes on a network's host. Seconds.
+struct DirectRates {
+  double line = 0, copy = 0, reduce = 0, read = 0, read_per_byte = 0;
+
+  double seconds(const DirectWork& work) const {
+    return work.lines * line + work.copied * copy + work.combined * reduce + work.reads * read +
+           work.read * read_per_byte;
+  }
+};
+// Requires a network that describes direct paths.
+DirectRates direct_rates(const Network& network, const DirectCall& call);
+// What the members of a window on the network's host have in common.
+DirectSetting direct_setting(const Network& network);
 
 // What one call consists of.
 struct DirectTerms {

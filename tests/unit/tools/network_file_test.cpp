@@ -138,9 +138,9 @@ TEST(NetworkFile, NamesLineAndField) {
   EXPECT_THAT(mistake("[1]"), HasSubstr("holds no object"));
   EXPECT_THAT(mistake("\"flat\""), HasSubstr("holds no object"));
   EXPECT_THAT(mistake("{\"topology\": \"flat\", \"ranks\": 1e999}"), HasSubstr("a number that is too large"));
-  EXPECT_THAT(mistake("{\"topology\": \"flat\", \"ranks\": 65537}"), HasSubstr("from 0 to 65536"));
+  EXPECT_THAT(mistake("{\"topology\": \"flat\", \"ranks\": 1048577}"), HasSubstr("from 0 to 1048576"));
   EXPECT_THAT(mistake("{\"topology\": \"torus\", \"rows\": 65536, \"columns\": 65536}"),
-              HasSubstr("4294967296 ranks, but there are at most 65536"));
+              HasSubstr("4294967296 ranks, but there are at most 1048576"));
 }
 
 TEST(NetworkFile, AFieldStandsOnce) {
@@ -179,8 +179,8 @@ TEST(NetworkFile, WordsNeedNoFile) {
   EXPECT_THAT(open_network("8x4", 33, 0).status().message(), HasSubstr("has 32 ranks, but --ranks says 33"));
   EXPECT_THAT(open_network("0x4", 0, 0).status().message(), HasSubstr("0x4: HOSTS is 0"));
   EXPECT_THAT(open_network("4x0", 0, 0).status().message(), HasSubstr("4x0: RANKS is 0"));
-  EXPECT_THAT(open_network("256x257", 0, 0).status().message(),
-              HasSubstr("has 65792 ranks, but there are at most 65536"));
+  EXPECT_THAT(open_network("1048576x2", 0, 0).status().message(),
+              HasSubstr("has 2097152 ranks, but there are at most 1048576"));
   EXPECT_THAT(open_network(testing::TempDir(), 0, 0).status().message(), HasSubstr("is a folder"));
   EXPECT_THAT(open_network("8x", 0, 0).status().message(), HasSubstr("is not HOSTSxRANKS"));
   EXPECT_EQ(open_network("nothing.json", 0, 0).status().code(), Code::not_found);

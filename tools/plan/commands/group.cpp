@@ -15,10 +15,10 @@ void add_hosts(CLI::App* command, Group& group) {
 }
 
 void add_group(CLI::App* command, Group& group) {
-  command->add_option("--ranks", group.ranks, "number of ranks")->check(CLI::Range(1, network_ranks_max));
+  command->add_option("--ranks", group.ranks, "number of ranks")->check(CLI::Range(1, group_ranks_max));
   add_hosts(command, group);
   command->add_option("--cores", group.cores, "cores per host (default: one per rank, or as the network file says)")
-      ->check(CLI::Range(1, network_ranks_max));
+      ->check(CLI::Range(1, group_ranks_max));
 }
 
 void add_model(CLI::App* command, Group& group, ModelArguments& model) {

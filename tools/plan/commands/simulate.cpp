@@ -27,10 +27,10 @@ void check_slices(const SimulateArguments& given) {
 void add_simulate_options(CLI::App* command, SimulateArguments& given) {
   command->add_option("COLLECTIVE", given.collective, "allreduce, broadcast ...")->required();
   command->add_option("--algorithm", given.algorithm, "name, as `list` shows it (all)");
-  command->add_option("--ranks", given.ranks, "number of ranks")->check(CLI::Range(1, network_ranks_max));
+  command->add_option("--ranks", given.ranks, "number of ranks")->check(CLI::Range(1, group_ranks_max));
   command->add_option("--topology", given.topology, "flat, HOSTSxRANKS as in 8x4, or a file (flat)");
   command->add_option("--cores", given.cores, "cores per host (default: one per rank)")
-      ->check(CLI::Range(1, network_ranks_max));
+      ->check(CLI::Range(1, group_ranks_max));
   command->add_option("--bytes", given.bytes, "size of the larger buffer, as in 64K (1M)")
       ->transform(arguments::size(largest_bytes));
   command
@@ -61,6 +61,10 @@ Command add_simulate(CLI::App& app) {
       ->add_option("--calls", given->calls,
                    "this many calls in a row, as programs make them: a rank that is done goes on (1)")
       ->check(CLI::Range(1, 1000));
+  CLI::Option* direct = command->add_flag("--direct", given->direct,
+                                          "only the direct path that ranks take which share memory, on one host");
+  command->add_flag("--registered", given->registered, "all its buffers are registered")->needs(direct);
+  command->get_option("--algorithm")->excludes(direct);
   command->add_option("--trace", given->trace, "file for a trace that Perfetto shows")
       ->check(arguments::writable_file());
   command->add_option("--svg", given->svg, "file for a drawing of the timeline")->check(arguments::writable_file());

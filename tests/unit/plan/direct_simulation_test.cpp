@@ -1,0 +1,143 @@
+// The simulated members of a window do the work that the closed forms count, and wait as often as these say.
+#include "src/plan/direct/simulate.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+namespace hocket {
+namespace {
+
+constexpr std::size_t kib = 1024, mib = 1024 * kib;
+
+const DirectCost costs{.call = 0.2e-6,
+                       .line = 0.05e-6,
+                       .flag = 0.1e-6,
+                       .copy_per_byte = 0.05e-9,
+                       .reduce_per_byte = 0.07e-9,
+                       .far_copy_per_byte = 0.1e-9,
+                       .far_reduce_per_byte = 0.13e-9,
+                       .cache_bytes = 1 << 20,
+                       .read = 1e-6,
+                       .read_per_byte = 0.11e-9};
+
+Network host(Rank ranks, Rank cores, const DirectCost& direct, std::vector<Slow> slow = {}) {
+  const auto made = Network::make({.kind = NetworkKind::hosts,
+                                   .ranks = ranks,
+                                   .ranks_per_host = ranks,
+                                   .cores_per_host = cores,
+                                   .direct = direct,
+                                   .slow = std::move(slow)});
+  EXPECT_TRUE(made.ok()) << made.status().message();
+  return *made;
+}
+
+DirectCall call_of(Collective collective, Rank ranks, std::size_t bytes) {
+  const bool vector = info_of(collective).is_vector();
+  return {.collective = collective, .ranks = ranks, .count = bytes / 4 / static_cast<std::size_t>(vector ? 1 : ranks)};
+}
+
+Simulation run(const Network& network, const DirectCall& call, DirectPath path, std::size_t calls = 1) {
+  return simulate_direct(network, {.call = call, .path = path, .calls = calls, .record = true});
+}
+
+Picoseconds expected(const Network& network, const DirectCall& call, DirectPath path) {
+  return picoseconds(expect_direct(network, call, path)->seconds);
+}
+
+constexpr Picoseconds rounding = 100;  // each action is rounded
+
+TEST(DirectSimulation, ABarrierIsACallAFlagAndALineOfEachOther) {
+  const Network network = host(4, 0, {.call = 1e-6, .line = 1e-8, .flag = 1e-9});
+  const Simulation barrier = run(network, {.collective = Collective::barrier, .ranks = 4}, DirectPath::one_shot);
+  EXPECT_EQ(barrier.time, picoseconds(1e-6) + picoseconds(1e-9) + picoseconds(3e-8));
+  EXPECT_EQ(barrier.critical_path.latency, picoseconds(1e-9));
+}
+
+TEST(DirectSimulation, TakesTheTimeOfTheFormulaWhereAllDoTheSame) {
+  for (const Rank ranks : {2, 4, 8}) {
+    const Network network = host(ranks, 0, costs);
+    for (const std::size_t bytes : {std::size_t{32}, 8 * kib, 128 * kib}) {
+      for (const DirectPath path :
+           {DirectPath::one_shot, DirectPath::mapped, DirectPath::single_copy, DirectPath::staged}) {
+        const DirectCall call = call_of(Collective::allreduce, ranks, bytes);
+        const Exchange cut = call.exchange(grain_of(path, call.exchange(), std::size_t{4} << 20));
+        if (cut.rounds() > 1 || bytes < 64 * static_cast<std::size_t>(ranks)) continue;  // parts are whole lines
+        EXPECT_NEAR(static_cast<double>(run(network, call, path).time),
+                    static_cast<double>(expected(network, call, path)), rounding)
+            << name_of(path) << " of " << bytes << " bytes on " << ranks;
+      }
+    }
+  }
+}
+
+TEST(DirectSimulation, DoesTheWorkThatTheFormulasCount) {
+  for (const Collective collective : all_collectives) {
+    if (!info_of(collective).direct_paths) continue;
+    for (const DirectPath path : all_direct_paths) {
+      for (const Rank cores : {8, 3}) {
+        for (const std::size_t bytes : {std::size_t{4} * kib, std::size_t{4} * mib}) {
+          const DirectCall call = call_of(collective, 8, bytes);
+          if (path == DirectPath::pooled && (!info_of(collective).reduces() || cores == 8)) continue;
+          const Network network = host(8, cores, costs);
+          const Simulation got = run(network, call, path);
+          const double bound = expect_direct(network, call, path)->processors;
+          EXPECT_NEAR(seconds(got.processor_bound), bound, 0.02 * bound)
+              << name_of(collective) << ", " << name_of(path) << ", " << cores << " cores, " << bytes << " bytes";
+          EXPECT_GE(got.time, got.processor_bound);
+          EXPECT_EQ(got.time, got.critical_path.sum());
+          EXPECT_LE(got.time - got.activity(got.critical.back()).end, picoseconds(costs.flag));
+        }
+      }
+    }
+  }
+}
+
+// Rounds overlap: while one is copied out, another one is copied in.
+TEST(DirectSimulation, AStagedBroadcastIsAPipeline) {
+  DirectCost cost = costs;
+  cost.reads_plain_memory = false;
+  const Network network = host(2, 0, cost);
+  const DirectCall call = call_of(Collective::broadcast, 2, 16 * mib);
+  const Simulation got = run(network, call, DirectPath::staged);
+  const double one_way = 16.0 * mib * cost.far_copy_per_byte;
+  EXPECT_GT(seconds(got.time), 2 * one_way) << "the root copies in, and out to itself";
+  EXPECT_LT(seconds(got.time), 2.1 * one_way);
+}
+
+// A root that needs nobody's data does not wait for a flag, but may be 32 operations ahead at most.
+TEST(DirectSimulation, RootsRunAheadInARowOfCalls) {
+  const Network network = host(4, 0, {.call = 1e-6, .flag = 20e-6});
+  const DirectCall call = call_of(Collective::broadcast, 4, 16);
+  const Simulation one = run(network, call, DirectPath::one_shot), some = run(network, call, DirectPath::one_shot, 20);
+  EXPECT_EQ(one.time, picoseconds(21e-6));
+  EXPECT_EQ(some.time, picoseconds(40e-6)) << "one flag in all";
+  const Simulation many = run(network, call, DirectPath::one_shot, 320);
+  EXPECT_GT(many.time, picoseconds(320e-6) + 2 * picoseconds(20e-6));
+  const Simulation barriers = run(network, {.collective = Collective::barrier, .ranks = 4}, DirectPath::one_shot, 10);
+  EXPECT_EQ(barriers.time, 10 * picoseconds(21e-6));
+}
+
+TEST(DirectSimulation, ASlowMemberIsWaitedForWhereWorkIsNotShared) {
+  const DirectCall call = call_of(Collective::allreduce, 8, 8 * mib);
+  const auto time = [&](DirectPath path, Rank cores, std::vector<Slow> slow) {
+    return static_cast<double>(run(host(8, cores, costs, std::move(slow)), call, path).time);
+  };
+  const std::vector<Slow> slow{{.rank = 5, .factor = 4}};
+  EXPECT_GT(time(DirectPath::staged, 0, slow), 2.5 * time(DirectPath::staged, 0, {}));
+  EXPECT_GT(time(DirectPath::mapped, 0, slow), 3.5 * time(DirectPath::mapped, 0, {}));
+  EXPECT_LT(time(DirectPath::mapped, 7, slow), 1.5 * time(DirectPath::mapped, 7, {})) << "the others take its parts";
+}
+
+TEST(DirectSimulation, ARankThatMustBeWokenTakesLonger) {
+  DirectCost cost = costs;
+  const DirectCall call = call_of(Collective::allreduce, 4, 64 * kib);
+  const Picoseconds before = run(host(4, 2, cost), call, DirectPath::staged).time;
+  cost.wake = 5e-6;
+  EXPECT_GE(run(host(4, 2, cost), call, DirectPath::staged).time, before + picoseconds(5e-6));
+  EXPECT_EQ(run(host(4, 4, cost), call, DirectPath::staged).time,
+            run(host(4, 4, costs), call, DirectPath::staged).time);
+}
+
+}  // namespace
+}  // namespace hocket
