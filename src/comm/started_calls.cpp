@@ -10,11 +10,11 @@
 
 namespace hocket::comm {
 
-CallFacts facts_of(const Operation& operation) {
-  return {.sequence = operation.sequence(),
-          .transports = operation.transports(),
-          .algorithm = operation.algorithm(),
-          .wire = name_of(operation.wire())};
+void tell_facts(const Operation& operation, CallFacts& facts) {
+  facts.sequence = operation.sequence();
+  facts.transports = operation.transports();
+  facts.algorithm = operation.algorithm();
+  facts.wire = operation.wire();
 }
 
 void let_go(Operation& operation) noexcept {
@@ -40,10 +40,6 @@ void StartedCalls::allow_callback() const {
   for (const Part& part : parts) {
     for (const auto& operation : part.operations) operation->allow_callback();
   }
-}
-
-CallFacts StartedCalls::facts() const {
-  return parts.empty() ? CallFacts() : facts_of(*parts.back().operations.back());
 }
 
 Status StartedCalls::mark_streams() const {

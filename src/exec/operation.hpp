@@ -170,10 +170,17 @@ class Operation {
   void number_if_message() {
     if (is_message()) number_message();
   }
+  // Where it is called and begins at once.
+  void number() { is_message() ? number_message() : number_if_collective(); }
   double elapsed_seconds() const;
   // What is recorded of its run from when it begins; before, and where nobody records: null.
   OperationRecord* record() const { return record_; }
   void set_record(OperationRecord* record) { record_ = record; }
+  // In place of that: the record of an operation that runs this one.
+  void share_record(OperationRecord* record) {
+    record_ = record;
+    detail_.path = 0;
+  }
   const RecordDetail& detail() const { return detail_; }
   // When to tell_waiting() next, and whether that was done before in this run.
   const Deadline& next_telling() const { return clock().next_telling; }
@@ -212,6 +219,12 @@ class Operation {
   void set_buffers(const std::byte* input, std::byte* output) {
     binding_.input = input;
     binding_.output = output;
+  }
+  // Of a direct operation: which it has chosen, counted from 1; 0: none.
+  void set_path(std::uint32_t path) {
+    if (detail_.path == path) return;
+    detail_.path = path;
+    if (record_ != nullptr) record_->choose(path);
   }
   // In the signature, before any peer hears of the run.
   void set_root(Rank root) { binding_.signature.root = root; }

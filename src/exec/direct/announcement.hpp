@@ -4,54 +4,13 @@
 
 #include <cstring>
 
-#include "src/base/hash.hpp"
-#include "src/plan/algorithm_id.hpp"
+#include "src/exec/direct/announced_call.hpp"
 #include "src/plan/direct/staging.hpp"
-#include "src/spi/signature.hpp"
 #include "src/spi/window.hpp"
 
 namespace hocket {
 
-// A signature in the two words that a control line has for it, in clear but for the digest of a list, which has its
-// place in the second line: the digest of all calls has it in, so that two words tell calls apart.
-class AnnouncedCall {
- public:
-  AnnouncedCall() = default;
-  explicit AnnouncedCall(const Signature& call)
-      : words_{std::uint64_t{static_cast<std::uint8_t>(call.kind)} |
-                   std::uint64_t{static_cast<std::uint8_t>(call.wire)} << 4 |
-                   std::uint64_t{static_cast<std::uint8_t>(call.collective)} << 8 |
-                   std::uint64_t{static_cast<std::uint8_t>(call.dtype)} << 16 |
-                   std::uint64_t{static_cast<std::uint8_t>(call.op)} << 24 |
-                   std::uint64_t{static_cast<std::uint32_t>(call.root)} << 32,
-               call.count | std::uint64_t{call.opaque_bytes} << count_bits} {}
-  AnnouncedCall(std::uint64_t what, std::uint64_t how_much) : words_{what, how_much} {}
-
-  std::uint64_t what() const { return words_[0]; }
-  std::uint64_t how_much() const { return words_[1]; }
-  bool is_list() const { return static_cast<SignatureKind>(words_[0] & 0xf) == SignatureKind::list; }
-
-  Signature signature(std::uint64_t digest) const {
-    return {.kind = static_cast<SignatureKind>(words_[0] & 0xf),
-            .collective = static_cast<Collective>(words_[0] >> 8 & 0xff),
-            .dtype = static_cast<DataType>(words_[0] >> 16 & 0xff),
-            .op = static_cast<ReduceOp>(words_[0] >> 24 & 0xff),
-            .wire = static_cast<WireFormat>(words_[0] >> 4 & 0xf),
-            .opaque_bytes = static_cast<std::uint16_t>(words_[1] >> count_bits),
-            .algorithm = direct_paths_id,
-            .root = static_cast<Rank>(static_cast<std::uint32_t>(words_[0] >> 32)),
-            .count = words_[1] & ((std::uint64_t{1} << count_bits) - 1),
-            .digest = digest};
-  }
-
-  friend bool operator==(const AnnouncedCall&, const AnnouncedCall&) = default;
-
- private:
-  static constexpr unsigned count_bits = 48;  // no memory holds 2^48 elements
-
-  std::uint64_t words_[2] = {};
-};
-
+// Where the data is. What lies in the line is read there: nobody writes into it before all have left the operation.
 struct Announcement {
   enum Flag : std::uint32_t {
     inlined = 1,         // the input stands in the line itself, from word 3 on
@@ -65,29 +24,27 @@ struct Announcement {
   static constexpr std::size_t inline_bytes_max = direct::inline_bytes_max;
   static constexpr std::uint32_t communicator_max = (1U << 24) - 1;
 
-  AnnouncedCall call;
-  std::uint64_t list_digest = 0;   // of the list of tensors, if the call is on one
-  std::uint32_t communicator = 0;  // its number, modulo communicator_max + 1
-  std::uint32_t digest = 0;        // of all calls on this window up to this one: equal calls, equal digests
   std::uint32_t flags = 0;
   RegionRef input, output;
-  std::byte payload[inline_bytes_max] = {};
   std::uintptr_t input_at = 0, output_at = 0;
   std::uint64_t gpu = 0;  // a hash of its identity
 
-  // `lines`: two of them. Into the first goes `bytes` of input, too, no more than inline_bytes_max.
-  void write_with_input(ControlLine* lines, std::uint64_t turn, const std::byte* data, std::size_t bytes) const {
+  bool has_payload() const { return (flags & (inlined | staged)) != 0; }
+
+  // `lines`: two of them. Into the first goes `bytes` of input, no more than inline_bytes_max, and nothing else.
+  static void write_with_input(ControlLine* lines, std::uint64_t turn, const ComparedCall& call, std::uint32_t digest,
+                               const std::byte* data, std::size_t bytes) {
     constexpr std::size_t word_bytes = sizeof(std::uint64_t);
-    std::size_t at = 0, word = 3;
+    std::size_t at = 0, word = first_word_of_data;
     for (; at + word_bytes <= bytes; at += word_bytes) lines[0].words[word++].store(word_at(data + at), relaxed);
     if (at < bytes) {
       std::uint64_t rest = 0;
       std::memcpy(&rest, data + at, bytes - at);
       lines[0].words[word].store(rest, relaxed);
     }
-    write_call(lines, turn);
+    write_call(lines, turn, call, digest, inlined);
   }
-  void write(ControlLine* lines, std::uint64_t turn) const {
+  void write(ControlLine* lines, std::uint64_t turn, const ComparedCall& call, std::uint32_t digest) const {
     ControlLine& line = lines[0];
     if ((flags & plain) != 0) {
       lines[1].words[0].store(input_at, relaxed);
@@ -97,24 +54,34 @@ struct Announcement {
     line.words[3].store((flags & device) != 0 ? gpu : regions, relaxed);
     line.words[4].store(input.offset, relaxed);
     line.words[5].store(output.offset, relaxed);
-    write_call(lines, turn);
+    write_call(lines, turn, call, digest, flags);
   }
 
-  // Requires that the first line's turn has been acquired.
+  // What follows requires that the first line's turn has been acquired.
+
+  // Whether two members have announced the same, and all calls before it were the same.
+  static bool tell_the_same(const ControlLine& one, const ControlLine& other) {
+    return ((one.words[1].load(relaxed) ^ other.words[1].load(relaxed)) |
+            (one.words[2].load(relaxed) ^ other.words[2].load(relaxed)) | (digest_in(one) ^ digest_in(other))) == 0;
+  }
+  static std::uint32_t digest_in(const ControlLine& line) {
+    return static_cast<std::uint32_t>(line.words[7].load(relaxed) >> 32);
+  }
+  static ComparedCall call_in(const ControlLine* lines) {
+    const ControlLine& line = lines[0];
+    const AnnouncedCall announced{line.words[1].load(relaxed), line.words[2].load(relaxed)};
+    const std::uint64_t list_digest = announced.is_list() ? lines[1].words[2].load(relaxed) : 0;
+    return {announced.signature(list_digest), static_cast<std::uint32_t>(line.words[7].load(relaxed)) >> flag_bits};
+  }
+  static const std::byte* data_in(const ControlLine& line) {
+    return reinterpret_cast<const std::byte*>(&line.words[first_word_of_data]);
+  }
   void read(const ControlLine* lines) {
     const ControlLine& line = lines[0];
-    call = {line.words[1].load(relaxed), line.words[2].load(relaxed)};
-    list_digest = call.is_list() ? lines[1].words[2].load(relaxed) : 0;
-    const std::uint64_t words[4] = {line.words[3].load(relaxed), line.words[4].load(relaxed),
-                                    line.words[5].load(relaxed), line.words[6].load(relaxed)};
-    const std::uint64_t last = line.words[7].load(relaxed);
-    flags = last & ((1U << flag_bits) - 1);
-    communicator = static_cast<std::uint32_t>(last) >> flag_bits;
-    digest = static_cast<std::uint32_t>(last >> 32);
-    if (flags == inlined) {  // mostly; then nothing else is told
-      std::memcpy(payload, words, inline_bytes_max);
-      return;
-    }
+    flags = line.words[7].load(relaxed) & ((1U << flag_bits) - 1);
+    if (flags == inlined) return;  // mostly; then nothing else is told
+    const std::uint64_t words[3] = {line.words[3].load(relaxed), line.words[4].load(relaxed),
+                                    line.words[5].load(relaxed)};
     if ((flags & plain) != 0) {
       input_at = lines[1].words[0].load(relaxed);
       output_at = lines[1].words[1].load(relaxed);
@@ -125,6 +92,7 @@ struct Announcement {
   }
 
  private:
+  static constexpr std::size_t first_word_of_data = 3;
   static constexpr unsigned flag_bits = 8;
   static constexpr auto relaxed = std::memory_order_relaxed;
 
@@ -133,11 +101,12 @@ struct Announcement {
     std::memcpy(&word, data, sizeof word);
     return word;
   }
-  void write_call(ControlLine* lines, std::uint64_t turn) const {
-    if (call.is_list()) lines[1].words[2].store(list_digest, relaxed);
-    lines[0].words[1].store(call.what(), relaxed);
-    lines[0].words[2].store(call.how_much(), relaxed);
-    lines[0].words[7].store(flags | communicator << flag_bits | std::uint64_t{digest} << 32, relaxed);
+  static void write_call(ControlLine* lines, std::uint64_t turn, const ComparedCall& call, std::uint32_t digest,
+                         std::uint32_t flags) {
+    if (call.announced.is_list()) lines[1].words[2].store(call.list_digest, relaxed);
+    lines[0].words[1].store(call.announced.what(), relaxed);
+    lines[0].words[2].store(call.announced.how_much(), relaxed);
+    lines[0].words[7].store(flags | call.communicator << flag_bits | std::uint64_t{digest} << 32, relaxed);
     lines[0].words[0].store(turn, std::memory_order_release);
   }
 };

@@ -14,31 +14,15 @@ constexpr int polls_before_waking = 8;
 
 }  // namespace
 
-void WindowUse::Call::become(const Signature& call, std::uint32_t its_communicator) {
-  signature = call;
-  communicator = its_communicator;
-  announced = AnnouncedCall(call);
-  hash = Hash().add(announced.what()).add(announced.how_much()).add(call.digest).add(communicator).value();
-}
-
-std::optional<std::uint32_t> WindowUse::Call::number_behind(std::uint32_t other_digest, const Call& before) const {
+std::optional<std::uint32_t> ComparedCall::number_behind(std::uint32_t digest, std::uint32_t before,
+                                                         std::uint32_t number) const {
   constexpr std::uint32_t farthest = 1000;
   for (std::uint32_t away = 1; away <= farthest; ++away) {
-    for (const std::uint32_t number : {sequence - away, sequence + away}) {
-      if (digest_after(before, number) == other_digest) return number;
+    for (const std::uint32_t other : {number - away, number + away}) {
+      if (digest_after(before, other) == digest) return other;
     }
   }
   return std::nullopt;
-}
-
-void Announcer::begin(std::uint32_t communicator, std::uint32_t sequence) {
-  WindowUse& use = run_.use;
-  run_.turn = ++use.turn;
-  communicator &= Announcement::communicator_max;
-  const Signature& call = run_.binding.signature;
-  use.call(run_.turn).follow(use.call(run_.turn - 1), call, communicator, sequence);
-  next_member_ = 0;
-  state_ = State::waits;
 }
 
 // ---- announcing -----------------------------------------------------------------------------------------------------
@@ -51,16 +35,14 @@ std::uint64_t Announcer::turn_before() const {
 }
 
 // A member that has come as far as this one is heard up to here, so that the next look can wait.
-bool Announcer::may_announce() {
+bool Announcer::hear_of_before() {
   WindowUse& use = run_.use;
   const std::uint64_t before = turn_before();
-  if (use.everyone_heard >= before) return true;
   for (; next_member_ < run_.members; ++next_member_) {
     if (next_member_ == run_.self || use.heard[next_member_] >= before) continue;
     if (hear(next_member_, run_.turn - 1)) continue;
     if (!run_.failure.ok() || !hear(next_member_, before)) return false;
   }
-  next_member_ = 0;
   use.everyone_heard = run_.turn - 1;
   for (std::uint32_t member = 0; member < run_.members; ++member) {
     if (member != run_.self) use.everyone_heard = std::min(use.everyone_heard, use.heard[member]);
@@ -70,31 +52,35 @@ bool Announcer::may_announce() {
 
 bool Announcer::announce(Counters& counters) {
   if (!may_announce()) return false;
-  Announcement& own = run_.announcements[run_.self];
-  const WindowUse::Call& call = run_.use.call(run_.turn);
-  own.call = call.announced;
-  own.list_digest = call.signature.digest;
-  own.communicator = call.communicator;
-  own.digest = call.digest;
   ControlLine* const lines = &run_.lines[run_.self][direct::announcement_line(run_.turn)];
   if (run_.goes_in_line && !run_.binding.device) {
     const std::size_t bytes = run_.exchange.input_bytes(run_.self);
-    own.flags = Announcement::inlined;
-    own.write_with_input(lines, run_.turn, run_.binding.input, bytes);
+    Announcement::write_with_input(lines, run_.turn, run_.compared, run_.use.digest, run_.binding.input, bytes);
+    run_.announcements[run_.self].flags = Announcement::inlined;
     count_payload(bytes, counters);
-  } else {
-    own.flags = 0;
-    own.input = own.output = {};
-    if (!run_.binding.device) {
-      describe_data(own, counters);
-    } else if (Status offered = GpuPath::offer(run_, own); !offered.ok()) {
-      run_.fail(offered);
-      return false;
-    }
-    own.write(lines, run_.turn);
+    payloads_ = true;
+  } else if (!announce_data(lines, counters)) {
+    return false;
   }
+  next_member_ = run_.needs_from;
   polls_to_waking_ = run_.use.setting.shares_work ? 0 : polls_before_waking;
   state_ = State::announced;
+  return true;
+}
+
+// Where it lies, and not in the line.
+bool Announcer::announce_data(ControlLine* lines, Counters& counters) {
+  Announcement& own = run_.announcements[run_.self];
+  own.flags = 0;
+  own.input = own.output = {};
+  if (!run_.binding.device) {
+    describe_data(own, counters);
+  } else if (Status offered = GpuPath::offer(run_, own); !offered.ok()) {
+    run_.fail(offered);
+    return false;
+  }
+  own.write(lines, run_.turn, run_.compared, run_.use.digest);
+  payloads_ = own.has_payload();
   return true;
 }
 
@@ -141,18 +127,17 @@ void Announcer::withdraw() {
 
 // ---- hearing the others ---------------------------------------------------------------------------------------------
 
-// Whether this member needs another one's data, or its word that it has begun.
-bool Announcer::needs(std::uint32_t member) const {
-  if (!run_.rule.one_way) return true;
-  return run_.exchange.collective().is_from_root() ? member == run_.exchange.root() : run_.self == run_.exchange.root();
-}
-
 bool Announcer::hear_all() {
-  for (; next_member_ < run_.members; ++next_member_) {
-    if (next_member_ == run_.self || !needs(next_member_) || hear(next_member_, run_.turn)) continue;
+  for (; next_member_ < run_.needs_until; ++next_member_) {
+    if (next_member_ == run_.self) continue;
+    if (hear(next_member_, run_.turn)) {
+      payloads_ &= run_.announcements[next_member_].has_payload();
+      continue;
+    }
     if (polls_to_waking_ >= 0 && polls_to_waking_-- == 0) run_.window().wake_others();
     return false;
   }
+  next_member_ = run_.members;
   if (!run_.rule.one_way) run_.use.everyone_heard = run_.turn;
   settle_waking();
   state_ = State::heard_all;
@@ -162,16 +147,14 @@ bool Announcer::hear_all() {
 // Reads and checks what `member` has announced as its turn `turn`, and with it all that it called before. False: it
 // does not stand there yet, or something was wrong.
 bool Announcer::hear(std::uint32_t member, std::uint64_t turn) {
-  const ControlLine* lines = &run_.lines[member][direct::announcement_line(turn)];
+  const ControlLine* const lines = lines_of(member, turn);
   const std::uint64_t told = lines->words[0].load(std::memory_order_acquire);
   if (told < turn || told == direct::withdrawn) return false;
-  Announcement& theirs = run_.announcements[member];
-  theirs.read(lines);
-  const WindowUse::Call& mine = run_.use.call(turn);
-  if (theirs.call != mine.announced || theirs.digest != mine.digest) {
+  if (!Announcement::tell_the_same(*lines, *lines_of(run_.self, turn))) {
     find_mismatch(member, turn);
     return false;
   }
+  run_.announcements[member].read(lines);
   run_.use.heard[member] = turn;
   return true;
 }
@@ -179,33 +162,30 @@ bool Announcer::hear(std::uint32_t member, std::uint64_t turn) {
 // Fails with the first of the calls up to `turn` that differs.
 void Announcer::find_mismatch(std::uint32_t member, std::uint64_t turn) {
   WindowUse& use = run_.use;
-  std::uint64_t at = use.heard[member];
-  Announcement& theirs = run_.announcements[member];
-  do {
-    theirs.read(&run_.lines[member][direct::announcement_line(++at)]);
-  } while (at < turn && theirs.call == use.call(at).announced && theirs.digest == use.call(at).digest);
-  const WindowUse::Call& mine = use.call(at);
+  std::uint64_t at = use.heard[member] + 1;
+  while (at < turn && Announcement::tell_the_same(*lines_of(member, at), *lines_of(run_.self, at))) ++at;
+  const ControlLine *const their_lines = lines_of(member, at), *const own_lines = lines_of(run_.self, at);
+  const ComparedCall theirs = Announcement::call_in(their_lines), mine = Announcement::call_in(own_lines);
   const Rank rank = run_.window().rank_of(member), here = run_.window().rank_of(run_.self);
   const auto on = [&](std::uint32_t communicator) {
     if (theirs.communicator == mine.communicator || use.names == nullptr) return std::string();
     return " on " + use.names->describe_communicator(communicator, rank);
   };
-  const Signature call = theirs.call.signature(theirs.list_digest);
   std::string numbers;
-  if (theirs.call == mine.announced && call.digest == mine.signature.digest &&
-      theirs.communicator == mine.communicator) {
-    const auto number = mine.number_behind(theirs.digest, use.call(at - 1));
-    numbers = number ? fmt::format("; these are calls number {} and {}", *number, mine.sequence)
+  if (theirs == mine) {
+    const std::uint32_t before = Announcement::digest_in(*lines_of(run_.self, at - 1));
+    const auto number = mine.number_behind(Announcement::digest_in(*their_lines), before, use.sequence(at));
+    numbers = number ? fmt::format("; these are calls number {} and {}", *number, use.sequence(at))
                      : "; these are calls of different numbers";
     numbers += ": all ranks must make the same calls in the same order";
   }
-  run_.fail(Status(
-      Cause{.code = Code::mismatch,
-            .message = fmt::format("rank {} called {}{} while rank {} called {}{}{}{}", rank, describe(call),
-                                   on(theirs.communicator), here, describe(mine.signature), on(mine.communicator),
-                                   at == run_.turn ? "" : fmt::format(", {} calls ago", run_.turn - at), numbers),
-            .peer = rank,
-            .operation = {}}));
+  run_.fail(Status(Cause{
+      .code = Code::mismatch,
+      .message = fmt::format("rank {} called {}{} while rank {} called {}{}{}{}", rank, describe(theirs.signature()),
+                             on(theirs.communicator), here, describe(mine.signature()), on(mine.communicator),
+                             at == run_.turn ? "" : fmt::format(", {} calls ago", run_.turn - at), numbers),
+      .peer = rank,
+      .operation = {}}));
 }
 
 Announced Announcer::common() const {

@@ -22,15 +22,22 @@ class Announcer {
  public:
   explicit Announcer(DirectRun& run) : run_(run) { run.use.heard.resize(run.members); }
 
-  // Counts the run. `communicator` and `sequence`: numbers of the call's communicator, and of the call in it.
-  void begin(std::uint32_t communicator, std::uint32_t sequence);
+  // Counts the run. `sequence`: the call's number in its communicator.
+  void begin(std::uint32_t sequence) {
+    WindowUse& use = run_.use;
+    run_.turn = ++use.turn;
+    use.digest = run_.compared.digest_after(use.digest, sequence);
+    use.sequence(run_.turn) = sequence;
+    next_member_ = 0;
+    state_ = State::waits;
+  }
   // Announces the call, once the others have come far enough. False: they have not, or something was wrong.
   bool announce(Counters& counters);
   bool announced() const { return state_ != State::waits; }
   // Reads what everyone whom this member needs has announced. False: somebody has not, or something was wrong.
   bool hear_all();
-  // What all announced. Requires that hear_all() has succeeded.
-  Announced common() const;
+  // The path that follows from what all announced. Requires that hear_all() has succeeded.
+  DirectPath path() const { return payloads_ ? run_.path_of_payloads : path_of(common()); }
 
   // Waking costs a fence, which holds up the first looks at the others' announcements; so these come first.
   void settle_waking();
@@ -48,12 +55,19 @@ class Announcer {
  private:
   enum class State { waits, announced, heard_all };
 
-  bool may_announce();
+  Announced common() const;
+  DirectPath path_of(const Announced& all) const { return direct_path(run_.exchange, run_.rule, all); }
+  bool may_announce() { return run_.use.everyone_heard >= turn_before() || hear_of_before(); }
+  bool hear_of_before();
   std::uint64_t turn_before() const;
-  bool needs(std::uint32_t member) const;
+  bool needs(std::uint32_t member) const { return member >= run_.needs_from && member < run_.needs_until; }
+  bool announce_data(ControlLine* lines, Counters& counters);
   void describe_data(Announcement& own, Counters& counters);
   void put_payload(Announcement& own, Counters& counters);
   static void count_payload(std::size_t bytes, Counters& counters);
+  const ControlLine* lines_of(std::uint32_t member, std::uint64_t turn) const {
+    return &run_.lines[member][direct::announcement_line(turn)];
+  }
   bool hear(std::uint32_t member, std::uint64_t turn);
   void find_mismatch(std::uint32_t member, std::uint64_t turn);
   bool has_announced(std::uint32_t member, std::uint64_t turn) const;
@@ -63,6 +77,7 @@ class Announcer {
   State state_ = State::waits;
   int polls_to_waking_ = -1;       // until the others are woken; -1: they have been
   std::uint32_t next_member_ = 0;  // first whose announcement has not been read
+  bool payloads_ = false;          // the inputs of all who were heard, and the own one, go with the announcements
 };
 
 }  // namespace hocket

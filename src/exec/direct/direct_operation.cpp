@@ -21,8 +21,8 @@ Status DirectOperation::mark_streams() {
 Status DirectOperation::start(const Tag& tag, Peers&) {
   if (binding().device) set_buffers(binding().device->input, binding().device->output);
   run_.window().tidy();  // one operation at a time runs over a window
-  run_.begin();
-  announcer_.begin(context().number(), tag.sequence);
+  if (!run_.begin()) set_path(0);
+  announcer_.begin(tag.sequence);
   phase_ = Phase::meet;
   keep_links(run_.goes_in_line && !binding().device);
   return {};
@@ -47,9 +47,8 @@ bool DirectOperation::meet(Counters& counters) {
 }
 
 void DirectOperation::choose_path(Counters& counters) {
-  const DirectPath path = direct_path(run_.exchange, run_.rule, announcer_.common());
-  path_name_ = name_of(path);
-  if (record() != nullptr) record()->choose(1 + static_cast<std::uint32_t>(path));
+  const DirectPath path = announcer_.path();
+  set_path(1 + static_cast<std::uint32_t>(path));
   if (run_.exchange.rounds() == 0) {  // everybody has announced, and nothing is to be moved
     phase_ = Phase::done;
     return;
@@ -139,6 +138,11 @@ Rank DirectOperation::awaited() const {
     }
   }
   return member < run_.members ? static_cast<Rank>(member) : no_rank;
+}
+
+std::string_view DirectOperation::algorithm() const {
+  const std::uint32_t path = detail().path;
+  return path == 0 ? std::string_view() : name_of(static_cast<DirectPath>(path - 1));
 }
 
 void DirectOperation::withdraw() {

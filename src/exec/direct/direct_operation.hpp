@@ -37,7 +37,7 @@ class DirectOperation final : public Operation {
   Deadline next_look() const override;
   Missing missing() const override;
   Rank awaited() const override;
-  std::string_view algorithm() const override { return path_name_; }
+  std::string_view algorithm() const override;
   void withdraw() override;
 
  private:
@@ -53,7 +53,6 @@ class DirectOperation final : public Operation {
   Announcer announcer_;
   Phase phase_ = Phase::done;
   std::variant<std::monostate, PooledPath, MappedPath, SingleCopyPath, StagedPath, GpuPath, MirroredPath> path_;
-  std::string_view path_name_;
 };
 
 }  // namespace hocket

@@ -14,9 +14,9 @@ void move_at_once(DirectRun& run) {
       if (source != target) std::memcpy(target, source, part.bytes);
       continue;
     }
-    run.sources.clear();
+    run.sources.resize(run.members);
     for (std::uint32_t member = 0; member < run.members; ++member) {
-      run.sources.push_back(run.payload_of(member) + part.source_offset);
+      run.sources[member] = run.payload_of(member) + part.source_offset;
     }
     combine(run.binding.reduction, run.sources, {&target, 1}, part.bytes);
   }
