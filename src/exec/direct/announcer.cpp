@@ -27,23 +27,22 @@ std::optional<std::uint32_t> ComparedCall::number_behind(std::uint32_t digest, s
 
 // ---- announcing -----------------------------------------------------------------------------------------------------
 
-// The turn that all others must have begun before this member begins its own. A large payload slot is used again after
-// two turns, so everyone must have left the one before last.
-std::uint64_t Announcer::turn_before() const {
-  const std::uint64_t back = run_.rule.has_payload() && !run_.rule.small_payload ? 1 : direct::run_ahead_max;
-  return run_.turn > back ? run_.turn - back : 0;
-}
-
-// A member that has come as far as this one is heard up to here, so that the next look can wait.
-bool Announcer::hear_of_before() {
+// Whether all others have begun the turn `before`. One that has come as far as this member, or half as far as it must,
+// is heard up to there, so that the next look can wait.
+bool Announcer::hear_of(std::uint64_t before) {
   WindowUse& use = run_.use;
-  const std::uint64_t before = turn_before();
-  for (; next_member_ < run_.members; ++next_member_) {
+  const std::uint64_t latest = run_.turn - 1;
+  for (next_member_ = 0; next_member_ < run_.members; ++next_member_) {
     if (next_member_ == run_.self || use.heard[next_member_] >= before) continue;
-    if (hear(next_member_, run_.turn - 1)) continue;
-    if (!run_.failure.ok() || !hear(next_member_, before)) return false;
+    bool heard = false;
+    for (const std::uint64_t turn : {latest, before + (latest - before) / 2, before}) {
+      heard = hear(next_member_, turn);
+      if (heard) break;
+      if (!run_.failure.ok()) return false;
+    }
+    if (!heard) return false;
   }
-  use.everyone_heard = run_.turn - 1;
+  use.everyone_heard = latest;
   for (std::uint32_t member = 0; member < run_.members; ++member) {
     if (member != run_.self) use.everyone_heard = std::min(use.everyone_heard, use.heard[member]);
   }
@@ -52,14 +51,14 @@ bool Announcer::hear_of_before() {
 
 bool Announcer::announce(Counters& counters) {
   if (!may_announce()) return false;
-  ControlLine* const lines = &run_.lines[run_.self][direct::announcement_line(run_.turn)];
   if (run_.goes_in_line && !run_.binding.device) {
     const std::size_t bytes = run_.exchange.input_bytes(run_.self);
-    Announcement::write_with_input(lines, run_.turn, run_.compared, run_.use.digest, run_.binding.input, bytes);
+    Announcement::write_with_input(run_.announcement_of(run_.self, run_.turn), run_.compared, run_.use.digest,
+                                   run_.binding.input, bytes);
     run_.announcements[run_.self].flags = Announcement::inlined;
     count_payload(bytes, counters);
     payloads_ = true;
-  } else if (!announce_data(lines, counters)) {
+  } else if (!announce_data(counters)) {
     return false;
   }
   next_member_ = run_.needs_from;
@@ -69,22 +68,23 @@ bool Announcer::announce(Counters& counters) {
 }
 
 // Where it lies, and not in the line.
-bool Announcer::announce_data(ControlLine* lines, Counters& counters) {
+bool Announcer::announce_data(Counters& counters) {
   Announcement& own = run_.announcements[run_.self];
   own.flags = 0;
   own.input = own.output = {};
   if (!run_.binding.device) {
-    describe_data(own, counters);
+    if (!describe_data(own, counters)) return false;
   } else if (Status offered = GpuPath::offer(run_, own); !offered.ok()) {
     run_.fail(offered);
     return false;
   }
-  own.write(lines, run_.turn, run_.compared, run_.use.digest);
+  own.write(run_.announcement_of(run_.self, run_.turn), run_.compared, run_.use.digest);
   payloads_ = own.has_payload();
   return true;
 }
 
-void Announcer::describe_data(Announcement& own, Counters& counters) {
+// False: there is no room for it yet.
+bool Announcer::describe_data(Announcement& own, Counters& counters) {
   const std::size_t in = run_.exchange.input_bytes(run_.self), out = run_.exchange.output_bytes(run_.self);
   const bool worth_mapping = run_.rule.worth_mapping(in, out);
   if (worth_mapping) {
@@ -98,16 +98,37 @@ void Announcer::describe_data(Announcement& own, Counters& counters) {
     own.input_at = reinterpret_cast<std::uintptr_t>(run_.binding.input);
     own.output_at = reinterpret_cast<std::uintptr_t>(run_.binding.output);
   } else if (run_.rule.has_payload() && (own.flags & Announcement::mapped) == 0) {
-    put_payload(own, counters);
+    return put_payload(own, counters);
   }
+  return true;
 }
 
 // Puts this member's input, which is too long for the line, where the others can read it.
-void Announcer::put_payload(Announcement& own, Counters& counters) {
+bool Announcer::put_payload(Announcement& own, Counters& counters) {
   const std::size_t bytes = run_.exchange.input_bytes(run_.self);
+  const auto room = bytes == 0 ? 0 : room_for(bytes);
+  if (!room) return false;
   own.flags |= Announcement::staged;
-  if (bytes != 0) std::memcpy(run_.payload_slot(run_.self), run_.binding.input, bytes);
+  own.payload_at = *room;
+  if (bytes != 0) std::memcpy(run_.window().staging(run_.self) + *room, run_.binding.input, bytes);
   count_payload(bytes, counters);
+  return true;
+}
+
+// Who runs ahead does not hear of the others, so it looks now and then whether it is far ahead.
+std::optional<std::size_t> Announcer::room_for(std::size_t bytes) {
+  constexpr std::uint64_t turns_between_looks = 32;
+  WindowUse& use = run_.use;
+  auto room = use.payloads.take_near(run_.turn, bytes, use.everyone_heard);
+  if (!room && run_.turn >= next_look_) {
+    next_look_ = run_.turn + turns_between_looks;
+    const bool near = hear_of(run_.turn > turns_between_looks ? run_.turn - turns_between_looks : 0);
+    if (!run_.failure.ok()) return std::nullopt;
+    if (near) room = use.payloads.take_near(run_.turn, bytes, use.everyone_heard);
+  }
+  if (!room) room = use.payloads.take_far(run_.turn, bytes, use.everyone_heard);
+  if (!room) room_after_ = use.payloads.oldest() + 1;
+  return room;
 }
 
 void Announcer::count_payload(std::size_t bytes, Counters& counters) {
@@ -147,14 +168,14 @@ bool Announcer::hear_all() {
 // Reads and checks what `member` has announced as its turn `turn`, and with it all that it called before. False: it
 // does not stand there yet, or something was wrong.
 bool Announcer::hear(std::uint32_t member, std::uint64_t turn) {
-  const ControlLine* const lines = lines_of(member, turn);
-  const std::uint64_t told = lines->words[0].load(std::memory_order_acquire);
+  const Announcement::Written theirs = run_.announcement_of(member, turn);
+  const std::uint64_t told = theirs.line.words[0].load(std::memory_order_acquire);
   if (told < turn || told == direct::withdrawn) return false;
-  if (!Announcement::tell_the_same(*lines, *lines_of(run_.self, turn))) {
+  if (!Announcement::tell_the_same(theirs, run_.announcement_of(run_.self, turn))) {
     find_mismatch(member, turn);
     return false;
   }
-  run_.announcements[member].read(lines);
+  run_.announcements[member].read(theirs);
   run_.use.heard[member] = turn;
   return true;
 }
@@ -163,9 +184,13 @@ bool Announcer::hear(std::uint32_t member, std::uint64_t turn) {
 void Announcer::find_mismatch(std::uint32_t member, std::uint64_t turn) {
   WindowUse& use = run_.use;
   std::uint64_t at = use.heard[member] + 1;
-  while (at < turn && Announcement::tell_the_same(*lines_of(member, at), *lines_of(run_.self, at))) ++at;
-  const ControlLine *const their_lines = lines_of(member, at), *const own_lines = lines_of(run_.self, at);
-  const ComparedCall theirs = Announcement::call_in(their_lines), mine = Announcement::call_in(own_lines);
+  const auto differs = [&](std::uint64_t there) {
+    return !Announcement::tell_the_same(run_.announcement_of(member, there), run_.announcement_of(run_.self, there));
+  };
+  while (at < turn && !differs(at)) ++at;
+  const auto written = run_.announcement_of(member, at);
+  const ComparedCall theirs = Announcement::call_in(written);
+  const ComparedCall mine = Announcement::call_in(run_.announcement_of(run_.self, at));
   const Rank rank = run_.window().rank_of(member), here = run_.window().rank_of(run_.self);
   const auto on = [&](std::uint32_t communicator) {
     if (theirs.communicator == mine.communicator || use.names == nullptr) return std::string();
@@ -173,8 +198,8 @@ void Announcer::find_mismatch(std::uint32_t member, std::uint64_t turn) {
   };
   std::string numbers;
   if (theirs == mine) {
-    const std::uint32_t before = Announcement::digest_in(*lines_of(run_.self, at - 1));
-    const auto number = mine.number_behind(Announcement::digest_in(*their_lines), before, use.sequence(at));
+    const std::uint32_t before = Announcement::digest_in(run_.announcement_of(run_.self, at - 1));
+    const auto number = mine.number_behind(Announcement::digest_in(written), before, use.sequence(at));
     numbers = number ? fmt::format("; these are calls number {} and {}", *number, use.sequence(at))
                      : "; these are calls of different numbers";
     numbers += ": all ranks must make the same calls in the same order";

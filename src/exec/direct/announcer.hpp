@@ -5,13 +5,16 @@
 // call's signature, and where its data is. That line is the ready flag, the address and the check for mismatches in
 // one.
 //
-// A member may be some operations ahead of another, but for two things. It begins none before it has heard the others
-// begin what lies run_ahead_max back. And it leaves none that needs data of everyone before it has heard everyone begin
-// it, so that everyone has left the one before. What it has not waited for it checks when it hears it.
+// A member may be many operations ahead of another, but for two things. It begins none before it has heard the others
+// begin what lies run_ahead_max back, and leave what lay where its payload is to lie. And it leaves none that needs
+// data of everyone before it has heard everyone begin it, so that everyone has left the one before. What it has not
+// waited for it checks when it hears it.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <functional>
+#include <optional>
 
 #include "src/exec/counters.hpp"
 #include "src/exec/direct/direct_run.hpp"
@@ -29,6 +32,7 @@ class Announcer {
     use.digest = run_.compared.digest_after(use.digest, sequence);
     use.sequence(run_.turn) = sequence;
     next_member_ = 0;
+    room_after_ = 0;
     state_ = State::waits;
   }
   // Announces the call, once the others have come far enough. False: they have not, or something was wrong.
@@ -57,17 +61,18 @@ class Announcer {
 
   Announced common() const;
   DirectPath path_of(const Announced& all) const { return direct_path(run_.exchange, run_.rule, all); }
-  bool may_announce() { return run_.use.everyone_heard >= turn_before() || hear_of_before(); }
-  bool hear_of_before();
-  std::uint64_t turn_before() const;
-  bool needs(std::uint32_t member) const { return member >= run_.needs_from && member < run_.needs_until; }
-  bool announce_data(ControlLine* lines, Counters& counters);
-  void describe_data(Announcement& own, Counters& counters);
-  void put_payload(Announcement& own, Counters& counters);
-  static void count_payload(std::size_t bytes, Counters& counters);
-  const ControlLine* lines_of(std::uint32_t member, std::uint64_t turn) const {
-    return &run_.lines[member][direct::announcement_line(turn)];
+  bool may_announce() { return run_.use.everyone_heard >= turn_before() || hear_of(turn_before()); }
+  bool hear_of(std::uint64_t before);
+  // The turn that all others must have begun before this member begins its own.
+  std::uint64_t turn_before() const {
+    return std::max(run_.turn > run_.runs_ahead ? run_.turn - run_.runs_ahead : 0, room_after_);
   }
+  bool needs(std::uint32_t member) const { return member >= run_.needs_from && member < run_.needs_until; }
+  bool announce_data(Counters& counters);
+  bool describe_data(Announcement& own, Counters& counters);
+  bool put_payload(Announcement& own, Counters& counters);
+  std::optional<std::size_t> room_for(std::size_t bytes);
+  static void count_payload(std::size_t bytes, Counters& counters);
   bool hear(std::uint32_t member, std::uint64_t turn);
   void find_mismatch(std::uint32_t member, std::uint64_t turn);
   bool has_announced(std::uint32_t member, std::uint64_t turn) const;
@@ -77,6 +82,8 @@ class Announcer {
   State state_ = State::waits;
   int polls_to_waking_ = -1;       // until the others are woken; -1: they have been
   std::uint32_t next_member_ = 0;  // first whose announcement has not been read
+  std::uint64_t next_look_ = 0;    // the turn in which to look whether the others have come nearer
+  std::uint64_t room_after_ = 0;   // the turn that all others must have begun so that there is room for the payload
   bool payloads_ = false;          // the inputs of all who were heard, and the own one, go with the announcements
 };
 

@@ -35,17 +35,16 @@ struct DirectRun {
   std::atomic<std::uint64_t>& word(std::uint32_t member, std::size_t line, std::size_t index = 0) const {
     return lines[member][line].words[index];
   }
-  // Where a member's input lies on the paths on which inputs go with the announcements.
-  std::byte* payload_slot(std::uint32_t member) const {
-    std::byte* const slots = window().staging(member);
-    if (rule.small_payload) return slots + turn % direct::announcements * direct::small_slot_bytes;
-    return slots + direct::announcements * direct::small_slot_bytes +
-           turn % direct::large_slots * direct::large_slot_bytes;
+  // What a member has announced, or will.
+  Announcement::Written announcement_of(std::uint32_t member, std::uint64_t of_turn) const {
+    return {lines[member], of_turn};
   }
+  // Where a member's input lies on the paths on which inputs go with the announcements.
   const std::byte* payload_of(std::uint32_t member) const {
     if (member == self) return binding.input;
-    if ((announcements[member].flags & Announcement::inlined) == 0) return payload_slot(member);
-    return Announcement::data_in(lines[member][direct::announcement_line(turn)]);
+    const Announcement& theirs = announcements[member];
+    if ((theirs.flags & Announcement::inlined) == 0) return window().staging(member) + theirs.payload_at;
+    return Announcement::data_in(announcement_of(member, turn));
   }
   // What every run begins with: the exchange and the rule of the call that is bound. They follow from the call and from
   // what never changes, so mostly they still stand. Returns whether they do.
@@ -89,6 +88,7 @@ struct DirectRun {
   DirectPath path_of_payloads = DirectPath::one_shot;  // where everyone's input goes with its announcement
   std::uint32_t needs_from = 0,
                 needs_until = 0;            // the members whose data, or word that they have begun, this one needs
+  std::uint64_t runs_ahead = 0;             // how many operations others may still have to begin when this one does
   bool goes_in_line = false;                // this member's input stands in its announcement
   std::vector<Part> at_once{};              // the parts that go to this member, where the data may be small
   std::vector<Announcement> announcements;  // of this turn, by member
@@ -113,6 +113,8 @@ struct DirectRun {
     compared = {binding.signature, context.number() & Announcement::communicator_max};
     path_of_payloads = direct_path(exchange, rule, {.mapped = false, .plain = false});
     find_needed();
+    const bool takes_second_line = compared.announced.is_list() || rule.plain;
+    runs_ahead = takes_second_line ? direct::run_ahead_max_with_second_line : direct::run_ahead_max;
     at_once.clear();
     if (rule.fits && !rule.pools_work) list_parts();
     const bool is_root = self == root, one_gives = exchange.only_root_gives(), one_takes = exchange.only_root_takes();

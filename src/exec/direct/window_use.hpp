@@ -6,6 +6,7 @@
 #include <memory>
 #include <vector>
 
+#include "src/exec/direct/payload_ring.hpp"
 #include "src/plan/direct/path.hpp"
 #include "src/plan/direct/staging.hpp"
 #include "src/spi/transport.hpp"
@@ -25,6 +26,7 @@ struct WindowUse {
   std::uint64_t counted = 0;  // how many operations have used StageCounts: those that take more than announcements
   std::vector<std::uint64_t> heard = {};  // by member: up to which turn its calls have been checked
   std::uint64_t everyone_heard = 0;       // at most the least of these
+  Payloads payloads = {};                 // own ones
   std::uint32_t digest = 0;               // of all own calls
   std::array<std::uint32_t, direct::announcements> sequences =
       {};  // own calls' numbers in their communicators, by turn
