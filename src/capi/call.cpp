@@ -11,7 +11,7 @@ Status carry_out(hocket_comm* comm, const CallArguments& arguments, hocket_work*
   if (work == nullptr) {
     if (!may_wait()) return wait_refused();
     Status status;
-    if (comm->communicator->run_again(arguments, status, &remember)) return status;
+    if (comm->communicator->run_again(arguments, status, &remember_again)) return status;
   }
   if (arguments.persistent && work == nullptr) return persistent_without_work();
   auto operation = comm->communicator->prepare(arguments);

@@ -41,6 +41,11 @@ void remember(const Operation& operation) {
   latest_call.known = true;
 }
 
+void remember_again(const Operation& operation) {
+  comm::tell_facts_again(operation, latest_call.facts);
+  latest_call.known = true;
+}
+
 Status remember(Status status, const StartedCalls& calls) {
   if (status.ok() && !calls.parts.empty()) remember(*calls.parts.back().operations.back());
   return status;

@@ -15,6 +15,12 @@ void tell_facts(const Operation& operation, CallFacts& facts) {
   facts.transports = operation.transports();
   facts.algorithm = operation.algorithm();
   facts.wire = operation.wire();
+  facts.manner = operation.manner();
+}
+
+void tell_facts_again(const Operation& operation, CallFacts& facts) {
+  if (facts.manner != operation.manner()) return tell_facts(operation, facts);
+  facts.sequence = operation.sequence();
 }
 
 void let_go(Operation& operation) noexcept {

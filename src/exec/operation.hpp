@@ -56,6 +56,7 @@ class Operation {
     binding_.input = input;
     binding_.output = output;
     callback_allowed_ = false;
+    bound_anew_ = false;
     restart();
   }
   // Whether all that it is bound to but the caller's buffers may serve another run.
@@ -191,7 +192,10 @@ class Operation {
   }
   // Constant once it has run.
   const TransportNames& transports() const { return transports_; }
-  void set_transports(const TransportNames& transports) { transports_ = transports; }
+  void set_transports(const TransportNames& transports) {
+    transports_ = transports;
+    manner_ = ++manners_;
+  }
 
   // ---- for any thread ----
   bool finished() const { return state_.load(std::memory_order_acquire) == &over; }
@@ -212,9 +216,13 @@ class Operation {
   virtual std::string_view algorithm() const = 0;
   // The format in which its data travelled.
   virtual WireFormat wire() const { return WireFormat::exact; }
+  // As long as this is the same, so are these two and transports(), but for an operation that runs another one.
+  std::uint64_t manner() const { return manner_; }
 
  protected:
   const Binding& binding() const { return binding_; }
+  // Whether more may differ from the run before than where the buffers are.
+  bool is_bound_anew() const { return bound_anew_; }
   // For this run.
   void set_buffers(const std::byte* input, std::byte* output) {
     binding_.input = input;
@@ -224,6 +232,7 @@ class Operation {
   void set_path(std::uint32_t path) {
     if (detail_.path == path) return;
     detail_.path = path;
+    manner_ = ++manners_;
     if (record_ != nullptr) record_->choose(path);
   }
   // In the signature, before any peer hears of the run.
@@ -254,6 +263,7 @@ class Operation {
   };
   static void call_back(std::unique_ptr<Call> call) noexcept;
 
+  static std::atomic<std::uint64_t> manners_;  // how many there have been in this process
   // Of those that this thread calls; null: none.
   static constinit thread_local Call* last_called_;
 
@@ -270,6 +280,8 @@ class Operation {
   Status status_;
   bool callback_allowed_ = false;
   bool kept_links_ = false;
+  bool bound_anew_ = true;
+  std::uint64_t manner_ = ++manners_;
   // While a run goes on: null, or the Call for its end. Else &over.
   std::atomic<const void*> state_{&over};
 };

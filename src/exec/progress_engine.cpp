@@ -162,21 +162,17 @@ bool ProgressEngine::run_alone(const std::shared_ptr<Operation>& operation) {
 
 // False: it has failed, or takes longer, or something else is to be done.
 bool ProgressEngine::runs_to_its_end(Operation& operation) {
-  operation.advance(operation.context().counters());
+  if (!operation.complete()) operation.advance(operation.context().counters());
   return operation.complete() ? operation.failure().ok() : waits_to_its_end(operation);
 }
 
-// The same where there was nothing to be done without waiting. Most small calls do not come here.
+// The same of one that has begun to wait; most small calls do not come here.
 [[gnu::noinline]] bool ProgressEngine::waits_to_its_end(Operation& operation) {
   waiter_.set(budget_.load());
   bool happened = false;
   for (unsigned rounds = 0; rounds < rounds_between_deadline_checks; ++rounds) {
-    if (progress::must_look(lock_.state())) return false;
-    if (happened) {
-      wait_no_more();
-    } else if (!wait_on(operation, true)) {
-      return false;
-    }
+    if (progress::must_look(lock_.state()) || (!happened && !wait_on(operation, true))) return false;
+    if (happened) wait_no_more();
     happened = operation.advance(operation.context().counters());
     if (operation.complete()) {
       wait_no_more();

@@ -8,11 +8,6 @@
 #include "src/exec/direct/gpu_path.hpp"
 
 namespace hocket {
-namespace {
-
-constexpr int polls_before_waking = 8;
-
-}  // namespace
 
 std::optional<std::uint32_t> ComparedCall::number_behind(std::uint32_t digest, std::uint32_t before,
                                                          std::uint32_t number) const {
@@ -46,24 +41,6 @@ bool Announcer::hear_of(std::uint64_t before) {
   for (std::uint32_t member = 0; member < run_.members; ++member) {
     if (member != run_.self) use.everyone_heard = std::min(use.everyone_heard, use.heard[member]);
   }
-  return true;
-}
-
-bool Announcer::announce(Counters& counters) {
-  if (!may_announce()) return false;
-  if (run_.goes_in_line && !run_.binding.device) {
-    const std::size_t bytes = run_.exchange.input_bytes(run_.self);
-    Announcement::write_with_input(run_.announcement_of(run_.self, run_.turn), run_.compared, run_.use.digest,
-                                   run_.binding.input, bytes);
-    run_.announcements[run_.self].flags = Announcement::inlined;
-    count_payload(bytes, counters);
-    payloads_ = true;
-  } else if (!announce_data(counters)) {
-    return false;
-  }
-  next_member_ = run_.needs_from;
-  polls_to_waking_ = run_.use.setting.shares_work ? 0 : polls_before_waking;
-  state_ = State::announced;
   return true;
 }
 
@@ -131,54 +108,12 @@ std::optional<std::size_t> Announcer::room_for(std::size_t bytes) {
   return room;
 }
 
-void Announcer::count_payload(std::size_t bytes, Counters& counters) {
-  counters.steps += 1;
-  counters.bytes_sent += bytes;
-}
-
-void Announcer::settle_waking() {
-  if (polls_to_waking_ >= 0) run_.window().wake_others();
-  polls_to_waking_ = -1;
-}
-
 void Announcer::withdraw() {
   if (!announced()) return;
   run_.word(run_.self, direct::announcement_line(run_.turn)).store(direct::withdrawn, std::memory_order_release);
 }
 
 // ---- hearing the others ---------------------------------------------------------------------------------------------
-
-bool Announcer::hear_all() {
-  for (; next_member_ < run_.needs_until; ++next_member_) {
-    if (next_member_ == run_.self) continue;
-    if (hear(next_member_, run_.turn)) {
-      payloads_ &= run_.announcements[next_member_].has_payload();
-      continue;
-    }
-    if (polls_to_waking_ >= 0 && polls_to_waking_-- == 0) run_.window().wake_others();
-    return false;
-  }
-  next_member_ = run_.members;
-  if (!run_.rule.one_way) run_.use.everyone_heard = run_.turn;
-  settle_waking();
-  state_ = State::heard_all;
-  return true;
-}
-
-// Reads and checks what `member` has announced as its turn `turn`, and with it all that it called before. False: it
-// does not stand there yet, or something was wrong.
-bool Announcer::hear(std::uint32_t member, std::uint64_t turn) {
-  const Announcement::Written theirs = run_.announcement_of(member, turn);
-  const std::uint64_t told = theirs.line.words[0].load(std::memory_order_acquire);
-  if (told < turn || told == direct::withdrawn) return false;
-  if (!Announcement::tell_the_same(theirs, run_.announcement_of(run_.self, turn))) {
-    find_mismatch(member, turn);
-    return false;
-  }
-  run_.announcements[member].read(theirs);
-  run_.use.heard[member] = turn;
-  return true;
-}
 
 // Fails with the first of the calls up to `turn` that differs.
 void Announcer::find_mismatch(std::uint32_t member, std::uint64_t turn) {

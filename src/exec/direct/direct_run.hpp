@@ -47,8 +47,9 @@ struct DirectRun {
     return Announcement::data_in(announcement_of(member, turn));
   }
   // What every run begins with: the exchange and the rule of the call that is bound. They follow from the call and from
-  // what never changes, so mostly they still stand. Returns whether they do.
-  bool begin() {
+  // what never changes, so mostly they still stand. Returns whether they do. `is_bound_anew`: the call may be another.
+  bool begin(bool is_bound_anew) {
+    if (begins_like_latest && !is_bound_anew) return true;
     if (!failure.ok()) failure = {};
     if (begins_like_latest && binding.signature == latest_call && binding.root == latest_root) return true;
     latest_call = binding.signature;

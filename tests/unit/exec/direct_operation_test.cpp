@@ -229,9 +229,7 @@ Calls draw_rows(Draw& draw, std::uint32_t members) {
     const Collective collective = one_way[draw.below(std::size(one_way))];
     const auto root = static_cast<std::uint32_t>(draw.below(members));
     const std::size_t most = draw.one_in(2) ? 9 : 4000;
-    for (std::size_t number = 0; number < direct::run_ahead_max + 300; ++number) {
-      add(draw, calls, collective, draw.below(most), root);
-    }
+    for (std::size_t i = 0; i < direct::run_ahead_max + 300; ++i) add(draw, calls, collective, draw.below(most), root);
     add(draw, calls, collectives[draw.below(std::size(collectives))], draw.below(5000), root);
   }
   return calls;
