@@ -18,8 +18,8 @@ void receive_and_sum(const Shape& shape, Range mine, Range sum, ScheduleBuilder&
     if (rank != shape.rank) builder.recv(rank, parts[rank] = builder.scratch(mine));
   }
   Range total = parts[0];
+  const Range partial = parts[shape.rank == 0 ? 1 : 0];  // a cell that is free to be written when it has been added
   for (Rank rank = 1; rank < shape.size; ++rank) {
-    const Range partial = rank == shape.rank ? total : parts[rank];  // a cell that is free to be written
     const Range to = rank == shape.size - 1 ? sum : partial;
     builder.reduce(total, parts[rank], to);
     total = to;

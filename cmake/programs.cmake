@@ -15,7 +15,7 @@ file(GLOB shared CONFIGURE_DEPENDS tools/*.cpp)
 file(GLOB micros CONFIGURE_DEPENDS bench/micro_*.cpp)
 file(GLOB bench CONFIGURE_DEPENDS bench/*.cpp)
 list(REMOVE_ITEM shared ${mains} "")
-set(singles agreement children store instructions gpu_limit gpu_handover)
+set(singles accuracy agreement children store instructions gpu_limit gpu_handover)
 list(TRANSFORM singles REPLACE "(.+)" "${CMAKE_CURRENT_SOURCE_DIR}/bench/\\1.cpp")
 list(REMOVE_ITEM bench ${micros} ${singles} "")
 
@@ -72,6 +72,11 @@ if(bench)
   target_link_libraries(hocket-bench PRIVATE hocket_bench_objects) # with networks for its model, and GPUs
 endif()
 
+file(GLOB accuracy CONFIGURE_DEPENDS bench/accuracy/*.cpp)
+add_library(hocket_accuracy STATIC ${accuracy}) # a library, so that tests can reach it
+target_link_libraries(hocket_accuracy PUBLIC hocket_internal)
+add_executable(bench-accuracy bench/accuracy.cpp)
+target_link_libraries(bench-accuracy PRIVATE hocket_program hocket_accuracy)
 add_executable(bench-children bench/children.cpp)
 target_link_libraries(bench-children PRIVATE hocket_internal)
 add_executable(bench-agreement bench/agreement.cpp)

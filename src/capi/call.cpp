@@ -10,14 +10,15 @@ Status carry_out(hocket_comm* comm, const CallArguments& arguments, hocket_work*
   if (open_groups > 0) return add_to_group(*comm->communicator, arguments, work);
   if (work == nullptr) {
     if (!may_wait()) return wait_refused();
-    auto ended = comm->communicator->run_again(arguments, &remember);
-    if (ended) return *std::move(ended);
+    Status status;
+    if (comm->communicator->run_again(arguments, status, &remember_again)) return status;
   }
   if (arguments.persistent && work == nullptr) return persistent_without_work();
   auto operation = comm->communicator->prepare(arguments);
   if (!operation.ok()) return operation.status();
   if (work == nullptr) {
-    Status status = remember(comm->communicator->run({&*operation, 1}), **operation);
+    Status status = comm->communicator->run({&*operation, 1});
+    if (status.ok()) remember(**operation);
     comm::let_go(**operation);
     return status;
   }

@@ -45,9 +45,11 @@ hocket_result report(const Status& status);
 // What was kept last; ok before anything.
 Status latest_status();
 
-// Keeps how an operation that is finished was done, for hocket_last_call() of the calling thread.
-Status remember(Status status, const Operation& operation);
-// The same for the last one of several.
+// Keeps how an operation that has succeeded was done, for hocket_last_call() of the calling thread.
+void remember(const Operation& operation);
+// The same of a call that was like the one before.
+void remember_again(const Operation& operation);
+// The same for the last one of several, if all have succeeded.
 Status remember(Status status, const StartedCalls& calls);
 
 // What a call's options say, into its arguments; null: nothing. Code::invalid_argument.

@@ -18,21 +18,10 @@ thread_local Status latest_failure;  // shared, not copied: keeping it needs no 
 // so that nothing has to look whether it was made.
 struct CallRecord {
   bool known = false;
-  std::uint64_t sequence = 0;
-  TransportNames transports;
-  std::string_view algorithm;
-  std::string_view wire;
+  comm::CallFacts facts = {};
 };
 static_assert(std::is_trivially_destructible_v<CallRecord>);
 constinit thread_local CallRecord latest_call;
-
-void remember(const comm::CallFacts& facts) {
-  latest_call = {.known = true,
-                 .sequence = facts.sequence,
-                 .transports = facts.transports,
-                 .algorithm = facts.algorithm,
-                 .wire = facts.wire};
-}
 
 void copy_text(char* target, std::size_t room, std::string_view text) {
   const std::size_t length = std::min(text.size(), room - 1);
@@ -47,13 +36,18 @@ hocket_result report(const Status& status) {
   return static_cast<hocket_result>(status.code());
 }
 
-Status remember(Status status, const Operation& operation) {
-  if (status.ok()) remember(comm::facts_of(operation));
-  return status;
+void remember(const Operation& operation) {
+  comm::tell_facts(operation, latest_call.facts);
+  latest_call.known = true;
+}
+
+void remember_again(const Operation& operation) {
+  comm::tell_facts_again(operation, latest_call.facts);
+  latest_call.known = true;
 }
 
 Status remember(Status status, const StartedCalls& calls) {
-  if (status.ok() && !calls.parts.empty()) remember(calls.facts());
+  if (status.ok() && !calls.parts.empty()) remember(*calls.parts.back().operations.back());
   return status;
 }
 
@@ -96,10 +90,11 @@ hocket_result hocket_last_call(hocket_call_info* info) {
       return {Code::not_found, "no collective, send or recv has succeeded on this thread yet"};
     }
     hocket_call_info out = HOCKET_CALL_INFO_INIT;
-    out.sequence = latest_call.sequence;
-    copy_text(out.transport, sizeof out.transport, latest_call.transports.text());
-    copy_text(out.algorithm, sizeof out.algorithm, latest_call.algorithm);
-    copy_text(out.wire, sizeof out.wire, latest_call.wire);
+    const auto& facts = latest_call.facts;
+    out.sequence = facts.sequence;
+    copy_text(out.transport, sizeof out.transport, facts.transports.text());
+    copy_text(out.algorithm, sizeof out.algorithm, facts.algorithm);
+    copy_text(out.wire, sizeof out.wire, hocket::name_of(facts.wire));
     if (hocket::write_sized(info, out)) return {};
     return {Code::invalid_argument, "info.struct_size is wrong: begin with HOCKET_CALL_INFO_INIT"};
   });

@@ -30,7 +30,8 @@ std::uint64_t digest_of_protocol() {
   add(hash, HOCKET_PROTOCOL_VERSION, sizeof(Tag), call_slice_bytes, slices_in_group(1), slices_in_group(2),
       message_bytes_max);
   add(hash, wire_block_elements, direct::announcements, direct::run_ahead_max, direct::inline_bytes_max,
-      direct::small_slot_bytes, direct::large_slot_bytes, direct::usual_staging_bytes);
+      direct::second_lines, direct::payload_bytes, direct::near_payload_bytes, direct::payload_bytes_max,
+      direct::one_way_bytes_max, direct::usual_staging_bytes);
   for (const TransportEntry& entry : transports()) hash.add(entry.name).add(entry.version);
   return hash.value();
 }

@@ -142,6 +142,7 @@ std::shared_ptr<Operation> CallPlanner::plan_over_links(const CallArguments& cal
                     .placement = checked.placement,
                     .topology = membership().topology(),
                     .wire = algorithm->encoded ? signature.wire : WireFormat::exact,
+                    .wide_sums = info_of(call.collective).reduces() && binding.reduction.wide != nullptr,
                     .blocks = checked.blocks};
   return operations_.over_links(key, call.persistent);
 }
@@ -168,8 +169,8 @@ Binding CallPlanner::binding_of(const CallArguments& call, CheckedCall& checked,
     binding.reduction.custom = binding.user.get();
     binding.reduction.element_bytes = size_of(signature);
   }
-  // Narrow floats are rounded with each operand then, as they are where messages carry the partial sums.
-  if (is_in_rank_order(call, checked, options)) binding.reduction.all = nullptr;
+  // Narrow floats are rounded with each operand then, as they must be where messages carry the partial sums.
+  if (is_in_rank_order(call, checked, options)) binding.reduction.round_each();
   return binding;
 }
 

@@ -27,8 +27,8 @@ class CallPlanner {
   Result<std::shared_ptr<Operation>> prepare(const CallArguments& call);
   // See LatestCall.
   template <class Ended>
-  void run_again(const CallArguments& call, const Ended& ended) {
-    latest_call_.run_again(call, parts_.link_set->executor(), ended);
+  bool run_again(const CallArguments& call, Status& status, const Ended& ended) {
+    return latest_call_.run_again(call, parts_.link_set->executor(), status, ended);
   }
   // The operations of a call on a list, in their order; small tensors share one. `call`: what holds for all tensors.
   Result<std::vector<std::shared_ptr<Operation>>> prepare_list(const CallArguments& call,

@@ -16,6 +16,7 @@ Call call_of(const ChoiceKey& key, const Membership& membership) {
           .wire = key.wire,
           .in_rank_order = key.in_rank_order,
           .unequal = key.unequal,
+          .narrow_floats = key.narrow_floats,
           .speed = membership.network_speed()};
 }
 
@@ -46,7 +47,9 @@ ChoiceKey key_of(const CallArguments& call, const CheckedCall& checked, const Op
           .bytes = checked.bytes,
           .wire = checked.signature.wire,
           .in_rank_order = is_in_rank_order(call, checked, options),
-          .unequal = static_cast<bool>(checked.blocks)};
+          .unequal = static_cast<bool>(checked.blocks),
+          .narrow_floats =
+              info_of(call.collective).reduces() && is_rounded_in_sums(checked.signature.dtype, checked.signature.op)};
 }
 
 Choice choose(const ChoiceKey& key, const Membership& membership) {

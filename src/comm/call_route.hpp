@@ -27,6 +27,7 @@ struct ChoiceKey {
   WireFormat wire = WireFormat::exact;
   bool in_rank_order = false;
   bool unequal = false;
+  bool narrow_floats = false;
 
   friend bool operator==(const ChoiceKey&, const ChoiceKey&) = default;
 };

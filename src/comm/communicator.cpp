@@ -142,7 +142,7 @@ const Membership& Communicator::membership() const {
 }
 
 Counters Communicator::counters() const {
-  return parts_->context->shown_counters();
+  return parts_->context->counted();
 }
 
 Executor::Exchanged Communicator::exchanged_with(Rank rank) const {
@@ -165,10 +165,8 @@ Status Communicator::record(const std::string& file) const {
   return parts_->link_set->record(file);
 }
 
-std::optional<Status> Communicator::run_again(const CallArguments& call, Ended ended) {
-  std::optional<Status> status;
-  planner_->run_again(call, [&](const Operation& operation) { status = ended(operation.status(), operation); });
-  return status;
+bool Communicator::run_again(const CallArguments& call, Status& status, Ended ended) {
+  return planner_->run_again(call, status, ended);
 }
 
 Result<std::shared_ptr<Operation>> Communicator::prepare(const CallArguments& call) {

@@ -4,7 +4,6 @@
 
 #include <atomic>
 #include <memory>
-#include <optional>
 #include <span>
 #include <stop_token>
 #include <string_view>
@@ -72,10 +71,10 @@ class Communicator {
   // rank.
   Result<Rank> previous_rank(Rank rank) const;
 
-  // Carries out a blocking call that is like the one before, where nothing else is to be done, and returns what `ended`
-  // makes of its end. Nothing: it is to be prepared and run.
-  using Ended = Status (*)(Status, const Operation&);
-  std::optional<Status> run_again(const CallArguments& call, Ended ended);
+  // Carries out a blocking call that is like the one before, where nothing else is to be done: `status` is its end, and
+  // where that is well, `ended` is shown the operation. False: it is to be prepared and run.
+  using Ended = void (*)(const Operation&);
+  bool run_again(const CallArguments& call, Status& status, Ended ended);
   // Checks, plans and binds a call.
   Result<std::shared_ptr<Operation>> prepare(const CallArguments& call);
   // The operations of a call on a list, in their order; small tensors share one. `call`: what holds for all tensors.

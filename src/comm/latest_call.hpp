@@ -32,16 +32,22 @@ class LatestCall {
     operation_->bind_again(static_cast<const std::byte*>(call.send), static_cast<std::byte*>(call.recv));
     return operation_;
   }
-  // Runs that operation, bound to the buffers of this call, to its end, and shows it to `ended` before anybody else may
-  // run it. Where this call is another one, or not the only one that is to be run now, nothing happens.
+  // Runs that operation, bound to the buffers of this call, to its end, which `status` is. Where it ends well, it is
+  // shown to `ended` before anybody else may run it. False: this call is another one, or not the only one that is to be
+  // run now, and nothing has happened.
   template <class Ended>
-  void run_again(const CallArguments& call, Executor& executor, const Ended& ended) {
+  bool run_again(const CallArguments& call, Executor& executor, Status& status, const Ended& ended) {
     const std::unique_lock lock(busy_, std::try_to_lock);
-    if (!lock || !fits(call)) return;
+    if (!lock || !fits(call)) return false;
     const auto* const input = static_cast<const std::byte*>(call.send);
-    if (!executor.run_again(operation_, input, static_cast<std::byte*>(call.recv))) return;
+    if (!executor.run_again(operation_, input, static_cast<std::byte*>(call.recv))) return false;
     send_ = call.send, recv_ = call.recv;
-    ended(*operation_);
+    if (operation_->status().ok()) {
+      ended(*operation_);
+    } else {
+      status = operation_->status();
+    }
+    return true;
   }
   // `operation` is bound to this call, and owned by the caller and a list of idle ones; else it is not kept.
   void keep(const CallArguments& call, const std::shared_ptr<Operation>& operation) {

@@ -130,9 +130,9 @@ Json describe_communicator(const RecordedCommunicator& communicator) {
           {"name", communicator.identity.name},
           {"ranks", communicator.identity.peers},
           {"calls", static_cast<std::int64_t>(communicator.calls)},
-          {"operations", communicator.counters.operations},
-          {"bytes_sent", communicator.counters.bytes_sent},
-          {"bytes_received", communicator.counters.bytes_received}};
+          {"operations", std::uint64_t{communicator.counters.operations}},
+          {"bytes_sent", std::uint64_t{communicator.counters.bytes_sent}},
+          {"bytes_received", std::uint64_t{communicator.counters.bytes_received}}};
 }
 
 }  // namespace

@@ -60,9 +60,9 @@ std::string report_text(const std::string& job, const RecordOwner& owner, const 
               {"date_ns", date},
               {"broken", broken},
               {"calls", static_cast<std::int64_t>(recording.communicators.front().calls)},
-              {"operations", all.operations},
-              {"bytes_sent", all.bytes_sent},
-              {"bytes_received", all.bytes_received},
+              {"operations", std::uint64_t{all.operations}},
+              {"bytes_sent", std::uint64_t{all.bytes_sent}},
+              {"bytes_received", std::uint64_t{all.bytes_received}},
               {"latest", describe_latest(recording)},
               {"waits", describe_wait(recording)}}
       .dump(-1, ' ', false, Json::error_handler_t::replace);

@@ -10,11 +10,17 @@
 
 namespace hocket::comm {
 
-CallFacts facts_of(const Operation& operation) {
-  return {.sequence = operation.sequence(),
-          .transports = operation.transports(),
-          .algorithm = operation.algorithm(),
-          .wire = name_of(operation.wire())};
+void tell_facts(const Operation& operation, CallFacts& facts) {
+  facts.sequence = operation.sequence();
+  facts.transports = operation.transports();
+  facts.algorithm = operation.algorithm();
+  facts.wire = operation.wire();
+  facts.manner = operation.manner();
+}
+
+void tell_facts_again(const Operation& operation, CallFacts& facts) {
+  if (facts.manner != operation.manner()) return tell_facts(operation, facts);
+  facts.sequence = operation.sequence();
 }
 
 void let_go(Operation& operation) noexcept {
@@ -40,10 +46,6 @@ void StartedCalls::allow_callback() const {
   for (const Part& part : parts) {
     for (const auto& operation : part.operations) operation->allow_callback();
   }
-}
-
-CallFacts StartedCalls::facts() const {
-  return parts.empty() ? CallFacts() : facts_of(*parts.back().operations.back());
 }
 
 Status StartedCalls::mark_streams() const {

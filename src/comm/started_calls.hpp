@@ -19,13 +19,18 @@ class Operation;
 
 namespace hocket::comm {
 
-// How an operation that is finished was carried out. The names are static.
+// How an operation that is finished was carried out. The name is static.
 struct CallFacts {
   std::uint64_t sequence = 0;
   TransportNames transports;
-  std::string_view algorithm, wire;
+  std::string_view algorithm;
+  WireFormat wire = WireFormat::exact;
+  std::uint64_t manner = 0;  // see Operation
 };
-CallFacts facts_of(const Operation& operation);
+// Every small call pays for them, so they are written where they are to stand.
+void tell_facts(const Operation& operation, CallFacts& facts);
+// The same of a call that is like the one before: mostly only its number is new. It runs no other operation.
+void tell_facts_again(const Operation& operation, CallFacts& facts);
 // Before it is dropped; see Operation.
 void let_go(Operation& operation) noexcept;
 
@@ -57,8 +62,6 @@ struct StartedCalls {
   void let_go() const noexcept;
   // The first failure among them; requires finished().
   Status status() const;
-  // Of the last one; nothing where there is none.
-  CallFacts facts() const;
   // Waits for all, whatever some end with. Code::in_progress when the deadline passes first.
   Status wait(Deadline deadline) const;
   // Has `callback` called once, when all are finished, with the first failure; see Operation::on_complete().

@@ -76,7 +76,6 @@ class Context {
     const auto place = static_cast<std::size_t>(rank);
     return place < by_rank_.size() ? by_rank_[place] : with_each_;
   }
-  void show_counters() { shown_counters_.show(counters_); }
   // Of collectives over links that are finished.
   void remember(const Tag& tag) { past_calls_[tag.sequence % past_calls_.size()] = tag; }
   // Null where it is forgotten, or there was none.
@@ -86,9 +85,9 @@ class Context {
   }
 
   // ---- for any thread ----
-  Counters shown_counters() const { return shown_counters_.get(); }
+  Counters counted() const { return counters_; }
   // Requires a rank of its own, and another one than this process's.
-  PeerCounters::Values shown_counters_with(Rank rank) const {
+  PeerCounters::Values counted_with(Rank rank) const {
     PeerCounters::Values values = by_rank_[static_cast<std::size_t>(rank)].get();
     const PeerCounters::Values each = with_each_.get();
     values.bytes_sent += each.bytes_sent;
@@ -106,7 +105,6 @@ class Context {
   };
   std::vector<Messages> messages_;  // likewise, by peer
   Counters counters_;
-  ShownCounters shown_counters_;
   std::vector<PeerCounters> by_rank_;
   PeerCounters with_each_;
   StepRecorder* const steps_ = nullptr;

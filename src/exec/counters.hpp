@@ -6,29 +6,37 @@
 
 namespace hocket {
 
-// Counted as it happens.
-struct Counters {
-  std::uint64_t operations = 0;
-  std::uint64_t steps = 0;
-  std::uint64_t messages_sent = 0;
-  std::uint64_t bytes_sent = 0;
-  std::uint64_t bytes_received = 0;
-};
-
-// Counters as other threads see them; each number is right, all together only while nothing runs.
-class ShownCounters {
+// A number that one thread at a time counts and any thread may read: each is right, several together only while nothing
+// runs.
+class Count {
  public:
-  void show(const Counters& counters) {
-    operations_.store(counters.operations, std::memory_order_relaxed);
-    steps_.store(counters.steps, std::memory_order_relaxed);
-    messages_sent_.store(counters.messages_sent, std::memory_order_relaxed);
-    bytes_sent_.store(counters.bytes_sent, std::memory_order_relaxed);
-    bytes_received_.store(counters.bytes_received, std::memory_order_relaxed);
+  Count() = default;
+  Count(const Count& other) : number_(other.get()) {}
+  Count& operator=(const Count& other) {
+    number_.store(other.get(), std::memory_order_relaxed);
+    return *this;
   }
-  Counters get() const { return {operations_, steps_, messages_sent_, bytes_sent_, bytes_received_}; }
+
+  operator std::uint64_t() const { return get(); }
+  // Nobody else writes, so this need not be one step.
+  Count& operator+=(std::uint64_t more) {
+    number_.store(get() + more, std::memory_order_relaxed);
+    return *this;
+  }
+  Count& operator++() { return *this += 1; }
 
  private:
-  std::atomic<std::uint64_t> operations_{0}, steps_{0}, messages_sent_{0}, bytes_sent_{0}, bytes_received_{0};
+  std::uint64_t get() const { return number_.load(std::memory_order_relaxed); }
+
+  std::atomic<std::uint64_t> number_{0};
+};
+
+struct Counters {
+  Count operations;
+  Count steps;
+  Count messages_sent;
+  Count bytes_sent;
+  Count bytes_received;
 };
 
 }  // namespace hocket

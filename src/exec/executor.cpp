@@ -99,7 +99,7 @@ void Executor::stop(const Status& why) {
 }
 
 Executor::Exchanged Executor::exchanged(const Context& context, Rank rank) const {
-  const PeerCounters::Values counted = context.shown_counters_with(rank);
+  const PeerCounters::Values counted = context.counted_with(rank);
   return {.counted = counted, .waited = parts_->recorder.time_in(counted.waited_ticks)};
 }
 
@@ -112,7 +112,7 @@ Recording Executor::recording() const {
   if (parts_->steps) recording.steps = parts_->steps->steps(parts_->recorder.clock());
   for (const auto& context : parts_->contexts.all()) {
     recording.communicators.push_back(
-        {.identity = context->identity(), .calls = context->calls(), .counters = context->shown_counters()});
+        {.identity = context->identity(), .calls = context->calls(), .counters = context->counted()});
   }
   return recording;
 }

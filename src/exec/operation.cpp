@@ -33,11 +33,13 @@ void call(const Operation::Callback& callback, Code result) noexcept {
 
 }  // namespace
 
+std::atomic<std::uint64_t> Operation::manners_{0};
 constinit thread_local Operation::Call* Operation::last_called_ = nullptr;
 
 void Operation::bind(const Binding& binding, bool persistent) {
   binding_ = binding;
   persistent_ = callback_allowed_ = persistent;
+  bound_anew_ = true;
   if (!persistent) restart();
 }
 

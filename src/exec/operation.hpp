@@ -56,6 +56,7 @@ class Operation {
     binding_.input = input;
     binding_.output = output;
     callback_allowed_ = false;
+    bound_anew_ = false;
     restart();
   }
   // Whether all that it is bound to but the caller's buffers may serve another run.
@@ -170,10 +171,17 @@ class Operation {
   void number_if_message() {
     if (is_message()) number_message();
   }
+  // Where it is called and begins at once.
+  void number() { is_message() ? number_message() : number_if_collective(); }
   double elapsed_seconds() const;
   // What is recorded of its run from when it begins; before, and where nobody records: null.
   OperationRecord* record() const { return record_; }
   void set_record(OperationRecord* record) { record_ = record; }
+  // In place of that: the record of an operation that runs this one.
+  void share_record(OperationRecord* record) {
+    record_ = record;
+    detail_.path = 0;
+  }
   const RecordDetail& detail() const { return detail_; }
   // When to tell_waiting() next, and whether that was done before in this run.
   const Deadline& next_telling() const { return clock().next_telling; }
@@ -184,7 +192,10 @@ class Operation {
   }
   // Constant once it has run.
   const TransportNames& transports() const { return transports_; }
-  void set_transports(const TransportNames& transports) { transports_ = transports; }
+  void set_transports(const TransportNames& transports) {
+    transports_ = transports;
+    manner_ = ++manners_;
+  }
 
   // ---- for any thread ----
   bool finished() const { return state_.load(std::memory_order_acquire) == &over; }
@@ -205,13 +216,24 @@ class Operation {
   virtual std::string_view algorithm() const = 0;
   // The format in which its data travelled.
   virtual WireFormat wire() const { return WireFormat::exact; }
+  // As long as this is the same, so are these two and transports(), but for an operation that runs another one.
+  std::uint64_t manner() const { return manner_; }
 
  protected:
   const Binding& binding() const { return binding_; }
+  // Whether more may differ from the run before than where the buffers are.
+  bool is_bound_anew() const { return bound_anew_; }
   // For this run.
   void set_buffers(const std::byte* input, std::byte* output) {
     binding_.input = input;
     binding_.output = output;
+  }
+  // Of a direct operation: which it has chosen, counted from 1; 0: none.
+  void set_path(std::uint32_t path) {
+    if (detail_.path == path) return;
+    detail_.path = path;
+    manner_ = ++manners_;
+    if (record_ != nullptr) record_->choose(path);
   }
   // In the signature, before any peer hears of the run.
   void set_root(Rank root) { binding_.signature.root = root; }
@@ -241,6 +263,7 @@ class Operation {
   };
   static void call_back(std::unique_ptr<Call> call) noexcept;
 
+  static std::atomic<std::uint64_t> manners_;  // how many there have been in this process
   // Of those that this thread calls; null: none.
   static constinit thread_local Call* last_called_;
 
@@ -257,6 +280,8 @@ class Operation {
   Status status_;
   bool callback_allowed_ = false;
   bool kept_links_ = false;
+  bool bound_anew_ = true;
+  std::uint64_t manner_ = ++manners_;
   // While a run goes on: null, or the Call for its end. Else &over.
   std::atomic<const void*> state_{&over};
 };

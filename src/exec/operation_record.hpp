@@ -15,8 +15,30 @@ namespace hocket {
 
 // What the tag does not say.
 struct RecordDetail {
-  Rank peer = no_rank;     // of a message: the other end
-  std::uint32_t path = 0;  // of a direct operation: its DirectPath, counted from 1; 0: not chosen yet, or none
+  Rank peer = no_rank;  // of a message: the other end
+  // Of a direct operation: its DirectPath, counted from 1; until it is chosen, that of the run before, if that was of
+  // the same call; 0: not chosen yet, or none.
+  std::uint32_t path = 0;
+};
+
+// When something happened, in ticks of the processor, in the two halves as the instruction gives them: to join them
+// takes instructions. Who reads while one is taken may get the later half of the one before, which is then the earlier
+// time.
+class TickStamp {
+ public:
+  void take() {
+    std::uint32_t low = 0, high = 0;
+    asm volatile("rdtsc" : "=a"(low), "=d"(high));
+    low_.store(low, std::memory_order_relaxed);
+    high_.store(high, std::memory_order_release);
+  }
+  std::uint64_t read() const {
+    const std::uint64_t high = high_.load(std::memory_order_acquire);
+    return high << 32 | low_.load(std::memory_order_relaxed);
+  }
+
+ private:
+  std::atomic<std::uint32_t> low_{0}, high_{0};
 };
 
 // A cache line, written by the thread that progresses while others may read it. What is written for every call counts
@@ -33,15 +55,15 @@ class alignas(64) OperationRecord {
   static_assert(sizeof(Contents) == 64);
 
   // `call`: the tag's, where the operation has it.
-  void begin(const Tag& tag, const Signature& call, const RecordDetail& detail, std::uint64_t ticks) {
+  void begin(const Tag& tag, const Signature& call, const RecordDetail& detail) {
     put(tag, call);
     detail_.store(std::bit_cast<std::uint64_t>(detail), std::memory_order_relaxed);
-    began_.store(ticks, std::memory_order_relaxed);
+    began_.take();
   }
   void choose(std::uint32_t path) {
     detail_.store(std::bit_cast<std::uint64_t>(RecordDetail{.path = path}), std::memory_order_relaxed);
   }
-  void end(std::uint64_t ticks) { ended_.store(ticks, std::memory_order_relaxed); }
+  void end() { ended_.take(); }
   std::uint32_t sequence() const { return sequence_.load(std::memory_order_relaxed); }
   Contents read() const {
     std::array<std::uint64_t, 4> call{};
@@ -50,8 +72,8 @@ class alignas(64) OperationRecord {
                     .sequence = sequence(),
                     .call = std::bit_cast<Signature>(call)},
             .detail = std::bit_cast<RecordDetail>(detail_.load(std::memory_order_relaxed)),
-            .began = began_.load(std::memory_order_relaxed),
-            .ended = ended_.load(std::memory_order_relaxed)};
+            .began = began_.read(),
+            .ended = ended_.read()};
   }
 
  private:
@@ -73,7 +95,8 @@ class alignas(64) OperationRecord {
 
   std::atomic<std::uint32_t> communicator_{0}, sequence_{0};  // side by side, as in a tag
   std::array<std::atomic<std::uint64_t>, 4> call_{};
-  std::atomic<std::uint64_t> detail_{0}, began_{0}, ended_{0};
+  std::atomic<std::uint64_t> detail_{0};
+  TickStamp began_, ended_;
 };
 static_assert(sizeof(OperationRecord) == 64);
 

@@ -2,13 +2,13 @@
 // it.
 #pragma once
 
-#include <atomic>
 #include <cstdint>
+
+#include "src/exec/counters.hpp"
 
 namespace hocket {
 
-// Thread rule: the thread that progresses counts; any thread may read. Each number is right, all together only while
-// nothing runs.
+// Thread rule: the thread that progresses counts; any thread may read.
 class PeerCounters {
  public:
   struct Values {
@@ -18,41 +18,33 @@ class PeerCounters {
   };
 
   void sent(std::uint64_t messages, std::uint64_t bytes) {
-    add(messages_sent_, messages);
-    add(bytes_sent_, bytes);
+    messages_sent_ += messages;
+    bytes_sent_ += bytes;
   }
   void received(std::uint64_t messages, std::uint64_t bytes) {
-    add(messages_received_, messages);
-    add(bytes_received_, bytes);
+    messages_received_ += messages;
+    bytes_received_ += bytes;
   }
   // Without messages.
   void carried(std::uint64_t bytes_there, std::uint64_t bytes_here) {
-    add(bytes_sent_, bytes_there);
-    add(bytes_received_, bytes_here);
+    bytes_sent_ += bytes_there;
+    bytes_received_ += bytes_here;
   }
   void waited(std::uint64_t ticks) {
-    add(waits_, 1);
-    add(waited_ticks_, ticks);
+    ++waits_;
+    waited_ticks_ += ticks;
   }
   Values get() const {
-    constexpr auto any_order = std::memory_order_relaxed;
-    return {.messages_sent = messages_sent_.load(any_order),
-            .messages_received = messages_received_.load(any_order),
-            .bytes_sent = bytes_sent_.load(any_order),
-            .bytes_received = bytes_received_.load(any_order),
-            .waits = waits_.load(any_order),
-            .waited_ticks = waited_ticks_.load(any_order)};
+    return {.messages_sent = messages_sent_,
+            .messages_received = messages_received_,
+            .bytes_sent = bytes_sent_,
+            .bytes_received = bytes_received_,
+            .waits = waits_,
+            .waited_ticks = waited_ticks_};
   }
 
  private:
-  using Count = std::atomic<std::uint64_t>;
-
-  // Nobody else writes, so this need not be one step.
-  static void add(Count& count, std::uint64_t more) {
-    count.store(count.load(std::memory_order_relaxed) + more, std::memory_order_relaxed);
-  }
-
-  Count messages_sent_{0}, messages_received_{0}, bytes_sent_{0}, bytes_received_{0}, waits_{0}, waited_ticks_{0};
+  Count messages_sent_, messages_received_, bytes_sent_, bytes_received_, waits_, waited_ticks_;
 };
 
 }  // namespace hocket

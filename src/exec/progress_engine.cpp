@@ -141,14 +141,13 @@ void ProgressEngine::add_calls(std::span<const std::shared_ptr<Operation>> opera
 
 bool ProgressEngine::run_alone(const std::shared_ptr<Operation>& operation) {
   try {
-    operation->number_if_collective();
-    operation->number_if_message();
+    operation->number();
     const Tag tag = operation->tag();
-    recorder_.begin(*operation, tag);
+    OperationRecord& record = recorder_.begin(*operation, tag);
     const Status begun = operation->begin(tag, *peers_);
     const bool over_links = operation->window() == nullptr && !alone_;
     if (begun.ok() && (over_links ? ends_at_first_look(*operation) : runs_to_its_end(*operation))) {
-      Recorder::end(*operation);
+      record.end();
       count(*operation, operation->window() == nullptr);
       operation->finish_well();
       return operation->kept_links() || alone_;
@@ -165,18 +164,21 @@ bool ProgressEngine::run_alone(const std::shared_ptr<Operation>& operation) {
 
 // False: it has failed, or takes longer, or something else is to be done.
 bool ProgressEngine::runs_to_its_end(Operation& operation) {
+  if (!operation.complete()) operation.advance(operation.context().counters());
+  return operation.complete() ? operation.failure().ok() : waits_to_its_end(operation);
+}
+
+// The same of one that has begun to wait; most small calls do not come here.
+[[gnu::noinline]] bool ProgressEngine::waits_to_its_end(Operation& operation) {
   waiter_.set(budget_.load());
+  bool happened = false;
   for (unsigned rounds = 0; rounds < rounds_between_deadline_checks; ++rounds) {
-    const bool happened = operation.advance(operation.context().counters());
+    if (progress::must_look(lock_.state()) || (!happened && !wait_on(operation, true))) return false;
+    if (happened) wait_no_more();
+    happened = operation.advance(operation.context().counters());
     if (operation.complete()) {
       wait_no_more();
       return operation.failure().ok();
-    }
-    if (progress::must_look(lock_.state())) return false;
-    if (happened) {
-      wait_no_more();
-    } else if (!wait_on(operation, true)) {
-      return false;
     }
   }
   return false;

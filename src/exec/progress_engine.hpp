@@ -71,7 +71,7 @@ class ProgressEngine final : public TransportListener {
   // Whether nothing that peers tell over links meanwhile is compared with the operation; with a collective over links
   // it is. Any thread.
   bool needs_no_place(const Operation& operation) const {
-    return (operation.window() != nullptr || operation.is_message() || alone_) && !operation.needs_source();
+    return operation.window() != nullptr || ((operation.is_message() || alone_) && !operation.needs_source());
   }
   // Progresses until the goal is reached, the deadline has passed, or an exception has broken everything.
   void run(const Goal& goal, Deadline deadline);
@@ -108,9 +108,9 @@ class ProgressEngine final : public TransportListener {
     Context& context = operation.context();
     ++context.counters().operations;
     if (over_links && !operation.is_message()) context.remember(operation.tag());
-    context.show_counters();  // a thread that waits for it may ask at once
   }
   bool runs_to_its_end(Operation& operation);
+  bool waits_to_its_end(Operation& operation);
   bool ends_at_first_look(Operation& operation);
   void wait_no_more() {
     idle_time_.end();

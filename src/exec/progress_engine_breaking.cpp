@@ -149,10 +149,7 @@ void ProgressEngine::break_down(const Status& first_cause) {
 void ProgressEngine::break_down(const Status& first_cause, const Operation* found_in) {
   const bool is_first = !is_broken();
   if (is_first) keep_waits();
-  for (const Entry& entry : queue_.running()) {
-    entry.operation->withdraw();
-    entry.operation->context().show_counters();
-  }
+  for (const Entry& entry : queue_.running()) entry.operation->withdraw();
   if (unqueued_) unqueued_->withdraw();
   const bool speaks = !is_stopping();
   const Status own =

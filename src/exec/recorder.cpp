@@ -1,8 +1,11 @@
 #include "src/exec/recorder.hpp"
 
+#include <x86intrin.h>
+
 #include <cmath>
 
 namespace hocket {
+
 Recorder::Moment Recorder::Moment::now() {
   return {__rdtsc(), Deadline::Clock::now()};
 }

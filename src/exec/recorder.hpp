@@ -3,8 +3,6 @@
 // could hold: so what happened can be seen of a process that hangs, too.
 #pragma once
 
-#include <x86intrin.h>
-
 #include <array>
 #include <atomic>
 #include <cstddef>
@@ -49,20 +47,24 @@ class Recorder {
 
   Recorder();
 
-  // An operation begins; `tag` is its tag().
-  void begin(Operation& operation, const Tag& tag) {
+  // An operation begins; `tag` is its tag(). What is returned may be told of its end where no other has begun
+  // meanwhile.
+  OperationRecord& begin(Operation& operation, const Tag& tag) {
     OperationRecord* const record = next_.load(std::memory_order_relaxed);
-    record->begin(tag, operation.signature(), operation.detail(), __rdtsc());
+    record->begin(tag, operation.signature(), operation.detail());
     operation.set_record(record);
-    OperationRecord* const behind = record + 1;
-    next_.store(behind == end_ ? records_.get() : behind, std::memory_order_release);
+    OperationRecord* behind = record + 1;
+    if (behind == end_) [[unlikely]]
+      behind = records_.get();
+    next_.store(behind, std::memory_order_release);
+    return *record;
   }
-  // One that has begun.
+  // One that has begun, whatever has begun meanwhile.
   static void end(const Operation& operation) {
     OperationRecord& record = *operation.record();
     // Else 1,024 others have begun meanwhile.
     if (record.sequence() == static_cast<std::uint32_t>(operation.sequence())) [[likely]]
-      record.end(__rdtsc());
+      record.end();
   }
   // What waits now, in place of what was shown before.
   void show_waits(std::vector<RecordedWait> waits, Deadline believed_until);

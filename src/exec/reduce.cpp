@@ -51,6 +51,7 @@ Reduction reduction_for(DataType dtype, ReduceOp op, Rank ranks) {
   if (info_of(dtype).kind == Kind::narrow_float) {
     reduction.all = kernels::all_narrow_float(dtype, info_of(op).combines_as);
   }
+  if (is_rounded_in_sums(dtype, op)) reduction.wide = kernels::wide_narrow_float(dtype, info_of(op).combines_as);
   if (info_of(op).divides && ranks > 1) {
     reduction.divisor = static_cast<std::uint32_t>(ranks);
     reduction.divide = divide_kernel(info_of(dtype));

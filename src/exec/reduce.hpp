@@ -7,7 +7,7 @@
 //  - integer sum and prod wrap modulo 2^bits;
 //  - floats narrower than 32 bits are widened, combined as float32 and rounded to the nearest, ties to even: a kernel
 //  of
-//    two operands rounds each time, Reduction::all once for all operands.
+//    two operands rounds each time, Reduction::all once for all operands, Reduction::wide not at all or at the end.
 // src/base/elements.hpp says the same in plain code. Processors with different vector widths give equal bits too: every
 // element is computed alone, and products and sums are not fused.
 #pragma once

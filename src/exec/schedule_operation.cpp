@@ -195,16 +195,20 @@ void ScheduleOperation::post_in_pieces(std::uint32_t slot, const Message& messag
 void ScheduleOperation::hand_over(Completion& completion, const Message& message, std::size_t offset, std::size_t bytes,
                                   ChannelState& channel) {
   ++channel.outstanding;
-  std::byte* const at = message.at + offset;
   switch (message.step->kind) {
-    case StepKind::send: return channel.link->send(message.tag, ConstBuffer(at, bytes), completion);
-    case StepKind::recv: return channel.link->recv(message.tag, Buffer{at, bytes}, completion);
+    case StepKind::send: return channel.link->send(message.tag, ConstBuffer(message.at + offset, bytes), completion);
+    case StepKind::recv: return channel.link->recv(message.tag, Buffer{message.at + offset, bytes}, completion);
     default: break;
   }
+  const Reduction reduction = reduction_of(*message.step);
+  channel.link->recv_reduce(message.tag, ConstBuffer(message.mine + offset * reduction.mine_width, bytes),
+                            Buffer{message.at + offset * reduction.to_width, bytes}, reduction, completion);
+}
+
+Reduction ScheduleOperation::reduction_of(const Step& step) const {
   Reduction reduction = binding().reduction;
-  reduction.swapped = message.step->swapped;
-  channel.link->recv_reduce(message.tag, ConstBuffer(message.mine + offset, bytes), Buffer{at, bytes}, reduction,
-                            completion);
+  reduction.swapped = step.swapped;
+  return reduction.between(step.left.space == Space::wide, step.to.space == Space::wide);
 }
 
 std::byte* ScheduleOperation::address(const Range& range, const Extent& extent, std::size_t group) {
@@ -213,7 +217,8 @@ std::byte* ScheduleOperation::address(const Range& range, const Extent& extent, 
     case Space::input: return const_cast<std::byte*>(binding().input) + extent.offset;
     case Space::output: return binding().output + extent.offset;
     case Space::scratch:
-    case Space::encoded: break;
+    case Space::encoded:
+    case Space::wide: break;
   }
   return scratch_.get() + (group % groups_in_flight) * plan_->scratch_bytes + extent.offset;
 }

@@ -75,6 +75,7 @@ class ScheduleOperation final : public Operation {
                       Counters& counters);
   void hand_over(Completion& completion, const Message& message, std::size_t offset, std::size_t bytes,
                  ChannelState& channel);
+  Reduction reduction_of(const Step& step) const;
   void run_local(std::uint32_t slot);
   void copy(const Step& step, const Buffer& to, const Buffer& from) const;
   void complete_slot(std::uint32_t slot);

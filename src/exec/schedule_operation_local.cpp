@@ -47,7 +47,7 @@ void ScheduleOperation::run_local(std::uint32_t slot) {
       if (step.right.space == Space::encoded) {
         codec_.decode_add(to.data, left, right, elements);
       } else {
-        binding().reduction.combine(to.data, left, right, elements);
+        reduction_of(step).combine(to.data, left, right, elements);
       }
     }
     if (steps_ != nullptr) steps_->end(record);

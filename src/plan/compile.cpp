@@ -21,6 +21,7 @@ class Compiler {
     program_.interleave = interleave;
     program_.scratch_cells = schedule.scratch_cells;
     program_.encoded_cells = schedule.encoded_cells;
+    program_.wide_cells = schedule.wide_cells;
     program_.instructions.reserve(schedule.steps.size() * interleave);
     locations_.resize(program_.places() * interleave);
   }

@@ -73,6 +73,7 @@ Extent Layout::extent(const Range& range, std::size_t slice) const {
   if (range.space == Space::encoded) return {range.cell * encoded_cell_bytes(), encoded_bytes(wire_, to - from)};
   const std::size_t bytes = (to - from) * element_bytes_;
   if (range.space == Space::scratch) return {range.cell * cell_bytes(), bytes};
+  if (range.space == Space::wide) return {range.cell * wide_cell_bytes(), bytes};
   if (vector_) return {(begin + from) * element_bytes_, bytes};
   const std::uint32_t first = range.space == Space::input ? first_input_ : first_output_;
   return {((range.chunk - first) * count_ + begin) * element_bytes_, bytes};
@@ -86,6 +87,7 @@ Extent Layout::extent_in_block(const Range& range, std::size_t slice) const {
   if (range.space == Space::encoded) return {range.cell * encoded_cell_bytes(), encoded_bytes(wire_, length)};
   const std::size_t bytes = length * element_bytes_;
   if (range.space == Space::scratch) return {range.cell * cell_bytes(), bytes};
+  if (range.space == Space::wide) return {range.cell * wide_cell_bytes(), bytes};
   return {(offset + begin) * element_bytes_, bytes};
 }
 

@@ -6,13 +6,15 @@
 #include <memory>
 #include <vector>
 
+#include "src/spi/reduction.hpp"
 #include "src/spi/schedule.hpp"
 
 namespace hocket {
 
 struct Extent {
   std::size_t offset = 0;  // bytes from the start of the space
-  std::size_t bytes = 0;   // 0: nothing there, so nothing moves
+  std::size_t bytes =
+      0;  // of the elements, in wide cells too, where they take more room; 0: nothing there, so nothing moves
 
   friend bool operator==(const Extent&, const Extent&) = default;
 };
@@ -57,6 +59,7 @@ class Layout {
   std::size_t element_bytes() const { return element_bytes_; }
   std::size_t cell_bytes() const { return part_elements_ * element_bytes_; }  // of one scratch cell
   std::size_t encoded_cell_bytes() const;                                     // a multiple of 64
+  std::size_t wide_cell_bytes() const { return part_elements_ * wide_element_bytes; }
 
   Extent extent(const Range& range, std::size_t slice) const;
 

@@ -3,6 +3,7 @@
 #include "src/base/arithmetic.hpp"
 #include "src/base/hash.hpp"
 #include "src/plan/slicing.hpp"
+#include "src/plan/wide_sums.hpp"
 #include "src/spi/window.hpp"
 
 namespace hocket {
@@ -25,12 +26,15 @@ void add_to(hocket::Hash& hash, const UnequalBlocks& blocks) {
 
 std::shared_ptr<const Plan> make_plan(const PlanKey& key) {
   Schedule schedule = key.algorithm->write(key.rank, key.size, key.root, key.topology);
+  if (key.wide_sums) schedule = with_wide_sums(std::move(schedule));
   if (key.blocks) schedule = in_single_chunks(schedule);
   const Layout layout = layout_of(schedule.shape, key);
 
   const std::uint32_t interleave = slices_in_group(layout.slices());
   const std::size_t plain_bytes = round_up(schedule.scratch_cells * layout.cell_bytes(), cache_line_bytes);
-  const std::size_t piece_bytes = plain_bytes + schedule.encoded_cells * layout.encoded_cell_bytes();
+  const std::size_t wide_offset = plain_bytes + schedule.encoded_cells * layout.encoded_cell_bytes();
+  const std::size_t piece_bytes =
+      wide_offset + round_up(schedule.wide_cells * layout.wide_cell_bytes(), cache_line_bytes);
   Plan plan{
       .key = key,
       .layout = layout,
@@ -38,6 +42,7 @@ std::shared_ptr<const Plan> make_plan(const PlanKey& key) {
       .extents = {},
       .groups = divide_up(layout.slices(), interleave),
       .encoded_offset = plain_bytes,
+      .wide_offset = wide_offset,
       .piece_bytes = piece_bytes,
       .scratch_bytes = interleave * piece_bytes,
   };
@@ -59,6 +64,7 @@ std::size_t PlanCache::Hash::operator()(const PlanKey& key) const {
   hash.add(static_cast<std::uint64_t>(key.root));
   hash.add(key.count).add(key.element_bytes).add(key.slice_bytes);
   hash.add(static_cast<std::uint64_t>(key.placement)).add(static_cast<std::uint64_t>(key.wire));
+  hash.add(static_cast<std::uint64_t>(key.wide_sums));
   if (key.blocks) add_to(hash, *key.blocks.table);
   return hash.value();
 }

@@ -32,7 +32,8 @@ struct PlanKey {
   Placement placement = Placement::out_of_place;
   Topology topology{};
   WireFormat wire = WireFormat::exact;  // of encoded cells; exact where the algorithm has none
-  SharedBlocks blocks{};                // then `count` means nothing
+  bool wide_sums = false;  // of narrow floats: partial sums are float32 where they do not travel (wide_sums.hpp)
+  SharedBlocks blocks{};   // then `count` means nothing
 
   friend bool operator==(const PlanKey&, const PlanKey&) = default;
 };
@@ -50,6 +51,7 @@ struct Plan {
   std::vector<Extent> extents;     // of each instruction's operands, where the program runs once
   std::size_t groups = 0;          // times the program runs; 0 where nothing moves
   std::size_t encoded_offset = 0;  // of encoded cells in a piece's scratch
+  std::size_t wide_offset = 0;     // of wide cells in it
   std::size_t piece_bytes = 0;     // scratch of one piece, a multiple of 64
   std::size_t scratch_bytes = 0;   // of one group; the operation keeps two in flight
 
@@ -59,6 +61,7 @@ struct Plan {
     Extent found = layout.extent(range, group * program.interleave + piece);
     if (range.space == Space::scratch) found.offset += piece * piece_bytes;
     if (range.space == Space::encoded) found.offset += piece * piece_bytes + encoded_offset;
+    if (range.space == Space::wide) found.offset += piece * piece_bytes + wide_offset;
     return found;
   }
   // Of the index-th instruction.

@@ -35,24 +35,25 @@ struct Program {
   Shape shape;
   Placement placement = Placement::out_of_place;
   std::uint32_t interleave = 1;
-  std::uint32_t scratch_cells = 0, encoded_cells = 0;  // of one piece
+  std::uint32_t scratch_cells = 0, encoded_cells = 0, wide_cells = 0;  // of one piece
   std::vector<Instruction> instructions;
   std::vector<std::uint32_t> successors;
   std::vector<Channel> channels;
 
-  // Where the range's first chunk is among all places of one piece that hold one: input, output, scratch and encoded
-  // cells; and how many there are.
+  // Where the range's first chunk is among all places of one piece that hold one: input, output, and scratch,
+  // encoded and wide cells; and how many there are.
   std::size_t place_of(const Range& range) const {
     const std::size_t chunks = shape.chunks;
     switch (range.space) {
       case Space::input: return range.chunk;
       case Space::output: return range.chunk + (placement == Placement::in_place ? 0 : chunks);
       case Space::scratch: return 2 * chunks + range.cell;
-      case Space::encoded: break;
+      case Space::encoded: return 2 * chunks + scratch_cells + range.cell;
+      case Space::wide: break;
     }
-    return 2 * chunks + scratch_cells + range.cell;
+    return 2 * chunks + scratch_cells + encoded_cells + range.cell;
   }
-  std::size_t places() const { return 2 * std::size_t{shape.chunks} + scratch_cells + encoded_cells; }
+  std::size_t places() const { return 2 * std::size_t{shape.chunks} + scratch_cells + encoded_cells + wide_cells; }
 
   std::span<const std::uint32_t> successors_of(const Instruction& instruction) const {
     return {successors.data() + instruction.first_successor, instruction.successors};

@@ -29,7 +29,8 @@ CallKind kind_of(const Call& call) {
   } else if (call.wire != WireFormat::exact && call.size > 1) {
     return CallKind::lower_precision;
   }
-  return call.unequal ? CallKind::unequal_blocks : CallKind::usual;
+  if (call.unequal) return CallKind::unequal_blocks;
+  return call.narrow_floats ? CallKind::narrow_floats : CallKind::usual;
 }
 
 bool is_fit(const Algorithm& algorithm, const Call& call) {

@@ -26,6 +26,7 @@ struct Call {
   WireFormat wire = WireFormat::exact;
   bool in_rank_order = false;  // only what Algorithm::in_rank_order says may be chosen, where something is reduced
   bool unequal = false;        // blocks vary: `bytes` are those of all blocks, 0 where not all ranks know them
+  bool narrow_floats = false;  // that are summed or multiplied, so that roundings count
   NetworkSpeed speed = NetworkSpeed::unknown;  // of the slowest interface between hosts
 
   const MachineClass& machine() const { return machine_class_of(topology, size, cores, speed); }

@@ -23,6 +23,10 @@ std::string fault_of(const Schedule& schedule, const Range& range) {
     if (range.cell < schedule.encoded_cells) return {};
     return fmt::format("goes beyond the {} encoded cells that there are", schedule.encoded_cells);
   }
+  if (range.space == Space::wide) {
+    if (range.cell + range.count <= schedule.wide_cells) return {};
+    return fmt::format("goes beyond the {} wide cells that there are", schedule.wide_cells);
+  }
   for (std::uint32_t chunk = range.chunk; chunk < range.chunk + range.count; ++chunk) {
     const bool held = range.space == Space::input ? has_input(shape, chunk) : wanted_output(shape, chunk).has_value();
     if (!held) {
@@ -50,6 +54,14 @@ bool sums_encoded(const Step& step) {
   return combines(step.kind) && (step.left.space == Space::encoded || step.to.space == Space::encoded);
 }
 
+// Wide sums are made and added to, and nothing else is done with them.
+bool misuses_wide(const Step& step) {
+  const auto is_wide = [](const Range& range) { return range.space == Space::wide; };
+  const bool right_counts = step.kind == StepKind::reduce || step.waits_for_right;
+  if (right_counts && is_wide(step.right)) return true;
+  return !combines(step.kind) && (is_wide(step.left) || is_wide(step.to));
+}
+
 // Chunk numbers of a collective that transposes differ between input and output, and all of its chunks are of one size.
 bool same_chunks(const Shape& shape, const Range& a, const Range& b) {
   return a.count == b.count && (a.chunk == b.chunk || shape.collective->transposes());
@@ -65,6 +77,7 @@ std::string fault_of(const Schedule& schedule, const Step& step) {
     return "combines, in a collective that has no reduction";
   }
   if (sums_encoded(step)) return "combines in an encoded cell";
+  if (misuses_wide(step)) return "uses a wide cell for something else than a sum that is added to";
   if (reads_left(step.kind)) {
     if (std::string fault = fault_of(schedule, step.left); !fault.empty()) return describe(step.left) + " " + fault;
   }

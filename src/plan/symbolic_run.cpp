@@ -116,6 +116,7 @@ void SymbolicRun::count(const Process& process) {
   counted_.chunks_sent_max = std::max(counted_.chunks_sent_max, chunks);
   counted_.scratch_cells_max = std::max(counted_.scratch_cells_max, process.program.scratch_cells);
   counted_.encoded_cells_max = std::max(counted_.encoded_cells_max, process.program.encoded_cells);
+  counted_.wide_cells_max = std::max(counted_.wide_cells_max, process.program.wide_cells);
 }
 
 Status SymbolicRun::check_counts() const {
@@ -224,8 +225,10 @@ Status SymbolicRun::load(Place place, const Range& range, std::vector<Spot>& int
   return {};
 }
 
-// left = left ∘ right, or right ∘ left where the step is swapped; of equal chunks by check_form().
+// left = left ∘ right, or right ∘ left where the step is swapped; of equal chunks by check_form(). Rounded where sums
+// are, unless the result is wide.
 Status SymbolicRun::combine(Place place, std::vector<Spot>& left, const std::vector<Spot>& right) {
+  const bool rounds = options_.rounding != Rounding::none && at(place).step.to.space != Space::wide;
   for (std::size_t i = 0; i < left.size(); ++i) {
     const Expressions::Id mine = left[i].value, other = right[i].value;
     const std::optional<Rank> twice = expressions_.first_in_both(mine, other);
@@ -240,6 +243,7 @@ Status SymbolicRun::combine(Place place, std::vector<Spot>& left, const std::vec
                                  expressions_.describe(upper)));
     }
     left[i].value = expressions_.combine(lower, upper);
+    if (rounds) left[i].value = expressions_.round(left[i].value);
   }
   return {};
 }

@@ -16,6 +16,9 @@ std::string describe(const Range& range) {
     case Space::input: return "input " + numbers(range.chunk, range.count);
     case Space::output: return "output " + numbers(range.chunk, range.count);
     case Space::encoded: return fmt::format("encoded cell {} (chunk {})", range.cell, range.chunk);
+    case Space::wide:
+      return fmt::format("wide cell {} (chunk {})", numbers(range.cell, range.count),
+                         numbers(range.chunk, range.count));
     case Space::scratch: break;
   }
   return fmt::format("cell {} (chunk {})", numbers(range.cell, range.count), numbers(range.chunk, range.count));

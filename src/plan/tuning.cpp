@@ -69,6 +69,7 @@ std::string_view name_of(CallKind kind) {
     case CallKind::in_rank_order: return "in rank order";
     case CallKind::unequal_blocks: return "unequal blocks";
     case CallKind::lower_precision: return "lower precision";
+    case CallKind::narrow_floats: return "narrow floats";
   }
   return "";
 }

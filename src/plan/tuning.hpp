@@ -21,9 +21,9 @@
 namespace hocket {
 
 // Calls that need more of an algorithm than others do.
-enum class CallKind : std::uint8_t { usual, in_rank_order, unequal_blocks, lower_precision };
+enum class CallKind : std::uint8_t { usual, in_rank_order, unequal_blocks, lower_precision, narrow_floats };
 inline constexpr CallKind all_call_kinds[] = {CallKind::usual, CallKind::in_rank_order, CallKind::unequal_blocks,
-                                              CallKind::lower_precision};
+                                              CallKind::lower_precision, CallKind::narrow_floats};
 
 // "in rank order" and so on, as in heads of tables; empty for usual calls.
 std::string_view name_of(CallKind kind);

@@ -7,6 +7,7 @@
 #include "src/plan/semantics.hpp"
 #include "src/plan/symbolic_run.hpp"
 #include "src/plan/text.hpp"
+#include "src/plan/wide_sums.hpp"
 
 namespace hocket {
 namespace {
@@ -120,7 +121,8 @@ Result<Verified> verify(CollectiveRef collective, Rank size, Rank root,
   std::vector<Shape> shapes;
   const auto check = [&]() -> Status {
     for (Rank rank = 0; rank < size; ++rank) {
-      const Schedule schedule = schedule_of(rank);
+      Schedule schedule = schedule_of(rank);
+      if (options.rounding == Rounding::wide_sums) schedule = with_wide_sums(std::move(schedule));
       shapes.push_back(schedule.shape);
       if (Status status = check_shape(schedule.shape, rank, size, shapes.front().chunks); !status) return status;
       if (Status status = check_form(schedule); !status) return status;
@@ -144,7 +146,7 @@ Result<Verified> verify(const Algorithm& algorithm, Rank size, Rank root, const 
   // One rank has nobody to speak with.
   if (point_to_point && size == 1) return Verified{};
   VerifyOptions chosen = options;
-  chosen.in_rank_order = options.in_rank_order || algorithm.in_rank_order;
+  chosen.in_rank_order = (options.in_rank_order || algorithm.in_rank_order) && options.rounding == Rounding::none;
   Status whole;
   Result<Verified> result = verify(
       algorithm.collective, size, root,

@@ -20,7 +20,15 @@ struct Verified {
   std::uint64_t rounds = 0;           // longest chain of messages that depend on each other
   std::uint32_t scratch_cells_max = 0;
   std::uint32_t encoded_cells_max = 0;
-  std::uint32_t roundings_max = 0;  // how often a contribution to an output was encoded on its way
+  std::uint32_t wide_cells_max = 0;
+  std::uint32_t roundings_max = 0;  // how often a contribution to an output was encoded, or a sum that has it rounded
+};
+
+// Where sums are rounded, which counts as part of what the outputs hold.
+enum class Rounding : std::uint8_t {
+  none,       // nowhere, or as for float32, where nobody asks how often
+  each_sum,   // narrow floats in deterministic mode
+  wide_sums,  // narrow floats: all but those that with_wide_sums() puts into wide cells
 };
 
 struct VerifyOptions {
@@ -29,6 +37,7 @@ struct VerifyOptions {
   std::uint32_t empty_from = UINT32_MAX;  // chunks from this one on are empty, as when count < N
   Topology topology{};                    // of algorithms that ask for it
   bool in_rank_order = false;             // sums must be what Algorithm::in_rank_order says
+  Rounding rounding = Rounding::none;     // else order is not looked at
 };
 
 // Writes the schedules of all `size` ranks with `schedule_of`, compiles them and runs them with synchronous sends (a

@@ -147,6 +147,7 @@ struct ReduceOpInfo {
   bool divides = false;                  // the result, by the number of ranks
   std::string_view instead_of_prefix{};  // what to do where scan and exscan have no meaning; empty where they have one
   bool wire_formats = false;             // operands may travel in lower precision
+  bool rounds = false;                   // what it makes of two floats may be none
 };
 constexpr bool is_built_in(const ReduceOpInfo& row) {
   return row.takes != Takes::function;
@@ -165,8 +166,8 @@ inline constexpr Kinds all(Kind::integer, Kind::boolean, Kind::floating, Kind::n
 
 // By number.
 inline constexpr ReduceOpInfo reduce_op_table[] = {
-    {.op = ReduceOp::sum, .name = "sum", .kinds = table::numbers_and_bools, .wire_formats = true},
-    {.op = ReduceOp::prod, .name = "prod", .kinds = table::numbers_and_bools},
+    {.op = ReduceOp::sum, .name = "sum", .kinds = table::numbers_and_bools, .wire_formats = true, .rounds = true},
+    {.op = ReduceOp::prod, .name = "prod", .kinds = table::numbers_and_bools, .rounds = true},
     {.op = ReduceOp::min, .name = "min", .kinds = table::ordered},
     {.op = ReduceOp::max, .name = "max", .kinds = table::ordered},
     {.op = ReduceOp::avg,
@@ -206,6 +207,11 @@ inline constexpr auto built_in_reduce_ops = table::numbers_of<reduce_op_table, &
 
 constexpr std::string_view name_of(ReduceOp op) {
   return info_of(op).name;
+}
+
+// Whether results depend on how often they are rounded to the type, because that is narrower than what computes them.
+constexpr bool is_rounded_in_sums(DataType dtype, ReduceOp op) {
+  return info_of(dtype).kind == Kind::narrow_float && info_of(info_of(op).combines_as).rounds;
 }
 
 // Whether elements of this type can be reduced so.

@@ -22,6 +22,10 @@
 // say `encoded` in the catalog use: they keep chunks in encoded cells. A copy into such a cell rounds, a copy out of it
 // and a reduction whose right operand it is decode, and messages carry it as it is. Every rounding is the schedule
 // function's step, so the verifier sees that all ranks round alike.
+//
+// Wide. Floats that are narrower than 32 bits lose something in every sum. So for these the steps of a schedule are
+// rewritten (plan/wide_sums.hpp) where they do not care: a partial sum that is only added to lies in wide cells, whose
+// elements are float32, and is rounded when it is complete or leaves. Algorithms do not write wide cells themselves.
 #pragma once
 
 #include <cstdint>
@@ -47,11 +51,11 @@ struct Shape {
   friend bool operator==(const Shape&, const Shape&) = default;
 };
 
-enum class Space : std::uint8_t { input, output, scratch, encoded };
+enum class Space : std::uint8_t { input, output, scratch, encoded, wide };
 
 // `count` adjoining chunks from `chunk` on. In scratch the range lies at cell `cell`, one cell for each chunk, each
 // cell as large as the largest chunk; `chunk` still says whose size and meaning the bytes have. Encoded cells are
-// scratch that holds one chunk each, in the call's wire format.
+// scratch that holds one chunk each, in the call's wire format; wide cells are scratch whose elements are float32.
 struct Range {
   Space space = Space::output;
   std::uint16_t cell = 0;
@@ -84,6 +88,7 @@ struct Schedule {
   Shape shape;
   std::uint16_t scratch_cells = 0;
   std::uint16_t encoded_cells = 0;
+  std::uint16_t wide_cells = 0;
   std::vector<Step> steps;
 
   friend bool operator==(const Schedule&, const Schedule&) = default;
@@ -112,7 +117,8 @@ class ScheduleBuilder {
   Range encoded(Range like) { return {Space::encoded, schedule_.encoded_cells++, like.chunk, 1}; }
   // `count` of the range's chunks, from chunk `first` on. Requires that the range has them.
   static Range part(Range of, std::uint32_t first, std::uint32_t count) {
-    const std::uint32_t cells = of.space == Space::scratch ? first - of.chunk : 0;
+    const bool in_cells = of.space == Space::scratch || of.space == Space::wide;
+    const std::uint32_t cells = in_cells ? first - of.chunk : 0;
     return {of.space, static_cast<std::uint16_t>(of.cell + cells), first, count};
   }
   // The same cells, now holding what `like` means. Requires like.count <= the count they were made with.

@@ -65,7 +65,8 @@ class Link {
   // be 0.
   virtual void send(const Tag& tag, ConstBuffer from, Completion& completion) = 0;
   virtual void recv(const Tag& tag, Buffer to, Completion& completion) = 0;
-  // to = mine ∘ incoming; mine.bytes == to.bytes, a multiple of reduction.element_bytes; `mine` may be `to`.
+  // to = mine ∘ incoming; mine.bytes == to.bytes == those of the message, a multiple of reduction.element_bytes; `mine`
+  // may be `to`. Where the reduction says that elements of one of them are wider, it takes as much more room.
   virtual void recv_reduce(const Tag& tag, ConstBuffer mine, Buffer to, const Reduction& reduction,
                            Completion& completion) = 0;
   // The tag of the next message, if that has come and no receive is posted. For receives from any peer: only while

@@ -44,7 +44,7 @@ class Window {
   virtual Rank rank_of(std::uint32_t member) const = 0;
 
   // `lines_per_member` lines, zero at first. Own lines are written, others' read.
-  static constexpr std::size_t lines_per_member = 192;
+  static constexpr std::size_t lines_per_member = 2176;
   virtual ControlLine* control_lines(std::uint32_t member) = 0;
   // The same length for all members, a multiple of 2 MiB; contents undefined at first. Committed: touching it cannot
   // fault.

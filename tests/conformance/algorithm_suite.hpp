@@ -53,4 +53,15 @@ inline void check_algorithm(const Algorithm& algorithm) {
   }
 }
 
+// The same of the schedule that narrow floats take, with all roundings.
+inline void check_wide_sums(const Algorithm& algorithm) {
+  for (Rank size = 1; size <= 33; ++size) {
+    for (VerifyCase tried : suite_cases(algorithm, size)) {
+      tried.options.rounding = Rounding::wide_sums;
+      const Result<Verified> result = verify(algorithm, size, tried.root, tried.options);
+      ASSERT_TRUE(result.ok()) << result.status().message();
+    }
+  }
+}
+
 }  // namespace hocket::test

@@ -16,6 +16,11 @@ TEST_P(EveryAlgorithm, DoesWhatItsCollectiveMeans) {
   test::check_algorithm(GetParam());
 }
 
+TEST_P(EveryAlgorithm, SumsNarrowFloatsAlikeOnAllRanks) {
+  if (!GetParam().collective->reduces() || GetParam().encoded) return;
+  test::check_wide_sums(GetParam());
+}
+
 TEST_P(EveryAlgorithm, IsFoundByItsName) {
   const Algorithm* found = find_algorithm(GetParam().collective, GetParam().name);
   ASSERT_NE(found, nullptr);

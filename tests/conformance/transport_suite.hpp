@@ -122,6 +122,47 @@ TYPED_TEST_P(TransportSuite, ReducesOddElementsAtUnalignedPlaces) {
   }
 }
 
+// Sums of numbers of two bytes, where what is added to, or the sum, has four.
+template <class Left, class To>
+void widening_kernel(std::byte* to, const std::byte* left, const std::byte* right, std::size_t count) {
+  for (std::size_t i = 0; i < count; ++i) {
+    Left a;
+    std::uint16_t b;
+    std::memcpy(&a, left + i * sizeof a, sizeof a);
+    std::memcpy(&b, right + i * sizeof b, sizeof b);
+    const auto sum = static_cast<To>(a + b);
+    std::memcpy(to + i * sizeof sum, &sum, sizeof sum);
+  }
+}
+
+template <class TypeParam, class Left, class To>
+void expect_wide_sums(Ranks<TypeParam>& ranks, std::uint32_t first_sequence) {
+  auto [from, to] = ranks.connect_both(0, 1);
+  for (const std::size_t elements : {std::size_t{0}, std::size_t{1}, std::size_t{50'001}, std::size_t{700'003}}) {
+    const std::size_t size = 2 * elements;
+    const Bytes sent = pattern(size, 5), mine = pattern(elements * sizeof(Left), 6);
+    Bytes out(elements * sizeof(To)), expected(out.size());
+    widening_kernel<Left, To>(expected.data(), mine.data(), sent.data(), elements);
+    const Reduction reduction{.kernel = &widening_kernel<Left, To>,
+                              .element_bytes = 2,
+                              .mine_width = sizeof(Left) / 2,
+                              .to_width = sizeof(To) / 2};
+    Outcome send, receive;
+    to->recv_reduce(tag(first_sequence), {mine.data(), size}, {out.data(), size}, reduction, receive);
+    from->send(tag(first_sequence++), {sent.data(), size}, send);
+    ASSERT_TRUE(ranks.until([&] { return send.done() && receive.done(); }));
+    EXPECT_TRUE(send.good() && receive.good());
+    EXPECT_TRUE(out == expected) << elements << " elements";
+  }
+}
+
+TYPED_TEST_P(TransportSuite, ReducesIntoWiderElementsAndOutOfThem) {
+  Ranks<TypeParam> ranks(2);
+  expect_wide_sums<TypeParam, std::uint16_t, std::uint32_t>(ranks, 1);
+  expect_wide_sums<TypeParam, std::uint32_t, std::uint32_t>(ranks, 11);
+  expect_wide_sums<TypeParam, std::uint32_t, std::uint16_t>(ranks, 21);
+}
+
 TYPED_TEST_P(TransportSuite, AllPairsAtOnce) {
   constexpr Rank size = 5;
   Ranks<TypeParam> ranks(size);
@@ -193,6 +234,6 @@ TYPED_TEST_P(TransportSuite, RanksAsThreadsThatSleep) {
 REGISTER_TYPED_TEST_SUITE_P(TransportSuite, HasTheNameByWhichTheRegistryHasIt, DeliversEverySizeInOrder,
                             LargeMessagesBothWaysAtOnceDoNotDeadlock, ManySmallMessagesBeforeTheirReceives,
                             ReceivePostedLongAfterALargeMessageCame, ReducesOddElementsAtUnalignedPlaces,
-                            AllPairsAtOnce, RanksAsThreadsThatSleep);
+                            ReducesIntoWiderElementsAndOutOfThem, AllPairsAtOnce, RanksAsThreadsThatSleep);
 
 }  // namespace hocket::testing

@@ -58,6 +58,27 @@ TEST(TcpStreams, ElementsThatDoNotFitShares) {
   for (std::size_t i = 0; i < sent.size(); ++i) ASSERT_EQ(result[i], sent[i] ^ mine[i]) << i;
 }
 
+// Shares are of what comes in, and each belongs where its elements do.
+TEST(TcpStreams, SharesOfWiderSums) {
+  Ranks<WishMaker> ranks(2, WishMaker({3, 3}));
+  auto [from, to] = ranks.connect_both(0, 1);
+  const Bytes sent = pattern(300'000, 1), mine = pattern(2 * sent.size(), 2);
+  Bytes result(2 * sent.size()), expected(result.size());
+  const ReduceKernel kernel = [](std::byte* out, const std::byte* left, const std::byte* right, std::size_t count) {
+    for (std::size_t i = 0; i < count; ++i) {
+      out[2 * i] = left[2 * i] ^ right[i];
+      out[2 * i + 1] = left[2 * i + 1];
+    }
+  };
+  kernel(expected.data(), mine.data(), sent.data(), sent.size());
+  const Reduction reduction{.kernel = kernel, .element_bytes = 1, .mine_width = 2, .to_width = 2};
+  Outcome send, receive;
+  to->recv_reduce(tag(1), {mine.data(), sent.size()}, {result.data(), sent.size()}, reduction, receive);
+  from->send(tag(1), {sent.data(), sent.size()}, send);
+  EXPECT_TRUE(ranks.until([&] { return send.done() && receive.done(); }));
+  EXPECT_TRUE(result == expected);
+}
+
 // A stranger that comes as rank 1 over two streams, to a rank 0 that wants two.
 struct TwoStreams {
   Ranks<WishMaker> ranks{2, WishMaker({2, 2})};

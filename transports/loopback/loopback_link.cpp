@@ -167,8 +167,7 @@ void LoopbackLink::take_parcel(const Parcel& parcel, const Posted& posted) {
     std::memcpy(posted.to.data, parcel.content(), parcel.bytes);
     return;
   }
-  posted.reduction.combine(posted.to.data, posted.mine, parcel.content(),
-                           parcel.bytes / posted.reduction.element_bytes);
+  posted.reduction.combine_part(posted.to.data, posted.mine, 0, parcel.content(), parcel.bytes);
 }
 
 // The injected loss: between messages, or in the midst of `next`.

@@ -73,11 +73,10 @@ bool Inbox::take(std::size_t bytes, Received& received) {
   const PostedReceive& front = posted_.front();
   bytes -= bytes % front.reduction.element_bytes;
   if (bytes == 0) return false;
-  std::byte* const to = front.to.data + got_;
   if (!front.reduction.combines()) {
-    std::memcpy(to, ring_.at(), bytes);
+    std::memcpy(front.to.data + got_, ring_.at(), bytes);
   } else {
-    front.reduction.combine(to, front.mine + got_, ring_.at(), bytes / front.reduction.element_bytes);
+    front.reduction.combine_part(front.to.data, front.mine, got_, ring_.at(), bytes);
   }
   ring_.skip(bytes);
   got_ += bytes;

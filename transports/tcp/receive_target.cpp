@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cstring>
 
+#include "src/base/arithmetic.hpp"
+
 namespace hocket::tcp {
 
 std::span<std::byte> ReceiveTarget::area(const PostedReceive& receive, std::span<std::byte> staging) const {
@@ -18,9 +20,8 @@ void ReceiveTarget::absorb(const PostedReceive& receive, std::size_t bytes, std:
   }
   if (!leftover_.empty()) std::memcpy(staging.data(), leftover_.data(), leftover_.size());
   const std::size_t total = leftover_.size() + bytes;
-  const std::size_t elements = total / receive.reduction.element_bytes;
-  const std::size_t whole = elements * receive.reduction.element_bytes;
-  if (elements > 0) receive.reduction.combine(receive.to.data + got_, receive.mine + got_, staging.data(), elements);
+  const std::size_t whole = round_down(total, receive.reduction.element_bytes);
+  if (whole > 0) receive.reduction.combine_part(receive.to.data, receive.mine, got_, staging.data(), whole);
   got_ += whole;
   const auto rest = staging.subspan(whole, total - whole);
   leftover_.assign(rest.begin(), rest.end());
@@ -28,8 +29,7 @@ void ReceiveTarget::absorb(const PostedReceive& receive, std::size_t bytes, std:
 
 void ReceiveTarget::absorb_whole(const PostedReceive& receive, const std::byte* payload) {
   if (receive.reduction.combines()) {
-    const std::size_t elements = receive.to.bytes / receive.reduction.element_bytes;
-    receive.reduction.combine(receive.to.data, receive.mine, payload, elements);
+    receive.reduction.combine_part(receive.to.data, receive.mine, 0, payload, receive.to.bytes);
   } else {
     std::copy_n(payload, receive.to.bytes, receive.to.data);
   }

@@ -37,7 +37,7 @@ void Stripes::share_done(Completion& self, const Status& status) {
   if (--stripe.missing > 0) return;
   const Reduction reduction = std::exchange(stripe.reduction, {});
   if (reduction.combines() && stripe.status.ok()) {
-    reduction.combine(stripe.to.data, stripe.mine, stripe.arrived.data(), stripe.to.bytes / reduction.element_bytes);
+    reduction.combine_part(stripe.to.data, stripe.mine, 0, stripe.arrived.data(), stripe.to.bytes);
   }
   std::vector<std::byte>().swap(stripe.arrived);
   stripe.owner->free_.push_back(&stripe);

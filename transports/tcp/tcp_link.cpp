@@ -96,8 +96,8 @@ void TcpLink::post_shares(PostedReceive receive) {
   }
   for (Stream& stream : streams_) {
     const Share share = share_of(to.bytes, stream.number);
-    receive.to = {target + share.begin, share.bytes};
-    if (mine != nullptr) receive.mine = mine + share.begin;
+    receive.to = {target + share.begin * receive.reduction.to_width, share.bytes};
+    if (mine != nullptr) receive.mine = mine + share.begin * receive.reduction.mine_width;
     stream.inbox.messages().post(receive);
   }
 }

@@ -8,97 +8,60 @@
 #include "src/exec/direct/gpu_path.hpp"
 
 namespace hocket {
-namespace {
 
-constexpr int polls_before_waking = 8;
-
-}  // namespace
-
-void WindowUse::Call::become(const Signature& call, std::uint32_t its_communicator) {
-  signature = call;
-  communicator = its_communicator;
-  announced = AnnouncedCall(call);
-  hash = Hash().add(announced.what()).add(announced.how_much()).add(call.digest).add(communicator).value();
-}
-
-std::optional<std::uint32_t> WindowUse::Call::number_behind(std::uint32_t other_digest, const Call& before) const {
+std::optional<std::uint32_t> ComparedCall::number_behind(std::uint32_t digest, std::uint32_t before,
+                                                         std::uint32_t number) const {
   constexpr std::uint32_t farthest = 1000;
   for (std::uint32_t away = 1; away <= farthest; ++away) {
-    for (const std::uint32_t number : {sequence - away, sequence + away}) {
-      if (digest_after(before, number) == other_digest) return number;
+    for (const std::uint32_t other : {number - away, number + away}) {
+      if (digest_after(before, other) == digest) return other;
     }
   }
   return std::nullopt;
 }
 
-void Announcer::begin(std::uint32_t communicator, std::uint32_t sequence) {
-  WindowUse& use = run_.use;
-  run_.turn = ++use.turn;
-  communicator &= Announcement::communicator_max;
-  const Signature& call = run_.binding.signature;
-  use.call(run_.turn).follow(use.call(run_.turn - 1), call, communicator, sequence);
-  next_member_ = 0;
-  state_ = State::waits;
-}
-
 // ---- announcing -----------------------------------------------------------------------------------------------------
 
-// The turn that all others must have begun before this member begins its own. A large payload slot is used again after
-// two turns, so everyone must have left the one before last.
-std::uint64_t Announcer::turn_before() const {
-  const std::uint64_t back = run_.rule.has_payload() && !run_.rule.small_payload ? 1 : direct::run_ahead_max;
-  return run_.turn > back ? run_.turn - back : 0;
-}
-
-// A member that has come as far as this one is heard up to here, so that the next look can wait.
-bool Announcer::may_announce() {
+// Whether all others have begun the turn `before`. One that has come as far as this member, or half as far as it must,
+// is heard up to there, so that the next look can wait.
+bool Announcer::hear_of(std::uint64_t before) {
   WindowUse& use = run_.use;
-  const std::uint64_t before = turn_before();
-  if (use.everyone_heard >= before) return true;
-  for (; next_member_ < run_.members; ++next_member_) {
+  const std::uint64_t latest = run_.turn - 1;
+  for (next_member_ = 0; next_member_ < run_.members; ++next_member_) {
     if (next_member_ == run_.self || use.heard[next_member_] >= before) continue;
-    if (hear(next_member_, run_.turn - 1)) continue;
-    if (!run_.failure.ok() || !hear(next_member_, before)) return false;
+    bool heard = false;
+    for (const std::uint64_t turn : {latest, before + (latest - before) / 2, before}) {
+      heard = hear(next_member_, turn);
+      if (heard) break;
+      if (!run_.failure.ok()) return false;
+    }
+    if (!heard) return false;
   }
-  next_member_ = 0;
-  use.everyone_heard = run_.turn - 1;
+  use.everyone_heard = latest;
   for (std::uint32_t member = 0; member < run_.members; ++member) {
     if (member != run_.self) use.everyone_heard = std::min(use.everyone_heard, use.heard[member]);
   }
   return true;
 }
 
-bool Announcer::announce(Counters& counters) {
-  if (!may_announce()) return false;
+// Where it lies, and not in the line.
+bool Announcer::announce_data(Counters& counters) {
   Announcement& own = run_.announcements[run_.self];
-  const WindowUse::Call& call = run_.use.call(run_.turn);
-  own.call = call.announced;
-  own.list_digest = call.signature.digest;
-  own.communicator = call.communicator;
-  own.digest = call.digest;
-  ControlLine* const lines = &run_.lines[run_.self][direct::announcement_line(run_.turn)];
-  if (run_.goes_in_line && !run_.binding.device) {
-    const std::size_t bytes = run_.exchange.input_bytes(run_.self);
-    own.flags = Announcement::inlined;
-    own.write_with_input(lines, run_.turn, run_.binding.input, bytes);
-    count_payload(bytes, counters);
-  } else {
-    own.flags = 0;
-    own.input = own.output = {};
-    if (!run_.binding.device) {
-      describe_data(own, counters);
-    } else if (Status offered = GpuPath::offer(run_, own); !offered.ok()) {
-      run_.fail(offered);
-      return false;
-    }
-    own.write(lines, run_.turn);
+  own.flags = 0;
+  own.input = own.output = {};
+  if (!run_.binding.device) {
+    if (!describe_data(own, counters)) return false;
+  } else if (Status offered = GpuPath::offer(run_, own); !offered.ok()) {
+    run_.fail(offered);
+    return false;
   }
-  polls_to_waking_ = run_.use.setting.shares_work ? 0 : polls_before_waking;
-  state_ = State::announced;
+  own.write(run_.announcement_of(run_.self, run_.turn), run_.compared, run_.use.digest);
+  payloads_ = own.has_payload();
   return true;
 }
 
-void Announcer::describe_data(Announcement& own, Counters& counters) {
+// False: there is no room for it yet.
+bool Announcer::describe_data(Announcement& own, Counters& counters) {
   const std::size_t in = run_.exchange.input_bytes(run_.self), out = run_.exchange.output_bytes(run_.self);
   const bool worth_mapping = run_.rule.worth_mapping(in, out);
   if (worth_mapping) {
@@ -112,26 +75,37 @@ void Announcer::describe_data(Announcement& own, Counters& counters) {
     own.input_at = reinterpret_cast<std::uintptr_t>(run_.binding.input);
     own.output_at = reinterpret_cast<std::uintptr_t>(run_.binding.output);
   } else if (run_.rule.has_payload() && (own.flags & Announcement::mapped) == 0) {
-    put_payload(own, counters);
+    return put_payload(own, counters);
   }
+  return true;
 }
 
 // Puts this member's input, which is too long for the line, where the others can read it.
-void Announcer::put_payload(Announcement& own, Counters& counters) {
+bool Announcer::put_payload(Announcement& own, Counters& counters) {
   const std::size_t bytes = run_.exchange.input_bytes(run_.self);
+  const auto room = bytes == 0 ? 0 : room_for(bytes);
+  if (!room) return false;
   own.flags |= Announcement::staged;
-  if (bytes != 0) std::memcpy(run_.payload_slot(run_.self), run_.binding.input, bytes);
+  own.payload_at = *room;
+  if (bytes != 0) std::memcpy(run_.window().staging(run_.self) + *room, run_.binding.input, bytes);
   count_payload(bytes, counters);
+  return true;
 }
 
-void Announcer::count_payload(std::size_t bytes, Counters& counters) {
-  counters.steps += 1;
-  counters.bytes_sent += bytes;
-}
-
-void Announcer::settle_waking() {
-  if (polls_to_waking_ >= 0) run_.window().wake_others();
-  polls_to_waking_ = -1;
+// Who runs ahead does not hear of the others, so it looks now and then whether it is far ahead.
+std::optional<std::size_t> Announcer::room_for(std::size_t bytes) {
+  constexpr std::uint64_t turns_between_looks = 32;
+  WindowUse& use = run_.use;
+  auto room = use.payloads.take_near(run_.turn, bytes, use.everyone_heard);
+  if (!room && run_.turn >= next_look_) {
+    next_look_ = run_.turn + turns_between_looks;
+    const bool near = hear_of(run_.turn > turns_between_looks ? run_.turn - turns_between_looks : 0);
+    if (!run_.failure.ok()) return std::nullopt;
+    if (near) room = use.payloads.take_near(run_.turn, bytes, use.everyone_heard);
+  }
+  if (!room) room = use.payloads.take_far(run_.turn, bytes, use.everyone_heard);
+  if (!room) room_after_ = use.payloads.oldest() + 1;
+  return room;
 }
 
 void Announcer::withdraw() {
@@ -141,71 +115,37 @@ void Announcer::withdraw() {
 
 // ---- hearing the others ---------------------------------------------------------------------------------------------
 
-// Whether this member needs another one's data, or its word that it has begun.
-bool Announcer::needs(std::uint32_t member) const {
-  if (!run_.rule.one_way) return true;
-  return run_.exchange.collective().is_from_root() ? member == run_.exchange.root() : run_.self == run_.exchange.root();
-}
-
-bool Announcer::hear_all() {
-  for (; next_member_ < run_.members; ++next_member_) {
-    if (next_member_ == run_.self || !needs(next_member_) || hear(next_member_, run_.turn)) continue;
-    if (polls_to_waking_ >= 0 && polls_to_waking_-- == 0) run_.window().wake_others();
-    return false;
-  }
-  if (!run_.rule.one_way) run_.use.everyone_heard = run_.turn;
-  settle_waking();
-  state_ = State::heard_all;
-  return true;
-}
-
-// Reads and checks what `member` has announced as its turn `turn`, and with it all that it called before. False: it
-// does not stand there yet, or something was wrong.
-bool Announcer::hear(std::uint32_t member, std::uint64_t turn) {
-  const ControlLine* lines = &run_.lines[member][direct::announcement_line(turn)];
-  const std::uint64_t told = lines->words[0].load(std::memory_order_acquire);
-  if (told < turn || told == direct::withdrawn) return false;
-  Announcement& theirs = run_.announcements[member];
-  theirs.read(lines);
-  const WindowUse::Call& mine = run_.use.call(turn);
-  if (theirs.call != mine.announced || theirs.digest != mine.digest) {
-    find_mismatch(member, turn);
-    return false;
-  }
-  run_.use.heard[member] = turn;
-  return true;
-}
-
 // Fails with the first of the calls up to `turn` that differs.
 void Announcer::find_mismatch(std::uint32_t member, std::uint64_t turn) {
   WindowUse& use = run_.use;
-  std::uint64_t at = use.heard[member];
-  Announcement& theirs = run_.announcements[member];
-  do {
-    theirs.read(&run_.lines[member][direct::announcement_line(++at)]);
-  } while (at < turn && theirs.call == use.call(at).announced && theirs.digest == use.call(at).digest);
-  const WindowUse::Call& mine = use.call(at);
+  std::uint64_t at = use.heard[member] + 1;
+  const auto differs = [&](std::uint64_t there) {
+    return !Announcement::tell_the_same(run_.announcement_of(member, there), run_.announcement_of(run_.self, there));
+  };
+  while (at < turn && !differs(at)) ++at;
+  const auto written = run_.announcement_of(member, at);
+  const ComparedCall theirs = Announcement::call_in(written);
+  const ComparedCall mine = Announcement::call_in(run_.announcement_of(run_.self, at));
   const Rank rank = run_.window().rank_of(member), here = run_.window().rank_of(run_.self);
   const auto on = [&](std::uint32_t communicator) {
     if (theirs.communicator == mine.communicator || use.names == nullptr) return std::string();
     return " on " + use.names->describe_communicator(communicator, rank);
   };
-  const Signature call = theirs.call.signature(theirs.list_digest);
   std::string numbers;
-  if (theirs.call == mine.announced && call.digest == mine.signature.digest &&
-      theirs.communicator == mine.communicator) {
-    const auto number = mine.number_behind(theirs.digest, use.call(at - 1));
-    numbers = number ? fmt::format("; these are calls number {} and {}", *number, mine.sequence)
+  if (theirs == mine) {
+    const std::uint32_t before = Announcement::digest_in(run_.announcement_of(run_.self, at - 1));
+    const auto number = mine.number_behind(Announcement::digest_in(written), before, use.sequence(at));
+    numbers = number ? fmt::format("; these are calls number {} and {}", *number, use.sequence(at))
                      : "; these are calls of different numbers";
     numbers += ": all ranks must make the same calls in the same order";
   }
-  run_.fail(Status(
-      Cause{.code = Code::mismatch,
-            .message = fmt::format("rank {} called {}{} while rank {} called {}{}{}{}", rank, describe(call),
-                                   on(theirs.communicator), here, describe(mine.signature), on(mine.communicator),
-                                   at == run_.turn ? "" : fmt::format(", {} calls ago", run_.turn - at), numbers),
-            .peer = rank,
-            .operation = {}}));
+  run_.fail(Status(Cause{
+      .code = Code::mismatch,
+      .message = fmt::format("rank {} called {}{} while rank {} called {}{}{}{}", rank, describe(theirs.signature()),
+                             on(theirs.communicator), here, describe(mine.signature()), on(mine.communicator),
+                             at == run_.turn ? "" : fmt::format(", {} calls ago", run_.turn - at), numbers),
+      .peer = rank,
+      .operation = {}}));
 }
 
 Announced Announcer::common() const {

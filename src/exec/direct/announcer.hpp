@@ -5,13 +5,16 @@
 // call's signature, and where its data is. That line is the ready flag, the address and the check for mismatches in
 // one.
 //
-// A member may be some operations ahead of another, but for two things. It begins none before it has heard the others
-// begin what lies run_ahead_max back. And it leaves none that needs data of everyone before it has heard everyone begin
-// it, so that everyone has left the one before. What it has not waited for it checks when it hears it.
+// A member may be many operations ahead of another, but for two things. It begins none before it has heard the others
+// begin what lies run_ahead_max back, and leave what lay where its payload is to lie. And it leaves none that needs
+// data of everyone before it has heard everyone begin it, so that everyone has left the one before. What it has not
+// waited for it checks when it hears it.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <functional>
+#include <optional>
 
 #include "src/exec/counters.hpp"
 #include "src/exec/direct/direct_run.hpp"
@@ -22,18 +25,60 @@ class Announcer {
  public:
   explicit Announcer(DirectRun& run) : run_(run) { run.use.heard.resize(run.members); }
 
-  // Counts the run. `communicator` and `sequence`: numbers of the call's communicator, and of the call in it.
-  void begin(std::uint32_t communicator, std::uint32_t sequence);
+  // Counts the run. `sequence`: the call's number in its communicator.
+  void begin(std::uint32_t sequence) {
+    WindowUse& use = run_.use;
+    run_.turn = ++use.turn;
+    use.digest = run_.compared.digest_after(use.digest, sequence);
+    use.sequence(run_.turn) = sequence;
+    next_member_ = 0;
+    room_after_ = 0;
+    state_ = State::waits;
+  }
   // Announces the call, once the others have come far enough. False: they have not, or something was wrong.
-  bool announce(Counters& counters);
+  [[gnu::always_inline]] bool announce(Counters& counters) {
+    if (!may_announce()) return false;
+    if (run_.goes_in_line && !run_.binding.device) {
+      const std::size_t bytes = run_.exchange.input_bytes(run_.self);
+      Announcement::write_with_input(run_.announcement_of(run_.self, run_.turn), run_.compared, run_.use.digest,
+                                     run_.binding.input, bytes);
+      run_.announcements[run_.self].flags = Announcement::inlined;
+      count_payload(bytes, counters);
+      payloads_ = true;
+    } else if (!announce_data(counters)) {
+      return false;
+    }
+    next_member_ = run_.needs_from;
+    polls_to_waking_ = run_.use.setting.shares_work ? 0 : polls_before_waking;
+    state_ = State::announced;
+    return true;
+  }
   bool announced() const { return state_ != State::waits; }
   // Reads what everyone whom this member needs has announced. False: somebody has not, or something was wrong.
-  bool hear_all();
-  // What all announced. Requires that hear_all() has succeeded.
-  Announced common() const;
+  [[gnu::always_inline]] bool hear_all() {
+    for (; next_member_ < run_.needs_until; ++next_member_) {
+      if (next_member_ == run_.self) continue;
+      if (hear(next_member_, run_.turn)) {
+        payloads_ &= run_.announcements[next_member_].has_payload();
+        continue;
+      }
+      if (polls_to_waking_ >= 0 && polls_to_waking_-- == 0) run_.window().wake_others();
+      return false;
+    }
+    next_member_ = run_.members;
+    if (!run_.rule.one_way) run_.use.everyone_heard = run_.turn;
+    settle_waking();
+    state_ = State::heard_all;
+    return true;
+  }
+  // The path that follows from what all announced. Requires that hear_all() has succeeded.
+  DirectPath path() const { return payloads_ ? run_.path_of_payloads : path_of(common()); }
 
   // Waking costs a fence, which holds up the first looks at the others' announcements; so these come first.
-  void settle_waking();
+  void settle_waking() {
+    if (polls_to_waking_ >= 0) run_.window().wake_others();
+    polls_to_waking_ = -1;
+  }
   // Takes the announcement back: the others must not do this member's part for it any more.
   void withdraw();
   bool someone_has_withdrawn() const;
@@ -47,15 +92,40 @@ class Announcer {
 
  private:
   enum class State { waits, announced, heard_all };
+  static constexpr int polls_before_waking = 8;
 
-  bool may_announce();
-  std::uint64_t turn_before() const;
-  bool needs(std::uint32_t member) const;
-  void describe_data(Announcement& own, Counters& counters);
-  void put_payload(Announcement& own, Counters& counters);
-  static void count_payload(std::size_t bytes, Counters& counters);
-  bool hear(std::uint32_t member, std::uint64_t turn);
-  void find_mismatch(std::uint32_t member, std::uint64_t turn);
+  Announced common() const;
+  DirectPath path_of(const Announced& all) const { return direct_path(run_.exchange, run_.rule, all); }
+  bool may_announce() { return run_.use.everyone_heard >= turn_before() || hear_of(turn_before()); }
+  bool hear_of(std::uint64_t before);
+  // The turn that all others must have begun before this member begins its own.
+  std::uint64_t turn_before() const {
+    return std::max(run_.turn > run_.runs_ahead ? run_.turn - run_.runs_ahead : 0, room_after_);
+  }
+  bool needs(std::uint32_t member) const { return member >= run_.needs_from && member < run_.needs_until; }
+  bool announce_data(Counters& counters);
+  bool describe_data(Announcement& own, Counters& counters);
+  bool put_payload(Announcement& own, Counters& counters);
+  std::optional<std::size_t> room_for(std::size_t bytes);
+  static void count_payload(std::size_t bytes, Counters& counters) {
+    counters.steps += 1;
+    counters.bytes_sent += bytes;
+  }
+  // Reads and checks what `member` has announced as its turn `turn`, and with it all that it called before. False: it
+  // does not stand there yet, or something was wrong.
+  [[gnu::always_inline]] bool hear(std::uint32_t member, std::uint64_t turn) {
+    const Announcement::Written theirs = run_.announcement_of(member, turn);
+    const std::uint64_t told = theirs.line.words[0].load(std::memory_order_acquire);
+    if (told < turn || told == direct::withdrawn) return false;
+    if (!Announcement::tell_the_same(theirs, run_.announcement_of(run_.self, turn))) {
+      find_mismatch(member, turn);
+      return false;
+    }
+    run_.announcements[member].read(theirs);
+    run_.use.heard[member] = turn;
+    return true;
+  }
+  [[gnu::cold, gnu::noinline]] void find_mismatch(std::uint32_t member, std::uint64_t turn);
   bool has_announced(std::uint32_t member, std::uint64_t turn) const;
   bool is_awaited(std::uint32_t member) const;
 
@@ -63,6 +133,9 @@ class Announcer {
   State state_ = State::waits;
   int polls_to_waking_ = -1;       // until the others are woken; -1: they have been
   std::uint32_t next_member_ = 0;  // first whose announcement has not been read
+  std::uint64_t next_look_ = 0;    // the turn in which to look whether the others have come nearer
+  std::uint64_t room_after_ = 0;   // the turn that all others must have begun so that there is room for the payload
+  bool payloads_ = false;          // the inputs of all who were heard, and the own one, go with the announcements
 };
 
 }  // namespace hocket

@@ -9,7 +9,7 @@
 namespace hocket {
 namespace {
 
-constexpr std::size_t block_bytes = 8192;  // two of these and the sources fit into 48 KiB
+constexpr std::size_t block_bytes = combine_block_bytes;
 
 void stream(std::byte* to, const std::byte* from, std::size_t bytes) {
   const std::size_t head = std::min(bytes, (16 - reinterpret_cast<std::uintptr_t>(to) % 16) % 16);
@@ -38,6 +38,8 @@ void reduce_block(const Reduction& reduction, std::span<const std::byte* const> 
   if (reduction.divide != nullptr) reduction.divide(to, count, reduction.divisor);
 }
 
+}  // namespace
+
 void combine_blocks(const Reduction& reduction, std::span<const std::byte* const> sources,
                     std::span<std::byte* const> targets, std::size_t bytes, Stores stores) {
   alignas(64) std::byte scratch[block_bytes];
@@ -58,16 +60,6 @@ void combine_blocks(const Reduction& reduction, std::span<const std::byte* const
     }
   }
   if (stores == Stores::streaming) _mm_sfence();
-}
-
-}  // namespace
-
-void combine(const Reduction& reduction, std::span<const std::byte* const> sources, std::span<std::byte* const> targets,
-             std::size_t bytes, Stores stores) {
-  if (sources.size() != 2 || targets.size() != 1 || bytes > block_bytes || stores == Stores::streaming) {
-    return combine_blocks(reduction, sources, targets, bytes, stores);
-  }
-  reduce_block(reduction, sources, 0, bytes, targets[0], targets[0]);  // two operands leave nothing between
 }
 
 }  // namespace hocket

@@ -10,10 +10,24 @@ namespace hocket {
 
 enum class Stores { ordinary, streaming };
 
+inline constexpr std::size_t combine_block_bytes = 8192;  // two of these and the sources fit into 48 KiB
+
+void combine_blocks(const Reduction& reduction, std::span<const std::byte* const> sources,
+                    std::span<std::byte* const> targets, std::size_t bytes, Stores stores);
+
 // targets[k] = sources[0] ∘ sources[1] ∘ …, in this order, block by block, so that between the passes everything stays
 // in the first-level cache. With one source: a copy. A target may be one of the sources, byte for byte. Streaming
 // stores go past the caches: for large targets that nobody reads soon, and only where no target is a source.
-void combine(const Reduction& reduction, std::span<const std::byte* const> sources, std::span<std::byte* const> targets,
-             std::size_t bytes, Stores stores = Stores::ordinary);
+inline void combine(const Reduction& reduction, std::span<const std::byte* const> sources,
+                    std::span<std::byte* const> targets, std::size_t bytes, Stores stores = Stores::ordinary) {
+  if (sources.size() != 2 || targets.size() != 1 || bytes > combine_block_bytes || stores == Stores::streaming) {
+    return combine_blocks(reduction, sources, targets, bytes, stores);
+  }
+  // Two operands leave nothing between.
+  const std::size_t count = bytes / reduction.element_bytes;
+  if (reduction.all != nullptr) return reduction.all(targets[0], sources.data(), 2, 0, count, reduction.divisor);
+  reduction.kernel(targets[0], sources[0], sources[1], count);
+  if (reduction.divide != nullptr) reduction.divide(targets[0], count, reduction.divisor);
+}
 
 }  // namespace hocket

@@ -11,17 +11,21 @@
 namespace hocket::direct {
 
 // Lines of each member. Processors fetch lines in pairs, so lines that are written at different times lie in different
-// pairs.
+// pairs: an announcement with one that is half of all away.
 inline constexpr std::size_t announcement_line(std::uint64_t turn) {
-  return turn % announcements * 2;
+  constexpr std::size_t half = announcements / 2;
+  return turn % half * 2 + turn / half % 2;
 }
-inline constexpr std::size_t progress_line = announcements * 2;  // a word for each Stage, see progress.hpp
-inline constexpr std::size_t life_line = progress_line + 2;      // see LifeLines
-inline constexpr std::size_t claim_line = progress_line + 4;     // member 0's: the next part to be taken
-inline constexpr std::size_t finished_line = progress_line + 5;  // member 0's: how many parts are done
-inline constexpr std::size_t word_line = finished_line + 1;      // words that streams of a GPU write, see GpuWindow
-inline constexpr std::size_t export_line = word_line + 1;        // and where the data lies there, by turn
-inline constexpr std::size_t lines_of_export = 3, exports = 2;   // everyone has left the turn before last
+inline constexpr std::size_t second_line(std::uint64_t turn) {  // of an announcement that needs one
+  return announcements + turn % second_lines;
+}
+inline constexpr std::size_t progress_line = announcements + second_lines;  // a word for each Stage, see progress.hpp
+inline constexpr std::size_t life_line = progress_line + 2;                 // see LifeLines
+inline constexpr std::size_t claim_line = progress_line + 4;                // member 0's: the next part to be taken
+inline constexpr std::size_t finished_line = progress_line + 5;             // member 0's: how many parts are done
+inline constexpr std::size_t word_line = finished_line + 1;     // words that streams of a GPU write, see GpuWindow
+inline constexpr std::size_t export_line = word_line + 1;       // and where the data lies there, by turn
+inline constexpr std::size_t lines_of_export = 3, exports = 2;  // everyone has left the turn before last
 inline constexpr std::size_t lines_of_exports(std::uint64_t turn) {
   return export_line + turn % exports * lines_of_export;
 }

@@ -18,38 +18,10 @@ Status DirectOperation::mark_streams() {
   return binding().device ? binding().device->call.mark() : Status();
 }
 
-Status DirectOperation::start(const Tag& tag, Peers&) {
-  if (binding().device) set_buffers(binding().device->input, binding().device->output);
-  run_.window().tidy();  // one operation at a time runs over a window
-  run_.begin();
-  announcer_.begin(context().number(), tag.sequence);
-  phase_ = Phase::meet;
-  keep_links(run_.goes_in_line && !binding().device);
-  return {};
-}
-
-bool DirectOperation::advance(Counters& counters) {
-  bool happened = phase_ == Phase::meet && meet(counters);
-  if (phase_ == Phase::move && run_.failure.ok()) happened |= move(counters);
-  if (!run_.failure.ok()) fail(run_.failure);
-  return happened;
-}
-
-bool DirectOperation::meet(Counters& counters) {
-  bool announced = false;  // something happened: a member that is about to sleep owes the others a waking
-  if (!announcer_.announced()) {
-    if (!announcer_.announce(counters)) return false;
-    announced = true;
-  }
-  if (!announcer_.hear_all()) return announced;
-  choose_path(counters);
-  return true;
-}
-
-void DirectOperation::choose_path(Counters& counters) {
-  const DirectPath path = direct_path(run_.exchange, run_.rule, announcer_.common());
-  path_name_ = name_of(path);
-  if (record() != nullptr) record()->choose(1 + static_cast<std::uint32_t>(path));
+// Every small call runs these two, so they are no calls.
+[[gnu::always_inline]] inline void DirectOperation::choose_path(Counters& counters) {
+  const DirectPath path = announcer_.path();
+  set_path(1 + static_cast<std::uint32_t>(path));
   if (run_.exchange.rounds() == 0) {  // everybody has announced, and nothing is to be moved
     phase_ = Phase::done;
     return;
@@ -60,6 +32,43 @@ void DirectOperation::choose_path(Counters& counters) {
     phase_ = Phase::done;
     return;
   }
+  begin_path(path, counters);
+}
+
+[[gnu::always_inline]] inline bool DirectOperation::meet(Counters& counters) {
+  bool announced = false;  // something happened: a member that is about to sleep owes the others a waking
+  if (!announcer_.announced()) {
+    if (!announcer_.announce(counters)) return false;
+    announced = true;
+  }
+  if (!announcer_.hear_all()) return announced;
+  choose_path(counters);
+  return true;
+}
+
+Status DirectOperation::start(const Tag& tag, Peers&) {
+  if (binding().device) set_buffers(binding().device->input, binding().device->output);
+  run_.window().tidy();  // one operation at a time runs over a window
+  if (!run_.begin(is_bound_anew())) set_path(0);
+  announcer_.begin(tag.sequence);
+  phase_ = Phase::meet;
+  const bool is_small = run_.goes_in_line && !binding().device;
+  keep_links(is_small);
+  if (is_small) {  // mostly it is over at once
+    meet(context().counters());
+    if (!run_.failure.ok()) fail(run_.failure);
+  }
+  return {};
+}
+
+bool DirectOperation::advance(Counters& counters) {
+  bool happened = phase_ == Phase::meet && meet(counters);
+  if (phase_ == Phase::move && run_.failure.ok()) happened |= move(counters);
+  if (!run_.failure.ok()) fail(run_.failure);
+  return happened;
+}
+
+void DirectOperation::begin_path(DirectPath path, Counters& counters) {
   phase_ = Phase::move;
   run_.cut_for(path);
   switch (path) {
@@ -139,6 +148,11 @@ Rank DirectOperation::awaited() const {
     }
   }
   return member < run_.members ? static_cast<Rank>(member) : no_rank;
+}
+
+std::string_view DirectOperation::algorithm() const {
+  const std::uint32_t path = detail().path;
+  return path == 0 ? std::string_view() : name_of(static_cast<DirectPath>(path - 1));
 }
 
 void DirectOperation::withdraw() {

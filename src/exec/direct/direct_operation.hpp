@@ -37,7 +37,7 @@ class DirectOperation final : public Operation {
   Deadline next_look() const override;
   Missing missing() const override;
   Rank awaited() const override;
-  std::string_view algorithm() const override { return path_name_; }
+  std::string_view algorithm() const override;
   void withdraw() override;
 
  private:
@@ -45,6 +45,7 @@ class DirectOperation final : public Operation {
 
   bool meet(Counters& counters);
   void choose_path(Counters& counters);
+  [[gnu::noinline]] void begin_path(DirectPath path, Counters& counters);
   void choose_staged();
   bool move(Counters& counters);
   bool waits_for_device() const;
@@ -53,7 +54,6 @@ class DirectOperation final : public Operation {
   Announcer announcer_;
   Phase phase_ = Phase::done;
   std::variant<std::monostate, PooledPath, MappedPath, SingleCopyPath, StagedPath, GpuPath, MirroredPath> path_;
-  std::string_view path_name_;
 };
 
 }  // namespace hocket

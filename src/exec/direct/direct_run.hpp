@@ -35,27 +35,28 @@ struct DirectRun {
   std::atomic<std::uint64_t>& word(std::uint32_t member, std::size_t line, std::size_t index = 0) const {
     return lines[member][line].words[index];
   }
-  // Where a member's input lies on the paths on which inputs go with the announcements.
-  std::byte* payload_slot(std::uint32_t member) const {
-    std::byte* const slots = window().staging(member);
-    if (rule.small_payload) return slots + turn % direct::announcements * direct::small_slot_bytes;
-    return slots + direct::announcements * direct::small_slot_bytes +
-           turn % direct::large_slots * direct::large_slot_bytes;
+  // What a member has announced, or will.
+  Announcement::Written announcement_of(std::uint32_t member, std::uint64_t of_turn) const {
+    return {lines[member], of_turn};
   }
+  // Where a member's input lies on the paths on which inputs go with the announcements.
   const std::byte* payload_of(std::uint32_t member) const {
     if (member == self) return binding.input;
     const Announcement& theirs = announcements[member];
-    return (theirs.flags & Announcement::inlined) != 0 ? theirs.payload : payload_slot(member);
+    if ((theirs.flags & Announcement::inlined) == 0) return window().staging(member) + theirs.payload_at;
+    return Announcement::data_in(announcement_of(member, turn));
   }
   // What every run begins with: the exchange and the rule of the call that is bound. They follow from the call and from
-  // what never changes, so mostly they still stand.
-  void begin() {
+  // what never changes, so mostly they still stand. Returns whether they do. `is_bound_anew`: the call may be another.
+  bool begin(bool is_bound_anew) {
+    if (begins_like_latest && !is_bound_anew) return true;
     if (!failure.ok()) failure = {};
-    if (begins_like_latest && binding.signature == latest_call && binding.root == latest_root) return;
+    if (begins_like_latest && binding.signature == latest_call && binding.root == latest_root) return true;
     latest_call = binding.signature;
     latest_root = binding.root;
     make_exchange_and_rule();
     begins_like_latest = true;
+    return false;
   }
   // Cuts the data as `path` wants it, where that is not as every run begins.
   void cut_for(DirectPath path) {
@@ -84,6 +85,11 @@ struct DirectRun {
   std::uint64_t turn = 0;             // the number of the operation on this window
   DirectRule rule{};
   Exchange exchange{};
+  ComparedCall compared{};                             // the call
+  DirectPath path_of_payloads = DirectPath::one_shot;  // where everyone's input goes with its announcement
+  std::uint32_t needs_from = 0,
+                needs_until = 0;            // the members whose data, or word that they have begun, this one needs
+  std::uint64_t runs_ahead = 0;             // how many operations others may still have to begin when this one does
   bool goes_in_line = false;                // this member's input stands in its announcement
   std::vector<Part> at_once{};              // the parts that go to this member, where the data may be small
   std::vector<Announcement> announcements;  // of this turn, by member
@@ -105,12 +111,29 @@ struct DirectRun {
     rule = direct_rule(exchange, setting, window().reads_plain_memory());
     const std::size_t in = exchange.input_bytes(self), out = exchange.output_bytes(self);
     goes_in_line = rule.has_payload() && in <= Announcement::inline_bytes_max && !rule.worth_mapping(in, out);
+    compared = {binding.signature, context.number() & Announcement::communicator_max};
+    path_of_payloads = direct_path(exchange, rule, {.mapped = false, .plain = false});
+    find_needed();
+    const bool takes_second_line = compared.announced.is_list() || rule.plain;
+    runs_ahead = takes_second_line ? direct::run_ahead_max_with_second_line : direct::run_ahead_max;
     at_once.clear();
     if (rule.fits && !rule.pools_work) list_parts();
     const bool is_root = self == root, one_gives = exchange.only_root_gives(), one_takes = exchange.only_root_takes();
     exchanges_with = &context.with(!is_root && (one_gives || one_takes) ? static_cast<Rank>(root) : every_rank);
     given = (is_root ? one_takes : one_gives) ? 0 : exchange.block_bytes();
     taken = (is_root ? one_gives : one_takes) ? 0 : exchange.block_bytes();
+  }
+
+  void find_needed() {
+    needs_from = 0;
+    needs_until = members;
+    if (!rule.one_way) return;
+    if (exchange.collective().is_from_root()) {
+      needs_from = exchange.root();
+      needs_until = self == exchange.root() ? needs_from : needs_from + 1;
+    } else if (self != exchange.root()) {
+      needs_until = 0;
+    }
   }
 
   void list_parts() {

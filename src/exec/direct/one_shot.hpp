@@ -2,11 +2,28 @@
 // what it needs itself, and nobody waits for anybody again.
 #pragma once
 
+#include <cstring>
+
+#include "src/exec/direct/combine.hpp"
 #include "src/exec/direct/direct_run.hpp"
 
 namespace hocket {
 
 // All that this member takes. Requires that it has heard everyone whose data that is.
-void move_at_once(DirectRun& run);
+inline void move_at_once(DirectRun& run) {
+  for (const Part& part : run.at_once) {
+    std::byte* const target = run.binding.output + part.target_offset;
+    if (part.source != everyone) {
+      const std::byte* const source = run.payload_of(part.source) + part.source_offset;
+      if (source != target) std::memcpy(target, source, part.bytes);
+      continue;
+    }
+    run.sources.resize(run.members);
+    for (std::uint32_t member = 0; member < run.members; ++member) {
+      run.sources[member] = run.payload_of(member) + part.source_offset;
+    }
+    combine(run.binding.reduction, run.sources, {&target, 1}, part.bytes);
+  }
+}
 
 }  // namespace hocket

@@ -66,7 +66,7 @@ bool MirroredOperation::begin_inner() {
   const bool in_pieces = mirror_->in_pieces() && inner_->run_on(mirror_.get());
   if (!filled_ && !in_pieces) return false;
   if (runs_again_) inner_->restart();
-  inner_->set_record(record());
+  inner_->share_record(record());
   phase_ = Phase::runs;
   if (Status begun = inner_->begin(tag_, *peers_); !begun.ok()) fail(begun);
   return true;

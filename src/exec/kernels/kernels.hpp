@@ -17,6 +17,10 @@ ReduceAllKernel all_plain(DataType dtype, ReduceOp op);  // null but for narrow 
 
 ReduceAllKernel all_narrow_float(DataType dtype, ReduceOp op);
 
+// Null but for reductions of narrow floats that round.
+const WideKernels* wide_narrow_float(DataType dtype, ReduceOp op);
+const WideKernels* wide_plain(DataType dtype, ReduceOp op);
+
 DivideKernel divide_floating(DataType dtype);
 DivideKernel divide_narrow_float(DataType dtype);
 DivideKernel divide_plain(DataType dtype);  // integers too

@@ -22,6 +22,10 @@ ReduceAllKernel find_all_narrow_float(DataType dtype, ReduceOp op) {
   return kernels::all_plain(dtype, op);
 }
 
+const WideKernels* find_wide_narrow_float(DataType dtype, ReduceOp op) {
+  return kernels::wide_plain(dtype, op);
+}
+
 DivideKernel find_divide_narrow_float(DataType dtype) {
   return kernels::divide_plain(dtype);
 }
@@ -106,8 +110,40 @@ struct Narrow {
   }
 };
 
+// A ReduceKernel but for the elements of `left` and `to`.
+template <class Left, class Right, class To, class Op>
+void reduce_wide(std::byte* to, const std::byte* left, const std::byte* right, std::size_t count) {
+  constexpr std::size_t lanes = Right::vector_bytes / Right::element_bytes;
+  const typename Right::D d;
+  for (; count >= lanes; count -= lanes) {
+    To::store(Op::apply(d, Left::load(left), Right::load(right)), to);
+    left += Left::vector_bytes;
+    right += Right::vector_bytes;
+    to += To::vector_bytes;
+  }
+  if (count == 0) return;
+  alignas(64) std::byte left_room[Left::vector_bytes] = {}, right_room[Right::vector_bytes] = {};
+  alignas(64) std::byte to_room[To::vector_bytes];
+  std::memcpy(left_room, left, count * Left::element_bytes);
+  std::memcpy(right_room, right, count * Right::element_bytes);
+  To::store(Op::apply(d, Left::load(left_room), Right::load(right_room)), to_room);
+  std::memcpy(to, to_room, count * To::element_bytes);
+}
+
+template <class Elements, class Op>
+constexpr WideKernels wide_kernels = {.begin = &reduce_wide<Elements, Elements, Plain<float>, Op>,
+                                      .add = &reduce_wide<Plain<float>, Elements, Plain<float>, Op>,
+                                      .end = &reduce_wide<Plain<float>, Elements, Elements, Op>};
+
 template <class Elements>
 struct Kernels {
+  static const WideKernels* wide(ReduceOp op) {
+    switch (op) {
+      case ReduceOp::sum: return &wide_kernels<Elements, Sum>;
+      case ReduceOp::prod: return &wide_kernels<Elements, Product>;
+      default: return nullptr;
+    }
+  }
   static DivideKernel divide() { return &divide_all<Elements>; }
   static ReduceKernel two(ReduceOp op) {
     switch (op) {
@@ -154,6 +190,16 @@ ReduceAllKernel find_all_narrow_float(DataType dtype, ReduceOp op) {
   }
 }
 
+const WideKernels* find_wide_narrow_float(DataType dtype, ReduceOp op) {
+  switch (dtype) {
+    case DataType::float16: return Float16::wide(op);
+    case DataType::bfloat16: return BFloat16::wide(op);
+    case DataType::float8_e4m3: return Float8E4M3::wide(op);
+    case DataType::float8_e5m2: return Float8E5M2::wide(op);
+    default: return nullptr;
+  }
+}
+
 DivideKernel find_divide_narrow_float(DataType dtype) {
   switch (dtype) {
     case DataType::float16: return Float16::divide();
@@ -174,6 +220,7 @@ namespace hocket {
 HWY_EXPORT(find_narrow_float);
 HWY_EXPORT(find_divide_narrow_float);
 HWY_EXPORT(find_all_narrow_float);
+HWY_EXPORT(find_wide_narrow_float);
 namespace kernels {
 
 ReduceKernel narrow_float(DataType dtype, ReduceOp op) {
@@ -182,6 +229,10 @@ ReduceKernel narrow_float(DataType dtype, ReduceOp op) {
 
 ReduceAllKernel all_narrow_float(DataType dtype, ReduceOp op) {
   return HWY_DYNAMIC_DISPATCH(find_all_narrow_float)(dtype, op);
+}
+
+const WideKernels* wide_narrow_float(DataType dtype, ReduceOp op) {
+  return HWY_DYNAMIC_DISPATCH(find_wide_narrow_float)(dtype, op);
 }
 
 DivideKernel divide_narrow_float(DataType dtype) {

@@ -19,21 +19,37 @@ void reduce_two(std::byte* to, const std::byte* left, const std::byte* right, st
   }
 }
 
+template <class T>
+float widened(const std::byte* from) {
+  T narrow;
+  std::memcpy(&narrow, from, sizeof(T));
+  return static_cast<float>(static_cast<double>(narrow));
+}
+
 template <elements::Narrow T, ReduceOp op>
 void reduce_all(std::byte* to, const std::byte* const* sources, std::size_t number, std::size_t offset,
                 std::size_t count, std::uint32_t divisor) {
-  const auto wide = [](const std::byte* from) {
-    T narrow;
-    std::memcpy(&narrow, from, sizeof(T));
-    return static_cast<float>(static_cast<double>(narrow));
-  };
   for (std::size_t at = 0; at < count * sizeof(T); at += sizeof(T)) {
-    float sum = wide(sources[0] + offset + at);
-    for (std::size_t i = 1; i < number; ++i) sum = elements::reduce(op, sum, wide(sources[i] + offset + at));
+    float sum = widened<T>(sources[0] + offset + at);
+    for (std::size_t i = 1; i < number; ++i) sum = elements::reduce(op, sum, widened<T>(sources[i] + offset + at));
     const T rounded(divisor == 1 ? sum : elements::divide(sum, divisor));
     std::memcpy(to + at, &rounded, sizeof(T));
   }
 }
+
+template <ReduceOp op, class Left, class Right, class To>
+void reduce_wide(std::byte* to, const std::byte* left, const std::byte* right, std::size_t count) {
+  for (std::size_t i = 0; i < count; ++i) {
+    const To sum(
+        elements::reduce(op, widened<Left>(left + i * sizeof(Left)), widened<Right>(right + i * sizeof(Right))));
+    std::memcpy(to + i * sizeof(To), &sum, sizeof(To));
+  }
+}
+
+template <elements::Narrow T, ReduceOp op>
+constexpr WideKernels wide_kernels = {.begin = &reduce_wide<op, T, T, float>,
+                                      .add = &reduce_wide<op, float, T, float>,
+                                      .end = &reduce_wide<op, float, T, T>};
 
 template <class T>
 void divide(std::byte* data, std::size_t count, std::uint32_t divisor) {
@@ -79,6 +95,19 @@ ReduceAllKernel all_plain(DataType dtype, ReduceOp op) {
     } else {
       return nullptr;
     }
+  });
+}
+
+const WideKernels* wide_plain(DataType dtype, ReduceOp op) {
+  return elements::visit(dtype, [op]<class T>(T) -> const WideKernels* {
+    if constexpr (elements::Narrow<T>) {
+      switch (op) {
+        case ReduceOp::sum: return &wide_kernels<T, ReduceOp::sum>;
+        case ReduceOp::prod: return &wide_kernels<T, ReduceOp::prod>;
+        default: break;
+      }
+    }
+    return nullptr;
   });
 }
 

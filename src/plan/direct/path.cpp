@@ -45,9 +45,9 @@ DirectRule direct_rule(const Exchange& exchange, const DirectSetting& setting, b
   rule.pools_work = exchange.combines() && setting.shares_work && work > thresholds.alone_work_max;
   const std::size_t pool = std::min(thresholds.pool_input_max, setting.staging_bytes - direct::payload_bytes);
   rule.fits =
-      rule.pools_work ? largest <= pool : largest <= direct::large_slot_bytes && work <= thresholds.one_shot_work_max;
-  rule.small_payload = largest <= direct::small_slot_bytes;
-  rule.one_way = exchange.collective().has_root() && rule.fits && rule.small_payload && !rule.pools_work;
+      rule.pools_work ? largest <= pool : largest <= direct::payload_bytes_max && work <= thresholds.one_shot_work_max;
+  rule.one_way =
+      exchange.collective().has_root() && rule.fits && largest <= direct::one_way_bytes_max && !rule.pools_work;
   rule.plain = !rule.one_way && reads_plain_memory && wants_single_copy(exchange, setting);
   return rule;
 }

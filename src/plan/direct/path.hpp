@@ -46,7 +46,6 @@ struct DirectSetting {
 struct DirectRule {
   std::size_t mapped_bytes_min = 0;  // registered buffers of this size are worth it
   bool fits = false;                 // inputs may go with the announcements
-  bool small_payload = false;        // in the small slots
   bool pools_work = false;
   bool one_way = false;  // only some members need others' data, and the rest need not wait
   bool plain = false;    // single copy, if all can: this member's own view

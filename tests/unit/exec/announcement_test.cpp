@@ -4,18 +4,10 @@
 
 #include <set>
 
-#include "src/exec/direct/window_use.hpp"
 #include "tests/unit/spi/signature_changes.hpp"
 
 namespace hocket {
 namespace {
-
-WindowUse::Call call_after(const WindowUse::Call& before, const Signature& signature, std::uint32_t communicator,
-                           std::uint32_t number) {
-  WindowUse::Call call;
-  call.follow(before, signature, communicator, number);
-  return call;
-}
 
 TEST(Announcement, ALineHasAllButTheAlgorithm) {
   const Signature plain{.collective = Collective::allreduce, .algorithm = direct_paths_id};
@@ -32,12 +24,11 @@ TEST(Announcement, ALineHasAllButTheAlgorithm) {
 // Members compare two words and the digest of all calls, in which what the two words leave out must show.
 TEST(Announcement, ThePastOfAWindowShowsEveryDifference) {
   std::set<std::uint32_t> digests;
-  const auto after = [&](const Signature& call, std::uint32_t communicator) {
-    const auto first = call_after({}, call, communicator, 1);
-    const auto again = call_after(first, call, communicator, 2);
-    const auto other = call_after(again, Signature{.count = 9}, communicator, 3);
-    digests.insert({first.digest, again.digest, other.digest});
-    EXPECT_EQ(call_after({}, call, communicator, 1).digest, first.digest);
+  const auto after = [&](const Signature& signature, std::uint32_t communicator) {
+    const ComparedCall call(signature, communicator);
+    const std::uint32_t first = call.digest_after(0, 1), again = call.digest_after(first, 2);
+    digests.insert({first, again, ComparedCall(Signature{.count = 9}, communicator).digest_after(again, 3)});
+    EXPECT_EQ(ComparedCall(signature, communicator).digest_after(0, 1), first);
   };
   Signature call{.collective = Collective::allreduce, .algorithm = 7};
   after(call, 1);
@@ -52,16 +43,14 @@ TEST(Announcement, ThePastOfAWindowShowsEveryDifference) {
 
 // Calls over links are made between those over the window; where one is left out, their numbers differ.
 TEST(Announcement, ThePastOfAWindowShowsTheNumbersOfCalls) {
-  const Signature call{.collective = Collective::allreduce, .algorithm = 7};
-  const auto before = call_after({}, call, 1, 1);
-  const auto mine = call_after(before, call, 1, 3);
-  const auto theirs = call_after(before, call, 1, 2);
-  EXPECT_NE(theirs.digest, mine.digest);
-  EXPECT_EQ(mine.number_behind(theirs.digest, before), 2U);
-  EXPECT_EQ(theirs.number_behind(mine.digest, before), 3U);
-  EXPECT_NE(call_after(theirs, call, 1, 4).digest, call_after(mine, call, 1, 4).digest);
-  const auto far_away = call_after(before, call, 1, 5'000);
-  EXPECT_EQ(mine.number_behind(far_away.digest, before), std::nullopt);
+  const ComparedCall call({.collective = Collective::allreduce, .algorithm = 7}, 1);
+  const std::uint32_t before = call.digest_after(0, 1);
+  const std::uint32_t mine = call.digest_after(before, 3), theirs = call.digest_after(before, 2);
+  EXPECT_NE(theirs, mine);
+  EXPECT_EQ(call.number_behind(theirs, before, 3), 2U);
+  EXPECT_EQ(call.number_behind(mine, before, 2), 3U);
+  EXPECT_NE(call.digest_after(theirs, 4), call.digest_after(mine, 4));
+  EXPECT_EQ(call.number_behind(call.digest_after(before, 5'000), before, 3), std::nullopt);
 }
 
 }  // namespace

@@ -101,9 +101,14 @@ struct Draw {
 // One member: runs one operation after another, and never waits for anybody but through them.
 class Member {
  public:
-  Member(SharedMemory& shared, std::uint32_t self, bool shares_work, SingleCopy single_copy)
+  // `turn`: that of the latest operation of an earlier life of this window.
+  Member(SharedMemory& shared, std::uint32_t self, bool shares_work, SingleCopy single_copy, std::uint64_t turn)
       : shared_(shared), self_(self), window_(shared, self) {
-    use_ = {.window = &window_, .setting = {.shares_work = shares_work, .single_copy = single_copy}};
+    use_ = {.window = &window_,
+            .setting = {.shares_work = shares_work, .single_copy = single_copy},
+            .turn = turn,
+            .heard = std::vector<std::uint64_t>(window_.size(), turn),
+            .everyone_heard = turn};
     operation_ = std::make_unique<DirectOperation>(use_);
   }
 
@@ -190,23 +195,42 @@ struct Calls {
   std::vector<Registered> registered;
 };
 
+void add(Draw& draw, Calls& calls, Collective collective, std::size_t count, std::uint32_t root) {
+  constexpr ReduceOp ops[] = {ReduceOp::sum, ReduceOp::prod, ReduceOp::min, ReduceOp::max};
+  const CollectiveInfo& info = info_of(collective);
+  const auto number = static_cast<std::uint32_t>(calls.shapes.size());
+  calls.shapes.push_back({collective, collective == Collective::barrier ? 1 : count, info.has_root() ? root : 0, number,
+                          info.reduces() ? ops[draw.below(4)] : ReduceOp::sum});
+  calls.registered.push_back(static_cast<Registered>(draw.below(3)));
+}
+
 Calls draw_calls(Draw& draw, std::uint32_t members) {
   Calls calls;
-  const bool many = draw.one_in(3);  // small ones, so that members can run ahead as far as they may
+  const bool many = draw.one_in(3);  // small ones, so that members can run ahead
   for (std::uint32_t number = 0; number < (many ? 80 : 6); ++number) {
     const Collective collective = collectives[draw.below(std::size(collectives))];
     const bool blockwise =
         collective != Collective::allreduce && collective != Collective::reduce && collective != Collective::broadcast;
     const std::size_t largest = (blockwise ? 60'000 / members : 60'000) + 1;
-    const auto root = info_of(collective).has_root() ? static_cast<std::uint32_t>(draw.below(members)) : 0U;
-    std::size_t count = many             ? draw.below(draw.one_in(8) ? 5000 : 20)
-                        : draw.one_in(3) ? draw.below(20)
-                                         : draw.below(1 + draw.below(largest));
-    if (collective == Collective::barrier) count = 1;
-    constexpr ReduceOp ops[] = {ReduceOp::sum, ReduceOp::prod, ReduceOp::min, ReduceOp::max};
-    calls.shapes.push_back(
-        {collective, count, root, number, info_of(collective).reduces() ? ops[draw.below(4)] : ReduceOp::sum});
-    calls.registered.push_back(static_cast<Registered>(draw.below(3)));
+    const auto root = static_cast<std::uint32_t>(draw.below(members));
+    const std::size_t count = many             ? draw.below(draw.one_in(8) ? 5000 : 20)
+                              : draw.one_in(3) ? draw.below(20)
+                                               : draw.below(1 + draw.below(largest));
+    add(draw, calls, collective, count, root);
+  }
+  return calls;
+}
+
+// The same small call again and again, so that its senders run ahead as far as they may.
+Calls draw_rows(Draw& draw, std::uint32_t members) {
+  constexpr Collective one_way[] = {Collective::broadcast, Collective::scatter, Collective::gather, Collective::reduce};
+  Calls calls;
+  for (int row = 0; row < 3; ++row) {
+    const Collective collective = one_way[draw.below(std::size(one_way))];
+    const auto root = static_cast<std::uint32_t>(draw.below(members));
+    const std::size_t most = draw.one_in(2) ? 9 : 4000;
+    for (std::size_t i = 0; i < direct::run_ahead_max + 300; ++i) add(draw, calls, collective, draw.below(most), root);
+    add(draw, calls, collectives[draw.below(std::size(collectives))], draw.below(5000), root);
   }
   return calls;
 }
@@ -218,7 +242,8 @@ void run(Draw& draw, const Calls& calls, std::vector<std::unique_ptr<Member>>& m
   for (int idle = 0; left > 0;) {
     const std::size_t who = draw.below(members.size());
     Member& member = *members[who];
-    for (std::size_t steps = 1 + (draw.one_in(4) ? draw.below(200) : draw.below(3)); steps > 0; --steps) {
+    const std::size_t most = draw.one_in(50) ? 3000 : draw.one_in(4) ? 200 : 3;
+    for (std::size_t steps = 1 + draw.below(most); steps > 0; --steps) {
       const std::size_t number = done[who];
       if (number == calls.shapes.size()) break;
       if (!member.running()) {
@@ -250,12 +275,13 @@ TEST_P(DirectOperations, AreRightInWhateverOrderMembersRun) {
     const std::size_t with_single_copy = draw.below(3);  // nobody, everybody, or some: which must not matter
     SharedMemory shared(size, direct::payload_bytes + (std::size_t{96} << 10));  // little, for many rounds
     std::vector<std::unique_ptr<Member>> members;
+    const std::uint64_t turn = draw.one_in(2) ? 0 : draw.below(2 * direct::announcements);
     for (std::uint32_t self = 0; self < size; ++self) {
       const bool single = with_single_copy == 1 || (with_single_copy == 2 && draw.one_in(2));
       members.push_back(
-          std::make_unique<Member>(shared, self, shares_work, single ? SingleCopy::always : SingleCopy::never));
+          std::make_unique<Member>(shared, self, shares_work, single ? SingleCopy::always : SingleCopy::never, turn));
     }
-    const Calls calls = draw_calls(draw, size);
+    const Calls calls = seed % 20 == 0 ? draw_rows(draw, size) : draw_calls(draw, size);
     std::string described;
     for (const Shape& shape : calls.shapes) {
       described += std::string(name_of(shape.collective)) + " of " + std::to_string(shape.count) + ", root " +

@@ -52,13 +52,15 @@ Call of_kind(Call call, CallKind kind) {
   call.in_rank_order = kind == CallKind::in_rank_order;
   call.unequal = kind == CallKind::unequal_blocks;
   if (kind == CallKind::lower_precision) call.wire = WireFormat::bfloat16;
+  call.narrow_floats = kind == CallKind::narrow_floats;
   return call;
 }
 
 bool exists(CallKind kind, Collective collective) {
   switch (kind) {
     case CallKind::usual: return true;
-    case CallKind::in_rank_order: return info_of(collective).reduces();
+    case CallKind::in_rank_order:
+    case CallKind::narrow_floats: return info_of(collective).reduces();
     case CallKind::unequal_blocks:
       return std::ranges::any_of(unequal_collectives,
                                  [&](Collective one) { return info_of(one).equal_blocks == collective; });
