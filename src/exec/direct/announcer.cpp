@@ -31,12 +31,11 @@ std::optional<std::uint32_t> WindowUse::Call::number_behind(std::uint32_t other_
   return std::nullopt;
 }
 
-void Announcer::begin(std::uint32_t communicator, std::uint32_t sequence) {
+void Announcer::begin(const Tag& tag) {
   WindowUse& use = run_.use;
   run_.turn = ++use.turn;
-  communicator &= Announcement::communicator_max;
-  const Signature& call = run_.binding.signature;
-  use.call(run_.turn).follow(use.call(run_.turn - 1), call, communicator, sequence);
+  const std::uint32_t communicator = tag.communicator & Announcement::communicator_max;
+  use.call(run_.turn).follow(use.call(run_.turn - 1), tag.call, communicator, tag.sequence);
   next_member_ = 0;
   state_ = State::waits;
 }
@@ -239,9 +238,9 @@ bool Announcer::has_announced(std::uint32_t member, std::uint64_t turn) const {
 }
 
 // Who has announced and left has also finished.
-bool Announcer::has_come(Rank peer) const {
+bool Announcer::has_come(Rank peer, std::uint64_t turns_later) const {
   for (std::uint32_t member = 0; member < run_.members; ++member) {
-    if (run_.window().rank_of(member) == peer) return has_announced(member, run_.turn);
+    if (run_.window().rank_of(member) == peer) return has_announced(member, run_.turn + turns_later);
   }
   return true;
 }

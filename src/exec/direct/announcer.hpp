@@ -22,8 +22,8 @@ class Announcer {
  public:
   explicit Announcer(DirectRun& run) : run_(run) { run.use.heard.resize(run.members); }
 
-  // Counts the run. `communicator` and `sequence`: numbers of the call's communicator, and of the call in it.
-  void begin(std::uint32_t communicator, std::uint32_t sequence);
+  // Counts the run. `tag`: of the call that is announced, of which the run may be a part.
+  void begin(const Tag& tag);
   // Announces the call, once the others have come far enough. False: they have not, or something was wrong.
   bool announce(Counters& counters);
   bool announced() const { return state_ != State::waits; }
@@ -38,8 +38,8 @@ class Announcer {
   void withdraw();
   bool someone_has_withdrawn() const;
 
-  // Whether the peer has announced this run.
-  bool has_come(Rank peer) const;
+  // Whether the peer, if it is a member, has announced this run, or the one so many turns later.
+  bool has_come(Rank peer, std::uint64_t turns_later = 0) const;
   // Whom this member waits for. `has_done_its_part`: of members who have announced, when all were heard.
   Operation::Missing missing(const std::function<bool(std::uint32_t member)>& has_done_its_part) const;
   // Until all were heard: the first whose announcement is missing; run.members: none, or that is not known.

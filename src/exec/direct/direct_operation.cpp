@@ -22,7 +22,7 @@ Status DirectOperation::start(const Tag& tag, Peers&) {
   if (binding().device) set_buffers(binding().device->input, binding().device->output);
   run_.window().tidy();  // one operation at a time runs over a window
   run_.begin();
-  announcer_.begin(context().number(), tag.sequence);
+  announcer_.begin(tag);
   phase_ = Phase::meet;
   keep_links(run_.goes_in_line && !binding().device);
   return {};
