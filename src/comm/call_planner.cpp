@@ -49,17 +49,20 @@ Result<std::shared_ptr<Operation>> CallPlanner::plan_where_data_is(const CallArg
                        [&](const CallArguments& on_host) { return plan(on_host, std::move(checked), nullptr); });
 }
 
-bool CallPlanner::runs_over_window(const CallArguments& call, const CheckedCall& checked) const {
+CallRoute CallPlanner::route_for(const CallArguments& call, const CheckedCall& checked) const {
   const bool has_window =
       parts_.window_use != nullptr && fits(checked.signature, *parts_.window_use, membership().size());
-  return route_of(call, checked, membership(), has_window) == CallRoute::window;
+  const SharedMemory shared = has_window                 ? SharedMemory::of_all
+                              : parts_.levels != nullptr ? SharedMemory::of_hosts
+                                                         : SharedMemory::none;
+  return route_of(call, checked, membership(), shared);
 }
 
 // The other ranks' data may lie elsewhere: then the operation finds out. What needs an input of the library's own goes
 // over the host.
 bool CallPlanner::runs_on_gpu(const CallArguments& call, const CheckedCall& checked, const DeviceCall& data) const {
   const bool needs_own_input = !info_of(call.collective).runs_in_place() && checked.placement == Placement::in_place;
-  return data.whole && !needs_own_input && runs_over_window(call, checked) &&
+  return data.whole && !needs_own_input && route_for(call, checked) == CallRoute::window &&
          GpuPath::takes(checked.signature, static_cast<std::uint32_t>(call.root), *parts_.window_use);
 }
 
@@ -107,18 +110,43 @@ std::shared_ptr<Operation> CallPlanner::plan(const CallArguments& call, CheckedC
                                              std::shared_ptr<Staging> staging) {
   Binding binding = binding_of(call, checked, std::move(staging));
   std::shared_ptr<Operation> operation;
-  if (runs_over_window(call, checked)) {
-    binding.signature.algorithm = direct_paths_id;
-    operation = operations_.over_window(call.persistent);
-    log_algorithm(membership(), call.collective, checked.bytes, over_window);
-  } else {
-    operation = plan_over_links(call, checked, binding);
+  switch (route_for(call, checked)) {
+    case CallRoute::window:
+      binding.signature.algorithm = direct_paths_id;
+      operation = operations_.over_window(call.persistent);
+      log_algorithm(membership(), call.collective, checked.bytes, over_window);
+      break;
+    case CallRoute::host_windows: operation = plan_over_host_windows(call, checked, binding); break;
+    case CallRoute::links: operation = plan_over_links(call, checked, binding); break;
   }
   if (const WireFormat allowed = checked.signature.wire; allowed != operation->wire()) {
     const std::string_view by = binding.signature.algorithm == direct_paths_id ? over_window : operation->algorithm();
     log_exact_instead(membership(), call.collective, checked.bytes, allowed, by);
   }
   operation->bind(binding, call.persistent);
+  return operation;
+}
+
+std::shared_ptr<Operation> CallPlanner::plan_over_host_windows(const CallArguments& call, const CheckedCall& checked,
+                                                               Binding& binding) {
+  const Signature& signature = checked.signature;
+  const HostLevels& levels = *parts_.levels;
+  const HostLevels::Leaders leaders = levels.leaders_with(call.root);
+  const auto [algorithm, id] = choose_for_leaders(key_of(call, checked, membership().options()), membership());
+  binding.signature.algorithm = id;
+  const bool takes_sum = levels.window_use() != nullptr && info_of(call.collective).reduces();
+  TwoLevelOperation::Key key{.between = {.algorithm = algorithm,
+                                         .rank = levels.own_host(),
+                                         .size = levels.hosts(),
+                                         .root = info_of(call.collective).has_root() ? levels.host_of(call.root) : 0,
+                                         .count = static_cast<std::size_t>(signature.count),
+                                         .element_bytes = size_of(signature),
+                                         .slice_bytes = call_slice_bytes,
+                                         .placement = takes_sum ? Placement::in_place : checked.placement},
+                             .number = leaders.number,
+                             .leader = leaders.here};
+  auto operation = operations_.over_host_windows(key, leaders.among, call.persistent);
+  log_algorithm(membership(), call.collective, checked.bytes, operation->algorithm());
   return operation;
 }
 

@@ -48,10 +48,12 @@ class CallPlanner {
   Result<std::shared_ptr<Operation>> plan_mirrored(const CallArguments& call, DeviceCall data,
                                                    const PlanOnHost& plan_on_host);
   Result<std::shared_ptr<Operation>> plan_on_gpu(const CallArguments& call, CheckedCall& checked, DeviceCall data);
-  bool runs_over_window(const CallArguments& call, const CheckedCall& checked) const;
+  CallRoute route_for(const CallArguments& call, const CheckedCall& checked) const;
   bool runs_on_gpu(const CallArguments& call, const CheckedCall& checked, const DeviceCall& data) const;
   std::shared_ptr<Operation> plan(const CallArguments& call, CheckedCall checked, std::shared_ptr<Staging> staging);
   std::shared_ptr<Operation> plan_to_self(const CallArguments& both);
+  std::shared_ptr<Operation> plan_over_host_windows(const CallArguments& call, const CheckedCall& checked,
+                                                    Binding& binding);
   std::shared_ptr<Operation> plan_over_links(const CallArguments& call, const CheckedCall& checked, Binding& binding);
   Binding binding_of(const CallArguments& call, CheckedCall& checked, std::shared_ptr<Staging> staging) const;
   Choice algorithm_for(const ChoiceKey& key);

@@ -1,5 +1,8 @@
 #include "src/comm/call_route.hpp"
 
+#include <numeric>
+#include <vector>
+
 #include "src/plan/algorithm_id.hpp"
 
 namespace hocket::comm {
@@ -27,15 +30,35 @@ bool is_named(const CallArguments& call, const CheckedCall& checked, const Membe
   return named_algorithm(call_of(key, membership), options.algorithms) != nullptr;
 }
 
+// Measured on two cores with 4 hosts of 4 ranks (docs/performance/figures.md): with more, the rails of the schedules of
+// two levels share what a leader would have to do alone.
+bool gains_by_host_windows(Collective collective, std::size_t bytes) {
+  constexpr std::size_t kib = 1024;
+  switch (collective) {
+    case Collective::allreduce: return bytes <= 512 * kib;
+    case Collective::broadcast:
+    case Collective::reduce: return bytes <= 32 * kib;
+    case Collective::barrier: return true;
+    default: return false;
+  }
+}
+
 }  // namespace
 
 // A function that may throw is kept away from memory that others read: what it leaves then must not be seen. Direct
 // paths know blocks of equal size only, and no prefixes.
 CallRoute route_of(const CallArguments& call, const CheckedCall& checked, const Membership& membership,
-                   bool has_window) {
-  const bool has_direct_path =
-      info_of(call.collective).direct_paths && info_of(checked.signature.op).takes != Takes::function;
-  return has_window && has_direct_path && !is_named(call, checked, membership) ? CallRoute::window : CallRoute::links;
+                   SharedMemory shared) {
+  const CollectiveInfo& info = info_of(call.collective);
+  const bool has_direct_path = info.direct_paths && info_of(checked.signature.op).takes != Takes::function;
+  if (shared == SharedMemory::none || !has_direct_path) return CallRoute::links;
+  if (shared == SharedMemory::of_hosts) {
+    const bool keeps_order = info.reduces() && is_in_rank_order(call, checked, membership.options());
+    const bool is_exact = checked.signature.wire == WireFormat::exact;
+    if (keeps_order || !is_exact || !gains_by_host_windows(call.collective, checked.bytes)) return CallRoute::links;
+  }
+  if (is_named(call, checked, membership)) return CallRoute::links;
+  return shared == SharedMemory::of_all ? CallRoute::window : CallRoute::host_windows;
 }
 
 bool is_in_rank_order(const CallArguments& call, const CheckedCall& checked, const Options& options) {
@@ -56,6 +79,15 @@ Choice choose(const ChoiceKey& key, const Membership& membership) {
   const Options& options = membership.options();
   const Algorithm& algorithm = *select(call_of(key, membership), options.algorithms, options.tuning).algorithm;
   return {.algorithm = &algorithm, .id = id_of(algorithm)};
+}
+
+Choice choose_for_leaders(const ChoiceKey& key, const Membership& membership) {
+  std::vector<std::uint32_t> hosts(static_cast<std::size_t>(membership.topology().hosts()));
+  std::iota(hosts.begin(), hosts.end(), 0U);
+  Call call = call_of(key, membership);
+  call.size = membership.topology().hosts();
+  call.topology = Topology(hosts);
+  return {.algorithm = select(call, {}, membership.options().tuning).algorithm, .id = host_windows_id};
 }
 
 }  // namespace hocket::comm

@@ -11,11 +11,14 @@
 
 namespace hocket::comm {
 
-enum class CallRoute { window, links };
+enum class CallRoute { window, host_windows, links };
 
-// `has_window`: all ranks share memory. A name for an algorithm that is fit for the call keeps it from there.
+// Which memory ranks share: all of them, or those of each host.
+enum class SharedMemory { none, of_all, of_hosts };
+
+// A name for an algorithm that is fit for the call keeps it from windows.
 CallRoute route_of(const CallArguments& call, const CheckedCall& checked, const Membership& membership,
-                   bool has_window);
+                   SharedMemory shared);
 
 // Whether what is reduced must be combined in the order of the ranks.
 bool is_in_rank_order(const CallArguments& call, const CheckedCall& checked, const Options& options);
@@ -41,5 +44,7 @@ struct Choice {
 
 // By select().
 Choice choose(const ChoiceKey& key, const Membership& membership);
+// The same for one rank of each host.
+Choice choose_for_leaders(const ChoiceKey& key, const Membership& membership);
 
 }  // namespace hocket::comm

@@ -199,11 +199,13 @@ Result<Child> share_links(const Parent& parent, Options options, const ChildGrou
   auto membership = Membership::make(std::move(options), std::move(peers));
   if (!membership.ok()) return membership.status();
   const bool has_all = std::ranges::equal(identity.peers, std::views::iota(Rank{0}, link_set.mesh().size()));
-  return Child({.membership = std::move(*membership),
-                .server = nullptr,
-                .link_set = parent.parts.link_set,
-                .context = link_set.executor().add(std::move(identity)),
-                .window_use = has_all ? link_set.window_use() : nullptr});
+  CommunicatorParts parts{.membership = std::move(*membership),
+                          .server = nullptr,
+                          .link_set = parent.parts.link_set,
+                          .context = link_set.executor().add(std::move(identity)),
+                          .window_use = nullptr};
+  if (has_all) use_windows(parts);
+  return Child(std::move(parts));
 }
 
 }  // namespace

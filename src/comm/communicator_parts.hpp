@@ -3,6 +3,7 @@
 
 #include <memory>
 
+#include "src/comm/host_levels.hpp"
 #include "src/comm/link_set.hpp"
 #include "src/comm/membership.hpp"
 #include "src/comm/standby.hpp"
@@ -16,6 +17,7 @@ struct CommunicatorParts {
   std::shared_ptr<LinkSet> link_set;    // its own, or its parent's
   std::shared_ptr<Context> context;     // of the executor of these links
   WindowUse* window_use;                // the link set's, where it is of this communicator's ranks; else null
+  std::shared_ptr<const HostLevels> levels = nullptr;  // null: one host, or ranks of some host share no memory
   Lineage lineage = {};
 };
 

@@ -45,20 +45,24 @@ Result<CommunicatorParts> finalize(const Options& options, SharedPeerInfos peers
   link_set->add_peers(membership->peers());
   link_set->records().set_peers(membership->peers());
   link_set->executor().set_wait_budget(membership->wait_budget());
-  const Status opened = link_set->open_window({.thresholds = &direct_thresholds(membership->machine()),
-                                               .shares_work = membership->scarce_cores() != 0,
-                                               .single_copy = options.single_copy},
-                                              deadline);
-  if (!opened.ok()) return opened;
+  if (hosts_share_memory(*membership)) {
+    const Status opened = link_set->open_window(membership->ranks_here(),
+                                                {.thresholds = &direct_thresholds(membership->machine_here()),
+                                                 .shares_work = membership->scarce_cores_here() != 0,
+                                                 .single_copy = options.single_copy},
+                                                deadline);
+    if (!opened.ok()) return opened;
+  }
   link_set->close_unused_doors();
   warn_of_descriptor_limit(options.rank, options.size, link_set->descriptors_to_come());
   std::shared_ptr<Context> context = link_set->executor().first();
-  WindowUse* const window_use = link_set->window_use();
-  return CommunicatorParts{.membership = std::move(*membership),
-                           .server = nullptr,
-                           .link_set = std::move(link_set),
-                           .context = std::move(context),
-                           .window_use = window_use};
+  CommunicatorParts parts{.membership = std::move(*membership),
+                          .server = nullptr,
+                          .link_set = std::move(link_set),
+                          .context = std::move(context),
+                          .window_use = nullptr};
+  use_windows(parts);
+  return parts;
 }
 
 }  // namespace hocket::comm

@@ -16,7 +16,10 @@ class HostPlacement {
 
   const Topology& topology() const { return topology_; }
   // Of the one host that has all ranks, if it has fewer; else 0.
-  Rank scarce_cores() const { return topology_.hosts() == 1 && ranks_here_ > cores_here_ ? cores_here_ : 0; }
+  Rank scarce_cores() const { return topology_.hosts() == 1 ? scarce_cores_here() : 0; }
+  // Of this rank's host, if it has fewer than ranks; else 0.
+  Rank scarce_cores_here() const { return ranks_here_ > cores_here_ ? cores_here_ : 0; }
+  Rank ranks_here() const { return ranks_here_; }
   // Of the slowest network of any rank.
   NetworkSpeed network_speed() const { return network_speed_; }
   WaitBudget wait_budget() const { return WaitBudget::for_ranks(ranks_here_, cores_here_); }

@@ -64,6 +64,26 @@ std::shared_ptr<DirectOperation> IdleOperations::over_window(bool persistent) {
   return made;
 }
 
+std::shared_ptr<TwoLevelOperation> IdleOperations::over_host_windows(const TwoLevelOperation::Key& key,
+                                                                     const std::shared_ptr<Context>& leaders,
+                                                                     bool persistent) {
+  const auto runs_it = [&](const TwoLevelOperation& operation) { return operation.key() == key; };
+  if (auto idle = persistent ? nullptr : idle_one(over_host_windows_, runs_it)) return idle;
+  const HostLevels& levels = *parts_.levels;
+  const TwoLevelOperation::Place place{levels.window_use(), levels.on_host(), leaders};
+  auto made = std::make_shared<TwoLevelOperation>(parts_.context, key, place,
+                                                  leaders != nullptr ? plans_.get(key.between) : nullptr);
+  const LinkSet& link_set = *parts_.link_set;
+  std::string transports = levels.window_use() != nullptr ? link_set.window_transport() : std::string();
+  if (leaders != nullptr) {
+    if (!transports.empty()) transports += '+';
+    transports += link_set.mesh().routes().transports_of(made->directions());
+  }
+  made->set_transports(TransportNames(transports));
+  if (!persistent) keep(over_host_windows_, made, operations_kept);
+  return made;
+}
+
 std::shared_ptr<Operation> IdleOperations::from_any(std::int32_t* source, std::string_view algorithm) {
   const auto receive_from = [algorithm, context = parts_.context,
                              routes = &parts_.link_set->mesh().routes()](Rank rank) {

@@ -11,6 +11,7 @@
 #include "src/exec/direct/direct_operation.hpp"
 #include "src/exec/message_operation.hpp"
 #include "src/exec/schedule_operation.hpp"
+#include "src/exec/two_level_operation.hpp"
 #include "src/plan/plan.hpp"
 
 namespace hocket::comm {
@@ -25,6 +26,10 @@ class IdleOperations {
   std::shared_ptr<ScheduleOperation> over_links(const PlanKey& key, bool persistent = false);
   // The same for what runs over the window, which must be there.
   std::shared_ptr<DirectOperation> over_window(bool persistent = false);
+  // The same for what runs over the windows of several hosts, which must be there. `leaders`: null where it is none.
+  std::shared_ptr<TwoLevelOperation> over_host_windows(const TwoLevelOperation::Key& key,
+                                                       const std::shared_ptr<Context>& leaders,
+                                                       bool persistent = false);
   // The same for a message to a rank, or from one. `algorithm`: what people call this way; static.
   std::shared_ptr<MessageOperation> message(Rank rank, bool sends, std::string_view algorithm, bool persistent = false);
   // A receive from any rank. `source`, which may be null: where to put the rank.
@@ -40,6 +45,7 @@ class IdleOperations {
   std::vector<std::shared_ptr<ScheduleOperation>> over_links_;
   std::vector<std::shared_ptr<MessageOperation>> messages_;
   std::vector<std::shared_ptr<DirectOperation>> over_window_;
+  std::vector<std::shared_ptr<TwoLevelOperation>> over_host_windows_;
 };
 
 }  // namespace hocket::comm

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include <numeric>
 #include <thread>
 #include <utility>
 
@@ -197,11 +196,9 @@ void LinkSet::close_unused_doors() {
   with_exclusive_progress([&] { mesh_.close_unused_doors(rank()); });
 }
 
-Status LinkSet::open_window(const DirectSetting& setting, Deadline deadline) {
-  Transport* transport = mesh_.routes().window_transport();
-  if (transport == nullptr) return {};
-  std::vector<Rank> members(static_cast<std::size_t>(mesh_.size()));
-  std::iota(members.begin(), members.end(), 0);
+Status LinkSet::open_window(std::span<const Rank> members, const DirectSetting& setting, Deadline deadline) {
+  Transport* transport = mesh_.routes().window_transport(members);
+  if (transport == nullptr || members.size() == 1) return {};
   return executor_->with_exclusive_progress([&]() -> Status {
     auto window = transport->open_window(members, deadline);
     if (!window.ok()) return window.status();

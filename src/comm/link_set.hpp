@@ -47,6 +47,7 @@ class LinkSet {
 
   Executor& executor() { return *executor_; }
   Mesh& mesh() { return mesh_; }
+  const Mesh& mesh() const { return mesh_; }
   // This rank's number among the peers.
   Rank rank() const { return executor_->rank(); }
   // Breaks it on all ranks, on behalf of one of its communicators. Any thread; returns at once.
@@ -66,9 +67,9 @@ class LinkSet {
   std::size_t descriptors_to_come();
   // Once all peers are known: closes the doors at which none of them will come.
   void close_unused_doors();
-  // Where one transport can show every rank the memory of all, collectives may run over that. Every rank calls this,
-  // once all peers are known, and decides by these. `setting`: how, but for staging_bytes.
-  Status open_window(const DirectSetting& setting, Deadline deadline);
+  // Where a transport can show each of these ranks, which are those of one host, the memory of all, collectives may run
+  // over that. All of them call this, once all peers are known. `setting`: how, but for staging_bytes.
+  Status open_window(std::span<const Rank> members, const DirectSetting& setting, Deadline deadline);
   // Null where there is none.
   WindowUse* window_use() { return window_ ? &window_use_ : nullptr; }
   const std::string& window_transport() const { return window_transport_; }

@@ -37,6 +37,15 @@ class Membership {
   // Of the slowest network of any rank.
   NetworkSpeed network_speed() const { return placement_.network_speed(); }
   const MachineClass& machine() const { return machine_class_of(topology(), size(), scarce_cores(), network_speed()); }
+  // The ranks on this one's host, ascending.
+  std::vector<Rank> ranks_here() const {
+    return topology().ranks_by_host(size())[static_cast<std::size_t>(topology().host_of(rank()))];
+  }
+  // Of this rank's host alone, and of the ranks on it.
+  Rank scarce_cores_here() const { return placement_.scarce_cores_here(); }
+  const MachineClass& machine_here() const {
+    return machine_class_of(Topology(), placement_.ranks_here(), scarce_cores_here(), network_speed());
+  }
   WaitBudget wait_budget() const { return placement_.wait_budget(); }
 
  private:

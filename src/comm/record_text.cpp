@@ -47,6 +47,7 @@ std::string_view name_of_kind(SignatureKind kind) {
 std::string algorithm_of(const Signature& call, const std::optional<DirectPath>& path) {
   if (path) return std::string(name_of(*path));
   if (call.algorithm == direct_paths_id) return "direct paths";
+  if (call.algorithm == host_windows_id) return "windows of hosts";
   for (const Algorithm& algorithm : catalog()) {
     if (id_of(algorithm) == call.algorithm) return std::string(algorithm.name);
   }

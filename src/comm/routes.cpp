@@ -19,7 +19,7 @@ Routes::Routes(std::span<const std::unique_ptr<Transport>> transports, Rank size
     : transports_(transports),
       routes_(static_cast<std::size_t>(size)),
       known_(static_cast<std::size_t>(size)),
-      reaches_(transports.size()) {}
+      reaches_(transports.size(), std::vector<bool>(static_cast<std::size_t>(size))) {}
 
 void Routes::add(Rank peer, std::span<const Endpoint> endpoints) {
   const auto index = static_cast<std::size_t>(peer);
@@ -28,7 +28,7 @@ void Routes::add(Rank peer, std::span<const Endpoint> endpoints) {
   for (std::size_t i = 0; i < transports_.size(); ++i) {
     const Address* const address = reached_by(*transports_[i], endpoints);
     if (address == nullptr) continue;
-    ++reaches_[i];
+    reaches_[i][index] = true;
     if (routes_[index].transport == nullptr) routes_[index] = {.transport = transports_[i].get(), .address = *address};
   }
 }
@@ -44,9 +44,10 @@ std::string Routes::transports_of(std::span<const Direction> directions) const {
   return names.empty() ? "none" : names;
 }
 
-Transport* Routes::window_transport() const {
+Transport* Routes::window_transport(std::span<const Rank> ranks) const {
   for (std::size_t i = 0; i < transports_.size(); ++i) {
-    if (transports_[i]->has_window() && reaches_[i] == routes_.size()) return transports_[i].get();
+    const auto reaches = [&](Rank rank) { return reaches_[i][static_cast<std::size_t>(rank)]; };
+    if (transports_[i]->has_window() && std::ranges::all_of(ranks, reaches)) return transports_[i].get();
   }
   return nullptr;
 }

@@ -29,14 +29,14 @@ class Routes {
 
   // The transports that these directions use, most preferred first: "shm+tcp"; "none" where there are none.
   std::string transports_of(std::span<const Direction> directions) const;
-  // The transport over which every rank can share memory with all; null where there is none. Equal on all ranks.
-  Transport* window_transport() const;
+  // The transport over which this rank can share memory with all of these; null where there is none.
+  Transport* window_transport(std::span<const Rank> ranks) const;
 
  private:
   const std::span<const std::unique_ptr<Transport>> transports_;
-  std::vector<Route> routes_;         // by rank
-  std::vector<bool> known_;           // by rank
-  std::vector<std::size_t> reaches_;  // by transport: how many ranks
+  std::vector<Route> routes_;               // by rank
+  std::vector<bool> known_;                 // by rank
+  std::vector<std::vector<bool>> reaches_;  // by transport, then by rank
 };
 
 }  // namespace hocket::comm

@@ -7,6 +7,8 @@
 #include <array>
 #include <atomic>
 #include <cstdint>
+#include <memory>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -36,6 +38,12 @@ class Context {
   // of its calls are recorded; null: nowhere.
   explicit Context(Identity identity, Rank size = 0, StepRecorder* steps = nullptr)
       : identity_(std::move(identity)), by_rank_(static_cast<std::size_t>(size)), steps_(steps) {}
+  // Some ranks of this one, for parts of its calls; numbered as they are given. Before its first call.
+  std::shared_ptr<Context> add_part(std::span<const Rank> ranks) {
+    Identity identity{.number = identity_.number, .name = identity_.name};
+    for (const Rank rank : ranks) identity.peers.push_back(peer_of(rank));
+    return parts_.emplace_back(std::make_shared<Context>(std::move(identity), static_cast<Rank>(ranks.size()), steps_));
+  }
 
   // ---- constant ----
   const Identity& identity() const { return identity_; }
@@ -85,13 +93,18 @@ class Context {
   }
 
   // ---- for any thread ----
-  Counters counted() const { return counters_; }
+  Counters counted() const {
+    Counters all = counters_;
+    for (const auto& part : parts_) all += part->counters_;
+    return all;
+  }
   // Requires a rank of its own, and another one than this process's.
   PeerCounters::Values counted_with(Rank rank) const {
     PeerCounters::Values values = by_rank_[static_cast<std::size_t>(rank)].get();
-    const PeerCounters::Values each = with_each_.get();
-    values.bytes_sent += each.bytes_sent;
-    values.bytes_received += each.bytes_received;
+    values.add(with_each_.get());
+    for (const auto& part : parts_) {
+      if (part->has(peer_of(rank))) values.add(part->counted_with(part->rank_of(peer_of(rank))));
+    }
     return values;
   }
   // How many collectives were called.
@@ -108,6 +121,7 @@ class Context {
   std::vector<PeerCounters> by_rank_;
   PeerCounters with_each_;
   StepRecorder* const steps_ = nullptr;
+  std::vector<std::shared_ptr<Context>> parts_;
   std::array<Tag, 64> past_calls_{};  // by sequence number
 };
 

@@ -32,6 +32,15 @@ class Count {
 };
 
 struct Counters {
+  Counters& operator+=(const Counters& more) {
+    operations += more.operations;
+    steps += more.steps;
+    messages_sent += more.messages_sent;
+    bytes_sent += more.bytes_sent;
+    bytes_received += more.bytes_received;
+    return *this;
+  }
+
   Count operations;
   Count steps;
   Count messages_sent;

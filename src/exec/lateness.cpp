@@ -148,6 +148,7 @@ void Lateness::look(OperationQueue& queue, Peers& peers, bool& told_over_window)
       const Waiting what{.tag = operation->tag(), .missing = blame.missing, .witness = blame.witness};
       said_.insert_or_assign(direction.peer, Said{what, now});
     }
+    if (!lines_) tell_members(*operation, blame, peers);
   }
   if (lines_) return;
   listen_behind_messages(true, peers);
@@ -181,6 +182,16 @@ void Lateness::spread(const Operation& waiting, const Blame& blame, Peers& peers
     } else {
       tell(peer, what, peers);
     }
+  }
+}
+
+// Those who share the window over which an operation runs, and show each other nothing there of their waits.
+void Lateness::tell_members(const Operation& operation, const Blame& blame, Peers& peers) {
+  const Window* const window = operation.window();
+  if (window == nullptr) return;
+  for (std::uint32_t member = 0; member < window->size(); ++member) {
+    if (member == window->self()) continue;
+    tell(window->rank_of(member), {.tag = operation.tag(), .missing = blame.missing, .witness = blame.witness}, peers);
   }
 }
 

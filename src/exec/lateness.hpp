@@ -80,6 +80,7 @@ class Lateness {
   static Waits waits(OperationQueue& queue, Deadline::Clock::time_point now);
   void look(OperationQueue& queue, Peers& peers, bool& told_over_window);
   void spread(const Operation& waiting, const Blame& blame, Peers& peers);
+  void tell_members(const Operation& operation, const Blame& blame, Peers& peers);
   void tell(Rank peer, const Waiting& what, Peers& peers);
   void note_news(Rank from, const Waiting& what, Rank peers);
   void pass_on_now(Peers& peers);

@@ -43,7 +43,10 @@ class Operation {
  public:
   // `context`: whose call it is. `window`: over which it runs; null: over links.
   explicit Operation(std::shared_ptr<Context> context, Window* window = nullptr)
-      : window_(window), context_(std::move(context)) {}
+      : Operation(std::move(context), window, window == nullptr) {}
+  // `uses_links`: what follows runs over links, too.
+  Operation(std::shared_ptr<Context> context, Window* window, bool uses_links)
+      : window_(window), uses_links_(uses_links), context_(std::move(context)) {}
   virtual ~Operation() = default;
   Operation(const Operation&) = delete;
   Operation& operator=(const Operation&) = delete;
@@ -100,6 +103,8 @@ class Operation {
   // any of these in common waits for the earlier.
   virtual std::span<const Direction> directions() const = 0;
   Window* window() const { return window_; }
+  // Whether it may use links, besides a window or without.
+  bool uses_links() const { return uses_links_; }
   // Whether `peer`, which has left in good order, had done all its part. Links say so themselves.
   virtual bool can_do_without(Rank peer) const {
     (void)peer;
@@ -268,6 +273,7 @@ class Operation {
   static constinit thread_local Call* last_called_;
 
   Window* const window_;
+  const bool uses_links_;
   const std::shared_ptr<Context> context_;
   Binding binding_;
   bool persistent_ = false;

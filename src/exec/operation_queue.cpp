@@ -92,7 +92,7 @@ OperationQueue::Entry* OperationQueue::start_next() {
   if (startable_.empty()) return nullptr;
   Entry& entry = startable_.front();
   move(entry, running_);
-  if (entry.window == nullptr) ++running_over_links_;
+  if (entry.operation->uses_links()) ++running_over_links_;
   return &entry;
 }
 
@@ -106,7 +106,7 @@ void OperationQueue::take_from(Entry& receive, Rank rank) {
 
 std::shared_ptr<Operation> OperationQueue::remove(Entry& entry) {
   --size_;
-  if (entry.list == &running_ && entry.window == nullptr) --running_over_links_;
+  if (entry.list == &running_ && entry.operation->uses_links()) --running_over_links_;
   for (Claim& claim : entry.claims) {
     if (claim.entry != nullptr) give_up(claim);
   }

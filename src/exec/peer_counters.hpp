@@ -15,6 +15,12 @@ class PeerCounters {
     std::uint64_t messages_sent = 0, messages_received = 0;
     std::uint64_t bytes_sent = 0, bytes_received = 0;
     std::uint64_t waits = 0, waited_ticks = 0;  // of the processor's counter
+
+    void add(const Values& more) {
+      messages_sent += more.messages_sent, messages_received += more.messages_received;
+      bytes_sent += more.bytes_sent, bytes_received += more.bytes_received;
+      waits += more.waits, waited_ticks += more.waited_ticks;
+    }
   };
 
   void sent(std::uint64_t messages, std::uint64_t bytes) {

@@ -145,10 +145,10 @@ bool ProgressEngine::run_alone(const std::shared_ptr<Operation>& operation) {
     const Tag tag = operation->tag();
     OperationRecord& record = recorder_.begin(*operation, tag);
     const Status begun = operation->begin(tag, *peers_);
-    const bool over_links = operation->window() == nullptr && !alone_;
+    const bool over_links = operation->uses_links() && !alone_;
     if (begun.ok() && (over_links ? ends_at_first_look(*operation) : runs_to_its_end(*operation))) {
       record.end();
-      count(*operation, operation->window() == nullptr);
+      count(*operation);
       operation->finish_well();
       return operation->kept_links() || alone_;
     }
@@ -241,7 +241,7 @@ bool ProgressEngine::retire(Entry& entry) {
     return false;
   }
   Recorder::end(operation);
-  count(operation, entry.window == nullptr);
+  count(operation);
   lateness_.ended(queue_, *peers_);
   queue_.remove(entry)->finish(Status());
   lock_.completed();

@@ -49,8 +49,11 @@ class ProgressEngine final : public TransportListener {
   void set_wait_budget(const WaitBudget& budget) { budget_ = budget; }
   // Called once, when the first failure has been settled and before operations end with it.
   void on_break(std::function<void()> report) { on_break_ = std::move(report); }
-  // The window that operations run on; before the first of them.
-  void use_window(Window& window) { lateness_.use_window(window); }
+  // The window that operations run on; before the first of them. Of some peers only: then all tell each other over
+  // links whom they wait for.
+  void use_window(Window& window) {
+    if (static_cast<Rank>(window.size()) == peers_->size()) lateness_.use_window(window);
+  }
 
   // What a run is for.
   struct Goal {
@@ -71,7 +74,7 @@ class ProgressEngine final : public TransportListener {
   // Whether nothing that peers tell over links meanwhile is compared with the operation; with a collective over links
   // it is. Any thread.
   bool needs_no_place(const Operation& operation) const {
-    return operation.window() != nullptr || ((operation.is_message() || alone_) && !operation.needs_source());
+    return (!operation.uses_links() || operation.is_message() || alone_) && !operation.needs_source();
   }
   // Progresses until the goal is reached, the deadline has passed, or an exception has broken everything.
   void run(const Goal& goal, Deadline deadline);
@@ -104,10 +107,10 @@ class ProgressEngine final : public TransportListener {
   bool advance_operations();
   bool retire(Entry& entry);
   // One that has succeeded.
-  static void count(Operation& operation, bool over_links) {
+  static void count(Operation& operation) {
     Context& context = operation.context();
     ++context.counters().operations;
-    if (over_links && !operation.is_message()) context.remember(operation.tag());
+    if (operation.uses_links() && !operation.is_message()) context.remember(operation.tag());
   }
   bool runs_to_its_end(Operation& operation);
   bool waits_to_its_end(Operation& operation);

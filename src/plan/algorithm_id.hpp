@@ -19,5 +19,7 @@ inline std::uint32_t id_of(const Algorithm& algorithm) {
 
 // Of the direct paths, which choose among themselves by what all ranks announce.
 inline constexpr std::uint32_t direct_paths_id = id_of("direct paths", 1);
+// Of a call over the windows of several hosts, and between their leaders by what these choose (TwoLevelOperation).
+inline constexpr std::uint32_t host_windows_id = id_of("windows of hosts", 1);
 
 }  // namespace hocket

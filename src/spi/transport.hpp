@@ -124,7 +124,7 @@ class Transport : public EventSource {
  public:
   // What environment variables and messages call it: "tcp".
   virtual std::string_view name() const = 0;
-  // Whether open_window() can succeed: the transport maps peers' memory.
+  // Whether open_window() can succeed: the transport maps peers' memory, that of all whose address equals its own.
   virtual bool has_window() const { return false; }
   // Where peers reach this transport. Constant.
   virtual const Address& address() const = 0;

@@ -179,9 +179,9 @@ bool Announcer::has_announced(std::uint32_t member, std::uint64_t turn) const {
 }
 
 // Who has announced and left has also finished.
-bool Announcer::has_come(Rank peer) const {
+bool Announcer::has_come(Rank peer, std::uint64_t turns_later) const {
   for (std::uint32_t member = 0; member < run_.members; ++member) {
-    if (run_.window().rank_of(member) == peer) return has_announced(member, run_.turn);
+    if (run_.window().rank_of(member) == peer) return has_announced(member, run_.turn + turns_later);
   }
   return true;
 }

@@ -83,8 +83,8 @@ class Announcer {
   void withdraw();
   bool someone_has_withdrawn() const;
 
-  // Whether the peer has announced this run.
-  bool has_come(Rank peer) const;
+  // Whether the peer, if it is a member, has announced this run, or the one so many turns later.
+  bool has_come(Rank peer, std::uint64_t turns_later = 0) const;
   // Whom this member waits for. `has_done_its_part`: of members who have announced, when all were heard.
   Operation::Missing missing(const std::function<bool(std::uint32_t member)>& has_done_its_part) const;
   // Until all were heard: the first whose announcement is missing; run.members: none, or that is not known.

@@ -49,7 +49,7 @@ Status DirectOperation::mark_streams() {
 Status DirectOperation::start(const Tag& tag, Peers&) {
   if (binding().device) set_buffers(binding().device->input, binding().device->output);
   run_.window().tidy();  // one operation at a time runs over a window
-  if (!run_.begin(is_bound_anew())) set_path(0);
+  if (!run_.begin(tag, is_bound_anew())) set_path(0);
   announcer_.begin(tag.sequence);
   phase_ = Phase::meet;
   const bool is_small = run_.goes_in_line && !binding().device;

@@ -33,6 +33,8 @@ class DirectOperation final : public Operation {
   bool complete() const override { return phase_ == Phase::done || !failure().ok(); }
   std::span<const Direction> directions() const override { return {}; }
   bool can_do_without(Rank peer) const override { return announcer_.has_come(peer); }
+  // Whether the peer has begun the next run over the window. Of one that is no member: true.
+  bool has_gone_on(Rank peer) const { return announcer_.has_come(peer, 1); }
   void before_sleep() override { announcer_.settle_waking(); }
   Deadline next_look() const override;
   Missing missing() const override;

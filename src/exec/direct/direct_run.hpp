@@ -47,13 +47,15 @@ struct DirectRun {
     return Announcement::data_in(announcement_of(member, turn));
   }
   // What every run begins with: the exchange and the rule of the call that is bound. They follow from the call and from
-  // what never changes, so mostly they still stand. Returns whether they do. `is_bound_anew`: the call may be another.
-  bool begin(bool is_bound_anew) {
+  // what never changes, so mostly they still stand. Returns whether they do. `tag`: of the call that is announced; the run
+  // may be a part of it, always the same one. `is_bound_anew`: the call may be another.
+  bool begin(const Tag& tag, bool is_bound_anew) {
     if (begins_like_latest && !is_bound_anew) return true;
     if (!failure.ok()) failure = {};
-    if (begins_like_latest && binding.signature == latest_call && binding.root == latest_root) return true;
-    latest_call = binding.signature;
+    if (begins_like_latest && tag.call == latest_call && binding.root == latest_root) return true;
+    latest_call = tag.call;
     latest_root = binding.root;
+    compared = {tag.call, tag.communicator & Announcement::communicator_max};
     make_exchange_and_rule();
     begins_like_latest = true;
     return false;
@@ -85,7 +87,7 @@ struct DirectRun {
   std::uint64_t turn = 0;             // the number of the operation on this window
   DirectRule rule{};
   Exchange exchange{};
-  ComparedCall compared{};                             // the call
+  ComparedCall compared{};                             // the call that is announced
   DirectPath path_of_payloads = DirectPath::one_shot;  // where everyone's input goes with its announcement
   std::uint32_t needs_from = 0,
                 needs_until = 0;            // the members whose data, or word that they have begun, this one needs
@@ -111,7 +113,6 @@ struct DirectRun {
     rule = direct_rule(exchange, setting, window().reads_plain_memory());
     const std::size_t in = exchange.input_bytes(self), out = exchange.output_bytes(self);
     goes_in_line = rule.has_payload() && in <= Announcement::inline_bytes_max && !rule.worth_mapping(in, out);
-    compared = {binding.signature, context.number() & Announcement::communicator_max};
     path_of_payloads = direct_path(exchange, rule, {.mapped = false, .plain = false});
     find_needed();
     const bool takes_second_line = compared.announced.is_list() || rule.plain;
@@ -144,7 +145,7 @@ struct DirectRun {
     for (std::size_t number = 0; number < parts(); ++number) add(part(number));
   }
 
-  // Of the call that the exchange and the rule were made for.
+  // The call that the exchange and the rule were made for, and the root of the run.
   Signature latest_call;
   Rank latest_root = 0;
   PeerCounters* exchanges_with = nullptr;  // of the root, or of every other member

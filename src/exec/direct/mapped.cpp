@@ -83,7 +83,7 @@ bool MappedPath::map_buffers() {
       run_.fail(Status(Cause{.code = Code::invalid_argument,
                              .message = fmt::format("the registered memory that rank {} passed to {} is gone: free or "
                                                     "unregister a buffer only when no call uses it any more",
-                                                    rank, describe(run_.binding.signature)),
+                                                    rank, describe(run_.compared.signature())),
                              .peer = rank,
                              .operation = {}}));
       return false;

@@ -6,7 +6,7 @@ namespace hocket {
 
 MirroredOperation::MirroredOperation(std::shared_ptr<Context> context, std::shared_ptr<Operation> inner,
                                      std::unique_ptr<GpuCall> call, std::unique_ptr<HostMirror> mirror, bool runs_again)
-    : Operation(std::move(context), inner->window()),
+    : Operation(std::move(context), inner->window(), inner->uses_links()),
       inner_(std::move(inner)),
       call_(std::move(call)),
       mirror_(std::move(mirror)),

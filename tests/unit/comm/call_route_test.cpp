@@ -37,7 +37,7 @@ CheckedCall checked(const CallArguments& call) {
 }
 
 CallRoute route(const CallArguments& call, std::string_view algorithms = "auto", bool has_window = true) {
-  return route_of(call, checked(call), membership(algorithms), has_window);
+  return route_of(call, checked(call), membership(algorithms), has_window ? SharedMemory::of_all : SharedMemory::none);
 }
 
 void add(void*, const void*, const void*, std::size_t, hocket_dtype, void*) {}
@@ -50,6 +50,19 @@ TEST(CallRoute, IsDirectWhereAllRanksShareMemory) {
     EXPECT_EQ(route(call), CallRoute::window) << name_of(collective);
     EXPECT_EQ(route(call, "auto", false), CallRoute::links) << name_of(collective);
   }
+}
+
+TEST(CallRoute, IsOverTheWindowsOfHostsForSmallDataThatIsExactAndInNoOrder) {
+  const auto over_hosts = [](const CallArguments& call, bool deterministic = false) {
+    return route_of(call, checked(call), membership("auto", deterministic), SharedMemory::of_hosts);
+  };
+  CallArguments call = call_of(Collective::allreduce);
+  EXPECT_EQ(over_hosts(call), CallRoute::host_windows);
+  EXPECT_EQ(over_hosts(call, true), CallRoute::links);
+  EXPECT_EQ(over_hosts(call_of(Collective::barrier), true), CallRoute::host_windows);
+  EXPECT_EQ(over_hosts(call_of(Collective::allgather)), CallRoute::links);
+  call.wire = HOCKET_WIRE_BFLOAT16;
+  EXPECT_EQ(over_hosts(call), CallRoute::links);
 }
 
 TEST(CallRoute, IsOverLinksForWhatNoDirectPathDoes) {

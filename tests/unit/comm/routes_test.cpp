@@ -56,7 +56,7 @@ TEST(Routes, NameTheTransportsOfDirections) {
   EXPECT_EQ(routes.transports_of({}), "none");
 }
 
-TEST(Routes, HaveAWindowOnlyWhereItReachesEveryRank) {
+TEST(Routes, HaveAWindowOnlyWhereItReachesEachOfTheRanks) {
   const auto transports = shm_and_tcp();
   Routes all(transports, 2), most(transports, 3), unfinished(transports, 3);
   for (Routes* routes : {&all, &most, &unfinished}) {
@@ -65,9 +65,11 @@ TEST(Routes, HaveAWindowOnlyWhereItReachesEveryRank) {
     routes->add(1, here);  // counts once
   }
   most.add(2, elsewhere);
-  EXPECT_EQ(all.window_transport(), transports[0].get());
-  EXPECT_EQ(most.window_transport(), nullptr);
-  EXPECT_EQ(unfinished.window_transport(), nullptr);
+  const std::vector<Rank> two = {0, 1}, three = {0, 1, 2};
+  EXPECT_EQ(all.window_transport(two), transports[0].get());
+  EXPECT_EQ(most.window_transport(three), nullptr);
+  EXPECT_EQ(most.window_transport(two), transports[0].get());
+  EXPECT_EQ(unfinished.window_transport(three), nullptr);
 }
 
 }  // namespace

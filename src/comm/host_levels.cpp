@@ -1,0 +1,65 @@
+#include "src/comm/host_levels.hpp"
+
+#include <algorithm>
+
+#include "src/comm/communicator_parts.hpp"
+
+namespace hocket::comm {
+namespace {
+
+// Whether these ranks have a transport with windows in common: only over such a one do ranks have equal addresses.
+bool share_memory(const std::vector<PeerInfo>& peers, const std::vector<Rank>& ranks) {
+  const auto has = [&](Rank rank, const Endpoint& endpoint) {
+    const std::vector<Endpoint>& endpoints = peers[static_cast<std::size_t>(rank)].endpoints;
+    return std::ranges::find(endpoints, endpoint) != endpoints.end();
+  };
+  const std::vector<Endpoint>& first = peers[static_cast<std::size_t>(ranks.front())].endpoints;
+  return ranks.size() == 1 || std::ranges::any_of(first, [&](const Endpoint& endpoint) {
+           return std::ranges::all_of(ranks, [&](Rank rank) { return has(rank, endpoint); });
+         });
+}
+
+}  // namespace
+
+HostLevels::HostLevels(const Membership& membership, Context& context, WindowUse* window_use)
+    : topology_(membership.topology()),
+      ranks_(topology_.ranks_by_host(membership.size())),
+      own_(topology_.host_of(membership.rank())),
+      window_use_(window_use),
+      on_host_(context.add_part(membership.ranks_here())) {
+  const std::size_t numbers = std::ranges::max(ranks_, {}, &std::vector<Rank>::size).size();
+  for (std::size_t number = 0; number < numbers; ++number) {
+    std::vector<Rank> leaders;
+    for (const std::vector<Rank>& here : ranks_) leaders.push_back(here[number % here.size()]);
+    const bool leads = leaders[static_cast<std::size_t>(own_)] == membership.rank();
+    among_.push_back(leads ? context.add_part(leaders) : nullptr);
+  }
+}
+
+Rank HostLevels::number_of(Rank rank) const {
+  const std::vector<Rank>& there = ranks_[static_cast<std::size_t>(topology_.host_of(rank))];
+  return static_cast<Rank>(std::ranges::find(there, rank) - there.begin());
+}
+
+HostLevels::Leaders HostLevels::leaders_with(Rank root) const {
+  const Rank number = number_of(root);
+  const auto ranks_here = static_cast<Rank>(ranks_[static_cast<std::size_t>(own_)].size());
+  return {.number = number, .here = number % ranks_here, .among = among_[static_cast<std::size_t>(number)]};
+}
+
+bool hosts_share_memory(const Membership& membership) {
+  const auto hosts = membership.topology().ranks_by_host(membership.size());
+  return static_cast<Rank>(hosts.size()) < membership.size() &&
+         std::ranges::all_of(hosts, [&](const auto& ranks) { return share_memory(membership.peers(), ranks); });
+}
+
+void use_windows(CommunicatorParts& parts) {
+  WindowUse* const window_use = parts.link_set->window_use();
+  if (parts.membership.topology().hosts() == 1) {
+    parts.window_use = window_use;
+  } else if (hosts_share_memory(parts.membership)) {
+    parts.levels = std::make_shared<const HostLevels>(parts.membership, *parts.context, window_use);
+  }
+}
+
+}  // namespace hocket::comm

@@ -1,0 +1,54 @@
+// HostLevels: the ranks of a communicator on several hosts, where those of each host share memory: the ranks of this
+// host, and those that lead their hosts, which speak with each other for all.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "src/comm/membership.hpp"
+#include "src/exec/context.hpp"
+#include "src/exec/direct/window_use.hpp"
+
+namespace hocket::comm {
+
+struct CommunicatorParts;
+
+class HostLevels {
+ public:
+  // `context`: the communicator's, before its first call. `window_use`: of this rank's host; null: it is alone there.
+  HostLevels(const Membership& membership, Context& context, WindowUse* window_use);
+
+  WindowUse* window_use() const { return window_use_; }
+  // The ranks of this host; they are the window's members.
+  const std::shared_ptr<Context>& on_host() const { return on_host_; }
+  Rank hosts() const { return topology_.hosts(); }
+  Rank own_host() const { return own_; }
+  Rank host_of(Rank rank) const { return topology_.host_of(rank); }
+
+  // On each host the rank with one number leads, so that where there is a root, it does. Numbers go round.
+  struct Leaders {
+    Rank number = 0;                           // the root's on its host
+    Rank here = 0;                             // that of this host's leader
+    std::shared_ptr<Context> among = nullptr;  // their ranks, by host; null: this rank is none of them
+  };
+  Leaders leaders_with(Rank root) const;
+
+ private:
+  Rank number_of(Rank rank) const;
+
+  const Topology topology_;
+  const std::vector<std::vector<Rank>> ranks_;  // by host
+  const Rank own_;
+  WindowUse* const window_use_;
+  const std::shared_ptr<Context> on_host_;
+  std::vector<std::shared_ptr<Context>> among_;  // by number
+};
+
+// Whether some ranks share a host, and the ranks of each can share memory, as all have told; every rank concludes the
+// same.
+bool hosts_share_memory(const Membership& membership);
+
+// Of a communicator with all ranks of its link set in the same order: the windows that this has opened are its own.
+void use_windows(CommunicatorParts& parts);
+
+}  // namespace hocket::comm
