@@ -3,16 +3,16 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <span>
 #include <vector>
 
 #include "src/comm/call_arguments.hpp"
+#include "src/comm/communicator.hpp"
 #include "src/comm/started_calls.hpp"
 #include "src/spi/status.hpp"
 
 namespace hocket::comm {
-
-class Communicator;
 
 // Thread rule: one thread.
 class CallGroup {
@@ -26,6 +26,9 @@ class CallGroup {
   Status add(Communicator& communicator, const CallArguments& given);
   // A send and a receive whose buffers must not overlap.
   Status add_sendrecv(Communicator& communicator, const CallArguments& send, const CallArguments& recv);
+  // Carries out a sendrecv that is like the one before, see Communicator. Nothing: it is to be added and run.
+  static std::optional<Status> run_again(Communicator& communicator, const CallArguments& send,
+                                         const CallArguments& recv, Communicator::Ended ended);
   // The collective that `arguments` name on each of the tensors.
   Status add_list(Communicator& communicator, const CallArguments& arguments, std::span<const hocket_tensor> tensors);
   // The group will not start: start() returns the first such failure.

@@ -171,6 +171,12 @@ std::optional<Status> Communicator::run_again(const CallArguments& call, Ended e
   return status;
 }
 
+std::optional<Status> Communicator::run_again(const CallArguments& send, const CallArguments& recv, Ended ended) {
+  std::optional<Status> status;
+  planner_->run_again(send, recv, [&](Operations pair) { status = ended(status_of(pair), *pair.back()); });
+  return status;
+}
+
 Result<std::shared_ptr<Operation>> Communicator::prepare(const CallArguments& call) {
   if (Status broken = status(); !broken.ok()) return broken;
   return planner_->prepare(call);
@@ -195,7 +201,7 @@ Status Communicator::start(Operations operations) {
 }
 
 StartedCalls Communicator::calls_of(std::shared_ptr<Operation> operation) const {
-  return {{{&executor(), {std::move(operation)}}}};
+  return {Few<StartedCalls::Part>({&executor(), Few<std::shared_ptr<Operation>>(std::move(operation))})};
 }
 
 }  // namespace hocket::comm

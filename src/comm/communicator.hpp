@@ -76,6 +76,8 @@ class Communicator {
   // makes of its end. Nothing: it is to be prepared and run.
   using Ended = Status (*)(Status, const Operation&);
   std::optional<Status> run_again(const CallArguments& call, Ended ended);
+  // The same of a send and a receive that start together; `ended` is told of the receive.
+  std::optional<Status> run_again(const CallArguments& send, const CallArguments& recv, Ended ended);
   // Checks, plans and binds a call.
   Result<std::shared_ptr<Operation>> prepare(const CallArguments& call);
   // The operations of a call on a list, in their order; small tensors share one. `call`: what holds for all tensors.

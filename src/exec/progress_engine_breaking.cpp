@@ -153,7 +153,7 @@ void ProgressEngine::break_down(const Status& first_cause, const Operation* foun
     entry.operation->withdraw();
     entry.operation->context().show_counters();
   }
-  if (unqueued_) unqueued_->withdraw();
+  for (const auto& operation : unqueued_) operation->withdraw();
   const Status own = in_full(leave_to_witness(first_cause), found_in);
   const bool closed = close_links(own);
   const Status cause = failure_.set(settle(own));
@@ -163,12 +163,14 @@ void ProgressEngine::break_down(const Status& first_cause, const Operation* foun
   if (is_first) report_break();
   auto ended = queue_.take_all();
   for (const Entry& entry : ended) entry.operation->finish(cause);
-  if (unqueued_ && !unqueued_->finished()) unqueued_->finish(cause);
+  for (const auto& operation : unqueued_) {
+    if (!operation->finished()) operation->finish(cause);
+  }
   finish_accepted(cause);  // what an exception kept from the queue
   inbox_.take(accepted_);
   finish_accepted(cause);
   if (closed) {
-    unqueued_.reset();
+    unqueued_.clear();
   } else {
     abandoned_.splice(abandoned_.end(), ended);
   }
