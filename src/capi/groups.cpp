@@ -110,10 +110,30 @@ extern "C" {
 hocket_result hocket_sendrecv(const void* send, size_t sendcount, int32_t to, void* recv, size_t recvcount,
                               int32_t from, hocket_dtype dtype, hocket_comm* comm, const hocket_call_options* options,
                               hocket_work** work) {
-  const auto add = [&](CallGroup& calls, const CallArguments& given) {
-    CallArguments sent = given, received = given;
+  const auto halves = [&](const CallArguments& given) {
+    std::pair<CallArguments, CallArguments> both{given, given};
+    auto& [sent, received] = both;
     sent.collective = Collective::send, sent.send = send, sent.count = sendcount, sent.root = to;
     received.collective = Collective::recv, received.recv = recv, received.count = recvcount, received.root = from;
+    return both;
+  };
+  if (work == nullptr && open_groups == 0 && comm != nullptr) {
+    bool ran = false;
+    const hocket_result result = guarded([&]() -> Status {
+      CallArguments given{.dtype = dtype, .in_group = true};
+      if (options != nullptr) {
+        if (Status status = read_options(options, given); !status.ok()) return status;
+      }
+      if (given.persistent || !may_wait()) return {};
+      const auto [sent, received] = halves(given);
+      Status status;
+      ran = CallGroup::run_again(*comm->communicator, sent, received, status, &remember_again);
+      return status;
+    });
+    if (ran || result != HOCKET_OK) return result;
+  }
+  const auto add = [&](CallGroup& calls, const CallArguments& given) {
+    const auto [sent, received] = halves(given);
     return calls.add_sendrecv(*comm->communicator, sent, received);
   };
   return call_together(comm, {.dtype = dtype}, options, work, std::ref(add));

@@ -6,7 +6,6 @@
 #include <cstdint>
 #include <utility>
 
-#include "src/comm/communicator.hpp"
 #include "src/comm/validate.hpp"
 #include "src/exec/executor.hpp"
 #include "src/exec/operation.hpp"
@@ -87,6 +86,11 @@ Status CallGroup::add_sendrecv(Communicator& communicator, const CallArguments& 
   if (Status status = add(communicator, recv); !status.ok()) return status;
   if (!overlap(send, recv)) return {};
   return {Code::invalid_argument, "sendrecv: send and recv overlap; it has no in-place form"};
+}
+
+bool CallGroup::run_again(Communicator& communicator, const CallArguments& send, const CallArguments& recv,
+                          Status& status, Communicator::Ended ended) {
+  return !overlap(send, recv) && communicator.run_again(send, recv, status, ended);
 }
 
 Status CallGroup::add_list(Communicator& communicator, const CallArguments& arguments,
@@ -172,8 +176,9 @@ Status CallGroup::take(StartedCalls& calls, std::vector<Communicator*>& starters
       Executor* const executor = &call.communicator->executor();
       auto part = std::ranges::find(calls.parts, executor, &StartedCalls::Part::executor);
       if (part == calls.parts.end()) {
-        part = calls.parts.insert(part, {executor, {}});
         starters.push_back(call.communicator);
+        calls.parts.push_back({executor, {}});
+        part = &calls.parts.back();
       }
       part->operations.push_back(call.operation);
     }

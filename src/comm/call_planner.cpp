@@ -24,14 +24,14 @@ bool fits(const Signature& call, const WindowUse& use, Rank members) {
 }  // namespace
 
 Result<std::shared_ptr<Operation>> CallPlanner::prepare(const CallArguments& call) {
-  if (auto operation = latest_call_.repeat(call)) return operation;
+  if (auto operation = latest_calls_.like(call).repeat(call)) return operation;
   const std::lock_guard lock(mutex_);
   auto checked = validate(call, membership().rank(), membership().size());
   if (!checked.ok()) return checked.status();
   const bool unequal = static_cast<bool>(checked->blocks);
   auto operation = plan_where_data_is(call, std::move(*checked), nullptr);
   if (!operation.ok()) return operation;
-  if (!unequal) latest_call_.keep(call, *operation);
+  if (!unequal) latest_calls_.like(call).keep(call, *operation);
   return operation;
 }
 

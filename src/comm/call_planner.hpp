@@ -22,13 +22,19 @@ class CallPlanner {
  public:
   // `parts` outlive it.
   explicit CallPlanner(const CommunicatorParts& parts)
-      : parts_(parts), latest_call_(parts.membership.options().gpus), operations_(parts) {}
+      : parts_(parts), latest_calls_(parts.membership.options().gpus), operations_(parts) {}
 
   Result<std::shared_ptr<Operation>> prepare(const CallArguments& call);
   // See LatestCall.
   template <class Ended>
   bool run_again(const CallArguments& call, Status& status, const Ended& ended) {
-    return latest_call_.run_again(call, parts_.link_set->executor(), status, ended);
+    return latest_calls_.like(call).run_again(call, parts_.link_set->executor(), status, ended);
+  }
+  // The same of a send and a receive that start together.
+  template <class Ended>
+  bool run_again(const CallArguments& send, const CallArguments& recv, Status& status, const Ended& ended) {
+    return LatestCall::run_again(latest_calls_.like(send), send, latest_calls_.like(recv), recv,
+                                 parts_.link_set->executor(), status, ended);
   }
   // The operations of a call on a list, in their order; small tensors share one. `call`: what holds for all tensors.
   Result<std::vector<std::shared_ptr<Operation>>> prepare_list(const CallArguments& call,
@@ -60,7 +66,7 @@ class CallPlanner {
 
   const CommunicatorParts& parts_;
   std::mutex mutex_;
-  LatestCall latest_call_;
+  LatestCalls latest_calls_;
   ChoiceKey latest_choice_key_;
   Choice latest_choice_;  // no algorithm: none yet
   IdleOperations operations_;

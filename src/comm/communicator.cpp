@@ -169,6 +169,10 @@ bool Communicator::run_again(const CallArguments& call, Status& status, Ended en
   return planner_->run_again(call, status, ended);
 }
 
+bool Communicator::run_again(const CallArguments& send, const CallArguments& recv, Status& status, Ended ended) {
+  return planner_->run_again(send, recv, status, ended);
+}
+
 Result<std::shared_ptr<Operation>> Communicator::prepare(const CallArguments& call) {
   if (Status broken = status(); !broken.ok()) return broken;
   return planner_->prepare(call);
@@ -193,7 +197,7 @@ Status Communicator::start(Operations operations) {
 }
 
 StartedCalls Communicator::calls_of(std::shared_ptr<Operation> operation) const {
-  return {{{&executor(), {std::move(operation)}}}};
+  return {Few<StartedCalls::Part>({&executor(), Few<std::shared_ptr<Operation>>(std::move(operation))})};
 }
 
 }  // namespace hocket::comm

@@ -75,6 +75,8 @@ class Communicator {
   // where that is well, `ended` is shown the operation. False: it is to be prepared and run.
   using Ended = void (*)(const Operation&);
   bool run_again(const CallArguments& call, Status& status, Ended ended);
+  // The same of a send and a receive that start together; `ended` is shown the receive.
+  bool run_again(const CallArguments& send, const CallArguments& recv, Status& status, Ended ended);
   // Checks, plans and binds a call.
   Result<std::shared_ptr<Operation>> prepare(const CallArguments& call);
   // The operations of a call on a list, in their order; small tensors share one. `call`: what holds for all tensors.

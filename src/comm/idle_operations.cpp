@@ -50,7 +50,7 @@ std::shared_ptr<MessageOperation> IdleOperations::message(Rank rank, bool sends,
   if (auto idle = persistent ? nullptr : idle_one(messages_, goes_there)) return idle;
   auto made = std::make_shared<MessageOperation>(parts_.context, rank, sends, algorithm);
   made->set_transports(TransportNames(parts_.link_set->mesh().routes().transports_of(made->directions())));
-  if (!persistent) keep(messages_, made, operations_kept);
+  if (!persistent) keep(messages_, made, messages_kept);
   return made;
 }
 

@@ -1,9 +1,13 @@
-// The latest call of a communicator, for the next one: mostly it differs in its buffers alone.
+// The latest calls of a communicator, for the next one: mostly that differs from one of them in its buffers alone.
 #pragma once
 
+#include <array>
 #include <atomic>
+#include <cstddef>
 #include <memory>
 #include <mutex>
+#include <utility>
+#include <vector>
 
 #include "src/comm/call_key.hpp"
 #include "src/exec/executor.hpp"
@@ -24,10 +28,11 @@ class LatestCall {
   std::shared_ptr<Operation> repeat(const CallArguments& call) {
     const std::unique_lock lock(busy_, std::try_to_lock);
     if (!lock) return nullptr;
-    if (!fits(call)) {
-      operation_.reset();
+    if (!is_alike(call)) {
+      forget_now();
       return nullptr;
     }
+    if (!is_idle(operation_) && !take_another()) return nullptr;
     send_ = call.send, recv_ = call.recv;
     operation_->bind_again(static_cast<const std::byte*>(call.send), static_cast<std::byte*>(call.recv));
     return operation_;
@@ -49,16 +54,40 @@ class LatestCall {
     }
     return true;
   }
+  // The same of a send that is like one latest call and a receive that is like another one; `ended` is shown the
+  // receive.
+  template <class Ended>
+  static bool run_again(LatestCall& like_send, const CallArguments& send, LatestCall& like_recv,
+                        const CallArguments& recv, Executor& executor, Status& status, const Ended& ended) {
+    const std::unique_lock first(like_send.busy_, std::try_to_lock), second(like_recv.busy_, std::try_to_lock);
+    if (!first || !second || !like_send.fits(send) || !like_recv.fits(recv)) return false;
+    const std::array<std::shared_ptr<Operation>, 2> pair{like_send.operation_, like_recv.operation_};
+    const auto* const input = static_cast<const std::byte*>(send.send);
+    if (!executor.run_again(pair, input, static_cast<std::byte*>(recv.recv))) return false;
+    like_send.send_ = send.send, like_recv.recv_ = recv.recv;
+    if (Status failed = status_of(pair); !failed.ok()) {
+      status = std::move(failed);
+    } else {
+      ended(*pair.back());
+    }
+    return true;
+  }
   // `operation` is bound to this call, and owned by the caller and a list of idle ones; else it is not kept.
   void keep(const CallArguments& call, const std::shared_ptr<Operation>& operation) {
     const std::unique_lock lock(busy_, std::try_to_lock);
     if (!lock || operation.use_count() != owners || !operation->can_move()) return;
-    key_ = CallKey::of(call);
+    if (operation_ != nullptr && is_alike(call)) {
+      if (others_.size() == others_max) return;
+      others_.push_back(std::exchange(operation_, operation));
+    } else {
+      forget_now();
+      key_ = CallKey::of(call);
+      operation_ = operation;
+    }
     send_ = call.send, recv_ = call.recv;
-    operation_ = operation;
   }
   void forget() {
-    if (const std::unique_lock lock(busy_, std::try_to_lock); lock) operation_.reset();
+    if (const std::unique_lock lock(busy_, std::try_to_lock); lock) forget_now();
   }
 
  private:
@@ -73,6 +102,7 @@ class LatestCall {
     return is_host_memory(call.send) && is_host_memory(call.recv);
   }
 
+  static constexpr std::size_t others_max = 127;
   static constexpr long owners = 2;  // of an idle operation: the list of idle ones, which does not drop it, and this
 
   class Flag {
@@ -84,11 +114,27 @@ class LatestCall {
     std::atomic<bool> taken_{false};
   };
 
-  // Whether the call is like the latest, whose operation nobody uses.
-  bool fits(const CallArguments& call) const {
-    return CallKey::may_have(call) && key_.fits(call) && is_idle() && is_in_host_memory(call);
+  // Whether the call is like the latest.
+  bool is_alike(const CallArguments& call) const {
+    return operation_ != nullptr && CallKey::may_have(call) && key_.fits(call) && is_in_host_memory(call);
   }
-  bool is_idle() const { return operation_ != nullptr && operation_.use_count() == owners && operation_->finished(); }
+  // The same, and nobody uses its operation.
+  bool fits(const CallArguments& call) const { return is_alike(call) && is_idle(operation_); }
+  static bool is_idle(const std::shared_ptr<Operation>& operation) {
+    return operation.use_count() == owners && operation->finished();
+  }
+  // Makes the one that has been used longest ago the latest; false: it is under way, too.
+  bool take_another() {
+    if (others_.empty() || !is_idle(others_[oldest_])) return false;
+    operation_.swap(others_[oldest_]);
+    oldest_ = (oldest_ + 1) % others_.size();
+    return true;
+  }
+  void forget_now() {
+    operation_.reset();
+    others_.clear();
+    oldest_ = 0;
+  }
 
   Gpus* const gpus_;
   Flag busy_;  // guards the rest
@@ -96,6 +142,38 @@ class LatestCall {
   const void* send_ = nullptr;
   void* recv_ = nullptr;
   std::shared_ptr<Operation> operation_;
+  // Of calls like it before, of which so many were under way at once: in the order of their calls from the oldest on,
+  // then from the first on.
+  std::vector<std::shared_ptr<Operation>> others_;
+  std::size_t oldest_ = 0;
+};
+
+// The latest call of each kind: a program that sends and receives in turns, or to several ranks, repeats itself, too.
+class LatestCalls {
+ public:
+  explicit LatestCalls(Gpus* gpus) : LatestCalls(gpus, std::make_index_sequence<places>()) {}
+
+  // The latest that may be like this one.
+  LatestCall& like(const CallArguments& call) { return calls_[place_of(call)]; }
+  void forget() {
+    for (LatestCall& call : calls_) call.forget();
+  }
+
+ private:
+  static constexpr std::size_t places = 32, of_messages = 8;  // of sends, and of receives
+
+  template <std::size_t... index>
+  LatestCalls(Gpus* gpus, std::index_sequence<index...>) : calls_{((void)index, LatestCall(gpus))...} {}
+
+  static std::size_t place_of(const CallArguments& call) {
+    const auto rank = static_cast<std::size_t>(call.root) % of_messages;
+    if (call.collective == Collective::send) return rank;
+    if (call.collective == Collective::recv) return of_messages + rank;
+    constexpr std::size_t others = 2 * of_messages;
+    return others + static_cast<std::size_t>(call.collective) % (places - others);
+  }
+
+  std::array<LatestCall, places> calls_;
 };
 
 }  // namespace hocket::comm

@@ -225,7 +225,7 @@ Result<std::vector<std::shared_ptr<Operation>>> CallPlanner::prepare_list(const 
   Packer packer(call, tensors, membership().rank(), membership().size());
   if (Status status = packer.check(); !status.ok()) return status;
   const std::lock_guard lock(mutex_);
-  latest_call_.forget();
+  latest_calls_.forget();
   std::vector<std::shared_ptr<Operation>> operations;
   Status failure;
   packer.pack([&](const CallArguments& one, const CheckedCall& checked, std::shared_ptr<Staging> staging) {

@@ -6,8 +6,8 @@
 #include <memory>
 #include <span>
 #include <string_view>
-#include <vector>
 
+#include "src/base/few.hpp"
 #include "src/exec/transport_names.hpp"
 #include "src/spi/status.hpp"
 #include "src/spi/types.hpp"
@@ -47,9 +47,9 @@ std::size_t wait_any(std::span<const StartedCalls* const> all, Deadline deadline
 struct StartedCalls {
   struct Part {
     Executor* executor;  // only valid while one of the operations is unfinished
-    std::vector<std::shared_ptr<Operation>> operations;
+    Few<std::shared_ptr<Operation>> operations;
   };
-  std::vector<Part> parts;
+  Few<Part> parts;  // mostly one operation, of which all calls pay for the handle
 
   bool finished() const;
   // Before they start: on_complete() may be called later.

@@ -171,10 +171,9 @@ Status Executor::run(Operations operations) {
     constexpr progress::State in_the_way =
         progress::submitted | progress::abort_requested | progress::broken | progress::stopping;
     const bool meets_nobody = (parts.lock.state() & in_the_way) == 0;
-    if (meets_nobody && operations.size() == 1 && parts.engine.idle() &&
-        parts.engine.needs_no_place(*operations.front())) {
-      parts.engine.run_alone(operations.front());
-      if (operations.front()->finished()) return operations.front()->status();
+    if (meets_nobody && parts.engine.idle() && parts.engine.needs_no_places(operations)) {
+      operations.size() == 1 ? parts.engine.run_alone(operations.front()) : parts.engine.run_messages(operations);
+      if (all_finished(operations)) return status_of(operations);
     } else if (meets_nobody) {
       parts.engine.add_calls(operations);
     } else if (!submit(operations)) {
@@ -196,7 +195,33 @@ bool Executor::run_again(const std::shared_ptr<Operation>& operation, const std:
   return true;
 }
 
+bool Executor::run_again(Operations pair, const std::byte* input, std::byte* output) {
+  Parts& parts = *parts_;
+  if (!parts.engine.needs_no_places(pair) || !parts.lock.take_from_rest()) return false;
+  pair[0]->bind_again(input, nullptr);
+  pair[1]->bind_again(nullptr, output);
+  if (parts.engine.run_messages(pair) && parts.lock.return_to_rest()) return true;
+  const ProgressGuard progress(parts);
+  if (!all_finished(pair)) parts.engine.run({.operations = pair}, Deadline::never());
+  return true;
+}
+
+// Messages begin on this thread where nobody progresses: mostly those of small data are over then.
+bool Executor::starts_here(Operations operations) {
+  Parts& parts = *parts_;
+  const auto is_plain = [&](const auto& operation) {
+    return operation->is_message() && parts.engine.needs_no_place(*operation);
+  };
+  if (parts.config.alone || !std::ranges::all_of(operations, is_plain) || !parts.lock.try_take()) return false;
+  constexpr progress::State in_the_way = progress::abort_requested | progress::broken | progress::stopping;
+  const bool starts = (parts.lock.state() & in_the_way) == 0;
+  if (starts) parts.engine.start_messages(operations);
+  parts.lock.release_started(parts.engine.rest());
+  return starts;
+}
+
 Status Executor::start(Operations operations) {
+  if (starts_here(operations)) return {};
   if (!submit(operations)) return refuse(operations);
   if (parts_->config.alone) finish_alone(operations);
   return {};

@@ -77,6 +77,8 @@ class Executor {
   // Runs an operation that has run before to its end, bound to these buffers. False: it must take its turn, by run(),
   // and nothing has happened.
   bool run_again(const std::shared_ptr<Operation>& operation, const std::byte* input, std::byte* output);
+  // The same of a send from `input` and a receive into `output` that start together.
+  bool run_again(Operations pair, const std::byte* input, std::byte* output);
   // Queues bound operations and returns. Of the only rank: as run(), save in a callback, which does not wait.
   Status start(Operations operations);
   // Progresses or waits until all are finished or `deadline` passes (then Code::in_progress).
@@ -102,6 +104,7 @@ class Executor {
 
   template <class Goal, class Done>
   bool wait_until(const Goal& goal, Done done, Deadline deadline);
+  bool starts_here(Operations operations);
   bool submit(Operations operations);
   Status refuse(Operations operations);
   void finish_alone(Operations operations);

@@ -44,6 +44,7 @@ void OperationQueue::move(Entry& entry, Entries& to) {
 }
 
 void OperationQueue::move_if_first(Entry& entry) {
+  if (entry.list == &running_) return;
   if (entry.operation->needs_source()) {
     if (entry.first_in > 0 && entry.list != &searching_) move(entry, searching_);
   } else if (entry.first_in == entry.claims.size()) {
@@ -64,7 +65,7 @@ OperationQueue::Entries OperationQueue::make_entry() {
   return made;
 }
 
-void OperationQueue::add(std::shared_ptr<Operation> operation, Rank peers) {
+OperationQueue::Entry& OperationQueue::put_in(std::shared_ptr<Operation> operation, Rank peers, Entries& list) {
   const bool any_source = operation->needs_source();
   const auto directions = operation->directions();
   const Context& context = operation->context();
@@ -81,11 +82,27 @@ void OperationQueue::add(std::shared_ptr<Operation> operation, Rank peers) {
   if (entry.window != nullptr) claim(entry, line_of_window);
   for (const Direction& direction : directions) claim(entry, line_of(direction));
   for (Rank rank = 0; rank < sources; ++rank) claim(entry, line_of({context.peer_of(rank), false}));
-  waiting_.splice(waiting_.end(), made);
+  list.splice(list.end(), made);
   ++size_;
-  entry.list = &waiting_;
+  entry.list = &list;
+  return entry;
+}
+
+void OperationQueue::add(std::shared_ptr<Operation> operation, Rank peers) {
+  Entry& entry = put_in(std::move(operation), peers, waiting_);
   move_if_first(entry);
   if (entry.list != &startable_) next_verdict_ = earlier(next_verdict_, verdict_for(*entry.operation));
+}
+
+bool OperationQueue::may_begin(const Direction& direction) const {
+  const std::size_t line = line_of(direction);
+  if (line >= lines_.size() || lines_[line].last == nullptr) return true;
+  const Entry& last = *lines_[line].last->entry;
+  return last.list == &running_ && last.operation->is_message() && running_over_links_ < side_by_side_max;
+}
+
+void OperationQueue::add_begun(std::shared_ptr<Operation> message, Rank peers) {
+  if (put_in(std::move(message), peers, running_).window == nullptr) ++running_over_links_;
 }
 
 OperationQueue::Entry* OperationQueue::start_next() {

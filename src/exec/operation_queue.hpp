@@ -5,6 +5,9 @@
 // line of the operations that claim it. An operation may start when it is first in all of its lines, and when it ends,
 // only those behind it are looked at: what that costs does not grow with the number of operations that wait.
 //
+// Messages may run side by side, since a link itself keeps their order: one that has begun behind others that run takes
+// its place in its line, and among what runs.
+//
 // A receive from any peer claims the incoming direction of every peer of its communicator. It searches while it is
 // first in one of these lines, and starts when such a peer has sent something; then it leaves the other lines.
 #pragma once
@@ -42,6 +45,10 @@ class OperationQueue {
 
   // Adds it behind all that were added before. `peers`: how many there are. If memory runs out, nothing has happened.
   void add(std::shared_ptr<Operation> operation, Rank peers);
+  // Whether a message may begin in this direction: there is nothing but messages that run, and not too many.
+  bool may_begin(const Direction& direction) const;
+  // Adds one that has begun. If memory runs out, nothing has happened.
+  void add_begun(std::shared_ptr<Operation> message, Rank peers);
   // The next operation that may start; from now on it runs. Null: there is none.
   Entry* start_next();
   // Lets a receive from any that searches take its message from this rank; then start_next() returns it.
@@ -82,8 +89,10 @@ class OperationQueue {
     Claim* first = nullptr;
     Claim* last = nullptr;
   };
+  static constexpr std::size_t side_by_side_max = 256;  // all of which are looked at again and again
 
   Entries make_entry();
+  Entry& put_in(std::shared_ptr<Operation> operation, Rank peers, Entries& list);
   void claim(Entry& entry, std::size_t line);
   void give_up(Claim& claim);
   static void move(Entry& entry, Entries& to);

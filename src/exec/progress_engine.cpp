@@ -27,7 +27,9 @@ ProgressEngine::ProgressEngine(const Parts& parts, Rank rank, bool alone)
       search_(rank),
       lateness_(rank),
       unseen_peers_(rank),
-      one_cause_(rank) {}
+      one_cause_(rank) {
+  unqueued_.reserve(alone_max);
+}
 
 // ---- running --------------------------------------------------------------------------------------------------------
 
@@ -60,7 +62,7 @@ void ProgressEngine::run_rounds(const Goal& goal, Deadline deadline) {
     }
     if (happened) {
       wait_no_more();
-    } else if (!wait_on(queue_, queue_.only_window())) {
+    } else if (!wait_on(queue_, queue_.only_window() || in_memory_)) {
       check_deadlines();
       if (goal.reached(*this) || deadline.passed()) return;
       sleep(deadline);
@@ -139,14 +141,14 @@ void ProgressEngine::add_calls(std::span<const std::shared_ptr<Operation>> opera
   }
 }
 
-bool ProgressEngine::run_alone(const std::shared_ptr<Operation>& operation) {
+// Over the window, or on the only rank.
+bool ProgressEngine::run_here(const std::shared_ptr<Operation>& operation) {
   try {
     operation->number();
     const Tag tag = operation->tag();
     OperationRecord& record = recorder_.begin(*operation, tag);
     const Status begun = operation->begin(tag, *peers_);
-    const bool over_links = operation->uses_links() && !alone_;
-    if (begun.ok() && (over_links ? ends_at_first_look(*operation) : runs_to_its_end(*operation))) {
+    if (begun.ok() && runs_to_its_end(*operation)) {
       record.end();
       count(*operation);
       operation->finish_well();
@@ -156,7 +158,7 @@ bool ProgressEngine::run_alone(const std::shared_ptr<Operation>& operation) {
     (void)queue_.start_next();  // it has begun
     if (!begun.ok()) break_down_for(*operation, begun);
   } catch (...) {
-    if (queue_.empty()) unqueued_ = operation;
+    if (queue_.empty()) unqueued_.assign(1, operation);
     break_down_for_exception();
   }
   return false;
@@ -182,19 +184,6 @@ bool ProgressEngine::runs_to_its_end(Operation& operation) {
     }
   }
   return false;
-}
-
-// The same of a message. What came to light meanwhile concerns everything, so that is left to run().
-bool ProgressEngine::ends_at_first_look(Operation& operation) {
-  if (progress::must_look(lock_.state())) return false;
-  Counters& counters = operation.context().counters();
-  if (!operation.complete()) operation.advance(counters);
-  if (!operation.complete()) {
-    operation.keep_links(false);
-    if (progress_links() != 0) operation.advance(counters);
-    if (!operation.complete()) return false;
-  }
-  return operation.failure().ok() && peer_failure_.ok() && departed_.empty();
 }
 
 void ProgressEngine::accept() {

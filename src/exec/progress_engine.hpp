@@ -52,7 +52,8 @@ class ProgressEngine final : public TransportListener {
   // The window that operations run on; before the first of them. Of some peers only: then all tell each other over
   // links whom they wait for.
   void use_window(Window& window) {
-    if (static_cast<Rank>(window.size()) == peers_->size()) lateness_.use_window(window);
+    in_memory_ = static_cast<Rank>(window.size()) == peers_->size();
+    if (in_memory_) lateness_.use_window(window);
   }
 
   // What a run is for.
@@ -70,12 +71,22 @@ class ProgressEngine final : public TransportListener {
   // cost more than many an operation: so mostly it is over before anything else happens. Where it is not, it gets its
   // place, and run() goes on. Requires that nothing broke, that the queue is empty and that it needs_no_place(). True:
   // it has ended well, and there is nothing to rest() for.
-  bool run_alone(const std::shared_ptr<Operation>& operation);
+  bool run_alone(const std::shared_ptr<Operation>& operation) {
+    const bool over_links = operation->uses_links() && !alone_;
+    return over_links ? run_messages({&operation, 1}) : run_here(operation);
+  }
   // Whether nothing that peers tell over links meanwhile is compared with the operation; with a collective over links
   // it is. Any thread.
   bool needs_no_place(const Operation& operation) const {
     return (!operation.uses_links() || operation.is_message() || alone_) && !operation.needs_source();
   }
+  // The same of messages over links.
+  bool run_messages(std::span<const std::shared_ptr<Operation>> messages);
+  // Begins messages that a caller brings itself, behind all that was submitted before, and ends those that need not
+  // wait. Requires that nothing broke.
+  void start_messages(std::span<const std::shared_ptr<Operation>> messages);
+  // Whether all of these may be run alone: one, or a few messages.
+  bool needs_no_places(std::span<const std::shared_ptr<Operation>> operations) const;
   // Progresses until the goal is reached, the deadline has passed, or an exception has broken everything.
   void run(const Goal& goal, Deadline deadline);
   // Before progress is released. Returns whether operations are left.
@@ -112,9 +123,16 @@ class ProgressEngine final : public TransportListener {
     ++context.counters().operations;
     if (operation.uses_links() && !operation.is_message()) context.remember(operation.tag());
   }
+  static constexpr std::size_t alone_max = 16;   // messages
+  static constexpr unsigned rounds_alone = 256;  // before what waits gets its place
+  bool run_here(const std::shared_ptr<Operation>& operation);
   bool runs_to_its_end(Operation& operation);
   bool waits_to_its_end(Operation& operation);
-  bool ends_at_first_look(Operation& operation);
+  Status begin_message(Operation& message);
+  bool ends_well(Operation& message);
+  bool wait_for(std::span<const std::shared_ptr<Operation>> messages);
+  bool start_message(const std::shared_ptr<Operation>& message);
+  void queue_rest(std::span<const std::shared_ptr<Operation>> messages, std::size_t begun);
   void wait_no_more() {
     idle_time_.end();
     waiter_.reset();
@@ -166,7 +184,7 @@ class ProgressEngine final : public TransportListener {
   Peers* peers_ = nullptr;
 
   OperationQueue queue_;
-  std::shared_ptr<Operation> unqueued_;               // ran alone when an exception came, so links may point to it
+  std::vector<std::shared_ptr<Operation>> unqueued_;  // ran alone when an exception came, so links may point to them
   std::vector<std::shared_ptr<Operation>> accepted_;  // on their way from the inbox to the queue
   SourceSearch search_;
   Lateness lateness_;
@@ -174,6 +192,7 @@ class ProgressEngine final : public TransportListener {
   OneCause one_cause_;
   Waiter waiter_;
   IdleTime idle_time_;
+  bool in_memory_ = false;      // all peers share memory with this rank: a look at a link is one at memory
   unsigned rounds_ = 0;         // of this run, in which nothing was done but over the window
   bool listens_ = false;        // the transports look at messages for which no receive is posted
   bool links_due_ = false;      // the links must be looked at even if nothing runs over them

@@ -150,7 +150,7 @@ void ProgressEngine::break_down(const Status& first_cause, const Operation* foun
   const bool is_first = !is_broken();
   if (is_first) keep_waits();
   for (const Entry& entry : queue_.running()) entry.operation->withdraw();
-  if (unqueued_) unqueued_->withdraw();
+  for (const auto& operation : unqueued_) operation->withdraw();
   const bool speaks = !is_stopping();
   const Status own =
       in_full(speaks ? one_cause_.leave_to_witness(first_cause, peer_failure_, *peers_) : first_cause, found_in);
@@ -162,12 +162,14 @@ void ProgressEngine::break_down(const Status& first_cause, const Operation* foun
   if (is_first) report_break();
   auto ended = queue_.take_all();
   for (const Entry& entry : ended) entry.operation->finish(cause);
-  if (unqueued_ && !unqueued_->finished()) unqueued_->finish(cause);
+  for (const auto& operation : unqueued_) {
+    if (!operation->finished()) operation->finish(cause);
+  }
   finish_accepted(cause);  // what an exception kept from the queue
   inbox_.take(accepted_);
   finish_accepted(cause);
   if (closed) {
-    unqueued_.reset();
+    unqueued_.clear();
   } else {
     abandoned_.splice(abandoned_.end(), ended);
   }

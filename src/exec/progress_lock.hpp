@@ -46,6 +46,13 @@ class ProgressLock {
     wake(apply([&](progress::State state) { return progress::release(state, leaves_work); }).wakes);
   }
 
+  // The same by a caller who has started them and does not wait.
+  void release_started(bool leaves_work) {
+    unannounced_ = false;
+    if (!leaves_work && return_to_rest()) return;
+    wake(apply([&](progress::State state) { return progress::release_started(state, leaves_work); }).wakes);
+  }
+
   // The same where no operations are left and none has ended but the holder's own. False: somebody waits, or something
   // is to be done, and nothing has happened. Mostly neither is so: then release() wakes nobody and leaves no flag.
   bool return_to_rest() { return apply_once(progress::return_to_rest); }

@@ -134,6 +134,10 @@ constexpr Transition release(State state, bool leaves_work) {
   const State next = (state & ~(taken | by_watcher | asleep | on_window | unfinished)) | (leaves_work ? unfinished : 0);
   return {.next = next, .wakes = detail::successors(next)};
 }
+// release() by a caller who has started operations and not waited for them: as submit(), where all are taken in.
+constexpr Transition release_started(State state, bool leaves_work) {
+  return release(state | lively, leaves_work);
+}
 
 // ---- the holder -----------------------------------------------------------------------------------------------------
 

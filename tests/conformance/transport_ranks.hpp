@@ -104,9 +104,9 @@ class Ranks {
     }
     return condition();
   }
-  // Lets all that is on its way arrive.
+  // Lets all that is on its way arrive; longer than a transport goes without a look at its door.
   void settle() {
-    for (int quiet = 0; quiet < 200; ++quiet) {
+    for (int quiet = 0; quiet < 5000; ++quiet) {
       if (step() > 0) quiet = 0;
     }
   }

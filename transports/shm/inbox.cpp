@@ -4,14 +4,16 @@
 #include <cstring>
 #include <utility>
 
+#include "src/base/arithmetic.hpp"
 #include "src/base/wake_event.hpp"
 #include "transports/shm/fence.hpp"
 
 namespace hocket::shm {
 namespace {
 
-constexpr std::size_t piece_bytes = std::size_t{32} << 10;       // then the writer may go on
-constexpr std::size_t bytes_per_advance = std::size_t{1} << 20;  // then others have their turn
+constexpr std::size_t piece_bytes = std::size_t{32} << 10;            // then the writer may go on
+constexpr std::size_t piece_in_place_bytes = std::size_t{256} << 10;  // then the writer is asked whether it holds
+constexpr std::size_t bytes_per_advance = std::size_t{1} << 20;       // then others have their turn
 
 }  // namespace
 
@@ -24,19 +26,15 @@ Inbox::Received Inbox::advance(int wake_event) {
   while (!posted_.empty() && received.bytes < bytes_per_advance) {
     if (!in_message_ && !begin(received)) break;
     const PostedReceive& front = posted_.front();
-    const std::size_t missing = front.to.bytes - got_;
-    if (missing > 0) {
-      const std::size_t available = ring_.available(missing);
-      if (available > ring_data_bytes) {
-        received.event = Event::malformed;
-        break;
-      }
-      if (!take(std::min({available, missing, piece_bytes}), received)) break;
+    if (got_ < front.to.bytes) {
+      if (!(in_place_ ? take_from_place(received) : take_from_ring(received))) break;
       if (got_ < front.to.bytes) {
-        give_back(wake_event);
+        if (!in_place_) give_back(wake_event);
         continue;
       }
     }
+    if (in_place_) ring_.skip(sizeof place_);
+    took_from_place_ |= in_place_;
     ring_.align();
     Completion* const completion = front.completion;
     posted_.pop_front();
@@ -53,40 +51,85 @@ Inbox::Received Inbox::advance(int wake_event) {
 bool Inbox::begin(Received& received) {
   const std::size_t available = ring_.available();
   if (available == 0) return false;
-  if (available > ring_data_bytes || available < sizeof header_) {
+  if (available > ring_data_bytes || available < sizeof header_ + sizeof place_) {
     received.event = Event::malformed;
     return false;
   }
   std::memcpy(&header_, ring_.at(), sizeof header_);
+  in_place_ = (header_.bytes & MessageHeader::in_place) != 0;
+  header_.bytes &= ~MessageHeader::in_place;
   if (std::memcmp(&header_, &posted_.front().expected, sizeof header_) != 0) {
     received.event = Event::mismatch;
     return false;
   }
   ring_.skip(sizeof header_);
+  if (in_place_) std::memcpy(&place_, ring_.at(), sizeof place_);
   received.bytes += sizeof header_;
   in_message_ = true;
   return true;
 }
 
-// Puts up to `bytes` of payload in place, whole elements only. False: not even one is there.
-bool Inbox::take(std::size_t bytes, Received& received) {
+// Takes a piece of the payload out of the ring, whole elements only. False: not even one is there.
+bool Inbox::take_from_ring(Received& received) {
   const PostedReceive& front = posted_.front();
-  bytes -= bytes % front.reduction.element_bytes;
-  if (bytes == 0) return false;
-  if (!front.reduction.combines()) {
-    std::memcpy(front.to.data + got_, ring_.at(), bytes);
-  } else {
-    front.reduction.combine_part(front.to.data, front.mine, got_, ring_.at(), bytes);
+  const std::size_t missing = front.to.bytes - got_, available = ring_.available(missing);
+  if (available > ring_data_bytes) {
+    received.event = Event::malformed;
+    return false;
   }
+  std::size_t bytes = std::min({available, missing, piece_bytes});
+  if (front.reduction.combines()) bytes = round_down(bytes, front.reduction.element_bytes);
+  if (bytes == 0) return false;
+  put(ring_.at(), bytes);
   ring_.skip(bytes);
-  got_ += bytes;
   received.bytes += bytes;
   return true;
 }
 
-// The writer is woken only when there is room for half a ring: it would fill less at once and sleep again.
+// Takes a piece of the payload from where it has stayed. False: it is not there any more, which the sender explains on
+// the socket, or this process does not know where that is. A function of the caller's is not given what may change
+// meanwhile.
+bool Inbox::take_from_place(Received& received) {
+  const PostedReceive& front = posted_.front();
+  const std::size_t longest =
+      std::max(round_down(piece_in_place_bytes, front.reduction.element_bytes), front.reduction.element_bytes);
+  const std::size_t bytes = std::min(front.to.bytes - got_, longest);
+  if (is_withdrawn()) return false;
+  const std::byte* from = payloads_ != nullptr ? payloads_->find(peer_, place_, got_, bytes) : nullptr;
+  if (from == nullptr) {
+    received.event = Event::unknown;
+    return false;
+  }
+  const bool copies = front.reduction.custom != nullptr;
+  if (copies) {
+    copied_.assign(from, from + bytes);
+    from = copied_.data();
+  } else {
+    put(from, bytes);
+  }
+  full_fence();  // what was read, was read before this look
+  if (is_withdrawn()) return false;
+  if (copies) put(from, bytes);
+  received.bytes += bytes;
+  return true;
+}
+
+// Where the receive wants it.
+void Inbox::put(const std::byte* from, std::size_t bytes) {
+  const PostedReceive& front = posted_.front();
+  if (!front.reduction.combines()) {
+    std::memcpy(front.to.data + got_, from, bytes);
+  } else {
+    front.reduction.combine_part(front.to.data, front.mine, got_, from, bytes);
+  }
+  got_ += bytes;
+}
+
+// The writer is woken when a payload is not needed in its place any more, else only when there is room for half a ring:
+// it would fill less at once and sleep again.
 void Inbox::give_back(int wake_event) {
-  if (ring_.give_back() < ring_data_bytes / 2) return;
+  if (ring_.give_back() < ring_data_bytes / 2 && !took_from_place_) return;
+  took_from_place_ = false;
   full_fence();  // either the writer sees it, or we see that the writer sleeps
   auto& asleep = ring_.control().writer_sleeps;
   if (asleep.load(std::memory_order_relaxed) != 0 && asleep.exchange(0) != 0) set_event(wake_event);

@@ -1,5 +1,5 @@
-// Inbox: the receiving half of a link. What came lies in the ring; from there it is copied to where its receive wants
-// it, or reduced without any copy.
+// Inbox: the receiving half of a link. What came lies in the ring, or where its sender has left it; from there it is
+// copied to where its receive wants it, or reduced without any copy.
 #pragma once
 
 #include <cstddef>
@@ -19,17 +19,32 @@ struct PostedReceive {
   Completion* completion = nullptr;
 };
 
+// The memory of peers in which payloads may lie.
+class Payloads {
+ public:
+  virtual ~Payloads() = default;
+  // Where the bytes from `offset` of a place on can be read here, until the window of that place is tidied. Null: this
+  // process does not know the memory.
+  virtual const std::byte* find(Rank peer, const PayloadPlace& place, std::size_t offset, std::size_t bytes) = 0;
+};
+
 class Inbox {
  public:
+  // `payloads` may be null where none lies elsewhere.
+  Inbox(Rank peer, Payloads* payloads) : peer_(peer), payloads_(payloads) {}
+
   enum class Event {
     none,       // nothing but messages that fit their receives
     mismatch,   // the next message does not fit the next receive: got() and expected()
     malformed,  // the peer has written nonsense into the ring
+    unknown,    // the payload lies in memory that this process does not know yet
   };
   struct Received {
     std::size_t completed = 0;  // messages
     std::size_t bytes = 0;      // read
-    Event event = Event::none;  // anything else is the last thing this inbox has to say
+    Event event = Event::none;  // a mismatch, or what is malformed, is the last thing this inbox has to say
+
+    std::size_t happened() const { return completed + (bytes > 0 ? 1 : 0); }
   };
 
   void post(const PostedReceive& receive) { posted_.push_back(receive); }
@@ -39,7 +54,10 @@ class Inbox {
 
   bool open() const { return static_cast<bool>(ring_); }
   RingReader& ring() { return ring_; }
-  bool ready() { return !posted_.empty() && ring_.available(wanted_bytes()) >= wanted_bytes(); }
+  bool ready() {
+    if (in_message_ && in_place_) return !posted_.empty() && !is_withdrawn();
+    return !posted_.empty() && ring_.available(wanted_bytes()) >= wanted_bytes();
+  }
   // The next message's header, if no receive is posted.
   enum class Probe { none, message, malformed };
   Probe probe(MessageHeader& header);
@@ -61,13 +79,23 @@ class Inbox {
   // What there must be, at least, for the front receive to go on.
   std::size_t wanted_bytes() const { return in_message_ ? posted_.front().reduction.element_bytes : 1; }
   bool begin(Received& received);
-  bool take(std::size_t bytes, Received& received);
+  bool take_from_ring(Received& received);
+  bool take_from_place(Received& received);
+  void put(const std::byte* from, std::size_t bytes);
+  bool is_withdrawn() const { return ring_.control().withdrawn.load(std::memory_order_relaxed) != 0; }
   void give_back(int wake_event);
+
+  const Rank peer_;
+  Payloads* const payloads_;
 
   std::deque<PostedReceive> posted_;
   bool in_message_ = false;            // the front receive's header has been taken
-  std::size_t got_ = 0;                // bytes of its payload that are in place
+  std::size_t got_ = 0;                // bytes of its payload that have been received
   MessageHeader header_;               // the latest
+  bool in_place_ = false;              // its payload lies elsewhere
+  PayloadPlace place_;                 // there
+  bool took_from_place_ = false;       // its sender waits for the end of that
+  std::vector<std::byte> copied_;      // of a payload that may change meanwhile
   std::uint64_t probed_ = UINT64_MAX;  // where the message lies that probe() has found
   RingReader ring_;
 };

@@ -14,14 +14,28 @@ constexpr std::size_t bytes_per_flush = std::size_t{1} << 20;  // then others ha
 }  // namespace
 
 void Outbox::abandon(const Status& why) {
+  if (!in_place_.empty()) {
+    ring_.control().withdrawn.store(1, std::memory_order_relaxed);
+    full_fence();  // whoever sees what the caller does with the memory from now on sees this
+  }
+  for (; !in_place_.empty(); in_place_.pop_front()) in_place_.front().completion->done(why);
   for (; !queue_.empty(); queue_.pop_front()) queue_.front().completion->done(why);
 }
 
 Outbox::Flushed Outbox::flush(int wake_event) {
   Flushed flushed;
+  if (next_is_taken() && ring_.room() > ring_data_bytes) {
+    flushed.malformed = true;
+    return flushed;
+  }
+  for (; next_is_taken(); ++flushed.completed) {
+    Completion* const completion = in_place_.front().completion;
+    in_place_.pop_front();
+    completion->done(Status());
+  }
   while (!queue_.empty() && flushed.bytes < bytes_per_flush) {
     const Message front = queue_.front();
-    const std::size_t whole = bytes_in_ring(front.header.bytes);
+    const std::size_t whole = front.bytes_in_ring();
     const std::size_t room = ring_.room();
     if (room > ring_data_bytes) {
       flushed.malformed = true;
@@ -36,6 +50,10 @@ Outbox::Flushed Outbox::flush(int wake_event) {
     if (sent_ < whole) continue;
     sent_ = 0;
     queue_.pop_front();
+    if (front.place) {
+      in_place_.push_back({ring_.written(), front.completion});
+      continue;
+    }
     ++flushed.completed;
     front.completion->done(Status());
   }
@@ -64,6 +82,12 @@ void Outbox::show(std::size_t bytes, int wake_event) {
 void Outbox::copy(const Message& message, std::size_t bytes) {
   constexpr std::size_t header_bytes = sizeof(MessageHeader);
   std::byte* to = ring_.at();
+  if (message.place) {
+    const MessageHeader header{message.header.tag, message.header.bytes | MessageHeader::in_place};
+    std::memcpy(to, &header, header_bytes);
+    std::memcpy(to + header_bytes, &*message.place, sizeof *message.place);
+    return;
+  }
   std::size_t from = sent_;
   if (from == 0) {
     std::memcpy(to, &message.header, header_bytes);
@@ -76,7 +100,7 @@ void Outbox::copy(const Message& message, std::size_t bytes) {
 }
 
 void Outbox::announce_sleep(bool asleep) {
-  if (!ring_ || (asleep && queue_.empty())) return;
+  if (!ring_ || (asleep && empty())) return;
   auto& word = ring_.control().writer_sleeps;
   if (asleep || word.load(std::memory_order_relaxed) != 0) word.store(asleep ? 1 : 0, std::memory_order_relaxed);
 }

@@ -3,7 +3,7 @@
 
 #include <cstddef>
 #include <deque>
-#include <vector>
+#include <optional>
 
 #include "transports/shm/ring.hpp"
 
@@ -17,21 +17,26 @@ class Outbox {
     bool malformed = false;     // the peer has written nonsense into the ring
   };
 
-  void push(const MessageHeader& header, const std::byte* data, Completion& completion) {
-    queue_.push_back({header, data, &completion});
+  // `place`: where the peer finds the payload, so that it need not pass through the ring.
+  void push(const MessageHeader& header, const std::byte* data, Completion& completion,
+            const std::optional<PayloadPlace>& place = {}) {
+    queue_.push_back({header, data, &completion, place});
   }
-  bool empty() const { return queue_.empty(); }
-  // Ends all messages with `why`.
+  bool empty() const { return queue_.empty() && in_place_.empty(); }
+  // Whether none waits for room in the ring.
+  bool all_written() const { return queue_.empty(); }
+  // Ends all messages with `why`; from then on the peer uses no payload that has stayed in its place.
   void abandon(const Status& why);
 
   // Whether ring() has been given memory.
   bool open() const { return static_cast<bool>(ring_); }
   RingWriter& ring() { return ring_; }
-  bool ready() { return !queue_.empty() && ring_.room() > 0; }
+  bool ready() { return (!queue_.empty() && ring_.room() > 0) || next_is_taken(); }
   // Writes a short message for which there is room, and none waits before it. False: it is to be pushed. Requires
   // open().
   bool write_at_once(const MessageHeader& header, const std::byte* data, int wake_event);
-  // Writes as much as there is room for; completes what is written whole. Wakes the reader through its eventfd.
+  // Writes as much as there is room for; completes what is written whole, and what the peer has taken from its place.
+  // Wakes the reader through its eventfd.
   Flushed flush(int wake_event);
 
   // Says that this side sleeps until there is room, or does not any more.
@@ -42,12 +47,22 @@ class Outbox {
     MessageHeader header;
     const std::byte* data;
     Completion* completion;
+    std::optional<PayloadPlace> place;
+
+    std::size_t bytes_in_ring() const { return place ? cache_line_bytes : shm::bytes_in_ring(header.bytes); }
+  };
+  // A message whose header lies in the ring, up to `end`, and whose payload the peer has still to take.
+  struct InPlace {
+    std::uint64_t end;
+    Completion* completion;
   };
 
+  bool next_is_taken() { return !in_place_.empty() && ring_.is_taken(in_place_.front().end); }
   void copy(const Message& message, std::size_t bytes);
   void show(std::size_t bytes, int wake_event);
 
   std::deque<Message> queue_;
+  std::deque<InPlace> in_place_;
   std::size_t sent_ = 0;  // of the front message, header and padding included
   RingWriter ring_;
 };

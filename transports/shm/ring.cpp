@@ -24,6 +24,11 @@ void RingWriter::publish(std::size_t bytes) {
   control().written.store(written_, std::memory_order_release);
 }
 
+bool RingWriter::is_taken(std::uint64_t end) {
+  if (taken_ < end) taken_ = control().taken.load(std::memory_order_acquire);
+  return taken_ >= end;
+}
+
 Status RingReader::open(int fd) {
   if (Status checked = check_memory(fd, ring_bytes); !checked.ok()) return checked;
   auto mapping = map_ring(fd, ring_front_bytes, ring_data_bytes);

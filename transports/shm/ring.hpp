@@ -1,7 +1,9 @@
 // Ring: bytes from one process to another through shared memory, with one writer and one reader.
 //
 // A message is a header, its payload, and padding to a whole cache line; what is published or given back is whole cache
-// lines. The data area is mapped twice, one behind the other, so every stretch of it lies in one piece.
+// lines. The data area is mapped twice, one behind the other, so every stretch of it lies in one piece. The payload of
+// a long message may stay where it is, in memory that its sender has registered: then its place follows the header, and
+// the message is over when that has been given back.
 #pragma once
 
 #include <atomic>
@@ -18,6 +20,7 @@ namespace hocket::shm {
 // What lies before the data. Each word has a line of its own, written by one side.
 struct RingControl {
   alignas(cache_line_bytes) std::atomic<std::uint64_t> written;        // bytes ever; the writer's
+  std::atomic<std::uint32_t> withdrawn;                                // 1: payloads are not in their places any more
   alignas(cache_line_bytes) std::atomic<std::uint64_t> taken;          // bytes ever; the reader's
   alignas(cache_line_bytes) std::atomic<std::uint32_t> writer_sleeps;  // until there is room
   alignas(cache_line_bytes) std::atomic<std::uint32_t> reader_sleeps;  // until something comes
@@ -31,9 +34,19 @@ static_assert(sizeof(RingControl) <= ring_front_bytes);
 // What a message begins with.
 struct MessageHeader {
   Tag tag;
-  std::uint64_t bytes = 0;
+  std::uint64_t bytes = 0;  // of the payload; with in_place where that does not follow
+
+  static constexpr std::uint64_t in_place = std::uint64_t{1} << 63;
 };
 static_assert(sizeof(MessageHeader) == 48 && std::has_unique_object_representations_v<MessageHeader>);
+
+// Where a payload lies that both ends can reach.
+struct PayloadPlace {
+  std::uint32_t window = 0;  // with which its memory is registered
+  std::uint32_t region = 0;
+  std::uint64_t offset = 0;
+};
+static_assert(sizeof(MessageHeader) + sizeof(PayloadPlace) == cache_line_bytes);
 
 constexpr std::size_t bytes_in_ring(std::size_t payload) {
   return round_up(sizeof(MessageHeader) + payload, cache_line_bytes);
@@ -51,6 +64,9 @@ class RingWriter {
   std::size_t room();
   std::byte* at() const { return mapping_.data() + ring_front_bytes + written_ % ring_data_bytes; }
   void publish(std::size_t bytes);
+  std::uint64_t written() const { return written_; }  // bytes ever
+  // Whether the reader has given back all up to there.
+  bool is_taken(std::uint64_t end);
 
  private:
   Mapping mapping_;

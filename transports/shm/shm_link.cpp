@@ -15,6 +15,8 @@ namespace hocket::shm {
 namespace {
 
 constexpr std::size_t unread_max = std::size_t{16} << 10;
+// Shorter payloads pass through the ring, where their sender need not wait for the receiver.
+constexpr std::size_t in_place_from = std::size_t{64} << 10;
 
 static_assert(sizeof(Waiting) == sizeof(Packet::words));
 
@@ -64,8 +66,10 @@ void ShmLink::send(const Tag& tag, ConstBuffer from, Completion& completion) {
     completion.done(Status());
     return;
   }
-  const bool first = outbox_.empty();
-  outbox_.push(header, from.data, completion);
+  std::optional<PayloadPlace> place;
+  if (from.bytes >= in_place_from && attached()) place = context_.windows->place_of(peer_, from.data, from.bytes);
+  const bool first = outbox_.all_written();
+  outbox_.push(header, from.data, completion, place);
   if (first && attached()) flush();
 }
 
@@ -137,15 +141,31 @@ std::size_t ShmLink::flush() {
   return progress.completed + (progress.bytes > 0 ? 1 : 0);
 }
 
+// A sender tells of the memory in which a payload lies before it writes the header: so that is known at the latest when
+// all packets have been taken.
 std::size_t ShmLink::receive() {
-  const auto progress = inbox_.advance(connection_.wake_event.get());
-  const std::size_t happened = progress.completed + (progress.bytes > 0 ? 1 : 0);
+  auto progress = inbox_.advance(connection_.wake_event.get());
+  std::size_t happened = progress.happened();
+  if (progress.event == Inbox::Event::unknown && !listens_) {
+    happened += listen();
+    if (!up()) return happened;
+    progress = inbox_.advance(connection_.wake_event.get());
+    happened += progress.happened();
+  }
   switch (progress.event) {
     case Inbox::Event::none: leave_if_drained(); return happened;
     case Inbox::Event::mismatch:
       fail(hocket::mismatch(context_.rank, peer_, inbox_.got(), inbox_.expected(), *context_.listener), true);
       break;
     case Inbox::Event::malformed: malformed("its end of the ring lies beyond ours"); break;
+    case Inbox::Event::unknown:
+      if (listens_) return happened;
+      fail(
+          problem(Code::invalid_argument, fmt::format("the registered memory from which {} sends is gone: it was freed "
+                                                      "before the call was complete, or cannot be mapped here",
+                                                      name())),
+          true);
+      break;
   }
   return happened + 1;
 }
@@ -163,6 +183,13 @@ void ShmLink::announce_sleep(bool asleep, bool listening) {
 // ----------------------------------------------------------------------------------------------------------
 
 std::size_t ShmLink::listen(bool died) {
+  listens_ = true;
+  const std::size_t happened = take_packets(died);
+  listens_ = false;
+  return happened;
+}
+
+std::size_t ShmLink::take_packets(bool died) {
   if (!attached() || peer_ended_) return 0;
   std::size_t happened = 0;
   if (!channel().flush()) died = true;
@@ -226,7 +253,7 @@ void ShmLink::act_on(Packet& packet) {
     case PacketKind::refusal:
     case PacketKind::region:
     case PacketKind::gone_region:
-      if (!context_.sink->deliver(peer_, packet)) malformed("it names a window that cannot exist");
+      if (!context_.windows->deliver(peer_, packet)) malformed("it names a window that cannot exist");
       return;
   }
 }

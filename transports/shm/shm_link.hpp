@@ -15,11 +15,13 @@
 
 namespace hocket::shm {
 
-// Takes the packets that belong to windows. False: it makes no sense.
-class PacketSink {
+// What links need of the windows that are open.
+class LinkWindows : public Payloads {
  public:
-  virtual ~PacketSink() = default;
+  // Takes a packet that belongs to a window. False: it makes no sense.
   virtual bool deliver(Rank from, Packet& packet) = 0;
+  // Where a peer finds these bytes, if they lie in memory that is registered; tells the peer what it needs for that.
+  virtual std::optional<PayloadPlace> place_of(Rank peer, const std::byte* data, std::size_t bytes) = 0;
 };
 
 // What all links of a transport share.
@@ -27,12 +29,12 @@ struct LinkContext {
   Rank rank = 0;
   pid_t owner = 0;  // a forked child is not it, and must not speak for its parent
   TransportListener* listener = nullptr;
-  PacketSink* sink = nullptr;
+  LinkWindows* windows = nullptr;
 };
 
 class ShmLink final : public Link {
  public:
-  ShmLink(const LinkContext& context, Rank peer) : context_(context), peer_(peer) {}
+  ShmLink(const LinkContext& context, Rank peer) : context_(context), peer_(peer), inbox_(peer, context.windows) {}
 
   void send(const Tag& tag, ConstBuffer from, Completion& completion) override;
   void recv(const Tag& tag, Buffer to, Completion& completion) override;
@@ -85,6 +87,7 @@ class ShmLink final : public Link {
   void post(const Tag& tag, PostedReceive receive);
   std::size_t flush();
   std::size_t receive();
+  std::size_t take_packets(bool died);
   bool open_outbox();
   void act_on(Packet& packet);
   void hear_last_word(const Packet& packet);
@@ -111,6 +114,7 @@ class ShmLink final : public Link {
   bool goodbye_came_ = false;
   bool awaits_word_ = false;  // this side has said why it ended the link; the peer has said nothing of its own yet
   bool peer_ended_ = false;   // the socket has no more to say
+  bool listens_ = false;      // to the socket, at this moment
 };
 
 }  // namespace hocket::shm

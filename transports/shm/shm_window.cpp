@@ -31,17 +31,22 @@ void ShmWindow::attach() {
   group_.number = registry_.open(*this);
 }
 
+std::optional<std::uint32_t> ShmWindow::member_of(Rank rank) const {
+  const auto found = std::ranges::lower_bound(group_.members, rank, {}, &WindowMember::rank);
+  if (found == group_.members.end() || found->rank != rank) return std::nullopt;
+  return static_cast<std::uint32_t>(found - group_.members.begin());
+}
+
 bool ShmWindow::take(Rank from, Packet& packet) {
-  const auto found = std::ranges::find(group_.members, from, &WindowMember::rank);
-  if (found == group_.members.end()) {
+  const auto member = member_of(from);
+  if (!member) {
     handshake_.refuse_stranger(from);
     return true;
   }
-  const auto member = static_cast<std::size_t>(found - group_.members.begin());
   switch (packet.kind) {
-    case PacketKind::region: return regions_.take_region(member, packet);
-    case PacketKind::gone_region: return regions_.take_removal(member, packet);
-    default: return handshake_.take(member, packet);
+    case PacketKind::region: return regions_.take_region(*member, packet);
+    case PacketKind::gone_region: return regions_.take_removal(*member, packet);
+    default: return handshake_.take(*member, packet);
   }
 }
 

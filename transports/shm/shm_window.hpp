@@ -1,6 +1,7 @@
 // A window made of memory that all members share, with a part of each, and of the regions that members have registered.
 #pragma once
 
+#include <optional>
 #include <span>
 #include <string>
 
@@ -25,6 +26,7 @@ class ShmWindow final : public Window {
   void attach();
   // False: the packet makes no sense.
   bool take(Rank from, Packet& packet);
+  std::optional<std::uint32_t> member_of(Rank rank) const;
   WindowHandshake& handshake() { return handshake_; }
   WindowRegions& regions() { return regions_; }
 

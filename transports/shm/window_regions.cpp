@@ -36,18 +36,20 @@ void WindowRegions::take_own() {
   own_version_ = table_->version();
   std::vector<Own> now;
   for (SharedRegion& region : table_->snapshot()) {
-    if (!region.may_shrink) now.push_back({std::move(region)});
+    if (region.may_shrink) continue;
+    now.push_back({std::move(region), std::vector<bool>(group_.members.size()), group_.members.size()});
   }
   for (const Own& before : own_) {
     const auto same =
         std::find_if(now.begin(), now.end(), [&](const Own& own) { return own.region.id == before.region.id; });
     if (same != now.end()) {
       same->told = before.told;
+      same->untold = before.untold;
       continue;
     }
     const Packet gone{.kind = PacketKind::gone_region, .words = {group_.number, before.region.id}};
-    for (std::size_t i = 0; i < before.told; ++i) {
-      group_.tell(i, gone);
+    for (std::size_t i = 0; i < before.told.size(); ++i) {
+      if (before.told[i]) group_.tell(i, gone);
     }
   }
   own_ = std::move(now);
@@ -66,15 +68,26 @@ WindowRegions::Own* WindowRegions::find_own(const void* data, std::size_t bytes)
 
 // False where some member could not be told; then the memory counts as not registered this time.
 bool WindowRegions::announce(Own& own) {
+  if (own.untold == 0) return true;
+  if (!all_connected()) return false;
+  for (std::size_t member = 0; member < group_.members.size(); ++member) {
+    if (!tell(own, member)) return false;
+  }
+  return true;
+}
+
+// Who has no link, or not any more, needs none.
+bool WindowRegions::tell(Own& own, std::size_t member) {
+  if (own.told[member]) return true;
   const auto fd = own.region.fd.lock();
   if (!fd) return false;
   const Packet packet{.kind = PacketKind::region,
                       .words = {group_.number, own.region.id, own.region.file_offset, own.region.bytes}};
-  if (!all_connected()) return false;
-  for (const int number = fd->get(); own.told < group_.members.size(); ++own.told) {
-    ShmLink* const link = group_.link(own.told);
-    if (link != nullptr && link->up() && !link->channel().try_send(packet, {&number, 1})) return false;
-  }
+  const int number = fd->get();
+  ShmLink* const link = group_.link(member);
+  if (link != nullptr && link->up() && !link->channel().try_send(packet, {&number, 1})) return false;
+  own.told[member] = true;
+  --own.untold;
   return true;
 }
 
@@ -91,12 +104,22 @@ bool WindowRegions::all_connected() {
   return all_connected_;
 }
 
+RegionRef WindowRegions::ref_to(const Own& own, const void* data) const {
+  return {own.region.id, static_cast<std::uint64_t>(static_cast<const std::byte*>(data) - own.region.address)};
+}
+
 RegionRef WindowRegions::locate(const void* data, std::size_t bytes) {
   if (table_ == nullptr) return {};
   announce_removals();
   Own* const own = find_own(data, bytes);
-  if (own == nullptr || (own->told < group_.members.size() && !announce(*own))) return {};
-  return {own->region.id, static_cast<std::uint64_t>(static_cast<const std::byte*>(data) - own->region.address)};
+  return own != nullptr && announce(*own) ? ref_to(*own, data) : RegionRef();
+}
+
+RegionRef WindowRegions::locate_for(std::uint32_t number, const void* data, std::size_t bytes) {
+  if (table_ == nullptr) return {};
+  announce_removals();
+  Own* const own = find_own(data, bytes);
+  return own != nullptr && tell(*own, number) ? ref_to(*own, data) : RegionRef();
 }
 
 // ---- others' regions ------------------------------------------------------------------------------------------------
@@ -150,15 +173,17 @@ std::byte* WindowRegions::map_own(const RegionRef& ref, std::size_t bytes) {
 
 std::byte* WindowRegions::map(std::uint32_t number, const RegionRef& ref, std::size_t bytes) {
   if (number == group_.self) return map_own(ref, bytes);
-  const WindowMember& member = group_.members[number];
-  Foreign* foreign = find_foreign(number, ref.region);
-  if (foreign == nullptr) {
+  if (find_foreign(number, ref.region) == nullptr) {
     ShmLink* const link = group_.link(number);
     if (link != nullptr) link->listen();  // the region may be on its way
-    foreign = find_foreign(number, ref.region);
   }
+  return find(number, ref, bytes);
+}
+
+std::byte* WindowRegions::find(std::uint32_t number, const RegionRef& ref, std::size_t bytes) {
+  Foreign* const foreign = find_foreign(number, ref.region);
   if (foreign == nullptr || !lies_in(ref, bytes, foreign->bytes)) return nullptr;
-  if (foreign->data == nullptr && !map_foreign(*foreign, member.rank)) return nullptr;
+  if (foreign->data == nullptr && !map_foreign(*foreign, group_.members[number].rank)) return nullptr;
   return foreign->data + ref.offset;
 }
 

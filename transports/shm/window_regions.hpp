@@ -21,6 +21,10 @@ class WindowRegions {
   // As Window has these.
   RegionRef locate(const void* data, std::size_t bytes);
   std::byte* map(std::uint32_t number, const RegionRef& ref, std::size_t bytes);
+  // locate() for one other member: no other is told.
+  RegionRef locate_for(std::uint32_t number, const void* data, std::size_t bytes);
+  // map() of what that other member has told until now.
+  std::byte* find(std::uint32_t number, const RegionRef& ref, std::size_t bytes);
   void tidy();
   // Tells the members which own regions are gone.
   void announce_removals();
@@ -33,7 +37,8 @@ class WindowRegions {
   // This process's.
   struct Own {
     SharedRegion region;
-    std::size_t told = 0;  // so many members know it
+    std::vector<bool> told;  // by member: whether it knows the region
+    std::size_t untold;      // how many do not
   };
   // Another member's.
   struct Foreign {
@@ -47,7 +52,9 @@ class WindowRegions {
   void take_own();
   Own* find_own(const void* data, std::size_t bytes);
   std::byte* map_own(const RegionRef& ref, std::size_t bytes);
+  RegionRef ref_to(const Own& own, const void* data) const;
   bool announce(Own& own);
+  bool tell(Own& own, std::size_t member);
   bool all_connected();
   Foreign* find_foreign(std::uint32_t member, std::uint32_t region);
   bool map_foreign(Foreign& foreign, Rank owner);

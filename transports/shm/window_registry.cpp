@@ -20,6 +20,25 @@ bool WindowRegistry::deliver(Rank from, Packet& packet) {
   return true;
 }
 
+std::optional<PayloadPlace> WindowRegistry::place_of(Rank peer, const std::byte* data, std::size_t bytes) {
+  for (const auto& [number, window] : open_) {
+    const auto member = window->member_of(peer);
+    if (!member) continue;
+    const RegionRef ref = window->regions().locate_for(*member, data, bytes);
+    if (ref.region != 0) {
+      return PayloadPlace{.window = static_cast<std::uint32_t>(number), .region = ref.region, .offset = ref.offset};
+    }
+  }
+  return std::nullopt;
+}
+
+const std::byte* WindowRegistry::find(Rank peer, const PayloadPlace& place, std::size_t offset, std::size_t bytes) {
+  const auto found = open_.find(place.window);
+  if (found == open_.end()) return nullptr;
+  const auto member = found->second->member_of(peer);
+  return member ? found->second->regions().find(*member, {place.region, place.offset + offset}, bytes) : nullptr;
+}
+
 std::uint64_t WindowRegistry::open(ShmWindow& window) {
   const std::uint64_t number = next_++;
   open_[number] = &window;

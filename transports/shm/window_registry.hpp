@@ -1,8 +1,9 @@
-// WindowRegistry: brings packets to the windows that they belong to.
+// WindowRegistry: brings packets to the windows that they belong to, and finds there what ranks have registered.
 #pragma once
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <vector>
 
 #include "transports/shm/shm_link.hpp"
@@ -11,9 +12,11 @@ namespace hocket::shm {
 
 class ShmWindow;
 
-class WindowRegistry final : public PacketSink {
+class WindowRegistry final : public LinkWindows {
  public:
   bool deliver(Rank from, Packet& packet) override;
+  std::optional<PayloadPlace> place_of(Rank peer, const std::byte* data, std::size_t bytes) override;
+  const std::byte* find(Rank peer, const PayloadPlace& place, std::size_t offset, std::size_t bytes) override;
   // The next window opens, under the number that is returned: hands it what came early.
   std::uint64_t open(ShmWindow& window);
   void close(std::uint64_t number) { open_.erase(number); }

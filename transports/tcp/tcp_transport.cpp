@@ -11,6 +11,7 @@ namespace {
 
 constexpr std::size_t staging_bytes = std::size_t{128} << 10;  // half of it in a small L2 is what two sockets leave
 constexpr unsigned calls_per_look = 64;
+constexpr unsigned calls_per_look_at_the_door = 4096;  // where there are no links: others spin meanwhile
 
 }  // namespace
 
@@ -71,7 +72,8 @@ std::size_t TcpTransport::progress() {
   }
   look_ = connector_.take_news() || look_;
   const bool idle = (look_ || listening_) && happened == 0;
-  if (idle || connector_.unsettled() || ++calls_ % calls_per_look == 0) happened += look_round();
+  const unsigned between_looks = links.empty() ? calls_per_look_at_the_door : calls_per_look;
+  if (idle || connector_.unsettled() || ++calls_ % between_looks == 0) happened += look_round();
   return happened;
 }
 

@@ -66,6 +66,47 @@ TEST(OperationQueue, MessagesOfOneDirectionFollowEachOther) {
   EXPECT_TRUE(queue.empty());
 }
 
+std::shared_ptr<FakeOperation> add_begun_send(OperationQueue& queue) {
+  auto message = std::make_shared<FakeOperation>(
+      std::vector<Direction>{to_1},
+      Binding{.signature = {.kind = SignatureKind::send}, .reduction = {}, .timeout = std::chrono::hours(1)});
+  queue.add_begun(message, peers);
+  return message;
+}
+
+TEST(OperationQueue, MessagesThatHaveBegunRunSideBySideAndOthersWaitForAll) {
+  OperationQueue queue;
+  EXPECT_TRUE(queue.may_begin(to_1));
+  const auto first = add_begun_send(queue);
+  EXPECT_TRUE(queue.may_begin(to_1));
+  const auto second = add_begun_send(queue);
+  const auto collective = add(queue, {to_1, from_2});
+  EXPECT_FALSE(queue.may_begin(to_1)) << "it would overtake the collective";
+  EXPECT_TRUE(queue.may_begin(from_1));
+  EXPECT_FALSE(queue.may_begin(from_2));
+  EXPECT_EQ(queue.running().size(), 2U);
+  EXPECT_THAT(started(queue), IsEmpty());
+  finish(queue, second);
+  EXPECT_THAT(started(queue), IsEmpty());
+  finish(queue, first);
+  EXPECT_THAT(started(queue), ElementsAre(collective.get()));
+  EXPECT_FALSE(queue.may_begin(to_1)) << "what runs there is no message";
+  finish(queue, collective);
+  EXPECT_TRUE(queue.may_begin(to_1));
+  EXPECT_TRUE(queue.empty());
+}
+
+// The second becomes the first in its line while it runs: it does not start again.
+TEST(OperationQueue, AMessageThatHasBegunStartsOnce) {
+  OperationQueue queue;
+  const auto first = add_begun_send(queue), second = add_begun_send(queue);
+  finish(queue, first);
+  EXPECT_THAT(started(queue), IsEmpty());
+  EXPECT_EQ(queue.running().size(), 1U);
+  finish(queue, second);
+  EXPECT_TRUE(queue.empty());
+}
+
 TEST(OperationQueue, DirectionsDoNotWaitForEachOther) {
   OperationQueue queue;
   const auto sends = add(queue, {to_1}), receives = add(queue, {from_1}), blocked = add(queue, {to_1, from_2}),

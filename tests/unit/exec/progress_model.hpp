@@ -29,6 +29,7 @@ enum class Event : std::uint8_t {
   take_as_wanted,
   leave,
   release,
+  release_started,
   fall_asleep,
   awake,
   accept,
@@ -56,6 +57,7 @@ struct Mutation {
 enum class Role : std::uint8_t {
   run,
   start,
+  start_here,      // what it starts begins on its thread, where nobody progresses
   start_and_wait,  // callers, as the executor's functions of these names
   impatient,       // starts and waits, but its deadline may pass
   exclusive,       // a caller who needs progress itself, not the end of an operation
@@ -74,6 +76,7 @@ enum class Pc : std::uint8_t {
   // Callers.
   take,
   add,
+  hand_back,
   put,
   submit,
   wait_take,
@@ -164,7 +167,8 @@ class Model {
     for (const Role role : scenario.roles) {
       Actor& actor = first_.actors[size_++] = {.role = role, .pc = Pc::act};
       if (role == Role::watcher) actor.pc = Pc::watch;
-      if (role <= Role::exclusive) actor.pc = role == Role::run || role == Role::exclusive ? Pc::take : Pc::put;
+      const bool puts = role == Role::start || role == Role::start_and_wait || role == Role::impatient;
+      if (role <= Role::exclusive) actor.pc = puts ? Pc::put : Pc::take;
       if (role <= Role::impatient) actor.operation = operations_++;
     }
     for (std::uint8_t i = 0; i < operations_; ++i) {
@@ -199,7 +203,7 @@ class Model {
     int holders = 0;
     for (std::uint8_t i = 0; i < size_; ++i) {
       const Pc pc = world.actors[i].pc;
-      holders += (pc >= Pc::attend && pc <= Pc::break_down) || pc == Pc::add;
+      holders += (pc >= Pc::attend && pc <= Pc::break_down) || pc == Pc::add || pc == Pc::hand_back;
     }
     return holders == ((world.word & progress::taken) != 0 ? 1 : 0);
   }
@@ -210,6 +214,7 @@ class Model {
   bool hold(World& world, Actor& actor) const;
   bool sleep_or_release(World& world, Actor& actor) const;
   bool call(World& world, Actor& actor, std::int8_t self) const;
+  bool start_here(World& world, Actor& actor) const;
   bool watch(World& world, Actor& actor, std::int8_t self) const;
   bool act(World& world, Actor& actor) const;
 

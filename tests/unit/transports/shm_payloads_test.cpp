@@ -1,0 +1,249 @@
+// Long messages whose payload stays where it is, in memory that the sender has registered.
+#include <signal.h>
+
+#include <algorithm>
+#include <cstring>
+#include <list>
+
+#include "src/exec/reduce.hpp"
+#include "tests/unit/transports/shm_ranks.hpp"
+#include "transports/shm/shared_memory.hpp"
+
+namespace hocket::shm {
+namespace {
+
+constexpr std::size_t long_bytes = 1'000'000;
+constexpr auto generously = std::chrono::seconds(60);
+
+struct Outcome : Completion {
+  Outcome() {
+    on_done = [](Completion& self, const Status& why) {
+      auto& outcome = static_cast<Outcome&>(self);
+      ++outcome.times;
+      outcome.status = why;
+    };
+  }
+  bool done() const { return times > 0; }
+  bool good() const { return times == 1 && status.ok(); }
+
+  int times = 0;
+  Status status;
+};
+
+Tag tag(std::uint32_t sequence) {
+  return {.communicator = 3, .sequence = sequence, .call = {.kind = SignatureKind::send, .root = 1}};
+}
+
+std::byte pattern(std::uint32_t seed, std::size_t at) {
+  return static_cast<std::byte>(seed * 37 + at * 7 + at / 251);
+}
+
+void fill(std::byte* data, std::size_t bytes, std::uint32_t seed) {
+  for (std::size_t at = 0; at < bytes; ++at) data[at] = pattern(seed, at);
+}
+
+bool holds(const std::byte* data, std::size_t bytes, std::uint32_t seed) {
+  for (std::size_t at = 0; at < bytes; ++at) {
+    if (data[at] != pattern(seed, at)) return false;
+  }
+  return true;
+}
+
+// One of two ranks: a window, a link to the other, and memory that is registered.
+struct End {
+  End(Party& own, Rank rank) : party(own), window(std::move(own.open_window(2)).value()) {
+    link = std::move(party.transport->connect(1 - rank, party.transport->address(), generous())).value();
+    auto fd = std::move(create_memory("a test", bytes)).value();
+    mapping = std::move(map_memory(fd.get(), 0, bytes, Pages::now)).value();
+    region = std::move(party.regions.add(fd.get(), memory(), bytes)).value();
+  }
+  std::byte* memory() const { return mapping.data(); }
+  // Says `value` to the other rank, or waits until that has said it; makes no progress over the link.
+  void say(std::uint64_t value) { window->control_lines(window->self())[0].words[0] = value; }
+  void hear(std::uint64_t value) {
+    const Deadline deadline = Deadline::after(generously);
+    while (window->control_lines(1 - window->self())[0].words[0] < value && !deadline.passed()) ::sched_yield();
+    ASSERT_FALSE(deadline.passed());
+  }
+  // As a rank that leaves in good order.
+  void leave() { party.transport->shut_down(Status(), generous()); }
+
+  static constexpr std::size_t bytes = 4 << 20;
+  Party& party;
+  std::unique_ptr<Window> window;
+  Link* link;
+  Mapping mapping;
+  std::uint32_t region;
+};
+
+TEST(ShmPayloads, StayInTheirPlaceUntilTheyAreReceived) {
+  Ranks(2, [](Party& party, Rank rank) {
+    End end(party, rank);
+    Outcome outcome;
+    if (rank == 1) {
+      std::byte* const from = end.memory() + 13;
+      fill(from, long_bytes, 1);
+      end.link->send(tag(1), {from, long_bytes}, outcome);
+      party.transport->progress();
+      EXPECT_FALSE(outcome.done());
+      fill(from, long_bytes, 2);  // which no sender may do, but shows where the receiver reads
+      end.say(1);
+      EXPECT_TRUE(party.until([&] { return outcome.done(); }) && outcome.good());
+    } else {
+      end.hear(1);
+      std::vector<std::byte> to(long_bytes);
+      end.link->recv(tag(1), {to.data(), to.size()}, outcome);
+      EXPECT_TRUE(party.until([&] { return outcome.done(); }) && outcome.good());
+      EXPECT_TRUE(holds(to.data(), to.size(), 2));
+    }
+    end.leave();
+  });
+}
+
+// Short and long, registered and not, and not aligned to anything: all arrive whole and in their order.
+TEST(ShmPayloads, ComeInTheOrderOfTheSends) {
+  const std::vector<std::size_t> sizes{65'536, 8, 65'535, 300'000, 0, 65'537, 1'500'000, 4'096, 262'144};
+  Ranks(2, [&](Party& party, Rank rank) {
+    End end(party, rank);
+    std::list<Outcome> outcomes;
+    std::vector<std::vector<std::byte>> buffers;
+    std::size_t offset = 1;
+    for (std::uint32_t at = 0; at < 2 * sizes.size(); ++at) {
+      const std::size_t bytes = sizes[at % sizes.size()];
+      const bool registered = at < sizes.size();
+      buffers.emplace_back(bytes);
+      Outcome& outcome = outcomes.emplace_back();
+      if (rank == 0) {
+        end.link->recv(tag(at), {buffers.back().data(), bytes}, outcome);
+        continue;
+      }
+      std::byte* const from = registered ? end.memory() + offset : buffers.back().data();
+      if (registered) offset += bytes + 3;
+      fill(from, bytes, at);
+      end.link->send(tag(at), {from, bytes}, outcome);
+    }
+    const auto all_done = [&] { return std::ranges::all_of(outcomes, &Outcome::done); };
+    EXPECT_TRUE(party.until(all_done));
+    EXPECT_TRUE(std::ranges::all_of(outcomes, &Outcome::good));
+    for (std::uint32_t at = 0; rank == 0 && at < buffers.size(); ++at) {
+      EXPECT_TRUE(holds(buffers[at].data(), buffers[at].size(), at)) << at;
+    }
+    end.leave();
+  });
+}
+
+// Both ways at once, so that each end takes a payload while its own is taken.
+TEST(ShmPayloads, AreCombinedWhereTheyLie) {
+  constexpr std::size_t count = 200'001;
+  Ranks(2, [](Party& party, Rank rank) {
+    End end(party, rank);
+    auto* const own = reinterpret_cast<float*>(end.memory() + 4);
+    for (std::size_t at = 0; at < count; ++at) own[at] = static_cast<float>(at % 1000 + rank);
+    std::vector<float> mine(count, 10), sum(count);
+    Outcome sent, received;
+    const Reduction add = reduction_for(DataType::float32, ReduceOp::sum, 2);
+    end.link->send(tag(5), {reinterpret_cast<const std::byte*>(own), count * sizeof(float)}, sent);
+    end.link->recv_reduce(tag(5), {reinterpret_cast<const std::byte*>(mine.data()), count * sizeof(float)},
+                          {reinterpret_cast<std::byte*>(sum.data()), count * sizeof(float)}, add, received);
+    EXPECT_TRUE(party.until([&] { return sent.done() && received.done(); }) && sent.good() && received.good());
+    for (std::size_t at = 0; at < count; ++at) ASSERT_EQ(sum[at], static_cast<float>(at % 1000 + 1 - rank + 10)) << at;
+    end.leave();
+  });
+}
+
+// What its owner uses for something else by then is not taken for a message.
+TEST(ShmPayloads, AreNotReceivedOnceTheirSenderHasFailed) {
+  Ranks(2, [](Party& party, Rank rank) {
+    End end(party, rank);
+    Outcome outcome;
+    if (rank == 1) {
+      fill(end.memory(), long_bytes, 1);
+      end.link->send(tag(1), {end.memory(), long_bytes}, outcome);
+      party.transport->progress();
+      ASSERT_FALSE(outcome.done());
+      end.link->close(Status(Cause{.code = Code::timeout, .message = "rank 1 waits no more", .rank = 1, .peer = 0}));
+      EXPECT_EQ(outcome.status.code(), Code::timeout);
+      fill(end.memory(), long_bytes, 2);
+      end.say(1);
+      end.hear(1);
+    } else {
+      end.hear(1);
+      std::vector<std::byte> to(long_bytes);
+      end.link->recv(tag(1), {to.data(), to.size()}, outcome);
+      EXPECT_TRUE(party.until([&] { return outcome.done(); }));
+      EXPECT_EQ(outcome.times, 1);
+      EXPECT_EQ(outcome.status.code(), Code::timeout) << outcome.status.message();
+      EXPECT_EQ(party.witness.failed, std::vector<Rank>{1});
+      end.say(1);
+    }
+  });
+}
+
+// A message that was sent outlives its sender, as one does that lies in the ring.
+TEST(ShmPayloads, OutliveTheirSender) {
+  Ranks ranks(2, [](Party& party, Rank rank) {
+    End end(party, rank);
+    Outcome first, second;
+    if (rank == 1) {
+      fill(end.memory(), long_bytes, 1);
+      end.link->send(tag(1), {end.memory(), long_bytes}, first);
+      party.transport->progress();
+      end.say(1);
+      ::raise(SIGKILL);
+    }
+    end.hear(1);
+    std::vector<std::byte> to(long_bytes);
+    end.link->recv(tag(1), {to.data(), to.size()}, first);
+    end.link->recv(tag(2), {to.data(), to.size()}, second);
+    EXPECT_TRUE(party.until([&] { return second.done(); }));
+    EXPECT_TRUE(first.good()) << first.status.message();
+    EXPECT_EQ(second.status.code(), Code::peer_lost);
+    EXPECT_TRUE(holds(to.data(), to.size(), 1));
+  });
+  ranks.allow_killed();
+}
+
+TEST(ShmPayloads, EndWithTheirReceiver) {
+  Ranks ranks(2, [](Party& party, Rank rank) {
+    End end(party, rank);
+    Outcome outcome;
+    if (rank == 1) {
+      end.hear(1);
+      ::raise(SIGKILL);
+    }
+    end.link->send(tag(1), {end.memory(), long_bytes}, outcome);
+    party.transport->progress();
+    EXPECT_FALSE(outcome.done());
+    end.say(1);
+    EXPECT_TRUE(party.until([&] { return outcome.done(); }));
+    EXPECT_EQ(outcome.status.code(), Code::peer_lost);
+  });
+  ranks.allow_killed();
+}
+
+// The sender's mistake breaks the link, and nothing else.
+TEST(ShmPayloads, WhoseMemoryIsNotRegisteredAnyMoreAreAFailure) {
+  Ranks(2, [](Party& party, Rank rank) {
+    End end(party, rank);
+    Outcome outcome;
+    if (rank == 1) {
+      end.link->send(tag(1), {end.memory(), long_bytes}, outcome);
+      party.transport->progress();
+      ASSERT_TRUE(party.regions.remove(end.memory()));
+      (void)end.window->locate(end.memory(), 1);  // tells the others
+      end.say(1);
+    } else {
+      end.hear(1);
+      std::vector<std::byte> to(long_bytes);
+      end.link->recv(tag(1), {to.data(), to.size()}, outcome);
+    }
+    EXPECT_TRUE(party.until([&] { return outcome.done(); }));
+    EXPECT_EQ(outcome.status.code(), Code::invalid_argument) << outcome.status.message();
+    EXPECT_THAT(outcome.status.message(), testing::HasSubstr("rank 1 (process "));
+    if (rank == 0) end.say(2);
+    if (rank == 1) end.hear(2);
+  });
+}
+
+}  // namespace
+}  // namespace hocket::shm
