@@ -28,7 +28,7 @@ ProgressEngine::ProgressEngine(const Parts& parts, Rank rank, bool alone)
       lateness_(rank),
       unseen_peers_(rank),
       one_cause_(rank) {
-  unqueued_.reserve(alone_max);
+  unqueued_.reserve(LoneMessages::max);
 }
 
 // ---- running --------------------------------------------------------------------------------------------------------
@@ -139,6 +139,13 @@ void ProgressEngine::add_calls(std::span<const std::shared_ptr<Operation>> opera
       if (!operation->finished()) operation->finish(failure_.get());
     }
   }
+}
+
+bool ProgressEngine::needs_no_places(std::span<const std::shared_ptr<Operation>> operations) const {
+  if (operations.size() == 1) return needs_no_place(*operations.front());
+  return operations.size() <= LoneMessages::max && std::ranges::all_of(operations, [&](const auto& operation) {
+           return operation->is_message() && needs_no_place(*operation);
+         });
 }
 
 // Over the window, or on the only rank.

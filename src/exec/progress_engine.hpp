@@ -15,6 +15,7 @@
 #include "src/exec/idle_time.hpp"
 #include "src/exec/inbox.hpp"
 #include "src/exec/lateness.hpp"
+#include "src/exec/lone_messages.hpp"
 #include "src/exec/one_cause.hpp"
 #include "src/exec/operation_queue.hpp"
 #include "src/exec/peers.hpp"
@@ -73,7 +74,7 @@ class ProgressEngine final : public TransportListener {
   // it has ended well, and there is nothing to rest() for.
   bool run_alone(const std::shared_ptr<Operation>& operation) {
     const bool over_links = operation->uses_links() && !alone_;
-    return over_links ? run_messages({&operation, 1}) : run_here(operation);
+    return over_links ? messages_.run({&operation, 1}) : run_here(operation);
   }
   // Whether nothing that peers tell over links meanwhile is compared with the operation; with a collective over links
   // it is. Any thread.
@@ -81,10 +82,10 @@ class ProgressEngine final : public TransportListener {
     return (!operation.uses_links() || operation.is_message() || alone_) && !operation.needs_source();
   }
   // The same of messages over links.
-  bool run_messages(std::span<const std::shared_ptr<Operation>> messages);
+  bool run_messages(LoneMessages::Messages messages) { return messages_.run(messages); }
   // Begins messages that a caller brings itself, behind all that was submitted before, and ends those that need not
   // wait. Requires that nothing broke.
-  void start_messages(std::span<const std::shared_ptr<Operation>> messages);
+  void start_messages(LoneMessages::Messages messages) { messages_.start(messages); }
   // Whether all of these may be run alone: one, or a few messages.
   bool needs_no_places(std::span<const std::shared_ptr<Operation>> operations) const;
   // Progresses until the goal is reached, the deadline has passed, or an exception has broken everything.
@@ -108,6 +109,7 @@ class ProgressEngine final : public TransportListener {
   }
 
  private:
+  friend class LoneMessages;
   using Entry = OperationQueue::Entry;
 
   void run_rounds(const Goal& goal, Deadline deadline);
@@ -123,16 +125,9 @@ class ProgressEngine final : public TransportListener {
     ++context.counters().operations;
     if (operation.uses_links() && !operation.is_message()) context.remember(operation.tag());
   }
-  static constexpr std::size_t alone_max = 16;   // messages
-  static constexpr unsigned rounds_alone = 256;  // before what waits gets its place
   bool run_here(const std::shared_ptr<Operation>& operation);
   bool runs_to_its_end(Operation& operation);
   bool waits_to_its_end(Operation& operation);
-  Status begin_message(Operation& message);
-  bool ends_well(Operation& message);
-  bool wait_for(std::span<const std::shared_ptr<Operation>> messages);
-  bool start_message(const std::shared_ptr<Operation>& message);
-  void queue_rest(std::span<const std::shared_ptr<Operation>> messages, std::size_t begun);
   void wait_no_more() {
     idle_time_.end();
     waiter_.reset();
@@ -183,6 +178,7 @@ class ProgressEngine final : public TransportListener {
   std::atomic<WaitBudget> budget_{WaitBudget{}};
   Peers* peers_ = nullptr;
 
+  LoneMessages messages_{*this};
   OperationQueue queue_;
   std::vector<std::shared_ptr<Operation>> unqueued_;  // ran alone when an exception came, so links may point to them
   std::vector<std::shared_ptr<Operation>> accepted_;  // on their way from the inbox to the queue

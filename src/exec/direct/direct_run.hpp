@@ -47,8 +47,8 @@ struct DirectRun {
     return Announcement::data_in(announcement_of(member, turn));
   }
   // What every run begins with: the exchange and the rule of the call that is bound. They follow from the call and from
-  // what never changes, so mostly they still stand. Returns whether they do. `tag`: of the call that is announced; the run
-  // may be a part of it, always the same one. `is_bound_anew`: the call may be another.
+  // what never changes, so mostly they still stand. Returns whether they do. `tag`: of the call that is announced; the
+  // run may be a part of it, always the same one. `is_bound_anew`: the call may be another.
   bool begin(const Tag& tag, bool is_bound_anew) {
     if (begins_like_latest && !is_bound_anew) return true;
     if (!failure.ok()) failure = {};

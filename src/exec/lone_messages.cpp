@@ -1,0 +1,115 @@
+#include "src/exec/lone_messages.hpp"
+
+#include <algorithm>
+
+#include "src/exec/progress_engine.hpp"
+
+namespace hocket {
+
+bool LoneMessages::run(Messages messages) {
+  std::size_t begun = 0;
+  try {
+    while (begun < messages.size()) {
+      Operation& message = *messages[begun++];
+      if (const Status status = begin(message); !status.ok()) {
+        queue_rest(messages, begun);
+        engine_.break_down_for(message, status);
+        return false;
+      }
+      (void)ends_well(message);
+    }
+    if (all_finished(messages) || wait_for(messages)) {
+      return std::ranges::all_of(messages, [](const auto& message) { return message->kept_links(); });
+    }
+    queue_rest(messages, begun);
+  } catch (...) {
+    if (engine_.queue_.empty()) engine_.unqueued_.assign(messages.begin(), messages.end());  // there is room
+    engine_.break_down_for_exception();
+  }
+  return false;
+}
+
+Status LoneMessages::begin(Operation& message) {
+  message.number_if_message();
+  const Tag tag = message.tag();
+  engine_.recorder_.begin(message, tag);
+  return message.begin(tag, *engine_.peers_);
+}
+
+// Ends a message that is complete. Not where it has failed, or where something has come to light that concerns
+// everything: that is left to the engine's run().
+bool LoneMessages::ends_well(Operation& message) {
+  if (!message.complete() || !message.failure().ok()) return false;
+  if (!engine_.peer_failure_.ok() || !engine_.departed_.empty()) return false;
+  Recorder::end(message);
+  ProgressEngine::count(message);
+  message.finish_well();
+  return true;
+}
+
+// Until all have ended. False: that takes longer, or something else is to be done.
+bool LoneMessages::wait_for(Messages messages) {
+  engine_.waiter_.set(engine_.budget_.load());
+  for (unsigned rounds = 0; rounds < rounds_alone; ++rounds) {
+    bool happened = engine_.progress_links() != 0;
+    const Operation* waiting = nullptr;
+    for (const auto& message : messages) {
+      if (message->finished()) continue;
+      message->keep_links(false);
+      happened |= message->advance(message->context().counters());
+      if (ends_well(*message)) continue;
+      if (message->complete() || !engine_.departed_.empty()) return false;
+      if (waiting == nullptr) waiting = message.get();
+    }
+    if (happened || waiting == nullptr) engine_.wait_no_more();
+    if (waiting == nullptr) return true;
+    if (!engine_.peer_failure_.ok() || progress::must_look(engine_.lock_.state())) return false;
+    if (!happened && !engine_.wait_on(*waiting, engine_.in_memory_)) return false;
+  }
+  return false;
+}
+
+void LoneMessages::start(Messages messages) {
+  const std::shared_ptr<Operation>* now = nullptr;
+  try {
+    if ((engine_.lock_.state() & progress::submitted) != 0) engine_.accept();
+    if (engine_.queue_.can_start()) engine_.start_operations();
+    for (const auto& message : messages) {
+      now = &message;
+      if (engine_.is_broken() || !start_one(message)) break;
+    }
+  } catch (...) {
+    if (now != nullptr) engine_.unqueued_.assign(1, *now);  // there is room
+    engine_.break_down_for_exception();
+  }
+  for (const auto& message : messages) {
+    if (engine_.is_broken() && !message->finished()) message->finish(engine_.failure_.get());
+  }
+}
+
+// It begins at once where nothing but messages is under way in its direction. False: it could not.
+bool LoneMessages::start_one(const std::shared_ptr<Operation>& message) {
+  const auto used = message->directions();  // none: to this very rank
+  if (!used.empty() && !engine_.queue_.may_begin(used.front())) {
+    engine_.queue_.add(message, engine_.peers_->size());
+    return true;
+  }
+  const Status begun = begin(*message);
+  if (begun.ok() && ends_well(*message)) {
+    engine_.lock_.completed();
+    return true;
+  }
+  engine_.queue_.add_begun(message, engine_.peers_->size());
+  if (!begun.ok()) engine_.break_down_for(*message, begun);
+  return begun.ok();
+}
+
+void LoneMessages::queue_rest(Messages messages, std::size_t begun) {
+  for (std::size_t at = 0; at < messages.size(); ++at) {
+    if (messages[at]->finished()) continue;
+    at < begun ? engine_.queue_.add_begun(messages[at], engine_.peers_->size())
+               : engine_.queue_.add(messages[at], engine_.peers_->size());
+  }
+}
+
+}  // namespace hocket

@@ -1,0 +1,40 @@
+// LoneMessages: messages that a caller brings itself, where nothing else is to be done. They run without places in the
+// queue, which would cost more than many a message.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <span>
+
+#include "src/exec/operation.hpp"
+
+namespace hocket {
+
+class ProgressEngine;
+
+// A part of the engine, of whose state it needs nearly all.
+class LoneMessages {
+ public:
+  using Messages = std::span<const std::shared_ptr<Operation>>;
+  static constexpr std::size_t max = 16;  // that run at once
+
+  explicit LoneMessages(ProgressEngine& engine) : engine_(engine) {}
+
+  // Runs messages over links, see ProgressEngine::run_alone().
+  bool run(Messages messages);
+  // Begins messages behind all that was submitted before, and ends those that need not wait.
+  void start(Messages messages);
+
+ private:
+  static constexpr unsigned rounds_alone = 256;  // before what waits gets its place
+
+  Status begin(Operation& message);
+  bool ends_well(Operation& message);
+  bool wait_for(Messages messages);
+  bool start_one(const std::shared_ptr<Operation>& message);
+  void queue_rest(Messages messages, std::size_t begun);
+
+  ProgressEngine& engine_;
+};
+
+}  // namespace hocket
