@@ -26,9 +26,9 @@ const Parts& parts_of(Collective collective) {
 }  // namespace
 
 TwoLevelOperation::TwoLevelOperation(std::shared_ptr<Context> context, const Key& key, const Place& place,
-                                     std::shared_ptr<const Plan> between)
+                                     std::shared_ptr<const Plan> plan)
     : Operation(std::move(context), place.window_use != nullptr ? place.window_use->window : nullptr,
-                between != nullptr),
+                plan != nullptr),
       key_(key),
       on_host_(place.on_host) {
   const Parts& parts = parts_of(collective());
@@ -36,12 +36,12 @@ TwoLevelOperation::TwoLevelOperation(std::shared_ptr<Context> context, const Key
     if (parts.to_leader) to_leader_.emplace(*place.window_use, on_host_);
     if (parts.from_leader) from_leader_.emplace(*place.window_use, on_host_);
   }
-  if (between == nullptr) return;
+  if (plan == nullptr) return;
   const bool has_output = key.between.algorithm->collective->output.is_on(key.between.rank, key.between.root);
   if (to_leader_ && !has_output) {
     scratch_ = std::make_unique<std::byte[]>(key.between.count * key.between.element_bytes);
   }
-  between_.emplace(std::move(between), place.leaders);
+  between_.emplace(std::move(plan), place.leaders);
 }
 
 Operation* TwoLevelOperation::part(Part which) {

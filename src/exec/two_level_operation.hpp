@@ -29,9 +29,9 @@ class TwoLevelOperation final : public Operation {
     std::shared_ptr<Context> on_host, leaders;
   };
 
-  // `between`: the plan of the key's; null where the rank is no leader.
+  // `plan`: of the leaders' schedule; null where the rank is no leader.
   TwoLevelOperation(std::shared_ptr<Context> context, const Key& key, const Place& place,
-                    std::shared_ptr<const Plan> between);
+                    std::shared_ptr<const Plan> plan);
 
   const Key& key() const { return key_; }
   Status start(const Tag& tag, Peers& peers) override;

@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <cmath>
 
+#include "src/base/arithmetic.hpp"
 #include "src/plan/direct/staging.hpp"
+#include "src/spi/window.hpp"
 
 namespace hocket {
 
@@ -34,9 +36,20 @@ bool MemberRules::others_announced(const WindowMember& member, const std::vector
   return all - (member.announcements_seen > call ? 1 : 0) == exchange_.members() - 1;
 }
 
-// As Announcer::turn_before() has it.
+bool MemberRules::puts_payload(std::size_t bytes) const {
+  return (path_ == DirectPath::one_shot || path_ == DirectPath::pooled) && bytes > direct::inline_bytes_max;
+}
+
+// As Announcer::turn_before() has it: of payloads in the staging area, all before the latest call that everyone has
+// announced make room.
 bool MemberRules::may_enter(const WindowMember& member, const std::vector<WindowCall>& row) const {
-  const std::size_t back = rule_.has_payload() && !rule_.small_payload ? 1 : direct::run_ahead_max;
+  std::size_t back = rule_.plain ? direct::run_ahead_max_with_second_line : direct::run_ahead_max;
+  if (const std::size_t bytes = exchange_.input_bytes(member.self); puts_payload(bytes)) {
+    const std::size_t length = round_up(bytes, cache_line_bytes);
+    const std::size_t near = direct::near_payload_bytes / length;
+    const std::size_t far = (direct::payload_bytes - direct::near_payload_bytes) / length;
+    back = std::min(back, near + far - 1);
+  }
   return member.call < back || others_announced(member, row, member.call - back);
 }
 
@@ -46,10 +59,9 @@ std::optional<DirectAction> MemberRules::next(WindowMember& member, std::vector<
   if (!member.entered) {
     if (!may_enter(member, row)) return std::nullopt;
     member.entered = true;
-    const auto bytes = static_cast<double>(exchange_.input_bytes(member.self));
-    const bool payload = path_ == DirectPath::one_shot || path_ == DirectPath::pooled;
+    const std::size_t bytes = exchange_.input_bytes(member.self);
     DirectAction announce{.calls = true, .tells = announced};
-    if (payload && bytes > direct::inline_bytes_max) announce.work.copied = bytes;
+    if (puts_payload(bytes)) announce.work.copied = static_cast<double>(bytes);
     return announce;
   }
   if (!member.heard) return hear(member, row);

@@ -60,6 +60,7 @@ class MemberRules {
  private:
   bool others_seen(const WindowMember& member, const WindowCall& call, std::size_t sign, std::size_t count) const;
   bool others_announced(const WindowMember& member, const std::vector<WindowCall>& row, std::size_t call) const;
+  bool puts_payload(std::size_t bytes) const;
   bool may_enter(const WindowMember& member, const std::vector<WindowCall>& row) const;
   std::optional<DirectAction> hear(WindowMember& member, const std::vector<WindowCall>& row) const;
   std::optional<DirectAction> stage(WindowMember& member, const WindowCall& call) const;
