@@ -146,7 +146,7 @@ class Member {
                       .timeout = std::chrono::hours(1),
                       .root = static_cast<Rank>(shape.root)});
     NoPeers nobody;
-    ASSERT_TRUE(operation_->start({}, nobody).ok());
+    ASSERT_TRUE(operation_->start(operation_->tag(), nobody).ok());
     running_ = true;
   }
 

@@ -44,7 +44,7 @@ std::set<std::string_view> paths_taken(const Signature& call, std::uint32_t memb
                             .timeout = std::chrono::hours(1),
                             .root = 0});
     NoPeers nobody;
-    EXPECT_TRUE(operations.back().start({}, nobody).ok());
+    EXPECT_TRUE(operations.back().start(operations.back().tag(), nobody).ok());
   }
   std::set<std::string_view> taken;
   for (int turn = 0; turn < 2; ++turn) {  // all announce, then each hears all

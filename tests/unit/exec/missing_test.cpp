@@ -43,7 +43,7 @@ class Member {
                      .timeout = std::chrono::hours(1),
                      .root = call.root});
     NoPeers nobody;
-    EXPECT_TRUE(operation_.start({}, nobody).ok());
+    EXPECT_TRUE(operation_.start(operation_.tag(), nobody).ok());
   }
   bool step() {
     Counters counters;
@@ -136,7 +136,7 @@ TEST(Missing, IsWhoHoldsUpTheOneThatIsNeeded) {
   const auto begin = [&](DirectOperation& operation, const Signature& call) {
     operation.bind(
         {.input = memory.data(), .output = memory.data(), .signature = call, .timeout = std::chrono::hours(1)});
-    ASSERT_TRUE(operation.start({}, nobody).ok());
+    ASSERT_TRUE(operation.start(operation.tag(), nobody).ok());
     for (int step = 0; step < 10 && !operation.complete(); ++step) operation.advance(counters);
   };
   begin(first, gather);

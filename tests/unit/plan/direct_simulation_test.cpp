@@ -105,15 +105,19 @@ TEST(DirectSimulation, AStagedBroadcastIsAPipeline) {
   EXPECT_LT(seconds(got.time), 2.1 * one_way);
 }
 
-// A root that needs nobody's data does not wait for a flag, but may be 32 operations ahead at most.
+// A root that needs nobody's data does not wait for a flag, but may be 1,024 operations ahead at most, and fewer where
+// their data fills the staging area: 95 of 16 KiB.
 TEST(DirectSimulation, RootsRunAheadInARowOfCalls) {
   const Network network = host(4, 0, {.call = 1e-6, .flag = 20e-6});
   const DirectCall call = call_of(Collective::broadcast, 4, 16);
   const Simulation one = run(network, call, DirectPath::one_shot), some = run(network, call, DirectPath::one_shot, 20);
   EXPECT_EQ(one.time, picoseconds(21e-6));
   EXPECT_EQ(some.time, picoseconds(40e-6)) << "one flag in all";
-  const Simulation many = run(network, call, DirectPath::one_shot, 320);
-  EXPECT_GT(many.time, picoseconds(320e-6) + 2 * picoseconds(20e-6));
+  const Network slow = host(4, 0, {.call = 1e-6, .flag = 2e-3});
+  const Simulation many = run(slow, call, DirectPath::one_shot, 3000);
+  EXPECT_GT(many.time, picoseconds(3000e-6) + 2 * picoseconds(2e-3));
+  const Simulation large = run(slow, call_of(Collective::broadcast, 4, 16 * kib), DirectPath::one_shot, 300);
+  EXPECT_GT(large.time, picoseconds(300e-6) + 2 * picoseconds(2e-3));
   const Simulation barriers = run(network, {.collective = Collective::barrier, .ranks = 4}, DirectPath::one_shot, 10);
   EXPECT_EQ(barriers.time, 10 * picoseconds(21e-6));
 }
