@@ -11,7 +11,6 @@ namespace {
 constexpr unsigned rounds_between_deadline_checks = 256;
 // While everything runs over the window, looks at the links are rare, and come late: most calls are over before.
 constexpr unsigned rounds_before_looks = 1024;
-constexpr unsigned rounds_between_looks = 32;
 
 }  // namespace
 
@@ -77,7 +76,7 @@ bool ProgressEngine::round(const Goal& goal) {
   if (queue_.can_start() || !queue_.searching().empty()) start_operations();
   const bool skips_links = may_skip_links();
   happened |= advance_operations();
-  if (!skips_links && !goal.reached(*this) && progress_links() != 0) {
+  if (!skips_links && needs_links(goal) && progress_links() != 0) {
     happened = true;
     advance_operations();
   }

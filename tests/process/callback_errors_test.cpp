@@ -66,9 +66,11 @@ TEST_P(CallbacksOfTheBroken, AreCalledOnceWithTheCause) {
     auto comm = std::make_unique<Comm>();
     ASSERT_TRUE(*comm);
     if (child.index == 1) {
+      child.say("made");
       EXPECT_EQ(child.hear(), "now");
       return break_with(comm->get(), how);
     }
+    EXPECT_EQ(child.hear(), "begin");
     std::vector<std::unique_ptr<Told>> told;
     std::vector<hocket_work*> works(20);
     std::atomic<int> refused{0};
@@ -113,6 +115,8 @@ TEST_P(CallbacksOfTheBroken, AreCalledOnceWithTheCause) {
     }
     EXPECT_EQ(refused, 1);
   });
+  EXPECT_EQ(group.hear(1), "made");  // else rank 0 may be gone before
+  group.tell(0, "begin");
   EXPECT_EQ(group.hear(0), "ready");
   if (how == "destroy") {
     EXPECT_EQ(group.hear(0), "destroyed");
