@@ -30,9 +30,8 @@ std::string Rendezvous::epoch_key() const {
 }
 
 Result<std::unique_ptr<Rendezvous>> Rendezvous::join(Store& store, const Options& options, Deadline deadline,
-                                                     std::stop_token stop, std::uint64_t token,
-                                                     std::optional<Status>* missed) {
-  std::unique_ptr<Rendezvous> rendezvous(new Rendezvous(store, options, deadline, std::move(stop), token, missed));
+                                                     std::stop_token stop, std::uint64_t token, Visit* visit) {
+  std::unique_ptr<Rendezvous> rendezvous(new Rendezvous(store, options, deadline, std::move(stop), token, visit));
   const Status status = options.rank == 0 ? rendezvous->lead() : rendezvous->follow();
   if (!status.ok()) return rendezvous->explained(status);
   return rendezvous;
@@ -121,8 +120,10 @@ Status Rendezvous::close_epoch_before(const Epoch& before) {
 
 Status Rendezvous::follow() {
   for (std::uint64_t closed = 0;;) {
+    if (visit_ != nullptr) visit_->epoch = closed + 1;
     const auto next = epoch_after(closed);
     if (!next.ok()) return next.status();
+    if (visit_ != nullptr) visit_->epoch = next->number;
     const auto other_size = is_of_other_size_and_gathers(*next);
     if (!other_size.ok()) return other_size.status();
     if (*other_size) {
@@ -140,7 +141,7 @@ Status Rendezvous::follow() {
     const auto verdict = verdict_of(next->number);
     if (!verdict.ok()) return verdict.status();
     if (*verdict) {
-      if (missed_ != nullptr && (*verdict)->kind == Verdict::Kind::failed) *missed_ = (*verdict)->why;
+      if (visit_ != nullptr && (*verdict)->kind == Verdict::Kind::failed) visit_->missed = (*verdict)->why;
       places_.release(deadline_);
       continue;
     }
