@@ -13,6 +13,7 @@
 #include "src/comm/finalize.hpp"
 #include "src/comm/job_secret.hpp"
 #include "src/comm/launcher_meeting.hpp"
+#include "src/comm/left_servers.hpp"
 #include "src/comm/rendezvous.hpp"
 #include "src/store/backoff.hpp"
 #include "src/store/callback_store.hpp"
@@ -70,6 +71,7 @@ Result<std::unique_ptr<Store>> open(const Options& options, std::unique_ptr<Stor
   if (options.meeting) {
     MeetingPoint point = *options.meeting;
     point.job = options.name;
+    if (options.rank == 0 && !server) end_left_servers(point.name);
     return meet_at(point, options.rank == 0, server, deadline, stop, options.trust);
   }
   return open_store(options.store, deadline, stop, options.trust);
@@ -87,10 +89,10 @@ struct Coming {
 };
 
 // Also those that pause between two attempts to reach the store, and have not been there yet.
-void let_others_read_why(const StoreServer& server, const Coming& coming, const Options& options) {
+void let_others_read_why(std::unique_ptr<StoreServer> server, const Coming& coming, const Options& options) {
   const bool others_may_come = !coming.deadline.passed() && !coming.stop.stop_requested();
-  (void)server.wait_until_no_clients(Deadline::after(farewell_after_failure),
-                                     others_may_come ? static_cast<std::size_t>(options.size) : 0);
+  leave_server(options.meeting->name, std::move(server), others_may_come ? static_cast<std::size_t>(options.size) : 0,
+               Deadline::after(farewell_after_failure));
 }
 
 // Who serves the store that is open now.
@@ -205,13 +207,11 @@ Result<CommunicatorParts> bootstrap(const Options& given, const RegionTable& reg
       return parts;
     }
     const Status status = parts.status();
-    // Then rank 0 has left with that failure.
-    const bool all_over = lost_store(status, options) && coming.visit.rank_0_serves && coming.visit.missed;
-    if ((lost_store(status, options) || coming.again) && !all_over && !deadline.passed() && !stop.stop_requested()) {
+    if ((lost_store(status, options) || coming.again) && !deadline.passed() && !stop.stop_requested()) {
       log::info(fmt::format("rank {} comes to the store again: {}", options.rank, status.message()));
       continue;
     }
-    if (server) let_others_read_why(*server, coming, options);
+    if (server) let_others_read_why(std::move(server), coming, options);
     return unless_given_up(without_store(status, coming, options), options, stop);
   }
 }

@@ -141,8 +141,9 @@ Status Rendezvous::follow() {
     const auto verdict = verdict_of(next->number);
     if (!verdict.ok()) return verdict.status();
     if (*verdict) {
-      if (visit_ != nullptr && (*verdict)->kind == Verdict::Kind::failed) visit_->missed = (*verdict)->why;
       places_.release(deadline_);
+      if ((*verdict)->kind != Verdict::Kind::failed) continue;
+      if (Status late = come_too_late(closed, (*verdict)->why); !late.ok()) return late;
       continue;
     }
     if (place->holder == Holder::another) return taken_by(*place);
@@ -156,6 +157,27 @@ Status Rendezvous::follow() {
     if (!ended.ok()) return ended.status();
     closed = next->number - 1;
   }
+}
+
+// Ok where this rank is to wait for the next epoch: also where it stands in for the one that has died, or creates again
+// what it has been told of.
+Status Rendezvous::come_too_late(std::uint64_t epoch, const Status& why) {
+  if (visit_ == nullptr) return {};
+  if (visit_->rank_0_serves && !(why.code() == Code::peer_lost && why.cause().peer == options_.rank)) {
+    const auto news = is_news(epoch, deadline_);
+    if (!news.ok()) return news.status();
+    return *news ? why : Status();
+  }
+  visit_->missed = why;
+  return {};
+}
+
+// Whether this rank has not been told yet that the epoch failed. From now on it has.
+Result<bool> Rendezvous::is_news(std::uint64_t epoch, Deadline deadline) {
+  const auto told =
+      store_.compare_and_set(key(epoch, fmt::format("told/{}", options_.rank)), std::nullopt, "", deadline);
+  if (!told.ok()) return told.status();
+  return !told->has_value();
 }
 
 // Waits for an epoch with a higher number, which begins with the place of its rank 0.
@@ -232,6 +254,7 @@ Status Rendezvous::fail(const Status& why) {
       const Verdict told = Verdict::parse(**before);
       if (told.kind == Verdict::Kind::failed) first = told.why;
     }
+    if (visit_ != nullptr && visit_->rank_0_serves) (void)is_news(epoch_.number, soon);
   }
   finish();
   const bool lost_others = why.code() == Code::peer_lost || why.code() == Code::timeout;

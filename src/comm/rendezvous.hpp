@@ -36,16 +36,18 @@ namespace hocket::comm {
 
 // What a rank knows of the store in which it is about to meet the others, and then of their meetings there.
 struct Visit {
-  bool rank_0_serves = false;         // and not a daemon
+  // A store that rank 0 serves began with that: no failure in it is that of an earlier start.
+  bool rank_0_serves = false;
   std::uint64_t epoch = 0;            // that it waits for, or has its place in
-  std::optional<Status> missed = {};  // why the last one failed that this rank came too late for
+  std::optional<Status> missed = {};  // why the last one failed that this rank came too late for, and goes on without
 };
 
 class Rendezvous {
  public:
-  // Takes this rank's place in an epoch. Errors: rank_taken, mismatch (another world size), timeout, those of stores.
-  // Waits for other ranks end with aborted when `stop` is requested. `token` names this creation: one that comes again
-  // after it lost the store takes its own place over. `visit`, where it is not null, outlives what is returned.
+  // Takes this rank's place in an epoch. Errors: rank_taken, mismatch (another world size), timeout, those of stores,
+  // and in a store that rank 0 serves, once, why an epoch failed that this rank came too late for. Waits for other
+  // ranks end with aborted when `stop` is requested. `token` names this creation: one that comes again after it lost
+  // the store takes its own place over. `visit`, where it is not null, outlives what is returned.
   static Result<std::unique_ptr<Rendezvous>> join(Store& store, const Options& options, Deadline deadline,
                                                   std::stop_token stop = {}, std::uint64_t token = random_number(),
                                                   Visit* visit = nullptr);
@@ -81,6 +83,8 @@ class Rendezvous {
   Status lead();
   Status close_epoch_before(const Epoch& before);
   Status follow();
+  Status come_too_late(std::uint64_t epoch, const Status& why);
+  Result<bool> is_news(std::uint64_t epoch, Deadline deadline);
   Result<Epoch> epoch_after(std::uint64_t number);
   Result<bool> is_of_other_size_and_gathers(const Epoch& epoch);
   struct Missing {
