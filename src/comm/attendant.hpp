@@ -21,6 +21,8 @@ class Attendant {
   // The destructor requests the stop, and waits until the function has returned.
   Attendant(Attendant&&) = default;
   Attendant& operator=(Attendant&&) = default;
+  // Until the function has returned by itself.
+  void wait() { thread_.join(); }
 
  private:
   explicit Attendant(std::jthread thread) : thread_(std::move(thread)) {}

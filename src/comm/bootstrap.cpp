@@ -13,6 +13,7 @@
 #include "src/comm/finalize.hpp"
 #include "src/comm/job_secret.hpp"
 #include "src/comm/launcher_meeting.hpp"
+#include "src/comm/left_servers.hpp"
 #include "src/comm/rendezvous.hpp"
 #include "src/store/backoff.hpp"
 #include "src/store/callback_store.hpp"
@@ -25,6 +26,7 @@ namespace {
 constexpr std::chrono::milliseconds longest_pause{100};  // before this rank comes to the store again
 constexpr std::chrono::milliseconds dying{30};           // from the end of a process's connections to its own
 constexpr std::chrono::milliseconds between_looks{1};
+constexpr std::chrono::seconds refusal{1};  // how long a host may take to say that nobody listens
 
 // Connects to both neighbours and learns what everyone tells by a ring allgather, so the store is not needed any more.
 // The ring of connections stays: each rank's end is noticed by two others, who pass it on.
@@ -66,7 +68,12 @@ void pass_on(const Status& why, LinkSet& link_set) {
 Result<std::unique_ptr<Store>> open(const Options& options, std::unique_ptr<StoreServer>& server, Deadline deadline,
                                     const std::stop_token& stop) {
   if (options.callbacks) return std::unique_ptr<Store>(std::make_unique<CallbackStore>(*options.callbacks));
-  if (options.meeting) return meet_at(*options.meeting, options.rank == 0, server, deadline, stop, options.trust);
+  if (options.meeting) {
+    MeetingPoint point = *options.meeting;
+    point.job = options.name;
+    if (options.rank == 0 && !server) end_left_servers(point.name);
+    return meet_at(point, options.rank == 0, server, deadline, stop, options.trust);
+  }
   return open_store(options.store, deadline, stop, options.trust);
 }
 
@@ -75,24 +82,29 @@ struct Coming {
   const Deadline deadline;
   const std::stop_token& stop;
   const std::uint64_t token = random_number();
-  bool again = false;                      // rank 0 began anew
-  std::optional<bool> rank_0_serves = {};  // the store that was open last; nothing: none was yet
-  ProcessIdentity rank_0 = {};             // its process, once this rank has joined it
-  std::optional<Status> missed = {};       // why the others could not meet, before this rank had come
+  bool again = false;       // rank 0 began anew
+  bool reached = false;     // a store
+  ServedStore served = {};  // the one that was open last, where rank 0 serves it and not a daemon
+  Visit visit = {};         // to it
 };
 
 // Also those that pause between two attempts to reach the store, and have not been there yet.
-void let_others_read_why(const StoreServer& server, const Coming& coming, const Options& options) {
+void let_others_read_why(std::unique_ptr<StoreServer> server, const Coming& coming, const Options& options) {
   const bool others_may_come = !coming.deadline.passed() && !coming.stop.stop_requested();
-  (void)server.wait_until_no_clients(Deadline::after(farewell_after_failure),
-                                     others_may_come ? static_cast<std::size_t>(options.size) : 0);
+  leave_server(options.meeting->name, std::move(server), others_may_come ? static_cast<std::size_t>(options.size) : 0,
+               Deadline::after(farewell_after_failure));
 }
 
-// Whether rank 0 serves the store, and not a daemon.
-bool is_rank_0s(Store& store, const Options& options, Deadline deadline) {
-  if (!options.meeting || options.rank == 0) return false;
-  const auto name = store.peek(meeting_point_key, deadline);
-  return name.ok() && name->has_value();
+// Who serves the store that is open now.
+Status look_who_serves(Store& store, const Options& options, Coming& coming) {
+  const bool may_be_rank_0 = options.meeting && options.rank != 0;
+  const auto text =
+      may_be_rank_0 ? store.peek(meeting_point_key, coming.deadline) : Result<std::optional<std::string>>(std::nullopt);
+  if (!text.ok()) return text.status();
+  coming.reached = true;
+  coming.visit = {.rank_0_serves = text->has_value(), .missed = std::move(coming.visit.missed)};
+  if (*text) coming.served = ServedStore::parse(**text);
+  return {};
 }
 
 // A store that was there and is not any more, and does not come back, went with the rank that served it. One that never
@@ -100,18 +112,25 @@ bool is_rank_0s(Store& store, const Options& options, Deadline deadline) {
 Status without_store(const Status& status, const Coming& coming, const Options& options) {
   const bool store_lost = status.code() == Code::store_unreachable && status.cause().peer == no_rank;
   const bool waits_for_rank_0 = options.meeting && options.rank != 0;
-  if (!store_lost || !coming.rank_0_serves.value_or(waits_for_rank_0)) return status;
-  if (coming.missed) return *coming.missed;
+  if (!store_lost || !(coming.reached ? coming.visit.rank_0_serves : waits_for_rank_0)) return status;
+  if (coming.visit.missed) return *coming.visit.missed;
   Cause cause = status.cause();
-  if (coming.rank_0_serves) cause.message = "rank 0, which served the store, is gone: " + cause.message;
+  if (coming.reached) cause.message = "rank 0, which served the store, is gone: " + cause.message;
   cause.peer = 0;
   return Status(std::move(cause));
 }
 
-// Whether a store was lost because rank 0, which served it, has died. Its connections end a moment before it has.
-bool has_died(const ProcessIdentity& rank_0) {
-  for (const Deadline deadline = Deadline::after(dying); rank_0.is_alive() != false;) {
-    if (rank_0.is_alive() == std::nullopt || deadline.passed()) return false;
+// Whether a store was lost because rank 0, which served it, is gone. Its connections end a moment before its process
+// and its port do. Where the process is out of sight the port tells, if the store began with the meeting that this rank
+// came for: one that began with an earlier communicator ends with that, and rank 0 serves another one.
+bool is_rank_0_gone(Store& store, const Options& options, const Coming& coming) {
+  const bool port_tells = coming.served.job == options.name && coming.visit.epoch == 1;
+  const auto is_gone = [&] {
+    const auto alive = coming.served.process.is_alive();
+    return alive ? !*alive : port_tells && store.is_refused(earlier(coming.deadline, Deadline::after(refusal)));
+  };
+  for (const Deadline deadline = Deadline::after(dying); !is_gone();) {
+    if (deadline.passed()) return false;
     std::this_thread::sleep_for(between_looks);
   }
   return true;
@@ -136,20 +155,14 @@ Result<CommunicatorParts> meet(Rendezvous& rendezvous, Store& store, const Optio
   return connect_ring(rendezvous, link_set, *own, coming.deadline, coming.stop);
 }
 
-Result<CommunicatorParts> meet_in_store(const Options& options, const RegionTable& regions,
-                                        std::unique_ptr<StoreServer>& server, Coming& coming) {
-  const Deadline deadline = coming.deadline;
-  const std::stop_token& stop = coming.stop;
-  auto store = open(options, server, deadline, stop);
-  if (!store.ok()) return store.status();
+Result<CommunicatorParts> meet_in(Store& store, const Options& options, const RegionTable& regions, Coming& coming) {
   // Looked at before this rank joins: all ranks find out by themselves.
-  if (Status safe = needs_secret(options) ? (*store)->confidential() : Status(); !safe.ok()) return safe;
-  coming.rank_0_serves = is_rank_0s(**store, options, deadline);
-  auto rendezvous = Rendezvous::join(**store, options, deadline, stop, coming.token, &coming.missed);
+  if (Status safe = needs_secret(options) ? store.confidential() : Status(); !safe.ok()) return safe;
+  if (Status known = look_who_serves(store, options, coming); !known.ok()) return known;
+  auto rendezvous = Rendezvous::join(store, options, coming.deadline, coming.stop, coming.token, &coming.visit);
   if (!rendezvous.ok()) return rendezvous.status();
-  coming.rank_0 = (*rendezvous)->leader();
   std::shared_ptr<LinkSet> link_set;
-  auto parts = caught_in([&] { return meet(**rendezvous, **store, options, regions, coming, link_set); });
+  auto parts = caught_in([&] { return meet(**rendezvous, store, options, regions, coming, link_set); });
   if (parts.ok()) {
     (*rendezvous)->finish();
     return parts;
@@ -158,6 +171,21 @@ Result<CommunicatorParts> meet_in_store(const Options& options, const RegionTabl
   coming.again = (*rendezvous)->superseded();
   if (link_set) pass_on(why, *link_set);
   return why;
+}
+
+bool lost_store(const Status& status, const Options& options) {
+  return status.code() == Code::store_unreachable && status.cause().peer == no_rank && !options.callbacks;
+}
+
+Result<CommunicatorParts> open_store_and_meet(const Options& options, const RegionTable& regions,
+                                              std::unique_ptr<StoreServer>& server, Coming& coming) {
+  auto store = open(options, server, coming.deadline, coming.stop);
+  if (!store.ok()) return store.status();
+  auto parts = meet_in(**store, options, regions, coming);
+  if (lost_store(parts.status(), options) && coming.visit.rank_0_serves && is_rank_0_gone(**store, options, coming)) {
+    return coming.visit.missed.value_or(Rendezvous::lost(0));
+  }
+  return parts;
 }
 
 }  // namespace
@@ -173,24 +201,17 @@ Result<CommunicatorParts> bootstrap(const Options& given, const RegionTable& reg
   std::unique_ptr<StoreServer> server;
   for (store::Backoff backoff(deadline, longest_pause);; backoff.sleep()) {
     coming.again = false;
-    auto parts = meet_in_store(options, regions, server, coming);
+    auto parts = open_store_and_meet(options, regions, server, coming);
     if (parts.ok()) {
       parts->server = std::move(server);
       return parts;
     }
     const Status status = parts.status();
-    const bool store_lost =
-        status.code() == Code::store_unreachable && status.cause().peer == no_rank && !options.callbacks;
-    const bool all_over =
-        store_lost && coming.rank_0_serves.value_or(false) && coming.missed;  // rank 0 has left with that failure
-    if (store_lost && !all_over && coming.rank_0_serves.value_or(false) && has_died(coming.rank_0)) {
-      return Rendezvous::lost(0);
-    }
-    if ((store_lost || coming.again) && !all_over && !deadline.passed() && !stop.stop_requested()) {
+    if ((lost_store(status, options) || coming.again) && !deadline.passed() && !stop.stop_requested()) {
       log::info(fmt::format("rank {} comes to the store again: {}", options.rank, status.message()));
       continue;
     }
-    if (server) let_others_read_why(*server, coming, options);
+    if (server) let_others_read_why(std::move(server), coming, options);
     return unless_given_up(without_store(status, coming, options), options, stop);
   }
 }

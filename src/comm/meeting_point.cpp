@@ -41,7 +41,7 @@ Opened open_at(const MeetingPoint& point, const std::string& host, std::size_t i
   const auto name = (*store)->peek(meeting_point_key, deadline);
   if (!name) return name.status();
   const bool daemon = !*name && index == 0 && point.daemon_possible;
-  if (daemon || *name == point.name) return store;
+  if (daemon || (*name && ServedStore::parse(**name).point == point.name)) return store;
   return Status(Code::protocol_error, fmt::format("the store at {} is that of another job; give each job a MASTER_PORT "
                                                   "of its own, or a HOCKET_STORE",
                                                   store::host_and_port(host, point.ports[index])));
@@ -62,7 +62,8 @@ Opened serve(const MeetingPoint& point, std::unique_ptr<StoreServer>& server, De
              const std::stop_token& stop, const Trust& trust) {
   Status refused;
   for (std::size_t index = 0; index < point.ports.size() && !server; ++index) {
-    const StoreServerOptions options{.meeting_point = point.name, .trust = trust, .besides = point.besides};
+    const ServedStore mine{.point = point.name, .job = point.job, .process = ProcessIdentity::own()};
+    const StoreServerOptions options{.meeting_point = mine.serialise(), .trust = trust, .besides = point.besides};
     auto started = StoreServer::start(point.host, point.ports[index], options);
     if (started.ok()) {
       server = std::move(*started);
@@ -161,6 +162,21 @@ MeetingPoint MeetingPoint::of_job(const std::string& key) {
     point.ports.push_back(static_cast<std::uint16_t>(lowest + (begin + after) % count));
   }
   return point;
+}
+
+std::string ServedStore::serialise() const {
+  return fmt::format("{}\n{}\n{}", point, job, process.serialise());
+}
+
+ServedStore ServedStore::parse(std::string_view text) {
+  const auto line = [&] {
+    const std::string_view first = text.substr(0, text.find('\n'));
+    text.remove_prefix(std::min(text.size(), first.size() + 1));
+    return std::string(first);
+  };
+  ServedStore served{.point = line(), .job = line()};
+  if (auto process = ProcessIdentity::parse(text)) served.process = std::move(*process);
+  return served;
 }
 
 std::string every_address() {

@@ -9,8 +9,10 @@
 #include <memory>
 #include <stop_token>
 #include <string>
+#include <string_view>
 #include <vector>
 
+#include "src/base/process_identity.hpp"
 #include "src/spi/store.hpp"
 #include "src/store/store_server.hpp"
 
@@ -28,12 +30,24 @@ struct MeetingPoint {
   std::string ports_limited_by = {};
   // Other addresses at which rank 0 listens.
   std::vector<std::string> besides = {};
+  // The name of the communicator for which it serves the store.
+  std::string job = {};
 
   // host:port as MASTER_ADDR and MASTER_PORT say, and the ports after it; without the port itself where it is known to
   // be taken, and without those behind `last`.
   static MeetingPoint at(const std::string& host, std::uint16_t port, bool taken, std::uint16_t last = 0xFFFF);
   // On this host, for a job that is told apart from others by `key` alone.
   static MeetingPoint of_job(const std::string& key);
+};
+
+// What a store that a rank 0 serves says about itself, under meeting_point_key.
+struct ServedStore {
+  std::string point;             // the name of the meeting point
+  std::string job;               // of the communicator with which it began
+  ProcessIdentity process = {};  // rank 0
+
+  std::string serialise() const;
+  static ServedStore parse(std::string_view text);
 };
 
 // What to listen at, so that all interfaces hear: "::", for both families, or "0.0.0.0" where there is no IPv6.

@@ -30,9 +30,8 @@ std::string Rendezvous::epoch_key() const {
 }
 
 Result<std::unique_ptr<Rendezvous>> Rendezvous::join(Store& store, const Options& options, Deadline deadline,
-                                                     std::stop_token stop, std::uint64_t token,
-                                                     std::optional<Status>* missed) {
-  std::unique_ptr<Rendezvous> rendezvous(new Rendezvous(store, options, deadline, std::move(stop), token, missed));
+                                                     std::stop_token stop, std::uint64_t token, Visit* visit) {
+  std::unique_ptr<Rendezvous> rendezvous(new Rendezvous(store, options, deadline, std::move(stop), token, visit));
   const Status status = options.rank == 0 ? rendezvous->lead() : rendezvous->follow();
   if (!status.ok()) return rendezvous->explained(status);
   return rendezvous;
@@ -121,8 +120,10 @@ Status Rendezvous::close_epoch_before(const Epoch& before) {
 
 Status Rendezvous::follow() {
   for (std::uint64_t closed = 0;;) {
+    if (visit_ != nullptr) visit_->epoch = closed + 1;
     const auto next = epoch_after(closed);
     if (!next.ok()) return next.status();
+    if (visit_ != nullptr) visit_->epoch = next->number;
     const auto other_size = is_of_other_size_and_gathers(*next);
     if (!other_size.ok()) return other_size.status();
     if (*other_size) {
@@ -140,8 +141,9 @@ Status Rendezvous::follow() {
     const auto verdict = verdict_of(next->number);
     if (!verdict.ok()) return verdict.status();
     if (*verdict) {
-      if (missed_ != nullptr && (*verdict)->kind == Verdict::Kind::failed) *missed_ = (*verdict)->why;
       places_.release(deadline_);
+      if ((*verdict)->kind != Verdict::Kind::failed) continue;
+      if (Status late = come_too_late(closed, (*verdict)->why); !late.ok()) return late;
       continue;
     }
     if (place->holder == Holder::another) return taken_by(*place);
@@ -155,6 +157,27 @@ Status Rendezvous::follow() {
     if (!ended.ok()) return ended.status();
     closed = next->number - 1;
   }
+}
+
+// Ok where this rank is to wait for the next epoch: also where it stands in for the one that has died, or creates again
+// what it has been told of.
+Status Rendezvous::come_too_late(std::uint64_t epoch, const Status& why) {
+  if (visit_ == nullptr) return {};
+  if (visit_->rank_0_serves && !(why.code() == Code::peer_lost && why.cause().peer == options_.rank)) {
+    const auto news = is_news(epoch, deadline_);
+    if (!news.ok()) return news.status();
+    return *news ? why : Status();
+  }
+  visit_->missed = why;
+  return {};
+}
+
+// Whether this rank has not been told yet that the epoch failed. From now on it has.
+Result<bool> Rendezvous::is_news(std::uint64_t epoch, Deadline deadline) {
+  const auto told =
+      store_.compare_and_set(key(epoch, fmt::format("told/{}", options_.rank)), std::nullopt, "", deadline);
+  if (!told.ok()) return told.status();
+  return !told->has_value();
 }
 
 // Waits for an epoch with a higher number, which begins with the place of its rank 0.
@@ -231,6 +254,7 @@ Status Rendezvous::fail(const Status& why) {
       const Verdict told = Verdict::parse(**before);
       if (told.kind == Verdict::Kind::failed) first = told.why;
     }
+    if (visit_ != nullptr && visit_->rank_0_serves) (void)is_news(epoch_.number, soon);
   }
   finish();
   const bool lost_others = why.code() == Code::peer_lost || why.code() == Code::timeout;

@@ -34,15 +34,23 @@
 
 namespace hocket::comm {
 
+// What a rank knows of the store in which it is about to meet the others, and then of their meetings there.
+struct Visit {
+  // A store that rank 0 serves began with that: no failure in it is that of an earlier start.
+  bool rank_0_serves = false;
+  std::uint64_t epoch = 0;            // that it waits for, or has its place in
+  std::optional<Status> missed = {};  // why the last one failed that this rank came too late for, and goes on without
+};
+
 class Rendezvous {
  public:
-  // Takes this rank's place in an epoch. Errors: rank_taken, mismatch (another world size), timeout, those of stores.
-  // Waits for other ranks end with aborted when `stop` is requested. `token` names this creation: one that comes again
-  // after it lost the store takes its own place over. `missed`, where it is not null, becomes why the last epoch failed
-  // that this rank came too late for.
+  // Takes this rank's place in an epoch. Errors: rank_taken, mismatch (another world size), timeout, those of stores,
+  // and in a store that rank 0 serves, once, why an epoch failed that this rank came too late for. Waits for other
+  // ranks end with aborted when `stop` is requested. `token` names this creation: one that comes again after it lost
+  // the store takes its own place over. `visit`, where it is not null, outlives what is returned.
   static Result<std::unique_ptr<Rendezvous>> join(Store& store, const Options& options, Deadline deadline,
                                                   std::stop_token stop = {}, std::uint64_t token = random_number(),
-                                                  std::optional<Status>* missed = nullptr);
+                                                  Visit* visit = nullptr);
 
   std::uint64_t group() const { return epoch_.group; }
   // What is to be in the store as long as ranks may join this epoch, besides what this class writes.
@@ -52,8 +60,6 @@ class Rendezvous {
   Result<std::vector<PeerInfo>> exchange(const PeerInfo& mine, const std::vector<Rank>& wanted);
   // Whether a wait ended because rank 0 began anew: then this rank must, too.
   bool superseded() const { return superseded_; }
-  // The process of rank 0.
-  const ProcessIdentity& leader() const { return epoch_.leader; }
   // That a rank has ended while the ranks met.
   static Status lost(Rank rank);
   // This rank has all that it needs. Does not wait for the store.
@@ -64,19 +70,21 @@ class Rendezvous {
 
  private:
   Rendezvous(Store& store, const Options& options, Deadline deadline, std::stop_token stop, std::uint64_t token,
-             std::optional<Status>* missed)
+             Visit* visit)
       : store_(store),
         options_(options),
         deadline_(deadline),
         stop_(std::move(stop)),
         places_(store, options.name, token, stop_),
-        missed_(missed) {}
+        visit_(visit) {}
 
   Result<Places::Standing> take_place(std::uint64_t epoch);
   // Rank 0 opens an epoch, the others join one.
   Status lead();
   Status close_epoch_before(const Epoch& before);
   Status follow();
+  Status come_too_late(std::uint64_t epoch, const Status& why);
+  Result<bool> is_news(std::uint64_t epoch, Deadline deadline);
   Result<Epoch> epoch_after(std::uint64_t number);
   Result<bool> is_of_other_size_and_gathers(const Epoch& epoch);
   struct Missing {
@@ -116,7 +124,7 @@ class Rendezvous {
   const std::stop_token stop_;
   Places places_;
   Epoch epoch_;
-  std::optional<Status>* const missed_;
+  Visit* const visit_;
   bool published_ = false, superseded_ = false;
   bool has_met_ = false;                     // then nobody is harmed if it ends
   bool leader_lived_ = false;                // when this rank joined its epoch; else that is of an earlier start

@@ -125,10 +125,10 @@ Status Rendezvous::look_after_others() {
 
 Status Rendezvous::timed_out() const {
   const auto missing = missing_ranks();
-  const bool came_late = missed_ != nullptr && *missed_;
+  const bool came_late = visit_ != nullptr && visit_->missed;
   return Status(Cause{.code = Code::timeout,
                       .message = describe_wait("waited in vain") +
-                                 (came_late ? "; a meeting before had failed: " + (*missed_)->message() : ""),
+                                 (came_late ? "; a meeting before had failed: " + visit_->missed->message() : ""),
                       .peer = missing.ok() && !missing->empty() ? missing->front().rank : no_rank});
 }
 

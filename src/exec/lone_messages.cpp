@@ -23,7 +23,7 @@ bool LoneMessages::run(Messages messages) {
     }
     queue_rest(messages, begun);
   } catch (...) {
-    if (engine_.queue_.empty()) engine_.unqueued_.assign(messages.begin(), messages.end());  // there is room
+    engine_.unqueued_.assign(messages.begin(), messages.end());  // there is room; some may be in the queue by now
     engine_.break_down_for_exception();
   }
   return false;

@@ -95,6 +95,12 @@ class Store {
     (void)deadline, (void)stop;
     return {Code::unsupported, "this store has no connection"};
   }
+  // Whether the host that held the store refuses to connect, so that nobody serves it there any more. False where the
+  // deadline passes first.
+  virtual bool is_refused(Deadline deadline) {
+    (void)deadline;
+    return false;
+  }
   // Whether the key was there.
   virtual Result<bool> remove(std::string_view key, Deadline deadline) = 0;
   // Sorted.

@@ -30,13 +30,14 @@ constexpr auto longest_pause = 500ms;
 constexpr auto one_attempt = 5s;       // for one of several addresses that does not answer
 constexpr auto silent_for = 5s;        // then the log says that the store is not there yet
 constexpr int look_up_every_ms = 100;  // while waiting: has the caller given up
+constexpr std::string_view nobody_listens = "nothing listens there";
 
 Status unreachable(std::string message) {
   return {Code::store_unreachable, std::move(message)};
 }
 
 Status error_text(const char* what, int error) {
-  if (error == ECONNREFUSED) return unreachable("nothing listens there");
+  if (error == ECONNREFUSED) return unreachable(std::string(nobody_listens));
   return unreachable(fmt::format("{} failed: {}", what, std::strerror(error)));
 }
 
@@ -101,7 +102,7 @@ Result<UniqueFd> connect_to(const Endpoint& endpoint, const Patience& patience) 
   if (is_own_echo(socket.get())) {
     const linger reset{1, 0};  // leaves no TIME_WAIT behind that would keep the server off its port
     (void)::setsockopt(socket.get(), SOL_SOCKET, SO_LINGER, &reset, sizeof reset);
-    return unreachable("nothing listens there");
+    return unreachable(std::string(nobody_listens));
   }
   return socket;
 }
@@ -245,6 +246,13 @@ Result<UniqueFd> dial_socket(const std::string& host, std::uint16_t port, Deadli
     last = connected.status();
   }
   return last;
+}
+
+bool is_refused(const std::string& host, std::uint16_t port, Deadline deadline) {
+  const auto endpoints = resolve(host, port, deadline);
+  return endpoints && std::ranges::all_of(*endpoints, [&](const Endpoint& endpoint) {
+           return connect_to(endpoint, {deadline, {}}).status().message() == nobody_listens;
+         });
 }
 
 }  // namespace hocket::store

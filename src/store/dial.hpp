@@ -28,4 +28,7 @@ Result<Dialled> dial(const std::string& host, std::uint16_t port, Deadline deadl
 Result<UniqueFd> dial_socket(const std::string& host, std::uint16_t port, Deadline deadline,
                              const std::stop_token& stop);
 
+// Whether every address of the host refuses to connect there: nobody listens. False where the deadline passes first.
+bool is_refused(const std::string& host, std::uint16_t port, Deadline deadline);
+
 }  // namespace hocket::store

@@ -72,7 +72,11 @@ class StoreServer::Implementation final : public store::SessionListener {
   std::uint16_t port() const { return acceptors_.port(); }
   std::uint16_t metrics_port() const { return page_.port(); }
   std::size_t clients() const;
-  bool wait_until_no_clients(Deadline deadline, std::size_t welcomed) const;
+  bool wait_until_no_clients(Deadline deadline, std::size_t welcomed, const std::stop_token& stop) const {
+    std::unique_lock lock(mutex_);
+    return changed_.wait_until(lock, stop, deadline.at(),
+                               [&] { return clients_ == 0 && welcomed_clients_ >= welcomed; });
+  }
 
  private:
   void admit(tcp::socket socket);
@@ -107,7 +111,7 @@ class StoreServer::Implementation final : public store::SessionListener {
   std::thread thread_;
 
   mutable std::mutex mutex_;  // guards the counts
-  mutable std::condition_variable changed_;
+  mutable std::condition_variable_any changed_;
   std::size_t clients_ = 0;
   std::size_t welcomed_clients_ = 0;  // since the start
 };
@@ -256,12 +260,6 @@ std::size_t StoreServer::Implementation::clients() const {
   return clients_;
 }
 
-bool StoreServer::Implementation::wait_until_no_clients(Deadline deadline, std::size_t welcomed) const {
-  std::unique_lock lock(mutex_);
-  return changed_.wait_until(lock, deadline.at(),
-                             [this, welcomed] { return clients_ == 0 && welcomed_clients_ >= welcomed; });
-}
-
 Result<std::unique_ptr<StoreServer>> StoreServer::start(const std::string& host, std::uint16_t port,
                                                         const StoreServerOptions& options) {
   try {
@@ -293,8 +291,8 @@ std::size_t StoreServer::clients() const {
   return implementation_->clients();
 }
 
-bool StoreServer::wait_until_no_clients(Deadline deadline, std::size_t welcomed) const {
-  return implementation_->wait_until_no_clients(deadline, welcomed);
+bool StoreServer::wait_until_no_clients(Deadline deadline, std::size_t welcomed, const std::stop_token& stop) const {
+  return implementation_->wait_until_no_clients(deadline, welcomed, stop);
 }
 
 }  // namespace hocket

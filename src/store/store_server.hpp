@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <stop_token>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -54,8 +55,9 @@ class StoreServer {
   std::string url() const;
   // Clients that are connected and were welcomed.
   std::size_t clients() const;
-  // Waits until there are none, and at least `welcomed` have been here. False: the deadline passed first.
-  bool wait_until_no_clients(Deadline deadline, std::size_t welcomed = 0) const;
+  // Waits until there are none, and at least `welcomed` have been here. False: the deadline passed first, or `stop` was
+  // requested.
+  bool wait_until_no_clients(Deadline deadline, std::size_t welcomed = 0, const std::stop_token& stop = {}) const;
 
  private:
   class Implementation;

@@ -36,6 +36,7 @@ class TcpStore final : public Store {
                                 const Sound& sound) override;
   Status connection() override { return current()->state(); }
   Status reconnect(Deadline deadline, const std::stop_token& stop) override;
+  bool is_refused(Deadline deadline) override { return store::is_refused(host_, port_, deadline); }
   Result<bool> remove(std::string_view key, Deadline deadline) override;
   // In pages of 256 KiB of keys, each of them true at its own moment.
   Result<std::vector<std::string>> list(std::string_view prefix, Deadline deadline) override;

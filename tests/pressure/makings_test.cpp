@@ -181,9 +181,9 @@ TEST_P(Makings, Joins) {
         rank, "a join",
         [&] {
           options = rank.next_options();
-          options.timeout_ms = timeout_ms;
           options.world_size = ranks - 1;
           if (is_member && members == nullptr) expect_result(hocket_comm_create(&members, &options), HOCKET_OK);
+          options.timeout_ms = timeout_ms;  // of what is made without memory alone
         },
         [&](hocket_comm** made) { return hocket_comm_join(members, made, &join, &options); },
         [&](bool) {

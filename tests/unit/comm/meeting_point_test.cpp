@@ -90,6 +90,19 @@ TEST(MeetingPoint, IsOnTheNextPortWhereOneIsTakenByAnotherJob) {
   EXPECT_EQ(none, nullptr);
 }
 
+TEST(MeetingPoint, SaysWhoServesThereAndForWhat) {
+  const MeetingPoint point{.host = "127.0.0.1", .ports = {free_port()}, .name = "mine", .job = "first"};
+  std::unique_ptr<StoreServer> server;
+  const auto store = meet(point, true, server);
+  ASSERT_TRUE(store.ok()) << store.status().message();
+  const auto text = (*store)->peek(meeting_point_key, Deadline::after(20s));
+  ASSERT_TRUE(text.ok() && *text);
+  const ServedStore served = ServedStore::parse(**text);
+  EXPECT_EQ(served.point, "mine");
+  EXPECT_EQ(served.job, "first");
+  EXPECT_EQ(served.process, ProcessIdentity::own());
+}
+
 TEST(MeetingPoint, IsTheSameForASecondCommunicator) {
   const MeetingPoint point{.host = "127.0.0.1", .ports = {free_port()}, .name = "mine"};
   std::unique_ptr<StoreServer> server, second;

@@ -104,6 +104,9 @@ TEST(StoreServer, CountsItsClients) {
   leaver.join();
   EXPECT_TRUE(server->wait_until_no_clients(generous(), 2));
   EXPECT_FALSE(server->wait_until_no_clients(Deadline::after(std::chrono::milliseconds(20)), 3));
+  std::stop_source stop;
+  stop.request_stop();
+  EXPECT_FALSE(server->wait_until_no_clients(generous(), 3, stop.get_token()));
 }
 
 // Each kind of garbage ends its connection, is logged once, and leaves a client that waits meanwhile unharmed.

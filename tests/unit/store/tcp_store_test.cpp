@@ -37,6 +37,14 @@ std::unique_ptr<TcpStore> connect(std::uint16_t port) {
   return store.ok() ? std::move(*store) : nullptr;
 }
 
+TEST(TcpStore, KnowsWhetherItsHostRefuses) {
+  auto server = serve();
+  const auto store = connect(server->port());
+  EXPECT_FALSE(store->is_refused(generous()));
+  server.reset();
+  EXPECT_TRUE(store->is_refused(generous()));
+}
+
 TEST(TcpStore, NobodyListens) {
   const RawListener deaf;  // holds the port, so that nobody else listens there
   const auto store = TcpStore::connect("127.0.0.1", deaf.port(), soon());
