@@ -66,7 +66,8 @@ void pass_on(const Status& why, LinkSet& link_set) {
 Result<std::unique_ptr<Store>> open(const Options& options, std::unique_ptr<StoreServer>& server, Deadline deadline,
                                     const std::stop_token& stop) {
   if (options.callbacks) return std::unique_ptr<Store>(std::make_unique<CallbackStore>(*options.callbacks));
-  if (options.meeting) return meet_at(*options.meeting, options.rank == 0, server, deadline, stop, options.trust);
+  const std::size_t serves = options.rank == 0 ? static_cast<std::size_t>(options.size) : 0;
+  if (options.meeting) return meet_at(*options.meeting, serves, server, deadline, stop, options.trust);
   return open_store(options.store, deadline, stop, options.trust);
 }
 
@@ -81,8 +82,10 @@ struct Coming {
   std::optional<Status> missed = {};       // why the others could not meet, before this rank had come
 };
 
-// Also those that pause between two attempts to reach the store, and have not been there yet.
-void let_others_read_why(const StoreServer& server, const Coming& coming, const Options& options) {
+// Also those that pause between two attempts to reach the store, and have not been there yet. What this rank has not
+// written there, because it has no descriptors to go there, its server says.
+void let_others_read_why(StoreServer& server, const Coming& coming, const Options& options, const Status& why) {
+  if (!coming.rank_0_serves && why.code() == Code::out_of_resources) server.turn_all_away(why.message());
   const bool others_may_come = !coming.deadline.passed() && !coming.stop.stop_requested();
   (void)server.wait_until_no_clients(Deadline::after(farewell_after_failure),
                                      others_may_come ? static_cast<std::size_t>(options.size) : 0);
@@ -148,6 +151,7 @@ Result<CommunicatorParts> meet_in_store(const Options& options, const RegionTabl
   auto rendezvous = Rendezvous::join(**store, options, deadline, stop, coming.token, &coming.missed);
   if (!rendezvous.ok()) return rendezvous.status();
   coming.rank_0 = (*rendezvous)->leader();
+  if (server) (*rendezvous)->watch([&server] { return server->starved(); });
   std::shared_ptr<LinkSet> link_set;
   auto parts = caught_in([&] { return meet(**rendezvous, **store, options, regions, coming, link_set); });
   if (parts.ok()) {
@@ -190,7 +194,7 @@ Result<CommunicatorParts> bootstrap(const Options& given, const RegionTable& reg
       log::info(fmt::format("rank {} comes to the store again: {}", options.rank, status.message()));
       continue;
     }
-    if (server) let_others_read_why(*server, coming, options);
+    if (server) let_others_read_why(*server, coming, options, status);
     return unless_given_up(without_store(status, coming, options), options, stop);
   }
 }
