@@ -110,6 +110,7 @@ Said ask(const Place& from, const Place& to, inet_diag_msg& entry) {
 
 PeerOwner owner_of_peer(int socket) {
   const auto own = place_of(socket, ::getsockname), peer = place_of(socket, ::getpeername);
+  if (own && !peer && errno == ENOTCONN) return PeerOwner::another_user;
   if (!own || !peer || own->family != peer->family) return PeerOwner::another_host;
   // A host that speaks to itself does so from the address that it speaks to.
   if (own->ip != peer->ip && !(own->is_loopback() && peer->is_loopback())) return PeerOwner::another_host;
@@ -121,6 +122,7 @@ PeerOwner owner_of_peer(int socket) {
     if (of_mine != Said::present) said = of_mine == Said::out_of_room ? of_mine : Said::nothing;
   }
   if (said == Said::nothing) return PeerOwner::own;
+  if (said == Said::out_of_room) return PeerOwner::unknown;
   // The user of a socket that no process has is said to be root.
   const bool trusted =
       said == Said::present && entry.idiag_inode != 0 && (entry.idiag_uid == ::geteuid() || entry.idiag_uid == 0);

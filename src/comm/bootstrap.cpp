@@ -68,11 +68,12 @@ void pass_on(const Status& why, LinkSet& link_set) {
 Result<std::unique_ptr<Store>> open(const Options& options, std::unique_ptr<StoreServer>& server, Deadline deadline,
                                     const std::stop_token& stop) {
   if (options.callbacks) return std::unique_ptr<Store>(std::make_unique<CallbackStore>(*options.callbacks));
+  const std::size_t serves = options.rank == 0 ? static_cast<std::size_t>(options.size) : 0;
   if (options.meeting) {
     MeetingPoint point = *options.meeting;
     point.job = options.name;
     if (options.rank == 0 && !server) end_left_servers(point.name);
-    return meet_at(point, options.rank == 0, server, deadline, stop, options.trust);
+    return meet_at(point, serves, server, deadline, stop, options.trust);
   }
   return open_store(options.store, deadline, stop, options.trust);
 }
@@ -88,8 +89,11 @@ struct Coming {
   Visit visit = {};         // to it
 };
 
-// Also those that pause between two attempts to reach the store, and have not been there yet.
-void let_others_read_why(std::unique_ptr<StoreServer> server, const Coming& coming, const Options& options) {
+// Also those that pause between two attempts to reach the store, and have not been there yet. What this rank has not
+// written there, because it has no descriptors to go there, its server says.
+void let_others_read_why(std::unique_ptr<StoreServer> server, const Coming& coming, const Options& options,
+                         const Status& why) {
+  if (!coming.reached && why.code() == Code::out_of_resources) server->turn_all_away(why.message());
   const bool others_may_come = !coming.deadline.passed() && !coming.stop.stop_requested();
   leave_server(options.meeting->name, std::move(server), others_may_come ? static_cast<std::size_t>(options.size) : 0,
                Deadline::after(farewell_after_failure));
@@ -155,12 +159,15 @@ Result<CommunicatorParts> meet(Rendezvous& rendezvous, Store& store, const Optio
   return connect_ring(rendezvous, link_set, *own, coming.deadline, coming.stop);
 }
 
-Result<CommunicatorParts> meet_in(Store& store, const Options& options, const RegionTable& regions, Coming& coming) {
+// `own`: this rank's server, if it serves the store.
+Result<CommunicatorParts> meet_in(Store& store, const StoreServer* own, const Options& options,
+                                  const RegionTable& regions, Coming& coming) {
   // Looked at before this rank joins: all ranks find out by themselves.
   if (Status safe = needs_secret(options) ? store.confidential() : Status(); !safe.ok()) return safe;
   if (Status known = look_who_serves(store, options, coming); !known.ok()) return known;
   auto rendezvous = Rendezvous::join(store, options, coming.deadline, coming.stop, coming.token, &coming.visit);
   if (!rendezvous.ok()) return rendezvous.status();
+  if (own != nullptr) (*rendezvous)->watch([own] { return own->starved(); });
   std::shared_ptr<LinkSet> link_set;
   auto parts = caught_in([&] { return meet(**rendezvous, store, options, regions, coming, link_set); });
   if (parts.ok()) {
@@ -181,7 +188,7 @@ Result<CommunicatorParts> open_store_and_meet(const Options& options, const Regi
                                               std::unique_ptr<StoreServer>& server, Coming& coming) {
   auto store = open(options, server, coming.deadline, coming.stop);
   if (!store.ok()) return store.status();
-  auto parts = meet_in(**store, options, regions, coming);
+  auto parts = meet_in(**store, server.get(), options, regions, coming);
   if (lost_store(parts.status(), options) && coming.visit.rank_0_serves && is_rank_0_gone(**store, options, coming)) {
     return coming.visit.missed.value_or(Rendezvous::lost(0));
   }
@@ -211,7 +218,7 @@ Result<CommunicatorParts> bootstrap(const Options& given, const RegionTable& reg
       log::info(fmt::format("rank {} comes to the store again: {}", options.rank, status.message()));
       continue;
     }
-    if (server) let_others_read_why(std::move(server), coming, options);
+    if (server) let_others_read_why(std::move(server), coming, options, status);
     return unless_given_up(without_store(status, coming, options), options, stop);
   }
 }

@@ -58,12 +58,13 @@ std::string others_in_vain(const MeetingPoint& point) {
 }
 
 // Rank 0: serves on the first port that is free, unless a store of this meeting point is there already.
-Opened serve(const MeetingPoint& point, std::unique_ptr<StoreServer>& server, Deadline deadline,
+Opened serve(const MeetingPoint& point, std::size_t members, std::unique_ptr<StoreServer>& server, Deadline deadline,
              const std::stop_token& stop, const Trust& trust) {
   Status refused;
   for (std::size_t index = 0; index < point.ports.size() && !server; ++index) {
     const ServedStore mine{.point = point.name, .job = point.job, .process = ProcessIdentity::own()};
-    const StoreServerOptions options{.meeting_point = mine.serialise(), .trust = trust, .besides = point.besides};
+    const StoreServerOptions options{
+        .meeting_point = mine.serialise(), .trust = trust, .members = members, .besides = point.besides};
     auto started = StoreServer::start(point.host, point.ports[index], options);
     if (started.ok()) {
       server = std::move(*started);
@@ -97,6 +98,7 @@ class Search {
 
   // A store, or what makes looking again pointless. Nothing: rank 0 is not there yet.
   std::optional<Opened> look(std::chrono::nanoseconds patience) {
+    std::optional<Opened> starved;  // it cannot tell whose store it is: this job's, unless that is found elsewhere
     for (const std::string& host : hosts_) {
       for (std::size_t index = 0; index < point_.ports.size() && !deadline_.passed(); ++index) {
         const bool patient = index == 0 && point_.daemon_possible;
@@ -104,12 +106,13 @@ class Search {
         auto store = open_at(point_, host, index, earlier(deadline_, Deadline::after(longest)), stop_, trust_);
         if (store.ok() || store.status().code() == Code::aborted) return store;
         if (store.status().code() == Code::invalid_environment) return store;  // rank 0's host is another; no secret
+        if (!starved && store.status().code() == Code::out_of_resources) starved = store.status();
         // What somebody else answered says more than a last attempt that the deadline cuts short.
         const bool tells = host == hosts_.front() && index == 0;
         if (tells && (first_.ok() || first_.code() == Code::store_unreachable)) first_ = store.status();
       }
     }
-    return std::nullopt;
+    return starved;
   }
   // What happened at the first address and port.
   Status first() const {
@@ -183,9 +186,10 @@ std::string every_address() {
   return UniqueFd(::socket(AF_INET6, SOCK_STREAM | SOCK_CLOEXEC, 0)) ? "::" : "0.0.0.0";
 }
 
-Result<std::unique_ptr<Store>> meet_at(const MeetingPoint& point, bool serves, std::unique_ptr<StoreServer>& server,
-                                       Deadline deadline, const std::stop_token& stop, const Trust& trust) {
-  return serves ? serve(point, server, deadline, stop, trust) : find(point, deadline, stop, trust);
+Result<std::unique_ptr<Store>> meet_at(const MeetingPoint& point, std::size_t serves,
+                                       std::unique_ptr<StoreServer>& server, Deadline deadline,
+                                       const std::stop_token& stop, const Trust& trust) {
+  return serves > 0 ? serve(point, serves, server, deadline, stop, trust) : find(point, deadline, stop, trust);
 }
 
 }  // namespace hocket::comm

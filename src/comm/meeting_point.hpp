@@ -55,11 +55,13 @@ std::string every_address();
 
 inline constexpr int ports_of_meeting = 9;  // the port, and those that stand in for one that is taken
 
-// Opens the store. `serves`: this rank is to serve it; the server is left in `server`, and may be there from an earlier
-// call. Waits for rank 0 until the deadline. Errors: address_in_use, store_unreachable, protocol_error, mismatch and
-// invalid_environment (where the store and this rank do not trust each other), aborted, and what StoreServer::start()
-// fails with.
-Result<std::unique_ptr<Store>> meet_at(const MeetingPoint& point, bool serves, std::unique_ptr<StoreServer>& server,
-                                       Deadline deadline, const std::stop_token& stop, const Trust& trust = {});
+// Opens the store. `serves`: this rank is to serve it to so many, itself among them; 0: to nobody. The server is left
+// in `server`, and may be there from an earlier call. Waits for rank 0 until the deadline. Errors: address_in_use,
+// store_unreachable, protocol_error, mismatch and invalid_environment (where the store and this rank do not trust each
+// other), out_of_resources (where the store's server or this rank lacks descriptors), aborted, and what
+// StoreServer::start() fails with.
+Result<std::unique_ptr<Store>> meet_at(const MeetingPoint& point, std::size_t serves,
+                                       std::unique_ptr<StoreServer>& server, Deadline deadline,
+                                       const std::stop_token& stop, const Trust& trust = {});
 
 }  // namespace hocket::comm

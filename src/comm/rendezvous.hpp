@@ -53,6 +53,8 @@ class Rendezvous {
                                                   Visit* visit = nullptr);
 
   std::uint64_t group() const { return epoch_.group; }
+  // Waits for other ranks end, too, with what `look` fails with.
+  void watch(LookAround look) { watched_ = std::move(look); }
   // What is to be in the store as long as ranks may join this epoch, besides what this class writes.
   void say(std::string key, std::string value) { said_.emplace_back(std::move(key), std::move(value)); }
   // Tells the others about this rank, waits until every rank has done so, and returns what those in `wanted` tell. A
@@ -129,6 +131,7 @@ class Rendezvous {
   bool has_met_ = false;                     // then nobody is harmed if it ends
   bool leader_lived_ = false;                // when this rank joined its epoch; else that is of an earlier start
   std::map<Rank, ProcessIdentity> holders_;  // of places, as far as rank 0 knows them
+  LookAround watched_ = [] { return Status(); };
   std::vector<std::pair<std::string, std::string>> said_;        // keys and values
   Deadline warned_ = Deadline::after(std::chrono::seconds(10));  // when the log next says who is missing
   std::optional<Attendant> keeper_;                              // says it again once the cards have been read

@@ -91,6 +91,7 @@ Status Rendezvous::look_around() {
   if (stop_.stop_requested()) {
     return {Code::aborted, fmt::format("rank {} gave up waiting for the others", options_.rank)};
   }
+  if (Status status = watched_(); !status.ok()) return status;
   if (deadline_.passed()) return timed_out();
   if (Status status = places_.beat(deadline_); !status.ok()) return status;
   // A server tells by the verdict, at once.

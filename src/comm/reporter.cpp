@@ -38,7 +38,7 @@ class Reporter {
   Result<std::unique_ptr<Store>> open(const std::stop_token& over) const {
     std::unique_ptr<StoreServer> nobodys;
     const auto deadline = Deadline::after(5s);
-    if (target_.meeting) return meet_at(*target_.meeting, false, nobodys, deadline, over, target_.trust);
+    if (target_.meeting) return meet_at(*target_.meeting, 0, nobodys, deadline, over, target_.trust);
     return open_store(target_.store, deadline, over, target_.trust);
   }
 

@@ -1,14 +1,15 @@
 #include "src/store/acceptors.hpp"
 
 #include <fmt/format.h>
+#include <sys/eventfd.h>
 #include <sys/socket.h>
 
 #include <cerrno>
 #include <cstring>
 
-#include "src/base/fd.hpp"
 #include "src/base/fork.hpp"
 #include "src/base/log.hpp"
+#include "src/store/refusal.hpp"
 
 namespace hocket::store {
 
@@ -58,6 +59,13 @@ asio::error_code open(tcp::acceptor& acceptor, tcp::endpoint endpoint, std::uint
   if (!error) acceptor.bind(endpoint, error);
   if (!error) acceptor.listen(tcp::acceptor::max_listen_connections, error);
   return error;
+}
+
+UniqueFd accept_from(tcp::acceptor& acceptor) {
+  for (;;) {
+    UniqueFd accepted(::accept4(acceptor.native_handle(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
+    if (accepted || (errno != EINTR && errno != ECONNABORTED)) return accepted;
+  }
 }
 
 }  // namespace
@@ -120,8 +128,10 @@ Status Acceptors::explain(const asio::error_code& error, std::uint16_t port) con
                   where, error.message())};
 }
 
-void Acceptors::accept(std::function<void(tcp::socket)> admit) {
+void Acceptors::accept(std::function<void(tcp::socket)> admit, std::function<std::optional<std::string>()> make_room) {
   admit_ = std::move(admit);
+  make_room_ = std::move(make_room);
+  keep_spare();
   for (Listener& listener : listeners_) accept_at(listener);
 }
 
@@ -130,11 +140,8 @@ void Acceptors::accept_at(Listener& listener) {
     if (!listener.acceptor.is_open()) return;
     const asio::error_code ended = error ? error : take_some(listener);
     if (!ended || ended == asio::error::would_block || !listener.acceptor.is_open()) return accept_at(listener);
-    // File descriptors or memory have run out, most likely: the client stays in the queue meanwhile.
-    if (!std::exchange(complained_, true)) {
-      log::error(fmt::format("the store at {} takes no more clients for now: {}; raise the limit (ulimit -n)",
-                             host_and_port(host_, port_), ended.message()));
-    }
+    // Memory has run out, most likely: the client stays in the queue meanwhile.
+    complain(ended);
     listener.timer.expires_after(pause_after_failure);
     listener.timer.async_wait([this, &listener](const asio::error_code& cancelled) {
       if (!cancelled) accept_at(listener);
@@ -142,17 +149,45 @@ void Acceptors::accept_at(Listener& listener) {
   });
 }
 
+void Acceptors::complain(const asio::error_code& error) {
+  if (std::exchange(complained_, true)) return;
+  log::error(fmt::format("the store at {} takes no more clients for now: {}; raise the limit (ulimit -n)",
+                         host_and_port(host_, port_), error.message()));
+}
+
 // Why no more can be taken now; nothing: there may be more.
 asio::error_code Acceptors::take_some(Listener& listener) {
   const tcp protocol = listener.acceptor.local_endpoint().protocol();
   for (int taken = 0; taken < accepted_at_once && listener.acceptor.is_open(); ++taken) {
-    UniqueFd accepted(::accept4(listener.acceptor.native_handle(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
-    if (!accepted && (errno == EINTR || errno == ECONNABORTED)) continue;
+    UniqueFd accepted = accept_from(listener.acceptor);
+    asio::error_code error = accepted ? asio::error_code() : last_error();
+    // Without a descriptor, the kernel does not say whether anybody waits.
+    if (error == asio::error::no_descriptors && spare_) {
+      spare_.reset();
+      accepted = accept_from(listener.acceptor);
+      error = accepted ? asio::error_code() : last_error();
+      if (accepted && !has_room_for(accepted)) accepted.reset();
+    }
     tcp::socket socket(context_);
-    if (const auto error = hand_over(std::move(accepted), protocol, socket)) return error;
-    admit_(std::move(socket));
+    if (accepted) error = hand_over(std::move(accepted), protocol, socket);
+    if (socket.is_open()) admit_(std::move(socket));
+    keep_spare();
+    if (error) return error;
   }
   return {};
+}
+
+// Whether somebody has made room for this connection. Else it is told why not.
+bool Acceptors::has_room_for(const UniqueFd& accepted) {
+  const auto last_words = make_room_();
+  if (!last_words) return true;
+  complain(asio::error::no_descriptors);
+  refuse(accepted.get(), *last_words);
+  return false;
+}
+
+void Acceptors::keep_spare() {
+  if (!spare_) spare_ = UniqueFd(::eventfd(0, EFD_CLOEXEC));
 }
 
 void Acceptors::close() {

@@ -4,10 +4,12 @@
 
 #include <functional>
 #include <list>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "src/base/fd.hpp"
 #include "src/store/asio.hpp"
 #include "src/store/endpoint.hpp"
 
@@ -22,8 +24,9 @@ class Acceptors {
   // See StoreServer::start.
   Status listen(std::uint16_t port);
   std::uint16_t port() const { return port_; }
-  // Hands over every connection that comes, from now until close(), on the context's thread.
-  void accept(std::function<void(asio::ip::tcp::socket)> admit);
+  // Hands over every connection that comes, from now until close(), on the context's thread. Where no descriptor is
+  // left for one, `make_room` may free one. If it does not, it returns what the connection is told before it ends.
+  void accept(std::function<void(asio::ip::tcp::socket)> admit, std::function<std::optional<std::string>()> make_room);
   void close();
 
  private:
@@ -38,6 +41,9 @@ class Acceptors {
   Status explain(const asio::error_code& error, std::uint16_t port) const;
   void accept_at(Listener& listener);
   asio::error_code take_some(Listener& listener);
+  bool has_room_for(const UniqueFd& accepted);
+  void keep_spare();
+  void complain(const asio::error_code& error);
 
   asio::io_context& context_;
   const std::string host_;
@@ -45,6 +51,8 @@ class Acceptors {
   std::uint16_t port_ = 0;
   std::list<Listener> listeners_;
   std::function<void(asio::ip::tcp::socket)> admit_;
+  std::function<std::optional<std::string>()> make_room_;
+  UniqueFd spare_;  // makes way for a connection where no other descriptor is left
   bool complained_ = false;
 };
 

@@ -224,8 +224,9 @@ Result<Dialled> dial(const std::string& host, std::uint16_t port, Deadline deadl
     std::this_thread::sleep_for(std::min(pause, deadline.remaining()));
     pause = std::min<std::chrono::nanoseconds>(2 * pause, longest_pause);
   }
-  if (last.code() == Code::mismatch ||
-      last.code() == Code::invalid_environment) {  // it is reached, and says what to do
+  // It is reached, and says what to do; or this process could not even try.
+  if (last.code() == Code::mismatch || last.code() == Code::invalid_environment ||
+      last.code() == Code::out_of_resources) {
     return Status(last.code(), fmt::format("cannot use the store at {}: {}", where, last.message()));
   }
   const std::chrono::duration<double> tried = Deadline::Clock::now() - began;

@@ -20,7 +20,8 @@ struct Dialled {
 // Tries again until the deadline while nobody listens, and says so once in the log. Code::store_unreachable at the
 // deadline, naming host, port and the last failure; Code::protocol_error at once where something else than a store of
 // this version answers; Code::mismatch at once where it and this side do not trust each other,
-// Code::invalid_environment where it is on another host and there is no secret; Code::aborted when `stop` is requested.
+// Code::invalid_environment where it is on another host and there is no secret, Code::out_of_resources where its
+// process or this one has no descriptor left; Code::aborted when `stop` is requested.
 Result<Dialled> dial(const std::string& host, std::uint16_t port, Deadline deadline, const std::stop_token& stop,
                      const Trust& trust);
 

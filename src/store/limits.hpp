@@ -19,4 +19,9 @@ struct ServerLimits {
   std::size_t input_bytes = std::size_t{64} << 20;    // of large requests that have not come whole yet
 };
 
+// That this process may have.
+std::size_t descriptors_max();
+// So many clients leave an eighth of them, and some where there are few.
+std::size_t clients_by_descriptors();
+
 }  // namespace hocket::store

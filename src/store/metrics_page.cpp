@@ -52,16 +52,18 @@ class HttpExchange : public std::enable_shared_from_this<HttpExchange> {
 };
 
 void MetricsPage::serve() {
-  acceptors_.accept([this](asio::ip::tcp::socket socket) {
-    open_.remove_if([](const auto& exchange) { return exchange.expired(); });
-    while (open_.size() >= exchanges_max) {  // who asks is served at once, so the oldest is the likeliest stranger
-      if (const auto oldest = open_.front().lock()) oldest->close();
-      open_.pop_front();
-    }
-    const auto exchange = std::make_shared<HttpExchange>(std::move(socket), measure_);
-    open_.push_back(exchange);
-    exchange->start();
-  });
+  acceptors_.accept(
+      [this](asio::ip::tcp::socket socket) {
+        open_.remove_if([](const auto& exchange) { return exchange.expired(); });
+        while (open_.size() >= exchanges_max) {  // who asks is served at once, so the oldest is the likeliest stranger
+          if (const auto oldest = open_.front().lock()) oldest->close();
+          open_.pop_front();
+        }
+        const auto exchange = std::make_shared<HttpExchange>(std::move(socket), measure_);
+        open_.push_back(exchange);
+        exchange->start();
+      },
+      [] { return std::string(); });
 }
 
 void MetricsPage::close() {

@@ -77,7 +77,8 @@ std::optional<RankReport> parse_report(std::string_view text) {
     const Json json = Json::parse(text);
     if (!json.is_object() || json.at("hocket_report") != format_version) return std::nullopt;
     RankReport report = read(json);
-    if (report.size < 1 || report.size > group_ranks_max || report.rank < 0 || report.rank >= report.size) return std::nullopt;
+    if (report.size < 1 || report.size > group_ranks_max || report.rank < 0 || report.rank >= report.size)
+      return std::nullopt;
     return report;
   } catch (const std::exception&) {
     return std::nullopt;

@@ -1,52 +1,31 @@
-// Says no to a connection for which the store's server has no room. Included by the server's own sources only (Asio).
+// Says no to a connection for which the store's server has no room.
 #pragma once
 
+#include <sys/socket.h>
+
 #include <array>
-#include <chrono>
-#include <memory>
+#include <cstdint>
 #include <string>
 #include <string_view>
 
-#include "src/store/asio.hpp"
+#include "src/base/trust.hpp"
 #include "src/store/wire.hpp"
 
 namespace hocket::store {
 
-// Lives until the refusal is sent and the other side has closed, or its time is over.
-class Refusal : public std::enable_shared_from_this<Refusal> {
- public:
-  explicit Refusal(asio::ip::tcp::socket socket) : socket_(std::move(socket)), timer_(socket_.get_executor()) {}
+// Where clients speak TLS, words would have to be encrypted: they are told nothing.
+inline std::string refusal(wire::Verdict verdict, std::string_view why, const Trust& trust) {
+  if (trust.tls) return "";
+  return wire::encode_greeting(wire::server_magic, {.word = static_cast<std::uint16_t>(verdict), .text = why});
+}
 
-  void start(std::string_view why, std::chrono::milliseconds longest) {
-    text_ = wire::encode_greeting(wire::server_magic,
-                                  {.word = static_cast<std::uint16_t>(wire::Verdict::refused), .text = why});
-    timer_.expires_after(longest);
-    timer_.async_wait([self = shared_from_this()](const asio::error_code&) { self->close(); });
-    asio::async_write(socket_, asio::buffer(text_),
-                      [self = shared_from_this()](const asio::error_code& error, std::size_t) {
-                        asio::error_code ignored;
-                        if (!error) self->socket_.shutdown(asio::ip::tcp::socket::shutdown_send, ignored);
-                        self->drain(error);
-                      });
+// Ends what is said to a new connection, without waiting for the other side. What has come from there is read first:
+// with bytes unread, the end would overtake the words. Should they be lost even so, the client tries again.
+inline void refuse(int socket, std::string_view words) {
+  (void)::send(socket, words.data(), words.size(), MSG_NOSIGNAL | MSG_DONTWAIT);  // so few bytes always fit
+  (void)::shutdown(socket, SHUT_WR);
+  for (std::array<char, 256> unread; ::recv(socket, unread.data(), unread.size(), MSG_DONTWAIT) > 0;) {
   }
-  void close() {
-    asio::error_code ignored;
-    timer_.cancel(ignored);
-    end(socket_);
-  }
-
- private:
-  // What is closed with bytes unread resets the connection, and the refusal may be lost.
-  void drain(const asio::error_code& error) {
-    if (error) return close();
-    socket_.async_read_some(asio::buffer(unread_), [self = shared_from_this()](const asio::error_code& end,
-                                                                               std::size_t) { self->drain(end); });
-  }
-
-  asio::ip::tcp::socket socket_;
-  asio::steady_timer timer_;
-  std::string text_;
-  std::array<char, 256> unread_{};
-};
+}
 
 }  // namespace hocket::store

@@ -142,7 +142,8 @@ void Session::answer(const Welcome::Answer& answer) {
     timer_.cancel();
     listener_.welcomed(*this);
   }
-  const wire::Greeting mine{.word = static_cast<std::uint16_t>(answer.verdict), .text = answer.text};
+  const std::string text = answer.verdict == wire::Verdict::starved ? listener_.starve() : answer.text;
+  const wire::Greeting mine{.word = static_cast<std::uint16_t>(answer.verdict), .text = text};
   send({wire::encode_greeting(wire::server_magic, mine), nullptr});
   if (refused) listener_.refused(*this, answer.problem);
 }

@@ -27,6 +27,8 @@ class SessionListener {
   virtual void left(Session& session) = 0;
   // The session's large requests that have not come whole take `now` bytes, `before` until now. False: too many.
   virtual bool holds(std::size_t before, std::size_t now) = 0;
+  // This process has no descriptor left for a client. Returns what that is told.
+  virtual std::string starve() = 0;
 };
 
 // All functions are called on the server's thread. Lives while it is open: its pending reads and writes own it.

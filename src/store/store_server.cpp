@@ -1,12 +1,8 @@
 #include "src/store/store_server.hpp"
 
 #include <fmt/format.h>
-#include <sys/resource.h>
 
 #include <algorithm>
-#include <condition_variable>
-#include <list>
-#include <mutex>
 #include <set>
 #include <thread>
 #include <unordered_map>
@@ -14,6 +10,7 @@
 #include "src/base/log.hpp"
 #include "src/base/signals_blocked.hpp"
 #include "src/store/acceptors.hpp"
+#include "src/store/attendance.hpp"
 #include "src/store/endpoint.hpp"
 #include "src/store/metrics_page.hpp"
 #include "src/store/refusal.hpp"
@@ -24,25 +21,17 @@ namespace hocket {
 using asio::ip::tcp;
 using store::ClientId;
 using store::Session;
+using store::wire::Verdict;
 
 namespace {
 
 constexpr std::size_t complained_max = 1024;  // addresses that are remembered; those beyond are not logged
-constexpr std::size_t refusals_max = 8;       // at a time; more are closed without a word
-constexpr std::chrono::milliseconds refusal_timeout{1000};
 constexpr std::chrono::seconds save_every{10};
 constexpr std::chrono::seconds idle_for{1};  // then a client may have to make room
 
-std::size_t clients_by_descriptors() {
-  rlimit limit{};
-  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return 1000;
-  const auto all = static_cast<std::size_t>(std::min<rlim_t>(limit.rlim_cur, 1 << 20));
-  return std::max<std::size_t>(all - std::min(all, std::max<std::size_t>(all / 8, 32)), 8);
-}
-
 }  // namespace
 
-// After start(), everything but the counts belongs to the server's thread.
+// After start(), everything but the attendance belongs to the server's thread.
 class StoreServer::Implementation final : public store::SessionListener {
  public:
   Implementation(std::string host, const StoreServerOptions& options)
@@ -56,7 +45,8 @@ class StoreServer::Implementation final : public store::SessionListener {
               if (session != sessions_.end()) session->second->respond(request, code, std::move(payload));
             },
             options.limits),
-        clients_max_(options.limits.clients > 0 ? options.limits.clients : clients_by_descriptors()) {}
+        clients_max_(std::max(options.limits.clients > 0 ? options.limits.clients : store::clients_by_descriptors(),
+                              options.members)) {}
   ~Implementation() override { stop(); }
 
   Status listen(std::uint16_t port) {
@@ -71,12 +61,8 @@ class StoreServer::Implementation final : public store::SessionListener {
   std::string url() const { return "tcp://" + store::host_and_port(host_, port()); }
   std::uint16_t port() const { return acceptors_.port(); }
   std::uint16_t metrics_port() const { return page_.port(); }
-  std::size_t clients() const;
-  bool wait_until_no_clients(Deadline deadline, std::size_t welcomed, const std::stop_token& stop) const {
-    std::unique_lock lock(mutex_);
-    return changed_.wait_until(lock, stop, deadline.at(),
-                               [&] { return clients_ == 0 && welcomed_clients_ >= welcomed; });
-  }
+  const store::Attendance& attendance() const { return attendance_; }
+  void turn_all_away(const std::string& why);
 
  private:
   void admit(tcp::socket socket);
@@ -85,13 +71,15 @@ class StoreServer::Implementation final : public store::SessionListener {
   void save();
   bool make_room();
   void turn_away(tcp::socket socket);
+  std::optional<std::string> make_room_or_refuse();
   void stop();
 
-  void welcomed(Session& session) override;
+  void welcomed(Session&) override { attendance_.come(); }
   void requested(Session& session, const store::wire::Request& request) override;
   void refused(Session& session, std::string_view why) override;
   void left(Session& session) override;
   bool holds(std::size_t before, std::size_t now) override;
+  std::string starve() override;
 
   const std::string host_;
   const StoreServerOptions options_;
@@ -100,20 +88,17 @@ class StoreServer::Implementation final : public store::SessionListener {
   store::MetricsPage page_;
   store::Service service_;
   const std::size_t clients_max_;
-  std::list<std::weak_ptr<store::Refusal>> refusals_;
   std::size_t held_bytes_ = 0;  // of large requests under way
   store::Metrics counted_;      // what has happened since the start
   asio::steady_timer save_timer_{context_};
   std::uint64_t saved_at_ = 0;  // the requests that had been taken when the snapshot was written last
   std::unordered_map<ClientId, std::shared_ptr<Session>> sessions_;
   ClientId last_client_ = 0;
-  std::set<std::string> complained_;  // peers that the log has named
+  std::optional<std::string> parting_words_;  // to all who come
+  std::set<std::string> complained_;          // peers that the log has named
   std::thread thread_;
 
-  mutable std::mutex mutex_;  // guards the counts
-  mutable std::condition_variable_any changed_;
-  std::size_t clients_ = 0;
-  std::size_t welcomed_clients_ = 0;  // since the start
+  store::Attendance attendance_;
 };
 
 void StoreServer::Implementation::run() {
@@ -122,7 +107,7 @@ void StoreServer::Implementation::run() {
         last_client_,
         {.operation = store::wire::Operation::set, .key = meeting_point_key, .value = options_.meeting_point});
   }
-  acceptors_.accept([this](tcp::socket socket) { admit(std::move(socket)); });
+  acceptors_.accept([this](tcp::socket socket) { admit(std::move(socket)); }, [this] { return make_room_or_refuse(); });
   page_.serve();
   save_now_and_then();
   const SignalsBlocked signals_blocked;
@@ -140,7 +125,7 @@ void StoreServer::Implementation::run() {
 
 store::Metrics StoreServer::Implementation::measure() const {
   store::Metrics metrics = counted_;
-  metrics.clients = clients();
+  metrics.clients = attendance_.clients();
   metrics.keys = service_.dictionary().size();
   metrics.bytes = service_.dictionary().bytes();
   metrics.waiting = service_.parked();
@@ -166,6 +151,7 @@ void StoreServer::Implementation::save() {
 
 void StoreServer::Implementation::admit(tcp::socket socket) {
   ++counted_.connections;
+  if (parting_words_) return store::refuse(socket.native_handle(), *parting_words_);
   if (sessions_.size() >= clients_max_ && !make_room()) return turn_away(std::move(socket));
   const ClientId id = ++last_client_;
   const auto session = std::make_shared<Session>(*this, id, std::move(socket), options_.trust);
@@ -200,16 +186,38 @@ void StoreServer::Implementation::turn_away(tcp::socket socket) {
                     "limit (ulimit -n, hocket-store --max-clients)",
                     url(), clients_max_));
   }
-  refusals_.remove_if([](const auto& refusal) { return refusal.expired(); });
-  if (refusals_.size() >= refusals_max || options_.trust.tls) return;  // words would have to be encrypted
-  const auto refusal = std::make_shared<store::Refusal>(std::move(socket));
-  refusals_.push_back(refusal);
-  refusal->start(fmt::format("it serves {} clients, and {}", clients_max_, store::wire::no_room), refusal_timeout);
+  const std::string why = fmt::format("it serves {} clients, and {}", clients_max_, store::wire::no_room);
+  store::refuse(socket.native_handle(), store::refusal(Verdict::refused, why, options_.trust));
+}
+
+// Where this process has no descriptor left.
+std::optional<std::string> StoreServer::Implementation::make_room_or_refuse() {
+  if (make_room()) return std::nullopt;
+  ++counted_.refusals;
+  return store::refusal(Verdict::starved, starve(), options_.trust);
+}
+
+std::string StoreServer::Implementation::starve() {
+  const std::size_t limit = store::descriptors_max(),
+                    to_come = options_.members - std::min(options_.members, sessions_.size());
+  const std::string why = fmt::format(
+      "its process has all the {} file descriptors that it may have, and none for another client: raise its limit to "
+      "{} or more (ulimit -n)",
+      limit, limit + std::max<std::size_t>(to_come, 1));
+  attendance_.starve({Code::out_of_resources, fmt::format("cannot serve the store at {} to all: {}", url(), why)});
+  return why;
 }
 
 bool StoreServer::Implementation::holds(std::size_t before, std::size_t now) {
   held_bytes_ += now - before;
   return now <= before || held_bytes_ <= options_.limits.input_bytes;
+}
+
+void StoreServer::Implementation::turn_all_away(const std::string& why) {
+  asio::post(context_, [this, why] {
+    parting_words_ = store::refusal(Verdict::starved, why, options_.trust);
+    while (!sessions_.empty()) sessions_.begin()->second->close();
+  });
 }
 
 void StoreServer::Implementation::stop() {
@@ -220,18 +228,9 @@ void StoreServer::Implementation::stop() {
     save_timer_.cancel();
     service_.end();
     while (!sessions_.empty()) sessions_.begin()->second->close();
-    for (const auto& refusal : refusals_) {
-      if (const auto open = refusal.lock()) open->close();
-    }
   });
   thread_.join();  // the context has run out of work
   save();
-}
-
-void StoreServer::Implementation::welcomed(Session&) {
-  const std::lock_guard lock(mutex_);
-  ++clients_;
-  ++welcomed_clients_;
 }
 
 void StoreServer::Implementation::requested(Session& session, const store::wire::Request& request) {
@@ -249,15 +248,7 @@ void StoreServer::Implementation::refused(Session& session, std::string_view why
 void StoreServer::Implementation::left(Session& session) {
   service_.leave(session.id());
   sessions_.erase(session.id());
-  if (!session.is_welcome()) return;
-  const std::lock_guard lock(mutex_);
-  --clients_;
-  changed_.notify_all();
-}
-
-std::size_t StoreServer::Implementation::clients() const {
-  const std::lock_guard lock(mutex_);
-  return clients_;
+  if (session.is_welcome()) attendance_.leave();
 }
 
 Result<std::unique_ptr<StoreServer>> StoreServer::start(const std::string& host, std::uint16_t port,
@@ -288,11 +279,19 @@ std::string StoreServer::url() const {
 }
 
 std::size_t StoreServer::clients() const {
-  return implementation_->clients();
+  return implementation_->attendance().clients();
 }
 
 bool StoreServer::wait_until_no_clients(Deadline deadline, std::size_t welcomed, const std::stop_token& stop) const {
-  return implementation_->wait_until_no_clients(deadline, welcomed, stop);
+  return implementation_->attendance().wait_until_none(deadline, welcomed, stop);
+}
+
+Status StoreServer::starved() const {
+  return implementation_->attendance().starved();
+}
+
+void StoreServer::turn_all_away(const std::string& why) {
+  implementation_->turn_all_away(why);
 }
 
 }  // namespace hocket

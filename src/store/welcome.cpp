@@ -23,6 +23,12 @@ Status distrusted(Distrust why) {
   return {Code::mismatch, "what listens there is not trusted: " + said_by_us(why)};
 }
 
+// Of a refusal.
+Code code_of(Verdict verdict) {
+  if (verdict == Verdict::untrusted) return Code::mismatch;
+  return verdict == Verdict::starved ? Code::out_of_resources : Code::protocol_error;
+}
+
 wire::Greeting greeting_of(Authentication word, std::string_view text = {}) {
   return {.word = static_cast<std::uint16_t>(word), .text = text};
 }
@@ -41,6 +47,9 @@ Status check_owner(int socket) {
       if (has_ended(socket))
         return {Code::store_unreachable, "it closed the connection before it was seen whose it is"};
       return distrusted(Distrust::other_owner);
+    case PeerOwner::unknown:
+      return {Code::out_of_resources,
+              "no file descriptor is left to ask whose process it is; raise the limit (ulimit -n)"};
     case PeerOwner::another_host:
       return {Code::invalid_environment,
               fmt::format("the ranks are on several hosts (or network namespaces), and nothing proves who belongs to "
@@ -66,8 +75,12 @@ Welcome::Answer Welcome::take(const wire::Greeting& greeting, int socket) {
   if (authentication == Authentication::none) {
     if (!trust_->secret.empty()) return refuse(Distrust::needs_secret);
     if (trust_->insecure) return {.text = std::string(open_to_all)};
-    const bool known = trust_->tls || owner_of_peer(socket) == PeerOwner::own;  // by its certificate, or by the kernel
-    return known ? Answer{} : refuse(Distrust::other_owner);
+    if (trust_->tls) return {};  // its certificate says who it is
+    const PeerOwner owner = owner_of_peer(socket);
+    if (owner == PeerOwner::unknown)
+      return {.verdict = Verdict::starved,
+              .problem = "no file descriptor is left to ask whose it is; raise the limit (ulimit -n)"};
+    return owner == PeerOwner::own ? Answer{} : refuse(Distrust::other_owner);
   }
   if (authentication != Authentication::number || greeting.text.size() != Challenge::nonce_bytes) {
     const std::string_view text = "the client wants an authentication that the store does not know";
@@ -105,8 +118,8 @@ Introduction::Step Introduction::take(const wire::Greeting& greeting, int socket
   }
   if (verdict == Verdict::welcome && trusted) return {.welcome = true};
   if (verdict == Verdict::welcome) return {.refused = distrusted(Distrust::needs_secret)};
-  const Code code = verdict == Verdict::untrusted ? Code::mismatch : Code::protocol_error;
-  return {.refused = Status(code, fmt::format("the store refused this client: {}", printable(greeting.text)))};
+  return {.refused =
+              Status(code_of(verdict), fmt::format("the store refused this client: {}", printable(greeting.text)))};
 }
 
 Introduction::Step Introduction::take_challenge(std::string_view text) {

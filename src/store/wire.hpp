@@ -69,6 +69,7 @@ enum class Verdict : std::uint16_t {
   refused = 2,
   challenge = 3,  // text: the server's number and its proof
   untrusted = 4,  // a refusal, because one side does not trust the other
+  starved = 5,    // a refusal, because the server's process lacks descriptors; text: what its limit should be
 };
 enum class Authentication : std::uint16_t {
   none = 0,

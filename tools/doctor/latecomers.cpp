@@ -10,15 +10,23 @@
 #include "tools/doctor/clocks.hpp"
 
 namespace hocket::doctor {
+namespace {
 
-const Record& last_to_begin(const Group& group, const Call& call) {
-  const auto clocks = align_clocks(group);
-  std::map<std::int64_t, const Record*> began;
+// When the ranks that have made it began a collective, by one clock, the first of them first.
+std::multimap<std::int64_t, const Record*> beginnings(const Group& group, const std::map<Rank, ClockOffset>& clocks,
+                                                      const Call& call) {
+  std::multimap<std::int64_t, const Record*> began;
   for (const auto& [rank, record] : group.records) {
     const Call* const theirs = record.collective(call.communicator, call.number);
     if (theirs != nullptr) began.emplace(theirs->began + clocks.at(rank).nanoseconds, &record);
   }
-  return *began.rbegin()->second;
+  return began;
+}
+
+}  // namespace
+
+const Record& last_to_begin(const Group& group, const Call& call) {
+  return *beginnings(group, align_clocks(group), call).rbegin()->second;
 }
 
 std::string latecomer(const Group& group) {
@@ -27,14 +35,10 @@ std::string latecomer(const Group& group) {
   int calls = 0;
   for (const Call& call : group.records.begin()->second.calls) {
     if (call.is_message()) continue;
-    std::map<std::int64_t, Rank> began;
-    for (const auto& [rank, record] : group.records) {
-      const Call* const theirs = record.collective(call.communicator, call.number);
-      if (theirs != nullptr) began.emplace(theirs->began + clocks.at(rank).nanoseconds, rank);
-    }
+    const auto began = beginnings(group, clocks, call);
     if (began.size() != group.records.size() || began.size() < 2) continue;
     ++calls;
-    auto& [times, late] = last[began.rbegin()->second];
+    auto& [times, late] = last[began.rbegin()->second->rank];
     ++times;
     late += static_cast<double>(began.rbegin()->first - began.begin()->first) / 1e9;
   }

@@ -23,7 +23,7 @@ constexpr unsigned idle_calls_per_look = 1024;
 constexpr unsigned idle_calls_of_a_busy_one = 16;
 
 Status cannot_share(const Status& why) {
-  return Status(Code::unsupported, fmt::format("ranks of this host cannot share memory: {}", why.message()));
+  return Status(why.code(), fmt::format("ranks of this host cannot share memory: {}", why.message()));
 }
 
 }  // namespace

@@ -50,7 +50,7 @@ TEST(SocketOwner, IsNobodyOnceTheSocketIsClosed) {
   EXPECT_NE(owner_of_peer(connection.accepted.get()), PeerOwner::own);
 }
 
-TEST(SocketOwner, IsNobodyKnownWhereNoDescriptorIsLeftToAskWith) {
+TEST(SocketOwner, IsUnknownWhereNoDescriptorIsLeftToAskWith) {
   const Connection connection(AF_INET);
   rlimit before{};
   ASSERT_EQ(::getrlimit(RLIMIT_NOFILE, &before), 0);
@@ -59,12 +59,13 @@ TEST(SocketOwner, IsNobodyKnownWhereNoDescriptorIsLeftToAskWith) {
   ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &none), 0);
   const PeerOwner owner = owner_of_peer(connection.accepted.get());
   ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &before), 0);
-  EXPECT_EQ(owner, PeerOwner::another_user);
+  EXPECT_EQ(owner, PeerOwner::unknown);
 }
 
-TEST(SocketOwner, IsElsewhereWhereThereIsNoConnection) {
+// Its host had the other end while there was one: that is not another host now.
+TEST(SocketOwner, IsNobodyWhereThereIsNoConnection) {
   const UniqueFd socket(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
-  EXPECT_EQ(owner_of_peer(socket.get()), PeerOwner::another_host);
+  EXPECT_EQ(owner_of_peer(socket.get()), PeerOwner::another_user);
   EXPECT_EQ(owner_of_peer(-1), PeerOwner::another_host);
 }
 

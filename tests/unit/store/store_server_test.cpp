@@ -231,25 +231,5 @@ TEST(StoreServer, WaitingClientsAreManyAndMayVanish) {
   ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &before), 0);
 }
 
-// File descriptors run out: the server says so, and takes the clients that wait in line when some are free again.
-TEST(StoreServer, ServesAgainAfterDescriptorsRanOut) {
-  testing::internal::CaptureStderr();
-  const auto server = serve();
-  rlimit before{};
-  ASSERT_EQ(::getrlimit(RLIMIT_NOFILE, &before), 0);
-  UniqueFd last(::dup(0));  // the lowest that is free
-  rlimit tight = before;
-  tight.rlim_cur = static_cast<rlim_t>(last.get() + 1);
-  ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &tight), 0);
-  last.reset();
-  RawClient client(server->port());  // takes it, so that the server finds none
-  client.send(store::wire::encode_greeting(store::wire::client_magic, {}));
-  std::this_thread::sleep_for(std::chrono::milliseconds(50));
-  ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &before), 0);
-  EXPECT_TRUE(client.connected());
-  EXPECT_EQ(client.receive(8), store::wire::server_magic);
-  EXPECT_THAT(testing::internal::GetCapturedStderr(), HasSubstr("ulimit -n"));
-}
-
 }  // namespace
 }  // namespace hocket

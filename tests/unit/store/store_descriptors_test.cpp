@@ -1,0 +1,118 @@
+// What a store's server does where its process has no descriptor left.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/resource.h>
+
+#include "src/store/store_server.hpp"
+#include "src/store/tcp_store.hpp"
+#include "tests/unit/store/raw_client.hpp"
+
+namespace hocket {
+namespace {
+
+using store::RawClient;
+using store::wire::Operation;
+using testing::HasSubstr;
+
+Deadline generous() {
+  return Deadline::after(std::chrono::seconds(120));
+}
+
+std::unique_ptr<StoreServer> serve(const StoreServerOptions& options = {}) {
+  auto server = StoreServer::start("127.0.0.1", 0, options);
+  EXPECT_TRUE(server.ok()) << server.status().message();
+  return server.ok() ? std::move(*server) : nullptr;
+}
+
+// While it lives, this process may have one descriptor more.
+class OneDescriptorLeft {
+ public:
+  OneDescriptorLeft() {
+    EXPECT_EQ(::getrlimit(RLIMIT_NOFILE, &before_), 0);
+    const UniqueFd last(::dup(0));  // the lowest that is free
+    rlimit tight = before_;
+    tight.rlim_cur = static_cast<rlim_t>(last.get() + 1);
+    EXPECT_EQ(::setrlimit(RLIMIT_NOFILE, &tight), 0);
+  }
+  ~OneDescriptorLeft() { EXPECT_EQ(::setrlimit(RLIMIT_NOFILE, &before_), 0); }
+  OneDescriptorLeft(const OneDescriptorLeft&) = delete;
+  OneDescriptorLeft& operator=(const OneDescriptorLeft&) = delete;
+
+ private:
+  rlimit before_{};
+};
+
+TEST(StoreWithoutDescriptors, SaysWhichLimitToRaise) {
+  testing::internal::CaptureStderr();
+  const auto server = serve({.members = 8});
+  EXPECT_TRUE(server->starved().ok());
+  std::string answer;
+  {
+    const OneDescriptorLeft limit;
+    RawClient client(server->port());  // takes it, so that the server finds none
+    client.send(store::wire::encode_greeting(store::wire::client_magic, {}));
+    answer = client.receive_all().value_or("");
+  }
+  const auto greeting = store::wire::parse_greeting(answer, store::wire::server_magic);
+  ASSERT_TRUE(greeting.ok() && *greeting) << answer.size();
+  EXPECT_EQ((*greeting)->word, static_cast<std::uint16_t>(store::wire::Verdict::starved));
+  EXPECT_THAT((*greeting)->text, HasSubstr("ulimit -n"));
+  EXPECT_EQ(server->starved().code(), Code::out_of_resources);
+  EXPECT_THAT(server->starved().message(), HasSubstr(std::string((*greeting)->text)));
+  EXPECT_TRUE(TcpStore::connect("127.0.0.1", server->port(), generous()).ok());  // now that there are some
+  EXPECT_THAT(testing::internal::GetCapturedStderr(), HasSubstr("ulimit -n"));
+}
+
+TEST(StoreWithoutDescriptors, LetsStrangersMakeRoom) {
+  testing::internal::CaptureStderr();
+  const auto server = serve({.trust = {.insecure = true}});
+  RawClient stranger(server->port());
+  RawClient store(server->port());
+  store.greet();  // the stranger is there, too, then
+  const OneDescriptorLeft limit;
+  RawClient client(server->port());
+  client.send(store::wire::encode_greeting(store::wire::client_magic, {}));
+  EXPECT_EQ(client.receive(8), store::wire::server_magic);
+  EXPECT_EQ(stranger.receive_all(), "");
+  EXPECT_TRUE(server->starved().ok());
+  store.send(store::wire::encode_request({.id = 1, .operation = Operation::set, .key = "still", .value = "here"}));
+  const std::string welcome = "open to all", done = store::wire::encode_response_head(1, Code::ok, 0);
+  EXPECT_EQ(store.receive(welcome.size() + done.size()), welcome + done);
+  EXPECT_EQ(testing::internal::GetCapturedStderr(), "");
+}
+
+// Whether a client may be trusted, the kernel can only be asked with a descriptor.
+TEST(StoreWithoutDescriptors, TakesNobodyForAStranger) {
+  testing::internal::CaptureStderr();
+  const auto server = serve();
+  RawClient client(server->port());
+  RawClient other(server->port());
+  other.greet();  // the first one is there, too, then, and has said nothing yet
+  std::string answer;
+  {
+    const OneDescriptorLeft limit;
+    const UniqueFd last(::dup(0));
+    client.send(store::wire::encode_greeting(store::wire::client_magic, {}));
+    answer = client.receive_all().value_or("");
+  }
+  const auto greeting = store::wire::parse_greeting(answer, store::wire::server_magic);
+  ASSERT_TRUE(greeting.ok() && *greeting) << answer.size();
+  EXPECT_EQ((*greeting)->word, static_cast<std::uint16_t>(store::wire::Verdict::starved));
+  EXPECT_EQ(server->starved().code(), Code::out_of_resources);
+  (void)testing::internal::GetCapturedStderr();
+}
+
+TEST(StoreWithoutDescriptors, TurnsAllAwayInWords) {
+  const auto server = serve();
+  const auto store = TcpStore::connect("127.0.0.1", server->port(), generous());
+  ASSERT_TRUE(store.ok()) << store.status().message();
+  server->turn_all_away("it lacks descriptors");
+  EXPECT_EQ((*store)->set("key", "value", generous()).code(), Code::store_unreachable);
+  const auto late = TcpStore::connect("127.0.0.1", server->port(), generous());
+  ASSERT_FALSE(late.ok());
+  EXPECT_EQ(late.status().code(), Code::out_of_resources);
+  EXPECT_THAT(late.status().message(), HasSubstr("it lacks descriptors"));
+}
+
+}  // namespace
+}  // namespace hocket
