@@ -107,7 +107,9 @@ Result<UniqueFd> listen_as(std::uint64_t group, Rank rank) {
   if (fd && errno == EADDRINUSE) {
     return Status(Code::address_in_use, fmt::format("another process has the Unix socket of rank {} already", rank));
   }
-  return Status(Code::out_of_resources, fmt::format("cannot listen on a Unix socket: {}", std::strerror(errno)));
+  const char* const advice = errno == EMFILE ? "; raise `ulimit -n`" : "";
+  return Status(Code::out_of_resources,
+                fmt::format("cannot listen on a Unix socket: {}{}", std::strerror(errno), advice));
 }
 
 std::string context_of(const Hello& hello) {

@@ -22,8 +22,10 @@ namespace {
 constexpr unsigned idle_calls_per_look = 1024;
 constexpr unsigned idle_calls_of_a_busy_one = 16;
 
+// What is used up may be given more of; whatever else it is, ranks of this host do without.
 Status cannot_share(const Status& why) {
-  return Status(why.code(), fmt::format("ranks of this host cannot share memory: {}", why.message()));
+  const Code code = why.code() == Code::out_of_resources ? why.code() : Code::unsupported;
+  return Status(code, fmt::format("ranks of this host cannot share memory: {}", why.message()));
 }
 
 }  // namespace
@@ -35,7 +37,8 @@ Result<std::unique_ptr<Transport>> make_transport(const TransportConfig& config)
   auto listener = listen_as(config.group, config.rank);
   if (!listener) return cannot_share(listener.status());
   UniqueFd wake_event(::eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC));
-  if (!wake_event) return cannot_share(Status(Code::out_of_resources, std::strerror(errno)));
+  if (!wake_event)
+    return cannot_share(Status(Code::out_of_resources, fmt::format("{}; raise `ulimit -n`", std::strerror(errno))));
   return std::unique_ptr<Transport>(
       std::make_unique<ShmTransport>(config, std::move(*address), std::move(*listener), std::move(wake_event)));
 }
