@@ -142,14 +142,15 @@ std::size_t ShmLink::flush() {
 }
 
 // A sender tells of the memory in which a payload lies before it writes the header: so that is known at the latest when
-// all packets have been taken.
+// all packets have been taken. By then a message behind it may have come, in memory that was told of later.
 std::size_t ShmLink::receive() {
   auto progress = inbox_.advance(connection_.wake_event.get());
   std::size_t happened = progress.happened();
-  if (progress.event == Inbox::Event::unknown && !listens_) {
+  for (bool goes_on = true; progress.event == Inbox::Event::unknown && !listens_ && goes_on;) {
     happened += listen();
     if (!up()) return happened;
     progress = inbox_.advance(connection_.wake_event.get());
+    goes_on = progress.happened() > 0;
     happened += progress.happened();
   }
   switch (progress.event) {

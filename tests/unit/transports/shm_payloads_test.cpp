@@ -3,7 +3,9 @@
 
 #include <algorithm>
 #include <cstring>
+#include <functional>
 #include <list>
+#include <utility>
 
 #include "src/exec/reduce.hpp"
 #include "tests/unit/transports/shm_ranks.hpp"
@@ -219,6 +221,55 @@ TEST(ShmPayloads, EndWithTheirReceiver) {
     EXPECT_EQ(outcome.status.code(), Code::peer_lost);
   });
   ranks.allow_killed();
+}
+
+// An outcome after which something else is done at once, while its link is at work.
+struct Relay : Outcome {
+  explicit Relay(std::function<void()> what) : then(std::move(what)) {
+    on_done = [](Completion& self, const Status& why) {
+      auto& relay = static_cast<Relay&>(self);
+      ++relay.times;
+      relay.status = why;
+      relay.then();
+    };
+  }
+  std::function<void()> then;
+};
+
+// The memory of the second message is told of after the receiver has looked for that of the first.
+TEST(ShmPayloads, MayLieInMemoryThatIsNewerThanTheLatestLook) {
+  Ranks(2, [](Party& party, Rank rank) {
+    End end(party, rank);
+    Outcome second;
+    if (rank == 1) {
+      Outcome first;
+      fill(end.memory(), long_bytes, 1);
+      end.link->send(tag(1), {end.memory(), long_bytes}, first);
+      party.transport->progress();
+      end.say(1);
+      end.hear(2);
+      auto fd = std::move(create_memory("another test", End::bytes)).value();
+      const auto newer = std::move(map_memory(fd.get(), 0, End::bytes, Pages::now)).value();
+      ASSERT_TRUE(party.regions.add(fd.get(), newer.data(), End::bytes));
+      fill(newer.data(), long_bytes, 2);
+      end.link->send(tag(2), {newer.data(), long_bytes}, second);
+      party.transport->progress();
+      end.say(3);
+      EXPECT_TRUE(party.until([&] { return first.done() && second.done(); }) && first.good() && second.good());
+    } else {
+      end.hear(1);
+      Relay first([&end] {
+        end.say(2);
+        end.hear(3);
+      });
+      std::vector<std::byte> to(2 * long_bytes);
+      end.link->recv(tag(1), {to.data(), long_bytes}, first);
+      end.link->recv(tag(2), {to.data() + long_bytes, long_bytes}, second);
+      EXPECT_TRUE(party.until([&] { return first.done() && second.done(); }) && first.good() && second.good());
+      EXPECT_TRUE(holds(to.data() + long_bytes, long_bytes, 2));
+    }
+    end.leave();
+  });
 }
 
 // The sender's mistake breaks the link, and nothing else.
