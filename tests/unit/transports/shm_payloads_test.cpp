@@ -240,10 +240,14 @@ struct Relay : Outcome {
 TEST(ShmPayloads, MayLieInMemoryThatIsNewerThanTheLatestLook) {
   Ranks(2, [](Party& party, Rank rank) {
     End end(party, rank);
-    Outcome second;
+    Outcome opening, second;  // the first message opens the ring
+    std::byte byte{};
     if (rank == 1) {
       Outcome first;
+      end.link->send(tag(0), {&byte, 1}, opening);
+      EXPECT_TRUE(party.until([&] { return opening.done(); }));
       fill(end.memory(), long_bytes, 1);
+      end.hear(1);
       end.link->send(tag(1), {end.memory(), long_bytes}, first);
       party.transport->progress();
       end.say(1);
@@ -257,7 +261,8 @@ TEST(ShmPayloads, MayLieInMemoryThatIsNewerThanTheLatestLook) {
       end.say(3);
       EXPECT_TRUE(party.until([&] { return first.done() && second.done(); }) && first.good() && second.good());
     } else {
-      end.hear(1);
+      end.link->recv(tag(0), {&byte, 1}, opening);
+      EXPECT_TRUE(party.until([&] { return opening.done(); }));
       Relay first([&end] {
         end.say(2);
         end.hear(3);
@@ -265,6 +270,8 @@ TEST(ShmPayloads, MayLieInMemoryThatIsNewerThanTheLatestLook) {
       std::vector<std::byte> to(2 * long_bytes);
       end.link->recv(tag(1), {to.data(), long_bytes}, first);
       end.link->recv(tag(2), {to.data() + long_bytes, long_bytes}, second);
+      end.say(1);
+      end.hear(1);
       EXPECT_TRUE(party.until([&] { return first.done() && second.done(); }) && first.good() && second.good());
       EXPECT_TRUE(holds(to.data() + long_bytes, long_bytes, 2));
     }
