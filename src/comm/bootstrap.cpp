@@ -94,9 +94,13 @@ struct Coming {
 void let_others_read_why(std::unique_ptr<StoreServer> server, const Coming& coming, const Options& options,
                          const Status& why) {
   if (!coming.reached && why.code() == Code::out_of_resources) server->turn_all_away(why.message());
-  const bool others_may_come = !coming.deadline.passed() && !coming.stop.stop_requested();
-  leave_server(options.meeting->name, std::move(server), others_may_come ? static_cast<std::size_t>(options.size) : 0,
-               Deadline::after(farewell_after_failure));
+  const Deadline until = Deadline::after(farewell_after_failure);
+  if (coming.stop.stop_requested()) {  // who gives up leaves nothing behind
+    (void)server->wait_until_no_clients(until);
+    return;
+  }
+  const std::size_t readers = coming.deadline.passed() ? 0 : static_cast<std::size_t>(options.size);
+  leave_server(options.meeting->name, std::move(server), readers, until);
 }
 
 // Who serves the store that is open now.

@@ -243,12 +243,16 @@ TEST_P(AnySource, InChildrenThatShareLinks) {
   });
 }
 
-// All messages are there when the first is received: nobody is heard only when the others have said all.
+// All ranks are connected, and all messages there, when the first is received: nobody is heard only when the others
+// have said all.
 TEST_P(AnySource, SendersTakeTurns) {
   constexpr int each = 300;
   ProcessGroup group(ranks(), [&](Child& child) {
     const Comm comm;
     ASSERT_TRUE(comm);
+    Values connecting = message(4, child.index, 0);
+    for (Rank rank = 1; child.index == 0 && rank < child.size; ++rank) receive(connecting, rank, comm.get());
+    if (child.index > 0) send(connecting, 0, comm.get());
     for (int number = 0; child.index > 0 && number < each; ++number) {
       send(message(4, child.index, number), 0, comm.get());
     }

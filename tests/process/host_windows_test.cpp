@@ -39,10 +39,11 @@ TEST_P(HostWindows, TakeSmallCallsAndLeaveLargeOnes) {
 // On one host, the window shows it; else the leaders do, or what ranks tell that wait.
 TEST_P(HostWindows, AMismatchNamesBothCalls) {
   for (const bool over_links : {false, true}) {
-    run_ranks(GetParam(), [over_links](Child& child) {
+    ProcessGroup group(GetParam(), [over_links](Child& child) {
       const Comm comm;
       ASSERT_TRUE(comm);
-      expect_result(hocket_barrier(comm.get(), nullptr, nullptr), HOCKET_OK);  // all have been created
+      child.say("made");
+      EXPECT_EQ(child.hear(), "call");
       std::array<float, 64> in{}, out{};
       const bool other = child.index == child.size - 1;
       const hocket_result result =
@@ -53,6 +54,9 @@ TEST_P(HostWindows, AMismatchNamesBothCalls) {
       expect_message_names("allreduce of 2 float32");
       expect_message_names(over_links ? "allgather of 1 float32" : "allreduce of 3 float32");
     });
+    group.hear_from_all("made");
+    for (int index = 0; index < group.size(); ++index) group.tell(index, "call");
+    group.expect_success();
   }
 }
 
