@@ -11,6 +11,7 @@ namespace {
 constexpr unsigned rounds_between_deadline_checks = 256;
 // While everything runs over the window, looks at the links are rare, and come late: most calls are over before.
 constexpr unsigned rounds_before_looks = 1024;
+constexpr unsigned rounds_between_looks = 32;
 
 }  // namespace
 
@@ -76,7 +77,7 @@ bool ProgressEngine::round(const Goal& goal) {
   if (queue_.can_start() || !queue_.searching().empty()) start_operations();
   const bool skips_links = may_skip_links();
   happened |= advance_operations();
-  if (!skips_links && needs_links(goal) && progress_links() != 0) {
+  if (!skips_links && !goal.reached(*this) && progress_links() != 0) {
     happened = true;
     advance_operations();
   }
@@ -200,6 +201,10 @@ void ProgressEngine::accept() {
 }
 
 void ProgressEngine::start_operations() {
+  if (!queue_.searching().empty() && search_.is_to_look()) {
+    peers_->listen(listens_ = true);
+    progress_links();
+  }
   search_.match(queue_, *peers_);
   while (Entry* const entry = queue_.start_next()) {
     Operation& operation = *entry->operation;

@@ -138,11 +138,7 @@ class ProgressEngine final : public TransportListener {
     if (!idle_time_.runs() && waiter_.waits_long()) idle_time_.begin(waiting);
     return waiter_.spin(cheap);
   }
-  static constexpr unsigned rounds_between_looks = 32;
   bool may_skip_links();
-  // What has reached its goal needs no link. But where each receive from any rank finds a message that is there, peers
-  // whose connection is new would never be heard.
-  bool needs_links(const Goal& goal) { return !goal.reached(*this) || ++rounds_at_goal_ % rounds_between_looks == 0; }
   // Returns how many things happened.
   std::size_t progress_links() {
     const std::size_t happened = peers_->progress();
@@ -192,13 +188,12 @@ class ProgressEngine final : public TransportListener {
   OneCause one_cause_;
   Waiter waiter_;
   IdleTime idle_time_;
-  bool in_memory_ = false;       // all peers share memory with this rank: a look at a link is one at memory
-  unsigned rounds_ = 0;          // of this run, in which nothing was done but over the window
-  unsigned rounds_at_goal_ = 0;  // that left out the links
-  bool listens_ = false;         // the transports look at messages for which no receive is posted
-  bool links_due_ = false;       // the links must be looked at even if nothing runs over them
-  Status peer_failure_;          // reported since the latest round
-  std::vector<Rank> departed_;   // peers that left in good order
+  bool in_memory_ = false;      // all peers share memory with this rank: a look at a link is one at memory
+  unsigned rounds_ = 0;         // of this run, in which nothing was done but over the window
+  bool listens_ = false;        // the transports look at messages for which no receive is posted
+  bool links_due_ = false;      // the links must be looked at even if nothing runs over them
+  Status peer_failure_;         // reported since the latest round
+  std::vector<Rank> departed_;  // peers that left in good order
   std::vector<pollfd> interests_;
   OperationQueue::Entries abandoned_;  // of links that could not be closed
 };
