@@ -163,7 +163,7 @@ Status Rendezvous::follow() {
 // what it has been told of.
 Status Rendezvous::come_too_late(std::uint64_t epoch, const Status& why) {
   if (visit_ == nullptr) return {};
-  if (visit_->rank_0_serves && !(why.code() == Code::peer_lost && why.cause().peer == options_.rank)) {
+  if (visit_->rank_0_serves && (why.code() != Code::peer_lost || why.cause().peer != options_.rank)) {
     const auto news = is_news(epoch, deadline_);
     if (!news.ok()) return news.status();
     return *news ? why : Status();

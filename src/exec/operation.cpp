@@ -90,7 +90,7 @@ bool Operation::on_complete(Callback callback) {
 }
 
 void Operation::call_back(Callback callback, Code result) {
-  call_back(std::unique_ptr<Call>(new Call{.callback = std::move(callback), .result = result}));
+  call_back(std::make_unique<Call>(Call{.callback = std::move(callback), .result = result}));
 }
 
 // One after the other, however they ask for each other, so that chains of any length take no stack. Needs no memory.

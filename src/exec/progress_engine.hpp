@@ -99,7 +99,7 @@ class ProgressEngine final : public TransportListener {
   Status take_peer_failure() { return std::exchange(peer_failure_, Status()); }
 
   // TransportListener.
-  void peer_failed(Rank peer, const Status& why) override;
+  void peer_failed(Rank peer, const Status& seen) override;
   void peer_broke(Rank peer, const Status& why) override;
   void peer_left(Rank peer) override;
   void peer_waits(Rank peer, const Waiting& what) override;

@@ -124,7 +124,10 @@ std::vector<Rank> ReportedGroup::behind() const {
 
 std::vector<ReportedGroup> group_reports(std::vector<RankReport> reports) {
   std::map<std::pair<std::string, std::string>, ReportedGroup> groups;
-  for (RankReport& report : reports) groups[{report.job, report.group}].add(std::move(report));
+  for (RankReport& report : reports) {
+    ReportedGroup& group = groups[{report.job, report.group}];
+    group.add(std::move(report));
+  }
   std::vector<ReportedGroup> found;
   for (auto& [key, group] : groups) {
     group.find_waiters();
