@@ -140,18 +140,24 @@ Result<CommunicatorParts> Shrinking::make() {
   auto parts = make_on_ring(options);
   const std::vector<Rank> members(regroup_.members().begin(), regroup_.members().end());
   link_set_.reset();
-  const auto take_missed = [&] { take(std::exchange(missed_, {})); };
   if (!parts.ok()) {
     const Cause& cause = parts.status().cause();
     log::info(fmt::format("rank {} of \"{}\" begins anew to shrink it: {}", from_.membership.rank(),
                           from_.membership.name(), cause.message));
     const bool in_vain = cause.code == Code::timeout && cause.peer >= 0 && cause.peer < options.size;
     regroup_.made(false, in_vain ? members[static_cast<std::size_t>(cause.peer)] : no_rank);
-    take_missed();
+    take(std::exchange(missed_, {}));
     return parts;
   }
   regroup_.made(true);
-  take_missed();
+  // A member that has begun already to shrink what is made here, or to make it again, will be met in the next shrink.
+  const auto is_for_the_next = [&](const News& one) {
+    return one.note && (one.note->kind == Note::Kind::come || one.note->kind == Note::Kind::call) &&
+           regroup_.members().contains(one.from);
+  };
+  for (News& one : std::exchange(missed_, {})) {
+    is_for_the_next(one) ? standby_.keep(std::move(one)) : take({std::move(one)});
+  }
   parts->lineage = {.standby = from_.lineage.standby,
                     .standby_ranks = members,
                     .group = regroup_.group(),

@@ -60,6 +60,8 @@ class Standby final : private TransportListener {
 
   // What has come since the last call for what this rank does; waits for it until the deadline.
   std::vector<News> await(Deadline deadline);
+  // Of these, a note that is for the next shrink.
+  void keep(News note) { mail_.keep(std::move(note)); }
   // Whoever still agrees on that is told from now on, whatever this rank does.
   void remember(std::uint64_t group, std::uint64_t number, const Outcome& outcome) {
     mail_.remember(group, number, outcome);

@@ -35,6 +35,8 @@ class StandbyMail {
   std::uint64_t call() const { return call_; }
 
   void take(News news);
+  // A note that came too early for what this rank has done: it is news when this rank shrinks again.
+  void keep(News note) { kept_notes_.push_back(std::move(note)); }
   bool has_news() const { return !news_.empty(); }
   std::vector<News> take_news() { return std::exchange(news_, {}); }
   // What those are told who speak of something else.

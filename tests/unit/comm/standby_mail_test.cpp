@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <utility>
 #include <vector>
 
 namespace hocket::comm {
@@ -41,6 +42,20 @@ TEST(StandbyMail, KeepsNotesForAShrinkThatComesLaterInTheirOrder) {
   mail.begin(shrinking, {3});
   const auto news = mail.take_news();
   ASSERT_EQ(news.size(), 2U) << "but none of rank 3, which is gone";
+  EXPECT_EQ(news[0].note->kind, Note::Kind::come);
+  EXPECT_EQ(news[1].note->kind, Note::Kind::leave);
+}
+
+// One that has finished a shrink may have been told already of the next one.
+TEST(StandbyMail, GivesANoteThatCameTooEarlyToTheNextShrink) {
+  StandbyMail mail;
+  mail.begin(shrinking, {});
+  mail.take(note(3, Note::Kind::come));
+  for (News& early : mail.take_news()) mail.keep(std::move(early));
+  mail.take(note(3, Note::Kind::leave));
+  mail.begin(shrinking, {});
+  const auto news = mail.take_news();
+  ASSERT_EQ(news.size(), 2U);
   EXPECT_EQ(news[0].note->kind, Note::Kind::come);
   EXPECT_EQ(news[1].note->kind, Note::Kind::leave);
 }
