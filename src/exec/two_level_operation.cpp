@@ -27,8 +27,7 @@ const Parts& parts_of(Collective collective) {
 
 TwoLevelOperation::TwoLevelOperation(std::shared_ptr<Context> context, const Key& key, const Place& place,
                                      std::shared_ptr<const Plan> plan)
-    : Operation(std::move(context), place.window_use != nullptr ? place.window_use->window : nullptr,
-                plan != nullptr),
+    : Operation(std::move(context), place.window_use != nullptr ? place.window_use->window : nullptr, plan != nullptr),
       key_(key),
       on_host_(place.on_host) {
   const Parts& parts = parts_of(collective());

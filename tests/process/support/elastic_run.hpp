@@ -11,6 +11,7 @@
 #include <chrono>
 #include <fstream>
 #include <functional>
+#include <ios>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <sstream>
@@ -62,6 +63,14 @@ class ElasticRun {
     return found;
   }
 
+  // What a file of /proc says; nothing where the process has just ended.
+  static std::string fact(const std::string& file) {
+    try {
+      return contents(file);
+    } catch (const std::ios_base::failure&) {
+      return {};
+    }
+  }
   // The processes that run the program now, by their place (LOCAL_RANK).
   std::map<int, pid_t> processes() const {
     std::map<int, pid_t> found;
@@ -69,8 +78,8 @@ class ElasticRun {
     std::istringstream children(contents("/proc/" + number + "/task/" + number + "/children"));
     for (pid_t child = 0; children >> child;) {
       const std::string entry = "/proc/" + std::to_string(child);
-      std::istringstream variables(contents(entry + "/environ"));
-      const bool is_rank = contents(entry + "/comm") != contents("/proc/" + number + "/comm");  // not before exec
+      std::istringstream variables(fact(entry + "/environ"));
+      const bool is_rank = fact(entry + "/comm") != contents("/proc/" + number + "/comm");  // not before exec
       for (std::string one; is_rank && std::getline(variables, one, '\0');) {
         if (one.starts_with("LOCAL_RANK=")) found[std::stoi(one.substr(11))] = child;
       }

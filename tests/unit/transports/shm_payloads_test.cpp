@@ -23,6 +23,7 @@ struct Outcome : Completion {
       auto& outcome = static_cast<Outcome&>(self);
       ++outcome.times;
       outcome.status = why;
+      if (outcome.then) outcome.then();
     };
   }
   bool done() const { return times > 0; }
@@ -30,6 +31,7 @@ struct Outcome : Completion {
 
   int times = 0;
   Status status;
+  std::function<void()> then;  // at once, while the link is at work
 };
 
 Tag tag(std::uint32_t sequence) {
@@ -223,19 +225,6 @@ TEST(ShmPayloads, EndWithTheirReceiver) {
   ranks.allow_killed();
 }
 
-// An outcome after which something else is done at once, while its link is at work.
-struct Relay : Outcome {
-  explicit Relay(std::function<void()> what) : then(std::move(what)) {
-    on_done = [](Completion& self, const Status& why) {
-      auto& relay = static_cast<Relay&>(self);
-      ++relay.times;
-      relay.status = why;
-      relay.then();
-    };
-  }
-  std::function<void()> then;
-};
-
 // The memory of the second message is told of after the receiver has looked for that of the first.
 TEST(ShmPayloads, MayLieInMemoryThatIsNewerThanTheLatestLook) {
   Ranks(2, [](Party& party, Rank rank) {
@@ -263,10 +252,11 @@ TEST(ShmPayloads, MayLieInMemoryThatIsNewerThanTheLatestLook) {
     } else {
       end.link->recv(tag(0), {&byte, 1}, opening);
       EXPECT_TRUE(party.until([&] { return opening.done(); }));
-      Relay first([&end] {
+      Outcome first;
+      first.then = [&end] {
         end.say(2);
         end.hear(3);
-      });
+      };
       std::vector<std::byte> to(2 * long_bytes);
       end.link->recv(tag(1), {to.data(), long_bytes}, first);
       end.link->recv(tag(2), {to.data() + long_bytes, long_bytes}, second);
