@@ -58,7 +58,7 @@ Status add_to_group(Communicator& communicator, const CallArguments& arguments, 
 }
 
 hocket_result call_together(hocket_comm* comm, CallArguments arguments, const hocket_call_options* options,
-                            hocket_work** work, const AddTogether& add) noexcept {
+                            hocket_work** work, const AddTogether& add, const RunTogetherAgain& again) noexcept {
   const hocket_result result = guarded([&]() -> Status {
     if (work != nullptr) *work = nullptr;
     if (comm == nullptr) return null_argument("comm");
@@ -70,6 +70,10 @@ hocket_result call_together(hocket_comm* comm, CallArguments arguments, const ho
       return fits.ok() ? add(group, arguments) : fits;
     }
     if (arguments.persistent && work == nullptr) return persistent_without_work();
+    if (again && work == nullptr && may_wait()) {
+      Status status;
+      if (again(arguments, status)) return status;
+    }
     CallGroup own;
     if (Status status = add(own, arguments); !status.ok()) return status;
     return arguments.persistent ? keep_persistent(own, *comm->communicator, work) : run_or_start(own, work);
@@ -117,26 +121,16 @@ hocket_result hocket_sendrecv(const void* send, size_t sendcount, int32_t to, vo
     received.collective = Collective::recv, received.recv = recv, received.count = recvcount, received.root = from;
     return both;
   };
-  if (work == nullptr && open_groups == 0 && comm != nullptr) {
-    bool ran = false;
-    const hocket_result result = guarded([&]() -> Status {
-      CallArguments given{.dtype = dtype, .in_group = true};
-      if (options != nullptr) {
-        if (Status status = read_options(options, given); !status.ok()) return status;
-      }
-      if (given.persistent || !may_wait()) return {};
-      const auto [sent, received] = halves(given);
-      Status status;
-      ran = CallGroup::run_again(*comm->communicator, sent, received, status, &remember_again);
-      return status;
-    });
-    if (ran || result != HOCKET_OK) return result;
-  }
+  const auto again = [&](CallArguments given, Status& status) {
+    given.in_group = true;
+    const auto [sent, received] = halves(given);
+    return CallGroup::run_again(*comm->communicator, sent, received, status, &remember_again);
+  };
   const auto add = [&](CallGroup& calls, const CallArguments& given) {
     const auto [sent, received] = halves(given);
     return calls.add_sendrecv(*comm->communicator, sent, received);
   };
-  return call_together(comm, {.dtype = dtype}, options, work, std::ref(add));
+  return call_together(comm, {.dtype = dtype}, options, work, std::ref(add), std::ref(again));
 }
 
 hocket_result hocket_group_start(void) {

@@ -102,7 +102,7 @@ bool OperationQueue::may_begin(const Direction& direction) const {
 }
 
 void OperationQueue::add_begun(std::shared_ptr<Operation> message, Rank peers) {
-  if (put_in(std::move(message), peers, running_).window == nullptr) ++running_over_links_;
+  if (put_in(std::move(message), peers, running_).operation->uses_links()) ++running_over_links_;
 }
 
 OperationQueue::Entry* OperationQueue::start_next() {
