@@ -9,7 +9,6 @@
 
 #include "src/base/fork.hpp"
 #include "src/base/log.hpp"
-#include "src/store/refusal.hpp"
 
 namespace hocket::store {
 
@@ -128,9 +127,9 @@ Status Acceptors::explain(const asio::error_code& error, std::uint16_t port) con
                   where, error.message())};
 }
 
-void Acceptors::accept(std::function<void(tcp::socket)> admit, std::function<std::optional<std::string>()> make_room) {
+void Acceptors::accept(std::function<void(tcp::socket)> admit, std::function<bool(tcp::socket)> admit_last) {
   admit_ = std::move(admit);
-  make_room_ = std::move(make_room);
+  admit_last_ = std::move(admit_last);
   keep_spare();
   for (Listener& listener : listeners_) accept_at(listener);
 }
@@ -162,28 +161,20 @@ asio::error_code Acceptors::take_some(Listener& listener) {
     UniqueFd accepted = accept_from(listener.acceptor);
     asio::error_code error = accepted ? asio::error_code() : last_error();
     // Without a descriptor, the kernel does not say whether anybody waits.
-    if (error == asio::error::no_descriptors && spare_) {
+    const bool is_last = error == asio::error::no_descriptors && spare_;
+    if (is_last) {
       spare_.reset();
       accepted = accept_from(listener.acceptor);
       error = accepted ? asio::error_code() : last_error();
-      if (accepted && !has_room_for(accepted)) accepted.reset();
     }
     tcp::socket socket(context_);
     if (accepted) error = hand_over(std::move(accepted), protocol, socket);
-    if (socket.is_open()) admit_(std::move(socket));
+    if (socket.is_open() && !is_last) admit_(std::move(socket));
+    if (socket.is_open() && !admit_last_(std::move(socket))) complain(asio::error::no_descriptors);
     keep_spare();
     if (error) return error;
   }
   return {};
-}
-
-// Whether somebody has made room for this connection. Else it is told why not.
-bool Acceptors::has_room_for(const UniqueFd& accepted) {
-  const auto last_words = make_room_();
-  if (!last_words) return true;
-  complain(asio::error::no_descriptors);
-  refuse(accepted.get(), *last_words);
-  return false;
 }
 
 void Acceptors::keep_spare() {

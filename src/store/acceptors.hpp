@@ -4,7 +4,6 @@
 
 #include <functional>
 #include <list>
-#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -24,9 +23,11 @@ class Acceptors {
   // See StoreServer::start.
   Status listen(std::uint16_t port);
   std::uint16_t port() const { return port_; }
-  // Hands over every connection that comes, from now until close(), on the context's thread. Where no descriptor is
-  // left for one, `make_room` may free one. If it does not, it returns what the connection is told before it ends.
-  void accept(std::function<void(asio::ip::tcp::socket)> admit, std::function<std::optional<std::string>()> make_room);
+  // Hands over every connection that comes, from now until close(), on the context's thread; to `admit_last` one after
+  // which no descriptor is left. That one says whether it has made room for others.
+  void accept(std::function<void(asio::ip::tcp::socket)> admit, std::function<bool(asio::ip::tcp::socket)> admit_last);
+  // Takes a descriptor for when there is no other, unless it has one: once one may be free again.
+  void keep_spare();
   void close();
 
  private:
@@ -41,8 +42,6 @@ class Acceptors {
   Status explain(const asio::error_code& error, std::uint16_t port) const;
   void accept_at(Listener& listener);
   asio::error_code take_some(Listener& listener);
-  bool has_room_for(const UniqueFd& accepted);
-  void keep_spare();
   void complain(const asio::error_code& error);
 
   asio::io_context& context_;
@@ -51,7 +50,7 @@ class Acceptors {
   std::uint16_t port_ = 0;
   std::list<Listener> listeners_;
   std::function<void(asio::ip::tcp::socket)> admit_;
-  std::function<std::optional<std::string>()> make_room_;
+  std::function<bool(asio::ip::tcp::socket)> admit_last_;
   UniqueFd spare_;  // makes way for a connection where no other descriptor is left
   bool complained_ = false;
 };

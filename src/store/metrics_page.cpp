@@ -63,7 +63,7 @@ void MetricsPage::serve() {
         open_.push_back(exchange);
         exchange->start();
       },
-      [] { return std::string(); });
+      [](asio::ip::tcp::socket) { return false; });
 }
 
 void MetricsPage::close() {

@@ -1,4 +1,4 @@
-// Says no to a connection for which the store's server has no room.
+// Says no to a connection for which the store's server has no room, in clear: one over TLS has a session for that.
 #pragma once
 
 #include <sys/socket.h>
@@ -8,14 +8,11 @@
 #include <string>
 #include <string_view>
 
-#include "src/base/trust.hpp"
 #include "src/store/wire.hpp"
 
 namespace hocket::store {
 
-// Where clients speak TLS, words would have to be encrypted: they are told nothing.
-inline std::string refusal(wire::Verdict verdict, std::string_view why, const Trust& trust) {
-  if (trust.tls) return "";
+inline std::string refusal(wire::Verdict verdict, std::string_view why) {
   return wire::encode_greeting(wire::server_magic, {.word = static_cast<std::uint16_t>(verdict), .text = why});
 }
 

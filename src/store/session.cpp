@@ -28,12 +28,14 @@ void keep_alive(asio::ip::tcp::socket& socket) {
 
 }  // namespace
 
-Session::Session(SessionListener& listener, ClientId id, asio::ip::tcp::socket socket, const Trust& trust)
+Session::Session(SessionListener& listener, ClientId id, asio::ip::tcp::socket socket, const Trust& trust,
+                 std::optional<Welcome::Answer> refusal)
     : listener_(listener),
       id_(id),
       socket_(std::move(socket), trust.tls),
       timer_(socket_.plain().get_executor()),
-      greeter_(trust) {
+      greeter_(trust),
+      refusal_(std::move(refusal)) {
   asio::error_code error;
   const auto endpoint = socket_.plain().remote_endpoint(error);
   peer_ = error ? "a client that is gone" : endpoint.address().to_string(error);
@@ -128,7 +130,7 @@ std::size_t Session::take_greeting() {
         (*greeting)->version, wire::version);
     answer({wire::Verdict::other_version, why, why});
   } else {
-    answer(greeter_.take(**greeting, socket_.fd()));
+    answer(refusal_ ? *refusal_ : greeter_.take(**greeting, socket_.fd()));
   }
   return (*greeting)->size();
 }
@@ -142,7 +144,8 @@ void Session::answer(const Welcome::Answer& answer) {
     timer_.cancel();
     listener_.welcomed(*this);
   }
-  const std::string text = answer.verdict == wire::Verdict::starved ? listener_.starve() : answer.text;
+  const bool starves = answer.verdict == wire::Verdict::starved && answer.text.empty();
+  const std::string text = starves ? listener_.starve() : answer.text;
   const wire::Greeting mine{.word = static_cast<std::uint16_t>(answer.verdict), .text = text};
   send({wire::encode_greeting(wire::server_magic, mine), nullptr});
   if (refused) listener_.refused(*this, answer.problem);

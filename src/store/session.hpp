@@ -4,6 +4,7 @@
 #include <chrono>
 #include <deque>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -34,8 +35,9 @@ class SessionListener {
 // All functions are called on the server's thread. Lives while it is open: its pending reads and writes own it.
 class Session : public std::enable_shared_from_this<Session> {
  public:
-  // `trust` outlives it.
-  Session(SessionListener& listener, ClientId id, asio::ip::tcp::socket socket, const Trust& trust);
+  // `trust` outlives it. `refusal`: how every greeting is answered; nothing: as its sender is trusted.
+  Session(SessionListener& listener, ClientId id, asio::ip::tcp::socket socket, const Trust& trust,
+          std::optional<Welcome::Answer> refusal = std::nullopt);
 
   ClientId id() const { return id_; }
   bool is_welcome() const { return welcome_; }
@@ -74,6 +76,7 @@ class Session : public std::enable_shared_from_this<Session> {
   SessionSocket socket_;
   asio::steady_timer timer_;
   Welcome greeter_;
+  const std::optional<Welcome::Answer> refusal_;
   std::string peer_;
   bool welcome_ = false, open_ = true, last_words_ = false;
   bool reads_ = false, writes_ = false;  // an operation of Asio's is pending

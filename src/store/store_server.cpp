@@ -21,13 +21,16 @@ namespace hocket {
 using asio::ip::tcp;
 using store::ClientId;
 using store::Session;
+using store::Welcome;
 using store::wire::Verdict;
 
 namespace {
 
 constexpr std::size_t complained_max = 1024;  // addresses that are remembered; those beyond are not logged
 constexpr std::chrono::seconds save_every{10};
-constexpr std::chrono::seconds idle_for{1};  // then a client may have to make room
+constexpr std::chrono::seconds idle_for{1};      // then a client may have to make room
+constexpr std::size_t turned_away_max = 8;       // at once, over TLS
+constexpr std::chrono::seconds parting_time{1};  // that one of these may take to hear why
 
 }  // namespace
 
@@ -69,9 +72,10 @@ class StoreServer::Implementation final : public store::SessionListener {
   store::Metrics measure() const;
   void save_now_and_then();
   void save();
+  bool admit_last(tcp::socket socket);
   bool make_room();
-  void turn_away(tcp::socket socket);
-  std::optional<std::string> make_room_or_refuse();
+  void warn_that_it_is_full();
+  void turn_away(tcp::socket socket, Verdict verdict, const std::string& why);
   void stop();
 
   void welcomed(Session&) override { attendance_.come(); }
@@ -93,6 +97,7 @@ class StoreServer::Implementation final : public store::SessionListener {
   asio::steady_timer save_timer_{context_};
   std::uint64_t saved_at_ = 0;  // the requests that had been taken when the snapshot was written last
   std::unordered_map<ClientId, std::shared_ptr<Session>> sessions_;
+  std::unordered_map<ClientId, std::shared_ptr<Session>> turned_away_;  // over TLS, and to be told why
   ClientId last_client_ = 0;
   std::optional<std::string> parting_words_;  // to all who come
   std::set<std::string> complained_;          // peers that the log has named
@@ -107,7 +112,8 @@ void StoreServer::Implementation::run() {
         last_client_,
         {.operation = store::wire::Operation::set, .key = meeting_point_key, .value = options_.meeting_point});
   }
-  acceptors_.accept([this](tcp::socket socket) { admit(std::move(socket)); }, [this] { return make_room_or_refuse(); });
+  acceptors_.accept([this](tcp::socket socket) { admit(std::move(socket)); },
+                    [this](tcp::socket socket) { return admit_last(std::move(socket)); });
   page_.serve();
   save_now_and_then();
   const SignalsBlocked signals_blocked;
@@ -151,8 +157,12 @@ void StoreServer::Implementation::save() {
 
 void StoreServer::Implementation::admit(tcp::socket socket) {
   ++counted_.connections;
-  if (parting_words_) return store::refuse(socket.native_handle(), *parting_words_);
-  if (sessions_.size() >= clients_max_ && !make_room()) return turn_away(std::move(socket));
+  if (parting_words_) return turn_away(std::move(socket), Verdict::starved, *parting_words_);
+  if (sessions_.size() >= clients_max_ && !make_room()) {
+    const std::string why = fmt::format("it serves {} clients, and {}", clients_max_, store::wire::no_room);
+    warn_that_it_is_full();
+    return turn_away(std::move(socket), Verdict::refused, why);
+  }
   const ClientId id = ++last_client_;
   const auto session = std::make_shared<Session>(*this, id, std::move(socket), options_.trust);
   sessions_.emplace(id, session);
@@ -178,23 +188,36 @@ bool StoreServer::Implementation::make_room() {
   return least != nullptr;
 }
 
-void StoreServer::Implementation::turn_away(tcp::socket socket) {
-  ++counted_.refusals;
-  if (complained_.insert("full").second) {
-    log::warn(
-        fmt::format("the store at {} has all the {} clients that it may have, so others have to wait; raise the "
-                    "limit (ulimit -n, hocket-store --max-clients)",
-                    url(), clients_max_));
-  }
-  const std::string why = fmt::format("it serves {} clients, and {}", clients_max_, store::wire::no_room);
-  store::refuse(socket.native_handle(), store::refusal(Verdict::refused, why, options_.trust));
+void StoreServer::Implementation::warn_that_it_is_full() {
+  if (!complained_.insert("full").second) return;
+  log::warn(
+      fmt::format("the store at {} has all the {} clients that it may have, so others have to wait; raise the limit "
+                  "(ulimit -n, hocket-store --max-clients)",
+                  url(), clients_max_));
 }
 
-// Where this process has no descriptor left.
-std::optional<std::string> StoreServer::Implementation::make_room_or_refuse() {
-  if (make_room()) return std::nullopt;
-  ++counted_.refusals;
-  return store::refusal(Verdict::starved, starve(), options_.trust);
+// Over TLS the words have to wait for the handshake: a session says them.
+void StoreServer::Implementation::turn_away(tcp::socket socket, Verdict verdict, const std::string& why) {
+  const bool has_session = options_.trust.tls && turned_away_.size() < turned_away_max;
+  if (!has_session) ++counted_.refusals;
+  if (!options_.trust.tls) store::refuse(socket.native_handle(), store::refusal(verdict, why));
+  if (!has_session) return;
+  const ClientId id = ++last_client_;
+  const auto session = std::make_shared<Session>(*this, id, std::move(socket), options_.trust,
+                                                 Welcome::Answer{.verdict = verdict, .text = why, .problem = why});
+  turned_away_.emplace(id, session);
+  session->start(std::min<std::chrono::milliseconds>(options_.greeting_timeout, parting_time));
+}
+
+// Where this process has no descriptor left for others.
+bool StoreServer::Implementation::admit_last(tcp::socket socket) {
+  const bool has_room = make_room();
+  if (has_room) {
+    admit(std::move(socket));
+  } else {
+    turn_away(std::move(socket), Verdict::starved, starve());
+  }
+  return has_room;
 }
 
 std::string StoreServer::Implementation::starve() {
@@ -215,7 +238,7 @@ bool StoreServer::Implementation::holds(std::size_t before, std::size_t now) {
 
 void StoreServer::Implementation::turn_all_away(const std::string& why) {
   asio::post(context_, [this, why] {
-    parting_words_ = store::refusal(Verdict::starved, why, options_.trust);
+    parting_words_ = why;
     while (!sessions_.empty()) sessions_.begin()->second->close();
   });
 }
@@ -228,6 +251,7 @@ void StoreServer::Implementation::stop() {
     save_timer_.cancel();
     service_.end();
     while (!sessions_.empty()) sessions_.begin()->second->close();
+    while (!turned_away_.empty()) turned_away_.begin()->second->close();
   });
   thread_.join();  // the context has run out of work
   save();
@@ -246,6 +270,7 @@ void StoreServer::Implementation::refused(Session& session, std::string_view why
 }
 
 void StoreServer::Implementation::left(Session& session) {
+  if (turned_away_.erase(session.id()) > 0) return acceptors_.keep_spare();
   service_.leave(session.id());
   sessions_.erase(session.id());
   if (session.is_welcome()) attendance_.leave();

@@ -2,9 +2,16 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/resource.h>
+#include <sys/uio.h>
+
+#include <array>
+#include <cerrno>
+#include <filesystem>
+#include <string>
 
 #include "src/store/store_server.hpp"
 #include "src/store/tcp_store.hpp"
+#include "tests/support/certificates.hpp"
 #include "tests/unit/store/raw_client.hpp"
 
 namespace hocket {
@@ -12,7 +19,7 @@ namespace {
 
 using store::RawClient;
 using store::wire::Operation;
-using testing::HasSubstr;
+using ::testing::HasSubstr;
 
 Deadline generous() {
   return Deadline::after(std::chrono::seconds(120));
@@ -43,7 +50,7 @@ class OneDescriptorLeft {
 };
 
 TEST(StoreWithoutDescriptors, SaysWhichLimitToRaise) {
-  testing::internal::CaptureStderr();
+  ::testing::internal::CaptureStderr();
   const auto server = serve({.members = 8});
   EXPECT_TRUE(server->starved().ok());
   std::string answer;
@@ -60,11 +67,11 @@ TEST(StoreWithoutDescriptors, SaysWhichLimitToRaise) {
   EXPECT_EQ(server->starved().code(), Code::out_of_resources);
   EXPECT_THAT(server->starved().message(), HasSubstr(std::string((*greeting)->text)));
   EXPECT_TRUE(TcpStore::connect("127.0.0.1", server->port(), generous()).ok());  // now that there are some
-  EXPECT_THAT(testing::internal::GetCapturedStderr(), HasSubstr("ulimit -n"));
+  EXPECT_THAT(::testing::internal::GetCapturedStderr(), HasSubstr("ulimit -n"));
 }
 
 TEST(StoreWithoutDescriptors, LetsStrangersMakeRoom) {
-  testing::internal::CaptureStderr();
+  ::testing::internal::CaptureStderr();
   const auto server = serve({.trust = {.insecure = true}});
   RawClient stranger(server->port());
   RawClient store(server->port());
@@ -78,12 +85,12 @@ TEST(StoreWithoutDescriptors, LetsStrangersMakeRoom) {
   store.send(store::wire::encode_request({.id = 1, .operation = Operation::set, .key = "still", .value = "here"}));
   const std::string welcome = "open to all", done = store::wire::encode_response_head(1, Code::ok, 0);
   EXPECT_EQ(store.receive(welcome.size() + done.size()), welcome + done);
-  EXPECT_EQ(testing::internal::GetCapturedStderr(), "");
+  EXPECT_EQ(::testing::internal::GetCapturedStderr(), "");
 }
 
 // Whether a client may be trusted, the kernel can only be asked with a descriptor.
 TEST(StoreWithoutDescriptors, TakesNobodyForAStranger) {
-  testing::internal::CaptureStderr();
+  ::testing::internal::CaptureStderr();
   const auto server = serve();
   RawClient client(server->port());
   RawClient other(server->port());
@@ -99,20 +106,102 @@ TEST(StoreWithoutDescriptors, TakesNobodyForAStranger) {
   ASSERT_TRUE(greeting.ok() && *greeting) << answer.size();
   EXPECT_EQ((*greeting)->word, static_cast<std::uint16_t>(store::wire::Verdict::starved));
   EXPECT_EQ(server->starved().code(), Code::out_of_resources);
-  (void)testing::internal::GetCapturedStderr();
+  (void)::testing::internal::GetCapturedStderr();
 }
 
-TEST(StoreWithoutDescriptors, TurnsAllAwayInWords) {
-  const auto server = serve();
-  const auto store = TcpStore::connect("127.0.0.1", server->port(), generous());
+// Where everybody shows a certificate of one authority.
+class StoreOverTls : public ::testing::Test {
+ protected:
+  StoreOverTls() {
+    std::filesystem::create_directories(folder_);
+    const testing::Authority authority(folder_, "authority");
+    const testing::CertificateFiles files = authority.sign("everybody");
+    const auto identity = TlsIdentity::load(files.certificate, files.key, files.authority);
+    EXPECT_TRUE(identity.ok()) << identity.status().message();
+    if (identity.ok()) trust_.tls = *identity;
+  }
+  ~StoreOverTls() override { std::filesystem::remove_all(folder_); }
+
+  // What the store answers to a greeting, until it closes.
+  std::string answer_to(RawClient& client) const {
+    TlsStream tls(*trust_.tls, TlsStream::Side::dialled);
+    const auto wait = [&] {
+      pollfd entry{client.fd(), POLLIN, 0};
+      return ::poll(&entry, 1, 60'000) > 0;
+    };
+    TlsStream::Handshake now = TlsStream::Handshake::waiting;
+    while (now == TlsStream::Handshake::waiting) {
+      now = tls.shake_hands(client.fd());
+      if (now == TlsStream::Handshake::waiting && !wait()) return "no handshake";
+    }
+    std::string greeting = store::wire::encode_greeting(store::wire::client_magic, {}), answer;
+    const iovec words{greeting.data(), greeting.size()};
+    EXPECT_GT(tls.send(client.fd(), {&words, 1}), 0);
+    std::array<char, 4096> block;
+    const iovec room{block.data(), block.size()};
+    for (ssize_t got = -1; got != 0;) {
+      got = tls.receive(client.fd(), {&room, 1});
+      if (got > 0) answer.append(block.data(), static_cast<std::size_t>(got));
+      if (got < 0 && (errno != EAGAIN || !wait())) break;
+    }
+    return answer;
+  }
+
+  const std::filesystem::path folder_ =
+      std::filesystem::path(::testing::TempDir()) / ("store_over_tls_" + std::to_string(::getpid()));
+  Trust trust_;
+};
+
+TEST_F(StoreOverTls, SaysWhichLimitToRaise) {
+  ::testing::internal::CaptureStderr();
+  const auto server = serve({.trust = trust_, .members = 8});
+  const auto before = TcpStore::connect("127.0.0.1", server->port(), generous(), {}, trust_);
+  ASSERT_TRUE(before.ok()) << before.status().message();
+  std::string answer;
+  {
+    const OneDescriptorLeft limit;
+    RawClient client(server->port());
+    answer = answer_to(client);
+  }
+  const auto greeting = store::wire::parse_greeting(answer, store::wire::server_magic);
+  ASSERT_TRUE(greeting.ok() && *greeting) << answer;
+  EXPECT_EQ((*greeting)->word, static_cast<std::uint16_t>(store::wire::Verdict::starved));
+  EXPECT_THAT((*greeting)->text, HasSubstr("ulimit -n"));
+  EXPECT_EQ(server->starved().code(), Code::out_of_resources);
+  EXPECT_TRUE(TcpStore::connect("127.0.0.1", server->port(), generous(), {}, trust_).ok());
+  EXPECT_THAT(::testing::internal::GetCapturedStderr(), HasSubstr("ulimit -n"));
+}
+
+TEST_F(StoreOverTls, SaysThatItIsFull) {
+  ::testing::internal::CaptureStderr();
+  const auto server = serve({.trust = trust_, .limits = {.clients = 1}});
+  const auto only = TcpStore::connect("127.0.0.1", server->port(), generous(), {}, trust_);
+  ASSERT_TRUE(only.ok()) << only.status().message();
+  ASSERT_TRUE((*only)->claim("place", std::nullopt, "taken", {}, generous()).ok());  // so it need not make room
+  RawClient client(server->port());
+  EXPECT_THAT(answer_to(client), HasSubstr("it serves 1 clients"));
+  EXPECT_THAT(::testing::internal::GetCapturedStderr(), HasSubstr("--max-clients"));
+}
+
+class StoreThatTurnsAllAway : public StoreOverTls, public ::testing::WithParamInterface<bool> {};
+
+TEST_P(StoreThatTurnsAllAway, SaysWhy) {
+  const Trust trust = GetParam() ? trust_ : Trust();
+  ::testing::internal::CaptureStderr();
+  const auto server = serve({.trust = trust});
+  const auto store = TcpStore::connect("127.0.0.1", server->port(), generous(), {}, trust);
   ASSERT_TRUE(store.ok()) << store.status().message();
   server->turn_all_away("it lacks descriptors");
   EXPECT_EQ((*store)->set("key", "value", generous()).code(), Code::store_unreachable);
-  const auto late = TcpStore::connect("127.0.0.1", server->port(), generous());
+  const auto late = TcpStore::connect("127.0.0.1", server->port(), generous(), {}, trust);
   ASSERT_FALSE(late.ok());
   EXPECT_EQ(late.status().code(), Code::out_of_resources);
   EXPECT_THAT(late.status().message(), HasSubstr("it lacks descriptors"));
+  (void)::testing::internal::GetCapturedStderr();
 }
+
+INSTANTIATE_TEST_SUITE_P(Plain, StoreThatTurnsAllAway, ::testing::Values(false));
+INSTANTIATE_TEST_SUITE_P(Tls, StoreThatTurnsAllAway, ::testing::Values(true));
 
 }  // namespace
 }  // namespace hocket
