@@ -55,10 +55,14 @@ void ProgressEngine::peer_waits(Rank peer, const Waiting& what) {
   if (const Tag* past = context ? context->past(tag.sequence) : nullptr) compare(*past);
 }
 
-// That it broke, or is to: whoever asks keeps this thread from seeing to it.
+// That it broke, or is to: whoever asks keeps this thread from seeing to it, and from hearing what peers say over links
+// of other transports.
 Status ProgressEngine::given_up() const {
   const bool fails = (lock_.state() & (progress::broken | progress::abort_requested)) != 0;
-  return fails ? failure_.with_context(failure_.get(), nullptr) : Status();
+  if (fails) return failure_.with_context(failure_.get(), nullptr);
+  watcher_.show(peers_);  // the next look leaves out nothing
+  (void)peers_->progress();
+  return peer_failure_;
 }
 
 void ProgressEngine::check_departures() {

@@ -11,9 +11,13 @@ constexpr int looking_share = 20;  // one part in so many of this rank's time
 
 }  // namespace
 
+// A link alone is no connection: while the peer has yet to dial, nothing tells this rank that the peer died.
 bool UnseenPeers::has_both_neighbours(Peers& peers) const {
   const Rank size = peers.size();
-  const auto has = [&](Rank peer) { return peer == rank_ || peers.made_link(peer) != nullptr; };
+  const auto has = [&](Rank peer) {
+    const Link* const link = peer == rank_ ? nullptr : peers.made_link(peer);
+    return peer == rank_ || (link != nullptr && link->may_speak());
+  };
   return size < 2 || (has((rank_ + 1) % size) && has((rank_ + size - 1) % size));
 }
 

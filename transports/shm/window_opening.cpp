@@ -12,8 +12,8 @@
 namespace hocket::shm {
 namespace {
 
-// Between two questions whether it is to go on.
-constexpr std::chrono::milliseconds between_questions{50};
+// Between two questions whether it is to go on: only then is it heard what is said over other transports.
+constexpr std::chrono::milliseconds between_questions{10};
 // How long after the deadline a member that does not see who is missing leaves it to others to say so.
 constexpr std::chrono::seconds others_first{1};
 

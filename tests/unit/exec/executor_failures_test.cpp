@@ -79,6 +79,22 @@ TEST_F(ExecutorFailures, WhatKeepsItFromProgressHearsOfAnAbort) {
   });
 }
 
+// Over whatever link, also where the next look would have left it out.
+TEST_F(ExecutorFailures, WhatKeepsItFromProgressHearsWhatPeersSay) {
+  attach();
+  (void)executor_->with_exclusive_progress([&] {
+    bool watched = false;
+    peers_.on_watch = [&] { watched = true; };
+    peers_.on_progress = [&] {
+      const Status lost(Cause{.code = Code::peer_lost, .message = "rank 2 is gone", .rank = 1, .peer = 2});
+      if (watched) executor_->listener().peer_failed(1, lost);
+    };
+    EXPECT_EQ(executor_->listener().given_up().cause().peer, 2);
+    peers_.on_watch = peers_.on_progress = nullptr;
+    return Status();
+  });
+}
+
 TEST_F(ExecutorFailures, MemoryRunsOutInAnOperation) {
   attach();
   const auto operation = std::make_shared<FakeOperation>(std::vector<Direction>{});

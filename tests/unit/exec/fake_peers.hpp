@@ -72,6 +72,12 @@ class FakeLink : public Link {
   void close(const Status&) override {}
 };
 
+// One that is connected for as long as a test says.
+struct SpeakingLink final : FakeLink {
+  bool may_speak() const override { return speaks; }
+  bool speaks = true;
+};
+
 class FakePeers : public Peers {
  public:
   explicit FakePeers(Rank size = 2) : size_(size), tags(static_cast<std::size_t>(size)) {}

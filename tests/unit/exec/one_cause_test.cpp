@@ -13,10 +13,7 @@
 namespace hocket {
 namespace {
 
-struct SpeakingLink final : testing::FakeLink {
-  bool may_speak() const override { return speaks; }
-  bool speaks = true;
-};
+using testing::SpeakingLink;
 
 // Rank 0 of five, which is connected with ranks 2, 3 and 4, and sees that rank 2 is lost. The witness is rank 1, of
 // which it would hear by the others.
