@@ -13,24 +13,21 @@
 #include "src/store/attendance.hpp"
 #include "src/store/endpoint.hpp"
 #include "src/store/metrics_page.hpp"
-#include "src/store/refusal.hpp"
 #include "src/store/session.hpp"
+#include "src/store/turned_away.hpp"
 
 namespace hocket {
 
 using asio::ip::tcp;
 using store::ClientId;
 using store::Session;
-using store::Welcome;
 using store::wire::Verdict;
 
 namespace {
 
 constexpr std::size_t complained_max = 1024;  // addresses that are remembered; those beyond are not logged
 constexpr std::chrono::seconds save_every{10};
-constexpr std::chrono::seconds idle_for{1};      // then a client may have to make room
-constexpr std::size_t turned_away_max = 8;       // at once, over TLS
-constexpr std::chrono::seconds parting_time{1};  // that one of these may take to hear why
+constexpr std::chrono::seconds idle_for{1};  // then a client may have to make room
 
 }  // namespace
 
@@ -74,8 +71,10 @@ class StoreServer::Implementation final : public store::SessionListener {
   void save();
   bool admit_last(tcp::socket socket);
   bool make_room();
-  void warn_that_it_is_full();
-  void turn_away(tcp::socket socket, Verdict verdict, const std::string& why);
+  void turn_away(tcp::socket socket, Verdict verdict, const std::string& why) {
+    ++counted_.refusals;
+    turned_away_.tell(std::move(socket), ++last_client_, verdict, why);
+  }
   void stop();
 
   void welcomed(Session&) override { attendance_.come(); }
@@ -97,7 +96,7 @@ class StoreServer::Implementation final : public store::SessionListener {
   asio::steady_timer save_timer_{context_};
   std::uint64_t saved_at_ = 0;  // the requests that had been taken when the snapshot was written last
   std::unordered_map<ClientId, std::shared_ptr<Session>> sessions_;
-  std::unordered_map<ClientId, std::shared_ptr<Session>> turned_away_;  // over TLS, and to be told why
+  store::TurnedAway turned_away_{options_.trust, *this};
   ClientId last_client_ = 0;
   std::optional<std::string> parting_words_;  // to all who come
   std::set<std::string> complained_;          // peers that the log has named
@@ -160,7 +159,7 @@ void StoreServer::Implementation::admit(tcp::socket socket) {
   if (parting_words_) return turn_away(std::move(socket), Verdict::starved, *parting_words_);
   if (sessions_.size() >= clients_max_ && !make_room()) {
     const std::string why = fmt::format("it serves {} clients, and {}", clients_max_, store::wire::no_room);
-    warn_that_it_is_full();
+    if (complained_.insert("full").second) log::warn(fmt::format("the store at {}: {}", url(), why));
     return turn_away(std::move(socket), Verdict::refused, why);
   }
   const ClientId id = ++last_client_;
@@ -186,27 +185,6 @@ bool StoreServer::Implementation::make_room() {
     least->close();
   }
   return least != nullptr;
-}
-
-void StoreServer::Implementation::warn_that_it_is_full() {
-  if (!complained_.insert("full").second) return;
-  log::warn(
-      fmt::format("the store at {} has all the {} clients that it may have, so others have to wait; raise the limit "
-                  "(ulimit -n, hocket-store --max-clients)",
-                  url(), clients_max_));
-}
-
-// Over TLS the words have to wait for the handshake: a session says them.
-void StoreServer::Implementation::turn_away(tcp::socket socket, Verdict verdict, const std::string& why) {
-  const bool has_session = options_.trust.tls && turned_away_.size() < turned_away_max;
-  if (!has_session) ++counted_.refusals;
-  if (!options_.trust.tls) store::refuse(socket.native_handle(), store::refusal(verdict, why));
-  if (!has_session) return;
-  const ClientId id = ++last_client_;
-  const auto session = std::make_shared<Session>(*this, id, std::move(socket), options_.trust,
-                                                 Welcome::Answer{.verdict = verdict, .text = why, .problem = why});
-  turned_away_.emplace(id, session);
-  session->start(std::min<std::chrono::milliseconds>(options_.greeting_timeout, parting_time));
 }
 
 // Where this process has no descriptor left for others.
@@ -251,7 +229,7 @@ void StoreServer::Implementation::stop() {
     save_timer_.cancel();
     service_.end();
     while (!sessions_.empty()) sessions_.begin()->second->close();
-    while (!turned_away_.empty()) turned_away_.begin()->second->close();
+    turned_away_.close_all();
   });
   thread_.join();  // the context has run out of work
   save();
@@ -263,14 +241,14 @@ void StoreServer::Implementation::requested(Session& session, const store::wire:
 }
 
 void StoreServer::Implementation::refused(Session& session, std::string_view why) {
-  ++counted_.refusals;
+  if (!turned_away_.has(session.id())) ++counted_.refusals;
   if (complained_.size() >= complained_max || !complained_.insert(session.peer()).second) return;
   log::warn(fmt::format("the store at {} refused a connection from {}: {} (said once for each address)", url(),
                         session.peer(), why));
 }
 
 void StoreServer::Implementation::left(Session& session) {
-  if (turned_away_.erase(session.id()) > 0) return acceptors_.keep_spare();
+  if (turned_away_.forget(session.id())) return acceptors_.keep_spare();
   service_.leave(session.id());
   sessions_.erase(session.id());
   if (session.is_welcome()) attendance_.leave();
