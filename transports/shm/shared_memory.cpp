@@ -81,13 +81,15 @@ Result<UniqueFd> create_memory(const char* purpose, std::size_t bytes, Commit co
   return fd;
 }
 
+Status check_room(const char* purpose, std::size_t bytes) {
+  const auto shortage = bytes >= worth_asking_bytes ? memory_shortage(bytes) : std::nullopt;
+  if (!shortage) return {};
+  return cannot(Code::out_of_resources, "commit", purpose, bytes,
+                fmt::format("{} leaves {} bytes", shortage->limit, shortage->left));
+}
+
 Status commit_memory(const char* purpose, int fd, std::size_t offset, std::size_t bytes) {
-  if (bytes >= worth_asking_bytes) {
-    if (const auto shortage = memory_shortage(bytes)) {
-      return cannot(Code::out_of_resources, "commit", purpose, bytes,
-                    fmt::format("{} leaves {} bytes", shortage->limit, shortage->left));
-    }
-  }
+  if (Status room = check_room(purpose, bytes); !room.ok()) return room;
   int error = 0;
   do {
     error = ::fallocate(fd, 0, static_cast<off_t>(offset), static_cast<off_t>(bytes)) == 0 ? 0 : errno;
@@ -122,9 +124,13 @@ Result<Mapping> map_memory(int fd, std::uint64_t offset, std::size_t bytes, Page
   return area;
 }
 
-void enter_pages(std::byte* at, std::size_t bytes) {
+bool enter_pages(std::byte* at, std::size_t bytes) {
   constexpr int populate_write = 23;  // MADV_POPULATE_WRITE, which older headers and kernels lack
-  (void)::madvise(at, bytes, populate_write);
+  int result = 0;
+  do {
+    result = ::madvise(at, bytes, populate_write);
+  } while (result != 0 && errno == EINTR);
+  return result == 0;
 }
 
 Result<Mapping> map_ring(int fd, std::size_t front, std::size_t ring) {

@@ -38,6 +38,8 @@ enum class Commit { now, later };
 // Code::unsupported where memfds are forbidden; Code::out_of_resources names the limit that was met.
 Result<UniqueFd> create_memory(const char* purpose, std::size_t bytes, Commit commit = Commit::now);
 Status commit_memory(const char* purpose, int fd, std::size_t offset, std::size_t bytes);
+// Whether so much can be committed, as far as known: else as commit_memory().
+Status check_room(const char* purpose, std::size_t bytes);
 
 // Whether what a peer handed over is such memory of at least `bytes`. Code::protocol_error if not.
 Status check_memory(int fd, std::size_t bytes);
@@ -49,8 +51,9 @@ std::size_t page_bytes_of(int fd);
 // begin at a multiple of 2 MiB, so that huge pages fit. Code::out_of_resources.
 Result<Mapping> map_memory(int fd, std::uint64_t offset, std::size_t bytes, Pages pages);
 
-// Enters committed pages of a mapping into the page table, where the kernel can do that.
-void enter_pages(std::byte* at, std::size_t bytes);
+// Enters pages of a mapping into the page table, after committing those that are not. False: the kernel cannot do that,
+// or has no memory.
+bool enter_pages(std::byte* at, std::size_t bytes);
 
 // Maps `front` bytes once and the `ring` bytes after them twice, one behind the other, so that a stretch that wraps
 // around lies in one piece. Both are multiples of the page size.

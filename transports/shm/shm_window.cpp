@@ -3,6 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <new>
+
+#include "src/base/log.hpp"
 
 namespace hocket::shm {
 namespace {
@@ -48,6 +51,14 @@ bool ShmWindow::take(Rank from, Packet& packet) {
     case PacketKind::gone_region: return regions_.take_removal(*member, packet);
     default: return handshake_.take(*member, packet);
   }
+}
+
+void ShmWindow::commit_staging() {
+  std::byte* const at = group_.own().staging;
+  const Status room = check_room("a window", window_staging_bytes);
+  if (!room.ok()) log::error(room.message());
+  if (!room.ok() || !enter_pages(at, window_staging_bytes)) throw std::bad_alloc();
+  group_.staging_is_committed = true;
 }
 
 Status ShmWindow::read(std::uint32_t member, std::uintptr_t from, std::byte* to, std::size_t bytes) {

@@ -34,7 +34,11 @@ class ShmWindow final : public Window {
   std::uint32_t self() const override { return group_.self; }
   Rank rank_of(std::uint32_t member) const override { return group_.members[member].rank; }
   ControlLine* control_lines(std::uint32_t member) override { return group_.members[member].board->lines; }
-  std::byte* staging(std::uint32_t member) override { return group_.members[member].staging; }
+  // Commits this member's at the first call; std::bad_alloc where there is no memory for it.
+  std::byte* staging(std::uint32_t member) override {
+    if (!group_.staging_is_committed && member == group_.self) commit_staging();
+    return group_.members[member].staging;
+  }
   std::size_t staging_bytes() const override { return window_staging_bytes; }
   RegionRef locate(const void* data, std::size_t bytes) override { return regions_.locate(data, bytes); }
   std::byte* map(std::uint32_t member, const RegionRef& ref, std::size_t bytes) override {
@@ -51,6 +55,8 @@ class ShmWindow final : public Window {
   void interrupt() override { waking_.own_flag().interrupt(); }
 
  private:
+  void commit_staging();
+
   WindowRegistry& registry_;
   WindowGroup group_;
   WindowHandshake handshake_;

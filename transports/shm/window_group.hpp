@@ -54,6 +54,7 @@ struct WindowGroup {
   const WakeSocket& wake_socket;
   std::uint64_t number = 0;  // of the window: members count the windows that they open, so they agree on it
   Mapping memory = {};
+  bool staging_is_committed = false;  // this member's
 
   WindowMember& own() { return members[self]; }
   const WindowMember& own() const { return members[self]; }

@@ -56,10 +56,13 @@ Status WindowHandshake::share(const UniqueFd& fd) {
   const std::size_t boards = group_.self * sizeof(MemberBoard);
   const std::size_t staging = staging_offset(members) + group_.self * window_staging_bytes;
   if (Status room = commit_memory("a window", number, boards, sizeof(MemberBoard)); !room.ok()) return room;
-  if (Status room = commit_memory("a window", number, staging, window_staging_bytes); !room.ok()) return room;
   auto memory = map_memory(number, 0, bytes, Pages::on_demand);
   if (!memory) return memory.status();
   group_.memory = std::move(*memory);
+  group_.staging_is_committed = !enter_pages(group_.memory.data() + boards, sizeof(MemberBoard));
+  const Status room = group_.staging_is_committed ? commit_memory("a window", number, staging, window_staging_bytes)
+                                                  : check_room("a window", window_staging_bytes);
+  if (!room.ok()) return room;
   std::byte* const at = group_.memory.data();
   for (std::size_t i = 0; i < members; ++i) {
     group_.members[i].board = std::launder(reinterpret_cast<MemberBoard*>(at + i * sizeof(MemberBoard)));
@@ -101,8 +104,8 @@ Status WindowHandshake::advance() {
   return {};
 }
 
-// All members' parts are there. Staging areas are entered into page tables when they are first touched: of many small
-// communicators most never are.
+// All members' parts are there. Staging areas are committed by their owner's first use, and entered into the others'
+// page tables by theirs: of many small communicators most never are.
 void WindowHandshake::finish() {
   show(second);
   enter_pages(group_.memory.data(), group_.members.size() * sizeof(MemberBoard));
