@@ -60,7 +60,8 @@ void ProgressEngine::peer_waits(Rank peer, const Waiting& what) {
 Status ProgressEngine::given_up() const {
   const bool fails = (lock_.state() & (progress::broken | progress::abort_requested)) != 0;
   if (fails) return failure_.with_context(failure_.get(), nullptr);
-  watcher_.show(peers_);  // the next look leaves out nothing
+  std::vector<pollfd> watched;
+  peers_->watch(watched);  // so that the next look leaves out nothing
   (void)peers_->progress();
   return peer_failure_;
 }

@@ -1,8 +1,11 @@
 #include <signal.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
+#include <algorithm>
 #include <cstring>
 #include <thread>
+#include <vector>
 
 #include "tests/unit/transports/shm_ranks.hpp"
 #include "transports/shm/shared_memory.hpp"
@@ -83,6 +86,32 @@ TEST_P(ShmWindowOf, MembersSeeBoardsAndStagingOfAll) {
       }
     }
     barrier(window, 0, 2);
+  });
+}
+
+// How much of a member's staging area takes memory.
+std::size_t committed_bytes(Window& window, std::uint32_t member) {
+  const auto page = static_cast<std::size_t>(::getpagesize());
+  std::vector<unsigned char> pages(window.staging_bytes() / page);
+  EXPECT_EQ(::mincore(window.staging(member), window.staging_bytes(), pages.data()), 0);
+  return static_cast<std::size_t>(std::ranges::count_if(pages, [](auto flags) { return (flags & 1) != 0; })) * page;
+}
+
+TEST_P(ShmWindowOf, StagingTakesMemoryOnceItsOwnerUsesIt) {
+  if (!enter_pages(static_cast<std::byte*>(nullptr), 0)) GTEST_SKIP() << "this kernel cannot commit memory later";
+  Ranks(GetParam(), [&](Party& party, Rank) {
+    auto opened = party.open_window(GetParam());
+    ASSERT_TRUE(opened.ok()) << opened.status().message();
+    Window& window = **opened;
+    const std::uint32_t next = (window.self() + 1) % window.size();
+    if (next != window.self()) {
+      EXPECT_EQ(committed_bytes(window, next), 0u);
+    }
+    barrier(window, 0, 1);
+    (void)window.staging(window.self());
+    barrier(window, 0, 2);
+    EXPECT_EQ(committed_bytes(window, next), window.staging_bytes());
+    barrier(window, 0, 3);
   });
 }
 
