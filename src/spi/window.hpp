@@ -46,8 +46,8 @@ class Window {
   // `lines_per_member` lines, zero at first. Own lines are written, others' read.
   static constexpr std::size_t lines_per_member = 2176;
   virtual ControlLine* control_lines(std::uint32_t member) = 0;
-  // The same length for all members, a multiple of 2 MiB; contents undefined at first. Committed: touching it cannot
-  // fault.
+  // The same length for all members, a multiple of 2 MiB; contents undefined at first. This member's is committed by
+  // the first call that asks for it, if not before: touching it cannot fault. std::bad_alloc where memory has run out.
   virtual std::byte* staging(std::uint32_t member) = 0;
   virtual std::size_t staging_bytes() const = 0;
 
