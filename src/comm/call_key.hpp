@@ -49,7 +49,9 @@ struct CallKey {
   }
 
  private:
+  // One buffer alone keeps every distance.
   static std::uintptr_t distance_in(const CallArguments& call) {
+    if (call.send == nullptr || call.recv == nullptr) return 0;
     return reinterpret_cast<std::uintptr_t>(call.recv) - reinterpret_cast<std::uintptr_t>(call.send);
   }
 };

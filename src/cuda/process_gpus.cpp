@@ -48,8 +48,8 @@ GetAttribute get_attribute() {
 
 Result<Gpu*> ProcessGpus::gpu_at(const void* data) {
   constexpr Gpu* none = nullptr;
-  const GetAttribute get = get_attribute();
-  if (get == nullptr || data == nullptr) return none;
+  const GetAttribute get = data != nullptr ? get_attribute() : nullptr;
+  if (get == nullptr) return none;
   seen_.store(true, std::memory_order_relaxed);
   const auto address = reinterpret_cast<std::uintptr_t>(data);
   unsigned type = 0, managed = 0;
