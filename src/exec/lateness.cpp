@@ -105,14 +105,20 @@ Blame Lateness::blame_of(const Operation& waiting, std::span<const Rank> awaited
   std::vector<Rank> heard, unheard;
   for (const Rank peer : awaited) {
     const Link* const link = peers.made_link(peer);
-    const bool could_say_so = lines_ || chains().waits(peer) || (link != nullptr && link->may_speak());
+    const bool could_say_so =
+        lines_ || chains().waits(peer) || would_answer(peer) || (link != nullptr && link->may_speak());
     (could_say_so ? heard : unheard).push_back(peer);
   }
   return blame_for(heard, rank_, chains(), unheard, waiting.context().number());
 }
 
+// The higher of two ranks dials the lower, which answers whatever else it does, unless it is stopped.
+bool Lateness::would_answer(Rank peer) const {
+  return peer < rank_;
+}
+
 Status Lateness::of_late_peer(const Status& why, std::uint32_t communicator) const {
-  const Rank end = chains().some_end(communicator);
+  const Rank end = would_answer(why.cause().peer) ? no_rank : chains().some_end(communicator);
   if (end == no_rank || end == why.cause().peer) return why;
   Cause cause = why.cause();
   cause.message += fmt::format("; the chain of waits ends at rank {}", end);

@@ -77,6 +77,8 @@ class Lateness {
 
   const WaitChains& chains() const { return lines_ ? static_cast<const WaitChains&>(*lines_) : told_; }
   Blame blame_of(const Operation& waiting, std::span<const Rank> awaited, Peers& peers) const;
+  // Whether a peer that lives would have been connected with this rank for long, if this rank needs that.
+  bool would_answer(Rank peer) const;
   static Waits waits(OperationQueue& queue, Deadline::Clock::time_point now);
   void look(OperationQueue& queue, Peers& peers, bool& told_over_window);
   void spread(const Operation& waiting, const Blame& blame, Peers& peers);

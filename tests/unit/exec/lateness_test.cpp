@@ -16,8 +16,11 @@ namespace {
 // Runs, and has waited for these peers for a while.
 class Waits final : public Operation {
  public:
-  explicit Waits(std::vector<Rank> awaited) : Operation(std::make_shared<Context>()), awaited_(std::move(awaited)) {
-    bind(testing::FakeOperation::ordinary());
+  explicit Waits(std::vector<Rank> awaited, std::chrono::nanoseconds timeout = std::chrono::hours(1))
+      : Operation(std::make_shared<Context>()), awaited_(std::move(awaited)) {
+    Binding binding = testing::FakeOperation::ordinary();
+    binding.timeout = timeout;
+    bind(binding);
     tell_again_at(Deadline(Deadline::Clock::now()));
   }
   Status start(const Tag&, Peers&) override { return {}; }
@@ -74,6 +77,41 @@ TEST_F(LatenessTest, ARankSaysThatItWaitsAsLongAsItWaitsForOthers) {
   EXPECT_TRUE(is_said_to_wait({1}));
   EXPECT_FALSE(is_said_to_wait({})) << "it waits for its own stream alone";
   EXPECT_TRUE(is_said_to_wait({1}));
+}
+
+// Rank 2 of four, whose time is up, and which knows from rank 3 that this one waits for rank 0.
+class LateWithoutConnection : public ::testing::Test {
+ protected:
+  LateWithoutConnection() { lateness_.hear(3, {.tag = {}, .missing = 0, .witness = 3}, peers_.size()); }
+  // Of an operation that waits for this peer, with which this rank is not connected; no_rank: others are to say.
+  Rank culprit(Rank awaited) {
+    queue_.add(std::make_shared<Waits>(std::vector<Rank>{awaited}, std::chrono::nanoseconds(0)), peers_.size());
+    EXPECT_NE(queue_.start_next(), nullptr);
+    bool told_over_window = false;
+    const auto late = lateness_.find(queue_, peers_, told_over_window);
+    return late ? late->culprit : no_rank;
+  }
+  Rank culprit_of_link(Rank peer) const {
+    const Status late(Cause{.code = Code::timeout, .message = "it did not connect", .rank = 2, .peer = peer});
+    return lateness_.of_late_peer(late, 0).cause().peer;
+  }
+
+ private:
+  testing::FakePeers peers_{4};
+  OperationQueue queue_;
+  Lateness lateness_{2};
+};
+
+// Whatever others believe: this rank has dialled it, and who lives answers.
+TEST_F(LateWithoutConnection, ALowerRankIsItselfTheCulprit) {
+  EXPECT_EQ(culprit(1), 1);
+  EXPECT_EQ(culprit_of_link(1), 1);
+}
+
+// It would have dialled this rank, if it needed that, and may wait elsewhere.
+TEST_F(LateWithoutConnection, AHigherRankMayWaitForTheCulprit) {
+  EXPECT_EQ(culprit(3), no_rank) << "rank 3 says it";
+  EXPECT_EQ(culprit_of_link(3), 0);
 }
 
 }  // namespace
