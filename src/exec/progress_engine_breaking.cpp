@@ -94,6 +94,8 @@ void ProgressEngine::check_unseen_peers() {
       continue;
     }
     look_at_links();  // it may have said why
+    // It may have done its part, and this rank not have looked since. What comes to its end may not be looked at again.
+    if (advance_operations()) return;
     const Status lost(Cause{.code = Code::peer_lost,
                             .message = fmt::format("rank {} is gone (its process has ended, or left the communicator): "
                                                    "look at what that process printed last",

@@ -65,11 +65,12 @@ struct Opening {
     std::vector<pollfd> interests;
     std::optional<Deadline> last;
     while (true) {
+      const Status given_up = listener.given_up();  // what comes while it is asked is looked at below, before any sleep
       transport.progress();
       if (!window.handshake().refusal().ok()) return window.handshake().refusal();
       if (done()) return {};
       if (Status lost = lost_member(); !lost.ok()) return lost;
-      if (Status given_up = listener.given_up(); !given_up.ok()) return given_up;
+      if (!given_up.ok()) return given_up;
       if (deadline.passed()) {
         if (!last) last = Deadline::after(others_first);
         const auto missing = window.handshake().missing();

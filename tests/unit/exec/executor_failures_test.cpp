@@ -95,6 +95,26 @@ TEST_F(ExecutorFailures, WhatKeepsItFromProgressHearsWhatPeersSay) {
   });
 }
 
+// A peer that this rank is not connected with, and that has done its part just before it ended.
+class LeavingPeers final : public FakePeers {
+ public:
+  bool has_ended(Rank) override {
+    if (operation) operation->may_complete = true;
+    return true;
+  }
+  std::shared_ptr<FakeOperation> operation;
+};
+
+TEST(ExecutorWithUnseenPeers, WhoHasDoneItsPartMayEnd) {
+  LeavingPeers peers;
+  const auto executor = std::move(*Executor::make({.rank = 0}));
+  ASSERT_TRUE(executor->attach(peers).ok());
+  peers.operation = std::make_shared<FakeOperation>(std::vector<Direction>{{.peer = 1}});
+  const std::shared_ptr<Operation> operation = peers.operation;
+  EXPECT_EQ(executor->run({&operation, 1}).message(), "");
+  executor->stop(Status(Code::aborted, "the test is over"));
+}
+
 TEST_F(ExecutorFailures, MemoryRunsOutInAnOperation) {
   attach();
   const auto operation = std::make_shared<FakeOperation>(std::vector<Direction>{});
