@@ -94,6 +94,11 @@ bool Mesh::has_ended(Rank peer) {
   return transport != nullptr && transport->others_end_connections() && door_is_shut(peer);
 }
 
+bool Mesh::answers_dials(Rank peer) const {
+  const bool asked = links_[static_cast<std::size_t>(peer)] != nullptr;
+  return asked && routes_[peer].transport->descriptors_per_link() > 0;
+}
+
 bool Mesh::door_is_shut(Rank peer) {
   Doubt& doubt = doubts_.try_emplace(peer, Doubt{.pause = ask_again_first}).first->second;
   const Routes::Route& route = routes_[peer];

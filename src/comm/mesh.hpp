@@ -49,6 +49,7 @@ class Mesh final : public Peers {
   Rank size() const override { return routes_.size(); }
   std::optional<Tag> probe(Rank peer) override;
   bool has_ended(Rank peer) override;
+  bool answers_dials(Rank peer) const override;
   void close(const Status& why) override;
 
   std::size_t progress() override;

@@ -65,11 +65,11 @@ Result<Gpu*> ProcessGpus::gpu_at(const void* data) {
 
 Result<Gpu*> ProcessGpus::gpu(int index) {
   const std::lock_guard lock(mutex_);
-  auto found = gpus_.find(index);
-  if (found == gpus_.end()) found = gpus_.emplace(index, open_gpu(index)).first;
-  if (found->second.ok()) return found->second->get();
+  auto known = gpus_.find(index);
+  if (known == gpus_.end()) known = gpus_.emplace(index, open_gpu(index)).first;
+  if (known->second.ok()) return known->second->get();
   return Status(Code::unsupported, fmt::format("device memory of GPU {}, which cannot be used here: {}", index,
-                                               found->second.status().message()));
+                                               known->second.status().message()));
 }
 
 ProcessGpus& process_gpus() {

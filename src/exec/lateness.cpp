@@ -106,19 +106,18 @@ Blame Lateness::blame_of(const Operation& waiting, std::span<const Rank> awaited
   for (const Rank peer : awaited) {
     const Link* const link = peers.made_link(peer);
     const bool could_say_so =
-        lines_ || chains().waits(peer) || would_answer(peer) || (link != nullptr && link->may_speak());
+        lines_ || chains().waits(peer) || would_answer(peer, peers) || (link != nullptr && link->may_speak());
     (could_say_so ? heard : unheard).push_back(peer);
   }
   return blame_for(heard, rank_, chains(), unheard, waiting.context().number());
 }
 
-// The higher of two ranks dials the lower, which answers whatever else it does, unless it is stopped.
-bool Lateness::would_answer(Rank peer) const {
-  return peer < rank_;
+bool Lateness::would_answer(Rank peer, const Peers& peers) const {
+  return peer < rank_ && peers.answers_dials(peer);
 }
 
-Status Lateness::of_late_peer(const Status& why, std::uint32_t communicator) const {
-  const Rank end = would_answer(why.cause().peer) ? no_rank : chains().some_end(communicator);
+Status Lateness::of_late_peer(const Status& why, std::uint32_t communicator, const Peers& peers) const {
+  const Rank end = would_answer(why.cause().peer, peers) ? no_rank : chains().some_end(communicator);
   if (end == no_rank || end == why.cause().peer) return why;
   Cause cause = why.cause();
   cause.message += fmt::format("; the chain of waits ends at rank {}", end);

@@ -55,7 +55,7 @@ class Lateness {
 
   // Of a peer that did not connect in time: it may wait itself, for the one that is at fault. `communicator`: the
   // number of that in which this rank needs it.
-  Status of_late_peer(const Status& why, std::uint32_t communicator) const;
+  Status of_late_peer(const Status& why, std::uint32_t communicator, const Peers& peers) const;
 
   Status did_not_finish(const Late& late, const Contexts& contexts) const;
   static Status could_not_begin(const Operation& operation);
@@ -77,8 +77,8 @@ class Lateness {
 
   const WaitChains& chains() const { return lines_ ? static_cast<const WaitChains&>(*lines_) : told_; }
   Blame blame_of(const Operation& waiting, std::span<const Rank> awaited, Peers& peers) const;
-  // Whether a peer that lives would have been connected with this rank for long, if this rank needs that.
-  bool would_answer(Rank peer) const;
+  // Whether this rank has dialled the peer, so that it would be connected by now, unless it is stopped.
+  bool would_answer(Rank peer, const Peers& peers) const;
   static Waits waits(OperationQueue& queue, Deadline::Clock::time_point now);
   void look(OperationQueue& queue, Peers& peers, bool& told_over_window);
   void spread(const Operation& waiting, const Blame& blame, Peers& peers);

@@ -33,6 +33,12 @@ class Peers : public EventSource {
     (void)peer;
     return false;
   }
+  // Whether this rank has asked for a link to that peer over a transport whose links are dialled, the lower rank by the
+  // higher: one that lives answers, whatever else it does.
+  virtual bool answers_dials(Rank peer) const {
+    (void)peer;
+    return false;
+  }
   // Closes every link with `why`, so that every peer hears of it. All pending completions are done when it returns.
   virtual void close(const Status& why) = 0;
 };

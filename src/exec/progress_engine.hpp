@@ -150,6 +150,7 @@ class ProgressEngine final : public TransportListener {
   void check_departures();
   bool looks_for_unseen_peers() const { return unseen_peers_.may_be(departed_) && !queue_.empty(); }
   void check_unseen_peers();
+  bool still_waits(const Operation* operation, Rank peer) const;
   void keep_waits();
   void report_break();
   // With the exception that is being handled.

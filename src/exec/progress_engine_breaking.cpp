@@ -19,7 +19,7 @@ void ProgressEngine::peer_failed(Rank, const Status& seen) {
   const bool is_late = seen.code() == Code::timeout && !one_cause_.is_told(seen);
   const Operation* const needs_it = is_late ? concerned_by(seen) : nullptr;
   const Context& context = needs_it != nullptr ? needs_it->context() : *contexts_.first();
-  const Status why = is_late ? lateness_.of_late_peer(seen, context.number()) : seen;
+  const Status why = is_late ? lateness_.of_late_peer(seen, context.number(), *peers_) : seen;
   const auto counts = [&] {
     const bool told = one_cause_.is_told(why), was_told = one_cause_.is_told(peer_failure_);
     return told != was_told ? told : precedes(why.cause(), peer_failure_.cause());
@@ -86,16 +86,27 @@ void ProgressEngine::check_departures() {
   break_down(search_.nobody_is_left(receive, departed_), &receive);
 }
 
+// Whether that operation, which may be over by now, still runs, and waits for this peer.
+bool ProgressEngine::still_waits(const Operation* operation, Rank peer) const {
+  return std::ranges::any_of(queue_.running(), [&](const Entry& entry) {
+    if (entry.operation.get() != operation || operation->complete()) return false;
+    const auto missing = operation->missing().peers;
+    return std::ranges::find(missing, peer) != missing.end();
+  });
+}
+
 // One that may have left in good order counts as lost where an operation needs it.
 void ProgressEngine::check_unseen_peers() {
-  for (const auto& [peer, operation] : unseen_peers_.find_ended(queue_, *peers_, departed_)) {
+  for (const auto& [peer, awaited, operation] : unseen_peers_.find_ended(queue_, *peers_, departed_)) {
     if (operation == nullptr) {
       peer_left(peer);
       continue;
     }
-    look_at_links();  // it may have said why
-    // It may have done its part, and this rank not have looked since. What comes to its end may not be looked at again.
-    if (advance_operations()) return;
+    look_at_links();                                                 // it may have said why
+    if (advance_operations() && !still_waits(operation, awaited)) {  // the peer had done its part
+      links_due_ = true;                                             // so this thread looks again before it sleeps
+      return;
+    }
     const Status lost(Cause{.code = Code::peer_lost,
                             .message = fmt::format("rank {} is gone (its process has ended, or left the communicator): "
                                                    "look at what that process printed last",

@@ -21,6 +21,17 @@ bool UnseenPeers::has_both_neighbours(Peers& peers) const {
   return size < 2 || (has((rank_ + 1) % size) && has((rank_ + size - 1) % size));
 }
 
+// While ranks meet, those end that rank 0's end keeps from meeting, and have told nobody.
+Rank UnseenPeers::lowest_ended(Peers& peers) const {
+  Rank peer = 0;
+  for (; peer < peers.size(); ++peer) {
+    const Link* const link = peers.made_link(peer);
+    const bool speaks = link != nullptr && link->may_speak();
+    if (peer != rank_ && !speaks && peers.has_ended(peer)) break;
+  }
+  return peer;
+}
+
 std::vector<UnseenPeers::Ended> UnseenPeers::find_ended(const OperationQueue& queue, Peers& peers,
                                                         std::span<const Rank> departed) {
   stands_in_ring_ = stands_in_ring_ || has_both_neighbours(peers);
@@ -43,7 +54,9 @@ std::vector<UnseenPeers::Ended> UnseenPeers::find_ended(const OperationQueue& qu
   }
   std::vector<Ended> ended;
   for (const auto& [peer, operation] : unseen) {
-    if (peers.has_ended(peer)) ended.push_back({peer, operation});
+    if (!peers.has_ended(peer)) continue;
+    const bool began_it = operation == nullptr || stands_in_ring_;
+    ended.push_back({began_it ? peer : lowest_ended(peers), peer, operation});
   }
   const Deadline::Clock::duration pause = (Deadline::Clock::now() - began) * looking_share;
   next_look_ = Deadline::after(std::max<Deadline::Clock::duration>(pause, look_interval));

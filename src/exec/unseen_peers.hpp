@@ -18,9 +18,11 @@ class UnseenPeers {
  public:
   explicit UnseenPeers(Rank rank) : rank_(rank) {}
 
-  // A peer that has ended, and what waits for it in vain; null: only receives that may come from other ranks, too.
+  // A peer that has ended, one that is waited for in vain, which is the same or ended for that, and what waits; null:
+  // only receives that may come from other ranks, too.
   struct Ended {
     Rank peer;
+    Rank awaited;
     const Operation* operation;
   };
   // Whether a death might be told by nobody: some have left, or this rank is not connected with both neighbours yet.
@@ -32,6 +34,8 @@ class UnseenPeers {
 
  private:
   bool has_both_neighbours(Peers& peers) const;
+  // Requires that a peer has.
+  Rank lowest_ended(Peers& peers) const;
 
   const Rank rank_;
   bool stands_in_ring_ = false;

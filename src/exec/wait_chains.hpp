@@ -110,7 +110,7 @@ struct Blame {
   Rank witness = no_rank;  // the lowest rank that waits for that one itself: it is the one to say so
   Rank through = no_rank;  // where the chain begins
 };
-// Of a rank that waits for these peers, and is connected with them. `unheard`: it waits for those, too, and has no
+// Of a rank that waits for these peers, and would hear if they waited. `unheard`: it waits for those, too, and has no
 // connection with them, so they may wait in a call that does not need this rank, and could not say so: of these it
 // knows nothing, and goes by what others know that wait on the same `communicator`.
 Blame blame_for(std::span<const Rank> awaited, Rank self, const WaitChains& chains, std::span<const Rank> unheard = {},

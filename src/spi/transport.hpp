@@ -108,7 +108,8 @@ class TransportListener {
     (void)what;
   }
   // Why what blocks (Transport::open_window) is to end before its deadline; ok: it is not. Asked by what blocks, every
-  // 50 ms at least, on the thread that called it.
+  // 50 ms at least, on the thread that called it, outside progress() and between no arm() and its disarm(): all
+  // transports make progress meanwhile, that one included.
   virtual Status given_up() const { return {}; }
   // What messages call the communicator whose number a tag to or from this peer carries.
   virtual std::string describe_communicator(std::uint32_t number, Rank peer) const {

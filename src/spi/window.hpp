@@ -48,6 +48,7 @@ class Window {
   virtual ControlLine* control_lines(std::uint32_t member) = 0;
   // The same length for all members, a multiple of 2 MiB; contents undefined at first. This member's is committed by
   // the first call that asks for it, if not before: touching it cannot fault. std::bad_alloc where memory has run out.
+  // Another member's may be touched once that one has said that data is there, or that it has asked for it.
   virtual std::byte* staging(std::uint32_t member) = 0;
   virtual std::size_t staging_bytes() const = 0;
 

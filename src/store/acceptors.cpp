@@ -1,6 +1,7 @@
 #include "src/store/acceptors.hpp"
 
 #include <fmt/format.h>
+#include <poll.h>
 #include <sys/eventfd.h>
 #include <sys/socket.h>
 
@@ -58,6 +59,12 @@ asio::error_code open(tcp::acceptor& acceptor, tcp::endpoint endpoint, std::uint
   if (!error) acceptor.bind(endpoint, error);
   if (!error) acceptor.listen(tcp::acceptor::max_listen_connections, error);
   return error;
+}
+
+// Without a descriptor, accept(2) does not say.
+bool somebody_waits_at(tcp::acceptor& acceptor) {
+  pollfd entry{acceptor.native_handle(), POLLIN, 0};
+  return ::poll(&entry, 1, 0) > 0;
 }
 
 UniqueFd accept_from(tcp::acceptor& acceptor) {
@@ -127,9 +134,11 @@ Status Acceptors::explain(const asio::error_code& error, std::uint16_t port) con
                   where, error.message())};
 }
 
-void Acceptors::accept(std::function<void(tcp::socket)> admit, std::function<bool(tcp::socket)> admit_last) {
+void Acceptors::accept(std::function<void(tcp::socket)> admit, std::function<bool(tcp::socket)> admit_last,
+                       std::function<void()> let_go) {
   admit_ = std::move(admit);
   admit_last_ = std::move(admit_last);
+  let_go_ = std::move(let_go);
   keep_spare();
   for (Listener& listener : listeners_) accept_at(listener);
 }
@@ -160,7 +169,7 @@ asio::error_code Acceptors::take_some(Listener& listener) {
   for (int taken = 0; taken < accepted_at_once && listener.acceptor.is_open(); ++taken) {
     UniqueFd accepted = accept_from(listener.acceptor);
     asio::error_code error = accepted ? asio::error_code() : last_error();
-    // Without a descriptor, the kernel does not say whether anybody waits.
+    if (error == asio::error::no_descriptors && !spare_ && somebody_waits_at(listener.acceptor)) let_go_();
     const bool is_last = error == asio::error::no_descriptors && spare_;
     if (is_last) {
       spare_.reset();
@@ -169,12 +178,16 @@ asio::error_code Acceptors::take_some(Listener& listener) {
     }
     tcp::socket socket(context_);
     if (accepted) error = hand_over(std::move(accepted), protocol, socket);
-    if (socket.is_open() && !is_last) admit_(std::move(socket));
-    if (socket.is_open() && !admit_last_(std::move(socket))) complain(asio::error::no_descriptors);
+    if (socket.is_open()) admit(std::move(socket), is_last);
     keep_spare();
     if (error) return error;
   }
   return {};
+}
+
+void Acceptors::admit(tcp::socket socket, bool is_last) {
+  if (!is_last) return admit_(std::move(socket));
+  if (!admit_last_(std::move(socket))) complain(asio::error::no_descriptors);
 }
 
 void Acceptors::keep_spare() {

@@ -24,8 +24,10 @@ class Acceptors {
   Status listen(std::uint16_t port);
   std::uint16_t port() const { return port_; }
   // Hands over every connection that comes, from now until close(), on the context's thread; to `admit_last` one after
-  // which no descriptor is left. That one says whether it has made room for others.
-  void accept(std::function<void(asio::ip::tcp::socket)> admit, std::function<bool(asio::ip::tcp::socket)> admit_last);
+  // which no descriptor is left. That one says whether it has made room for others. `let_go` ends one that it has kept
+  // even so, if there is one, for the next.
+  void accept(std::function<void(asio::ip::tcp::socket)> admit, std::function<bool(asio::ip::tcp::socket)> admit_last,
+              std::function<void()> let_go);
   // Takes a descriptor for when there is no other, unless it has one: once one may be free again.
   void keep_spare();
   void close();
@@ -42,6 +44,7 @@ class Acceptors {
   Status explain(const asio::error_code& error, std::uint16_t port) const;
   void accept_at(Listener& listener);
   asio::error_code take_some(Listener& listener);
+  void admit(asio::ip::tcp::socket socket, bool is_last);
   void complain(const asio::error_code& error);
 
   asio::io_context& context_;
@@ -51,6 +54,7 @@ class Acceptors {
   std::list<Listener> listeners_;
   std::function<void(asio::ip::tcp::socket)> admit_;
   std::function<bool(asio::ip::tcp::socket)> admit_last_;
+  std::function<void()> let_go_;
   UniqueFd spare_;  // makes way for a connection where no other descriptor is left
   bool complained_ = false;
 };

@@ -63,7 +63,7 @@ void MetricsPage::serve() {
         open_.push_back(exchange);
         exchange->start();
       },
-      [](asio::ip::tcp::socket) { return false; });
+      [](asio::ip::tcp::socket) { return false; }, [] {});
 }
 
 void MetricsPage::close() {

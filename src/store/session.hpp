@@ -23,7 +23,7 @@ class SessionListener {
   virtual ~SessionListener() = default;
   virtual void welcomed(Session& session) = 0;
   virtual void requested(Session& session, const wire::Request& request) = 0;
-  // It broke the protocol and is about to leave.
+  // It broke the protocol, or is turned away, and is about to leave.
   virtual void refused(Session& session, std::string_view why) = 0;
   virtual void left(Session& session) = 0;
   // The session's large requests that have not come whole take `now` bytes, `before` until now. False: too many.

@@ -112,7 +112,8 @@ void StoreServer::Implementation::run() {
         {.operation = store::wire::Operation::set, .key = meeting_point_key, .value = options_.meeting_point});
   }
   acceptors_.accept([this](tcp::socket socket) { admit(std::move(socket)); },
-                    [this](tcp::socket socket) { return admit_last(std::move(socket)); });
+                    [this](tcp::socket socket) { return admit_last(std::move(socket)); },
+                    [this] { turned_away_.close_oldest(); });
   page_.serve();
   save_now_and_then();
   const SignalsBlocked signals_blocked;

@@ -1,5 +1,6 @@
 #include "src/store/turned_away.hpp"
 
+#include <chrono>
 #include <utility>
 
 #include "src/store/refusal.hpp"
@@ -22,8 +23,14 @@ void TurnedAway::tell(asio::ip::tcp::socket socket, ClientId id, wire::Verdict v
   session->start(session_time);
 }
 
+void TurnedAway::close_oldest() {
+  if (sessions_.empty()) return;
+  const auto oldest = sessions_.begin()->second;  // which its end takes out of the list
+  oldest->close();
+}
+
 void TurnedAway::close_all() {
-  while (!sessions_.empty()) sessions_.begin()->second->close();
+  while (!sessions_.empty()) close_oldest();
 }
 
 }  // namespace hocket::store

@@ -2,10 +2,9 @@
 // server's own sources only (Asio).
 #pragma once
 
-#include <chrono>
+#include <map>
 #include <memory>
 #include <string>
-#include <unordered_map>
 
 #include "src/store/asio.hpp"
 #include "src/store/session.hpp"
@@ -23,12 +22,14 @@ class TurnedAway {
   bool has(ClientId id) const { return sessions_.contains(id); }
   // Whether this session was one of them; it has left.
   bool forget(ClientId id) { return sessions_.erase(id) > 0; }
+  // If there is one.
+  void close_oldest();
   void close_all();
 
  private:
   const Trust& trust_;
   SessionListener& listener_;
-  std::unordered_map<ClientId, std::shared_ptr<Session>> sessions_;
+  std::map<ClientId, std::shared_ptr<Session>> sessions_;  // those that came first have the lowest ids
 };
 
 }  // namespace hocket::store

@@ -18,7 +18,7 @@ class Welcome {
 
   struct Answer {
     wire::Verdict verdict = wire::Verdict::welcome;
-    std::string text = {};     // of the answer; of a starved server, it says that itself
+    std::string text = {};     // of the answer; empty, of a starved server: it says that itself
     std::string problem = {};  // why the client is refused, for this side's log
     bool tells_client = true;  // false: it knows, and the connection just ends
   };

@@ -1,5 +1,5 @@
 // WindowHandshake: how a window opens. Its memory is one file, which the first member makes and which is handed round
-// the ring of members. Each commits its own part. Then a word goes round the ring twice: on the first lap each member
+// the ring of members. Each commits its own lines. Then a word goes round the ring twice: on the first lap each member
 // waits until its own part is there, so when the first member hears the word again all are; the second lap says so. A
 // member that cannot take part says why to its neighbours, who pass it on.
 #pragma once

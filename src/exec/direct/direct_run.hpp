@@ -113,6 +113,7 @@ struct DirectRun {
     rule = direct_rule(exchange, setting, window().reads_plain_memory());
     const std::size_t in = exchange.input_bytes(self), out = exchange.output_bytes(self);
     goes_in_line = rule.has_payload() && in <= Announcement::inline_bytes_max && !rule.worth_mapping(in, out);
+    if (rule.pools_work) (void)window().staging(self);  // committed before others write results there
     path_of_payloads = direct_path(exchange, rule, {.mapped = false, .plain = false});
     find_needed();
     const bool takes_second_line = compared.announced.is_list() || rule.plain;

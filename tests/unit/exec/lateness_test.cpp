@@ -93,11 +93,20 @@ class LateWithoutConnection : public ::testing::Test {
   }
   Rank culprit_of_link(Rank peer) const {
     const Status late(Cause{.code = Code::timeout, .message = "it did not connect", .rank = 2, .peer = peer});
-    return lateness_.of_late_peer(late, 0).cause().peer;
+    return lateness_.of_late_peer(late, 0, peers_).cause().peer;
   }
 
  private:
-  testing::FakePeers peers_{4};
+  struct DialledPeers final : testing::FakePeers {
+    DialledPeers() : FakePeers(4) {}
+    bool answers_dials(Rank) const override { return dialled; }
+    bool dialled = true;
+  };
+
+ protected:
+  DialledPeers peers_;
+
+ private:
   OperationQueue queue_;
   Lateness lateness_{2};
 };
@@ -112,6 +121,13 @@ TEST_F(LateWithoutConnection, ALowerRankIsItselfTheCulprit) {
 TEST_F(LateWithoutConnection, AHigherRankMayWaitForTheCulprit) {
   EXPECT_EQ(culprit(3), no_rank) << "rank 3 says it";
   EXPECT_EQ(culprit_of_link(3), 0);
+}
+
+// Such as a member of its window, with which it needs no connection.
+TEST_F(LateWithoutConnection, SoMayALowerRankThatWasNotDialled) {
+  peers_.dialled = false;
+  EXPECT_EQ(culprit(1), no_rank) << "rank 3 says it";
+  EXPECT_EQ(culprit_of_link(1), 0);
 }
 
 }  // namespace

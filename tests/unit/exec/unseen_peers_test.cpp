@@ -6,22 +6,24 @@
 
 #include <array>
 #include <memory>
+#include <set>
+#include <vector>
 
 #include "tests/unit/exec/fake_peers.hpp"
 
 namespace hocket {
 namespace {
 
-// Rank 0 of three, in which an operation waits for rank 1. It has a link to both others.
+// Rank 2 of three, in which an operation waits for rank 1. It has a link to both others.
 class UnseenPeersTest : public ::testing::Test, protected testing::FakePeers {
  protected:
   UnseenPeersTest() : FakePeers(3) {
-    for (const std::size_t peer : {1, 2}) links_[peer].speaks = false;
+    for (const std::size_t peer : {0, 1}) links_[peer].speaks = false;
     queue_.add(std::make_shared<testing::FakeOperation>(std::vector<Direction>{{.peer = 1}}), size());
     EXPECT_NE(queue_.start_next(), nullptr);
   }
   Link* made_link(Rank peer) override { return &links_[static_cast<std::size_t>(peer)]; }
-  bool has_ended(Rank peer) override { return peer == 1; }
+  bool has_ended(Rank peer) override { return ended_.contains(peer); }
   void connect(Rank peer) { links_[static_cast<std::size_t>(peer)].speaks = true; }
   std::vector<Rank> find_ended() {
     std::vector<Rank> found;
@@ -29,7 +31,8 @@ class UnseenPeersTest : public ::testing::Test, protected testing::FakePeers {
     return found;
   }
 
-  UnseenPeers unseen_{0};
+  UnseenPeers unseen_{2};
+  std::set<Rank> ended_{1};
 
  private:
   std::array<testing::SpeakingLink, 3> links_;
@@ -38,16 +41,22 @@ class UnseenPeersTest : public ::testing::Test, protected testing::FakePeers {
 
 // A neighbour that has yet to dial may have died.
 TEST_F(UnseenPeersTest, AreThoseWithWhichALinkIsNotConnected) {
-  connect(2);
+  connect(0);
   EXPECT_THAT(find_ended(), ::testing::ElementsAre(1));
   EXPECT_TRUE(unseen_.may_be({}));
 }
 
 TEST_F(UnseenPeersTest, AreNoneOnceBothNeighboursAreConnected) {
+  connect(0);
   connect(1);
-  connect(2);
   EXPECT_THAT(find_ended(), ::testing::IsEmpty());
   EXPECT_FALSE(unseen_.may_be({}));
+}
+
+// Rank 1 could not meet the others any more.
+TEST_F(UnseenPeersTest, AreGoneWithRank0WhichTheyNeededToMeet) {
+  ended_ = {0, 1};
+  EXPECT_THAT(find_ended(), ::testing::ElementsAre(0));
 }
 
 }  // namespace
