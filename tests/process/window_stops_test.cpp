@@ -12,18 +12,19 @@
 #include "tests/process/support/failure.hpp"
 #include "tests/process/support/forbid.hpp"
 #include "tests/process/support/process_group.hpp"
-#include "transports/shm/window_group.hpp"
 
 namespace hocket::process_testing {
 namespace {
 
-// From now on this thread's process stops when it commits its part of a window.
+// From now on this thread's process stops when it enters its part of a window into its page table, with
+// MADV_POPULATE_WRITE, which nothing else asks for.
 void stop_in_window() {
   struct sigaction action {};
   action.sa_handler = [](int) { ::kill(::getpid(), SIGSTOP); };
   ASSERT_EQ(::sigaction(SIGSYS, &action, nullptr), 0);
-  constexpr unsigned length = 3;  // the argument of fallocate(2)
-  change_system_call(SYS_fallocate, SECCOMP_RET_TRAP, length, shm::window_staging_bytes);
+  constexpr unsigned advice = 2;  // the argument of madvise(2)
+  constexpr std::uint32_t populate_write = 23;
+  change_system_call(SYS_madvise, SECCOMP_RET_TRAP, advice, populate_write);
 }
 
 // Waits until it stops or ends.
