@@ -9,6 +9,15 @@ namespace {
 constexpr std::chrono::milliseconds look_interval{20};
 constexpr int looking_share = 20;  // one part in so many of this rank's time
 
+// The operation with which the ring is made has number 0; what comes later runs once that stands.
+bool is_past_meeting(const OperationQueue& queue) {
+  const auto is_later = [](const OperationQueue::Entry& entry) {
+    const Operation& operation = *entry.operation;
+    return operation.is_message() || operation.sequence() != 0 || operation.context().number() != 0;
+  };
+  return std::ranges::any_of(queue.running(), is_later) || !queue.searching().empty();
+}
+
 }  // namespace
 
 // A link alone is no connection: while the peer has yet to dial, nothing tells this rank that the peer died.
@@ -34,7 +43,7 @@ Rank UnseenPeers::lowest_ended(Peers& peers) const {
 
 std::vector<UnseenPeers::Ended> UnseenPeers::find_ended(const OperationQueue& queue, Peers& peers,
                                                         std::span<const Rank> departed) {
-  stands_in_ring_ = stands_in_ring_ || has_both_neighbours(peers);
+  stands_in_ring_ = stands_in_ring_ || is_past_meeting(queue) || has_both_neighbours(peers);
   if (!next_look_.passed()) return {};
   const auto began = Deadline::Clock::now();
   std::map<Rank, const Operation*> unseen;
