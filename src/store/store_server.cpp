@@ -191,11 +191,7 @@ bool StoreServer::Implementation::make_room() {
 // Where this process has no descriptor left for others.
 bool StoreServer::Implementation::admit_last(tcp::socket socket) {
   const bool has_room = make_room();
-  if (has_room) {
-    admit(std::move(socket));
-  } else {
-    turn_away(std::move(socket), Verdict::starved, starve());
-  }
+  has_room ? admit(std::move(socket)) : turn_away(std::move(socket), Verdict::starved, starve());
   return has_room;
 }
 
