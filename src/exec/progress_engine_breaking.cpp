@@ -102,9 +102,10 @@ void ProgressEngine::check_unseen_peers() {
       peer_left(peer);
       continue;
     }
-    look_at_links();                                                 // it may have said why
-    if (advance_operations() && !still_waits(operation, awaited)) {  // the peer had done its part
-      links_due_ = true;                                             // so this thread looks again before it sleeps
+    look_at_links();  // it may have said why
+    // It may have done its part before; then this thread looks again before it sleeps.
+    if (advance_operations() && !still_waits(operation, awaited)) {
+      links_due_ = true;
       return;
     }
     const Status lost(Cause{.code = Code::peer_lost,

@@ -9,6 +9,11 @@ namespace {
 constexpr std::chrono::milliseconds look_interval{20};
 constexpr int looking_share = 20;  // one part in so many of this rank's time
 
+bool is_connected(Peers& peers, Rank peer) {
+  const Link* const link = peers.made_link(peer);
+  return link != nullptr && link->may_speak();
+}
+
 // The operation with which the ring is made has number 0; what comes later runs once that stands.
 bool is_past_meeting(const OperationQueue& queue) {
   const auto is_later = [](const OperationQueue::Entry& entry) {
@@ -23,22 +28,16 @@ bool is_past_meeting(const OperationQueue& queue) {
 // A link alone is no connection: while the peer has yet to dial, nothing tells this rank that the peer died.
 bool UnseenPeers::has_both_neighbours(Peers& peers) const {
   const Rank size = peers.size();
-  const auto has = [&](Rank peer) {
-    const Link* const link = peer == rank_ ? nullptr : peers.made_link(peer);
-    return peer == rank_ || (link != nullptr && link->may_speak());
-  };
+  const auto has = [&](Rank peer) { return peer == rank_ || is_connected(peers, peer); };
   return size < 2 || (has((rank_ + 1) % size) && has((rank_ + size - 1) % size));
 }
 
 // While ranks meet, those end that rank 0's end keeps from meeting, and have told nobody.
-Rank UnseenPeers::lowest_ended(Peers& peers) const {
-  Rank peer = 0;
-  for (; peer < peers.size(); ++peer) {
-    const Link* const link = peers.made_link(peer);
-    const bool speaks = link != nullptr && link->may_speak();
-    if (peer != rank_ && !speaks && peers.has_ended(peer)) break;
+Rank UnseenPeers::lowest_ended(Peers& peers, Rank known) const {
+  for (Rank peer = 0; peer < known; ++peer) {
+    if (peer != rank_ && !is_connected(peers, peer) && peers.has_ended(peer)) return peer;
   }
-  return peer;
+  return known;
 }
 
 std::vector<UnseenPeers::Ended> UnseenPeers::find_ended(const OperationQueue& queue, Peers& peers,
@@ -48,8 +47,7 @@ std::vector<UnseenPeers::Ended> UnseenPeers::find_ended(const OperationQueue& qu
   const auto began = Deadline::Clock::now();
   std::map<Rank, const Operation*> unseen;
   const auto add = [&](Rank peer, const Operation* operation) {
-    const Link* const link = peers.made_link(peer);
-    if ((link != nullptr && link->may_speak()) || std::ranges::find(departed, peer) != departed.end()) return;
+    if (is_connected(peers, peer) || std::ranges::find(departed, peer) != departed.end()) return;
     unseen.try_emplace(peer, operation);
   };
   for (const auto& entry : queue.running()) {
@@ -65,7 +63,7 @@ std::vector<UnseenPeers::Ended> UnseenPeers::find_ended(const OperationQueue& qu
   for (const auto& [peer, operation] : unseen) {
     if (!peers.has_ended(peer)) continue;
     const bool began_it = operation == nullptr || stands_in_ring_;
-    ended.push_back({began_it ? peer : lowest_ended(peers), peer, operation});
+    ended.push_back({began_it ? peer : lowest_ended(peers, peer), peer, operation});
   }
   const Deadline::Clock::duration pause = (Deadline::Clock::now() - began) * looking_share;
   next_look_ = Deadline::after(std::max<Deadline::Clock::duration>(pause, look_interval));

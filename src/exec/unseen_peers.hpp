@@ -34,8 +34,8 @@ class UnseenPeers {
 
  private:
   bool has_both_neighbours(Peers& peers) const;
-  // Requires that a peer has.
-  Rank lowest_ended(Peers& peers) const;
+  // `known`: one that has ended.
+  Rank lowest_ended(Peers& peers, Rank known) const;
 
   const Rank rank_;
   bool stands_in_ring_ = false;

@@ -160,7 +160,8 @@ void StoreServer::Implementation::admit(tcp::socket socket) {
   if (parting_words_) return turn_away(std::move(socket), Verdict::starved, *parting_words_);
   if (sessions_.size() >= clients_max_ && !make_room()) {
     const std::string why = fmt::format("it serves {} clients, and {}", clients_max_, store::wire::no_room);
-    if (complained_.insert("full").second) log::warn(fmt::format("the store at {}: {}", url(), why));
+    if (complained_.insert("full").second)
+      log::warn(fmt::format("the store at {}: {}; others have to wait", url(), why));
     return turn_away(std::move(socket), Verdict::refused, why);
   }
   const ClientId id = ++last_client_;
