@@ -112,8 +112,7 @@ Status Rendezvous::close_epoch_before(const Epoch& before) {
       return store_.compare_and_set(key(before.number, "verdict"), std::nullopt, Verdict::superseded(), deadline_)
           .status();
     }
-    const auto ended = wait_for(key(before.number, "verdict"));
-    if (!ended.ok()) return ended.status();
+    if (Status ended = wait_for(key(before.number, "verdict"), before.number); !ended.ok()) return ended;
   }
   return {};
 }
@@ -153,8 +152,7 @@ Status Rendezvous::follow() {
       return {};
     }
     // Another creation of this process is in this epoch: this one is for the next.
-    const auto ended = wait_for(key(next->number, "verdict"));
-    if (!ended.ok()) return ended.status();
+    if (Status ended = wait_for(key(next->number, "verdict"), next->number); !ended.ok()) return ended;
     closed = next->number - 1;
   }
 }
@@ -186,8 +184,7 @@ Result<Epoch> Rendezvous::epoch_after(std::uint64_t number) {
     auto current = current_epoch();
     if (!current.ok() || current->number > number) return current;
     const bool first = current->number == 0;
-    const auto begins = wait_for(first ? epoch_key() : places_.key(number + 1, 0));
-    if (!begins.ok()) return begins.status();
+    if (Status begins = wait_for(first ? epoch_key() : places_.key(number + 1, 0), number); !begins.ok()) return begins;
     if (!first) pause();  // it is about to be announced, or its rank 0 has died just now
   }
 }

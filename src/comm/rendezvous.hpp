@@ -108,8 +108,10 @@ class Rendezvous {
   Result<Epoch> current_epoch() const;
   Result<std::optional<Verdict>> verdict_of(std::uint64_t epoch) const;
   void pause() const;
-  // Waits for a key, and looks around meanwhile; another failure than a timeout counts.
-  Result<std::string> wait_for(const std::string& key);
+  // Waits for a key, or for a later epoch than that one, and looks around meanwhile.
+  Status wait_for(const std::string& key, std::uint64_t epoch);
+  // What a wait for a key that is removed when epochs have passed does meanwhile. Begins with `later` false.
+  LookAround look_around_after(std::uint64_t epoch, bool& later);
   Status taken_by(const Places::Standing& holder) const;
   Status timed_out() const;
   // A request to the store that the deadline cut short says less than who is missing.

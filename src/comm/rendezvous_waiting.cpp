@@ -6,6 +6,7 @@
 #include <charconv>
 #include <exception>
 #include <thread>
+#include <utility>
 
 #include "src/base/log.hpp"
 #include "src/comm/attendant.hpp"
@@ -33,10 +34,25 @@ void Rendezvous::pause() const {
   std::this_thread::sleep_for(std::min<std::chrono::nanoseconds>(std::chrono::milliseconds(20), deadline_.remaining()));
 }
 
-Result<std::string> Rendezvous::wait_for(const std::string& key) {
+Status Rendezvous::wait_for(const std::string& key, std::uint64_t epoch) {
   if (Status status = look_around(); !status.ok()) return status;
-  auto value = store_.await(key, deadline_, [this] { return look_around(); });
-  return !value.ok() && value.status().code() == Code::timeout ? timed_out() : value;
+  bool later = false;
+  const Status waited = store_.await(key, deadline_, look_around_after(epoch, later)).status();
+  if (later) return {};
+  return waited.code() == Code::timeout ? timed_out() : waited;
+}
+
+// The key may have come and gone before the wait for it began: what remains of that is a later epoch. A server holds
+// this wait by now and tells of all that comes after, so that one look is enough.
+LookAround Rendezvous::look_around_after(std::uint64_t epoch, bool& later) {
+  return [this, epoch, &later, looked = false]() mutable -> Status {
+    if (Status status = look_around(); !status.ok()) return status;
+    if (std::exchange(looked, true) && store_.claims_end_with_owner()) return {};
+    const auto current = current_epoch();
+    if (!current.ok()) return current.status();
+    later = current->number > epoch || (epoch_.number > 0 && current->group != epoch_.group);
+    return later ? Status(Code::aborted, "a later epoch has begun") : Status();
+  };
 }
 
 // Waits until everyone's card is there, or somebody has said why that will not be.
@@ -51,9 +67,11 @@ Result<Allgathered> Rendezvous::gather(const std::string& card, const std::vecto
                        .complete = complete,
                        .wanted = wanted};
   for (bool lost = false;; lost = true) {
-    auto gathered = store_.allgather(
-        mine, deadline_, [this] { return look_around(); },
-        [this](const auto& cards) { return expect_all_alive(cards); });
+    bool later = false;
+    auto gathered =
+        store_.allgather(mine, deadline_, look_around_after(epoch_.number, later),
+                         [this](const std::vector<std::string>& cards) { return expect_all_alive(cards); });
+    if (later) return begun_anew();
     // The daemon may have kept the verdict and not the cards, which the others say again.
     const bool lacks_cards = lost && gathered.ok() && gathered->outcome == complete &&
                              !std::ranges::all_of(gathered->values, &std::optional<std::string>::has_value);
@@ -97,9 +115,6 @@ Status Rendezvous::look_around() {
   // A server tells by the verdict, at once.
   if (epoch_.number > 0 && !store_.claims_end_with_owner()) {
     if (Status status = look_after_others(); !status.ok()) return status;
-    const auto now = current_epoch();
-    if (!now.ok()) return now.status();
-    if (now->group != epoch_.group) return begun_anew();
   }
   if (warned_.passed()) {
     warned_ = Deadline::after(warn_every);

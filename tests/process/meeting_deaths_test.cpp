@@ -6,6 +6,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <thread>
 
 #include "src/base/process_identity.hpp"
 #include "src/base/random.hpp"
@@ -26,9 +27,6 @@ using comm::Rendezvous;
 Deadline generous() {
   return Deadline::after(std::chrono::seconds(30));
 }
-Deadline brief() {
-  return Deadline::after(std::chrono::milliseconds(20));
-}
 
 // Stands for the ring over which ranks speak when they have met: none leaves before all have read what they need.
 // `others` tells, by rank, which process published.
@@ -37,8 +35,12 @@ Status close_ring(Store& store, const Rendezvous& rendezvous, const Options& opt
   const auto key = [&](Rank rank) { return fmt::format("ring/{}/{}", rendezvous.group(), rank); };
   Status status = store.set(key(options.rank), "", generous());
   for (const auto& [rank, process] : others) {
-    for (bool lives = true; status.ok() && !store.get(key(rank), brief()).ok(); lives = process.is_alive() != false) {
-      if (!lives) status = Status(Code::peer_lost, fmt::format("rank {} is not in the ring", rank));
+    for (bool lives = true; status.ok(); lives = process.is_alive() != false) {
+      const auto found = store.peek(key(rank), generous());
+      if (found.ok() && *found) break;
+      status = found.status();
+      if (status.ok() && !lives) status = Status(Code::peer_lost, fmt::format("rank {} is not in the ring", rank));
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
     }
   }
   return status;

@@ -1,9 +1,18 @@
 // Ranks that come when a meeting is over.
+#include <fmt/format.h>
+
 #include <chrono>
 #include <memory>
+#include <optional>
+#include <string>
+#include <thread>
+#include <utility>
 #include <vector>
 
 #include "src/store/memory_store.hpp"
+#include "src/store/open_store.hpp"
+#include "src/store/store_server.hpp"
+#include "tests/conformance/watched_store.hpp"
 #include "tests/unit/comm/rendezvous_ranks.hpp"
 
 namespace hocket::comm {
@@ -65,6 +74,61 @@ TEST(Rendezvous, SaysForWhichMeetingARankHasCome) {
   for (const auto& rank : all) rank->finish();
   EXPECT_EQ(come(Deadline::after(std::chrono::milliseconds(20))).status().code(), Code::timeout);
   EXPECT_EQ(visit.epoch, 2U) << "it waits for the next";
+}
+
+// Rank 0 of a job, over and over, each with a connection of its own.
+class Leaders {
+ public:
+  explicit Leaders(std::string url) : url_(std::move(url)) { begin(); }
+  ~Leaders() { end(); }
+  void begin() {
+    store_ = open_store(url_, generous()).value();
+    current_ = join(*store_, ranks(0, 2));
+  }
+  void end() { (void)current_->fail(Status(Code::aborted, "by the test")); }
+  Rendezvous& current() { return *current_; }
+
+ private:
+  const std::string url_;
+  std::unique_ptr<Store> store_;
+  std::unique_ptr<Rendezvous> current_;
+};
+
+// Rank 1 comes in while an epoch gathers, or after it. Before its request of that number, two more end and a third
+// begins. It meets the rank 0 of that.
+void come_after_a_rest(const std::string& url, int request, bool after_one) {
+  Leaders leaders(url);
+  if (after_one) leaders.end();
+  const auto store = open_store(url, generous()).value();
+  int requests = 0;
+  std::optional<std::jthread> other;
+  WatchedStore watched(*store, [&] {
+    if (requests++ != request) return;
+    for (int epoch = 0; epoch < 3; ++epoch) {
+      leaders.end();
+      leaders.begin();
+    }
+    other.emplace([&] { EXPECT_TRUE(exchange(leaders.current()).ok()); });
+  });
+  for (bool met = false; !met && !testing::Test::HasFailure();) {
+    const auto rank_1 = join(watched, ranks(1, 2));
+    const Status status = rank_1 ? exchange(*rank_1) : Status(Code::aborted, "not joined");
+    met = status.ok();
+    if (rank_1) met ? rank_1->finish() : (void)rank_1->fail(status);
+  }
+}
+
+// However long a rank rests on its way, what it waits for then cannot have come and gone.
+TEST(Rendezvous, IsFoundByARankThatHasRestedWhileOthersFailed) {
+  const auto server = StoreServer::start("127.0.0.1", 0);
+  ASSERT_TRUE(server.ok()) << server.status().message();
+  constexpr int to_wait_for_cards = 4, to_wait_for_an_epoch = 2;  // requests
+  for (const bool after_one : {false, true}) {
+    for (int request = 0; request < (after_one ? to_wait_for_an_epoch : to_wait_for_cards) && !HasFailure(); ++request) {
+      SCOPED_TRACE(fmt::format("before request {}{}", request, after_one ? ", after an epoch" : ""));
+      come_after_a_rest((*server)->url(), request, after_one);
+    }
+  }
 }
 
 }  // namespace
