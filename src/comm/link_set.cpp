@@ -21,12 +21,14 @@ constexpr std::chrono::milliseconds gpu_look{1};
 }  // namespace
 
 LinkSet::LinkSet(std::unique_ptr<Executor> executor, std::vector<std::unique_ptr<Transport>> transports, Rank size,
-                 std::shared_ptr<RecordFile> records)
+                 std::shared_ptr<RecordFile> records, std::shared_ptr<GpuWindow> gpu)
     : destroyed_(Code::aborted,
                  fmt::format("rank {} destroyed its communicator while operations were pending", executor->rank())),
       records_(std::move(records)),
       executor_(std::move(executor)),
-      mesh_(std::move(transports), size) {}
+      mesh_(std::move(transports), size) {
+  window_use_.gpu = std::move(gpu);
+}
 
 Result<std::shared_ptr<LinkSet>> LinkSet::open(const Options& options, const Config& config) {
   const bool alone = options.size == 1;
@@ -59,8 +61,8 @@ Result<std::shared_ptr<LinkSet>> LinkSet::open(const Options& options, const Con
     if (!opened.ok()) return opened.status();
     transports = std::move(*opened);
   }
-  std::shared_ptr<LinkSet> link_set(new LinkSet(std::move(*executor), std::move(transports), options.size, records));
-  link_set->window_use_.gpu = gpu;
+  std::shared_ptr<LinkSet> link_set(
+      new LinkSet(std::move(*executor), std::move(transports), options.size, records, gpu));
   if (Status attached = link_set->executor_->attach(link_set->mesh_); !attached.ok()) return attached;
   if (alone) return link_set;
   if (Status listening = link_set->record_on_signal(); !listening.ok()) return listening;

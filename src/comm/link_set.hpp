@@ -80,7 +80,7 @@ class LinkSet {
 
  private:
   LinkSet(std::unique_ptr<Executor> executor, std::vector<std::unique_ptr<Transport>> transports, Rank size,
-          std::shared_ptr<RecordFile> records);
+          std::shared_ptr<RecordFile> records, std::shared_ptr<GpuWindow> gpu);
   Status record_on_signal();
   void report(const ReportTarget& target, std::uint64_t group);
   void with_exclusive_progress(const std::function<void()>& work);
