@@ -37,8 +37,8 @@ Result<std::unique_ptr<Rendezvous>> Rendezvous::join(Store& store, const Options
   return rendezvous;
 }
 
-Result<Epoch> Rendezvous::current_epoch() const {
-  const auto text = store_.peek(epoch_key(), deadline_);
+Result<Epoch> Rendezvous::current_epoch(Deadline deadline) const {
+  const auto text = store_.peek(epoch_key(), deadline);
   if (!text.ok()) return text.status();
   if (!*text) return Epoch{};
   if (auto epoch = Epoch::parse(**text)) return *epoch;
@@ -69,7 +69,7 @@ Result<Places::Standing> Rendezvous::take_place(std::uint64_t epoch) {
 // The place in the next epoch is taken first, so that an epoch never lacks its rank 0 while that lives.
 Status Rendezvous::lead() {
   for (;;) {
-    const auto before = current_epoch();
+    const auto before = current_epoch(deadline_);
     if (!before.ok()) return before.status();
     if (Status closed = close_epoch_before(*before); !closed.ok()) return closed;
     const Epoch next{.number = before->number + 1,
@@ -101,20 +101,15 @@ Status Rendezvous::lead() {
 
 // Waits for another creation of this process to end, and closes what a rank 0 that is gone has left open.
 Status Rendezvous::close_epoch_before(const Epoch& before) {
-  while (before.number > 0) {
-    const auto verdict = verdict_of(before.number);
-    if (!verdict.ok()) return verdict.status();
-    if (*verdict) return {};
-    const auto leader = places_.look(before.number, 0, deadline_);
-    if (!leader.ok()) return leader.status();
-    if (leader->holder == Holder::another) return taken_by(*leader);
-    if (leader->holder != Holder::this_process) {
-      return store_.compare_and_set(key(before.number, "verdict"), std::nullopt, Verdict::superseded(), deadline_)
-          .status();
-    }
-    if (Status ended = wait_for(key(before.number, "verdict"), before.number); !ended.ok()) return ended;
-  }
-  return {};
+  if (before.number == 0) return {};
+  const auto verdict = verdict_of(before.number);
+  if (!verdict.ok()) return verdict.status();
+  if (*verdict) return {};
+  const auto leader = places_.look(before.number, 0, deadline_);
+  if (!leader.ok()) return leader.status();
+  if (leader->holder == Holder::another) return taken_by(*leader);
+  if (leader->holder == Holder::this_process) return wait_for(key(before.number, "verdict"), before.number);
+  return store_.compare_and_set(key(before.number, "verdict"), std::nullopt, Verdict::superseded(), deadline_).status();
 }
 
 Status Rendezvous::follow() {
@@ -181,7 +176,7 @@ Result<bool> Rendezvous::is_news(std::uint64_t epoch, Deadline deadline) {
 // Waits for an epoch with a higher number, which begins with the place of its rank 0.
 Result<Epoch> Rendezvous::epoch_after(std::uint64_t number) {
   for (;;) {
-    auto current = current_epoch();
+    auto current = current_epoch(deadline_);
     if (!current.ok() || current->number > number) return current;
     const bool first = current->number == 0;
     if (Status begins = wait_for(first ? epoch_key() : places_.key(number + 1, 0), number); !begins.ok()) return begins;

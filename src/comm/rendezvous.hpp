@@ -105,12 +105,13 @@ class Rendezvous {
   void say_to_the_next(const std::string& card, const std::stop_token& stop) const;
   Status begun_anew();
 
-  Result<Epoch> current_epoch() const;
+  Result<Epoch> current_epoch(Deadline deadline) const;
   Result<std::optional<Verdict>> verdict_of(std::uint64_t epoch) const;
   void pause() const;
   // Waits for a key, or for a later epoch than that one, and looks around meanwhile.
   Status wait_for(const std::string& key, std::uint64_t epoch);
-  // What a wait for a key that is removed when epochs have passed does meanwhile. Begins with `later` false.
+  // What to do meanwhile in a wait for a key that may be removed once later epochs begin. Sets `later`, which is false
+  // at first and outlives the wait.
   LookAround look_around_after(std::uint64_t epoch, bool& later);
   Status taken_by(const Places::Standing& holder) const;
   Status timed_out() const;

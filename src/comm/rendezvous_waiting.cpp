@@ -47,9 +47,12 @@ Status Rendezvous::wait_for(const std::string& key, std::uint64_t epoch) {
 LookAround Rendezvous::look_around_after(std::uint64_t epoch, bool& later) {
   return [this, epoch, &later, looked = false]() mutable -> Status {
     if (Status status = look_around(); !status.ok()) return status;
-    if (std::exchange(looked, true) && store_.claims_end_with_owner()) return {};
-    const auto current = current_epoch();
+    const bool served = store_.claims_end_with_owner();
+    if (served && looked) return {};
+    const auto current = current_epoch(served ? earlier(deadline_, Deadline::after(look_around_every)) : deadline_);
+    if (served && !current.ok() && store_.connection().ok()) return {};  // it answers late: the next look asks again
     if (!current.ok()) return current.status();
+    looked = true;
     later = current->number > epoch || (epoch_.number > 0 && current->group != epoch_.group);
     return later ? Status(Code::aborted, "a later epoch has begun") : Status();
   };
@@ -66,22 +69,31 @@ Result<Allgathered> Rendezvous::gather(const std::string& card, const std::vecto
                        .outcome = verdict,
                        .complete = complete,
                        .wanted = wanted};
-  for (bool lost = false;; lost = true) {
+  for (bool lost = false;;) {
     bool later = false;
-    auto gathered =
-        store_.allgather(mine, deadline_, look_around_after(epoch_.number, later),
-                         [this](const std::vector<std::string>& cards) { return expect_all_alive(cards); });
-    if (later) return begun_anew();
+    const LookAround look = look_around_after(epoch_.number, later);
+    auto gathered = store_.allgather(mine, deadline_, look,
+                                     [this](const std::vector<std::string>& cards) { return expect_all_alive(cards); });
+    // Where the verdict came just then, a later epoch is that of another creation.
+    if (later && !gathered.ok()) {
+      const auto said = verdict_of(epoch_.number);
+      if (!said.ok()) return said.status();
+      if (!*said) return begun_anew();
+      continue;
+    }
     // The daemon may have kept the verdict and not the cards, which the others say again.
     const bool lacks_cards = lost && gathered.ok() && gathered->outcome == complete &&
                              !std::ranges::all_of(gathered->values, &std::optional<std::string>::has_value);
     if (lacks_cards) {
-      if (Status status = look_around(); !status.ok()) return status;
+      const Status seen = look();
+      if (later) return begun_anew();
+      if (!seen.ok()) return seen;
       pause();
       continue;
     }
     if (gathered.ok() || gathered.status().code() != Code::store_unreachable || options_.meeting) return gathered;
     if (Status back = say_again(); !back.ok()) return back.code() == Code::unsupported ? gathered.status() : back;
+    lost = true;
   }
 }
 
@@ -210,7 +222,7 @@ Status Rendezvous::say_again() {
 
 Status Rendezvous::say_epoch_again() {
   for (;;) {
-    const auto current = current_epoch();
+    const auto current = current_epoch(deadline_);
     if (!current.ok()) return current.status();
     if (current->group == epoch_.group) return {};
     // What the daemon held a while ago may be an older epoch, without its rank 0. A living rank 0 has begun anew.
