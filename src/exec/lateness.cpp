@@ -104,9 +104,7 @@ Lateness::Waits Lateness::waits(OperationQueue& queue, Deadline::Clock::time_poi
 Blame Lateness::blame_of(const Operation& waiting, std::span<const Rank> awaited, Peers& peers) const {
   std::vector<Rank> heard, unheard;
   for (const Rank peer : awaited) {
-    const Link* const link = peers.made_link(peer);
-    const bool could_say_so =
-        lines_ || chains().waits(peer) || would_answer(peer, peers) || (link != nullptr && link->may_speak());
+    const bool could_say_so = lines_ || chains().waits(peer) || would_answer(peer, peers) || peers.is_connected(peer);
     (could_say_so ? heard : unheard).push_back(peer);
   }
   return blame_for(heard, rank_, chains(), unheard, waiting.context().number());

@@ -55,8 +55,7 @@ Status OneCause::leave_to_witness(const Status& first_seen, const Status& heard,
 // Whether this rank, and no other, is known to have ended.
 bool OneCause::is_only_death(Rank lost, Peers& peers) const {
   for (Rank peer = 0; peer < peers.size(); ++peer) {
-    const Link* const link = peer == rank_ ? nullptr : peers.made_link(peer);
-    const bool lives = peer == rank_ || (link != nullptr && link->may_speak()) || !peers.has_ended(peer);
+    const bool lives = peer == rank_ || peers.is_connected(peer) || !peers.has_ended(peer);
     if (lives == (peer == lost)) return false;
   }
   return true;
@@ -89,8 +88,7 @@ Status OneCause::settle(const Status& own, Peers& peers) {
 // Whether any peer but that one may still say something to this rank.
 bool OneCause::others_may_speak(Rank but, Peers& peers) {
   for (Rank peer = 0; peer < peers.size(); ++peer) {
-    const Link* const link = peer == but ? nullptr : peers.made_link(peer);
-    if (link != nullptr && link->may_speak()) return true;
+    if (peer != but && peers.is_connected(peer)) return true;
   }
   return false;
 }

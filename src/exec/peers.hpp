@@ -24,6 +24,12 @@ class Peers : public EventSource {
     (void)peer;
     return nullptr;
   }
+  // Whether the peer may still say something to this rank. A link alone does not mean that: the peer may not have
+  // dialled yet.
+  bool is_connected(Rank peer) {
+    const Link* const link = made_link(peer);
+    return link != nullptr && link->may_speak();
+  }
   virtual Rank size() const = 0;  // of the group, this rank included
   // While it listens, the tag of a peer's next message, see Link::probe().
   virtual std::optional<Tag> probe(Rank peer) = 0;

@@ -9,11 +9,6 @@ namespace {
 constexpr std::chrono::milliseconds look_interval{20};
 constexpr int looking_share = 20;  // one part in so many of this rank's time
 
-bool is_connected(Peers& peers, Rank peer) {
-  const Link* const link = peers.made_link(peer);
-  return link != nullptr && link->may_speak();
-}
-
 // The operation with which the ring is made has number 0; what comes later runs once that stands.
 bool is_past_meeting(const OperationQueue& queue) {
   const auto is_later = [](const OperationQueue::Entry& entry) {
@@ -28,14 +23,14 @@ bool is_past_meeting(const OperationQueue& queue) {
 // A link alone is no connection: while the peer has yet to dial, nothing tells this rank that the peer died.
 bool UnseenPeers::has_both_neighbours(Peers& peers) const {
   const Rank size = peers.size();
-  const auto has = [&](Rank peer) { return peer == rank_ || is_connected(peers, peer); };
+  const auto has = [&](Rank peer) { return peer == rank_ || peers.is_connected(peer); };
   return size < 2 || (has((rank_ + 1) % size) && has((rank_ + size - 1) % size));
 }
 
 // While ranks meet, those end that rank 0's end keeps from meeting, and have told nobody.
 Rank UnseenPeers::lowest_ended(Peers& peers, Rank known) const {
   for (Rank peer = 0; peer < known; ++peer) {
-    if (peer != rank_ && !is_connected(peers, peer) && peers.has_ended(peer)) return peer;
+    if (peer != rank_ && !peers.is_connected(peer) && peers.has_ended(peer)) return peer;
   }
   return known;
 }
@@ -47,7 +42,7 @@ std::vector<UnseenPeers::Ended> UnseenPeers::find_ended(const OperationQueue& qu
   const auto began = Deadline::Clock::now();
   std::map<Rank, const Operation*> unseen;
   const auto add = [&](Rank peer, const Operation* operation) {
-    if (is_connected(peers, peer) || std::ranges::find(departed, peer) != departed.end()) return;
+    if (peers.is_connected(peer) || std::ranges::find(departed, peer) != departed.end()) return;
     unseen.try_emplace(peer, operation);
   };
   for (const auto& entry : queue.running()) {
