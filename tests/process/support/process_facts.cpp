@@ -4,6 +4,7 @@
 #include <netinet/in.h>
 #include <sys/socket.h>
 
+#include <algorithm>
 #include <chrono>
 #include <filesystem>
 #include <fstream>
@@ -15,6 +16,8 @@
 #include <stdexcept>
 #include <thread>
 
+#include "src/base/file_contents.hpp"
+#include "src/base/words.hpp"
 #include "tests/process/support/connections.hpp"
 #include "tests/process/support/process_group.hpp"
 
@@ -25,6 +28,16 @@ int entries_of(const char* directory) {
   int count = 0;
   for ([[maybe_unused]] const auto& entry : std::filesystem::directory_iterator(directory)) ++count;
   return count;
+}
+
+// A thread that has been joined stays in the list of threads for a moment.
+bool is_ending(const std::filesystem::path& task) {
+  constexpr unsigned long exiting = 4;              // PF_EXITING of Linux, include/linux/sched.h
+  const auto facts = file_contents(task / "stat");  // proc(5)
+  if (!facts) return true;
+  Words fields(std::string_view(*facts).substr(facts->rfind(')') + 1));
+  fields.skip(6);
+  return (fields.number<unsigned long>() & exiting) != 0;
 }
 
 bool is_free(int port) {
@@ -52,7 +65,8 @@ int open_descriptors() {
 }
 
 int running_threads() {
-  return entries_of("/proc/self/task");
+  const std::filesystem::directory_iterator tasks("/proc/self/task");
+  return static_cast<int>(std::count_if(begin(tasks), end(tasks), [](const auto& task) { return !is_ending(task); }));
 }
 
 bool falls_asleep(pid_t process) {
