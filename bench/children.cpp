@@ -5,13 +5,11 @@
 //     hocket-run -n 4 bench-children [children]
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <charconv>
 #include <chrono>
 #include <filesystem>
-#include <string_view>
 #include <vector>
 
+#include "bench/small_program.hpp"
 #include "hocket/hocket.hpp"
 
 namespace {
@@ -27,16 +25,10 @@ int open_descriptors() {
   return static_cast<int>(std::distance(begin(entries), end(entries)));
 }
 
-double median(std::vector<double> values) {
-  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
-  std::nth_element(values.begin(), middle, values.end());
-  return *middle;
-}
-
 // The median of what the slowest rank took.
 double slowest(hocket::Communicator& comm, std::vector<double> times) {
   comm.allreduce(times, hocket::Op::max);
-  return median(times);
+  return hocket::bench::median(times);
 }
 
 double allreduce_us(hocket::Communicator& parent, hocket::Communicator& child, std::size_t bytes, std::size_t rounds) {
@@ -78,18 +70,8 @@ void measure(hocket::Communicator& parent, bool halves, bool share_links, std::s
 }  // namespace
 
 int main(int argc, char** argv) try {
-  constexpr std::size_t children_max = 10'000;
-  std::size_t children = 32;
-  if (argc > 1) {
-    const std::string_view given = argv[1];
-    const auto [end, problem] = std::from_chars(given.begin(), given.end(), children);
-    const bool right = problem == std::errc() && end == given.end() && children >= 1 && children <= children_max;
-    if (!right || argc > 2) {
-      fmt::print(stderr, "bench-children: give one number of children from 1 to {}, not '{}', or nothing for 32.\n",
-                 children_max, fmt::join(argv + 1, argv + argc, " "));
-      return 2;
-    }
-  }
+  const auto children = hocket::bench::only_number("bench-children", "children", 32, 10'000, argc, argv);
+  if (!children) return 2;
   hocket::Communicator world = hocket::Communicator::create();
   if (world.rank() == 0) {
     fmt::print(
@@ -98,7 +80,7 @@ int main(int argc, char** argv) try {
   }
   for (const bool halves : {false, true}) {
     if (halves && world.size() < 4) continue;
-    for (const bool share_links : {false, true}) measure(world, halves, share_links, children);
+    for (const bool share_links : {false, true}) measure(world, halves, share_links, *children);
   }
   world.barrier();
   return 0;

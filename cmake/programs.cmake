@@ -15,7 +15,7 @@ file(GLOB shared CONFIGURE_DEPENDS tools/*.cpp)
 file(GLOB micros CONFIGURE_DEPENDS bench/micro_*.cpp)
 file(GLOB bench CONFIGURE_DEPENDS bench/*.cpp)
 list(REMOVE_ITEM shared ${mains} "")
-set(singles accuracy agreement children store instructions gpu_limit gpu_handover)
+set(singles accuracy agreement children creation_parts store instructions gpu_limit gpu_handover)
 list(TRANSFORM singles REPLACE "(.+)" "${CMAKE_CURRENT_SOURCE_DIR}/bench/\\1.cpp")
 list(REMOVE_ITEM bench ${micros} ${singles} "")
 
@@ -79,6 +79,9 @@ add_executable(bench-accuracy bench/accuracy.cpp)
 target_link_libraries(bench-accuracy PRIVATE hocket_program hocket_accuracy)
 add_executable(bench-children bench/children.cpp)
 target_link_libraries(bench-children PRIVATE hocket_internal)
+add_executable(bench-creation-parts bench/creation_parts.cpp)
+target_link_libraries(bench-creation-parts PRIVATE hocket fmt::fmt) # the library as applications have it
+target_include_directories(bench-creation-parts PRIVATE ${CMAKE_CURRENT_SOURCE_DIR})
 add_executable(bench-agreement bench/agreement.cpp)
 target_link_libraries(bench-agreement PRIVATE hocket fmt::fmt) # the library as applications have it
 add_executable(bench-store bench/store.cpp)

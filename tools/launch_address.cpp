@@ -24,7 +24,7 @@ std::optional<in6_addr> parse(const std::string& text) {
 }
 
 std::string text_of(const tcp::LocalAddress& address) {
-  const std::uint32_t scope = IN6_IS_ADDR_LINKLOCAL(&address.ip) ? address.index : 0;
+  const std::uint32_t scope = IN6_IS_ADDR_LINKLOCAL(&address.ip) ? address.scope : 0;
   return tcp::Endpoint{.ip = address.ip, .scope = scope}.ip_text();
 }
 

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <array>
+#include <optional>
 
 #include "src/base/environment.hpp"
 #include "src/base/file_contents.hpp"
@@ -24,14 +25,26 @@ std::uint64_t number_of_namespace(const char* file) {
 
 }  // namespace
 
+std::string_view HostIdentity::own_boot() {
+  try {
+    static const auto boot = [] {
+      std::array<char, 64> text{};  // trivially destructible, so threads may still read it while the process exits
+      Words(file_contents("/proc/sys/kernel/random/boot_id").value()).word().copy(text.data(), text.size() - 1);
+      return text;
+    }();
+    return boot.data();
+  } catch (const std::bad_optional_access&) {  // it is hidden, or descriptors ran out: the next call asks again
+    return {};
+  }
+}
+
 HostIdentity HostIdentity::own() {
   HostIdentity identity;
   if (const auto given = environment::find({"HOCKET_HOST_ID"})) identity.given = given->value;
   std::array<char, 256> name{};
   ::gethostname(name.data(), name.size() - 1);
   identity.system = name.data();
-  const std::string boot = file_contents("/proc/sys/kernel/random/boot_id").value_or("");
-  identity.boot = Words(boot).word();
+  identity.boot = own_boot();
   identity.network = number_of_namespace("/proc/self/ns/net");
   identity.users = number_of_namespace("/proc/self/ns/user");
   return identity;

@@ -31,17 +31,20 @@ Facts facts_of(const std::string& process) {
   return facts;
 }
 
-std::string own_kernel(const HostIdentity& host) {
+std::string own_kernel() {
+  const std::string_view boot = HostIdentity::own_boot();
   struct stat numbers {};
-  if (host.boot.empty() || ::stat("/proc/self/ns/pid", &numbers) != 0) return {};
-  return fmt::format("{}/{}", host.boot, numbers.st_ino);
+  if (boot.empty() || ::stat("/proc/self/ns/pid", &numbers) != 0) return {};
+  return fmt::format("{}/{}", boot, numbers.st_ino);
 }
 
 }  // namespace
 
 ProcessIdentity ProcessIdentity::own() {
-  const HostIdentity host = HostIdentity::own();
-  return {.process = ::getpid(), .started = facts_of("self").started, .kernel = own_kernel(host), .host = host.name()};
+  return {.process = ::getpid(),
+          .started = facts_of("self").started,
+          .kernel = own_kernel(),
+          .host = HostIdentity::own().name()};
 }
 
 std::optional<ProcessIdentity> ProcessIdentity::parse(std::string_view text) {
@@ -66,7 +69,7 @@ std::string ProcessIdentity::describe() const {
 }
 
 std::optional<bool> ProcessIdentity::is_alive() const {
-  if (kernel.empty() || kernel != own_kernel(HostIdentity::own())) return std::nullopt;
+  if (kernel.empty() || kernel != own_kernel()) return std::nullopt;
   const auto is_gone = [&] { return ::kill(process, 0) != 0 && errno == ESRCH; };
   if (is_gone()) return false;
   const Facts facts = facts_of(std::to_string(process));

@@ -21,7 +21,7 @@ bool run_interfaces(std::string_view input) {
   const std::string_view family = input.substr(std::min(input.size(), names.size() + 1));
   const auto choice = tcp::AddressChoice::parse(names, family);
   if (!choice) return false;
-  const tcp::LocalAddress loopback{.interface = "lo", .index = 1, .ip = in6addr_loopback};
+  const tcp::LocalAddress loopback{.interface = "lo", .ip = in6addr_loopback};
   const auto chosen_ones = choice->choose({loopback});
   if (chosen_ones) require(choice->allows_interface("lo") && choice->allows(loopback.ip));
   return true;

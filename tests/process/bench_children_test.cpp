@@ -1,7 +1,9 @@
-// bench-children as a person runs it.
+// bench-children and bench-creation-parts as a person runs them.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cstdio>
 #include <sstream>
 #include <string>
 #include <vector>
@@ -14,13 +16,12 @@ namespace {
 using testing::HasSubstr;
 using testing::StartsWith;
 
-Ran bench_children(int ranks, const std::string& arguments) {
-  return run_command("$RUN --no-label -n " + std::to_string(ranks) + " '" + program_path("bench-children") + "' " +
-                     arguments);
+Ran run_bench(const std::string& program, int ranks, const std::string& arguments) {
+  return run_command("$RUN --no-label -n " + std::to_string(ranks) + " '" + program_path(program) + "' " + arguments);
 }
 
 TEST(BenchChildren, MeasuresChildrenOfBothSizesOnBothKindsOfLinks) {
-  const Ran ran = bench_children(4, "2");
+  const Ran ran = run_bench("bench-children", 4, "2");
   ASSERT_EQ(ran.status, 0) << ran.error;
   std::istringstream table(ran.out);
   std::vector<std::string> lines;
@@ -49,10 +50,25 @@ TEST(BenchChildren, MeasuresChildrenOfBothSizesOnBothKindsOfLinks) {
 
 TEST(BenchChildren, RefusesWhatIsNoNumberOfChildren) {
   for (const char* arguments : {"0", "10001", "many", "2x", "2 3"}) {
-    const Ran ran = bench_children(1, arguments);
+    const Ran ran = run_bench("bench-children", 1, arguments);
     EXPECT_EQ(ran.status, 2) << arguments;
     EXPECT_THAT(ran.error, HasSubstr(std::string("from 1 to 10000, not '") + arguments + "'"));
   }
+}
+
+TEST(BenchCreationParts, MeasuresWhatTheSlowestRankTakes) {
+  const Ran ran = run_bench("bench-creation-parts", 3, "1");
+  ASSERT_EQ(ran.status, 0) << ran.error;
+  double creation = 0, worst_creation = 0, destruction = 0, worst_destruction = 0;
+  const std::string row = ran.out.substr(std::min(ran.out.size(), ran.out.find("| 3 |")));
+  ASSERT_EQ(std::sscanf(row.c_str(), "| 3 | %lf / %lf | %lf / %lf |", &creation, &worst_creation, &destruction,
+                        &worst_destruction),
+            4)
+      << ran.out;
+  EXPECT_GT(creation, 0);
+  EXPECT_GT(destruction, 0);
+  EXPECT_EQ(creation, worst_creation) << "of one round";
+  EXPECT_EQ(destruction, worst_destruction);
 }
 
 }  // namespace

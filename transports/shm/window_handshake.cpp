@@ -104,11 +104,11 @@ Status WindowHandshake::advance() {
   return {};
 }
 
-// All members' parts are there. Staging areas are committed by their owner's first use, and entered into the others'
-// page tables by theirs: of many small communicators most never are.
+// All members' boards are there, committed by their owners; a staging area is committed when its owner first uses it.
+// Others' boards enter this process's page table when they are first touched: 128 of them are 18 MB, most of which most
+// processes never touch.
 void WindowHandshake::finish() {
   show(second);
-  enter_pages(group_.memory.data(), group_.members.size() * sizeof(MemberBoard));
   reads_plain_memory_ = std::all_of(group_.members.begin(), group_.members.end(), [](WindowMember& member) {
     return member.plain_memory.probe(member.board->plain_memory);
   });

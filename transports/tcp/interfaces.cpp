@@ -88,7 +88,7 @@ std::vector<LocalAddress> addresses_of_this_host() {
     const auto endpoint = endpoint_of(at->ifa_addr);
     if (!endpoint || (at->ifa_flags & IFF_UP) == 0) continue;
     addresses.push_back({.interface = at->ifa_name,
-                         .index = ::if_nametoindex(at->ifa_name),
+                         .scope = endpoint->scope,
                          .ip = endpoint->ip,
                          .prefix_bits = prefix_bits_of(at->ifa_netmask, endpoint->is_ipv4())});
   }
@@ -123,7 +123,7 @@ std::vector<Endpoint> LocalHost::listening_endpoints() const {
   if (family_ == Family::ipv6) endpoints.push_back({loopback_of(Family::ipv6)});
   for (const LocalAddress& address : addresses_) {
     if (equal(address.ip, endpoints.front().ip)) continue;
-    endpoints.push_back({address.ip, 0, is_link_local(address.ip) ? address.index : 0});
+    endpoints.push_back({address.ip, 0, is_link_local(address.ip) ? address.scope : 0});
   }
   return endpoints;
 }
@@ -183,7 +183,7 @@ std::vector<Endpoint> LocalHost::candidates(const Reachability& theirs) const {
     }
     for (const LocalAddress& address : addresses_) {
       if (!is_link_local(address.ip)) continue;  // only from such an address can it be reached
-      const Endpoint endpoint{ip, theirs.port, address.index};
+      const Endpoint endpoint{ip, theirs.port, address.scope};
       found.emplace_back(distance(endpoint), endpoint);
     }
   }

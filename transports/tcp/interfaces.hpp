@@ -20,7 +20,7 @@ namespace hocket::tcp {
 
 struct LocalAddress {
   std::string interface;
-  std::uint32_t index = 0;  // of the interface
+  std::uint32_t scope = 0;  // of a link-local address: the index of the interface
   in6_addr ip{};
   int prefix_bits = 128;  // what others on the same link have in common with it
 };
