@@ -11,6 +11,8 @@
 #include <cerrno>
 #include <vector>
 
+#include "src/base/environment.hpp"
+
 namespace hocket::launch {
 namespace {
 
@@ -18,6 +20,8 @@ namespace {
 constexpr std::chrono::seconds after_kill{10};
 // How long one who has been told to end waits for a reader that takes nothing.
 constexpr std::chrono::milliseconds reader_patience{500};
+// How long ranks have, where they are to write records, for finding out that one of them has died and writing so.
+constexpr std::chrono::milliseconds to_record{500};
 constexpr int exit_output = 2;  // where the ranks' output cannot be written
 // How often to look whether a deadline of the launch's own has passed.
 constexpr int poll_ms_max = 200;
@@ -47,6 +51,7 @@ int Launch::run() {
     take_ends();
     if (elastic_ && !ending_) follow(elastic_->look(), "");
     if (ranks_.running() == 0) end_leftovers();
+    if (recorded_ && recorded_->passed()) end_all(SIGTERM);
     if (ending_ && !killed_ && ending_->passed()) kill_all();
   }
   take_ends();
@@ -79,6 +84,7 @@ void Launch::wait_for_events() {
   if (elastic_ && !ending_) waits.push_back(elastic_->wait_ms());
   if (ending_) waits.push_back(poll_ms_max);
   if (settled_ && !status_) waits.push_back(settled_->remaining_ms());
+  if (recorded_ && !ending_) waits.push_back(recorded_->remaining_ms());
   if (agent_ != nullptr) {
     watched.push_back({agent_->fd(), POLLIN, 0});
     waits.push_back(agent_->wait_ms());
@@ -161,7 +167,11 @@ void Launch::report_failure(const End& end) {
   settled_.reset();
   const int others = ranks_.running();
   say(others == 0 ? describe(end) + "." : fmt::format("{}; ending the other {}.", describe(end), others));
-  end_all(SIGTERM);
+  if (environment::find({"HOCKET_RECORD_DIR"})) {
+    recorded_ = Deadline::after(to_record);
+  } else {
+    end_all(SIGTERM);
+  }
 }
 
 // Sends `number` to all, once, and lets the time of grace begin.

@@ -53,12 +53,13 @@ class Launch {
   Ranks& ranks_;
   AgentInput* agent_;
   std::optional<ElasticJob> elastic_;
-  std::optional<End> failed_;        // the likeliest cause so far
-  std::optional<Deadline> settled_;  // nothing likelier will come after this
-  std::optional<int> status_;        // set by whatever went wrong first
-  std::optional<Deadline> ending_;   // SIGTERM was sent; SIGKILL follows when this passes
-  std::optional<Deadline> killed_;   // SIGKILL was sent
-  int interrupts_ = 0;               // signals that asked to end
+  std::optional<End> failed_;         // the likeliest cause so far
+  std::optional<Deadline> settled_;   // nothing likelier will come after this
+  std::optional<int> status_;         // set by whatever went wrong first
+  std::optional<Deadline> recorded_;  // a rank has failed, and the others have until then to write records
+  std::optional<Deadline> ending_;    // SIGTERM was sent; SIGKILL follows when this passes
+  std::optional<Deadline> killed_;    // SIGKILL was sent
+  int interrupts_ = 0;                // signals that asked to end
   bool leftovers_ended_ = false;
 };
 
