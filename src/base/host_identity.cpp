@@ -5,7 +5,6 @@
 #include <unistd.h>
 
 #include <array>
-#include <optional>
 
 #include "src/base/environment.hpp"
 #include "src/base/file_contents.hpp"
@@ -25,17 +24,9 @@ std::uint64_t number_of_namespace(const char* file) {
 
 }  // namespace
 
-std::string_view HostIdentity::own_boot() {
-  try {
-    static const auto boot = [] {
-      std::array<char, 64> text{};  // trivially destructible, so threads may still read it while the process exits
-      Words(file_contents("/proc/sys/kernel/random/boot_id").value()).word().copy(text.data(), text.size() - 1);
-      return text;
-    }();
-    return boot.data();
-  } catch (const std::bad_optional_access&) {  // it is hidden, or descriptors ran out: the next call asks again
-    return {};
-  }
+std::string HostIdentity::own_boot() {
+  const std::string boot = file_contents("/proc/sys/kernel/random/boot_id").value_or("");
+  return std::string(Words(boot).word());
 }
 
 HostIdentity HostIdentity::own() {

@@ -4,7 +4,6 @@
 
 #include <cstdint>
 #include <string>
-#include <string_view>
 
 #include "src/spi/status.hpp"
 
@@ -19,8 +18,8 @@ struct HostIdentity {
 
   // Of this process, now.
   static HostIdentity own();
-  // `boot` of that, which is asked for often and never changes.
-  static std::string_view own_boot();
+  // `boot` of that, without asking for the rest.
+  static std::string own_boot();
 
   // Code::invalid_environment where HOCKET_HOST_ID is longer than others can take.
   Status check() const;

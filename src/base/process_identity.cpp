@@ -32,7 +32,7 @@ Facts facts_of(const std::string& process) {
 }
 
 std::string own_kernel() {
-  const std::string_view boot = HostIdentity::own_boot();
+  const std::string boot = HostIdentity::own_boot();
   struct stat numbers {};
   if (boot.empty() || ::stat("/proc/self/ns/pid", &numbers) != 0) return {};
   return fmt::format("{}/{}", boot, numbers.st_ino);

@@ -43,12 +43,14 @@ Status Rendezvous::wait_for(const std::string& key, std::uint64_t epoch) {
 }
 
 // The key may have come and gone before the wait for it began: what remains of that is a later epoch. A server holds
-// this wait by now and tells of all that comes after, so that one look is enough.
+// this wait by now and tells of all that comes after, so that one look is enough, and none where this rank leads: no
+// other leads while it lives.
 LookAround Rendezvous::look_around_after(std::uint64_t epoch, bool& later) {
   return [this, epoch, &later, looked = false]() mutable -> Status {
     if (Status status = look_around(); !status.ok()) return status;
     const bool served = store_.claims_end_with_owner();
-    if (served && looked) return {};
+    const bool leads = options_.rank == 0 && epoch_.number > 0;
+    if (served && (looked || leads)) return {};
     const auto current = current_epoch(served ? earlier(deadline_, Deadline::after(look_around_every)) : deadline_);
     if (served && !current.ok() && store_.connection().ok()) return {};  // it answers late: the next look asks again
     if (!current.ok()) return current.status();
