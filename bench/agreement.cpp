@@ -20,6 +20,7 @@
 #include <string>
 #include <vector>
 
+#include "bench/median.hpp"
 #include "hocket/hocket.hpp"
 
 namespace {
@@ -31,12 +32,6 @@ constexpr int ranks_max = 256, repeats = 50, runs = 5, nobody = -1;
 struct Times {
   double first_ms = 0, next_ms = 0;
 };
-
-double median(std::vector<double> values) {
-  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
-  std::nth_element(values.begin(), middle, values.end());
-  return *middle;
-}
 
 double agree_ms(hocket::Communicator& comm) {
   const auto began = Clock::now();
@@ -62,7 +57,7 @@ Times measure(const hocket::Options& options, int victim) {
     next.push_back(agree_ms(comm));
   }
   comm.allreduce(next, hocket::Op::max);
-  times.next_ms = median(next);
+  times.next_ms = hocket::bench::median_of(next);
   return times;
 }
 
@@ -103,8 +98,9 @@ void print_row(int size, const std::string& transport, Times* shared) {
     leader_dies.push_back(run(size, transport, 0, shared).next_ms);
     other_dies.push_back(run(size, transport, size - 1, shared).next_ms);
   }
-  fmt::print("| {} | {} | {:.2f} | {:.2f} | {:.2f} | {:.2f} |\n", size, transport, median(first), median(next),
-             median(leader_dies), median(other_dies));
+  fmt::print("| {} | {} | {:.2f} | {:.2f} | {:.2f} | {:.2f} |\n", size, transport, hocket::bench::median_of(first),
+             hocket::bench::median_of(next), hocket::bench::median_of(leader_dies),
+             hocket::bench::median_of(other_dies));
   (void)std::fflush(stdout);
 }
 

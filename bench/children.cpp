@@ -9,6 +9,7 @@
 #include <filesystem>
 #include <vector>
 
+#include "bench/median.hpp"
 #include "bench/small_program.hpp"
 #include "hocket/hocket.hpp"
 
@@ -28,7 +29,7 @@ int open_descriptors() {
 // The median of what the slowest rank took.
 double slowest(hocket::Communicator& comm, std::vector<double> times) {
   comm.allreduce(times, hocket::Op::max);
-  return hocket::bench::median(times);
+  return hocket::bench::median_of(times);
 }
 
 double allreduce_us(hocket::Communicator& parent, hocket::Communicator& child, std::size_t bytes, std::size_t rounds) {

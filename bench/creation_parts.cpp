@@ -10,6 +10,7 @@
 #include <thread>
 #include <vector>
 
+#include "bench/median.hpp"
 #include "bench/small_program.hpp"
 #include "hocket/hocket.hpp"
 
@@ -55,8 +56,8 @@ void measure(std::size_t rounds) {
   fmt::print(
       "| ranks | creation ms, median / worst | destruction ms |\n|--:|--:|--:|\n| {} | {:.1f} / {:.1f} | {:.1f} / "
       "{:.1f} |\n",
-      comm->size(), hocket::bench::median(creations), std::ranges::max(creations), hocket::bench::median(destructions),
-      std::ranges::max(destructions));
+      comm->size(), hocket::bench::median_of(creations), std::ranges::max(creations),
+      hocket::bench::median_of(destructions), std::ranges::max(destructions));
 }
 
 }  // namespace

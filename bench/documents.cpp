@@ -9,6 +9,7 @@
 #include <nlohmann/json.hpp>
 
 #include "bench/best_fixed.hpp"
+#include "bench/median.hpp"
 #include "bench/report.hpp"
 #include "hocket/hocket.h"
 

@@ -74,10 +74,4 @@ bool share_a_clock(Communicator& comm) {
   return std::ranges::all_of(all, [&](std::int64_t one) { return one == all.front(); });
 }
 
-double median_of(std::vector<double> values) {
-  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
-  std::ranges::nth_element(values, middle);
-  return *middle;
-}
-
 }  // namespace hocket::bench

@@ -50,7 +50,4 @@ class Killing {
 // Ranks on several hosts have no clock in common. Collective; the same on all ranks. Throws hocket::Error.
 bool share_a_clock(Communicator& comm);
 
-// Of the values; requires at least one.
-double median_of(std::vector<double> values);
-
 }  // namespace hocket::bench

@@ -7,6 +7,7 @@
 #include <cerrno>
 #include <cmath>
 
+#include "bench/median.hpp"
 #include "hocket/hocket.h"
 
 namespace hocket::bench {

@@ -3,11 +3,9 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <charconv>
 #include <optional>
 #include <string_view>
-#include <vector>
 
 namespace hocket::bench {
 
@@ -24,12 +22,6 @@ inline std::optional<std::size_t> only_number(std::string_view program, std::str
   fmt::print(stderr, "{}: give one number of {} from 1 to {}, not '{}', or nothing for {}.\n", program, what, largest,
              fmt::join(argv + 1, argv + argc, " "), otherwise);
   return std::nullopt;
-}
-
-inline double median(std::vector<double> values) {
-  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
-  std::nth_element(values.begin(), middle, values.end());
-  return *middle;
 }
 
 }  // namespace hocket::bench

@@ -84,6 +84,7 @@ target_link_libraries(bench-creation-parts PRIVATE hocket fmt::fmt) # the librar
 target_include_directories(bench-creation-parts PRIVATE ${CMAKE_CURRENT_SOURCE_DIR})
 add_executable(bench-agreement bench/agreement.cpp)
 target_link_libraries(bench-agreement PRIVATE hocket fmt::fmt) # the library as applications have it
+target_include_directories(bench-agreement PRIVATE ${CMAKE_CURRENT_SOURCE_DIR})
 add_executable(bench-store bench/store.cpp)
 target_link_libraries(bench-store PRIVATE hocket_internal)
 if(HOCKET_HAS_CUDA)
