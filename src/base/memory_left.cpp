@@ -24,10 +24,14 @@ constexpr Hierarchy hierarchies[] = {
     {"memory", "/sys/fs/cgroup/memory", "memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file"},
 };
 
-// The number behind `key` in a file of lines "key number".
-std::uint64_t number_of(const std::string& file, std::string_view key) {
-  const std::string contents = file_contents(file).value_or("");
-  for (std::string_view lines = contents; !lines.empty();) {
+// Nothing where it cannot be read.
+std::string contents_of(const std::string& file) {
+  return file_contents(file).value_or("");
+}
+
+// The number behind `key` in lines "key number".
+std::uint64_t number_of(std::string_view key, std::string_view lines) {
+  while (!lines.empty()) {
     const std::string_view line = next_line(lines);
     if (line.starts_with(key) && line.size() > key.size())
       return Words(line.substr(key.size())).number<std::uint64_t>();
@@ -37,16 +41,15 @@ std::uint64_t number_of(const std::string& file, std::string_view key) {
 
 // Nothing where the file says "max", or is not there.
 std::optional<std::uint64_t> number_in(const std::string& file) {
-  const std::string contents = file_contents(file).value_or("");
+  const std::string contents = contents_of(file);
   Words words(contents);
   const auto number = words.number<std::uint64_t>();
   return words.ok() ? std::optional(number) : std::nullopt;
 }
 
 // This process's, from a line "number:controllers:/job/step".
-std::optional<std::string> own_group(const std::string& root, std::string_view controllers) {
-  const std::string contents = file_contents(root + "/proc/self/cgroup").value_or("");
-  for (std::string_view lines = contents; !lines.empty();) {
+std::optional<std::string> own_group(std::string_view controllers, std::string_view lines) {
+  while (!lines.empty()) {
     const std::string_view line = next_line(lines);
     const auto first = line.find(':'), second = line.find(':', first + 1);
     if (second == line.npos || line.substr(first + 1, second - first - 1) != controllers) continue;
@@ -62,7 +65,7 @@ std::optional<std::uint64_t> left_by(const std::string& folder, const Hierarchy&
   const auto used = number_in(fmt::format("{}/{}", folder, names.usage));
   if (!most || !used || (*used <= *most && *most - *used >= wanted)) return std::nullopt;
   // The kernel gives up what it keeps of files before anything else.
-  const std::uint64_t of_files = number_of(folder + "/memory.stat", names.of_files);
+  const std::uint64_t of_files = number_of(names.of_files, contents_of(folder + "/memory.stat"));
   const std::uint64_t needed = *used > of_files ? *used - of_files : 0;
   return *most > needed ? *most - needed : 0;
 }
@@ -70,13 +73,14 @@ std::optional<std::uint64_t> left_by(const std::string& folder, const Hierarchy&
 }  // namespace
 
 std::optional<MemoryShortage> memory_shortage(std::uint64_t wanted, const std::string& root) {
-  const std::string host = root + "/proc/meminfo";
-  if (const std::uint64_t kilobytes = number_of(host, "MemAvailable:"); kilobytes != 0) {
-    const std::uint64_t bytes = (kilobytes + number_of(host, "SwapFree:")) << 10;
+  const std::string host = contents_of(root + "/proc/meminfo");
+  if (const std::uint64_t kilobytes = number_of("MemAvailable:", host); kilobytes != 0) {
+    const std::uint64_t bytes = (kilobytes + number_of("SwapFree:", host)) << 10;
     if (bytes < wanted) return MemoryShortage{bytes, "this host"};
   }
+  const std::string groups = contents_of(root + "/proc/self/cgroup");
   for (const Hierarchy& names : hierarchies) {
-    auto group = own_group(root, names.controllers);
+    auto group = own_group(names.controllers, groups);
     while (group) {
       const auto bytes = left_by(fmt::format("{}{}{}", root, names.folder, *group), names, wanted);
       if (bytes && *bytes < wanted) return MemoryShortage{*bytes, fmt::format("{} of cgroup {}/", names.limit, *group)};

@@ -59,8 +59,8 @@ class Window {
   // no such region any more or the range does not lie in it (the caller then breaks with Code::invalid_argument naming
   // the member). Never null for own memory that locate() has found.
   virtual std::byte* map(std::uint32_t member, const RegionRef& ref, std::size_t bytes) = 0;
-  // Whether every member's plain memory can be read by this one: found out when the window opened, constant since.
-  virtual bool reads_plain_memory() const = 0;
+  // Whether every member's plain memory can be read by this one: found out at the first question, constant since.
+  virtual bool reads_plain_memory() = 0;
   // Copies bytes that another member has at an address of its own. Requires reads_plain_memory(). Errors name the
   // member: Code::peer_lost where it has ended, Code::invalid_argument where it has no memory there.
   virtual Status read(std::uint32_t member, std::uintptr_t from, std::byte* to, std::size_t bytes) = 0;

@@ -79,7 +79,7 @@ TEST(HandedOverDescriptors, BelongToARegion) {
   constexpr std::size_t bytes = 1 << 16;
   const auto memory = shm::create_memory("a test", bytes, shm::Commit::now);
   ASSERT_TRUE(memory.ok()) << memory.status().message();
-  const auto mapped = shm::map_memory(memory->get(), 0, bytes, shm::Pages::on_demand);
+  const auto mapped = shm::map_memory(memory->get(), 0, bytes);
   ASSERT_TRUE(mapped.ok()) << mapped.status().message();
   expect_none_left([&] {
     RegionTable table;

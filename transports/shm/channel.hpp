@@ -23,7 +23,7 @@
 namespace hocket::shm {
 
 // Of packets, and of what lies in rings and windows.
-inline constexpr std::uint32_t channel_version = 5;
+inline constexpr std::uint32_t channel_version = 6;
 
 enum class PacketKind : std::uint32_t {
   hello = 1,    // words: group, from, to; where there is a secret, the sender's number as text, else its wake event
@@ -34,7 +34,7 @@ enum class PacketKind : std::uint32_t {
   ring,         // words: bytes; the memory through which the sender's messages will come
   opening,      // words: window, fingerprint of its members; the sender opens it
   segment,      // words: window, bytes; the memory of all its members
-  ready,        // words: window, lap. See WindowHandshake
+  ready,        // words: window. See WindowHandshake
   refusal,      // words: window, code, rank that failed, rank at fault; there is no window, and why
   region,       // words: window, region, offset in the file, bytes; registered memory
   gone_region,  // words: window, region; it is no longer registered

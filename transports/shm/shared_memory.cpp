@@ -43,8 +43,8 @@ Result<Mapping> reserve(std::size_t bytes, std::size_t alignment = 1) {
   return Mapping(at, bytes);
 }
 
-bool map_at(std::byte* at, int fd, std::uint64_t offset, std::size_t bytes, int flags) {
-  return ::mmap(at, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED | flags, fd, static_cast<off_t>(offset)) !=
+bool map_at(std::byte* at, int fd, std::uint64_t offset, std::size_t bytes) {
+  return ::mmap(at, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, fd, static_cast<off_t>(offset)) !=
          MAP_FAILED;
 }
 
@@ -115,12 +115,12 @@ std::size_t page_bytes_of(int fd) {
   return std::max(ordinary, static_cast<std::size_t>(file.st_blksize));
 }
 
-Result<Mapping> map_memory(int fd, std::uint64_t offset, std::size_t bytes, Pages pages) {
+Result<Mapping> map_memory(int fd, std::uint64_t offset, std::size_t bytes) {
   const std::size_t page = page_bytes_of(fd);  // the kernel maps whole ones, over whatever lies there
   const std::size_t whole = (bytes + page - 1) / page * page;
   auto area = reserve(whole, std::max(page, bytes >= huge_page_bytes ? huge_page_bytes : 1));
   if (!area) return area;
-  if (!map_at(area->data(), fd, offset, whole, pages == Pages::now ? MAP_POPULATE : 0)) return no_room(bytes);
+  if (!map_at(area->data(), fd, offset, whole)) return no_room(bytes);
   return area;
 }
 
@@ -137,7 +137,7 @@ Result<Mapping> map_ring(int fd, std::size_t front, std::size_t ring) {
   auto area = reserve(front + 2 * ring);
   if (!area) return area;
   std::byte* const at = area->data();
-  if (!map_at(at, fd, 0, front + ring, MAP_POPULATE) || !map_at(at + front + ring, fd, front, ring, MAP_POPULATE)) {
+  if (!map_at(at, fd, 0, front + ring) || !map_at(at + front + ring, fd, front, ring)) {
     return no_room(front + 2 * ring);
   }
   return area;

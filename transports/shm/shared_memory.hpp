@@ -44,12 +44,12 @@ Status check_room(const char* purpose, std::size_t bytes);
 // Whether what a peer handed over is such memory of at least `bytes`. Code::protocol_error if not.
 Status check_memory(int fd, std::size_t bytes);
 
-enum class Pages { on_demand, now };  // when they are entered into the page table
 // What a file is mapped in: its huge pages, where it has such.
 std::size_t page_bytes_of(int fd);
-// Maps a part of a file shared, readable and writable; `offset` is a multiple of the file's page size. Large parts
-// begin at a multiple of 2 MiB, so that huge pages fit. Code::out_of_resources.
-Result<Mapping> map_memory(int fd, std::uint64_t offset, std::size_t bytes, Pages pages);
+// Maps a part of a file shared, readable and writable; pages come into the page table when they are touched. `offset`
+// is a multiple of the file's page size. Large parts begin at a multiple of 2 MiB, so that huge pages fit.
+// Code::out_of_resources.
+Result<Mapping> map_memory(int fd, std::uint64_t offset, std::size_t bytes);
 
 // Enters pages of a mapping into the page table, after committing those that are not. False: the kernel cannot do that,
 // or has no memory.

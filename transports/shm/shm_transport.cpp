@@ -33,7 +33,7 @@ Status cannot_share(const Status& why) {
 Result<std::unique_ptr<Transport>> make_transport(const TransportConfig& config) {
   auto address = local_address();
   if (!address) return address.status();
-  if (auto memory = create_memory("messages", ring_bytes); !memory) return cannot_share(memory.status());
+  if (auto memory = create_memory("messages", ring_bytes, Commit::later); !memory) return cannot_share(memory.status());
   auto listener = listen_as(config.group, config.rank);
   if (!listener) return cannot_share(listener.status());
   UniqueFd wake_event(::eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC));

@@ -61,6 +61,14 @@ void ShmWindow::commit_staging() {
   group_.staging_is_committed = true;
 }
 
+bool ShmWindow::reads_plain_memory() {
+  if (!reads_plain_memory_) {
+    reads_plain_memory_ = std::ranges::all_of(
+        group_.members, [](WindowMember& member) { return member.plain_memory.probe(member.board->plain_memory); });
+  }
+  return *reads_plain_memory_;
+}
+
 Status ShmWindow::read(std::uint32_t member, std::uintptr_t from, std::byte* to, std::size_t bytes) {
   const Status status = group_.members[member].plain_memory.read(from, to, bytes);
   if (status.ok()) return status;

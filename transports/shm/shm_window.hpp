@@ -44,7 +44,7 @@ class ShmWindow final : public Window {
   std::byte* map(std::uint32_t member, const RegionRef& ref, std::size_t bytes) override {
     return regions_.map(member, ref, bytes);
   }
-  bool reads_plain_memory() const override { return handshake_.reads_plain_memory(); }
+  bool reads_plain_memory() override;
   Status read(std::uint32_t member, std::uintptr_t from, std::byte* to, std::size_t bytes) override;
   void tidy() override { regions_.tidy(); }
   std::uint32_t prepare_sleep() override { return waking_.own_flag().prepare(); }
@@ -62,6 +62,7 @@ class ShmWindow final : public Window {
   WindowHandshake handshake_;
   WindowRegions regions_;
   WindowWaking waking_;
+  std::optional<bool> reads_plain_memory_;  // once asked for: probing all of many members takes a while
 };
 
 }  // namespace hocket::shm

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "src/base/arithmetic.hpp"
+#include "src/base/wake_event.hpp"
 #include "src/spi/window.hpp"
 #include "transports/shm/connector.hpp"
 #include "transports/shm/plain_memory.hpp"
@@ -26,9 +27,7 @@ struct MemberBoard {
   alignas(4096) WakeFlag wake_flag;
   alignas(64) PlainMemoryInfo plain_memory;
   std::atomic<std::uint64_t> wake_name;  // see WakeSocket; 0: it has none
-  // How far it is in opening the window. 1: its part is there; then one more for each lap of the word that it has
-  // passed on, or was the last to hear.
-  std::atomic<std::uint64_t> progress;
+  std::atomic<std::uint64_t> progress;   // how far it is in opening the window, see WindowHandshake
   alignas(4096) ControlLine lines[Window::lines_per_member];
 };
 
@@ -64,6 +63,14 @@ struct WindowGroup {
   ShmLink* link(std::size_t member) const { return member == self ? nullptr : connector.find(members[member].rank); }
   void tell(std::size_t member, const Packet& packet, std::span<const int> fds = {}) const {
     if (ShmLink* const to = link(member); to != nullptr && to->up()) to->channel().send(packet, fds);
+  }
+  // Ends the poll(2) of another member.
+  void wake(std::size_t member) const {
+    if (const ShmLink* const to = link(member); to != nullptr && to->attached()) {
+      set_event(to->wake_event());
+    } else {
+      wake_socket.wake(members[member].board->wake_name.load(std::memory_order_relaxed));
+    }
   }
   // To all members that this one is connected with.
   void tell_all(const Packet& packet) const {

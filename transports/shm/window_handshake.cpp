@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <new>
 #include <utility>
 
@@ -33,9 +32,9 @@ Status WindowHandshake::begin() {
   if (group_.self != 0) return {};
   if (Status made = make_memory(); !made.ok()) return made;
   if (group_.members.size() == 1) {
-    finish();
+    opened_ = true;
   } else {
-    pass_on(first);
+    pass_on();
   }
   return {};
 }
@@ -56,7 +55,7 @@ Status WindowHandshake::share(const UniqueFd& fd) {
   const std::size_t boards = group_.self * sizeof(MemberBoard);
   const std::size_t staging = staging_offset(members) + group_.self * window_staging_bytes;
   if (Status room = commit_memory("a window", number, boards, sizeof(MemberBoard)); !room.ok()) return room;
-  auto memory = map_memory(number, 0, bytes, Pages::on_demand);
+  auto memory = map_memory(number, 0, bytes);
   if (!memory) return memory.status();
   group_.memory = std::move(*memory);
   group_.staging_is_committed = !enter_pages(group_.memory.data() + boards, sizeof(MemberBoard));
@@ -70,19 +69,18 @@ Status WindowHandshake::share(const UniqueFd& fd) {
   }
   plain_memory_.show(group_.own().board->plain_memory);
   group_.own().board->wake_name = group_.wake_socket.name();
-  show(none);
+  show(part_is_there);
   return {};
 }
 
-void WindowHandshake::pass_on(Lap lap) {
-  group_.tell(group_.next(), {.kind = PacketKind::ready, .words = {group_.number, lap}});
-  passed_on_ = lap;
-  show(lap);
+void WindowHandshake::pass_on() {
+  group_.tell(group_.next(), {.kind = PacketKind::ready, .words = {group_.number}});
+  passed_on_ = true;
+  show(word_is_passed_on);
 }
 
-// That this member's part is there, and that it does not hold up this lap.
-void WindowHandshake::show(Lap lap) const {
-  group_.own().board->progress.store(1 + lap, std::memory_order_release);
+void WindowHandshake::show(Progress progress) const {
+  group_.own().board->progress.store(progress, std::memory_order_release);
 }
 
 Status WindowHandshake::advance() {
@@ -91,28 +89,15 @@ Status WindowHandshake::advance() {
     if (Status shared = share(fd); !shared.ok()) return shared;
   }
   if (opened_ || !group_.memory) return {};
-  if (group_.self == 0) {
-    if (came_ < first) return {};
-    pass_on(second);
-    finish();
-    return {};
+  if (came_ && !passed_on_) pass_on();
+  if (came_ && group_.self == 0) {
+    show(all_are_there);
+    for (std::size_t member = 1; member < group_.members.size(); ++member) group_.wake(member);
   }
-  if (came_ >= first && passed_on_ < first) pass_on(first);
-  if (came_ < second) return {};
-  if (group_.next() != 0) pass_on(second);
-  finish();
+  // Others' boards enter this process's page table when they are first touched: 128 of them are 18 MB, most of which
+  // most processes never touch.
+  opened_ = progress_of(0) == all_are_there;
   return {};
-}
-
-// All members' boards are there, committed by their owners; a staging area is committed when its owner first uses it.
-// Others' boards enter this process's page table when they are first touched: 128 of them are 18 MB, most of which most
-// processes never touch.
-void WindowHandshake::finish() {
-  show(second);
-  reads_plain_memory_ = std::all_of(group_.members.begin(), group_.members.end(), [](WindowMember& member) {
-    return member.plain_memory.probe(member.board->plain_memory);
-  });
-  opened_ = true;
 }
 
 Status WindowHandshake::give_up(const Status& why) const {
@@ -135,23 +120,19 @@ Status WindowHandshake::give_up(const Status& why) const {
 bool WindowHandshake::needs(std::size_t member) const {
   if (opened_) return false;
   if (member == group_.previous()) return true;
-  return member == group_.next() && (member != 0 || passed_on_ < first);
+  return member == group_.next() && (member != 0 || !passed_on_);
 }
 
 std::uint64_t WindowHandshake::progress_of(std::size_t member) const {
   return group_.members[member].board->progress.load(std::memory_order_acquire);
 }
 
-// The member at which the word is, as the boards tell: it goes from the first one round to that one, twice. Nothing:
-// it is on its way.
-std::optional<std::size_t> WindowHandshake::holder() const {
-  for (const Lap lap : {first, second}) {
-    if (progress_of(0) < 1 + lap) return 0;
-    for (std::size_t i = 1; i < group_.members.size(); ++i) {
-      if (progress_of(i) < 1 + lap) return i;
-    }
+// The member at which the word is, as the boards tell: it goes from the first one round to that one.
+std::size_t WindowHandshake::holder() const {
+  for (std::size_t i = 0; i < group_.members.size(); ++i) {
+    if (progress_of(i) < word_is_passed_on) return i;
   }
-  return std::nullopt;
+  return 0;
 }
 
 // Who has not begun may wait for a connection with another; but one alone, among members that are all connected, does
@@ -167,8 +148,8 @@ WindowHandshake::Missing WindowHandshake::missing() const {
   const bool all_connected = began_.size() <= all_connected_max;
   if (!late.empty()) return {group_.members[late.front()].rank, all_connected && late.size() == 1};
   const bool has_memory = group_.own().board != nullptr;
-  if (const auto at = has_memory ? holder() : std::nullopt; at && *at != group_.self) {
-    return {group_.members[*at].rank, all_connected || progress_of(*at) > 0};
+  if (const std::size_t at = has_memory ? holder() : group_.self; at != group_.self) {
+    return {group_.members[at].rank, all_connected || progress_of(at) > nothing};
   }
   return {group_.members[group_.previous()].rank, !has_memory && group_.previous() == 0};
 }
@@ -188,7 +169,7 @@ bool WindowHandshake::take(std::size_t member, Packet& packet) {
   switch (packet.kind) {
     case PacketKind::opening: return take_opening(member, packet);
     case PacketKind::segment: return take_segment(member, packet);
-    case PacketKind::ready: return take_lap(member, packet);
+    case PacketKind::ready: return take_word(member);
     case PacketKind::refusal: return take_refusal(packet);
     default: return false;
   }
@@ -211,11 +192,9 @@ bool WindowHandshake::take_segment(std::size_t member, Packet& packet) {
   return true;
 }
 
-bool WindowHandshake::take_lap(std::size_t member, const Packet& packet) {
+bool WindowHandshake::take_word(std::size_t member) {
   if (!refusal_.ok()) return true;
-  if (member != group_.previous() || packet.words[1] != came_ + 1 || packet.words[1] > second) return false;
-  came_ = static_cast<Lap>(packet.words[1]);
-  return true;
+  return member == group_.previous() && !std::exchange(came_, true);
 }
 
 bool WindowHandshake::take_refusal(const Packet& packet) {

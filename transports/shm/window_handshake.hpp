@@ -1,12 +1,11 @@
 // WindowHandshake: how a window opens. Its memory is one file, which the first member makes and which is handed round
-// the ring of members. Each commits its own lines. Then a word goes round the ring twice: on the first lap each member
-// waits until its own part is there, so when the first member hears the word again all are; the second lap says so. A
-// member that cannot take part says why to its neighbours, who pass it on.
+// the ring of members. Each commits its own lines. Then a word goes round the ring, which each member passes on when
+// its own part is there. When the first member hears it again all are: it says so on its board, where everyone sees it,
+// and wakes them. A member that cannot take part says why to its neighbours, who pass it on.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
-#include <optional>
 #include <vector>
 
 #include "src/spi/status.hpp"
@@ -36,8 +35,6 @@ class WindowHandshake {
     bool certain = false;
   };
   Missing missing() const;
-  // Whether each member's plain memory can be read. Requires opened().
-  bool reads_plain_memory() const { return reads_plain_memory_; }
 
   // What other members say. False: it makes no sense.
   bool take(std::size_t member, Packet& packet);
@@ -45,30 +42,29 @@ class WindowHandshake {
   void refuse_stranger(Rank from);
 
  private:
-  enum Lap : std::uint64_t { none, first, second };
+  // How far a member is, as its board says.
+  enum Progress : std::uint64_t { nothing, part_is_there, word_is_passed_on, all_are_there };
 
   Status make_memory();
   Status share(const UniqueFd& fd);
-  void pass_on(Lap lap);
-  void finish();
-  void show(Lap lap) const;
+  void pass_on();
+  void show(Progress progress) const;
   std::uint64_t progress_of(std::size_t member) const;
-  std::optional<std::size_t> holder() const;
+  std::size_t holder() const;
   bool take_opening(std::size_t member, const Packet& packet);
   bool take_segment(std::size_t member, Packet& packet);
-  bool take_lap(std::size_t member, const Packet& packet);
+  bool take_word(std::size_t member);
   bool take_refusal(const Packet& packet);
 
   WindowGroup& group_;
   std::vector<bool> began_;    // by member
   std::uint64_t fingerprint_;  // of the list of members
   UniqueFd memory_;            // that came, until it is mapped
-  Lap came_ = none;            // what the word from the previous member says
-  Lap passed_on_ = none;
+  bool came_ = false;          // the word, from the previous member
+  bool passed_on_ = false;
   bool opened_ = false;
   Status refusal_;
   PlainMemoryOwner plain_memory_;
-  bool reads_plain_memory_ = false;
 };
 
 }  // namespace hocket::shm

@@ -153,7 +153,7 @@ WindowRegions::Foreign* WindowRegions::find_foreign(std::uint32_t member, std::u
 
 bool WindowRegions::map_foreign(Foreign& foreign, Rank owner) {
   const std::size_t before = foreign.file_offset % page_bytes_of(foreign.fd.get());
-  auto mapping = map_memory(foreign.fd.get(), foreign.file_offset - before, before + foreign.bytes, Pages::on_demand);
+  auto mapping = map_memory(foreign.fd.get(), foreign.file_offset - before, before + foreign.bytes);
   if (!mapping) {
     log::warn(fmt::format("memory that rank {} registered cannot be used: {}", owner, mapping.status().message()));
     return false;

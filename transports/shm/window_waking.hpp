@@ -3,7 +3,6 @@
 
 #include <cstdint>
 
-#include "src/base/wake_event.hpp"
 #include "transports/shm/fence.hpp"
 #include "transports/shm/window_group.hpp"
 
@@ -19,19 +18,11 @@ class WindowWaking {
   void wake_others() {
     full_fence();
     for (std::size_t member = 0; member < group_.members.size(); ++member) {
-      if (member != group_.self && group_.members[member].board->wake_flag.wake()) wake_poller(member);
+      if (member != group_.self && group_.members[member].board->wake_flag.wake()) group_.wake(member);
     }
   }
 
  private:
-  void wake_poller(std::size_t member) {
-    if (const ShmLink* const link = group_.link(member); link != nullptr && link->attached()) {
-      set_event(link->wake_event());
-    } else {
-      group_.wake_socket.wake(group_.members[member].board->wake_name.load(std::memory_order_relaxed));
-    }
-  }
-
   WindowGroup& group_;
 };
 

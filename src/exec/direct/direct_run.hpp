@@ -110,7 +110,8 @@ struct DirectRun {
     exchange = Exchange(binding.signature, root, members, first_grain_bytes);
     DirectSetting setting = use.setting;
     setting.staging_bytes = window().staging_bytes();
-    rule = direct_rule(exchange, setting, window().reads_plain_memory());
+    rule = direct_rule(exchange, setting);
+    rule.plain = rule.plain && window().reads_plain_memory();
     const std::size_t in = exchange.input_bytes(self), out = exchange.output_bytes(self);
     goes_in_line = rule.has_payload() && in <= Announcement::inline_bytes_max && !rule.worth_mapping(in, out);
     if (rule.pools_work) (void)window().staging(self);  // committed before others write results there

@@ -41,7 +41,7 @@ bool GpuPath::takes(const Signature& call, std::uint32_t root, const WindowUse& 
   }
   DirectSetting setting = use.setting;
   setting.staging_bytes = use.window->staging_bytes();
-  return exchange.rounds() != 0 && !direct_rule(exchange, setting, use.window->reads_plain_memory()).one_way;
+  return exchange.rounds() != 0 && !direct_rule(exchange, setting).one_way;
 }
 
 Status GpuPath::offer(DirectRun& run, Announcement& own) {

@@ -217,7 +217,7 @@ DirectTerms direct_terms(const DirectCall& call, DirectPath path, bool shares_wo
   switch (path) {
     case DirectPath::one_shot: {
       const DirectSetting setting{.staging_bytes = direct::usual_staging_bytes, .shares_work = shares_work};
-      return one_shot(shape, root, other, direct_rule(exchange, setting, false).one_way);
+      return one_shot(shape, root, other, direct_rule(exchange, setting).one_way);
     }
     case DirectPath::pooled: return pooled(shape, root, other);
     case DirectPath::mapped: return mapped(shape, root, other, shares_work);

@@ -12,10 +12,11 @@ namespace hocket {
 MemberRules::MemberRules(const DirectCall& call, DirectPath path, const DirectSetting& setting, bool reads_plain_memory)
     : path_(path),
       setting_(setting),
-      rule_(direct_rule(call.exchange(), setting, reads_plain_memory)),
+      rule_(direct_rule(call.exchange(), setting)),
       in_place_(call.in_place),
       exchange_(call.exchange(grain_of(path, call.exchange(), setting.staging_bytes))),
       fetch_block_(static_cast<double>(fetch_block_bytes(setting.staging_bytes, exchange_.members()))) {
+  rule_.plain = rule_.plain && reads_plain_memory;
   rule_.one_way &= path == DirectPath::one_shot;  // another one is looked at only if it is asked for
 }
 

@@ -31,8 +31,8 @@ bool DirectRule::worth_mapping(std::size_t input_bytes, std::size_t output_bytes
   return std::max(input_bytes, output_bytes) >= mapped_bytes_min && !one_way;
 }
 
-// A function of the call alone, so that all members choose alike, but for plain memory: not all may be able to read it.
-DirectRule direct_rule(const Exchange& exchange, const DirectSetting& setting, bool reads_plain_memory) {
+// A function of the call alone, so that all members choose alike.
+DirectRule direct_rule(const Exchange& exchange, const DirectSetting& setting) {
   const std::uint32_t members = exchange.members(), root = exchange.root();
   std::size_t largest = 0;
   for (const std::uint32_t member : {0U, members - 1, root}) {
@@ -48,7 +48,7 @@ DirectRule direct_rule(const Exchange& exchange, const DirectSetting& setting, b
       rule.pools_work ? largest <= pool : largest <= direct::payload_bytes_max && work <= thresholds.one_shot_work_max;
   rule.one_way =
       exchange.collective().has_root() && rule.fits && largest <= direct::one_way_bytes_max && !rule.pools_work;
-  rule.plain = !rule.one_way && reads_plain_memory && wants_single_copy(exchange, setting);
+  rule.plain = !rule.one_way && wants_single_copy(exchange, setting);
   return rule;
 }
 
@@ -62,7 +62,8 @@ DirectPath direct_path(const Exchange& exchange, const DirectRule& rule, const A
 
 DirectPath foreseen_path(const Exchange& exchange, const DirectSetting& setting, bool registered,
                          bool reads_plain_memory) {
-  const DirectRule rule = direct_rule(exchange, setting, reads_plain_memory);
+  DirectRule rule = direct_rule(exchange, setting);
+  rule.plain = rule.plain && reads_plain_memory;
   Announced all{.plain = rule.plain};
   for (const std::uint32_t member : {0U, exchange.members() - 1, exchange.root()}) {  // the others are like these
     const bool mapped = registered && rule.worth_mapping(exchange.input_bytes(member), exchange.output_bytes(member));

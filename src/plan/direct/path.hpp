@@ -48,14 +48,14 @@ struct DirectRule {
   bool fits = false;                 // inputs may go with the announcements
   bool pools_work = false;
   bool one_way = false;  // only some members need others' data, and the rest need not wait
-  bool plain = false;    // single copy, if all can: this member's own view
+  bool plain = false;    // single copy, if all can; a member that cannot sets it to false
 
   // Inputs go with the announcements, unless they are mapped.
   bool has_payload() const { return fits && !plain; }
   // Whether buffers of this size are announced as mapped where they are registered.
   bool worth_mapping(std::size_t input_bytes, std::size_t output_bytes) const;
 };
-DirectRule direct_rule(const Exchange& exchange, const DirectSetting& setting, bool reads_plain_memory);
+DirectRule direct_rule(const Exchange& exchange, const DirectSetting& setting);
 
 // What all members announced.
 struct Announced {

@@ -103,7 +103,7 @@ TEST(MemoryLeft, MoreThanACgroupAllowsIsNotCommitted) {
     constexpr std::size_t bytes = 256 << 20;
     const Status created = shm::create_memory("a test", bytes).status();
     const auto sparse = shm::create_memory("a test", bytes, shm::Commit::later);
-    const auto mapped = shm::map_memory(sparse->get(), 0, bytes, shm::Pages::on_demand);
+    const auto mapped = shm::map_memory(sparse->get(), 0, bytes);
     const Status registered = RegionTable().add(sparse->get(), mapped->data(), bytes).status();
     ::_exit(names_cgroup(created) && names_cgroup(registered) ? 0 : 1);
   }

@@ -60,7 +60,7 @@ class MemoryWindow final : public Window {
     const auto& [start, length] = shared_.members[member].regions[ref.region - 1];
     return start == nullptr || ref.offset + bytes > length ? nullptr : start + ref.offset;
   }
-  bool reads_plain_memory() const override { return true; }
+  bool reads_plain_memory() override { return true; }
   Status read(std::uint32_t, std::uintptr_t from, std::byte* to, std::size_t bytes) override {
     std::memcpy(to, reinterpret_cast<const std::byte*>(from), bytes);
     return {};

@@ -35,7 +35,7 @@ TEST(HugePages, AreMappedWholeAndGivenBack) {
   }
   EXPECT_EQ(page_bytes_of(fd.get()), huge);
   {
-    const auto mapped = map_memory(fd.get(), 0, part, Pages::on_demand);
+    const auto mapped = map_memory(fd.get(), 0, part);
     ASSERT_TRUE(mapped.ok()) << mapped.status().message();
     EXPECT_EQ(mapped->bytes(), 2 * huge) << "what the kernel maps is what was reserved";
     EXPECT_EQ(mapped_bytes("hocket-huge"), 2 * huge);
@@ -47,7 +47,7 @@ TEST(HugePages, AreMappedWholeAndGivenBack) {
 TEST(HugePages, OrdinaryFilesHaveOrdinaryPages) {
   const auto fd = create_memory("a test", 4096);
   ASSERT_TRUE(fd.ok());
-  const auto mapped = map_memory(fd->get(), 0, 100, Pages::now);
+  const auto mapped = map_memory(fd->get(), 0, 100);
   ASSERT_TRUE(mapped.ok());
   EXPECT_EQ(mapped->bytes() % static_cast<std::size_t>(::getpagesize()), 0u);
 }

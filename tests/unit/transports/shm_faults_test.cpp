@@ -177,7 +177,7 @@ TEST(ShmFaults, ManyRegionsNeverBlock) {
     auto& said = window.control_lines(0)[0].words;
     if (rank == 0) {
       auto fd = create_memory("a test", count * page);
-      auto memory = map_memory(fd->get(), 0, count * page, Pages::on_demand);
+      auto memory = map_memory(fd->get(), 0, count * page);
       std::uint64_t located = 0;
       for (std::size_t i = 0; i < count; ++i) {
         std::byte* const at = memory->data() + i * page;
@@ -261,7 +261,7 @@ TEST(ShmFaults, NothingIsLeftBehind) {
     other.join();
     ASSERT_TRUE(window_a.ok() && window_b.ok());
     auto fd = create_memory("a test", 4096);
-    auto memory = map_memory(fd->get(), 0, 4096, Pages::now);
+    auto memory = map_memory(fd->get(), 0, 4096);
     const auto id = a.regions.add(fd->get(), memory->data(), 4096);
     ASSERT_TRUE(id.ok());
     EXPECT_NE((*window_b)->map(0, (*window_a)->locate(memory->data(), 1), 1), nullptr);

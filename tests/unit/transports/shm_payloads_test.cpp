@@ -58,7 +58,7 @@ struct End {
   End(Party& own, Rank rank) : party(own), window(std::move(own.open_window(2)).value()) {
     link = std::move(party.transport->connect(1 - rank, party.transport->address(), generous())).value();
     auto fd = std::move(create_memory("a test", bytes)).value();
-    mapping = std::move(map_memory(fd.get(), 0, bytes, Pages::now)).value();
+    mapping = std::move(map_memory(fd.get(), 0, bytes)).value();
     region = std::move(party.regions.add(fd.get(), memory(), bytes)).value();
   }
   std::byte* memory() const { return mapping.data(); }
@@ -242,7 +242,7 @@ TEST(ShmPayloads, MayLieInMemoryThatIsNewerThanTheLatestLook) {
       end.say(1);
       end.hear(2);
       auto fd = std::move(create_memory("another test", End::bytes)).value();
-      const auto newer = std::move(map_memory(fd.get(), 0, End::bytes, Pages::now)).value();
+      const auto newer = std::move(map_memory(fd.get(), 0, End::bytes)).value();
       ASSERT_TRUE(party.regions.add(fd.get(), newer.data(), End::bytes));
       fill(newer.data(), long_bytes, 2);
       end.link->send(tag(2), {newer.data(), long_bytes}, second);

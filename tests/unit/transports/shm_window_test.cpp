@@ -145,7 +145,7 @@ TEST_P(ShmWindowOf, RegisteredMemoryIsMappedByTheOthers) {
     Window& window = **opened;
     auto fd = create_memory("a test", bytes);
     ASSERT_TRUE(fd.ok());
-    auto memory = map_memory(fd->get(), 0, bytes, Pages::on_demand);
+    auto memory = map_memory(fd->get(), 0, bytes);
     ASSERT_TRUE(memory.ok());
     auto id = party.regions.add(fd->get(), memory->data(), bytes);
     ASSERT_TRUE(id.ok()) << id.status().message();

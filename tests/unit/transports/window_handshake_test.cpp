@@ -37,8 +37,8 @@ struct Member {
 
 TEST(WindowHandshake, FindsWhereTheWordIs) {
   const std::pair<std::array<std::uint64_t, 4>, Rank> steps[] = {
-      {{0, 0, 0, 0}, 0}, {{1, 1, 0, 1}, 0}, {{2, 0, 1, 1}, 1}, {{2, 1, 1, 1}, 1}, {{2, 2, 1, 0}, 2},
-      {{2, 2, 2, 1}, 3}, {{2, 2, 2, 2}, 0}, {{3, 2, 2, 2}, 1}, {{3, 3, 2, 2}, 2}, {{3, 3, 3, 2}, 3},
+      {{0, 0, 0, 0}, 0}, {{1, 1, 0, 1}, 0}, {{2, 0, 1, 1}, 1}, {{2, 1, 1, 1}, 1},
+      {{2, 2, 1, 0}, 2}, {{2, 2, 2, 1}, 3}, {{2, 2, 2, 2}, 0},
   };
   for (const auto& [progress, holder] : steps) {
     for (std::uint32_t self = 0; self < 4; ++self) {
@@ -49,6 +49,20 @@ TEST(WindowHandshake, FindsWhereTheWordIs) {
       EXPECT_TRUE(member.missing().certain);
     }
   }
+}
+
+// Also where the first member could wake nobody, or has left since.
+TEST(WindowHandshake, IsOverOnceTheFirstMemberSaysSo) {
+  constexpr std::size_t page = 4096;
+  Member member(2);
+  member.see({2, 2, 2, 2});
+  member.group.memory = std::move(map_memory(create_memory("a test", page)->get(), 0, page)).value();
+  WindowHandshake handshake(member.group);
+  EXPECT_TRUE(handshake.advance().ok());
+  EXPECT_FALSE(handshake.opened());
+  member.see({3, 2, 2, 2});
+  EXPECT_TRUE(handshake.advance().ok());
+  EXPECT_TRUE(handshake.opened());
 }
 
 TEST(WindowHandshake, WithoutMemoryIsCertainOfTheFirstMemberOnly) {
