@@ -10,6 +10,7 @@
 #include "src/base/fd.hpp"
 #include "src/base/hash.hpp"
 #include "src/base/log.hpp"
+#include "src/store/dial.hpp"
 #include "src/store/endpoint.hpp"
 #include "src/store/tcp_store.hpp"
 
@@ -103,7 +104,9 @@ class Search {
       for (std::size_t index = 0; index < point_.ports.size() && !deadline_.passed(); ++index) {
         const bool patient = index == 0 && point_.daemon_possible;
         const auto longest = patient ? std::chrono::nanoseconds(stranger) : (index == 0 ? 4 : 1) * patience;
-        auto store = open_at(point_, host, index, earlier(deadline_, Deadline::after(longest)), stop_, trust_);
+        const Deadline until = earlier(deadline_, Deadline::after(longest));
+        if (index > 0 && store::is_refused(host, point_.ports[index], until)) continue;  // the next look is soon enough
+        auto store = open_at(point_, host, index, until, stop_, trust_);
         if (store.ok() || store.status().code() == Code::aborted) return store;
         if (store.status().code() == Code::invalid_environment) return store;  // rank 0's host is another; no secret
         if (!starved && store.status().code() == Code::out_of_resources) starved = store.status();

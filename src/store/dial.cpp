@@ -25,7 +25,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr auto first_pause = 10ms;
+constexpr auto first_pause = 1ms;
 constexpr auto longest_pause = 500ms;
 constexpr auto one_attempt = 5s;       // for one of several addresses that does not answer
 constexpr auto silent_for = 5s;        // then the log says that the store is not there yet
