@@ -24,6 +24,8 @@ constexpr Hierarchy hierarchies[] = {
     {"memory", "/sys/fs/cgroup/memory", "memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file"},
 };
 
+constexpr std::uint64_t no_limit = std::uint64_t{1} << 62;  // in version 1 the most that fits, less a page
+
 // Nothing where it cannot be read.
 std::string contents_of(const std::string& file) {
   return file_contents(file).value_or("");
@@ -62,8 +64,9 @@ std::optional<std::string> own_group(std::string_view controllers, std::string_v
 // What one cgroup leaves, if that is less than `wanted`.
 std::optional<std::uint64_t> left_by(const std::string& folder, const Hierarchy& names, std::uint64_t wanted) {
   const auto most = number_in(fmt::format("{}/{}", folder, names.limit));
+  if (!most || *most >= no_limit) return std::nullopt;
   const auto used = number_in(fmt::format("{}/{}", folder, names.usage));
-  if (!most || !used || (*used <= *most && *most - *used >= wanted)) return std::nullopt;
+  if (!used || (*used <= *most && *most - *used >= wanted)) return std::nullopt;
   // The kernel gives up what it keeps of files before anything else.
   const std::uint64_t of_files = number_of(names.of_files, contents_of(folder + "/memory.stat"));
   const std::uint64_t needed = *used > of_files ? *used - of_files : 0;

@@ -50,11 +50,10 @@ struct Opening {
                         .peer = missing});
   }
 
-  void sleep(std::vector<pollfd>& interests) const {
+  void sleep(std::vector<pollfd>& interests, Deadline question) const {
     interests.clear();
     if (!transport.arm(interests)) return;
-    Deadline until = Deadline::after(between_questions);
-    if (!deadline.passed()) until = earlier(until, deadline);
+    Deadline until = deadline.passed() ? question : earlier(question, deadline);
     if (const auto next = transport.next_deadline()) until = earlier(until, *next);
     ::poll(interests.data(), interests.size(), until.remaining_ms());
     transport.disarm();
@@ -64,8 +63,13 @@ struct Opening {
   Status await(const std::function<bool()>& done) const {
     std::vector<pollfd> interests;
     std::optional<Deadline> last;
+    Deadline question = Deadline::after({});
     while (true) {
-      const Status given_up = listener.given_up();  // what comes while it is asked is looked at below, before any sleep
+      Status given_up;
+      if (question.passed()) {
+        given_up = listener.given_up();  // what comes while it is asked is looked at below, before any sleep
+        question = Deadline::after(between_questions);
+      }
       transport.progress();
       if (!window.handshake().refusal().ok()) return window.handshake().refusal();
       if (done()) return {};
@@ -76,7 +80,7 @@ struct Opening {
         const auto missing = window.handshake().missing();
         if (missing.certain || last->passed()) return timeout(missing.rank);
       }
-      sleep(interests);
+      sleep(interests, question);
     }
   }
 
