@@ -32,8 +32,8 @@ class LatestCall {
       forget_now();
       return nullptr;
     }
-    if (!is_idle(operation_) && !take_another()) return nullptr;
-    send_ = call.send, recv_ = call.recv;
+    if ((!is_idle(operation_) || is_oldest_bound_to(call)) && !take_another() && !is_idle(operation_)) return nullptr;
+    if (!is_in_host_memory(call)) return nullptr;
     operation_->bind_again(static_cast<const std::byte*>(call.send), static_cast<std::byte*>(call.recv));
     return operation_;
   }
@@ -46,7 +46,6 @@ class LatestCall {
     if (!lock || !fits(call)) return false;
     const auto* const input = static_cast<const std::byte*>(call.send);
     if (!executor.run_again(operation_, input, static_cast<std::byte*>(call.recv))) return false;
-    send_ = call.send, recv_ = call.recv;
     if (operation_->status().ok()) {
       ended(*operation_);
     } else {
@@ -64,7 +63,6 @@ class LatestCall {
     const std::array<std::shared_ptr<Operation>, 2> pair{like_send.operation_, like_recv.operation_};
     const auto* const input = static_cast<const std::byte*>(send.send);
     if (!executor.run_again(pair, input, static_cast<std::byte*>(recv.recv))) return false;
-    like_send.send_ = send.send, like_recv.recv_ = recv.recv;
     if (Status failed = status_of(pair); !failed.ok()) {
       status = std::move(failed);
     } else {
@@ -84,17 +82,16 @@ class LatestCall {
       key_ = CallKey::of(call);
       operation_ = operation;
     }
-    send_ = call.send, recv_ = call.recv;
   }
   void forget() {
     if (const std::unique_lock lock(busy_, std::try_to_lock); lock) forget_now();
   }
 
  private:
-  // Other buffers may be other memory; the same ones are not, unless there is a driver that hands out memory. What a
-  // new call may do with memory of a device is for the checks of a new call to say.
+  // Other buffers than those of the operation's last run may be other memory; the same ones are not, unless there is a
+  // driver that hands out memory. What a new call may do with memory of a device is for the checks of a new call to say.
   bool is_in_host_memory(const CallArguments& call) const {
-    if (gpus_ == nullptr || (call.send == send_ && call.recv == recv_ && !gpus_->seen())) return true;
+    if (gpus_ == nullptr || (operation_->is_bound_to(call.send, call.recv) && !gpus_->seen())) return true;
     const auto is_host_memory = [this](const void* data) {
       const auto gpu = gpus_->gpu_at(data);
       return gpu.ok() && *gpu == nullptr;
@@ -116,12 +113,18 @@ class LatestCall {
 
   // Whether the call is like the latest.
   bool is_alike(const CallArguments& call) const {
-    return operation_ != nullptr && CallKey::may_have(call) && key_.fits(call) && is_in_host_memory(call);
+    return operation_ != nullptr && CallKey::may_have(call) && key_.fits(call);
   }
-  // The same, and nobody uses its operation.
-  bool fits(const CallArguments& call) const { return is_alike(call) && is_idle(operation_); }
+  // The same, nobody uses its operation, and that may do with this call's buffers.
+  bool fits(const CallArguments& call) const {
+    return is_alike(call) && is_idle(operation_) && is_in_host_memory(call);
+  }
   static bool is_idle(const std::shared_ptr<Operation>& operation) {
     return operation.use_count() == owners && operation->finished();
+  }
+  // Programs that have several calls under way mostly use the same buffers again, in the same order.
+  bool is_oldest_bound_to(const CallArguments& call) const {
+    return !others_.empty() && others_[oldest_]->is_bound_to(call.send, call.recv);
   }
   // Makes the one that has been used longest ago the latest; false: it is under way, too.
   bool take_another() {
@@ -139,8 +142,6 @@ class LatestCall {
   Gpus* const gpus_;
   Flag busy_;  // guards the rest
   CallKey key_;
-  const void* send_ = nullptr;
-  void* recv_ = nullptr;
   std::shared_ptr<Operation> operation_;
   // Of calls like it before, of which so many were under way at once: in the order of their calls from the oldest on,
   // then from the first on.

@@ -62,6 +62,9 @@ class Operation {
     bound_anew_ = false;
     restart();
   }
+  bool is_bound_to(const void* input, const void* output) const {
+    return binding_.input == input && binding_.output == output;
+  }
   // Whether all that it is bound to but the caller's buffers may serve another run.
   bool can_move() const { return !binding_.user && !binding_.staging && !binding_.device; }
   void restart() {
