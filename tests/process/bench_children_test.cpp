@@ -1,4 +1,4 @@
-// bench-children and bench-creation-parts as a person runs them.
+// bench-children, bench-creation-parts and bench-message-rate as a person runs them.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -69,6 +69,21 @@ TEST(BenchCreationParts, MeasuresWhatTheSlowestRankTakes) {
   EXPECT_GT(destruction, 0);
   EXPECT_EQ(creation, worst_creation) << "of one round";
   EXPECT_EQ(destruction, worst_destruction);
+}
+
+TEST(BenchMessageRate, CountsWhatAllPairsSend) {
+  const Ran ran = run_bench("bench-message-rate", 4, "1");
+  ASSERT_EQ(ran.status, 0) << ran.error;
+  double rate = 0;
+  const std::string row = ran.out.substr(std::min(ran.out.size(), ran.out.find("| 4 |")));
+  ASSERT_EQ(std::sscanf(row.c_str(), "| 4 | 8 | 64 | %lf |", &rate), 1) << ran.out;
+  EXPECT_GT(rate, 0);
+}
+
+TEST(BenchMessageRate, RefusesARankWithoutAPartner) {
+  const Ran ran = run_bench("bench-message-rate", 3, "1");
+  EXPECT_EQ(ran.status, 1);
+  EXPECT_THAT(ran.error, HasSubstr("start an even number of ranks"));
 }
 
 }  // namespace
