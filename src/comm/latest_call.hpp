@@ -88,8 +88,8 @@ class LatestCall {
   }
 
  private:
-  // Other buffers than those of the operation's last run may be other memory; the same ones are not, unless there is a
-  // driver that hands out memory. What a new call may do with memory of a device is for the checks of a new call to say.
+  // Other buffers than those of its last run may be other memory; the same ones are not, unless there is a driver that
+  // hands out memory. What a new call may do with memory of a device is for the checks of a new call to say.
   bool is_in_host_memory(const CallArguments& call) const {
     if (gpus_ == nullptr || (operation_->is_bound_to(call.send, call.recv) && !gpus_->seen())) return true;
     const auto is_host_memory = [this](const void* data) {

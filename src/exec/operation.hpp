@@ -56,15 +56,12 @@ class Operation {
   void bind(const Binding& binding, bool persistent = false);
   // The same, to other buffers of the same kind. Requires can_move().
   void bind_again(const std::byte* input, std::byte* output) {
-    binding_.input = input;
-    binding_.output = output;
+    set_buffers(input, output);
     callback_allowed_ = false;
     bound_anew_ = false;
     restart();
   }
-  bool is_bound_to(const void* input, const void* output) const {
-    return binding_.input == input && binding_.output == output;
-  }
+  bool is_bound_to(const void* in, const void* out) const { return binding_.input == in && binding_.output == out; }
   // Whether all that it is bound to but the caller's buffers may serve another run.
   bool can_move() const { return !binding_.user && !binding_.staging && !binding_.device; }
   void restart() {
