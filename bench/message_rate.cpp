@@ -5,6 +5,9 @@
 #include <fmt/format.h>
 
 #include <chrono>
+#include <cstdint>
+#include <span>
+#include <stdexcept>
 #include <vector>
 
 #include "bench/small_program.hpp"
