@@ -6,13 +6,15 @@
 namespace hocket::capi {
 namespace {
 
+// Carries out a blocking call that is like the one before; `status` is its end. False: it is another one.
+[[gnu::always_inline]] inline bool runs_again(Communicator& communicator, const CallArguments& arguments,
+                                              Status& status) {
+  return open_groups == 0 && may_wait() && communicator.run_again(arguments, status, &remember_again);
+}
+
 Status carry_out(hocket_comm* comm, const CallArguments& arguments, hocket_work** work) {
   if (open_groups > 0) return add_to_group(*comm->communicator, arguments, work);
-  if (work == nullptr) {
-    if (!may_wait()) return wait_refused();
-    Status status;
-    if (comm->communicator->run_again(arguments, status, &remember_again)) return status;
-  }
+  if (work == nullptr && !may_wait()) return wait_refused();
   if (arguments.persistent && work == nullptr) return persistent_without_work();
   auto operation = comm->communicator->prepare(arguments);
   if (!operation.ok()) return operation.status();
@@ -22,11 +24,12 @@ Status carry_out(hocket_comm* comm, const CallArguments& arguments, hocket_work*
     comm::let_go(**operation);
     return status;
   }
-  StartedCalls calls = comm->communicator->calls_of(*operation);
+  StartedCalls calls = comm->communicator->calls_of(std::move(*operation));
   if (arguments.persistent) return keep(*comm->communicator, std::move(calls), work);
-  calls.allow_callback();
   auto handle = std::make_unique<hocket_work>(std::move(calls));
-  if (Status status = comm->communicator->start({&*operation, 1}); !status.ok()) return status;
+  handle->calls.allow_callback();
+  const auto& operations = handle->calls.parts.front().operations;
+  if (Status status = comm->communicator->start(operations); !status.ok()) return status;
   *work = handle.release();
   return {};
 }
@@ -34,19 +37,33 @@ Status carry_out(hocket_comm* comm, const CallArguments& arguments, hocket_work*
 Status carry_out_with(const hocket_call_options* options, hocket_comm* comm, CallArguments arguments,
                       hocket_work** work) {
   if (Status status = read_options(options, arguments); !status.ok()) return status;
+  Status status;
+  if (work == nullptr && runs_again(*comm->communicator, arguments, status)) return status;
   return carry_out(comm, arguments, work);
 }
 
-}  // namespace
-
-hocket_result call(hocket_comm* comm, const CallArguments& arguments, const hocket_call_options* options,
-                   hocket_work** work) noexcept {
+[[gnu::noinline]] hocket_result call_anew(hocket_comm* comm, const CallArguments& arguments,
+                                          const hocket_call_options* options, hocket_work** work) noexcept {
   const hocket_result result = guarded([&]() -> Status {
     if (work != nullptr) *work = nullptr;
     if (comm == nullptr) return null_argument("comm");
     return options == nullptr ? carry_out(comm, arguments, work) : carry_out_with(options, comm, arguments, work);
   });
   return result == HOCKET_OK || open_groups == 0 ? result : in_group(result);
+}
+
+}  // namespace
+
+// Mostly a blocking call is like the one before, and then this is all.
+hocket_result call(hocket_comm* comm, const CallArguments& arguments, const hocket_call_options* options,
+                   hocket_work** work) noexcept try {
+  if (options == nullptr && work == nullptr && comm != nullptr) {
+    Status status;
+    if (runs_again(*comm->communicator, arguments, status)) return status.ok() ? HOCKET_OK : report(status);
+  }
+  return call_anew(comm, arguments, options, work);
+} catch (...) {
+  return report(caught.status());
 }
 
 }  // namespace hocket::capi

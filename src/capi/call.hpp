@@ -11,11 +11,9 @@ namespace hocket::capi {
 hocket_result call(hocket_comm* comm, const CallArguments& arguments, const hocket_call_options* options,
                    hocket_work** work) noexcept;
 
-// The same for what is several operations: `add` adds them to the open group, or to one of their own. `again`, if there
-// is one, carries out a blocking call that is like the one before: the status is its end. False: it is another call.
+// The same for what is several operations: `add` adds them to the open group, or to one of their own.
 using AddTogether = std::function<Status(CallGroup&, const CallArguments&)>;
-using RunTogetherAgain = std::function<bool(const CallArguments&, Status&)>;
 hocket_result call_together(hocket_comm* comm, CallArguments arguments, const hocket_call_options* options,
-                            hocket_work** work, const AddTogether& add, const RunTogetherAgain& again = {}) noexcept;
+                            hocket_work** work, const AddTogether& add) noexcept;
 
 }  // namespace hocket::capi

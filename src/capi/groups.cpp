@@ -41,6 +41,17 @@ Status check_member(const CallArguments& arguments, hocket_work** work) {
   return {Code::invalid_argument, "work must be null inside a group: hocket_group_end() gives one handle for all"};
 }
 
+// Carries out a blocking one that is like the one before; `status` is its end. False: it is another one.
+bool run_sendrecv_again(hocket_comm* comm, CallArguments& sent, CallArguments& received,
+                        const hocket_call_options* options, hocket_work** work, Status& status) noexcept try {
+  if (comm == nullptr || work != nullptr || open_groups > 0 || !may_wait()) return false;
+  return take_options(options, sent) && take_options(options, received) &&
+         CallGroup::run_again(*comm->communicator, sent, received, status, &remember_again);
+} catch (...) {
+  status = caught.status();
+  return true;
+}
+
 // Before anything else is done with `work`.
 Status check_group_is_open(hocket_work** work) {
   if (work != nullptr) *work = nullptr;
@@ -58,7 +69,7 @@ Status add_to_group(Communicator& communicator, const CallArguments& arguments, 
 }
 
 hocket_result call_together(hocket_comm* comm, CallArguments arguments, const hocket_call_options* options,
-                            hocket_work** work, const AddTogether& add, const RunTogetherAgain& again) noexcept {
+                            hocket_work** work, const AddTogether& add) noexcept {
   const hocket_result result = guarded([&]() -> Status {
     if (work != nullptr) *work = nullptr;
     if (comm == nullptr) return null_argument("comm");
@@ -70,10 +81,6 @@ hocket_result call_together(hocket_comm* comm, CallArguments arguments, const ho
       return fits.ok() ? add(group, arguments) : fits;
     }
     if (arguments.persistent && work == nullptr) return persistent_without_work();
-    if (again && work == nullptr && may_wait()) {
-      Status status;
-      if (again(arguments, status)) return status;
-    }
     CallGroup own;
     if (Status status = add(own, arguments); !status.ok()) return status;
     return arguments.persistent ? keep_persistent(own, *comm->communicator, work) : run_or_start(own, work);
@@ -114,23 +121,17 @@ extern "C" {
 hocket_result hocket_sendrecv(const void* send, size_t sendcount, int32_t to, void* recv, size_t recvcount,
                               int32_t from, hocket_dtype dtype, hocket_comm* comm, const hocket_call_options* options,
                               hocket_work** work) {
-  const auto halves = [&](const CallArguments& given) {
-    std::pair<CallArguments, CallArguments> both{given, given};
-    auto& [sent, received] = both;
-    sent.collective = Collective::send, sent.send = send, sent.count = sendcount, sent.root = to;
-    received.collective = Collective::recv, received.recv = recv, received.count = recvcount, received.root = from;
-    return both;
-  };
-  const auto again = [&](CallArguments given, Status& status) {
-    given.in_group = true;
-    const auto [sent, received] = halves(given);
-    return CallGroup::run_again(*comm->communicator, sent, received, status, &remember_again);
-  };
-  const auto add = [&](CallGroup& calls, const CallArguments& given) {
-    const auto [sent, received] = halves(given);
+  CallArguments sent{Collective::send, send, nullptr, sendcount, dtype, HOCKET_SUM, to};
+  CallArguments received{Collective::recv, nullptr, recv, recvcount, dtype, HOCKET_SUM, from};
+  sent.in_group = received.in_group = true;
+  if (Status status; run_sendrecv_again(comm, sent, received, options, work, status)) return report(status);
+  const auto add = [&](CallGroup& calls, const CallArguments&) {
+    for (CallArguments* const half : {&sent, &received}) {
+      if (Status wrong = read_options(options, *half); !wrong.ok()) return wrong;
+    }
     return calls.add_sendrecv(*comm->communicator, sent, received);
   };
-  return call_together(comm, {.dtype = dtype}, options, work, std::ref(add), std::ref(again));
+  return call_together(comm, {.dtype = dtype}, options, work, std::ref(add));
 }
 
 hocket_result hocket_group_start(void) {

@@ -52,7 +52,23 @@ void remember_again(const Operation& operation);
 // The same for the last one of several, if all have succeeded.
 Status remember(Status status, const StartedCalls& calls);
 
-// What a call's options say, into its arguments; null: nothing. Code::invalid_argument.
+// What a call's options say, into its arguments; null: nothing. False where the caller was built with another version of
+// the struct.
+inline bool take_options(const hocket_call_options* options, CallArguments& arguments) {
+  if (options == nullptr) return true;
+  if (options->struct_size != sizeof *options) return false;
+  arguments.timeout_ms = options->timeout_ms;
+  arguments.scalar = options->scalar;
+  arguments.function = options->function;
+  arguments.context = options->context;
+  arguments.commutative = options->commutative != 0;
+  arguments.wire = static_cast<int>(options->wire);
+  arguments.persistent = options->persistent != 0;
+  arguments.opaque_bytes = options->element_bytes;
+  arguments.stream = options->stream;
+  return true;
+}
+// The same of any version. Code::invalid_argument.
 Status read_options(const hocket_call_options* options, CallArguments& arguments);
 // Of a persistent call that has no place for its handle.
 Status persistent_without_work();

@@ -25,17 +25,10 @@ Status wait_refused() {
 }
 
 Status read_options(const hocket_call_options* options, CallArguments& arguments) {
+  if (take_options(options, arguments)) return {};
   const auto given = read_sized(options);
   if (!given) return {Code::invalid_argument, "options.struct_size is wrong: begin with HOCKET_CALL_OPTIONS_INIT"};
-  arguments.timeout_ms = given->timeout_ms;
-  arguments.scalar = given->scalar;
-  arguments.function = given->function;
-  arguments.context = given->context;
-  arguments.commutative = given->commutative != 0;
-  arguments.wire = static_cast<int>(given->wire);
-  arguments.persistent = given->persistent != 0;
-  arguments.opaque_bytes = given->element_bytes;
-  arguments.stream = given->stream;
+  (void)take_options(&*given, arguments);
   return {};
 }
 
@@ -88,6 +81,7 @@ hocket_result hocket_work_test(hocket_work* work) {
 hocket_result hocket_work_wait(hocket_work* work, int64_t timeout_ms) {
   return guarded([&]() -> Status {
     if (work == nullptr) return null_argument("work");
+    if (timeout_ms >= 0 && work->calls.finished()) return remember(work->calls.status(), work->calls);
     const auto deadline = deadline_of_wait(timeout_ms);
     if (!deadline.ok()) return deadline.status();
     if (!may_wait() && !work->calls.finished()) return wait_refused();

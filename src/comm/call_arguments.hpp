@@ -18,7 +18,7 @@ struct BlockArguments {
   const std::size_t* recv_displacements = nullptr;
 };
 
-// The arguments of one call, unchecked.
+// The arguments of one call, unchecked. What calls are compared by (CallKey) stands side by side.
 struct CallArguments {
   Collective collective = Collective::barrier;
   const void* send = nullptr;
@@ -26,22 +26,21 @@ struct CallArguments {
   std::size_t count = 0;  // of collectives whose blocks vary: of the one block that is this rank's, where there is one
   int dtype = HOCKET_UINT8;
   int op = HOCKET_SUM;
-  Rank root = 0;                // or the peer of a send or recv
-  std::int64_t timeout_ms = 0;  // 0: the communicator's
+  Rank root = 0;  // or the peer of a send or recv
+  int wire = HOCKET_WIRE_EXACT;
+  std::int64_t timeout_ms = 0;   // 0: the communicator's
+  std::size_t opaque_bytes = 0;  // of one element, where these are opaque
+  bool of_split = false;         // the library's own exchange, see SignatureKind
+  bool in_group = false;         // a message may go to this very rank
+  bool persistent = false;       // prepared for runs to come, each of which Operation::restart() begins
+  bool from_any = false;         // a receive from any rank, whose `root` means nothing
+  bool commutative = false;
   const void* scalar = nullptr;
   hocket_function function = nullptr;
   void* context = nullptr;
-  bool commutative = false;
-  std::size_t opaque_bytes = 0;  // of one element, where these are opaque
-  int wire = HOCKET_WIRE_EXACT;
   BlockArguments blocks = {};
-  void* stream = nullptr;   // where data lies on a GPU: the stream that orders it
-  bool of_split = false;    // the library's own exchange, see SignatureKind
-  bool in_group = false;    // a message may go to this very rank
-  bool persistent = false;  // prepared for runs to come, each of which Operation::restart() begins
-  // Of a receive from any rank, whose `root` means nothing.
-  bool from_any = false;
-  std::int32_t* source = nullptr;  // where to put the rank that sent; null: nowhere
+  void* stream = nullptr;          // where data lies on a GPU: the stream that orders it
+  std::int32_t* source = nullptr;  // of a receive from any rank: where to put the rank that sent; null: nowhere
 };
 
 // Bytes of one element of a call whose dtype is known to be one.

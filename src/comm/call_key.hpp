@@ -2,58 +2,65 @@
 // differ in their buffers alone.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 
 #include "src/comm/call_arguments.hpp"
 
 namespace hocket::comm {
 
-struct CallKey {
-  std::size_t count = 0;
-  std::size_t opaque_bytes = 0;
-  std::int64_t timeout_ms = 0;
-  std::uintptr_t distance = 0;  // buffers that keep theirs overlap, or do not, as they did
-  int dtype = 0;
-  int op = 0;
-  Rank root = 0;
-  int wire = 0;
-  Collective collective = Collective::barrier;
-  bool of_split = false, in_group = false;
-  bool sends = false, receives = false;
-
+class CallKey {
+ public:
   // Whether a call may have a key: not where its operation is the caller's alone.
   static bool may_have(const CallArguments& call) { return !call.persistent && !call.from_any; }
   static CallKey of(const CallArguments& call) {
-    return {.count = call.count,
-            .opaque_bytes = call.opaque_bytes,
-            .timeout_ms = call.timeout_ms,
-            .distance = distance_in(call),
-            .dtype = call.dtype,
-            .op = call.op,
-            .root = call.root,
-            .wire = call.wire,
-            .collective = call.collective,
-            .of_split = call.of_split,
-            .in_group = call.in_group,
-            .sends = call.send != nullptr,
-            .receives = call.recv != nullptr};
+    CallKey key;
+    key.collective_ = call.collective;
+    key.distance_ = distance_in(call);
+    key.flags_ = read<Flags>(call, offsetof(CallArguments, of_split));
+    for (std::size_t i = 0; i < words; ++i) key.words_[i] = word_in(call, i);
+    return key;
   }
-
-  // Whether it is the call's, without making another one. Every call passes here.
-  bool fits(const CallArguments& call) const {
-    return call.count == count && distance_in(call) == distance && call.root == root && call.dtype == dtype &&
-           call.op == op && call.collective == collective && (call.send != nullptr) == sends &&
-           (call.recv != nullptr) == receives && call.opaque_bytes == opaque_bytes && call.timeout_ms == timeout_ms &&
-           call.wire == wire && call.of_split == of_split && call.in_group == in_group;
+  // Whether it is the call's. Every call passes here, so there is one decision, at the end.
+  [[gnu::always_inline]] bool fits(const CallArguments& call) const {
+    std::uint64_t differences = distance_in(call) ^ distance_;
+    differences |= read<Flags>(call, offsetof(CallArguments, of_split)) ^ flags_;
+    for (std::size_t i = 0; i < words; ++i) differences |= word_in(call, i) ^ words_[i];
+    return call.collective == collective_ && differences == 0;
   }
 
  private:
-  // One buffer alone keeps every distance.
-  static std::uintptr_t distance_in(const CallArguments& call) {
-    if (call.send == nullptr || call.recv == nullptr) return 0;
+  using Word = std::uint64_t;
+  using Flags = std::uint32_t;
+  // From the count on, with nothing between them; then come the flags.
+  static constexpr std::size_t words = 5;
+  static_assert(offsetof(CallArguments, of_split) == offsetof(CallArguments, count) + words * sizeof(Word));
+  static_assert(offsetof(CallArguments, from_any) + sizeof(bool) == offsetof(CallArguments, of_split) + sizeof(Flags));
+
+  template <class Number>
+  static Number read(const CallArguments& call, std::size_t offset) {
+    Number number = 0;
+    std::memcpy(&number, reinterpret_cast<const std::byte*>(&call) + offset, sizeof number);
+    return number;
+  }
+  static Word word_in(const CallArguments& call, std::size_t index) {
+    return read<Word>(call, offsetof(CallArguments, count) + index * sizeof(Word));
+  }
+  // Buffers that keep theirs overlap, or do not, as they did. One buffer alone keeps every distance; none that two have
+  // is that large.
+  static Word distance_in(const CallArguments& call) {
+    constexpr Word farthest = Word{1} << 63;
+    if (call.send == nullptr) return call.recv == nullptr ? farthest : farthest + 1;
+    if (call.recv == nullptr) return farthest + 2;
     return reinterpret_cast<std::uintptr_t>(call.recv) - reinterpret_cast<std::uintptr_t>(call.send);
   }
+
+  Collective collective_ = Collective::barrier;
+  Word distance_ = 0;
+  Flags flags_ = 0;
+  std::array<Word, words> words_{};
 };
 
 }  // namespace hocket::comm

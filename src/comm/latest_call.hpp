@@ -5,7 +5,6 @@
 #include <atomic>
 #include <cstddef>
 #include <memory>
-#include <mutex>
 #include <utility>
 #include <vector>
 
@@ -26,8 +25,8 @@ class LatestCall {
   // The operation of the latest call, bound to the buffers of this one. Null: this one is another, which forgets the
   // latest, or that one runs.
   std::shared_ptr<Operation> repeat(const CallArguments& call) {
-    const std::unique_lock lock(busy_, std::try_to_lock);
-    if (!lock) return nullptr;
+    const Turn turn(busy_);
+    if (!turn) return nullptr;
     if (!is_alike(call)) {
       forget_now();
       return nullptr;
@@ -41,9 +40,10 @@ class LatestCall {
   // shown to `ended` before anybody else may run it. False: this call is another one, or not the only one that is to be
   // run now, and nothing has happened.
   template <class Ended>
-  bool run_again(const CallArguments& call, Executor& executor, Status& status, const Ended& ended) {
-    const std::unique_lock lock(busy_, std::try_to_lock);
-    if (!lock || !fits(call)) return false;
+  [[gnu::always_inline]] bool run_again(const CallArguments& call, Executor& executor, Status& status,
+                                        const Ended& ended) {
+    const Turn turn(busy_);
+    if (!turn || !fits(call)) return false;
     const auto* const input = static_cast<const std::byte*>(call.send);
     if (!executor.run_again(operation_, input, static_cast<std::byte*>(call.recv))) return false;
     if (operation_->status().ok()) {
@@ -58,7 +58,7 @@ class LatestCall {
   template <class Ended>
   static bool run_again(LatestCall& like_send, const CallArguments& send, LatestCall& like_recv,
                         const CallArguments& recv, Executor& executor, Status& status, const Ended& ended) {
-    const std::unique_lock first(like_send.busy_, std::try_to_lock), second(like_recv.busy_, std::try_to_lock);
+    const Turn first(like_send.busy_), second(like_recv.busy_);
     if (!first || !second || !like_send.fits(send) || !like_recv.fits(recv)) return false;
     const std::array<std::shared_ptr<Operation>, 2> pair{like_send.operation_, like_recv.operation_};
     const auto* const input = static_cast<const std::byte*>(send.send);
@@ -72,8 +72,8 @@ class LatestCall {
   }
   // `operation` is bound to this call, and owned by the caller and a list of idle ones; else it is not kept.
   void keep(const CallArguments& call, const std::shared_ptr<Operation>& operation) {
-    const std::unique_lock lock(busy_, std::try_to_lock);
-    if (!lock || operation.use_count() != owners || !operation->can_move()) return;
+    const Turn turn(busy_);
+    if (!turn || !CallKey::may_have(call) || operation.use_count() != owners || !operation->can_move()) return;
     if (operation_ != nullptr && is_alike(call)) {
       if (others_.size() == others_max) return;
       others_.push_back(std::exchange(operation_, operation));
@@ -84,14 +84,17 @@ class LatestCall {
     }
   }
   void forget() {
-    if (const std::unique_lock lock(busy_, std::try_to_lock); lock) forget_now();
+    if (const Turn turn(busy_); turn) forget_now();
   }
 
  private:
   // Other buffers than those of its last run may be other memory; the same ones are not, unless there is a driver that
   // hands out memory. What a new call may do with memory of a device is for the checks of a new call to say.
-  bool is_in_host_memory(const CallArguments& call) const {
+  [[gnu::always_inline]] bool is_in_host_memory(const CallArguments& call) const {
     if (gpus_ == nullptr || (operation_->is_bound_to(call.send, call.recv) && !gpus_->seen())) return true;
+    return gpus_find_none(call);
+  }
+  bool gpus_find_none(const CallArguments& call) const {
     const auto is_host_memory = [this](const void* data) {
       const auto gpu = gpus_->gpu_at(data);
       return gpu.ok() && *gpu == nullptr;
@@ -102,24 +105,31 @@ class LatestCall {
   static constexpr std::size_t others_max = 127;
   static constexpr long owners = 2;  // of an idle operation: the list of idle ones, which does not drop it, and this
 
-  class Flag {
+  // One thread's at a time; nobody waits for it.
+  class Turn {
    public:
-    bool try_lock() { return !taken_.exchange(true, std::memory_order_acquire); }
-    void unlock() { taken_.store(false, std::memory_order_release); }
+    explicit Turn(std::atomic<bool>& busy) : busy_(busy), has_(!busy.exchange(true, std::memory_order_acquire)) {}
+    ~Turn() {
+      if (has_) busy_.store(false, std::memory_order_release);
+    }
+    Turn(const Turn&) = delete;
+    Turn& operator=(const Turn&) = delete;
+    explicit operator bool() const { return has_; }
 
    private:
-    std::atomic<bool> taken_{false};
+    std::atomic<bool>& busy_;
+    const bool has_;
   };
 
   // Whether the call is like the latest.
-  bool is_alike(const CallArguments& call) const {
-    return operation_ != nullptr && CallKey::may_have(call) && key_.fits(call);
+  [[gnu::always_inline]] bool is_alike(const CallArguments& call) const {
+    return operation_ != nullptr && key_.fits(call);
   }
   // The same, nobody uses its operation, and that may do with this call's buffers.
-  bool fits(const CallArguments& call) const {
+  [[gnu::always_inline]] bool fits(const CallArguments& call) const {
     return is_alike(call) && is_idle(operation_) && is_in_host_memory(call);
   }
-  static bool is_idle(const std::shared_ptr<Operation>& operation) {
+  [[gnu::always_inline]] static bool is_idle(const std::shared_ptr<Operation>& operation) {
     return operation.use_count() == owners && operation->finished();
   }
   // Programs that have several calls under way mostly use the same buffers again, in the same order.
@@ -140,7 +150,7 @@ class LatestCall {
   }
 
   Gpus* const gpus_;
-  Flag busy_;  // guards the rest
+  std::atomic<bool> busy_{false};  // a thread has its Turn, which guards the rest
   CallKey key_;
   std::shared_ptr<Operation> operation_;
   // Of calls like it before, of which so many were under way at once: in the order of their calls from the oldest on,

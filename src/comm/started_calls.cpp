@@ -32,10 +32,12 @@ bool in_callback() {
 }
 
 bool StartedCalls::finished() const {
+  if (const Operation* const operation = only()) return operation->finished();
   return std::ranges::all_of(parts, [](const Part& part) { return all_finished(part.operations); });
 }
 
 Status StartedCalls::status() const {
+  if (const Operation* const operation = only()) return operation->status();
   for (const Part& part : parts) {
     if (Status status = status_of(part.operations); !status.ok()) return status;
   }
@@ -43,6 +45,7 @@ Status StartedCalls::status() const {
 }
 
 void StartedCalls::allow_callback() const {
+  if (Operation* const operation = only()) return operation->allow_callback();
   for (const Part& part : parts) {
     for (const auto& operation : part.operations) operation->allow_callback();
   }
@@ -64,6 +67,7 @@ void StartedCalls::restart() const {
 }
 
 void StartedCalls::let_go() const noexcept {
+  if (Operation* const operation = only()) return operation->let_go();
   for (const Part& part : parts) {
     for (const auto& operation : part.operations) operation->let_go();
   }

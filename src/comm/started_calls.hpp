@@ -51,6 +51,10 @@ struct StartedCalls {
   };
   Few<Part> parts;  // mostly one operation, of which all calls pay for the handle
 
+  // The operation, where it is one alone; else null.
+  Operation* only() const {
+    return parts.size() == 1 && parts.front().operations.size() == 1 ? parts.front().operations.front().get() : nullptr;
+  }
   bool finished() const;
   // Before they start: on_complete() may be called later.
   void allow_callback() const;

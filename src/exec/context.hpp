@@ -69,11 +69,12 @@ class Context {
   std::uint64_t next_collective() { return ++collectives_; }
   // Before any call: the next collective, by which the ranks meet, is number 0, so that the caller's first is number 1.
   void begin_with_number_0() { collectives_ = ~std::uint64_t{0}; }
-  // Of send and recv. Only for the thread that progresses.
-  std::uint64_t next_message(const Direction& direction) {
+  // That of the latest send or recv, which the next one raises. Only for the thread that progresses.
+  std::uint64_t& latest_message(const Direction& direction) {
     const auto peer = static_cast<std::size_t>(direction.peer);
-    if (peer >= messages_.size()) messages_.resize(peer + 1);
-    return ++(direction.outgoing ? messages_[peer].sent : messages_[peer].received);
+    if (peer >= messages_.size()) [[unlikely]]
+      messages_.resize(peer + 1);
+    return direction.outgoing ? messages_[peer].sent : messages_[peer].received;
   }
 
   // ---- for the thread that progresses ----

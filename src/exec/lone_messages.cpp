@@ -8,17 +8,21 @@ namespace hocket {
 
 bool LoneMessages::run(Messages messages) {
   std::size_t begun = 0;
+  bool all_over = true, kept_links = true;
   try {
     while (begun < messages.size()) {
       Operation& message = *messages[begun++];
+      if (engine_.runs_now(message)) continue;
       if (const Status status = begin(message); !status.ok()) {
         queue_rest(messages, begun);
         engine_.break_down_for(message, status);
         return false;
       }
-      (void)ends_well(message);
+      all_over &= ends_well(message);
+      kept_links &= message.kept_links();
     }
-    if (all_finished(messages) || wait_for(messages)) {
+    if (all_over) return kept_links;
+    if (wait_for(messages)) {
       return std::ranges::all_of(messages, [](const auto& message) { return message->kept_links(); });
     }
     queue_rest(messages, begun);
@@ -89,13 +93,16 @@ void LoneMessages::start(Messages messages) {
 
 // It begins at once where nothing but messages is under way in its direction. False: it could not.
 bool LoneMessages::start_one(const std::shared_ptr<Operation>& message) {
-  const auto used = message->directions();  // none: to this very rank
-  if (!used.empty() && !engine_.queue_.may_begin(used.front())) {
-    engine_.queue_.add(message, engine_.peers_->size());
-    return true;
+  if (!engine_.queue_.empty()) {
+    const auto used = message->directions();  // none: to this very rank
+    if (!used.empty() && !engine_.queue_.may_begin(used.front())) {
+      engine_.queue_.add(message, engine_.peers_->size());
+      return true;
+    }
   }
-  const Status begun = begin(*message);
-  if (begun.ok() && ends_well(*message)) {
+  const bool is_over = engine_.runs_now(*message);
+  const Status begun = is_over ? Status() : begin(*message);
+  if (is_over || (begun.ok() && ends_well(*message))) {
     engine_.lock_.completed();
     return true;
   }

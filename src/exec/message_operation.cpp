@@ -7,6 +7,7 @@
 
 #include "src/base/arithmetic.hpp"
 #include "src/exec/operation_queue.hpp"
+#include "src/exec/recorder.hpp"
 #include "src/plan/slicing.hpp"
 
 namespace hocket {
@@ -29,6 +30,25 @@ void MessageOperation::on_done(Completion& completion, const Status& status) {
   if (self.outstanding_ == 0 && self.steps_ != nullptr) self.steps_->end(self.record_);
 }
 
+// As a run before has prepared it, if one has. Steps are recorded of messages that take longer, too.
+bool MessageOperation::run_now(Recorder& recorder) {
+  if (link_ == nullptr || steps_ != nullptr || is_bound_anew() || bytes_ > message_bytes_max || binding().staging) {
+    return false;
+  }
+  std::uint64_t& latest = context().latest_message(direction_.front());
+  sent_tag_.sequence = static_cast<std::uint32_t>(latest + 1);
+  const bool done = sends() ? link_->send_now(sent_tag_, {binding().input, bytes_})
+                            : link_->recv_now(sent_tag_, {binding().output, bytes_});
+  if (!done) return false;
+  set_number(++latest, direction_.front().peer);
+  tag_.sequence = sent_tag_.sequence;
+  recorder.add(*this, tag_);
+  if (sends()) ++context().counters().steps;
+  count_piece(bytes_);
+  keep_links(true);
+  return true;
+}
+
 Status MessageOperation::start(const Tag& tag, Peers& peers) {
   keep_links(link_ != nullptr);
   if (link_ == nullptr) {
@@ -36,37 +56,44 @@ Status MessageOperation::start(const Tag& tag, Peers& peers) {
     if (!link.ok()) return link.status();
     link_ = *link;
   }
-  tag_ = tag;
-  Tag as_named = tag;
-  as_named.call = as_sent(tag.call);
-  const std::size_t element_bytes = size_of(tag.call), bytes = tag.call.count * element_bytes;
-  if (steps_ != nullptr) record_ = steps_->begin(tag, sends() ? StepKind::send : StepKind::recv, rank_, bytes);
-  if (bytes <= message_bytes_max) {
+  tag_ = sent_tag_ = tag;
+  sent_tag_.call = as_sent(tag.call);
+  const std::size_t element_bytes = size_of(tag.call);
+  bytes_ = tag.call.count * element_bytes;
+  if (steps_ != nullptr) record_ = steps_->begin(tag, sends() ? StepKind::send : StepKind::recv, rank_, bytes_);
+  if (sends()) ++context().counters().steps;
+  if (bytes_ <= message_bytes_max) {
     outstanding_ = 1;
-    hand_over(as_named, 0, bytes);
+    hand_over(sent_tag_, 0, bytes_);
     return {};
   }
   // Both ends cut alike, between elements.
   const std::size_t longest = round_down(message_bytes_max, element_bytes);
-  outstanding_ = static_cast<std::uint32_t>(divide_up(bytes, longest));
-  for (std::size_t offset = 0; offset < bytes; offset += longest) {
-    hand_over(as_named, offset, std::min(longest, bytes - offset));
+  outstanding_ = static_cast<std::uint32_t>(divide_up(bytes_, longest));
+  for (std::size_t offset = 0; offset < bytes_; offset += longest) {
+    hand_over(sent_tag_, offset, std::min(longest, bytes_ - offset));
   }
   return {};
 }
 
-// A message of no bytes travels, too: who receives from any rank must hear of it.
-void MessageOperation::hand_over(const Tag& tag, std::size_t offset, std::size_t bytes) {
+void MessageOperation::count_piece(std::size_t bytes) {
   Counters& counters = context().counters();
   if (sends()) {
-    if (offset == 0) ++counters.steps;
     ++counters.messages_sent;
     counters.bytes_sent += bytes;
     with_rank_.sent(1, bytes);
-    link_->send(tag, ConstBuffer(binding().input + offset, bytes), arrival_);
   } else {
     counters.bytes_received += bytes;
     with_rank_.received(1, bytes);
+  }
+}
+
+// A message of no bytes travels, too: who receives from any rank must hear of it.
+void MessageOperation::hand_over(const Tag& tag, std::size_t offset, std::size_t bytes) {
+  count_piece(bytes);
+  if (sends()) {
+    link_->send(tag, ConstBuffer(binding().input + offset, bytes), arrival_);
+  } else {
     link_->recv(tag, Buffer{binding().output + offset, bytes}, arrival_);
   }
 }

@@ -20,6 +20,7 @@ class MessageOperation final : public Operation {
   Rank rank() const { return rank_; }
   bool sends() const { return direction_.front().outgoing; }
 
+  bool run_now(Recorder& recorder) override;
   Status start(const Tag& tag, Peers& peers) override;
   // The link does it all.
   bool advance(Counters&) override { return false; }
@@ -37,6 +38,7 @@ class MessageOperation final : public Operation {
 
   static void on_done(Completion& completion, const Status& status);
   void hand_over(const Tag& tag, std::size_t offset, std::size_t bytes);
+  void count_piece(std::size_t bytes);
 
   const Rank rank_;
   const std::string_view algorithm_;
@@ -45,7 +47,9 @@ class MessageOperation final : public Operation {
   StepRecorder* const steps_;        // null: they are not recorded
   StepRecorder::Number record_ = 0;  // of the message, all pieces together
   Link* link_ = nullptr;             // also of the run before
-  Tag tag_;  // of this run: where it runs inside another operation, that is the one with a number
+  Tag tag_;                // of this run: where it runs inside another operation, that is the one with a number
+  Tag sent_tag_;           // the same as it travels
+  std::size_t bytes_ = 0;  // of the whole message
   Arrival arrival_;
   std::uint32_t outstanding_ = 0;  // of the pieces as which a long message travels
 };

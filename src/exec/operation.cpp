@@ -46,8 +46,7 @@ void Operation::bind(const Binding& binding, bool persistent) {
 void Operation::number_message() {
   const auto used = directions();
   if (used.empty()) return;
-  sequence_ = context_->next_message(used[0]);
-  detail_.peer = used[0].peer;
+  set_number(++context_->latest_message(used[0]), used[0].peer);
 }
 
 bool Operation::stage() {

@@ -12,31 +12,17 @@
 #include <string_view>
 #include <vector>
 
+#include "src/exec/binding.hpp"
 #include "src/exec/context.hpp"
 #include "src/exec/operation_record.hpp"
 #include "src/exec/peers.hpp"
-#include "src/exec/staging.hpp"
 #include "src/exec/transport_names.hpp"
-#include "src/exec/user_function.hpp"
 #include "src/spi/transport.hpp"
 
 namespace hocket {
 
 class CopiedMemory;
-struct DeviceData;
-
-// What an operation is bound to for one run.
-struct Binding {
-  const std::byte* input = nullptr;
-  std::byte* output = nullptr;
-  Signature signature;
-  Reduction reduction;
-  std::chrono::nanoseconds timeout{};
-  Rank root = 0;
-  std::shared_ptr<UserFunction> user = {};  // what reduction.custom is
-  std::shared_ptr<Staging> staging = {};  // where the input lies, and perhaps the output, if not in the caller's memory
-  std::shared_ptr<DeviceData> device = {};  // of data in memory of a GPU, which only some operations can be bound to
-};
+class Recorder;
 
 // Thread rule: one thread at a time, the one that progresses; finished() and status() from any thread.
 class Operation {
@@ -91,7 +77,15 @@ class Operation {
   // Brings the data to where it belongs, then start().
   Status begin(const Tag& tag, Peers& peers) {
     if (binding_.staging && !stage()) return failure_;
-    return start(tag, peers);
+    Status status = start(tag, peers);
+    bound_anew_ = false;
+    return status;
+  }
+  // In place of being numbered, recorded, begun and advanced until it is complete: all of that, where nobody is waited
+  // for. False: nothing has happened.
+  virtual bool run_now(Recorder& recorder) {
+    (void)recorder;
+    return false;
   }
   // Begins; `tag` is tag().
   virtual Status start(const Tag& tag, Peers& peers) = 0;
@@ -228,6 +222,11 @@ class Operation {
   const Binding& binding() const { return binding_; }
   // Whether more may differ from the run before than where the buffers are.
   bool is_bound_anew() const { return bound_anew_; }
+  // Of a message that is numbered otherwise than by number().
+  void set_number(std::uint64_t sequence, Rank peer) {
+    sequence_ = sequence;
+    detail_.peer = peer;
+  }
   // For this run.
   void set_buffers(const std::byte* input, std::byte* output) {
     binding_.input = input;

@@ -32,6 +32,10 @@ class TickStamp {
     low_.store(low, std::memory_order_relaxed);
     high_.store(high, std::memory_order_release);
   }
+  void set(const TickStamp& other) {
+    low_.store(other.low_.load(std::memory_order_relaxed), std::memory_order_relaxed);
+    high_.store(other.high_.load(std::memory_order_relaxed), std::memory_order_release);
+  }
   std::uint64_t read() const {
     const std::uint64_t high = high_.load(std::memory_order_acquire);
     return high << 32 | low_.load(std::memory_order_relaxed);
@@ -64,6 +68,8 @@ class alignas(64) OperationRecord {
     detail_.store(std::bit_cast<std::uint64_t>(RecordDetail{.path = path}), std::memory_order_relaxed);
   }
   void end() { ended_.take(); }
+  // When it began.
+  void end_at_once() { ended_.set(began_); }
   std::uint32_t sequence() const { return sequence_.load(std::memory_order_relaxed); }
   Contents read() const {
     std::array<std::uint64_t, 4> call{};

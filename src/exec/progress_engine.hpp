@@ -73,13 +73,13 @@ class ProgressEngine final : public TransportListener {
   // place, and run() goes on. Requires that nothing broke, that the queue is empty and that it needs_no_place(). True:
   // it has ended well, and there is nothing to rest() for.
   bool run_alone(const std::shared_ptr<Operation>& operation) {
-    const bool over_links = operation->uses_links() && !alone_;
-    return over_links ? messages_.run({&operation, 1}) : run_here(operation);
+    if (!operation->uses_links() || alone_) return run_here(operation);
+    return runs_now(*operation) || messages_.run({&operation, 1});
   }
   // Whether nothing that peers tell over links meanwhile is compared with the operation; with a collective over links
   // it is. Any thread.
   bool needs_no_place(const Operation& operation) const {
-    return (!operation.uses_links() || operation.is_message() || alone_) && !operation.needs_source();
+    return !operation.uses_links() || ((operation.is_message() || alone_) && !operation.needs_source());
   }
   // The same of messages over links.
   bool run_messages(LoneMessages::Messages messages) { return messages_.run(messages); }
@@ -124,6 +124,14 @@ class ProgressEngine final : public TransportListener {
     Context& context = operation.context();
     ++context.counters().operations;
     if (operation.uses_links() && !operation.is_message()) context.remember(operation.tag());
+  }
+  // Whether a message has been run here and now. Not where something has come to light that concerns everything: that
+  // is left to run().
+  bool runs_now(Operation& message) {
+    if (!peer_failure_.ok() || !departed_.empty() || !message.run_now(recorder_)) return false;
+    ++message.context().counters().operations;
+    message.finish_well();
+    return true;
   }
   bool run_here(const std::shared_ptr<Operation>& operation);
   bool runs_to_its_end(Operation& operation);

@@ -59,6 +59,8 @@ class Recorder {
     next_.store(behind, std::memory_order_release);
     return *record;
   }
+  // One that has begun and ended at once.
+  void add(Operation& operation, const Tag& tag) { begin(operation, tag).end_at_once(); }
   // One that has begun, whatever has begun meanwhile.
   static void end(const Operation& operation) {
     OperationRecord& record = *operation.record();

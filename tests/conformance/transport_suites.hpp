@@ -5,6 +5,7 @@
 #include "tests/conformance/transport_closing_suite.hpp"
 #include "tests/conformance/transport_connection_suite.hpp"
 #include "tests/conformance/transport_fault_suite.hpp"
+#include "tests/conformance/transport_now_suite.hpp"
 #include "tests/conformance/transport_probe_suite.hpp"
 #include "tests/conformance/transport_suite.hpp"
 #include "tests/conformance/transport_words_suite.hpp"
@@ -14,5 +15,6 @@
   INSTANTIATE_TYPED_TEST_SUITE_P(Name, TransportConnectionSuite, Maker); \
   INSTANTIATE_TYPED_TEST_SUITE_P(Name, TransportClosingSuite, Maker);    \
   INSTANTIATE_TYPED_TEST_SUITE_P(Name, TransportFaultSuite, Maker);      \
+  INSTANTIATE_TYPED_TEST_SUITE_P(Name, TransportNowSuite, Maker);        \
   INSTANTIATE_TYPED_TEST_SUITE_P(Name, TransportProbeSuite, Maker);      \
   INSTANTIATE_TYPED_TEST_SUITE_P(Name, TransportWordsSuite, Maker)

@@ -21,6 +21,17 @@ void Inbox::abandon(const Status& why) {
   for (; !posted_.empty(); posted_.pop_front()) posted_.front().completion->done(why);
 }
 
+bool Inbox::take_at_once(const MessageHeader& expected, std::byte* to, int wake_event) {
+  const std::size_t bytes = bytes_in_ring(expected.bytes), available = ring_.available(bytes);
+  if (!posted_.empty() || bytes > available || available > ring_data_bytes) return false;
+  const std::byte* const from = ring_.at();
+  if (!expected.is_at(from)) return false;
+  if (expected.bytes > 0) std::memcpy(to, from + sizeof expected, expected.bytes);
+  ring_.skip(bytes);
+  give_back(wake_event);
+  return true;
+}
+
 Inbox::Received Inbox::advance(int wake_event) {
   Received received;
   while (!posted_.empty() && received.bytes < bytes_per_advance) {
@@ -125,10 +136,9 @@ void Inbox::put(const std::byte* from, std::size_t bytes) {
   got_ += bytes;
 }
 
-// The writer is woken when a payload is not needed in its place any more, else only when there is room for half a ring:
-// it would fill less at once and sleep again.
+// The writer is woken when a payload is not needed in its place any more, too.
 void Inbox::give_back(int wake_event) {
-  if (ring_.give_back() < ring_data_bytes / 2 && !took_from_place_) return;
+  if (!ring_.give_back() && !took_from_place_) return;
   took_from_place_ = false;
   full_fence();  // either the writer sees it, or we see that the writer sleeps
   auto& asleep = ring_.control().writer_sleeps;

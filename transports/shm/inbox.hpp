@@ -65,6 +65,9 @@ class Inbox {
   bool news() { return posted_.empty() && ring_.available() > 0 && probed_ != ring_.position(); }
   // Whether all that came has been received.
   bool drained() { return ring_.available() == 0; }
+  // Takes the message that must come next, where all of it lies in the ring and no receive is posted. False: it is to
+  // be posted.
+  bool take_at_once(const MessageHeader& expected, std::byte* to, int wake_event);
   // Delivers what has come. Wakes the writer through its eventfd when there is much room.
   Received advance(int wake_event);
 

@@ -1,5 +1,7 @@
 #include "transports/shm/ring.hpp"
 
+#include <utility>
+
 namespace hocket::shm {
 
 static_assert(std::atomic<std::uint64_t>::is_always_lock_free);
@@ -43,12 +45,12 @@ std::size_t RingReader::available(std::size_t wanted) {
   return written_ - position_;
 }
 
-std::size_t RingReader::give_back() {
-  const std::uint64_t whole = round_down(position_, cache_line_bytes);
-  if (whole == given_) return 0;
-  given_ = whole;
+bool RingReader::give_back() {
+  constexpr std::size_t stretch = ring_data_bytes / 16;
+  const std::uint64_t whole = round_down(position_, cache_line_bytes), before = std::exchange(given_, whole);
+  if (whole == before) return false;
   control().taken.store(whole, std::memory_order_release);
-  return ring_data_bytes - (written_ - whole);
+  return whole / stretch != before / stretch && written_ - whole <= ring_data_bytes / 2;
 }
 
 }  // namespace hocket::shm

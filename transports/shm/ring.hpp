@@ -6,9 +6,11 @@
 // the message is over when that has been given back.
 #pragma once
 
+#include <array>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 
 #include "src/base/arithmetic.hpp"
 #include "src/base/mismatch.hpp"
@@ -37,6 +39,16 @@ struct MessageHeader {
   std::uint64_t bytes = 0;  // of the payload; with in_place where that does not follow
 
   static constexpr std::uint64_t in_place = std::uint64_t{1} << 63;
+
+  // Whether this header lies there.
+  bool is_at(const std::byte* there) const {
+    std::array<std::uint64_t, 6> mine, theirs;
+    std::memcpy(&mine, this, sizeof mine);
+    std::memcpy(&theirs, there, sizeof theirs);
+    std::uint64_t differences = 0;
+    for (std::size_t i = 0; i < mine.size(); ++i) differences |= mine[i] ^ theirs[i];
+    return differences == 0;
+  }
 };
 static_assert(sizeof(MessageHeader) == 48 && std::has_unique_object_representations_v<MessageHeader>);
 
@@ -88,8 +100,10 @@ class RingReader {
   void skip(std::size_t bytes) { position_ += bytes; }
   // Goes on to the next cache line, where the next message begins.
   void align() { position_ = round_up(position_, cache_line_bytes); }
-  // Gives back what was skipped; returns the bytes that are free now, 0 if nothing was given back.
-  std::size_t give_back();
+  // Gives back what was skipped. Whether a writer that sleeps is to be woken for it: there is room for half a ring (it
+  // would fill less at once and sleep again), and the reader has come into another stretch of it, so that not every
+  // message asks. A writer that sleeps has filled the ring, so a yes comes before all of that is read.
+  bool give_back();
 
  private:
   Mapping mapping_;

@@ -61,16 +61,27 @@ void ShmLink::send(const Tag& tag, ConstBuffer from, Completion& completion) {
     completion.done(*ended_with_);
     return;
   }
-  const MessageHeader header{tag, from.bytes};
-  if (attached() && outbox_.open() && outbox_.write_at_once(header, from.data, connection_.wake_event.get())) {
+  if (send_now(tag, from)) {
     completion.done(Status());
     return;
   }
+  const MessageHeader header{tag, from.bytes};
   std::optional<PayloadPlace> place;
   if (from.bytes >= in_place_from && attached()) place = context_.windows->place_of(peer_, from.data, from.bytes);
   const bool first = outbox_.all_written();
   outbox_.push(header, from.data, completion, place);
   if (first && attached()) flush();
+}
+
+bool ShmLink::send_now(const Tag& tag, ConstBuffer from) {
+  if (ended_with_ || !outbox_.open()) return false;
+  return outbox_.write_at_once({tag, from.bytes}, from.data, connection_.wake_event.get());
+}
+
+// Behind the last message before a goodbye there is more to do.
+bool ShmLink::recv_now(const Tag& tag, Buffer to) {
+  if (ended_with_ || goodbye_came_) return false;
+  return inbox_.take_at_once({tag, to.bytes}, to.data, connection_.wake_event.get());
 }
 
 void ShmLink::recv(const Tag& tag, Buffer to, Completion& completion) {

@@ -40,6 +40,8 @@ class ShmLink final : public Link {
   void recv(const Tag& tag, Buffer to, Completion& completion) override;
   void recv_reduce(const Tag& tag, ConstBuffer mine, Buffer to, const Reduction& reduction,
                    Completion& completion) override;
+  bool send_now(const Tag& tag, ConstBuffer from) override;
+  bool recv_now(const Tag& tag, Buffer to) override;
   std::optional<Tag> probe() override;
   void tell_waiting(const Waiting& what) override;
   void close(const Status& why) override;
