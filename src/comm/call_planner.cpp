@@ -15,10 +15,14 @@ namespace {
 
 constexpr std::string_view over_window = "direct paths over shared memory";
 
-// Whether elements are small enough for the window; those of the library's own types are.
-bool fits(const Signature& call, const WindowUse& use, Rank members) {
-  if (call.dtype != DataType::opaque) return true;
-  return has_room_for(size_of(call), static_cast<std::uint32_t>(members), use.window->staging_bytes());
+// Whether the call is small enough for the window: its elements, and all of a prefix.
+bool fits(const Signature& call, const WindowUse& use, Rank size) {
+  const auto members = static_cast<std::uint32_t>(size);
+  const bool has_room =
+      call.dtype != DataType::opaque || has_room_for(size_of(call), members, use.window->staging_bytes());
+  if (!has_room || !info_of(call.collective).is_prefix()) return has_room;
+  const Exchange exchange(call, 0, members, first_grain_bytes);
+  return has_direct_path(exchange, use.rule_of(exchange));
 }
 
 }  // namespace

@@ -85,7 +85,7 @@ class Context {
     const auto place = static_cast<std::size_t>(rank);
     return place < by_rank_.size() ? by_rank_[place] : with_each_;
   }
-  // Of collectives over links that are finished.
+  // Finished collectives in which another rank may still wait for this one over links.
   void remember(const Tag& tag) { past_calls_[tag.sequence % past_calls_.size()] = tag; }
   // Null where it is forgotten, or there was none.
   const Tag* past(std::uint32_t sequence) const {

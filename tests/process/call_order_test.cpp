@@ -19,9 +19,13 @@ class CallOrder : public OverTransport {};
 INSTANTIATE_TEST_SUITE_P(Over, CallOrder, testing::Values("auto", "shm", "tcp"),
                          [](const auto& of) { return of.param; });
 
-// Calls that the window does not take.
+// Calls that the window does not take, and a scan that it does.
 hocket_result scatter_v(Child& child, const Comm& comm) {
   return UnequalCall({.collective = Collective::scatter_v, .scale = 3}, child.index, child.size).issue(comm.get());
+}
+
+hocket_result large_scan(Child& child, const Comm& comm) {
+  return Call({.collective = Collective::scan, .count = 100'000}, child.index, child.size).issue(comm.get());
 }
 
 hocket_result scan(Child& child, const Comm& comm) {
@@ -53,7 +57,7 @@ TEST_P(CallOrder, ACallThatOneRankLeavesOutIsAMismatchOnAll) {
 }
 
 TEST_P(CallOrder, CallsThatOneRankSwapsAreAMismatchOnAll) {
-  for (const auto other : {scatter_v, scan}) {
+  for (const auto other : {scatter_v, large_scan, scan}) {
     run_when_all_have_met(3, [&](Child& child, const Comm& comm) {
       hocket_result result = HOCKET_OK;
       for (const bool window : {child.index == odd_rank, child.index != odd_rank}) {

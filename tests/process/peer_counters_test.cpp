@@ -97,6 +97,29 @@ TEST_P(PeerCounters, BytesOfCollectives) {
   }
 }
 
+// Over shared memory each rank gives its input to those after it.
+TEST(PeerCountersOfPrefixes, CountTheRanksBeforeAndAfter) {
+  run_ranks(3, [](Child& child) {
+    hocket_comm_options options = HOCKET_COMM_OPTIONS_INIT;
+    options.transport = "auto";
+    const Comm comm(&options);
+    ASSERT_TRUE(comm);
+    std::vector<hocket_peer_counters> before;
+    for (int peer = 0; peer < 3; ++peer) before.push_back(counted(comm, peer));
+    std::vector<int> values(10, 1);
+    for (int i = 0; i < 2; ++i) {
+      expect_result(
+          hocket_scan(values.data(), values.data(), 10, HOCKET_INT32, HOCKET_SUM, comm.get(), nullptr, nullptr),
+          HOCKET_OK);
+    }
+    for (int peer = 0; peer < 3; ++peer) {
+      const hocket_peer_counters &now = counted(comm, peer), &then = before[static_cast<std::size_t>(peer)];
+      EXPECT_EQ(now.bytes_sent - then.bytes_sent, peer > child.index ? 80U : 0U) << peer;
+      EXPECT_EQ(now.bytes_received - then.bytes_received, peer < child.index ? 80U : 0U) << peer;
+    }
+  });
+}
+
 // Rank 1 comes once rank 0 sleeps.
 TEST_P(PeerCounters, TellsForWhomARankWaited) {
   ProcessGroup group(2, [](Child& child) {

@@ -1,14 +1,17 @@
 // scan and exscan beyond what every collective is tested with: any transport, functions of which the order matters, and
 // what has no meaning.
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <cstdint>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "tests/process/support/call.hpp"
 #include "tests/process/support/failure.hpp"
 #include "tests/process/support/process_group.hpp"
+#include "tests/process/support/with_comm.hpp"
 
 namespace hocket::process_testing {
 namespace {
@@ -91,7 +94,28 @@ TEST_P(Prefixes, OverTcpAlone) {
   });
 }
 
-INSTANTIATE_TEST_SUITE_P(Ranks, Prefixes, testing::Values(1, 2, 3, 5, 8), testing::PrintToStringParamName());
+// Over shared memory small ones take the window, and large ones links.
+TEST_P(Prefixes, SmallAndLargeOnesInTurns) {
+  run_ranks(GetParam(), [](Child& child) {
+    hocket_comm_options options = HOCKET_COMM_OPTIONS_INIT;
+    options.transport = "auto";
+    const Comm comm(&options), other(&options);
+    ASSERT_TRUE(comm && other);
+    std::uint64_t number = 0;
+    for (const std::size_t count : {1, 50'000, 8, 9, 0, 511, 513, 30'000, 1023, 1025, 4096, 4097, 3}) {
+      for (const Collective collective : prefixes) {
+        for (const bool in_place : {false, true}) {
+          Call({.collective = collective, .count = count, .in_place = in_place, .salt = ++number}, child.index,
+               child.size)
+              .run(number % 3 == 0 ? other.get() : comm.get());
+          if (testing::Test::HasFailure()) return;
+        }
+      }
+    }
+  });
+}
+
+INSTANTIATE_TEST_SUITE_P(Ranks, Prefixes, testing::Values(1, 2, 3, 5, 7, 8), testing::PrintToStringParamName());
 INSTANTIATE_TEST_SUITE_P(Hosts, Prefixes, testing::Values("0011", "01201"), testing::PrintToStringParamName());
 
 TEST(PrefixErrors, AnAverageIsRefusedAndTheCommunicatorGoesOn) {
@@ -124,6 +148,58 @@ TEST(PrefixErrors, ExscanNeedsNoOutputOnRankZeroAndOneElsewhere) {
     float recv = -1;
     expect_result(call(child.index == 0 ? nullptr : &recv), HOCKET_OK);
     EXPECT_EQ(recv, child.index == 0 ? -1 : 1);
+  });
+}
+
+// The ranks of one host, of which the first and the last do what others do not.
+class PrefixFaults : public testing::TestWithParam<int> {
+ protected:
+  // Of scan, then of calls that every rank needs.
+  static hocket_result scan_and_go_on(Child& child, const Comm& comm, std::size_t count) {
+    hocket_result result =
+        Call({.collective = Collective::scan, .count = count}, child.index, child.size).issue(comm.get());
+    for (int i = 0; i < 2 && result == HOCKET_OK; ++i) result = hocket_barrier(comm.get(), nullptr, nullptr);
+    return result;
+  }
+};
+
+INSTANTIATE_TEST_SUITE_P(OddRank, PrefixFaults, testing::Values(0, 1, 2), testing::PrintToStringParamName());
+
+// One rank takes the window and the others links, or the other way round, or both the window.
+TEST_P(PrefixFaults, OtherCountsAreAMismatchOnAll) {
+  for (const auto& [odd, others] : {std::pair(3, 4), std::pair(3, 400'000), std::pair(400'000, 3)}) {
+    run_when_all_have_met(3, [&](Child& child, const Comm& comm) {
+      const int count = child.index == GetParam() ? odd : others;
+      expect_result(scan_and_go_on(child, comm, static_cast<std::size_t>(count)), HOCKET_MISMATCH);
+      expect_message_names("scan of " + std::to_string(odd) + " ");
+    });
+  }
+}
+
+// It dies before it has announced anything. The ranks before it do not need it, and learn of it from the next call.
+TEST_P(PrefixFaults, ADeathIsNamedByAll) {
+  ProcessGroup group(3, [](Child& child) {
+    const Comm comm;
+    ASSERT_TRUE(comm);
+    ASSERT_EQ(scan_and_go_on(child, comm, 5), HOCKET_OK);
+    child.say("here");
+    EXPECT_EQ(child.hear(), "go on");
+    if (child.index == GetParam()) ::_exit(0);
+    expect_result(scan_and_go_on(child, comm, 5), HOCKET_PEER_LOST);
+    expect_message_names("rank " + std::to_string(GetParam()));
+  });
+  group.hear_from_all("here");
+  for (int index = 0; index < 3; ++index) group.tell(index, "go on");
+  group.expect_success();
+}
+
+TEST(PrefixErrors, SmallScanMeetsSmallExscan) {
+  run_when_all_have_met(2, [](Child& child, const Comm& comm) {
+    const Collective collective = child.index == 0 ? Collective::scan : Collective::exscan;
+    hocket_result result = Call({.collective = collective, .count = 10}, child.index, child.size).issue(comm.get());
+    if (result == HOCKET_OK && child.index == 0) result = hocket_barrier(comm.get(), nullptr, nullptr);
+    expect_result(result, HOCKET_MISMATCH);
+    expect_message_names("exscan of 10 ");
   });
 }
 

@@ -189,7 +189,7 @@ bool Announcer::has_come(Rank peer, std::uint64_t turns_later) const {
 // Whether this member waits for an announcement of that one.
 bool Announcer::is_awaited(std::uint32_t member) const {
   if (!announced()) return !has_announced(member, turn_before());
-  return needs(member) && !has_announced(member, run_.turn);
+  return run_.needed.has(member) && !has_announced(member, run_.turn);
 }
 
 Operation::Missing Announcer::missing(const std::function<bool(std::uint32_t member)>& has_done_its_part) const {

@@ -48,7 +48,7 @@ class Announcer {
     } else if (!announce_data(counters)) {
       return false;
     }
-    next_member_ = run_.needs_from;
+    next_member_ = run_.needed.from;
     polls_to_waking_ = run_.use.setting.shares_work ? 0 : polls_before_waking;
     state_ = State::announced;
     return true;
@@ -56,7 +56,7 @@ class Announcer {
   bool announced() const { return state_ != State::waits; }
   // Reads what everyone whom this member needs has announced. False: somebody has not, or something was wrong.
   [[gnu::always_inline]] bool hear_all() {
-    for (; next_member_ < run_.needs_until; ++next_member_) {
+    for (; next_member_ < run_.needed.until; ++next_member_) {
       if (next_member_ == run_.self) continue;
       if (hear(next_member_, run_.turn)) {
         payloads_ &= run_.announcements[next_member_].has_payload();
@@ -102,7 +102,6 @@ class Announcer {
   std::uint64_t turn_before() const {
     return std::max(run_.turn > run_.runs_ahead ? run_.turn - run_.runs_ahead : 0, room_after_);
   }
-  bool needs(std::uint32_t member) const { return member >= run_.needs_from && member < run_.needs_until; }
   bool announce_data(Counters& counters);
   bool describe_data(Announcement& own, Counters& counters);
   bool put_payload(Announcement& own, Counters& counters);

@@ -22,6 +22,7 @@ Status DirectOperation::mark_streams() {
 [[gnu::always_inline]] inline void DirectOperation::choose_path(Counters& counters) {
   const DirectPath path = announcer_.path();
   set_path(1 + static_cast<std::uint32_t>(path));
+  if (run_.may_meet_links) context().remember(tag());
   if (run_.exchange.rounds() == 0) {  // everybody has announced, and nothing is to be moved
     phase_ = Phase::done;
     return;

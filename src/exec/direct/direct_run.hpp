@@ -28,6 +28,7 @@ struct DirectRun {
         outputs(members) {
     sources.reserve(members);
     targets.reserve(members);
+    exchanged.reserve(members);
     for (std::uint32_t member = 0; member < members; ++member) lines.push_back(window().control_lines(member));
   }
 
@@ -73,7 +74,9 @@ struct DirectRun {
     return exchange.part(number / exchange.parts(), static_cast<std::uint32_t>(number % exchange.parts()));
   }
   // What the members give each other, on whatever path.
-  void count_exchanged() { exchanges_with->carried(given, taken); }
+  void count_exchanged() const {
+    for (const Exchanged& with_one : exchanged) with_one.peer->carried(with_one.given, with_one.taken);
+  }
   // The first failure stays.
   void fail(const Status& status) {
     if (failure.ok()) failure = status;
@@ -89,9 +92,9 @@ struct DirectRun {
   Exchange exchange{};
   ComparedCall compared{};                             // the call that is announced
   DirectPath path_of_payloads = DirectPath::one_shot;  // where everyone's input goes with its announcement
-  std::uint32_t needs_from = 0,
-                needs_until = 0;            // the members whose data, or word that they have begun, this one needs
+  Members needed{};                                    // those whose data, or word that they have begun, this one needs
   std::uint64_t runs_ahead = 0;             // how many operations others may still have to begin when this one does
+  bool may_meet_links = false;              // a rank that gives another count may wait for this one over links
   bool goes_in_line = false;                // this member's input stands in its announcement
   std::vector<Part> at_once{};              // the parts that go to this member, where the data may be small
   std::vector<Announcement> announcements;  // of this turn, by member
@@ -104,38 +107,45 @@ struct DirectRun {
   std::vector<std::byte*> outputs;
 
  private:
+  // What this member exchanges with another one, or with each other one.
+  struct Exchanged {
+    PeerCounters* peer = nullptr;
+    std::uint64_t given = 0, taken = 0;  // bytes
+  };
+
   void make_exchange_and_rule() {
     std::uint32_t root = 0;
     while (root + 1 < members && window().rank_of(root) != binding.root) ++root;
     exchange = Exchange(binding.signature, root, members, first_grain_bytes);
-    DirectSetting setting = use.setting;
-    setting.staging_bytes = window().staging_bytes();
-    rule = direct_rule(exchange, setting);
+    rule = use.rule_of(exchange);
     rule.plain = rule.plain && window().reads_plain_memory();
     const std::size_t in = exchange.input_bytes(self), out = exchange.output_bytes(self);
     goes_in_line = rule.has_payload() && in <= Announcement::inline_bytes_max && !rule.worth_mapping(in, out);
     if (rule.pools_work) (void)window().staging(self);  // committed before others write results there
     path_of_payloads = direct_path(exchange, rule, {.mapped = false, .plain = false});
-    find_needed();
+    needed = rule.one_way ? exchange.needed_by(self) : Members{0, members};
     const bool takes_second_line = compared.announced.is_list() || rule.plain;
     runs_ahead = takes_second_line ? direct::run_ahead_max_with_second_line : direct::run_ahead_max;
     at_once.clear();
     if (rule.fits && !rule.pools_work) list_parts();
-    const bool is_root = self == root, one_gives = exchange.only_root_gives(), one_takes = exchange.only_root_takes();
-    exchanges_with = &context.with(!is_root && (one_gives || one_takes) ? static_cast<Rank>(root) : every_rank);
-    given = (is_root ? one_takes : one_gives) ? 0 : exchange.block_bytes();
-    taken = (is_root ? one_gives : one_takes) ? 0 : exchange.block_bytes();
+    may_meet_links = exchange.collective().is_prefix();
+    exchanged.clear();
+    exchange.collective().is_prefix() ? find_exchanged_of_prefix() : find_exchanged(root);
   }
 
-  void find_needed() {
-    needs_from = 0;
-    needs_until = members;
-    if (!rule.one_way) return;
-    if (exchange.collective().is_from_root()) {
-      needs_from = exchange.root();
-      needs_until = self == exchange.root() ? needs_from : needs_from + 1;
-    } else if (self != exchange.root()) {
-      needs_until = 0;
+  void find_exchanged(std::uint32_t root) {
+    const bool is_root = self == root, one_gives = exchange.only_root_gives(), one_takes = exchange.only_root_takes();
+    exchanged.push_back({&context.with(!is_root && (one_gives || one_takes) ? static_cast<Rank>(root) : every_rank),
+                         (is_root ? one_takes : one_gives) ? 0 : exchange.block_bytes(),
+                         (is_root ? one_gives : one_takes) ? 0 : exchange.block_bytes()});
+  }
+
+  void find_exchanged_of_prefix() {
+    const std::size_t bytes = exchange.block_bytes();
+    for (std::uint32_t member = 0; member < members; ++member) {
+      if (member == self) continue;
+      exchanged.push_back(
+          {&context.with(static_cast<Rank>(member)), member > self ? bytes : 0, member < self ? bytes : 0});
     }
   }
 
@@ -143,16 +153,15 @@ struct DirectRun {
     const auto add = [this](const Part& part) {
       if (part.bytes != 0 && part.goes_to(self)) at_once.push_back(part);
     };
-    if (exchange.collective().is_vector()) return add(exchange.whole());
+    if (exchange.cuts_vector()) return add(exchange.whole());
     for (std::size_t number = 0; number < parts(); ++number) add(part(number));
   }
 
   // The call that the exchange and the rule were made for, and the root of the run.
   Signature latest_call;
   Rank latest_root = 0;
-  PeerCounters* exchanges_with = nullptr;  // of the root, or of every other member
-  std::uint64_t given = 0, taken = 0;      // bytes, for each of these
-  bool begins_like_latest = false;         // they are as a run of that call begins
+  std::vector<Exchanged> exchanged{};
+  bool begins_like_latest = false;  // they are as a run of that call begins
 };
 
 }  // namespace hocket

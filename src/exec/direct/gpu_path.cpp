@@ -39,9 +39,7 @@ bool GpuPath::takes(const Signature& call, std::uint32_t root, const WindowUse& 
     const ReduceOpInfo& op = info_of(call.op);
     if (op.takes != Takes::nothing || !is_defined(call.dtype, call.op)) return false;
   }
-  DirectSetting setting = use.setting;
-  setting.staging_bytes = use.window->staging_bytes();
-  return exchange.rounds() != 0 && !direct_rule(exchange, setting).one_way;
+  return exchange.rounds() != 0 && !use.rule_of(exchange).one_way;
 }
 
 Status GpuPath::offer(DirectRun& run, Announcement& own) {

@@ -2,6 +2,7 @@
 // what it needs itself, and nobody waits for anybody again.
 #pragma once
 
+#include <algorithm>
 #include <cstring>
 
 #include "src/exec/direct/combine.hpp"
@@ -18,8 +19,9 @@ inline void move_at_once(DirectRun& run) {
       if (source != target) std::memcpy(target, source, part.bytes);
       continue;
     }
-    run.sources.resize(run.members);
-    for (std::uint32_t member = 0; member < run.members; ++member) {
+    const std::uint32_t operands = std::min(part.operands, run.members);
+    run.sources.resize(operands);
+    for (std::uint32_t member = 0; member < operands; ++member) {
       run.sources[member] = run.payload_of(member) + part.source_offset;
     }
     combine(run.binding.reduction, run.sources, {&target, 1}, part.bytes);

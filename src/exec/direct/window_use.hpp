@@ -30,6 +30,11 @@ struct WindowUse {
   std::uint32_t digest = 0;               // of all own calls
   std::array<std::uint32_t, direct::announcements> sequences =
       {};  // own calls' numbers in their communicators, by turn
+  DirectRule rule_of(const Exchange& exchange) const {
+    DirectSetting in_this_window = setting;
+    in_this_window.staging_bytes = window->staging_bytes();
+    return direct_rule(exchange, in_this_window);
+  }
   std::uint32_t& sequence(std::uint64_t of_turn) { return sequences[of_turn % direct::announcements]; }
 };
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "src/plan/direct/one_shot_work.hpp"
 #include "src/plan/direct/stages.hpp"
 #include "src/plan/direct/staging.hpp"
 
@@ -72,14 +73,10 @@ double lines_of(const Side& side) {
   return side.input > inline_bytes_max ? 2 : 1;
 }
 
-DirectWork one_shot_output(const Shape& shape, const Side& side) {
-  if (shape.combines) return {.combined = (shape.ranks - 1) * side.output};
-  return {.copied = copied_out(shape, side)};
-}
-
-DirectTerms one_shot(const Shape& shape, const Side& root, const Side& other, bool one_way) {
-  DirectTerms terms{.root = payload(root) + one_shot_output(shape, root),
-                    .other = payload(other) + one_shot_output(shape, other)};
+DirectTerms one_shot(const Exchange& exchange, const Shape& shape, const Side& root, const Side& other, bool one_way) {
+  const DirectWork for_root = one_shot_output(exchange, exchange.root(), shape.in_place);
+  const DirectWork for_others = one_shot_output(exchange, exchange.root() + 1, shape.in_place);
+  DirectTerms terms{.root = payload(root) + for_root, .other = payload(other) + for_others};
   const double others = shape.ranks - 1;
   if (one_way) {  // senders run ahead, so nobody waits in a row of calls
     const bool down = shape.collective.is_from_root();
@@ -93,7 +90,7 @@ DirectTerms one_shot(const Shape& shape, const Side& root, const Side& other, bo
   if (shape.collective.has_root()) {
     const bool down = shape.collective.is_from_root();
     terms.brought = payload(down ? root : other);
-    terms.taken = one_shot_output(shape, down ? other : root);
+    terms.taken = down ? for_others : for_root;
   }
   return terms;
 }
@@ -216,8 +213,9 @@ DirectTerms direct_terms(const DirectCall& call, DirectPath path, bool shares_wo
   const Side root = side_of(exchange, shape, true), other = side_of(exchange, shape, false);
   switch (path) {
     case DirectPath::one_shot: {
+      if (collective.is_prefix()) return one_shot_prefix(exchange, call.in_place);
       const DirectSetting setting{.staging_bytes = direct::usual_staging_bytes, .shares_work = shares_work};
-      return one_shot(shape, root, other, direct_rule(exchange, setting).one_way);
+      return one_shot(exchange, shape, root, other, direct_rule(exchange, setting).one_way);
     }
     case DirectPath::pooled: return pooled(shape, root, other);
     case DirectPath::mapped: return mapped(shape, root, other, shares_work);
@@ -256,11 +254,17 @@ std::optional<DirectExpectation> expect_direct(const Network& network, const Dir
                                                std::optional<DirectPath> path) {
   const std::optional<DirectCost>& described = network.description().direct;
   const bool one_host = network.description().kind == NetworkKind::hosts && network.hosts() == 1;
-  if (!one_host || !described || call.ranks < 2 || !info_of(call.collective).direct_paths) return std::nullopt;
+  if (!one_host || !described || call.ranks < 2) return std::nullopt;
   const DirectCost& cost = *described;
   const DirectSetting setting = direct_setting(network);
   const bool shares_work = setting.shares_work;
-  if (!path) path = foreseen_path(call.exchange(), setting, call.registered, cost.reads_plain_memory);
+  const Exchange exchange = call.exchange();
+  const DirectPath foreseen = foreseen_path(exchange, setting, call.registered, cost.reads_plain_memory);
+  const bool is_prefix = info_of(call.collective).is_prefix();  // that is run as foreseen, or over links
+  if (!has_direct_path(exchange, direct_rule(exchange, setting)) || (is_prefix && path && *path != foreseen)) {
+    return std::nullopt;
+  }
+  if (!path) path = foreseen;
   const DirectTerms terms = direct_terms(call, *path, shares_work);
 
   const double ranks = call.ranks, cores = shares_work ? network.cores_per_host() : ranks;

@@ -50,7 +50,9 @@ DirectSetting direct_setting(const Network& network);
 
 // What one call consists of.
 struct DirectTerms {
-  DirectWork root{}, other{};  // of the root, and of each other rank; the same where the collective has no root
+  // Of the root, and of each other rank; the same where the collective has no root. Of a prefix: of the last rank,
+  // which has the most to do, and of each other rank on average.
+  DirectWork root{}, other{};
   // What one side brings and the other takes, where these are different ranks that wait for one another: parts of the
   // work above, both in so many rounds.
   DirectWork brought{}, taken{};
@@ -71,7 +73,8 @@ struct DirectExpectation {
 };
 
 // What a communicator makes of a call on a network of one host whose ranks share memory; on `path`, if that is given.
-// Nothing where no direct path runs: one rank, several hosts, point to point, prefixes, blocks of unequal size.
+// Nothing where no direct path runs: one rank, several hosts, point to point, blocks of unequal size; prefixes on
+// another path than one-shot, or too large for it.
 std::optional<DirectExpectation> expect_direct(const Network& network, const DirectCall& call,
                                                std::optional<DirectPath> path = std::nullopt);
 

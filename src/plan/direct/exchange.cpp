@@ -23,14 +23,13 @@ std::size_t unit_of(std::size_t element_bytes, std::size_t grain) {
 
 Exchange::Exchange(const Signature& call, std::uint32_t root, std::uint32_t members, std::size_t grain)
     : collective_(&info_of(call.collective)),
-      root_(root),
+      root_(collective_->has_root() ? root : 0),
       members_(members),
       parts_(collective_->transposes() ? members * members : members),
       block_bytes_(collective_->chunks == Chunks::token ? 0 : call.count * size_of(call)) {
-  root_bytes_ = bytes_of(root);
-  other_bytes_ = bytes_of(root + 1);
-  const bool is_vector = collective_->is_vector();
-  cut(is_vector ? divide_up(block_bytes_, members_) : block_bytes_, std::max<std::size_t>(size_of(call), 1), grain);
+  root_bytes_ = bytes_of(root_);
+  other_bytes_ = bytes_of(root_ + 1);
+  cut(cuts_vector() ? divide_up(block_bytes_, members_) : block_bytes_, std::max<std::size_t>(size_of(call), 1), grain);
 }
 
 void Exchange::cut(std::size_t bytes, std::size_t element_bytes, std::size_t grain) {
@@ -65,7 +64,7 @@ Part Exchange::part(std::size_t round, std::uint32_t index) const {
   const auto take = [&](std::size_t begin) {
     part.bytes = begin < block_bytes_ ? std::min(grain_, block_bytes_ - begin) : 0;
   };
-  if (collective_->is_vector()) {
+  if (cuts_vector()) {
     const std::size_t begin = (round * members_ + index) * grain_;
     take(begin);
     part.source_offset = part.target_offset = begin;
@@ -74,6 +73,13 @@ Part Exchange::part(std::size_t round, std::uint32_t index) const {
   const BufferShape &input = collective_->input, &output = collective_->output;
   const std::size_t begin = round * grain_;
   take(begin);
+  if (collective_->is_prefix()) {
+    part.target = index;
+    part.operands = operands_of(index);
+    if (part.operands == 0) part.bytes = 0;
+    part.source_offset = part.target_offset = begin;
+    return part;
+  }
   if (collective_->transposes()) {
     part.source = index / members_;
     part.target = index % members_;
@@ -86,6 +92,18 @@ Part Exchange::part(std::size_t round, std::uint32_t index) const {
   part.source_offset = begin + (input.held == Held::own_chunk ? 0 : source_block * block_bytes_);
   part.target_offset = begin + (output.held == Held::own_chunk ? 0 : target_block * block_bytes_);
   return part;
+}
+
+std::uint32_t Exchange::operands_of(std::uint32_t member) const {
+  if (!collective_->is_prefix()) return members_;
+  return collective_->combines == Combines::ranks_up_to_own ? member + 1 : member;
+}
+
+Members Exchange::needed_by(std::uint32_t member) const {
+  if (collective_->is_prefix()) return {0, member};
+  if (only_root_gives()) return {root_, member == root_ ? root_ : root_ + 1};
+  if (only_root_takes() && member != root_) return {};
+  return {0, members_};
 }
 
 std::uint32_t Exchange::parts_per_source() const {

@@ -1,6 +1,7 @@
 // Exchange: what a collective does to memory that every member can reach, as a list of parts. A part is one stretch of
 // bytes, read from one member's input (or combined from everyone's) and written to one member's output (or everyone's).
-// All direct paths, for all collectives, are loops over this list.
+// All direct paths, for all collectives, are loops over this list. Parts of a prefix combine the first members' inputs;
+// one-shot alone runs these.
 #pragma once
 
 #include <cstddef>
@@ -13,14 +14,23 @@ namespace hocket {
 inline constexpr std::uint32_t everyone = UINT32_MAX;
 
 struct Part {
-  std::uint32_t source = everyone;  // member, or everyone: combined
-  std::uint32_t target = everyone;  // member, or everyone
-  std::size_t source_offset = 0;    // bytes into the source's input
-  std::size_t target_offset = 0;    // bytes into the target's output
-  std::size_t bytes = 0;            // 0: nothing to do
+  std::uint32_t source = everyone;    // member, or everyone: combined
+  std::uint32_t target = everyone;    // member, or everyone
+  std::size_t source_offset = 0;      // bytes into the source's input
+  std::size_t target_offset = 0;      // bytes into the target's output
+  std::size_t bytes = 0;              // 0: nothing to do
+  std::uint32_t operands = everyone;  // where everyone's are combined: of so many members, from member 0 on
 
-  bool comes_from(std::uint32_t member) const { return source == everyone || source == member; }
+  bool comes_from(std::uint32_t member) const { return source == everyone ? member < operands : source == member; }
   bool goes_to(std::uint32_t member) const { return target == everyone || target == member; }
+};
+
+// Members from one to before another.
+struct Members {
+  std::uint32_t from = 0, until = 0;
+
+  bool has(std::uint32_t member) const { return member >= from && member < until; }
+  std::uint32_t count() const { return until - from; }
 };
 
 class Exchange {
@@ -33,11 +43,17 @@ class Exchange {
   std::size_t rounds() const { return rounds_; }
   std::uint32_t parts() const { return parts_; }
   Part part(std::size_t round, std::uint32_t index) const;
-  // Of a vector: all its parts, of all rounds, in one.
+  // Whether parts are cut from one vector, which is the same on all members that get it.
+  bool cuts_vector() const { return collective_->is_vector() && !collective_->is_prefix(); }
+  // Of such a vector: all its parts, of all rounds, in one.
   Part whole() const;
-  // Of a vector: one of `of` shares of all its parts, about equal, in whole cache lines.
+  // Of such a vector: one of `of` shares of all its parts, about equal, in whole cache lines.
   Part share(std::size_t index, std::size_t of) const;
   bool combines() const { return collective_->reduces(); }
+  // How many members' inputs a member's output combines.
+  std::uint32_t operands_of(std::uint32_t member) const;
+  // Whose inputs a member takes, and perhaps its own.
+  Members needed_by(std::uint32_t member) const;
   const CollectiveInfo& collective() const { return *collective_; }
   std::uint32_t members() const { return members_; }
   std::uint32_t root() const { return root_; }  // member 0 where the collective has none

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "src/base/arithmetic.hpp"
+#include "src/plan/direct/one_shot_work.hpp"
 #include "src/plan/direct/staging.hpp"
 #include "src/spi/window.hpp"
 
@@ -70,28 +71,37 @@ std::optional<DirectAction> MemberRules::next(WindowMember& member, std::vector<
   return path_ == DirectPath::staged || path_ == DirectPath::single_copy ? stage(member, call) : parts(member, call);
 }
 
+// Of a call that goes one way: whether all have announced whose data this member needs.
+bool MemberRules::needed_seen(WindowMember& member, const WindowCall& call) const {
+  const Members needed = exchange_.needed_by(member.self);
+  const auto is_seen = [&](std::uint32_t other) {
+    return other == member.self || (other < call.announced_by.size() && call.announced_by[other]);
+  };
+  std::uint32_t& next = member.next_needed;
+  for (next = std::max(next, needed.from); next < needed.until && is_seen(next);) ++next;
+  return next >= needed.until;
+}
+
 // Who needs nobody's data has nothing to hear. On the one-shot path, all is done then.
 std::optional<DirectAction> MemberRules::hear(WindowMember& member, const std::vector<WindowCall>& row) const {
-  const bool down = exchange_.collective().is_from_root(), is_root = member.self == exchange_.root();
-  double heard = others();
-  if (rule_.one_way) heard = down ? (is_root ? 0 : 1) : (is_root ? others() : 0);
-  const bool from_root = rule_.one_way && down;
-  if (heard > 0 && !(from_root ? row[member.call].root_seen : others_announced(member, row, member.call))) {
-    return std::nullopt;
-  }
+  const bool all_seen =
+      rule_.one_way ? needed_seen(member, row[member.call]) : others_announced(member, row, member.call);
+  if (!all_seen) return std::nullopt;
   member.heard = true;
+  double heard = others();
+  if (rule_.one_way) {
+    const Members needed = exchange_.needed_by(member.self);
+    heard = needed.count() - (needed.has(member.self) ? 1 : 0);
+  }
+  const bool from_root = rule_.one_way && exchange_.only_root_gives();
   const std::uint32_t source = from_root ? exchange_.root() : exchange_.root() + 1;
   DirectAction action{.work = {.lines = heard * static_cast<double>(announcement_lines(path_))}};
   if (path_ != DirectPath::one_shot) return action;
   const auto longest = static_cast<double>(std::max(exchange_.input_bytes(source), exchange_.input_bytes(member.self)));
   if (longest > direct::inline_bytes_max) action.work.lines *= 2;  // the data lies in lines of its own
-  const auto output = static_cast<double>(exchange_.output_bytes(member.self));
-  const bool keeps_own = in_place_ && output > 0 && exchange_.input_bytes(member.self) > 0;
-  if (exchange_.combines()) {
-    action.work.combined = others() * output;
-  } else {
-    action.work.copied = output - (keeps_own ? static_cast<double>(exchange_.block_bytes()) : 0);
-  }
+  const DirectWork output = one_shot_output(exchange_, member.self, in_place_);
+  action.work.combined = output.combined;
+  action.work.copied = output.copied;
   action.ends_call = true;
   return action;
 }

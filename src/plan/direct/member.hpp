@@ -23,7 +23,7 @@ inline constexpr std::size_t signs = announced + 1;
 // What all members may know of one call of the row.
 struct WindowCall {
   std::array<std::vector<std::uint32_t>, signs> seen;  // by sign and count - 1: of how many members it is seen
-  bool root_seen = false;                              // its announcement
+  std::vector<bool> announced_by;                      // by member: whether its announcement is seen
   std::size_t claimed = 0, finished_seen = 0;          // parts that any member does
 };
 
@@ -35,6 +35,7 @@ struct WindowMember {
   bool did_own = false;                           // and done the parts that are its own
   std::array<std::size_t, signs> told{}, seen{};  // own counts in this call, and what others see of these
   std::size_t announcements_seen = 0;             // of all calls
+  std::uint32_t next_needed = 0;                  // in a call that goes one way: the first that may not be seen yet
   std::size_t next_part = 0, unseen_finished = 0;
 };
 
@@ -62,6 +63,7 @@ class MemberRules {
   bool others_announced(const WindowMember& member, const std::vector<WindowCall>& row, std::size_t call) const;
   bool puts_payload(std::size_t bytes) const;
   bool may_enter(const WindowMember& member, const std::vector<WindowCall>& row) const;
+  bool needed_seen(WindowMember& member, const WindowCall& call) const;
   std::optional<DirectAction> hear(WindowMember& member, const std::vector<WindowCall>& row) const;
   std::optional<DirectAction> stage(WindowMember& member, const WindowCall& call) const;
   std::optional<DirectAction> parts(WindowMember& member, WindowCall& call) const;

@@ -38,8 +38,10 @@ DirectRule direct_rule(const Exchange& exchange, const DirectSetting& setting) {
   for (const std::uint32_t member : {0U, members - 1, root}) {
     largest = std::max(largest, exchange.input_bytes(member));
   }
-  const std::size_t work =
+  std::size_t work =
       exchange.combines() ? largest * members : std::max(exchange.output_bytes(0), exchange.output_bytes(root));
+  // Ranks that share cores do theirs one after the other, and no part of a prefix is another rank's as well.
+  if (exchange.collective().is_prefix() && setting.shares_work) work *= members - 1;
   const DirectThresholds& thresholds = thresholds_of(setting);
   DirectRule rule{.mapped_bytes_min = thresholds.mapped_min};
   rule.pools_work = exchange.combines() && setting.shares_work && work > thresholds.alone_work_max;
@@ -47,9 +49,14 @@ DirectRule direct_rule(const Exchange& exchange, const DirectSetting& setting) {
   rule.fits =
       rule.pools_work ? largest <= pool : largest <= direct::payload_bytes_max && work <= thresholds.one_shot_work_max;
   rule.one_way =
-      exchange.collective().has_root() && rule.fits && largest <= direct::one_way_bytes_max && !rule.pools_work;
+      exchange.collective().runs_ahead() && rule.fits && largest <= direct::one_way_bytes_max && !rule.pools_work;
   rule.plain = !rule.one_way && wants_single_copy(exchange, setting);
   return rule;
+}
+
+bool has_direct_path(const Exchange& exchange, const DirectRule& rule) {
+  const CollectiveInfo& collective = exchange.collective();
+  return collective.direct_paths || (collective.is_prefix() && rule.one_way);
 }
 
 DirectPath direct_path(const Exchange& exchange, const DirectRule& rule, const Announced& announced) {

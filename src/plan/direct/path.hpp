@@ -57,6 +57,10 @@ struct DirectRule {
 };
 DirectRule direct_rule(const Exchange& exchange, const DirectSetting& setting);
 
+// Whether a direct path runs the call. One-shot alone runs prefixes, and where each member combines what others
+// combine, too, that pays for small data only; the rule of the call says where.
+bool has_direct_path(const Exchange& exchange, const DirectRule& rule);
+
 // What all members announced.
 struct Announced {
   bool payloads = true;  // everyone's input lies in its announcement or staging

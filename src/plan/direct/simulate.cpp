@@ -135,7 +135,8 @@ class WindowRun {
       if (is_current) member.seen[sign] = at + 1;
       if (sign == announced) {
         ++member.announcements_seen;
-        call.root_seen |= event.member == static_cast<std::uint32_t>(wanted_.call.root);
+        call.announced_by.resize(members_.size());
+        call.announced_by[event.member] = true;
       }
     }
     for (std::uint32_t other = 0; other < members_.size(); ++other) {

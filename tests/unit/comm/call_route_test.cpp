@@ -44,7 +44,7 @@ void add(void*, const void*, const void*, std::size_t, hocket_dtype, void*) {}
 
 TEST(CallRoute, IsDirectWhereAllRanksShareMemory) {
   for (const Collective collective : {Collective::allreduce, Collective::allgather, Collective::broadcast,
-                                      Collective::alltoall, Collective::barrier}) {
+                                      Collective::alltoall, Collective::barrier, Collective::scan}) {
     CallArguments call = call_of(collective);
     if (collective == Collective::broadcast) call.recv = memory;
     EXPECT_EQ(route(call), CallRoute::window) << name_of(collective);
@@ -61,6 +61,7 @@ TEST(CallRoute, IsOverTheWindowsOfHostsForSmallDataThatIsExactAndInNoOrder) {
   EXPECT_EQ(over_hosts(call, true), CallRoute::links);
   EXPECT_EQ(over_hosts(call_of(Collective::barrier), true), CallRoute::host_windows);
   EXPECT_EQ(over_hosts(call_of(Collective::allgather)), CallRoute::links);
+  EXPECT_EQ(over_hosts(call_of(Collective::scan)), CallRoute::links);
   call.wire = HOCKET_WIRE_BFLOAT16;
   EXPECT_EQ(over_hosts(call), CallRoute::links);
 }
@@ -69,10 +70,11 @@ TEST(CallRoute, IsOverLinksForWhatNoDirectPathDoes) {
   CallArguments message = call_of(Collective::send);
   message.root = 2;
   EXPECT_EQ(route(message), CallRoute::links);
-  EXPECT_EQ(route(call_of(Collective::scan)), CallRoute::links);
   CallArguments user = call_of(Collective::allreduce);
   user.op = HOCKET_USER;
   user.function = add;
+  EXPECT_EQ(route(user), CallRoute::links);
+  user.collective = Collective::scan;
   EXPECT_EQ(route(user), CallRoute::links);
   CallArguments unequal = call_of(Collective::allgather_v);
   unequal.count = counts[1];
@@ -85,6 +87,7 @@ TEST(CallRoute, IsOverLinksWhereAnAlgorithmIsNamed) {
   const std::string_view some = "allreduce=ring:1K,auto";
   EXPECT_EQ(route(call_of(Collective::allreduce), some), CallRoute::links);
   EXPECT_EQ(route(call_of(Collective::allgather), some), CallRoute::window);
+  EXPECT_EQ(route(call_of(Collective::scan), "prefix_chain"), CallRoute::links);
 }
 
 TEST(CallRoute, IsDirectWhereTheNameIsNotFitForTheCall) {

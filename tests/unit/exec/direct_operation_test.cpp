@@ -22,7 +22,9 @@ using testing::SharedMemory;
 
 constexpr Collective collectives[] = {Collective::allreduce, Collective::reduce,    Collective::reduce_scatter,
                                       Collective::allgather, Collective::broadcast, Collective::scatter,
-                                      Collective::gather,    Collective::alltoall,  Collective::barrier};
+                                      Collective::gather,    Collective::alltoall,  Collective::barrier,
+                                      Collective::scan,      Collective::exscan};
+constexpr std::size_t prefix_count_max = 64;  // that eight members take to the window, however many cores they have
 
 // What all members call.
 struct Shape {
@@ -47,6 +49,7 @@ struct Shape {
       case Collective::barrier: return 0;
       case Collective::reduce: return member == root ? 1 : 0;
       case Collective::gather: return member == root ? members : 0;
+      case Collective::exscan: return member == 0 ? 0 : 1;
       case Collective::allgather:
       case Collective::alltoall: return members;
       default: return 1;
@@ -75,15 +78,17 @@ float combine(ReduceOp op, float left, float right) {
 float output_at(const Shape& shape, std::uint32_t member, std::uint32_t members, std::size_t i) {
   const auto block = static_cast<std::uint32_t>(i / shape.count);
   const std::size_t within = i % shape.count, mine = member * shape.count;
-  const auto reduced = [&](std::size_t at) {
+  const auto reduced = [&shape](std::size_t at, std::uint32_t operands) {
     float sum = input_at(shape, 0, at);
-    for (std::uint32_t from = 1; from < members; ++from) sum = combine(shape.op, sum, input_at(shape, from, at));
+    for (std::uint32_t from = 1; from < operands; ++from) sum = combine(shape.op, sum, input_at(shape, from, at));
     return sum;
   };
   switch (shape.collective) {
     case Collective::allreduce:
-    case Collective::reduce: return reduced(i);
-    case Collective::reduce_scatter: return reduced(mine + i);
+    case Collective::reduce: return reduced(i, members);
+    case Collective::reduce_scatter: return reduced(mine + i, members);
+    case Collective::scan: return reduced(i, member + 1);
+    case Collective::exscan: return reduced(i, member);
     case Collective::broadcast: return input_at(shape, shape.root, i);
     case Collective::scatter: return input_at(shape, shape.root, mine + i);
     case Collective::alltoall: return input_at(shape, block, mine + within);
@@ -199,6 +204,7 @@ void add(Draw& draw, Calls& calls, Collective collective, std::size_t count, std
   constexpr ReduceOp ops[] = {ReduceOp::sum, ReduceOp::prod, ReduceOp::min, ReduceOp::max};
   const CollectiveInfo& info = info_of(collective);
   const auto number = static_cast<std::uint32_t>(calls.shapes.size());
+  if (info.is_prefix()) count = std::min(count, prefix_count_max);
   calls.shapes.push_back({collective, collective == Collective::barrier ? 1 : count, info.has_root() ? root : 0, number,
                           info.reduces() ? ops[draw.below(4)] : ReduceOp::sum});
   calls.registered.push_back(static_cast<Registered>(draw.below(3)));
@@ -223,7 +229,8 @@ Calls draw_calls(Draw& draw, std::uint32_t members) {
 
 // The same small call again and again, so that its senders run ahead as far as they may.
 Calls draw_rows(Draw& draw, std::uint32_t members) {
-  constexpr Collective one_way[] = {Collective::broadcast, Collective::scatter, Collective::gather, Collective::reduce};
+  constexpr Collective one_way[] = {Collective::broadcast, Collective::scatter, Collective::gather,
+                                    Collective::reduce,    Collective::scan,    Collective::exscan};
   Calls calls;
   for (int row = 0; row < 3; ++row) {
     const Collective collective = one_way[draw.below(std::size(one_way))];

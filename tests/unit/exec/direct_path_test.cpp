@@ -87,5 +87,34 @@ TEST(DirectPathRule, IsTheExecutors) {
   EXPECT_EQ(seen.size(), std::size(all_direct_paths)) << "or the sweep leaves something out";
 }
 
+// Larger ones go over links, as do those whose work would hold up ranks that share cores.
+TEST(DirectPathRule, HasOneShotForPrefixesThatGoOneWay) {
+  std::vector<std::byte> buffer(64 * kib);
+  const auto runs = [&](Collective collective, Rank ranks, std::size_t bytes, bool shares_work) {
+    const DirectSetting setting{.staging_bytes = direct::usual_staging_bytes, .shares_work = shares_work};
+    const Exchange exchange = DirectCall{.collective = collective, .ranks = ranks, .count = bytes / 4}.exchange();
+    const bool has = has_direct_path(exchange, direct_rule(exchange, setting));
+    if (!has) return false;
+    for (const bool registered : {false, true}) {
+      EXPECT_EQ(paths_taken({.collective = collective, .dtype = DataType::float32, .root = 0, .count = bytes / 4},
+                            static_cast<std::uint32_t>(ranks), shares_work, registered, buffer.data(), buffer.size()),
+                std::set<std::string_view>{"direct one-shot"});
+    }
+    return true;
+  };
+  for (const Collective prefix : {Collective::scan, Collective::exscan}) {
+    EXPECT_TRUE(runs(prefix, 2, 0, false));
+    EXPECT_TRUE(runs(prefix, 2, 16 * kib, false));
+    EXPECT_FALSE(runs(prefix, 2, 16 * kib + 4, false));
+    EXPECT_TRUE(runs(prefix, 4, 1364, true));
+    EXPECT_FALSE(runs(prefix, 4, 1368, true)) << "4 ranks with 3 others each";
+    EXPECT_TRUE(runs(prefix, 8, 288, true));
+    EXPECT_FALSE(runs(prefix, 8, 296, true));
+    EXPECT_TRUE(runs(prefix, 8, 16 * kib, false));
+  }
+  EXPECT_TRUE(runs(Collective::barrier, 8, 0, true));
+  EXPECT_FALSE(runs(Collective::send, 2, 4, false));
+}
+
 }  // namespace
 }  // namespace hocket

@@ -176,10 +176,26 @@ TEST(DirectCost, FormsAreTheSumsOfThePartsThatPathsRunOver) {
   }
 }
 
+// Rank r combines what r ranks before it bring, and waits for no flag in a row of calls.
+TEST(DirectCost, PrefixesCostTheLastRankTheMost) {
+  const Network network = host(4, 0, {.call = 1, .line = 100, .flag = 999, .reduce_per_byte = 10, .cache_bytes = 1e9});
+  const DirectCall scan{.collective = Collective::scan, .ranks = 4, .count = 2, .in_place = true};
+  EXPECT_DOUBLE_EQ(expected(network, scan).seconds, 1 + 3 * 100 + 3 * 8 * 10);
+  EXPECT_DOUBLE_EQ(expected(network, scan).processors, (4 + (1 + 2 + 3) * 100 + (1 + 2 + 3) * 8 * 10) / 4.0);
+  const DirectCall exscan{.collective = Collective::exscan, .ranks = 4, .count = 2};
+  EXPECT_DOUBLE_EQ(expected(network, exscan).seconds, 1 + 3 * 100 + 2 * 8 * 10);
+  EXPECT_DOUBLE_EQ(expected(network, exscan).terms.other.copied, 8 / 3.0) << "rank 1 has one operand";
+  const DirectCall pair{.collective = Collective::exscan, .ranks = 2, .count = 2};
+  EXPECT_DOUBLE_EQ(expected(host(2, 0, {.copy_per_byte = 1, .cache_bytes = 1e9}), pair).seconds, 8);
+}
+
 TEST(DirectCost, NothingWhereNoDirectPathRuns) {
   const Network alone = host(1, 0, {}), two = host(2, 0, {});
   EXPECT_FALSE(expect_direct(alone, {.collective = Collective::barrier, .ranks = 1}));
-  EXPECT_FALSE(expect_direct(two, {.collective = Collective::scan, .ranks = 2, .count = 1}));
+  EXPECT_FALSE(expect_direct(two, {.collective = Collective::scan, .ranks = 2, .count = mib}));
+  const DirectCall scan{.collective = Collective::scan, .ranks = 2, .count = 1};
+  EXPECT_TRUE(expect_direct(two, scan));
+  EXPECT_FALSE(expect_direct(two, scan, DirectPath::staged));
   const auto several =
       Network::make({.kind = NetworkKind::hosts, .ranks = 4, .ranks_per_host = 2, .direct = DirectCost()});
   EXPECT_FALSE(expect_direct(*several, {.collective = Collective::barrier, .ranks = 4}));

@@ -93,6 +93,27 @@ TEST(DirectSimulation, DoesTheWorkThatTheFormulasCount) {
   }
 }
 
+// The last rank hears all others and combines what they bring, once the last line is seen.
+TEST(DirectSimulation, APrefixIsWhatItsLastRankDoes) {
+  for (const Collective collective : {Collective::scan, Collective::exscan}) {
+    for (const Rank cores : {8, 3}) {
+      for (const std::size_t bytes : {8U, 256U}) {
+        const DirectCall call = call_of(collective, 8, bytes);
+        const Network network = host(8, cores, costs);
+        const Simulation got = run(network, call, DirectPath::one_shot);
+        const auto expected = expect_direct(network, call);
+        ASSERT_TRUE(expected);
+        EXPECT_EQ(expected->path, DirectPath::one_shot);
+        EXPECT_NEAR(seconds(got.processor_bound), expected->processors, 0.02 * expected->processors);
+        EXPECT_EQ(got.last_rank, 7);
+        if (cores == 8) {
+          EXPECT_NEAR(seconds(got.time), expected->seconds + costs.flag, 1e-9);
+        }
+      }
+    }
+  }
+}
+
 // Rounds overlap: while one is copied out, another one is copied in.
 TEST(DirectSimulation, AStagedBroadcastIsAPipeline) {
   DirectCost cost = costs;

@@ -73,6 +73,10 @@ std::int32_t expected(Collective collective, const Memory& memory, std::uint32_t
     case Collective::reduce_scatter:
       for (const auto& input : in) sum += input[member * count + i];
       return sum;
+    case Collective::scan:
+    case Collective::exscan:
+      for (std::uint32_t from = 0; from < member; ++from) sum += in[from][i];
+      return collective == Collective::scan ? sum + in[member][i] : sum;
     case Collective::broadcast: return in[root][i];
     case Collective::scatter: return in[root][member * count + i];
     case Collective::allgather:
@@ -83,9 +87,9 @@ std::int32_t expected(Collective collective, const Memory& memory, std::uint32_t
 
 TEST(Exchange, AppliedToMemoryIsTheCollective) {
   std::mt19937 random(7);
-  for (const Collective collective :
-       {Collective::allreduce, Collective::reduce, Collective::reduce_scatter, Collective::allgather,
-        Collective::broadcast, Collective::scatter, Collective::gather, Collective::alltoall}) {
+  for (const Collective collective : {Collective::allreduce, Collective::reduce, Collective::reduce_scatter,
+                                      Collective::allgather, Collective::broadcast, Collective::scatter,
+                                      Collective::gather, Collective::alltoall, Collective::scan, Collective::exscan}) {
     for (int trial = 0; trial < 200; ++trial) {
       const auto members = static_cast<std::uint32_t>(1 + random() % 6);
       const std::size_t count = random() % 3 == 0 ? random() % 20 : random() % 3000;
@@ -104,6 +108,25 @@ TEST(Exchange, AppliedToMemoryIsTheCollective) {
         }
       }
     }
+  }
+}
+
+TEST(Exchange, SaysWhoseInputsAMemberNeeds) {
+  const auto needed = [](Collective collective, std::uint32_t member) {
+    const Members members = Exchange(call_of(collective, 1), 1, 4, 64).needed_by(member);
+    return std::pair(members.from, members.until);
+  };
+  EXPECT_EQ(needed(Collective::allreduce, 2), std::pair(0U, 4U));
+  EXPECT_EQ(needed(Collective::scatter, 3), std::pair(1U, 2U));
+  EXPECT_EQ(needed(Collective::reduce, 1), std::pair(0U, 4U));
+  for (const auto& [collective, member] : {std::pair(Collective::scatter, 1U), std::pair(Collective::gather, 0U),
+                                           std::pair(Collective::scan, 0U), std::pair(Collective::exscan, 0U)}) {
+    const auto [from, until] = needed(collective, member);
+    EXPECT_EQ(from, until) << name_of(collective);
+  }
+  for (const Collective prefix : {Collective::scan, Collective::exscan}) {
+    EXPECT_EQ(needed(prefix, 1), std::pair(0U, 1U));
+    EXPECT_EQ(needed(prefix, 3), std::pair(0U, 3U));
   }
 }
 
