@@ -8,6 +8,24 @@
 #include "src/exec/direct/gpu_path.hpp"
 
 namespace hocket {
+namespace {
+
+struct Stretch {
+  std::size_t from = 0, until = 0;
+};
+
+// What of its input a member alone takes on the one-shot path.
+Stretch kept_of_input(const Exchange& exchange, std::uint32_t member) {
+  const CollectiveInfo& collective = exchange.collective();
+  const bool is_last_of_prefix = collective.is_prefix() && member + 1 == exchange.members();
+  if (is_last_of_prefix || (exchange.only_root_takes() && member == exchange.root())) {
+    return {0, exchange.input_bytes(member)};
+  }
+  if (collective.is_vector() || collective.input.held == Held::own_chunk) return {};
+  return {member * exchange.block_bytes(), (member + 1) * exchange.block_bytes()};
+}
+
+}  // namespace
 
 std::optional<std::uint32_t> ComparedCall::number_behind(std::uint32_t digest, std::uint32_t before,
                                                          std::uint32_t number) const {
@@ -83,11 +101,18 @@ bool Announcer::describe_data(Announcement& own, Counters& counters) {
 // Puts this member's input, which is too long for the line, where the others can read it.
 bool Announcer::put_payload(Announcement& own, Counters& counters) {
   const std::size_t bytes = run_.exchange.input_bytes(run_.self);
-  const auto room = bytes == 0 ? 0 : room_for(bytes);
+  const bool all_take = run_.path_of_payloads != DirectPath::one_shot;  // whoever is awake combines for all
+  const Stretch kept = all_take ? Stretch{} : kept_of_input(run_.exchange, run_.self);
+  const bool puts = kept.until - kept.from < bytes;
+  const auto room = puts ? room_for(bytes) : 0;
   if (!room) return false;
   own.flags |= Announcement::staged;
   own.payload_at = *room;
-  if (bytes != 0) std::memcpy(run_.window().staging(run_.self) + *room, run_.binding.input, bytes);
+  if (puts) {
+    std::byte* const to = run_.window().staging(run_.self) + *room;
+    std::memcpy(to, run_.binding.input, kept.from);
+    std::memcpy(to + kept.until, run_.binding.input + kept.until, bytes - kept.until);
+  }
   count_payload(bytes, counters);
   return true;
 }
