@@ -32,10 +32,9 @@ Result<std::shared_ptr<Operation>> CallPlanner::prepare(const CallArguments& cal
   const std::lock_guard lock(mutex_);
   auto checked = validate(call, membership().rank(), membership().size());
   if (!checked.ok()) return checked.status();
-  const bool unequal = static_cast<bool>(checked->blocks);
   auto operation = plan_where_data_is(call, std::move(*checked), nullptr);
   if (!operation.ok()) return operation;
-  if (!unequal) latest_calls_.like(call).keep(call, *operation);
+  latest_calls_.like(call).keep(call, CallTables::of(call, membership().rank(), membership().size()), *operation);
   return operation;
 }
 

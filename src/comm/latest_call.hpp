@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "src/comm/call_key.hpp"
+#include "src/comm/call_tables.hpp"
 #include "src/exec/executor.hpp"
 #include "src/exec/operation.hpp"
 #include "src/spi/gpu.hpp"
@@ -70,8 +71,9 @@ class LatestCall {
     }
     return true;
   }
-  // `operation` is bound to this call, and owned by the caller and a list of idle ones; else it is not kept.
-  void keep(const CallArguments& call, const std::shared_ptr<Operation>& operation) {
+  // `operation` is bound to this call, which gives these tables, and owned by the caller and a list of idle ones; else
+  // it is not kept.
+  void keep(const CallArguments& call, CallTables tables, const std::shared_ptr<Operation>& operation) {
     const Turn turn(busy_);
     if (!turn || !CallKey::may_have(call) || operation.use_count() != owners || !operation->can_move()) return;
     if (operation_ != nullptr && is_alike(call)) {
@@ -80,6 +82,7 @@ class LatestCall {
     } else {
       forget_now();
       key_ = CallKey::of(call);
+      tables_ = std::move(tables);
       operation_ = operation;
     }
   }
@@ -123,7 +126,7 @@ class LatestCall {
 
   // Whether the call is like the latest.
   [[gnu::always_inline]] bool is_alike(const CallArguments& call) const {
-    return operation_ != nullptr && key_.fits(call);
+    return operation_ != nullptr && key_.fits(call) && tables_.fit(call);
   }
   // The same, nobody uses its operation, and that may do with this call's buffers.
   [[gnu::always_inline]] bool fits(const CallArguments& call) const {
@@ -152,6 +155,7 @@ class LatestCall {
   Gpus* const gpus_;
   std::atomic<bool> busy_{false};  // a thread has its Turn, which guards the rest
   CallKey key_;
+  CallTables tables_;
   std::shared_ptr<Operation> operation_;
   // Of calls like it before, of which so many were under way at once: in the order of their calls from the oldest on,
   // then from the first on.

@@ -27,6 +27,13 @@ constexpr Blocks blocks_of(CollectiveRef collective, Rank rank, Rank root, Rank 
           collective->blocks_in(collective->output, rank, root, size)};
 }
 
+// Whether a rank's call of a collective whose blocks vary lists all blocks, and not only says how large its own is.
+constexpr bool lists_blocks(const CollectiveInfo& collective, Rank rank, Rank root) {
+  // One buffer holds all blocks, the other this rank's, or both hold all.
+  return (collective.input.held == Held::all_chunks && collective.input.is_on(rank, root)) ||
+         (collective.output.held == Held::all_chunks && collective.output.is_on(rank, root));
+}
+
 // Code::invalid_argument or Code::unsupported; the message names the call and the argument and says what it should be.
 Result<CheckedCall> validate(const CallArguments& arguments, Rank rank, Rank size);
 // The rest of it for collectives whose blocks vary, once dtype, op, root and options are known to be sound.

@@ -86,10 +86,8 @@ class Validator {
 
   Status read(UnequalBlocks& blocks) const {
     if (collective_.counts == GivenCounts::both) return read_both(blocks);
-    // One buffer holds all blocks, the other this rank's.
+    if (!lists_blocks(collective_, rank_, arguments_.root)) return read_own(blocks);
     const bool all_in_input = collective_.input.held == Held::all_chunks;
-    const BufferShape& all = all_in_input ? collective_.input : collective_.output;
-    if (!all.is_on(rank_, arguments_.root)) return read_own(blocks);
     const Side& side = collective_.counts == GivenCounts::send ? send_ : recv_;
     return all_in_input ? read_all(side, blocks.input, blocks.output) : read_all(side, blocks.output, blocks.input);
   }

@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <array>
 #include <functional>
 #include <string>
@@ -148,6 +149,59 @@ TEST_P(RepeatedCalls, AReceiveFromAnyRankIsNoneFromRank0) {
         expect_from(0, round + 5);
       }
     }
+  });
+}
+
+// Gathers `counts` from all, to where `at` says.
+void expect_gathered(hocket_comm* comm, int rank, float value, const std::array<std::size_t, size>& counts,
+                     const std::size_t* at) {
+  const auto own = static_cast<std::size_t>(rank);
+  const Numbers mine(counts[own], value + static_cast<float>(rank));
+  Numbers all(9 * count, -1), expected = all;
+  std::size_t next = 0;
+  for (std::size_t r = 0; r < counts.size(); ++r) {
+    std::fill_n(expected.begin() + static_cast<std::ptrdiff_t>(at == nullptr ? next : at[r]), counts[r],
+                value + static_cast<float>(r));
+    next += counts[r];
+  }
+  ASSERT_EQ(hocket_allgather_v(mine.data(), mine.size(), all.data(), counts.data(), at, HOCKET_FLOAT32, comm, nullptr,
+                               nullptr),
+            HOCKET_OK)
+      << hocket_last_error();
+  EXPECT_EQ(all, expected);
+}
+
+// The caller changes what its lists say and not where they are.
+TEST_P(RepeatedCalls, AreOthersWhereCountsOrDisplacementsChange) {
+  run([](hocket_comm* comm, float mine) {
+    const int rank = static_cast<int>(mine) - 1;
+    std::array<std::size_t, size> counts{}, at{};
+    for (std::size_t round = 0; round < 40; ++round) {
+      counts = {3, 1 + round / 2 % 3, round / 8 % 2 == 0 ? 5 : 4 * count};
+      at = {0, 7 + round / 4 % 2, count};
+      expect_gathered(comm, rank, static_cast<float>(10 * round), counts, round % 16 < 8 ? at.data() : nullptr);
+    }
+  });
+}
+
+TEST_P(RepeatedCalls, AreCheckedWhereCountsChange) {
+  run([](hocket_comm* comm, float mine) {
+    std::array<std::size_t, size> counts{2, 2, 2};
+    std::array<std::size_t, size> at{0, 10, 20};
+    const auto own = static_cast<std::size_t>(mine) - 1;
+    Numbers send(2, mine), recv(40, -1);
+    const auto gather = [&] {
+      return hocket_allgather_v(send.data(), counts[own], recv.data(), counts.data(), at.data(), HOCKET_FLOAT32, comm,
+                                nullptr, nullptr);
+    };
+    for (int round = 0; round < 3; ++round) {
+      ASSERT_EQ(gather(), HOCKET_OK) << hocket_last_error();
+      at[1] = 1;
+      EXPECT_EQ(gather(), HOCKET_INVALID_ARGUMENT);
+      EXPECT_THAT(hocket_last_error(), HasSubstr("overlap"));
+      at[1] = 10;
+    }
+    EXPECT_EQ(recv[20], 3.0F);
   });
 }
 
