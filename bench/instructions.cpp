@@ -71,6 +71,8 @@ struct Call {
   std::vector<double> expected;  // by rank 0, where rank r sends r + 1
 };
 
+constexpr size_t one_each[] = {1, 1}, one_to_rank_0[] = {1, 0}, one_to_rank_1[] = {0, 1};
+
 // 8 bytes from each rank. The names are rank 0's parts.
 const Call calls[] = {
     {"allreduce",
@@ -93,6 +95,23 @@ const Call calls[] = {
        return hocket_allgather(send, recv, 1, HOCKET_FLOAT64, comm, nullptr, nullptr);
      },
      {1, 2}},
+    {"allgather_v",
+     [](hocket_comm* comm, int, const double* send, double* recv) {
+       return hocket_allgather_v(send, 1, recv, one_each, nullptr, HOCKET_FLOAT64, comm, nullptr, nullptr);
+     },
+     {1, 2}},
+    {"gather_v, leaf",
+     [](hocket_comm* comm, int, const double* send, double* recv) {
+       return hocket_gather_v(send, 1, recv, one_each, nullptr, HOCKET_FLOAT64, 1, comm, nullptr, nullptr);
+     },
+     {}},
+    {"alltoall_v",
+     [](hocket_comm* comm, int rank, const double* send, double* recv) {
+       const size_t* const to_other = rank == 0 ? one_to_rank_1 : one_to_rank_0;
+       return hocket_alltoall_v(send, to_other, nullptr, recv, to_other, nullptr, HOCKET_FLOAT64, comm, nullptr,
+                                nullptr);
+     },
+     {2}},
     {"barrier",
      [](hocket_comm* comm, int, const double*, double*) { return hocket_barrier(comm, nullptr, nullptr); },
      {}},

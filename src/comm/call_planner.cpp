@@ -15,13 +15,17 @@ namespace {
 
 constexpr std::string_view over_window = "direct paths over shared memory";
 
-// Whether the call is small enough for the window: its elements, and all of a prefix.
-bool fits(const Signature& call, const WindowUse& use, Rank size) {
+// Whether the call is small enough for the window: its elements, and all of a prefix, or of blocks that vary where all
+// ranks know them. Others of these are each asked for itself.
+bool fits(const CheckedCall& call, const WindowUse& use, Rank size) {
+  const Signature& signature = call.signature;
+  const CollectiveInfo& collective = info_of(signature.collective);
+  if (call.blocks) return !collective.all_know_blocks() || goes_at_once(call.bytes, use.setting);
   const auto members = static_cast<std::uint32_t>(size);
   const bool has_room =
-      call.dtype != DataType::opaque || has_room_for(size_of(call), members, use.window->staging_bytes());
-  if (!has_room || !info_of(call.collective).is_prefix()) return has_room;
-  const Exchange exchange(call, 0, members, first_grain_bytes);
+      signature.dtype != DataType::opaque || has_room_for(size_of(signature), members, use.window->staging_bytes());
+  if (!has_room || !collective.is_prefix()) return has_room;
+  const Exchange exchange(signature, 0, members, first_grain_bytes);
   return has_direct_path(exchange, use.rule_of(exchange));
 }
 
@@ -53,8 +57,7 @@ Result<std::shared_ptr<Operation>> CallPlanner::plan_where_data_is(const CallArg
 }
 
 CallRoute CallPlanner::route_for(const CallArguments& call, const CheckedCall& checked) const {
-  const bool has_window =
-      parts_.window_use != nullptr && fits(checked.signature, *parts_.window_use, membership().size());
+  const bool has_window = parts_.window_use != nullptr && fits(checked, *parts_.window_use, membership().size());
   const SharedMemory shared = has_window                 ? SharedMemory::of_all
                               : parts_.levels != nullptr ? SharedMemory::of_hosts
                                                          : SharedMemory::none;
@@ -65,7 +68,7 @@ CallRoute CallPlanner::route_for(const CallArguments& call, const CheckedCall& c
 // over the host.
 bool CallPlanner::runs_on_gpu(const CallArguments& call, const CheckedCall& checked, const DeviceCall& data) const {
   const bool needs_own_input = !info_of(call.collective).runs_in_place() && checked.placement == Placement::in_place;
-  return data.whole && !needs_own_input && route_for(call, checked) == CallRoute::window &&
+  return data.whole && !needs_own_input && !checked.blocks && route_for(call, checked) == CallRoute::window &&
          GpuPath::takes(checked.signature, static_cast<std::uint32_t>(call.root), *parts_.window_use);
 }
 
@@ -114,11 +117,7 @@ std::shared_ptr<Operation> CallPlanner::plan(const CallArguments& call, CheckedC
   Binding binding = binding_of(call, checked, std::move(staging));
   std::shared_ptr<Operation> operation;
   switch (route_for(call, checked)) {
-    case CallRoute::window:
-      binding.signature.algorithm = direct_paths_id;
-      operation = operations_.over_window(call.persistent);
-      log_algorithm(membership(), call.collective, checked.bytes, over_window);
-      break;
+    case CallRoute::window: operation = plan_over_window(call, checked, binding); break;
     case CallRoute::host_windows: operation = plan_over_host_windows(call, checked, binding); break;
     case CallRoute::links: operation = plan_over_links(call, checked, binding); break;
   }
@@ -128,6 +127,25 @@ std::shared_ptr<Operation> CallPlanner::plan(const CallArguments& call, CheckedC
   }
   operation->bind(binding, call.persistent);
   return operation;
+}
+
+std::shared_ptr<Operation> CallPlanner::plan_over_window(const CallArguments& call, const CheckedCall& checked,
+                                                         Binding& binding) {
+  if (checked.blocks && !info_of(call.collective).all_know_blocks()) {
+    const BlockExchange::Place place{.self = static_cast<std::uint32_t>(membership().rank()),
+                                     .root = static_cast<std::uint32_t>(checked.signature.root),
+                                     .members = static_cast<std::uint32_t>(membership().size())};
+    if (auto large = BlockExchange::over_links(checked.signature, *checked.blocks.table, place)) {
+      const auto [algorithm, id] = algorithm_for(key_of(call, checked, membership().options()));
+      binding.signature.algorithm = id;
+      PlanKey key = plan_key(call, checked, *algorithm, binding);
+      key.blocks = {std::make_shared<const UnequalBlocks>(std::move(*large))};
+      return operations_.over_window_and_links(key, checked.blocks, call.persistent);
+    }
+  }
+  binding.signature.algorithm = direct_paths_id;
+  log_algorithm(membership(), call.collective, checked.bytes, over_window);
+  return operations_.over_window(call.persistent, checked.blocks);
 }
 
 std::shared_ptr<Operation> CallPlanner::plan_over_host_windows(const CallArguments& call, const CheckedCall& checked,
@@ -156,26 +174,30 @@ std::shared_ptr<Operation> CallPlanner::plan_over_host_windows(const CallArgumen
 std::shared_ptr<Operation> CallPlanner::plan_over_links(const CallArguments& call, const CheckedCall& checked,
                                                         Binding& binding) {
   const Signature& signature = checked.signature;
-  const auto unequal = static_cast<bool>(checked.blocks);
   const auto [algorithm, id] = algorithm_for(key_of(call, checked, membership().options()));
   binding.signature.algorithm = id;
   if (call.from_any) return operations_.from_any(call.source, algorithm->name);
   if (is_message(signature)) {
     return operations_.message(call.root, signature.kind == SignatureKind::send, algorithm->name, call.persistent);
   }
-  const PlanKey key{.algorithm = algorithm,
-                    .rank = membership().rank(),
-                    .size = membership().size(),
-                    .root = call.root,
-                    .count = unequal ? 0 : static_cast<std::size_t>(signature.count),
-                    .element_bytes = size_of(signature),
-                    .slice_bytes = call_slice_bytes,
-                    .placement = checked.placement,
-                    .topology = membership().topology(),
-                    .wire = algorithm->encoded ? signature.wire : WireFormat::exact,
-                    .wide_sums = info_of(call.collective).reduces() && binding.reduction.wide != nullptr,
-                    .blocks = checked.blocks};
-  return operations_.over_links(key, call.persistent);
+  return operations_.over_links(plan_key(call, checked, *algorithm, binding), call.persistent);
+}
+
+PlanKey CallPlanner::plan_key(const CallArguments& call, const CheckedCall& checked, const Algorithm& algorithm,
+                              const Binding& binding) const {
+  const Signature& signature = checked.signature;
+  return {.algorithm = &algorithm,
+          .rank = membership().rank(),
+          .size = membership().size(),
+          .root = call.root,
+          .count = checked.blocks ? 0 : static_cast<std::size_t>(signature.count),
+          .element_bytes = size_of(signature),
+          .slice_bytes = call_slice_bytes,
+          .placement = checked.placement,
+          .topology = membership().topology(),
+          .wire = algorithm.encoded ? signature.wire : WireFormat::exact,
+          .wide_sums = info_of(call.collective).reduces() && binding.reduction.wide != nullptr,
+          .blocks = checked.blocks};
 }
 
 // What the operation is bound to. Where its input is one of its own, the call is as if that was given.

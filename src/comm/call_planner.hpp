@@ -60,7 +60,10 @@ class CallPlanner {
   std::shared_ptr<Operation> plan_to_self(const CallArguments& both);
   std::shared_ptr<Operation> plan_over_host_windows(const CallArguments& call, const CheckedCall& checked,
                                                     Binding& binding);
+  std::shared_ptr<Operation> plan_over_window(const CallArguments& call, const CheckedCall& checked, Binding& binding);
   std::shared_ptr<Operation> plan_over_links(const CallArguments& call, const CheckedCall& checked, Binding& binding);
+  PlanKey plan_key(const CallArguments& call, const CheckedCall& checked, const Algorithm& algorithm,
+                   const Binding& binding) const;
   Binding binding_of(const CallArguments& call, CheckedCall& checked, std::shared_ptr<Staging> staging) const;
   Choice algorithm_for(const ChoiceKey& key);
 

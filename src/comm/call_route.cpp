@@ -45,13 +45,12 @@ bool gains_by_host_windows(Collective collective, std::size_t bytes) {
 
 }  // namespace
 
-// A function that may throw is kept away from memory that others read: what it leaves then must not be seen. Direct
-// paths know blocks of equal size only.
+// A function that may throw is kept away from memory that others read: what it leaves then must not be seen.
 CallRoute route_of(const CallArguments& call, const CheckedCall& checked, const Membership& membership,
                    SharedMemory shared) {
   const CollectiveInfo& info = info_of(call.collective);
-  const bool has_direct_path =
-      (info.direct_paths || info.is_prefix()) && info_of(checked.signature.op).takes != Takes::function;
+  const bool knows_direct_paths = info.direct_paths || info.is_prefix() || info.has_unequal_blocks();
+  const bool has_direct_path = knows_direct_paths && info_of(checked.signature.op).takes != Takes::function;
   if (shared == SharedMemory::none || !has_direct_path) return CallRoute::links;
   if (shared == SharedMemory::of_hosts) {
     const bool keeps_order = info.reduces() && is_in_rank_order(call, checked, membership.options());

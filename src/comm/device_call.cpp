@@ -55,9 +55,9 @@ std::vector<Stretch> stretches_of(const std::vector<UnequalBlocks::Block>& table
                                   const CallArguments& call, std::size_t element_bytes, Rank rank) {
   std::vector<Stretch> stretches;
   for (std::size_t chunk = 0; chunk < table.size(); ++chunk) {
-    const auto& [offset, count] = table[chunk];
-    if (count == 0 || !buffer.has(static_cast<std::uint32_t>(chunk), rank, call.root)) continue;
-    stretches.push_back({offset * element_bytes, count * element_bytes});
+    const UnequalBlocks::Block& block = table[chunk];
+    if (block.count == 0 || !buffer.has(static_cast<std::uint32_t>(chunk), rank, call.root)) continue;
+    stretches.push_back({block.offset * element_bytes, block.count * element_bytes});
   }
   return stretches;
 }

@@ -54,14 +54,30 @@ std::shared_ptr<MessageOperation> IdleOperations::message(Rank rank, bool sends,
   return made;
 }
 
-std::shared_ptr<DirectOperation> IdleOperations::over_window(bool persistent) {
-  for (auto& operation : over_window_) {
-    if (!persistent && operation.use_count() == 1 && operation->finished()) return operation;
+std::shared_ptr<DirectOperation> IdleOperations::over_window(bool persistent, const SharedBlocks& blocks) {
+  const auto runs_all = [](const DirectOperation&) { return true; };
+  auto operation = persistent ? nullptr : idle_one(over_window_, runs_all);
+  if (!operation) {
+    operation = std::make_shared<DirectOperation>(*parts_.window_use, parts_.context);
+    operation->set_transports(TransportNames(parts_.link_set->window_transport()));
+    if (!persistent && over_window_.size() < operations_kept) over_window_.push_back(operation);
   }
-  auto made = std::make_shared<DirectOperation>(*parts_.window_use, parts_.context);
-  made->set_transports(TransportNames(parts_.link_set->window_transport()));
-  if (!persistent && over_window_.size() < operations_kept) over_window_.push_back(made);
-  return made;
+  operation->set_blocks(blocks.table);
+  return operation;
+}
+
+std::shared_ptr<UnequalOperation> IdleOperations::over_window_and_links(const PlanKey& key, const SharedBlocks& blocks,
+                                                                        bool persistent) {
+  const auto runs_it = [&](const UnequalOperation& operation) { return operation.plan().key == key; };
+  auto operation = persistent ? nullptr : idle_one(over_window_and_links_, runs_it);
+  if (!operation) {
+    operation = std::make_shared<UnequalOperation>(parts_.context, *parts_.window_use, plans_.get(key));
+    const auto& routes = parts_.link_set->mesh().routes();
+    operation->set_transports(TransportNames(routes.transports_of(operation->directions())));
+    if (!persistent) keep(over_window_and_links_, operation, operations_kept);
+  }
+  operation->set_blocks(blocks.table);
+  return operation;
 }
 
 std::shared_ptr<TwoLevelOperation> IdleOperations::over_host_windows(const TwoLevelOperation::Key& key,

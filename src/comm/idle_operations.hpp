@@ -12,6 +12,7 @@
 #include "src/exec/message_operation.hpp"
 #include "src/exec/schedule_operation.hpp"
 #include "src/exec/two_level_operation.hpp"
+#include "src/exec/unequal_operation.hpp"
 #include "src/plan/plan.hpp"
 
 namespace hocket::comm {
@@ -24,8 +25,11 @@ class IdleOperations {
 
   // One that runs this plan and that nobody uses any more, or a new one; a persistent one is its caller's alone.
   std::shared_ptr<ScheduleOperation> over_links(const PlanKey& key, bool persistent = false);
-  // The same for what runs over the window, which must be there.
-  std::shared_ptr<DirectOperation> over_window(bool persistent = false);
+  // The same for what runs over the window, which must be there. `blocks`: as for DirectOperation::set_blocks().
+  std::shared_ptr<DirectOperation> over_window(bool persistent = false, const SharedBlocks& blocks = {});
+  // The same where some of these run this plan over links.
+  std::shared_ptr<UnequalOperation> over_window_and_links(const PlanKey& key, const SharedBlocks& blocks,
+                                                          bool persistent = false);
   // The same for what runs over the windows of several hosts, which must be there. `leaders`: null where it is none.
   std::shared_ptr<TwoLevelOperation> over_host_windows(const TwoLevelOperation::Key& key,
                                                        const std::shared_ptr<Context>& leaders,
@@ -46,6 +50,7 @@ class IdleOperations {
   std::vector<std::shared_ptr<ScheduleOperation>> over_links_;
   std::vector<std::shared_ptr<MessageOperation>> messages_;
   std::vector<std::shared_ptr<DirectOperation>> over_window_;
+  std::vector<std::shared_ptr<UnequalOperation>> over_window_and_links_;
   std::vector<std::shared_ptr<TwoLevelOperation>> over_host_windows_;
 };
 

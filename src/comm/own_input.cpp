@@ -35,7 +35,7 @@ void copy_input(CheckedCall& checked, Binding& binding) {
     }
     binding.staging = make_staging(elements * element_bytes);
     for (std::size_t chunk = 0; chunk < packed->input.size(); ++chunk) {
-      const auto& [to, count] = packed->input[chunk];
+      const std::size_t to = packed->input[chunk].offset, count = packed->input[chunk].count;
       const std::size_t from = checked.blocks.table->input[chunk].offset;
       if (count == 0) continue;
       binding.staging->take(binding.input + from * element_bytes, count * element_bytes, to * element_bytes);

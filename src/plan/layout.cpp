@@ -80,7 +80,7 @@ Extent Layout::extent(const Range& range, std::size_t slice) const {
 }
 
 Extent Layout::extent_in_block(const Range& range, std::size_t slice) const {
-  const auto& [offset, count] = block(range);
+  const std::size_t offset = block(range).offset, count = block(range).count;
   const std::size_t begin = slice * slice_elements_;
   if (begin >= count) return {};
   const std::size_t length = std::min(slice_elements_, count - begin);

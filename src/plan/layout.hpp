@@ -26,6 +26,7 @@ struct UnequalBlocks {
   struct Block {
     std::size_t offset = 0;  // from the start of the buffer
     std::size_t count = 0;
+    bool elsewhere = false;  // it moves in another way, so that a plan leaves it out; then it has no elements here
 
     friend bool operator==(const Block&, const Block&) = default;
   };

@@ -22,12 +22,23 @@ void add_to(hocket::Hash& hash, const UnequalBlocks& blocks) {
   }
 }
 
+// Links to ranks that have nothing else to move are then not made.
+void leave_out_elsewhere(Schedule& schedule, const UnequalBlocks& blocks) {
+  std::erase_if(schedule.steps, [&](const Step& step) {
+    const Range& range = step.kind == StepKind::recv ? step.to : step.left;
+    return (range.space == Space::output ? blocks.output : blocks.input)[range.chunk].elsewhere;
+  });
+}
+
 }  // namespace
 
 std::shared_ptr<const Plan> make_plan(const PlanKey& key) {
   Schedule schedule = key.algorithm->write(key.rank, key.size, key.root, key.topology);
   if (key.wide_sums) schedule = with_wide_sums(std::move(schedule));
-  if (key.blocks) schedule = in_single_chunks(schedule);
+  if (key.blocks) {
+    schedule = in_single_chunks(schedule);
+    leave_out_elsewhere(schedule, *key.blocks.table);
+  }
   const Layout layout = layout_of(schedule.shape, key);
 
   const std::uint32_t interleave = slices_in_group(layout.slices());

@@ -190,7 +190,7 @@ TEST(UnequalCall, TellHowTheyWereDone) {
   run_ranks(2, [](Child& child) {
     const Comm comm;
     ASSERT_TRUE(comm);
-    UnequalCall({.collective = Collective::alltoall_v}, child.index, child.size).run(comm.get());
+    UnequalCall({.collective = Collective::alltoall_v, .scale = 400'000}, child.index, child.size).run(comm.get());
     hocket_call_info info = HOCKET_CALL_INFO_INIT;
     ASSERT_EQ(hocket_last_call(&info), HOCKET_OK);
     EXPECT_STREQ(info.algorithm, "pairwise");

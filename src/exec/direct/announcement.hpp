@@ -1,5 +1,5 @@
 // What a member tells the others at the start of a direct operation: one control line, and a second one where plain
-// memory is to be read or a list of tensors is called.
+// memory is to be read or a call has a digest.
 #pragma once
 
 #include <cstring>
@@ -14,8 +14,8 @@ namespace hocket {
 // Where the data is. What lies in the line is read there: nobody writes into it before all have left the operation.
 struct Announcement {
   enum Flag : std::uint32_t {
-    inlined = 1,  // the input stands in the line itself, from word 3 on
-    staged = 2,   // the input lies in the member's staging area; word 4 says where
+    inlined = 1,  // the payload stands in the line itself, from word 3 on
+    staged = 2,   // the payload lies in the member's staging area; word 4 says where
     mapped = 4,   // both buffers are registered; words 3 to 5 say where
     plain = 8,    // this member can read all others' plain memory; the second line says where its own buffers are
     device = 16,  // both buffers lie on a GPU; the lines of exports say where, and word 3 on which
@@ -42,9 +42,9 @@ struct Announcement {
     const std::uint64_t turn;
   };
 
-  // With the `bytes` of input, no more than inline_bytes_max, and nothing else.
-  static void write_with_input(const Written& to, const ComparedCall& call, std::uint32_t digest, const std::byte* data,
-                               std::size_t bytes) {
+  // With a payload of `bytes`, no more than inline_bytes_max, and nothing else.
+  static void write_with_payload(const Written& to, const ComparedCall& call, std::uint32_t digest,
+                                 const std::byte* data, std::size_t bytes) {
     constexpr std::size_t word_bytes = sizeof(std::uint64_t);
     std::size_t at = 0, word = first_word_of_data;
     for (; at + word_bytes <= bytes; at += word_bytes) to.line.words[word++].store(word_at(data + at), relaxed);
@@ -80,9 +80,8 @@ struct Announcement {
   }
   static ComparedCall call_in(const Written& from) {
     const AnnouncedCall announced{from.line.words[1].load(relaxed), from.line.words[2].load(relaxed)};
-    const std::uint64_t list_digest = announced.is_list() ? from.second.words[2].load(relaxed) : 0;
-    return {announced.signature(list_digest),
-            static_cast<std::uint32_t>(from.line.words[7].load(relaxed)) >> flag_bits};
+    const std::uint64_t own_digest = announced.has_digest() ? from.second.words[2].load(relaxed) : 0;
+    return {announced.signature(own_digest), static_cast<std::uint32_t>(from.line.words[7].load(relaxed)) >> flag_bits};
   }
   static const std::byte* data_in(const Written& from) {
     return reinterpret_cast<const std::byte*>(&from.line.words[first_word_of_data]);
@@ -114,7 +113,7 @@ struct Announcement {
     return word;
   }
   static void write_call(const Written& to, const ComparedCall& call, std::uint32_t digest, std::uint32_t flags) {
-    if (call.announced.is_list()) to.second.words[2].store(call.list_digest, relaxed);
+    if (call.has_digest) to.second.words[2].store(call.own_digest, relaxed);
     to.line.words[1].store(call.announced.what(), relaxed);
     to.line.words[2].store(call.announced.how_much(), relaxed);
     to.line.words[7].store(flags | call.communicator << flag_bits | std::uint64_t{digest} << 32, relaxed);

@@ -62,8 +62,14 @@ bool Announcer::hear_of(std::uint64_t before) {
   return true;
 }
 
-// Where it lies, and not in the line.
+// What is not the input, as it lies, in the line.
 bool Announcer::announce_data(Counters& counters) {
+  if (run_.goes_in_line && !run_.binding.device) {
+    alignas(std::uint64_t) std::byte packed[Announcement::inline_bytes_max];
+    run_.blocks.pack(run_.binding.input, packed);
+    announce_in_line(packed, counters);
+    return true;
+  }
   Announcement& own = run_.announcements[run_.self];
   own.flags = 0;
   own.input = own.output = {};
@@ -98,22 +104,25 @@ bool Announcer::describe_data(Announcement& own, Counters& counters) {
   return true;
 }
 
-// Puts this member's input, which is too long for the line, where the others can read it.
+// Puts this member's payload, which is too long for the line, where the others can read it.
 bool Announcer::put_payload(Announcement& own, Counters& counters) {
-  const std::size_t bytes = run_.exchange.input_bytes(run_.self);
+  const std::size_t bytes = run_.payload_bytes;
   const bool all_take = run_.path_of_payloads != DirectPath::one_shot;  // whoever is awake combines for all
-  const Stretch kept = all_take ? Stretch{} : kept_of_input(run_.exchange, run_.self);
+  const bool is_whole = all_take || run_.given_blocks != nullptr;
+  const Stretch kept = is_whole ? Stretch{} : kept_of_input(run_.exchange, run_.self);
   const bool puts = kept.until - kept.from < bytes;
   const auto room = puts ? room_for(bytes) : 0;
   if (!room) return false;
   own.flags |= Announcement::staged;
   own.payload_at = *room;
-  if (puts) {
-    std::byte* const to = run_.window().staging(run_.self) + *room;
-    std::memcpy(to, run_.binding.input, kept.from);
-    std::memcpy(to + kept.until, run_.binding.input + kept.until, bytes - kept.until);
+  std::byte* const payload = puts ? run_.window().staging(run_.self) + *room : nullptr;
+  if (run_.blocks.packs()) {
+    run_.blocks.pack(run_.binding.input, payload);
+  } else if (puts) {
+    std::memcpy(payload, run_.binding.input, kept.from);
+    std::memcpy(payload + kept.until, run_.binding.input + kept.until, bytes - kept.until);
   }
-  count_payload(bytes, counters);
+  count_payload(counters);
   return true;
 }
 

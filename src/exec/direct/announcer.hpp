@@ -38,13 +38,8 @@ class Announcer {
   // Announces the call, once the others have come far enough. False: they have not, or something was wrong.
   [[gnu::always_inline]] bool announce(Counters& counters) {
     if (!may_announce()) return false;
-    if (run_.goes_in_line && !run_.binding.device) {
-      const std::size_t bytes = run_.exchange.input_bytes(run_.self);
-      Announcement::write_with_input(run_.announcement_of(run_.self, run_.turn), run_.compared, run_.use.digest,
-                                     run_.binding.input, bytes);
-      run_.announcements[run_.self].flags = Announcement::inlined;
-      count_payload(bytes, counters);
-      payloads_ = true;
+    if (run_.input_goes_in_line && !run_.binding.device) {
+      announce_in_line(run_.binding.input, counters);
     } else if (!announce_data(counters)) {
       return false;
     }
@@ -102,13 +97,21 @@ class Announcer {
   std::uint64_t turn_before() const {
     return std::max(run_.turn > run_.runs_ahead ? run_.turn - run_.runs_ahead : 0, room_after_);
   }
+  // With a payload that stands in the line.
+  [[gnu::always_inline]] void announce_in_line(const std::byte* payload, Counters& counters) {
+    Announcement::write_with_payload(run_.announcement_of(run_.self, run_.turn), run_.compared, run_.use.digest,
+                                     payload, run_.payload_bytes);
+    run_.announcements[run_.self].flags = Announcement::inlined;
+    count_payload(counters);
+    payloads_ = true;
+  }
   bool announce_data(Counters& counters);
   bool describe_data(Announcement& own, Counters& counters);
   bool put_payload(Announcement& own, Counters& counters);
   std::optional<std::size_t> room_for(std::size_t bytes);
-  static void count_payload(std::size_t bytes, Counters& counters) {
+  void count_payload(Counters& counters) const {
     counters.steps += 1;
-    counters.bytes_sent += bytes;
+    counters.bytes_sent += run_.payload_input_bytes;
   }
   // Reads and checks what `member` has announced as its turn `turn`, and with it all that it called before. False: it
   // does not stand there yet, or something was wrong.

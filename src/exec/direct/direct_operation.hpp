@@ -27,6 +27,8 @@ class DirectOperation final : public Operation {
   // `use` outlives the operation. The context's ranks are the window's.
   explicit DirectOperation(WindowUse& use, std::shared_ptr<Context> context = std::make_shared<Context>());
 
+  // Those of a call whose blocks vary; null: they are equal. Before every bind().
+  void set_blocks(std::shared_ptr<const UnequalBlocks> blocks) { run_.given_blocks = std::move(blocks); }
   Status mark_streams() override;
   Status start(const Tag& tag, Peers& peers) override;
   bool advance(Counters& counters) override;

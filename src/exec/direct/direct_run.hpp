@@ -10,6 +10,7 @@
 #include "src/exec/direct/control_lines.hpp"
 #include "src/exec/direct/window_use.hpp"
 #include "src/exec/operation.hpp"
+#include "src/plan/direct/block_exchange.hpp"
 #include "src/plan/direct/exchange.hpp"
 #include "src/plan/direct/path.hpp"
 
@@ -40,7 +41,7 @@ struct DirectRun {
   Announcement::Written announcement_of(std::uint32_t member, std::uint64_t of_turn) const {
     return {lines[member], of_turn};
   }
-  // Where a member's input lies on the paths on which inputs go with the announcements.
+  // Where a member's payload lies on the paths on which inputs go with the announcements; of this member: its input.
   const std::byte* payload_of(std::uint32_t member) const {
     if (member == self) return binding.input;
     const Announcement& theirs = announcements[member];
@@ -53,9 +54,12 @@ struct DirectRun {
   bool begin(const Tag& tag, bool is_bound_anew) {
     if (begins_like_latest && !is_bound_anew) return true;
     if (!failure.ok()) failure = {};
-    if (begins_like_latest && tag.call == latest_call && binding.root == latest_root) return true;
+    if (begins_like_latest && tag.call == latest_call && binding.root == latest_root && given_blocks == latest_blocks) {
+      return true;
+    }
     latest_call = tag.call;
     latest_root = binding.root;
+    latest_blocks = given_blocks;
     compared = {tag.call, tag.communicator & Announcement::communicator_max};
     make_exchange_and_rule();
     begins_like_latest = true;
@@ -84,18 +88,23 @@ struct DirectRun {
 
   WindowUse& use;
   const Binding& binding;
+  std::shared_ptr<const UnequalBlocks> given_blocks{};  // to which it is bound, too; null: they are equal
   Context& context;
   const std::uint32_t members, self;
   std::vector<ControlLine*> lines{};  // by member
   std::uint64_t turn = 0;             // the number of the operation on this window
   DirectRule rule{};
-  Exchange exchange{};
+  Exchange exchange{};                                 // where blocks vary: who gives whom, but not how much
+  BlockExchange blocks{};                              // where blocks vary
   ComparedCall compared{};                             // the call that is announced
   DirectPath path_of_payloads = DirectPath::one_shot;  // where everyone's input goes with its announcement
   Members needed{};                                    // those whose data, or word that they have begun, this one needs
   std::uint64_t runs_ahead = 0;             // how many operations others may still have to begin when this one does
   bool may_meet_links = false;              // a rank that gives another count may wait for this one over links
-  bool goes_in_line = false;                // this member's input stands in its announcement
+  std::size_t payload_bytes = 0;            // of this member, where its input goes with its announcement
+  std::size_t payload_input_bytes = 0;      // of these: input
+  bool goes_in_line = false;                // it stands in the announcement itself
+  bool input_goes_in_line = false;          // and is the input as it lies
   std::vector<Part> at_once{};              // the parts that go to this member, where the data may be small
   std::vector<Announcement> announcements;  // of this turn, by member
   Status failure{};
@@ -116,40 +125,65 @@ struct DirectRun {
   void make_exchange_and_rule() {
     std::uint32_t root = 0;
     while (root + 1 < members && window().rank_of(root) != binding.root) ++root;
-    exchange = Exchange(binding.signature, root, members, first_grain_bytes);
-    rule = use.rule_of(exchange);
-    rule.plain = rule.plain && window().reads_plain_memory();
+    given_blocks ? take_blocks(root) : take_call(root);
     const std::size_t in = exchange.input_bytes(self), out = exchange.output_bytes(self);
-    goes_in_line = rule.has_payload() && in <= Announcement::inline_bytes_max && !rule.worth_mapping(in, out);
+    goes_in_line =
+        rule.has_payload() && payload_bytes <= Announcement::inline_bytes_max && !rule.worth_mapping(in, out);
+    input_goes_in_line = goes_in_line && !blocks.packs();
     if (rule.pools_work) (void)window().staging(self);  // committed before others write results there
     path_of_payloads = direct_path(exchange, rule, {.mapped = false, .plain = false});
     needed = rule.one_way ? exchange.needed_by(self) : Members{0, members};
-    const bool takes_second_line = compared.announced.is_list() || rule.plain;
+    const bool takes_second_line = compared.has_digest || rule.plain;
     runs_ahead = takes_second_line ? direct::run_ahead_max_with_second_line : direct::run_ahead_max;
-    at_once.clear();
-    if (rule.fits && !rule.pools_work) list_parts();
+    list_parts();
     may_meet_links = exchange.collective().is_prefix();
-    exchanged.clear();
-    exchange.collective().is_prefix() ? find_exchanged_of_prefix() : find_exchanged(root);
+    find_exchanged(root);
+  }
+
+  void take_call(std::uint32_t root) {
+    exchange = Exchange(binding.signature, root, members, first_grain_bytes);
+    blocks = BlockExchange();
+    rule = use.rule_of(exchange);
+    rule.plain = rule.plain && window().reads_plain_memory();
+    payload_bytes = payload_input_bytes = exchange.input_bytes(self);
+  }
+
+  // Whoever calls it has seen to it that all is small.
+  void take_blocks(std::uint32_t root) {
+    Signature of_one_element = binding.signature;
+    of_one_element.count = 1;
+    exchange = Exchange(of_one_element, root, members, first_grain_bytes);
+    blocks = BlockExchange(binding.signature, *given_blocks, {.self = self, .root = root, .members = members});
+    rule = {.mapped_bytes_min = SIZE_MAX, .fits = true, .one_way = exchange.collective().has_root()};
+    payload_bytes = blocks.payload_bytes();
+    payload_input_bytes = blocks.block_bytes();
   }
 
   void find_exchanged(std::uint32_t root) {
+    exchanged.clear();
+    const std::size_t bytes = exchange.block_bytes();
+    if (given_blocks || exchange.collective().is_prefix()) {
+      for (std::uint32_t member = 0; member < members; ++member) {
+        if (member == self) continue;
+        const auto [given, taken] = given_blocks ? blocks.traffic()[member]
+                                                 : BlockExchange::Traffic{.given = member > self ? bytes : 0,
+                                                                          .taken = member < self ? bytes : 0};
+        exchanged.push_back({&context.with(static_cast<Rank>(member)), given, taken});
+      }
+      return;
+    }
     const bool is_root = self == root, one_gives = exchange.only_root_gives(), one_takes = exchange.only_root_takes();
     exchanged.push_back({&context.with(!is_root && (one_gives || one_takes) ? static_cast<Rank>(root) : every_rank),
-                         (is_root ? one_takes : one_gives) ? 0 : exchange.block_bytes(),
-                         (is_root ? one_gives : one_takes) ? 0 : exchange.block_bytes()});
-  }
-
-  void find_exchanged_of_prefix() {
-    const std::size_t bytes = exchange.block_bytes();
-    for (std::uint32_t member = 0; member < members; ++member) {
-      if (member == self) continue;
-      exchanged.push_back(
-          {&context.with(static_cast<Rank>(member)), member > self ? bytes : 0, member < self ? bytes : 0});
-    }
+                         (is_root ? one_takes : one_gives) ? 0 : bytes, (is_root ? one_gives : one_takes) ? 0 : bytes});
   }
 
   void list_parts() {
+    at_once.clear();
+    if (given_blocks) {
+      at_once.assign(blocks.parts().begin(), blocks.parts().end());
+      return;
+    }
+    if (!rule.fits || rule.pools_work) return;
     const auto add = [this](const Part& part) {
       if (part.bytes != 0 && part.goes_to(self)) at_once.push_back(part);
     };
@@ -160,6 +194,7 @@ struct DirectRun {
   // The call that the exchange and the rule were made for, and the root of the run.
   Signature latest_call;
   Rank latest_root = 0;
+  std::shared_ptr<const UnequalBlocks> latest_blocks;
   std::vector<Exchanged> exchanged{};
   bool begins_like_latest = false;  // they are as a run of that call begins
 };

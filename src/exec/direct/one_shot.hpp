@@ -7,6 +7,7 @@
 
 #include "src/exec/direct/combine.hpp"
 #include "src/exec/direct/direct_run.hpp"
+#include "src/exec/direct/packed_blocks.hpp"
 
 namespace hocket {
 
@@ -26,6 +27,7 @@ inline void move_at_once(DirectRun& run) {
     }
     combine(run.binding.reduction, run.sources, {&target, 1}, part.bytes);
   }
+  if (!run.blocks.taken().empty()) take_packed_blocks(run);
 }
 
 }  // namespace hocket

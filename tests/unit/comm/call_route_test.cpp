@@ -76,10 +76,23 @@ TEST(CallRoute, IsOverLinksForWhatNoDirectPathDoes) {
   EXPECT_EQ(route(user), CallRoute::links);
   user.collective = Collective::scan;
   EXPECT_EQ(route(user), CallRoute::links);
+  CallArguments unequal = call_of(Collective::reduce_scatter_v);
+  unequal.blocks.recv_counts = counts;
+  EXPECT_EQ(route(unequal), CallRoute::window);
+  unequal.op = HOCKET_USER;
+  unequal.function = add;
+  EXPECT_EQ(route(unequal), CallRoute::links);
+}
+
+// Whether it is small enough for the window is asked before.
+TEST(CallRoute, IsDirectWhereBlocksVary) {
   CallArguments unequal = call_of(Collective::allgather_v);
   unequal.count = counts[1];
   unequal.blocks.recv_counts = counts;
-  EXPECT_EQ(route(unequal), CallRoute::links);
+  EXPECT_EQ(route(unequal), CallRoute::window);
+  EXPECT_EQ(route(unequal, "auto", false), CallRoute::links);
+  EXPECT_EQ(route(unequal, "allgather=ring"), CallRoute::links);
+  EXPECT_EQ(route_of(unequal, checked(unequal), membership("auto"), SharedMemory::of_hosts), CallRoute::links);
 }
 
 TEST(CallRoute, IsOverLinksWhereAnAlgorithmIsNamed) {

@@ -21,6 +21,16 @@ TEST(Announcement, ALineHasAllButTheAlgorithm) {
   }
 }
 
+// Of blocks whose size only two ranks know.
+TEST(Announcement, ALineTellsCountsThatNobodyKnows) {
+  Signature call{.collective = Collective::scatter_v, .algorithm = direct_paths_id, .count = Signature::unknown_count};
+  EXPECT_EQ(AnnouncedCall(call).signature(0), call);
+  const AnnouncedCall plain(call);
+  call.opaque_bytes = 24;
+  EXPECT_EQ(AnnouncedCall(call).signature(0), call);
+  EXPECT_NE(AnnouncedCall(call), plain);
+}
+
 // Members compare two words and the digest of all calls, in which what the two words leave out must show.
 TEST(Announcement, ThePastOfAWindowShowsEveryDifference) {
   std::set<std::uint32_t> digests;

@@ -54,6 +54,20 @@ TEST(Plan, GivesEachPieceScratchOfItsOwnOnItsOwnCacheLines) {
   EXPECT_EQ(plan->extent(second, 1, 0), (Extent{356, 100}));
 }
 
+// No link is made to a rank that has nothing else to move.
+TEST(Plan, LeavesOutBlocksThatMoveElsewhere) {
+  UnequalBlocks blocks{.input = std::vector<UnequalBlocks::Block>(4, {.elsewhere = true}),
+                       .output = std::vector<UnequalBlocks::Block>(4, {.elsewhere = true})};
+  blocks.input[3] = {.offset = 7, .count = 50};
+  blocks.output[0] = {.offset = 9, .count = 60};
+  PlanKey key = key_of(Collective::alltoall, "pairwise", 0);
+  key.blocks = {std::make_shared<const UnequalBlocks>(blocks)};
+  const auto plan = make_plan(key);
+  ASSERT_EQ(plan->program.channels.size(), 2u);
+  for (const Channel& channel : plan->program.channels) EXPECT_EQ(channel.peer, channel.outgoing ? 3 : 0);
+  ASSERT_EQ(plan->program.instructions.size(), 2u);
+}
+
 TEST(Plan, KeepsRunsOfBlocksInOneSlice) {
   Algorithm whole = *find_algorithm(Collective::allgather, "ring");
   whole.multi_block = true;

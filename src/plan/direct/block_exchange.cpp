@@ -1,0 +1,149 @@
+#include "src/plan/direct/block_exchange.hpp"
+
+#include <cstring>
+
+namespace hocket {
+namespace {
+
+// Measured on two cores: beyond, the schedules of links are as fast, which cut the data into slices.
+constexpr std::size_t known_bytes_max = std::size_t{64} << 10;
+static_assert(known_bytes_max <= direct::payload_bytes_max);
+
+BlockExchange::Size size_max_of(std::size_t element_bytes, std::uint32_t members) {
+  return BlockExchange::block_bytes_max(members) / std::max<std::size_t>(element_bytes, 1);
+}
+
+// Whether a member gives to another one, or to itself.
+bool gives(const CollectiveInfo& collective, std::uint32_t source, std::uint32_t target, std::uint32_t root) {
+  const auto its_root = static_cast<Rank>(root);
+  return collective.input.is_on(static_cast<Rank>(source), its_root) &&
+         collective.output.is_on(static_cast<Rank>(target), its_root);
+}
+
+}  // namespace
+
+// Each member combines its own block alone, so sums are no more work than what is gathered.
+bool goes_at_once(std::size_t bytes, const DirectSetting& setting) {
+  const DirectThresholds& thresholds =
+      setting.thresholds != nullptr ? *setting.thresholds : direct_thresholds_on_one_host(setting.shares_work);
+  return bytes <= std::min(known_bytes_max, thresholds.one_shot_work_max);
+}
+
+BlockExchange::BlockExchange(const Signature& call, const UnequalBlocks& blocks, const Place& place)
+    : place_(place),
+      element_bytes_(size_of(call)),
+      size_max_(size_max_of(element_bytes_, place.members)),
+      packs_(!info_of(call.collective).all_know_blocks()),
+      traffic_(place.members) {
+  const CollectiveInfo& collective = info_of(call.collective);
+  packs_ ? list_packed(collective, blocks) : list_parts(collective, blocks);
+}
+
+// ---- where all know all sizes ---------------------------------------------------------------------------------------
+
+void BlockExchange::list_parts(const CollectiveInfo& collective, const UnequalBlocks& blocks) {
+  const bool combines = collective.reduces();
+  const std::size_t own = blocks.output[place_.self].count * element_bytes_;
+  for (std::uint32_t member = 0; member < place_.members; ++member) {
+    const std::size_t bytes = blocks.output[member].count * element_bytes_;
+    traffic_[member] = combines ? Traffic{.given = bytes, .taken = own} : Traffic{.given = own, .taken = bytes};
+    if (combines || member == place_.self) block_bytes_ += bytes;
+    if (combines || bytes == 0) continue;
+    parts_.push_back({.source = member,
+                      .target = place_.self,
+                      .target_offset = blocks.output[member].offset * element_bytes_,
+                      .bytes = bytes});
+  }
+  if (!combines || own == 0) return;
+  parts_.push_back({.source = everyone,
+                    .target = place_.self,
+                    .source_offset = blocks.input[place_.self].offset * element_bytes_,
+                    .bytes = own});
+}
+
+// ---- where payloads begin with sizes --------------------------------------------------------------------------------
+
+void BlockExchange::list_packed(const CollectiveInfo& collective, const UnequalBlocks& blocks) {
+  const auto& [self, root, members] = place_;
+  // The one block that a member has is its own.
+  const bool has_all = collective.input.held == Held::all_chunks;
+  number_in_payloads_ = has_all ? self : 0;
+  sizes_in_payloads_ = has_all ? members : 1;
+  for (std::uint32_t member = 0; member < members; ++member) {
+    const bool given = gives(collective, self, member, root), taken = gives(collective, member, self, root);
+    const UnequalBlocks::Block& from = blocks.input[has_all ? member : self];
+    const UnequalBlocks::Block& to = blocks.output[collective.output.held == Held::all_chunks ? member : self];
+    if (member != self) {
+      if (given) give(member, from);
+      if (taken) take(member, to);
+      continue;
+    }
+    if (given && has_all) sizes_.push_back(0);  // so that all have their places
+    if (!given || from.count == 0) continue;
+    parts_.push_back({.source = self,
+                      .target = self,
+                      .source_offset = from.offset * element_bytes_,
+                      .target_offset = to.offset * element_bytes_,
+                      .bytes = from.count * element_bytes_});
+  }
+}
+
+void BlockExchange::give(std::uint32_t target, const UnequalBlocks::Block& block) {
+  const std::size_t bytes = packed_bytes(block.count);
+  sizes_.push_back(block.count);
+  if (bytes != 0) packed_.push_back({block.offset * element_bytes_, bytes});
+  block_bytes_ += bytes;
+  traffic_[target].given = bytes;
+}
+
+void BlockExchange::take(std::uint32_t source, const UnequalBlocks::Block& block) {
+  const std::size_t bytes = packed_bytes(block.count);
+  taken_.push_back({.source = source, .size = block.count, .offset = block.offset * element_bytes_, .bytes = bytes});
+  traffic_[source].taken = bytes;
+}
+
+void BlockExchange::pack(const std::byte* input, std::byte* payload) const {
+  const std::size_t sizes_bytes = sizes_.size() * sizeof(Size);
+  if (sizes_bytes != 0) std::memcpy(payload, sizes_.data(), sizes_bytes);
+  payload += sizes_bytes;
+  for (const Stretch& stretch : packed_) {
+    std::memcpy(payload, input + stretch.offset, stretch.bytes);
+    payload += stretch.bytes;
+  }
+}
+
+BlockExchange::Size BlockExchange::size_in(const std::byte* payload, std::uint32_t number) {
+  Size size;
+  std::memcpy(&size, payload + number * sizeof size, sizeof size);
+  return size;
+}
+
+const std::byte* BlockExchange::block_in(const std::byte* payload) const {
+  std::size_t at = sizes_in_payloads_ * sizeof(Size);
+  for (std::uint32_t number = 0; number < number_in_payloads_; ++number) {
+    at += packed_bytes(size_in(payload, number));
+  }
+  return payload + at;
+}
+
+// ---- over links -----------------------------------------------------------------------------------------------------
+
+std::optional<UnequalBlocks> BlockExchange::over_links(const Signature& call, const UnequalBlocks& blocks,
+                                                       const Place& place) {
+  const CollectiveInfo& collective = info_of(call.collective);
+  const Size size_max = size_max_of(size_of(call), place.members);
+  const bool gives_itself = gives(collective, place.self, place.self, place.root);
+  std::optional<UnequalBlocks> left = blocks;
+  bool any = false;
+  for (auto* table : {&left->input, &left->output}) {
+    for (std::uint32_t chunk = 0; chunk < place.members; ++chunk) {
+      UnequalBlocks::Block& block = (*table)[chunk];
+      const bool is_large = block.count > size_max && !(chunk == place.self && gives_itself);
+      any |= is_large;
+      if (!is_large) block = {.offset = 0, .count = 0, .elsewhere = true};
+    }
+  }
+  return any ? left : std::nullopt;
+}
+
+}  // namespace hocket

@@ -1,0 +1,103 @@
+// BlockExchange: what a collective whose blocks vary does over a window, as one member sees it. Each announces what the
+// others need of its input, its payload, and takes what it needs of theirs, so all of it is small.
+//
+// Of allgather_v and reduce_scatter_v all members know all sizes, and a payload is the input as it lies. Of scatter_v,
+// gather_v and alltoall_v only the two ends of a block know how large it is. There a payload begins with the sizes of
+// the blocks that its member gives, by which the other end finds its own block and finds out whether both mean the same
+// size; then come these blocks, one behind the other. A block that is too large travels over links. Both its ends know
+// that, and a payload has its size nevertheless.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "src/plan/direct/exchange.hpp"
+#include "src/plan/direct/path.hpp"
+#include "src/plan/direct/staging.hpp"
+#include "src/plan/layout.hpp"
+
+namespace hocket {
+
+// Whether a collective whose blocks all members know goes over the window; `bytes`: of all blocks. Else it goes over
+// links.
+bool goes_at_once(std::size_t bytes, const DirectSetting& setting);
+
+class BlockExchange {
+ public:
+  using Size = std::uint64_t;  // of a block, in elements, as payloads have it
+
+  // Whose view it is.
+  struct Place {
+    std::uint32_t self = 0, root = 0, members = 1;
+  };
+  // Bytes with another member.
+  struct Traffic {
+    std::size_t given = 0, taken = 0;
+  };
+  // What this member takes out of another one's payload, which begins with sizes.
+  struct Taken {
+    std::uint32_t source = 0;
+    Size size = 0;           // that it must have
+    std::size_t offset = 0;  // bytes into the output
+    std::size_t bytes = 0;   // 0: it travels over links, or is empty
+  };
+
+  // The largest block that goes with an announcement where its two ends alone know it: so many fit into one payload.
+  static constexpr std::size_t block_bytes_max(std::uint32_t members) {
+    return std::min(direct::one_way_bytes_max, direct::payload_bytes_max / members - sizeof(Size));
+  }
+
+  BlockExchange() = default;
+  BlockExchange(const Signature& call, const UnequalBlocks& blocks, const Place& place);
+
+  // Whether payloads begin with sizes.
+  bool packs() const { return packs_; }
+  std::size_t payload_bytes() const { return sizes_.size() * sizeof(Size) + block_bytes_; }
+  std::size_t block_bytes() const { return block_bytes_; }  // of the blocks in it
+  // Requires packs().
+  void pack(const std::byte* input, std::byte* payload) const;
+
+  // What this member takes of inputs: of all, where payloads are inputs as they lie; else of its own.
+  std::span<const Part> parts() const { return parts_; }
+  std::span<const Taken> taken() const { return taken_; }
+  // The size that another one's payload has for this member's block, and where that lies.
+  Size size_in(const std::byte* payload) const { return size_in(payload, number_in_payloads_); }
+  const std::byte* block_in(const std::byte* payload) const;
+
+  std::span<const Traffic> traffic() const { return traffic_; }  // by member
+
+  // The same call for links: without the blocks that go with announcements. Nothing: all do.
+  static std::optional<UnequalBlocks> over_links(const Signature& call, const UnequalBlocks& blocks,
+                                                 const Place& place);
+
+ private:
+  struct Stretch {
+    std::size_t offset = 0, bytes = 0;
+  };
+
+  void list_parts(const CollectiveInfo& collective, const UnequalBlocks& blocks);
+  void list_packed(const CollectiveInfo& collective, const UnequalBlocks& blocks);
+  void give(std::uint32_t target, const UnequalBlocks::Block& block);
+  void take(std::uint32_t source, const UnequalBlocks::Block& block);
+  static Size size_in(const std::byte* payload, std::uint32_t number);
+  std::size_t packed_bytes(Size size) const { return size <= size_max_ ? size * element_bytes_ : 0; }
+
+  Place place_;
+  std::size_t element_bytes_ = 1;
+  Size size_max_ = 0;  // of a block that does not travel over links
+  bool packs_ = false;
+  // How many sizes another one's payload has, and which of them is this member's block's.
+  std::uint32_t sizes_in_payloads_ = 0, number_in_payloads_ = 0;
+  std::size_t block_bytes_ = 0;
+  std::vector<Size> sizes_;      // with which the payload begins
+  std::vector<Stretch> packed_;  // of the input, then
+  std::vector<Part> parts_;
+  std::vector<Taken> taken_;
+  std::vector<Traffic> traffic_;
+};
+
+}  // namespace hocket
