@@ -4,7 +4,8 @@
 
 namespace hocket {
 
-UnequalOperation::UnequalOperation(std::shared_ptr<Context> context, WindowUse& use, std::shared_ptr<const Plan> plan)
+UnequalOperation::UnequalOperation(const std::shared_ptr<Context>& context, WindowUse& use,
+                                   std::shared_ptr<const Plan> plan)
     : Operation(context, use.window, true), over_window_(use, context), over_links_(std::move(plan), context) {}
 
 Status UnequalOperation::start(const Tag& tag, Peers& peers) {

@@ -11,7 +11,7 @@ namespace hocket {
 class UnequalOperation final : public Operation {
  public:
   // `plan`: of what goes over links. `use` outlives the operation, and the context's ranks are the window's.
-  UnequalOperation(std::shared_ptr<Context> context, WindowUse& use, std::shared_ptr<const Plan> plan);
+  UnequalOperation(const std::shared_ptr<Context>& context, WindowUse& use, std::shared_ptr<const Plan> plan);
 
   const Plan& plan() const { return over_links_.plan(); }
   // As those of a DirectOperation: all of the call.
