@@ -52,8 +52,8 @@ void remember_again(const Operation& operation);
 // The same for the last one of several, if all have succeeded.
 Status remember(Status status, const StartedCalls& calls);
 
-// What a call's options say, into its arguments; null: nothing. False where the caller was built with another version of
-// the struct.
+// What a call's options say, into its arguments; null: nothing. False where the caller was built with another version
+// of the struct.
 inline bool take_options(const hocket_call_options* options, CallArguments& arguments) {
   if (options == nullptr) return true;
   if (options->struct_size != sizeof *options) return false;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "src/base/prefetch.hpp"
 #include "src/base/wake_event.hpp"
 #include "transports/shm/fence.hpp"
 namespace hocket::shm {
@@ -67,6 +68,7 @@ bool Outbox::write_at_once(const MessageHeader& header, const std::byte* data, i
   std::memcpy(to, &header, sizeof header);
   if (header.bytes > 0) std::memcpy(to + sizeof header, data, header.bytes);
   show(bytes, wake_event);
+  prefetch_to_write(ring_.at());  // where the next message begins, which the reader has read a round ago
   return true;
 }
 
