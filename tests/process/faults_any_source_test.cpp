@@ -56,10 +56,12 @@ TEST_P(AnySourceFaults, ADeadlineSaysWhatARankWaitsInInstead) {
       expect_result(receive_any(values, source, comm.get(), 500), HOCKET_TIMEOUT);
       expect_message_names("from any rank");
     } else {
-      const size_t counts[] = {1, 1, 1, 1, 1};  // over links on every transport
-      std::vector<int> all(5);
+      constexpr size_t each = 40'000;  // over links on every transport
+      const size_t counts[] = {each, each, each, each, each};
+      const std::vector<int> own(each);
+      std::vector<int> all(5 * each);
       expect_result(
-          hocket_allgather_v(values.data(), 1, all.data(), counts, nullptr, HOCKET_INT32, comm.get(), nullptr, nullptr),
+          hocket_allgather_v(own.data(), each, all.data(), counts, nullptr, HOCKET_INT32, comm.get(), nullptr, nullptr),
           HOCKET_TIMEOUT);
     }
     if (child.size == 2) expect_message_names("rank 1 waits in allgather_v of");
