@@ -138,7 +138,7 @@ std::optional<UnequalBlocks> BlockExchange::over_links(const Signature& call, co
   for (auto* table : {&left->input, &left->output}) {
     for (std::uint32_t chunk = 0; chunk < place.members; ++chunk) {
       UnequalBlocks::Block& block = (*table)[chunk];
-      const bool is_large = block.count > size_max && !(chunk == place.self && gives_itself);
+      const bool is_large = block.count > size_max && (chunk != place.self || !gives_itself);
       any |= is_large;
       if (!is_large) block = {.offset = 0, .count = 0, .elsewhere = true};
     }
