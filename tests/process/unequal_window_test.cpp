@@ -2,15 +2,14 @@
 // both.
 #include <gtest/gtest.h>
 
-#include <array>
 #include <chrono>
-#include <string>
 #include <thread>
 #include <vector>
 
 #include "src/spi/elements.hpp"
 #include "tests/process/support/call.hpp"
 #include "tests/process/support/failure.hpp"
+#include "tests/process/support/last_call.hpp"
 #include "tests/process/support/process_group.hpp"
 #include "tests/process/support/unequal_call.hpp"
 
@@ -141,13 +140,6 @@ TEST(UnequalWindows, OfSeveralCommunicators) {
   });
 }
 
-std::string algorithm_of_latest_call() {
-  hocket_call_info info = HOCKET_CALL_INFO_INIT;
-  EXPECT_EQ(hocket_last_call(&info), HOCKET_OK);
-  EXPECT_STREQ(info.transport, "shm");
-  return info.algorithm;
-}
-
 TEST(UnequalWindows, TellWhichWayBlocksTook) {
   run_ranks(2, [](Child& child) {
     const Comm comm;
@@ -155,9 +147,11 @@ TEST(UnequalWindows, TellWhichWayBlocksTook) {
     for (const Collective collective : unequal_collectives) {
       for (int again = 0; again < 2; ++again) {
         UnequalCall({.collective = collective}, child.index, child.size).run(comm.get());
-        EXPECT_EQ(algorithm_of_latest_call(), "direct one-shot") << name_of(collective);
+        EXPECT_EQ(algorithm_of_last_call(), "direct one-shot") << name_of(collective);
+        EXPECT_STREQ(last_call().transport, "shm");
         UnequalCall({.collective = collective, .scale = 400'000}, child.index, child.size).run(comm.get());
-        EXPECT_NE(algorithm_of_latest_call(), "direct one-shot") << name_of(collective);
+        EXPECT_NE(algorithm_of_last_call(), "direct one-shot") << name_of(collective);
+        EXPECT_STREQ(last_call().transport, "shm");
       }
     }
   });

@@ -24,9 +24,7 @@ bool gives(const CollectiveInfo& collective, std::uint32_t source, std::uint32_t
 
 // Each member combines its own block alone, so sums are no more work than what is gathered.
 bool goes_at_once(std::size_t bytes, const DirectSetting& setting) {
-  const DirectThresholds& thresholds =
-      setting.thresholds != nullptr ? *setting.thresholds : direct_thresholds_on_one_host(setting.shares_work);
-  return bytes <= std::min(known_bytes_max, thresholds.one_shot_work_max);
+  return bytes <= std::min(known_bytes_max, thresholds_of(setting).one_shot_work_max);
 }
 
 BlockExchange::BlockExchange(const Signature& call, const UnequalBlocks& blocks, const Place& place)

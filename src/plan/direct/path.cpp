@@ -16,16 +16,16 @@ constexpr std::size_t single_copy_grain_bytes = 512 * kib;
 constexpr std::size_t gpu_grain_bytes = std::size_t{1} << 62;  // parts are not cut: each is a launch
 constexpr std::size_t fetch_block_bytes_max = 128 * kib;       // one for each member stays in the cache
 
-const DirectThresholds& thresholds_of(const DirectSetting& setting) {
-  return setting.thresholds != nullptr ? *setting.thresholds : direct_thresholds_on_one_host(setting.shares_work);
-}
-
 bool wants_single_copy(const Exchange& exchange, const DirectSetting& setting) {
   if (setting.single_copy != SingleCopy::automatic) return setting.single_copy == SingleCopy::always;
   return thresholds_of(setting).single_copy_of(exchange.collective().collective).holds(exchange.buffer_bytes_max());
 }
 
 }  // namespace
+
+const DirectThresholds& thresholds_of(const DirectSetting& setting) {
+  return setting.thresholds != nullptr ? *setting.thresholds : direct_thresholds_on_one_host(setting.shares_work);
+}
 
 bool DirectRule::worth_mapping(std::size_t input_bytes, std::size_t output_bytes) const {
   return std::max(input_bytes, output_bytes) >= mapped_bytes_min && !one_way;

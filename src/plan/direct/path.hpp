@@ -42,6 +42,9 @@ struct DirectSetting {
   SingleCopy single_copy = SingleCopy::automatic;
 };
 
+// Those of its machine class, or as usual on one host.
+const DirectThresholds& thresholds_of(const DirectSetting& setting);
+
 // How a member announces its data.
 struct DirectRule {
   std::size_t mapped_bytes_min = 0;  // registered buffers of this size are worth it

@@ -4,16 +4,13 @@
 #include <cstring>
 #include <random>
 
-#include "src/exec/direct/direct_operation.hpp"
 #include "src/exec/reduce.hpp"
-#include "tests/unit/exec/memory_window.hpp"
-#include "tests/unit/exec/no_peers.hpp"
+#include "tests/unit/exec/direct_member.hpp"
 
 namespace hocket {
 namespace {
 
-using testing::MemoryWindow;
-using testing::NoPeers;
+using testing::DirectMember;
 using testing::SharedMemory;
 
 constexpr Collective collectives[] = {Collective::allgather_v, Collective::reduce_scatter_v, Collective::gather_v,
@@ -47,12 +44,9 @@ struct Shape {
   }
 };
 
-class Member {
+class Member : public DirectMember {
  public:
-  Member(SharedMemory& shared, std::uint32_t self) : self_(self), window_(shared, self) {
-    use_ = {.window = &window_, .heard = std::vector<std::uint64_t>(window_.size())};
-    operation_ = std::make_unique<DirectOperation>(use_);
-  }
+  using DirectMember::DirectMember;
 
   void begin(const Shape& shape) {
     shape_ = shape;
@@ -70,34 +64,24 @@ class Member {
       }
     }
     blocks_ = std::move(blocks);
-    operation_->set_blocks(blocks_);
+    operation_.set_blocks(blocks_);
     const Rank root = info.has_root() ? static_cast<Rank>(shape.root) : 0;
-    operation_->bind({.input = reinterpret_cast<const std::byte*>(input_.data()),
-                      .output = reinterpret_cast<std::byte*>(output_.data()),
-                      .signature = {.collective = shape.collective,
-                                    .dtype = DataType::int32,
-                                    .root = root,
-                                    .count = info.all_know_blocks() ? total : Signature::unknown_count},
-                      .reduction = reduction_for(DataType::int32, ReduceOp::sum, static_cast<Rank>(window_.size())),
-                      .timeout = std::chrono::hours(1),
-                      .root = root});
-    NoPeers nobody;
-    ASSERT_TRUE(operation_->start(operation_->tag(), nobody).ok());
-    running_ = true;
+    start({.input = reinterpret_cast<const std::byte*>(input_.data()),
+           .output = reinterpret_cast<std::byte*>(output_.data()),
+           .signature = {.collective = shape.collective,
+                         .dtype = DataType::int32,
+                         .root = root,
+                         .count = info.all_know_blocks() ? total : Signature::unknown_count},
+           .reduction = reduction_for(DataType::int32, ReduceOp::sum, static_cast<Rank>(window_.size())),
+           .timeout = std::chrono::hours(1),
+           .root = root});
   }
-  bool step() {
-    Counters counters;
-    return operation_->advance(counters);
-  }
-  bool running() const { return running_; }
-  bool complete() const { return operation_->complete(); }
-  const Status& failure() const { return operation_->failure(); }
+  const Status& failure() const { return operation_.failure(); }
 
   void end() {
     ASSERT_TRUE(failure().ok()) << failure().message();
-    EXPECT_EQ(operation_->algorithm(), "direct one-shot");
-    operation_->finish({});
-    running_ = false;
+    EXPECT_EQ(operation_.algorithm(), "direct one-shot");
+    finish();
     std::vector<std::int32_t> expected(output_.size(), -1);
     const CollectiveInfo& info = info_of(shape_.collective);
     for (std::uint32_t block = 0; block < window_.size(); ++block) {
@@ -131,14 +115,9 @@ class Member {
     return end;
   }
 
-  const std::uint32_t self_;
-  MemoryWindow window_;
-  WindowUse use_;
-  std::unique_ptr<DirectOperation> operation_;
   Shape shape_{};
   std::shared_ptr<const UnequalBlocks> blocks_;
   std::vector<std::int32_t> input_, output_;
-  bool running_ = false;
 };
 
 class DirectBlocks : public ::testing::TestWithParam<std::uint32_t> {

@@ -9,15 +9,13 @@
 
 #include "src/exec/direct/control_lines.hpp"
 #include "src/exec/reduce.hpp"
+#include "tests/unit/exec/direct_member.hpp"
 #include "tests/unit/exec/direct_shape.hpp"
-#include "tests/unit/exec/memory_window.hpp"
-#include "tests/unit/exec/no_peers.hpp"
 
 namespace hocket {
 namespace {
 
-using testing::MemoryWindow;
-using testing::NoPeers;
+using testing::DirectMember;
 using testing::Shape;
 using testing::SharedMemory;
 
@@ -34,19 +32,10 @@ struct Draw {
   std::mt19937_64 random;
 };
 
-// One member: runs one operation after another, and never waits for anybody but through them.
-class Member {
+class Member : public DirectMember {
  public:
-  // `turn`: that of the latest operation of an earlier life of this window.
   Member(SharedMemory& shared, std::uint32_t self, bool shares_work, SingleCopy single_copy, std::uint64_t turn)
-      : shared_(shared), self_(self), window_(shared, self) {
-    use_ = {.window = &window_,
-            .setting = {.shares_work = shares_work, .single_copy = single_copy},
-            .turn = turn,
-            .heard = std::vector<std::uint64_t>(window_.size(), turn),
-            .everyone_heard = turn};
-    operation_ = std::make_unique<DirectOperation>(use_);
-  }
+      : DirectMember(shared, self, {.shares_work = shares_work, .single_copy = single_copy}, turn), shared_(shared) {}
 
   void begin(const Shape& shape, bool in_place, bool registered, std::size_t misalignment) {
     shape_ = shape;
@@ -71,34 +60,22 @@ class Member {
         regions_.push_back(shared_.enroll(self_, memory->data(), memory->size()));
       }
     }
-    operation_->bind({.input = input_,
-                      .output = output_,
-                      .signature = {.collective = shape.collective,
-                                    .dtype = DataType::float32,
-                                    .op = shape.op,
-                                    .root = static_cast<Rank>(shape.root),
-                                    .count = shape.count},
-                      .reduction = reduction_for(DataType::float32, shape.op, static_cast<Rank>(members)),
-                      .timeout = std::chrono::hours(1),
-                      .root = static_cast<Rank>(shape.root)});
-    NoPeers nobody;
-    ASSERT_TRUE(operation_->start(operation_->tag(), nobody).ok());
-    running_ = true;
+    start({.input = input_,
+           .output = output_,
+           .signature = {.collective = shape.collective,
+                         .dtype = DataType::float32,
+                         .op = shape.op,
+                         .root = static_cast<Rank>(shape.root),
+                         .count = shape.count},
+           .reduction = reduction_for(DataType::float32, shape.op, static_cast<Rank>(members)),
+           .timeout = std::chrono::hours(1),
+           .root = static_cast<Rank>(shape.root)});
   }
-
-  // Whether anything happened.
-  bool step() {
-    Counters counters;
-    return operation_->advance(counters);
-  }
-  bool running() const { return running_; }
-  bool complete() const { return operation_->complete(); }
 
   // Checks the output, and takes the memory away.
   void end() {
-    EXPECT_TRUE(operation_->failure().ok()) << operation_->failure().message();
-    operation_->finish(operation_->failure());
-    running_ = false;
+    EXPECT_TRUE(operation_.failure().ok()) << operation_.failure().message();
+    finish();
     if (::testing::Test::HasFailure()) return;
     for (std::size_t i = 0; i < output_count_; ++i) {
       float found;
@@ -111,17 +88,12 @@ class Member {
 
  private:
   SharedMemory& shared_;
-  const std::uint32_t self_;
-  MemoryWindow window_;
-  WindowUse use_;
-  std::unique_ptr<DirectOperation> operation_;
   Shape shape_{};
   std::vector<std::byte> first_, second_;
   std::byte* input_ = nullptr;
   std::byte* output_ = nullptr;
   std::size_t output_count_ = 0;
   std::vector<std::uint32_t> regions_;
-  bool running_ = false;
 };
 
 enum class Registered { none, some, all };
