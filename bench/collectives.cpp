@@ -1,7 +1,6 @@
 #include "bench/collectives.hpp"
 
 #include <algorithm>
-#include <cstring>
 
 #include "bench/data.hpp"
 #include "bench/lists.hpp"
@@ -164,58 +163,6 @@ double tolerance(const Case& what, int ranks, double largest) {
   if (!what.collective->row->reduces()) return wire.rounded_once * largest;
   const double error = what.collective->row->is_vector() ? wire.rounded_twice : wire.rounded_once;
   return (error + ranks * 0x1p-22) * ranks * largest;
-}
-
-namespace {
-
-// What a call in the group fails with is what its end fails with.
-hocket_result call_group(const Case& what, Place place, hocket_comm* comm, const void* send, void* recv,
-                         const hocket_call_options& options, hocket_work** work) {
-  const auto dtype = static_cast<hocket_dtype>(what.dtype);
-  if (const hocket_result result = hocket_group_start(); result != HOCKET_OK) return result;
-  if (what.collective->pattern == CallPattern::any_source) {
-    (void)hocket_recv_any(recv, what.count, dtype, nullptr, comm, &options, nullptr);
-    (void)hocket_send(send, what.count, dtype, (place.rank + 1) % place.size, comm, &options, nullptr);
-    return hocket_group_end(work);
-  }
-  const std::size_t block_bytes = what.count * size_of(what.dtype);
-  for (int distance = 0; distance < place.size; ++distance) {
-    const int to = (place.rank + distance) % place.size, from = (place.rank + place.size - distance) % place.size;
-    const auto* const block = static_cast<const std::byte*>(send) + static_cast<std::size_t>(to) * block_bytes;
-    auto* const room = static_cast<std::byte*>(recv) + static_cast<std::size_t>(from) * block_bytes;
-    (void)hocket_send(block, what.count, dtype, to, comm, &options, nullptr);
-    (void)hocket_recv(room, what.count, dtype, from, comm, &options, nullptr);
-  }
-  return hocket_group_end(work);
-}
-
-}  // namespace
-
-hocket_result call(const Case& what, Place place, hocket_comm* comm, const void* send, void* recv, void* stream,
-                   hocket_work** work) {
-  const auto dtype = static_cast<hocket_dtype>(what.dtype);
-  const auto op = static_cast<hocket_op>(what.op);
-  const std::size_t count = what.count;
-  std::uint64_t scalar[2] = {};  // one element of any type
-  elements::visit(what.dtype, [&]<class T>(T) {
-    const T value = elements::whole<T>(premultiplier);
-    std::memcpy(scalar, &value, sizeof value);
-  });
-  hocket_call_options options = HOCKET_CALL_OPTIONS_INIT;
-  options.scalar = scalar;
-  options.stream = stream;
-  options.wire = static_cast<hocket_wire>(what.wire);
-  options.persistent = what.persistent ? 1 : 0;
-  if (what.tensors > 0) return call_list(what, place, comm, send, recv, options, work);
-  if (what.collective->pattern == CallPattern::neighbours) {
-    const int next = (place.rank + 1) % place.size, previous = (place.rank + place.size - 1) % place.size;
-    return hocket_sendrecv(send, count, next, recv, count, previous, dtype, comm, &options, work);
-  }
-  if (what.collective->is_grouped()) return call_group(what, place, comm, send, recv, options, work);
-  const CollectiveInfo& collective = *what.collective->row;
-  if (collective.has_unequal_blocks()) return call_unequal(what, place, comm, send, recv, options, work);
-  const auto number = static_cast<hocket_collective>(collective.collective);
-  return hocket_call(number, send, recv, count, dtype, op, what.root, comm, &options, work);
 }
 
 }  // namespace hocket::bench

@@ -9,7 +9,6 @@
 #include <vector>
 
 #include "bench/data.hpp"
-#include "hocket/hocket.h"
 #include "src/spi/types.hpp"
 
 namespace hocket::bench {
@@ -99,9 +98,5 @@ double tolerance(const Case& what, int ranks, double largest);
 
 // Bytes that all ranks together read and write at least: each one's input once, and its output once.
 std::uint64_t touched_bytes(const Case& what, int ranks);
-
-// Makes the call: a blocking one where `work` is null. `stream` orders buffers on a GPU.
-hocket_result call(const Case& what, Place place, hocket_comm* comm, const void* send, void* recv, void* stream,
-                   hocket_work** work);
 
 }  // namespace hocket::bench

@@ -66,30 +66,18 @@ std::vector<Segment> expected_list_output(const Case& what, Place place) {
   return segments;
 }
 
-hocket_result call_list(const Case& what, Place place, hocket_comm* comm, const void* send, void* recv,
-                        const hocket_call_options& options, hocket_work** work) {
-  const auto dtype = static_cast<hocket_dtype>(what.dtype);
-  const auto op = static_cast<hocket_op>(what.op);
-  const std::size_t number = what.tensors, element_bytes = size_of(what.dtype);
+std::vector<hocket_tensor> tensors_of(const Case& what, Place place, const void* send, void* recv) {
+  const std::size_t element_bytes = size_of(what.dtype);
   const auto* const from = static_cast<const std::byte*>(send);
   auto* const to = static_cast<std::byte*>(recv);
   std::vector<hocket_tensor> list;
-  list.reserve(number);
+  list.reserve(what.tensors);
   for_each_tensor(what, place, [&](const Tensor& tensor) {
     list.push_back({from == nullptr ? nullptr : from + tensor.send * element_bytes,
-                    to == nullptr ? nullptr : to + tensor.recv * element_bytes, tensor.count, dtype});
+                    to == nullptr ? nullptr : to + tensor.recv * element_bytes, tensor.count,
+                    static_cast<hocket_dtype>(what.dtype)});
   });
-  const Collective collective = what.collective->row;
-  const int root = what.root;
-  if (collective == Collective::allreduce) {
-    return hocket_allreduce_list(list.data(), number, op, comm, &options, work);
-  }
-  if (collective == Collective::reduce) return hocket_reduce_list(list.data(), number, op, root, comm, &options, work);
-  if (collective == Collective::reduce_scatter) {
-    return hocket_reduce_scatter_list(list.data(), number, op, comm, &options, work);
-  }
-  if (collective == Collective::allgather) return hocket_allgather_list(list.data(), number, comm, &options, work);
-  return hocket_broadcast_list(list.data(), number, root, comm, &options, work);
+  return list;
 }
 
 }  // namespace hocket::bench

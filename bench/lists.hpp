@@ -1,9 +1,10 @@
-// Calls on lists of tensors: how a case's data is cut, and the calls.
+// Calls on lists of tensors: how a case's data is cut.
 #pragma once
 
 #include <vector>
 
 #include "bench/collectives.hpp"
+#include "hocket/hocket.h"
 
 namespace hocket::bench {
 
@@ -14,7 +15,7 @@ bool has_list(const Benchmark& benchmark);
 // These are for lists only.
 std::vector<Segment> list_input(const Case& what, Place place);
 std::vector<Segment> expected_list_output(const Case& what, Place place);  // on ranks that receive
-hocket_result call_list(const Case& what, Place place, hocket_comm* comm, const void* send, void* recv,
-                        const hocket_call_options& options, hocket_work** work);
+// The list of the call.
+std::vector<hocket_tensor> tensors_of(const Case& what, Place place, const void* send, void* recv);
 
 }  // namespace hocket::bench

@@ -8,6 +8,7 @@
 #include <limits>
 #include <memory>
 
+#include "bench/calls.hpp"
 #include "bench/kill.hpp"
 #include "hocket/hocket.hpp"
 
@@ -72,7 +73,13 @@ class UseMeter {
 class Run {
  public:
   Run(const Member& member, const Case& what, const Method& method)
-      : member_(member), what_(what), method_(method), buffers_(what, member.place, *member.memory), meter_(member) {
+      : member_(member),
+        what_(what),
+        method_(method),
+        buffers_(what, member.place, *member.memory),
+        call_(prepare_call(what, member.place, member.comm, buffers_.send(), buffers_.recv(),
+                           stream() == nullptr ? nullptr : stream()->handle())),
+        meter_(member) {
     if (stream() != nullptr) laps_.emplace(*stream());
   }
 
@@ -109,17 +116,13 @@ class Run {
   }
 
   void operate() {
-    if (!what_.persistent) return check(make_call(nullptr));
+    if (!what_.persistent) return check(call_(nullptr));
     if (work_ == nullptr) {
       hocket_work* made = nullptr;
-      check(make_call(&made));
+      check(call_(&made));
       work_.reset(made);
     }
     check(hocket_work_run(work_.get()));
-  }
-  hocket_result make_call(hocket_work** work) {
-    return call(what_, member_.place, member_.comm, buffers_.send(), buffers_.recv(),
-                stream() == nullptr ? nullptr : stream()->handle(), work);
   }
   device::Stream* stream() const { return member_.memory->stream(); }
   // Until all is done on the device, too.
@@ -272,6 +275,7 @@ class Run {
   const Case& what_;
   const Method& method_;
   Buffers buffers_;
+  const Call call_;
   struct Release {
     void operator()(hocket_work* work) const { hocket_work_release(work); }
   };

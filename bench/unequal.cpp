@@ -40,28 +40,4 @@ std::vector<Segment> expected_unequal_output(const Case& what, Place place) {
   return segments;
 }
 
-hocket_result call_unequal(const Case& what, Place place, hocket_comm* comm, const void* send, void* recv,
-                           const hocket_call_options& options, hocket_work** work) {
-  const std::vector<std::size_t> blocks = block_counts(what, place.rank, place.size);
-  const std::size_t own = blocks[static_cast<std::size_t>(place.rank)];
-  const std::size_t* const counts = blocks.data();
-  const auto dtype = static_cast<hocket_dtype>(what.dtype);
-  const auto op = static_cast<hocket_op>(what.op);
-  const int root = what.root;
-  const Collective collective = what.collective->row;
-  if (collective == Collective::reduce_scatter_v) {
-    return hocket_reduce_scatter_v(send, recv, counts, dtype, op, comm, &options, work);
-  }
-  if (collective == Collective::allgather_v) {
-    return hocket_allgather_v(send, own, recv, counts, nullptr, dtype, comm, &options, work);
-  }
-  if (collective == Collective::scatter_v) {
-    return hocket_scatter_v(send, counts, nullptr, recv, own, dtype, root, comm, &options, work);
-  }
-  if (collective == Collective::gather_v) {
-    return hocket_gather_v(send, own, recv, counts, nullptr, dtype, root, comm, &options, work);
-  }
-  return hocket_alltoall_v(send, counts, nullptr, recv, counts, nullptr, dtype, comm, &options, work);
-}
-
 }  // namespace hocket::bench

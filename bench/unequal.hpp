@@ -1,4 +1,4 @@
-// The collectives whose blocks vary in size: how large their blocks are when they are measured, and their calls.
+// The collectives whose blocks vary in size: how large their blocks are when they are measured.
 #pragma once
 
 #include <cstddef>
@@ -22,9 +22,5 @@ std::size_t total_of(const std::vector<std::size_t>& counts);
 
 // What recv must hold afterwards, on ranks that receive.
 std::vector<Segment> expected_unequal_output(const Case& what, Place place);
-
-// Makes the blocking call. Requires a collective with unequal blocks.
-hocket_result call_unequal(const Case& what, Place place, hocket_comm* comm, const void* send, void* recv,
-                           const hocket_call_options& options, hocket_work** work);
 
 }  // namespace hocket::bench
