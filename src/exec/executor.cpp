@@ -8,7 +8,6 @@
 #include "src/exec/step_recorder.hpp"
 
 namespace hocket {
-
 namespace {
 
 const Status destroyed(Code::aborted, "the communicator was destroyed");  // made beforehand: ending needs no memory
@@ -188,21 +187,19 @@ Status Executor::run(Operations operations) {
 bool Executor::run_again(const std::shared_ptr<Operation>& operation, const std::byte* input, std::byte* output) {
   Parts& parts = *parts_;
   if (!parts.engine.needs_no_place(*operation) || !parts.lock.take_from_rest()) return false;  // else nothing is queued
-  operation->bind_again(input, output);
-  if (parts.engine.run_alone(operation) && parts.lock.return_to_rest()) return true;
+  if (parts.engine.run_again(operation, input, output) && parts.lock.return_to_rest()) return true;
   const ProgressGuard progress(parts);
   if (!operation->finished()) parts.engine.run({.operations = {&operation, 1}}, Deadline::never());
   return true;
 }
 
 bool Executor::run_again(Operations pair, const std::byte* input, std::byte* output) {
-  Parts& parts = *parts_;
-  if (!parts.engine.needs_no_places(pair) || !parts.lock.take_from_rest()) return false;
+  if (!parts_->engine.needs_no_places(pair) || !parts_->lock.take_from_rest()) return false;
   pair[0]->bind_again(input, nullptr);
   pair[1]->bind_again(nullptr, output);
-  if (parts.engine.run_messages(pair) && parts.lock.return_to_rest()) return true;
-  const ProgressGuard progress(parts);
-  if (!all_finished(pair)) parts.engine.run({.operations = pair}, Deadline::never());
+  if (parts_->engine.run_messages(pair) && parts_->lock.return_to_rest()) return true;
+  const ProgressGuard progress(*parts_);
+  if (!all_finished(pair)) parts_->engine.run({.operations = pair}, Deadline::never());
   return true;
 }
 

@@ -13,7 +13,7 @@ bool LoneMessages::run(Messages messages) {
     while (begun < messages.size()) {
       Operation& message = *messages[begun++];
       if (engine_.runs_now(message)) continue;
-      if (const Status status = begin(message); !status.ok()) {
+      if (const Status status = engine_.begin(message); !status.ok()) {
         queue_rest(messages, begun);
         engine_.break_down_for(message, status);
         return false;
@@ -33,21 +33,13 @@ bool LoneMessages::run(Messages messages) {
   return false;
 }
 
-Status LoneMessages::begin(Operation& message) {
-  message.number_if_message();
-  const Tag tag = message.tag();
-  engine_.recorder_.begin(message, tag);
-  return message.begin(tag, *engine_.peers_);
-}
-
 // Ends a message that is complete. Not where it has failed, or where something has come to light that concerns
 // everything: that is left to the engine's run().
 bool LoneMessages::ends_well(Operation& message) {
   if (!message.complete() || !message.failure().ok()) return false;
   if (!engine_.peer_failure_.ok() || !engine_.departed_.empty()) return false;
   Recorder::end(message);
-  ProgressEngine::count(message);
-  message.finish_well();
+  ProgressEngine::end_well(message);
   return true;
 }
 
@@ -101,7 +93,7 @@ bool LoneMessages::start_one(const std::shared_ptr<Operation>& message) {
     }
   }
   const bool is_over = engine_.runs_now(*message);
-  const Status begun = is_over ? Status() : begin(*message);
+  const Status begun = is_over ? Status() : engine_.begin(*message);
   if (is_over || (begun.ok() && ends_well(*message))) {
     engine_.lock_.completed();
     return true;

@@ -28,7 +28,6 @@ class LoneMessages {
  private:
   static constexpr unsigned rounds_alone = 256;  // before what waits gets its place
 
-  Status begin(Operation& message);
   bool ends_well(Operation& message);
   bool wait_for(Messages messages);
   bool start_one(const std::shared_ptr<Operation>& message);

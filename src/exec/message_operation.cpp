@@ -31,22 +31,22 @@ void MessageOperation::on_done(Completion& completion, const Status& status) {
 }
 
 // As a run before has prepared it, if one has. Steps are recorded of messages that take longer, too.
-bool MessageOperation::run_now(Recorder& recorder) {
+Operation::Ran MessageOperation::run_now(Recorder& recorder) {
   if (link_ == nullptr || steps_ != nullptr || is_bound_anew() || bytes_ > message_bytes_max || binding().staging) {
-    return false;
+    return Ran::nothing;
   }
   std::uint64_t& latest = context().latest_message(direction_.front());
   sent_tag_.sequence = static_cast<std::uint32_t>(latest + 1);
   const bool done = sends() ? link_->send_now(sent_tag_, {binding().input, bytes_})
                             : link_->recv_now(sent_tag_, {binding().output, bytes_});
-  if (!done) return false;
+  if (!done) return Ran::nothing;
   set_number(++latest, direction_.front().peer);
   tag_.sequence = sent_tag_.sequence;
   recorder.add(*this, tag_);
   if (sends()) ++context().counters().steps;
   count_piece(bytes_);
   keep_links(true);
-  return true;
+  return Ran::over;
 }
 
 Status MessageOperation::start(const Tag& tag, Peers& peers) {

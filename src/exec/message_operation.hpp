@@ -20,7 +20,7 @@ class MessageOperation final : public Operation {
   Rank rank() const { return rank_; }
   bool sends() const { return direction_.front().outgoing; }
 
-  bool run_now(Recorder& recorder) override;
+  Ran run_now(Recorder& recorder) override;
   Status start(const Tag& tag, Peers& peers) override;
   // The link does it all.
   bool advance(Counters&) override { return false; }

@@ -108,7 +108,7 @@ void Operation::call_back(std::unique_ptr<Call> call) noexcept {
   }
 }
 
-Operation::RunClock& Operation::clock() const {
+RunClock& Operation::clock() const {
   if (!clock_) {
     const auto now = Deadline::Clock::now();
     const auto first_telling = std::min<std::chrono::nanoseconds>(first_telling_after, binding_.timeout / 2);

@@ -8,14 +8,13 @@
 #include <memory>
 #include <optional>
 #include <span>
-#include <string>
 #include <string_view>
-#include <vector>
 
 #include "src/exec/binding.hpp"
 #include "src/exec/context.hpp"
 #include "src/exec/operation_record.hpp"
 #include "src/exec/peers.hpp"
+#include "src/exec/run_state.hpp"
 #include "src/exec/transport_names.hpp"
 #include "src/spi/transport.hpp"
 
@@ -47,15 +46,25 @@ class Operation {
     bound_anew_ = false;
     restart();
   }
+  // The same in place of both, for a run_now() alone, where the run before has ended well. False: it must be bound
+  // again.
+  bool move_on(const std::byte* input, std::byte* output) {
+    set_buffers(input, output);
+    return !callback_allowed_;
+  }
+  // What has been moved on, and has begun, takes longer.
+  void run_on() {
+    clock_.reset();
+    state_.store(nullptr, std::memory_order_relaxed);
+  }
   bool is_bound_to(const void* in, const void* out) const { return binding_.input == in && binding_.output == out; }
   // Whether all that it is bound to but the caller's buffers may serve another run.
   bool can_move() const { return !binding_.user && !binding_.staging && !binding_.device; }
   void restart() {
-    clock_.reset();
+    run_on();
     kept_links_ = false;
     if (!failure_.ok()) failure_ = Status();
     if (!status_.ok()) status_ = Status();
-    state_.store(nullptr, std::memory_order_relaxed);
   }
   // Before a run on device memory, on the thread that calls: what the caller has put into its stream until now comes
   // before it. Where the data is the host's, nothing happens.
@@ -82,10 +91,11 @@ class Operation {
     return status;
   }
   // In place of being numbered, recorded, begun and advanced until it is complete: all of that, where nobody is waited
-  // for. False: nothing has happened.
-  virtual bool run_now(Recorder& recorder) {
+  // for. `begun`: it is to be advanced; `over`: it has ended well and is to be finished.
+  enum class Ran : std::uint8_t { nothing, begun, over };
+  virtual Ran run_now(Recorder& recorder) {
     (void)recorder;
-    return false;
+    return Ran::nothing;
   }
   // Begins; `tag` is tag().
   virtual Status start(const Tag& tag, Peers& peers) = 0;
@@ -114,11 +124,7 @@ class Operation {
     (void)missing;
     (void)witness;
   }
-  // Which peers it still waits for, the likeliest culprits first: "receiving from rank 2, sending to rank 3".
-  struct Missing {
-    std::vector<Rank> peers = {};
-    std::string text = {};
-  };
+  using Missing = hocket::Missing;
   virtual Missing missing() const = 0;
   // The first of them, as a rank of the communicator; no_rank: it cannot tell. Takes no memory.
   virtual Rank awaited() const { return no_rank; }
@@ -247,12 +253,6 @@ class Operation {
   }
 
  private:
-  struct RunClock {
-    Deadline::Clock::time_point began;
-    Deadline deadline;
-    Deadline next_telling;
-    bool told = false;
-  };
   RunClock& clock() const;
   void number_message();
   bool stage();

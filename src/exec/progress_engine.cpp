@@ -148,17 +148,18 @@ bool ProgressEngine::needs_no_places(std::span<const std::shared_ptr<Operation>>
          });
 }
 
-// Over the window, or on the only rank.
-bool ProgressEngine::run_here(const std::shared_ptr<Operation>& operation) {
+// Over the window, or on the only rank. `ran`: how far it has come already.
+bool ProgressEngine::run_here(const std::shared_ptr<Operation>& operation, Operation::Ran ran) {
   try {
-    operation->number();
-    const Tag tag = operation->tag();
-    OperationRecord& record = recorder_.begin(*operation, tag);
-    const Status begun = operation->begin(tag, *peers_);
+    if (ran == Operation::Ran::nothing && !alone_) ran = operation->run_now(recorder_);
+    if (ran == Operation::Ran::over) {
+      end_well(*operation);
+      return true;
+    }
+    const Status begun = ran == Operation::Ran::begun ? Status() : begin(*operation);
     if (begun.ok() && runs_to_its_end(*operation)) {
-      record.end();
-      count(*operation);
-      operation->finish_well();
+      operation->record()->end();
+      end_well(*operation);
       return operation->kept_links() || alone_;
     }
     queue_.add(operation, peers_->size());

@@ -73,8 +73,34 @@ class ProgressEngine final : public TransportListener {
   // place, and run() goes on. Requires that nothing broke, that the queue is empty and that it needs_no_place(). True:
   // it has ended well, and there is nothing to rest() for.
   bool run_alone(const std::shared_ptr<Operation>& operation) {
-    if (!operation->uses_links() || alone_) return run_here(operation);
-    return runs_now(*operation) || messages_.run({&operation, 1});
+    if (operation->uses_links() && !alone_) return messages_.run({&operation, 1});
+    return run_here(operation, Operation::Ran::nothing);
+  }
+  // The same of one that runs again, bound to these buffers: mostly nothing else of it changes.
+  [[gnu::always_inline]] bool run_again(const std::shared_ptr<Operation>& operation, const std::byte* input,
+                                        std::byte* output) {
+    Operation::Ran ran = Operation::Ran::nothing;
+    if (peer_failure_.ok() && departed_.empty()) {
+      operation->move_on(input, output);
+      try {
+        ran = operation->run_now(recorder_);
+      } catch (...) {
+        operation->run_on();
+        unqueued_.assign(1, operation);  // there is room
+        break_down_for_exception();
+        return false;
+      }
+    }
+    if (ran == Operation::Ran::over) [[likely]] {
+      ++operation->context().counters().operations;
+      return true;
+    }
+    if (ran == Operation::Ran::nothing) {
+      operation->bind_again(input, output);
+      return run_alone(operation);
+    }
+    operation->run_on();
+    return run_here(operation, ran);
   }
   // Whether nothing that peers tell over links meanwhile is compared with the operation; with a collective over links
   // it is. Any thread.
@@ -125,15 +151,27 @@ class ProgressEngine final : public TransportListener {
     ++context.counters().operations;
     if (operation.uses_links() && !operation.is_message()) context.remember(operation.tag());
   }
+  static void end_well(Operation& operation) {
+    count(operation);
+    operation.finish_well();
+  }
   // Whether a message has been run here and now. Not where something has come to light that concerns everything: that
   // is left to run().
   bool runs_now(Operation& message) {
-    if (!peer_failure_.ok() || !departed_.empty() || !message.run_now(recorder_)) return false;
+    if (!peer_failure_.ok() || !departed_.empty() || message.run_now(recorder_) != Operation::Ran::over) {
+      return false;
+    }
     ++message.context().counters().operations;
     message.finish_well();
     return true;
   }
-  bool run_here(const std::shared_ptr<Operation>& operation);
+  bool run_here(const std::shared_ptr<Operation>& operation, Operation::Ran ran);
+  Status begin(Operation& operation) {
+    operation.number();
+    const Tag tag = operation.tag();
+    recorder_.begin(operation, tag);
+    return operation.begin(tag, *peers_);
+  }
   bool runs_to_its_end(Operation& operation);
   bool waits_to_its_end(Operation& operation);
   void wait_no_more() {

@@ -4,8 +4,11 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
+#include <cstdint>
 #include <functional>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "tests/process/support/call.hpp"
@@ -107,6 +110,42 @@ TEST_P(RepeatedCalls, LeaveThoseInFlightAlone) {
       EXPECT_THAT(meanwhile, Each(6.0F));
       EXPECT_EQ(hocket_work_test(works[i]), HOCKET_OK);
       EXPECT_EQ(hocket_work_release(works[i]), HOCKET_OK);
+    }
+  });
+}
+
+// Mostly one that is like the one before it is over before its handle is there.
+TEST_P(RepeatedCalls, HandlesOfMessagesTellHowTheyWent) {
+  run([](hocket_comm* comm, float mine) {
+    const int rank = static_cast<int>(mine) - 1;
+    if (rank > 1) return;
+    for (std::uint64_t round = 1; round <= 200; ++round) {
+      std::uint64_t number = rank == 0 ? round : 0;
+      hocket_work* work = nullptr;
+      const hocket_result started = rank == 0 ? hocket_send(&number, 1, HOCKET_UINT64, 1, comm, nullptr, &work)
+                                              : hocket_recv(&number, 1, HOCKET_UINT64, 0, comm, nullptr, &work);
+      ASSERT_EQ(started, HOCKET_OK) << hocket_last_error();
+      ASSERT_NE(work, nullptr);
+      std::atomic<int> ended{0};
+      const auto count_well = [](hocket_result result, void* context) {
+        *static_cast<std::atomic<int>*>(context) += result == HOCKET_OK ? 1 : 1000;
+      };
+      ASSERT_EQ(hocket_work_on_complete(work, count_well, &ended), HOCKET_OK) << hocket_last_error();
+      std::size_t index = 7;
+      ASSERT_EQ(hocket_work_wait_any(1, &work, 0, &index), HOCKET_OK) << hocket_last_error();
+      EXPECT_EQ(index, 0U);
+      EXPECT_EQ(hocket_work_test(work), HOCKET_OK);
+      ASSERT_EQ(hocket_barrier(nullptr, nullptr, nullptr), HOCKET_INVALID_ARGUMENT) << "an error between";
+      ASSERT_EQ(hocket_work_wait(work, 0), HOCKET_OK) << hocket_last_error();
+      EXPECT_EQ(number, round);
+      hocket_call_info info = HOCKET_CALL_INFO_INIT;
+      ASSERT_EQ(hocket_last_call(&info), HOCKET_OK);
+      EXPECT_EQ(info.sequence, round);
+      EXPECT_STREQ(info.transport, GetParam());
+      while (ended == 0) std::this_thread::yield();  // it is called by the thread that progresses
+      EXPECT_EQ(ended, 1);
+      EXPECT_EQ(hocket_work_start(work), HOCKET_INVALID_ARGUMENT) << "it is not persistent";
+      EXPECT_EQ(hocket_work_release(work), HOCKET_OK);
     }
   });
 }

@@ -17,8 +17,10 @@ class WindowWaking {
 
   void wake_others() {
     full_fence();
-    for (std::size_t member = 0; member < group_.members.size(); ++member) {
-      if (member != group_.self && group_.members[member].board->wake_flag.wake()) group_.wake(member);
+    const WindowMember* const first = group_.members.data();
+    const WindowMember* const own = first + group_.self;
+    for (const WindowMember& member : group_.members) {
+      if (&member != own && member.board->wake_flag.wake()) group_.wake(static_cast<std::size_t>(&member - first));
     }
   }
 

@@ -33,37 +33,38 @@ struct Announcement {
 
   bool has_payload() const { return (flags & (inlined | staged)) != 0; }
 
-  // Where it is written: `lines` are all lines of a member.
+  // Where it is written.
   struct Written {
-    Written(ControlLine* lines, std::uint64_t of_turn)
-        : line(lines[direct::announcement_line(of_turn)]), second(lines[direct::second_line(of_turn)]), turn(of_turn) {}
+    ControlLine* lines;  // all lines of a member
+    std::uint64_t turn;
 
-    ControlLine &line, &second;
-    const std::uint64_t turn;
+    ControlLine& line() const { return lines[direct::announcement_line(turn)]; }
+    ControlLine& second() const { return lines[direct::second_line(turn)]; }
   };
 
   // With a payload of `bytes`, no more than inline_bytes_max, and nothing else.
-  static void write_with_payload(const Written& to, const ComparedCall& call, std::uint32_t digest,
-                                 const std::byte* data, std::size_t bytes) {
+  [[gnu::always_inline]] static void write_with_payload(const Written& to, const ComparedCall& call,
+                                                        std::uint32_t digest, const std::byte* data,
+                                                        std::size_t bytes) {
     constexpr std::size_t word_bytes = sizeof(std::uint64_t);
     std::size_t at = 0, word = first_word_of_data;
-    for (; at + word_bytes <= bytes; at += word_bytes) to.line.words[word++].store(word_at(data + at), relaxed);
+    for (; at + word_bytes <= bytes; at += word_bytes) to.line().words[word++].store(word_at(data + at), relaxed);
     if (at < bytes) {
       std::uint64_t rest = 0;
       std::memcpy(&rest, data + at, bytes - at);
-      to.line.words[word].store(rest, relaxed);
+      to.line().words[word].store(rest, relaxed);
     }
     write_call(to, call, digest, inlined);
   }
   void write(const Written& to, const ComparedCall& call, std::uint32_t digest) const {
     if ((flags & plain) != 0) {
-      to.second.words[0].store(input_at, relaxed);
-      to.second.words[1].store(output_at, relaxed);
+      to.second().words[0].store(input_at, relaxed);
+      to.second().words[1].store(output_at, relaxed);
     }
     const std::uint64_t regions = input.region | (std::uint64_t{output.region} << 32);
-    to.line.words[3].store((flags & device) != 0 ? gpu : regions, relaxed);
-    to.line.words[4].store((flags & staged) != 0 ? payload_at : input.offset, relaxed);
-    to.line.words[5].store(output.offset, relaxed);
+    to.line().words[3].store((flags & device) != 0 ? gpu : regions, relaxed);
+    to.line().words[4].store((flags & staged) != 0 ? payload_at : input.offset, relaxed);
+    to.line().words[5].store(output.offset, relaxed);
     write_call(to, call, digest, flags);
   }
 
@@ -71,30 +72,40 @@ struct Announcement {
 
   // Whether two members have announced the same, and all calls before it were the same.
   static bool tell_the_same(const Written& one, const Written& other) {
-    return ((one.line.words[1].load(relaxed) ^ other.line.words[1].load(relaxed)) |
-            (one.line.words[2].load(relaxed) ^ other.line.words[2].load(relaxed)) |
+    return ((one.line().words[1].load(relaxed) ^ other.line().words[1].load(relaxed)) |
+            (one.line().words[2].load(relaxed) ^ other.line().words[2].load(relaxed)) |
             (digest_in(one) ^ digest_in(other))) == 0;
   }
+  // Whether a member has announced this call, and all calls before it were those that `digest` is of.
+  [[gnu::always_inline]] static bool tells(const Written& from, const ComparedCall& call, std::uint32_t digest) {
+    return ((from.line().words[1].load(relaxed) ^ call.announced.what()) |
+            (from.line().words[2].load(relaxed) ^ call.announced.how_much()) | (digest_in(from) ^ digest)) == 0;
+  }
   static std::uint32_t digest_in(const Written& from) {
-    return static_cast<std::uint32_t>(from.line.words[7].load(relaxed) >> 32);
+    return static_cast<std::uint32_t>(from.line().words[7].load(relaxed) >> 32);
   }
   static ComparedCall call_in(const Written& from) {
-    const AnnouncedCall announced{from.line.words[1].load(relaxed), from.line.words[2].load(relaxed)};
-    const std::uint64_t own_digest = announced.has_digest() ? from.second.words[2].load(relaxed) : 0;
-    return {announced.signature(own_digest), static_cast<std::uint32_t>(from.line.words[7].load(relaxed)) >> flag_bits};
+    const AnnouncedCall announced{from.line().words[1].load(relaxed), from.line().words[2].load(relaxed)};
+    const std::uint64_t own_digest = announced.has_digest() ? from.second().words[2].load(relaxed) : 0;
+    return {announced.signature(own_digest),
+            static_cast<std::uint32_t>(from.line().words[7].load(relaxed)) >> flag_bits};
   }
   static const std::byte* data_in(const Written& from) {
-    return reinterpret_cast<const std::byte*>(&from.line.words[first_word_of_data]);
+    return reinterpret_cast<const std::byte*>(&from.line().words[first_word_of_data]);
   }
-  void read(const Written& from) {
-    const ControlLine& line = from.line;
-    flags = line.words[7].load(relaxed) & ((1U << flag_bits) - 1);
-    if (flags == inlined) return;  // mostly; then nothing else is told
+  [[gnu::always_inline]] void read(const Written& from) {
+    flags = from.line().words[7].load(relaxed) & ((1U << flag_bits) - 1);
+    if (flags != inlined) read_places(from);  // mostly nothing else is told
+  }
+
+ private:
+  void read_places(const Written& from) {
+    const ControlLine& line = from.line();
     const std::uint64_t words[3] = {line.words[3].load(relaxed), line.words[4].load(relaxed),
                                     line.words[5].load(relaxed)};
     if ((flags & plain) != 0) {
-      input_at = from.second.words[0].load(relaxed);
-      output_at = from.second.words[1].load(relaxed);
+      input_at = from.second().words[0].load(relaxed);
+      output_at = from.second().words[1].load(relaxed);
     }
     gpu = (flags & device) != 0 ? words[0] : 0;
     payload_at = (flags & staged) != 0 ? words[1] : 0;
@@ -102,7 +113,6 @@ struct Announcement {
     output = {.region = static_cast<std::uint32_t>(words[0] >> 32), .offset = words[2]};
   }
 
- private:
   static constexpr std::size_t first_word_of_data = 3;
   static constexpr unsigned flag_bits = 8;
   static constexpr auto relaxed = std::memory_order_relaxed;
@@ -112,12 +122,13 @@ struct Announcement {
     std::memcpy(&word, data, sizeof word);
     return word;
   }
-  static void write_call(const Written& to, const ComparedCall& call, std::uint32_t digest, std::uint32_t flags) {
-    if (call.has_digest) to.second.words[2].store(call.own_digest, relaxed);
-    to.line.words[1].store(call.announced.what(), relaxed);
-    to.line.words[2].store(call.announced.how_much(), relaxed);
-    to.line.words[7].store(flags | call.communicator << flag_bits | std::uint64_t{digest} << 32, relaxed);
-    to.line.words[0].store(to.turn, std::memory_order_release);
+  [[gnu::always_inline]] static void write_call(const Written& to, const ComparedCall& call, std::uint32_t digest,
+                                                std::uint32_t flags) {
+    if (call.has_digest) to.second().words[2].store(call.own_digest, relaxed);
+    to.line().words[1].store(call.announced.what(), relaxed);
+    to.line().words[2].store(call.announced.how_much(), relaxed);
+    to.line().words[7].store(flags | call.communicator << flag_bits | std::uint64_t{digest} << 32, relaxed);
+    to.line().words[0].store(to.turn, std::memory_order_release);
   }
 };
 

@@ -40,6 +40,14 @@ std::optional<std::uint32_t> ComparedCall::number_behind(std::uint32_t digest, s
 
 // ---- announcing -----------------------------------------------------------------------------------------------------
 
+// Who is as far ahead as may be looks mostly whether the others have come a quarter of the way nearer: then it need not
+// look again for a while, and takes no lines from those who write them.
+bool Announcer::may_announce_now() {
+  const std::uint64_t before = turn_before();
+  if (hear_of(before + (run_.turn - 1 - before) / 4)) return true;
+  return run_.failure.ok() && ++looks_ % looks_per_near_look == 0 && hear_of(before);
+}
+
 // Whether all others have begun the turn `before`. One that has come as far as this member, or half as far as it must,
 // is heard up to there, so that the next look can wait.
 bool Announcer::hear_of(std::uint64_t before) {
@@ -49,7 +57,7 @@ bool Announcer::hear_of(std::uint64_t before) {
     if (next_member_ == run_.self || use.heard[next_member_] >= before) continue;
     bool heard = false;
     for (const std::uint64_t turn : {latest, before + (latest - before) / 2, before}) {
-      heard = hear(next_member_, turn);
+      heard = has_called_alike(next_member_, turn);
       if (heard) break;
       if (!run_.failure.ok()) return false;
     }
@@ -148,6 +156,17 @@ void Announcer::withdraw() {
 }
 
 // ---- hearing the others ---------------------------------------------------------------------------------------------
+
+bool Announcer::has_called_alike(std::uint32_t member, std::uint64_t turn) {
+  const Announcement::Written theirs = run_.announcement_of(member, turn);
+  if (!stands_there(theirs)) return false;
+  if (!Announcement::tell_the_same(theirs, run_.announcement_of(run_.self, turn))) {
+    find_mismatch(member, turn);
+    return false;
+  }
+  run_.use.heard[member] = turn;
+  return true;
+}
 
 // Fails with the first of the calls up to `turn` that differs.
 void Announcer::find_mismatch(std::uint32_t member, std::uint64_t turn) {

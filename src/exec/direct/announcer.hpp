@@ -16,6 +16,7 @@
 #include <functional>
 #include <optional>
 
+#include "src/base/prefetch.hpp"
 #include "src/exec/counters.hpp"
 #include "src/exec/direct/direct_run.hpp"
 
@@ -38,6 +39,7 @@ class Announcer {
   // Announces the call, once the others have come far enough. False: they have not, or something was wrong.
   [[gnu::always_inline]] bool announce(Counters& counters) {
     if (!may_announce()) return false;
+    run_.payloads[run_.self] = run_.binding.input;
     if (run_.input_goes_in_line && !run_.binding.device) {
       announce_in_line(run_.binding.input, counters);
     } else if (!announce_data(counters)) {
@@ -51,14 +53,15 @@ class Announcer {
   bool announced() const { return state_ != State::waits; }
   // Reads what everyone whom this member needs has announced. False: somebody has not, or something was wrong.
   [[gnu::always_inline]] bool hear_all() {
-    for (; next_member_ < run_.needed.until; ++next_member_) {
-      if (next_member_ == run_.self) continue;
-      if (hear(next_member_, run_.turn)) {
-        payloads_ &= run_.announcements[next_member_].has_payload();
-        continue;
+    const std::uint32_t until = run_.needed.until;
+    for (std::uint32_t member = next_member_; member < until; ++member) {
+      if (member == run_.self) continue;
+      if (!hear(member)) {
+        next_member_ = member;
+        if (polls_to_waking_ >= 0 && polls_to_waking_-- == 0) run_.window().wake_others();
+        return false;
       }
-      if (polls_to_waking_ >= 0 && polls_to_waking_-- == 0) run_.window().wake_others();
-      return false;
+      payloads_ &= run_.announcements[member].has_payload();
     }
     next_member_ = run_.members;
     if (!run_.rule.one_way) run_.use.everyone_heard = run_.turn;
@@ -74,6 +77,11 @@ class Announcer {
     if (polls_to_waking_ >= 0) run_.window().wake_others();
     polls_to_waking_ = -1;
   }
+  // The look that follows is the last one.
+  void before_sleep() {
+    settle_waking();
+    looks_ = looks_per_near_look - 1;
+  }
   // Takes the announcement back: the others must not do this member's part for it any more.
   void withdraw();
   bool someone_has_withdrawn() const;
@@ -88,10 +96,13 @@ class Announcer {
  private:
   enum class State { waits, announced, heard_all };
   static constexpr int polls_before_waking = 8;
+  static constexpr std::uint32_t looks_per_near_look = 8;
+  static constexpr std::uint64_t prefetched_turns = 2;  // how far the lines are asked for ahead
 
   Announced common() const;
   DirectPath path_of(const Announced& all) const { return direct_path(run_.exchange, run_.rule, all); }
-  bool may_announce() { return run_.use.everyone_heard >= turn_before() || hear_of(turn_before()); }
+  [[gnu::always_inline]] bool may_announce() { return run_.use.everyone_heard >= turn_before() || may_announce_now(); }
+  bool may_announce_now();
   bool hear_of(std::uint64_t before);
   // The turn that all others must have begun before this member begins its own.
   std::uint64_t turn_before() const {
@@ -101,6 +112,7 @@ class Announcer {
   [[gnu::always_inline]] void announce_in_line(const std::byte* payload, Counters& counters) {
     Announcement::write_with_payload(run_.announcement_of(run_.self, run_.turn), run_.compared, run_.use.digest,
                                      payload, run_.payload_bytes);
+    prefetch_to_write(&run_.announcement_of(run_.self, run_.turn + prefetched_turns).line());
     run_.announcements[run_.self].flags = Announcement::inlined;
     count_payload(counters);
     payloads_ = true;
@@ -113,20 +125,32 @@ class Announcer {
     counters.steps += 1;
     counters.bytes_sent += run_.payload_input_bytes;
   }
-  // Reads and checks what `member` has announced as its turn `turn`, and with it all that it called before. False: it
-  // does not stand there yet, or something was wrong.
-  [[gnu::always_inline]] bool hear(std::uint32_t member, std::uint64_t turn) {
-    const Announcement::Written theirs = run_.announcement_of(member, turn);
-    const std::uint64_t told = theirs.line.words[0].load(std::memory_order_acquire);
-    if (told < turn || told == direct::withdrawn) return false;
-    if (!Announcement::tell_the_same(theirs, run_.announcement_of(run_.self, turn))) {
-      find_mismatch(member, turn);
+  // Whether the member has announced that turn.
+  [[gnu::always_inline]] static bool stands_there(const Announcement::Written& theirs) {
+    // One comparison: a withdrawn one is the largest number.
+    return theirs.line().words[0].load(std::memory_order_acquire) + 1 > theirs.turn;
+  }
+  // Reads and checks what `member` has announced as this turn, and with it all that it called before. False: it does
+  // not stand there yet, or something was wrong.
+  [[gnu::always_inline]] bool hear(std::uint32_t member) {
+    const Announcement::Written theirs = run_.announcement_of(member, run_.turn);
+    if (!stands_there(theirs)) return false;
+    if (!Announcement::tells(theirs, run_.compared, run_.use.digest)) {
+      find_mismatch(member, run_.turn);
       return false;
     }
-    run_.announcements[member].read(theirs);
-    run_.use.heard[member] = turn;
+    Announcement& heard = run_.announcements[member];
+    heard.read(theirs);
+    run_.payloads[member] = (heard.flags & Announcement::inlined) != 0
+                                ? Announcement::data_in(theirs)
+                                : run_.window().staging(member) + heard.payload_at;
+    run_.use.heard[member] = run_.turn;
+    // Who is behind finds the next one on its way, too.
+    if (run_.rule.one_way) prefetch_to_read(&run_.announcement_of(member, run_.turn + prefetched_turns).line());
     return true;
   }
+  // Checks what it has called up to the turn `turn`, one before this.
+  bool has_called_alike(std::uint32_t member, std::uint64_t turn);
   [[gnu::cold, gnu::noinline]] void find_mismatch(std::uint32_t member, std::uint64_t turn);
   bool has_announced(std::uint32_t member, std::uint64_t turn) const;
   bool is_awaited(std::uint32_t member) const;
@@ -135,6 +159,7 @@ class Announcer {
   State state_ = State::waits;
   int polls_to_waking_ = -1;       // until the others are woken; -1: they have been
   std::uint32_t next_member_ = 0;  // first whose announcement has not been read
+  std::uint32_t looks_ = 0;        // at members that are far behind
   std::uint64_t next_look_ = 0;    // the turn in which to look whether the others have come nearer
   std::uint64_t room_after_ = 0;   // the turn that all others must have begun so that there is room for the payload
   bool payloads_ = false;          // the inputs of all who were heard, and the own one, go with the announcements

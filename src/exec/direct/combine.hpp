@@ -15,6 +15,13 @@ inline constexpr std::size_t combine_block_bytes = 8192;  // two of these and th
 void combine_blocks(const Reduction& reduction, std::span<const std::byte* const> sources,
                     std::span<std::byte* const> targets, std::size_t bytes, Stores stores);
 
+// target = left ∘ right, all of it small, where the reduction has no kernel for all operands at once.
+[[gnu::always_inline]] inline void combine_two(const Reduction& reduction, const std::byte* left,
+                                               const std::byte* right, std::byte* target, std::size_t count) {
+  reduction.kernel(target, left, right, count);
+  if (reduction.divide != nullptr) reduction.divide(target, count, reduction.divisor);
+}
+
 // targets[k] = sources[0] ∘ sources[1] ∘ …, in this order, block by block, so that between the passes everything stays
 // in the first-level cache. With one source: a copy. A target may be one of the sources, byte for byte. Streaming
 // stores go past the caches: for large targets that nobody reads soon, and only where no target is a source.
@@ -26,8 +33,7 @@ inline void combine(const Reduction& reduction, std::span<const std::byte* const
   // Two operands leave nothing between.
   const std::size_t count = bytes / reduction.element_bytes;
   if (reduction.all != nullptr) return reduction.all(targets[0], sources.data(), 2, 0, count, reduction.divisor);
-  reduction.kernel(targets[0], sources[0], sources[1], count);
-  if (reduction.divide != nullptr) reduction.divide(targets[0], count, reduction.divisor);
+  combine_two(reduction, sources[0], sources[1], targets[0], count);
 }
 
 }  // namespace hocket

@@ -10,11 +10,9 @@
 
 namespace hocket::direct {
 
-// Lines of each member. Processors fetch lines in pairs, so lines that are written at different times lie in different
-// pairs: an announcement with one that is half of all away.
+// Lines of each member. Announcements follow each other, so that who runs ahead and who is behind stream through them.
 inline constexpr std::size_t announcement_line(std::uint64_t turn) {
-  constexpr std::size_t half = announcements / 2;
-  return turn % half * 2 + turn / half % 2;
+  return turn % announcements;
 }
 inline constexpr std::size_t second_line(std::uint64_t turn) {  // of an announcement that needs one
   return announcements + turn % second_lines;

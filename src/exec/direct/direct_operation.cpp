@@ -3,6 +3,8 @@
 #include <type_traits>
 #include <utility>
 
+#include "src/exec/recorder.hpp"
+
 namespace hocket {
 namespace {
 
@@ -47,15 +49,33 @@ Status DirectOperation::mark_streams() {
   return true;
 }
 
+// Where the call is like the one before, small, and of data as it lies. What is over then was one moment, as it is recorded.
+Operation::Ran DirectOperation::run_now(Recorder& recorder) {
+  if (is_bound_anew() || !run_.is_small || !can_move()) return Ran::nothing;
+  number_if_collective();
+  run_.window().tidy();
+  announcer_.begin(static_cast<std::uint32_t>(sequence()));
+  set_record(nullptr);
+  phase_ = Phase::meet;
+  keep_links(true);
+  meet(context().counters());
+  if (phase_ == Phase::done) [[likely]] {
+    recorder.add(*this, tag());
+    return Ran::over;
+  }
+  if (!run_.failure.ok()) fail(run_.failure);
+  recorder.begin(*this, tag());
+  return Ran::begun;
+}
+
 Status DirectOperation::start(const Tag& tag, Peers&) {
   if (binding().device) set_buffers(binding().device->input, binding().device->output);
   run_.window().tidy();  // one operation at a time runs over a window
   if (!run_.begin(tag, is_bound_anew())) set_path(0);
   announcer_.begin(tag.sequence);
   phase_ = Phase::meet;
-  const bool is_small = run_.goes_in_line && !binding().device;
-  keep_links(is_small);
-  if (is_small) {  // mostly it is over at once
+  keep_links(run_.is_small && !binding().device);
+  if (run_.goes_in_line && !binding().device) {  // mostly it is over at once
     meet(context().counters());
     if (!run_.failure.ok()) fail(run_.failure);
   }

@@ -30,6 +30,7 @@ class DirectOperation final : public Operation {
   // Those of a call whose blocks vary; null: they are equal. Before every bind().
   void set_blocks(std::shared_ptr<const UnequalBlocks> blocks) { run_.given_blocks = std::move(blocks); }
   Status mark_streams() override;
+  Ran run_now(Recorder& recorder) override;
   Status start(const Tag& tag, Peers& peers) override;
   bool advance(Counters& counters) override;
   bool complete() const override { return phase_ == Phase::done || !failure().ok(); }
@@ -37,7 +38,7 @@ class DirectOperation final : public Operation {
   bool can_do_without(Rank peer) const override { return announcer_.has_come(peer); }
   // Whether the peer has begun the next run over the window. Of one that is no member: true.
   bool has_gone_on(Rank peer) const { return announcer_.has_come(peer, 1); }
-  void before_sleep() override { announcer_.settle_waking(); }
+  void before_sleep() override { announcer_.before_sleep(); }
   Deadline next_look() const override;
   Missing missing() const override;
   Rank awaited() const override;

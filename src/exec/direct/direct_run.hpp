@@ -1,12 +1,14 @@
 // One run of a direct operation, as its announcer and its path see it.
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <vector>
 
 #include "src/exec/direct/announcement.hpp"
+#include "src/exec/direct/combine.hpp"
 #include "src/exec/direct/control_lines.hpp"
 #include "src/exec/direct/window_use.hpp"
 #include "src/exec/operation.hpp"
@@ -25,6 +27,7 @@ struct DirectRun {
         members(use.window->size()),
         self(use.window->self()),
         announcements(members),
+        payloads(members),
         inputs(members),
         outputs(members) {
     sources.reserve(members);
@@ -42,12 +45,8 @@ struct DirectRun {
     return {lines[member], of_turn};
   }
   // Where a member's payload lies on the paths on which inputs go with the announcements; of this member: its input.
-  const std::byte* payload_of(std::uint32_t member) const {
-    if (member == self) return binding.input;
-    const Announcement& theirs = announcements[member];
-    if ((theirs.flags & Announcement::inlined) == 0) return window().staging(member) + theirs.payload_at;
-    return Announcement::data_in(announcement_of(member, turn));
-  }
+  // Requires that the member has been heard.
+  const std::byte* payload_of(std::uint32_t member) const { return payloads[member]; }
   // What every run begins with: the exchange and the rule of the call that is bound. They follow from the call and from
   // what never changes, so mostly they still stand. Returns whether they do. `tag`: of the call that is announced; the
   // run may be a part of it, always the same one. `is_bound_anew`: the call may be another.
@@ -99,14 +98,22 @@ struct DirectRun {
   ComparedCall compared{};                             // the call that is announced
   DirectPath path_of_payloads = DirectPath::one_shot;  // where everyone's input goes with its announcement
   Members needed{};                                    // those whose data, or word that they have begun, this one needs
-  std::uint64_t runs_ahead = 0;             // how many operations others may still have to begin when this one does
-  bool may_meet_links = false;              // a rank that gives another count may wait for this one over links
-  std::size_t payload_bytes = 0;            // of this member, where its input goes with its announcement
-  std::size_t payload_input_bytes = 0;      // of these: input
-  bool goes_in_line = false;                // it stands in the announcement itself
-  bool input_goes_in_line = false;          // and is the input as it lies
-  std::vector<Part> at_once{};              // the parts that go to this member, where the data may be small
+  std::uint64_t runs_ahead = 0;         // how many operations others may still have to begin when this one does
+  bool may_meet_links = false;          // a rank that gives another count may wait for this one over links
+  std::size_t payload_bytes = 0;        // of this member, where its input goes with its announcement
+  std::size_t payload_input_bytes = 0;  // of these: input
+  bool goes_in_line = false;            // it stands in the announcement itself
+  bool input_goes_in_line = false;      // and is the input as it lies
+  bool is_small = false;                // no link is needed, and nothing takes long
+  // The parts that go to this member, where the data may be small. `pairs`: elements of two operands that one call of
+  // the kernel combines; 0: the part is none of these.
+  struct AtOnce {
+    Part part;
+    std::size_t pairs = 0;
+  };
+  std::vector<AtOnce> at_once{};
   std::vector<Announcement> announcements;  // of this turn, by member
+  std::vector<const std::byte*> payloads;   // likewise
   Status failure{};
 
   // Scratch, here so that no run allocates.
@@ -116,6 +123,8 @@ struct DirectRun {
   std::vector<std::byte*> outputs;
 
  private:
+  static constexpr std::size_t small_bytes_max = 4096;  // are copied within a microsecond
+
   // What this member exchanges with another one, or with each other one.
   struct Exchanged {
     PeerCounters* peer = nullptr;
@@ -127,9 +136,10 @@ struct DirectRun {
     while (root + 1 < members && window().rank_of(root) != binding.root) ++root;
     given_blocks ? take_blocks(root) : take_call(root);
     const std::size_t in = exchange.input_bytes(self), out = exchange.output_bytes(self);
-    goes_in_line =
-        rule.has_payload() && payload_bytes <= Announcement::inline_bytes_max && !rule.worth_mapping(in, out);
+    const bool goes_with_announcement = rule.has_payload() && !rule.worth_mapping(in, out);
+    goes_in_line = goes_with_announcement && payload_bytes <= Announcement::inline_bytes_max;
     input_goes_in_line = goes_in_line && !blocks.packs();
+    is_small = goes_with_announcement && std::max(payload_bytes, out) <= small_bytes_max;
     if (rule.pools_work) (void)window().staging(self);  // committed before others write results there
     path_of_payloads = direct_path(exchange, rule, {.mapped = false, .plain = false});
     needed = rule.one_way ? exchange.needed_by(self) : Members{0, members};
@@ -180,15 +190,22 @@ struct DirectRun {
   void list_parts() {
     at_once.clear();
     if (given_blocks) {
-      at_once.assign(blocks.parts().begin(), blocks.parts().end());
+      for (const Part& part : blocks.parts()) at_once.push_back({part, pairs_of(part)});
       return;
     }
     if (!rule.fits || rule.pools_work) return;
     const auto add = [this](const Part& part) {
-      if (part.bytes != 0 && part.goes_to(self)) at_once.push_back(part);
+      if (part.bytes != 0 && part.goes_to(self)) at_once.push_back({part, pairs_of(part)});
     };
     if (exchange.cuts_vector()) return add(exchange.whole());
     for (std::size_t number = 0; number < parts(); ++number) add(part(number));
+  }
+
+  std::size_t pairs_of(const Part& part) const {
+    const Reduction& reduction = binding.reduction;
+    const bool combines_two = part.source == everyone && std::min(part.operands, members) == 2;
+    if (!combines_two || reduction.all != nullptr || part.bytes > combine_block_bytes) return 0;
+    return part.bytes / reduction.element_bytes;
   }
 
   // The call that the exchange and the rule were made for, and the root of the run.

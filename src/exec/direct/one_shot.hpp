@@ -11,21 +11,30 @@
 
 namespace hocket {
 
+// What combines other than two operands, or more of them than one call of the kernel takes.
+[[gnu::noinline]] inline void combine_at_once(DirectRun& run, const Part& part) {
+  const std::uint32_t operands = std::min(part.operands, run.members);
+  std::byte* const target = run.binding.output + part.target_offset;
+  run.sources.resize(operands);
+  for (std::uint32_t member = 0; member < operands; ++member) {
+    run.sources[member] = run.payload_of(member) + part.source_offset;
+  }
+  combine(run.binding.reduction, run.sources, {&target, 1}, part.bytes);
+}
+
 // All that this member takes. Requires that it has heard everyone whose data that is.
-inline void move_at_once(DirectRun& run) {
-  for (const Part& part : run.at_once) {
+[[gnu::always_inline]] inline void move_at_once(DirectRun& run) {
+  for (const auto& [part, pairs] : run.at_once) {
     std::byte* const target = run.binding.output + part.target_offset;
-    if (part.source != everyone) {
+    if (pairs != 0) {
+      combine_two(run.binding.reduction, run.payload_of(0) + part.source_offset, run.payload_of(1) + part.source_offset,
+                  target, pairs);
+    } else if (part.source == everyone) {
+      combine_at_once(run, part);
+    } else {
       const std::byte* const source = run.payload_of(part.source) + part.source_offset;
       if (source != target) std::memcpy(target, source, part.bytes);
-      continue;
     }
-    const std::uint32_t operands = std::min(part.operands, run.members);
-    run.sources.resize(operands);
-    for (std::uint32_t member = 0; member < operands; ++member) {
-      run.sources[member] = run.payload_of(member) + part.source_offset;
-    }
-    combine(run.binding.reduction, run.sources, {&target, 1}, part.bytes);
   }
   if (!run.blocks.taken().empty()) take_packed_blocks(run);
 }
