@@ -6,12 +6,6 @@
 namespace hocket::capi {
 namespace {
 
-// Carries out a blocking call that is like the one before; `status` is its end. False: it is another one.
-[[gnu::always_inline]] inline bool runs_again(Communicator& communicator, const CallArguments& arguments,
-                                              Status& status) {
-  return open_groups == 0 && may_wait() && communicator.run_again(arguments, status, &remember_again);
-}
-
 Status carry_out(hocket_comm* comm, const CallArguments& arguments, hocket_work** work) {
   if (open_groups > 0) return add_to_group(*comm->communicator, arguments, work);
   if (work == nullptr && !may_wait()) return wait_refused();
@@ -42,28 +36,16 @@ Status carry_out_with(const hocket_call_options* options, hocket_comm* comm, Cal
   return carry_out(comm, arguments, work);
 }
 
-[[gnu::noinline]] hocket_result call_anew(hocket_comm* comm, const CallArguments& arguments,
-                                          const hocket_call_options* options, hocket_work** work) noexcept {
+}  // namespace
+
+hocket_result call_anew(hocket_comm* comm, const CallArguments& arguments, const hocket_call_options* options,
+                        hocket_work** work) noexcept {
   const hocket_result result = guarded([&]() -> Status {
     if (work != nullptr) *work = nullptr;
     if (comm == nullptr) return null_argument("comm");
     return options == nullptr ? carry_out(comm, arguments, work) : carry_out_with(options, comm, arguments, work);
   });
   return result == HOCKET_OK || open_groups == 0 ? result : in_group(result);
-}
-
-}  // namespace
-
-// Mostly a blocking call is like the one before, and then this is all.
-hocket_result call(hocket_comm* comm, const CallArguments& arguments, const hocket_call_options* options,
-                   hocket_work** work) noexcept try {
-  if (options == nullptr && work == nullptr && comm != nullptr) {
-    Status status;
-    if (runs_again(*comm->communicator, arguments, status)) return status.ok() ? HOCKET_OK : report(status);
-  }
-  return call_anew(comm, arguments, options, work);
-} catch (...) {
-  return report(caught.status());
 }
 
 }  // namespace hocket::capi

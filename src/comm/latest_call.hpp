@@ -4,6 +4,7 @@
 #include <array>
 #include <atomic>
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <utility>
 #include <vector>
@@ -18,7 +19,7 @@ namespace hocket::comm {
 
 // Thread rule: any thread. Nobody waits for another: a call that comes while another thread looks at the latest one is
 // prepared as if it were the first of its kind.
-class LatestCall {
+class alignas(64) LatestCall {
  public:
   // `gpus`: whose memory buffers may be; null: none's.
   explicit LatestCall(Gpus* gpus) : gpus_(gpus) {}
@@ -180,12 +181,22 @@ class LatestCalls {
   template <std::size_t... index>
   LatestCalls(Gpus* gpus, std::index_sequence<index...>) : calls_{((void)index, LatestCall(gpus))...} {}
 
-  static std::size_t place_of(const CallArguments& call) {
-    const auto rank = static_cast<std::size_t>(call.root) % of_messages;
-    if (call.collective == Collective::send) return rank;
-    if (call.collective == Collective::recv) return of_messages + rank;
+  // By collective: its place, and which bits of its root tell the places behind that apart. Every call passes here.
+  struct Place {
+    std::uint8_t first, root_bits;
+  };
+  static_assert((of_messages & (of_messages - 1)) == 0);
+  static constexpr std::array<Place, 256> places_of_all = [] {
+    std::array<Place, 256> all{};
     constexpr std::size_t others = 2 * of_messages;
-    return others + static_cast<std::size_t>(call.collective) % (places - others);
+    for (std::size_t i = 0; i < all.size(); ++i) all[i].first = others + i % (places - others);
+    all[static_cast<std::size_t>(Collective::send)] = {0, of_messages - 1};
+    all[static_cast<std::size_t>(Collective::recv)] = {of_messages, of_messages - 1};
+    return all;
+  }();
+  static std::size_t place_of(const CallArguments& call) {
+    const Place place = places_of_all[static_cast<std::size_t>(call.collective)];
+    return place.first + (static_cast<std::size_t>(call.root) & place.root_bits);
   }
 
   std::array<LatestCall, places> calls_;

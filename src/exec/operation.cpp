@@ -40,6 +40,7 @@ void Operation::bind(const Binding& binding, bool persistent) {
   binding_ = binding;
   persistent_ = callback_allowed_ = persistent;
   bound_anew_ = true;
+  can_move_ = !binding.user && !binding.staging && !binding.device;
   if (!persistent) restart();
 }
 

@@ -59,7 +59,7 @@ class Operation {
   }
   bool is_bound_to(const void* in, const void* out) const { return binding_.input == in && binding_.output == out; }
   // Whether all that it is bound to but the caller's buffers may serve another run.
-  bool can_move() const { return !binding_.user && !binding_.staging && !binding_.device; }
+  bool can_move() const { return can_move_; }
   void restart() {
     run_on();
     kept_links_ = false;
@@ -170,14 +170,15 @@ class Operation {
   bool is_message() const { return hocket::is_message(binding_.signature); }
   // Collectives are numbered when they are called, by any thread; messages when they begin, by the thread that
   // progresses, as only then it is certain which rank sends them.
+  void number_collective() { sequence_ = context_->next_collective(); }
   void number_if_collective() {
-    if (!is_message()) sequence_ = context_->next_collective();
+    if (!is_message()) number_collective();
   }
   void number_if_message() {
     if (is_message()) number_message();
   }
   // Where it is called and begins at once.
-  void number() { is_message() ? number_message() : number_if_collective(); }
+  void number() { is_message() ? number_message() : number_collective(); }
   double elapsed_seconds() const;
   // What is recorded of its run from when it begins; before, and where nobody records: null.
   OperationRecord* record() const { return record_; }
@@ -285,7 +286,7 @@ class Operation {
   Status status_;
   bool callback_allowed_ = false;
   bool kept_links_ = false;
-  bool bound_anew_ = true;
+  bool bound_anew_ = true, can_move_ = false;
   std::uint64_t manner_ = ++manners_;
   // While a run goes on: null, or the Call for its end. Else &over.
   std::atomic<const void*> state_{&over};

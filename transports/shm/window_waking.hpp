@@ -17,10 +17,10 @@ class WindowWaking {
 
   void wake_others() {
     full_fence();
-    const WindowMember* const first = group_.members.data();
-    const WindowMember* const own = first + group_.self;
-    for (const WindowMember& member : group_.members) {
-      if (&member != own && member.board->wake_flag.wake()) group_.wake(static_cast<std::size_t>(&member - first));
+    MemberBoard* const boards = group_.members.front().board;  // side by side
+    const std::size_t members = group_.members.size();
+    for (std::size_t member = 0; member < members; ++member) {
+      if (member != group_.self && boards[member].wake_flag.wake()) group_.wake(member);
     }
   }
 

@@ -88,6 +88,7 @@ bool Announcer::announce_data(Counters& counters) {
     return false;
   }
   own.write(run_.announcement_of(run_.self, run_.turn), run_.compared, run_.use.digest);
+  ask_for_line();
   payloads_ = own.has_payload();
   return true;
 }
@@ -130,6 +131,7 @@ bool Announcer::put_payload(Announcement& own, Counters& counters) {
     std::memcpy(payload, run_.binding.input, kept.from);
     std::memcpy(payload + kept.until, run_.binding.input + kept.until, bytes - kept.until);
   }
+  if (puts) prefetch_to_write(payload + round_up(bytes, cache_line_bytes));  // mostly the next one lies behind
   count_payload(counters);
   return true;
 }

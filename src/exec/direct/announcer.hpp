@@ -16,6 +16,7 @@
 #include <functional>
 #include <optional>
 
+#include "src/base/arithmetic.hpp"
 #include "src/base/prefetch.hpp"
 #include "src/exec/counters.hpp"
 #include "src/exec/direct/direct_run.hpp"
@@ -46,7 +47,7 @@ class Announcer {
       return false;
     }
     next_member_ = run_.needed.from;
-    polls_to_waking_ = run_.use.setting.shares_work ? 0 : polls_before_waking;
+    polls_to_waking_ = run_.polls_before_waking;
     state_ = State::announced;
     return true;
   }
@@ -95,7 +96,6 @@ class Announcer {
 
  private:
   enum class State { waits, announced, heard_all };
-  static constexpr int polls_before_waking = 8;
   static constexpr std::uint32_t looks_per_near_look = 8;
   static constexpr std::uint64_t prefetched_turns = 2;  // how far the lines are asked for ahead
 
@@ -112,10 +112,14 @@ class Announcer {
   [[gnu::always_inline]] void announce_in_line(const std::byte* payload, Counters& counters) {
     Announcement::write_with_payload(run_.announcement_of(run_.self, run_.turn), run_.compared, run_.use.digest,
                                      payload, run_.payload_bytes);
-    prefetch_to_write(&run_.announcement_of(run_.self, run_.turn + prefetched_turns).line());
+    ask_for_line();
     run_.announcements[run_.self].flags = Announcement::inlined;
     count_payload(counters);
     payloads_ = true;
+  }
+  // Where this member will announce before long.
+  void ask_for_line() const {
+    prefetch_to_write(&run_.announcement_of(run_.self, run_.turn + prefetched_turns).line());
   }
   bool announce_data(Counters& counters);
   bool describe_data(Announcement& own, Counters& counters);
@@ -141,12 +145,15 @@ class Announcer {
     }
     Announcement& heard = run_.announcements[member];
     heard.read(theirs);
-    run_.payloads[member] = (heard.flags & Announcement::inlined) != 0
-                                ? Announcement::data_in(theirs)
-                                : run_.window().staging(member) + heard.payload_at;
+    const bool inlined = (heard.flags & Announcement::inlined) != 0;
+    const std::byte* const payload =
+        inlined ? Announcement::data_in(theirs) : run_.window().staging(member) + heard.payload_at;
+    run_.payloads[member] = payload;
     run_.use.heard[member] = run_.turn;
-    // Who is behind finds the next one on its way, too.
-    if (run_.rule.one_way) prefetch_to_read(&run_.announcement_of(member, run_.turn + prefetched_turns).line());
+    if (run_.rule.one_way) {  // who is behind finds the next ones on their way
+      prefetch_to_read(&run_.announcement_of(member, run_.turn + prefetched_turns).line());
+      if (!inlined) prefetch_to_read(payload + round_up(run_.exchange.input_bytes(member), cache_line_bytes));
+    }
     return true;
   }
   // Checks what it has called up to the turn `turn`, one before this.

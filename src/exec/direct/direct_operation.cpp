@@ -49,20 +49,20 @@ Status DirectOperation::mark_streams() {
   return true;
 }
 
-// Where the call is like the one before, small, and of data as it lies. What is over then was one moment, as it is recorded.
+// Where the call is like the one before, small, and of data as it lies. What is over then is recorded as one moment.
 Operation::Ran DirectOperation::run_now(Recorder& recorder) {
   if (is_bound_anew() || !run_.is_small || !can_move()) return Ran::nothing;
-  number_if_collective();
+  number_collective();
   run_.window().tidy();
   announcer_.begin(static_cast<std::uint32_t>(sequence()));
   set_record(nullptr);
   phase_ = Phase::meet;
-  keep_links(true);
   meet(context().counters());
   if (phase_ == Phase::done) [[likely]] {
     recorder.add(*this, tag());
     return Ran::over;
   }
+  keep_links(true);
   if (!run_.failure.ok()) fail(run_.failure);
   recorder.begin(*this, tag());
   return Ran::begun;

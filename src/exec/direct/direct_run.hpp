@@ -105,6 +105,7 @@ struct DirectRun {
   bool goes_in_line = false;            // it stands in the announcement itself
   bool input_goes_in_line = false;      // and is the input as it lies
   bool is_small = false;                // no link is needed, and nothing takes long
+  int polls_before_waking = 0;          // of others, after the announcement
   // The parts that go to this member, where the data may be small. `pairs`: elements of two operands that one call of
   // the kernel combines; 0: the part is none of these.
   struct AtOnce {
@@ -140,6 +141,7 @@ struct DirectRun {
     goes_in_line = goes_with_announcement && payload_bytes <= Announcement::inline_bytes_max;
     input_goes_in_line = goes_in_line && !blocks.packs();
     is_small = goes_with_announcement && std::max(payload_bytes, out) <= small_bytes_max;
+    polls_before_waking = use.setting.shares_work ? 0 : 8;
     if (rule.pools_work) (void)window().staging(self);  // committed before others write results there
     path_of_payloads = direct_path(exchange, rule, {.mapped = false, .plain = false});
     needed = rule.one_way ? exchange.needed_by(self) : Members{0, members};
