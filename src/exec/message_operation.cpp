@@ -32,7 +32,7 @@ void MessageOperation::on_done(Completion& completion, const Status& status) {
 
 // As a run before has prepared it, if one has. Steps are recorded of messages that take longer, too.
 Operation::Ran MessageOperation::run_now(Recorder& recorder) {
-  if (link_ == nullptr || steps_ != nullptr || is_bound_anew() || bytes_ > message_bytes_max || binding().staging) {
+  if (link_ == nullptr || steps_ != nullptr || is_bound_anew() || bytes_ > message_bytes_max) {
     return Ran::nothing;
   }
   std::uint64_t& latest = context().latest_message(direction_.front());

@@ -46,11 +46,10 @@ class Operation {
     bound_anew_ = false;
     restart();
   }
-  // The same in place of both, for a run_now() alone, where the run before has ended well. False: it must be bound
-  // again.
-  bool move_on(const std::byte* input, std::byte* output) {
+  // The same for a run_now() alone, where the run before has ended well.
+  void move_on(const std::byte* input, std::byte* output) {
     set_buffers(input, output);
-    return !callback_allowed_;
+    callback_allowed_ = false;
   }
   // What has been moved on, and has begun, takes longer.
   void run_on() {
@@ -91,7 +90,7 @@ class Operation {
     return status;
   }
   // In place of being numbered, recorded, begun and advanced until it is complete: all of that, where nobody is waited
-  // for. `begun`: it is to be advanced; `over`: it has ended well and is to be finished.
+  // for. Requires can_move(). `begun`: it is to be advanced; `over`: it has ended well and is to be finished.
   enum class Ran : std::uint8_t { nothing, begun, over };
   virtual Ran run_now(Recorder& recorder) {
     (void)recorder;

@@ -151,7 +151,7 @@ bool ProgressEngine::needs_no_places(std::span<const std::shared_ptr<Operation>>
 // Over the window, or on the only rank. `ran`: how far it has come already.
 bool ProgressEngine::run_here(const std::shared_ptr<Operation>& operation, Operation::Ran ran) {
   try {
-    if (ran == Operation::Ran::nothing && !alone_) ran = operation->run_now(recorder_);
+    if (ran == Operation::Ran::nothing && operation->can_move()) ran = operation->run_now(recorder_);
     if (ran == Operation::Ran::over) {
       end_well(*operation);
       return true;

@@ -158,9 +158,8 @@ class ProgressEngine final : public TransportListener {
   // Whether a message has been run here and now. Not where something has come to light that concerns everything: that
   // is left to run().
   bool runs_now(Operation& message) {
-    if (!peer_failure_.ok() || !departed_.empty() || message.run_now(recorder_) != Operation::Ran::over) {
-      return false;
-    }
+    if (!peer_failure_.ok() || !departed_.empty() || !message.can_move()) return false;
+    if (message.run_now(recorder_) != Operation::Ran::over) return false;
     ++message.context().counters().operations;
     message.finish_well();
     return true;

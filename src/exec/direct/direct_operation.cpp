@@ -49,9 +49,9 @@ Status DirectOperation::mark_streams() {
   return true;
 }
 
-// Where the call is like the one before, small, and of data as it lies. What is over then is recorded as one moment.
+// Where the call is like the one before, and small. What is over then is recorded as one moment.
 Operation::Ran DirectOperation::run_now(Recorder& recorder) {
-  if (is_bound_anew() || !run_.is_small || !can_move()) return Ran::nothing;
+  if (is_bound_anew() || !run_.is_small) return Ran::nothing;
   number_collective();
   run_.window().tidy();
   announcer_.begin(static_cast<std::uint32_t>(sequence()));
