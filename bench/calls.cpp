@@ -2,6 +2,7 @@
 
 #include <cstring>
 #include <memory>
+#include <utility>
 #include <vector>
 
 #include "bench/lists.hpp"
@@ -132,6 +133,28 @@ Call of_unequal_blocks(const Arguments& with) {
   };
 }
 
+Call planned_once(Call call) {
+  return [call = std::move(call), planned = std::shared_ptr<hocket_work>()](hocket_work**) mutable {
+    if (planned == nullptr) {
+      hocket_work* made = nullptr;
+      if (const hocket_result result = call(&made); result != HOCKET_OK) return result;
+      planned.reset(made, [](hocket_work* work) { (void)hocket_work_release(work); });
+    }
+    return hocket_work_run(planned.get());
+  };
+}
+
+Call any_call(const Arguments& with) {
+  if (with.what.tensors > 0) return on_list(with);
+  switch (with.what.collective->pattern) {
+    case CallPattern::neighbours: return with_neighbours(with);
+    case CallPattern::any_source: return from_any(with);
+    case CallPattern::group: return with_everyone(with);
+    case CallPattern::one_call: break;
+  }
+  return with.what.collective->row->has_unequal_blocks() ? of_unequal_blocks(with) : one_call(with);
+}
+
 }  // namespace
 
 Call prepare_call(const Case& what, Place place, hocket_comm* comm, const void* send, void* recv, void* stream) {
@@ -143,14 +166,7 @@ Call prepare_call(const Case& what, Place place, hocket_comm* comm, const void* 
                        static_cast<hocket_dtype>(what.dtype),
                        static_cast<hocket_op>(what.op),
                        std::make_shared<CallOptions>(what, stream)};
-  if (what.tensors > 0) return on_list(with);
-  switch (what.collective->pattern) {
-    case CallPattern::neighbours: return with_neighbours(with);
-    case CallPattern::any_source: return from_any(with);
-    case CallPattern::group: return with_everyone(with);
-    case CallPattern::one_call: break;
-  }
-  return what.collective->row->has_unequal_blocks() ? of_unequal_blocks(with) : one_call(with);
+  return what.persistent ? planned_once(any_call(with)) : any_call(with);
 }
 
 }  // namespace hocket::bench

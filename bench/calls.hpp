@@ -9,7 +9,7 @@
 
 namespace hocket::bench {
 
-// A blocking one where `work` is null.
+// A blocking one where `work` is null, and where the case is persistent: then it is planned at the first time.
 using Call = std::function<hocket_result(hocket_work** work)>;
 
 // The buffers must live as long as it may be called. `stream` orders those on a GPU.

@@ -115,15 +115,7 @@ class Run {
     pattern_ = make_pattern(what_.dtype, member_.place.size, op, salt);
   }
 
-  void operate() {
-    if (!what_.persistent) return check(call_(nullptr));
-    if (work_ == nullptr) {
-      hocket_work* made = nullptr;
-      check(call_(&made));
-      work_.reset(made);
-    }
-    check(hocket_work_run(work_.get()));
-  }
+  void operate() { check(call_(nullptr)); }
   device::Stream* stream() const { return member_.memory->stream(); }
   // Until all is done on the device, too.
   void barrier() {
@@ -276,10 +268,6 @@ class Run {
   const Method& method_;
   Buffers buffers_;
   const Call call_;
-  struct Release {
-    void operator()(hocket_work* work) const { hocket_work_release(work); }
-  };
-  std::unique_ptr<hocket_work, Release> work_;  // persistent: of all operations
   std::unique_ptr<Pattern> pattern_;
   UseMeter meter_;
   std::optional<device::Laps> laps_;  // where the memory has a stream
