@@ -36,6 +36,7 @@ class CallOptions {
   bool asks_ = false;
 };
 
+// Of a case's call, on this rank.
 struct Arguments {
   Case what;
   Place place;
@@ -133,6 +134,7 @@ Call of_unequal_blocks(const Arguments& with) {
   };
 }
 
+// Runs a persistent call, which `call` makes at the first time, and ends it with itself.
 Call planned_once(Call call) {
   return [call = std::move(call), planned = std::shared_ptr<hocket_work>()](hocket_work**) mutable {
     if (planned == nullptr) {

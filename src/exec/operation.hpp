@@ -52,7 +52,7 @@ class Operation {
     callback_allowed_ = false;
   }
   // What has been moved on, and has begun, takes longer.
-  void run_on() {
+  void take_longer() {
     clock_.reset();
     state_.store(nullptr, std::memory_order_relaxed);
   }
@@ -60,7 +60,7 @@ class Operation {
   // Whether all that it is bound to but the caller's buffers may serve another run.
   bool can_move() const { return can_move_; }
   void restart() {
-    run_on();
+    take_longer();
     kept_links_ = false;
     if (!failure_.ok()) failure_ = Status();
     if (!status_.ok()) status_ = Status();

@@ -85,7 +85,7 @@ class ProgressEngine final : public TransportListener {
       try {
         ran = operation->run_now(recorder_);
       } catch (...) {
-        operation->run_on();
+        operation->take_longer();
         unqueued_.assign(1, operation);  // there is room
         break_down_for_exception();
         return false;
@@ -99,7 +99,7 @@ class ProgressEngine final : public TransportListener {
       operation->bind_again(input, output);
       return run_alone(operation);
     }
-    operation->run_on();
+    operation->take_longer();
     return run_here(operation, ran);
   }
   // Whether nothing that peers tell over links meanwhile is compared with the operation; with a collective over links

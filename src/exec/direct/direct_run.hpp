@@ -125,6 +125,7 @@ struct DirectRun {
 
  private:
   static constexpr std::size_t small_bytes_max = 4096;  // are copied within a microsecond
+  static constexpr int usual_polls_before_waking = 8;
 
   // What this member exchanges with another one, or with each other one.
   struct Exchanged {
@@ -141,7 +142,7 @@ struct DirectRun {
     goes_in_line = goes_with_announcement && payload_bytes <= Announcement::inline_bytes_max;
     input_goes_in_line = goes_in_line && !blocks.packs();
     is_small = goes_with_announcement && std::max(payload_bytes, out) <= small_bytes_max;
-    polls_before_waking = use.setting.shares_work ? 0 : 8;
+    polls_before_waking = use.setting.shares_work ? 0 : usual_polls_before_waking;
     if (rule.pools_work) (void)window().staging(self);  // committed before others write results there
     path_of_payloads = direct_path(exchange, rule, {.mapped = false, .plain = false});
     needed = rule.one_way ? exchange.needed_by(self) : Members{0, members};
