@@ -17,7 +17,7 @@ class Contender:
     program: str = ""
     algorithms: list = field(default_factory=list)  # those worth another round; empty: what the program chooses
     environment: dict = field(default_factory=dict)
-    launcher: list = field(default_factory=list)  # "{ranks}" stands for the number of ranks
+    launcher: list = field(default_factory=list)  # "{ranks}" and "{per_host}" stand for these numbers
     flags: list = field(default_factory=list)
 
     @property
@@ -26,13 +26,14 @@ class Contender:
 
     def command(self, options, ranks, sizes, seconds, json_file):
         low, high, factor = sizes
-        command = [part.format(ranks=ranks) for part in self.launcher] + [self.program, options.collective]
+        numbers = {"ranks": ranks, "per_host": ranks // options.hosts}
+        command = [part.format(**numbers) for part in self.launcher] + [self.program, options.collective]
         command += ["-b", str(low), "-e", str(high), "-f", str(factor), "--seconds", str(seconds)]
         command += ["--placement", options.placement, "--transport", options.transport, "--json", json_file]
         command += ["-w", str(options.warmup)] + self.flags
         if options.fresh:
             command.append("--fresh")
-        if self.library in ("hocket", "gloo"):
+        if self.library in ("hocket", "gloo") and not self.launcher:
             command += ["--ranks", str(ranks)]
         if self.algorithms:
             command += ["--algorithm", ",".join(self.algorithms)]
@@ -60,6 +61,14 @@ def mpich(program, tcp):
 
 def gloo(program, _tcp):
     return {"program": program}
+
+
+def on_hosts(options, peers_folder, hosts):
+    """Of those that ranks on several hosts are compared with there is one."""
+    program = os.path.join(peers_folder, "peer-openmpi")
+    return [Contender("hocket", "", options.hocket, launcher=hosts.hocket(options.hocket),
+                      flags=["--memory", options.memory] + shlex.split(options.hocket_flags)),
+            Contender("openmpi", "", program, environment=hosts.environment(), launcher=hosts.open_mpi())]
 
 
 MAKERS = {"openmpi": open_mpi, "mpich": mpich, "gloo": gloo}

@@ -168,9 +168,11 @@ class Gloo : public peers::Peer {
 
   Operation broadcast(const Case& what) {
     auto options = std::make_shared<gloo::BroadcastOptions>(context_);
-    options->setOutput(what.first.data(), what.count);
+    float* const output = what.in_place ? what.first.data() : what.second.data();
+    if (rank() == 0 && !what.in_place) options->setInput(what.first.data(), what.count);
+    options->setOutput(output, what.count);
     options->setRoot(0);
-    return {[options] { gloo::broadcast(*options); }, rank() == 0 ? what.first.data() : nullptr, what.first.data()};
+    return {[options] { gloo::broadcast(*options); }, rank() == 0 ? what.first.data() : nullptr, output};
   }
 
   Operation allgather(const Case& what) {

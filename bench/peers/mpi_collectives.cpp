@@ -5,6 +5,7 @@
 #include <mpi.h>
 
 #include <cstdio>
+#include <cstring>
 #include <exception>
 #include <vector>
 
@@ -60,10 +61,15 @@ const Row rows[] = {
        };
        return {run, with.a, with.root ? with.b : nullptr};
      }},
+    // Out of place the root's output has the data, too, as with the others; MPI leaves that copy to its caller.
     {Collective::broadcast,
      [](const Arguments& with) -> Operation {
-       const auto run = [=] { MPI_Bcast(with.a, with.count, MPI_FLOAT, 0, MPI_COMM_WORLD); };
-       return {run, with.root ? with.a : nullptr, with.a};
+       float* const output = with.in_place ? with.a : with.b;
+       const auto run = [=, copies = with.root && !with.in_place] {
+         if (copies) std::memcpy(output, with.a, static_cast<std::size_t>(with.count) * sizeof(float));
+         MPI_Bcast(output, with.count, MPI_FLOAT, 0, MPI_COMM_WORLD);
+       };
+       return {run, with.root ? with.a : nullptr, output};
      }},
     {Collective::reduce_scatter,
      [](const Arguments& with) -> Operation {

@@ -83,8 +83,8 @@ def aligned(rows):
 
 def subject(options):
     data = "fresh inputs" if options.fresh else "back to back"
-    return (f"{options.collective}, float32 sum, {options.placement} place, {data}, {options.transport}, "
-            f"{options.memory} memory")
+    where = options.transport if options.hosts == 1 else f"{options.hosts} hosts"
+    return f"{options.collective}, float32 sum, {options.placement} place, {data}, {where}, {options.memory} memory"
 
 
 def heading(options, ranks):

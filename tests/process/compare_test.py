@@ -71,11 +71,16 @@ class Fakes:
     def calls(self, name):
         return (self.path / f"{name}.calls").read_text().splitlines()
 
-    def compare(self, *flags):
+    def launcher(self, name, program):
+        """Starts `program` in place of the ranks, on the host where it runs itself."""
+        self.write(name, f'#!/bin/sh\nwhile [ "${{1##*/}}" != {program} ]; do shift; done\nexec "$@"\n')
+
+    def compare(self, *flags, path=os.environ["PATH"]):
         command = [ROOT / "bench/compare", "--no-build", "--build", self.path,
                    "--hocket", self.path / "bin/hocket-bench", "--peers", "gloo", "--ranks", "2",
                    "--json", self.path / "out.json", *flags]
-        done = subprocess.run([str(part) for part in command], capture_output=True, text=True, timeout=100)
+        done = subprocess.run([str(part) for part in command], capture_output=True, text=True, timeout=100,
+                              env={**os.environ, "PATH": path})
         document = self.path / "out.json"
         return done, json.loads(document.read_text()) if document.exists() else None
 
@@ -249,6 +254,30 @@ class Programs(unittest.TestCase):
         self.fakes.compare("--rounds", "1", "--sizes", "4")
         self.assertEqual(setting.read_text() if setting.exists() else None, before)
 
+    def test_ranks_on_several_hosts_are_compared_with_open_mpi(self):
+        fakes = self.fakes
+        fakes.reporter("hocket-bench", {"two_level": 2})
+        fakes.reporter("peer-openmpi", {"default": 5})
+        fakes.launcher("hocket-run", "hocket-bench")
+        fakes.launcher("mpirun.openmpi", "peer-openmpi")
+        done, document = fakes.compare("--hosts", "2", "--ranks", "4", "--sizes", "1K", "--rounds", "1",
+                                       path=f"{fakes.path / 'bin'}:{os.environ['PATH']}")
+        if "cannot make test hosts" in done.stderr:
+            self.skipTest(done.stderr)
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        self.assertIn("2.50", done.stdout)
+        self.assertIn("2 hosts", done.stdout)
+        self.assertEqual({cell["library"] for cell in document["best"]}, {"hocket", "openmpi"})
+        for calls in (fakes.calls("hocket-bench"), fakes.calls("peer-openmpi")):
+            self.assertEqual(len(calls), 1)
+            self.assertIn("--transport auto", calls[0])
+            self.assertNotIn("--ranks", calls[0])
+
+    def test_hosts_take_as_many_ranks_each(self):
+        fakes = self.fakes
+        done, _ = fakes.compare("--hosts", "3", "--ranks", "4")
+        self.assertEqual(done.returncode, 2)
+        self.assertIn("multiples of the 3 hosts", done.stderr)
 
 if __name__ == "__main__":
     unittest.main(verbosity=2)

@@ -80,6 +80,11 @@ class TestHosts(unittest.TestCase):
             del os.environ[variable]
         self.assertIn("hocket-run", run("rank", NAME, "true").stderr)
 
+    def test_a_shell_on_a_host_has_a_name_of_its_own(self):
+        shell = run("ssh", NAME, "10.77.0.3", "hostname;", "echo", "$HOCKET_HOST_ID", "'a  b'")
+        self.assertEqual(shell.stdout.splitlines(), ["h2", f"{NAME}/h2 a  b"], shell.stderr)
+        self.assertEqual(run("ssh", NAME, "10.77.0.1", "exit", "7").returncode, 7)
+
     def test_everything_goes_with_the_owner(self):
         other = NAME + "-short"
         owner = subprocess.Popen(["sleep", "1000"])
@@ -111,6 +116,7 @@ class TestHosts(unittest.TestCase):
             (["lose", NAME, "0", "101"], "percent"),
             (["exec", NAME, "0", "no-such-program"], "cannot start 'no-such-program'"),
             (["exec", NAME, "0"], "no program"),
+            (["ssh", NAME, "10.77.0.4", "true"], "no host of"),
             (["show", "nobody"], "no test hosts 'nobody'"),
         ):
             ran = run(*arguments)
