@@ -31,8 +31,10 @@ Status carry_out(hocket_comm* comm, const CallArguments& arguments, hocket_work*
 Status carry_out_with(const hocket_call_options* options, hocket_comm* comm, CallArguments arguments,
                       hocket_work** work) {
   if (Status status = read_options(options, arguments); !status.ok()) return status;
-  Status status;
-  if (work == nullptr && runs_again(*comm->communicator, arguments, status)) return status;
+  if (work == nullptr) {
+    const Code ended = run_again(*comm->communicator, arguments);
+    if (ended != another_call) return ended == Code::ok ? Status() : latest_status();
+  }
   return carry_out(comm, arguments, work);
 }
 

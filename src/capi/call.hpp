@@ -11,10 +11,12 @@ namespace hocket::capi {
 hocket_result call_anew(hocket_comm* comm, const CallArguments& arguments, const hocket_call_options* options,
                         hocket_work** work) noexcept;
 
-// Carries out a blocking call that is like the one before; `status` is its end. False: it is another one.
-[[gnu::always_inline]] inline bool runs_again(Communicator& communicator, const CallArguments& arguments,
-                                              Status& status) {
-  return open_groups == 0 && may_wait() && communicator.run_again(arguments, status, &remember_again);
+using comm::another_call;
+
+// Carries out a blocking call that is like the one before; how it ended is remembered. See Communicator.
+[[gnu::always_inline]] inline Code run_again(Communicator& communicator, const CallArguments& arguments) {
+  if (open_groups != 0 || !may_wait()) return another_call;
+  return communicator.run_again(arguments, &remember_again);
 }
 
 // Blocks where `work` is null. `options` may be null, `comm` is checked. Mostly a blocking call is like the one before,
@@ -22,8 +24,8 @@ hocket_result call_anew(hocket_comm* comm, const CallArguments& arguments, const
 [[gnu::always_inline]] inline hocket_result call(hocket_comm* comm, const CallArguments& arguments,
                                                  const hocket_call_options* options, hocket_work** work) noexcept try {
   if (options == nullptr && work == nullptr && comm != nullptr) {
-    Status status;
-    if (runs_again(*comm->communicator, arguments, status)) return status.ok() ? HOCKET_OK : report(status);
+    const Code ended = run_again(*comm->communicator, arguments);
+    if (ended != another_call) return static_cast<hocket_result>(ended);
   }
   return call_anew(comm, arguments, options, work);
 } catch (...) {

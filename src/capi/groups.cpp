@@ -41,15 +41,14 @@ Status check_member(const CallArguments& arguments, hocket_work** work) {
   return {Code::invalid_argument, "work must be null inside a group: hocket_group_end() gives one handle for all"};
 }
 
-// Carries out a blocking one that is like the one before; `status` is its end. False: it is another one.
-bool run_sendrecv_again(hocket_comm* comm, CallArguments& sent, CallArguments& received,
-                        const hocket_call_options* options, hocket_work** work, Status& status) noexcept try {
-  if (comm == nullptr || work != nullptr || open_groups > 0 || !may_wait()) return false;
-  return take_options(options, sent) && take_options(options, received) &&
-         CallGroup::run_again(*comm->communicator, sent, received, status, &remember_again);
+// Carries out a blocking one that is like the one before; its result, see Communicator.
+Code run_sendrecv_again(hocket_comm* comm, CallArguments& sent, CallArguments& received,
+                        const hocket_call_options* options, hocket_work** work) noexcept try {
+  if (comm == nullptr || work != nullptr || open_groups > 0 || !may_wait()) return another_call;
+  if (!take_options(options, sent) || !take_options(options, received)) return another_call;
+  return CallGroup::run_again(*comm->communicator, sent, received, &remember_again);
 } catch (...) {
-  status = caught.status();
-  return true;
+  return static_cast<Code>(report(caught.status()));
 }
 
 // Before anything else is done with `work`.
@@ -124,7 +123,8 @@ hocket_result hocket_sendrecv(const void* send, size_t sendcount, int32_t to, vo
   CallArguments sent{Collective::send, send, nullptr, sendcount, dtype, HOCKET_SUM, to};
   CallArguments received{Collective::recv, nullptr, recv, recvcount, dtype, HOCKET_SUM, from};
   sent.in_group = received.in_group = true;
-  if (Status status; run_sendrecv_again(comm, sent, received, options, work, status)) return report(status);
+  const Code ended = run_sendrecv_again(comm, sent, received, options, work);
+  if (ended != another_call) return static_cast<hocket_result>(ended);
   const auto add = [&](CallGroup& calls, const CallArguments&) {
     for (CallArguments* const half : {&sent, &received}) {
       if (Status wrong = read_options(options, *half); !wrong.ok()) return wrong;

@@ -47,7 +47,7 @@ Status latest_status();
 
 // Keeps how an operation that has succeeded was done, for hocket_last_call() of the calling thread.
 void remember(const Operation& operation);
-// The same of a call that was like the one before.
+// The same of a call that was like the one before; where it has failed, keeps the failure.
 void remember_again(const Operation& operation);
 // The same for the last one of several, if all have succeeded.
 Status remember(Status status, const StartedCalls& calls);

@@ -16,12 +16,8 @@ thread_local Status latest_failure;  // shared, not copied: keeping it needs no 
 
 // What hocket_last_call() tells: kept as it comes, written out when somebody asks. Neither made nor destroyed by code,
 // so that nothing has to look whether it was made.
-struct CallRecord {
-  bool known = false;
-  comm::CallFacts facts = {};
-};
-static_assert(std::is_trivially_destructible_v<CallRecord>);
-constinit thread_local CallRecord latest_call;
+static_assert(std::is_trivially_destructible_v<comm::CallFacts>);
+constinit thread_local comm::CallFacts latest_call;  // of no manner: there was none
 
 void copy_text(char* target, std::size_t room, std::string_view text) {
   const std::size_t length = std::min(text.size(), room - 1);
@@ -37,13 +33,13 @@ hocket_result report(const Status& status) {
 }
 
 void remember(const Operation& operation) {
-  comm::tell_facts(operation, latest_call.facts);
-  latest_call.known = true;
+  comm::tell_facts(operation, latest_call);
 }
 
 void remember_again(const Operation& operation) {
-  comm::tell_facts_again(operation, latest_call.facts);
-  latest_call.known = true;
+  if (const Status& end = comm::end_of(operation); !end.ok()) [[unlikely]]
+    return (void)report(end);
+  comm::tell_facts_again(operation, latest_call);
 }
 
 Status remember(Status status, const StartedCalls& calls) {
@@ -86,11 +82,11 @@ hocket_result hocket_last_cause(hocket_cause* cause) {
 hocket_result hocket_last_call(hocket_call_info* info) {
   return guarded([&]() -> Status {
     if (info == nullptr) return null_argument("info");
-    if (!latest_call.known) {
+    if (latest_call.manner == 0) {
       return {Code::not_found, "no collective, send or recv has succeeded on this thread yet"};
     }
     hocket_call_info out = HOCKET_CALL_INFO_INIT;
-    const auto& facts = latest_call.facts;
+    const auto& facts = latest_call;
     out.sequence = facts.sequence;
     copy_text(out.transport, sizeof out.transport, facts.transports.text());
     copy_text(out.algorithm, sizeof out.algorithm, facts.algorithm);

@@ -5,6 +5,7 @@
 #include <cstdint>
 
 #include "hocket/hocket.h"
+#include "src/spi/status.hpp"
 #include "src/spi/types.hpp"
 
 namespace hocket::comm {
@@ -42,6 +43,9 @@ struct CallArguments {
   void* stream = nullptr;          // where data lies on a GPU: the stream that orders it
   std::int32_t* source = nullptr;  // of a receive from any rank: where to put the rank that sent; null: nowhere
 };
+
+// In place of a call's result: it is not like the one before, and nothing has happened.
+inline constexpr Code another_call = Code::in_progress;
 
 // Bytes of one element of a call whose dtype is known to be one.
 inline std::size_t size_of_element(const CallArguments& arguments) {

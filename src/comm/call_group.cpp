@@ -88,9 +88,9 @@ Status CallGroup::add_sendrecv(Communicator& communicator, const CallArguments& 
   return {Code::invalid_argument, "sendrecv: send and recv overlap; it has no in-place form"};
 }
 
-bool CallGroup::run_again(Communicator& communicator, const CallArguments& send, const CallArguments& recv,
-                          Status& status, Communicator::Ended ended) {
-  return !overlap(send, recv) && communicator.run_again(send, recv, status, ended);
+Code CallGroup::run_again(Communicator& communicator, const CallArguments& send, const CallArguments& recv,
+                          Communicator::Ended ended) {
+  return overlap(send, recv) ? another_call : communicator.run_again(send, recv, ended);
 }
 
 Status CallGroup::add_list(Communicator& communicator, const CallArguments& arguments,

@@ -25,9 +25,9 @@ class CallGroup {
   Status add(Communicator& communicator, const CallArguments& given);
   // A send and a receive whose buffers must not overlap.
   Status add_sendrecv(Communicator& communicator, const CallArguments& send, const CallArguments& recv);
-  // Carries out a sendrecv that is like the one before, see Communicator. False: it is to be added and run.
-  static bool run_again(Communicator& communicator, const CallArguments& send, const CallArguments& recv,
-                        Status& status, Communicator::Ended ended);
+  // Carries out a sendrecv that is like the one before, see Communicator. another_call: it is to be added and run.
+  static Code run_again(Communicator& communicator, const CallArguments& send, const CallArguments& recv,
+                        Communicator::Ended ended);
   // The collective that `arguments` name on each of the tensors.
   Status add_list(Communicator& communicator, const CallArguments& arguments, std::span<const hocket_tensor> tensors);
   // The group will not start: start() returns the first such failure.

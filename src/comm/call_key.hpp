@@ -13,6 +13,8 @@ namespace hocket::comm {
 
 class CallKey {
  public:
+  // That of no call.
+  CallKey() = default;
   // Whether a call may have a key: not where its operation is the caller's alone.
   static bool may_have(const CallArguments& call) { return !call.persistent && !call.from_any; }
   static CallKey of(const CallArguments& call) {
@@ -59,7 +61,7 @@ class CallKey {
 
   Collective collective_ = Collective::barrier;
   Word distance_ = 0;
-  Flags flags_ = 0;
+  Flags flags_ = ~Flags{0};  // no call's: they are truth values
   std::array<Word, words> words_{};
 };
 

@@ -22,19 +22,21 @@ class CallPlanner {
  public:
   // `parts` outlive it.
   explicit CallPlanner(const CommunicatorParts& parts)
-      : parts_(parts), latest_calls_(parts.membership.options().gpus), operations_(parts) {}
+      : parts_(parts),
+        executor_(parts.link_set->executor()),
+        latest_calls_(parts.membership.options().gpus),
+        operations_(parts) {}
 
   Result<std::shared_ptr<Operation>> prepare(const CallArguments& call);
   // See LatestCall.
   template <class Ended>
-  bool run_again(const CallArguments& call, Status& status, const Ended& ended) {
-    return latest_calls_.like(call).run_again(call, parts_.link_set->executor(), status, ended);
+  Code run_again(const CallArguments& call, const Ended& ended) {
+    return latest_calls_.like(call).run_again(call, executor_, ended);
   }
   // The same of a send and a receive that start together.
   template <class Ended>
-  bool run_again(const CallArguments& send, const CallArguments& recv, Status& status, const Ended& ended) {
-    return LatestCall::run_again(latest_calls_.like(send), send, latest_calls_.like(recv), recv,
-                                 parts_.link_set->executor(), status, ended);
+  Code run_again(const CallArguments& send, const CallArguments& recv, const Ended& ended) {
+    return LatestCall::run_again(latest_calls_.like(send), send, latest_calls_.like(recv), recv, executor_, ended);
   }
   // The operations of a call on a list, in their order; small tensors share one. `call`: what holds for all tensors.
   Result<std::vector<std::shared_ptr<Operation>>> prepare_list(const CallArguments& call,
@@ -68,6 +70,7 @@ class CallPlanner {
   Choice algorithm_for(const ChoiceKey& key);
 
   const CommunicatorParts& parts_;
+  Executor& executor_;
   std::mutex mutex_;
   LatestCalls latest_calls_;
   ChoiceKey latest_choice_key_;

@@ -165,12 +165,12 @@ Status Communicator::record(const std::string& file) const {
   return parts_->link_set->record(file);
 }
 
-bool Communicator::run_again(const CallArguments& call, Status& status, Ended ended) {
-  return planner_->run_again(call, status, ended);
+Code Communicator::run_again(const CallArguments& call, Ended ended) {
+  return planner_->run_again(call, ended);
 }
 
-bool Communicator::run_again(const CallArguments& send, const CallArguments& recv, Status& status, Ended ended) {
-  return planner_->run_again(send, recv, status, ended);
+Code Communicator::run_again(const CallArguments& send, const CallArguments& recv, Ended ended) {
+  return planner_->run_again(send, recv, ended);
 }
 
 Result<std::shared_ptr<Operation>> Communicator::prepare(const CallArguments& call) {

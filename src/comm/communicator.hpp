@@ -71,12 +71,12 @@ class Communicator {
   // rank.
   Result<Rank> previous_rank(Rank rank) const;
 
-  // Carries out a blocking call that is like the one before, where nothing else is to be done: `status` is its end, and
-  // where that is well, `ended` is shown the operation. False: it is to be prepared and run.
+  // Carries out a blocking call that is like the one before, where nothing else is to be done: `ended` is shown the
+  // operation, and its result is returned. another_call: it is to be prepared and run.
   using Ended = void (*)(const Operation&);
-  bool run_again(const CallArguments& call, Status& status, Ended ended);
-  // The same of a send and a receive that start together; `ended` is shown the receive.
-  bool run_again(const CallArguments& send, const CallArguments& recv, Status& status, Ended ended);
+  Code run_again(const CallArguments& call, Ended ended);
+  // The same of a send and a receive that start together; `ended` is shown the receive, or what has failed.
+  Code run_again(const CallArguments& send, const CallArguments& recv, Ended ended);
   // Checks, plans and binds a call.
   Result<std::shared_ptr<Operation>> prepare(const CallArguments& call);
   // The operations of a call on a list, in their order; small tensors share one. `call`: what holds for all tensors.

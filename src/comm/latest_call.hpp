@@ -18,8 +18,8 @@
 namespace hocket::comm {
 
 // Thread rule: any thread. Nobody waits for another: a call that comes while another thread looks at the latest one is
-// prepared as if it were the first of its kind.
-class alignas(64) LatestCall {
+// prepared as if it were the first of its kind. Its size is a power of two, so that its place is found by one shift.
+class alignas(256) LatestCall {
  public:
   // `gpus`: whose memory buffers may be; null: none's.
   explicit LatestCall(Gpus* gpus) : gpus_(gpus) {}
@@ -27,8 +27,8 @@ class alignas(64) LatestCall {
   // The operation of the latest call, bound to the buffers of this one. Null: this one is another, which forgets the
   // latest, or that one runs.
   std::shared_ptr<Operation> repeat(const CallArguments& call) {
-    const Turn turn(busy_);
-    if (!turn) return nullptr;
+    if (!take_turn()) return nullptr;
+    const EndOfTurn end(busy_);
     if (!is_alike(call)) {
       forget_now();
       return nullptr;
@@ -38,46 +38,44 @@ class alignas(64) LatestCall {
     operation_->bind_again(static_cast<const std::byte*>(call.send), static_cast<std::byte*>(call.recv));
     return operation_;
   }
-  // Runs that operation, bound to the buffers of this call, to its end, which `status` is. Where it ends well, it is
-  // shown to `ended` before anybody else may run it. False: this call is another one, or not the only one that is to be
-  // run now, and nothing has happened.
+  // Runs that operation, bound to the buffers of this call, to its end, and returns its result. It is shown to `ended`
+  // before anybody else may run it. another_call: it is another one, or not the only one that is to be run now, and
+  // nothing has happened.
   template <class Ended>
-  [[gnu::always_inline]] bool run_again(const CallArguments& call, Executor& executor, Status& status,
-                                        const Ended& ended) {
-    const Turn turn(busy_);
-    if (!turn || !fits(call)) return false;
+  [[gnu::always_inline]] Code run_again(const CallArguments& call, Executor& executor, const Ended& ended) {
+    if (!take_turn()) return another_call;
+    const EndOfTurn end(busy_);
+    if (!fits(call)) return another_call;
     const auto* const input = static_cast<const std::byte*>(call.send);
-    if (!executor.run_again(operation_, input, static_cast<std::byte*>(call.recv))) return false;
-    if (operation_->status().ok()) {
-      ended(*operation_);
-    } else {
-      status = operation_->status();
-    }
-    return true;
+    if (!executor.run_again(operation_, input, static_cast<std::byte*>(call.recv))) return another_call;
+    const Operation& operation = *operation_;
+    ended(operation);
+    return operation.status().code();
   }
   // The same of a send that is like one latest call and a receive that is like another one; `ended` is shown the
-  // receive.
+  // receive, or the send where only that has failed.
   template <class Ended>
-  static bool run_again(LatestCall& like_send, const CallArguments& send, LatestCall& like_recv,
-                        const CallArguments& recv, Executor& executor, Status& status, const Ended& ended) {
-    const Turn first(like_send.busy_), second(like_recv.busy_);
-    if (!first || !second || !like_send.fits(send) || !like_recv.fits(recv)) return false;
+  static Code run_again(LatestCall& like_send, const CallArguments& send, LatestCall& like_recv,
+                        const CallArguments& recv, Executor& executor, const Ended& ended) {
+    if (!like_send.take_turn()) return another_call;
+    const EndOfTurn first(like_send.busy_);
+    if (!like_recv.take_turn()) return another_call;
+    const EndOfTurn second(like_recv.busy_);
+    if (!like_send.fits(send) || !like_recv.fits(recv)) return another_call;
     const std::array<std::shared_ptr<Operation>, 2> pair{like_send.operation_, like_recv.operation_};
     const auto* const input = static_cast<const std::byte*>(send.send);
-    if (!executor.run_again(pair, input, static_cast<std::byte*>(recv.recv))) return false;
-    if (Status failed = status_of(pair); !failed.ok()) {
-      status = std::move(failed);
-    } else {
-      ended(*pair.back());
-    }
-    return true;
+    if (!executor.run_again(pair, input, static_cast<std::byte*>(recv.recv))) return another_call;
+    const Operation& told = pair.front()->status().ok() ? *pair.back() : *pair.front();
+    ended(told);
+    return told.status().code();
   }
   // `operation` is bound to this call, which gives these tables, and owned by the caller and a list of idle ones; else
   // it is not kept.
   void keep(const CallArguments& call, CallTables tables, const std::shared_ptr<Operation>& operation) {
-    const Turn turn(busy_);
-    if (!turn || !CallKey::may_have(call) || operation.use_count() != owners || !operation->can_move()) return;
-    if (operation_ != nullptr && is_alike(call)) {
+    if (!take_turn()) return;
+    const EndOfTurn end(busy_);
+    if (!CallKey::may_have(call) || operation.use_count() != owners || !operation->can_move()) return;
+    if (is_alike(call)) {
       if (others_.size() == others_max) return;
       others_.push_back(std::exchange(operation_, operation));
     } else {
@@ -88,7 +86,9 @@ class alignas(64) LatestCall {
     }
   }
   void forget() {
-    if (const Turn turn(busy_); turn) forget_now();
+    if (!take_turn()) return;
+    const EndOfTurn end(busy_);
+    forget_now();
   }
 
  private:
@@ -109,26 +109,21 @@ class alignas(64) LatestCall {
   static constexpr std::size_t others_max = 127;
   static constexpr long owners = 2;  // of an idle operation: the list of idle ones, which does not drop it, and this
 
-  // One thread's at a time; nobody waits for it.
-  class Turn {
+  // One thread's at a time; nobody waits for it. What takes it gives it back.
+  bool take_turn() { return !busy_.exchange(true, std::memory_order_acquire); }
+  class EndOfTurn {
    public:
-    explicit Turn(std::atomic<bool>& busy) : busy_(busy), has_(!busy.exchange(true, std::memory_order_acquire)) {}
-    ~Turn() {
-      if (has_) busy_.store(false, std::memory_order_release);
-    }
-    Turn(const Turn&) = delete;
-    Turn& operator=(const Turn&) = delete;
-    explicit operator bool() const { return has_; }
+    explicit EndOfTurn(std::atomic<bool>& busy) : busy_(busy) {}
+    ~EndOfTurn() { busy_.store(false, std::memory_order_release); }
+    EndOfTurn(const EndOfTurn&) = delete;
+    EndOfTurn& operator=(const EndOfTurn&) = delete;
 
    private:
     std::atomic<bool>& busy_;
-    const bool has_;
   };
 
   // Whether the call is like the latest.
-  [[gnu::always_inline]] bool is_alike(const CallArguments& call) const {
-    return operation_ != nullptr && key_.fits(call) && tables_.fit(call);
-  }
+  [[gnu::always_inline]] bool is_alike(const CallArguments& call) const { return key_.fits(call) && tables_.fit(call); }
   // The same, nobody uses its operation, and that may do with this call's buffers.
   [[gnu::always_inline]] bool fits(const CallArguments& call) const {
     return is_alike(call) && is_idle(operation_) && is_in_host_memory(call);
@@ -148,14 +143,15 @@ class alignas(64) LatestCall {
     return true;
   }
   void forget_now() {
+    key_ = CallKey();
     operation_.reset();
     others_.clear();
     oldest_ = 0;
   }
 
   Gpus* const gpus_;
-  std::atomic<bool> busy_{false};  // a thread has its Turn, which guards the rest
-  CallKey key_;
+  std::atomic<bool> busy_{false};  // a thread has its turn, which guards the rest
+  CallKey key_;                    // no call's: there is no operation
   CallTables tables_;
   std::shared_ptr<Operation> operation_;
   // Of calls like it before, of which so many were under way at once: in the order of their calls from the oldest on,

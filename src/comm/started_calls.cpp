@@ -12,6 +12,7 @@ namespace hocket::comm {
 
 void tell_facts(const Operation& operation, CallFacts& facts) {
   facts.sequence = operation.sequence();
+  if (facts.manner == operation.manner() && operation.can_move()) return;
   facts.transports = operation.transports();
   facts.algorithm = operation.algorithm();
   facts.wire = operation.wire();
@@ -21,6 +22,10 @@ void tell_facts(const Operation& operation, CallFacts& facts) {
 void tell_facts_again(const Operation& operation, CallFacts& facts) {
   if (facts.manner != operation.manner()) return tell_facts(operation, facts);
   facts.sequence = operation.sequence();
+}
+
+const Status& end_of(const Operation& operation) {
+  return operation.status();
 }
 
 void let_go(Operation& operation) noexcept {

@@ -25,12 +25,14 @@ struct CallFacts {
   TransportNames transports;
   std::string_view algorithm;
   WireFormat wire = WireFormat::exact;
-  std::uint64_t manner = 0;  // see Operation
+  std::uint64_t manner = 0;  // see Operation; 0: nothing is known
 };
 // Every small call pays for them, so they are written where they are to stand.
-void tell_facts(const Operation& operation, CallFacts& facts);
+[[gnu::noinline]] void tell_facts(const Operation& operation, CallFacts& facts);
 // The same of a call that is like the one before: mostly only its number is new. It runs no other operation.
 void tell_facts_again(const Operation& operation, CallFacts& facts);
+// Of one that is finished.
+const Status& end_of(const Operation& operation);
 // Before it is dropped; see Operation.
 void let_go(Operation& operation) noexcept;
 

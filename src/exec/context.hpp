@@ -7,6 +7,7 @@
 #include <array>
 #include <atomic>
 #include <cstdint>
+#include <deque>
 #include <memory>
 #include <span>
 #include <string>
@@ -33,16 +34,22 @@ class Context {
     std::vector<Rank> peers = {};  // by rank; empty: every rank's peer has its number
   };
 
+  // What those of one executor share; both are for the thread that progresses.
+  struct Shared {
+    StepRecorder* steps = nullptr;  // where steps of calls are recorded; null: nowhere
+    std::uint64_t ended = 0;        // how many messages links have brought to their end
+  };
+
   Context() = default;
-  // `size`: how many ranks it has; 0: that is not known, and nothing is counted for each of them. `steps`: where steps
-  // of its calls are recorded; null: nowhere.
-  explicit Context(Identity identity, Rank size = 0, StepRecorder* steps = nullptr)
-      : identity_(std::move(identity)), by_rank_(static_cast<std::size_t>(size)), steps_(steps) {}
+  // `size`: how many ranks it has; 0: that is not known, and nothing is counted for each of them.
+  explicit Context(Identity identity, Rank size = 0, std::shared_ptr<Shared> shared = std::make_shared<Shared>())
+      : identity_(std::move(identity)), by_rank_(static_cast<std::size_t>(size)), shared_(std::move(shared)) {}
   // Some ranks of this one, for parts of its calls; numbered as they are given. Before its first call.
   std::shared_ptr<Context> add_part(std::span<const Rank> ranks) {
     Identity identity{.number = identity_.number, .name = identity_.name};
     for (const Rank rank : ranks) identity.peers.push_back(peer_of(rank));
-    return parts_.emplace_back(std::make_shared<Context>(std::move(identity), static_cast<Rank>(ranks.size()), steps_));
+    return parts_.emplace_back(
+        std::make_shared<Context>(std::move(identity), static_cast<Rank>(ranks.size()), shared_));
   }
 
   // ---- constant ----
@@ -69,7 +76,8 @@ class Context {
   std::uint64_t next_collective() { return ++collectives_; }
   // Before any call: the next collective, by which the ranks meet, is number 0, so that the caller's first is number 1.
   void begin_with_number_0() { collectives_ = ~std::uint64_t{0}; }
-  // That of the latest send or recv, which the next one raises. Only for the thread that progresses.
+  // That of the latest send or recv, which the next one raises; it stays where it is. Only for the thread that
+  // progresses.
   std::uint64_t& latest_message(const Direction& direction) {
     const auto peer = static_cast<std::size_t>(direction.peer);
     if (peer >= messages_.size()) [[unlikely]]
@@ -79,7 +87,7 @@ class Context {
 
   // ---- for the thread that progresses ----
   Counters& counters() { return counters_; }
-  StepRecorder* steps() const { return steps_; }
+  Shared& shared() const { return *shared_; }
   // `rank`: one of its own, or every_rank.
   PeerCounters& with(Rank rank) {
     const auto place = static_cast<std::size_t>(rank);
@@ -117,11 +125,11 @@ class Context {
   struct Messages {
     std::uint64_t sent = 0, received = 0;
   };
-  std::vector<Messages> messages_;  // likewise, by peer
+  std::deque<Messages> messages_;  // likewise, by peer
   Counters counters_;
   std::vector<PeerCounters> by_rank_;
   PeerCounters with_each_;
-  StepRecorder* const steps_ = nullptr;
+  const std::shared_ptr<Shared> shared_ = std::make_shared<Shared>();
   std::vector<std::shared_ptr<Context>> parts_;
   std::array<Tag, 64> past_calls_{};  // by sequence number
 };

@@ -10,14 +10,14 @@ namespace hocket {
 Contexts::Contexts(Rank rank, Rank size, std::string name, bool says_names, StepRecorder* steps)
     : rank_(rank),
       size_(size),
-      steps_(steps),
-      first_(std::make_shared<Context>(Context::Identity{.name = std::move(name)}, size, steps)),
+      shared_(std::make_shared<Context::Shared>(Context::Shared{.steps = steps})),
+      first_(std::make_shared<Context>(Context::Identity{.name = std::move(name)}, size, shared_)),
       says_names_(says_names) {}
 
 std::shared_ptr<Context> Contexts::add(Context::Identity identity) {
   say_names();
   const Rank size = identity.peers.empty() ? size_ : static_cast<Rank>(identity.peers.size());
-  auto context = std::make_shared<Context>(std::move(identity), size, steps_);
+  auto context = std::make_shared<Context>(std::move(identity), size, shared_);
   const std::lock_guard lock(mutex_);
   std::erase_if(others_, [](const auto& other) { return other.expired(); });
   others_.push_back(context);

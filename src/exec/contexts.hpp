@@ -17,7 +17,7 @@ namespace hocket {
 class Contexts {
  public:
   // `size`: ranks of the first one. `says_names`: messages say from the beginning which communicator broke. `steps`:
-  // see Context.
+  // where steps of calls are recorded; null: nowhere.
   Contexts(Rank rank, Rank size, std::string name, bool says_names, StepRecorder* steps = nullptr);
 
   // The communicator that the executor was made for; its number is 0.
@@ -27,6 +27,9 @@ class Contexts {
   void say_names() { says_names_ = true; }
   // The one of this number that this rank and the peer have in common; null where there is none any more.
   std::shared_ptr<Context> find(std::uint32_t number, Rank peer) const;
+
+  // How many messages of theirs links have brought to their end. Only for the thread that progresses.
+  std::uint64_t ended_messages() const { return shared_->ended; }
 
   // All that there are, the first one first.
   std::vector<std::shared_ptr<Context>> all() const;
@@ -39,7 +42,7 @@ class Contexts {
 
  private:
   const Rank rank_, size_;
-  StepRecorder* const steps_;
+  const std::shared_ptr<Context::Shared> shared_;
   const std::shared_ptr<Context> first_;
   std::atomic<bool> says_names_;
   mutable std::mutex mutex_;

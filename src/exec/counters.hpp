@@ -19,11 +19,11 @@ class Count {
 
   operator std::uint64_t() const { return get(); }
   // Nobody else writes, so this need not be one step.
-  Count& operator+=(std::uint64_t more) {
+  [[gnu::always_inline]] Count& operator+=(std::uint64_t more) {
     number_.store(get() + more, std::memory_order_relaxed);
     return *this;
   }
-  Count& operator++() { return *this += 1; }
+  [[gnu::always_inline]] Count& operator++() { return *this += 1; }
 
  private:
   std::uint64_t get() const { return number_.load(std::memory_order_relaxed); }

@@ -186,7 +186,8 @@ Status Executor::run(Operations operations) {
 // Mostly it is over at once, and then there is nothing else to be done.
 bool Executor::run_again(const std::shared_ptr<Operation>& operation, const std::byte* input, std::byte* output) {
   Parts& parts = *parts_;
-  if (!parts.engine.needs_no_place(*operation) || !parts.lock.take_from_rest()) return false;  // else nothing is queued
+  if (!parts.engine.needs_no_place_again(*operation) || !parts.lock.take_from_rest())
+    return false;  // nothing is queued
   if (parts.engine.run_again(operation, input, output) && parts.lock.return_to_rest()) return true;
   const ProgressGuard progress(parts);
   if (!operation->finished()) parts.engine.run({.operations = {&operation, 1}}, Deadline::never());

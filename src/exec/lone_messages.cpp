@@ -33,11 +33,11 @@ bool LoneMessages::run(Messages messages) {
   return false;
 }
 
-// Ends a message that is complete. Not where it has failed, or where something has come to light that concerns
-// everything: that is left to the engine's run().
+// Ends a message that is complete. Not where it has failed, or something has come to light: that is left to the
+// engine's run().
 bool LoneMessages::ends_well(Operation& message) {
   if (!message.complete() || !message.failure().ok()) return false;
-  if (!engine_.peer_failure_.ok() || !engine_.departed_.empty()) return false;
+  if (!engine_.nothing_came_to_light()) return false;
   Recorder::end(message);
   ProgressEngine::end_well(message);
   return true;
@@ -85,14 +85,13 @@ void LoneMessages::start(Messages messages) {
 
 // It begins at once where nothing but messages is under way in its direction. False: it could not.
 bool LoneMessages::start_one(const std::shared_ptr<Operation>& message) {
-  if (!engine_.queue_.empty()) {
-    const auto used = message->directions();  // none: to this very rank
-    if (!used.empty() && !engine_.queue_.may_begin(used.front())) {
-      engine_.queue_.add(message, engine_.peers_->size());
-      return true;
-    }
+  const auto used = message->directions();  // none: to this very rank
+  const bool is_first = engine_.queue_.empty() || used.empty() || engine_.queue_.is_free(used.front());
+  if (!is_first && !engine_.queue_.may_begin(used.front())) {
+    engine_.queue_.add(message, engine_.peers_->size());
+    return true;
   }
-  const bool is_over = engine_.runs_now(*message);
+  const bool is_over = is_first && engine_.runs_now(*message);
   const Status begun = is_over ? Status() : engine_.begin(*message);
   if (is_over || (begun.ok() && ends_well(*message))) {
     engine_.lock_.completed();

@@ -18,7 +18,8 @@ MessageOperation::MessageOperation(std::shared_ptr<Context> context, Rank rank, 
       algorithm_(algorithm),
       direction_{{{.peer = this->context().peer_of(rank), .outgoing = sends}}},
       with_rank_(this->context().with(rank)),
-      steps_(this->context().steps()) {
+      shared_(this->context().shared()),
+      steps_(shared_.steps) {
   arrival_.on_done = on_done;
   arrival_.operation = this;
 }
@@ -26,25 +27,28 @@ MessageOperation::MessageOperation(std::shared_ptr<Context> context, Rank rank, 
 void MessageOperation::on_done(Completion& completion, const Status& status) {
   MessageOperation& self = *static_cast<Arrival&>(completion).operation;
   --self.outstanding_;
+  if (self.outstanding_ == 0 || !status.ok()) ++self.shared_.ended;
   if (!status.ok()) return self.fail(status);
   if (self.outstanding_ == 0 && self.steps_ != nullptr) self.steps_->end(self.record_);
 }
 
 // As a run before has prepared it, if one has. Steps are recorded of messages that take longer, too.
 Operation::Ran MessageOperation::run_now(Recorder& recorder) {
-  if (link_ == nullptr || steps_ != nullptr || is_bound_anew() || bytes_ > message_bytes_max) {
-    return Ran::nothing;
+  if (!runs_at_once_ || is_bound_anew()) return Ran::nothing;
+  const std::uint64_t number = *latest_ + 1;
+  sent_tag_.sequence = static_cast<std::uint32_t>(number);
+  Counters& counters = context().counters();
+  if (sends()) {
+    if (!link_->send_now(sent_tag_, {binding().input, bytes_})) return Ran::nothing;
+    ++counters.steps;
+    count_sent(counters, bytes_);
+  } else {
+    if (!link_->recv_now(sent_tag_, {binding().output, bytes_})) return Ran::nothing;
+    count_received(counters, bytes_);
   }
-  std::uint64_t& latest = context().latest_message(direction_.front());
-  sent_tag_.sequence = static_cast<std::uint32_t>(latest + 1);
-  const bool done = sends() ? link_->send_now(sent_tag_, {binding().input, bytes_})
-                            : link_->recv_now(sent_tag_, {binding().output, bytes_});
-  if (!done) return Ran::nothing;
-  set_number(++latest, direction_.front().peer);
-  tag_.sequence = sent_tag_.sequence;
-  recorder.add(*this, tag_);
-  if (sends()) ++context().counters().steps;
-  count_piece(bytes_);
+  *latest_ = number;
+  set_number(number);
+  recorder.add(*this, sent_tag_);
   keep_links(true);
   return Ran::over;
 }
@@ -55,11 +59,13 @@ Status MessageOperation::start(const Tag& tag, Peers& peers) {
     const auto link = peers.link(direction_.front().peer, deadline().later(OperationQueue::link_grace));
     if (!link.ok()) return link.status();
     link_ = *link;
+    latest_ = &context().latest_message(direction_.front());
   }
   tag_ = sent_tag_ = tag;
   sent_tag_.call = as_sent(tag.call);
   const std::size_t element_bytes = size_of(tag.call);
   bytes_ = tag.call.count * element_bytes;
+  runs_at_once_ = steps_ == nullptr && bytes_ <= message_bytes_max;
   if (steps_ != nullptr) record_ = steps_->begin(tag, sends() ? StepKind::send : StepKind::recv, rank_, bytes_);
   if (sends()) ++context().counters().steps;
   if (bytes_ <= message_bytes_max) {
@@ -78,14 +84,7 @@ Status MessageOperation::start(const Tag& tag, Peers& peers) {
 
 void MessageOperation::count_piece(std::size_t bytes) {
   Counters& counters = context().counters();
-  if (sends()) {
-    ++counters.messages_sent;
-    counters.bytes_sent += bytes;
-    with_rank_.sent(1, bytes);
-  } else {
-    counters.bytes_received += bytes;
-    with_rank_.received(1, bytes);
-  }
+  sends() ? count_sent(counters, bytes) : count_received(counters, bytes);
 }
 
 // A message of no bytes travels, too: who receives from any rank must hear of it.

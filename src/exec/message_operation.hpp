@@ -23,6 +23,7 @@ class MessageOperation final : public Operation {
   Ran run_now(Recorder& recorder) override;
   Status start(const Tag& tag, Peers& peers) override;
   // The link does it all.
+  bool is_for_links_alone() const override { return true; }
   bool advance(Counters&) override { return false; }
   bool complete() const override { return outstanding_ == 0 || !failure().ok(); }
   std::span<const Direction> directions() const override { return direction_; }
@@ -39,14 +40,26 @@ class MessageOperation final : public Operation {
   static void on_done(Completion& completion, const Status& status);
   void hand_over(const Tag& tag, std::size_t offset, std::size_t bytes);
   void count_piece(std::size_t bytes);
+  void count_sent(Counters& counters, std::size_t bytes) {
+    ++counters.messages_sent;
+    counters.bytes_sent += bytes;
+    with_rank_.sent(1, bytes);
+  }
+  void count_received(Counters& counters, std::size_t bytes) {
+    counters.bytes_received += bytes;
+    with_rank_.received(1, bytes);
+  }
 
   const Rank rank_;
   const std::string_view algorithm_;
   const std::array<Direction, 1> direction_;
   PeerCounters& with_rank_;
+  Context::Shared& shared_;
   StepRecorder* const steps_;        // null: they are not recorded
   StepRecorder::Number record_ = 0;  // of the message, all pieces together
   Link* link_ = nullptr;             // also of the run before
+  bool runs_at_once_ = false;        // another run like the one before may be one call of the link
+  std::uint64_t* latest_ = nullptr;  // number of a message of this direction; where there is a link
   Tag tag_;                // of this run: where it runs inside another operation, that is the one with a number
   Tag sent_tag_;           // the same as it travels
   std::size_t bytes_ = 0;  // of the whole message

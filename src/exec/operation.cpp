@@ -41,13 +41,15 @@ void Operation::bind(const Binding& binding, bool persistent) {
   persistent_ = callback_allowed_ = persistent;
   bound_anew_ = true;
   can_move_ = !binding.user && !binding.staging && !binding.device;
+  collective_over_links_ = uses_links_ && !is_message();
   if (!persistent) restart();
 }
 
 void Operation::number_message() {
   const auto used = directions();
   if (used.empty()) return;
-  set_number(++context_->latest_message(used[0]), used[0].peer);
+  sequence_ = ++context_->latest_message(used[0]);
+  detail_.peer = used[0].peer;
 }
 
 bool Operation::stage() {

@@ -96,8 +96,10 @@ class Operation {
     (void)recorder;
     return Ran::nothing;
   }
-  // Begins; `tag` is tag().
+  // `tag` is tag().
   virtual Status start(const Tag& tag, Peers& peers) = 0;
+  // Whether that is all, and it counts its end (Context::Shared): then advance() does nothing.
+  virtual bool is_for_links_alone() const { return false; }
   // Does what can be done without waiting; adds to `counters`. Returns whether anything happened.
   virtual bool advance(Counters& counters) = 0;
   // Everything is done, or something failed.
@@ -127,10 +129,8 @@ class Operation {
   virtual Missing missing() const = 0;
   // The first of them, as a rank of the communicator; no_rank: it cannot tell. Takes no memory.
   virtual Rank awaited() const { return no_rank; }
-
   // Before it is ended without being complete: takes back what would let peers complete it that have not begun it yet.
   virtual void withdraw() {}
-
   const Status& failure() const { return failure_; }
   // Ends the run for good with `status` and calls its callback. Requires that no completion is outstanding and that
   // this thread holds no lock: the callback may start calls.
@@ -167,6 +167,8 @@ class Operation {
   }
   // A send or a receive.
   bool is_message() const { return hocket::is_message(binding_.signature); }
+  // Whether it uses links and is none; known once it is bound.
+  bool is_collective_over_links() const { return collective_over_links_; }
   // Collectives are numbered when they are called, by any thread; messages when they begin, by the thread that
   // progresses, as only then it is certain which rank sends them.
   void number_collective() { sequence_ = context_->next_collective(); }
@@ -201,7 +203,6 @@ class Operation {
     transports_ = transports;
     manner_ = ++manners_;
   }
-
   // ---- for any thread ----
   bool finished() const { return state_.load(std::memory_order_acquire) == &over; }
   // Given the result.
@@ -221,18 +222,15 @@ class Operation {
   virtual std::string_view algorithm() const = 0;
   // The format in which its data travelled.
   virtual WireFormat wire() const { return WireFormat::exact; }
-  // As long as this is the same, so are these two and transports(), but for an operation that runs another one.
+  // Not 0. As long as it is the same, so are these two and transports(), but for an operation that runs another one.
   std::uint64_t manner() const { return manner_; }
 
  protected:
   const Binding& binding() const { return binding_; }
   // Whether more may differ from the run before than where the buffers are.
   bool is_bound_anew() const { return bound_anew_; }
-  // Of a message that is numbered otherwise than by number().
-  void set_number(std::uint64_t sequence, Rank peer) {
-    sequence_ = sequence;
-    detail_.peer = peer;
-  }
+  // Of a message that is numbered otherwise than by number(), and has been so before.
+  void set_number(std::uint64_t sequence) { sequence_ = sequence; }
   // For this run.
   void set_buffers(const std::byte* input, std::byte* output) {
     binding_.input = input;
@@ -285,7 +283,7 @@ class Operation {
   Status status_;
   bool callback_allowed_ = false;
   bool kept_links_ = false;
-  bool bound_anew_ = true, can_move_ = false;
+  bool bound_anew_ = true, can_move_ = false, collective_over_links_ = false;
   std::uint64_t manner_ = ++manners_;
   // While a run goes on: null, or the Call for its end. Else &over.
   std::atomic<const void*> state_{&over};

@@ -9,10 +9,6 @@ namespace {
 constexpr std::size_t spare_max = 64;
 constexpr std::size_t line_of_window = 0;
 
-std::size_t line_of(const Direction& direction) {
-  return 1 + 2 * static_cast<std::size_t>(direction.peer) + (direction.outgoing ? 1 : 0);
-}
-
 }  // namespace
 
 // ---- lines ----------------------------------------------------------------------------------------------------------
@@ -95,21 +91,27 @@ void OperationQueue::add(std::shared_ptr<Operation> operation, Rank peers) {
 }
 
 bool OperationQueue::may_begin(const Direction& direction) const {
-  const std::size_t line = line_of(direction);
-  if (line >= lines_.size() || lines_[line].last == nullptr) return true;
-  const Entry& last = *lines_[line].last->entry;
+  if (is_free(direction)) return true;
+  const Entry& last = *lines_[line_of(direction)].last->entry;
   return last.list == &running_ && last.operation->is_message() && running_over_links_ < side_by_side_max;
 }
 
 void OperationQueue::add_begun(std::shared_ptr<Operation> message, Rank peers) {
-  if (put_in(std::move(message), peers, running_).operation->uses_links()) ++running_over_links_;
+  count_running(*put_in(std::move(message), peers, running_).operation, true);
+}
+
+// One that runs from now on, or does not any more.
+void OperationQueue::count_running(const Operation& operation, bool begins) {
+  if (!operation.uses_links()) return;
+  begins ? ++running_over_links_ : --running_over_links_;
+  if (operation.is_for_links_alone()) begins ? ++running_for_links_ : --running_for_links_;
 }
 
 OperationQueue::Entry* OperationQueue::start_next() {
   if (startable_.empty()) return nullptr;
   Entry& entry = startable_.front();
   move(entry, running_);
-  if (entry.operation->uses_links()) ++running_over_links_;
+  count_running(*entry.operation, true);
   return &entry;
 }
 
@@ -123,7 +125,7 @@ void OperationQueue::take_from(Entry& receive, Rank rank) {
 
 std::shared_ptr<Operation> OperationQueue::remove(Entry& entry) {
   --size_;
-  if (entry.list == &running_ && entry.operation->uses_links()) --running_over_links_;
+  if (entry.list == &running_) count_running(*entry.operation, false);
   for (Claim& claim : entry.claims) {
     if (claim.entry != nullptr) give_up(claim);
   }
@@ -141,7 +143,7 @@ OperationQueue::Entries OperationQueue::take_all() {
   Entries all;
   for (Entries* entries : {&running_, &startable_, &searching_, &waiting_}) all.splice(all.end(), *entries);
   std::ranges::fill(lines_, Line{});
-  size_ = running_over_links_ = 0;
+  size_ = running_over_links_ = running_for_links_ = 0;
   return all;
 }
 

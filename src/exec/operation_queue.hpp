@@ -45,6 +45,11 @@ class OperationQueue {
 
   // Adds it behind all that were added before. `peers`: how many there are. If memory runs out, nothing has happened.
   void add(std::shared_ptr<Operation> operation, Rank peers);
+  // Whether nothing claims this direction.
+  bool is_free(const Direction& direction) const {
+    const std::size_t line = line_of(direction);
+    return line >= lines_.size() || lines_[line].last == nullptr;
+  }
   // Whether a message may begin in this direction: there is nothing but messages that run, and not too many.
   bool may_begin(const Direction& direction) const;
   // Adds one that has begun. If memory runs out, nothing has happened.
@@ -72,6 +77,9 @@ class OperationQueue {
   // Whether something runs, and none of it over links.
   bool only_window() const { return running_over_links_ == 0 && !running_.empty(); }
 
+  // Whether any of what runs does something of its own; else it is messages that links bring to their end.
+  bool must_advance() const { return running_for_links_ < running_.size(); }
+
   // When one of those that wait or search may have to be given up.
   Deadline next_verdict() const { return next_verdict_; }
   // Finds it again, without those that have left. Call when it has passed.
@@ -91,19 +99,23 @@ class OperationQueue {
   };
   static constexpr std::size_t side_by_side_max = 256;  // all of which are looked at again and again
 
+  static std::size_t line_of(const Direction& direction) {
+    return 1 + 2 * static_cast<std::size_t>(direction.peer) + (direction.outgoing ? 1 : 0);
+  }
   Entries make_entry();
   Entry& put_in(std::shared_ptr<Operation> operation, Rank peers, Entries& list);
   void claim(Entry& entry, std::size_t line);
   void give_up(Claim& claim);
   static void move(Entry& entry, Entries& to);
+  void count_running(const Operation& operation, bool begins);
   void move_if_first(Entry& entry);
 
-  std::vector<Line> lines_;  // of the window, then of both directions of each peer
+  std::vector<Line> lines_;  // of the window, then of both directions of each peer: line_of()
   // An entry is in one of these.
   Entries waiting_, searching_, startable_, running_;
-  Entries spare_;         // for operations to come
-  std::size_t size_ = 0;  // of all four
-  std::size_t running_over_links_ = 0;
+  Entries spare_;                                               // for operations to come
+  std::size_t size_ = 0;                                        // of all four
+  std::size_t running_over_links_ = 0, running_for_links_ = 0;  // the latter: is_for_links_alone()
   Deadline next_verdict_ = Deadline::never();
 };
 

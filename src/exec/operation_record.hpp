@@ -26,15 +26,17 @@ struct RecordDetail {
 // time.
 class TickStamp {
  public:
-  void take() {
+  struct Ticks {
     std::uint32_t low = 0, high = 0;
-    asm volatile("rdtsc" : "=a"(low), "=d"(high));
-    low_.store(low, std::memory_order_relaxed);
-    high_.store(high, std::memory_order_release);
+  };
+  static Ticks now() {
+    Ticks ticks;
+    asm volatile("rdtsc" : "=a"(ticks.low), "=d"(ticks.high));
+    return ticks;
   }
-  void set(const TickStamp& other) {
-    low_.store(other.low_.load(std::memory_order_relaxed), std::memory_order_relaxed);
-    high_.store(other.high_.load(std::memory_order_relaxed), std::memory_order_release);
+  void set(Ticks ticks) {
+    low_.store(ticks.low, std::memory_order_relaxed);
+    high_.store(ticks.high, std::memory_order_release);
   }
   std::uint64_t read() const {
     const std::uint64_t high = high_.load(std::memory_order_acquire);
@@ -58,18 +60,22 @@ class alignas(64) OperationRecord {
   };
   static_assert(sizeof(Contents) == 64);
 
-  // `call`: the tag's, where the operation has it.
+  // `call`: of the operation; not read from the tag.
   void begin(const Tag& tag, const Signature& call, const RecordDetail& detail) {
-    put(tag, call);
-    detail_.store(std::bit_cast<std::uint64_t>(detail), std::memory_order_relaxed);
-    began_.take();
+    put(tag, call, detail);
+    began_.set(TickStamp::now());
   }
   void choose(std::uint32_t path) {
     detail_.store(std::bit_cast<std::uint64_t>(RecordDetail{.path = path}), std::memory_order_relaxed);
   }
-  void end() { ended_.take(); }
-  // When it began.
-  void end_at_once() { ended_.set(began_); }
+  void end() { ended_.set(TickStamp::now()); }
+  // One that has begun and ended at once.
+  void add(const Tag& tag, const Signature& call, const RecordDetail& detail) {
+    put(tag, call, detail);
+    const TickStamp::Ticks now = TickStamp::now();
+    began_.set(now);
+    ended_.set(now);
+  }
   std::uint32_t sequence() const { return sequence_.load(std::memory_order_relaxed); }
   Contents read() const {
     std::array<std::uint64_t, 4> call{};
@@ -83,7 +89,7 @@ class alignas(64) OperationRecord {
   }
 
  private:
-  void put(const Tag& tag, const Signature& call) {
+  void put(const Tag& tag, const Signature& call, const RecordDetail& detail) {
 #ifdef __SANITIZE_THREAD__  // which takes what follows for a race; a reader drops what may be half written
     communicator_.store(tag.communicator, std::memory_order_relaxed);
     sequence_.store(tag.sequence, std::memory_order_relaxed);
@@ -97,6 +103,7 @@ class alignas(64) OperationRecord {
     _mm_storeu_si128(to, first);
     _mm_storeu_si128(to + 1, second);
 #endif
+    detail_.store(std::bit_cast<std::uint64_t>(detail), std::memory_order_relaxed);
   }
 
   std::atomic<std::uint32_t> communicator_{0}, sequence_{0};  // side by side, as in a tag

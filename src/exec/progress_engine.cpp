@@ -10,8 +10,7 @@ namespace {
 
 constexpr unsigned rounds_between_deadline_checks = 256;
 // While everything runs over the window, looks at the links are rare, and come late: most calls are over before.
-constexpr unsigned rounds_before_looks = 1024;
-constexpr unsigned rounds_between_looks = 32;
+constexpr unsigned rounds_before_looks = 1024, rounds_between_looks = 32;
 
 }  // namespace
 
@@ -222,12 +221,13 @@ void ProgressEngine::start_operations() {
 // Returns whether anything happened. Completed operations leave; a failed one breaks everything.
 bool ProgressEngine::advance_operations() {
   bool happened = false, completed = false;
-  auto& running = queue_.running();
-  for (auto at = running.begin(); at != running.end();) {
+  std::uint64_t left = queue_.must_advance() ? UINT64_MAX : newly_ended_messages();
+  for (auto at = queue_.running().begin(); left > 0 && at != queue_.running().end();) {
     Entry& entry = *at++;
     happened |= entry.operation->advance(entry.operation->context().counters());
     if (!entry.operation->complete()) continue;
     happened = completed = true;
+    --left;
     if (!retire(entry)) return true;
   }
   if (completed && (queue_.can_start() || !queue_.searching().empty())) start_operations();

@@ -80,32 +80,37 @@ class ProgressEngine final : public TransportListener {
   [[gnu::always_inline]] bool run_again(const std::shared_ptr<Operation>& operation, const std::byte* input,
                                         std::byte* output) {
     Operation::Ran ran = Operation::Ran::nothing;
-    if (peer_failure_.ok() && departed_.empty()) {
-      operation->move_on(input, output);
+    Operation& running = *operation;
+    if (nothing_came_to_light()) {
+      running.move_on(input, output);
       try {
-        ran = operation->run_now(recorder_);
+        ran = running.run_now(recorder_);
       } catch (...) {
-        operation->take_longer();
+        running.take_longer();
         unqueued_.assign(1, operation);  // there is room
         break_down_for_exception();
         return false;
       }
     }
     if (ran == Operation::Ran::over) [[likely]] {
-      ++operation->context().counters().operations;
+      ++running.context().counters().operations;
       return true;
     }
     if (ran == Operation::Ran::nothing) {
-      operation->bind_again(input, output);
+      running.bind_again(input, output);
       return run_alone(operation);
     }
-    operation->take_longer();
+    running.take_longer();
     return run_here(operation, ran);
   }
   // Whether nothing that peers tell over links meanwhile is compared with the operation; with a collective over links
   // it is. Any thread.
   bool needs_no_place(const Operation& operation) const {
-    return !operation.uses_links() || ((operation.is_message() || alone_) && !operation.needs_source());
+    return needs_no_place_again(operation) && !(operation.uses_links() && operation.needs_source());
+  }
+  // The same of one that does not receive from any rank.
+  bool needs_no_place_again(const Operation& operation) const {
+    return !operation.is_collective_over_links() || alone_;
   }
   // The same of messages over links.
   bool run_messages(LoneMessages::Messages messages) { return messages_.run(messages); }
@@ -144,6 +149,11 @@ class ProgressEngine final : public TransportListener {
   void accept();
   void start_operations();
   bool advance_operations();
+  // So many messages are over since the last call, mostly the oldest that run.
+  std::uint64_t newly_ended_messages() {
+    const std::uint64_t ended = contexts_.ended_messages();
+    return ended - std::exchange(seen_ended_, ended);
+  }
   bool retire(Entry& entry);
   // One that has succeeded.
   static void count(Operation& operation) {
@@ -155,10 +165,11 @@ class ProgressEngine final : public TransportListener {
     count(operation);
     operation.finish_well();
   }
-  // Whether a message has been run here and now. Not where something has come to light that concerns everything: that
-  // is left to run().
+  // Else something concerns everything: that is left to run().
+  bool nothing_came_to_light() const { return peer_failure_.ok() && departed_.empty(); }
+  // Whether a message has been run here and now.
   bool runs_now(Operation& message) {
-    if (!peer_failure_.ok() || !departed_.empty() || !message.can_move()) return false;
+    if (!nothing_came_to_light() || !message.can_move()) return false;
     if (message.run_now(recorder_) != Operation::Ran::over) return false;
     ++message.context().counters().operations;
     message.finish_well();
@@ -234,12 +245,13 @@ class ProgressEngine final : public TransportListener {
   OneCause one_cause_;
   Waiter waiter_;
   IdleTime idle_time_;
-  bool in_memory_ = false;      // all peers share memory with this rank: a look at a link is one at memory
-  unsigned rounds_ = 0;         // of this run, in which nothing was done but over the window
-  bool listens_ = false;        // the transports look at messages for which no receive is posted
-  bool links_due_ = false;      // the links must be looked at even if nothing runs over them
-  Status peer_failure_;         // reported since the latest round
-  std::vector<Rank> departed_;  // peers that left in good order
+  bool in_memory_ = false;        // all peers share memory with this rank: a look at a link is one at memory
+  std::uint64_t seen_ended_ = 0;  // of Contexts::ended_messages()
+  unsigned rounds_ = 0;           // of this run, in which nothing was done but over the window
+  bool listens_ = false;          // the transports look at messages for which no receive is posted
+  bool links_due_ = false;        // the links must be looked at even if nothing runs over them
+  Status peer_failure_;           // reported since the latest round
+  std::vector<Rank> departed_;    // peers that left in good order
   std::vector<pollfd> interests_;
   OperationQueue::Entries abandoned_;  // of links that could not be closed
 };

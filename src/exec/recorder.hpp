@@ -47,20 +47,20 @@ class Recorder {
 
   Recorder();
 
-  // An operation begins; `tag` is its tag(). What is returned may be told of its end where no other has begun
-  // meanwhile.
-  OperationRecord& begin(Operation& operation, const Tag& tag) {
-    OperationRecord* const record = next_.load(std::memory_order_relaxed);
-    record->begin(tag, operation.signature(), operation.detail());
-    operation.set_record(record);
-    OperationRecord* behind = record + 1;
-    if (behind == end_) [[unlikely]]
-      behind = records_.get();
-    next_.store(behind, std::memory_order_release);
-    return *record;
+  // An operation begins; `tag` is its tag(), but for the call. What is returned may be told of its end where no other
+  // has begun meanwhile.
+  [[gnu::always_inline]] OperationRecord& begin(Operation& operation, const Tag& tag) {
+    OperationRecord& record = *next_.load(std::memory_order_relaxed);
+    record.begin(tag, operation.signature(), operation.detail());
+    pass(record, operation);
+    return record;
   }
   // One that has begun and ended at once.
-  void add(Operation& operation, const Tag& tag) { begin(operation, tag).end_at_once(); }
+  [[gnu::always_inline]] void add(Operation& operation, const Tag& tag) {
+    OperationRecord& record = *next_.load(std::memory_order_relaxed);
+    record.add(tag, operation.signature(), operation.detail());
+    pass(record, operation);
+  }
   // One that has begun, whatever has begun meanwhile.
   static void end(const Operation& operation) {
     OperationRecord& record = *operation.record();
@@ -82,6 +82,15 @@ class Recorder {
   std::vector<RecordedWait> waits() const;
 
  private:
+  // The record of this operation is written.
+  void pass(OperationRecord& record, Operation& operation) {
+    operation.set_record(&record);
+    OperationRecord* behind = &record + 1;
+    if (behind == end_) [[unlikely]]
+      behind = records_.get();
+    next_.store(behind, std::memory_order_release);
+  }
+
   // One more than are shown: that which is written next may be half written.
   static constexpr std::size_t slots = capacity + 1;
 

@@ -25,7 +25,7 @@ ScheduleOperation::ScheduleOperation(std::shared_ptr<const Plan> plan, std::shar
     : Operation(std::move(context)),
       plan_(std::move(plan)),
       codec_(wire_codec(plan_->key.wire)),
-      steps_(this->context().steps()) {
+      steps_(this->context().shared().steps) {
   make_room();
 }
 

@@ -69,14 +69,14 @@ class Link {
   // may be `to`. Where the reduction says that elements of one of them are wider, it takes as much more room.
   virtual void recv_reduce(const Tag& tag, ConstBuffer mine, Buffer to, const Reduction& reduction,
                            Completion& completion) = 0;
-  // The same of a message that can be handed over, or has come, without waiting for anybody: then it is over. False:
-  // nothing has happened, and send() or recv() knows why. A link may leave them out.
-  virtual bool send_now(const Tag& tag, ConstBuffer from) {
+  // The same of a message in the host's memory that can be handed over, or has come, without waiting for anybody: then
+  // it is over. False: nothing has happened, and send() or recv() knows why. A link may leave them out.
+  virtual bool send_now(const Tag& tag, std::span<const std::byte> from) {
     (void)tag;
     (void)from;
     return false;
   }
-  virtual bool recv_now(const Tag& tag, Buffer to) {
+  virtual bool recv_now(const Tag& tag, std::span<std::byte> to) {
     (void)tag;
     (void)to;
     return false;

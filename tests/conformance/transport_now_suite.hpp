@@ -14,14 +14,14 @@ class TransportNowSuite : public ::testing::Test {
  protected:
   // As callers do: now where it can be, else as always.
   static void send(Link& link, const Tag& as, Bytes& bytes, Outcome& outcome) {
-    if (link.send_now(as, ConstBuffer(whole(bytes)))) {
+    if (link.send_now(as, bytes)) {
       outcome.on_done(outcome, Status());
     } else {
       link.send(as, ConstBuffer(whole(bytes)), outcome);
     }
   }
   static void receive(Link& link, const Tag& as, Bytes& bytes, Outcome& outcome) {
-    if (link.recv_now(as, whole(bytes))) {
+    if (link.recv_now(as, bytes)) {
       outcome.on_done(outcome, Status());
     } else {
       link.recv(as, whole(bytes), outcome);
@@ -61,18 +61,18 @@ TYPED_TEST_P(TransportNowSuite, NothingHappensWhereNothingHasCome) {
   Outcome send, receive;
   Ranks<TypeParam> ranks(2);
   auto [from, to] = ranks.connect_both(0, 1);
-  EXPECT_FALSE(to->recv_now(tag(0), whole(received)));
+  EXPECT_FALSE(to->recv_now(tag(0), received));
   from->send(tag(0), whole(sent), send);
   ranks.settle();
   Bytes shorter(39);
-  EXPECT_FALSE(to->recv_now(tag(1), whole(received))) << "another message";
-  EXPECT_FALSE(to->recv_now(tag(0), whole(shorter))) << "of another length";
+  EXPECT_FALSE(to->recv_now(tag(1), received)) << "another message";
+  EXPECT_FALSE(to->recv_now(tag(0), shorter)) << "of another length";
   EXPECT_EQ(received, untouched);
   this->receive(*to, tag(0), received, receive);
   ASSERT_TRUE(ranks.until([&] { return receive.done(); }));
   EXPECT_TRUE(receive.good());
   EXPECT_EQ(received, sent);
-  EXPECT_FALSE(to->recv_now(tag(0), whole(received))) << "it has been received";
+  EXPECT_FALSE(to->recv_now(tag(0), received)) << "it has been received";
   EXPECT_TRUE(ranks.seen(0).failures.empty() && ranks.seen(1).failures.empty());
 }
 
@@ -85,8 +85,8 @@ TYPED_TEST_P(TransportNowSuite, APostedReceiveComesFirst) {
   from->send(tag(0), whole(one), sends[0]);
   from->send(tag(1), whole(other), sends[1]);
   ranks[0].progress();
-  EXPECT_FALSE(to->recv_now(tag(1), whole(second)));
-  EXPECT_FALSE(to->recv_now(tag(0), whole(second)));
+  EXPECT_FALSE(to->recv_now(tag(1), second));
+  EXPECT_FALSE(to->recv_now(tag(0), second));
   this->receive(*to, tag(1), second, receives[1]);
   ASSERT_TRUE(ranks.until([&] { return receives[1].done(); }));
   EXPECT_EQ(first, one);
@@ -101,7 +101,7 @@ TYPED_TEST_P(TransportNowSuite, LastMessagesComeBeforeADeparture) {
   for (std::uint32_t i = 0; i < 2; ++i) this->send(*from, tag(i), sent, sends[i]);
   from->close(Status());
   ranks.settle();
-  EXPECT_FALSE(from->send_now(tag(2), whole(sent)));
+  EXPECT_FALSE(from->send_now(tag(2), sent));
   for (std::uint32_t i = 0; i < 2; ++i) {
     EXPECT_TRUE(ranks.seen(1).departures.empty());
     received.assign(sent.size(), std::byte{0});
@@ -110,7 +110,7 @@ TYPED_TEST_P(TransportNowSuite, LastMessagesComeBeforeADeparture) {
     EXPECT_EQ(received, sent);
   }
   EXPECT_TRUE(ranks.until([&] { return !ranks.seen(1).departures.empty(); }));
-  EXPECT_FALSE(to->recv_now(tag(2), whole(received)));
+  EXPECT_FALSE(to->recv_now(tag(2), received));
 }
 
 TYPED_TEST_P(TransportNowSuite, NothingIsDoneOverABrokenLink) {
@@ -121,8 +121,8 @@ TYPED_TEST_P(TransportNowSuite, NothingIsDoneOverABrokenLink) {
   from->send(tag(0), whole(sent), send);
   ranks.settle();
   to->close(Status(Code::aborted, "the test has broken it"));
-  EXPECT_FALSE(to->send_now(tag(0), whole(sent)));
-  EXPECT_FALSE(to->recv_now(tag(0), whole(received)));
+  EXPECT_FALSE(to->send_now(tag(0), sent));
+  EXPECT_FALSE(to->recv_now(tag(0), received));
 }
 
 // Who sleeps until there is room is woken by what is received so, and not only when all is.

@@ -5,8 +5,9 @@
 #include <utility>
 
 #include "src/base/arithmetic.hpp"
-#include "src/base/wake_event.hpp"
+#include "src/base/copy_small.hpp"
 #include "transports/shm/fence.hpp"
+#include "transports/shm/wake_word.hpp"
 
 namespace hocket::shm {
 namespace {
@@ -21,13 +22,32 @@ void Inbox::abandon(const Status& why) {
   for (; !posted_.empty(); posted_.pop_front()) posted_.front().completion->done(why);
 }
 
-bool Inbox::take_at_once(const MessageHeader& expected, std::byte* to, int wake_event) {
-  const std::size_t bytes = bytes_in_ring(expected.bytes), available = ring_.available(bytes);
-  if (!posted_.empty() || bytes > available || available > ring_data_bytes) return false;
+// The writer is woken when a payload is not needed in its place any more, too.
+inline void Inbox::give_back(int wake_event) {
+  if (ring_.give_back() || took_from_place_) [[unlikely]]
+    wake_writer(wake_event);
+}
+
+void Inbox::wake_writer(int wake_event) {
+  took_from_place_ = false;
+  full_fence();  // either the writer sees it, or we see that the writer sleeps
+  auto& asleep = ring_.control().writer_sleeps;
+  if (asleep.load(std::memory_order_relaxed) != 0) wake(asleep, wake_event);
+}
+
+// Takes the message that must come next, where all of it lies in the ring.
+inline bool Inbox::take_whole(const Tag& tag, std::span<std::byte> to) {
+  const std::size_t bytes = bytes_in_ring(to.size()), available = ring_.available(bytes);
+  if (bytes > available || available > ring_data_bytes) return false;
   const std::byte* const from = ring_.at();
-  if (!expected.is_at(from)) return false;
-  if (expected.bytes > 0) std::memcpy(to, from + sizeof expected, expected.bytes);
+  if (!MessageHeader::is_of(tag, to.size(), from)) return false;
+  copy_small(to.data(), from + sizeof(MessageHeader), to.size());
   ring_.skip(bytes);
+  return true;
+}
+
+bool Inbox::take_at_once(const Tag& tag, std::span<std::byte> to, int wake_event) {
+  if (!posted_.empty() || !take_whole(tag, to)) return false;
   give_back(wake_event);
   return true;
 }
@@ -35,8 +55,14 @@ bool Inbox::take_at_once(const MessageHeader& expected, std::byte* to, int wake_
 Inbox::Received Inbox::advance(int wake_event) {
   Received received;
   while (!posted_.empty() && received.bytes < bytes_per_advance) {
-    if (!in_message_ && !begin(received)) break;
     const PostedReceive& front = posted_.front();
+    const bool is_short = !in_message_ && !front.reduction.combines() && front.to.bytes <= piece_bytes;
+    if (is_short && take_whole(front.expected.tag, {front.to.data, front.to.bytes})) {
+      received.bytes += bytes_in_ring(front.to.bytes);
+      complete(received);
+      continue;
+    }
+    if (!in_message_ && !begin(received)) break;
     if (got_ < front.to.bytes) {
       if (!(in_place_ ? take_from_place(received) : take_from_ring(received))) break;
       if (got_ < front.to.bytes) {
@@ -47,15 +73,20 @@ Inbox::Received Inbox::advance(int wake_event) {
     if (in_place_) ring_.skip(sizeof place_);
     took_from_place_ |= in_place_;
     ring_.align();
-    Completion* const completion = front.completion;
-    posted_.pop_front();
     in_message_ = false;
     got_ = 0;
-    ++received.completed;
-    completion->done(Status());
+    complete(received);
   }
   if (received.bytes > 0) give_back(wake_event);
   return received;
+}
+
+// The front receive has what it wants.
+void Inbox::complete(Received& received) {
+  Completion* const completion = posted_.front().completion;
+  posted_.pop_front();
+  ++received.completed;
+  completion->done(Status());
 }
 
 // Takes the next header. False: there is none, or it is not the one that must come.
@@ -134,15 +165,6 @@ void Inbox::put(const std::byte* from, std::size_t bytes) {
     front.reduction.combine_part(front.to.data, front.mine, got_, from, bytes);
   }
   got_ += bytes;
-}
-
-// The writer is woken when a payload is not needed in its place any more, too.
-void Inbox::give_back(int wake_event) {
-  if (!ring_.give_back() && !took_from_place_) return;
-  took_from_place_ = false;
-  full_fence();  // either the writer sees it, or we see that the writer sleeps
-  auto& asleep = ring_.control().writer_sleeps;
-  if (asleep.load(std::memory_order_relaxed) != 0 && asleep.exchange(0) != 0) set_event(wake_event);
 }
 
 Inbox::Probe Inbox::probe(MessageHeader& header) {

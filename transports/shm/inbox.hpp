@@ -4,9 +4,10 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <deque>
+#include <span>
 #include <vector>
 
+#include "src/base/fifo.hpp"
 #include "transports/shm/ring.hpp"
 
 namespace hocket::shm {
@@ -67,7 +68,7 @@ class Inbox {
   bool drained() { return ring_.available() == 0; }
   // Takes the message that must come next, where all of it lies in the ring and no receive is posted. False: it is to
   // be posted.
-  bool take_at_once(const MessageHeader& expected, std::byte* to, int wake_event);
+  bool take_at_once(const Tag& tag, std::span<std::byte> to, int wake_event);
   // Delivers what has come. Wakes the writer through its eventfd when there is much room.
   Received advance(int wake_event);
 
@@ -81,17 +82,20 @@ class Inbox {
  private:
   // What there must be, at least, for the front receive to go on.
   std::size_t wanted_bytes() const { return in_message_ ? posted_.front().reduction.element_bytes : 1; }
+  [[gnu::always_inline]] inline bool take_whole(const Tag& tag, std::span<std::byte> to);
+  void complete(Received& received);
   bool begin(Received& received);
   bool take_from_ring(Received& received);
   bool take_from_place(Received& received);
   void put(const std::byte* from, std::size_t bytes);
   bool is_withdrawn() const { return ring_.control().withdrawn.load(std::memory_order_relaxed) != 0; }
-  void give_back(int wake_event);
+  [[gnu::always_inline]] inline void give_back(int wake_event);
+  [[gnu::noinline]] void wake_writer(int wake_event);
 
   const Rank peer_;
   Payloads* const payloads_;
 
-  std::deque<PostedReceive> posted_;
+  Fifo<PostedReceive> posted_;
   bool in_message_ = false;            // the front receive's header has been taken
   std::size_t got_ = 0;                // bytes of its payload that have been received
   MessageHeader header_;               // the latest

@@ -2,10 +2,12 @@
 
 #include <algorithm>
 #include <cstring>
+#include <new>
 
+#include "src/base/copy_small.hpp"
 #include "src/base/prefetch.hpp"
-#include "src/base/wake_event.hpp"
 #include "transports/shm/fence.hpp"
+#include "transports/shm/wake_word.hpp"
 namespace hocket::shm {
 namespace {
 
@@ -61,12 +63,12 @@ Outbox::Flushed Outbox::flush(int wake_event) {
   return flushed;
 }
 
-bool Outbox::write_at_once(const MessageHeader& header, const std::byte* data, int wake_event) {
-  const std::size_t bytes = bytes_in_ring(header.bytes), room = ring_.room();
+bool Outbox::write_at_once(const Tag& tag, std::span<const std::byte> data, int wake_event) {
+  const std::size_t bytes = bytes_in_ring(data.size()), room = ring_.room();
   if (!queue_.empty() || bytes > piece_bytes || bytes > room || room > ring_data_bytes) return false;
   std::byte* const to = ring_.at();
-  std::memcpy(to, &header, sizeof header);
-  if (header.bytes > 0) std::memcpy(to + sizeof header, data, header.bytes);
+  ::new (to) MessageHeader{tag, data.size()};
+  copy_small(to + sizeof(MessageHeader), data.data(), data.size());
   show(bytes, wake_event);
   prefetch_to_write(ring_.at());  // where the next message begins, which the reader has read a round ago
   return true;
@@ -77,7 +79,8 @@ void Outbox::show(std::size_t bytes, int wake_event) {
   ring_.publish(bytes);
   full_fence();  // either the reader sees it, or we see that the reader sleeps
   auto& asleep = ring_.control().reader_sleeps;
-  if (asleep.load(std::memory_order_relaxed) != 0 && asleep.exchange(0) != 0) set_event(wake_event);
+  if (asleep.load(std::memory_order_relaxed) != 0) [[unlikely]]
+    wake(asleep, wake_event);
 }
 
 // The next `bytes` of header, payload and padding, a whole number of cache lines.

@@ -2,9 +2,10 @@
 #pragma once
 
 #include <cstddef>
-#include <deque>
 #include <optional>
+#include <span>
 
+#include "src/base/fifo.hpp"
 #include "transports/shm/ring.hpp"
 
 namespace hocket::shm {
@@ -34,7 +35,7 @@ class Outbox {
   bool ready() { return (!queue_.empty() && ring_.room() > 0) || next_is_taken(); }
   // Writes a short message for which there is room, and none waits before it. False: it is to be pushed. Requires
   // open().
-  bool write_at_once(const MessageHeader& header, const std::byte* data, int wake_event);
+  bool write_at_once(const Tag& tag, std::span<const std::byte> data, int wake_event);
   // Writes as much as there is room for; completes what is written whole, and what the peer has taken from its place.
   // Wakes the reader through its eventfd.
   Flushed flush(int wake_event);
@@ -61,8 +62,8 @@ class Outbox {
   void copy(const Message& message, std::size_t bytes);
   void show(std::size_t bytes, int wake_event);
 
-  std::deque<Message> queue_;
-  std::deque<InPlace> in_place_;
+  Fifo<Message> queue_;
+  Fifo<InPlace> in_place_;
   std::size_t sent_ = 0;  // of the front message, header and padding included
   RingWriter ring_;
 };

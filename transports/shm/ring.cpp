@@ -39,12 +39,6 @@ Status RingReader::open(int fd) {
   return {};
 }
 
-std::size_t RingReader::available(std::size_t wanted) {
-  if (!mapping_) return 0;
-  if (written_ < position_ + wanted) written_ = control().written.load(std::memory_order_acquire);
-  return written_ - position_;
-}
-
 bool RingReader::give_back() {
   constexpr std::size_t stretch = ring_data_bytes / 16;
   const std::uint64_t whole = round_down(position_, cache_line_bytes), before = std::exchange(given_, whole);

@@ -6,8 +6,8 @@
 // the message is over when that has been given back.
 #pragma once
 
-#include <array>
 #include <atomic>
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -40,13 +40,16 @@ struct MessageHeader {
 
   static constexpr std::uint64_t in_place = std::uint64_t{1} << 63;
 
-  // Whether this header lies there.
-  bool is_at(const std::byte* there) const {
-    std::array<std::uint64_t, 6> mine, theirs;
-    std::memcpy(&mine, this, sizeof mine);
-    std::memcpy(&theirs, there, sizeof theirs);
-    std::uint64_t differences = 0;
-    for (std::size_t i = 0; i < mine.size(); ++i) differences |= mine[i] ^ theirs[i];
+  // Whether the header of that message lies there.
+  static bool is_of(const Tag& tag, std::uint64_t bytes, const std::byte* there) {
+    const auto word = [](const void* from, std::size_t index) {
+      std::uint64_t read = 0;
+      std::memcpy(&read, static_cast<const std::byte*>(from) + index * sizeof read, sizeof read);
+      return read;
+    };
+    constexpr std::size_t words = sizeof tag / sizeof bytes;
+    std::uint64_t differences = word(there, words) ^ bytes;
+    for (std::size_t i = 0; i < words; ++i) differences |= word(&tag, i) ^ word(there, i);
     return differences == 0;
   }
 };
@@ -60,8 +63,10 @@ struct PayloadPlace {
 };
 static_assert(sizeof(MessageHeader) + sizeof(PayloadPlace) == cache_line_bytes);
 
+// Of a payload that memory holds; without a division, since every message passes here.
 constexpr std::size_t bytes_in_ring(std::size_t payload) {
-  return round_up(sizeof(MessageHeader) + payload, cache_line_bytes);
+  static_assert(std::has_single_bit(cache_line_bytes));
+  return (sizeof(MessageHeader) + payload + cache_line_bytes - 1) & ~(cache_line_bytes - 1);
 }
 
 // Both ends begin without memory; then there is neither room nor data.
@@ -94,7 +99,11 @@ class RingReader {
 
   // Bytes that may be read now; more than the ring holds where the writer has written nonsense. Looks again only where
   // fewer than `wanted` are known.
-  std::size_t available(std::size_t wanted = 1);
+  std::size_t available(std::size_t wanted = 1) {
+    if (!mapping_) return 0;
+    if (written_ < position_ + wanted) written_ = control().written.load(std::memory_order_acquire);
+    return written_ - position_;
+  }
   const std::byte* at() const { return mapping_.data() + ring_front_bytes + position_ % ring_data_bytes; }
   std::uint64_t position() const { return position_; }  // bytes ever that were read
   void skip(std::size_t bytes) { position_ += bytes; }

@@ -61,7 +61,7 @@ void ShmLink::send(const Tag& tag, ConstBuffer from, Completion& completion) {
     completion.done(*ended_with_);
     return;
   }
-  if (send_now(tag, from)) {
+  if (send_now(tag, {from.data, from.bytes})) {
     completion.done(Status());
     return;
   }
@@ -73,15 +73,15 @@ void ShmLink::send(const Tag& tag, ConstBuffer from, Completion& completion) {
   if (first && attached()) flush();
 }
 
-bool ShmLink::send_now(const Tag& tag, ConstBuffer from) {
+bool ShmLink::send_now(const Tag& tag, std::span<const std::byte> from) {
   if (ended_with_ || !outbox_.open()) return false;
-  return outbox_.write_at_once({tag, from.bytes}, from.data, connection_.wake_event.get());
+  return outbox_.write_at_once(tag, from, connection_.wake_event.get());
 }
 
 // Behind the last message before a goodbye there is more to do.
-bool ShmLink::recv_now(const Tag& tag, Buffer to) {
+bool ShmLink::recv_now(const Tag& tag, std::span<std::byte> to) {
   if (ended_with_ || goodbye_came_) return false;
-  return inbox_.take_at_once({tag, to.bytes}, to.data, connection_.wake_event.get());
+  return inbox_.take_at_once(tag, to, connection_.wake_event.get());
 }
 
 void ShmLink::recv(const Tag& tag, Buffer to, Completion& completion) {

@@ -4,6 +4,7 @@
 #include <poll.h>
 
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -40,8 +41,8 @@ class ShmLink final : public Link {
   void recv(const Tag& tag, Buffer to, Completion& completion) override;
   void recv_reduce(const Tag& tag, ConstBuffer mine, Buffer to, const Reduction& reduction,
                    Completion& completion) override;
-  bool send_now(const Tag& tag, ConstBuffer from) override;
-  bool recv_now(const Tag& tag, Buffer to) override;
+  bool send_now(const Tag& tag, std::span<const std::byte> from) override;
+  bool recv_now(const Tag& tag, std::span<std::byte> to) override;
   std::optional<Tag> probe() override;
   void tell_waiting(const Waiting& what) override;
   void close(const Status& why) override;

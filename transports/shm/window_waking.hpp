@@ -18,10 +18,14 @@ class WindowWaking {
   void wake_others() {
     full_fence();
     MemberBoard* const boards = group_.members.front().board;  // side by side
-    const std::size_t members = group_.members.size();
-    for (std::size_t member = 0; member < members; ++member) {
-      if (member != group_.self && boards[member].wake_flag.wake()) group_.wake(member);
-    }
+    const auto wake = [&](std::size_t first, std::size_t end) {
+      for (std::size_t member = first; member < end; ++member) {
+        if (boards[member].wake_flag.wake()) [[unlikely]]
+          group_.wake(member);
+      }
+    };
+    wake(0, group_.self);
+    wake(std::size_t{group_.self} + 1, group_.members.size());
   }
 
  private:

@@ -74,9 +74,11 @@ struct ComparedCall {
 
   Signature signature() const { return announced.signature(own_digest); }
   // Of all calls on a window up to this one, and their numbers in their communicators, where calls over links are
-  // counted too. `before`: of those before it; `number`: of this one.
+  // counted too. `before`: of those before it; `number`: of this one. The upper half of a product depends on all bits
+  // of both factors, and every small call waits for it.
   std::uint32_t digest_after(std::uint32_t before, std::uint32_t number) const {
-    return Hash().add((before ^ hash) + number).value32();
+    constexpr std::uint64_t golden_ratio = 0x9e3779b97f4a7c15;
+    return static_cast<std::uint32_t>((((before ^ hash) + number) * golden_ratio) >> 32);
   }
   // Of this call under another number, of which only the digest is known: that number; nothing where none near `number`
   // makes such a digest.

@@ -3,8 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstring>
 
+#include "src/base/copy_small.hpp"
 #include "src/exec/direct/gpu_path.hpp"
 
 namespace hocket {
@@ -128,8 +128,8 @@ bool Announcer::put_payload(Announcement& own, Counters& counters) {
   if (run_.blocks.packs()) {
     run_.blocks.pack(run_.binding.input, payload);
   } else if (puts) {
-    std::memcpy(payload, run_.binding.input, kept.from);
-    std::memcpy(payload + kept.until, run_.binding.input + kept.until, bytes - kept.until);
+    copy_small(payload, run_.binding.input, kept.from);
+    copy_small(payload + kept.until, run_.binding.input + kept.until, bytes - kept.until);
   }
   if (puts) prefetch_to_write(payload + round_up(bytes, cache_line_bytes));  // mostly the next one lies behind
   count_payload(counters);

@@ -3,8 +3,8 @@
 #pragma once
 
 #include <algorithm>
-#include <cstring>
 
+#include "src/base/copy_small.hpp"
 #include "src/exec/direct/combine.hpp"
 #include "src/exec/direct/direct_run.hpp"
 #include "src/exec/direct/packed_blocks.hpp"
@@ -33,7 +33,7 @@ namespace hocket {
       combine_at_once(run, part);
     } else {
       const std::byte* const source = run.payload_of(part.source) + part.source_offset;
-      if (source != target) std::memcpy(target, source, part.bytes);
+      if (source != target) copy_small(target, source, part.bytes);
     }
   }
   if (!run.blocks.taken().empty()) take_packed_blocks(run);

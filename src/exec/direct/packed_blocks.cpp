@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include <cstring>
+#include "src/base/copy_small.hpp"
 
 namespace hocket {
 namespace {
@@ -26,8 +26,7 @@ void take_packed_blocks(DirectRun& run) {
     const std::byte* const payload = run.payload_of(block.source);
     const BlockExchange::Size given = run.blocks.size_in(payload);
     if (given != block.size) return fail_for_sizes(run, block, given);
-    if (block.bytes == 0) continue;
-    std::memcpy(run.binding.output + block.offset, run.blocks.block_in(payload), block.bytes);
+    copy_small(run.binding.output + block.offset, run.blocks.block_in(payload), block.bytes);
   }
 }
 

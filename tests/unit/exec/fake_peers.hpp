@@ -42,6 +42,7 @@ class FakeOperation final : public Operation {
   std::span<const Direction> directions() const override { return directions_; }
   Missing missing() const override { return {.peers = {1}, .text = "waiting for rank 1"}; }
   std::string_view algorithm() const override { return "fake"; }
+  bool is_for_links_alone() const override { return for_links_alone; }
   bool needs_source() const override {
     if (looked_at != nullptr) ++*looked_at;
     return searches;
@@ -54,6 +55,7 @@ class FakeOperation final : public Operation {
   std::atomic<bool> may_complete{false}, started{false};
   std::function<void()> on_start, on_advance;
   bool searches = false;  // it receives from any
+  bool for_links_alone = false;
   Rank source = no_rank;
   std::size_t* looked_at = nullptr;  // counts how often
 

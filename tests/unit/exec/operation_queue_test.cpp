@@ -96,6 +96,24 @@ TEST(OperationQueue, MessagesThatHaveBegunRunSideBySideAndOthersWaitForAll) {
   EXPECT_TRUE(queue.empty());
 }
 
+TEST(OperationQueue, KnowsWhetherLinksDoEverything) {
+  OperationQueue queue;
+  EXPECT_FALSE(queue.must_advance());
+  const auto message = std::make_shared<FakeOperation>(std::vector<Direction>{to_1});
+  message->for_links_alone = true;
+  queue.add(message, peers);
+  EXPECT_THAT(started(queue), ElementsAre(message.get()));
+  EXPECT_FALSE(queue.must_advance());
+  const auto collective = add(queue, {from_2});
+  EXPECT_FALSE(queue.must_advance()) << "it has not begun";
+  EXPECT_THAT(started(queue), ElementsAre(collective.get()));
+  EXPECT_TRUE(queue.must_advance());
+  finish(queue, message);
+  EXPECT_TRUE(queue.must_advance());
+  finish(queue, collective);
+  EXPECT_FALSE(queue.must_advance());
+}
+
 // The second becomes the first in its line while it runs: it does not start again.
 TEST(OperationQueue, AMessageThatHasBegunStartsOnce) {
   OperationQueue queue;

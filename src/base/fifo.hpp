@@ -1,0 +1,43 @@
+// Fifo: a queue in one piece of memory, which grows and stays: where elements come and go all the time, std::deque
+// takes memory and gives it back again and again.
+#pragma once
+
+#include <cstddef>
+#include <type_traits>
+#include <vector>
+
+namespace hocket {
+
+template <class Element>
+class Fifo {
+  static_assert(std::is_trivially_destructible_v<Element>, "what has left stays in memory until its place is needed");
+
+ public:
+  bool empty() const { return first_ == end_; }
+  std::size_t size() const { return end_ - first_; }
+  Element& front() { return places_[place(first_)]; }
+  const Element& front() const { return places_[place(first_)]; }
+  // If memory runs out, nothing has happened.
+  void push_back(const Element& element) {
+    if (size() == places_.size()) grow();
+    places_[place(end_)] = element;
+    ++end_;
+  }
+  void pop_front() { ++first_; }
+
+ private:
+  std::size_t place(std::size_t number) const { return number & (places_.size() - 1); }  // a power of two
+  void grow() {
+    constexpr std::size_t least = 8;
+    std::vector<Element> places(places_.empty() ? least : 2 * places_.size());
+    for (std::size_t i = 0; i < size(); ++i) places[i] = places_[place(first_ + i)];
+    end_ = size();
+    first_ = 0;
+    places_.swap(places);
+  }
+
+  std::vector<Element> places_;
+  std::size_t first_ = 0, end_ = 0;  // counted through
+};
+
+}  // namespace hocket
