@@ -6,48 +6,78 @@
 namespace hocket::capi {
 namespace {
 
-Status carry_out(hocket_comm* comm, const CallArguments& arguments, hocket_work** work) {
-  if (open_groups > 0) return add_to_group(*comm->communicator, arguments, work);
-  if (work == nullptr && !may_wait()) return wait_refused();
-  if (arguments.persistent && work == nullptr) return persistent_without_work();
-  auto operation = comm->communicator->prepare(arguments);
+Status run(Communicator& communicator, const CallArguments& arguments) {
+  if (!may_wait()) return wait_refused();
+  if (arguments.persistent) return persistent_without_work();
+  auto operation = communicator.prepare(arguments);
   if (!operation.ok()) return operation.status();
-  if (work == nullptr) {
-    Status status = comm->communicator->run({&*operation, 1});
-    if (status.ok()) remember(**operation);
-    comm::let_go(**operation);
-    return status;
-  }
-  StartedCalls calls = comm->communicator->calls_of(std::move(*operation));
-  if (arguments.persistent) return keep(*comm->communicator, std::move(calls), work);
-  auto handle = std::make_unique<hocket_work>(std::move(calls));
+  Status status = communicator.run({&*operation, 1});
+  if (status.ok()) remember(**operation);
+  comm::let_go(**operation);
+  return status;
+}
+
+Status prepare_persistent(Communicator& communicator, const CallArguments& arguments, hocket_work** work) {
+  auto operation = communicator.prepare(arguments);
+  if (!operation.ok()) return operation.status();
+  return keep(communicator, communicator.calls_of(std::move(*operation)), work);
+}
+
+Status start(Communicator& communicator, const CallArguments& arguments, hocket_work** work) {
+  auto operation = communicator.prepare(arguments);
+  if (!operation.ok()) return operation.status();
+  auto handle = std::make_unique<hocket_work>(communicator.calls_of(std::move(*operation)));
   handle->calls.allow_callback();
   const auto& operations = handle->calls.parts.front().operations;
-  if (Status status = comm->communicator->start(operations); !status.ok()) return status;
+  if (Status status = communicator.start(operations); !status.ok()) return status;
   *work = handle.release();
   return {};
 }
 
-Status carry_out_with(const hocket_call_options* options, hocket_comm* comm, CallArguments arguments,
-                      hocket_work** work) {
-  if (Status status = read_options(options, arguments); !status.ok()) return status;
-  if (work == nullptr) {
-    const Code ended = run_again(*comm->communicator, arguments);
-    if (ended != another_call) return ended == Code::ok ? Status() : latest_status();
-  }
-  return carry_out(comm, arguments, work);
+Status carry_out(Communicator& communicator, const CallArguments& arguments, hocket_work** work) {
+  if (open_groups > 0) return add_to_group(communicator, arguments, work);
+  if (work == nullptr) return run(communicator, arguments);
+  return arguments.persistent ? prepare_persistent(communicator, arguments, work)
+                              : start(communicator, arguments, work);
+}
+
+// A call that is checked, planned and bound.
+hocket_result call_in_full(hocket_comm* comm, CallArguments& arguments, const hocket_call_options* options,
+                           hocket_work** work) noexcept {
+  const hocket_result result = guarded([&]() -> Status {
+    if (work != nullptr) *work = nullptr;
+    if (comm == nullptr) return null_argument("comm");
+    Status read = options == nullptr ? Status() : read_options(options, arguments);
+    return read.ok() ? carry_out(*comm->communicator, arguments, work) : read;
+  });
+  return result == HOCKET_OK || open_groups == 0 ? result : in_group(result);
+}
+
+// Carries out a message that is like the one before and over at once: nothing of it is left but how that was done.
+bool start_again(Communicator& communicator, const CallArguments& arguments, hocket_work** work) {
+  if (arguments.collective != Collective::send && arguments.collective != Collective::recv) return false;
+  auto handle = std::make_unique<hocket_work>();
+  if (!communicator.start_again(arguments, handle->facts)) return false;
+  *work = handle.release();
+  return true;
 }
 
 }  // namespace
 
-hocket_result call_anew(hocket_comm* comm, const CallArguments& arguments, const hocket_call_options* options,
-                        hocket_work** work) noexcept {
-  const hocket_result result = guarded([&]() -> Status {
-    if (work != nullptr) *work = nullptr;
-    if (comm == nullptr) return null_argument("comm");
-    return options == nullptr ? carry_out(comm, arguments, work) : carry_out_with(options, comm, arguments, work);
-  });
-  return result == HOCKET_OK || open_groups == 0 ? result : in_group(result);
+hocket_result call_anew(hocket_comm* comm, CallArguments& arguments, const hocket_call_options* options,
+                        hocket_work** work) noexcept try {
+  if (comm != nullptr && open_groups == 0 && take_options(options, arguments)) {
+    if (work != nullptr) {
+      if (start_again(*comm->communicator, arguments, work)) return HOCKET_OK;
+    } else if (options != nullptr) {
+      const Code ended = run_again(*comm->communicator, arguments);
+      if (ended != another_call) return static_cast<hocket_result>(ended);
+    }
+  }
+  return call_in_full(comm, arguments, options, work);
+} catch (...) {
+  if (work != nullptr) *work = nullptr;
+  return report(caught.status());
 }
 
 }  // namespace hocket::capi

@@ -7,8 +7,8 @@
 
 namespace hocket::capi {
 
-// A call that is not like the one before.
-hocket_result call_anew(hocket_comm* comm, const CallArguments& arguments, const hocket_call_options* options,
+// A call that is not like the one before, or has options or a handle; its options go into `arguments`.
+hocket_result call_anew(hocket_comm* comm, CallArguments& arguments, const hocket_call_options* options,
                         hocket_work** work) noexcept;
 
 using comm::another_call;
@@ -21,7 +21,7 @@ using comm::another_call;
 
 // Blocks where `work` is null. `options` may be null, `comm` is checked. Mostly a blocking call is like the one before,
 // and then this is all.
-[[gnu::always_inline]] inline hocket_result call(hocket_comm* comm, const CallArguments& arguments,
+[[gnu::always_inline]] inline hocket_result call(hocket_comm* comm, CallArguments&& arguments,
                                                  const hocket_call_options* options, hocket_work** work) noexcept try {
   if (options == nullptr && work == nullptr && comm != nullptr) {
     const Code ended = run_again(*comm->communicator, arguments);

@@ -17,7 +17,7 @@ Status run_or_start(CallGroup& calls, hocket_work** work) {
     return wait_refused();
   }
   auto handle = std::make_unique<hocket_work>();
-  if (work == nullptr) return remember(calls.run(handle->calls), handle->calls);
+  if (work == nullptr) return remember(calls.run(handle->calls), *handle);
   if (Status status = calls.start(handle->calls); !status.ok()) return status;
   *work = handle.release();
   return {};

@@ -7,6 +7,7 @@
 #include "hocket/hocket.h"
 #include "src/base/caught.hpp"
 #include "src/base/region_table.hpp"
+#include "src/capi/spare_handles.hpp"
 #include "src/comm/call_group.hpp"
 #include "src/comm/communicator.hpp"
 #include "src/comm/split.hpp"
@@ -17,11 +18,14 @@ struct hocket_comm {
 
 struct hocket_work {
   ~hocket_work() { calls.let_go(); }
+  static void* operator new(std::size_t bytes) { return hocket::capi::spare_handles.take(bytes); }
+  static void operator delete(void* handle) { hocket::capi::spare_handles.give(handle); }
 
   hocket::comm::StartedCalls calls;
   hocket::comm::Communicator* communicator =
       nullptr;  // of persistent works: what starts them, while it lives; else null
   std::weak_ptr<const void> communicator_life = {};
+  hocket::comm::CallFacts facts = {};  // of a call that was over when it was started, of which nothing else is left
 };
 
 namespace hocket {
@@ -47,10 +51,12 @@ Status latest_status();
 
 // Keeps how an operation that has succeeded was done, for hocket_last_call() of the calling thread.
 void remember(const Operation& operation);
+// What is known of it.
+void remember(const comm::CallFacts& facts);
 // The same of a call that was like the one before; where it has failed, keeps the failure.
 void remember_again(const Operation& operation);
-// The same for the last one of several, if all have succeeded.
-Status remember(Status status, const StartedCalls& calls);
+// The same for the last one of a work, if all have succeeded.
+Status remember(Status status, const hocket_work& work);
 
 // What a call's options say, into its arguments; null: nothing. False where the caller was built with another version
 // of the struct.

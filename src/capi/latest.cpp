@@ -36,14 +36,27 @@ void remember(const Operation& operation) {
   comm::tell_facts(operation, latest_call);
 }
 
+void remember(const comm::CallFacts& facts) {
+  if (facts.manner == latest_call.manner) {
+    latest_call.sequence = facts.sequence;
+  } else {
+    latest_call = facts;
+  }
+}
+
 void remember_again(const Operation& operation) {
   if (const Status& end = comm::end_of(operation); !end.ok()) [[unlikely]]
     return (void)report(end);
   comm::tell_facts_again(operation, latest_call);
 }
 
-Status remember(Status status, const StartedCalls& calls) {
-  if (status.ok() && !calls.parts.empty()) remember(*calls.parts.back().operations.back());
+Status remember(Status status, const hocket_work& work) {
+  if (!status.ok()) return status;
+  if (!work.calls.parts.empty()) {
+    remember(*work.calls.parts.back().operations.back());
+  } else if (work.facts.manner != 0) {
+    remember(work.facts);
+  }
   return status;
 }
 

@@ -68,24 +68,33 @@ Status restart(hocket_work* work) {
   return {};
 }
 
+// Whether it was over when it was started; then that is remembered.
+bool was_over(const hocket_work* work) {
+  if (work == nullptr || work->facts.manner == 0) return false;
+  remember(work->facts);
+  return true;
+}
+
 }  // namespace
 }  // namespace hocket::capi
 
 extern "C" {
 
 hocket_result hocket_work_test(hocket_work* work) {
+  if (was_over(work)) return HOCKET_OK;
   if (work != nullptr && !work->calls.finished()) return HOCKET_IN_PROGRESS;
-  return guarded([&] { return work == nullptr ? null_argument("work") : remember(work->calls.status(), work->calls); });
+  return guarded([&] { return work == nullptr ? null_argument("work") : remember(work->calls.status(), *work); });
 }
 
 hocket_result hocket_work_wait(hocket_work* work, int64_t timeout_ms) {
+  if (timeout_ms >= 0 && was_over(work)) return HOCKET_OK;
   return guarded([&]() -> Status {
     if (work == nullptr) return null_argument("work");
-    if (timeout_ms >= 0 && work->calls.finished()) return remember(work->calls.status(), work->calls);
+    if (timeout_ms >= 0 && work->calls.finished()) return remember(work->calls.status(), *work);
     const auto deadline = deadline_of_wait(timeout_ms);
     if (!deadline.ok()) return deadline.status();
     if (!may_wait() && !work->calls.finished()) return wait_refused();
-    return remember(work->calls.wait(*deadline), work->calls);
+    return remember(work->calls.wait(*deadline), *work);
   });
 }
 
@@ -100,7 +109,7 @@ hocket_result hocket_work_wait_any(size_t count, hocket_work* const* works, int6
     *index = count;
     if (std::ranges::none_of(all, [](const auto* calls) { return calls != nullptr; })) return {};
     *index = hocket::comm::wait_any(all, may_wait() ? *deadline : hocket::Deadline(hocket::Deadline::Clock::now()));
-    if (*index < count) return remember(all[*index]->status(), *all[*index]);
+    if (*index < count) return remember(all[*index]->status(), *works[*index]);
     return may_wait() ? Status(Code::in_progress, "none of the operations is finished yet") : wait_refused();
   });
 }
@@ -129,7 +138,7 @@ hocket_result hocket_work_run(hocket_work* work) {
   return guarded([&]() -> Status {
     if (!may_wait()) return wait_refused();
     if (Status status = restart(work); !status.ok()) return status;
-    return remember(work->communicator->run(work->calls.parts.front().operations), work->calls);
+    return remember(work->communicator->run(work->calls.parts.front().operations), *work);
   });
 }
 

@@ -173,6 +173,10 @@ Code Communicator::run_again(const CallArguments& send, const CallArguments& rec
   return planner_->run_again(send, recv, ended);
 }
 
+bool Communicator::start_again(const CallArguments& call, CallFacts& facts) {
+  return planner_->start_again(call, [&](const Operation& operation) { tell_facts(operation, facts); });
+}
+
 Result<std::shared_ptr<Operation>> Communicator::prepare(const CallArguments& call) {
   if (Status broken = status(); !broken.ok()) return broken;
   return planner_->prepare(call);

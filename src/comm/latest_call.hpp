@@ -33,8 +33,7 @@ class alignas(256) LatestCall {
       forget_now();
       return nullptr;
     }
-    if ((!is_idle(operation_) || is_oldest_bound_to(call)) && !take_another() && !is_idle(operation_)) return nullptr;
-    if (!is_in_host_memory(call)) return nullptr;
+    if (!finds_idle(call) || !is_in_host_memory(call)) return nullptr;
     operation_->bind_again(static_cast<const std::byte*>(call.send), static_cast<std::byte*>(call.recv));
     return operation_;
   }
@@ -68,6 +67,18 @@ class alignas(256) LatestCall {
     const Operation& told = pair.front()->status().ok() ? *pair.back() : *pair.front();
     ended(told);
     return told.status().code();
+  }
+  // Carries out a message that is like the latest one, where it is over at once, whatever else is under way; it is shown
+  // to `ended`. False: it is to be prepared and started, and nothing has happened.
+  template <class Ended>
+  bool start_again(const CallArguments& call, Executor& executor, const Ended& ended) {
+    if (!take_turn()) return false;
+    const EndOfTurn end(busy_);
+    if (!is_alike(call) || !finds_idle(call) || !is_in_host_memory(call)) return false;
+    const auto* const input = static_cast<const std::byte*>(call.send);
+    if (!executor.start_again(operation_, input, static_cast<std::byte*>(call.recv))) return false;
+    ended(*operation_);
+    return true;
   }
   // `operation` is bound to this call, which gives these tables, and owned by the caller and a list of idle ones; else
   // it is not kept.
@@ -131,9 +142,13 @@ class alignas(256) LatestCall {
   [[gnu::always_inline]] static bool is_idle(const std::shared_ptr<Operation>& operation) {
     return operation.use_count() == owners && operation->finished();
   }
-  // Programs that have several calls under way mostly use the same buffers again, in the same order.
-  bool is_oldest_bound_to(const CallArguments& call) const {
-    return !others_.empty() && others_[oldest_]->is_bound_to(call.send, call.recv);
+  // Whether the latest operation is idle, or can be replaced by one that is. Where other buffers may be other memory,
+  // the one that had these comes first: programs that have several calls under way mostly use their buffers again, in
+  // the same order.
+  bool finds_idle(const CallArguments& call) {
+    if (others_.empty()) return is_idle(operation_);
+    const bool wants_other = gpus_ != nullptr && others_[oldest_]->is_bound_to(call.send, call.recv);
+    return (!wants_other && is_idle(operation_)) || take_another() || is_idle(operation_);
   }
   // Makes the one that has been used longest ago the latest; false: it is under way, too.
   bool take_another() {

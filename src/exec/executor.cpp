@@ -3,9 +3,8 @@
 #include <algorithm>
 #include <utility>
 
-#include "src/exec/progress_engine.hpp"
+#include "src/exec/executor_parts.hpp"
 #include "src/exec/recording.hpp"
-#include "src/exec/step_recorder.hpp"
 
 namespace hocket {
 namespace {
@@ -13,43 +12,6 @@ namespace {
 const Status destroyed(Code::aborted, "the communicator was destroyed");  // made beforehand: ending needs no memory
 
 }  // namespace
-
-struct Executor::Parts {
-  explicit Parts(Config given)
-      : config(std::move(given)),
-        steps(config.steps == 0 ? nullptr : std::make_unique<StepRecorder>(config.steps)),
-        contexts(config.rank, config.size, config.name, config.says_name, steps.get()),
-        failure(config.rank),
-        watcher(lock),
-        engine({lock, inbox, contexts, failure, watcher, recorder}, config.rank, config.alone) {}
-
-  const Config config;
-  const std::unique_ptr<StepRecorder> steps;
-  ProgressLock lock;
-  Inbox inbox;
-  Contexts contexts;
-  FirstFailure failure;
-  Watcher watcher;
-  Recorder recorder;
-  ProgressEngine engine;
-};
-
-// Gives back progress that this thread has taken, whatever happens.
-class Executor::ProgressGuard {
- public:
-  explicit ProgressGuard(Parts& parts) : parts_(parts) {}
-  ~ProgressGuard() {
-    do {
-      parts_.lock.release(parts_.engine.rest());
-      // Nobody else would do what was submitted meanwhile.
-    } while (parts_.config.alone && (parts_.lock.state() & progress::submitted) != 0 && parts_.lock.try_take());
-  }
-  ProgressGuard(const ProgressGuard&) = delete;
-  ProgressGuard& operator=(const ProgressGuard&) = delete;
-
- private:
-  Parts& parts_;
-};
 
 // ---- making and ending ----------------------------------------------------------------------------------------------
 
@@ -204,22 +166,42 @@ bool Executor::run_again(Operations pair, const std::byte* input, std::byte* out
   return true;
 }
 
-// Messages begin on this thread where nobody progresses: mostly those of small data are over then.
-bool Executor::starts_here(Operations operations) {
+// On this thread, where nobody progresses. `start` says whether it has.
+template <class Start>
+bool Executor::starts_here(const Start& start) {
   Parts& parts = *parts_;
-  const auto is_plain = [&](const auto& operation) {
-    return operation->is_message() && parts.engine.needs_no_place(*operation);
-  };
-  if (parts.config.alone || !std::ranges::all_of(operations, is_plain) || !parts.lock.try_take()) return false;
+  if (!parts.lock.try_take()) return false;
   constexpr progress::State in_the_way = progress::abort_requested | progress::broken | progress::stopping;
-  const bool starts = (parts.lock.state() & in_the_way) == 0;
-  if (starts) parts.engine.start_messages(operations);
+  const bool started = (parts.lock.state() & in_the_way) == 0 && start();
   parts.lock.release_started(parts.engine.rest());
-  return starts;
+  return started;
+}
+
+// Mostly messages of small data are over then.
+bool Executor::begins_here(Operations messages) {
+  ProgressEngine& engine = parts_->engine;
+  const auto is_plain = [&](const auto& operation) {
+    return operation->is_message() && engine.needs_no_place(*operation);
+  };
+  if (parts_->config.alone || !std::ranges::all_of(messages, is_plain)) return false;
+  return starts_here([&] {
+    engine.start_messages(messages);
+    return true;
+  });
+}
+
+bool Executor::start_again(const std::shared_ptr<Operation>& message, const std::byte* input, std::byte* output) {
+  Parts& parts = *parts_;
+  if (!parts.lock.take_from_rest()) {
+    return starts_here([&] { return parts.engine.is_over_in_turn(message, input, output); });
+  }
+  const bool over = parts.engine.is_over_now(message, input, output);
+  if (!parts.lock.return_to_rest()) parts.lock.release_started(parts.engine.rest());
+  return over;
 }
 
 Status Executor::start(Operations operations) {
-  if (starts_here(operations)) return {};
+  if (begins_here(operations)) return {};
   if (!submit(operations)) return refuse(operations);
   if (parts_->config.alone) finish_alone(operations);
   return {};

@@ -79,6 +79,9 @@ class Executor {
   bool run_again(const std::shared_ptr<Operation>& operation, const std::byte* input, std::byte* output);
   // The same of a send from `input` and a receive into `output` that start together.
   bool run_again(Operations pair, const std::byte* input, std::byte* output);
+  // Runs a message that has run before, bound to these buffers, where it is over at once. False: it must be started, and
+  // nothing has happened.
+  bool start_again(const std::shared_ptr<Operation>& message, const std::byte* input, std::byte* output);
   // Queues bound operations and returns. Of the only rank: as run(), save in a callback, which does not wait.
   Status start(Operations operations);
   // Progresses or waits until all are finished or `deadline` passes (then Code::in_progress).
@@ -104,7 +107,9 @@ class Executor {
 
   template <class Goal, class Done>
   bool wait_until(const Goal& goal, Done done, Deadline deadline);
-  bool starts_here(Operations operations);
+  template <class Start>
+  bool starts_here(const Start& start);
+  bool begins_here(Operations messages);
   bool submit(Operations operations);
   Status refuse(Operations operations);
   void finish_alone(Operations operations);

@@ -68,19 +68,59 @@ bool LoneMessages::wait_for(Messages messages) {
 void LoneMessages::start(Messages messages) {
   const std::shared_ptr<Operation>* now = nullptr;
   try {
-    if ((engine_.lock_.state() & progress::submitted) != 0) engine_.accept();
-    if (engine_.queue_.can_start()) engine_.start_operations();
+    take_in();
     for (const auto& message : messages) {
       now = &message;
       if (engine_.is_broken() || !start_one(message)) break;
     }
   } catch (...) {
-    if (now != nullptr) engine_.unqueued_.assign(1, *now);  // there is room
-    engine_.break_down_for_exception();
+    now != nullptr ? break_down_at(*now) : engine_.break_down_for_exception();
   }
   for (const auto& message : messages) {
     if (engine_.is_broken() && !message->finished()) message->finish(engine_.failure_.get());
   }
+}
+
+// What was submitted before.
+void LoneMessages::take_in() {
+  if ((engine_.lock_.state() & progress::submitted) != 0) engine_.accept();
+  if (engine_.queue_.can_start()) engine_.start_operations();
+}
+
+bool LoneMessages::is_over_now(const std::shared_ptr<Operation>& message, const std::byte* input, std::byte* output) {
+  try {
+    message->move_on(input, output);
+    return engine_.runs_now(*message);
+  } catch (...) {
+    break_down_at(message);
+    return false;
+  }
+}
+
+bool LoneMessages::is_over_in_turn(const std::shared_ptr<Operation>& message, const std::byte* input,
+                                   std::byte* output) {
+  try {
+    take_in();
+    return is_first(*message) && is_over_now(message, input, output);
+  } catch (...) {
+    break_down_at(message);
+    return false;
+  }
+}
+
+// With the exception that is being handled. The message has no place in the queue.
+void LoneMessages::break_down_at(const std::shared_ptr<Operation>& message) {
+  engine_.unqueued_.assign(1, message);  // there is room
+  engine_.break_down_for_exception();
+}
+
+// In its direction. Those before it end here if that is all they wait for: while one of them has its place, all behind
+// it need theirs.
+bool LoneMessages::is_first(const Operation& message) {
+  const auto is_free = [&] { return engine_.queue_.empty() || engine_.queue_.is_free(message.directions().front()); };
+  if (is_free()) return true;
+  if (engine_.progress_links() != 0) engine_.advance_operations();
+  return is_free() && !engine_.is_broken();
 }
 
 // It begins at once where nothing but messages is under way in its direction. False: it could not.

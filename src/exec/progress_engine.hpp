@@ -117,6 +117,13 @@ class ProgressEngine final : public TransportListener {
   // Begins messages that a caller brings itself, behind all that was submitted before, and ends those that need not
   // wait. Requires that nothing broke.
   void start_messages(LoneMessages::Messages messages) { messages_.start(messages); }
+  // See LoneMessages. Requires that nothing broke; the former, that nothing was submitted either, and nothing runs.
+  bool is_over_now(const std::shared_ptr<Operation>& message, const std::byte* input, std::byte* output) {
+    return messages_.is_over_now(message, input, output);
+  }
+  bool is_over_in_turn(const std::shared_ptr<Operation>& message, const std::byte* input, std::byte* output) {
+    return messages_.is_over_in_turn(message, input, output);
+  }
   // Whether all of these may be run alone: one, or a few messages.
   bool needs_no_places(std::span<const std::shared_ptr<Operation>> operations) const;
   // Progresses until the goal is reached, the deadline has passed, or an exception has broken everything.

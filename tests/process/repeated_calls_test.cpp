@@ -150,6 +150,35 @@ TEST_P(RepeatedCalls, HandlesOfMessagesTellHowTheyWent) {
   });
 }
 
+// Some receives find their message there, others wait behind one that waits.
+TEST_P(RepeatedCalls, MessagesInFlightKeepTheirOrder) {
+  run([](hocket_comm* comm, float mine) {
+    const int rank = static_cast<int>(mine) - 1, to = (rank + 1) % size, from = (rank + size - 1) % size;
+    constexpr std::uint64_t rounds = 300, each = 16;
+    std::array<std::uint64_t, each> sent{}, received{};
+    std::array<hocket_work*, 2 * each> works{};
+    const auto start_send = [&](std::uint64_t i, std::uint64_t round) {
+      sent[i] = each * round + i;
+      ASSERT_EQ(hocket_send(&sent[i], 1, HOCKET_UINT64, to, comm, nullptr, &works[i]), HOCKET_OK);
+    };
+    const auto start_receive = [&](std::uint64_t i) {
+      ASSERT_EQ(hocket_recv(&received[i], 1, HOCKET_UINT64, from, comm, nullptr, &works[each + i]), HOCKET_OK);
+    };
+    for (std::uint64_t round = 0; round < rounds; ++round) {
+      const std::uint64_t ahead = round * 7 % (each + 1);  // so many receives are posted before anything is sent
+      for (std::uint64_t i = 0; i < ahead; ++i) start_receive(i);
+      for (std::uint64_t i = 0; i < each; ++i) start_send(i, round);
+      if (round % 3 == 0) std::this_thread::yield();
+      for (std::uint64_t i = ahead; i < each; ++i) start_receive(i);
+      for (hocket_work* const work : works) {
+        ASSERT_EQ(hocket_work_wait(work, 0), HOCKET_OK) << hocket_last_error();
+        ASSERT_EQ(hocket_work_release(work), HOCKET_OK);
+      }
+      for (std::uint64_t i = 0; i < each; ++i) ASSERT_EQ(received[i], each * round + i) << "round " << round;
+    }
+  });
+}
+
 // It is a receive like the one from rank 0 before it in all but whom it receives from, and so is the one behind it.
 TEST_P(RepeatedCalls, AReceiveFromAnyRankIsNoneFromRank0) {
   run([](hocket_comm* comm, float mine) {
