@@ -250,7 +250,7 @@ class Run {
     }
     result.time_us = summarize(std::move(slowest));
     result.time_us.mean = longest / iterations;
-    const bool in_bursts = what_.collective->row->runs_ahead() && !method_.fresh;
+    const bool in_bursts = what_.collective->comes_in_bursts() && !method_.fresh;
     result.typical_us = in_bursts ? result.time_us.mean : result.time_us.p50;
     for (const double cpu : all_cpu) result.cpu_us_per_op += cpu / iterations;
     for (std::size_t i = 0; i < all_counts.size(); i += mine.size()) {

@@ -33,9 +33,9 @@ def read_rows(json_file):
     return None, []
 
 
-# Where data goes one way, those who only send may run ahead, so that operations come in bursts: most of them take no
-# time at all, and the rest all of it.
-BURSTS = ("broadcast", "scatter", "gather", "reduce", "scatter_v", "gather_v", "scan", "exscan")
+# Where some ranks need not wait for all others, those who only send above all, they run ahead, so that operations come in
+# bursts: most of them take no time at all, and the rest all of it.
+BURSTS = ("broadcast", "scatter", "gather", "reduce", "scatter_v", "gather_v", "scan", "exscan", "sendrecv")
 
 
 def time_of(row):

@@ -53,11 +53,11 @@ hocket_result call_in_full(hocket_comm* comm, CallArguments& arguments, const ho
   return result == HOCKET_OK || open_groups == 0 ? result : in_group(result);
 }
 
-// Carries out a message that is like the one before and over at once: nothing of it is left but how that was done.
+// Starts a message that is like the one before. Mostly it is over at once, and nothing is left but how that was done.
 bool start_again(Communicator& communicator, const CallArguments& arguments, hocket_work** work) {
   if (arguments.collective != Collective::send && arguments.collective != Collective::recv) return false;
   auto handle = std::make_unique<hocket_work>();
-  if (!communicator.start_again(arguments, handle->facts)) return false;
+  if (!communicator.start_again(arguments, handle->calls, handle->facts)) return false;
   *work = handle.release();
   return true;
 }

@@ -38,9 +38,9 @@ class CallPlanner {
   Code run_again(const CallArguments& send, const CallArguments& recv, const Ended& ended) {
     return LatestCall::run_again(latest_calls_.like(send), send, latest_calls_.like(recv), recv, executor_, ended);
   }
-  template <class Ended>
-  bool start_again(const CallArguments& call, const Ended& ended) {
-    return latest_calls_.like(call).start_again(call, executor_, ended);
+  template <class Show>
+  bool start_again(const CallArguments& call, const Show& show) {
+    return latest_calls_.like(call).start_again(call, executor_, show);
   }
   // The operations of a call on a list, in their order; small tensors share one. `call`: what holds for all tensors.
   Result<std::vector<std::shared_ptr<Operation>>> prepare_list(const CallArguments& call,

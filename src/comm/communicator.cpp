@@ -173,8 +173,10 @@ Code Communicator::run_again(const CallArguments& send, const CallArguments& rec
   return planner_->run_again(send, recv, ended);
 }
 
-bool Communicator::start_again(const CallArguments& call, CallFacts& facts) {
-  return planner_->start_again(call, [&](const Operation& operation) { tell_facts(operation, facts); });
+bool Communicator::start_again(const CallArguments& call, StartedCalls& calls, CallFacts& facts) {
+  return planner_->start_again(call, [&](const std::shared_ptr<Operation>& operation, bool over) {
+    over ? tell_facts(*operation, facts) : void(calls = calls_of(operation));
+  });
 }
 
 Result<std::shared_ptr<Operation>> Communicator::prepare(const CallArguments& call) {

@@ -77,9 +77,9 @@ class Communicator {
   Code run_again(const CallArguments& call, Ended ended);
   // The same of a send and a receive that start together; `ended` is shown the receive, or what has failed.
   Code run_again(const CallArguments& send, const CallArguments& recv, Ended ended);
-  // Carries out a message that is like the one before, where it is over at once, and tells how. False: it is to be
-  // prepared and started.
-  bool start_again(const CallArguments& call, CallFacts& facts);
+  // Starts a message that is like the one before: it is under way in `calls`, or over at once, and `facts` tell how. False:
+  // it is to be prepared and started.
+  bool start_again(const CallArguments& call, StartedCalls& calls, CallFacts& facts);
   // Checks, plans and binds a call.
   Result<std::shared_ptr<Operation>> prepare(const CallArguments& call);
   // The operations of a call on a list, in their order; small tensors share one. `call`: what holds for all tensors.

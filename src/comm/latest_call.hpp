@@ -68,16 +68,17 @@ class alignas(256) LatestCall {
     ended(told);
     return told.status().code();
   }
-  // Carries out a message that is like the latest one, where it is over at once, whatever else is under way; it is shown
-  // to `ended`. False: it is to be prepared and started, and nothing has happened.
-  template <class Ended>
-  bool start_again(const CallArguments& call, Executor& executor, const Ended& ended) {
+  // Starts a message that is like the latest one, whatever else is under way, and shows it to `show`, which is told
+  // whether it is over. False: it is to be prepared and started, and nothing has happened.
+  template <class Show>
+  bool start_again(const CallArguments& call, Executor& executor, const Show& show) {
     if (!take_turn()) return false;
     const EndOfTurn end(busy_);
     if (!is_alike(call) || !finds_idle(call) || !is_in_host_memory(call)) return false;
     const auto* const input = static_cast<const std::byte*>(call.send);
-    if (!executor.start_again(operation_, input, static_cast<std::byte*>(call.recv))) return false;
-    ended(*operation_);
+    const auto started = executor.start_again(operation_, input, static_cast<std::byte*>(call.recv));
+    if (started == Executor::Started::no) return false;
+    show(operation_, started == Executor::Started::over);
     return true;
   }
   // `operation` is bound to this call, which gives these tables, and owned by the caller and a list of idle ones; else

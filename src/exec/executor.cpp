@@ -166,42 +166,40 @@ bool Executor::run_again(Operations pair, const std::byte* input, std::byte* out
   return true;
 }
 
-// On this thread, where nobody progresses. `start` says whether it has.
-template <class Start>
-bool Executor::starts_here(const Start& start) {
-  Parts& parts = *parts_;
-  if (!parts.lock.try_take()) return false;
+// Nothing starts here where that is so; where somebody progresses, neither.
+bool Executor::may_start_here() const {
   constexpr progress::State in_the_way = progress::abort_requested | progress::broken | progress::stopping;
-  const bool started = (parts.lock.state() & in_the_way) == 0 && start();
+  return (parts_->lock.state() & in_the_way) == 0;
+}
+
+// Messages begin on this thread where nobody progresses: mostly those of small data are over then.
+bool Executor::starts_here(Operations operations) {
+  Parts& parts = *parts_;
+  const auto is_plain = [&](const auto& operation) {
+    return operation->is_message() && parts.engine.needs_no_place(*operation);
+  };
+  if (parts.config.alone || !std::ranges::all_of(operations, is_plain) || !parts.lock.try_take()) return false;
+  const bool starts = may_start_here();
+  if (starts) parts.engine.start_messages(operations);
+  parts.lock.release_started(parts.engine.rest());
+  return starts;
+}
+
+Executor::Started Executor::start_again(const std::shared_ptr<Operation>& message, const std::byte* input,
+                                        std::byte* output) {
+  Parts& parts = *parts_;
+  if (!parts.lock.try_take()) return Started::no;
+  Started started = Started::no;
+  if (may_start_here()) {
+    started = parts.engine.start_again(message, input, output) ? Started::over : Started::under_way;
+    if (started == Started::over && parts.engine.idle() && parts.lock.return_to_rest()) return started;
+  }
   parts.lock.release_started(parts.engine.rest());
   return started;
 }
 
-// Mostly messages of small data are over then.
-bool Executor::begins_here(Operations messages) {
-  ProgressEngine& engine = parts_->engine;
-  const auto is_plain = [&](const auto& operation) {
-    return operation->is_message() && engine.needs_no_place(*operation);
-  };
-  if (parts_->config.alone || !std::ranges::all_of(messages, is_plain)) return false;
-  return starts_here([&] {
-    engine.start_messages(messages);
-    return true;
-  });
-}
-
-bool Executor::start_again(const std::shared_ptr<Operation>& message, const std::byte* input, std::byte* output) {
-  Parts& parts = *parts_;
-  if (!parts.lock.take_from_rest()) {
-    return starts_here([&] { return parts.engine.is_over_in_turn(message, input, output); });
-  }
-  const bool over = parts.engine.is_over_now(message, input, output);
-  if (!parts.lock.return_to_rest()) parts.lock.release_started(parts.engine.rest());
-  return over;
-}
-
 Status Executor::start(Operations operations) {
-  if (begins_here(operations)) return {};
+  if (starts_here(operations)) return {};
   if (!submit(operations)) return refuse(operations);
   if (parts_->config.alone) finish_alone(operations);
   return {};

@@ -10,6 +10,7 @@
 // cause. So does an exception, memory that runs out for instance.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <span>
@@ -79,9 +80,10 @@ class Executor {
   bool run_again(const std::shared_ptr<Operation>& operation, const std::byte* input, std::byte* output);
   // The same of a send from `input` and a receive into `output` that start together.
   bool run_again(Operations pair, const std::byte* input, std::byte* output);
-  // Runs a message that has run before, bound to these buffers, where it is over at once. False: it must be started, and
-  // nothing has happened.
-  bool start_again(const std::shared_ptr<Operation>& message, const std::byte* input, std::byte* output);
+  // Starts a message that has run before, bound to these buffers, where nobody progresses. No: it must take its turn, by
+  // start(), and nothing has happened.
+  enum class Started : std::uint8_t { no, under_way, over };
+  Started start_again(const std::shared_ptr<Operation>& message, const std::byte* input, std::byte* output);
   // Queues bound operations and returns. Of the only rank: as run(), save in a callback, which does not wait.
   Status start(Operations operations);
   // Progresses or waits until all are finished or `deadline` passes (then Code::in_progress).
@@ -107,9 +109,8 @@ class Executor {
 
   template <class Goal, class Done>
   bool wait_until(const Goal& goal, Done done, Deadline deadline);
-  template <class Start>
-  bool starts_here(const Start& start);
-  bool begins_here(Operations messages);
+  bool may_start_here() const;
+  bool starts_here(Operations operations);
   bool submit(Operations operations);
   Status refuse(Operations operations);
   void finish_alone(Operations operations);

@@ -87,25 +87,23 @@ void LoneMessages::take_in() {
   if (engine_.queue_.can_start()) engine_.start_operations();
 }
 
-bool LoneMessages::is_over_now(const std::shared_ptr<Operation>& message, const std::byte* input, std::byte* output) {
-  try {
-    message->move_on(input, output);
-    return engine_.runs_now(*message);
-  } catch (...) {
-    break_down_at(message);
-    return false;
-  }
+bool LoneMessages::is_over_now(Operation& message, const std::byte* input, std::byte* output) {
+  message.move_on(input, output);
+  return engine_.runs_now(message);
 }
 
-bool LoneMessages::is_over_in_turn(const std::shared_ptr<Operation>& message, const std::byte* input,
-                                   std::byte* output) {
+bool LoneMessages::start_again(const std::shared_ptr<Operation>& message, const std::byte* input, std::byte* output) {
   try {
     take_in();
-    return is_first(*message) && is_over_now(message, input, output);
+    if (is_first(*message) && is_over_now(*message, input, output)) return true;
+    message->bind_again(input, output);
+    message->allow_callback();
+    if (!engine_.is_broken()) (void)begin_one(message);
   } catch (...) {
     break_down_at(message);
-    return false;
   }
+  if (engine_.is_broken() && !message->finished()) message->finish(engine_.failure_.get());
+  return false;
 }
 
 // With the exception that is being handled. The message has no place in the queue.
@@ -114,26 +112,36 @@ void LoneMessages::break_down_at(const std::shared_ptr<Operation>& message) {
   engine_.break_down_for_exception();
 }
 
-// In its direction. Those before it end here if that is all they wait for: while one of them has its place, all behind
-// it need theirs.
+bool LoneMessages::is_free(const Operation& message) const {
+  const auto used = message.directions();  // none: to this very rank
+  return engine_.queue_.empty() || used.empty() || engine_.queue_.is_free(used.front());
+}
+
+// In its direction. Those before it end here now and then, if that is all they wait for: while one of them has its
+// place, all behind it need theirs.
 bool LoneMessages::is_first(const Operation& message) {
-  const auto is_free = [&] { return engine_.queue_.empty() || engine_.queue_.is_free(message.directions().front()); };
-  if (is_free()) return true;
+  if (is_free(message)) return true;
+  if (++behind_others_ % behind_others_per_look != 0) return false;
   if (engine_.progress_links() != 0) engine_.advance_operations();
-  return is_free() && !engine_.is_broken();
+  return is_free(message) && !engine_.is_broken();
+}
+
+// False: it could not.
+bool LoneMessages::start_one(const std::shared_ptr<Operation>& message) {
+  if (!is_free(*message) || !engine_.runs_now(*message)) return begin_one(message);
+  engine_.lock_.completed();
+  return true;
 }
 
 // It begins at once where nothing but messages is under way in its direction. False: it could not.
-bool LoneMessages::start_one(const std::shared_ptr<Operation>& message) {
-  const auto used = message->directions();  // none: to this very rank
-  const bool is_first = engine_.queue_.empty() || used.empty() || engine_.queue_.is_free(used.front());
-  if (!is_first && !engine_.queue_.may_begin(used.front())) {
+bool LoneMessages::begin_one(const std::shared_ptr<Operation>& message) {
+  const bool is_first = is_free(*message);
+  if (!is_first && !engine_.queue_.may_begin(message->directions().front())) {
     engine_.queue_.add(message, engine_.peers_->size());
     return true;
   }
-  const bool is_over = is_first && engine_.runs_now(*message);
-  const Status begun = is_over ? Status() : engine_.begin(*message);
-  if (is_over || (begun.ok() && ends_well(*message))) {
+  const Status begun = engine_.begin(*message);
+  if (is_first && begun.ok() && ends_well(*message)) {
     engine_.lock_.completed();
     return true;
   }

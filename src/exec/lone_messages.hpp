@@ -26,22 +26,26 @@ class LoneMessages {
   void start(Messages messages);
   // Moves one that has run before on to these buffers and runs it, where it is over at once. False: it must be started,
   // and nothing has happened to it.
-  bool is_over_now(const std::shared_ptr<Operation>& message, const std::byte* input, std::byte* output);
-  // The same behind all that was submitted before.
-  bool is_over_in_turn(const std::shared_ptr<Operation>& message, const std::byte* input, std::byte* output);
+  bool is_over_now(Operation& message, const std::byte* input, std::byte* output);
+  // The same behind all that was submitted before; where it is not over at once, it begins, or waits for its turn.
+  bool start_again(const std::shared_ptr<Operation>& message, const std::byte* input, std::byte* output);
 
  private:
   static constexpr unsigned rounds_alone = 256;  // before what waits gets its place
+  static constexpr unsigned behind_others_per_look = 4;
 
   bool ends_well(Operation& message);
   bool wait_for(Messages messages);
   void take_in();
   bool start_one(const std::shared_ptr<Operation>& message);
+  bool begin_one(const std::shared_ptr<Operation>& message);
+  bool is_free(const Operation& message) const;
   bool is_first(const Operation& message);
   void break_down_at(const std::shared_ptr<Operation>& message);
   void queue_rest(Messages messages, std::size_t begun);
 
   ProgressEngine& engine_;
+  unsigned behind_others_ = 0;  // messages that found others in their direction when they started
 };
 
 }  // namespace hocket

@@ -117,12 +117,9 @@ class ProgressEngine final : public TransportListener {
   // Begins messages that a caller brings itself, behind all that was submitted before, and ends those that need not
   // wait. Requires that nothing broke.
   void start_messages(LoneMessages::Messages messages) { messages_.start(messages); }
-  // See LoneMessages. Requires that nothing broke; the former, that nothing was submitted either, and nothing runs.
-  bool is_over_now(const std::shared_ptr<Operation>& message, const std::byte* input, std::byte* output) {
-    return messages_.is_over_now(message, input, output);
-  }
-  bool is_over_in_turn(const std::shared_ptr<Operation>& message, const std::byte* input, std::byte* output) {
-    return messages_.is_over_in_turn(message, input, output);
+  // Starts one of these again, bound to these buffers. True: it is over already. Requires that nothing broke.
+  bool start_again(const std::shared_ptr<Operation>& message, const std::byte* input, std::byte* output) {
+    return messages_.start_again(message, input, output);
   }
   // Whether all of these may be run alone: one, or a few messages.
   bool needs_no_places(std::span<const std::shared_ptr<Operation>> operations) const;
