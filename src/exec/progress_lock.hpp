@@ -117,13 +117,12 @@ class ProgressLock {
       if (!transition.allowed || state_.compare_exchange_weak(state, transition.next)) return transition;
     }
   }
-  // The same in few instructions, of an event that changes the word wherever it is allowed; false also where another
-  // thread changes it at this moment.
+  // The same once; false also where another thread changes the word at this moment.
   template <class Event>
   bool apply_once(Event event) {
     progress::State state = state_.load(std::memory_order_relaxed);
-    const progress::State next = event(state).next;
-    return next != state && state_.compare_exchange_strong(state, next);
+    if (!event(state).allowed) return false;
+    return state_.compare_exchange_strong(state, event(state).next);
   }
   void wake(const progress::Wakes& wakes) {
     if (wakes != progress::Wakes{}) wake_now(wakes);

@@ -1,7 +1,7 @@
 // WindowWaking: how the members of a window sleep, and wake each other.
 #pragma once
 
-#include <cstdint>
+#include <cstddef>
 
 #include "transports/shm/fence.hpp"
 #include "transports/shm/window_group.hpp"
@@ -10,7 +10,7 @@ namespace hocket::shm {
 
 class WindowWaking {
  public:
-  explicit WindowWaking(WindowGroup& group) : group_(group) {}
+  explicit WindowWaking(WindowGroup& group) : group_(group), self_(group.self), size_(group.members.size()) {}
 
   // This member's own sleep.
   WakeFlag& own_flag() { return group_.own().board->wake_flag; }
@@ -24,12 +24,13 @@ class WindowWaking {
           group_.wake(member);
       }
     };
-    wake(0, group_.self);
-    wake(std::size_t{group_.self} + 1, group_.members.size());
+    wake(0, self_);
+    wake(self_ + 1, size_);
   }
 
  private:
   WindowGroup& group_;
+  const std::size_t self_, size_;
 };
 
 }  // namespace hocket::shm

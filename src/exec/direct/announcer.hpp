@@ -110,9 +110,9 @@ class Announcer {
   }
   // With a payload that stands in the line.
   [[gnu::always_inline]] void announce_in_line(const std::byte* payload, Counters& counters) {
+    ask_for_line();
     Announcement::write_with_payload(run_.announcement_of(run_.self, run_.turn), run_.compared, run_.use.digest,
                                      payload, run_.payload_bytes);
-    ask_for_line();
     run_.announcements[run_.self].flags = Announcement::inlined;
     count_payload(counters);
     payloads_ = true;

@@ -8,6 +8,8 @@
 namespace hocket {
 namespace {
 
+constexpr std::uint64_t calls_per_tidying = 64;
+
 template <class Path>
 constexpr bool is_a_path = !std::is_same_v<std::remove_cvref_t<Path>, std::monostate>;
 
@@ -49,11 +51,17 @@ Status DirectOperation::mark_streams() {
   return true;
 }
 
+// Few calls come here, and the others are not to pay for it.
+[[gnu::noinline]] void DirectOperation::tidy() {
+  run_.window().tidy();
+}
+
 // Where the call is like the one before, and small. What is over then is recorded as one moment.
 Operation::Ran DirectOperation::run_now(Recorder& recorder) {
   if (is_bound_anew() || !run_.is_small) return Ran::nothing;
   number_collective();
-  run_.window().tidy();
+  if (sequence() % calls_per_tidying == 0) [[unlikely]]
+    tidy();  // it uses nobody's region itself
   announcer_.begin(static_cast<std::uint32_t>(sequence()));
   set_record(nullptr);
   phase_ = Phase::meet;

@@ -51,6 +51,7 @@ class DirectOperation final : public Operation {
   bool meet(Counters& counters);
   void choose_path(Counters& counters);
   [[gnu::noinline]] void begin_path(DirectPath path, Counters& counters);
+  void tidy();
   void choose_staged();
   bool move(Counters& counters);
   bool waits_for_device() const;
