@@ -146,9 +146,12 @@ class alignas(256) LatestCall {
   // Whether the latest operation is idle, or can be replaced by one that is. Where other buffers may be other memory,
   // the one that had these comes first: programs that have several calls under way mostly use their buffers again, in
   // the same order.
-  bool finds_idle(const CallArguments& call) {
-    if (others_.empty()) return is_idle(operation_);
-    const bool wants_other = gpus_ != nullptr && others_[oldest_]->is_bound_to(call.send, call.recv);
+  [[gnu::always_inline]] bool finds_idle(const CallArguments& call) {
+    return (gpus_ == nullptr && is_idle(operation_)) || takes_idle(call);
+  }
+  [[gnu::noinline]] bool takes_idle(const CallArguments& call) {
+    const bool wants_other =
+        gpus_ != nullptr && !others_.empty() && others_[oldest_]->is_bound_to(call.send, call.recv);
     return (!wants_other && is_idle(operation_)) || take_another() || is_idle(operation_);
   }
   // Makes the one that has been used longest ago the latest; false: it is under way, too.

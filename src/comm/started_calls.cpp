@@ -71,7 +71,7 @@ void StartedCalls::restart() const {
   }
 }
 
-void StartedCalls::let_go() const noexcept {
+void StartedCalls::let_go_now() const noexcept {
   if (Operation* const operation = only()) return operation->let_go();
   for (const Part& part : parts) {
     for (const auto& operation : part.operations) operation->let_go();

@@ -65,7 +65,9 @@ struct StartedCalls {
   // Makes persistent operations, all of which are finished, ready for another run.
   void restart() const;
   // Before they are dropped; see Operation.
-  void let_go() const noexcept;
+  void let_go() const noexcept {
+    if (!parts.empty()) let_go_now();
+  }
   // The first failure among them; requires finished().
   Status status() const;
   // Waits for all, whatever some end with. Code::in_progress when the deadline passes first.
@@ -73,6 +75,9 @@ struct StartedCalls {
   // Has `callback` called once, when all are finished, with the first failure; see Operation::on_complete().
   using Callback = std::function<void(Code)>;
   bool on_complete(Callback callback) const;
+
+ private:
+  void let_go_now() const noexcept;
 };
 
 }  // namespace hocket::comm
