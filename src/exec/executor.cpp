@@ -192,7 +192,7 @@ Executor::Started Executor::start_again(const std::shared_ptr<Operation>& messag
   Started started = Started::no;
   if (may_start_here()) {
     started = parts.engine.start_again(message, input, output) ? Started::over : Started::under_way;
-    if (started == Started::over && parts.engine.idle() && parts.lock.return_to_rest()) return started;
+    if (started == Started::over && message->kept_links() && parts.lock.return_to_rest()) return started;
   }
   parts.lock.release_started(parts.engine.rest());
   return started;

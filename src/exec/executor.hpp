@@ -71,7 +71,8 @@ class Executor {
   // What it has done and does. Any thread, at any time, also while all others hang.
   Recording recording() const;
 
-  // Operations that are queued together, so that no other thread's come between.
+  // Operations that are queued together, so that no other thread's come between. Their contexts are first(), or come from
+  // add().
   using Operations = std::span<const std::shared_ptr<Operation>>;
   // Queues bound operations and runs them to their end on this thread. Returns how they ended, see status_of().
   Status run(Operations operations);

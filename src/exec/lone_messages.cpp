@@ -93,13 +93,18 @@ bool LoneMessages::is_over_now(Operation& message, const std::byte* input, std::
 }
 
 bool LoneMessages::start_again(const std::shared_ptr<Operation>& message, const std::byte* input, std::byte* output) {
+  const bool is_only = engine_.queue_.empty() && (engine_.lock_.state() & progress::submitted) == 0;
   try {
-    take_in();
-    if (is_first(*message) && is_over_now(*message, input, output)) return true;
+    if (!is_only) take_in();
+    if ((is_only || is_first(*message)) && is_over_now(*message, input, output)) {
+      message->keep_links(is_only);
+      return true;
+    }
     message->bind_again(input, output);
     message->allow_callback();
     if (!engine_.is_broken()) (void)begin_one(message);
   } catch (...) {
+    if (message->finished()) message->take_longer();
     break_down_at(message);
   }
   if (engine_.is_broken() && !message->finished()) message->finish(engine_.failure_.get());
@@ -120,6 +125,7 @@ bool LoneMessages::is_free(const Operation& message) const {
 // In its direction. Those before it end here now and then, if that is all they wait for: while one of them has its
 // place, all behind it need theirs.
 bool LoneMessages::is_first(const Operation& message) {
+  if (engine_.is_broken()) return false;
   if (is_free(message)) return true;
   if (++behind_others_ % behind_others_per_look != 0) return false;
   if (engine_.progress_links() != 0) engine_.advance_operations();
@@ -135,13 +141,12 @@ bool LoneMessages::start_one(const std::shared_ptr<Operation>& message) {
 
 // It begins at once where nothing but messages is under way in its direction. False: it could not.
 bool LoneMessages::begin_one(const std::shared_ptr<Operation>& message) {
-  const bool is_first = is_free(*message);
-  if (!is_first && !engine_.queue_.may_begin(message->directions().front())) {
+  if (!is_free(*message) && !engine_.queue_.may_begin(message->directions().front())) {
     engine_.queue_.add(message, engine_.peers_->size());
     return true;
   }
   const Status begun = engine_.begin(*message);
-  if (is_first && begun.ok() && ends_well(*message)) {
+  if (begun.ok() && ends_well(*message)) {
     engine_.lock_.completed();
     return true;
   }

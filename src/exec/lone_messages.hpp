@@ -27,7 +27,8 @@ class LoneMessages {
   // Moves one that has run before on to these buffers and runs it, where it is over at once. False: it must be started,
   // and nothing has happened to it.
   bool is_over_now(Operation& message, const std::byte* input, std::byte* output);
-  // The same behind all that was submitted before; where it is not over at once, it begins, or waits for its turn.
+  // The same behind all that was submitted before; where it is not over at once, it begins, or waits for its turn. One
+  // that was over with nothing else to do has kept links, and there is nothing to rest for.
   bool start_again(const std::shared_ptr<Operation>& message, const std::byte* input, std::byte* output);
 
  private:

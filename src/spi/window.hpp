@@ -64,8 +64,8 @@ class Window {
   // Copies bytes that another member has at an address of its own. Requires reads_plain_memory(). Errors name the
   // member: Code::peer_lost where it has ended, Code::invalid_argument where it has no memory there.
   virtual Status read(std::uint32_t member, std::uintptr_t from, std::byte* to, std::size_t bytes) = 0;
-  // Call between operations, while no pointer from map() is in use: tells the others which own regions are gone, and
-  // unmaps those that their owners removed. Cheap when there are none.
+  // Call now and then between operations, while no pointer from map() is in use: tells the others which own regions are
+  // gone, and unmaps those that their owners removed. Cheap when there are none.
   virtual void tidy() = 0;
 
   // Sleeping, when spinning did not help: prepare_sleep() announces it and returns a ticket; then look once more at

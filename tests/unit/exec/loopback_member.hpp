@@ -17,6 +17,7 @@ class LoopbackMember {
  public:
   LoopbackMember(LoopbackHub& hub, Rank rank) : rank_(rank), size_(hub.size()) {
     executor_ = std::move(*Executor::make({.rank = rank}));
+    context_ = executor_->first();
     std::vector<std::unique_ptr<Transport>> transports;
     transports.push_back(
         std::move(*hub.make_transport({.rank = rank, .size = size_, .listener = &executor_->listener()})));
@@ -36,7 +37,7 @@ class LoopbackMember {
 
  protected:
   Rank rank_, size_;
-  std::shared_ptr<Context> context_ = std::make_shared<Context>();
+  std::shared_ptr<Context> context_;
 
  private:
   std::unique_ptr<Executor> executor_;
