@@ -80,7 +80,7 @@ std::string method_text(const Options& options) {
                                                     : fmt::format("{} s (5 to 100000 operations)", options.seconds);
   return fmt::format("{} for each size after {} to warm up, {}, {} checked", amount, options.warmup,
                      options.fresh                           ? "one by one on fresh input"
-                     : options.collective->comes_in_bursts()   ? "back to back (times are means)"
+                     : options.collective->comes_in_bursts() ? "back to back (times are means)"
                                                              : "back to back",
                      options.checks) +
          (options.persistent ? ", planned once and started for each operation" : "") +

@@ -71,8 +71,8 @@ class Executor {
   // What it has done and does. Any thread, at any time, also while all others hang.
   Recording recording() const;
 
-  // Operations that are queued together, so that no other thread's come between. Their contexts are first(), or come from
-  // add().
+  // Operations that are queued together, so that no other thread's come between. Their contexts are first(), or come
+  // from add().
   using Operations = std::span<const std::shared_ptr<Operation>>;
   // Queues bound operations and runs them to their end on this thread. Returns how they ended, see status_of().
   Status run(Operations operations);
@@ -81,8 +81,8 @@ class Executor {
   bool run_again(const std::shared_ptr<Operation>& operation, const std::byte* input, std::byte* output);
   // The same of a send from `input` and a receive into `output` that start together.
   bool run_again(Operations pair, const std::byte* input, std::byte* output);
-  // Starts a message that has run before, bound to these buffers, where nobody progresses. No: it must take its turn, by
-  // start(), and nothing has happened.
+  // Starts a message that has run before, bound to these buffers, where nobody progresses. No: it must take its turn,
+  // by start(), and nothing has happened.
   enum class Started : std::uint8_t { no, under_way, over };
   Started start_again(const std::shared_ptr<Operation>& message, const std::byte* input, std::byte* output);
   // Queues bound operations and returns. Of the only rank: as run(), save in a callback, which does not wait.
