@@ -21,7 +21,7 @@ using comm::another_call;
 
 // Blocks where `work` is null. `options` may be null, `comm` is checked. Mostly a blocking call is like the one before,
 // and then this is all.
-[[gnu::always_inline]] inline hocket_result call(hocket_comm* comm, CallArguments&& arguments,
+[[gnu::always_inline]] inline hocket_result call(hocket_comm* comm, CallArguments& arguments,
                                                  const hocket_call_options* options, hocket_work** work) noexcept try {
   if (options == nullptr && work == nullptr && comm != nullptr) {
     const Code ended = run_again(*comm->communicator, arguments);
@@ -30,6 +30,10 @@ using comm::another_call;
   return call_anew(comm, arguments, options, work);
 } catch (...) {
   return report(caught.status());
+}
+[[gnu::always_inline]] inline hocket_result call(hocket_comm* comm, CallArguments&& arguments,
+                                                 const hocket_call_options* options, hocket_work** work) noexcept {
+  return call(comm, arguments, options, work);
 }
 
 // The same for what is several operations: `add` adds them to the open group, or to one of their own.

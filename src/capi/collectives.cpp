@@ -2,7 +2,6 @@
 #include <fmt/format.h>
 
 #include <cstdint>
-#include <utility>
 
 #include "src/capi/call.hpp"
 
@@ -81,7 +80,7 @@ hocket_result hocket_call(hocket_collective collective, const void* send, void* 
   if (info.chunks != hocket::Chunks::token) arguments.count = count, arguments.dtype = dtype;
   if (info.reduces()) arguments.op = op;
   if (info.takes_root()) arguments.root = root;
-  return call(comm, std::move(arguments), options, work);
+  return call(comm, arguments, options, work);
 }
 
 hocket_result hocket_barrier(hocket_comm* comm, const hocket_call_options* options, hocket_work** work) {
@@ -103,7 +102,7 @@ hocket_result hocket_recv_any(void* recv, size_t count, hocket_dtype dtype, int3
   hocket::comm::CallArguments arguments{Collective::recv, nullptr, recv, count, dtype, HOCKET_SUM, hocket::no_rank};
   arguments.from_any = true;
   arguments.source = source;
-  return call(comm, std::move(arguments), options, work);
+  return call(comm, arguments, options, work);
 }
 
 }  // extern "C"

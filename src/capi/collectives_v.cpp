@@ -1,6 +1,4 @@
 // The C API's collectives whose blocks vary: translation only.
-#include <utility>
-
 #include "src/capi/call.hpp"
 
 using hocket::Collective;
@@ -13,7 +11,7 @@ hocket_result hocket_allgather_v(const void* send, size_t sendcount, void* recv,
                                  const hocket_call_options* options, hocket_work** work) {
   hocket::comm::CallArguments arguments{Collective::allgather_v, send, recv, sendcount, dtype};
   arguments.blocks = {.recv_counts = recvcounts, .recv_displacements = displacements};
-  return call(comm, std::move(arguments), options, work);
+  return call(comm, arguments, options, work);
 }
 
 hocket_result hocket_reduce_scatter_v(const void* send, void* recv, const size_t* recvcounts, hocket_dtype dtype,
@@ -21,7 +19,7 @@ hocket_result hocket_reduce_scatter_v(const void* send, void* recv, const size_t
                                       hocket_work** work) {
   hocket::comm::CallArguments arguments{Collective::reduce_scatter_v, send, recv, 0, dtype, op};
   arguments.blocks = {.recv_counts = recvcounts};
-  return call(comm, std::move(arguments), options, work);
+  return call(comm, arguments, options, work);
 }
 
 hocket_result hocket_scatter_v(const void* send, const size_t* sendcounts, const size_t* displacements, void* recv,
@@ -29,7 +27,7 @@ hocket_result hocket_scatter_v(const void* send, const size_t* sendcounts, const
                                const hocket_call_options* options, hocket_work** work) {
   hocket::comm::CallArguments arguments{Collective::scatter_v, send, recv, recvcount, dtype, HOCKET_SUM, root};
   arguments.blocks = {.send_counts = sendcounts, .send_displacements = displacements};
-  return call(comm, std::move(arguments), options, work);
+  return call(comm, arguments, options, work);
 }
 
 hocket_result hocket_gather_v(const void* send, size_t sendcount, void* recv, const size_t* recvcounts,
@@ -37,7 +35,7 @@ hocket_result hocket_gather_v(const void* send, size_t sendcount, void* recv, co
                               const hocket_call_options* options, hocket_work** work) {
   hocket::comm::CallArguments arguments{Collective::gather_v, send, recv, sendcount, dtype, HOCKET_SUM, root};
   arguments.blocks = {.recv_counts = recvcounts, .recv_displacements = displacements};
-  return call(comm, std::move(arguments), options, work);
+  return call(comm, arguments, options, work);
 }
 
 hocket_result hocket_alltoall_v(const void* send, const size_t* sendcounts, const size_t* senddispls, void* recv,
@@ -48,7 +46,7 @@ hocket_result hocket_alltoall_v(const void* send, const size_t* sendcounts, cons
                       .send_displacements = senddispls,
                       .recv_counts = recvcounts,
                       .recv_displacements = recvdispls};
-  return call(comm, std::move(arguments), options, work);
+  return call(comm, arguments, options, work);
 }
 
 }  // extern "C"
