@@ -1,4 +1,4 @@
-"""Runs a program with a time limit, and leaves nothing of it behind."""
+"""Builds the peers' programs, and runs a program with a time limit, leaving nothing of it behind."""
 
 import os
 import signal
@@ -21,6 +21,16 @@ def execute(command, environment, enter, timeout):
         raise
     lines = [text.strip() for text in output.splitlines() if text.strip(" -\n")]
     return child.returncode, lines[-1] if lines else "it said nothing"
+
+
+def build_peers(folder):
+    """Builds the peers' programs there; what the compiler said where that fails, else nothing."""
+    here = Path(__file__).resolve().parent
+    for command in (["cmake", "-S", here, "-B", folder], ["cmake", "--build", folder, "--target", "peers"]):
+        done = subprocess.run(command, capture_output=True, text=True)
+        if done.returncode != 0:
+            return f"{done.stdout}{done.stderr}"
+    return ""
 
 
 def descendants(pid):

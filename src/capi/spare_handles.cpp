@@ -12,7 +12,6 @@ struct AtThreadEnd {
 
   AtThreadEnd() = default;
   ~AtThreadEnd() {
-    opened = true;
     for (spare_handles.room = most; spare_handles.first != nullptr;) ::operator delete(spare_handles.take(0));
     spare_handles.room = 0;
   }
