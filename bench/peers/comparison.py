@@ -12,6 +12,7 @@ import results as measured
 import sizes
 
 HOPELESS = 3  # times the best peer
+FLOOR = 0.95  # of the best peer: below that, Hocket falls short
 
 
 def say(text, last=False):
@@ -51,7 +52,29 @@ class Comparison:
                 self.drop_slow_algorithms(ranks)
                 if self.options.all:
                     self.drop_hopeless(ranks)
+        self.measure_what_is_open(ranks)
         say("", last=True)
+
+    def is_open(self, ranks, size):
+        """Whether rounds do not agree on which side of the floor Hocket is."""
+        return len({ratio < FLOOR for ratio in self.results.ratios(ranks, size)}) > 1
+
+    def measure_what_is_open(self, ranks):
+        """More rounds, at those sizes alone."""
+        for round_number in range(self.options.rounds, max(self.options.rounds, self.options.at_most)):
+            still_open = [size for size in self.sizes(ranks) if self.is_open(ranks, size)]
+            if not still_open:
+                return
+            self.loads.append(os.getloadavg()[0])
+            turn = round_number % len(self.contenders)
+            for size in still_open:
+                say(f"{self.label}{ranks} ranks, round {round_number + 1}, {report.size_text(size)}: rounds disagree")
+                for one in self.contenders[turn:] + self.contenders[:turn]:
+                    if not self.has_given_up(ranks, size, one):
+                        self.note(ranks, (size, size, 2), one)
+
+    def has_given_up(self, ranks, size, one):
+        return any((ranks, run, one.title) in self.given_up for run in self.runs(ranks) if run[0] <= size <= run[1])
 
     def drop_slow_algorithms(self, ranks):
         for one in self.contenders:
@@ -82,6 +105,9 @@ class Comparison:
         left = spent / max(self.done - 1, 1) * (self.total - self.done + 1)
         say(f"{self.label}{ranks} ranks, round {round_number + 1}/{self.options.rounds}, {one.title}, from "
             f"{report.size_text(run[0])} ({100 * self.done // self.total} %, about {left / 60:.1f} min left)")
+        self.note(ranks, run, one)
+
+    def note(self, ranks, run, one):
         problem = self.run_once(ranks, run, one)
         if problem:
             self.given_up.add((ranks, run, one.title))

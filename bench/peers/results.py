@@ -80,6 +80,16 @@ class Results:
                  if (r, s, library, control) == (ranks, size, contender.library, contender.control)]
         return min(times, default=None)
 
+    def ratios(self, ranks, size):
+        """Of each round: the fastest peer's time over Hocket's."""
+        peers, own = [], []
+        for (r, s, library, _, _), rows in self.rows.items():
+            if (r, s) == (ranks, size):
+                times = [time_of(row) for row in rows]
+                own, peers = (times, peers) if library == "hocket" else (own, peers + [times])
+        rounds = [(mine, [times[at] for times in peers if at < len(times)]) for at, mine in enumerate(own)]
+        return [min(theirs) / mine for mine, theirs in rounds if theirs]
+
     def best_of(self, ranks, size, libraries):
         """(library, cell) of the best one, or (None, None)."""
         found = [(library, self.best(ranks, size, library)) for library in libraries]

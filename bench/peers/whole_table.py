@@ -8,6 +8,8 @@ import statistics
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
+from comparison import FLOOR
+
 COLLECTIVES = ["allreduce", "reduce", "broadcast", "reduce_scatter", "allgather", "gather", "scatter", "alltoall",
                "reduce_scatter_v", "allgather_v", "gather_v", "scatter_v", "alltoall_v", "scan", "exscan", "sendrecv",
                "barrier"]
@@ -44,13 +46,15 @@ def exists(setting):
     return setting.collective != "barrier" or (not setting.fresh and setting.memory == "plain")
 
 
-def all_settings():
-    """What most users meet comes first, so that a run that is stopped early has it."""
+def all_settings(only=None):
+    """What most users meet comes first, so that a run that is stopped early has it. `only`: those of which this is
+    true, as in {"transport": "tcp"}."""
     every = [Setting(collective, transport, memory, placement, fresh)
              for fresh in (False, True) for placement in ("out", "in")
              for transport, memory in (("shm", "plain"), ("tcp", "plain"), ("shm", "registered"))
              for collective in COLLECTIVES]
-    return [setting for setting in every if exists(setting)]
+    return [setting for setting in every
+            if exists(setting) and all(getattr(setting, name) == value for name, value in (only or {}).items())]
 
 
 class Table:
@@ -126,5 +130,3 @@ def summary(cells):
     return (len(cells), statistics.median(ratios), sum(ratio < FLOOR for ratio in ratios),
             sum(cell.cpu_ratio < 1 for cell in large))
 
-
-FLOOR = 0.95  # of the best peer: below that, a cell falls short
