@@ -44,6 +44,8 @@ struct CallOptions {
   bool persistent = false;        ///< For calls named …_async: nothing starts until Work::start() or Work::run().
   std::size_t element_bytes = 0;  ///< Of an is_opaque type; only calls on lists need it, others set it themselves.
   void* stream = nullptr;         ///< Of data in device memory: the CUstream or cudaStream_t that orders it.
+
+  friend bool operator==(const CallOptions&, const CallOptions&) = default;
 };
 
 /// How this thread's latest successful call was carried out, see hocket_last_call(). Throws if there was none.
@@ -75,25 +77,37 @@ auto view(Range& range) {
   return std::span<std::remove_reference_t<std::ranges::range_reference_t<Range>>>(range);
 }
 
-inline hocket_call_options to_c(CallOptions options) {
-  hocket_call_options given = HOCKET_CALL_OPTIONS_INIT;
-  given.timeout_ms = options.timeout.count();
-  given.scalar = options.scalar;
-  given.function = options.function;
-  given.context = options.context;
-  given.commutative = options.commutative ? 1 : 0;
-  given.wire = static_cast<hocket_wire>(options.wire);
-  given.persistent = options.persistent ? 1 : 0;
-  given.element_bytes = options.element_bytes;
-  given.stream = options.stream;
-  return given;
+// A call's options as the C API takes them.
+class GivenOptions {
+ public:
+  explicit GivenOptions(const CallOptions& options) : some_(options != CallOptions()) {
+    options_.timeout_ms = options.timeout.count();
+    options_.scalar = options.scalar;
+    options_.function = options.function;
+    options_.context = options.context;
+    options_.commutative = options.commutative ? 1 : 0;
+    options_.wire = static_cast<hocket_wire>(options.wire);
+    options_.persistent = options.persistent ? 1 : 0;
+    options_.element_bytes = options.element_bytes;
+    options_.stream = options.stream;
+  }
+  // Null where they ask for nothing: such a call takes less time.
+  const hocket_call_options* get() const { return some_ ? &options_ : nullptr; }
+
+ private:
+  hocket_call_options options_ = HOCKET_CALL_OPTIONS_INIT;
+  const bool some_;
+};
+
+inline GivenOptions to_c(const CallOptions& options) {
+  return GivenOptions(options);
 }
 
 // The same, for elements of type T.
 template <class T>
-hocket_call_options to_c(CallOptions options) {
+GivenOptions to_c(CallOptions options) {
   if constexpr (is_opaque<std::remove_const_t<T>>) options.element_bytes = sizeof(T);
-  return to_c(options);
+  return GivenOptions(options);
 }
 
 }  // namespace detail

@@ -157,65 +157,66 @@ class CollectiveCalls {
   template <class S, class T, class = detail::SameElement<S, T>>
   void call_allreduce(std::span<S> send, std::span<T> recv, Op op, CallOptions options, hocket_work** work) {
     detail::require_size("allreduce", "recv", recv.size(), send.size());
-    const hocket_call_options given = detail::to_c<T>(options);
-    check(hocket_allreduce(send.data(), recv.data(), send.size(), dtype_of<T>(), detail::to_c(op), handle(), &given,
-                           work));
+    const auto given = detail::to_c<T>(options);
+    check(hocket_allreduce(send.data(), recv.data(), send.size(), dtype_of<T>(), detail::to_c(op), handle(),
+                           given.get(), work));
   }
   template <class S, class T, class = detail::SameElement<S, T>>
   void call_reduce(std::span<S> send, std::span<T> recv, Op op, int root, CallOptions options, hocket_work** work) {
     if (is(root)) detail::require_size("reduce", "recv", recv.size(), send.size());
-    const hocket_call_options given = detail::to_c<T>(options);
-    check(hocket_reduce(send.data(), recv.data(), send.size(), dtype_of<T>(), detail::to_c(op), root, handle(), &given,
-                        work));
+    const auto given = detail::to_c<T>(options);
+    check(hocket_reduce(send.data(), recv.data(), send.size(), dtype_of<T>(), detail::to_c(op), root, handle(),
+                        given.get(), work));
   }
   template <class S, class T, class = detail::SameElement<S, T>>
   void call_reduce_scatter(std::span<S> send, std::span<T> recv, Op op, CallOptions options, hocket_work** work) {
     detail::require_size("reduce_scatter", "send", send.size(), blocks(recv.size()));
-    const hocket_call_options given = detail::to_c<T>(options);
+    const auto given = detail::to_c<T>(options);
     check(hocket_reduce_scatter(send.data(), recv.data(), recv.size(), dtype_of<T>(), detail::to_c(op), handle(),
-                                &given, work));
+                                given.get(), work));
   }
   template <class S, class T, class = detail::SameElement<S, T>>
   void call_allgather(std::span<S> send, std::span<T> recv, CallOptions options, hocket_work** work) {
     detail::require_size("allgather", "recv", recv.size(), blocks(send.size()));
-    const hocket_call_options given = detail::to_c<T>(options);
-    check(hocket_allgather(send.data(), recv.data(), send.size(), dtype_of<T>(), handle(), &given, work));
+    const auto given = detail::to_c<T>(options);
+    check(hocket_allgather(send.data(), recv.data(), send.size(), dtype_of<T>(), handle(), given.get(), work));
   }
   template <class T>
   void call_broadcast(std::span<T> data, int root, CallOptions options, hocket_work** work) {
-    const hocket_call_options given = detail::to_c<T>(options);
-    check(hocket_broadcast(data.data(), data.data(), data.size(), dtype_of<T>(), root, handle(), &given, work));
+    const auto given = detail::to_c<T>(options);
+    check(hocket_broadcast(data.data(), data.data(), data.size(), dtype_of<T>(), root, handle(), given.get(), work));
   }
   template <class S, class T, class = detail::SameElement<S, T>>
   void call_scatter(std::span<S> send, std::span<T> recv, int root, CallOptions options, hocket_work** work) {
     if (is(root)) detail::require_size("scatter", "send", send.size(), blocks(recv.size()));
-    const hocket_call_options given = detail::to_c<T>(options);
-    check(hocket_scatter(send.data(), recv.data(), recv.size(), dtype_of<T>(), root, handle(), &given, work));
+    const auto given = detail::to_c<T>(options);
+    check(hocket_scatter(send.data(), recv.data(), recv.size(), dtype_of<T>(), root, handle(), given.get(), work));
   }
   template <class S, class T, class = detail::SameElement<S, T>>
   void call_gather(std::span<S> send, std::span<T> recv, int root, CallOptions options, hocket_work** work) {
     if (is(root)) detail::require_size("gather", "recv", recv.size(), blocks(send.size()));
-    const hocket_call_options given = detail::to_c<T>(options);
-    check(hocket_gather(send.data(), recv.data(), send.size(), dtype_of<T>(), root, handle(), &given, work));
+    const auto given = detail::to_c<T>(options);
+    check(hocket_gather(send.data(), recv.data(), send.size(), dtype_of<T>(), root, handle(), given.get(), work));
   }
   template <class S, class T, class = detail::SameElement<S, T>>
   void call_alltoall(std::span<S> send, std::span<T> recv, CallOptions options, hocket_work** work) {
     const std::size_t count = send.size() / static_cast<std::size_t>(self().size());
     detail::require_size("alltoall", "send", send.size(), blocks(count));
     detail::require_size("alltoall", "recv", recv.size(), blocks(count));
-    const hocket_call_options given = detail::to_c<T>(options);
-    check(hocket_alltoall(send.data(), recv.data(), count, dtype_of<T>(), handle(), &given, work));
+    const auto given = detail::to_c<T>(options);
+    check(hocket_alltoall(send.data(), recv.data(), count, dtype_of<T>(), handle(), given.get(), work));
   }
   template <class S, class T, class = detail::SameElement<S, T>>
   void call_prefix(const char* name, decltype(hocket_scan)* function, std::span<S> send, std::span<T> recv, Op op,
                    CallOptions options, hocket_work** work) {
     detail::require_size(name, "recv", recv.size(), send.size());
-    const hocket_call_options given = detail::to_c<T>(options);
-    check(function(send.data(), recv.data(), send.size(), dtype_of<T>(), detail::to_c(op), handle(), &given, work));
+    const auto given = detail::to_c<T>(options);
+    check(
+        function(send.data(), recv.data(), send.size(), dtype_of<T>(), detail::to_c(op), handle(), given.get(), work));
   }
   void call_barrier(CallOptions options, hocket_work** work) {
-    const hocket_call_options given = detail::to_c(options);
-    check(hocket_barrier(handle(), &given, work));
+    const auto given = detail::to_c(options);
+    check(hocket_barrier(handle(), given.get(), work));
   }
 };
 

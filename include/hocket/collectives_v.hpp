@@ -141,18 +141,18 @@ class UnequalCalls {
                       hocket_work** work) {
     require_blocks("allgather_v", "recv", recv.size(), counts, displacements);
     require_own("allgather_v", "send", send.size(), counts);
-    const hocket_call_options given = detail::to_c<T>(options);
+    const auto given = detail::to_c<T>(options);
     check(hocket_allgather_v(send.data(), send.size(), recv.data(), counts.data(), or_null(displacements),
-                             dtype_of<T>(), handle(), &given, work));
+                             dtype_of<T>(), handle(), given.get(), work));
   }
   template <class S, class T, class = detail::SameElement<S, T>>
   void call_reduce_scatter(std::span<S> send, std::span<T> recv, Counts counts, Op op, CallOptions options,
                            hocket_work** work) {
     require_blocks("reduce_scatter_v", "send", send.size(), counts, {});
     require_own("reduce_scatter_v", "recv", recv.size(), counts);
-    const hocket_call_options given = detail::to_c<T>(options);
+    const auto given = detail::to_c<T>(options);
     check(hocket_reduce_scatter_v(send.data(), recv.data(), counts.data(), dtype_of<T>(), detail::to_c(op), handle(),
-                                  &given, work));
+                                  given.get(), work));
   }
   template <class S, class T, class = detail::SameElement<S, T>>
   void call_scatter(std::span<S> send, Counts counts, Counts displacements, std::span<T> recv, int root,
@@ -161,9 +161,9 @@ class UnequalCalls {
       require_blocks("scatter_v", "send", send.size(), counts, displacements);
       require_own("scatter_v", "recv", recv.size(), counts);
     }
-    const hocket_call_options given = detail::to_c<T>(options);
+    const auto given = detail::to_c<T>(options);
     check(hocket_scatter_v(send.data(), counts.data(), or_null(displacements), recv.data(), recv.size(), dtype_of<T>(),
-                           root, handle(), &given, work));
+                           root, handle(), given.get(), work));
   }
   template <class S, class T, class = detail::SameElement<S, T>>
   void call_gather(std::span<S> send, std::span<T> recv, Counts counts, Counts displacements, int root,
@@ -172,18 +172,18 @@ class UnequalCalls {
       require_blocks("gather_v", "recv", recv.size(), counts, displacements);
       require_own("gather_v", "send", send.size(), counts);
     }
-    const hocket_call_options given = detail::to_c<T>(options);
+    const auto given = detail::to_c<T>(options);
     check(hocket_gather_v(send.data(), send.size(), recv.data(), counts.data(), or_null(displacements), dtype_of<T>(),
-                          root, handle(), &given, work));
+                          root, handle(), given.get(), work));
   }
   template <class S, class T, class = detail::SameElement<S, T>>
   void call_alltoall(std::span<S> send, Counts sendcounts, Counts senddispls, std::span<T> recv, Counts recvcounts,
                      Counts recvdispls, CallOptions options, hocket_work** work) {
     require_blocks("alltoall_v", "send", send.size(), sendcounts, senddispls);
     require_blocks("alltoall_v", "recv", recv.size(), recvcounts, recvdispls);
-    const hocket_call_options given = detail::to_c<T>(options);
+    const auto given = detail::to_c<T>(options);
     check(hocket_alltoall_v(send.data(), sendcounts.data(), or_null(senddispls), recv.data(), recvcounts.data(),
-                            or_null(recvdispls), dtype_of<T>(), handle(), &given, work));
+                            or_null(recvdispls), dtype_of<T>(), handle(), given.get(), work));
   }
 };
 

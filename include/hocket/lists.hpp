@@ -97,30 +97,30 @@ namespace detail {
 
 inline void allreduce_list(Communicator& comm, const Tensors& list, Op op, CallOptions options, hocket_work** work) {
   const auto tensors = list.sent_times("allreduce_list", 1);
-  const hocket_call_options given = to_c(options);
-  check(hocket_allreduce_list(tensors.data(), tensors.size(), to_c(op), comm.handle(), &given, work));
+  const auto given = to_c(options);
+  check(hocket_allreduce_list(tensors.data(), tensors.size(), to_c(op), comm.handle(), given.get(), work));
 }
 inline void reduce_list(Communicator& comm, const Tensors& list, Op op, int root, CallOptions options,
                         hocket_work** work) {
   const auto tensors = list.sent_times("reduce_list", 1);
-  const hocket_call_options given = to_c(options);
-  check(hocket_reduce_list(tensors.data(), tensors.size(), to_c(op), root, comm.handle(), &given, work));
+  const auto given = to_c(options);
+  check(hocket_reduce_list(tensors.data(), tensors.size(), to_c(op), root, comm.handle(), given.get(), work));
 }
 inline void reduce_scatter_list(Communicator& comm, const Tensors& list, Op op, CallOptions options,
                                 hocket_work** work) {
   const auto tensors = list.sent_times("reduce_scatter_list", static_cast<std::size_t>(comm.size()));
-  const hocket_call_options given = to_c(options);
-  check(hocket_reduce_scatter_list(tensors.data(), tensors.size(), to_c(op), comm.handle(), &given, work));
+  const auto given = to_c(options);
+  check(hocket_reduce_scatter_list(tensors.data(), tensors.size(), to_c(op), comm.handle(), given.get(), work));
 }
 inline void allgather_list(Communicator& comm, const Tensors& list, CallOptions options, hocket_work** work) {
   const auto tensors = list.received_times("allgather_list", static_cast<std::size_t>(comm.size()));
-  const hocket_call_options given = to_c(options);
-  check(hocket_allgather_list(tensors.data(), tensors.size(), comm.handle(), &given, work));
+  const auto given = to_c(options);
+  check(hocket_allgather_list(tensors.data(), tensors.size(), comm.handle(), given.get(), work));
 }
 inline void broadcast_list(Communicator& comm, const Tensors& list, int root, CallOptions options, hocket_work** work) {
   const auto tensors = list.sent_times("broadcast_list", 1);
-  const hocket_call_options given = to_c(options);
-  check(hocket_broadcast_list(tensors.data(), tensors.size(), root, comm.handle(), &given, work));
+  const auto given = to_c(options);
+  check(hocket_broadcast_list(tensors.data(), tensors.size(), root, comm.handle(), given.get(), work));
 }
 
 }  // namespace detail

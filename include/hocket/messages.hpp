@@ -67,25 +67,25 @@ class MessageCalls {
 
   template <class S>
   void call_send(std::span<S> send, int peer, CallOptions options, hocket_work** work) {
-    const hocket_call_options given = detail::to_c<S>(options);
+    const auto given = detail::to_c<S>(options);
     constexpr hocket_dtype dtype = dtype_of<std::remove_const_t<S>>();
-    check(hocket_send(send.data(), send.size(), dtype, peer, handle(), &given, work));
+    check(hocket_send(send.data(), send.size(), dtype, peer, handle(), given.get(), work));
   }
   template <class T>
   void call_recv(std::span<T> recv, int peer, CallOptions options, hocket_work** work) {
-    const hocket_call_options given = detail::to_c<T>(options);
-    check(hocket_recv(recv.data(), recv.size(), dtype_of<T>(), peer, handle(), &given, work));
+    const auto given = detail::to_c<T>(options);
+    check(hocket_recv(recv.data(), recv.size(), dtype_of<T>(), peer, handle(), given.get(), work));
   }
   template <class T>
   void call_recv_any(std::span<T> recv, std::int32_t& source, CallOptions options, hocket_work** work) {
-    const hocket_call_options given = detail::to_c<T>(options);
-    check(hocket_recv_any(recv.data(), recv.size(), dtype_of<T>(), &source, handle(), &given, work));
+    const auto given = detail::to_c<T>(options);
+    check(hocket_recv_any(recv.data(), recv.size(), dtype_of<T>(), &source, handle(), given.get(), work));
   }
   template <class S, class T, class = detail::SameElement<S, T>>
   void call_sendrecv(std::span<S> send, int to, std::span<T> recv, int from, CallOptions options, hocket_work** work) {
-    const hocket_call_options given = detail::to_c<T>(options);
-    check(hocket_sendrecv(send.data(), send.size(), to, recv.data(), recv.size(), from, dtype_of<T>(), handle(), &given,
-                          work));
+    const auto given = detail::to_c<T>(options);
+    check(hocket_sendrecv(send.data(), send.size(), to, recv.data(), recv.size(), from, dtype_of<T>(), handle(),
+                          given.get(), work));
   }
 };
 

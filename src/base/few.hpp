@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <memory>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -14,10 +15,10 @@ class Few {
   Few() = default;
   explicit Few(Element only) : only_(std::move(only)) {}
 
-  std::size_t size() const { return only_ ? 1 : several_.size(); }
+  std::size_t size() const { return only_ ? 1 : several_ ? several_->size() : 0; }
   bool empty() const { return size() == 0; }
-  const Element* data() const { return only_ ? &*only_ : several_.data(); }
-  Element* data() { return only_ ? &*only_ : several_.data(); }
+  const Element* data() const { return only_ ? &*only_ : several_ ? several_->data() : nullptr; }
+  Element* data() { return only_ ? &*only_ : several_ ? several_->data() : nullptr; }
   const Element* begin() const { return data(); }
   const Element* end() const { return data() + size(); }
   Element* begin() { return data(); }
@@ -34,16 +35,18 @@ class Few {
       return;
     }
     if (only_) {
-      several_.reserve(2);
-      several_.push_back(std::move(*only_));
+      auto several = std::make_unique<std::vector<Element>>();
+      several->reserve(2);
+      several->push_back(std::move(*only_));
       only_.reset();
+      several_ = std::move(several);
     }
-    several_.push_back(std::move(element));
+    several_->push_back(std::move(element));
   }
 
  private:
   std::optional<Element> only_;
-  std::vector<Element> several_;  // where they are more than one
+  std::unique_ptr<std::vector<Element>> several_;  // where they are more than one
 };
 
 }  // namespace hocket

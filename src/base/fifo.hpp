@@ -4,33 +4,40 @@
 
 #include <cstddef>
 #include <type_traits>
+#include <utility>
 #include <vector>
 
 namespace hocket {
 
 template <class Element>
 class Fifo {
-  static_assert(std::is_trivially_destructible_v<Element>, "what has left stays in memory until its place is needed");
+  static_assert(std::is_nothrow_move_assignable_v<Element>);
 
  public:
   bool empty() const { return first_ == end_; }
   std::size_t size() const { return end_ - first_; }
   Element& front() { return places_[place(first_)]; }
   const Element& front() const { return places_[place(first_)]; }
+  // From the front on.
+  const Element& operator[](std::size_t at) const { return places_[place(first_ + at)]; }
   // If memory runs out, nothing has happened.
-  void push_back(const Element& element) {
+  void push_back(Element element) {
     if (size() == places_.size()) grow();
-    places_[place(end_)] = element;
+    places_[place(end_)] = std::move(element);
     ++end_;
   }
-  void pop_front() { ++first_; }
+  // What is trivial to destroy stays in memory until its place is needed.
+  void pop_front() {
+    if constexpr (!std::is_trivially_destructible_v<Element>) front() = Element();
+    ++first_;
+  }
 
  private:
   std::size_t place(std::size_t number) const { return number & (places_.size() - 1); }  // a power of two
   void grow() {
     constexpr std::size_t least = 8;
     std::vector<Element> places(places_.empty() ? least : 2 * places_.size());
-    for (std::size_t i = 0; i < size(); ++i) places[i] = places_[place(first_ + i)];
+    for (std::size_t i = 0; i < size(); ++i) places[i] = std::move(places_[place(first_ + i)]);
     end_ = size();
     first_ = 0;
     places_.swap(places);

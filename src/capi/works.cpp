@@ -68,10 +68,16 @@ Status restart(hocket_work* work) {
   return {};
 }
 
-// Whether it was over when it was started; then that is remembered.
-bool was_over(const hocket_work* work) {
-  if (work == nullptr || work->facts.manner == 0) return false;
-  remember(work->facts);
+// Whether it is one call that has ended well, as most have when somebody asks; then that is remembered.
+bool is_well(const hocket_work* work) {
+  if (work == nullptr) return false;
+  if (work->facts.manner != 0) {
+    remember(work->facts);
+    return true;
+  }
+  const Operation* const operation = work->calls.only_and_well();
+  if (operation == nullptr) return false;
+  remember(*operation);
   return true;
 }
 
@@ -81,13 +87,13 @@ bool was_over(const hocket_work* work) {
 extern "C" {
 
 hocket_result hocket_work_test(hocket_work* work) {
-  if (was_over(work)) return HOCKET_OK;
+  if (is_well(work)) return HOCKET_OK;
   if (work != nullptr && !work->calls.finished()) return HOCKET_IN_PROGRESS;
   return guarded([&] { return work == nullptr ? null_argument("work") : remember(work->calls.status(), *work); });
 }
 
 hocket_result hocket_work_wait(hocket_work* work, int64_t timeout_ms) {
-  if (timeout_ms >= 0 && was_over(work)) return HOCKET_OK;
+  if (timeout_ms >= 0 && is_well(work)) return HOCKET_OK;
   return guarded([&]() -> Status {
     if (work == nullptr) return null_argument("work");
     if (timeout_ms >= 0 && work->calls.finished()) return remember(work->calls.status(), *work);

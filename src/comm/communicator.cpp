@@ -175,7 +175,8 @@ Code Communicator::run_again(const CallArguments& send, const CallArguments& rec
 
 bool Communicator::start_again(const CallArguments& call, StartedCalls& calls, CallFacts& facts) {
   return planner_->start_again(call, [&](const std::shared_ptr<Operation>& operation, bool over) {
-    over ? tell_facts(*operation, facts) : void(calls = calls_of(operation));
+    over ? tell_facts(*operation, facts)
+         : calls.parts.push_back({&executor(), Few<std::shared_ptr<Operation>>(operation)});
   });
 }
 

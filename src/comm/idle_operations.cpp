@@ -49,7 +49,13 @@ std::shared_ptr<MessageOperation> IdleOperations::message(Rank rank, bool sends,
   };
   if (auto idle = persistent ? nullptr : idle_one(messages_, goes_there)) return idle;
   auto made = std::make_shared<MessageOperation>(parts_.context, rank, sends, algorithm);
-  made->set_transports(TransportNames(parts_.link_set->mesh().routes().transports_of(made->directions())));
+  const auto other = std::ranges::find_if(
+      messages_, [&](const auto& kept) { return goes_there(*kept) && kept->algorithm() == algorithm; });
+  if (other != messages_.end()) {
+    made->set_manner((*other)->manner());
+  } else {
+    made->set_transports(TransportNames(parts_.link_set->mesh().routes().transports_of(made->directions())));
+  }
   if (!persistent) keep(messages_, made, messages_kept);
   return made;
 }

@@ -12,15 +12,15 @@ namespace hocket::comm {
 
 void tell_facts(const Operation& operation, CallFacts& facts) {
   facts.sequence = operation.sequence();
-  if (facts.manner == operation.manner() && operation.can_move()) return;
+  if (facts.manner == operation.manner().number() && operation.can_move()) return;
   facts.transports = operation.transports();
   facts.algorithm = operation.algorithm();
   facts.wire = operation.wire();
-  facts.manner = operation.manner();
+  facts.manner = operation.manner().number();
 }
 
 void tell_facts_again(const Operation& operation, CallFacts& facts) {
-  if (facts.manner != operation.manner()) return tell_facts(operation, facts);
+  if (facts.manner != operation.manner().number()) return tell_facts(operation, facts);
   facts.sequence = operation.sequence();
 }
 
@@ -34,6 +34,11 @@ void let_go(Operation& operation) noexcept {
 
 bool in_callback() {
   return Operation::in_callback();
+}
+
+const Operation* StartedCalls::only_and_well() const {
+  const Operation* const operation = only();
+  return operation != nullptr && operation->finished() && operation->status().ok() ? operation : nullptr;
 }
 
 bool StartedCalls::finished() const {

@@ -25,7 +25,7 @@ struct CallFacts {
   TransportNames transports;
   std::string_view algorithm;
   WireFormat wire = WireFormat::exact;
-  std::uint64_t manner = 0;  // see Operation; 0: nothing is known
+  std::uint64_t manner = 0;  // number of the Manner; 0: nothing is known
 };
 // Every small call pays for them, so they are written where they are to stand.
 [[gnu::noinline]] void tell_facts(const Operation& operation, CallFacts& facts);
@@ -57,6 +57,8 @@ struct StartedCalls {
   Operation* only() const {
     return parts.size() == 1 && parts.front().operations.size() == 1 ? parts.front().operations.front().get() : nullptr;
   }
+  // That operation, where it has ended well.
+  const Operation* only_and_well() const;
   bool finished() const;
   // Before they start: on_complete() may be called later.
   void allow_callback() const;

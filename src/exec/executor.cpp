@@ -192,7 +192,13 @@ Executor::Started Executor::start_again(const std::shared_ptr<Operation>& messag
   Started started = Started::no;
   if (may_start_here()) {
     started = parts.engine.start_again(message, input, output) ? Started::over : Started::under_way;
-    if (started == Started::over && message->kept_links() && parts.lock.return_to_rest()) return started;
+    if (message->kept_links()) {
+      if (started == Started::over && parts.lock.return_to_rest()) return started;
+      if (started == Started::under_way) {
+        parts.lock.release_started(true);
+        return started;
+      }
+    }
   }
   parts.lock.release_started(parts.engine.rest());
   return started;

@@ -96,13 +96,15 @@ bool LoneMessages::start_again(const std::shared_ptr<Operation>& message, const 
   const bool is_only = engine_.queue_.empty() && (engine_.lock_.state() & progress::submitted) == 0;
   try {
     if (!is_only) take_in();
-    if ((is_only || is_first(*message)) && is_over_now(*message, input, output)) {
+    const unsigned looks = looks_;
+    const bool first = is_only || is_first(*message);
+    if (first && is_over_now(*message, input, output)) {
       message->keep_links(is_only);
       return true;
     }
     message->bind_again(input, output);
     message->allow_callback();
-    if (!engine_.is_broken()) (void)begin_one(message);
+    if (!engine_.is_broken()) (void)(first ? begin_now(message) : begin_behind(message, looks == looks_));
   } catch (...) {
     if (message->finished()) message->take_longer();
     break_down_at(message);
@@ -128,23 +130,34 @@ bool LoneMessages::is_first(const Operation& message) {
   if (engine_.is_broken()) return false;
   if (is_free(message)) return true;
   if (++behind_others_ % behind_others_per_look != 0) return false;
+  ++looks_;
   if (engine_.progress_links() != 0) engine_.advance_operations();
   return is_free(message) && !engine_.is_broken();
 }
 
 // False: it could not.
 bool LoneMessages::start_one(const std::shared_ptr<Operation>& message) {
-  if (!is_free(*message) || !engine_.runs_now(*message)) return begin_one(message);
+  if (!is_free(*message)) return begin_behind(message, false);
+  if (!engine_.runs_now(*message)) return begin_now(message);
   engine_.lock_.completed();
   return true;
 }
 
-// It begins at once where nothing but messages is under way in its direction. False: it could not.
-bool LoneMessages::begin_one(const std::shared_ptr<Operation>& message) {
-  if (!is_free(*message) && !engine_.queue_.may_begin(message->directions().front())) {
-    engine_.queue_.add(message, engine_.peers_->size());
+// Behind others in its direction it follows, begins at once where nothing but messages is under way there, or waits.
+// `keeps_links`: none has been made, and none let progress. False: it could not begin.
+bool LoneMessages::begin_behind(const std::shared_ptr<Operation>& message, bool keeps_links) {
+  const Direction& direction = message->directions().front();
+  if (engine_.queue_.add_follower(message, direction)) {
+    message->keep_links(keeps_links);
     return true;
   }
+  if (engine_.queue_.may_begin(direction)) return begin_now(message);
+  engine_.queue_.add(message, engine_.peers_->size());
+  return true;
+}
+
+// False: it could not.
+bool LoneMessages::begin_now(const std::shared_ptr<Operation>& message) {
   const Status begun = engine_.begin(*message);
   if (begun.ok() && ends_well(*message)) {
     engine_.lock_.completed();
@@ -153,6 +166,26 @@ bool LoneMessages::begin_one(const std::shared_ptr<Operation>& message) {
   engine_.queue_.add_begun(message, engine_.peers_->size());
   if (!begun.ok()) engine_.break_down_for(*message, begun);
   return begun.ok();
+}
+
+bool LoneMessages::follow(OperationQueue::Entry& entry) {
+  for (;;) {
+    Operation& message = *entry.operation;
+    if (!engine_.runs_now(message)) {
+      const Status begun = engine_.begin(message);
+      if (!begun.ok()) {
+        engine_.break_down_for(message, begun);
+        return false;
+      }
+      if (!ends_well(message)) return true;
+    }
+    engine_.lock_.completed();
+    if (entry.followers.empty()) {
+      engine_.queue_.remove(entry);
+      return true;
+    }
+    OperationQueue::replace(entry);
+  }
 }
 
 void LoneMessages::queue_rest(Messages messages, std::size_t begun) {

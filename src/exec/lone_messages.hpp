@@ -6,7 +6,7 @@
 #include <memory>
 #include <span>
 
-#include "src/exec/operation.hpp"
+#include "src/exec/operation_queue.hpp"
 
 namespace hocket {
 
@@ -27,19 +27,23 @@ class LoneMessages {
   // Moves one that has run before on to these buffers and runs it, where it is over at once. False: it must be started,
   // and nothing has happened to it.
   bool is_over_now(Operation& message, const std::byte* input, std::byte* output);
-  // The same behind all that was submitted before; where it is not over at once, it begins, or waits for its turn. One
-  // that was over with nothing else to do has kept links, and there is nothing to rest for.
+  // The same behind all that was submitted before; where it is not over at once, it begins, or waits for its turn.
+  // Where it has kept links, there is nothing to rest for.
   bool start_again(const std::shared_ptr<Operation>& message, const std::byte* input, std::byte* output);
+  // What has its place in the queue from now on, behind a message that has ended, runs, and so do its followers, up to
+  // one that must wait. False: one has failed, and so everything has ended.
+  bool follow(OperationQueue::Entry& entry);
 
  private:
   static constexpr unsigned rounds_alone = 256;  // before what waits gets its place
-  static constexpr unsigned behind_others_per_look = 4;
+  static constexpr unsigned behind_others_per_look = 16;
 
   bool ends_well(Operation& message);
   bool wait_for(Messages messages);
   void take_in();
   bool start_one(const std::shared_ptr<Operation>& message);
-  bool begin_one(const std::shared_ptr<Operation>& message);
+  bool begin_behind(const std::shared_ptr<Operation>& message, bool keeps_links);
+  bool begin_now(const std::shared_ptr<Operation>& message);
   bool is_free(const Operation& message) const;
   bool is_first(const Operation& message);
   void break_down_at(const std::shared_ptr<Operation>& message);
@@ -47,6 +51,7 @@ class LoneMessages {
 
   ProgressEngine& engine_;
   unsigned behind_others_ = 0;  // messages that found others in their direction when they started
+  unsigned looks_ = 0;          // at links, for some of these
 };
 
 }  // namespace hocket

@@ -24,6 +24,7 @@ class MessageOperation final : public Operation {
   Status start(const Tag& tag, Peers& peers) override;
   // The link does it all.
   bool is_for_links_alone() const override { return true; }
+  bool may_follow() const override { return !sends() && runs_at_once_ && bytes_ <= link_->now_max(); }
   bool advance(Counters&) override { return false; }
   bool complete() const override { return outstanding_ == 0 || !failure().ok(); }
   std::span<const Direction> directions() const override { return direction_; }

@@ -33,7 +33,7 @@ void call(const Operation::Callback& callback, Code result) noexcept {
 
 }  // namespace
 
-std::atomic<std::uint64_t> Operation::manners_{0};
+std::atomic<std::uint64_t> Manner::numbers_{0};
 constinit thread_local Operation::Call* Operation::last_called_ = nullptr;
 
 void Operation::bind(const Binding& binding, bool persistent) {

@@ -12,10 +12,10 @@
 
 #include "src/exec/binding.hpp"
 #include "src/exec/context.hpp"
+#include "src/exec/manner.hpp"
 #include "src/exec/operation_record.hpp"
 #include "src/exec/peers.hpp"
 #include "src/exec/run_state.hpp"
-#include "src/exec/transport_names.hpp"
 #include "src/spi/transport.hpp"
 
 namespace hocket {
@@ -100,6 +100,8 @@ class Operation {
   virtual Status start(const Tag& tag, Peers& peers) = 0;
   // Whether that is all, and it counts its end (Context::Shared): then advance() does nothing.
   virtual bool is_for_links_alone() const { return false; }
+  // Whether it loses nothing by beginning only when those before it in its direction are over.
+  virtual bool may_follow() const { return false; }
   // Does what can be done without waiting; adds to `counters`. Returns whether anything happened.
   virtual bool advance(Counters& counters) = 0;
   // Everything is done, or something failed.
@@ -156,8 +158,9 @@ class Operation {
   const std::shared_ptr<Context>& shared_context() const { return context_; }
   const Signature& signature() const { return binding_.signature; }
   std::chrono::nanoseconds timeout() const { return binding_.timeout; }
-  // The clock is read at the first of these three, not when the run begins: most runs are over before anybody asks.
+  // The clock is read at the first of these, not when the run begins: most runs are over before anybody asks.
   const Deadline& deadline() const { return clock().deadline; }
+  bool has_clock() const { return clock_.has_value(); }
   std::uint64_t sequence() const { return sequence_; }
   // How it names itself to the peers.
   Tag tag() const {
@@ -198,11 +201,10 @@ class Operation {
     clock().told = true;
   }
   // Constant once it has run.
-  const TransportNames& transports() const { return transports_; }
-  void set_transports(const TransportNames& transports) {
-    transports_ = transports;
-    manner_ = ++manners_;
-  }
+  const TransportNames& transports() const { return manner_.transports(); }
+  void set_transports(const TransportNames& transports) { manner_.set_transports(transports); }
+  // The algorithm and wire format are the same, too, always.
+  void set_manner(const Manner& manner) { manner_ = manner; }
   // ---- for any thread ----
   bool finished() const { return state_.load(std::memory_order_acquire) == &over; }
   // Given the result.
@@ -222,8 +224,7 @@ class Operation {
   virtual std::string_view algorithm() const = 0;
   // The format in which its data travelled.
   virtual WireFormat wire() const { return WireFormat::exact; }
-  // Not 0. As long as it is the same, so are these two and transports(), but for an operation that runs another one.
-  std::uint64_t manner() const { return manner_; }
+  const Manner& manner() const { return manner_; }
 
  protected:
   const Binding& binding() const { return binding_; }
@@ -240,7 +241,7 @@ class Operation {
   void set_path(std::uint32_t path) {
     if (detail_.path == path) return;
     detail_.path = path;
-    manner_ = ++manners_;
+    manner_.renew();
     if (record_ != nullptr) record_->choose(path);
   }
   // In the signature, before any peer hears of the run.
@@ -265,7 +266,6 @@ class Operation {
   };
   static void call_back(std::unique_ptr<Call> call) noexcept;
 
-  static std::atomic<std::uint64_t> manners_;  // how many there have been in this process
   // Of those that this thread calls; null: none.
   static constinit thread_local Call* last_called_;
 
@@ -278,13 +278,12 @@ class Operation {
   std::uint64_t sequence_ = 0;
   RecordDetail detail_;
   OperationRecord* record_ = nullptr;
-  TransportNames transports_;
+  Manner manner_;
   Status failure_;
   Status status_;
   bool callback_allowed_ = false;
   bool kept_links_ = false;
   bool bound_anew_ = true, can_move_ = false, collective_over_links_ = false;
-  std::uint64_t manner_ = ++manners_;
   // While a run goes on: null, or the Call for its end. Else &over.
   std::atomic<const void*> state_{&over};
 };

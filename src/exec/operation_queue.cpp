@@ -93,7 +93,18 @@ void OperationQueue::add(std::shared_ptr<Operation> operation, Rank peers) {
 bool OperationQueue::may_begin(const Direction& direction) const {
   if (is_free(direction)) return true;
   const Entry& last = *lines_[line_of(direction)].last->entry;
-  return last.list == &running_ && last.operation->is_message() && running_over_links_ < side_by_side_max;
+  return last.list == &running_ && last.operation->is_message() && last.followers.empty() &&
+         running_over_links_ < side_by_side_max;
+}
+
+// Those that have longer than the one before them would find out late that nothing comes.
+bool OperationQueue::add_follower(const std::shared_ptr<Operation>& message, const Direction& direction) {
+  Entry& last = *lines_[line_of(direction)].last->entry;
+  const Operation& first = *last.operation;
+  if (last.list != &running_ || first.timeout() != message->timeout() || !message->may_follow()) return false;
+  if (last.followers.empty() && !first.may_follow()) return false;
+  last.followers.push_back(message);
+  return true;
 }
 
 void OperationQueue::add_begun(std::shared_ptr<Operation> message, Rank peers) {
@@ -139,6 +150,13 @@ std::shared_ptr<Operation> OperationQueue::remove(Entry& entry) {
   return operation;
 }
 
+std::shared_ptr<Operation> OperationQueue::replace(Entry& entry) {
+  std::shared_ptr<Operation> next = std::move(entry.followers.front());
+  entry.followers.pop_front();
+  entry.operation.swap(next);
+  return next;
+}
+
 OperationQueue::Entries OperationQueue::take_all() {
   Entries all;
   for (Entries* entries : {&running_, &startable_, &searching_, &waiting_}) all.splice(all.end(), *entries);
@@ -152,6 +170,14 @@ OperationQueue::Entries OperationQueue::take_all() {
 Deadline OperationQueue::verdict_for(const Operation& operation) {
   const Deadline& deadline = operation.deadline();
   return operation.needs_source() ? deadline : deadline.later(grace);
+}
+
+void OperationQueue::begin_clocks_of_followers() const {
+  for (const Entry& entry : running_) {
+    for (std::size_t at = entry.followers.size(); at > 0 && !entry.followers[at - 1]->has_clock(); --at) {
+      (void)entry.followers[at - 1]->deadline();
+    }
+  }
 }
 
 void OperationQueue::find_next_verdict() {

@@ -6,7 +6,8 @@
 // only those behind it are looked at: what that costs does not grow with the number of operations that wait.
 //
 // Messages may run side by side, since a link itself keeps their order: one that has begun behind others that run takes
-// its place in its line, and among what runs.
+// its place in its line, and among what runs. Short receives need not even begin: those of one direction follow one
+// that runs, without places of their own, and take its place one after the other.
 //
 // A receive from any peer claims the incoming direction of every peer of its communicator. It searches while it is
 // first in one of these lines, and starts when such a peer has sent something; then it leaves the other lines.
@@ -18,6 +19,7 @@
 #include <memory>
 #include <vector>
 
+#include "src/base/fifo.hpp"
 #include "src/exec/operation.hpp"
 
 namespace hocket {
@@ -38,8 +40,9 @@ class OperationQueue {
     std::shared_ptr<Operation> operation;
     Window* window = nullptr;   // the operation's
     std::vector<Claim> claims;  // of a receive from any: by rank
-    std::size_t first_in = 0;   // of how many lines it is the first
-    Entries* list = nullptr;    // the one that it is in
+    Fifo<std::shared_ptr<Operation>> followers;
+    std::size_t first_in = 0;  // of how many lines it is the first
+    Entries* list = nullptr;   // the one that it is in
     Entries::iterator self;
   };
 
@@ -54,6 +57,9 @@ class OperationQueue {
   bool may_begin(const Direction& direction) const;
   // Adds one that has begun. If memory runs out, nothing has happened.
   void add_begun(std::shared_ptr<Operation> message, Rank peers);
+  // Adds a message to those that follow the last one in its direction, which is claimed. False: it may not follow that.
+  // If memory runs out, nothing has happened.
+  bool add_follower(const std::shared_ptr<Operation>& message, const Direction& direction);
   // The next operation that may start; from now on it runs. Null: there is none.
   Entry* start_next();
   // Lets a receive from any that searches take its message from this rank; then start_next() returns it.
@@ -62,8 +68,10 @@ class OperationQueue {
   static bool is_first_for(const Entry& receive, Rank rank) {
     return receive.claims[static_cast<std::size_t>(rank)].before == nullptr;
   }
-  // It has ended, and those behind it may start.
+  // It has ended, and nothing follows it: those behind it may start.
   std::shared_ptr<Operation> remove(Entry& entry);
+  // It has ended, and what follows it has its place from now on, but has not begun.
+  static std::shared_ptr<Operation> replace(Entry& entry);
   // Takes out everything.
   Entries take_all();
 
@@ -84,6 +92,8 @@ class OperationQueue {
   Deadline next_verdict() const { return next_verdict_; }
   // Finds it again, without those that have left. Call when it has passed.
   void find_next_verdict();
+  // What follows others has no verdict of its own, since those end before it; its time counts from here on.
+  void begin_clocks_of_followers() const;
   // When an operation that has not started is given up: a receive from any at its deadline; others a moment later, as
   // those that they wait for tell a better cause.
   static Deadline verdict_for(const Operation& operation);

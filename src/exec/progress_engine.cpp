@@ -142,9 +142,8 @@ void ProgressEngine::add_calls(std::span<const std::shared_ptr<Operation>> opera
 
 bool ProgressEngine::needs_no_places(std::span<const std::shared_ptr<Operation>> operations) const {
   if (operations.size() == 1) return needs_no_place(*operations.front());
-  return operations.size() <= LoneMessages::max && std::ranges::all_of(operations, [&](const auto& operation) {
-           return operation->is_message() && needs_no_place(*operation);
-         });
+  const auto is_such_message = [&](const auto& each) { return each->is_message() && needs_no_place(*each); };
+  return operations.size() <= LoneMessages::max && std::ranges::all_of(operations, is_such_message);
 }
 
 // Over the window, or on the only rank. `ran`: how far it has come already.
@@ -218,7 +217,7 @@ void ProgressEngine::start_operations() {
   if (searches != std::exchange(listens_, searches)) peers_->listen(searches);
 }
 
-// Returns whether anything happened. Completed operations leave; a failed one breaks everything.
+// Whether anything happened. Completed operations leave; a failed one breaks everything.
 bool ProgressEngine::advance_operations() {
   bool happened = false, completed = false;
   std::uint64_t left = queue_.must_advance() ? UINT64_MAX : newly_ended_messages();
@@ -244,9 +243,10 @@ bool ProgressEngine::retire(Entry& entry) {
   Recorder::end(operation);
   count(operation);
   lateness_.ended(queue_, *peers_);
-  queue_.remove(entry)->finish(Status());
+  const bool followed = !entry.followers.empty();
+  (followed ? OperationQueue::replace(entry) : queue_.remove(entry))->finish(Status());
   lock_.completed();
-  return true;
+  return !followed || messages_.follow(entry);
 }
 
 // ---- sleep ----------------------------------------------------------------------------------------------------------

@@ -122,6 +122,7 @@ void ProgressEngine::check_unseen_peers() {
 
 // Tells peers where this rank waits, and gives up what is late.
 void ProgressEngine::check_deadlines() {
+  queue_.begin_clocks_of_followers();
   if (looks_for_unseen_peers()) check_unseen_peers();
   bool told_over_window = false;
   const auto late = lateness_.find(queue_, *peers_, told_over_window);
@@ -180,7 +181,10 @@ void ProgressEngine::break_down(const Status& first_cause, const Operation* foun
   peer_failure_ = Status();
   if (is_first) report_break();
   auto ended = queue_.take_all();
-  for (const Entry& entry : ended) entry.operation->finish(cause);
+  for (const Entry& entry : ended) {
+    entry.operation->finish(cause);
+    for (std::size_t at = 0; at < entry.followers.size(); ++at) entry.followers[at]->finish(cause);
+  }
   for (const auto& operation : unqueued_) {
     if (!operation->finished()) operation->finish(cause);
   }

@@ -70,7 +70,8 @@ class Link {
   virtual void recv_reduce(const Tag& tag, ConstBuffer mine, Buffer to, const Reduction& reduction,
                            Completion& completion) = 0;
   // The same of a message in the host's memory that can be handed over, or has come, without waiting for anybody: then
-  // it is over. False: nothing has happened, and send() or recv() knows why. A link may leave them out.
+  // it is over. False: nothing has happened, and send() or recv() knows why. A link may leave them out, as it does for
+  // messages of more than now_max() bytes.
   virtual bool send_now(const Tag& tag, std::span<const std::byte> from) {
     (void)tag;
     (void)from;
@@ -81,6 +82,7 @@ class Link {
     (void)to;
     return false;
   }
+  virtual std::size_t now_max() const { return 0; }
   // The tag of the next message, if that has come and no receive is posted. For receives from any peer: only while
   // the transport listens.
   virtual std::optional<Tag> probe() = 0;

@@ -12,6 +12,9 @@ namespace hocket::shm {
 
 class Outbox {
  public:
+  // Messages of so many bytes may be written at once.
+  static constexpr std::size_t at_once_max = (std::size_t{32} << 10) - cache_line_bytes;
+
   struct Flushed {
     std::size_t completed = 0;  // messages
     std::size_t bytes = 0;      // written, headers and padding included

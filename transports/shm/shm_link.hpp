@@ -43,6 +43,7 @@ class ShmLink final : public Link {
                    Completion& completion) override;
   bool send_now(const Tag& tag, std::span<const std::byte> from) override;
   bool recv_now(const Tag& tag, std::span<std::byte> to) override;
+  std::size_t now_max() const override { return Outbox::at_once_max; }
   std::optional<Tag> probe() override;
   void tell_waiting(const Waiting& what) override;
   void close(const Status& why) override;

@@ -43,6 +43,7 @@ class FakeOperation final : public Operation {
   Missing missing() const override { return {.peers = {1}, .text = "waiting for rank 1"}; }
   std::string_view algorithm() const override { return "fake"; }
   bool is_for_links_alone() const override { return for_links_alone; }
+  bool may_follow() const override { return follows; }
   bool needs_source() const override {
     if (looked_at != nullptr) ++*looked_at;
     return searches;
@@ -56,6 +57,7 @@ class FakeOperation final : public Operation {
   std::function<void()> on_start, on_advance;
   bool searches = false;  // it receives from any
   bool for_links_alone = false;
+  bool follows = false;  // others of its direction, before it begins
   Rank source = no_rank;
   std::size_t* looked_at = nullptr;  // counts how often
 
