@@ -17,6 +17,7 @@
 #include "src/spi/status.hpp"
 #include "src/spi/topology.hpp"
 #include "src/spi/types.hpp"
+#include "src/spi/window.hpp"
 
 namespace hocket {
 
@@ -48,6 +49,11 @@ struct DirectCost {
   double read = 0;         // processor, per read of another one's plain memory
   double read_per_byte = 0;
   bool reads_plain_memory = true;  // whether it can be read
+
+  // Whether calls read it where they may choose.
+  bool saves_time_by_reading() const {
+    return reads_plain_memory && read_per_byte <= plain_read_ratio_max * copy_per_byte;
+  }
 };
 
 enum class NetworkKind : std::uint8_t {

@@ -32,6 +32,10 @@ class PlainMemoryOwner {
   std::unique_ptr<const std::uint64_t> secret_;  // stays where it is
 };
 
+// Whether this kernel reads memory of processes in at most plain_read_ratio_max times the time of a copy. Found out
+// once in this process, with memory of its own; false where it may not read even that, or memory has run out.
+bool plain_memory_is_read_fast();
+
 // Another process's memory.
 class PlainMemory {
  public:

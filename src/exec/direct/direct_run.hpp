@@ -157,7 +157,7 @@ struct DirectRun {
     exchange = Exchange(binding.signature, root, members, first_grain_bytes);
     blocks = BlockExchange();
     rule = use.rule_of(exchange);
-    rule.plain = rule.plain && window().reads_plain_memory();
+    rule.plain = rule.plain && use.makes_single_copies();
     payload_bytes = payload_input_bytes = exchange.input_bytes(self);
   }
 

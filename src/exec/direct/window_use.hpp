@@ -35,6 +35,11 @@ struct WindowUse {
     in_this_window.staging_bytes = window->staging_bytes();
     return direct_rule(exchange, in_this_window);
   }
+  // Whether a call that would make single copies does: all members must agree, and announce so.
+  bool makes_single_copies() const {
+    return window->reads_plain_memory() &&
+           (setting.single_copy == SingleCopy::always || window->reads_plain_memory_fast());
+  }
   std::uint32_t& sequence(std::uint64_t of_turn) { return sequences[of_turn % direct::announcements]; }
 };
 

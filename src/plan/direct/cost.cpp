@@ -259,7 +259,7 @@ std::optional<DirectExpectation> expect_direct(const Network& network, const Dir
   const DirectSetting setting = direct_setting(network);
   const bool shares_work = setting.shares_work;
   const Exchange exchange = call.exchange();
-  const DirectPath foreseen = foreseen_path(exchange, setting, call.registered, cost.reads_plain_memory);
+  const DirectPath foreseen = foreseen_path(exchange, setting, call.registered, cost.saves_time_by_reading());
   const bool is_prefix = info_of(call.collective).is_prefix();  // that is run as foreseen, or over links
   if (!has_direct_path(exchange, direct_rule(exchange, setting)) || (is_prefix && path && *path != foreseen)) {
     return std::nullopt;

@@ -61,6 +61,7 @@ class MemoryWindow final : public Window {
     return start == nullptr || ref.offset + bytes > length ? nullptr : start + ref.offset;
   }
   bool reads_plain_memory() override { return true; }
+  bool reads_plain_memory_fast() override { return true; }
   Status read(std::uint32_t, std::uintptr_t from, std::byte* to, std::size_t bytes) override {
     std::memcpy(to, reinterpret_cast<const std::byte*>(from), bytes);
     return {};

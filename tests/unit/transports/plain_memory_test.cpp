@@ -60,6 +60,11 @@ TEST_F(PlainMemoryTest, IsReadFromAnotherProcess) {
   EXPECT_EQ(got, std::vector<std::byte>(100'000, std::byte{'x'}));
 }
 
+TEST_F(PlainMemoryTest, HowFastItIsReadIsFoundOutOnce) {
+  const bool fast = plain_memory_is_read_fast();
+  for (int i = 0; i < 100; ++i) EXPECT_EQ(plain_memory_is_read_fast(), fast);
+}
+
 TEST_F(PlainMemoryTest, WithoutTheSecretItIsAnotherProcess) {
   shared_->info.secret = shared_->info.secret ^ 1;
   EXPECT_FALSE(memory_.probe(shared_->info));
