@@ -10,11 +10,13 @@
 
 #include "tests/unit/exec/fake_peers.hpp"
 #include "tests/unit/exec/memory_window.hpp"
+#include "tests/unit/exec/started_operations.hpp"
 
 namespace hocket {
 namespace {
 
 using testing::FakeOperation;
+using testing::started;
 using Entry = OperationQueue::Entry;
 
 constexpr Rank peers = 4;
@@ -32,13 +34,6 @@ std::shared_ptr<FakeOperation> add_any_source(OperationQueue& queue) {
   operation->searches = true;
   queue.add(operation, peers);
   return operation;
-}
-
-// Starts what may start, in this order.
-std::vector<Operation*> started(OperationQueue& queue) {
-  std::vector<Operation*> operations;
-  while (Entry* entry = queue.start_next()) operations.push_back(entry->operation.get());
-  return operations;
 }
 
 void finish(OperationQueue& queue, const std::shared_ptr<FakeOperation>& operation) {
@@ -193,52 +188,6 @@ TEST(OperationQueue, TheWindowIsForOneAtATime) {
   EXPECT_TRUE(queue.only_window());
   queue.remove(queue.running().front());
   EXPECT_THAT(started(queue), ElementsAre(second.get()));
-}
-
-std::shared_ptr<FakeOperation> receive(bool follows = true, std::chrono::hours timeout = std::chrono::hours(1)) {
-  auto message = std::make_shared<FakeOperation>(
-      std::vector<Direction>{from_1},
-      Binding{.signature = {.kind = SignatureKind::send}, .reduction = {}, .timeout = timeout});
-  message->follows = follows;
-  return message;
-}
-
-TEST(OperationQueue, ShortReceivesFollowOneThatRuns) {
-  OperationQueue queue;
-  const auto first = receive(), second = receive(), third = receive(), large = receive(false);
-  queue.add_begun(first, peers);
-  EXPECT_TRUE(queue.add_follower(second, from_1));
-  EXPECT_FALSE(queue.may_begin(from_1)) << "it would overtake the follower";
-  EXPECT_FALSE(queue.add_follower(large, from_1));
-  EXPECT_FALSE(queue.add_follower(receive(true, std::chrono::hours(2)), from_1)) << "another timeout";
-  EXPECT_TRUE(queue.add_follower(third, from_1));
-  queue.add(large, peers);
-  EXPECT_FALSE(queue.add_follower(receive(), from_1)) << "it would overtake the one that waits";
-  EXPECT_EQ(queue.running().size(), 1U);
-  Entry& entry = queue.running().front();
-  EXPECT_EQ(OperationQueue::replace(entry), first);
-  EXPECT_EQ(entry.operation, second);
-  EXPECT_EQ(OperationQueue::replace(entry), second);
-  EXPECT_EQ(entry.operation, third);
-  EXPECT_TRUE(entry.followers.empty());
-  EXPECT_THAT(started(queue), IsEmpty());
-  EXPECT_EQ(queue.remove(entry), third);
-  EXPECT_THAT(started(queue), ElementsAre(large.get()));
-  EXPECT_FALSE(queue.add_follower(receive(), from_1)) << "what runs is no short receive";
-}
-
-TEST(OperationQueue, TimeOfFollowersCountsFromTheFirstLook) {
-  OperationQueue queue;
-  const auto first = receive(), second = receive(), third = receive();
-  queue.add_begun(first, peers);
-  EXPECT_TRUE(queue.add_follower(second, from_1));
-  queue.begin_clocks_of_followers();
-  EXPECT_TRUE(queue.add_follower(third, from_1));
-  EXPECT_TRUE(second->has_clock());
-  EXPECT_FALSE(third->has_clock());
-  queue.begin_clocks_of_followers();
-  EXPECT_TRUE(third->has_clock());
-  EXPECT_GE(third->deadline().at(), second->deadline().at());
 }
 
 TEST(OperationQueue, TakesAllOutInTheEnd) {

@@ -1,0 +1,72 @@
+// Short receives that follow one that runs, in the queue.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <memory>
+#include <vector>
+
+#include "src/exec/operation_queue.hpp"
+#include "tests/unit/exec/fake_peers.hpp"
+#include "tests/unit/exec/started_operations.hpp"
+
+namespace hocket {
+namespace {
+
+using ::testing::ElementsAre;
+using testing::FakeOperation;
+using ::testing::IsEmpty;
+using testing::started;
+using Entry = OperationQueue::Entry;
+
+constexpr Rank peers = 4;
+constexpr Direction from_1{.peer = 1, .outgoing = false};
+
+std::shared_ptr<FakeOperation> receive(bool follows = true, std::chrono::hours timeout = std::chrono::hours(1)) {
+  auto message = std::make_shared<FakeOperation>(
+      std::vector<Direction>{from_1},
+      Binding{.signature = {.kind = SignatureKind::send}, .reduction = {}, .timeout = timeout});
+  message->follows = follows;
+  return message;
+}
+
+TEST(FollowingMessages, ShortReceivesFollowOneThatRuns) {
+  OperationQueue queue;
+  const auto first = receive(), second = receive(), third = receive(), large = receive(false);
+  queue.add_begun(first, peers);
+  EXPECT_TRUE(queue.add_follower(second, from_1));
+  EXPECT_FALSE(queue.may_begin(from_1)) << "it would overtake the follower";
+  EXPECT_FALSE(queue.add_follower(large, from_1));
+  EXPECT_FALSE(queue.add_follower(receive(true, std::chrono::hours(2)), from_1)) << "another timeout";
+  EXPECT_TRUE(queue.add_follower(third, from_1));
+  queue.add(large, peers);
+  EXPECT_FALSE(queue.add_follower(receive(), from_1)) << "it would overtake the one that waits";
+  EXPECT_EQ(queue.running().size(), 1U);
+  Entry& entry = queue.running().front();
+  EXPECT_EQ(OperationQueue::replace(entry), first);
+  EXPECT_EQ(entry.operation, second);
+  EXPECT_EQ(OperationQueue::replace(entry), second);
+  EXPECT_EQ(entry.operation, third);
+  EXPECT_TRUE(entry.followers.empty());
+  EXPECT_THAT(started(queue), IsEmpty());
+  EXPECT_EQ(queue.remove(entry), third);
+  EXPECT_THAT(started(queue), ElementsAre(large.get()));
+  EXPECT_FALSE(queue.add_follower(receive(), from_1)) << "what runs is no short receive";
+}
+
+TEST(FollowingMessages, TimeOfFollowersCountsFromTheFirstLook) {
+  OperationQueue queue;
+  const auto first = receive(), second = receive(), third = receive();
+  queue.add_begun(first, peers);
+  EXPECT_TRUE(queue.add_follower(second, from_1));
+  queue.begin_clocks_of_followers();
+  EXPECT_TRUE(queue.add_follower(third, from_1));
+  EXPECT_TRUE(second->has_clock());
+  EXPECT_FALSE(third->has_clock());
+  queue.begin_clocks_of_followers();
+  EXPECT_TRUE(third->has_clock());
+  EXPECT_GE(third->deadline().at(), second->deadline().at());
+}
+
+}  // namespace
+}  // namespace hocket
