@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <bit>
 #include <cerrno>
 #include <chrono>
 #include <cstring>
@@ -76,7 +77,7 @@ Status PlainMemory::read(std::uintptr_t from, std::byte* to, std::size_t bytes) 
   std::size_t at = 0;
   while (at < bytes) {
     const iovec here{to + at, bytes - at};
-    const iovec there{reinterpret_cast<void*>(from + at), bytes - at};
+    const iovec there{std::bit_cast<void*>(from + at), bytes - at};
     const auto got = ::process_vm_readv(process_, &here, 1, &there, 1, 0);
     if (got > 0) {
       at += static_cast<std::size_t>(got);
