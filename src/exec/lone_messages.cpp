@@ -84,7 +84,9 @@ void LoneMessages::start(Messages messages) {
 // What was submitted before.
 void LoneMessages::take_in() {
   if ((engine_.lock_.state() & progress::submitted) != 0) engine_.accept();
-  if (engine_.queue_.can_start()) engine_.start_operations();
+  if (!engine_.queue_.can_start()) return;
+  ++looks_;
+  engine_.start_operations();
 }
 
 bool LoneMessages::is_over_now(Operation& message, const std::byte* input, std::byte* output) {
@@ -95,8 +97,8 @@ bool LoneMessages::is_over_now(Operation& message, const std::byte* input, std::
 bool LoneMessages::start_again(const std::shared_ptr<Operation>& message, const std::byte* input, std::byte* output) {
   const bool is_only = engine_.queue_.empty() && (engine_.lock_.state() & progress::submitted) == 0;
   try {
-    if (!is_only) take_in();
     const unsigned looks = looks_;
+    if (!is_only) take_in();
     const bool first = is_only || is_first(*message);
     if (first && is_over_now(*message, input, output)) {
       message->keep_links(is_only);

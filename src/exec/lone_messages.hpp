@@ -51,7 +51,7 @@ class LoneMessages {
 
   ProgressEngine& engine_;
   unsigned behind_others_ = 0;  // messages that found others in their direction when they started
-  unsigned looks_ = 0;          // at links, for some of these
+  unsigned looks_ = 0;          // how often links may have been made or let progress before one of these began
 };
 
 }  // namespace hocket
