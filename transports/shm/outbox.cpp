@@ -11,7 +11,6 @@
 namespace hocket::shm {
 namespace {
 
-constexpr std::size_t piece_bytes = std::size_t{32} << 10;     // then the reader may begin
 constexpr std::size_t bytes_per_flush = std::size_t{1} << 20;  // then others have their turn
 
 }  // namespace
