@@ -5,19 +5,29 @@
 #include <cstdint>
 #include <cstring>
 
+#include "src/base/copy_bytes.hpp"
+
 namespace hocket {
 
-// std::memcpy() without the call where there is one number, or two. `bytes` may be 0, and then the places null.
+// The first number and the last, which may overlap.
+template <class Number>
+void copy_ends(std::byte* to, const std::byte* from, std::size_t bytes) {
+  Number first = 0, last = 0;
+  std::memcpy(&first, from, sizeof first);
+  std::memcpy(&last, from + bytes - sizeof last, sizeof last);
+  std::memcpy(to, &first, sizeof first);
+  std::memcpy(to + bytes - sizeof last, &last, sizeof last);
+}
+
+// copy_bytes() without a call where there is one number, or two. `bytes` may be 0, and then the places null.
 inline void copy_small(std::byte* to, const std::byte* from, std::size_t bytes) {
-  constexpr std::size_t word = sizeof(std::uint64_t);
+  constexpr std::size_t word = sizeof(std::uint64_t), half = sizeof(std::uint32_t);
   if (bytes - word <= word) {  // of fewer than one word, too large a number
-    std::uint64_t first = 0, last = 0;
-    std::memcpy(&first, from, word);
-    std::memcpy(&last, from + bytes - word, word);
-    std::memcpy(to, &first, word);
-    std::memcpy(to + bytes - word, &last, word);
-  } else if (bytes != 0) {
-    std::memcpy(to, from, bytes);
+    copy_ends<std::uint64_t>(to, from, bytes);
+  } else if (bytes - half < half) {
+    copy_ends<std::uint32_t>(to, from, bytes);
+  } else {
+    copy_bytes(to, from, bytes);
   }
 }
 

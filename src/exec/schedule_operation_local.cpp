@@ -1,9 +1,10 @@
 // What an operation does here, without a link: it copies, combines, and divides what an average ends with; and it runs
 // on memory that is copied in and out meanwhile.
 #include <algorithm>
-#include <cstring>
 #include <initializer_list>
 #include <utility>
+
+#include "src/base/copy_bytes.hpp"
 
 #include "src/exec/schedule_operation.hpp"
 
@@ -59,7 +60,7 @@ void ScheduleOperation::run_local(std::uint32_t slot) {
 void ScheduleOperation::copy(const Step& step, const Buffer& to, const Buffer& from) const {
   const bool encoded = step.to.space == Space::encoded;
   if (encoded == (step.left.space == Space::encoded)) {
-    std::memcpy(to.data, from.data, to.bytes);
+    copy_bytes(to.data, from.data, to.bytes);
   } else if (encoded) {
     codec_.encode(to.data, from.data, from.bytes / plan_->key.element_bytes);
   } else {

@@ -3,6 +3,7 @@
 #include <cstring>
 #include <new>
 
+#include "src/base/copy_bytes.hpp"
 #include "src/exec/reduce.hpp"
 
 namespace hocket {
@@ -28,14 +29,14 @@ bool Staging::gather() {
     if (multiplies_) {
       scale(dtype_, memory_.get() + at, data, bytes / size_of(dtype_), scalar_);
     } else {
-      std::memcpy(memory_.get() + at, data, bytes);
+      copy_bytes(memory_.get() + at, data, bytes);
     }
   }
   return true;
 }
 
 void Staging::scatter() const {
-  for (const auto& [data, bytes, at] : targets_) std::memcpy(data, memory_.get() + at, bytes);
+  for (const auto& [data, bytes, at] : targets_) copy_bytes(data, memory_.get() + at, bytes);
 }
 
 }  // namespace hocket

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "src/base/arithmetic.hpp"
+#include "src/base/copy_bytes.hpp"
 #include "src/base/copy_small.hpp"
 #include "transports/shm/fence.hpp"
 #include "transports/shm/wake_word.hpp"
@@ -160,7 +161,7 @@ bool Inbox::take_from_place(Received& received) {
 void Inbox::put(const std::byte* from, std::size_t bytes) {
   const PostedReceive& front = posted_.front();
   if (!front.reduction.combines()) {
-    std::memcpy(front.to.data + got_, from, bytes);
+    copy_bytes(front.to.data + got_, from, bytes);
   } else {
     front.reduction.combine_part(front.to.data, front.mine, got_, from, bytes);
   }

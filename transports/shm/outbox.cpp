@@ -4,6 +4,7 @@
 #include <cstring>
 #include <new>
 
+#include "src/base/copy_bytes.hpp"
 #include "src/base/copy_small.hpp"
 #include "src/base/prefetch.hpp"
 #include "transports/shm/fence.hpp"
@@ -100,7 +101,7 @@ void Outbox::copy(const Message& message, std::size_t bytes) {
     bytes -= header_bytes;
   }
   const std::size_t payload = std::min<std::size_t>(bytes, message.header.bytes - (from - header_bytes));
-  if (payload > 0) std::memcpy(to, message.data + (from - header_bytes), payload);
+  copy_bytes(to, message.data + (from - header_bytes), payload);
 }
 
 void Outbox::announce_sleep(bool asleep) {

@@ -6,6 +6,8 @@
 #include <cstdint>
 #include <cstring>
 
+#include "src/base/copy_bytes.hpp"
+
 namespace hocket {
 namespace {
 
@@ -56,7 +58,7 @@ void combine_blocks(const Reduction& reduction, std::span<const std::byte* const
       continue;
     }
     for (std::byte* target : targets) {
-      if (target + at != sum) std::memcpy(target + at, sum, length);
+      if (target + at != sum) copy_bytes(target + at, sum, length);
     }
   }
   if (stores == Stores::streaming) _mm_sfence();

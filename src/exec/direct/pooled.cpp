@@ -1,7 +1,6 @@
 #include "src/exec/direct/pooled.hpp"
 
-#include <cstring>
-
+#include "src/base/copy_bytes.hpp"
 #include "src/exec/direct/combine.hpp"
 
 namespace hocket {
@@ -44,7 +43,7 @@ void PooledPath::copy_out() {
   for (std::size_t number = 0; number < run_.parts(); ++number) {
     const Part part = run_.part(number);
     if (!part.goes_to(run_.self)) continue;
-    std::memcpy(run_.binding.output + part.target_offset, results_ + part.source_offset, part.bytes);
+    copy_bytes(run_.binding.output + part.target_offset, results_ + part.source_offset, part.bytes);
   }
 }
 

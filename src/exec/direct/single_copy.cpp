@@ -1,8 +1,8 @@
 #include "src/exec/direct/single_copy.hpp"
 
 #include <algorithm>
-#include <cstring>
 
+#include "src/base/copy_bytes.hpp"
 #include "src/exec/direct/combine.hpp"
 
 namespace hocket {
@@ -121,7 +121,7 @@ bool SingleCopyPath::copy_part(const Part& part, std::uint32_t index) {
   }
   const std::byte* const from =
       run_.exchange.combines() ? result_slot(index, copied_out_) : run_.binding.input + part.source_offset;
-  if (from != to) std::memcpy(to, from, part.bytes);
+  if (from != to) copy_bytes(to, from, part.bytes);
   return true;
 }
 

@@ -1,8 +1,8 @@
 #include "src/exec/direct/staged.hpp"
 
 #include <algorithm>
-#include <cstring>
 
+#include "src/base/copy_bytes.hpp"
 #include "src/exec/direct/combine.hpp"
 
 namespace hocket {
@@ -53,7 +53,7 @@ bool StagedPath::copy_in(Counters& counters) {
     const Part part = exchange.part(copied_in_, index);
     const bool for_others = exchange.combines() ? index != run_.self : part.target != run_.self;
     if (part.bytes == 0 || !part.comes_from(run_.self) || !for_others) continue;
-    std::memcpy(input_slot(run_.self, copied_in_, index), run_.binding.input + part.source_offset, part.bytes);
+    copy_bytes(input_slot(run_.self, copied_in_, index), run_.binding.input + part.source_offset, part.bytes);
     counters.bytes_sent += part.bytes;
     if (copied_in_ == 0) ++counters.steps;
   }
@@ -93,7 +93,7 @@ bool StagedPath::copy_out() {
     const std::byte* const from = combines                   ? result_slot(index, copied_out_)
                                   : part.source == run_.self ? run_.binding.input + part.source_offset
                                                              : input_slot(part.source, copied_out_, index);
-    if (from != to) std::memcpy(to, from, part.bytes);
+    if (from != to) copy_bytes(to, from, part.bytes);
   }
   stage_counts_.publish(Stage::copied_out, ++copied_out_);
   return true;

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "src/base/arithmetic.hpp"
+#include "src/base/copy_bytes.hpp"
 
 namespace hocket {
 namespace {
@@ -94,7 +95,7 @@ Status HostMirror::begin_to_fill() {
   if (layout_.clears_gaps) std::memset(memory(), 0, layout_.bytes);
   if (Status status = call_.let_wait(lane_->stream); !status.ok()) return status;
   for (const auto& [data, bytes, at, on_device] : layout_.in) {
-    if (!on_device) std::memcpy(memory() + at, data, bytes);
+    if (!on_device) copy_bytes(memory() + at, data, bytes);
   }
   if (arrivals_.empty()) return {};
   const Status put = put_copies_in();
@@ -180,7 +181,7 @@ Status HostMirror::give_back() {
   arrived_ = 0;
   if (!failure_.ok()) return failure_;
   for (const auto& [data, bytes, at, on_device] : layout_.out) {
-    if (!on_device) std::memcpy(data, memory() + at, bytes);
+    if (!on_device) copy_bytes(data, memory() + at, bytes);
   }
   std::ranges::sort(gone_, {}, &Stretch::at);
   gone_.push_back({layout_.bytes, 0});

@@ -2,6 +2,8 @@
 
 #include <cstring>
 
+#include "src/base/copy_small.hpp"
+
 namespace hocket {
 namespace {
 
@@ -105,7 +107,7 @@ void BlockExchange::pack(const std::byte* input, std::byte* payload) const {
   if (sizes_bytes != 0) std::memcpy(payload, sizes_.data(), sizes_bytes);
   payload += sizes_bytes;
   for (const Stretch& stretch : packed_) {
-    std::memcpy(payload, input + stretch.offset, stretch.bytes);
+    copy_small(payload, input + stretch.offset, stretch.bytes);
     payload += stretch.bytes;
   }
 }
