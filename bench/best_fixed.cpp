@@ -59,7 +59,9 @@ Standing standing_of(const Contender& contender) {
 class BestFixed {
  public:
   explicit BestFixed(const Options& options)
-      : options_(options), memory_(make_memory(options.memory, options.device)), pacer_(make("dissemination")) {
+      : options_(options),
+        memory_(make_memory(options.memory, options.device, options.offset)),
+        pacer_(make("dissemination")) {
     for (const std::string& name : names_for(*options.collective)) {
       contenders_.push_back({.named = name, .comm = make(name)});
     }

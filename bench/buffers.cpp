@@ -15,10 +15,21 @@ std::size_t second_bytes(const Case& what, Place place) {
   return what.in_place ? 0 : recv_elements(what, place) * size_of(what.dtype);
 }
 
+constexpr std::size_t page = 4096;
+
+// The first place from `room` on from which `before` bytes on data begins as the memory wants it.
+std::byte* begin_in(std::byte* room, std::size_t before, const Memory& memory) {
+  const auto data = reinterpret_cast<std::uintptr_t>(room) + before;
+  return room + (memory.offset() ? (*memory.offset() + page - data % page) % page : 0);
+}
+
 }  // namespace
 
 GuardedBytes::GuardedBytes(std::size_t bytes, Memory& memory)
-    : memory_(memory), bytes_(bytes), begin_(memory.allocate(bytes + 2 * guard)) {
+    : memory_(memory),
+      bytes_(bytes),
+      room_(memory.allocate(bytes + 2 * guard + (memory.offset() ? page : 0))),
+      begin_(begin_in(room_, guard, memory)) {
   memory_.set(begin_, guard_value, guard);
   memory_.set(data() + bytes_, guard_value, guard);
 }

@@ -18,7 +18,7 @@ class GuardedBytes {
   static constexpr std::size_t guard = 64;
 
   GuardedBytes(std::size_t bytes, Memory& memory);  // throws as Memory::allocate() does
-  ~GuardedBytes() { memory_.free(begin_); }
+  ~GuardedBytes() { memory_.free(room_); }
   GuardedBytes(const GuardedBytes&) = delete;
   GuardedBytes& operator=(const GuardedBytes&) = delete;
 
@@ -30,7 +30,8 @@ class GuardedBytes {
  private:
   Memory& memory_;
   std::size_t bytes_;
-  std::byte* begin_;
+  std::byte* room_;
+  std::byte* begin_;  // in it
 };
 
 // What a check found on this rank.

@@ -57,6 +57,11 @@ CLI::Option* add_subject(CLI::App& app, Written& written, Options& options) {
                  "number on its host (0)")
       ->check(device_name, "")
       ->type_name("GPU");
+  app.add_option(
+         "--offset", options.offset,
+         "bytes from the begin of a page to where each buffer in host memory begins: 16 as what malloc maps (0)")
+      ->check(CLI::Range(0, 4095))
+      ->type_name("BYTES");
   const std::vector<std::string> names = transport_names();
   app.add_option("--transport", options.transport,
                  fmt::format("{}: loopback has threads for ranks (auto)", fmt::join(names, ", ")))

@@ -13,7 +13,7 @@ namespace {
 
 class HostMemory final : public Memory {
  public:
-  explicit HostMemory(bool registered) : registered_(registered) {}
+  HostMemory(bool registered, std::size_t offset) : registered_(registered), offset_(offset) {}
 
   std::byte* allocate(std::size_t bytes) override {
     constexpr std::size_t alignment = 64;
@@ -34,6 +34,7 @@ class HostMemory final : public Memory {
       (void)hocket_mem_free(memory);
     }
   }
+  std::optional<std::size_t> offset() const override { return offset_; }
   void set(std::byte* to, std::byte value, std::size_t bytes) override { std::fill_n(to, bytes, value); }
   std::uint64_t count_other(const std::byte* at, std::byte value, std::size_t bytes) override {
     return static_cast<std::uint64_t>(std::count_if(at, at + bytes, [value](std::byte b) { return b != value; }));
@@ -49,12 +50,13 @@ class HostMemory final : public Memory {
 
  private:
   const bool registered_;
+  const std::size_t offset_;
 };
 
 }  // namespace
 
-std::unique_ptr<Memory> make_host_memory(bool registered) {
-  return std::make_unique<HostMemory>(registered);
+std::unique_ptr<Memory> make_host_memory(bool registered, std::size_t offset) {
+  return std::make_unique<HostMemory>(registered, offset);
 }
 
 int device_index(const std::string& named) {
@@ -69,9 +71,9 @@ int device_index(const std::string& named) {
   return static_cast<int>(device::require(environment::to_integer(*place, 0, most)));
 }
 
-std::unique_ptr<Memory> make_memory(const std::string& kind, const std::string& device) {
+std::unique_ptr<Memory> make_memory(const std::string& kind, const std::string& device, std::size_t offset) {
   if (kind == cuda_memory) return make_device_memory(device::open_device(device_index(device)));
-  return make_host_memory(kind == registered_memory);
+  return make_host_memory(kind == registered_memory, offset);
 }
 
 }  // namespace hocket::bench

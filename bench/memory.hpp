@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "bench/data.hpp"
@@ -26,11 +27,14 @@ class Memory {
   virtual std::uint64_t count_wrong(const Pattern& pattern, int source, std::size_t first, const std::byte* at,
                                     std::size_t count, double tolerance = -1) = 0;
 
+  // Where in a page data is to begin; nothing: anywhere.
+  virtual std::optional<std::size_t> offset() const { return {}; }
+
   // What orders calls on this memory, and tells how long they took; null: the host alone does.
   virtual device::Stream* stream() { return nullptr; }
 };
 
-std::unique_ptr<Memory> make_host_memory(bool registered);
+std::unique_ptr<Memory> make_host_memory(bool registered, std::size_t offset = 0);
 // On a GPU. Throws hocket::Error.
 std::unique_ptr<Memory> make_device_memory(std::unique_ptr<device::Device> device);
 
@@ -45,7 +49,7 @@ inline constexpr const char* local_rank_device = "local-rank";
 // which place this rank has.
 int device_index(const std::string& named);
 
-// Memory of that kind; `device` is asked for on GPUs only.
-std::unique_ptr<Memory> make_memory(const std::string& kind, const std::string& device);
+// Memory of that kind; `device` is asked for on GPUs only, `offset` elsewhere.
+std::unique_ptr<Memory> make_memory(const std::string& kind, const std::string& device, std::size_t offset);
 
 }  // namespace hocket::bench

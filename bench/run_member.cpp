@@ -18,7 +18,10 @@ class MemberRun {
  public:
   MemberRun(const Options& options, Communicator& comm, bool ranks_are_threads,
             const std::optional<ProbeFigures>& probed)
-      : options_(options), comm_(comm), probed_(probed), memory_(make_memory(options.memory, options.device)) {
+      : options_(options),
+        comm_(comm),
+        probed_(probed),
+        memory_(make_memory(options.memory, options.device, options.offset)) {
     member_.memory = memory_.get();
     member_.ranks_are_threads = ranks_are_threads;
     if (options.kill) member_.killing = &killing_.emplace(*options.kill);

@@ -30,6 +30,7 @@ class Contender:
         command = [part.format(**numbers) for part in self.launcher] + [self.program, options.collective]
         command += ["-b", str(low), "-e", str(high), "-f", str(factor), "--seconds", str(seconds)]
         command += ["--placement", options.placement, "--transport", options.transport, "--json", json_file]
+        command += ["--offset", str(options.offset)]
         command += ["-w", str(options.warmup)] + self.flags
         if options.fresh:
             command.append("--fresh")

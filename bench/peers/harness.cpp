@@ -47,20 +47,20 @@ double loopback_bytes() {
 
 class Buffer {
  public:
-  explicit Buffer(std::size_t count) : count_(count) {
+  Buffer(std::size_t count, std::size_t offset) : count_(count), offset_(offset) {
     constexpr std::size_t page = 4096;
-    const std::size_t bytes = (count * sizeof(float) / page + 1) * page;
+    const std::size_t bytes = ((count * sizeof(float) + offset) / page + 1) * page;
     memory_.reset(static_cast<float*>(std::aligned_alloc(page, bytes)));
     if (memory_ == nullptr) throw std::bad_alloc();
     std::memset(memory_.get(), 0, bytes);
   }
-  std::span<float> elements() const { return {memory_.get(), count_}; }
+  std::span<float> elements() const { return {memory_.get() + offset_ / sizeof(float), count_}; }
 
  private:
   struct Free {
     void operator()(float* memory) const { std::free(memory); }
   };
-  std::size_t count_;
+  std::size_t count_, offset_;  // the latter in bytes
   std::unique_ptr<float[], Free> memory_;
 };
 
@@ -250,7 +250,8 @@ std::size_t measure_all(Peer& peer, const Options& options) {
   bool first_row = true;
   for (std::size_t bytes = options.min_bytes; bytes <= options.max_bytes; bytes *= options.factor) {
     const std::size_t count = barrier_only ? 0 : std::max<std::size_t>(bytes / unit, 1);
-    const Buffer first(count * unit / sizeof(float)), second(count * unit / sizeof(float));
+    const std::size_t elements = count * unit / sizeof(float);
+    const Buffer first(elements, options.offset), second(elements, options.offset);
     for (const std::string& algorithm : algorithms) {
       Run run(peer, options,
               {options.collective, algorithm, count, options.in_place, first.elements(), second.elements()});

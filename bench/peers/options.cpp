@@ -60,6 +60,8 @@ void set_value(Options& options, std::string_view flag, std::string_view value) 
   } else if (flag == "--placement") {
     if (value != "in" && value != "out") throw std::invalid_argument("--placement must be in or out.");
     options.in_place = value == "in";
+  } else if (flag == "--offset") {
+    options.offset = number<std::size_t>(flag, value);
   } else if (flag == "--algorithm") {
     options.algorithms = split(value);
   } else if (flag == "--transport") {

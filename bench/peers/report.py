@@ -83,8 +83,9 @@ def aligned(rows):
 
 def subject(options):
     data = "fresh inputs" if options.fresh else "back to back"
+    behind = f" {options.offset} bytes behind a page" if options.offset else ""
     where = options.transport if options.hosts == 1 else f"{options.hosts} hosts"
-    return f"{options.collective}, float32 sum, {options.placement} place, {data}, {where}, {options.memory} memory"
+    return f"{options.collective}, float32 sum, {options.placement} place, {data}, {where}, {options.memory} memory{behind}"
 
 
 def heading(options, ranks):
@@ -109,5 +110,6 @@ def as_json(results, options, libraries, versions, limit, host, loads, notes):
     rounds = [{"ranks": ranks, "bytes": size, "library": library, "congestion_control": control, "rows": rows}
               for (ranks, size, library, control, _), rows in results.rows.items()]
     return {"collective": options.collective, "transport": options.transport, "memory": options.memory,
-            "placement": options.placement, "fresh": options.fresh, "host": host, "load": loads, "limit": limit,
-            "versions": versions, "notes": notes, "best": best_cells(results, options, libraries), "measured": rounds}
+            "placement": options.placement, "fresh": options.fresh, "offset": options.offset, "host": host,
+            "load": loads, "limit": limit, "versions": versions, "notes": notes, "measured": rounds,
+            "best": best_cells(results, options, libraries)}
