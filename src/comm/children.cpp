@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <chrono>
-#include <ranges>
 #include <utility>
 #include <vector>
 
@@ -182,8 +181,8 @@ Result<Child> connect_child(const Parent& parent, const Options& options, const 
   }
 }
 
-// A child on its parent's links; of one rank, it needs none.
-Result<Child> share_links(const Parent& parent, Options options, const ChildGroup& group) {
+// A child on its parent's links, and over a window of its ranks; of one rank, it needs none.
+Result<Child> share_links(const Parent& parent, Options options, const ChildGroup& group, Deadline deadline) {
   LinkSet& link_set = *parent.parts.link_set;
   const auto number = static_cast<std::uint32_t>(group.id);
   link_set.use_number(number);
@@ -198,13 +197,12 @@ Result<Child> share_links(const Parent& parent, Options options, const ChildGrou
   }
   auto membership = Membership::make(std::move(options), std::move(peers));
   if (!membership.ok()) return membership.status();
-  const bool has_all = std::ranges::equal(identity.peers, std::views::iota(Rank{0}, link_set.mesh().size()));
   CommunicatorParts parts{.membership = std::move(*membership),
                           .server = nullptr,
                           .link_set = parent.parts.link_set,
                           .context = link_set.executor().add(std::move(identity)),
                           .window_use = nullptr};
-  if (has_all) use_windows(parts);
+  if (Status opened = use_windows(parts, deadline); !opened.ok()) return opened;
   return Child(std::move(parts));
 }
 
@@ -225,7 +223,7 @@ Result<Child> make_child(const Parent& parent, const SplitRequest& request, cons
     const auto group = child_of(all, options.rank);
     if (!group.ok()) return group.status();
     Options given = options_of_child(parent, request, *group);
-    return shares ? share_links(parent, std::move(given), *group)
+    return shares ? share_links(parent, std::move(given), *group, deadline)
                   : connect_child(parent, given, *group, deadline, stop);
   } catch (...) {
     return break_parent(parent);

@@ -1,6 +1,6 @@
 // Communicators made from others: agreement by two allgathers on the parent, the second of where the children's ranks
 // can be reached. Then each child connects its own ring and opens its own window. A child on its parent's links needs
-// the first alone.
+// the first alone, and a window of its ranks if there is none yet.
 #pragma once
 
 #include <atomic>

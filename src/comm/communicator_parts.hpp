@@ -16,7 +16,7 @@ struct CommunicatorParts {
   std::unique_ptr<StoreServer> server;  // where this rank serves the store
   std::shared_ptr<LinkSet> link_set;    // its own, or its parent's
   std::shared_ptr<Context> context;     // of the executor of these links
-  WindowUse* window_use;                // the link set's, where it is of this communicator's ranks; else null
+  WindowUse* window_use;                // of the link set; null: its ranks share no memory, or are on several hosts
   std::shared_ptr<const HostLevels> levels = nullptr;  // null: one host, or ranks of some host share no memory
   Lineage lineage = {};
 };

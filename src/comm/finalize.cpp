@@ -45,23 +45,14 @@ Result<CommunicatorParts> finalize(const Options& options, SharedPeerInfos peers
   link_set->add_peers(membership->peers());
   link_set->records().set_peers(membership->peers());
   link_set->executor().set_wait_budget(membership->wait_budget());
-  if (hosts_share_memory(*membership)) {
-    const Status opened = link_set->open_window(membership->ranks_here(),
-                                                {.thresholds = &direct_thresholds(membership->machine_here()),
-                                                 .shares_work = membership->scarce_cores_here() != 0,
-                                                 .single_copy = options.single_copy},
-                                                deadline);
-    if (!opened.ok()) return opened;
-  }
-  link_set->close_unused_doors();
-  warn_of_descriptor_limit(options.rank, options.size, link_set->descriptors_to_come());
-  std::shared_ptr<Context> context = link_set->executor().first();
   CommunicatorParts parts{.membership = std::move(*membership),
                           .server = nullptr,
-                          .link_set = std::move(link_set),
-                          .context = std::move(context),
+                          .link_set = link_set,
+                          .context = link_set->executor().first(),
                           .window_use = nullptr};
-  use_windows(parts);
+  if (Status opened = use_windows(parts, deadline); !opened.ok()) return opened;
+  link_set->close_unused_doors();
+  warn_of_descriptor_limit(options.rank, options.size, link_set->descriptors_to_come());
   return parts;
 }
 

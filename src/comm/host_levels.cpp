@@ -53,13 +53,24 @@ bool hosts_share_memory(const Membership& membership) {
          std::ranges::all_of(hosts, [&](const auto& ranks) { return share_memory(membership.peers(), ranks); });
 }
 
-void use_windows(CommunicatorParts& parts) {
-  WindowUse* const window_use = parts.link_set->window_use();
-  if (parts.membership.topology().hosts() == 1) {
-    parts.window_use = window_use;
-  } else if (hosts_share_memory(parts.membership)) {
-    parts.levels = std::make_shared<const HostLevels>(parts.membership, *parts.context, window_use);
+Status use_windows(CommunicatorParts& parts, Deadline deadline) {
+  const Membership& membership = parts.membership;
+  if (!hosts_share_memory(membership)) return {};
+  Context& context = *parts.context;
+  std::vector<Rank> members;
+  for (const Rank rank : membership.ranks_here()) members.push_back(context.peer_of(rank));
+  const auto opened = parts.link_set->open_window(context.number(), members,
+                                                  {.thresholds = &direct_thresholds(membership.machine_here()),
+                                                   .shares_work = membership.scarce_cores_here() != 0,
+                                                   .single_copy = membership.options().single_copy},
+                                                  deadline);
+  if (!opened.ok()) return opened.status();
+  if (membership.topology().hosts() == 1) {
+    parts.window_use = *opened;
+  } else {
+    parts.levels = std::make_shared<const HostLevels>(membership, context, *opened);
   }
+  return {};
 }
 
 }  // namespace hocket::comm

@@ -48,7 +48,8 @@ class HostLevels {
 // same.
 bool hosts_share_memory(const Membership& membership);
 
-// Of a communicator with all ranks of its link set in the same order: the windows that this has opened are its own.
-void use_windows(CommunicatorParts& parts);
+// Opens the window of this host's ranks, where hosts share memory. All ranks of the communicator call this, before its
+// first call.
+Status use_windows(CommunicatorParts& parts, Deadline deadline);
 
 }  // namespace hocket::comm

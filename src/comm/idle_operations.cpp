@@ -65,7 +65,7 @@ std::shared_ptr<DirectOperation> IdleOperations::over_window(bool persistent, co
   auto operation = persistent ? nullptr : idle_one(over_window_, runs_all);
   if (!operation) {
     operation = std::make_shared<DirectOperation>(*parts_.window_use, parts_.context);
-    operation->set_transports(TransportNames(parts_.link_set->window_transport()));
+    operation->set_transports(TransportNames(parts_.window_use->transport));
     if (!persistent && over_window_.size() < operations_kept) over_window_.push_back(operation);
   }
   operation->set_blocks(blocks.table);
@@ -95,11 +95,10 @@ std::shared_ptr<TwoLevelOperation> IdleOperations::over_host_windows(const TwoLe
   const TwoLevelOperation::Place place{levels.window_use(), levels.on_host(), leaders};
   auto made = std::make_shared<TwoLevelOperation>(parts_.context, key, place,
                                                   leaders != nullptr ? plans_.get(key.between) : nullptr);
-  const LinkSet& link_set = *parts_.link_set;
-  std::string transports = levels.window_use() != nullptr ? link_set.window_transport() : std::string();
+  std::string transports(levels.window_use() != nullptr ? levels.window_use()->transport : std::string_view());
   if (leaders != nullptr) {
     if (!transports.empty()) transports += '+';
-    transports += link_set.mesh().routes().transports_of(made->directions());
+    transports += parts_.link_set->mesh().routes().transports_of(made->directions());
   }
   made->set_transports(TransportNames(transports));
   if (!persistent) keep(over_host_windows_, made, operations_kept);

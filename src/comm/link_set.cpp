@@ -26,9 +26,8 @@ LinkSet::LinkSet(std::unique_ptr<Executor> executor, std::vector<std::unique_ptr
                  fmt::format("rank {} destroyed its communicator while operations were pending", executor->rank())),
       records_(std::move(records)),
       executor_(std::move(executor)),
-      mesh_(std::move(transports), size) {
-  window_use_.gpu = std::move(gpu);
-}
+      mesh_(std::move(transports), size),
+      gpu_(std::move(gpu)) {}
 
 Result<std::shared_ptr<LinkSet>> LinkSet::open(const Options& options, const Config& config) {
   const bool alone = options.size == 1;
@@ -121,8 +120,8 @@ LinkSet::~LinkSet() {
   } catch (...) {  // memory ran out: close() lets go
   }
   executor_->stop(destroyed_);
-  window_use_.gpu->close();
-  window_.reset();
+  gpu_->close();
+  windows_.clear();
   const Status why = executor_->broken();
   mesh_.shut_down(why, Deadline::after(why.ok() ? farewell : farewell_after_failure));
 }
@@ -130,7 +129,7 @@ LinkSet::~LinkSet() {
 // What streams here still have to say is waited for by streams of others. Meanwhile links are looked at, as a peer that
 // has ended breaks everything; and if it takes too long, the others learn that what they would find means nothing.
 void LinkSet::finish_on_gpu() {
-  GpuWindow& gpu = *window_use_.gpu;
+  GpuWindow& gpu = *gpu_;
   for (const Deadline deadline = Deadline::after(farewell); gpu.is_open() && executor_->broken().ok();) {
     Status done;
     const Status seen =
@@ -198,25 +197,47 @@ void LinkSet::close_unused_doors() {
   with_exclusive_progress([&] { mesh_.close_unused_doors(rank()); });
 }
 
-Status LinkSet::open_window(std::span<const Rank> members, const DirectSetting& setting, Deadline deadline) {
-  Transport* transport = mesh_.routes().window_transport(members);
-  if (transport == nullptr || members.size() == 1) return {};
-  return executor_->with_exclusive_progress([&]() -> Status {
-    auto window = transport->open_window(members, deadline);
-    if (!window.ok()) return window.status();
-    window_ = std::move(*window);
-    window_transport_ = transport->name();
-    // A rank that breaks tells at once all members that it is connected with.
-    for (const Rank member : members) {
-      if (!transport->connected(member)) continue;
-      if (auto link = mesh_.link(member, deadline); !link.ok()) return link.status();
-    }
-    window_use_.window = window_.get();
-    window_use_.setting = setting;
-    window_use_.names = &executor_->listener();
-    executor_->use_window(*window_);
-    return {};
+Result<WindowUse*> LinkSet::open_window(std::uint32_t number, std::span<const Rank> members,
+                                        const DirectSetting& setting, Deadline deadline) {
+  Transport* const transport = mesh_.routes().window_transport(members);
+  if (transport == nullptr || members.size() == 1) return nullptr;
+  Result<WindowUse*> use = nullptr;
+  const Status seen = executor_->with_exclusive_progress([&] {
+    use = open_with(*transport, number, members, setting, deadline);
+    return use.status();
   });
+  if (use.ok() && !seen.ok()) executor_->abort(seen, *executor_->first());  // a peer is lost: the cause, as it is
+  if (use.status().code() == Code::out_of_resources && number != 0) {       // of a child: its parent has its own
+    log::warn(fmt::format("a communicator runs over links, not over memory: {}", use.status().message()));
+    return nullptr;
+  }
+  return seen.ok() ? use : seen;
+}
+
+Result<WindowUse*> LinkSet::open_with(Transport& transport, std::uint32_t number, std::span<const Rank> members,
+                                      const DirectSetting& setting, Deadline deadline) {
+  const std::vector<Rank> key(members.begin(), members.end());
+  if (const auto found = windows_.find(key); found != windows_.end()) return &found->second.use;
+  auto window = transport.open_window(number, members, deadline);
+  if (!window.ok()) return window.status();
+  // A rank that breaks tells at once all members that it is connected with.
+  for (const Rank member : members) {
+    if (!transport.connected(member)) continue;
+    if (auto link = mesh_.link(member, deadline); !link.ok()) return link.status();
+  }
+  SharedWindow& opened = windows_[key];
+  opened.window = std::move(*window);
+  opened.use.window = opened.window.get();
+  opened.use.transport = transport.name();
+  opened.use.setting = setting;
+  opened.use.names = &executor_->listener();
+  if (number == 0) {
+    opened.use.gpu = gpu_;
+    executor_->use_window(*opened.window);
+  } else {
+    executor_->use_several_windows();
+  }
+  return &opened.use;
 }
 
 void LinkSet::use_number(std::uint32_t agreed) {

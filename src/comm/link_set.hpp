@@ -1,4 +1,4 @@
-// LinkSet: what communicators run on: the executor, the connections, the memory that all ranks share. A communicator
+// LinkSet: what communicators run on: the executor, the connections, the memory that ranks share. A communicator
 // created through a store, or connected anew, has one of its own; children that share their parent's links share its
 // link set. These are a family: one order of calls, one end.
 #pragma once
@@ -9,6 +9,7 @@
 #include <chrono>
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <span>
 #include <string>
@@ -67,12 +68,12 @@ class LinkSet {
   std::size_t descriptors_to_come();
   // Once all peers are known: closes the doors at which none of them will come.
   void close_unused_doors();
-  // Where a transport can show each of these ranks, which are those of one host, the memory of all, collectives may run
-  // over that. All of them call this, once all peers are known. `setting`: how, but for staging_bytes.
-  Status open_window(std::span<const Rank> members, const DirectSetting& setting, Deadline deadline);
-  // Null where there is none.
-  WindowUse* window_use() { return window_ ? &window_use_ : nullptr; }
-  const std::string& window_transport() const { return window_transport_; }
+  // Where a transport can show each of these peers, which are on one host, the memory of all, collectives may run over
+  // that. All of them call this, once all peers are known, in the order in which they are to be numbered. `number`: of
+  // the communicator for which this is; another one with the same peers here uses its window, which stays as long as
+  // this. `setting`: how, but for staging_bytes. Null: no transport can, or memory for it has run out.
+  Result<WindowUse*> open_window(std::uint32_t number, std::span<const Rank> members, const DirectSetting& setting,
+                                 Deadline deadline);
 
   // Numbers of communicators: what this rank proposes for a new one, and what all agreed on.
   std::uint32_t propose_number() { return ++latest_number_; }
@@ -84,6 +85,8 @@ class LinkSet {
   Status record_on_signal();
   void report(const ReportTarget& target, std::uint64_t group);
   void with_exclusive_progress(const std::function<void()>& work);
+  Result<WindowUse*> open_with(Transport& transport, std::uint32_t number, std::span<const Rank> members,
+                               const DirectSetting& setting, Deadline deadline);
   void finish_on_gpu();
 
   const pid_t owner_ = ::getpid();
@@ -91,9 +94,12 @@ class LinkSet {
   const std::shared_ptr<RecordFile> records_;
   std::unique_ptr<Executor> executor_;
   Mesh mesh_;
-  std::unique_ptr<Window> window_;
-  std::string window_transport_;
-  WindowUse window_use_;
+  struct SharedWindow {
+    std::unique_ptr<Window> window;
+    WindowUse use;
+  };
+  const std::shared_ptr<GpuWindow> gpu_;               // of the first communicator's window
+  std::map<std::vector<Rank>, SharedWindow> windows_;  // by members
   std::atomic<std::uint32_t> latest_number_{0};
   std::unique_ptr<RecordOnSignal> record_on_signal_;
   std::unique_ptr<Attendant> reporter_;  // null: it does not report

@@ -83,8 +83,11 @@ void Executor::set_wait_budget(const WaitBudget& budget) {
 }
 
 void Executor::use_window(Window& window) {
-  parts_->lock.use_window(window);
   parts_->engine.use_window(window);
+}
+
+void Executor::use_several_windows() {
+  parts_->engine.use_several_windows();
 }
 
 Rank Executor::rank() const {

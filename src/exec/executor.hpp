@@ -47,8 +47,10 @@ class Executor {
   ~Executor();
   // How long waits spin; may change at any time.
   void set_wait_budget(const WaitBudget& budget);
-  // The window that direct operations run on; before the first of them. It must outlive stop().
+  // The window of the first communicator; before its first operation. All windows must outlive stop().
   void use_window(Window& window);
+  // Operations will run over windows of other ranks, too. For the thread that progresses.
+  void use_several_windows();
   // Must be called once, before anything else; starts the watcher. `peers` must live until stop() has returned.
   // Code::out_of_resources where threads ran out.
   Status attach(Peers& peers);

@@ -151,7 +151,7 @@ void Lateness::look(OperationQueue& queue, Peers& peers, bool& told_over_window)
       const Waiting what{.tag = operation->tag(), .missing = blame.missing, .witness = blame.witness};
       said_.insert_or_assign(direction.peer, Said{what, now});
     }
-    if (!lines_) tell_members(*operation, blame, peers);
+    if (!lines_ || several_windows_) tell_members(*operation, blame, peers);
   }
   if (lines_) return;
   listen_behind_messages(true, peers);
@@ -188,7 +188,7 @@ void Lateness::spread(const Operation& waiting, const Blame& blame, Peers& peers
   }
 }
 
-// Those who share the window over which an operation runs, and show each other nothing there of their waits.
+// Those who share the window over which an operation runs, and do not see there in which call others wait.
 void Lateness::tell_members(const Operation& operation, const Blame& blame, Peers& peers) {
   const Window* const window = operation.window();
   if (window == nullptr) return;

@@ -21,6 +21,9 @@ class Lateness {
   explicit Lateness(Rank rank) : rank_(rank), told_(rank) {}
   // Memory of all peers: then they need not tell each other over links whom they wait for.
   void use_window(Window& window) { lines_.emplace(window); }
+  // Operations run on several windows: who waits on one tells its members over links, too, in which call, since these
+  // may wait on another.
+  void use_several_windows() { several_windows_ = true; }
 
   // A peer told that it waits, or waits no more. `peers`: how many there are.
   void hear(Rank peer, const Waiting& what, Rank peers);
@@ -93,6 +96,7 @@ class Lateness {
   const Rank rank_;
   ToldChains told_;
   std::optional<LifeLines> lines_;
+  bool several_windows_ = false;
   bool tells_ = false;
   std::map<Rank, Said> said_;
   std::map<Rank, Said> passed_on_;                    // by the rank that is missing

@@ -7,11 +7,19 @@ namespace hocket {
 namespace {
 
 constexpr std::size_t spare_max = 64;
-constexpr std::size_t line_of_window = 0;
 
 }  // namespace
 
 // ---- lines ----------------------------------------------------------------------------------------------------------
+
+std::size_t OperationQueue::line_of(const Window& window, Rank peers) {
+  const auto found = std::ranges::find(windows_, &window);
+  const auto number = static_cast<std::size_t>(found - windows_.begin());
+  if (found == windows_.end()) windows_.push_back(&window);
+  const std::size_t line = number == 0 ? 0 : line_of({.peer = peers, .outgoing = false}) + number - 1;
+  if (lines_.size() <= line) lines_.resize(line + 1);
+  return line;
+}
 
 // Requires room in entry.claims, which must not move.
 void OperationQueue::claim(Entry& entry, std::size_t line) {
@@ -68,12 +76,14 @@ OperationQueue::Entry& OperationQueue::put_in(std::shared_ptr<Operation> operati
   const Rank sources = any_source ? context.size(peers) : 0;
   const std::size_t lines = 1 + 2 * static_cast<std::size_t>(peers);
   if (lines_.size() < lines) lines_.resize(lines);
+  Window* const window = operation->window();
+  const std::size_t line_of_window = window != nullptr ? line_of(*window, peers) : 0;
   Entries made = make_entry();
   Entry& entry = made.front();
   entry.claims.reserve(1 + directions.size() + static_cast<std::size_t>(sources));
   // From here on nothing throws.
   entry.operation = std::move(operation);
-  entry.window = entry.operation->window();
+  entry.window = window;
   entry.first_in = 0;
   if (entry.window != nullptr) claim(entry, line_of_window);
   for (const Direction& direction : directions) claim(entry, line_of(direction));

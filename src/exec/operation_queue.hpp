@@ -1,9 +1,9 @@
 // OperationQueue: the operations of an executor that run, and those that wait for others.
 //
 // Messages of one direction of a link must leave and arrive in the order of the calls, on both sides; so of two
-// operations that use the same direction, or the window, the later waits for the earlier. Each of these resources has a
-// line of the operations that claim it. An operation may start when it is first in all of its lines, and when it ends,
-// only those behind it are looked at: what that costs does not grow with the number of operations that wait.
+// operations that use the same direction, or the same window, the later waits for the earlier. Each of these resources
+// has a line of the operations that claim it. An operation may start when it is first in all of its lines, and when it
+// ends, only those behind it are looked at: what that costs does not grow with the number of operations that wait.
 //
 // Messages may run side by side, since a link itself keeps their order: one that has begun behind others that run takes
 // its place in its line, and among what runs. Short receives need not even begin: those of one direction follow one
@@ -82,7 +82,7 @@ class OperationQueue {
   const Entries& searching() const { return searching_; }
   bool can_start() const { return !startable_.empty(); }
   bool empty() const { return size_ == 0; }
-  // Whether something runs, and none of it over links.
+  // Whether something runs, over windows, and none of it over links.
   bool only_window() const { return running_over_links_ == 0 && !running_.empty(); }
 
   // Whether any of what runs does something of its own; else it is messages that links bring to their end.
@@ -112,6 +112,7 @@ class OperationQueue {
   static std::size_t line_of(const Direction& direction) {
     return 1 + 2 * static_cast<std::size_t>(direction.peer) + (direction.outgoing ? 1 : 0);
   }
+  std::size_t line_of(const Window& window, Rank peers);
   Entries make_entry();
   Entry& put_in(std::shared_ptr<Operation> operation, Rank peers, Entries& list);
   void claim(Entry& entry, std::size_t line);
@@ -120,7 +121,9 @@ class OperationQueue {
   void count_running(const Operation& operation, bool begins);
   void move_if_first(Entry& entry);
 
-  std::vector<Line> lines_;  // of the window, then of both directions of each peer: line_of()
+  std::vector<Line>
+      lines_;  // of the first window, of both directions of each peer, then of the other windows: line_of()
+  std::vector<const Window*> windows_;
   // An entry is in one of these.
   Entries waiting_, searching_, startable_, running_;
   Entries spare_;                                               // for operations to come

@@ -50,12 +50,14 @@ class ProgressEngine final : public TransportListener {
   void set_wait_budget(const WaitBudget& budget) { budget_ = budget; }
   // Called once, when the first failure has been settled and before operations end with it.
   void on_break(std::function<void()> report) { on_break_ = std::move(report); }
-  // The window that operations run on; before the first of them. Of some peers only: then all tell each other over
+  // The window of the first communicator; before the first operation. Of some peers only: then all tell each other over
   // links whom they wait for.
   void use_window(Window& window) {
     in_memory_ = static_cast<Rank>(window.size()) == peers_->size();
     if (in_memory_) lateness_.use_window(window);
   }
+  // Others than that will be used, too.
+  void use_several_windows() { lateness_.use_several_windows(); }
 
   // What a run is for.
   struct Goal {
@@ -257,6 +259,7 @@ class ProgressEngine final : public TransportListener {
   Status peer_failure_;           // reported since the latest round
   std::vector<Rank> departed_;    // peers that left in good order
   std::vector<pollfd> interests_;
+  std::vector<Window*> windows_;       // of what runs, when it is time to sleep
   OperationQueue::Entries abandoned_;  // of links that could not be closed
 };
 

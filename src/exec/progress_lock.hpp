@@ -24,9 +24,6 @@ class ProgressLock {
   // Opens the descriptors that sleepers in poll(2) are woken by; the only rank of a communicator needs none.
   // Code::out_of_resources.
   Status open();
-  // The window that a holder may sleep on; before the first time.
-  void use_window(Window& window) { window_ = &window; }
-
   progress::State state() const { return state_.load(); }
 
   // ---- any thread: who progresses ----
@@ -87,9 +84,11 @@ class ProgressLock {
   void wake_callers() {
     if (unannounced_ && progress::has_callers(state())) announce_now();
   }
-  // Before sleeping, on the window or in poll(2); false where it must not.
-  bool fall_asleep(bool on_window) {
-    return apply([&](progress::State state) { return progress::fall_asleep(state, on_window, unannounced_); }).allowed;
+  // Before sleeping in poll(2), or on a window, which lives as long as this; false where it must not.
+  bool fall_asleep() { return fall_asleep(false); }
+  bool fall_asleep(Window& window) {
+    window_ = &window;
+    return fall_asleep(true);
   }
   void awake() { apply(progress::awake); }
   // What ends its poll(2).
@@ -109,6 +108,9 @@ class ProgressLock {
   const UniqueFd& watcher_event() const { return watcher_event_; }
 
  private:
+  bool fall_asleep(bool on_window) {
+    return apply([&](progress::State state) { return progress::fall_asleep(state, on_window, unannounced_); }).allowed;
+  }
   template <class Event>
   progress::Transition apply(Event event) {
     progress::State state = state_.load(std::memory_order_relaxed);
@@ -132,8 +134,8 @@ class ProgressLock {
   void tell_listeners();
 
   std::atomic<progress::State> state_{0};
-  bool unannounced_ = false;  // the holder's
-  std::atomic<Window*> window_{nullptr};
+  bool unannounced_ = false;              // the holder's
+  std::atomic<Window*> window_{nullptr};  // that the holder slept on last
   UniqueFd holder_event_, watcher_event_;
   std::mutex mutex_;  // held from a waiter's last look until it sleeps
   std::condition_variable changed_;

@@ -90,7 +90,7 @@ Binding TwoLevelOperation::binding_of(Part which) const {
                              .count = key_.between.count},
                .reduction = whole.reduction,
                .timeout = whole.timeout,
-               .root = on_host_->peer_of(key_.leader)};
+               .root = key_.leader};
   switch (which) {
     case to_leader:
       part.signature.collective = *parts.to_leader;

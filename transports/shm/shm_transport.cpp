@@ -177,16 +177,20 @@ void ShmTransport::shut_down(const Status& why, Deadline deadline) {
 // ---- windows --------------------------------------------------------------------------------------------------------
 
 Status ShmTransport::check_members(std::span<const Rank> members) const {
-  const bool ascending = std::adjacent_find(members.begin(), members.end(), std::greater_equal<>()) == members.end();
-  const bool present = std::find(members.begin(), members.end(), config_.rank) != members.end();
-  if (!members.empty() && ascending && present && members.front() >= 0 && members.back() < config_.size) return {};
+  std::vector<Rank> sorted(members.begin(), members.end());
+  std::ranges::sort(sorted);
+  const bool differ = std::ranges::adjacent_find(sorted) == sorted.end();
+  const bool present = std::ranges::binary_search(sorted, config_.rank);
+  if (differ && present && sorted.front() >= 0 && sorted.back() < config_.size) return {};
   return Status(Code::invalid_argument,
-                fmt::format("the members of a window must be ranks 0 … {} in ascending order, rank {} among them",
+                fmt::format("the members of a window must be different ranks of 0 … {}, rank {} among them",
                             config_.size - 1, config_.rank));
 }
 
-Result<std::unique_ptr<Window>> ShmTransport::open_window(std::span<const Rank> members, Deadline deadline) {
+Result<std::unique_ptr<Window>> ShmTransport::open_window(std::uint32_t number, std::span<const Rank> members,
+                                                          Deadline deadline) {
   if (Status checked = check_members(members); !checked.ok()) return checked;
+  if (windows_.is_used(number)) return Status(Code::internal, fmt::format("window {} has been opened before", number));
   const auto self = std::find(members.begin(), members.end(), config_.rank) - members.begin();
   const auto size = static_cast<std::ptrdiff_t>(members.size());
   const bool connects_all = members.size() <= all_connected_max;
@@ -202,7 +206,7 @@ Result<std::unique_ptr<Window>> ShmTransport::open_window(std::span<const Rank> 
       links.push_back(&connector_.link_to(members[static_cast<std::size_t>(i)], deadline));
     }
   }
-  auto window = std::make_unique<ShmWindow>(windows_, config_.regions, connector_, wake_socket_, members,
+  auto window = std::make_unique<ShmWindow>(number, windows_, config_.regions, connector_, wake_socket_, members,
                                             static_cast<std::uint32_t>(self));
   return open(std::move(window), links, *this, *config_.listener, deadline);
 }

@@ -31,7 +31,8 @@ class ShmTransport final : public Transport {
   Result<Link*> connect(Rank peer, const Address& address, std::optional<Deadline> deadline) override;
   int descriptors_per_link() const override { return 3; }  // a socket, the peer's wake event, its process
   bool connected(Rank peer) const override { return connector_.connected(peer); }
-  Result<std::unique_ptr<Window>> open_window(std::span<const Rank> members, Deadline deadline) override;
+  Result<std::unique_ptr<Window>> open_window(std::uint32_t number, std::span<const Rank> members,
+                                              Deadline deadline) override;
   std::size_t progress() override;
   void listen(bool on) override { listening_ = on; }
   bool arm(std::vector<pollfd>& interests) override;

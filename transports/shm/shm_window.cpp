@@ -18,10 +18,14 @@ std::vector<WindowMember> members_of(std::span<const Rank> ranks) {
 
 }  // namespace
 
-ShmWindow::ShmWindow(WindowRegistry& registry, const RegionTable* regions, Connector& connector,
+ShmWindow::ShmWindow(std::uint32_t number, WindowRegistry& registry, const RegionTable* regions, Connector& connector,
                      const WakeSocket& wake_socket, std::span<const Rank> members, std::uint32_t self)
     : registry_(registry),
-      group_{.members = members_of(members), .self = self, .connector = connector, .wake_socket = wake_socket},
+      group_{.members = members_of(members),
+             .self = self,
+             .connector = connector,
+             .wake_socket = wake_socket,
+             .number = number},
       handshake_(group_),
       regions_(group_, regions),
       waking_(group_) {}
@@ -30,13 +34,9 @@ ShmWindow::~ShmWindow() {
   registry_.close(group_.number);
 }
 
-void ShmWindow::attach() {
-  group_.number = registry_.open(*this);
-}
-
 std::optional<std::uint32_t> ShmWindow::member_of(Rank rank) const {
-  const auto found = std::ranges::lower_bound(group_.members, rank, {}, &WindowMember::rank);
-  if (found == group_.members.end() || found->rank != rank) return std::nullopt;
+  const auto found = std::ranges::find(group_.members, rank, &WindowMember::rank);
+  if (found == group_.members.end()) return std::nullopt;
   return static_cast<std::uint32_t>(found - group_.members.begin());
 }
 

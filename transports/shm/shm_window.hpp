@@ -18,12 +18,12 @@ namespace hocket::shm {
 class ShmWindow final : public Window {
  public:
   // This rank is members[self]. All references outlive it.
-  ShmWindow(WindowRegistry& registry, const RegionTable* regions, Connector& connector, const WakeSocket& wake_socket,
-            std::span<const Rank> members, std::uint32_t self);
+  ShmWindow(std::uint32_t number, WindowRegistry& registry, const RegionTable* regions, Connector& connector,
+            const WakeSocket& wake_socket, std::span<const Rank> members, std::uint32_t self);
   ~ShmWindow() override;
 
   // From here on packets come.
-  void attach();
+  void attach() { registry_.open(group_.number, *this); }
   // False: the packet makes no sense.
   bool take(Rank from, Packet& packet);
   std::optional<std::uint32_t> member_of(Rank rank) const;

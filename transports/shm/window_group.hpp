@@ -51,7 +51,7 @@ struct WindowGroup {
   std::uint32_t self = 0;
   Connector& connector;
   const WakeSocket& wake_socket;
-  std::uint64_t number = 0;  // of the window: members count the windows that they open, so they agree on it
+  std::uint64_t number = 0;  // of the window, on which its members agree
   Mapping memory = {};
   bool staging_is_committed = false;  // this member's
 

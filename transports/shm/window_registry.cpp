@@ -14,7 +14,7 @@ constexpr std::size_t early_max = 4096;
 bool WindowRegistry::deliver(Rank from, Packet& packet) {
   const std::uint64_t number = packet.words[0];
   if (const auto found = open_.find(number); found != open_.end()) return found->second->take(from, packet);
-  if (number < next_) return true;  // closed here already
+  if (closed_.contains(number)) return true;
   if (early_.size() == early_max) return false;
   early_.push_back({from, std::move(packet)});
   return true;
@@ -39,12 +39,10 @@ const std::byte* WindowRegistry::find(Rank peer, const PayloadPlace& place, std:
   return member ? found->second->regions().find(*member, {place.region, place.offset + offset}, bytes) : nullptr;
 }
 
-std::uint64_t WindowRegistry::open(ShmWindow& window) {
-  const std::uint64_t number = next_++;
+void WindowRegistry::open(std::uint64_t number, ShmWindow& window) {
   open_[number] = &window;
   std::vector<Early> waiting = std::exchange(early_, {});
   for (Early& early : waiting) deliver(early.from, early.packet);
-  return number;
 }
 
 }  // namespace hocket::shm

@@ -134,8 +134,7 @@ struct DirectRun {
   };
 
   void make_exchange_and_rule() {
-    std::uint32_t root = 0;
-    while (root + 1 < members && window().rank_of(root) != binding.root) ++root;
+    const auto root = static_cast<std::uint32_t>(binding.root);
     given_blocks ? take_blocks(root) : take_call(root);
     const std::size_t in = exchange.input_bytes(self), out = exchange.output_bytes(self);
     const bool goes_with_announcement = rule.has_payload() && !rule.worth_mapping(in, out);

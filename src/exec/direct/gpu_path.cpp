@@ -33,7 +33,7 @@ bool cannot_be_shared(const Status& status) {
 
 bool GpuPath::takes(const Signature& call, std::uint32_t root, const WindowUse& use) {
   const std::uint32_t members = use.window->size();
-  if (members > gpu_reduction_buffers_max) return false;
+  if (use.gpu == nullptr || members > gpu_reduction_buffers_max) return false;
   const Exchange exchange(call, root, members, first_grain_bytes);
   if (exchange.combines()) {
     const ReduceOpInfo& op = info_of(call.op);

@@ -4,6 +4,7 @@
 #include <array>
 #include <cstdint>
 #include <memory>
+#include <string_view>
 #include <vector>
 
 #include "src/exec/direct/payload_ring.hpp"
@@ -18,9 +19,10 @@ class GpuWindow;
 
 struct WindowUse {
   Window* window = nullptr;
+  std::string_view transport = {};           // that it is of
   DirectSetting setting = {};                // but for staging_bytes, which the window says
   const TransportListener* names = nullptr;  // of communicators, for messages
-  std::shared_ptr<GpuWindow> gpu = {};       // for data in memory of a GPU that the members share
+  std::shared_ptr<GpuWindow> gpu = {};       // for data in memory of a GPU that the members share; null: it takes none
 
   std::uint64_t turn = 0;     // of the operation begun last
   std::uint64_t counted = 0;  // how many operations have used StageCounts: those that take more than announcements

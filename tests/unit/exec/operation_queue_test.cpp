@@ -160,25 +160,29 @@ TEST(OperationQueue, AReceiveFromAnyTakesTheFirstThatIsFree) {
   EXPECT_THAT(started(queue), ElementsAre(after.get()));
 }
 
-TEST(OperationQueue, TheWindowIsForOneAtATime) {
-  class OverWindow final : public Operation {
-   public:
-    explicit OverWindow(Window& window) : Operation(std::make_shared<Context>(), &window) {}
-    Status start(const Tag&, Peers&) override { return {}; }
-    bool advance(Counters&) override { return false; }
-    bool complete() const override { return false; }
-    std::span<const Direction> directions() const override { return {}; }
-    Missing missing() const override { return {}; }
-    std::string_view algorithm() const override { return "fake"; }
-  };
+class OverWindow final : public Operation {
+ public:
+  explicit OverWindow(Window& window) : Operation(std::make_shared<Context>(), &window) {}
+  Status start(const Tag&, Peers&) override { return {}; }
+  bool advance(Counters&) override { return false; }
+  bool complete() const override { return false; }
+  std::span<const Direction> directions() const override { return {}; }
+  Missing missing() const override { return {}; }
+  std::string_view algorithm() const override { return "fake"; }
+};
+
+std::shared_ptr<OverWindow> add(OperationQueue& queue, Window& window) {
+  auto operation = std::make_shared<OverWindow>(window);
+  operation->bind(FakeOperation::ordinary());
+  queue.add(operation, peers);
+  return operation;
+}
+
+TEST(OperationQueue, AWindowIsForOneAtATime) {
   testing::SharedMemory shared(2, 64);
   testing::MemoryWindow window(shared, 0);
   OperationQueue queue;
-  const auto first = std::make_shared<OverWindow>(window), second = std::make_shared<OverWindow>(window);
-  for (const auto& operation : {first, second}) {
-    operation->bind(FakeOperation::ordinary());
-    queue.add(operation, peers);
-  }
+  const auto first = add(queue, window), second = add(queue, window);
   EXPECT_THAT(started(queue), ElementsAre(first.get()));
   EXPECT_TRUE(queue.only_window());
   const auto message = add(queue, {to_1});
@@ -187,6 +191,21 @@ TEST(OperationQueue, TheWindowIsForOneAtATime) {
   finish(queue, message);
   EXPECT_TRUE(queue.only_window());
   queue.remove(queue.running().front());
+  EXPECT_THAT(started(queue), ElementsAre(second.get()));
+}
+
+TEST(OperationQueue, WindowsDoNotWaitForEachOther) {
+  testing::SharedMemory some(2, 64), others(2, 64), more(2, 64);
+  testing::MemoryWindow one(some, 0), another(others, 0), third(more, 0);
+  OperationQueue queue;
+  const auto first = add(queue, one), second = add(queue, one);
+  const auto beside = add(queue, another), behind = add(queue, another);
+  const auto alone = add(queue, third);
+  const auto message = add(queue, {{.peer = peers - 1, .outgoing = true}});
+  EXPECT_THAT(started(queue), ElementsAre(first.get(), beside.get(), alone.get(), message.get()));
+  queue.remove(*std::ranges::find(queue.running(), beside, &Entry::operation));
+  EXPECT_THAT(started(queue), ElementsAre(behind.get()));
+  queue.remove(*std::ranges::find(queue.running(), first, &Entry::operation));
   EXPECT_THAT(started(queue), ElementsAre(second.get()));
 }
 

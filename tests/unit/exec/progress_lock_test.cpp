@@ -87,9 +87,9 @@ TEST_F(ProgressLockTest, WhoSleepsIsWokenAndWhoDoesNotIsNot) {
   ASSERT_TRUE(lock_.try_take());
   lock_.submit();
   EXPECT_FALSE(is_set(lock_.holder_event())) << "it did not say that it sleeps";
-  EXPECT_FALSE(lock_.fall_asleep(false)) << "there is something to do";
+  EXPECT_FALSE(lock_.fall_asleep()) << "there is something to do";
   lock_.accept();
-  ASSERT_TRUE(lock_.fall_asleep(false));
+  ASSERT_TRUE(lock_.fall_asleep());
   lock_.submit();
   EXPECT_TRUE(is_set(lock_.holder_event()));
   EXPECT_FALSE(is_set(lock_.watcher_event()));
@@ -143,13 +143,13 @@ TEST_F(ProgressLockTest, AWaiterGivesUpAtItsDeadline) {
 
 TEST_F(ProgressLockTest, TheWatcherWaitsUntilTheHolderHasLooked) {
   ASSERT_TRUE(lock_.try_take());
-  ASSERT_TRUE(lock_.fall_asleep(false));
+  ASSERT_TRUE(lock_.fall_asleep());
   std::atomic<bool> looked{false};
   std::thread watcher([&] { lock_.have_links_looked_at([&] { return looked.load(); }); });
   while ((lock_.state() & progress::watcher_waits) == 0) std::this_thread::yield();
   EXPECT_TRUE(is_set(lock_.holder_event()));
   lock_.awake();
-  EXPECT_FALSE(lock_.fall_asleep(false));
+  EXPECT_FALSE(lock_.fall_asleep());
   lock_.look();
   looked = true;
   lock_.show();

@@ -57,7 +57,11 @@ struct Party {
   Result<std::unique_ptr<Window>> open_window(Rank size) {
     std::vector<Rank> members(static_cast<std::size_t>(size));
     std::iota(members.begin(), members.end(), 0);
-    return transport->open_window(members, generous());
+    return open_window(members);
+  }
+  // Ranks count the windows that they open, so they agree on the numbers.
+  Result<std::unique_ptr<Window>> open_window(std::span<const Rank> members, Deadline deadline = generous()) {
+    return transport->open_window(windows++, members, deadline);
   }
   // Makes progress, sleeping in between, until `done` or a generous deadline. Returns done().
   template <class Done>
@@ -77,6 +81,7 @@ struct Party {
   Witness witness;
   RegionTable regions;
   std::unique_ptr<Transport> transport;
+  std::uint32_t windows = 0;
 };
 
 // Listening must begin before anybody dials, so every rank's transport is made first; then `run` is called in each.

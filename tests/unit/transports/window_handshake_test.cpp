@@ -86,7 +86,7 @@ TEST(WindowOpening, NamesTheRankThatNeverCame) {
       EXPECT_EQ(::read(here[0], &none, 1), 0);
       return;
     }
-    const auto opened = party.transport->open_window(members, Deadline::after(std::chrono::seconds(1)));
+    const auto opened = party.open_window(members, Deadline::after(std::chrono::seconds(1)));
     EXPECT_EQ(opened.status().code(), Code::timeout);
     EXPECT_EQ(opened.status().cause().peer, absent) << opened.status().message();
     ::close(here[1]);
