@@ -80,6 +80,11 @@ class LinkSet {
   void use_number(std::uint32_t agreed);
 
  private:
+  struct SharedWindow {
+    std::unique_ptr<Window> window;
+    WindowUse use;
+  };
+
   LinkSet(std::unique_ptr<Executor> executor, std::vector<std::unique_ptr<Transport>> transports, Rank size,
           std::shared_ptr<RecordFile> records, std::shared_ptr<GpuWindow> gpu);
   Status record_on_signal();
@@ -94,10 +99,6 @@ class LinkSet {
   const std::shared_ptr<RecordFile> records_;
   std::unique_ptr<Executor> executor_;
   Mesh mesh_;
-  struct SharedWindow {
-    std::unique_ptr<Window> window;
-    WindowUse use;
-  };
   const std::shared_ptr<GpuWindow> gpu_;               // of the first communicator's window
   std::map<std::vector<Rank>, SharedWindow> windows_;  // by members
   std::atomic<std::uint32_t> latest_number_{0};

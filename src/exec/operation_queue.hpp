@@ -121,8 +121,8 @@ class OperationQueue {
   void count_running(const Operation& operation, bool begins);
   void move_if_first(Entry& entry);
 
-  std::vector<Line>
-      lines_;  // of the first window, of both directions of each peer, then of the other windows: line_of()
+  // Of the first window, of both directions of each peer, then of the other windows: line_of().
+  std::vector<Line> lines_;
   std::vector<const Window*> windows_;
   // An entry is in one of these.
   Entries waiting_, searching_, startable_, running_;
