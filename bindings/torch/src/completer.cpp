@@ -1,5 +1,7 @@
 #include "bindings/torch/src/completer.hpp"
 
+#include <pybind11/pybind11.h>
+
 #include <pthread.h>
 #include <signal.h>
 
@@ -24,6 +26,22 @@ Completer& completer() {
   return *one;
 }
 
+// Python ends a thread that asks for its lock from here on, wherever that stands: in a destructor, too, which ends the
+// process.
+bool python_ends() {
+#if PY_VERSION_HEX >= 0x030D0000
+  return Py_IsInitialized() == 0 || Py_IsFinalizing() != 0;
+#else
+  return Py_IsInitialized() == 0 || _Py_IsFinalizing() != 0;
+#endif
+}
+
+// Runs and drops it; while Python ends it stays as it is, and what it holds.
+void carry_out(std::function<void()> task) {
+  if (!python_ends()) task();
+  if (python_ends()) (void)new std::function<void()>(std::move(task));
+}
+
 void work_off() {
   Completer& own = completer();
   std::unique_lock lock(own.mutex);
@@ -34,8 +52,7 @@ void work_off() {
     auto task = std::move(own.tasks.front());
     own.tasks.pop_front();
     lock.unlock();
-    task();
-    task = nullptr;
+    carry_out(std::move(task));
     lock.lock();
   }
 }
