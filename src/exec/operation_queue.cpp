@@ -175,6 +175,13 @@ OperationQueue::Entries OperationQueue::take_all() {
   return all;
 }
 
+void OperationQueue::list_windows(std::vector<Window*>& windows) const {
+  windows.clear();
+  for (const Entry& entry : running_) {
+    if (entry.window != nullptr && std::ranges::count(windows, entry.window) == 0) windows.push_back(entry.window);
+  }
+}
+
 // ---- deadlines ------------------------------------------------------------------------------------------------------
 
 Deadline OperationQueue::verdict_for(const Operation& operation) {

@@ -85,6 +85,9 @@ class OperationQueue {
   // Whether something runs, over windows, and none of it over links.
   bool only_window() const { return running_over_links_ == 0 && !running_.empty(); }
 
+  // The windows of what runs, each once.
+  void list_windows(std::vector<Window*>& windows) const;
+
   // Whether any of what runs does something of its own; else it is messages that links bring to their end.
   bool must_advance() const { return running_for_links_ < running_.size(); }
 
