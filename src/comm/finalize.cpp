@@ -45,14 +45,15 @@ Result<CommunicatorParts> finalize(const Options& options, SharedPeerInfos peers
   link_set->add_peers(membership->peers());
   link_set->records().set_peers(membership->peers());
   link_set->executor().set_wait_budget(membership->wait_budget());
+  std::shared_ptr<Context> context = link_set->executor().first();
   CommunicatorParts parts{.membership = std::move(*membership),
                           .server = nullptr,
-                          .link_set = link_set,
-                          .context = link_set->executor().first(),
+                          .link_set = std::move(link_set),
+                          .context = std::move(context),
                           .window_use = nullptr};
   if (Status opened = use_windows(parts, deadline); !opened.ok()) return opened;
-  link_set->close_unused_doors();
-  warn_of_descriptor_limit(options.rank, options.size, link_set->descriptors_to_come());
+  parts.link_set->close_unused_doors();
+  warn_of_descriptor_limit(options.rank, options.size, parts.link_set->descriptors_to_come());
   return parts;
 }
 
