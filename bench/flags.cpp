@@ -59,7 +59,7 @@ CLI::Option* add_subject(CLI::App& app, Written& written, Options& options) {
       ->type_name("GPU");
   app.add_option(
          "--offset", options.offset,
-         "bytes from the begin of a page to where each buffer in host memory begins: 16 as what malloc maps (0)")
+         "bytes from the beginning of a page to where each buffer in host memory begins: 16 as what malloc maps (0)")
       ->check(CLI::Range(0, 4095))
       ->type_name("BYTES");
   const std::vector<std::string> names = transport_names();

@@ -47,7 +47,7 @@ struct Options {
   bool in_place = true;
   std::string memory = plain_memory;  // a kind, as in memory.hpp
   std::string device = "0";           // with cuda_memory: the number of a GPU, or local_rank_device
-  std::size_t offset = 0;             // from the begin of a page to that of each buffer in host memory
+  std::size_t offset = 0;             // from the beginning of a page to that of each buffer in host memory
   bool fresh = false;
   bool persistent = false;
   std::size_t tensors = 0;  // as Case has it

@@ -43,7 +43,7 @@ struct Options {
   double seconds = 0.25;
   std::size_t warmup = 2;
   bool in_place = false;
-  std::size_t offset = 0;               // from the begin of a page to that of each buffer
+  std::size_t offset = 0;               // from the beginning of a page to that of each buffer
   bool fresh = false;                   // every rank rewrites its input before every operation, outside the clock
   int ranks = 0;                        // for harnesses that start their ranks themselves
   std::vector<std::string> algorithms;  // empty: all that the library offers

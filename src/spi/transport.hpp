@@ -167,9 +167,9 @@ class Transport : public EventSource {
   // Memory that all `members` share, this rank among them; it numbers them as they stand here. Every member calls this
   // with the same list and number, which no other window of two of them has, and all get a window or none does (unless
   // one dies, or its deadline passes). Blocks until `deadline` or TransportListener::given_up(); connects members that
-  // are not yet connected: of many, those that follow each other.
-  // The window must be destroyed before this transport. Code::unsupported where has_window() is false;
-  // Code::out_of_resources names the member and the limit, Code::mismatch those whose lists differ.
+  // are not yet connected: of many, those that follow each other. The window must be destroyed before this transport.
+  // Code::unsupported where has_window() is false; Code::out_of_resources names the member and the limit,
+  // Code::mismatch those whose lists differ.
   virtual Result<std::unique_ptr<Window>> open_window(std::uint32_t number, std::span<const Rank> members,
                                                       Deadline deadline) {
     (void)number;

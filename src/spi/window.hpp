@@ -1,8 +1,8 @@
 // Window: memory of all ranks of one host, mapped into each of them. What the direct paths run on.
 //
-// Members are numbered 0 … size()-1. Each member has control lines (which it writes and all
-// others read), a staging area (likewise) and any number of registered regions. Everything here is plain memory:
-// a writer uses release stores on the words of the lines, a reader acquire loads.
+// Members are numbered 0 … size()-1. Each member has control lines (which it writes and all others read), a staging
+// area (likewise) and any number of registered regions. Everything here is plain memory: a writer uses release stores
+// on the words of the lines, a reader acquire loads.
 //
 // Thread rule: as Transport (one thread at a time), except wake_others() and interrupt(), which any thread may call.
 // map() may find a peer's end and tell the TransportListener.
