@@ -96,7 +96,7 @@ std::size_t ShmTransport::progress() {
 std::size_t ShmTransport::look_round() {
   look_ = false;
   calls_ = 0;
-  for (const auto& [number, window] : windows_.windows()) window->regions().announce_removals();
+  windows_.announce_removals();
   polled_.clear();
   polled_.push_back(connector_.listening());
   const std::vector<ShmLink*>& links = connector_.links();

@@ -28,7 +28,9 @@ ShmWindow::ShmWindow(std::uint32_t number, WindowRegistry& registry, const Regio
              .number = number},
       handshake_(group_),
       regions_(group_, regions),
-      waking_(group_) {}
+      waking_(group_) {
+  registry_.add(group_.number);
+}
 
 ShmWindow::~ShmWindow() {
   registry_.close(group_.number);
