@@ -95,6 +95,7 @@ class Run {
     const std::size_t iterations = method_.iterations > 0 ? static_cast<std::size_t>(method_.iterations) : calibrate();
     Timed timed = time_operations(iterations);
     const hocket_call_info last = last_call();
+    barrier();  // checking takes cores that ranks which are still timing may need
     // Back to back and in place, reductions go on from what the last one left: then there is nothing to compare with.
     if (method_.checks > 0 && (method_.fresh || !what_.in_place)) findings_ += buffers_.check(*pattern_);
     Measurement result = gather(laps_ ? timed.laps : timed.calls);
