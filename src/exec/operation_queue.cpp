@@ -16,7 +16,7 @@ std::size_t OperationQueue::line_of(const Window& window, Rank peers) {
   const auto found = std::ranges::find(windows_, &window);
   const auto number = static_cast<std::size_t>(found - windows_.begin());
   if (found == windows_.end()) windows_.push_back(&window);
-  const std::size_t line = number == 0 ? 0 : line_of({.peer = peers, .outgoing = false}) + number - 1;
+  const std::size_t line = line_of({.peer = peers, .outgoing = false}) + number;
   if (lines_.size() <= line) lines_.resize(line + 1);
   return line;
 }
@@ -74,7 +74,7 @@ OperationQueue::Entry& OperationQueue::put_in(std::shared_ptr<Operation> operati
   const auto directions = operation->directions();
   const Context& context = operation->context();
   const Rank sources = any_source ? context.size(peers) : 0;
-  const std::size_t lines = 1 + 2 * static_cast<std::size_t>(peers);
+  const std::size_t lines = line_of({.peer = peers, .outgoing = false});
   if (lines_.size() < lines) lines_.resize(lines);
   Window* const window = operation->window();
   const std::size_t line_of_window = window != nullptr ? line_of(*window, peers) : 0;

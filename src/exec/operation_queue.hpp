@@ -113,7 +113,7 @@ class OperationQueue {
   static constexpr std::size_t side_by_side_max = 256;  // all of which are looked at again and again
 
   static std::size_t line_of(const Direction& direction) {
-    return 1 + 2 * static_cast<std::size_t>(direction.peer) + (direction.outgoing ? 1 : 0);
+    return 2 * static_cast<std::size_t>(direction.peer) + (direction.outgoing ? 1 : 0);
   }
   std::size_t line_of(const Window& window, Rank peers);
   Entries make_entry();
@@ -124,7 +124,7 @@ class OperationQueue {
   void count_running(const Operation& operation, bool begins);
   void move_if_first(Entry& entry);
 
-  // Of the first window, of both directions of each peer, then of the other windows: line_of().
+  // Of both directions of each peer, then of each window.
   std::vector<Line> lines_;
   std::vector<const Window*> windows_;
   // An entry is in one of these.
