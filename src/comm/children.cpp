@@ -181,8 +181,8 @@ Result<Child> connect_child(const Parent& parent, const Options& options, const 
   }
 }
 
-// A child on its parent's links, and over a window of its ranks; of one rank, it needs none.
-Result<Child> share_links(const Parent& parent, Options options, const ChildGroup& group, Deadline deadline) {
+// A child on its parent's links; of one rank, it needs none.
+Result<Child> on_links_of(const Parent& parent, Options options, const ChildGroup& group) {
   LinkSet& link_set = *parent.parts.link_set;
   const auto number = static_cast<std::uint32_t>(group.id);
   link_set.use_number(number);
@@ -197,13 +197,36 @@ Result<Child> share_links(const Parent& parent, Options options, const ChildGrou
   }
   auto membership = Membership::make(std::move(options), std::move(peers));
   if (!membership.ok()) return membership.status();
-  CommunicatorParts parts{.membership = std::move(*membership),
-                          .server = nullptr,
-                          .link_set = parent.parts.link_set,
-                          .context = link_set.executor().add(std::move(identity)),
-                          .window_use = nullptr};
-  if (Status opened = use_windows(parts, deadline); !opened.ok()) return opened;
-  return Child(std::move(parts));
+  return Child(CommunicatorParts{.membership = std::move(*membership),
+                                 .server = nullptr,
+                                 .link_set = parent.parts.link_set,
+                                 .context = link_set.executor().add(std::move(identity)),
+                                 .window_use = nullptr});
+}
+
+// Whether a host of this rank's child lacks its window. Only where there are several do ranks have to ask.
+Result<bool> somebody_lacks_window(const Parent& parent, const ChildGroup& group, bool lacks, Deadline deadline) {
+  const Membership& membership = parent.parts.membership;
+  if (membership.topology().hosts() == 1) return lacks;
+  std::vector<std::byte> all(static_cast<std::size_t>(membership.size()));
+  all[static_cast<std::size_t>(membership.rank())] = std::byte{lacks};
+  if (Status asked = parent.allgather(all, deadline); !asked.ok()) return asked;
+  return std::ranges::any_of(group.members,
+                             [&](Rank member) { return all[static_cast<std::size_t>(member)] != std::byte{0}; });
+}
+
+// A child on its parent's links, and over windows of its ranks.
+Result<Child> share_links(const Parent& parent, Options options, const ChildGroup& group, Deadline deadline) {
+  auto child = on_links_of(parent, std::move(options), group);
+  if (!child.ok()) return child;
+  const bool is_shared = group.members.size() > 1;
+  Result<WindowUse*> use = nullptr;
+  if (is_shared) use = open_window_here(**child, deadline);
+  if (!use.ok()) return use.status();
+  const auto lacks = somebody_lacks_window(parent, group, is_shared && lacks_window(**child, *use), deadline);
+  if (!lacks.ok()) return lacks.status();
+  if (is_shared && !*lacks) use_windows(**child, *use);
+  return child;
 }
 
 }  // namespace
@@ -223,8 +246,10 @@ Result<Child> make_child(const Parent& parent, const SplitRequest& request, cons
     const auto group = child_of(all, options.rank);
     if (!group.ok()) return group.status();
     Options given = options_of_child(parent, request, *group);
-    return shares ? share_links(parent, std::move(given), *group, deadline)
-                  : connect_child(parent, given, *group, deadline, stop);
+    if (!shares) return connect_child(parent, given, *group, deadline, stop);
+    auto child = share_links(parent, std::move(given), *group, deadline);
+    if (!child.ok()) parts.link_set->executor().abort(child.status(), *parts.context);  // the others wait for this rank
+    return child;
   } catch (...) {
     return break_parent(parent);
   }

@@ -51,7 +51,9 @@ Result<CommunicatorParts> finalize(const Options& options, SharedPeerInfos peers
                           .link_set = std::move(link_set),
                           .context = std::move(context),
                           .window_use = nullptr};
-  if (Status opened = use_windows(parts, deadline); !opened.ok()) return opened;
+  const auto window = open_window_here(parts, deadline);
+  if (!window.ok()) return window.status();
+  use_windows(parts, *window);
   parts.link_set->close_unused_doors();
   warn_of_descriptor_limit(options.rank, options.size, parts.link_set->descriptors_to_come());
   return parts;

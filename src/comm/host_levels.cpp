@@ -53,24 +53,30 @@ bool hosts_share_memory(const Membership& membership) {
          std::ranges::all_of(hosts, [&](const auto& ranks) { return share_memory(membership.peers(), ranks); });
 }
 
-Status use_windows(CommunicatorParts& parts, Deadline deadline) {
+Result<WindowUse*> open_window_here(const CommunicatorParts& parts, Deadline deadline) {
   const Membership& membership = parts.membership;
-  if (!hosts_share_memory(membership)) return {};
-  Context& context = *parts.context;
+  if (!hosts_share_memory(membership)) return nullptr;
+  const Context& context = *parts.context;
   std::vector<Rank> members;
   for (const Rank rank : membership.ranks_here()) members.push_back(context.peer_of(rank));
-  const auto opened = parts.link_set->open_window(context.number(), members,
-                                                  {.thresholds = &direct_thresholds(membership.machine_here()),
-                                                   .shares_work = membership.scarce_cores_here() != 0,
-                                                   .single_copy = membership.options().single_copy},
-                                                  deadline);
-  if (!opened.ok()) return opened.status();
-  if (membership.topology().hosts() == 1) {
-    parts.window_use = *opened;
+  const DirectSetting setting{.thresholds = &direct_thresholds(membership.machine_here()),
+                              .shares_work = membership.scarce_cores_here() != 0,
+                              .single_copy = membership.options().single_copy};
+  return context.number() == 0 ? parts.link_set->open_first_window(members, setting, deadline)
+                               : parts.link_set->open_window(context, members, setting, deadline);
+}
+
+bool lacks_window(const CommunicatorParts& parts, const WindowUse* use) {
+  return hosts_share_memory(parts.membership) && parts.membership.ranks_here().size() > 1 && use == nullptr;
+}
+
+void use_windows(CommunicatorParts& parts, WindowUse* use) {
+  if (!hosts_share_memory(parts.membership)) return;
+  if (parts.membership.topology().hosts() == 1) {
+    parts.window_use = use;
   } else {
-    parts.levels = std::make_shared<const HostLevels>(membership, context, *opened);
+    parts.levels = std::make_shared<const HostLevels>(parts.membership, *parts.context, use);
   }
-  return {};
 }
 
 }  // namespace hocket::comm

@@ -48,8 +48,12 @@ class HostLevels {
 // same.
 bool hosts_share_memory(const Membership& membership);
 
-// Opens the window of this host's ranks, where hosts share memory. All ranks of the communicator call this, before its
-// first call.
-Status use_windows(CommunicatorParts& parts, Deadline deadline);
+// Opens the window of this host's ranks, where hosts share memory; null: they do not, or this rank is alone on its
+// host, or lacks_window() is true. All ranks of the communicator call this, before its first call.
+Result<WindowUse*> open_window_here(const CommunicatorParts& parts, Deadline deadline);
+// Whether this host's ranks should have one. Then no host uses its own.
+bool lacks_window(const CommunicatorParts& parts, const WindowUse* use);
+// From now on calls run over these windows, on all hosts.
+void use_windows(CommunicatorParts& parts, WindowUse* use);
 
 }  // namespace hocket::comm

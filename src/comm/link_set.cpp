@@ -9,6 +9,7 @@
 #include "src/base/caught.hpp"
 #include "src/base/log.hpp"
 #include "src/exec/gpu/gpu_window.hpp"
+#include "src/exec/opening_operation.hpp"
 #include "transports/registry.hpp"
 
 namespace hocket::comm {
@@ -17,6 +18,8 @@ namespace {
 // What leaving may take: time for a slow peer to read what calls here have reported as sent.
 constexpr std::chrono::seconds farewell{10};
 constexpr std::chrono::milliseconds gpu_look{1};
+// Each takes up to 4 MiB of a rank's memory, as long as the family lives.
+constexpr std::size_t windows_max = 64;
 
 }  // namespace
 
@@ -197,47 +200,78 @@ void LinkSet::close_unused_doors() {
   with_exclusive_progress([&] { mesh_.close_unused_doors(rank()); });
 }
 
-Result<WindowUse*> LinkSet::open_window(std::uint32_t number, std::span<const Rank> members,
-                                        const DirectSetting& setting, Deadline deadline) {
-  Transport* const transport = mesh_.routes().window_transport(members);
-  if (transport == nullptr || members.size() == 1) return nullptr;
+Transport* LinkSet::window_transport(std::span<const Rank> members) const {
+  return members.size() == 1 ? nullptr : mesh_.routes().window_transport(members);
+}
+
+Result<WindowUse*> LinkSet::open_first_window(std::span<const Rank> members, const DirectSetting& setting,
+                                              Deadline deadline) {
+  Transport* const transport = window_transport(members);
+  if (transport == nullptr) return nullptr;
   Result<WindowUse*> use = nullptr;
   const Status seen = executor_->with_exclusive_progress([&] {
-    use = open_with(*transport, number, members, setting, deadline);
-    return use.status();
+    auto window = transport->open_window(0, members, deadline);
+    use = window.ok() ? keep_window(std::move(*window), *transport, members, setting, deadline) : window.status();
+    if (!use.ok()) return use.status();
+    (*use)->gpu = gpu_;
+    executor_->use_window(*(*use)->window);
+    return Status();
   });
   if (use.ok() && !seen.ok()) executor_->abort(seen, *executor_->first());  // a peer is lost: the cause, as it is
-  if (use.status().code() == Code::out_of_resources && number != 0) {       // of a child: its parent has its own
-    log::warn(fmt::format("a communicator runs over links, not over memory: {}", use.status().message()));
-    return nullptr;
-  }
   return seen.ok() ? use : seen;
 }
 
-Result<WindowUse*> LinkSet::open_with(Transport& transport, std::uint32_t number, std::span<const Rank> members,
-                                      const DirectSetting& setting, Deadline deadline) {
-  const std::vector<Rank> key(members.begin(), members.end());
-  if (const auto found = windows_.find(key); found != windows_.end()) return &found->second.use;
-  auto window = transport.open_window(number, members, deadline);
-  if (!window.ok()) return window.status();
+Result<WindowUse*> LinkSet::open_window(const Context& context, std::span<const Rank> members,
+                                        const DirectSetting& setting, Deadline deadline) {
+  Transport* const transport = window_transport(members);
+  WindowUse* use = nullptr;
+  Status refusal;
+  const auto begin = [&](Deadline until) -> Result<std::unique_ptr<WindowOpening>> {
+    const auto found = windows_.find(std::vector<Rank>(members.begin(), members.end()));
+    if (found != windows_.end()) use = &found->second.use;
+    if (transport == nullptr || use != nullptr) return std::unique_ptr<WindowOpening>();
+    Status unfit;
+    if (windows_.size() >= windows_max) {
+      unfit = {Code::out_of_resources, fmt::format("it has {} windows with other members already", windows_max)};
+    }
+    return transport->begin_window(context.number(), members, until, unfit);
+  };
+  const auto end = [&](Result<std::unique_ptr<Window>> window) {
+    refusal = window.status();
+    if (!window.ok()) return refusal.code() == Code::out_of_resources ? Status() : refusal;
+    const auto kept = keep_window(std::move(*window), *transport, members, setting, deadline);
+    if (!kept.ok()) return kept.status();
+    executor_->use_several_windows();
+    use = *kept;
+    return Status();
+  };
+  // Not the child's own, whose calls are its caller's.
+  const auto own = std::make_shared<Context>(context.identity(), static_cast<Rank>(context.identity().peers.size()));
+  own->begin_with_number_0();
+  const std::shared_ptr<Operation> opening = std::make_shared<OpeningOperation>(own, begin, end);
+  opening->bind({.signature = {.kind = SignatureKind::split}, .reduction = {}, .timeout = deadline.remaining()});
+  if (Status ran = executor_->run({&opening, 1}); !ran.ok()) return ran;
+  if (!refusal.ok()) {
+    log::warn(fmt::format("a communicator runs over links, not over memory: {}", refusal.message()));
+  }
+  return use;
+}
+
+Result<WindowUse*> LinkSet::keep_window(std::unique_ptr<Window> window, const Transport& transport,
+                                        std::span<const Rank> members, const DirectSetting& setting,
+                                        Deadline deadline) {
   // A rank that breaks tells at once all members that it is connected with.
   for (const Rank member : members) {
     if (!transport.connected(member)) continue;
     if (auto link = mesh_.link(member, deadline); !link.ok()) return link.status();
   }
-  SharedWindow& opened = windows_[key];
-  opened.window = std::move(*window);
-  opened.use.window = opened.window.get();
-  opened.use.transport = transport.name();
-  opened.use.setting = setting;
-  opened.use.names = &executor_->listener();
-  if (number == 0) {
-    opened.use.gpu = gpu_;
-    executor_->use_window(*opened.window);
-  } else {
-    executor_->use_several_windows();
-  }
-  return &opened.use;
+  SharedWindow& kept = windows_[std::vector<Rank>(members.begin(), members.end())];
+  kept.window = std::move(window);
+  kept.use.window = kept.window.get();
+  kept.use.transport = transport.name();
+  kept.use.setting = setting;
+  kept.use.names = &executor_->listener();
+  return &kept.use;
 }
 
 void LinkSet::use_number(std::uint32_t agreed) {

@@ -69,10 +69,13 @@ class LinkSet {
   // Once all peers are known: closes the doors at which none of them will come.
   void close_unused_doors();
   // Where a transport can show each of these peers, which are on one host, the memory of all, collectives may run over
-  // that. All of them call this, once all peers are known, in the order in which they are to be numbered. `number`: of
-  // the communicator for which this is; another one with the same peers here uses its window, which stays as long as
-  // this. `setting`: how, but for staging_bytes. Null: no transport can, or memory for it has run out.
-  Result<WindowUse*> open_window(std::uint32_t number, std::span<const Rank> members, const DirectSetting& setting,
+  // that. All of them call this, once all peers are known, in the order in which they are to be numbered. `setting`:
+  // how, but for staging_bytes. Null: no transport can, or this rank is the only one.
+  Result<WindowUse*> open_first_window(std::span<const Rank> members, const DirectSetting& setting, Deadline deadline);
+  // The same for a child, whose context this is, beside whatever else is under way. All ranks of the child call this,
+  // each with those of its host. Another child with the same members uses their window, which stays as long as this.
+  // Null also where memory or descriptors for it have run out, on all members. What else fails breaks everything.
+  Result<WindowUse*> open_window(const Context& context, std::span<const Rank> members, const DirectSetting& setting,
                                  Deadline deadline);
 
   // Numbers of communicators: what this rank proposes for a new one, and what all agreed on.
@@ -90,8 +93,9 @@ class LinkSet {
   Status record_on_signal();
   void report(const ReportTarget& target, std::uint64_t group);
   void with_exclusive_progress(const std::function<void()>& work);
-  Result<WindowUse*> open_with(Transport& transport, std::uint32_t number, std::span<const Rank> members,
-                               const DirectSetting& setting, Deadline deadline);
+  Transport* window_transport(std::span<const Rank> members) const;
+  Result<WindowUse*> keep_window(std::unique_ptr<Window> window, const Transport& transport,
+                                 std::span<const Rank> members, const DirectSetting& setting, Deadline deadline);
   void finish_on_gpu();
 
   const pid_t owner_ = ::getpid();
@@ -100,7 +104,7 @@ class LinkSet {
   std::unique_ptr<Executor> executor_;
   Mesh mesh_;
   const std::shared_ptr<GpuWindow> gpu_;               // of the first communicator's window
-  std::map<std::vector<Rank>, SharedWindow> windows_;  // by members
+  std::map<std::vector<Rank>, SharedWindow> windows_;  // by members; for the thread that progresses
   std::atomic<std::uint32_t> latest_number_{0};
   std::unique_ptr<RecordOnSignal> record_on_signal_;
   std::unique_ptr<Attendant> reporter_;  // null: it does not report

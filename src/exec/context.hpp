@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <deque>
 #include <memory>
+#include <mutex>
 #include <span>
 #include <string>
 #include <utility>
@@ -48,8 +49,9 @@ class Context {
   std::shared_ptr<Context> add_part(std::span<const Rank> ranks) {
     Identity identity{.number = identity_.number, .name = identity_.name};
     for (const Rank rank : ranks) identity.peers.push_back(peer_of(rank));
-    return parts_.emplace_back(
-        std::make_shared<Context>(std::move(identity), static_cast<Rank>(ranks.size()), shared_));
+    auto part = std::make_shared<Context>(std::move(identity), static_cast<Rank>(ranks.size()), shared_);
+    const std::lock_guard lock(adding_parts_);
+    return parts_.emplace_back(std::move(part));
   }
 
   // ---- constant ----
@@ -104,6 +106,7 @@ class Context {
   // ---- for any thread ----
   Counters counted() const {
     Counters all = counters_;
+    const std::lock_guard lock(adding_parts_);
     for (const auto& part : parts_) all += part->counters_;
     return all;
   }
@@ -111,6 +114,7 @@ class Context {
   PeerCounters::Values counted_with(Rank rank) const {
     PeerCounters::Values values = by_rank_[static_cast<std::size_t>(rank)].get();
     values.add(with_each_.get());
+    const std::lock_guard lock(adding_parts_);
     for (const auto& part : parts_) {
       if (part->has(peer_of(rank))) values.add(part->counted_with(part->rank_of(peer_of(rank))));
     }
@@ -130,6 +134,7 @@ class Context {
   std::vector<PeerCounters> by_rank_;
   PeerCounters with_each_;
   const std::shared_ptr<Shared> shared_ = std::make_shared<Shared>();
+  mutable std::mutex adding_parts_;  // others may count already
   std::vector<std::shared_ptr<Context>> parts_;
   std::array<Tag, 64> past_calls_{};  // by sequence number
 };

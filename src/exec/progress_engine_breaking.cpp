@@ -10,6 +10,16 @@
 #include "src/exec/recorded_waits.hpp"
 
 namespace hocket {
+namespace {
+
+// Where only its two ends know the size of a block, each rank finds out for itself which way its call goes.
+bool are_one_call(const Tag& mine, Tag theirs) {
+  const CollectiveInfo& collective = info_of(mine.call.collective);
+  if (collective.has_unequal_blocks() && !collective.all_know_blocks()) theirs.call.algorithm = mine.call.algorithm;
+  return mine == theirs;
+}
+
+}  // namespace
 
 // ---- what peers say -------------------------------------------------------------------------------------------------
 
@@ -44,7 +54,7 @@ void ProgressEngine::peer_waits(Rank peer, const Waiting& what) {
   if (is_message(tag.call)) return;
   const auto compare = [&](const Tag& mine) {
     const bool same_number = mine.communicator == tag.communicator && mine.sequence == tag.sequence;
-    if (same_number && mine != tag) peer_failed(peer, mismatch(rank_, peer, {tag, 0}, {mine, 0}, *this));
+    if (same_number && !are_one_call(mine, tag)) peer_failed(peer, mismatch(rank_, peer, {tag, 0}, {mine, 0}, *this));
   };
   for (const auto& entry : queue_.running()) {
     const Operation& operation = *entry.operation;

@@ -24,6 +24,7 @@
 #include "src/spi/signature.hpp"
 #include "src/spi/status.hpp"
 #include "src/spi/window.hpp"
+#include "src/spi/window_opening.hpp"
 
 namespace hocket {
 
@@ -166,10 +167,19 @@ class Transport : public EventSource {
   virtual bool connected(Rank peer) const = 0;
   // Memory that all `members` share, this rank among them; it numbers them as they stand here. Every member calls this
   // with the same list and number, which no other window of two of them has, and all get a window or none does (unless
-  // one dies, or its deadline passes). Blocks until `deadline` or TransportListener::given_up(); connects members that
-  // are not yet connected: of many, those that follow each other. The window must be destroyed before this transport.
-  // Code::unsupported where has_window() is false; Code::out_of_resources names the member and the limit,
-  // Code::mismatch those whose lists differ.
+  // one dies, or its deadline passes). Connects members that are not yet connected, until `deadline`: of many, those
+  // that follow each other. `unfit`: why this member cannot take part; ok: it can. Several may be on their way at once.
+  // The opening and the window must be destroyed before this transport. Code::unsupported where has_window() is false;
+  // in the end Code::out_of_resources names the member and the limit, Code::mismatch those whose lists differ.
+  virtual Result<std::unique_ptr<WindowOpening>> begin_window(std::uint32_t number, std::span<const Rank> members,
+                                                              Deadline deadline, const Status& unfit) {
+    (void)number;
+    (void)members;
+    (void)deadline;
+    (void)unfit;
+    return Status(Code::unsupported, "this transport has no memory that ranks could share");
+  }
+  // The same at once. Blocks until `deadline` or TransportListener::given_up().
   virtual Result<std::unique_ptr<Window>> open_window(std::uint32_t number, std::span<const Rank> members,
                                                       Deadline deadline) {
     (void)number;

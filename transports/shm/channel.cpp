@@ -191,14 +191,13 @@ Channel::Event Channel::receive(Packet& packet) {
   }
   packet.fds = take_fds(message);
   if (taken == 0) return Event::end;
-  if ((message.msg_flags & MSG_CTRUNC) != 0) return Event::no_room;
   if ((message.msg_flags & MSG_TRUNC) != 0 || !well_formed(bytes.head, static_cast<std::size_t>(taken))) {
     return Event::malformed;
   }
   packet.kind = bytes.head.kind;
   packet.words = bytes.head.words;
   packet.text.assign(bytes.text, bytes.head.text_bytes);
-  return Event::packet;
+  return (message.msg_flags & MSG_CTRUNC) != 0 ? Event::no_room : Event::packet;
 }
 
 }  // namespace hocket::shm

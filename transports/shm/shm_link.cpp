@@ -216,6 +216,11 @@ std::size_t ShmLink::take_packets(bool died) {
         if (!died) return happened;
         break;
       case Channel::Event::no_room:
+        if (packet.kind == PacketKind::segment) {  // without that, its window goes without this rank
+          packet.fds.clear();
+          act_on(packet);
+          continue;
+        }
         fail(problem(Code::out_of_resources,
                      fmt::format("no file descriptor is left for what {} hands over: raise `ulimit -n`", name())),
              true);

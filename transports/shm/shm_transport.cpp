@@ -187,18 +187,23 @@ Status ShmTransport::check_members(std::span<const Rank> members) const {
                             config_.size - 1, config_.rank));
 }
 
-Result<std::unique_ptr<Window>> ShmTransport::open_window(std::uint32_t number, std::span<const Rank> members,
-                                                          Deadline deadline) {
+// By which members are woken that are no peers.
+Status ShmTransport::open_wake_socket() {
+  if (wake_socket_) return {};
+  auto socket = WakeSocket::open();
+  if (!socket) return socket.status();
+  wake_socket_ = std::move(*socket);
+  return {};
+}
+
+Result<std::unique_ptr<WindowOpening>> ShmTransport::begin_window(std::uint32_t number, std::span<const Rank> members,
+                                                                  Deadline deadline, const Status& unfit) {
   if (Status checked = check_members(members); !checked.ok()) return checked;
-  if (windows_.is_used(number)) return Status(Code::internal, fmt::format("window {} has been opened before", number));
   const auto self = std::find(members.begin(), members.end(), config_.rank) - members.begin();
   const auto size = static_cast<std::ptrdiff_t>(members.size());
   const bool connects_all = members.size() <= all_connected_max;
-  if (!connects_all && !wake_socket_) {
-    auto socket = WakeSocket::open();
-    if (!socket) return socket.status();
-    wake_socket_ = std::move(*socket);
-  }
+  Status fitness = unfit;
+  if (fitness.ok() && !connects_all) fitness = open_wake_socket();
   std::vector<ShmLink*> links;
   for (std::ptrdiff_t i = 0; i < size; ++i) {
     const bool neighbour = i == (self + 1) % size || i == (self + size - 1) % size;
@@ -206,9 +211,22 @@ Result<std::unique_ptr<Window>> ShmTransport::open_window(std::uint32_t number, 
       links.push_back(&connector_.link_to(members[static_cast<std::size_t>(i)], deadline));
     }
   }
+  std::vector<Rank> peers(members.begin(), members.end());
+  peers.erase(peers.begin() + self);
+  if (windows_.is_used(number, peers)) {
+    return Status(Code::internal, fmt::format("window {} has been opened before", number));
+  }
   auto window = std::make_unique<ShmWindow>(number, windows_, config_.regions, connector_, wake_socket_, members,
                                             static_cast<std::uint32_t>(self));
-  return open(std::move(window), links, *this, *config_.listener, deadline);
+  return std::unique_ptr<WindowOpening>(
+      std::make_unique<ShmOpening>(std::move(window), std::move(links), std::move(fitness)));
+}
+
+Result<std::unique_ptr<Window>> ShmTransport::open_window(std::uint32_t number, std::span<const Rank> members,
+                                                          Deadline deadline) {
+  const auto opening = begin_window(number, members, deadline, {});
+  if (!opening.ok()) return opening.status();
+  return wait_for(**opening, config_.rank, *this, *config_.listener, deadline);
 }
 
 }  // namespace hocket::shm

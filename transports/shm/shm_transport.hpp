@@ -31,6 +31,8 @@ class ShmTransport final : public Transport {
   Result<Link*> connect(Rank peer, const Address& address, std::optional<Deadline> deadline) override;
   int descriptors_per_link() const override { return 3; }  // a socket, the peer's wake event, its process
   bool connected(Rank peer) const override { return connector_.connected(peer); }
+  Result<std::unique_ptr<WindowOpening>> begin_window(std::uint32_t number, std::span<const Rank> members,
+                                                      Deadline deadline, const Status& unfit) override;
   Result<std::unique_ptr<Window>> open_window(std::uint32_t number, std::span<const Rank> members,
                                               Deadline deadline) override;
   std::size_t progress() override;
@@ -47,6 +49,7 @@ class ShmTransport final : public Transport {
   std::size_t look_round();
   void append_interests(std::vector<pollfd>& interests, short events);
   Status check_members(std::span<const Rank> members) const;
+  Status open_wake_socket();
 
   const TransportConfig config_;
   WindowRegistry windows_;

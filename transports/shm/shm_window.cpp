@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <new>
+#include <utility>
 
 #include "src/base/log.hpp"
 
@@ -29,11 +30,13 @@ ShmWindow::ShmWindow(std::uint32_t number, WindowRegistry& registry, const Regio
       handshake_(group_),
       regions_(group_, regions),
       waking_(group_) {
-  registry_.add(group_.number);
+  std::vector<Rank> peers(members.begin(), members.end());
+  peers.erase(peers.begin() + self);
+  registry_.add(*this, std::move(peers));
 }
 
 ShmWindow::~ShmWindow() {
-  registry_.close(group_.number);
+  registry_.close(*this);
 }
 
 std::optional<std::uint32_t> ShmWindow::member_of(Rank rank) const {
@@ -43,11 +46,7 @@ std::optional<std::uint32_t> ShmWindow::member_of(Rank rank) const {
 }
 
 bool ShmWindow::take(Rank from, Packet& packet) {
-  const auto member = member_of(from);
-  if (!member) {
-    handshake_.refuse_stranger(from);
-    return true;
-  }
+  const auto member = member_of(from);  // the registry brings nobody else's
   switch (packet.kind) {
     case PacketKind::region: return regions_.take_region(*member, packet);
     case PacketKind::gone_region: return regions_.take_removal(*member, packet);

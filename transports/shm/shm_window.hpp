@@ -23,8 +23,9 @@ class ShmWindow final : public Window {
   ~ShmWindow() override;
 
   // From here on packets come.
-  void attach() { registry_.open(group_.number, *this); }
-  // False: the packet makes no sense.
+  void attach() { registry_.open(*this); }
+  std::uint64_t number() const { return group_.number; }
+  // From a member. False: the packet makes no sense.
   bool take(Rank from, Packet& packet);
   std::optional<std::uint32_t> member_of(Rank rank) const;
   WindowHandshake& handshake() { return handshake_; }

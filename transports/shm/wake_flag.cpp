@@ -45,8 +45,9 @@ void WakeFlag::cancel() {
 
 void WakeFlag::interrupt() {
   std::uint32_t now = word_.load(std::memory_order_relaxed);
-  while (!word_.compare_exchange_weak(now, awake_after(now))) {
-  }
+  do {
+    if ((now & polls) != 0) return;  // the sleep that was meant is over, and nobody but wake() ends this one
+  } while (!word_.compare_exchange_weak(now, awake_after(now)));
   ring();
 }
 

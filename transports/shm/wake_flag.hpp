@@ -31,7 +31,7 @@ class WakeFlag {
     ring();
     return false;
   }
-  // Ends a sleep on the word, also where a waker died between changing the word and ringing.
+  // Ends a sleep on the word, also where a waker died between changing the word and ringing. Not one in poll(2).
   void interrupt();
 
  private:

@@ -84,6 +84,9 @@ void WindowHandshake::show(Progress progress) const {
 }
 
 Status WindowHandshake::advance() {
+  if (has_no_room_) {
+    return {Code::out_of_resources, "no file descriptor is left for the memory of a window: raise `ulimit -n`"};
+  }
   if (memory_) {
     const UniqueFd fd = std::exchange(memory_, {});
     if (Status shared = share(fd); !shared.ok()) return shared;
@@ -156,7 +159,7 @@ WindowHandshake::Missing WindowHandshake::missing() const {
 
 // ---- what others say ------------------------------------------------------------------------------------------------
 
-void WindowHandshake::refuse_stranger(Rank from) {
+void WindowHandshake::refuse_other_list(Rank from) {
   const Rank own = group_.own().rank;
   refusal_ =
       Status(Cause{.code = Code::mismatch,
@@ -178,7 +181,7 @@ bool WindowHandshake::take(std::size_t member, Packet& packet) {
 bool WindowHandshake::take_opening(std::size_t member, const Packet& packet) {
   if (began_[member]) return false;
   began_[member] = true;
-  if (packet.words[1] != fingerprint_) refuse_stranger(group_.members[member].rank);
+  if (packet.words[1] != fingerprint_) refuse_other_list(group_.members[member].rank);
   return true;
 }
 
@@ -186,7 +189,9 @@ bool WindowHandshake::take_segment(std::size_t member, Packet& packet) {
   if (!refusal_.ok()) return true;
   const std::size_t bytes = window_bytes(group_.members.size());
   const bool expected = member == group_.previous() && group_.self != 0 && !memory_ && !group_.memory;
-  if (!expected || packet.words[1] != bytes || packet.fds.size() != 1) return false;
+  if (!expected || packet.words[1] != bytes || packet.fds.size() > 1) return false;
+  has_no_room_ = packet.fds.empty();
+  if (has_no_room_) return true;
   memory_ = std::move(packet.fds.front());
   if (Status checked = check_memory(memory_.get(), bytes); !checked.ok()) return false;
   return true;

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "src/spi/status.hpp"
+#include "src/spi/window_opening.hpp"
 #include "transports/shm/window_group.hpp"
 
 namespace hocket::shm {
@@ -29,17 +30,11 @@ class WindowHandshake {
   const Status& refusal() const { return refusal_; }
   // Tells the members that there is no window. Returns why as they see it.
   Status give_up(const Status& why) const;
-  // Who holds up the opening. `certain`: this member sees that; otherwise it may be one that waits itself.
-  struct Missing {
-    Rank rank = no_rank;
-    bool certain = false;
-  };
+  using Missing = WindowOpening::Missing;
   Missing missing() const;
 
   // What other members say. False: it makes no sense.
   bool take(std::size_t member, Packet& packet);
-  // `from` counts this rank among the members of its window, but is none of this one's.
-  void refuse_stranger(Rank from);
 
  private:
   // How far a member is, as its board says.
@@ -52,6 +47,7 @@ class WindowHandshake {
   std::uint64_t progress_of(std::size_t member) const;
   std::size_t holder() const;
   bool take_opening(std::size_t member, const Packet& packet);
+  void refuse_other_list(Rank from);
   bool take_segment(std::size_t member, Packet& packet);
   bool take_word(std::size_t member);
   bool take_refusal(const Packet& packet);
@@ -60,6 +56,7 @@ class WindowHandshake {
   std::vector<bool> began_;    // by member
   std::uint64_t fingerprint_;  // of the list of members
   UniqueFd memory_;            // that came, until it is mapped
+  bool has_no_room_ = false;   // for that descriptor
   bool came_ = false;          // the word, from the previous member
   bool passed_on_ = false;
   bool opened_ = false;

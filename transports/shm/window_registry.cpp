@@ -11,12 +11,40 @@ constexpr std::size_t early_max = 4096;
 
 }  // namespace
 
+const WindowRegistry::Entry* WindowRegistry::find(std::uint64_t number, Rank peer) const {
+  const auto [first, last] = windows_.equal_range(number);
+  const auto found = std::find_if(first, last, [&](const auto& window) { return window.second.has(peer); });
+  return found != last ? &found->second : nullptr;
+}
+
+bool WindowRegistry::is_used(std::uint64_t number, std::span<const Rank> peers) const {
+  return std::ranges::any_of(peers, [&](Rank peer) { return find(number, peer) != nullptr; });
+}
+
+void WindowRegistry::add(const ShmWindow& window, std::vector<Rank> peers) {
+  windows_.emplace(window.number(), Entry{.peers = std::move(peers), .made = &window});
+}
+
+WindowRegistry::Entries::iterator WindowRegistry::place_of(const ShmWindow& window) {
+  const auto [first, last] = windows_.equal_range(window.number());
+  return std::find_if(first, last, [&](const auto& one) { return one.second.made == &window; });
+}
+
+void WindowRegistry::open(ShmWindow& window) {
+  place_of(window)->second.open = &window;
+  std::vector<Early> waiting = std::exchange(early_, {});
+  for (Early& early : waiting) deliver(early.from, early.packet);
+}
+
+void WindowRegistry::close(const ShmWindow& window) noexcept {
+  Entry& entry = place_of(window)->second;
+  entry.made = entry.open = nullptr;
+}
+
 bool WindowRegistry::deliver(Rank from, Packet& packet) {
-  const std::uint64_t number = packet.words[0];
-  if (const auto found = windows_.find(number); found != windows_.end()) {
-    if (found->second.window != nullptr) return found->second.window->take(from, packet);
-    if (found->second.is_closed) return true;
-  }
+  const Entry* const entry = find(packet.words[0], from);
+  if (entry != nullptr && entry->open != nullptr) return entry->open->take(from, packet);
+  if (entry != nullptr && entry->made == nullptr) return true;
   if (early_.size() == early_max) return false;
   early_.push_back({from, std::move(packet)});
   return true;
@@ -24,10 +52,9 @@ bool WindowRegistry::deliver(Rank from, Packet& packet) {
 
 std::optional<PayloadPlace> WindowRegistry::place_of(Rank peer, const std::byte* data, std::size_t bytes) {
   for (const auto& [number, entry] : windows_) {
-    ShmWindow* const window = entry.window;
-    const auto member = window != nullptr ? window->member_of(peer) : std::nullopt;
+    const auto member = entry.open != nullptr ? entry.open->member_of(peer) : std::nullopt;
     if (!member) continue;
-    const RegionRef ref = window->regions().locate_for(*member, data, bytes);
+    const RegionRef ref = entry.open->regions().locate_for(*member, data, bytes);
     if (ref.region != 0) {
       return PayloadPlace{.window = static_cast<std::uint32_t>(number), .region = ref.region, .offset = ref.offset};
     }
@@ -36,27 +63,14 @@ std::optional<PayloadPlace> WindowRegistry::place_of(Rank peer, const std::byte*
 }
 
 const std::byte* WindowRegistry::find(Rank peer, const PayloadPlace& place, std::size_t offset, std::size_t bytes) {
-  const auto found = windows_.find(place.window);
-  if (found == windows_.end() || found->second.window == nullptr) return nullptr;
-  ShmWindow& window = *found->second.window;
-  const auto member = window.member_of(peer);
-  return member ? window.regions().find(*member, {place.region, place.offset + offset}, bytes) : nullptr;
-}
-
-void WindowRegistry::open(std::uint64_t number, ShmWindow& window) {
-  windows_[number].window = &window;
-  std::vector<Early> waiting = std::exchange(early_, {});
-  for (Early& early : waiting) deliver(early.from, early.packet);
-}
-
-void WindowRegistry::close(std::uint64_t number) noexcept {
-  const auto found = windows_.find(number);
-  if (found != windows_.end()) found->second = {.window = nullptr, .is_closed = true};
+  const Entry* const entry = find(place.window, peer);
+  const auto member = entry != nullptr && entry->open != nullptr ? entry->open->member_of(peer) : std::nullopt;
+  return member ? entry->open->regions().find(*member, {place.region, place.offset + offset}, bytes) : nullptr;
 }
 
 void WindowRegistry::announce_removals() {
   for (const auto& [number, entry] : windows_) {
-    if (entry.window != nullptr) entry.window->regions().announce_removals();
+    if (entry.open != nullptr) entry.open->regions().announce_removals();
   }
 }
 

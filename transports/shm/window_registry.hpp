@@ -1,9 +1,14 @@
 // WindowRegistry: brings packets to the windows that they belong to, and finds there what ranks have registered.
+//
+// Windows that two ranks have in common have different numbers, others may have the same. So it is the number and the
+// peer together that tell which window is meant.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "transports/shm/shm_link.hpp"
@@ -17,26 +22,36 @@ class WindowRegistry final : public LinkWindows {
   bool deliver(Rank from, Packet& packet) override;
   std::optional<PayloadPlace> place_of(Rank peer, const std::byte* data, std::size_t bytes) override;
   const std::byte* find(Rank peer, const PayloadPlace& place, std::size_t offset, std::size_t bytes) override;
-  bool is_used(std::uint64_t number) const { return windows_.contains(number); }
-  // A window comes to be, with a number that is in no use and has not been. What comes for it is kept until it opens.
-  void add(std::uint64_t number) { windows_.try_emplace(number); }
+  // Whether a window with this number and one of these peers is there, or was.
+  bool is_used(std::uint64_t number, std::span<const Rank> peers) const;
+  // A window comes to be. `peers`: its members, this rank aside; is_used() is false of its number and these. What comes
+  // for it is kept until it opens.
+  void add(const ShmWindow& window, std::vector<Rank> peers);
   // It opens: hands it what came early.
-  void open(std::uint64_t number, ShmWindow& window);
+  void open(ShmWindow& window);
   // It is no more, and what still comes for it is dropped. Needs no memory, as destructors have to close.
-  void close(std::uint64_t number) noexcept;
+  void close(const ShmWindow& window) noexcept;
   // Tells the members of all windows which regions are gone.
   void announce_removals();
 
  private:
   struct Entry {
-    ShmWindow* window = nullptr;  // while it is open
-    bool is_closed = false;
+    std::vector<Rank> peers;
+    const ShmWindow* made = nullptr;  // until it is closed
+    ShmWindow* open = nullptr;        // the same, once it takes packets
+
+    bool has(Rank peer) const { return std::ranges::find(peers, peer) != peers.end(); }
   };
+  using Entries = std::multimap<std::uint64_t, Entry>;
   struct Early {
     Rank from;
     Packet packet;
   };
-  std::map<std::uint64_t, Entry> windows_;
+
+  const Entry* find(std::uint64_t number, Rank peer) const;
+  Entries::iterator place_of(const ShmWindow& window);
+
+  Entries windows_;           // by number
   std::vector<Early> early_;  // for windows that this rank has not opened yet
 };
 
