@@ -1,4 +1,4 @@
-// Who is told to hold up the opening of a window.
+// How windows open, and who is told to hold that up.
 #include "transports/shm/window_handshake.hpp"
 
 #include <gtest/gtest.h>
@@ -70,6 +70,40 @@ TEST(WindowHandshake, WithoutMemoryIsCertainOfTheFirstMemberOnly) {
   EXPECT_TRUE(Member(1).missing().certain);
   EXPECT_EQ(Member(3).missing().rank, 2);
   EXPECT_FALSE(Member(3).missing().certain);
+}
+
+// Rank 0 is in both, and opens them at the same time.
+TEST(WindowOpening, OfOneNumberIsToldApartByItsMembers) {
+  constexpr std::uint32_t number = 7;
+  Ranks(3, [&](Party& party, Rank rank) {
+    if (rank != 0) {
+      const std::vector<Rank> members{rank, 0};
+      const auto opened = party.transport->open_window(number, members, generous());
+      ASSERT_TRUE(opened.ok()) << opened.status().message();
+      EXPECT_TRUE(party.until([&] { return !party.witness.left.empty(); }));
+      return;
+    }
+    const std::vector<Rank> lists[] = {{1, 0}, {2, 0}};
+    std::unique_ptr<WindowOpening> openings[2];
+    std::unique_ptr<Window> windows[2];
+    for (int i = 0; i < 2; ++i) {
+      auto begun = party.transport->begin_window(number, lists[i], generous(), {});
+      ASSERT_TRUE(begun.ok()) << begun.status().message();
+      openings[i] = std::move(*begun);
+    }
+    EXPECT_TRUE(party.until([&] {
+      for (int i = 0; i < 2; ++i) {
+        if (windows[i] != nullptr) continue;
+        auto window = openings[i]->advance();
+        if (!window.ok()) throw std::runtime_error(window.status().message());
+        windows[i] = std::move(*window);
+      }
+      return windows[0] != nullptr && windows[1] != nullptr;
+    }));
+    for (int i = 0; i < 2; ++i) EXPECT_EQ(windows[i]->rank_of(0), i + 1);
+    EXPECT_EQ(party.transport->begin_window(number, lists[0], generous(), {}).status().code(), Code::internal);
+    party.transport->shut_down(Status(), generous());
+  });
 }
 
 // So many are connected in a ring: most wait for one that waits itself.
