@@ -33,8 +33,8 @@ HOCKET_API hocket_result hocket_comm_create_start(hocket_creation** creation, co
 
 /** Starts what hocket_comm_split() does.
  *
- *  A split is two calls on the parent, and their place among other calls must be the same on all ranks. So until the
- *  creation is complete, `parent` may not be destroyed, and nothing may be called on it except hocket_comm_abort(),
+ *  A split is up to three calls on the parent, and their place among other calls must be the same on all ranks. So until
+ *  the creation is complete, `parent` may not be destroyed, and nothing may be called on it except hocket_comm_abort(),
  *  _status, _rank, _size and _counters. Operations that were started before continue.
  *
  *  Errors: INVALID_ARGUMENT, OUT_OF_RESOURCES. */

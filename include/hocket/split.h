@@ -23,9 +23,11 @@ extern "C" {
  *  A child with links of its own fails independently of its parent and its siblings. It may be used at the same time as
  *  they are, and be destroyed before or after them.
  *
- *  A child with `share_links` costs one exchange on the parent, and neither threads nor descriptors. If its ranks share
- *  memory of a host, the first child that has them in this order also opens that memory. The child, its parent and all
- *  other communicators on the same links are a family:
+ *  A child with `share_links` costs one exchange on the parent, or two where the parent is on several hosts, and neither
+ *  threads nor descriptors. If its ranks share memory of a host, the first child that has them in this order also opens
+ *  that memory. Where memory or descriptors have run out for one of them, or the family has opened it for 64 orders of
+ *  ranks, the child's ranks exchange messages instead, and log a warning. The child, its parent and all other
+ *  communicators on the same links are a family:
  *  - Any two ranks make the calls in which both take part in the same order, whichever members of the family these calls
  *    are on. Otherwise they get MISMATCH or TIMEOUT. A split counts as a call on its parent.
  *  - What breaks one member breaks all of them with one cause, which counts the ranks of the family's first communicator.

@@ -43,7 +43,6 @@ class Operation {
   void bind_again(const std::byte* input, std::byte* output) {
     set_buffers(input, output);
     callback_allowed_ = false;
-    bound_anew_ = false;
     restart();
   }
   // The same for a run_now() alone, where the run before has ended well.
