@@ -2,7 +2,9 @@
 // both.
 #include <gtest/gtest.h>
 
+#include <array>
 #include <chrono>
+#include <string>
 #include <thread>
 #include <vector>
 
@@ -155,6 +157,86 @@ TEST(UnequalWindows, TellWhichWayBlocksTook) {
       }
     }
   });
+}
+
+// ---- sizes that no longer match
+
+constexpr std::size_t expected = 1;  // floats that rank 0 takes of rank 1
+
+// A call of rank 0, always the same one, and of rank 1, which gives rank 0 `given` floats.
+struct OneWay {
+  const char* name;
+  hocket_result (*call)(hocket_comm* comm, int rank, std::size_t given, std::vector<float>& send,
+                        std::vector<float>& recv, hocket_work** work);
+};
+
+template <std::size_t other_way>
+hocket_result alltoall(hocket_comm* comm, int rank, std::size_t given, std::vector<float>& send,
+                       std::vector<float>& recv, hocket_work** work) {
+  using Counts = std::array<std::size_t, 2>;
+  const Counts sends = rank == 0 ? Counts{0, other_way} : Counts{given, 0};
+  const Counts takes = rank == 0 ? Counts{0, expected} : Counts{other_way, 0};
+  return hocket_alltoall_v(send.data(), sends.data(), nullptr, recv.data(), takes.data(), nullptr, HOCKET_FLOAT32, comm,
+                           nullptr, work);
+}
+
+constexpr OneWay one_ways[] = {
+    {"gather_v",
+     [](hocket_comm* comm, int rank, std::size_t given, std::vector<float>& send, std::vector<float>& recv,
+        hocket_work** work) {
+       const std::array<std::size_t, 2> counts{2, expected};
+       return hocket_gather_v(send.data(), rank == 0 ? counts[0] : given, recv.data(), counts.data(), nullptr,
+                              HOCKET_FLOAT32, 0, comm, nullptr, work);
+     }},
+    {"scatter_v",
+     [](hocket_comm* comm, int rank, std::size_t given, std::vector<float>& send, std::vector<float>& recv,
+        hocket_work** work) {
+       const std::array<std::size_t, 2> counts{given, 2};
+       return hocket_scatter_v(send.data(), counts.data(), nullptr, recv.data(), rank == 0 ? expected : counts[1],
+                               HOCKET_FLOAT32, 1, comm, nullptr, work);
+     }},
+    {"alltoall_v", alltoall<1>},
+    {"alltoall_v", alltoall<20 * mixed>},  // which goes over links
+};
+
+// Rank 0's call is like those before it, and finds what rank 1 has announced, which it must look at nevertheless.
+TEST(UnequalWindows, FindSizesThatNoLongerMatchInRepeatedCalls) {
+  for (const OneWay& one_way : one_ways) {
+    for (const std::size_t given : {std::size_t{0}, std::size_t{2}, std::size_t{300}}) {
+      SCOPED_TRACE(std::string(one_way.name) + " of " + std::to_string(given));
+      ProcessGroup group(2, [&](Child& child) {
+        const Comm comm;
+        ASSERT_TRUE(comm);
+        std::vector<float> send(20 * mixed, 1), recv(20 * mixed);
+        for (int calls = 0; calls < 5; ++calls) {
+          const hocket_result equal = one_way.call(comm.get(), child.index, expected, send, recv, nullptr);
+          expect_result(equal, HOCKET_OK);
+        }
+        if (child.index == 1) {
+          hocket_work* work = nullptr;
+          expect_result(one_way.call(comm.get(), 1, given, send, recv, &work), HOCKET_OK);
+          hocket_work_wait(work, 20);  // until it has certainly been announced
+          child.say("announced");
+          EXPECT_EQ(child.hear(), "found");
+          hocket_work_wait(work, 0);  // its buffers are its own until then
+          hocket_work_release(work);
+          return;
+        }
+        EXPECT_EQ(child.hear(), "announced");
+        expect_result(one_way.call(comm.get(), 0, expected, send, recv, nullptr), HOCKET_MISMATCH);
+        EXPECT_EQ(last_cause().peer, 1);
+        expect_message_names("rank 1 called " + std::string(one_way.name) + " of " + std::to_string(given) +
+                             " float32");
+        expect_message_names("while rank 0 called " + std::string(one_way.name) + " of 1 float32");
+        child.say("found");
+      });
+      EXPECT_EQ(group.hear(1), "announced");
+      group.tell(0, "announced");
+      EXPECT_EQ(group.hear(0), "found");
+      group.tell(1, "found");
+      group.expect_success();
+    }
+  }
 }
 
 }  // namespace

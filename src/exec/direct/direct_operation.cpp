@@ -33,8 +33,7 @@ Status DirectOperation::mark_streams() {
   }
   run_.count_exchanged();
   if (path == DirectPath::one_shot) {
-    move_at_once(run_);
-    phase_ = Phase::done;
+    phase_ = move_at_once(run_) ? Phase::done : Phase::failed;
     return;
   }
   begin_path(path, counters);
@@ -185,7 +184,7 @@ std::string_view DirectOperation::algorithm() const {
 }
 
 void DirectOperation::withdraw() {
-  if (phase_ != Phase::done) announcer_.withdraw();
+  if (phase_ != Phase::done && phase_ != Phase::failed) announcer_.withdraw();
 }
 
 }  // namespace hocket

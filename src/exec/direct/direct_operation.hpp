@@ -46,7 +46,7 @@ class DirectOperation final : public Operation {
   void withdraw() override;
 
  private:
-  enum class Phase { meet, move, done };
+  enum class Phase { meet, move, done, failed };  // failed: by what was moved at once
 
   bool meet(Counters& counters);
   void choose_path(Counters& counters);

@@ -22,8 +22,8 @@ namespace hocket {
   combine(run.binding.reduction, run.sources, {&target, 1}, part.bytes);
 }
 
-// All that this member takes. Requires that it has heard everyone whose data that is.
-[[gnu::always_inline]] inline void move_at_once(DirectRun& run) {
+// All that this member takes. Requires that it has heard everyone whose data that is. False: it has failed.
+[[gnu::always_inline]] inline bool move_at_once(DirectRun& run) {
   for (const auto& [part, pairs] : run.at_once) {
     std::byte* const target = run.binding.output + part.target_offset;
     if (pairs != 0) {
@@ -36,7 +36,7 @@ namespace hocket {
       if (source != target) copy_small(target, source, part.bytes);
     }
   }
-  if (!run.blocks.taken().empty()) take_packed_blocks(run);
+  return run.blocks.taken().empty() || take_packed_blocks(run);
 }
 
 }  // namespace hocket

@@ -21,13 +21,17 @@ namespace {
 
 }  // namespace
 
-void take_packed_blocks(DirectRun& run) {
+bool take_packed_blocks(DirectRun& run) {
   for (const BlockExchange::Taken& block : run.blocks.taken()) {
     const std::byte* const payload = run.payload_of(block.source);
     const BlockExchange::Size given = run.blocks.size_in(payload);
-    if (given != block.size) return fail_for_sizes(run, block, given);
+    if (given != block.size) {
+      fail_for_sizes(run, block, given);
+      return false;
+    }
     copy_small(run.binding.output + block.offset, run.blocks.block_in(payload), block.bytes);
   }
+  return true;
 }
 
 }  // namespace hocket

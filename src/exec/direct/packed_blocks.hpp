@@ -5,8 +5,8 @@
 
 namespace hocket {
 
-// All that this member takes of others. Fails where one of them means another size. Requires that it has heard everyone
-// whose data that is.
-void take_packed_blocks(DirectRun& run);
+// All that this member takes of others. False: it has failed, as one of them means another size. Requires that it has
+// heard everyone whose data that is.
+bool take_packed_blocks(DirectRun& run);
 
 }  // namespace hocket
