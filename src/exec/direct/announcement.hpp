@@ -2,7 +2,8 @@
 // memory is to be read or a call has a digest.
 #pragma once
 
-#include <cstring>
+#include <cstddef>
+#include <cstdint>
 
 #include "src/exec/direct/announced_call.hpp"
 #include "src/exec/direct/control_lines.hpp"
@@ -42,18 +43,13 @@ struct Announcement {
     ControlLine& second() const { return lines[direct::second_line(turn)]; }
   };
 
-  // With a payload of `bytes`, no more than inline_bytes_max, and nothing else.
-  [[gnu::always_inline]] static void write_with_payload(const Written& to, const ComparedCall& call,
-                                                        std::uint32_t digest, const std::byte* data,
-                                                        std::size_t bytes) {
-    constexpr std::size_t word_bytes = sizeof(std::uint64_t);
-    std::size_t at = 0, word = first_word_of_data;
-    for (; at + word_bytes <= bytes; at += word_bytes) to.line().words[word++].store(word_at(data + at), relaxed);
-    if (at < bytes) {
-      std::uint64_t rest = 0;
-      std::memcpy(&rest, data + at, bytes - at);
-      to.line().words[word].store(rest, relaxed);
-    }
+  // Where a payload stands, of no more than inline_bytes_max. It is data as any other, no numbers that are looked at
+  // before the turn is acquired; so whoever announces puts it there directly, and then writes the rest around it.
+  static std::byte* payload_in(const Written& to) {
+    return reinterpret_cast<std::byte*>(&to.line().words[first_word_of_data]);
+  }
+  [[gnu::always_inline]] static void write_around_payload(const Written& to, const ComparedCall& call,
+                                                          std::uint32_t digest) {
     write_call(to, call, digest, inlined);
   }
   void write(const Written& to, const ComparedCall& call, std::uint32_t digest) const {
@@ -117,11 +113,6 @@ struct Announcement {
   static constexpr unsigned flag_bits = 8;
   static constexpr auto relaxed = std::memory_order_relaxed;
 
-  static std::uint64_t word_at(const std::byte* data) {
-    std::uint64_t word = 0;
-    std::memcpy(&word, data, sizeof word);
-    return word;
-  }
   [[gnu::always_inline]] static void write_call(const Written& to, const ComparedCall& call, std::uint32_t digest,
                                                 std::uint32_t flags) {
     if (call.has_digest) to.second().words[2].store(call.own_digest, relaxed);

@@ -70,14 +70,8 @@ bool Announcer::hear_of(std::uint64_t before) {
   return true;
 }
 
-// What is not the input, as it lies, in the line.
+// What is no payload in the line.
 bool Announcer::announce_data(Counters& counters) {
-  if (run_.goes_in_line && !run_.binding.device) {
-    alignas(std::uint64_t) std::byte packed[Announcement::inline_bytes_max];
-    run_.blocks.pack(run_.binding.input, packed);
-    announce_in_line(packed, counters);
-    return true;
-  }
   Announcement& own = run_.announcements[run_.self];
   own.flags = 0;
   own.input = own.output = {};

@@ -17,6 +17,7 @@
 #include <optional>
 
 #include "src/base/arithmetic.hpp"
+#include "src/base/copy_small.hpp"
 #include "src/base/prefetch.hpp"
 #include "src/exec/counters.hpp"
 #include "src/exec/direct/direct_run.hpp"
@@ -41,8 +42,8 @@ class Announcer {
   [[gnu::always_inline]] bool announce(Counters& counters) {
     if (!may_announce()) return false;
     run_.payloads[run_.self] = run_.binding.input;
-    if (run_.input_goes_in_line && !run_.binding.device) {
-      announce_in_line(run_.binding.input, counters);
+    if (run_.puts_in_line) {
+      announce_in_line(counters);
     } else if (!announce_data(counters)) {
       return false;
     }
@@ -109,11 +110,16 @@ class Announcer {
     return std::max(run_.turn > run_.runs_ahead ? run_.turn - run_.runs_ahead : 0, room_after_);
   }
   // With a payload that stands in the line.
-  [[gnu::always_inline]] void announce_in_line(const std::byte* payload, Counters& counters) {
+  [[gnu::always_inline]] void announce_in_line(Counters& counters) {
     ask_for_line();
-    Announcement::write_with_payload(run_.announcement_of(run_.self, run_.turn), run_.compared, run_.use.digest,
-                                     payload, run_.payload_bytes);
-    run_.announcements[run_.self].flags = Announcement::inlined;
+    const Announcement::Written to = run_.announcement_of(run_.self, run_.turn);
+    std::byte* const payload = Announcement::payload_in(to);
+    if (run_.blocks.packs()) {
+      run_.blocks.pack(run_.binding.input, payload);
+    } else {
+      copy_small(payload, run_.binding.input, run_.payload_bytes);
+    }
+    Announcement::write_around_payload(to, run_.compared, run_.use.digest);
     count_payload(counters);
     payloads_ = true;
   }

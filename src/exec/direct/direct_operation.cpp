@@ -79,10 +79,11 @@ Status DirectOperation::start(const Tag& tag, Peers&) {
   if (binding().device) set_buffers(binding().device->input, binding().device->output);
   run_.window().tidy();  // one operation at a time runs over a window
   if (!run_.begin(tag, is_bound_anew())) set_path(0);
+  run_.settle_place_of_payload();
   announcer_.begin(tag.sequence);
   phase_ = Phase::meet;
   keep_links(run_.is_small && !binding().device);
-  if (run_.goes_in_line && !binding().device) {  // mostly it is over at once
+  if (run_.puts_in_line) {  // mostly it is over at once
     meet(context().counters());
     if (!run_.failure.ok()) fail(run_.failure);
   }

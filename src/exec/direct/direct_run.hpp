@@ -47,6 +47,12 @@ struct DirectRun {
   // Where a member's payload lies on the paths on which inputs go with the announcements; of this member: its input.
   // Requires that the member has been heard.
   const std::byte* payload_of(std::uint32_t member) const { return payloads[member]; }
+  // Settles whether the payload stands in the announcement, which then says nothing else. Before the first run of all
+  // that begin alike.
+  void settle_place_of_payload() {
+    puts_in_line = goes_in_line && !binding.device;
+    if (puts_in_line) announcements[self].flags = Announcement::inlined;
+  }
   // What every run begins with: the exchange and the rule of the call that is bound. They follow from the call and from
   // what never changes, so mostly they still stand. Returns whether they do. `tag`: of the call that is announced; the
   // run may be a part of it, always the same one. `is_bound_anew`: the call may be another.
@@ -102,8 +108,8 @@ struct DirectRun {
   bool may_meet_links = false;          // a rank that gives another count may wait for this one over links
   std::size_t payload_bytes = 0;        // of this member, where its input goes with its announcement
   std::size_t payload_input_bytes = 0;  // of these: input
-  bool goes_in_line = false;            // it stands in the announcement itself
-  bool input_goes_in_line = false;      // and is the input as it lies
+  bool goes_in_line = false;            // it stands in the announcement itself, if it is the host's
+  bool puts_in_line = false;            // it is
   bool is_small = false;                // no link is needed, and nothing takes long
   int polls_before_waking = 0;          // of others, after the announcement
   // The parts that go to this member, where the data may be small. `pairs`: elements of two operands that one call of
@@ -139,7 +145,6 @@ struct DirectRun {
     const std::size_t in = exchange.input_bytes(self), out = exchange.output_bytes(self);
     const bool goes_with_announcement = rule.has_payload() && !rule.worth_mapping(in, out);
     goes_in_line = goes_with_announcement && payload_bytes <= Announcement::inline_bytes_max;
-    input_goes_in_line = goes_in_line && !blocks.packs();
     is_small = goes_with_announcement && std::max(payload_bytes, out) <= small_bytes_max;
     polls_before_waking = use.setting.shares_work ? 0 : usual_polls_before_waking;
     if (rule.pools_work) (void)window().staging(self);  // committed before others write results there

@@ -1,9 +1,5 @@
 #include "src/plan/direct/block_exchange.hpp"
 
-#include <cstring>
-
-#include "src/base/copy_small.hpp"
-
 namespace hocket {
 namespace {
 
@@ -100,30 +96,6 @@ void BlockExchange::take(std::uint32_t source, const UnequalBlocks::Block& block
   const std::size_t bytes = packed_bytes(block.count);
   taken_.push_back({.source = source, .size = block.count, .offset = block.offset * element_bytes_, .bytes = bytes});
   traffic_[source].taken = bytes;
-}
-
-void BlockExchange::pack(const std::byte* input, std::byte* payload) const {
-  const std::size_t sizes_bytes = sizes_.size() * sizeof(Size);
-  if (sizes_bytes != 0) std::memcpy(payload, sizes_.data(), sizes_bytes);
-  payload += sizes_bytes;
-  for (const Stretch& stretch : packed_) {
-    copy_small(payload, input + stretch.offset, stretch.bytes);
-    payload += stretch.bytes;
-  }
-}
-
-BlockExchange::Size BlockExchange::size_in(const std::byte* payload, std::uint32_t number) {
-  Size size;
-  std::memcpy(&size, payload + number * sizeof size, sizeof size);
-  return size;
-}
-
-const std::byte* BlockExchange::block_in(const std::byte* payload) const {
-  std::size_t at = sizes_in_payloads_ * sizeof(Size);
-  for (std::uint32_t number = 0; number < number_in_payloads_; ++number) {
-    at += packed_bytes(size_in(payload, number));
-  }
-  return payload + at;
 }
 
 // ---- over links -----------------------------------------------------------------------------------------------------

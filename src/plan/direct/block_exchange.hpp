@@ -11,10 +11,12 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <optional>
 #include <span>
 #include <vector>
 
+#include "src/base/copy_small.hpp"
 #include "src/plan/direct/exchange.hpp"
 #include "src/plan/direct/path.hpp"
 #include "src/plan/direct/staging.hpp"
@@ -59,14 +61,28 @@ class BlockExchange {
   std::size_t payload_bytes() const { return sizes_.size() * sizeof(Size) + block_bytes_; }
   std::size_t block_bytes() const { return block_bytes_; }  // of the blocks in it
   // Requires packs().
-  void pack(const std::byte* input, std::byte* payload) const;
+  void pack(const std::byte* input, std::byte* payload) const {
+    const std::size_t sizes_bytes = sizes_.size() * sizeof(Size);
+    copy_small(payload, reinterpret_cast<const std::byte*>(sizes_.data()), sizes_bytes);
+    payload += sizes_bytes;
+    for (const Stretch& stretch : packed_) {
+      copy_small(payload, input + stretch.offset, stretch.bytes);
+      payload += stretch.bytes;
+    }
+  }
 
   // What this member takes of inputs: of all, where payloads are inputs as they lie; else of its own.
   std::span<const Part> parts() const { return parts_; }
   std::span<const Taken> taken() const { return taken_; }
   // The size that another one's payload has for this member's block, and where that lies.
   Size size_in(const std::byte* payload) const { return size_in(payload, number_in_payloads_); }
-  const std::byte* block_in(const std::byte* payload) const;
+  const std::byte* block_in(const std::byte* payload) const {
+    std::size_t at = sizes_in_payloads_ * sizeof(Size);
+    for (std::uint32_t number = 0; number < number_in_payloads_; ++number) {
+      at += packed_bytes(size_in(payload, number));
+    }
+    return payload + at;
+  }
 
   std::span<const Traffic> traffic() const { return traffic_; }  // by member
 
@@ -83,7 +99,11 @@ class BlockExchange {
   void list_packed(const CollectiveInfo& collective, const UnequalBlocks& blocks);
   void give(std::uint32_t target, const UnequalBlocks::Block& block);
   void take(std::uint32_t source, const UnequalBlocks::Block& block);
-  static Size size_in(const std::byte* payload, std::uint32_t number);
+  static Size size_in(const std::byte* payload, std::uint32_t number) {
+    Size size;
+    std::memcpy(&size, payload + number * sizeof size, sizeof size);
+    return size;
+  }
   std::size_t packed_bytes(Size size) const { return size <= size_max_ ? size * element_bytes_ : 0; }
 
   Place place_;
