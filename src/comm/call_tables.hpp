@@ -4,6 +4,8 @@
 
 #include <array>
 #include <cstddef>
+#include <cstdint>
+#include <cstring>
 #include <vector>
 
 #include "src/comm/call_arguments.hpp"
@@ -17,19 +19,51 @@ class CallTables {
   static CallTables of(const CallArguments& call, Rank rank, Rank size);
 
   // Whether another call of this collective, with this root, gives the same. Every call passes here.
-  bool fit(const CallArguments& call) const { return values_.empty() || are_given_by(call); }
+  [[gnu::always_inline]] bool fit(const CallArguments& call) const { return !has_lists_ || are_given_by(call); }
 
  private:
-  using Lists = std::array<const std::size_t*, 4>;
-  static Lists lists_of(const CallArguments& call) {
-    const BlockArguments& blocks = call.blocks;
-    return {blocks.send_counts, blocks.send_displacements, blocks.recv_counts, blocks.recv_displacements};
-  }
-  bool are_given_by(const CallArguments& call) const;
+  static constexpr std::size_t all_lists = 4;
+  // Two values that are compared at once.
+  using Pair [[gnu::vector_size(16)]] = std::uint64_t;
+  static_assert(sizeof(Pair) == 2 * sizeof(std::size_t));
+  // Two neighbours in a list; of an odd number, the last one's are compared twice.
+  struct Kept {
+    Pair values;
+    std::size_t list = 0;  // which list's, in bytes from the first
+    std::size_t at = 0;    // likewise into that list
+  };
 
-  std::size_t length_ = 0;           // of a list
-  std::array<bool, 4> given_{};      // which lists are
-  std::vector<std::size_t> values_;  // of these, one list behind the other
+  // There is one decision, at the end; only a list that is no longer given must not be read.
+  [[gnu::always_inline]] bool are_given_by(const CallArguments& call) const {
+    std::uint64_t unexpected = 0;
+    for (std::size_t i = 0; i < all_lists; ++i) unexpected |= list_of<std::uint64_t>(call, i * list_step) & absent_[i];
+    Pair differences = difference_;
+    for (const Kept& kept : kept_) {
+      const auto* const list = list_of<const std::byte*>(call, kept.list);
+      if (list == nullptr) return false;
+      Pair given;
+      std::memcpy(&given, list + kept.at, sizeof given);
+      differences |= given ^ kept.values;
+    }
+    return (unexpected | differences[0] | differences[1]) == 0 || is_same_one(call);
+  }
+  bool is_same_one(const CallArguments& call) const;
+
+  static constexpr std::size_t list_step = sizeof(const std::size_t*);
+  static_assert(sizeof(BlockArguments) == all_lists * list_step);
+  // The list that stands so many bytes behind the first, or its address as a number.
+  template <class List>
+  static List list_of(const CallArguments& call, std::size_t offset) {
+    List list;
+    std::memcpy(&list, reinterpret_cast<const std::byte*>(&call.blocks) + offset, sizeof list);
+    return list;
+  }
+
+  Pair difference_{};                              // not 0 where lists have one value, in which no two are neighbours
+  std::array<std::uint64_t, all_lists> absent_{};  // all ones where the list is not given
+  std::vector<Kept> kept_;
+  std::array<std::size_t, all_lists> only_values_{};  // of these
+  bool has_lists_ = false;
 };
 
 }  // namespace hocket::comm

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
 #include <functional>
 #include <vector>
 
@@ -52,6 +53,46 @@ TEST(CallTables, TellDisplacementsFromNone) {
   EXPECT_FALSE(CallTables::of(packed, 0, size).fit(displaced));
   EXPECT_FALSE(CallTables::of(displaced, 0, size).fit(packed));
   EXPECT_TRUE(CallTables::of(packed, 0, size).fit(packed));
+}
+
+// However long they are, each value counts, and nothing behind the last one is looked at.
+TEST(CallTables, CompareAllValuesOfListsOfAnyLength) {
+  for (std::size_t length = 1; length <= 7; ++length) {
+    const auto ranks = static_cast<Rank>(length);
+    for (std::size_t list = 0; list < 4; ++list) {
+      std::array<std::vector<std::size_t>, 4> lists;
+      for (auto& each : lists) each.assign(length, 5);
+      const CallArguments call{.collective = Collective::alltoall_v,
+                               .blocks = {lists[0].data(), lists[1].data(), lists[2].data(), lists[3].data()}};
+      const CallTables tables = CallTables::of(call, 0, ranks);
+      EXPECT_TRUE(tables.fit(call)) << length;
+      for (std::size_t& value : lists[list]) {
+        for (const std::size_t other : {std::size_t{4}, std::size_t{0}, std::size_t{5} + (std::size_t{1} << 32)}) {
+          value = other;
+          EXPECT_FALSE(tables.fit(call)) << length << " values, list " << list;
+        }
+        value = 5;
+        EXPECT_TRUE(tables.fit(call));
+      }
+    }
+  }
+}
+
+// Those are not read.
+TEST(CallTables, NoticeListsThatAreNoLongerGivenOrNewlyGiven) {
+  const std::vector<std::size_t> list{5, 5, 5};
+  for (const Rank ranks : {1, 2, 3}) {
+    for (std::size_t given = 0; given < 16; ++given) {
+      for (std::size_t then = 0; then < 16; ++then) {
+        const auto call_with = [&](std::size_t which) {
+          const auto at = [&](std::size_t i) { return (which >> i & 1) != 0 ? list.data() : nullptr; };
+          return CallArguments{.collective = Collective::alltoall_v, .blocks = {at(0), at(1), at(2), at(3)}};
+        };
+        EXPECT_EQ(CallTables::of(call_with(given), 0, ranks).fit(call_with(then)), given == then)
+            << ranks << " ranks: " << given << ", then " << then;
+      }
+    }
+  }
 }
 
 // A list that this rank need not give may be anything, memory that is not there, too.
