@@ -89,13 +89,12 @@ struct Announcement {
   static const std::byte* data_in(const Written& from) {
     return reinterpret_cast<const std::byte*>(&from.line().words[first_word_of_data]);
   }
-  [[gnu::always_inline]] void read(const Written& from) {
-    flags = from.line().words[7].load(relaxed) & ((1U << flag_bits) - 1);
-    if (flags != inlined) read_places(from);  // mostly nothing else is told
+  // Mostly no more than `inlined`.
+  static std::uint32_t flags_in(const Written& from) {
+    return from.line().words[7].load(relaxed) & ((1U << flag_bits) - 1);
   }
-
- private:
-  void read_places(const Written& from) {
+  void read(const Written& from) {
+    flags = flags_in(from);
     const ControlLine& line = from.line();
     const std::uint64_t words[3] = {line.words[3].load(relaxed), line.words[4].load(relaxed),
                                     line.words[5].load(relaxed)};
@@ -109,6 +108,7 @@ struct Announcement {
     output = {.region = static_cast<std::uint32_t>(words[0] >> 32), .offset = words[2]};
   }
 
+ private:
   static constexpr std::size_t first_word_of_data = 3;
   static constexpr unsigned flag_bits = 8;
   static constexpr auto relaxed = std::memory_order_relaxed;

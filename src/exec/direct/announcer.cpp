@@ -153,6 +153,16 @@ void Announcer::withdraw() {
 
 // ---- hearing the others ---------------------------------------------------------------------------------------------
 
+void Announcer::hear_place_of_data(std::uint32_t member, Announcement::Written theirs) {
+  Announcement& heard = run_.announcements[member];
+  heard.read(theirs);
+  payloads_ &= heard.has_payload();
+  const std::byte* const payload = run_.window().staging(member) + heard.payload_at;
+  run_.payloads[member] = payload;
+  if (!run_.rule.one_way) return;  // else who is behind finds the next ones on their way
+  prefetch_to_read(payload + round_up(run_.exchange.input_bytes(member), cache_line_bytes));
+}
+
 bool Announcer::has_called_alike(std::uint32_t member, std::uint64_t turn) {
   const Announcement::Written theirs = run_.announcement_of(member, turn);
   if (!stands_there(theirs)) return false;

@@ -55,15 +55,15 @@ class Announcer {
   bool announced() const { return state_ != State::waits; }
   // Reads what everyone whom this member needs has announced. False: somebody has not, or something was wrong.
   [[gnu::always_inline]] bool hear_all() {
-    const std::uint32_t until = run_.needed.until;
+    const DirectRun& run = run_;
+    const std::uint32_t until = run.needed.until;
     for (std::uint32_t member = next_member_; member < until; ++member) {
-      if (member == run_.self) continue;
+      if (member == run.self) continue;
       if (!hear(member)) {
         next_member_ = member;
         if (polls_to_waking_ >= 0 && polls_to_waking_-- == 0) run_.window().wake_others();
         return false;
       }
-      payloads_ &= run_.announcements[member].has_payload();
     }
     next_member_ = run_.members;
     if (!run_.rule.one_way) run_.use.everyone_heard = run_.turn;
@@ -143,25 +143,26 @@ class Announcer {
   // Reads and checks what `member` has announced as this turn, and with it all that it called before. False: it does
   // not stand there yet, or something was wrong.
   [[gnu::always_inline]] bool hear(std::uint32_t member) {
-    const Announcement::Written theirs = run_.announcement_of(member, run_.turn);
+    DirectRun& run = run_;
+    const Announcement::Written theirs = run.announcement_of(member, run.turn);
     if (!stands_there(theirs)) return false;
-    if (!Announcement::tells(theirs, run_.compared, run_.use.digest)) {
-      find_mismatch(member, run_.turn);
+    if (!Announcement::tells(theirs, run.compared, run.use.digest)) {
+      find_mismatch(member, run.turn);
       return false;
     }
-    Announcement& heard = run_.announcements[member];
-    heard.read(theirs);
-    const bool inlined = (heard.flags & Announcement::inlined) != 0;
-    const std::byte* const payload =
-        inlined ? Announcement::data_in(theirs) : run_.window().staging(member) + heard.payload_at;
-    run_.payloads[member] = payload;
-    run_.use.heard[member] = run_.turn;
-    if (run_.rule.one_way) {  // who is behind finds the next ones on their way
-      prefetch_to_read(&run_.announcement_of(member, run_.turn + prefetched_turns).line());
-      if (!inlined) prefetch_to_read(payload + round_up(run_.exchange.input_bytes(member), cache_line_bytes));
+    if (Announcement::flags_in(theirs) == Announcement::inlined) {
+      run.announcements[member].flags = Announcement::inlined;
+      run.payloads[member] = Announcement::data_in(theirs);
+    } else {
+      hear_place_of_data(member, theirs);
     }
+    run.use.heard[member] = run.turn;
+    // Who is behind finds the next ones on their way.
+    if (run.rule.one_way) prefetch_to_read(&run.announcement_of(member, run.turn + prefetched_turns).line());
     return true;
   }
+  // What `member` has announced where its payload does not stand in the line.
+  void hear_place_of_data(std::uint32_t member, Announcement::Written theirs);
   // Checks what it has called up to the turn `turn`, one before this.
   bool has_called_alike(std::uint32_t member, std::uint64_t turn);
   [[gnu::cold, gnu::noinline]] void find_mismatch(std::uint32_t member, std::uint64_t turn);
