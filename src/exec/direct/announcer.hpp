@@ -71,6 +71,8 @@ class Announcer {
     state_ = State::heard_all;
     return true;
   }
+  // Whether everyone's payload goes with its announcement. Requires that hear_all() has succeeded.
+  bool payloads_go_along() const { return payloads_; }
   // The path that follows from what all announced. Requires that hear_all() has succeeded.
   DirectPath path() const { return payloads_ ? run_.path_of_payloads : path_of(common()); }
 

@@ -24,6 +24,13 @@ Status DirectOperation::mark_streams() {
 
 // Every small call runs these two, so they are no calls.
 [[gnu::always_inline]] inline void DirectOperation::choose_path(Counters& counters) {
+  if (!announcer_.payloads_go_along() || !run_.is_over_at_once) return choose_longer_path(counters);
+  set_path(1 + static_cast<std::uint32_t>(DirectPath::one_shot));
+  run_.count_exchanged();
+  phase_ = move_at_once(run_) ? Phase::done : Phase::failed;
+}
+
+void DirectOperation::choose_longer_path(Counters& counters) {
   const DirectPath path = announcer_.path();
   set_path(1 + static_cast<std::uint32_t>(path));
   if (run_.may_meet_links) context().remember(tag());

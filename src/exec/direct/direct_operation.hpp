@@ -50,7 +50,8 @@ class DirectOperation final : public Operation {
 
   bool meet(Counters& counters);
   void choose_path(Counters& counters);
-  [[gnu::noinline]] void begin_path(DirectPath path, Counters& counters);
+  [[gnu::noinline]] void choose_longer_path(Counters& counters);
+  void begin_path(DirectPath path, Counters& counters);
   void tidy();
   void choose_staged();
   bool move(Counters& counters);

@@ -83,7 +83,7 @@ struct DirectRun {
     return exchange.part(number / exchange.parts(), static_cast<std::uint32_t>(number % exchange.parts()));
   }
   // What the members give each other, on whatever path.
-  void count_exchanged() const {
+  [[gnu::always_inline]] void count_exchanged() const {
     for (const Exchanged& with_one : exchanged) with_one.peer->carried(with_one.given, with_one.taken);
   }
   // The first failure stays.
@@ -105,6 +105,7 @@ struct DirectRun {
   DirectPath path_of_payloads = DirectPath::one_shot;  // where everyone's input goes with its announcement
   Members needed{};                                    // those whose data, or word that they have begun, this one needs
   std::uint64_t runs_ahead = 0;         // how many operations others may still have to begin when this one does
+  bool is_over_at_once = false;         // then, when all were heard; most small calls are
   bool may_meet_links = false;          // a rank that gives another count may wait for this one over links
   std::size_t payload_bytes = 0;        // of this member, where its input goes with its announcement
   std::size_t payload_input_bytes = 0;  // of these: input
@@ -154,6 +155,7 @@ struct DirectRun {
     runs_ahead = takes_second_line ? direct::run_ahead_max_with_second_line : direct::run_ahead_max;
     list_parts();
     may_meet_links = exchange.collective().is_prefix();
+    is_over_at_once = path_of_payloads == DirectPath::one_shot && !may_meet_links;
     find_exchanged(root);
   }
 
@@ -178,6 +180,7 @@ struct DirectRun {
 
   void find_exchanged(std::uint32_t root) {
     exchanged.clear();
+    if (exchange.rounds() == 0) return;
     const std::size_t bytes = exchange.block_bytes();
     if (given_blocks || exchange.collective().is_prefix()) {
       for (std::uint32_t member = 0; member < members; ++member) {

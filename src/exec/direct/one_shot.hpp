@@ -22,21 +22,33 @@ namespace hocket {
   combine(run.binding.reduction, run.sources, {&target, 1}, part.bytes);
 }
 
-// All that this member takes. Requires that it has heard everyone whose data that is. False: it has failed.
+// All that this member takes. Requires that it has heard everyone whose data that is. False: it has failed, as one of
+// them means another size.
 [[gnu::always_inline]] inline bool move_at_once(DirectRun& run) {
+  std::byte* const output = run.binding.output;
+  const std::byte* const* const payloads = run.payloads.data();
   for (const auto& [part, pairs] : run.at_once) {
-    std::byte* const target = run.binding.output + part.target_offset;
-    if (pairs != 0) {
-      combine_two(run.binding.reduction, run.payload_of(0) + part.source_offset, run.payload_of(1) + part.source_offset,
-                  target, pairs);
-    } else if (part.source == everyone) {
-      combine_at_once(run, part);
-    } else {
-      const std::byte* const source = run.payload_of(part.source) + part.source_offset;
+    std::byte* const target = output + part.target_offset;
+    if (part.source != everyone) {
+      const std::byte* const source = payloads[part.source] + part.source_offset;
       if (source != target) copy_small(target, source, part.bytes);
+    } else if (pairs != 0) {
+      combine_two(run.binding.reduction, payloads[0] + part.source_offset, payloads[1] + part.source_offset, target,
+                  pairs);
+    } else {
+      combine_at_once(run, part);
     }
   }
-  return run.blocks.taken().empty() || take_packed_blocks(run);
+  for (const BlockExchange::Taken& block : run.blocks.taken()) {
+    const std::byte* const payload = payloads[block.source];
+    const BlockExchange::Size given = run.blocks.size_in(payload);
+    if (given != block.size) [[unlikely]] {
+      fail_for_sizes(run, block, given);
+      return false;
+    }
+    copy_small(output + block.offset, run.blocks.block_in(payload), block.bytes);
+  }
+  return true;
 }
 
 }  // namespace hocket

@@ -5,8 +5,8 @@
 
 namespace hocket {
 
-// All that this member takes of others. False: it has failed, as one of them means another size. Requires that it has
-// heard everyone whose data that is.
-bool take_packed_blocks(DirectRun& run);
+// Where the one who gives a block says that it has another size than this member means: that is a mismatch.
+[[gnu::cold, gnu::noinline]] void fail_for_sizes(DirectRun& run, const BlockExchange::Taken& block,
+                                                 BlockExchange::Size given);
 
 }  // namespace hocket

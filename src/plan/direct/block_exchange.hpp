@@ -61,7 +61,7 @@ class BlockExchange {
   std::size_t payload_bytes() const { return sizes_.size() * sizeof(Size) + block_bytes_; }
   std::size_t block_bytes() const { return block_bytes_; }  // of the blocks in it
   // Requires packs().
-  void pack(const std::byte* input, std::byte* payload) const {
+  [[gnu::always_inline]] void pack(const std::byte* input, std::byte* payload) const {
     const std::size_t sizes_bytes = sizes_.size() * sizeof(Size);
     copy_small(payload, reinterpret_cast<const std::byte*>(sizes_.data()), sizes_bytes);
     payload += sizes_bytes;
