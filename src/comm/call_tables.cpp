@@ -17,7 +17,7 @@ CallTables CallTables::of(const CallArguments& call, Rank rank, Rank size) {
   for (std::size_t i = 0; i < all_lists; ++i) {
     const auto* const list = list_of<const std::size_t*>(call, i * list_step);
     if (list == nullptr) {
-      tables.absent_[i] = ~std::uint64_t{0};
+      tables.absent_[i / 2][i % 2] = ~std::uint64_t{0};
     } else if (length == 1) {
       tables.only_values_[i] = list[0];
     } else {
@@ -36,7 +36,7 @@ CallTables CallTables::of(const CallArguments& call, Rank rank, Rank size) {
   if (difference_[0] == 0) return false;
   for (std::size_t i = 0; i < all_lists; ++i) {
     const auto* const list = list_of<const std::size_t*>(call, i * list_step);
-    if ((list == nullptr) != (absent_[i] != 0)) return false;
+    if ((list == nullptr) != is_absent(i)) return false;
     if (list != nullptr && list[0] != only_values_[i]) return false;
   }
   return true;

@@ -35,9 +35,8 @@ class CallTables {
 
   // There is one decision, at the end; only a list that is no longer given must not be read.
   [[gnu::always_inline]] bool are_given_by(const CallArguments& call) const {
-    std::uint64_t unexpected = 0;
-    for (std::size_t i = 0; i < all_lists; ++i) unexpected |= list_of<std::uint64_t>(call, i * list_step) & absent_[i];
     Pair differences = difference_;
+    for (std::size_t i = 0; i < absent_.size(); ++i) differences |= list_of<Pair>(call, i * sizeof(Pair)) & absent_[i];
     for (const Kept& kept : kept_) {
       const auto* const list = list_of<const std::byte*>(call, kept.list);
       if (list == nullptr) return false;
@@ -45,13 +44,14 @@ class CallTables {
       std::memcpy(&given, list + kept.at, sizeof given);
       differences |= given ^ kept.values;
     }
-    return (unexpected | differences[0] | differences[1]) == 0 || is_same_one(call);
+    return (differences[0] | differences[1]) == 0 || is_same_one(call);
   }
   bool is_same_one(const CallArguments& call) const;
+  bool is_absent(std::size_t list) const { return absent_[list / 2][list % 2] != 0; }
 
   static constexpr std::size_t list_step = sizeof(const std::size_t*);
   static_assert(sizeof(BlockArguments) == all_lists * list_step);
-  // The list that stands so many bytes behind the first, or its address as a number.
+  // The list that stands so many bytes behind the first, or the addresses of two as numbers.
   template <class List>
   static List list_of(const CallArguments& call, std::size_t offset) {
     List list;
@@ -59,8 +59,8 @@ class CallTables {
     return list;
   }
 
-  Pair difference_{};                              // not 0 where lists have one value, in which no two are neighbours
-  std::array<std::uint64_t, all_lists> absent_{};  // all ones where the list is not given
+  Pair difference_{};                         // not 0 where lists have one value, in which no two are neighbours
+  std::array<Pair, all_lists / 2> absent_{};  // all ones where the list is not given
   std::vector<Kept> kept_;
   std::array<std::size_t, all_lists> only_values_{};  // of these
   bool has_lists_ = false;
