@@ -204,6 +204,12 @@ Transport* LinkSet::window_transport(std::span<const Rank> members) const {
   return members.size() == 1 ? nullptr : mesh_.routes().window_transport(members);
 }
 
+WindowUse* LinkSet::find_window(std::span<const Rank> members) {
+  const std::lock_guard lock(keeping_windows_);
+  const auto found = windows_.find(std::vector<Rank>(members.begin(), members.end()));
+  return found != windows_.end() ? &found->second.use : nullptr;
+}
+
 Result<WindowUse*> LinkSet::open_first_window(std::span<const Rank> members, const DirectSetting& setting,
                                               Deadline deadline) {
   Transport* const transport = window_transport(members);
@@ -224,12 +230,10 @@ Result<WindowUse*> LinkSet::open_first_window(std::span<const Rank> members, con
 Result<WindowUse*> LinkSet::open_window(const Context& context, std::span<const Rank> members,
                                         const DirectSetting& setting, Deadline deadline) {
   Transport* const transport = window_transport(members);
-  WindowUse* use = nullptr;
+  WindowUse* use = transport != nullptr ? find_window(members) : nullptr;
+  if (transport == nullptr || use != nullptr) return use;
   Status refusal;
   const auto begin = [&](Deadline until) -> Result<std::unique_ptr<WindowOpening>> {
-    const auto found = windows_.find(std::vector<Rank>(members.begin(), members.end()));
-    if (found != windows_.end()) use = &found->second.use;
-    if (transport == nullptr || use != nullptr) return std::unique_ptr<WindowOpening>();
     Status unfit;
     if (windows_.size() >= windows_max) {
       unfit = {Code::out_of_resources, fmt::format("it has {} windows with other members already", windows_max)};
@@ -265,6 +269,7 @@ Result<WindowUse*> LinkSet::keep_window(std::unique_ptr<Window> window, const Tr
     if (!transport.connected(member)) continue;
     if (auto link = mesh_.link(member, deadline); !link.ok()) return link.status();
   }
+  const std::lock_guard lock(keeping_windows_);
   SharedWindow& kept = windows_[std::vector<Rank>(members.begin(), members.end())];
   kept.window = std::move(window);
   kept.use.window = kept.window.get();

@@ -11,6 +11,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <mutex>
 #include <span>
 #include <string>
 #include <string_view>
@@ -94,6 +95,7 @@ class LinkSet {
   void report(const ReportTarget& target, std::uint64_t group);
   void with_exclusive_progress(const std::function<void()>& work);
   Transport* window_transport(std::span<const Rank> members) const;
+  WindowUse* find_window(std::span<const Rank> members);
   Result<WindowUse*> keep_window(std::unique_ptr<Window> window, const Transport& transport,
                                  std::span<const Rank> members, const DirectSetting& setting, Deadline deadline);
   void finish_on_gpu();
@@ -104,7 +106,8 @@ class LinkSet {
   std::unique_ptr<Executor> executor_;
   Mesh mesh_;
   const std::shared_ptr<GpuWindow> gpu_;               // of the first communicator's window
-  std::map<std::vector<Rank>, SharedWindow> windows_;  // by members; for the thread that progresses
+  std::mutex keeping_windows_;                         // held by the thread that progresses, and by those that look
+  std::map<std::vector<Rank>, SharedWindow> windows_;  // by members
   std::atomic<std::uint32_t> latest_number_{0};
   std::unique_ptr<RecordOnSignal> record_on_signal_;
   std::unique_ptr<Attendant> reporter_;  // null: it does not report
