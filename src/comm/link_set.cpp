@@ -271,6 +271,11 @@ Result<WindowUse*> LinkSet::keep_window(std::unique_ptr<Window> window, const Tr
   }
   const std::lock_guard lock(keeping_windows_);
   SharedWindow& kept = windows_[std::vector<Rank>(members.begin(), members.end())];
+  if (kept.window != nullptr) {  // in use: two splits into these ranks went on at once
+    return Status(Code::mismatch,
+                  "two splits into the same ranks were under way at once: two ranks make the calls in "
+                  "which both take part one after the other");
+  }
   kept.window = std::move(window);
   kept.use.window = kept.window.get();
   kept.use.transport = transport.name();

@@ -18,9 +18,10 @@ bool OpeningOperation::advance(Counters&) {
   if (complete()) return false;
   auto window = opening_->advance();
   if (window.ok() && *window == nullptr) return false;
-  const Status ended = window.ok() || opening_->is_refused() ? end_(std::move(window)) : window.status();
+  const bool is_for_end = window.ok() || opening_->is_refused();
+  opening_.reset();  // it has nothing more to say, also where memory runs out below
+  const Status ended = is_for_end ? end_(std::move(window)) : window.status();
   if (!ended.ok()) fail(ended);
-  opening_.reset();
   return true;
 }
 

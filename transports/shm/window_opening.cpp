@@ -60,6 +60,8 @@ Status ShmOpening::lost_member() const {
 // What this member or another one cannot do.
 Status ShmOpening::go_on() {
   WindowHandshake& handshake = window_->handshake();
+  // A refusal is passed on to neighbours, so these are to be connected first; what is no refusal need not wait.
+  if (!begun_ && !all_connected() && handshake.refusal().code() == Code::out_of_resources) return {};
   if (!handshake.refusal().ok()) return handshake.refusal();
   if (!begun_) {
     if (!all_connected()) return {};
