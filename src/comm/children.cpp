@@ -220,12 +220,12 @@ Result<Child> share_links(const Parent& parent, Options options, const ChildGrou
   auto child = on_links_of(parent, std::move(options), group);
   if (!child.ok()) return child;
   const bool is_shared = group.members.size() > 1;
-  Result<WindowUse*> use = nullptr;
-  if (is_shared) use = open_window_here(**child, deadline);
-  if (!use.ok()) return use.status();
-  const auto lacks = somebody_lacks_window(parent, group, is_shared && lacks_window(**child, *use), deadline);
+  Result<HostWindow> here = HostWindow();
+  if (is_shared) here = open_window_here(**child, deadline);
+  if (!here.ok()) return here.status();
+  const auto lacks = somebody_lacks_window(parent, group, here->is_lacking, deadline);
   if (!lacks.ok()) return lacks.status();
-  if (is_shared && !*lacks) use_windows(**child, *use);
+  if (is_shared && !*lacks) use_windows(**child, *here);
   return child;
 }
 

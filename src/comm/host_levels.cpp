@@ -19,6 +19,14 @@ bool share_memory(const std::vector<PeerInfo>& peers, const std::vector<Rank>& r
          });
 }
 
+// Whether some ranks share a host, and the ranks of each can share memory, as all have told; every rank concludes the
+// same.
+bool hosts_share_memory(const Membership& membership) {
+  const auto hosts = membership.topology().ranks_by_host(membership.size());
+  return static_cast<Rank>(hosts.size()) < membership.size() &&
+         std::ranges::all_of(hosts, [&](const auto& ranks) { return share_memory(membership.peers(), ranks); });
+}
+
 }  // namespace
 
 HostLevels::HostLevels(const Membership& membership, Context& context, WindowUse* window_use)
@@ -47,35 +55,27 @@ HostLevels::Leaders HostLevels::leaders_with(Rank root) const {
   return {.number = number, .here = number % ranks_here, .among = among_[static_cast<std::size_t>(number)]};
 }
 
-bool hosts_share_memory(const Membership& membership) {
-  const auto hosts = membership.topology().ranks_by_host(membership.size());
-  return static_cast<Rank>(hosts.size()) < membership.size() &&
-         std::ranges::all_of(hosts, [&](const auto& ranks) { return share_memory(membership.peers(), ranks); });
-}
-
-Result<WindowUse*> open_window_here(const CommunicatorParts& parts, Deadline deadline) {
+Result<HostWindow> open_window_here(const CommunicatorParts& parts, Deadline deadline) {
   const Membership& membership = parts.membership;
-  if (!hosts_share_memory(membership)) return nullptr;
+  if (!hosts_share_memory(membership)) return HostWindow();
   const Context& context = *parts.context;
   std::vector<Rank> members;
   for (const Rank rank : membership.ranks_here()) members.push_back(context.peer_of(rank));
   const DirectSetting setting{.thresholds = &direct_thresholds(membership.machine_here()),
                               .shares_work = membership.scarce_cores_here() != 0,
                               .single_copy = membership.options().single_copy};
-  return context.number() == 0 ? parts.link_set->open_first_window(members, setting, deadline)
-                               : parts.link_set->open_window(context, members, setting, deadline);
+  const auto use = context.number() == 0 ? parts.link_set->open_first_window(members, setting, deadline)
+                                         : parts.link_set->open_window(context, members, setting, deadline);
+  if (!use.ok()) return use.status();
+  return HostWindow{.is_one_of_all = true, .is_lacking = members.size() > 1 && *use == nullptr, .use = *use};
 }
 
-bool lacks_window(const CommunicatorParts& parts, const WindowUse* use) {
-  return hosts_share_memory(parts.membership) && parts.membership.ranks_here().size() > 1 && use == nullptr;
-}
-
-void use_windows(CommunicatorParts& parts, WindowUse* use) {
-  if (!hosts_share_memory(parts.membership)) return;
+void use_windows(CommunicatorParts& parts, const HostWindow& here) {
+  if (!here.is_one_of_all) return;
   if (parts.membership.topology().hosts() == 1) {
-    parts.window_use = use;
+    parts.window_use = here.use;
   } else {
-    parts.levels = std::make_shared<const HostLevels>(parts.membership, *parts.context, use);
+    parts.levels = std::make_shared<const HostLevels>(parts.membership, *parts.context, here.use);
   }
 }
 

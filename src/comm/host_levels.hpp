@@ -44,16 +44,15 @@ class HostLevels {
   std::vector<std::shared_ptr<Context>> among_;  // by number
 };
 
-// Whether some ranks share a host, and the ranks of each can share memory, as all have told; every rank concludes the
-// same.
-bool hosts_share_memory(const Membership& membership);
-
-// Opens the window of this host's ranks, where hosts share memory; null: they do not, or this rank is alone on its
-// host, or lacks_window() is true. All ranks of the communicator call this, before its first call.
-Result<WindowUse*> open_window_here(const CommunicatorParts& parts, Deadline deadline);
-// Whether this host's ranks should have one. Then no host uses its own.
-bool lacks_window(const CommunicatorParts& parts, const WindowUse* use);
-// From now on calls run over these windows, on all hosts.
-void use_windows(CommunicatorParts& parts, WindowUse* use);
+// The window of a host's ranks.
+struct HostWindow {
+  bool is_one_of_all = false;  // hosts share memory, so those with several ranks are to have one each
+  bool is_lacking = false;     // this one should be there, and is not: then no host uses its own
+  WindowUse* use = nullptr;    // null: lacking, or not needed
+};
+// Opens that of this host. All ranks of the communicator call this, before its first call.
+Result<HostWindow> open_window_here(const CommunicatorParts& parts, Deadline deadline);
+// From now on calls run over the windows of all hosts, of which this is one and none is lacking.
+void use_windows(CommunicatorParts& parts, const HostWindow& here);
 
 }  // namespace hocket::comm

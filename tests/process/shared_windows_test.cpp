@@ -1,8 +1,8 @@
 // Communicators on their parent's links whose ranks share memory: each has a window of its ranks.
-#include <sys/resource.h>
 #include <unistd.h>
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -12,16 +12,11 @@
 #include "tests/process/support/failure.hpp"
 #include "tests/process/support/last_call.hpp"
 #include "tests/process/support/process_group.hpp"
+#include "tests/process/support/resource_limit.hpp"
 #include "tests/process/support/with_comm.hpp"
 
 namespace hocket::process_testing {
 namespace {
-
-// How a small allreduce on it was carried out, which must be right.
-std::string algorithm_on(const Comm& comm) {
-  Call({.count = 3}, rank_of(comm), size_of(comm)).run(comm.get());
-  return algorithm_of_last_call();
-}
 
 std::string transports_of_call_on(const Comm& comm) {
   algorithm_on(comm);
@@ -126,12 +121,10 @@ TEST(SharedWindows, OpenWhileWorksArePending) {
 TEST(SharedWindows, AreDoneWithoutWhereMemoryRunsOut) {
   run_ranks_with_comm(3, [](Child& child, const Comm& parent) {
     const std::string over_memory = algorithm_on(parent);
-    rlimit before{};
-    ASSERT_EQ(::getrlimit(RLIMIT_FSIZE, &before), 0);
-    const rlimit none{.rlim_cur = 1 << 20, .rlim_max = before.rlim_max};
-    if (child.index == 2) ::setrlimit(RLIMIT_FSIZE, &none);
+    std::optional<ResourceLimit> limit;
+    if (child.index == 2) limit.emplace(RLIMIT_FSIZE, 1 << 20);
     const Comm turned(split(parent, 0, -child.index, Links::shared));
-    ASSERT_EQ(::setrlimit(RLIMIT_FSIZE, &before), 0);
+    limit.reset();
     EXPECT_NE(algorithm_on(turned), over_memory);
     use(turned);
     const Comm again(split(parent, 0, -child.index, Links::shared));

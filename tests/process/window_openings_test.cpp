@@ -1,5 +1,4 @@
 // How windows of children on shared links open: beside what else is under way, and for all members or none.
-#include <sys/resource.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -15,39 +14,16 @@
 #include "tests/process/support/call.hpp"
 #include "tests/process/support/children.hpp"
 #include "tests/process/support/failure.hpp"
-#include "tests/process/support/last_call.hpp"
 #include "tests/process/support/process_group.hpp"
+#include "tests/process/support/resource_limit.hpp"
 #include "tests/process/support/with_comm.hpp"
 
 namespace hocket::process_testing {
 namespace {
 
-// How a small allreduce on it was carried out, which must be right.
-std::string algorithm_on(const Comm& comm) {
-  Call({.count = 3}, rank_of(comm), size_of(comm)).run(comm.get());
-  return algorithm_of_last_call();
-}
-
 hocket_comm* turned_round(const Comm& comm) {
   return split(comm, 0, -rank_of(comm), Links::shared);
 }
-
-// While it lives, this process may have no more of something than that.
-class Limit {
- public:
-  Limit(int resource, rlim_t most) : resource_(resource) {
-    EXPECT_EQ(::getrlimit(resource, &before_), 0);
-    const rlimit limit{.rlim_cur = most, .rlim_max = before_.rlim_max};
-    EXPECT_EQ(::setrlimit(resource, &limit), 0);
-  }
-  ~Limit() { EXPECT_EQ(::setrlimit(resource_, &before_), 0); }
-  Limit(const Limit&) = delete;
-  Limit& operator=(const Limit&) = delete;
-
- private:
-  const int resource_;
-  rlimit before_{};
-};
 
 // Each rank opens two at once, and no two ranks need begin with the same one.
 TEST(WindowOpenings, OfRowsAndColumnsGoOnAtTheSameTime) {
@@ -105,7 +81,7 @@ TEST(WindowOpenings, OfSeveralHostsAreForAllOrForNone) {
   run_ranks_with_comm("001122", [](Child& child, const Comm& parent) {
     const std::string over_hosts = algorithm_on(parent);
     {
-      std::optional<Limit> limit;
+      std::optional<ResourceLimit> limit;
       if (child.index == 1) limit.emplace(RLIMIT_FSIZE, 1 << 20);  // it makes the memory, as it is the first there
       const Comm without(turned_round(parent));
       limit.reset();
@@ -128,7 +104,7 @@ TEST(WindowOpenings, DoWithoutWhereDescriptorsRunOut) {
     for (const int poor : {2, 0}) {  // the one that makes the memory, and one that is handed it
       const int lowest_free = ::dup(STDERR_FILENO);
       ::close(lowest_free);
-      std::optional<Limit> limit;
+      std::optional<ResourceLimit> limit;
       if (child.index == poor) limit.emplace(RLIMIT_NOFILE, static_cast<rlim_t>(lowest_free));
       const Comm turned(turned_round(parent));
       limit.reset();

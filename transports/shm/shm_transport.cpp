@@ -211,9 +211,7 @@ Result<std::unique_ptr<WindowOpening>> ShmTransport::begin_window(std::uint32_t 
       links.push_back(&connector_.link_to(members[static_cast<std::size_t>(i)], deadline));
     }
   }
-  std::vector<Rank> peers(members.begin(), members.end());
-  peers.erase(peers.begin() + self);
-  if (windows_.is_used(number, peers)) {
+  if (windows_.is_used(number, members)) {
     return Status(Code::internal, fmt::format("window {} has been opened before", number));
   }
   auto window = std::make_unique<ShmWindow>(number, windows_, config_.regions, connector_, wake_socket_, members,

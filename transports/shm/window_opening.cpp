@@ -60,11 +60,12 @@ Status ShmOpening::lost_member() const {
 // What this member or another one cannot do.
 Status ShmOpening::go_on() {
   WindowHandshake& handshake = window_->handshake();
-  // A refusal is passed on to neighbours, so these are to be connected first; what is no refusal need not wait.
-  if (!begun_ && !all_connected() && handshake.refusal().code() == Code::out_of_resources) return {};
-  if (!handshake.refusal().ok()) return handshake.refusal();
+  const Status& refusal = handshake.refusal();
+  // Who hears that a member cannot take part passes it on, so its neighbours are to be connected first, too.
+  const bool needs_neighbours = refusal.ok() || refusal.code() == Code::out_of_resources;
+  if (!begun_ && needs_neighbours && !all_connected()) return {};
+  if (!refusal.ok()) return refusal;
   if (!begun_) {
-    if (!all_connected()) return {};
     begun_ = true;
     if (!unfit_.ok()) return unfit_;
     if (Status begun = handshake.begin(); !begun.ok()) return begun;

@@ -11,38 +11,38 @@ constexpr std::size_t early_max = 4096;
 
 }  // namespace
 
-const WindowRegistry::Entry* WindowRegistry::find(std::uint64_t number, Rank peer) const {
+const WindowRegistry::Entry* WindowRegistry::entry_with(std::uint64_t number, Rank peer) const {
   const auto [first, last] = windows_.equal_range(number);
   const auto found = std::find_if(first, last, [&](const auto& window) { return window.second.has(peer); });
   return found != last ? &found->second : nullptr;
 }
 
-bool WindowRegistry::is_used(std::uint64_t number, std::span<const Rank> peers) const {
-  return std::ranges::any_of(peers, [&](Rank peer) { return find(number, peer) != nullptr; });
+bool WindowRegistry::is_used(std::uint64_t number, std::span<const Rank> members) const {
+  return std::ranges::any_of(members, [&](Rank member) { return entry_with(number, member) != nullptr; });
 }
 
 void WindowRegistry::add(const ShmWindow& window, std::vector<Rank> peers) {
   windows_.emplace(window.number(), Entry{.peers = std::move(peers), .made = &window});
 }
 
-WindowRegistry::Entries::iterator WindowRegistry::place_of(const ShmWindow& window) {
+WindowRegistry::Entry& WindowRegistry::entry_of(const ShmWindow& window) {
   const auto [first, last] = windows_.equal_range(window.number());
-  return std::find_if(first, last, [&](const auto& one) { return one.second.made == &window; });
+  return std::find_if(first, last, [&](const auto& one) { return one.second.made == &window; })->second;
 }
 
 void WindowRegistry::open(ShmWindow& window) {
-  place_of(window)->second.open = &window;
+  entry_of(window).open = &window;
   std::vector<Early> waiting = std::exchange(early_, {});
   for (Early& early : waiting) deliver(early.from, early.packet);
 }
 
 void WindowRegistry::close(const ShmWindow& window) noexcept {
-  Entry& entry = place_of(window)->second;
+  Entry& entry = entry_of(window);
   entry.made = entry.open = nullptr;
 }
 
 bool WindowRegistry::deliver(Rank from, Packet& packet) {
-  const Entry* const entry = find(packet.words[0], from);
+  const Entry* const entry = entry_with(packet.words[0], from);
   if (entry != nullptr && entry->open != nullptr) return entry->open->take(from, packet);
   if (entry != nullptr && entry->made == nullptr) return true;
   if (early_.size() == early_max) return false;
@@ -63,7 +63,7 @@ std::optional<PayloadPlace> WindowRegistry::place_of(Rank peer, const std::byte*
 }
 
 const std::byte* WindowRegistry::find(Rank peer, const PayloadPlace& place, std::size_t offset, std::size_t bytes) {
-  const Entry* const entry = find(place.window, peer);
+  const Entry* const entry = entry_with(place.window, peer);
   const auto member = entry != nullptr && entry->open != nullptr ? entry->open->member_of(peer) : std::nullopt;
   return member ? entry->open->regions().find(*member, {place.region, place.offset + offset}, bytes) : nullptr;
 }

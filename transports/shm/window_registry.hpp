@@ -22,8 +22,8 @@ class WindowRegistry final : public LinkWindows {
   bool deliver(Rank from, Packet& packet) override;
   std::optional<PayloadPlace> place_of(Rank peer, const std::byte* data, std::size_t bytes) override;
   const std::byte* find(Rank peer, const PayloadPlace& place, std::size_t offset, std::size_t bytes) override;
-  // Whether a window with this number and one of these peers is there, or was.
-  bool is_used(std::uint64_t number, std::span<const Rank> peers) const;
+  // Whether a window with this number and one of these peers is there, or was. This rank may be among them.
+  bool is_used(std::uint64_t number, std::span<const Rank> members) const;
   // A window comes to be. `peers`: its members, this rank aside; is_used() is false of its number and these. What comes
   // for it is kept until it opens.
   void add(const ShmWindow& window, std::vector<Rank> peers);
@@ -42,17 +42,16 @@ class WindowRegistry final : public LinkWindows {
 
     bool has(Rank peer) const { return std::ranges::find(peers, peer) != peers.end(); }
   };
-  using Entries = std::multimap<std::uint64_t, Entry>;
   struct Early {
     Rank from;
     Packet packet;
   };
 
-  const Entry* find(std::uint64_t number, Rank peer) const;
-  Entries::iterator place_of(const ShmWindow& window);
+  const Entry* entry_with(std::uint64_t number, Rank peer) const;
+  Entry& entry_of(const ShmWindow& window);
 
-  Entries windows_;           // by number
-  std::vector<Early> early_;  // for windows that this rank has not opened yet
+  std::multimap<std::uint64_t, Entry> windows_;  // by number
+  std::vector<Early> early_;                     // for windows that this rank has not opened yet
 };
 
 }  // namespace hocket::shm

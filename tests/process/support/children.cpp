@@ -1,6 +1,7 @@
 #include "tests/process/support/children.hpp"
 
 #include "tests/process/support/failure.hpp"
+#include "tests/process/support/last_call.hpp"
 
 namespace hocket::process_testing {
 namespace {
@@ -55,6 +56,11 @@ void use(const Comm& comm, std::uint64_t salt, std::size_t count) {
     Call({.collective = collective, .count = count, .root = size - 1, .salt = salt}, rank, size).run(comm.get());
     if (testing::Test::HasFailure()) return;
   }
+}
+
+std::string algorithm_on(const Comm& comm) {
+  Call({.count = 3}, rank_of(comm), size_of(comm)).run(comm.get());
+  return algorithm_of_last_call();
 }
 
 std::vector<int> members(const Comm& child, int own) {

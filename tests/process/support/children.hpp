@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <ostream>
+#include <string>
 #include <vector>
 
 #include "tests/process/support/call.hpp"
@@ -28,6 +29,9 @@ void use(const Comm& comm, std::uint64_t salt = 1, std::size_t count = 1000);
 
 // What each rank of the child gives, in the order of its ranks.
 std::vector<int> members(const Comm& child, int own);
+
+// How a small allreduce on it was carried out, which must be right.
+std::string algorithm_on(const Comm& comm);
 
 hocket_result barrier(const Comm& comm);
 

@@ -12,6 +12,7 @@
 #include <thread>
 
 #include "tests/process/support/address_space.hpp"
+#include "tests/process/support/resource_limit.hpp"
 #include "tests/unit/transports/shm_ranks.hpp"
 #include "transports/shm/handshake.hpp"
 #include "transports/shm/shared_memory.hpp"
@@ -19,6 +20,7 @@
 namespace hocket::shm {
 namespace {
 
+using process_testing::ResourceLimit;
 using ::testing::HasSubstr;
 
 // Runs `body` in a process of its own, so that it may spoil that. It passes if no expectation fails there.
@@ -42,23 +44,6 @@ Status refusal() {
   return made.status();
 }
 
-// A resource limit for as long as this object lives.
-class Limit {
- public:
-  Limit(__rlimit_resource resource, rlim_t limit) : resource_(resource) {
-    EXPECT_EQ(::getrlimit(resource, &before_), 0);
-    const rlimit now{limit, before_.rlim_max};
-    EXPECT_EQ(::setrlimit(resource, &now), 0);
-  }
-  Limit(const Limit&) = delete;
-  Limit& operator=(const Limit&) = delete;
-  ~Limit() { ::setrlimit(resource_, &before_); }
-
- private:
-  __rlimit_resource resource_;
-  rlimit before_{};
-};
-
 TEST(ShmFaults, WhereMemfdsAreForbiddenItIsUnsupported) {
   in_a_process([] {
     sock_filter steps[] = {
@@ -78,14 +63,14 @@ TEST(ShmFaults, WhereMemfdsAreForbiddenItIsUnsupported) {
 
 TEST(ShmFaults, TinyLimitsAreErrorsAndNeverSignals) {
   {
-    const Limit file_size(RLIMIT_FSIZE, 4096);
+    const ResourceLimit file_size(RLIMIT_FSIZE, 4096);
     EXPECT_THAT(refusal().message(), HasSubstr("ulimit -f"));
   }
   const int lowest_free = ::dup(0);
   ::close(lowest_free);
   Status why;
   {
-    const Limit descriptors(RLIMIT_NOFILE, static_cast<rlim_t>(lowest_free));
+    const ResourceLimit descriptors(RLIMIT_NOFILE, static_cast<rlim_t>(lowest_free));
     why = refusal();
   }
   EXPECT_EQ(why.code(), Code::out_of_resources);
@@ -94,7 +79,7 @@ TEST(ShmFaults, TinyLimitsAreErrorsAndNeverSignals) {
 TEST(ShmFaults, AWindowIsForAllOrForNone) {
   for (const auto resource : {RLIMIT_FSIZE, RLIMIT_AS}) {
     Ranks(3, [&](Party& party, Rank rank) {
-      std::optional<Limit> limit;
+      std::optional<ResourceLimit> limit;
       const rlim_t in_use = resource == RLIMIT_AS ? process_testing::address_space_in_use() : 0;
       const Rank limited = resource == RLIMIT_FSIZE ? 0 : 1;  // rank 0 makes the file
       if (rank == limited) limit.emplace(resource, in_use + (rlim_t{1} << 20));
