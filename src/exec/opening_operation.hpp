@@ -13,8 +13,8 @@ namespace hocket {
 
 class OpeningOperation final : public Operation {
  public:
-  // Both are called by the thread that progresses. End takes the window, or why a member refused; what it returns is how
-  // the operation ends.
+  // Both are called by the thread that progresses. End takes the window, or why a member refused; what it returns is
+  // how the operation ends.
   using Begin = std::function<Result<std::unique_ptr<WindowOpening>>(Deadline)>;
   using End = std::function<Status(Result<std::unique_ptr<Window>>)>;
 
