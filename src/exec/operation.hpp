@@ -97,7 +97,8 @@ class Operation {
   }
   // `tag` is tag().
   virtual Status start(const Tag& tag, Peers& peers) = 0;
-  // Whether that is all, and it counts its end (Context::Shared): then advance() does nothing.
+  // Whether that is all, and links, which keep its order, do the rest; it counts its end (Context::Shared), and
+  // advance() does nothing.
   virtual bool is_for_links_alone() const { return false; }
   // Whether it loses nothing by beginning only when those before it in its direction are over.
   virtual bool may_follow() const { return false; }

@@ -103,7 +103,7 @@ void OperationQueue::add(std::shared_ptr<Operation> operation, Rank peers) {
 bool OperationQueue::may_begin(const Direction& direction) const {
   if (is_free(direction)) return true;
   const Entry& last = *lines_[line_of(direction)].last->entry;
-  return last.list == &running_ && last.operation->is_message() && last.followers.empty() &&
+  return last.list == &running_ && last.operation->is_for_links_alone() && last.followers.empty() &&
          running_over_links_ < side_by_side_max;
 }
 

@@ -5,9 +5,10 @@
 // has a line of the operations that claim it. An operation may start when it is first in all of its lines, and when it
 // ends, only those behind it are looked at: what that costs does not grow with the number of operations that wait.
 //
-// Messages may run side by side, since a link itself keeps their order: one that has begun behind others that run takes
-// its place in its line, and among what runs. Short receives need not even begin: those of one direction follow one
-// that runs, without places of their own, and take its place one after the other.
+// Messages may run side by side where the link has those before and keeps their order: one that has begun behind others
+// that run takes its place in its line, and among what runs. One that waits for its data first, from a device, has
+// given the link nothing when it begins: nothing overtakes it. Short receives need not even begin: those of one
+// direction follow one that runs, without places of their own, and take its place one after the other.
 //
 // A receive from any peer claims the incoming direction of every peer of its communicator. It searches while it is
 // first in one of these lines, and starts when such a peer has sent something; then it leaves the other lines.
@@ -53,7 +54,7 @@ class OperationQueue {
     const std::size_t line = line_of(direction);
     return line >= lines_.size() || lines_[line].last == nullptr;
   }
-  // Whether a message may begin in this direction: there is nothing but messages that run, and not too many.
+  // Whether a message may begin in this direction: the link has all that is before it there, and that is not too much.
   bool may_begin(const Direction& direction) const;
   // Adds one that has begun. If memory runs out, nothing has happened.
   void add_begun(std::shared_ptr<Operation> message, Rank peers);

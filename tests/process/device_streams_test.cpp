@@ -8,6 +8,7 @@
 
 #include "tests/process/support/device_rank.hpp"
 #include "tests/process/support/failure.hpp"
+#include "tests/process/support/gate.hpp"
 #include "tests/process/support/process_group.hpp"
 
 namespace hocket::process_testing {
@@ -113,24 +114,6 @@ TEST(DeviceStreams, APackedCallMayStartAgainBeforeItsResultsHaveArrived) {
     EXPECT_EQ(hocket_work_release(work), HOCKET_OK);
   });
 }
-
-// A word that this test's streams wait for, and nobody writes until it does.
-class Gate {
- public:
-  explicit Gate(testing::HostGpu& gpu) : gpu_(gpu) { EXPECT_TRUE(gpu.use_words(memory_, sizeof memory_).ok()); }
-  ~Gate() {
-    open();
-    EXPECT_TRUE(gpu_.forget_words(memory_).ok());
-  }
-  void close_behind(GpuStream stream) { EXPECT_TRUE(gpu_.wait_until(stream, word(), 1).ok()); }
-  void open() { word() = 1; }
-
- private:
-  GpuWord& word() { return *reinterpret_cast<GpuWord*>(memory_); }
-
-  testing::HostGpu& gpu_;
-  alignas(4096) std::byte memory_[4096] = {};
-};
 
 TEST(DeviceStreams, AStreamThatDoesNotComeSoFarEndsAtTheDeadlineAndTheOthersNameItsRank) {
   run_ranks(2, [](Child& child) {
