@@ -44,15 +44,6 @@ const RecordedCause* cause_of(const Group& group) {
   return best;
 }
 
-// The latest collective of a rank that has ended.
-const Call* last_ended(const Record& record) {
-  const Call* last = nullptr;
-  for (const Call& call : record.calls) {
-    if (!call.is_message() && call.ended && call.kind != "split") last = &call;
-  }
-  return last;
-}
-
 // ---- another call ---------------------------------------------------------------------------------------------------
 
 struct Difference {
@@ -158,6 +149,8 @@ Diagnosis in_message(const Blocked& blocked, const Record& culprit) {
                   receives ? "sent" : "received", made)};
 }
 
+Diagnosis of_blocked(const Group& group, const Blocked& blocked);
+
 // The culprit has a record: what did it do in place of what is awaited?
 Diagnosis with_record(const Group& group, const Blocked& blocked, const Record& culprit) {
   const Call& call = blocked.wait->call;
@@ -177,6 +170,11 @@ Diagnosis with_record(const Group& group, const Blocked& blocked, const Record& 
                     "for it for {:.1f} s in {}.",
                     culprit.rank, behind, blocked.waiter->rank, blocked.wait->seconds, name_of(call))};
   }
+  if (made != nullptr && !made->ended && culprit.waits.empty()) {
+    // It is in the call, and has not told yet for whom it waits there itself, if it does.
+    const Rank absent = yet_to_come(group, *blocked.waiter, call);
+    if (absent != no_rank) return of_blocked(group, {blocked.waiter, blocked.wait, absent});
+  }
   if (made != nullptr) {
     // One that is through with the call was only waited for because it waited itself.
     const Record& last = made->ended ? last_to_begin(group, call) : culprit;
@@ -188,13 +186,13 @@ Diagnosis with_record(const Group& group, const Blocked& blocked, const Record& 
                         last.rank, name_of(call), std::max(late, 0.0), blocked.waiter->rank, blocked.wait->seconds)};
   }
   const auto communicator = culprit.communicators.find(call.communicator);
-  const Call* const latest = last_ended(culprit);
-  if (latest != nullptr && latest->communicator == call.communicator && latest->number > call.number) {
+  const Call* const last = last_ended(culprit);
+  if (is_past(culprit, call)) {
     return {
         "ahead", culprit.rank,
         fmt::format("Rank {} is at call number {}, long past {}, in which rank {} has waited for {:.1f} s: it needed "
                     "nothing of that rank, made another call, or wrote its record later.",
-                    culprit.rank, latest->number, name_of(call), blocked.waiter->rank, blocked.wait->seconds)};
+                    culprit.rank, last->number, name_of(call), blocked.waiter->rank, blocked.wait->seconds)};
   }
   if (communicator != culprit.communicators.end() && communicator->second.calls >= call.number) {
     return {
@@ -202,12 +200,16 @@ Diagnosis with_record(const Group& group, const Blocked& blocked, const Record& 
         fmt::format("Rank {} has called {}, but the call waits for others before it; rank {} has waited for {:.1f} s.",
                     culprit.rank, name_of(call), blocked.waiter->rank, blocked.wait->seconds)};
   }
-  const Call* const last = last_ended(culprit);
   const std::string before =
       last == nullptr ? "it has made no call before" : fmt::format("its last call was {}", name_of(*last));
   return {"never started", culprit.rank,
           fmt::format("Rank {} never called {}, in which rank {} has waited for {:.1f} s; {}.", culprit.rank,
                       name_of(call), blocked.waiter->rank, blocked.wait->seconds, before)};
+}
+
+Diagnosis of_blocked(const Group& group, const Blocked& blocked) {
+  const Record* const culprit = group.of(blocked.culprit);
+  return culprit == nullptr ? without_record(group, blocked) : with_record(group, blocked, *culprit);
 }
 
 // Each rank that somebody waits for waits itself, but in no plain circle.
@@ -232,14 +234,12 @@ Diagnosis of_waits(const Group& group, Rank suspected) {
   }
   const auto blocked = find_blocked(group, suspected);
   if (!blocked) return {"unclear", suspected, "No record says which call waits, or for whom."};
-  const Record* const culprit = group.of(blocked->culprit);
   if (blocked->wait->call.kind == "receive" && blocked->wait->call.peer == no_rank) {
     return {"no message", blocked->waiter->rank,
             fmt::format("Rank {} has waited for {:.1f} s in {} from any rank, which nobody sent.",
                         blocked->waiter->rank, blocked->wait->seconds, blocked->wait->call.text)};
   }
-  if (blocked->culprit == no_rank) return all_wait(group, *blocked);
-  return culprit == nullptr ? without_record(group, *blocked) : with_record(group, *blocked, *culprit);
+  return blocked->culprit == no_rank ? all_wait(group, *blocked) : of_blocked(group, *blocked);
 }
 
 // ---- nothing broke --------------------------------------------------------------------------------------------------

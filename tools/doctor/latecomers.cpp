@@ -5,7 +5,9 @@
 #include <algorithm>
 #include <cstdint>
 #include <map>
+#include <numeric>
 #include <utility>
+#include <vector>
 
 #include "tools/doctor/clocks.hpp"
 
@@ -23,7 +25,42 @@ std::multimap<std::int64_t, const Record*> beginnings(const Group& group, const 
   return began;
 }
 
+// Of a communicator that this rank is in.
+std::vector<Rank> members(const Group& group, const Record& of, std::uint32_t communicator) {
+  const auto known = of.communicators.find(communicator);
+  if (known != of.communicators.end() && !known->second.ranks.empty()) return known->second.ranks;
+  std::vector<Rank> all(static_cast<std::size_t>(group.size));
+  std::iota(all.begin(), all.end(), 0);
+  return all;
+}
+
 }  // namespace
+
+Rank yet_to_come(const Group& group, const Record& waiter, const Call& call) {
+  Rank without_record = no_rank;
+  for (const Rank rank : members(group, waiter, call.communicator)) {
+    const Record* const record = group.of(rank);
+    if (record == nullptr) {
+      if (without_record == no_rank) without_record = rank;
+    } else if (record->collective(call.communicator, call.number) == nullptr && !is_past(*record, call)) {
+      return rank;
+    }
+  }
+  return without_record;
+}
+
+const Call* last_ended(const Record& record) {
+  const Call* last = nullptr;
+  for (const Call& call : record.calls) {
+    if (!call.is_message() && call.ended && call.kind != "split") last = &call;
+  }
+  return last;
+}
+
+bool is_past(const Record& record, const Call& call) {
+  const Call* const last = last_ended(record);
+  return last != nullptr && last->communicator == call.communicator && last->number > call.number;
+}
 
 const Record& last_to_begin(const Group& group, const Call& call) {
   return *beginnings(group, align_clocks(group), call).rbegin()->second;

@@ -107,6 +107,23 @@ TEST(DoctorRecord, SaysThatTheRankIsSlowThatCameLast) {
   EXPECT_THAT(found.sentence, HasSubstr("Rank 2 was slow: it began allreduce number 6 0.700 s after rank 0"));
 }
 
+// Rank 2 waits for rank 1, which has begun the call and not told yet that it waits for rank 0.
+TEST(DoctorRecord, BlamesNoRankThatIsInTheCallWhereAnotherHasNotComeToIt) {
+  for (const bool has_record : {true, false}) {
+    Groups groups;
+    for (int rank = has_record ? 0 : 1; rank < 3; ++rank) {
+      json record = record_of(rank, 3);
+      if (rank != 2) record["waits"] = json::array();
+      if (rank == 0) record["operations"] = json::array();
+      if (rank == 0) record["communicators"][0]["calls"] = 5;
+      ASSERT_EQ(groups.add(record.dump(), "a rank"), "");
+    }
+    const Diagnosis found = diagnose(std::move(groups).sorted()[0]);
+    EXPECT_EQ(found.kind, has_record ? "never started" : "silent");
+    EXPECT_EQ(found.rank, 0);
+  }
+}
+
 TEST(DoctorRecord, ListsSoManyRanksAtMost) {
   json record = record_of(0, 65536);
   record["waits"] = json::array();
