@@ -1,6 +1,7 @@
 // hocket-run on several hosts where one cannot be reached, or where nobody reads what ranks say.
 #include <fcntl.h>
 #include <gmock/gmock.h>
+#include <poll.h>
 #include <signal.h>
 
 #include <chrono>
@@ -23,6 +24,11 @@ class HocketRunHostsErrors : public SshHosts {
     EXPECT_THAT(ran.error, HasSubstr(reason)) << flags;
     EXPECT_FALSE(std::filesystem::exists(folder_.file("started"))) << flags;
     for (const int host : {0, 1, 2}) EXPECT_TRUE(is_clean(host));
+  }
+  // A pipe, to its last page: writing to it to find out would go on while that one has room.
+  static bool is_full(int pipe) {
+    pollfd writable{.fd = pipe, .events = POLLOUT, .revents = 0};
+    return ::poll(&writable, 1, 0) == 0;
   }
   std::string by(const std::string& ssh) const { return "--hosts localhost," + name(2) + " --ssh '" + ssh + "'"; }
 };
@@ -71,7 +77,7 @@ TEST_F(HocketRunHostsErrors, ASignalEndsThemWhileNobodyReads) {
                        "while :; do echo $RANK; done' > $F/out");
   wait_for_ranks(6);
   const int fd = ::open(folder_.file("out").c_str(), O_WRONLY | O_NONBLOCK);
-  ASSERT_TRUE(eventually([&] { return ::write(fd, "\n", 1) < 0; }));  // the pipe is full
+  ASSERT_TRUE(eventually([&] { return is_full(fd); }));
   ::close(fd);
   kill(std::atoi(contents(folder_.file("run")).c_str()), SIGTERM);
   EXPECT_EQ(running.wait_for(std::chrono::seconds(30)), std::future_status::ready);
@@ -85,7 +91,7 @@ TEST_F(HocketRunHostsErrors, AFailureEndsTheOthersWhileNobodyReads) {
                        "test $RANK = 4 || exec yes $RANK; exec sleep 90' > $F/out");
   wait_for_ranks(6);
   const int fd = ::open(folder_.file("out").c_str(), O_WRONLY | O_NONBLOCK);
-  ASSERT_TRUE(eventually([&] { return ::write(fd, "\n", 1) < 0; }));  // the pipe is full
+  ASSERT_TRUE(eventually([&] { return is_full(fd); }));
   kill(wait_for_rank(4), SIGKILL);
   for (const int host : {1, 2}) EXPECT_TRUE(is_clean(host));
   for (const pid_t pid : hosts_.processes_on(0)) {
