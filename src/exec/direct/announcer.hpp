@@ -65,7 +65,6 @@ class Announcer {
         return false;
       }
     }
-    next_member_ = run_.members;
     if (!run_.rule.one_way) run_.use.everyone_heard = run_.turn;
     settle_waking();
     state_ = State::heard_all;
@@ -94,7 +93,7 @@ class Announcer {
   bool has_come(Rank peer, std::uint64_t turns_later = 0) const;
   // Whom this member waits for. `has_done_its_part`: of members who have announced, when all were heard.
   Operation::Missing missing(const std::function<bool(std::uint32_t member)>& has_done_its_part) const;
-  // Until all were heard: the first whose announcement is missing; run.members: none, or that is not known.
+  // Until all were heard: the first whose announcement is missing; run.members: that is not known.
   std::uint32_t next_member() const { return next_member_; }
 
  private:
@@ -152,7 +151,7 @@ class Announcer {
       find_mismatch(member, run.turn);
       return false;
     }
-    if (Announcement::flags_in(theirs) == Announcement::inlined) {
+    if (Announcement::flags_in(theirs) == Announcement::inlined) [[likely]] {
       run.announcements[member].flags = Announcement::inlined;
       run.payloads[member] = Announcement::data_in(theirs);
     } else {

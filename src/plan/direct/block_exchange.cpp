@@ -63,8 +63,8 @@ void BlockExchange::list_packed(const CollectiveInfo& collective, const UnequalB
   const auto& [self, root, members] = place_;
   // The one block that a member has is its own.
   const bool has_all = collective.input.held == Held::all_chunks;
-  number_in_payloads_ = has_all ? self : 0;
-  sizes_in_payloads_ = has_all ? members : 1;
+  own_size_in_payloads_ = has_all ? self * sizeof(Size) : 0;
+  blocks_in_payloads_ = (has_all ? members : 1) * sizeof(Size);
   for (std::uint32_t member = 0; member < members; ++member) {
     const bool given = gives(collective, self, member, root), taken = gives(collective, member, self, root);
     const UnequalBlocks::Block& from = blocks.input[has_all ? member : self];
@@ -82,6 +82,7 @@ void BlockExchange::list_packed(const CollectiveInfo& collective, const UnequalB
                       .target_offset = to.offset * element_bytes_,
                       .bytes = from.count * element_bytes_});
   }
+  sizes_bytes_ = sizes_.size() * sizeof(Size);
 }
 
 void BlockExchange::give(std::uint32_t target, const UnequalBlocks::Block& block) {

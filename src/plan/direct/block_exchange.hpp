@@ -58,13 +58,12 @@ class BlockExchange {
 
   // Whether payloads begin with sizes.
   bool packs() const { return packs_; }
-  std::size_t payload_bytes() const { return sizes_.size() * sizeof(Size) + block_bytes_; }
+  std::size_t payload_bytes() const { return sizes_bytes_ + block_bytes_; }
   std::size_t block_bytes() const { return block_bytes_; }  // of the blocks in it
   // Requires packs().
   [[gnu::always_inline]] void pack(const std::byte* input, std::byte* payload) const {
-    const std::size_t sizes_bytes = sizes_.size() * sizeof(Size);
-    copy_small(payload, reinterpret_cast<const std::byte*>(sizes_.data()), sizes_bytes);
-    payload += sizes_bytes;
+    copy_small(payload, reinterpret_cast<const std::byte*>(sizes_.data()), sizes_bytes_);
+    payload += sizes_bytes_;
     for (const Stretch& stretch : packed_) {
       copy_small(payload, input + stretch.offset, stretch.bytes);
       payload += stretch.bytes;
@@ -75,13 +74,13 @@ class BlockExchange {
   std::span<const Part> parts() const { return parts_; }
   std::span<const Taken> taken() const { return taken_; }
   // The size that another one's payload has for this member's block, and where that lies.
-  Size size_in(const std::byte* payload) const { return size_in(payload, number_in_payloads_); }
+  Size size_in(const std::byte* payload) const { return size_at(payload + own_size_in_payloads_); }
   const std::byte* block_in(const std::byte* payload) const {
-    std::size_t at = sizes_in_payloads_ * sizeof(Size);
-    for (std::uint32_t number = 0; number < number_in_payloads_; ++number) {
-      at += packed_bytes(size_in(payload, number));
+    const std::byte* block = payload + blocks_in_payloads_;
+    for (const std::byte* size = payload; size != payload + own_size_in_payloads_; size += sizeof(Size)) {
+      block += packed_bytes(size_at(size));
     }
-    return payload + at;
+    return block;
   }
 
   std::span<const Traffic> traffic() const { return traffic_; }  // by member
@@ -99,9 +98,9 @@ class BlockExchange {
   void list_packed(const CollectiveInfo& collective, const UnequalBlocks& blocks);
   void give(std::uint32_t target, const UnequalBlocks::Block& block);
   void take(std::uint32_t source, const UnequalBlocks::Block& block);
-  static Size size_in(const std::byte* payload, std::uint32_t number) {
+  static Size size_at(const std::byte* place) {
     Size size;
-    std::memcpy(&size, payload + number * sizeof size, sizeof size);
+    std::memcpy(&size, place, sizeof size);
     return size;
   }
   std::size_t packed_bytes(Size size) const { return size <= size_max_ ? size * element_bytes_ : 0; }
@@ -110,10 +109,11 @@ class BlockExchange {
   std::size_t element_bytes_ = 1;
   Size size_max_ = 0;  // of a block that does not travel over links
   bool packs_ = false;
-  // How many sizes another one's payload has, and which of them is this member's block's.
-  std::uint32_t sizes_in_payloads_ = 0, number_in_payloads_ = 0;
+  // Where another one's payload has the size of this member's block, and where its blocks begin; in bytes.
+  std::size_t own_size_in_payloads_ = 0, blocks_in_payloads_ = 0;
   std::size_t block_bytes_ = 0;
   std::vector<Size> sizes_;      // with which the payload begins
+  std::size_t sizes_bytes_ = 0;  // of these
   std::vector<Stretch> packed_;  // of the input, then
   std::vector<Part> parts_;
   std::vector<Taken> taken_;
