@@ -137,7 +137,10 @@ Status Executor::run(Operations operations) {
     const bool meets_nobody = (parts.lock.state() & in_the_way) == 0;
     if (meets_nobody && parts.engine.idle() && parts.engine.needs_no_places(operations)) {
       operations.size() == 1 ? parts.engine.run_alone(operations.front()) : parts.engine.run_messages(operations);
-      if (all_finished(operations)) return status_of(operations);
+      if (all_finished(operations)) {
+        parts.lock.completed_alone();  // somebody may wait for one of these beside others
+        return status_of(operations);
+      }
     } else if (meets_nobody) {
       parts.engine.add_calls(operations);
     } else if (!submit(operations)) {

@@ -81,6 +81,11 @@ class ProgressLock {
     unannounced_ = true;
     if (listeners_.load() != 0) tell_listeners();
   }
+  // The same of one that has ended without a place in the queue, by a plain store: that comes before the look here.
+  void completed_alone() {
+    listeners_.fetch_add(0);
+    completed();
+  }
   void wake_callers() {
     if (unannounced_ && progress::has_callers(state())) announce_now();
   }

@@ -33,7 +33,11 @@ Status DirectOperation::mark_streams() {
 void DirectOperation::choose_longer_path(Counters& counters) {
   const DirectPath path = announcer_.path();
   set_path(1 + static_cast<std::uint32_t>(path));
-  if (run_.may_meet_links) context().remember(tag());
+  if (run_.may_meet_links) {
+    Tag called = tag();
+    called.sequence = run_.use.sequence(run_.turn);  // where it runs inside another operation, that one's number
+    context().remember(called);
+  }
   if (run_.exchange.rounds() == 0) {  // everybody has announced, and nothing is to be moved
     phase_ = Phase::done;
     return;
@@ -111,7 +115,7 @@ void DirectOperation::begin_path(DirectPath path, Counters& counters) {
     case DirectPath::one_shot: break;
     case DirectPath::pooled: path_.emplace<PooledPath>(run_); break;
     case DirectPath::mapped: path_.emplace<MappedPath>(run_, announcer_); break;
-    case DirectPath::single_copy: path_.emplace<SingleCopyPath>(run_, counters); break;
+    case DirectPath::single_copy: path_.emplace<SingleCopyPath>(run_, announcer_, counters); break;
     case DirectPath::staged: choose_staged(); break;
     case DirectPath::gpu: path_.emplace<GpuPath>(run_, announcer_); break;
   }

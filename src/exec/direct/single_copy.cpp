@@ -7,7 +7,8 @@
 
 namespace hocket {
 
-SingleCopyPath::SingleCopyPath(DirectRun& run, Counters& counters) : run_(run), stage_counts_(run) {
+SingleCopyPath::SingleCopyPath(DirectRun& run, const Announcer& announcer, Counters& counters)
+    : run_(run), announcer_(announcer), stage_counts_(run) {
   count_what_others_read(counters);
 }
 
@@ -36,11 +37,12 @@ std::byte* SingleCopyPath::result_slot(std::uint32_t member, std::size_t round) 
          round % direct::rounds_in_flight * run_.exchange.grain();
 }
 
-// False: it failed, and so does the run.
+// False: it failed, and so does the run, or a member has ended the call for itself and may have used its memory for
+// something else meanwhile.
 bool SingleCopyPath::fetch(std::uint32_t member, std::uintptr_t from, std::byte* to, std::size_t bytes) {
   const Status status = run_.window().read(member, from, to, bytes);
   if (!status.ok()) run_.fail(status);
-  return status.ok();
+  return status.ok() && !announcer_.someone_has_withdrawn();
 }
 
 // ---- the stages -----------------------------------------------------------------------------------------------------
@@ -51,10 +53,11 @@ bool SingleCopyPath::has_done_its_part(std::uint32_t member) const {
 
 // The last stage first: that frees the most.
 bool SingleCopyPath::advance(Counters&) {
+  const auto all_out = [&] { return copied_out_ == run_.exchange.rounds(); };
+  if (!all_out() && announcer_.someone_has_withdrawn()) return false;  // why is on its way
   const bool happened = copy_out() || combine_own();
   if (happened) run_.window().wake_others();
-  const bool all_out = copied_out_ == run_.exchange.rounds();
-  done_ = all_out && stage_counts_.everyone_reached(Stage::copied_out, copied_out_);
+  done_ = all_out() && stage_counts_.everyone_reached(Stage::copied_out, copied_out_);
   return happened;
 }
 

@@ -6,13 +6,14 @@
 #include <cstdint>
 
 #include "src/exec/counters.hpp"
+#include "src/exec/direct/announcer.hpp"
 #include "src/exec/direct/stage_counts.hpp"
 
 namespace hocket {
 
 class SingleCopyPath {
  public:
-  SingleCopyPath(DirectRun& run, Counters& counters);
+  SingleCopyPath(DirectRun& run, const Announcer& announcer, Counters& counters);
 
   // One stage of one round.
   bool advance(Counters& counters);
@@ -30,6 +31,7 @@ class SingleCopyPath {
   std::byte* result_slot(std::uint32_t member, std::size_t round) const;
 
   DirectRun& run_;
+  const Announcer& announcer_;
   StageCounts stage_counts_;
   std::size_t combined_ = 0, copied_out_ = 0;  // rounds
   bool done_ = false;

@@ -5,6 +5,7 @@
 #include <array>
 #include <cstring>
 #include <deque>
+#include <functional>
 #include <memory>
 #include <vector>
 
@@ -63,6 +64,7 @@ class MemoryWindow final : public Window {
   bool reads_plain_memory() override { return true; }
   bool reads_plain_memory_fast() override { return true; }
   Status read(std::uint32_t, std::uintptr_t from, std::byte* to, std::size_t bytes) override {
+    if (before_read) before_read();
     std::memcpy(to, reinterpret_cast<const std::byte*>(from), bytes);
     return {};
   }
@@ -74,6 +76,8 @@ class MemoryWindow final : public Window {
   void prepare_poll() override {}
   void wake_others() override {}
   void interrupt() override {}
+
+  std::function<void()> before_read;
 
  private:
   SharedMemory& shared_;
