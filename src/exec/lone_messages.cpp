@@ -5,6 +5,21 @@
 #include "src/exec/progress_engine.hpp"
 
 namespace hocket {
+namespace {
+
+// By a message that begins after it in its direction: it waits for its data before the link has it.
+bool may_be_overtaken(const Operation& message) {
+  return !message.is_for_links_alone() && !message.directions().empty();
+}
+
+}  // namespace
+
+bool LoneMessages::may_run(std::span<const std::shared_ptr<Operation>> operations) const {
+  const auto may = [&](const auto& each) {
+    return each->is_message() && !may_be_overtaken(*each) && engine_.needs_no_place(*each);
+  };
+  return operations.size() <= max && std::ranges::all_of(operations, may);
+}
 
 bool LoneMessages::run(Messages messages) {
   std::size_t begun = 0;

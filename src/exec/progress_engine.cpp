@@ -12,11 +12,6 @@ constexpr unsigned rounds_between_deadline_checks = 256;
 // While everything runs over the window, looks at the links are rare, and come late: most calls are over before.
 constexpr unsigned rounds_before_looks = 1024, rounds_between_looks = 32;
 
-// By a message that begins after it in its direction: it waits for its data before the link has it.
-bool may_be_overtaken(const Operation& message) {
-  return !message.is_for_links_alone() && !message.directions().empty();
-}
-
 }  // namespace
 
 ProgressEngine::ProgressEngine(const Parts& parts, Rank rank, bool alone)
@@ -143,14 +138,6 @@ void ProgressEngine::add_calls(std::span<const std::shared_ptr<Operation>> opera
       if (!operation->finished()) operation->finish(failure_.get());
     }
   }
-}
-
-bool ProgressEngine::needs_no_places(std::span<const std::shared_ptr<Operation>> operations) const {
-  if (operations.size() == 1) return needs_no_place(*operations.front());
-  const auto is_such_message = [&](const auto& each) {
-    return each->is_message() && !may_be_overtaken(*each) && needs_no_place(*each);
-  };
-  return operations.size() <= LoneMessages::max && std::ranges::all_of(operations, is_such_message);
 }
 
 // Over the window, or on the only rank. `ran`: how far it has come already.

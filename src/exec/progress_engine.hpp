@@ -124,7 +124,9 @@ class ProgressEngine final : public TransportListener {
     return messages_.start_again(message, input, output);
   }
   // Whether all of these may be run alone: one, or a few messages.
-  bool needs_no_places(std::span<const std::shared_ptr<Operation>> operations) const;
+  bool needs_no_places(std::span<const std::shared_ptr<Operation>> operations) const {
+    return operations.size() == 1 ? needs_no_place(*operations.front()) : messages_.may_run(operations);
+  }
   // Progresses until the goal is reached, the deadline has passed, or an exception has broken everything.
   void run(const Goal& goal, Deadline deadline);
   // Before progress is released. Returns whether operations are left.

@@ -1,4 +1,4 @@
-// Short receives that follow one that runs, in the queue.
+// What comes behind messages that run, in the queue: short receives, and others that may begin or must wait.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -26,6 +26,7 @@ std::shared_ptr<FakeOperation> receive(bool follows = true, std::chrono::hours t
   auto message = std::make_shared<FakeOperation>(
       std::vector<Direction>{from_1},
       Binding{.signature = {.kind = SignatureKind::send}, .reduction = {}, .timeout = timeout});
+  message->for_links_alone = true;
   message->follows = follows;
   return message;
 }
@@ -52,6 +53,20 @@ TEST(FollowingMessages, ShortReceivesFollowOneThatRuns) {
   EXPECT_EQ(queue.remove(entry), third);
   EXPECT_THAT(started(queue), ElementsAre(large.get()));
   EXPECT_FALSE(queue.add_follower(receive(), from_1)) << "what runs is no short receive";
+}
+
+TEST(FollowingMessages, WaitForOneThatHasBegunAndWaitsForItsData) {
+  OperationQueue queue;
+  const auto plain = receive(false), waits_for_data = receive(false);
+  waits_for_data->for_links_alone = false;
+  queue.add_begun(plain, peers);
+  EXPECT_TRUE(queue.may_begin(from_1));
+  queue.add_begun(waits_for_data, peers);
+  EXPECT_FALSE(queue.may_begin(from_1));
+  EXPECT_EQ(queue.remove(queue.running().front()), plain);
+  EXPECT_FALSE(queue.may_begin(from_1));
+  EXPECT_EQ(queue.remove(queue.running().front()), waits_for_data);
+  EXPECT_TRUE(queue.may_begin(from_1));
 }
 
 TEST(FollowingMessages, TimeOfFollowersCountsFromTheFirstLook) {

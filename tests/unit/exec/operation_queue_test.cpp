@@ -61,11 +61,11 @@ TEST(OperationQueue, MessagesOfOneDirectionFollowEachOther) {
   EXPECT_TRUE(queue.empty());
 }
 
-std::shared_ptr<FakeOperation> add_begun_send(OperationQueue& queue, bool for_links_alone = true) {
+std::shared_ptr<FakeOperation> add_begun_send(OperationQueue& queue) {
   auto message = std::make_shared<FakeOperation>(
       std::vector<Direction>{to_1},
       Binding{.signature = {.kind = SignatureKind::send}, .reduction = {}, .timeout = std::chrono::hours(1)});
-  message->for_links_alone = for_links_alone;
+  message->for_links_alone = true;
   queue.add_begun(message, peers);
   return message;
 }
@@ -90,19 +90,6 @@ TEST(OperationQueue, MessagesThatHaveBegunRunSideBySideAndOthersWaitForAll) {
   finish(queue, collective);
   EXPECT_TRUE(queue.may_begin(to_1));
   EXPECT_TRUE(queue.empty());
-}
-
-TEST(OperationQueue, NothingOvertakesAMessageThatHasBegunAndWaitsForItsData) {
-  OperationQueue queue;
-  const auto plain = add_begun_send(queue);
-  EXPECT_TRUE(queue.may_begin(to_1));
-  const auto waits_for_data = add_begun_send(queue, false);
-  EXPECT_FALSE(queue.may_begin(to_1));
-  EXPECT_TRUE(queue.may_begin(from_1));
-  finish(queue, plain);
-  EXPECT_FALSE(queue.may_begin(to_1));
-  finish(queue, waits_for_data);
-  EXPECT_TRUE(queue.may_begin(to_1));
 }
 
 TEST(OperationQueue, KnowsWhetherLinksDoEverything) {
