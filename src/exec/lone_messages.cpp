@@ -14,7 +14,7 @@ bool may_be_overtaken(const Operation& message) {
 
 }  // namespace
 
-bool LoneMessages::may_run(std::span<const std::shared_ptr<Operation>> operations) const {
+bool LoneMessages::may_run(Messages operations) const {
   const auto may = [&](const auto& each) {
     return each->is_message() && !may_be_overtaken(*each) && engine_.needs_no_place(*each);
   };

@@ -20,8 +20,8 @@ class LoneMessages {
 
   explicit LoneMessages(ProgressEngine& engine) : engine_(engine) {}
 
-  // Whether several operations are such messages.
-  bool may_run(std::span<const std::shared_ptr<Operation>> operations) const;
+  // Whether several operations may run together: they are messages that keep their order, and not too many.
+  bool may_run(Messages operations) const;
   // Runs messages over links, see ProgressEngine::run_alone().
   bool run(Messages messages);
   // Begins messages behind all that was submitted before, and ends those that need not wait.
