@@ -76,6 +76,27 @@ TYPED_TEST_P(TransportNowSuite, NothingHappensWhereNothingHasCome) {
   EXPECT_TRUE(ranks.seen(0).failures.empty() && ranks.seen(1).failures.empty());
 }
 
+// Whatever a transport reads again where messages lay before, it must know from what has come.
+TYPED_TEST_P(TransportNowSuite, WhatLayThereBeforeIsNoMessage) {
+  const std::size_t sizes[] = {0, 8, 17, 100, 4096, 700, 40'000, 16, 1500};
+  Ranks<TypeParam> ranks(2);
+  auto [from, to] = ranks.connect_both(0, 1);
+  for (std::uint32_t i = 0; i < 400; ++i) {
+    Bytes sent(sizes[i % std::size(sizes)]), received(sent.size());
+    // As words that any header may have, or all of one.
+    for (std::size_t at = 0; at < sent.size(); ++at)
+      sent[at] = std::byte{static_cast<unsigned char>(i % 3 == 0 ? 0xff : at % 8 == 7 ? 0x60 : at % 8 == 0 ? 8 : 0)};
+    Outcome send, receive;
+    this->receive(*to, tag(i), received, receive);
+    for (int looks = 0; looks < 3; ++looks) ranks.step();
+    ASSERT_FALSE(receive.done()) << i;
+    this->send(*from, tag(i), sent, send);
+    ASSERT_TRUE(ranks.until([&] { return send.done() && receive.done(); }));
+    ASSERT_TRUE(receive.good()) << i << ": " << receive.status.message();
+    ASSERT_EQ(received, sent);
+  }
+}
+
 TYPED_TEST_P(TransportNowSuite, APostedReceiveComesFirst) {
   Bytes one = pattern(24, 1), other = pattern(24, 2), first(24), second(24);
   Outcome sends[2], receives[2];
@@ -158,7 +179,7 @@ TYPED_TEST_P(TransportNowSuite, WakesWhoSleepsUntilThereIsRoom) {
 }
 
 REGISTER_TYPED_TEST_SUITE_P(TransportNowSuite, MessagesKeepTheirOrderHoweverTheyAreSentAndReceived,
-                            NothingHappensWhereNothingHasCome, APostedReceiveComesFirst,
+                            NothingHappensWhereNothingHasCome, WhatLayThereBeforeIsNoMessage, APostedReceiveComesFirst,
                             LastMessagesComeBeforeADeparture, NothingIsDoneOverABrokenLink,
                             WakesWhoSleepsUntilThereIsRoom);
 

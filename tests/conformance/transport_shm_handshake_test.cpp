@@ -190,7 +190,9 @@ TEST(ShmHandshake, NonsenseAfterTheGreetingBreaksTheLink) {
 }
 
 TEST(ShmHandshake, NonsenseInARingBreaksTheLink) {
-  for (const std::uint64_t written : {std::uint64_t{1}, std::uint64_t{ring_data_bytes + 64}, ~std::uint64_t{0}}) {
+  // Nothing has been written of the message that has come, or not even its header, or more than the ring holds.
+  for (const std::uint64_t written :
+       {std::uint64_t{0}, std::uint64_t{1}, std::uint64_t{ring_data_bytes + 64}, ~std::uint64_t{0}}) {
     Impostor impostor;
     RingWriter ring;
     const auto memory = ring.create();
@@ -198,6 +200,7 @@ TEST(ShmHandshake, NonsenseInARingBreaksTheLink) {
     const int fd = memory->get();
     impostor.peer.say(PacketKind::ring, {ring_bytes}, {&fd, 1});
     ring.control().written = written;
+    RingWriter::show(ring.at(), MessageHeader::present | impostor.bytes.size());
     EXPECT_EQ(impostor.failure().code(), Code::protocol_error) << written;
   }
 }

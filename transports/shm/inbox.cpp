@@ -36,14 +36,13 @@ void Inbox::wake_writer(int wake_event) {
   if (asleep.load(std::memory_order_relaxed) != 0) wake(asleep, wake_event);
 }
 
-// Takes the message that must come next, where all of it lies in the ring.
+// Takes the message that must come next, where all of it has come at once.
 inline bool Inbox::take_whole(const Tag& tag, std::span<std::byte> to) {
-  const std::size_t bytes = bytes_in_ring(to.size()), available = ring_.available(bytes);
-  if (bytes > available || available > ring_data_bytes) return false;
+  if (ring_.arrival() != (to.size() | MessageHeader::present | MessageHeader::whole)) return false;
   const std::byte* const from = ring_.at();
-  if (!MessageHeader::is_of(tag, to.size(), from)) return false;
+  if (!MessageHeader::has_tag(tag, from)) return false;
   copy_small(to.data(), from + sizeof(MessageHeader), to.size());
-  ring_.skip(bytes);
+  ring_.skip(bytes_in_ring(to.size()));
   return true;
 }
 
@@ -92,15 +91,15 @@ void Inbox::complete(Received& received) {
 
 // Takes the next header. False: there is none, or it is not the one that must come.
 bool Inbox::begin(Received& received) {
-  const std::size_t available = ring_.available();
-  if (available == 0) return false;
+  if (ring_.arrival() == 0) return false;
+  const std::size_t available = ring_.available(sizeof header_ + sizeof place_);
   if (available > ring_data_bytes || available < sizeof header_ + sizeof place_) {
     received.event = Event::malformed;
     return false;
   }
   std::memcpy(&header_, ring_.at(), sizeof header_);
   in_place_ = (header_.bytes & MessageHeader::in_place) != 0;
-  header_.bytes &= ~MessageHeader::in_place;
+  header_.bytes &= ~MessageHeader::flags;
   if (std::memcmp(&header_, &posted_.front().expected, sizeof header_) != 0) {
     received.event = Event::mismatch;
     return false;
@@ -169,9 +168,8 @@ void Inbox::put(const std::byte* from, std::size_t bytes) {
 }
 
 Inbox::Probe Inbox::probe(MessageHeader& header) {
-  if (!posted_.empty()) return Probe::none;
-  const std::size_t available = ring_.available();
-  if (available == 0) return Probe::none;
+  if (!posted_.empty() || ring_.arrival() == 0) return Probe::none;
+  const std::size_t available = ring_.available(sizeof header);
   if (available > ring_data_bytes || available < sizeof header) return Probe::malformed;
   std::memcpy(&header, ring_.at(), sizeof header);
   probed_ = ring_.position();

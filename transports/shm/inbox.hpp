@@ -56,16 +56,17 @@ class Inbox {
   bool open() const { return static_cast<bool>(ring_); }
   RingReader& ring() { return ring_; }
   bool ready() {
-    if (in_message_ && in_place_) return !posted_.empty() && !is_withdrawn();
-    return !posted_.empty() && ring_.available(wanted_bytes()) >= wanted_bytes();
+    if (posted_.empty()) return false;
+    if (!in_message_) return ring_.arrival() != 0;
+    return in_place_ ? !is_withdrawn() : ring_.available(element_bytes()) >= element_bytes();
   }
   // The next message's header, if no receive is posted.
   enum class Probe { none, message, malformed };
   Probe probe(MessageHeader& header);
   // Whether probe() would find a message that it has not found before.
-  bool news() { return posted_.empty() && ring_.available() > 0 && probed_ != ring_.position(); }
+  bool news() const { return posted_.empty() && ring_.arrival() != 0 && probed_ != ring_.position(); }
   // Whether all that came has been received.
-  bool drained() { return ring_.available() == 0; }
+  bool drained() { return in_message_ ? ring_.available() == 0 : ring_.arrival() == 0; }
   // Takes the message that must come next, where all of it lies in the ring and no receive is posted. False: it is to
   // be posted.
   bool take_at_once(const Tag& tag, std::span<std::byte> to, int wake_event);
@@ -80,8 +81,8 @@ class Inbox {
   MessageIdentity expected() const { return {posted_.front().expected.tag, posted_.front().expected.bytes}; }
 
  private:
-  // What there must be, at least, for the front receive to go on.
-  std::size_t wanted_bytes() const { return in_message_ ? posted_.front().reduction.element_bytes : 1; }
+  // Of these there must be so many, at least, for the front receive to go on with its message.
+  std::size_t element_bytes() const { return posted_.front().reduction.element_bytes; }
   [[gnu::always_inline]] inline bool take_whole(const Tag& tag, std::span<std::byte> to);
   void complete(Received& received);
   bool begin(Received& received);

@@ -46,8 +46,15 @@ Outbox::Flushed Outbox::flush(int wake_event) {
     }
     const std::size_t bytes = std::min({whole - sent_, room, piece_bytes});
     if (bytes == 0) break;
-    copy(front, bytes);
-    show(bytes, wake_event);
+    if (sent_ == 0) {
+      std::byte* const line = ring_.begin(bytes);
+      copy_beginning(front, line, bytes);
+      RingWriter::show(line, front.word(bytes == whole));
+    } else {
+      copy_payload(front, ring_.at(), sent_ - sizeof(MessageHeader), bytes);
+      ring_.publish(bytes);
+    }
+    wake_reader(wake_event);
     flushed.bytes += bytes;
     sent_ += bytes;
     if (sent_ < whole) continue;
@@ -66,42 +73,45 @@ Outbox::Flushed Outbox::flush(int wake_event) {
 bool Outbox::write_at_once(const Tag& tag, std::span<const std::byte> data, int wake_event) {
   const std::size_t bytes = bytes_in_ring(data.size()), room = ring_.room();
   if (!queue_.empty() || bytes > piece_bytes || bytes > room || room > ring_data_bytes) return false;
-  std::byte* const to = ring_.at();
-  ::new (to) MessageHeader{tag, data.size()};
-  copy_small(to + sizeof(MessageHeader), data.data(), data.size());
-  show(bytes, wake_event);
-  prefetch_to_write(ring_.at());  // where the next message begins, which the reader has read a round ago
+  std::byte* const line = ring_.begin(bytes);
+  // The first line comes last and at once, since the reader may be looking at it.
+  constexpr std::size_t in_first = cache_line_bytes - sizeof(MessageHeader);
+  if (data.size() <= in_first) [[likely]] {
+    copy_small(line + sizeof(MessageHeader), data.data(), data.size());
+  } else {
+    copy_other(line + cache_line_bytes, data.data() + in_first, data.size() - in_first);
+    std::memcpy(line + sizeof(MessageHeader), data.data(), in_first);
+  }
+  ::new (line) Tag(tag);
+  RingWriter::show(line, data.size() | MessageHeader::present | MessageHeader::whole);
+  wake_reader(wake_event);
+  // What the next message clears if it is like this one; the reader has read that a round ago.
+  prefetch_to_write(line + 2 * bytes);
   return true;
 }
 
-// Lets the reader have what has been copied.
-void Outbox::show(std::size_t bytes, int wake_event) {
-  ring_.publish(bytes);
+// What it waits for has been published.
+void Outbox::wake_reader(int wake_event) {
   full_fence();  // either the reader sees it, or we see that the reader sleeps
   auto& asleep = ring_.control().reader_sleeps;
   if (asleep.load(std::memory_order_relaxed) != 0) [[unlikely]]
     wake(asleep, wake_event);
 }
 
-// The next `bytes` of header, payload and padding, a whole number of cache lines.
-void Outbox::copy(const Message& message, std::size_t bytes) {
-  constexpr std::size_t header_bytes = sizeof(MessageHeader);
-  std::byte* to = ring_.at();
+// The first `bytes` of header, payload and padding; not the header's last word.
+void Outbox::copy_beginning(const Message& message, std::byte* to, std::size_t bytes) {
+  ::new (to) Tag(message.header.tag);
+  to += sizeof(MessageHeader);
   if (message.place) {
-    const MessageHeader header{message.header.tag, message.header.bytes | MessageHeader::in_place};
-    std::memcpy(to, &header, header_bytes);
-    std::memcpy(to + header_bytes, &*message.place, sizeof *message.place);
-    return;
+    std::memcpy(to, &*message.place, sizeof *message.place);
+  } else {
+    copy_payload(message, to, 0, bytes - sizeof(MessageHeader));
   }
-  std::size_t from = sent_;
-  if (from == 0) {
-    std::memcpy(to, &message.header, header_bytes);
-    to += header_bytes;
-    from = header_bytes;
-    bytes -= header_bytes;
-  }
-  const std::size_t payload = std::min<std::size_t>(bytes, message.header.bytes - (from - header_bytes));
-  copy_bytes(to, message.data + (from - header_bytes), payload);
+}
+
+// The next `bytes` of payload and padding.
+void Outbox::copy_payload(const Message& message, std::byte* to, std::size_t from, std::size_t bytes) {
+  copy_bytes(to, message.data + from, std::min<std::size_t>(bytes, message.header.bytes - from));
 }
 
 void Outbox::announce_sleep(bool asleep) {

@@ -55,6 +55,11 @@ class Outbox {
     std::optional<PayloadPlace> place;
 
     std::size_t bytes_in_ring() const { return place ? cache_line_bytes : shm::bytes_in_ring(header.bytes); }
+    // The last of its header.
+    std::uint64_t word(bool whole) const {
+      const std::uint64_t how = place ? MessageHeader::in_place : whole ? MessageHeader::whole : 0;
+      return header.bytes | MessageHeader::present | how;
+    }
   };
   // A message whose header lies in the ring, up to `end`, and whose payload the peer has still to take.
   struct InPlace {
@@ -63,8 +68,9 @@ class Outbox {
   };
 
   bool next_is_taken() { return !in_place_.empty() && ring_.is_taken(in_place_.front().end); }
-  void copy(const Message& message, std::size_t bytes);
-  void show(std::size_t bytes, int wake_event);
+  static void copy_beginning(const Message& message, std::byte* to, std::size_t bytes);
+  static void copy_payload(const Message& message, std::byte* to, std::size_t from, std::size_t bytes);
+  void wake_reader(int wake_event);
 
   Fifo<Message> queue_;
   Fifo<InPlace> in_place_;

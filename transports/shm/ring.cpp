@@ -18,12 +18,7 @@ Result<UniqueFd> RingWriter::create() {
 std::size_t RingWriter::room() {
   if (!mapping_) return 0;
   if (written_ - taken_ >= ring_data_bytes / 2) taken_ = control().taken.load(std::memory_order_acquire);
-  return ring_data_bytes - (written_ - taken_);
-}
-
-void RingWriter::publish(std::size_t bytes) {
-  written_ += bytes;
-  control().written.store(written_, std::memory_order_release);
+  return ring_data_bytes - cache_line_bytes - (written_ - taken_);
 }
 
 bool RingWriter::is_taken(std::uint64_t end) {
@@ -44,7 +39,9 @@ bool RingReader::give_back() {
   const std::uint64_t whole = round_down(position_, cache_line_bytes), before = std::exchange(given_, whole);
   if (whole == before) return false;
   control().taken.store(whole, std::memory_order_release);
-  return whole / stretch != before / stretch && written_ - whole <= ring_data_bytes / 2;
+  if (whole / stretch == before / stretch) return false;
+  written_ = control().written.load(std::memory_order_acquire);
+  return written_ - whole <= ring_data_bytes / 2;
 }
 
 }  // namespace hocket::shm

@@ -4,6 +4,11 @@
 // lines. The data area is mapped twice, one behind the other, so every stretch of it lies in one piece. The payload of
 // a long message may stay where it is, in memory that its sender has registered: then its place follows the header, and
 // the message is over when that has been given back.
+//
+// A message has come when the last word of its header is not 0, which is written last, and is 0 before: the writer
+// clears that of the line behind the latest message before it shows that message. So the reader looks where the next
+// message will lie, and one of few bytes takes one line from core to core. The word that says how far all is written
+// is for those that come in pieces.
 #pragma once
 
 #include <atomic>
@@ -36,24 +41,31 @@ static_assert(sizeof(RingControl) <= ring_front_bytes);
 // What a message begins with.
 struct MessageHeader {
   Tag tag;
-  std::uint64_t bytes = 0;  // of the payload; with in_place where that does not follow
+  std::uint64_t bytes = 0;  // of the payload; in the ring with these:
 
-  static constexpr std::uint64_t in_place = std::uint64_t{1} << 63;
+  static constexpr std::uint64_t in_place = std::uint64_t{1} << 63;  // that does not follow
+  static constexpr std::uint64_t present = std::uint64_t{1} << 62;   // the message has come, or begins to
+  static constexpr std::uint64_t whole = std::uint64_t{1} << 61;     // and all of it at once
+  static constexpr std::uint64_t flags = in_place | present | whole;
 
-  // Whether the header of that message lies there.
-  static bool is_of(const Tag& tag, std::uint64_t bytes, const std::byte* there) {
+  // Whether the header that lies there has this tag.
+  static bool has_tag(const Tag& tag, const std::byte* there) {
     const auto word = [](const void* from, std::size_t index) {
       std::uint64_t read = 0;
       std::memcpy(&read, static_cast<const std::byte*>(from) + index * sizeof read, sizeof read);
       return read;
     };
-    constexpr std::size_t words = sizeof tag / sizeof bytes;
-    std::uint64_t differences = word(there, words) ^ bytes;
-    for (std::size_t i = 0; i < words; ++i) differences |= word(&tag, i) ^ word(there, i);
+    std::uint64_t differences = 0;
+    for (std::size_t i = 0; i < sizeof tag / sizeof differences; ++i) differences |= word(&tag, i) ^ word(there, i);
     return differences == 0;
   }
 };
 static_assert(sizeof(MessageHeader) == 48 && std::has_unique_object_representations_v<MessageHeader>);
+
+// The last word of the header that lies there, or will.
+inline std::atomic_ref<std::uint64_t> arrival_at(std::byte* line) {
+  return std::atomic_ref(*reinterpret_cast<std::uint64_t*>(line + offsetof(MessageHeader, bytes)));
+}
 
 // Where a payload lies that both ends can reach.
 struct PayloadPlace {
@@ -77,10 +89,25 @@ class RingWriter {
   explicit operator bool() const { return static_cast<bool>(mapping_); }
   RingControl& control() const { return *reinterpret_cast<RingControl*>(mapping_.data()); }
 
-  // Bytes that may be written now; more than the ring holds where the reader has written nonsense.
+  // Bytes that may be written now; more than the ring holds where the reader has written nonsense. A line behind them
+  // is the writer's, too.
   std::size_t room();
   std::byte* at() const { return mapping_.data() + ring_front_bytes + written_ % ring_data_bytes; }
-  void publish(std::size_t bytes);
+  // The next `bytes`, whole cache lines, for the beginning of a message, which the reader has once that is shown. All
+  // else is done before: the reader may be looking at that line.
+  std::byte* begin(std::size_t bytes) {
+    std::byte* const line = at();
+    publish(bytes);
+    return line;
+  }
+  // All that was to be written there has been, but for the last word of the header, which is this.
+  static void show(std::byte* line, std::uint64_t word) { arrival_at(line).store(word, std::memory_order_release); }
+  // Lets the reader have whole cache lines that have been written, of a message that has begun.
+  void publish(std::size_t bytes) {
+    arrival_at(at() + bytes).store(0, std::memory_order_relaxed);
+    written_ += bytes;
+    control().written.store(written_, std::memory_order_release);
+  }
   std::uint64_t written() const { return written_; }  // bytes ever
   // Whether the reader has given back all up to there.
   bool is_taken(std::uint64_t end);
@@ -97,6 +124,8 @@ class RingReader {
   explicit operator bool() const { return static_cast<bool>(mapping_); }
   RingControl& control() const { return *reinterpret_cast<RingControl*>(mapping_.data()); }
 
+  // Of the next message, where all that came before it has been read: the last word of its header; 0: it has not come.
+  std::uint64_t arrival() const { return mapping_ ? arrival_at(place(position_)).load(std::memory_order_acquire) : 0; }
   // Bytes that may be read now; more than the ring holds where the writer has written nonsense. Looks again only where
   // fewer than `wanted` are known.
   std::size_t available(std::size_t wanted = 1) {
@@ -104,7 +133,7 @@ class RingReader {
     if (written_ < position_ + wanted) written_ = control().written.load(std::memory_order_acquire);
     return written_ - position_;
   }
-  const std::byte* at() const { return mapping_.data() + ring_front_bytes + position_ % ring_data_bytes; }
+  const std::byte* at() const { return place(position_); }
   std::uint64_t position() const { return position_; }  // bytes ever that were read
   void skip(std::size_t bytes) { position_ += bytes; }
   // Goes on to the next cache line, where the next message begins.
@@ -115,10 +144,14 @@ class RingReader {
   bool give_back();
 
  private:
+  std::byte* place(std::uint64_t position) const {
+    return mapping_.data() + ring_front_bytes + position % ring_data_bytes;
+  }
+
   Mapping mapping_;
   std::uint64_t position_ = 0;
   std::uint64_t given_ = 0;
-  std::uint64_t written_ = 0;  // as last seen
+  std::uint64_t written_ = 0;  // as last seen: where messages that came at once have been read, before that position
 };
 
 }  // namespace hocket::shm
