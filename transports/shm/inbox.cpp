@@ -13,9 +13,13 @@
 namespace hocket::shm {
 namespace {
 
-constexpr std::size_t piece_bytes = std::size_t{32} << 10;            // then the writer may go on
 constexpr std::size_t piece_in_place_bytes = std::size_t{256} << 10;  // then the writer is asked whether it holds
 constexpr std::size_t bytes_per_advance = std::size_t{1} << 20;       // then others have their turn
+
+// Whether a message may begin with a header that ends with this word, where so many bytes have been written.
+bool is_beginning(std::uint64_t arrival, std::size_t available) {
+  return (arrival & MessageHeader::present) != 0 && available >= cache_line_bytes && available <= ring_data_bytes;
+}
 
 }  // namespace
 
@@ -38,7 +42,8 @@ void Inbox::wake_writer(int wake_event) {
 
 // Takes the message that must come next, where all of it has come at once.
 inline bool Inbox::take_whole(const Tag& tag, std::span<std::byte> to) {
-  if (ring_.arrival() != (to.size() | MessageHeader::present | MessageHeader::whole)) return false;
+  if (to.size() > piece_bytes || ring_.arrival() != (to.size() | MessageHeader::present | MessageHeader::whole))
+    return false;
   const std::byte* const from = ring_.at();
   if (!MessageHeader::has_tag(tag, from)) return false;
   copy_small(to.data(), from + sizeof(MessageHeader), to.size());
@@ -56,8 +61,8 @@ Inbox::Received Inbox::advance(int wake_event) {
   Received received;
   while (!posted_.empty() && received.bytes < bytes_per_advance) {
     const PostedReceive& front = posted_.front();
-    const bool is_short = !in_message_ && !front.reduction.combines() && front.to.bytes <= piece_bytes;
-    if (is_short && take_whole(front.expected.tag, {front.to.data, front.to.bytes})) {
+    const bool is_plain = !in_message_ && !front.reduction.combines();
+    if (is_plain && take_whole(front.expected.tag, {front.to.data, front.to.bytes})) {
       received.bytes += bytes_in_ring(front.to.bytes);
       complete(received);
       continue;
@@ -91,9 +96,9 @@ void Inbox::complete(Received& received) {
 
 // Takes the next header. False: there is none, or it is not the one that must come.
 bool Inbox::begin(Received& received) {
-  if (ring_.arrival() == 0) return false;
-  const std::size_t available = ring_.available(sizeof header_ + sizeof place_);
-  if (available > ring_data_bytes || available < sizeof header_ + sizeof place_) {
+  const std::uint64_t arrival = ring_.arrival();
+  if (arrival == 0) return false;
+  if (!is_beginning(arrival, ring_.available(cache_line_bytes))) {
     received.event = Event::malformed;
     return false;
   }
@@ -168,9 +173,9 @@ void Inbox::put(const std::byte* from, std::size_t bytes) {
 }
 
 Inbox::Probe Inbox::probe(MessageHeader& header) {
-  if (!posted_.empty() || ring_.arrival() == 0) return Probe::none;
-  const std::size_t available = ring_.available(sizeof header);
-  if (available > ring_data_bytes || available < sizeof header) return Probe::malformed;
+  const std::uint64_t arrival = ring_.arrival();
+  if (!posted_.empty() || arrival == 0) return Probe::none;
+  if (!is_beginning(arrival, ring_.available(cache_line_bytes))) return Probe::malformed;
   std::memcpy(&header, ring_.at(), sizeof header);
   probed_ = ring_.position();
   return Probe::message;

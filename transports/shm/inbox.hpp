@@ -67,8 +67,8 @@ class Inbox {
   bool news() const { return posted_.empty() && ring_.arrival() != 0 && probed_ != ring_.position(); }
   // Whether all that came has been received.
   bool drained() { return in_message_ ? ring_.available() == 0 : ring_.arrival() == 0; }
-  // Takes the message that must come next, where all of it lies in the ring and no receive is posted. False: it is to
-  // be posted.
+  // Takes the message that must come next, where it has come in one piece and no receive is posted. False: it is to be
+  // posted.
   bool take_at_once(const Tag& tag, std::span<std::byte> to, int wake_event);
   // Delivers what has come. Wakes the writer through its eventfd when there is much room.
   Received advance(int wake_event);

@@ -27,7 +27,7 @@ void Outbox::abandon(const Status& why) {
 
 Outbox::Flushed Outbox::flush(int wake_event) {
   Flushed flushed;
-  if (next_is_taken() && ring_.room() > ring_data_bytes) {
+  if (next_is_taken() && ring_.room() > ring_room_max) {
     flushed.malformed = true;
     return flushed;
   }
@@ -40,7 +40,7 @@ Outbox::Flushed Outbox::flush(int wake_event) {
     const Message front = queue_.front();
     const std::size_t whole = front.bytes_in_ring();
     const std::size_t room = ring_.room();
-    if (room > ring_data_bytes) {
+    if (room > ring_room_max) {
       flushed.malformed = true;
       break;
     }
@@ -72,7 +72,7 @@ Outbox::Flushed Outbox::flush(int wake_event) {
 
 bool Outbox::write_at_once(const Tag& tag, std::span<const std::byte> data, int wake_event) {
   const std::size_t bytes = bytes_in_ring(data.size()), room = ring_.room();
-  if (!queue_.empty() || bytes > piece_bytes || bytes > room || room > ring_data_bytes) return false;
+  if (!queue_.empty() || bytes > piece_bytes || bytes > room || room > ring_room_max) return false;
   std::byte* const line = ring_.begin(bytes);
   // The first line comes last and at once, since the reader may be looking at it.
   constexpr std::size_t in_first = cache_line_bytes - sizeof(MessageHeader);

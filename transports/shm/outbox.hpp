@@ -12,7 +12,6 @@ namespace hocket::shm {
 
 class Outbox {
  public:
-  static constexpr std::size_t piece_bytes = std::size_t{32} << 10;  // then the reader may begin
   // Messages of so many bytes may be written at once: in one piece, with their header.
   static constexpr std::size_t at_once_max = piece_bytes - cache_line_bytes;
 

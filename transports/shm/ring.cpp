@@ -15,14 +15,19 @@ Result<UniqueFd> RingWriter::create() {
   return fd;
 }
 
+void RingWriter::look_at_taken() {
+  taken_ = control().taken.load(std::memory_order_acquire);
+  if (taken_ % cache_line_bytes != 0) taken_ = written_ + cache_line_bytes;
+}
+
 std::size_t RingWriter::room() {
   if (!mapping_) return 0;
-  if (written_ - taken_ >= ring_data_bytes / 2) taken_ = control().taken.load(std::memory_order_acquire);
-  return ring_data_bytes - cache_line_bytes - (written_ - taken_);
+  if (written_ - taken_ >= ring_data_bytes / 2) look_at_taken();
+  return ring_room_max - (written_ - taken_);
 }
 
 bool RingWriter::is_taken(std::uint64_t end) {
-  if (taken_ < end) taken_ = control().taken.load(std::memory_order_acquire);
+  if (taken_ < end) look_at_taken();
   return taken_ >= end;
 }
 

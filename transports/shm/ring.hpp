@@ -36,6 +36,10 @@ struct RingControl {
 inline constexpr std::size_t ring_front_bytes = 4096;
 inline constexpr std::size_t ring_data_bytes = std::size_t{256} << 10;
 inline constexpr std::size_t ring_bytes = ring_front_bytes + ring_data_bytes;
+// All that a writer may have written before the reader gives something back: one line stays its own.
+inline constexpr std::size_t ring_room_max = ring_data_bytes - cache_line_bytes;
+// Long messages are written and taken in pieces of so many bytes, then the other side may go on.
+inline constexpr std::size_t piece_bytes = std::size_t{32} << 10;
 static_assert(sizeof(RingControl) <= ring_front_bytes);
 
 // What a message begins with.
@@ -45,7 +49,7 @@ struct MessageHeader {
 
   static constexpr std::uint64_t in_place = std::uint64_t{1} << 63;  // that does not follow
   static constexpr std::uint64_t present = std::uint64_t{1} << 62;   // the message has come, or begins to
-  static constexpr std::uint64_t whole = std::uint64_t{1} << 61;     // and all of it at once
+  static constexpr std::uint64_t whole = std::uint64_t{1} << 61;     // and all of it at once, in one piece
   static constexpr std::uint64_t flags = in_place | present | whole;
 
   // Whether the header that lies there has this tag.
@@ -89,8 +93,8 @@ class RingWriter {
   explicit operator bool() const { return static_cast<bool>(mapping_); }
   RingControl& control() const { return *reinterpret_cast<RingControl*>(mapping_.data()); }
 
-  // Bytes that may be written now; more than the ring holds where the reader has written nonsense. A line behind them
-  // is the writer's, too.
+  // Bytes that may be written now, whole cache lines; more than ring_room_max where the reader has written nonsense. A
+  // line behind them is the writer's, too.
   std::size_t room();
   std::byte* at() const { return mapping_.data() + ring_front_bytes + written_ % ring_data_bytes; }
   // The next `bytes`, whole cache lines, for the beginning of a message, which the reader has once that is shown. All
@@ -113,9 +117,11 @@ class RingWriter {
   bool is_taken(std::uint64_t end);
 
  private:
+  void look_at_taken();
+
   Mapping mapping_;
   std::uint64_t written_ = 0;
-  std::uint64_t taken_ = 0;  // as last seen
+  std::uint64_t taken_ = 0;  // as last seen; more than written_ where that is nonsense
 };
 
 class RingReader {

@@ -1,0 +1,97 @@
+// What a ring's two ends make of nonsense that the other one has written: nothing is read or written beyond it.
+#include <limits>
+#include <vector>
+
+#include "tests/conformance/transport_ranks.hpp"
+#include "transports/shm/inbox.hpp"
+#include "transports/shm/outbox.hpp"
+
+namespace hocket::shm {
+namespace {
+
+using testing::Bytes;
+using testing::Outcome;
+using testing::tag;
+
+constexpr int nobody_sleeps = -1;
+
+TEST(ShmRing, WhatAReaderCannotHaveTakenIsFoundOut) {
+  constexpr std::uint64_t line = cache_line_bytes;
+  for (const std::uint64_t taken : {std::uint64_t{10}, ring_data_bytes, ring_data_bytes + line, 3 * line / 2,
+                                    std::numeric_limits<std::uint64_t>::max()}) {
+    const Bytes data(2 * ring_data_bytes);
+    Outcome sent;
+    Outbox outbox;
+    const auto memory = outbox.ring().create();
+    ASSERT_TRUE(memory.ok());
+    outbox.ring().control().taken = taken;
+    outbox.push({tag(0), data.size()}, data.data(), sent);
+    EXPECT_TRUE(outbox.flush(nobody_sleeps).malformed) << taken;
+    EXPECT_FALSE(outbox.write_at_once(tag(1), {data.data(), 8}, nobody_sleeps)) << taken;
+    outbox.abandon(Status(Code::protocol_error, "the test is over"));
+    EXPECT_EQ(sent.times, 1);
+  }
+}
+
+TEST(ShmRing, OneLineStaysTheWriters) {
+  const Bytes data(2 * ring_data_bytes);
+  Outcome sent;
+  Outbox outbox;
+  const auto memory = outbox.ring().create();
+  ASSERT_TRUE(memory.ok());
+  outbox.push({tag(0), data.size()}, data.data(), sent);
+  for (int round = 0; round < 3; ++round) EXPECT_FALSE(outbox.flush(nobody_sleeps).malformed);
+  EXPECT_EQ(outbox.ring().written(), ring_room_max);
+  EXPECT_EQ(outbox.ring().room(), 0u);
+  outbox.abandon(Status(Code::protocol_error, "the test is over"));
+}
+
+// What a writer may write where a message begins, and what becomes of a receive that waits for one of `bytes`.
+struct Nonsense {
+  std::uint64_t word;
+  std::uint64_t written;
+};
+
+class ShmRingFromNonsense : public ::testing::TestWithParam<Nonsense> {
+ protected:
+  void SetUp() override {
+    const auto memory = writer_.create();
+    ASSERT_TRUE(memory.ok());
+    ASSERT_TRUE(inbox_.ring().open(memory->get()).ok());
+    ::new (writer_.at()) Tag(tag(0));
+    writer_.control().written = GetParam().written;
+    RingWriter::show(writer_.at(), GetParam().word);
+  }
+
+  static constexpr std::size_t bytes = std::size_t{4} << 20;
+
+  RingWriter writer_;
+  Inbox inbox_{1, nullptr};
+  Bytes received_ = Bytes(bytes);
+  Outcome receive_;
+};
+
+TEST_P(ShmRingFromNonsense, IsNotTakenAtOnce) {
+  EXPECT_FALSE(inbox_.take_at_once(tag(0), received_, nobody_sleeps));
+}
+
+TEST_P(ShmRingFromNonsense, IsFoundOutByAReceive) {
+  inbox_.post({.expected = {tag(0), bytes}, .to = testing::whole(received_), .completion = &receive_});
+  EXPECT_EQ(inbox_.advance(nobody_sleeps).event, Inbox::Event::malformed);
+  EXPECT_FALSE(receive_.done());
+}
+
+TEST_P(ShmRingFromNonsense, IsFoundOutByALook) {
+  MessageHeader header;
+  EXPECT_EQ(inbox_.probe(header), Inbox::Probe::malformed);
+}
+
+// A header that is not there, beyond what has been written, or more than there can be; and words that are none.
+constexpr std::uint64_t good = MessageHeader::present | (std::uint64_t{4} << 20);
+INSTANTIATE_TEST_SUITE_P(Words, ShmRingFromNonsense,
+                         ::testing::Values(Nonsense{good, 0}, Nonsense{good, 63}, Nonsense{good, ring_data_bytes + 1},
+                                           Nonsense{good | MessageHeader::whole, 0}, Nonsense{good, ~std::uint64_t{0}},
+                                           Nonsense{1, 64}, Nonsense{std::uint64_t{4} << 20, 64}));
+
+}  // namespace
+}  // namespace hocket::shm
