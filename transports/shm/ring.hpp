@@ -97,14 +97,14 @@ class RingWriter {
   // line behind them is the writer's, too.
   std::size_t room();
   std::byte* at() const { return mapping_.data() + ring_front_bytes + written_ % ring_data_bytes; }
-  // The next `bytes`, whole cache lines, for the beginning of a message, which the reader has once that is shown. All
-  // else is done before: the reader may be looking at that line.
+  // The next `bytes`, whole cache lines, to write the beginning of a message to, which the reader has once that is
+  // shown. Other lines are written now, so that nothing comes between what is written to this one.
   std::byte* begin(std::size_t bytes) {
     std::byte* const line = at();
     publish(bytes);
     return line;
   }
-  // All that was to be written there has been, but for the last word of the header, which is this.
+  // Shows a message that has been written there, but for the last word of its header, which is this.
   static void show(std::byte* line, std::uint64_t word) { arrival_at(line).store(word, std::memory_order_release); }
   // Lets the reader have whole cache lines that have been written, of a message that has begun.
   void publish(std::size_t bytes) {
