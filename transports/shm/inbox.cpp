@@ -42,8 +42,7 @@ void Inbox::wake_writer(int wake_event) {
 
 // Takes the message that must come next, where all of it has come at once.
 inline bool Inbox::take_whole(const Tag& tag, std::span<std::byte> to) {
-  if (to.size() > piece_bytes || ring_.arrival() != (to.size() | MessageHeader::present | MessageHeader::whole))
-    return false;
+  if (to.size() > piece_bytes || ring_.arrival() != MessageHeader::word_of_whole(to.size())) return false;
   const std::byte* const from = ring_.at();
   if (!MessageHeader::has_tag(tag, from)) return false;
   copy_small(to.data(), from + sizeof(MessageHeader), to.size());

@@ -83,7 +83,7 @@ bool Outbox::write_at_once(const Tag& tag, std::span<const std::byte> data, int 
     std::memcpy(line + sizeof(MessageHeader), data.data(), in_first);
   }
   ::new (line) Tag(tag);
-  RingWriter::show(line, data.size() | MessageHeader::present | MessageHeader::whole);
+  RingWriter::show(line, MessageHeader::word_of_whole(data.size()));
   wake_reader(wake_event);
   // What the next message clears if it is like this one; the reader has read that a round ago.
   prefetch_to_write(line + 2 * bytes);

@@ -56,8 +56,8 @@ class Outbox {
     std::size_t bytes_in_ring() const { return place ? cache_line_bytes : shm::bytes_in_ring(header.bytes); }
     // The last of its header.
     std::uint64_t word(bool whole) const {
-      const std::uint64_t how = place ? MessageHeader::in_place : whole ? MessageHeader::whole : 0;
-      return header.bytes | MessageHeader::present | how;
+      if (whole && !place) return MessageHeader::word_of_whole(header.bytes);
+      return header.bytes | MessageHeader::present | (place ? MessageHeader::in_place : 0);
     }
   };
   // A message whose header lies in the ring, up to `end`, and whose payload the peer has still to take.

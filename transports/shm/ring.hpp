@@ -51,6 +51,8 @@ struct MessageHeader {
   static constexpr std::uint64_t present = std::uint64_t{1} << 62;   // the message has come, or begins to
   static constexpr std::uint64_t whole = std::uint64_t{1} << 61;     // and all of it at once, in one piece
   static constexpr std::uint64_t flags = in_place | present | whole;
+  // That word of a message which has come so.
+  static constexpr std::uint64_t word_of_whole(std::uint64_t bytes) { return bytes | present | whole; }
 
   // Whether the header that lies there has this tag.
   static bool has_tag(const Tag& tag, const std::byte* there) {
@@ -106,7 +108,8 @@ class RingWriter {
   }
   // Shows a message that has been written there, but for the last word of its header, which is this.
   static void show(std::byte* line, std::uint64_t word) { arrival_at(line).store(word, std::memory_order_release); }
-  // Lets the reader have whole cache lines that have been written, of a message that has begun.
+  // Lets the reader have whole cache lines that have been written, of a message that has been shown; behind them
+  // nothing has come yet.
   void publish(std::size_t bytes) {
     arrival_at(at() + bytes).store(0, std::memory_order_relaxed);
     written_ += bytes;
@@ -131,7 +134,7 @@ class RingReader {
   RingControl& control() const { return *reinterpret_cast<RingControl*>(mapping_.data()); }
 
   // Of the next message, where all that came before it has been read: the last word of its header; 0: it has not come.
-  std::uint64_t arrival() const { return mapping_ ? arrival_at(place(position_)).load(std::memory_order_acquire) : 0; }
+  std::uint64_t arrival() const { return mapping_ ? arrival_at(place()).load(std::memory_order_acquire) : 0; }
   // Bytes that may be read now; more than the ring holds where the writer has written nonsense. Looks again only where
   // fewer than `wanted` are known.
   std::size_t available(std::size_t wanted = 1) {
@@ -139,7 +142,7 @@ class RingReader {
     if (written_ < position_ + wanted) written_ = control().written.load(std::memory_order_acquire);
     return written_ - position_;
   }
-  const std::byte* at() const { return place(position_); }
+  const std::byte* at() const { return place(); }
   std::uint64_t position() const { return position_; }  // bytes ever that were read
   void skip(std::size_t bytes) { position_ += bytes; }
   // Goes on to the next cache line, where the next message begins.
@@ -150,9 +153,7 @@ class RingReader {
   bool give_back();
 
  private:
-  std::byte* place(std::uint64_t position) const {
-    return mapping_.data() + ring_front_bytes + position % ring_data_bytes;
-  }
+  std::byte* place() const { return mapping_.data() + ring_front_bytes + position_ % ring_data_bytes; }
 
   Mapping mapping_;
   std::uint64_t position_ = 0;
