@@ -48,7 +48,7 @@ Operation::Ran MessageOperation::run_now(Recorder& recorder) {
   }
   *latest_ = number;
   set_number(number);
-  recorder.add(*this, sent_tag_);
+  recorder.add_message(*this, sent_tag_);
   keep_links(true);
   return Ran::over;
 }

@@ -26,12 +26,17 @@ struct RecordDetail {
 // time.
 class TickStamp {
  public:
+  // The lowest bit is not of the time: where it is set, these are ticks that were read earlier, for another stamp.
   struct Ticks {
     std::uint32_t low = 0, high = 0;
+
+    Ticks earlier() const { return {low | 1, high}; }
   };
+  static constexpr bool is_earlier(std::uint64_t ticks) { return (ticks & 1) != 0; }
   static Ticks now() {
     Ticks ticks;
     asm volatile("rdtsc" : "=a"(ticks.low), "=d"(ticks.high));
+    ticks.low &= ~1U;
     return ticks;
   }
   void set(Ticks ticks) {
@@ -61,20 +66,18 @@ class alignas(64) OperationRecord {
   static_assert(sizeof(Contents) == 64);
 
   // `call`: of the operation; not read from the tag.
-  void begin(const Tag& tag, const Signature& call, const RecordDetail& detail) {
+  void begin(const Tag& tag, const Signature& call, const RecordDetail& detail, TickStamp::Ticks now) {
     put(tag, call, detail);
-    began_.set(TickStamp::now());
+    began_.set(now);
   }
   void choose(std::uint32_t path) {
     detail_.store(std::bit_cast<std::uint64_t>(RecordDetail{.path = path}), std::memory_order_relaxed);
   }
   void end() { ended_.set(TickStamp::now()); }
   // One that has begun and ended at once.
-  void add(const Tag& tag, const Signature& call, const RecordDetail& detail) {
-    put(tag, call, detail);
-    const TickStamp::Ticks now = TickStamp::now();
-    began_.set(now);
-    ended_.set(now);
+  void add(const Tag& tag, const Signature& call, const RecordDetail& detail, TickStamp::Ticks then) {
+    begin(tag, call, detail, then);
+    ended_.set(then);
   }
   std::uint32_t sequence() const { return sequence_.load(std::memory_order_relaxed); }
   Contents read() const {

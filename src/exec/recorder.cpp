@@ -2,7 +2,9 @@
 
 #include <x86intrin.h>
 
+#include <algorithm>
 #include <cmath>
+#include <ranges>
 
 namespace hocket {
 
@@ -55,12 +57,16 @@ std::vector<RecordedOperation> Recorder::operations() const {
   const std::vector<OperationRecord::Contents> records = copy();
   const auto time_of = clock();
   std::vector<RecordedOperation> operations;
-  for (const OperationRecord::Contents& record : records) {
+  std::uint64_t next_timed = __rdtsc();  // what is timed from each one on
+  for (const OperationRecord::Contents& record : records | std::views::reverse) {
     RecordedOperation& operation = operations.emplace_back(
         RecordedOperation{.tag = record.tag, .peer = record.detail.peer, .began = time_of(record.began)});
     if (record.detail.path != 0) operation.path = static_cast<DirectPath>(record.detail.path - 1);
-    if (record.ended >= record.began) operation.ended = time_of(record.ended);
+    const bool untimed = TickStamp::is_earlier(record.began);
+    if (!untimed) next_timed = record.began;
+    if (record.ended >= record.began) operation.ended = time_of(untimed ? next_timed : record.ended);
   }
+  std::ranges::reverse(operations);
   return operations;
 }
 

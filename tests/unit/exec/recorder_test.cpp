@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <thread>
+
 #include "tests/unit/exec/fake_peers.hpp"
 
 namespace hocket {
@@ -57,6 +59,54 @@ TEST(Recorder, StampsNoOtherThanTheOneThatEnds) {
   }
   Recorder::end(slow);
   for (const RecordedOperation& operation : recorder.operations()) EXPECT_FALSE(operation.ended);
+}
+
+// Ticks of the processor are turned into time by a line through two moments.
+constexpr std::chrono::milliseconds tolerance{2};
+
+// Of those that come quickly one in a few is timed, and what is known of the others is between which times they were.
+TEST(Recorder, MessagesInQuickSuccessionLieBetweenTheTimedOnes) {
+  using Clock = Deadline::Clock;
+  Recorder recorder;
+  const auto context = std::make_shared<Context>();
+  std::vector<Clock::time_point> before, after;
+  const auto add = [&](int count) {
+    for (int i = 0; i < count; ++i) {
+      FakeOperation message({{.peer = 1, .outgoing = true}}, numbered(1), context);
+      before.push_back(Clock::now());
+      recorder.add_message(message, message.tag());
+      after.push_back(Clock::now());
+    }
+  };
+  const auto pause = [] { std::this_thread::sleep_for(10 * tolerance); };
+  add(100);
+  pause();
+  add(1);
+  pause();
+  add(3);
+  pause();
+  const auto operations = recorder.operations();
+  ASSERT_EQ(operations.size(), before.size());
+  for (std::size_t i = 0; i < operations.size(); ++i) {
+    ASSERT_TRUE(operations[i].ended);
+    EXPECT_LE(operations[i].began, after[i] + tolerance) << i;
+    EXPECT_GE(*operations[i].ended, before[i] - tolerance) << i;
+    EXPECT_LE(operations[i].began, *operations[i].ended) << i;
+  }
+}
+
+TEST(Recorder, MessagesThatComeSlowlyAreTimedEach) {
+  Recorder recorder;
+  const auto context = std::make_shared<Context>();
+  for (int i = 0; i < 20; ++i) {
+    FakeOperation message({{.peer = 1, .outgoing = true}}, numbered(1), context);
+    recorder.add_message(message, message.tag());
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+  for (const RecordedOperation& operation : recorder.operations()) {
+    ASSERT_TRUE(operation.ended);
+    EXPECT_EQ(operation.began, *operation.ended);
+  }
 }
 
 }  // namespace
