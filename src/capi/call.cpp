@@ -26,10 +26,10 @@ Status prepare_persistent(Communicator& communicator, const CallArguments& argum
 Status start(Communicator& communicator, const CallArguments& arguments, hocket_work** work) {
   auto operation = communicator.prepare(arguments);
   if (!operation.ok()) return operation.status();
-  auto handle = std::make_unique<hocket_work>(communicator.calls_of(std::move(*operation)));
+  NewWork handle = new_work();
+  handle->calls = communicator.calls_of(std::move(*operation));
   handle->calls.allow_callback();
-  const auto& operations = handle->calls.parts.front().operations;
-  if (Status status = communicator.start(operations); !status.ok()) return status;
+  if (Status status = communicator.start(handle->calls.part(0).operations); !status.ok()) return status;
   *work = handle.release();
   return {};
 }
@@ -56,8 +56,10 @@ hocket_result call_in_full(hocket_comm* comm, CallArguments& arguments, const ho
 // Starts a message that is like the one before. Mostly it is over at once, and nothing is left but how that was done.
 bool start_again(Communicator& communicator, const CallArguments& arguments, hocket_work** work) {
   if (arguments.collective != Collective::send && arguments.collective != Collective::recv) return false;
-  auto handle = std::make_unique<hocket_work>();
-  if (!communicator.start_again(arguments, handle->calls, handle->facts)) return false;
+  NewWork handle = new_work();
+  const auto started = communicator.start_again(arguments, handle->calls, handle->facts);
+  if (started == Started::no) return false;
+  handle->over = started == Started::over;
   *work = handle.release();
   return true;
 }

@@ -16,7 +16,7 @@ Status run_or_start(CallGroup& calls, hocket_work** work) {
     calls.drop();
     return wait_refused();
   }
-  auto handle = std::make_unique<hocket_work>();
+  NewWork handle = new_work();
   if (work == nullptr) return remember(calls.run(handle->calls), *handle);
   if (Status status = calls.start(handle->calls); !status.ok()) return status;
   *work = handle.release();

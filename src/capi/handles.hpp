@@ -7,25 +7,13 @@
 #include "hocket/hocket.h"
 #include "src/base/caught.hpp"
 #include "src/base/region_table.hpp"
-#include "src/capi/spare_handles.hpp"
+#include "src/capi/work_handle.hpp"
 #include "src/comm/call_group.hpp"
 #include "src/comm/communicator.hpp"
 #include "src/comm/split.hpp"
 
 struct hocket_comm {
   std::unique_ptr<hocket::comm::Communicator> communicator;
-};
-
-struct hocket_work {
-  ~hocket_work() { calls.let_go(); }
-  static void* operator new(std::size_t bytes) { return hocket::capi::spare_handles.take(bytes); }
-  static void operator delete(void* handle) { hocket::capi::spare_handles.give(handle); }
-
-  hocket::comm::StartedCalls calls;
-  hocket::comm::Communicator* communicator =
-      nullptr;  // of persistent works: what starts them, while it lives; else null
-  std::weak_ptr<const void> communicator_life = {};
-  hocket::comm::CallFacts facts = {};  // of a call that was over when it was started, of which nothing else is left
 };
 
 namespace hocket {

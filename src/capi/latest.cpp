@@ -52,9 +52,9 @@ void remember_again(const Operation& operation) {
 
 Status remember(Status status, const hocket_work& work) {
   if (!status.ok()) return status;
-  if (!work.calls.parts.empty()) {
-    remember(*work.calls.parts.back().operations.back());
-  } else if (work.facts.manner != 0) {
+  if (work.calls.parts() != 0) {
+    remember(*work.calls.part(work.calls.parts() - 1).operations.back());
+  } else if (work.over) {
     remember(work.facts);
   }
   return status;

@@ -37,7 +37,11 @@ Status persistent_without_work() {
 }
 
 Status keep(Communicator& communicator, StartedCalls calls, hocket_work** work) {
-  *work = new hocket_work{std::move(calls), &communicator, communicator.life()};
+  NewWork handle = new_work();
+  handle->calls = std::move(calls);
+  handle->communicator = &communicator;
+  handle->communicator_life = communicator.life();
+  *work = handle.release();
   return {};
 }
 
@@ -71,7 +75,7 @@ Status restart(hocket_work* work) {
 // Whether it is one call that has ended well, as most have when somebody asks; then that is remembered.
 bool is_well(const hocket_work* work) {
   if (work == nullptr) return false;
-  if (work->facts.manner != 0) {
+  if (work->over) {
     remember(work->facts);
     return true;
   }
@@ -79,6 +83,18 @@ bool is_well(const hocket_work* work) {
   if (operation == nullptr) return false;
   remember(*operation);
   return true;
+}
+
+// Of one that has not ended well yet; few come here where the others are to be quick.
+[[gnu::noinline]] hocket_result wait_for_end(hocket_work* work, int64_t timeout_ms) {
+  return guarded([&]() -> Status {
+    if (work == nullptr) return null_argument("work");
+    if (timeout_ms >= 0 && work->calls.finished()) return remember(work->calls.status(), *work);
+    const auto deadline = deadline_of_wait(timeout_ms);
+    if (!deadline.ok()) return deadline.status();
+    if (!may_wait() && !work->calls.finished()) return wait_refused();
+    return remember(work->calls.wait(*deadline), *work);
+  });
 }
 
 }  // namespace
@@ -93,15 +109,7 @@ hocket_result hocket_work_test(hocket_work* work) {
 }
 
 hocket_result hocket_work_wait(hocket_work* work, int64_t timeout_ms) {
-  if (timeout_ms >= 0 && is_well(work)) return HOCKET_OK;
-  return guarded([&]() -> Status {
-    if (work == nullptr) return null_argument("work");
-    if (timeout_ms >= 0 && work->calls.finished()) return remember(work->calls.status(), *work);
-    const auto deadline = deadline_of_wait(timeout_ms);
-    if (!deadline.ok()) return deadline.status();
-    if (!may_wait() && !work->calls.finished()) return wait_refused();
-    return remember(work->calls.wait(*deadline), *work);
-  });
+  return timeout_ms >= 0 && is_well(work) ? HOCKET_OK : wait_for_end(work, timeout_ms);
 }
 
 hocket_result hocket_work_wait_any(size_t count, hocket_work* const* works, int64_t timeout_ms, size_t* index) {
@@ -136,7 +144,7 @@ hocket_result hocket_work_on_complete(hocket_work* work, hocket_callback functio
 hocket_result hocket_work_start(hocket_work* work) {
   return guarded([&]() -> Status {
     if (Status status = restart(work); !status.ok()) return status;
-    return work->communicator->start(work->calls.parts.front().operations);
+    return work->communicator->start(work->calls.part(0).operations);
   });
 }
 
@@ -144,15 +152,13 @@ hocket_result hocket_work_run(hocket_work* work) {
   return guarded([&]() -> Status {
     if (!may_wait()) return wait_refused();
     if (Status status = restart(work); !status.ok()) return status;
-    return remember(work->communicator->run(work->calls.parts.front().operations), *work);
+    return remember(work->communicator->run(work->calls.part(0).operations), *work);
   });
 }
 
 hocket_result hocket_work_release(hocket_work* work) {
-  return guarded([&]() -> Status {
-    delete work;
-    return {};
-  });
+  if (work != nullptr) spare_works.give(work);
+  return HOCKET_OK;
 }
 
 }  // extern "C"

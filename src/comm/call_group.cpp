@@ -170,20 +170,23 @@ Status CallGroup::take(StartedCalls& calls, std::vector<Communicator*>& starters
     if (failure_.ok()) failure_ = call.communicator->status();
   }
   const Status status = failure_;
+  std::vector<StartedCalls::Group> groups;
   for (const bool messages : {false, true}) {
     for (Prepared& call : prepared_) {
       if (call.message != messages || !status.ok()) continue;
       Executor* const executor = &call.communicator->executor();
-      auto part = std::ranges::find(calls.parts, executor, &StartedCalls::Part::executor);
-      if (part == calls.parts.end()) {
+      auto group = std::ranges::find(groups, executor, &StartedCalls::Group::executor);
+      if (group == groups.end()) {
         starters.push_back(call.communicator);
-        calls.parts.push_back({executor, {}});
-        part = &calls.parts.back();
+        group = groups.insert(group, {executor, {}});
       }
-      part->operations.push_back(call.operation);
+      group->operations.push_back(call.operation);
     }
   }
-  if (status.ok()) prepared_.clear();
+  if (status.ok()) {
+    calls.set(std::move(groups));
+    prepared_.clear();
+  }
   drop();
   return status;
 }
@@ -192,18 +195,17 @@ Status CallGroup::take(StartedCalls& calls, std::vector<Communicator*>& starters
 Status CallGroup::start(StartedCalls& calls) {
   std::vector<Communicator*> starters;
   if (Status status = take(calls, starters); !status.ok()) return status;
-  for (std::size_t i = 0; i < starters.size(); ++i) {
-    for (const auto& operation : calls.parts[i].operations) operation->allow_callback();
-    (void)starters[i]->start(calls.parts[i].operations);
-  }
+  calls.allow_callback();
+  for (std::size_t i = 0; i < starters.size(); ++i) (void)starters[i]->start(calls.part(i).operations);
   return {};
 }
 
 Status CallGroup::run(StartedCalls& calls) {
   std::vector<Communicator*> starters;
   if (Status status = take(calls, starters); !status.ok()) return status;
-  if (starters.size() == 1) return starters.front()->run(calls.parts.front().operations);
-  for (std::size_t i = 0; i < starters.size(); ++i) (void)starters[i]->start(calls.parts[i].operations);
+  if (starters.size() == 1) return starters.front()->run(calls.part(0).operations);
+  calls.allow_callback();
+  for (std::size_t i = 0; i < starters.size(); ++i) (void)starters[i]->start(calls.part(i).operations);
   return calls.wait(Deadline::never());
 }
 

@@ -39,7 +39,7 @@ class CallPlanner {
     return LatestCall::run_again(latest_calls_.like(send), send, latest_calls_.like(recv), recv, executor_, ended);
   }
   template <class Show>
-  bool start_again(const CallArguments& call, const Show& show) {
+  Started start_again(const CallArguments& call, const Show& show) {
     return latest_calls_.like(call).start_again(call, executor_, show);
   }
   // The operations of a call on a list, in their order; small tensors share one. `call`: what holds for all tensors.

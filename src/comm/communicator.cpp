@@ -173,10 +173,9 @@ Code Communicator::run_again(const CallArguments& send, const CallArguments& rec
   return planner_->run_again(send, recv, ended);
 }
 
-bool Communicator::start_again(const CallArguments& call, StartedCalls& calls, CallFacts& facts) {
+Started Communicator::start_again(const CallArguments& call, StartedCalls& calls, CallFacts& facts) {
   return planner_->start_again(call, [&](const std::shared_ptr<Operation>& operation, bool over) {
-    over ? tell_facts(*operation, facts)
-         : calls.parts.push_back({&executor(), Few<std::shared_ptr<Operation>>(operation)});
+    over ? tell_facts(*operation, facts) : calls.set(executor(), operation);
   });
 }
 
@@ -204,7 +203,9 @@ Status Communicator::start(Operations operations) {
 }
 
 StartedCalls Communicator::calls_of(std::shared_ptr<Operation> operation) const {
-  return {Few<StartedCalls::Part>({&executor(), Few<std::shared_ptr<Operation>>(std::move(operation))})};
+  StartedCalls calls;
+  calls.set(executor(), std::move(operation));
+  return calls;
 }
 
 }  // namespace hocket::comm

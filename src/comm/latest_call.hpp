@@ -11,9 +11,9 @@
 
 #include "src/comm/call_key.hpp"
 #include "src/comm/call_tables.hpp"
+#include "src/comm/host_buffers.hpp"
 #include "src/exec/executor.hpp"
 #include "src/exec/operation.hpp"
-#include "src/spi/gpu.hpp"
 
 namespace hocket::comm {
 
@@ -21,8 +21,7 @@ namespace hocket::comm {
 // prepared as if it were the first of its kind. Its size is a power of two, so that its place is found by one shift.
 class alignas(256) LatestCall {
  public:
-  // `gpus`: whose memory buffers may be; null: none's.
-  explicit LatestCall(Gpus* gpus) : gpus_(gpus) {}
+  explicit LatestCall(HostBuffers& host_buffers) : host_buffers_(host_buffers) {}
 
   // The operation of the latest call, bound to the buffers of this one. Null: this one is another, which forgets the
   // latest, or that one runs.
@@ -33,7 +32,7 @@ class alignas(256) LatestCall {
       forget_now();
       return nullptr;
     }
-    if (!finds_idle(call) || !is_in_host_memory(call)) return nullptr;
+    if (!finds_idle() || !is_in_host_memory(call)) return nullptr;
     operation_->bind_again(static_cast<const std::byte*>(call.send), static_cast<std::byte*>(call.recv));
     return operation_;
   }
@@ -69,17 +68,16 @@ class alignas(256) LatestCall {
     return told.status().code();
   }
   // Starts a message that is like the latest one, whatever else is under way, and shows it to `show`, which is told
-  // whether it is over. False: it is to be prepared and started, and nothing has happened.
+  // whether it is over. No: it is to be prepared and started, and nothing has happened.
   template <class Show>
-  bool start_again(const CallArguments& call, Executor& executor, const Show& show) {
-    if (!take_turn()) return false;
+  Started start_again(const CallArguments& call, Executor& executor, const Show& show) {
+    if (!take_turn()) return Started::no;
     const EndOfTurn end(busy_);
-    if (!is_alike(call) || !finds_idle(call) || !is_in_host_memory(call)) return false;
+    if (!is_alike(call) || !finds_idle() || !is_in_host_memory(call)) return Started::no;
     const auto* const input = static_cast<const std::byte*>(call.send);
-    const auto started = executor.start_again(operation_, input, static_cast<std::byte*>(call.recv));
-    if (started == Executor::Started::no) return false;
-    show(operation_, started == Executor::Started::over);
-    return true;
+    const Started started = executor.start_again(operation_, input, static_cast<std::byte*>(call.recv));
+    if (started != Started::no) show(operation_, started == Started::over);
+    return started;
   }
   // `operation` is bound to this call, which gives these tables, and owned by the caller and a list of idle ones; else
   // it is not kept.
@@ -104,18 +102,9 @@ class alignas(256) LatestCall {
   }
 
  private:
-  // Other buffers than those of its last run may be other memory; the same ones are not, unless there is a driver that
-  // hands out memory. What a new call may do with memory of a device is for the checks of a new call to say.
+  // What a new call may do with memory of a device is for the checks of a new call to say.
   [[gnu::always_inline]] bool is_in_host_memory(const CallArguments& call) const {
-    if (gpus_ == nullptr || (operation_->is_bound_to(call.send, call.recv) && !gpus_->seen())) return true;
-    return gpus_find_none(call);
-  }
-  bool gpus_find_none(const CallArguments& call) const {
-    const auto is_host_memory = [this](const void* data) {
-      const auto gpu = gpus_->gpu_at(data);
-      return gpu.ok() && *gpu == nullptr;
-    };
-    return is_host_memory(call.send) && is_host_memory(call.recv);
+    return host_buffers_.hold(call.send) && host_buffers_.hold(call.recv);
   }
 
   static constexpr std::size_t others_max = 127;
@@ -143,22 +132,13 @@ class alignas(256) LatestCall {
   [[gnu::always_inline]] static bool is_idle(const std::shared_ptr<Operation>& operation) {
     return operation.use_count() == owners && operation->finished();
   }
-  // Whether the latest operation is idle, or can be replaced by one that is. Where other buffers may be other memory,
-  // the one that had these comes first: programs that have several calls under way mostly use their buffers again, in
-  // the same order.
-  [[gnu::always_inline]] bool finds_idle(const CallArguments& call) {
-    return (gpus_ == nullptr && is_idle(operation_)) || takes_idle(call);
-  }
-  [[gnu::noinline]] bool takes_idle(const CallArguments& call) {
-    const bool wants_other =
-        gpus_ != nullptr && !others_.empty() && others_[oldest_]->is_bound_to(call.send, call.recv);
-    return (!wants_other && is_idle(operation_)) || take_another() || is_idle(operation_);
-  }
+  // Whether the latest operation is idle, or can be replaced by one that is.
+  bool finds_idle() { return is_idle(operation_) || take_another(); }
   // Makes the one that has been used longest ago the latest; false: it is under way, too.
   bool take_another() {
     if (others_.empty() || !is_idle(others_[oldest_])) return false;
     operation_.swap(others_[oldest_]);
-    oldest_ = (oldest_ + 1) % others_.size();
+    if (++oldest_ == others_.size()) oldest_ = 0;
     return true;
   }
   void forget_now() {
@@ -168,7 +148,7 @@ class alignas(256) LatestCall {
     oldest_ = 0;
   }
 
-  Gpus* const gpus_;
+  HostBuffers& host_buffers_;
   std::atomic<bool> busy_{false};  // a thread has its turn, which guards the rest
   CallKey key_;                    // no call's: there is no operation
   CallTables tables_;
@@ -182,6 +162,7 @@ class alignas(256) LatestCall {
 // The latest call of each kind: a program that sends and receives in turns, or to several ranks, repeats itself, too.
 class LatestCalls {
  public:
+  // `gpus`: whose memory buffers may be; null: none's.
   explicit LatestCalls(Gpus* gpus) : LatestCalls(gpus, std::make_index_sequence<places>()) {}
 
   // The latest that may be like this one.
@@ -194,7 +175,8 @@ class LatestCalls {
   static constexpr std::size_t places = 32, of_messages = 8;  // of sends, and of receives
 
   template <std::size_t... index>
-  LatestCalls(Gpus* gpus, std::index_sequence<index...>) : calls_{((void)index, LatestCall(gpus))...} {}
+  LatestCalls(Gpus* gpus, std::index_sequence<index...>)
+      : host_buffers_(gpus), calls_{((void)index, LatestCall(host_buffers_))...} {}
 
   // By collective: its place, and which bits of its root tell the places behind that apart. Every call passes here.
   struct Place {
@@ -214,6 +196,7 @@ class LatestCalls {
     return place.first + (static_cast<std::size_t>(call.root) & place.root_bits);
   }
 
+  HostBuffers host_buffers_;
   std::array<LatestCall, places> calls_;
 };
 

@@ -36,73 +36,70 @@ bool in_callback() {
   return Operation::in_callback();
 }
 
+void StartedCalls::set(std::vector<Group> groups) {
+  if (groups.size() == 1 && groups.front().operations.size() == 1) {
+    return set(*groups.front().executor, std::move(groups.front().operations.front()));
+  }
+  several_ = std::make_unique<std::vector<Group>>(std::move(groups));
+}
+
 const Operation* StartedCalls::only_and_well() const {
-  const Operation* const operation = only();
-  return operation != nullptr && operation->finished() && operation->status().ok() ? operation : nullptr;
+  return only_ != nullptr && only_->finished() && only_->status().ok() ? only_.get() : nullptr;
 }
 
 bool StartedCalls::finished() const {
-  if (const Operation* const operation = only()) return operation->finished();
-  return std::ranges::all_of(parts, [](const Part& part) { return all_finished(part.operations); });
+  if (only_ != nullptr) return only_->finished();
+  return !any_part([](const Part& part) { return !all_finished(part.operations); });
 }
 
 Status StartedCalls::status() const {
-  if (const Operation* const operation = only()) return operation->status();
-  for (const Part& part : parts) {
-    if (Status status = status_of(part.operations); !status.ok()) return status;
-  }
-  return {};
+  Status first;
+  (void)any_part([&](const Part& part) { return !(first = status_of(part.operations)).ok(); });
+  return first;
 }
 
 void StartedCalls::allow_callback() const {
-  if (Operation* const operation = only()) return operation->allow_callback();
-  for (const Part& part : parts) {
-    for (const auto& operation : part.operations) operation->allow_callback();
-  }
+  each_operation([](Operation& operation) { operation.allow_callback(); });
 }
 
 Status StartedCalls::mark_streams() const {
-  for (const Part& part : parts) {
-    for (const auto& operation : part.operations) {
-      if (Status marked = operation->mark_streams(); !marked.ok()) return marked;
-    }
-  }
-  return {};
+  Status first;
+  each_operation([&](Operation& operation) {
+    if (first.ok()) first = operation.mark_streams();
+  });
+  return first;
 }
 
 void StartedCalls::restart() const {
-  for (const Part& part : parts) {
-    for (const auto& operation : part.operations) operation->restart();
-  }
+  each_operation([](Operation& operation) { operation.restart(); });
 }
 
-void StartedCalls::let_go_now() const noexcept {
-  if (Operation* const operation = only()) return operation->let_go();
-  for (const Part& part : parts) {
-    for (const auto& operation : part.operations) operation->let_go();
+void StartedCalls::drop_now() noexcept {
+  if (only_ != nullptr) return Operation::let_go(std::move(only_));
+  for (Group& group : *several_) {
+    for (auto& operation : group.operations) Operation::let_go(std::move(operation));
   }
+  several_.reset();
 }
 
 Status StartedCalls::wait(Deadline deadline) const {
-  for (const Part& part : parts) {
-    if (all_finished(part.operations)) continue;
-    if (Status status = part.executor->wait(part.operations, deadline); status.code() == Code::in_progress) {
-      return status;
-    }
-  }
-  return status();
+  Status late;
+  const bool too_late = any_part([&](const Part& part) {
+    if (all_finished(part.operations)) return false;
+    late = part.executor->wait(part.operations, deadline);
+    return late.code() == Code::in_progress;
+  });
+  return too_late ? late : status();
 }
 
 namespace {
-
-using Operations = std::span<const std::shared_ptr<Operation>>;
 
 // Those on which unfinished calls run.
 std::vector<Executor*> executors_of(std::span<const StartedCalls* const> all) {
   std::vector<Executor*> executors;
   for (const StartedCalls* const calls : all) {
-    if (calls == nullptr) continue;
-    for (const StartedCalls::Part& part : calls->parts) {
+    for (std::size_t at = 0; calls != nullptr && at < calls->parts(); ++at) {
+      const StartedCalls::Part part = calls->part(at);
       if (all_finished(part.operations) || std::ranges::count(executors, part.executor) != 0) continue;
       executors.push_back(part.executor);
     }
@@ -146,11 +143,12 @@ std::size_t wait_any(std::span<const StartedCalls* const> all, Deadline deadline
   if (const std::size_t found = first_finished(); found < all.size()) return found;
   const auto executors = executors_of(all);
   if (executors.size() == 1) {
-    std::vector<Operations> sets;
+    std::vector<StartedCalls::Operations> sets;
     for (const StartedCalls* const calls : all) {
-      if (calls == nullptr) continue;
-      const auto part = std::ranges::find(calls->parts, executors.front(), &StartedCalls::Part::executor);
-      if (part != calls->parts.end()) sets.emplace_back(part->operations);  // what else they have is finished
+      for (std::size_t at = 0; calls != nullptr && at < calls->parts(); ++at) {
+        const StartedCalls::Part part = calls->part(at);  // what others run is finished
+        if (part.executor == executors.front()) sets.push_back(part.operations);
+      }
     }
     (void)executors.front()->wait_any(sets, deadline);
     return first_finished();
@@ -163,7 +161,9 @@ std::size_t wait_any(std::span<const StartedCalls* const> all, Deadline deadline
 
 bool StartedCalls::on_complete(Callback callback) const {
   std::vector<std::shared_ptr<Operation>> operations;  // the callback may end these calls
-  for (const Part& part : parts) operations.insert(operations.end(), part.operations.begin(), part.operations.end());
+  for (std::size_t at = 0; at < parts(); ++at) {
+    operations.insert(operations.end(), part(at).operations.begin(), part(at).operations.end());
+  }
   if (operations.empty()) {
     Operation::call_back(std::move(callback), Code::ok);
     return true;
@@ -175,7 +175,7 @@ bool StartedCalls::on_complete(Callback callback) const {
   };
   const auto expected = std::make_shared<Expected>(operations.size(), Code::ok, std::move(callback));
   return std::ranges::all_of(operations, [&](const auto& operation) {
-    return operation->on_complete([expected](Code result) {
+    return operation->on_complete([expected, held = operation](Code result) {
       Code none = Code::ok;
       if (result != Code::ok) expected->result.compare_exchange_strong(none, result);
       if (--expected->unfinished == 0) expected->callback(expected->result);

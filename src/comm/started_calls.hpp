@@ -6,8 +6,10 @@
 #include <memory>
 #include <span>
 #include <string_view>
+#include <utility>
+#include <vector>
 
-#include "src/base/few.hpp"
+#include "src/exec/started.hpp"
 #include "src/exec/transport_names.hpp"
 #include "src/spi/status.hpp"
 #include "src/spi/types.hpp"
@@ -39,25 +41,51 @@ void let_go(Operation& operation) noexcept;
 // Whether the calling thread is inside a function that is called on completion.
 bool in_callback();
 
-struct StartedCalls;
+class StartedCalls;
 
 // Waits until one of them is finished; null entries are passed over. The lowest index of those that are, all.size()
 // where the deadline has passed first.
 std::size_t wait_any(std::span<const StartedCalls* const> all, Deadline deadline);
 
 // Operations that are started together, by what runs them. Empty: nothing is to be done.
-struct StartedCalls {
+class StartedCalls {
+ public:
+  using Operations = std::span<const std::shared_ptr<Operation>>;
   struct Part {
     Executor* executor;  // only valid while one of the operations is unfinished
-    Few<std::shared_ptr<Operation>> operations;
+    Operations operations;
   };
-  Few<Part> parts;  // mostly one operation, of which all calls pay for the handle
 
-  // The operation, where it is one alone; else null.
-  Operation* only() const {
-    return parts.size() == 1 && parts.front().operations.size() == 1 ? parts.front().operations.front().get() : nullptr;
+  StartedCalls() = default;
+  ~StartedCalls() { drop(); }
+  StartedCalls(StartedCalls&& other) noexcept = default;
+  StartedCalls& operator=(StartedCalls&& other) noexcept {
+    drop();
+    executor_ = other.executor_;
+    only_ = std::move(other.only_);
+    several_ = std::move(other.several_);
+    return *this;
   }
-  // That operation, where it has ended well.
+
+  // Where they are several.
+  struct Group {
+    Executor* executor;
+    std::vector<std::shared_ptr<Operation>> operations;
+  };
+  void set(std::vector<Group> groups);
+  // Mostly it is one operation, of which all calls pay for the handle.
+  void set(Executor& executor, std::shared_ptr<Operation> operation) {
+    executor_ = &executor;
+    only_ = std::move(operation);
+  }
+
+  std::size_t parts() const { return only_ != nullptr ? 1 : several_ != nullptr ? several_->size() : 0; }
+  Part part(std::size_t at) const {
+    if (only_ != nullptr) return {executor_, {&only_, 1}};
+    const Group& group = (*several_)[at];
+    return {group.executor, group.operations};
+  }
+  // That operation, where it is one alone and has ended well.
   const Operation* only_and_well() const;
   bool finished() const;
   // Before they start: on_complete() may be called later.
@@ -66,9 +94,9 @@ struct StartedCalls {
   Status mark_streams() const;
   // Makes persistent operations, all of which are finished, ready for another run.
   void restart() const;
-  // Before they are dropped; see Operation.
-  void let_go() const noexcept {
-    if (!parts.empty()) let_go_now();
+  // Empty from now on.
+  void drop() noexcept {
+    if (only_ != nullptr || several_ != nullptr) drop_now();
   }
   // The first failure among them; requires finished().
   Status status() const;
@@ -79,7 +107,26 @@ struct StartedCalls {
   bool on_complete(Callback callback) const;
 
  private:
-  void let_go_now() const noexcept;
+  void drop_now() noexcept;
+  // Until it says true, which is returned.
+  template <class Look>
+  bool any_part(const Look& look) const {
+    for (std::size_t at = 0; at < parts(); ++at) {
+      if (look(part(at))) return true;
+    }
+    return false;
+  }
+  template <class Visit>
+  void each_operation(const Visit& visit) const {
+    (void)any_part([&](const Part& part) {
+      for (const auto& operation : part.operations) visit(*operation);
+      return false;
+    });
+  }
+
+  Executor* executor_ = nullptr;
+  std::shared_ptr<Operation> only_;
+  std::unique_ptr<std::vector<Group>> several_;
 };
 
 }  // namespace hocket::comm

@@ -191,8 +191,7 @@ bool Executor::starts_here(Operations operations) {
   return starts;
 }
 
-Executor::Started Executor::start_again(const std::shared_ptr<Operation>& message, const std::byte* input,
-                                        std::byte* output) {
+Started Executor::start_again(const std::shared_ptr<Operation>& message, const std::byte* input, std::byte* output) {
   Parts& parts = *parts_;
   if (!parts.lock.try_take()) return Started::no;
   Started started = Started::no;

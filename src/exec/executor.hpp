@@ -17,6 +17,7 @@
 #include <string>
 
 #include "src/exec/context.hpp"
+#include "src/exec/started.hpp"
 #include "src/exec/waiting.hpp"
 #include "src/spi/status.hpp"
 #include "src/spi/transport.hpp"
@@ -84,8 +85,7 @@ class Executor {
   // The same of a send from `input` and a receive into `output` that start together.
   bool run_again(Operations pair, const std::byte* input, std::byte* output);
   // Starts a message that has run before, bound to these buffers, where nobody progresses. No: it must take its turn,
-  // by start(), and nothing has happened.
-  enum class Started : std::uint8_t { no, under_way, over };
+  // by start().
   Started start_again(const std::shared_ptr<Operation>& message, const std::byte* input, std::byte* output);
   // Queues bound operations and returns. Of the only rank: as run(), save in a callback, which does not wait.
   Status start(Operations operations);

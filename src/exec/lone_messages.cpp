@@ -110,8 +110,9 @@ bool LoneMessages::is_over_now(Operation& message, const std::byte* input, std::
 }
 
 bool LoneMessages::start_again(const std::shared_ptr<Operation>& message, const std::byte* input, std::byte* output) {
-  const bool is_only = engine_.queue_.empty() && (engine_.lock_.state() & progress::submitted) == 0;
   try {
+    const bool is_only = engine_.queue_.empty() && (engine_.lock_.state() & progress::submitted) == 0;
+    if (!is_only && follows_at_once(message, input, output)) return false;
     const unsigned looks = looks_;
     if (!is_only) take_in();
     const bool first = is_only || is_first(*message);
@@ -130,6 +131,20 @@ bool LoneMessages::start_again(const std::shared_ptr<Operation>& message, const 
   return false;
 }
 
+// Behind others in its direction, where nothing else is to be done: then most receives come here.
+bool LoneMessages::follows_at_once(const std::shared_ptr<Operation>& message, const std::byte* input,
+                                   std::byte* output) {
+  if (is_to_look() || (engine_.lock_.state() & progress::submitted) != 0 || engine_.queue_.can_start()) return false;
+  OperationQueue::Entry* const entry = engine_.queue_.entry_to_follow(*message);
+  if (entry == nullptr) return false;
+  message->bind_again(input, output);
+  message->allow_callback();
+  entry->followers.push_back(message.get());
+  message->keep_links(true);
+  ++behind_others_;
+  return true;
+}
+
 // With the exception that is being handled. The message has no place in the queue.
 void LoneMessages::break_down_at(const std::shared_ptr<Operation>& message) {
   engine_.unqueued_.assign(1, message);  // there is room
@@ -146,7 +161,9 @@ bool LoneMessages::is_free(const Operation& message) const {
 bool LoneMessages::is_first(const Operation& message) {
   if (engine_.is_broken()) return false;
   if (is_free(message)) return true;
-  if (++behind_others_ % behind_others_per_look != 0) return false;
+  const bool looks = is_to_look();
+  ++behind_others_;
+  if (!looks) return false;
   ++looks_;
   if (engine_.progress_links() != 0) engine_.advance_operations();
   return is_free(message) && !engine_.is_broken();
@@ -163,12 +180,11 @@ bool LoneMessages::start_one(const std::shared_ptr<Operation>& message) {
 // Behind others in its direction it follows, begins at once where nothing but messages is under way there, or waits.
 // `keeps_links`: none has been made, and none let progress. False: it could not begin.
 bool LoneMessages::begin_behind(const std::shared_ptr<Operation>& message, bool keeps_links) {
-  const Direction& direction = message->directions().front();
-  if (engine_.queue_.add_follower(message, direction)) {
+  if (engine_.queue_.add_follower(*message)) {
     message->keep_links(keeps_links);
     return true;
   }
-  if (engine_.queue_.may_begin(direction)) return begin_now(message);
+  if (engine_.queue_.may_begin(message->directions().front())) return begin_now(message);
   engine_.queue_.add(message, engine_.peers_->size());
   return true;
 }
@@ -186,9 +202,12 @@ bool LoneMessages::begin_now(const std::shared_ptr<Operation>& message) {
 }
 
 bool LoneMessages::follow(OperationQueue::Entry& entry) {
-  for (;;) {
-    Operation& message = *entry.operation;
-    if (!engine_.runs_now(message)) {
+  while (!entry.followers.empty()) {
+    if (engine_.runs_now(*entry.followers.front())) {
+      entry.followers.pop_front();  // it may be gone
+    } else {
+      OperationQueue::replace(entry);
+      Operation& message = *entry.operation;
       const Status begun = engine_.begin(message);
       if (!begun.ok()) {
         engine_.break_down_for(message, begun);
@@ -197,12 +216,9 @@ bool LoneMessages::follow(OperationQueue::Entry& entry) {
       if (!ends_well(message)) return true;
     }
     engine_.lock_.completed();
-    if (entry.followers.empty()) {
-      engine_.queue_.remove(entry);
-      return true;
-    }
-    OperationQueue::replace(entry);
   }
+  engine_.queue_.remove(entry);
+  return true;
 }
 
 void LoneMessages::queue_rest(Messages messages, std::size_t begun) {

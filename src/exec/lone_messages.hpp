@@ -32,8 +32,8 @@ class LoneMessages {
   // The same behind all that was submitted before; where it is not over at once, it begins, or waits for its turn.
   // Where it has kept links, there is nothing to rest for.
   bool start_again(const std::shared_ptr<Operation>& message, const std::byte* input, std::byte* output);
-  // What has its place in the queue from now on, behind a message that has ended, runs, and so do its followers, up to
-  // one that must wait. False: one has failed, and so everything has ended.
+  // What follows a message that has ended runs, up to one that must wait and has its place from then on. False: one has
+  // failed, and so everything has ended.
   bool follow(OperationQueue::Entry& entry);
 
  private:
@@ -48,6 +48,9 @@ class LoneMessages {
   bool begin_now(const std::shared_ptr<Operation>& message);
   bool is_free(const Operation& message) const;
   bool is_first(const Operation& message);
+  // Whether the next message that finds others in its direction looks whether these can end.
+  bool is_to_look() const { return (behind_others_ + 1) % behind_others_per_look == 0; }
+  bool follows_at_once(const std::shared_ptr<Operation>& message, const std::byte* input, std::byte* output);
   void break_down_at(const std::shared_ptr<Operation>& message);
   void queue_rest(Messages messages, std::size_t begun);
 

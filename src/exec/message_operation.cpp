@@ -15,9 +15,9 @@ namespace hocket {
 MessageOperation::MessageOperation(std::shared_ptr<Context> context, Rank rank, bool sends, std::string_view algorithm)
     : Operation(std::move(context)),
       rank_(rank),
-      algorithm_(algorithm),
       direction_{{{.peer = this->context().peer_of(rank), .outgoing = sends}}},
       with_rank_(this->context().with(rank)),
+      algorithm_(algorithm),
       shared_(this->context().shared()),
       steps_(shared_.steps) {
   arrival_.on_done = on_done;
@@ -66,6 +66,7 @@ Status MessageOperation::start(const Tag& tag, Peers& peers) {
   const std::size_t element_bytes = size_of(tag.call);
   bytes_ = tag.call.count * element_bytes;
   runs_at_once_ = steps_ == nullptr && bytes_ <= message_bytes_max;
+  may_follow_ = !sends() && runs_at_once_ && bytes_ <= link_->now_max();
   if (steps_ != nullptr) record_ = steps_->begin(tag, sends() ? StepKind::send : StepKind::recv, rank_, bytes_);
   if (sends()) ++context().counters().steps;
   if (bytes_ <= message_bytes_max) {

@@ -24,7 +24,7 @@ class MessageOperation final : public Operation {
   Status start(const Tag& tag, Peers& peers) override;
   // The link does it all.
   bool is_for_links_alone() const override { return true; }
-  bool may_follow() const override { return !sends() && runs_at_once_ && bytes_ <= link_->now_max(); }
+  bool may_follow() const override { return may_follow_; }
   bool advance(Counters&) override { return false; }
   bool complete() const override { return outstanding_ == 0 || !failure().ok(); }
   std::span<const Direction> directions() const override { return direction_; }
@@ -52,20 +52,21 @@ class MessageOperation final : public Operation {
   }
 
   const Rank rank_;
-  const std::string_view algorithm_;
+  bool runs_at_once_ = false;  // another run like the one before may be one call of the link
+  bool may_follow_ = false;
   const std::array<Direction, 1> direction_;
   PeerCounters& with_rank_;
+  Link* link_ = nullptr;             // also of the run before
+  std::uint64_t* latest_ = nullptr;  // number of a message of this direction; where there is a link
+  std::size_t bytes_ = 0;            // of the whole message
+  Tag sent_tag_;                     // tag_ as it travels
+  std::uint32_t outstanding_ = 0;    // of the pieces as which a long message travels
+  Arrival arrival_;
+  Tag tag_;  // of this run: where it runs inside another operation, that is the one with a number
+  const std::string_view algorithm_;
   Context::Shared& shared_;
   StepRecorder* const steps_;        // null: they are not recorded
   StepRecorder::Number record_ = 0;  // of the message, all pieces together
-  Link* link_ = nullptr;             // also of the run before
-  bool runs_at_once_ = false;        // another run like the one before may be one call of the link
-  std::uint64_t* latest_ = nullptr;  // number of a message of this direction; where there is a link
-  Tag tag_;                // of this run: where it runs inside another operation, that is the one with a number
-  Tag sent_tag_;           // the same as it travels
-  std::size_t bytes_ = 0;  // of the whole message
-  Arrival arrival_;
-  std::uint32_t outstanding_ = 0;  // of the pieces as which a long message travels
 };
 
 }  // namespace hocket

@@ -70,12 +70,26 @@ void Operation::leave_staging(const Status& status) {
 void Operation::finish(const Status& status) {
   status_ = status;
   if (binding_.staging) leave_staging(status);
-  if (!callback_allowed_) return state_.store(&over, std::memory_order_release);
-  const void* const before = state_.exchange(&over, std::memory_order_acq_rel);
-  if (before == nullptr || before == &over) return;
+  end_run(status.code());
+}
+
+void Operation::end_for_others(Code code, const void* before) {
+  if (before == &held_by_itself) {
+    const auto last = std::move(self_);
+    return;
+  }
   std::unique_ptr<Call> call(static_cast<Call*>(const_cast<void*>(before)));
-  call->result = status.code();
+  call->result = code;
   call_back(std::move(call));
+}
+
+void Operation::let_go(std::shared_ptr<Operation> operation) noexcept {
+  Operation& held = *operation;
+  if (held.finished()) return held.take_back();
+  held.self_ = std::move(operation);
+  const void* running = nullptr;
+  if (held.state_.compare_exchange_strong(running, &held_by_itself)) return;
+  const auto last = std::move(held.self_);  // it is over by now, or its Call holds it
 }
 
 bool Operation::on_complete(Callback callback) {

@@ -24,7 +24,7 @@ class CopiedMemory;
 class Recorder;
 
 // Thread rule: one thread at a time, the one that progresses; finished() and status() from any thread.
-class Operation {
+class Operation : public std::enable_shared_from_this<Operation> {
  public:
   // `context`: whose call it is. `window`: over which it runs; null: over links.
   explicit Operation(std::shared_ptr<Context> context, Window* window = nullptr)
@@ -55,7 +55,6 @@ class Operation {
     clock_.reset();
     state_.store(nullptr, std::memory_order_relaxed);
   }
-  bool is_bound_to(const void* in, const void* out) const { return binding_.input == in && binding_.output == out; }
   // Whether all that it is bound to but the caller's buffers may serve another run.
   bool can_move() const { return can_move_; }
   void restart() {
@@ -139,8 +138,8 @@ class Operation {
   void finish(const Status& status);
   // The same of a run that has succeeded.
   void finish_well() {
-    if (binding_.staging || callback_allowed_) return finish(Status());
-    state_.store(&over, std::memory_order_release);
+    if (binding_.staging) return finish(Status());
+    end_run(Code::ok);
   }
   // Nobody has taken it to run it, so it is as it was before restart(), or before it was bound.
   void take_back() noexcept { state_.store(&over, std::memory_order_release); }
@@ -149,6 +148,9 @@ class Operation {
   void let_go() noexcept {
     if (finished()) take_back();
   }
+  // The same of the handle of a run that may not be over: until then the run holds itself. Nobody else needs to, and so
+  // the queue holds what follows others by its address alone. Requires allow_callback().
+  static void let_go(std::shared_ptr<Operation> operation) noexcept;
   // Whether this run has certainly made no link and let none progress, so that what is to be watched
   // (Peers::watch_epoch) is as it was before.
   bool kept_links() const { return kept_links_; }
@@ -256,8 +258,17 @@ class Operation {
   void number_message();
   bool stage();
   void leave_staging(const Status& status);
+  // Of a run with this result.
+  void end_run(Code code) {
+    if (!callback_allowed_) return state_.store(&over, std::memory_order_release);
+    const void* const before = state_.exchange(&over, std::memory_order_acq_rel);
+    if (before != nullptr && before != &over) end_for_others(code, before);
+  }
+  // The operation may be gone then.
+  void end_for_others(Code code, const void* before);
 
-  static constexpr char over = 0;  // only its address means something
+  // Only their addresses mean something.
+  static constexpr char over = 0, held_by_itself = 0;
   // A callback on its way, and the one that is called when it has returned.
   struct Call {
     Callback callback;
@@ -271,21 +282,23 @@ class Operation {
 
   Window* const window_;
   const bool uses_links_;
-  const std::shared_ptr<Context> context_;
-  Binding binding_;
+  // What even the smallest call touches lies side by side from here on.
   bool persistent_ = false;
-  mutable std::optional<RunClock> clock_;
-  std::uint64_t sequence_ = 0;
-  RecordDetail detail_;
-  OperationRecord* record_ = nullptr;
-  Manner manner_;
-  Status failure_;
-  Status status_;
   bool callback_allowed_ = false;
   bool kept_links_ = false;
   bool bound_anew_ = true, can_move_ = false, collective_over_links_ = false;
-  // While a run goes on: null, or the Call for its end. Else &over.
+  const std::shared_ptr<Context> context_;
+  // While a run goes on: null, or the Call for its end, or &held_by_itself. Else &over.
   std::atomic<const void*> state_{&over};
+  std::uint64_t sequence_ = 0;
+  RecordDetail detail_;
+  OperationRecord* record_ = nullptr;
+  Status failure_;
+  Status status_;
+  Binding binding_;
+  mutable std::optional<RunClock> clock_;
+  Manner manner_;
+  std::shared_ptr<Operation> self_;  // only while it is held by itself
 };
 
 // Of operations that were started together.

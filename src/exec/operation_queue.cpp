@@ -108,13 +108,19 @@ bool OperationQueue::may_begin(const Direction& direction) const {
 }
 
 // Those that have longer than the one before them would find out late that nothing comes.
-bool OperationQueue::add_follower(const std::shared_ptr<Operation>& message, const Direction& direction) {
+OperationQueue::Entry* OperationQueue::entry_to_follow(const Operation& message) {
+  if (!message.may_follow()) return nullptr;
+  const Direction& direction = message.directions().front();
+  if (is_free(direction)) return nullptr;
   Entry& last = *lines_[line_of(direction)].last->entry;
-  const Operation& first = *last.operation;
-  if (last.list != &running_ || first.timeout() != message->timeout() || !message->may_follow()) return false;
-  if (last.followers.empty() && !first.may_follow()) return false;
-  last.followers.push_back(message);
-  return true;
+  if (last.list != &running_ || last.operation->timeout() != message.timeout()) return nullptr;
+  return last.followers.empty() && !last.operation->may_follow() ? nullptr : &last;
+}
+
+bool OperationQueue::add_follower(Operation& message) {
+  Entry* const entry = entry_to_follow(message);
+  if (entry != nullptr) entry->followers.push_back(&message);
+  return entry != nullptr;
 }
 
 void OperationQueue::add_begun(std::shared_ptr<Operation> message, Rank peers) {
@@ -160,11 +166,9 @@ std::shared_ptr<Operation> OperationQueue::remove(Entry& entry) {
   return operation;
 }
 
-std::shared_ptr<Operation> OperationQueue::replace(Entry& entry) {
-  std::shared_ptr<Operation> next = std::move(entry.followers.front());
+void OperationQueue::replace(Entry& entry) {
+  entry.operation = entry.followers.front()->shared_from_this();
   entry.followers.pop_front();
-  entry.operation.swap(next);
-  return next;
 }
 
 OperationQueue::Entries OperationQueue::take_all() {

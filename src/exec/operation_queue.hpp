@@ -39,11 +39,11 @@ class OperationQueue {
   };
   struct Entry {
     std::shared_ptr<Operation> operation;
-    Window* window = nullptr;   // the operation's
-    std::vector<Claim> claims;  // of a receive from any: by rank
-    Fifo<std::shared_ptr<Operation>> followers;
-    std::size_t first_in = 0;  // of how many lines it is the first
-    Entries* list = nullptr;   // the one that it is in
+    Window* window = nullptr;    // the operation's
+    std::vector<Claim> claims;   // of a receive from any: by rank
+    Fifo<Operation*> followers;  // held by their callers until they are over, see Operation::let_go()
+    std::size_t first_in = 0;    // of how many lines it is the first
+    Entries* list = nullptr;     // the one that it is in
     Entries::iterator self;
   };
 
@@ -58,9 +58,11 @@ class OperationQueue {
   bool may_begin(const Direction& direction) const;
   // Adds one that has begun. If memory runs out, nothing has happened.
   void add_begun(std::shared_ptr<Operation> message, Rank peers);
-  // Adds a message to those that follow the last one in its direction, which is claimed. False: it may not follow that.
-  // If memory runs out, nothing has happened.
-  bool add_follower(const std::shared_ptr<Operation>& message, const Direction& direction);
+  // The last one in a message's direction, if the message may follow that: it is put behind its followers. Null: it may
+  // not, or there is none.
+  Entry* entry_to_follow(const Operation& message);
+  // Puts a message there. False: it may not follow. If memory runs out, nothing has happened.
+  bool add_follower(Operation& message);
   // The next operation that may start; from now on it runs. Null: there is none.
   Entry* start_next();
   // Lets a receive from any that searches take its message from this rank; then start_next() returns it.
@@ -71,8 +73,8 @@ class OperationQueue {
   }
   // It has ended, and nothing follows it: those behind it may start.
   std::shared_ptr<Operation> remove(Entry& entry);
-  // It has ended, and what follows it has its place from now on, but has not begun.
-  static std::shared_ptr<Operation> replace(Entry& entry);
+  // It has ended, and what follows it has its place from now on.
+  static void replace(Entry& entry);
   // Takes out everything.
   Entries take_all();
 

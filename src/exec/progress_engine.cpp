@@ -238,7 +238,7 @@ bool ProgressEngine::retire(Entry& entry) {
   count(operation);
   lateness_.ended(queue_, *peers_);
   const bool followed = !entry.followers.empty();
-  (followed ? OperationQueue::replace(entry) : queue_.remove(entry))->finish(Status());
+  (followed ? entry.operation : queue_.remove(entry))->finish(Status());
   lock_.completed();
   return !followed || messages_.follow(entry);
 }

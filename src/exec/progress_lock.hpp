@@ -27,7 +27,7 @@ class ProgressLock {
   progress::State state() const { return state_.load(); }
 
   // ---- any thread: who progresses ----
-  bool try_take() {
+  [[gnu::always_inline]] bool try_take() {
     // Acquires what the previous holder wrote, as every change of the word does.
     return apply(progress::take).allowed;
   }
@@ -44,7 +44,7 @@ class ProgressLock {
   }
 
   // The same by a caller who has started them and does not wait.
-  void release_started(bool leaves_work) {
+  [[gnu::always_inline]] void release_started(bool leaves_work) {
     unannounced_ = false;
     if (!leaves_work && return_to_rest()) return;
     wake(apply([&](progress::State state) { return progress::release_started(state, leaves_work); }).wakes);
@@ -117,7 +117,7 @@ class ProgressLock {
     return apply([&](progress::State state) { return progress::fall_asleep(state, on_window, unannounced_); }).allowed;
   }
   template <class Event>
-  progress::Transition apply(Event event) {
+  [[gnu::always_inline]] progress::Transition apply(Event event) {
     progress::State state = state_.load(std::memory_order_relaxed);
     for (;;) {
       const progress::Transition transition = event(state);
@@ -131,7 +131,7 @@ class ProgressLock {
     if (!event(state).allowed) return false;
     return state_.compare_exchange_strong(state, event(state).next);
   }
-  void wake(const progress::Wakes& wakes) {
+  [[gnu::always_inline]] void wake(const progress::Wakes& wakes) {
     if (wakes != progress::Wakes{}) wake_now(wakes);
   }
   void wake_now(const progress::Wakes& wakes);

@@ -1,0 +1,85 @@
+// The C API's work handles, and those that a thread has released, for the calls that it starts next: programs have more
+// of them at once than malloc keeps at hand.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+
+#include "hocket/hocket.h"
+#include "src/comm/started_calls.hpp"
+
+namespace hocket::comm {
+class Communicator;
+}
+
+struct hocket_work {
+  hocket_work() = default;
+  ~hocket_work() { drop(); }
+  hocket_work(const hocket_work&) = delete;
+  hocket_work& operator=(const hocket_work&) = delete;
+
+  // As it was when it was made, but for `facts`.
+  void drop() noexcept {
+    over = false;
+    calls.drop();
+    if (communicator == nullptr) return;
+    communicator = nullptr;
+    communicator_life.reset();
+  }
+
+  hocket::comm::StartedCalls calls;
+  // Of persistent works: what starts them, while it lives; else null.
+  hocket::comm::Communicator* communicator = nullptr;
+  std::weak_ptr<const void> communicator_life = {};
+  // The call was over when it was started, and nothing else is left of it; `facts` tell how. Before that they are those
+  // of another one: mostly of one like it, and then little of them is new.
+  bool over = false;
+  hocket::comm::CallFacts facts = {};
+  hocket_work* next = nullptr;  // of the spare ones
+};
+
+namespace hocket::capi {
+
+// Of the calling thread.
+class SpareWorks {
+ public:
+  hocket_work* take() {
+    hocket_work* const work = first_;
+    if (work == nullptr) return new hocket_work;
+    first_ = work->next;
+    ++room_;
+    return work;
+  }
+  void give(hocket_work* work) noexcept {
+    if (room_ == 0 && !open()) {
+      delete work;
+      return;
+    }
+    work->drop();
+    work->next = first_;
+    first_ = work;
+    --room_;
+  }
+  // At the thread's end. What its other objects release later goes where it came from.
+  void close() noexcept;
+
+ private:
+  // There is room for the first of them; false where there was, before.
+  bool open() noexcept;
+
+  hocket_work* first_ = nullptr;
+  std::size_t room_ = 0;  // for so many more
+};
+
+extern constinit thread_local SpareWorks spare_works;
+
+// A handle that no caller has yet.
+struct GiveBack {
+  void operator()(hocket_work* work) const noexcept { spare_works.give(work); }
+};
+using NewWork = std::unique_ptr<hocket_work, GiveBack>;
+inline NewWork new_work() {
+  return NewWork(spare_works.take());
+}
+
+}  // namespace hocket::capi
