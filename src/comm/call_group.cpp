@@ -192,11 +192,28 @@ Status CallGroup::take(StartedCalls& calls, std::vector<Communicator*>& starters
 }
 
 // A communicator that breaks meanwhile ends its operations with the cause, which waiting for them returns.
+namespace {
+
+// Each part, by its communicator. What an exception keeps from starting is as it was before.
+void start_all(const StartedCalls& calls, const std::vector<Communicator*>& starters) {
+  calls.allow_callback();
+  std::size_t at = 0;
+  try {
+    for (; at < starters.size(); ++at) (void)starters[at]->start(calls.part(at).operations);
+  } catch (...) {
+    for (++at; at < starters.size(); ++at) {
+      for (const auto& operation : calls.part(at).operations) operation->take_back();
+    }
+    throw;
+  }
+}
+
+}  // namespace
+
 Status CallGroup::start(StartedCalls& calls) {
   std::vector<Communicator*> starters;
   if (Status status = take(calls, starters); !status.ok()) return status;
-  calls.allow_callback();
-  for (std::size_t i = 0; i < starters.size(); ++i) (void)starters[i]->start(calls.part(i).operations);
+  start_all(calls, starters);
   return {};
 }
 
@@ -204,8 +221,7 @@ Status CallGroup::run(StartedCalls& calls) {
   std::vector<Communicator*> starters;
   if (Status status = take(calls, starters); !status.ok()) return status;
   if (starters.size() == 1) return starters.front()->run(calls.part(0).operations);
-  calls.allow_callback();
-  for (std::size_t i = 0; i < starters.size(); ++i) (void)starters[i]->start(calls.part(i).operations);
+  start_all(calls, starters);
   return calls.wait(Deadline::never());
 }
 

@@ -16,16 +16,19 @@ class HostBuffers {
   // `gpus`: whose memory buffers may be; null: none's.
   explicit HostBuffers(Gpus* gpus) : gpus_(gpus) {}
 
-  // Whether it is known that `data` is one of them; null is. Where it was one, it is, unless there is a driver by now
-  // that hands out memory.
+  // Whether it is known that `data` is one of them; null is. Where it was one, it is, unless there is a driver that hands
+  // out memory; that is looked for again and again.
   [[gnu::always_inline]] bool hold(const void* data) {
     if (gpus_ == nullptr || data == nullptr) return true;
-    if (place_of(data).load(std::memory_order_relaxed) == data && !gpus_->seen()) return true;
-    return find(data);
+    const std::uint32_t calls = calls_.load(std::memory_order_relaxed);
+    calls_.store(calls + 1, std::memory_order_relaxed);  // that of another thread may be lost
+    const bool known = place_of(data).load(std::memory_order_relaxed) == data && !gpus_->seen();
+    return (known && calls % calls_per_look != 0) || find(data);
   }
 
  private:
   static constexpr std::size_t places = 256, line = 64;
+  static constexpr std::uint32_t calls_per_look = 256;
 
   // Most programs send from the same few buffers again and again, and those of small messages may lie side by side.
   std::atomic<const void*>& place_of(const void* data) {
@@ -40,6 +43,7 @@ class HostBuffers {
   }
 
   Gpus* const gpus_;
+  std::atomic<std::uint32_t> calls_{0};
   std::array<std::atomic<const void*>, places> latest_{};
 };
 

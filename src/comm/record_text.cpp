@@ -81,6 +81,7 @@ Json describe_operation(const RecordedOperation& operation) {
   json["wire"] = name_of(operation.tag.call.wire);
   json["began_ns"] = nanoseconds(operation.began);
   if (operation.ended) json["ended_ns"] = nanoseconds(*operation.ended);
+  if (!operation.exact) json["exact"] = false;
   const bool meets = operation.tag.call.algorithm == direct_paths_id && !operation.path;
   json["stage"] = operation.ended ? "ended" : meets ? "meets the others" : "moves data";
   return json;

@@ -25,7 +25,8 @@ Json describe_latest(const Recording& recording) {
   return {{"call", describe(latest.tag.call)},
           {"number", latest.tag.sequence},
           {"ended", latest.ended.has_value()},
-          {"seconds", seconds_since(latest.ended.value_or(latest.began))}};
+          {"exact", latest.exact},
+          {"seconds", seconds_since(latest.exact ? latest.ended.value_or(latest.began) : latest.began)}};
 }
 
 Json describe_wait(const Recording& recording) {

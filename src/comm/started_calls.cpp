@@ -75,9 +75,9 @@ void StartedCalls::restart() const {
 }
 
 void StartedCalls::drop_now() noexcept {
-  if (only_ != nullptr) return Operation::let_go(std::move(only_));
+  if (only_ != nullptr) return Operation::leave_to_itself(std::move(only_));
   for (Group& group : *several_) {
-    for (auto& operation : group.operations) Operation::let_go(std::move(operation));
+    for (auto& operation : group.operations) Operation::leave_to_itself(std::move(operation));
   }
   several_.reset();
 }
@@ -175,7 +175,7 @@ bool StartedCalls::on_complete(Callback callback) const {
   };
   const auto expected = std::make_shared<Expected>(operations.size(), Code::ok, std::move(callback));
   return std::ranges::all_of(operations, [&](const auto& operation) {
-    return operation->on_complete([expected, held = operation](Code result) {
+    return operation->on_complete([expected](Code result) {
       Code none = Code::ok;
       if (result != Code::ok) expected->result.compare_exchange_strong(none, result);
       if (--expected->unfinished == 0) expected->callback(expected->result);

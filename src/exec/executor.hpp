@@ -75,7 +75,7 @@ class Executor {
   Recording recording() const;
 
   // Operations that are queued together, so that no other thread's come between. Their contexts are first(), or come
-  // from add().
+  // from add(). Whoever starts them holds them until they are over, or leaves them to themselves.
   using Operations = std::span<const std::shared_ptr<Operation>>;
   // Queues bound operations and runs them to their end on this thread. Returns how they ended, see status_of().
   Status run(Operations operations);

@@ -24,7 +24,7 @@ class MessageOperation final : public Operation {
   Status start(const Tag& tag, Peers& peers) override;
   // The link does it all.
   bool is_for_links_alone() const override { return true; }
-  bool may_follow() const override { return may_follow_; }
+  bool may_follow() const override { return may_follow_ && !is_bound_anew(); }
   bool advance(Counters&) override { return false; }
   bool complete() const override { return outstanding_ == 0 || !failure().ok(); }
   std::span<const Direction> directions() const override { return direction_; }

@@ -76,24 +76,25 @@ void Operation::finish(const Status& status) {
 void Operation::end_for_others(Code code, const void* before) {
   if (before == &held_by_itself) {
     const auto last = std::move(self_);
-    return;
+    return last->take_back();
   }
   std::unique_ptr<Call> call(static_cast<Call*>(const_cast<void*>(before)));
   call->result = code;
   call_back(std::move(call));
 }
 
-void Operation::let_go(std::shared_ptr<Operation> operation) noexcept {
+void Operation::leave_to_itself(std::shared_ptr<Operation> operation) noexcept {
   Operation& held = *operation;
   if (held.finished()) return held.take_back();
   held.self_ = std::move(operation);
   const void* running = nullptr;
   if (held.state_.compare_exchange_strong(running, &held_by_itself)) return;
   const auto last = std::move(held.self_);  // it is over by now, or its Call holds it
+  last->let_go();
 }
 
 bool Operation::on_complete(Callback callback) {
-  std::unique_ptr<Call> call(new Call{.callback = std::move(callback)});
+  std::unique_ptr<Call> call(new Call{.callback = std::move(callback), .held = weak_from_this().lock()});
   const void* before = nullptr;
   if (state_.compare_exchange_strong(before, call.get())) {
     (void)call.release();

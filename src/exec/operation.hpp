@@ -148,9 +148,9 @@ class Operation : public std::enable_shared_from_this<Operation> {
   void let_go() noexcept {
     if (finished()) take_back();
   }
-  // The same of the handle of a run that may not be over: until then the run holds itself. Nobody else needs to, and so
-  // the queue holds what follows others by its address alone. Requires allow_callback().
-  static void let_go(std::shared_ptr<Operation> operation) noexcept;
+  // The same of one that may not be over: until then it holds itself. So nobody else needs to, and the queue has what
+  // follows others by its address alone. Requires allow_callback(), and that it was started.
+  static void leave_to_itself(std::shared_ptr<Operation> operation) noexcept;
   // Whether this run has certainly made no link and let none progress, so that what is to be watched
   // (Peers::watch_epoch) is as it was before.
   bool kept_links() const { return kept_links_; }
@@ -273,6 +273,7 @@ class Operation : public std::enable_shared_from_this<Operation> {
   struct Call {
     Callback callback;
     Code result = Code::ok;
+    std::shared_ptr<Operation> held = {};  // whose end it tells
     Call* next = nullptr;
   };
   static void call_back(std::unique_ptr<Call> call) noexcept;

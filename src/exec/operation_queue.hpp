@@ -41,7 +41,7 @@ class OperationQueue {
     std::shared_ptr<Operation> operation;
     Window* window = nullptr;    // the operation's
     std::vector<Claim> claims;   // of a receive from any: by rank
-    Fifo<Operation*> followers;  // held by their callers until they are over, see Operation::let_go()
+    Fifo<Operation*> followers;  // held by their callers until they are over, see Operation::leave_to_itself()
     std::size_t first_in = 0;    // of how many lines it is the first
     Entries* list = nullptr;     // the one that it is in
     Entries::iterator self;

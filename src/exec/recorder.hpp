@@ -26,9 +26,9 @@ struct RecordedOperation {
   Tag tag;              // the call's number modulo 2^32
   Rank peer = no_rank;  // of a message: the other end, as the executor's peers are numbered
   std::optional<DirectPath> path = {};
-  // A message in a quick succession of them was over at once some time from `began` to `ended`.
   Deadline::Clock::time_point began = {};
   std::optional<Deadline::Clock::time_point> ended = {};  // nothing: it runs, or failed
+  bool exact = true;  // else a message that was over at once, some time from `began` to `ended`
 };
 
 // An operation that has waited for a while, or did when everything broke.
@@ -54,10 +54,14 @@ class Recorder {
     OperationRecord& record = *next_.load(std::memory_order_relaxed);
     record.begin(tag, operation.signature(), operation.detail(), TickStamp::now());
     pass(record, operation);
+    untimed_left_ = 0;
     return record;
   }
   // One that has begun and ended at once.
-  [[gnu::always_inline]] void add(Operation& operation, const Tag& tag) { add_at(TickStamp::now(), operation, tag); }
+  [[gnu::always_inline]] void add(Operation& operation, const Tag& tag) {
+    add_at(TickStamp::now(), operation, tag);
+    untimed_left_ = 0;
+  }
   // The same of a message. Of those in quick succession one in a few is timed, and the others lie between two of these:
   // to read the processor's counter takes a sixth of the time of a message.
   [[gnu::always_inline]] void add_message(Operation& operation, const Tag& tag) {
@@ -86,7 +90,7 @@ class Recorder {
   std::vector<RecordedWait> waits() const;
 
  private:
-  static constexpr std::uint32_t untimed_max = 7, quick_ticks = 4096;  // one to two microseconds
+  static constexpr std::uint32_t untimed_max = 3, quick_ticks = 4096;  // one to two microseconds
 
   // Messages to come are as quick as the latest ones were.
   TickStamp::Ticks time_message() {

@@ -60,6 +60,7 @@ RankReport read(const Json& json) {
   if (const Json& latest = json.at("latest"); !latest.is_null()) {
     report.latest = text_of(latest.at("call"));
     report.latest_ended = latest.at("ended");
+    report.latest_exact = latest.value("exact", true);
     report.latest_seconds = seconds_of(latest.at("seconds"));
   }
   if (const Json& waits = json.at("waits"); !waits.is_null()) {

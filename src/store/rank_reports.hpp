@@ -23,7 +23,8 @@ struct RankReport {
   std::string broken;         // why; empty: it works
   std::string latest;         // the latest call; empty: none yet
   bool latest_ended = false;  // else it runs
-  double latest_seconds = 0;  // since it ended, or began
+  bool latest_exact = true;
+  double latest_seconds = 0;  // since it ended, or began; not exact: it has ended since then
   std::string waits_in;       // the call that has waited for a while; empty: none
   double waited_seconds = 0;
   std::vector<Rank> awaited;  // for whom it waits there

@@ -73,8 +73,8 @@ State state_of(const ReportedGroup& group, const RankReport& report, std::int64_
 
 std::string latest_of(const RankReport& report) {
   if (report.latest.empty()) return "none yet";
-  return fmt::format("{}, {} {:.1f} s ago", report.latest, report.latest_ended ? "ended" : "begun",
-                     report.latest_seconds);
+  const std::string_view since = !report.latest_ended ? "begun" : report.latest_exact ? "ended" : "ended at most";
+  return fmt::format("{}, {} {:.1f} s ago", report.latest, since, report.latest_seconds);
 }
 
 std::string row_of(const ReportedGroup& group, const RankReport& report, std::int64_t date_ns) {

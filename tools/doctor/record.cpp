@@ -68,6 +68,7 @@ Call read_call(const Json& json) {
             .bytes = json.value("bytes", std::uint64_t{0}),
             .began = time_of(json.value("began_ns", Json(0)))};
   if (json.contains("ended_ns")) call.ended = time_of(json.at("ended_ns"));
+  call.exact = json.value("exact", true);
   return call;
 }
 

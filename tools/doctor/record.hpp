@@ -21,6 +21,7 @@ struct Call {
   std::uint64_t count = 0, bytes = 0;
   std::int64_t began = 0;
   std::optional<std::int64_t> ended = {};
+  bool exact = true;  // else a message that was over at once, some time from `began` to `ended`
 
   bool is_message() const { return kind == "send" || kind == "receive"; }
 };

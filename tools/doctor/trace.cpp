@@ -66,13 +66,14 @@ class Trace {
   }
 
   void add_call(const Record& record, const Call& call) {
-    Json event = slice(record, call.began, call.ended, call.communicator);
+    Json event = slice(record, call.began, call.exact ? call.ended : call.began, call.communicator);
     event["name"] = call.text;
     event["cat"] = call.kind;
     event["args"] = {{"number", call.number},
                      {"bytes", call.bytes},
                      {"algorithm", call.algorithm},
-                     {"ended", call.ended.has_value()}};
+                     {"ended", call.ended.has_value()},
+                     {"exact", call.exact}};
     if (call.peer != no_rank) event["args"]["peer"] = call.peer;
     events_.push_back(std::move(event));
   }

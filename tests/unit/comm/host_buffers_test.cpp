@@ -23,17 +23,28 @@ class CountingGpus final : public Gpus {
   Gpu* gpu = nullptr;
 };
 
-TEST(HostBuffers, AsksOnceForEachBuffer) {
+TEST(HostBuffers, AskSeldomForABufferThatIsKnown) {
   CountingGpus gpus;
   HostBuffers buffers(&gpus);
   std::vector<char> memory(std::size_t{200} * 64);
   for (int round = 0; round < 3; ++round) {
     for (std::size_t at = 0; at < memory.size(); at += 64) EXPECT_TRUE(buffers.hold(&memory[at]));
   }
-  EXPECT_EQ(gpus.asked, 200);
+  EXPECT_GE(gpus.asked, 200);
+  EXPECT_LE(gpus.asked, 203);
 }
 
-TEST(HostBuffers, AsksAlwaysWhereADriverHandsOutMemory) {
+TEST(HostBuffers, NoticeADriverThatComesLater) {
+  CountingGpus gpus;
+  HostBuffers buffers(&gpus);
+  const char data = 0;
+  EXPECT_TRUE(buffers.hold(&data));
+  gpus.has_driver = true;
+  for (int call = 0; call < 300; ++call) EXPECT_TRUE(buffers.hold(&data));
+  EXPECT_TRUE(gpus.seen());
+}
+
+TEST(HostBuffers, AskAlwaysWhereADriverHandsOutMemory) {
   CountingGpus gpus;
   HostBuffers buffers(&gpus);
   const char data = 0;
@@ -41,9 +52,10 @@ TEST(HostBuffers, AsksAlwaysWhereADriverHandsOutMemory) {
   gpus.has_driver = true;
   const char other = 0;
   EXPECT_TRUE(buffers.hold(&other));  // which sees the driver
+  const int before = gpus.asked;
   EXPECT_TRUE(buffers.hold(&data));
   EXPECT_TRUE(buffers.hold(&data));
-  EXPECT_EQ(gpus.asked, 4);
+  EXPECT_EQ(gpus.asked, before + 2);
   gpus.device_memory = &data;
   gpus.gpu = reinterpret_cast<Gpu*>(&gpus);  // only compared with null
   EXPECT_FALSE(buffers.hold(&data));

@@ -20,7 +20,7 @@ TEST(OperationEnding, AReleasedRunLivesUntilItsEnd) {
   auto held = started();
   FakeOperation& running = *held;
   const std::weak_ptr<Operation> life = held;
-  Operation::let_go(std::move(held));
+  Operation::leave_to_itself(std::move(held));
   ASSERT_FALSE(life.expired());
   EXPECT_FALSE(running.finished());
   running.finish_well();
@@ -31,7 +31,7 @@ TEST(OperationEnding, AReleasedRunThatFailsIsGone) {
   auto held = started();
   FakeOperation& running = *held;
   const std::weak_ptr<Operation> life = held;
-  Operation::let_go(std::move(held));
+  Operation::leave_to_itself(std::move(held));
   running.finish(Status(Code::timeout, "nothing came"));
   EXPECT_TRUE(life.expired());
 }
@@ -40,14 +40,14 @@ TEST(OperationEnding, AReleasedRunThatIsOverIsGone) {
   auto held = started();
   const std::weak_ptr<Operation> life = held;
   held->finish_well();
-  Operation::let_go(std::move(held));
+  Operation::leave_to_itself(std::move(held));
   EXPECT_TRUE(life.expired());
 }
 
 TEST(OperationEnding, WhoeverElseHoldsItMayRunItAgain) {
   auto held = started();
   const std::shared_ptr<FakeOperation> kept = held;
-  Operation::let_go(std::move(held));
+  Operation::leave_to_itself(std::move(held));
   EXPECT_EQ(kept.use_count(), 2);
   kept->finish_well();
   EXPECT_EQ(kept.use_count(), 1);
@@ -63,11 +63,11 @@ TEST(OperationEnding, AReleasedRunCallsBackAndIsGone) {
   FakeOperation& running = *held;
   const std::weak_ptr<Operation> life = held;
   int calls = 0;
-  ASSERT_TRUE(held->on_complete([&calls, held](Code result) {
+  ASSERT_TRUE(held->on_complete([&calls](Code result) {
     EXPECT_EQ(result, Code::ok);
     ++calls;
   }));
-  Operation::let_go(std::move(held));
+  Operation::leave_to_itself(std::move(held));
   ASSERT_FALSE(life.expired());
   running.finish_well();
   EXPECT_EQ(calls, 1);
