@@ -16,8 +16,10 @@ class HostBuffers {
   // `gpus`: whose memory buffers may be; null: none's.
   explicit HostBuffers(Gpus* gpus) : gpus_(gpus) {}
 
-  // Whether it is known that `data` is one of them; null is. Where it was one, it is, unless there is a driver that hands
-  // out memory; that is looked for again and again.
+  // Whether those that were found stay what they are: no driver was seen that hands out memory.
+  bool stay() const { return gpus_ == nullptr || !gpus_->seen(); }
+  // Whether it is known that `data` is one of them; null is. Where it was one, it is, unless there is a driver that
+  // hands out memory; that is looked for again and again.
   [[gnu::always_inline]] bool hold(const void* data) {
     if (gpus_ == nullptr || data == nullptr) return true;
     const std::uint32_t calls = calls_.load(std::memory_order_relaxed);

@@ -103,8 +103,14 @@ class alignas(256) LatestCall {
 
  private:
   // What a new call may do with memory of a device is for the checks of a new call to say.
-  [[gnu::always_inline]] bool is_in_host_memory(const CallArguments& call) const {
-    return host_buffers_.hold(call.send) && host_buffers_.hold(call.recv);
+  [[gnu::always_inline]] bool is_in_host_memory(const CallArguments& call) {
+    return (call.send == send_ && call.recv == recv_ && host_buffers_.stay()) || finds_host_memory(call);
+  }
+  bool finds_host_memory(const CallArguments& call) {
+    if (!host_buffers_.hold(call.send) || !host_buffers_.hold(call.recv)) return false;
+    send_ = call.send;
+    recv_ = call.recv;
+    return true;
   }
 
   static constexpr std::size_t others_max = 127;
@@ -126,7 +132,7 @@ class alignas(256) LatestCall {
   // Whether the call is like the latest.
   [[gnu::always_inline]] bool is_alike(const CallArguments& call) const { return key_.fits(call) && tables_.fit(call); }
   // The same, nobody uses its operation, and that may do with this call's buffers.
-  [[gnu::always_inline]] bool fits(const CallArguments& call) const {
+  [[gnu::always_inline]] bool fits(const CallArguments& call) {
     return is_alike(call) && is_idle(operation_) && is_in_host_memory(call);
   }
   [[gnu::always_inline]] static bool is_idle(const std::shared_ptr<Operation>& operation) {
@@ -153,6 +159,8 @@ class alignas(256) LatestCall {
   CallKey key_;                    // no call's: there is no operation
   CallTables tables_;
   std::shared_ptr<Operation> operation_;
+  const void* send_ = nullptr;  // the buffers that were found in the host's memory last
+  const void* recv_ = nullptr;
   // Of calls like it before, of which so many were under way at once: in the order of their calls from the oldest on,
   // then from the first on.
   std::vector<std::shared_ptr<Operation>> others_;

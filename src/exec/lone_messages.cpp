@@ -104,9 +104,13 @@ void LoneMessages::take_in() {
   engine_.start_operations();
 }
 
+bool LoneMessages::runs_in_row(Operation& message) {
+  return engine_.recorder_.run_in_row([&] { return engine_.runs_now(message); });
+}
+
 bool LoneMessages::is_over_now(Operation& message, const std::byte* input, std::byte* output) {
   message.move_on(input, output);
-  return engine_.runs_now(message);
+  return runs_in_row(message);
 }
 
 bool LoneMessages::start_again(const std::shared_ptr<Operation>& message, const std::byte* input, std::byte* output) {
@@ -203,7 +207,7 @@ bool LoneMessages::begin_now(const std::shared_ptr<Operation>& message) {
 
 bool LoneMessages::follow(OperationQueue::Entry& entry) {
   while (!entry.followers.empty()) {
-    if (engine_.runs_now(*entry.followers.front())) {
+    if (runs_in_row(*entry.followers.front())) {
       entry.followers.pop_front();  // it may be gone
     } else {
       OperationQueue::replace(entry);

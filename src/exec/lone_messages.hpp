@@ -41,6 +41,7 @@ class LoneMessages {
   static constexpr unsigned behind_others_per_look = 16;
 
   bool ends_well(Operation& message);
+  bool runs_in_row(Operation& message);
   bool wait_for(Messages messages);
   void take_in();
   bool start_one(const std::shared_ptr<Operation>& message);

@@ -26,23 +26,20 @@ struct RecordDetail {
 // time.
 class TickStamp {
  public:
-  // The lowest bit is not of the time: where it is set, these are ticks that were read earlier, for another stamp.
   struct Ticks {
     std::uint32_t low = 0, high = 0;
-
-    Ticks earlier() const { return {low | 1, high}; }
   };
-  static constexpr bool is_earlier(std::uint64_t ticks) { return (ticks & 1) != 0; }
   static Ticks now() {
     Ticks ticks;
     asm volatile("rdtsc" : "=a"(ticks.low), "=d"(ticks.high));
-    ticks.low &= ~1U;
     return ticks;
   }
   void set(Ticks ticks) {
     low_.store(ticks.low, std::memory_order_relaxed);
     high_.store(ticks.high, std::memory_order_release);
   }
+  // For its writer.
+  Ticks halves() const { return {low_.load(std::memory_order_relaxed), high_.load(std::memory_order_relaxed)}; }
   std::uint64_t read() const {
     const std::uint64_t high = high_.load(std::memory_order_acquire);
     return high << 32 | low_.load(std::memory_order_relaxed);
@@ -62,23 +59,36 @@ class alignas(64) OperationRecord {
     RecordDetail detail;
     std::uint64_t began = 0;  // ticks of the processor; 0: nothing was written here yet
     std::uint64_t ended = 0;  // before `began`: it has not ended; this is of the one that was here before
+
+    // Whether it has no times of its own, see add_untimed().
+    bool untimed() const { return ended == began + 1; }
   };
   static_assert(sizeof(Contents) == 64);
 
   // `call`: of the operation; not read from the tag.
-  void begin(const Tag& tag, const Signature& call, const RecordDetail& detail, TickStamp::Ticks now) {
+  void begin(const Tag& tag, const Signature& call, const RecordDetail& detail) {
     put(tag, call, detail);
-    began_.set(now);
+    began_.set(TickStamp::now());
   }
   void choose(std::uint32_t path) {
     detail_.store(std::bit_cast<std::uint64_t>(RecordDetail{.path = path}), std::memory_order_relaxed);
   }
   void end() { ended_.set(TickStamp::now()); }
   // One that has begun and ended at once.
-  void add(const Tag& tag, const Signature& call, const RecordDetail& detail, TickStamp::Ticks then) {
-    begin(tag, call, detail, then);
-    ended_.set(then);
+  void add(const Tag& tag, const Signature& call, const RecordDetail& detail) {
+    put(tag, call, detail);
+    const TickStamp::Ticks now = TickStamp::now();
+    began_.set(now);
+    ended_.set(now);
   }
+  // The same where the clock is not read, which was read before at `then`. It has ended one tick later: nothing that is
+  // timed takes so little.
+  void add_untimed(const Tag& tag, const Signature& call, const RecordDetail& detail, TickStamp::Ticks then) {
+    put(tag, call, detail);
+    began_.set({then.low & ~1U, then.high});
+    ended_.set({then.low | 1U, then.high});
+  }
+  TickStamp::Ticks began() const { return began_.halves(); }
   std::uint32_t sequence() const { return sequence_.load(std::memory_order_relaxed); }
   Contents read() const {
     std::array<std::uint64_t, 4> call{};

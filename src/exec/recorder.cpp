@@ -62,7 +62,7 @@ std::vector<RecordedOperation> Recorder::operations() const {
     RecordedOperation& operation = operations.emplace_back(
         RecordedOperation{.tag = record.tag, .peer = record.detail.peer, .began = time_of(record.began)});
     if (record.detail.path != 0) operation.path = static_cast<DirectPath>(record.detail.path - 1);
-    operation.exact = !TickStamp::is_earlier(record.began);
+    operation.exact = !record.untimed();
     if (operation.exact) next_timed = record.began;
     if (record.ended >= record.began) operation.ended = time_of(operation.exact ? record.ended : next_timed);
   }

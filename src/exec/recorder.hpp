@@ -52,22 +52,30 @@ class Recorder {
   // has begun meanwhile.
   [[gnu::always_inline]] OperationRecord& begin(Operation& operation, const Tag& tag) {
     OperationRecord& record = *next_.load(std::memory_order_relaxed);
-    record.begin(tag, operation.signature(), operation.detail(), TickStamp::now());
+    record.begin(tag, operation.signature(), operation.detail());
     pass(record, operation);
-    untimed_left_ = 0;
     return record;
   }
   // One that has begun and ended at once.
   [[gnu::always_inline]] void add(Operation& operation, const Tag& tag) {
-    add_at(TickStamp::now(), operation, tag);
-    untimed_left_ = 0;
+    OperationRecord& record = *next_.load(std::memory_order_relaxed);
+    record.add(tag, operation.signature(), operation.detail());
+    pass(record, operation);
   }
-  // The same of a message. Of those in quick succession one in a few is timed, and the others lie between two of these:
-  // to read the processor's counter takes a sixth of the time of a message.
+  // The same of a message.
   [[gnu::always_inline]] void add_message(Operation& operation, const Tag& tag) {
-    if (untimed_left_ == 0) return add_at(time_message(), operation, tag);
-    --untimed_left_;
-    add_at(latest_time_.earlier(), operation, tag);
+    untimed_ ? add_untimed(operation, tag) : add(operation, tag);
+  }
+  // Calls `run`, which may add one message, one of several that were started, and says whether it has. Of those in
+  // quick succession one in a few is timed, and the others lie between two of these: to read the processor's counter
+  // takes an eighth of the time of such a message.
+  template <class Run>
+  bool run_in_row(const Run& run) {
+    untimed_ = untimed_left_ != 0;
+    const bool added = run();
+    const bool timed = !std::exchange(untimed_, false);
+    if (added) timed ? time_row() : void(--untimed_left_);
+    return added;
   }
   // One that has begun, whatever has begun meanwhile.
   static void end(const Operation& operation) {
@@ -90,18 +98,18 @@ class Recorder {
   std::vector<RecordedWait> waits() const;
 
  private:
-  static constexpr std::uint32_t untimed_max = 3, quick_ticks = 4096;  // one to two microseconds
+  static constexpr std::uint32_t untimed_max = 3, quick_ticks = 16384;  // some five microseconds for all of them
 
-  // Messages to come are as quick as the latest ones were.
-  TickStamp::Ticks time_message() {
-    const TickStamp::Ticks now = TickStamp::now(), before = std::exchange(latest_time_, now);
-    const bool quick = now.high == before.high && now.low - before.low < quick_ticks * (untimed_ + 1);
-    untimed_left_ = untimed_ = quick ? untimed_max : 0;
-    return now;
+  // Messages to come are as quick as the latest ones were, of which the last one is timed.
+  void time_row() {
+    const OperationRecord* const next = next_.load(std::memory_order_relaxed);
+    const TickStamp::Ticks now = (next == records_.get() ? end_ : next)[-1].began();
+    const TickStamp::Ticks before = std::exchange(latest_time_, now);
+    untimed_left_ = now.high == before.high && now.low - before.low < quick_ticks ? untimed_max : 0;
   }
-  [[gnu::always_inline]] void add_at(TickStamp::Ticks then, Operation& operation, const Tag& tag) {
+  [[gnu::noinline]] void add_untimed(Operation& operation, const Tag& tag) {
     OperationRecord& record = *next_.load(std::memory_order_relaxed);
-    record.add(tag, operation.signature(), operation.detail(), then);
+    record.add_untimed(tag, operation.signature(), operation.detail(), latest_time_);
     pass(record, operation);
   }
   // The record of this operation is written.
@@ -133,8 +141,9 @@ class Recorder {
   const OperationRecord* const end_ = &records_[slots];
   std::atomic<OperationRecord*> next_;
   // The writer's own.
-  TickStamp::Ticks latest_time_;                  // of a message
-  std::uint32_t untimed_ = 0, untimed_left_ = 0;  // since then there are to be so many; and from now on
+  TickStamp::Ticks latest_time_;    // of a message in a row
+  std::uint32_t untimed_left_ = 0;  // so many are to come before the next one is timed
+  bool untimed_ = false;            // the one that is added now, if one is
   Deadline::Clock::time_point shown_at_ = {};
   mutable std::mutex mutex_;
   std::vector<RecordedWait> waits_;              // guarded by mutex_

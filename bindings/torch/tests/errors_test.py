@@ -170,9 +170,12 @@ def start_again(rank, folder):
 
 
 def futures_fail_too(rank):
+    """Rank 2 dies once the others have started their call: what is started later fails at once."""
     if rank == 2:
+        store().wait(["started/0", "started/1"])
         os.kill(os.getpid(), signal.SIGKILL)
     work = dist.all_reduce(torch.ones(4), async_op=True)
+    store().set(f"started/{rank}", "")
     future = work.get_future()
     found = message_of(future.wait)
     message_of(work.wait)

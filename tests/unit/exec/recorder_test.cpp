@@ -74,7 +74,10 @@ TEST(Recorder, MessagesInQuickSuccessionLieBetweenTheTimedOnes) {
     for (int i = 0; i < count; ++i) {
       FakeOperation message({{.peer = 1, .outgoing = true}}, numbered(1), context);
       before.push_back(Clock::now());
-      recorder.add_message(message, message.tag());
+      recorder.run_in_row([&] {
+        recorder.add_message(message, message.tag());
+        return true;
+      });
       after.push_back(Clock::now());
     }
   };
@@ -100,11 +103,15 @@ TEST(Recorder, MessagesThatComeSlowlyAreTimedEach) {
   const auto context = std::make_shared<Context>();
   for (int i = 0; i < 20; ++i) {
     FakeOperation message({{.peer = 1, .outgoing = true}}, numbered(1), context);
-    recorder.add_message(message, message.tag());
+    recorder.run_in_row([&] {
+      recorder.add_message(message, message.tag());
+      return true;
+    });
     std::this_thread::sleep_for(std::chrono::milliseconds(1));
   }
   for (const RecordedOperation& operation : recorder.operations()) {
     ASSERT_TRUE(operation.ended);
+    EXPECT_TRUE(operation.exact);
     EXPECT_EQ(operation.began, *operation.ended);
   }
 }
