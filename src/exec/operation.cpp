@@ -33,6 +33,13 @@ void call(const Operation::Callback& callback, Code result) noexcept {
 
 }  // namespace
 
+struct Operation::Call {
+  Callback callback;
+  Code result = Code::ok;
+  std::shared_ptr<Operation> held = {};  // whose end it tells
+  Call* next = nullptr;                  // the one that is called when this one has returned
+};
+
 std::atomic<std::uint64_t> Manner::numbers_{0};
 constinit thread_local Operation::Call* Operation::last_called_ = nullptr;
 

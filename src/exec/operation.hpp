@@ -264,29 +264,18 @@ class Operation : public std::enable_shared_from_this<Operation> {
     const void* const before = state_.exchange(&over, std::memory_order_acq_rel);
     if (before != nullptr && before != &over) end_for_others(code, before);
   }
-  // The operation may be gone then.
-  void end_for_others(Code code, const void* before);
+  void end_for_others(Code code, const void* before);  // the operation may be gone then
 
-  // Only their addresses mean something.
-  static constexpr char over = 0, held_by_itself = 0;
-  // A callback on its way, and the one that is called when it has returned.
-  struct Call {
-    Callback callback;
-    Code result = Code::ok;
-    std::shared_ptr<Operation> held = {};  // whose end it tells
-    Call* next = nullptr;
-  };
+  static constexpr char over = 0, held_by_itself = 0;  // only their addresses mean something
+  struct Call;                                         // a callback on its way
   static void call_back(std::unique_ptr<Call> call) noexcept;
-
   // Of those that this thread calls; null: none.
   static constinit thread_local Call* last_called_;
 
   Window* const window_;
   const bool uses_links_;
   // What even the smallest call touches lies side by side from here on.
-  bool persistent_ = false;
-  bool callback_allowed_ = false;
-  bool kept_links_ = false;
+  bool persistent_ = false, callback_allowed_ = false, kept_links_ = false;
   bool bound_anew_ = true, can_move_ = false, collective_over_links_ = false;
   const std::shared_ptr<Context> context_;
   // While a run goes on: null, or the Call for its end, or &held_by_itself. Else &over.
@@ -294,8 +283,7 @@ class Operation : public std::enable_shared_from_this<Operation> {
   std::uint64_t sequence_ = 0;
   RecordDetail detail_;
   OperationRecord* record_ = nullptr;
-  Status failure_;
-  Status status_;
+  Status failure_, status_;
   Binding binding_;
   mutable std::optional<RunClock> clock_;
   Manner manner_;
