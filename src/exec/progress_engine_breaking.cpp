@@ -193,7 +193,8 @@ void ProgressEngine::break_down(const Status& first_cause, const Operation* foun
   if (is_first) report_break();
   auto ended = queue_.take_all();
   for (const Entry& entry : ended) {
-    if (!entry.operation->finished()) entry.operation->finish(cause);  // one that has may have followers, after an exception
+    // One that has finished is here where an exception came before its followers.
+    if (!entry.operation->finished()) entry.operation->finish(cause);
     for (std::size_t at = 0; at < entry.followers.size(); ++at) entry.followers[at]->finish(cause);
   }
   for (const auto& operation : unqueued_) {
