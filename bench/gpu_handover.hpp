@@ -1,4 +1,4 @@
-// What it takes to hand over from a stream of one process to a stream of another one, bare: by interprocess events.
+// What it takes to hand over from a stream of one process to a stream of another one, bare: by words that both see.
 #pragma once
 
 namespace hocket::bench {

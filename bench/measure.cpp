@@ -19,7 +19,8 @@ using Clock = std::chrono::steady_clock;
 
 constexpr std::size_t iterations_min = 5;
 constexpr std::size_t iterations_max = 100'000;
-constexpr double slow_us = 50'000;  // after an operation this long, progress is reported each time
+constexpr std::size_t batches = 20;  // whose ends are waited for, of operations on a device
+constexpr double slow_us = 50'000;   // after an operation this long, progress is reported each time
 
 double microseconds(Clock::duration span) {
   return std::chrono::duration<double, std::micro>(span).count();
@@ -79,9 +80,7 @@ class Run {
         buffers_(what, member.place, *member.memory),
         call_(prepare_call(what, member.place, member.comm, buffers_.send(), buffers_.recv(),
                            stream() == nullptr ? nullptr : stream()->handle())),
-        meter_(member) {
-    if (stream() != nullptr) laps_.emplace(*stream());
-  }
+        meter_(member) {}
 
   Measurement all() {
     for (int i = 0; i < method_.checks; ++i) check_once(static_cast<std::uint64_t>(i) + 1);
@@ -98,8 +97,9 @@ class Run {
     barrier();  // checking takes cores that ranks which are still timing may need
     // Back to back and in place, reductions go on from what the last one left: then there is nothing to compare with.
     if (method_.checks > 0 && (method_.fresh || !what_.in_place)) findings_ += buffers_.check(*pattern_);
-    Measurement result = gather(laps_ ? timed.laps : timed.calls);
-    if (laps_) result.call_us = slowest_median(std::move(timed.calls));
+    const bool on_device = stream() != nullptr;
+    Measurement result = gather(on_device ? timed.batches : timed.calls, iterations);
+    if (on_device) result.call_us = slowest_median(std::move(timed.calls));
     result.transport = last.transport;
     result.algorithm = last.algorithm;
     result.wire = last.wire;
@@ -162,9 +162,10 @@ class Run {
     }
   }
 
-  // By the host's clock, and by the device's where there is one.
+  // What one operation took; on a device, until its stream was done with a batch of them, shared out among them. An
+  // event of the device's that tells the time for each would cost far more than most operations (decision 58).
   struct Timed {
-    std::vector<double> calls, laps;
+    std::vector<double> calls, batches;
   };
 
   Timed time_operations(std::size_t iterations) {
@@ -172,44 +173,52 @@ class Run {
     std::vector<double>& times = timed.calls;
     barrier();
     if (method_.fresh) {
-      for (std::size_t i = 0; i < iterations; ++i) times[i] = time_fresh(i, iterations, timed.laps);
+      for (std::size_t i = 0; i < iterations; ++i) times[i] = time_fresh(i, iterations, timed.batches);
       return timed;
     }
+    const std::size_t batch = std::max<std::size_t>(iterations / batches, 1);
     meter_.start();
-    if (laps_) laps_->start();
     auto begin = Clock::now();
+    auto began_batch = begin;
     for (std::size_t i = 0; i < iterations; ++i) {
       if (member_.killing != nullptr) member_.killing->before_operation(member_.comm, member_.place);
       operate();
       const auto end = Clock::now();
       times[i] = microseconds(end - begin);
-      if (laps_) laps_->end();
-      begin = laps_ ? Clock::now() : end;
+      begin = end;
+      if (stream() != nullptr && (i + 1) % batch == 0) {
+        timed.batches.push_back(end_batch(began_batch) / static_cast<double>(batch));
+        begin = began_batch = Clock::now();
+      }
       if (i % 256 == 0 || times[i] > slow_us) {
+        const auto before = Clock::now();
         report("timing", i + 1, iterations);
         begin = Clock::now();
+        began_batch += begin - before;
       }
     }
     meter_.stop();
-    if (laps_) timed.laps = laps_->take();
     return timed;
   }
 
-  double time_fresh(std::size_t done, std::size_t total, std::vector<double>& laps) {
+  // The microseconds until the device is done, too.
+  double end_batch(Clock::time_point began) const {
+    stream()->finish_at_once();
+    return microseconds(Clock::now() - began);
+  }
+
+  double time_fresh(std::size_t done, std::size_t total, std::vector<double>& of_device) {
     buffers_.write_input(*pattern_);
+    if (stream() != nullptr) stream()->finish();
     report("timing", done, total);
     barrier_of(member_.pacer != nullptr ? member_.pacer : member_.comm);
     if (member_.killing != nullptr) member_.killing->before_operation(member_.comm, member_.place);
     meter_.start();
-    if (laps_) laps_->start();
     const auto begin = Clock::now();
     operate();
     const auto end = Clock::now();
+    if (stream() != nullptr) of_device.push_back(end_batch(begin));
     meter_.stop();
-    if (laps_) {
-      laps_->end();
-      laps.push_back(laps_->take().front());
-    }
     return microseconds(end - begin);
   }
 
@@ -228,9 +237,10 @@ class Run {
     return all.empty() ? 0 : std::ranges::max(all);
   }
 
-  Measurement gather(const std::vector<double>& times) {
+  // `times`: of operations, or of batches of them.
+  Measurement gather(const std::vector<double>& times, std::size_t operations) {
     Measurement result;
-    result.iterations = times.size();
+    result.iterations = operations;
     const Use& used = meter_.used();
     const std::vector<double> all_times = gather_all(times);
     const std::vector<double> all_cpu = gather_all(std::vector<double>{used.cpu_us});
@@ -240,7 +250,7 @@ class Run {
     const std::vector<std::int64_t> all_counts = gather_all(mine);
     if (member_.place.rank != 0) return result;
 
-    const auto iterations = static_cast<double>(times.size());
+    const auto iterations = static_cast<double>(operations);
     std::vector<double> slowest(times.size(), 0.0);
     double longest = 0, sum = 0;
     for (std::size_t i = 0; i < all_times.size(); ++i) {
@@ -250,7 +260,7 @@ class Run {
       longest = std::max(longest, sum);
     }
     result.time_us = summarize(std::move(slowest));
-    result.time_us.mean = longest / iterations;
+    result.time_us.mean = longest / static_cast<double>(times.size());
     const bool in_bursts = what_.collective->comes_in_bursts() && !method_.fresh;
     result.typical_us = in_bursts ? result.time_us.mean : result.time_us.p50;
     for (const double cpu : all_cpu) result.cpu_us_per_op += cpu / iterations;
@@ -271,7 +281,6 @@ class Run {
   const Call call_;
   std::unique_ptr<Pattern> pattern_;
   UseMeter meter_;
-  std::optional<device::Laps> laps_;  // where the memory has a stream
   Findings findings_;
 };
 

@@ -46,8 +46,8 @@ struct Times {
 // Complete on rank 0; elsewhere only `iterations` means anything.
 struct Measurement {
   std::size_t iterations = 0;
-  // Over iterations, of the slowest rank's time for one operation: by the stream's events where the memory has a
-  // stream, else by the host's clock.
+  // Of the slowest rank's time for one operation, by the host's clock: over iterations, or, where the memory has a
+  // stream, over batches of them, each until the device was done.
   Times time_us;
   std::optional<double>
       call_us;  // where the memory has a stream: the host's median time in a call, of the slowest rank

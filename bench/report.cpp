@@ -169,8 +169,8 @@ void Report::begin(int ranks) {
   fmt::print(table_, "# time: median over operations of the slowest rank's time; 1 GB = 1e9 bytes\n");
   if (options_.memory == cuda_memory) {
     fmt::print(table_,
-               "# time by the stream's events; call: the host's time in a call; memory: what all ranks together\n"
-               "# read and write, each input and each output once; GPU {}\n",
+               "# time: of batches, until the device is done; call: the host's time in a call; memory: what all ranks\n"
+               "# together read and write, each input and each output once; GPU {}\n",
                options_.device);
   }
   fmt::print(table_, "#\n");

@@ -61,7 +61,7 @@ Result<HostWindow> open_window_here(const CommunicatorParts& parts, Deadline dea
   const Context& context = *parts.context;
   std::vector<Rank> members;
   for (const Rank rank : membership.ranks_here()) members.push_back(context.peer_of(rank));
-  const DirectSetting setting{.thresholds = &direct_thresholds(membership.machine_here()),
+  const DirectSetting setting{.thresholds = &direct_thresholds(membership.machine_here(), members.size()),
                               .shares_work = membership.scarce_cores_here() != 0,
                               .single_copy = membership.options().single_copy};
   const auto use = context.number() == 0 ? parts.link_set->open_first_window(members, setting, deadline)

@@ -15,6 +15,13 @@ CUdeviceptr address_of(const std::byte* data);
 std::byte* memory_at(CUdeviceptr address);
 
 struct CudaContext {
+  explicit CudaContext(const Driver& of) : driver(of) {}
+  ~CudaContext() {
+    if (context != nullptr) (void)driver.cuDevicePrimaryCtxRelease_(device);
+  }
+  CudaContext(const CudaContext&) = delete;
+  CudaContext& operator=(const CudaContext&) = delete;
+
   const Driver& driver;
   CUdevice device = 0;
   CUcontext context = nullptr;

@@ -79,7 +79,6 @@ Status CudaGpu::start() {
 CudaGpu::~CudaGpu() {
   if (context_.context == nullptr) return;
   if (module_ != nullptr) (void)within("unloading kernels", [&] { return driver_.cuModuleUnload_(module_); });
-  (void)driver_.cuDevicePrimaryCtxRelease_(context_.device);
 }
 
 Result<std::byte*> CudaGpu::allocate(std::size_t bytes) {

@@ -46,7 +46,7 @@ class CudaGpu final : public Gpu {
   Status finish(GpuStream stream, Deadline deadline) override;
 
  private:
-  CudaGpu(const Driver& driver, int index) : driver_(driver), index_(index), context_{.driver = driver} {}
+  CudaGpu(const Driver& driver, int index) : driver_(driver), index_(index), context_(driver) {}
   Status start();
   template <class Function>
   Status within(std::string_view what, const Function& function) const {

@@ -30,6 +30,7 @@ To handle_as(const From& from) {
 }  // namespace
 
 MemorySharing::~MemorySharing() {
+  if (shared_.empty()) return;
   (void)context_.within("ending", [&] {
     for (const Shared& shared : shared_) (void)context_.driver.cuMemRelease_(shared.allocation);
     return CUDA_SUCCESS;

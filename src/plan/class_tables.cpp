@@ -31,7 +31,7 @@ Parsed taken_apart(const TableFile& file) {
 
 struct ClassData {
   std::vector<ClassTable> tables;
-  DirectThresholds direct;
+  DirectThresholdsByRanks direct;
 };
 
 ClassData read(const MachineClass& machine) {
@@ -43,7 +43,7 @@ ClassData read(const MachineClass& machine) {
   }
   const TableFile* direct = find_file(fmt::format("direct/{}", machine.name));
   if (direct == nullptr) direct = find_file("direct/one-host");  // no memory is shared between hosts
-  data.direct = taken_apart<DirectThresholds>(*direct);
+  data.direct = taken_apart<DirectThresholdsByRanks>(*direct);
   return data;
 }
 
@@ -70,14 +70,14 @@ std::span<const ClassTable> tables_of(const MachineClass& machine) {
   return data_of(machine).tables;
 }
 
-const DirectThresholds& direct_thresholds(const MachineClass& machine) {
-  return data_of(machine).direct;
+const DirectThresholds& direct_thresholds(const MachineClass& machine, std::size_t ranks) {
+  return data_of(machine).direct.of(ranks);
 }
 
-const DirectThresholds& direct_thresholds_on_one_host(bool shares_cores) {
+const DirectThresholds& direct_thresholds_on_one_host(bool shares_cores, std::size_t ranks) {
   constexpr Rank size = 2;  // any number will do: all are on one host
   const Rank cores = shares_cores ? 1 : 0;
-  return direct_thresholds(machine_class_of(Topology(), size, cores, NetworkSpeed::unknown));
+  return direct_thresholds(machine_class_of(Topology(), size, cores, NetworkSpeed::unknown), ranks);
 }
 
 std::uint64_t selection_digest() {

@@ -22,8 +22,8 @@ namespace hocket {
 inline constexpr std::size_t cache_line_bytes = 64;
 
 // A read of other members' plain memory that takes more times as long as a copy of as many bytes, which stay in the
-// caches, is slower than copying them twice, by two members at the same time.
-inline constexpr double plain_read_ratio_max = 2;
+// caches, is slower than copying them twice, by two members at the same time, through areas that do not.
+inline constexpr double plain_read_ratio_max = 2.5;
 
 // What the words mean is the direct paths' business.
 struct alignas(cache_line_bytes) ControlLine {
@@ -65,8 +65,8 @@ class Window {
   virtual std::byte* map(std::uint32_t member, const RegionRef& ref, std::size_t bytes) = 0;
   // Whether every member's plain memory can be read by this one: found out at the first question, constant since.
   virtual bool reads_plain_memory() = 0;
-  // Whether such a read takes at most plain_read_ratio_max times as long as a copy: measured at the first question in
-  // this process, in less than a millisecond. Members may differ.
+  // Whether such a read takes at most plain_read_ratio_max times as long as a copy: as the first member has measured
+  // when the window was opened, in less than a millisecond. Equal on all members.
   virtual bool reads_plain_memory_fast() = 0;
   // Copies bytes that another member has at an address of its own. Requires reads_plain_memory(). Errors name the
   // member: Code::peer_lost where it has ended, Code::invalid_argument where it has no memory there.

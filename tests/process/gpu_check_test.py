@@ -8,6 +8,7 @@ import os
 import subprocess
 import sys
 import tempfile
+import time
 import unittest
 from importlib.machinery import SourceFileLoader
 from importlib.util import module_from_spec, spec_from_loader
@@ -141,6 +142,21 @@ class OnTheDouble(unittest.TestCase):
         self.assertIsNone(problem)
         self.assertGreater(row["memory_GBps"], 0)
         self.assertGreater(row["call_us"], 0)
+
+
+class Runs(unittest.TestCase):
+    def test_what_does_not_end_is_ended_with_all_that_it_started(self):
+        with tempfile.TemporaryDirectory() as folder:
+            note = Path(folder, "child")
+            status, said = checks.run(["sh", "-c", f"sleep 600 & echo $! > {note}; echo the last words; wait"], 1)
+            child = int(note.read_text())
+        self.assertEqual(status, 124)
+        self.assertIn("the last words", said)
+        self.assertIn("not ended after 1 s", said)
+        deadline = time.monotonic() + 10
+        while Path(f"/proc/{child}").exists() and time.monotonic() < deadline:
+            time.sleep(0.01)
+        self.assertFalse(Path(f"/proc/{child}").exists() and "Z" not in Path(f"/proc/{child}/stat").read_text().split()[2])
 
 
 class Table(unittest.TestCase):

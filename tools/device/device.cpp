@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <thread>
 #include <utility>
 
 #include "tools/device/require.hpp"
@@ -27,6 +28,17 @@ void Stream::copy(void* to, const void* from, std::size_t bytes) {
 
 void Stream::finish() {
   require(device_.gpu().finish(stream_, Deadline::after(patience)));
+}
+
+void Stream::finish_at_once() {
+  Gpu& gpu = device_.gpu();
+  const auto end = require(gpu.make_event());
+  require(gpu.record(stream_, *end));
+  const Deadline deadline = Deadline::after(patience);
+  while (!require(gpu.reached(*end))) {
+    if (deadline.passed()) throw Error(HOCKET_TIMEOUT, gpu.name() + ": a stream is not done at the deadline");
+    std::this_thread::yield();
+  }
 }
 
 Bytes::Bytes(Device& device, std::size_t bytes)

@@ -1,7 +1,9 @@
 """What must hold on a GPU. Each check returns nothing where it does, else what is wrong."""
 
 import json
+import os
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -16,14 +18,29 @@ DETECTION_MAX_MS = 100
 
 
 def run(command, seconds):
-    """(exit status, what it said); 124: it was ended."""
+    """(exit status, what it said); 124: it was ended, and all that it had started, which would disturb what follows."""
     try:
-        done = subprocess.run(command, capture_output=True, text=True, errors="replace", timeout=seconds, check=False)
-    except subprocess.TimeoutExpired:
-        return 124, f"it had not ended after {seconds} s"
+        child = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                                 text=True, errors="replace", start_new_session=True)
     except OSError as error:
         return 127, str(error)
-    return done.returncode, done.stdout + done.stderr
+    try:
+        said = child.communicate(timeout=seconds)[0]
+        return child.returncode, said
+    except subprocess.TimeoutExpired:
+        return 124, f"{last_words_of(child)}\nit had not ended after {seconds} s"
+    except BaseException:  # Ctrl-C does not reach it
+        os.killpg(child.pid, signal.SIGKILL)
+        raise
+
+
+def last_words_of(child):
+    """Ends it with all that it has started. What hangs in a driver may not end at all."""
+    os.killpg(child.pid, signal.SIGKILL)
+    try:
+        return child.communicate(timeout=10)[0]
+    except subprocess.TimeoutExpired:
+        return "it could not be ended, either"
 
 
 def measure(bench, arguments, seconds=600):

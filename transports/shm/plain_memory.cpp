@@ -14,6 +14,7 @@
 #include <random>
 #include <vector>
 
+#include "src/base/environment.hpp"
 #include "src/spi/window.hpp"
 
 namespace hocket::shm {
@@ -29,6 +30,15 @@ double shortest_seconds(const Move& move) {
     shortest = std::min(shortest, std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count());
   }
   return shortest;
+}
+
+// Where HOCKET_SINGLE_COPY forbids it, it is not even tried: some sandboxes end a process for it. What else that
+// variable may say is found out where communicators are made.
+bool may_be_read() {
+  const auto variable = environment::find({"HOCKET_SINGLE_COPY"});
+  if (!variable || variable->value == "auto") return true;
+  const auto on = environment::to_switch(*variable, "auto, ");
+  return on.ok() && *on;
 }
 
 // As much as one read of a direct path; it stays in the caches, as what another rank has just written does.
@@ -51,7 +61,7 @@ bool read_fast() try {
 }  // namespace
 
 bool plain_memory_is_read_fast() {
-  static const bool fast = read_fast();
+  static const bool fast = may_be_read() && read_fast();
   return fast;
 }
 
@@ -60,10 +70,11 @@ PlainMemoryOwner::PlainMemoryOwner() {
   secret_ = std::make_unique<const std::uint64_t>(std::uint64_t{random()} << 32 | random() | 1);
 }
 
-void PlainMemoryOwner::show(PlainMemoryInfo& info) const {
+void PlainMemoryOwner::show(PlainMemoryInfo& info, bool measures) const {
   info.process = static_cast<std::uint64_t>(::getpid());
   info.secret_at = reinterpret_cast<std::uintptr_t>(secret_.get());
   info.secret = *secret_;
+  info.is_read_fast = measures && plain_memory_is_read_fast() ? 1 : 0;
 }
 
 bool PlainMemory::probe(const PlainMemoryInfo& info) {

@@ -19,6 +19,7 @@ struct PlainMemoryInfo {
   std::atomic<std::uint64_t> process{0};
   std::atomic<std::uint64_t> secret_at{0};
   std::atomic<std::uint64_t> secret{0};
+  std::atomic<std::uint64_t> is_read_fast{0};  // as this process has found, where it was to find out; else 0
 };
 
 // This process's side: what the info tells of.
@@ -26,7 +27,8 @@ class PlainMemoryOwner {
  public:
   PlainMemoryOwner();
 
-  void show(PlainMemoryInfo& info) const;
+  // `measures`: it finds out whether plain memory is read fast.
+  void show(PlainMemoryInfo& info, bool measures) const;
 
  private:
   std::unique_ptr<const std::uint64_t> secret_;  // stays where it is

@@ -67,7 +67,7 @@ Status WindowHandshake::share(const UniqueFd& fd) {
     group_.members[i].board = std::launder(reinterpret_cast<MemberBoard*>(at + i * sizeof(MemberBoard)));
     group_.members[i].staging = at + staging_offset(members) + i * window_staging_bytes;
   }
-  plain_memory_.show(group_.own().board->plain_memory);
+  plain_memory_.show(group_.own().board->plain_memory, group_.self == 0);
   group_.own().board->wake_name = group_.wake_socket.name();
   show(part_is_there);
   return {};

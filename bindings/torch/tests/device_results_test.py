@@ -5,9 +5,9 @@ import unittest
 import torch
 import torch.distributed as dist
 
-from devices import LARGE, needs_device, on_device, on_host
+from devices import LARGE, needs_device, on_device, on_device_with_gaps, on_host
 from ranks import TORCH_2, about, backend_of_all, main, on_ranks
-from values import AVG, BITWISE, MAX, MIN, PRODUCT, SUM, combined, inputs, same, strided, value
+from values import AVG, BITWISE, MAX, MIN, PRODUCT, SUM, combined, inputs, same, value
 
 # pylint: disable=protected-access
 
@@ -127,7 +127,7 @@ class Results(unittest.TestCase):
     @on_ranks(3)
     def test_tensors_with_gaps(self):
         for count in (7, LARGE):
-            mine = on_device(strided(value(self.rank, (count,))))
+            mine = on_device_with_gaps(value(self.rank, (count,)))
             self.assertFalse(mine.is_contiguous())
             dist.all_reduce(mine)
             same(self, on_host(mine), sum(value(rank, (count,)) for rank in range(self.size)))

@@ -12,6 +12,7 @@ from types import SimpleNamespace
 import torch
 
 from ranks import BACKEND
+from values import strided
 
 double = None
 if torch.version.cuda is None:
@@ -41,6 +42,11 @@ def needs_double():
 def on_device(tensor):
     """A copy, in the current stream."""
     return double.to_device(tensor) if double else tensor.cuda()
+
+
+def on_device_with_gaps(tensor):
+    """A copy with gaps between its elements, which a copy to a GPU would close."""
+    return on_device(strided(tensor)) if double else strided(on_device(tensor))
 
 
 def on_host(tensor):

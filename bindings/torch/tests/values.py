@@ -66,7 +66,7 @@ STEPS = {SUM: torch.add, AVG: torch.add, PRODUCT: torch.mul, MIN: torch.minimum,
 
 def strided(tensor):
     """The same values in memory with gaps."""
-    wide = torch.zeros(*tensor.shape, 2, dtype=tensor.dtype)
+    wide = torch.zeros(*tensor.shape, 2, dtype=tensor.dtype, device=tensor.device)
     view = wide[..., 0]
     view.copy_(tensor)
     return view

@@ -214,7 +214,9 @@ DirectTerms direct_terms(const DirectCall& call, DirectPath path, bool shares_wo
   switch (path) {
     case DirectPath::one_shot: {
       if (collective.is_prefix()) return one_shot_prefix(exchange, call.in_place);
-      const DirectSetting setting{.staging_bytes = direct::usual_staging_bytes, .shares_work = shares_work};
+      const DirectSetting setting{.thresholds = &direct_thresholds_on_one_host(shares_work, exchange.members()),
+                                  .staging_bytes = direct::usual_staging_bytes,
+                                  .shares_work = shares_work};
       return one_shot(exchange, shape, root, other, direct_rule(exchange, setting).one_way);
     }
     case DirectPath::pooled: return pooled(shape, root, other);
@@ -228,8 +230,8 @@ DirectTerms direct_terms(const DirectCall& call, DirectPath path, bool shares_wo
 
 // ---- seconds --------------------------------------------------------------------------------------------------------
 
-DirectSetting direct_setting(const Network& network) {
-  return {.thresholds = &direct_thresholds(network.machine()),
+DirectSetting direct_setting(const Network& network, const DirectCall& call) {
+  return {.thresholds = &direct_thresholds(network.machine(), static_cast<std::size_t>(call.ranks)),
           .staging_bytes = direct::usual_staging_bytes,
           .shares_work = network.is_crowded()};
 }
@@ -256,7 +258,7 @@ std::optional<DirectExpectation> expect_direct(const Network& network, const Dir
   const bool one_host = network.description().kind == NetworkKind::hosts && network.hosts() == 1;
   if (!one_host || !described || call.ranks < 2) return std::nullopt;
   const DirectCost& cost = *described;
-  const DirectSetting setting = direct_setting(network);
+  const DirectSetting setting = direct_setting(network, call);
   const bool shares_work = setting.shares_work;
   const Exchange exchange = call.exchange();
   const DirectPath foreseen = foreseen_path(exchange, setting, call.registered, cost.saves_time_by_reading());

@@ -46,7 +46,7 @@ struct DirectRates {
 // Requires a network that describes direct paths.
 DirectRates direct_rates(const Network& network, const DirectCall& call);
 // What the members of a window on the network's host have in common.
-DirectSetting direct_setting(const Network& network);
+DirectSetting direct_setting(const Network& network, const DirectCall& call);
 
 // What one call consists of.
 struct DirectTerms {

@@ -24,7 +24,7 @@ bool wants_single_copy(const Exchange& exchange, const DirectSetting& setting) {
 }  // namespace
 
 const DirectThresholds& thresholds_of(const DirectSetting& setting) {
-  return setting.thresholds != nullptr ? *setting.thresholds : direct_thresholds_on_one_host(setting.shares_work);
+  return setting.thresholds != nullptr ? *setting.thresholds : direct_thresholds_on_one_host(setting.shares_work, 2);
 }
 
 bool DirectRule::worth_mapping(std::size_t input_bytes, std::size_t output_bytes) const {
@@ -34,20 +34,21 @@ bool DirectRule::worth_mapping(std::size_t input_bytes, std::size_t output_bytes
 // A function of the call alone, so that all members choose alike.
 DirectRule direct_rule(const Exchange& exchange, const DirectSetting& setting) {
   const std::uint32_t members = exchange.members(), root = exchange.root();
-  std::size_t largest = 0;
+  std::size_t largest = 0, produced = 0;
   for (const std::uint32_t member : {0U, members - 1, root}) {
     largest = std::max(largest, exchange.input_bytes(member));
+    produced = std::max(produced, exchange.output_bytes(member));
   }
-  std::size_t work =
-      exchange.combines() ? largest * members : std::max(exchange.output_bytes(0), exchange.output_bytes(root));
-  // Ranks that share cores do theirs one after the other, and no part of a prefix is another rank's as well.
+  // What one member combines or copies; ranks that share cores do it one after the other.
+  std::size_t work = exchange.combines() ? (setting.shares_work ? largest : produced) * members : produced;
+  // No part of a prefix is another rank's as well.
   if (exchange.collective().is_prefix() && setting.shares_work) work *= members - 1;
   const DirectThresholds& thresholds = thresholds_of(setting);
+  const std::size_t one_shot_work_max = thresholds.one_shot_work_max_for(exchange.collective().collective);
   DirectRule rule{.mapped_bytes_min = thresholds.mapped_min};
   rule.pools_work = exchange.combines() && setting.shares_work && work > thresholds.alone_work_max;
   const std::size_t pool = std::min(thresholds.pool_input_max, setting.staging_bytes - direct::payload_bytes);
-  rule.fits =
-      rule.pools_work ? largest <= pool : largest <= direct::payload_bytes_max && work <= thresholds.one_shot_work_max;
+  rule.fits = rule.pools_work ? largest <= pool : largest <= direct::payload_bytes_max && work <= one_shot_work_max;
   rule.one_way =
       exchange.collective().runs_ahead() && rule.fits && largest <= direct::one_way_bytes_max && !rule.pools_work;
   rule.plain = !rule.one_way && wants_single_copy(exchange, setting);

@@ -36,13 +36,13 @@ enum class SingleCopy : std::uint8_t { automatic, always, never };
 
 // What the members of a window have in common.
 struct DirectSetting {
-  const DirectThresholds* thresholds = nullptr;  // of the machine class; null: as usual on one host
+  const DirectThresholds* thresholds = nullptr;  // of the machine class; null: as usual for two ranks on one host
   std::size_t staging_bytes = 0;                 // of each member
   bool shares_work = false;                      // members outnumber cores: any that is awake takes the next part
   SingleCopy single_copy = SingleCopy::automatic;
 };
 
-// Those of its machine class, or as usual on one host.
+// Those of its machine class, or as usual for two ranks on one host.
 const DirectThresholds& thresholds_of(const DirectSetting& setting);
 
 // How a member announces its data.

@@ -17,7 +17,7 @@ class WindowRun {
   WindowRun(const Network& network, const SimulatedDirectCall& wanted)
       : network_(network),
         wanted_(wanted),
-        setting_(direct_setting(network)),
+        setting_(direct_setting(network, wanted.call)),
         rates_(direct_rates(network, wanted.call)),
         rules_(wanted.call, wanted.path, setting_, network.description().direct->reads_plain_memory),
         row_(wanted.calls),

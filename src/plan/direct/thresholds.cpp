@@ -15,8 +15,7 @@ struct Size {
   std::string_view name;
   std::size_t DirectThresholds::*into;
 };
-constexpr Size sizes[] = {{"one_shot", &DirectThresholds::one_shot_work_max},
-                          {"alone", &DirectThresholds::alone_work_max},
+constexpr Size sizes[] = {{"alone", &DirectThresholds::alone_work_max},
                           {"pool", &DirectThresholds::pool_input_max},
                           {"mapped", &DirectThresholds::mapped_min}};
 
@@ -35,8 +34,33 @@ std::optional<ByteRange> parse_range(std::string_view text) {
   return ByteRange{*from, *to};
 }
 
+std::string not_bytes(std::string_view text) {
+  return fmt::format("\"{}\" is not a number of bytes, as in 64K", text);
+}
+
+// Empty, or what is wrong.
+std::string parse_one_shot(std::string_view text, DirectThresholds& into) {
+  into.one_shot_work_max_of = {};
+  for (bool last = false; !last;) {
+    std::string_view item = trimmed(take_until(text, ','));
+    last = text.empty();
+    std::size_t* limit = &into.one_shot_work_max;
+    if (!last) {
+      const std::string_view name = take_until(item, ':');
+      const auto collective = find_by_name(all_collectives, std::string(name));
+      if (!collective) return fmt::format("there is no collective \"{}\"", name);
+      limit = &into.one_shot_work_max_of[static_cast<std::size_t>(*collective)];
+    }
+    const auto bytes = parse_bytes(item);
+    if (!bytes || (!last && *bytes == 0)) return not_bytes(item);
+    *limit = *bytes;
+  }
+  return "";
+}
+
 // Empty, or what is wrong.
 std::string parse_single_copy(std::string_view text, DirectThresholds& into) {
+  into.single_copy = {};
   if (text == "never") return "";
   while (!text.empty()) {
     std::string_view range = trimmed(take_until(text, ','));
@@ -56,36 +80,55 @@ std::string parse_line(std::string_view line, DirectThresholds& into, std::strin
   value = trimmed(value);
   if (seen.find(fmt::format(" {} ", name)) != std::string::npos) return fmt::format("{} is given twice", name);
   seen += fmt::format(" {} ", name);
+  if (name == "one_shot") return parse_one_shot(value, into);
   if (name == "single_copy") return parse_single_copy(value, into);
   for (const Size& size : sizes) {
     if (size.name != name) continue;
     const auto bytes = parse_bytes(value);
-    if (!bytes) return fmt::format("\"{}\" is not a number of bytes, as in 64K", value);
+    if (!bytes) return not_bytes(value);
     into.*size.into = *bytes;
     return "";
   }
   return fmt::format("there is no threshold \"{}\"", name);
 }
 
+// Empty, or the first that is missing.
+std::string_view missing_in(const std::string& seen) {
+  for (const std::string_view needed : {"one_shot", "alone", "pool", "mapped", "single_copy"}) {
+    if (seen.find(fmt::format(" {} ", needed)) == std::string::npos) return needed;
+  }
+  return "";
+}
+
 }  // namespace
 
-Result<DirectThresholds> DirectThresholds::parse(std::string_view text, std::string_view name) {
-  DirectThresholds made;
+Result<DirectThresholdsByRanks> DirectThresholdsByRanks::parse(std::string_view text, std::string_view name) {
+  DirectThresholdsByRanks made;
   std::string seen;
   std::size_t number = 0;
+  bool of_more = false;
   for (std::string_view rest = text; !rest.empty();) {
     ++number;
     const std::string_view line = take_line(rest);
-    const std::string problem = line.empty() ? "" : parse_line(line, made, seen);
+    std::string problem;
+    if (line == "[3+ ranks]") {
+      if (!of_more && !missing_in(seen).empty()) break;
+      problem = of_more ? "there are two such lines" : "";
+      of_more = true;
+      made.more = made.two;
+      seen.clear();
+    } else if (!line.empty()) {
+      problem = parse_line(line, of_more ? made.more : made.two, seen);
+    }
     if (!problem.empty()) {
       return Status(Code::invalid_argument, fmt::format("{}, line {}: {}", name, number, problem));
     }
   }
-  for (const std::string_view needed : {"one_shot", "alone", "pool", "mapped", "single_copy"}) {
-    if (seen.find(fmt::format(" {} ", needed)) == std::string::npos) {
-      return Status(Code::invalid_argument, fmt::format("{}: {} is missing", name, needed));
-    }
+  if (of_more) return made;
+  if (const std::string_view missing = missing_in(seen); !missing.empty()) {
+    return Status(Code::invalid_argument, fmt::format("{}: {} is missing", name, missing));
   }
+  made.more = made.two;
   return made;
 }
 

@@ -1,11 +1,13 @@
 // Where the direct paths give way to one another: data of a machine class, as in src/plan/tables/direct. A file has a
 // line for each of these, in any order:
 //
-//   one_shot=512K                       # up to this much work each rank does all by itself
+//   one_shot=allreduce:32K,512K         # up to this much work each rank does all by itself; the last is for all others
 //   alone=16K                           # the same where ranks share cores
 //   pool=128K                           # up to this much input, ranks that share cores take parts from a pool
 //   mapped=4K                           # from here on registered buffers are read where they lie
 //   single_copy=reduce_scatter:32K-16M,allgather:64K+   # where plain memory is read where it lies; or never
+//
+// Below a line "[3+ ranks]" stands what is different where more than two ranks meet.
 #pragma once
 
 #include <algorithm>
@@ -30,23 +32,34 @@ struct ByteRange {
 
 struct DirectThresholds {
   std::size_t one_shot_work_max = 0;
+  std::array<std::size_t, std::size(collective_table)> one_shot_work_max_of{};  // by number; 0: as of all others
   std::size_t alone_work_max = 0;
   std::size_t pool_input_max = 0;
   std::size_t mapped_min = 0;
   std::array<ByteRange, std::size(collective_table)> single_copy{};  // by number
 
-  // `name` is that of the file: mistakes are told with it and the line.
-  static Result<DirectThresholds> parse(std::string_view text, std::string_view name);
-
+  std::size_t one_shot_work_max_for(Collective collective) const {
+    const std::size_t own = is_known(collective) ? one_shot_work_max_of[static_cast<std::size_t>(collective)] : 0;
+    return own != 0 ? own : one_shot_work_max;
+  }
   ByteRange single_copy_of(Collective collective) const {
     return is_known(collective) ? single_copy[static_cast<std::size_t>(collective)] : ByteRange();
   }
   friend bool operator==(const DirectThresholds&, const DirectThresholds&) = default;
 };
 
-// Of the library's own files; lives as long as the program.
-const DirectThresholds& direct_thresholds(const MachineClass& machine);
-// The same for ranks on one host of which nothing is known but whether they outnumber its cores.
-const DirectThresholds& direct_thresholds_on_one_host(bool shares_cores);
+struct DirectThresholdsByRanks {
+  DirectThresholds two, more;
+
+  // `name` is that of the file: mistakes are told with it and the line.
+  static Result<DirectThresholdsByRanks> parse(std::string_view text, std::string_view name);
+
+  const DirectThresholds& of(std::size_t ranks) const { return ranks <= 2 ? two : more; }
+};
+
+// Of the library's own files, for so many ranks that meet; lives as long as the program.
+const DirectThresholds& direct_thresholds(const MachineClass& machine, std::size_t ranks);
+// The same for ranks on one host of which nothing else is known but whether they outnumber its cores.
+const DirectThresholds& direct_thresholds_on_one_host(bool shares_cores, std::size_t ranks);
 
 }  // namespace hocket

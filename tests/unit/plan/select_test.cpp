@@ -230,7 +230,7 @@ TEST(ClassTables, AreSoundAndOfClassesThatThereAre) {
       EXPECT_NE(find_machine_class(name), nullptr) << file.name;
     }
     if (folder == "direct") {
-      const auto made = DirectThresholds::parse(file.text, file.name);
+      const auto made = DirectThresholdsByRanks::parse(file.text, file.name);
       EXPECT_TRUE(made.ok()) << made.status().message();
       continue;
     }

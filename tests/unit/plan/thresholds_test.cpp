@@ -22,29 +22,43 @@ using testing::HasSubstr;
 constexpr std::string_view all = "one_shot=512K\nalone=16K\npool=128K\nmapped=4K\nsingle_copy=never\n";
 
 TEST(DirectThresholds, AreRead) {
-  const auto made = DirectThresholds::parse(
+  const auto made = DirectThresholdsByRanks::parse(
       "# a comment\none_shot=512K\nalone = 16K # another\npool=128K\nmapped=4K\n"
       "single_copy=allgather:64K+, broadcast:64K-1000\n",
       "file");
   ASSERT_FALSE(made.ok()) << "a range whose end comes before its beginning";
-  const auto good = DirectThresholds::parse(
+  const auto good = DirectThresholdsByRanks::parse(
       "# a comment\none_shot=512K\nalone = 16K # another\npool=128K\nmapped=4K\n"
       "single_copy=allgather:64K+, broadcast:1K-2000\n",
       "file");
   ASSERT_TRUE(good.ok()) << good.status().message();
-  EXPECT_EQ(good->one_shot_work_max, 512U << 10);
-  EXPECT_EQ(good->alone_work_max, 16U << 10);
-  EXPECT_EQ(good->pool_input_max, 128U << 10);
-  EXPECT_EQ(good->mapped_min, 4U << 10);
-  EXPECT_EQ(good->single_copy_of(Collective::allgather), (ByteRange{64 << 10, SIZE_MAX}));
-  EXPECT_EQ(good->single_copy_of(Collective::broadcast), (ByteRange{1024, 2000}));
-  EXPECT_FALSE(good->single_copy_of(Collective::allreduce).holds(1 << 20));
-  EXPECT_TRUE(DirectThresholds::parse(all, "file").ok());
+  EXPECT_EQ(good->two.one_shot_work_max, 512U << 10);
+  EXPECT_EQ(good->two.alone_work_max, 16U << 10);
+  EXPECT_EQ(good->two.pool_input_max, 128U << 10);
+  EXPECT_EQ(good->two.mapped_min, 4U << 10);
+  EXPECT_EQ(good->two.single_copy_of(Collective::allgather), (ByteRange{64 << 10, SIZE_MAX}));
+  EXPECT_EQ(good->two.single_copy_of(Collective::broadcast), (ByteRange{1024, 2000}));
+  EXPECT_FALSE(good->two.single_copy_of(Collective::allreduce).holds(1 << 20));
+  EXPECT_EQ(good->more, good->two);
+  EXPECT_TRUE(DirectThresholdsByRanks::parse(all, "file").ok());
+}
+
+TEST(DirectThresholds, OfMoreRanksAreThoseOfTwoButForWhatTheFileSays) {
+  const auto made = DirectThresholdsByRanks::parse(
+      std::string(all) + "[3+ ranks]\none_shot=allreduce:32K, reduce:128K, 1M\nsingle_copy=scatter:1M+\n", "file");
+  ASSERT_TRUE(made.ok()) << made.status().message();
+  EXPECT_EQ(made->of(2).one_shot_work_max_for(Collective::allreduce), 512U << 10);
+  EXPECT_EQ(made->of(3).one_shot_work_max_for(Collective::allreduce), 32U << 10);
+  EXPECT_EQ(made->of(16).one_shot_work_max_for(Collective::reduce), 128U << 10);
+  EXPECT_EQ(made->of(3).one_shot_work_max_for(Collective::gather), 1U << 20);
+  EXPECT_EQ(made->of(3).alone_work_max, 16U << 10);
+  EXPECT_FALSE(made->of(2).single_copy_of(Collective::scatter).holds(1 << 20));
+  EXPECT_TRUE(made->of(3).single_copy_of(Collective::scatter).holds(1 << 20));
 }
 
 TEST(DirectThresholds, NameFileAndLineOfAMistake) {
   const auto mistake = [](const std::string& text) {
-    const auto made = DirectThresholds::parse(text, "file");
+    const auto made = DirectThresholdsByRanks::parse(text, "file");
     EXPECT_FALSE(made.ok()) << text;
     return made.status().message();
   };
@@ -52,6 +66,11 @@ TEST(DirectThresholds, NameFileAndLineOfAMistake) {
   EXPECT_THAT(mistake(std::string(all) + "pool=4K\n"), HasSubstr("line 6: pool is given twice"));
   EXPECT_THAT(mistake("one_shot=many\n"), HasSubstr("line 1: \"many\" is not a number of bytes"));
   EXPECT_THAT(mistake("one_shot=1K\n"), HasSubstr("file: alone is missing"));
+  EXPECT_THAT(mistake("[3+ ranks]\n" + std::string(all)), HasSubstr("file: one_shot is missing"));
+  EXPECT_THAT(mistake(std::string(all) + "[3+ ranks]\n[3+ ranks]\n"), HasSubstr("line 7: there are two such lines"));
+  EXPECT_THAT(mistake(std::string(all) + "[3+ ranks]\npool=1K\npool=2K\n"), HasSubstr("line 8: pool is given twice"));
+  EXPECT_THAT(mistake("one_shot=scan:0,2K\n"), HasSubstr("line 1: \"0\" is not a number of bytes"));
+  EXPECT_THAT(mistake("one_shot=rung:1K,2K\n"), HasSubstr("line 1: there is no collective \"rung\""));
   for (const char* range :
        {"allgather", "allgather:", "rung:64K+", "allgather:64K-1K", "allgather:64K-+", "allgather:x+"}) {
     EXPECT_THAT(mistake(std::string("single_copy=") + range), HasSubstr("is not a range")) << range;
@@ -95,11 +114,11 @@ TEST(DirectThresholds, OfTheMeasuredClassesTakeThePathsOfBefore) {
     const std::vector<std::string> fields = split(line, '|');
     ASSERT_EQ(fields.size(), 5U) << line;
     const MachineClass& machine = *find_machine_class(fields[0]);
-    const DirectSetting setting{.thresholds = &direct_thresholds(machine),
-                                .staging_bytes = direct::usual_staging_bytes,
-                                .shares_work = machine.cores_max != 0};
     const bool registered = fields[1] == "registered";
     for (const std::string& ranks : split(fields[3], ',')) {
+      const DirectSetting setting{.thresholds = &direct_thresholds(machine, std::stoul(ranks)),
+                                  .staging_bytes = direct::usual_staging_bytes,
+                                  .shares_work = machine.cores_max != 0};
       for (const std::size_t count : counts()) {
         const DirectCall call{.collective = *find_by_name(all_collectives, fields[2]),
                               .ranks = std::stoi(ranks),
@@ -114,13 +133,33 @@ TEST(DirectThresholds, OfTheMeasuredClassesTakeThePathsOfBefore) {
   EXPECT_GT(compared, 10'000U);
 }
 
+// The sizes between which paths were measured to cross on sixteen cores.
+TEST(DirectThresholds, OfManyRanksWithACoreForEachAreAsMeasured) {
+  const auto path = [](Collective collective, int ranks, std::size_t bytes) {
+    const DirectCall call{.collective = collective, .ranks = ranks, .count = bytes / sizeof(float)};
+    const auto members = static_cast<std::size_t>(ranks);
+    const DirectSetting setting{.thresholds = &direct_thresholds(*find_machine_class("one-host"), members),
+                                .staging_bytes = direct::usual_staging_bytes};
+    return foreseen_path(call.exchange(), setting, false, true);
+  };
+  constexpr std::size_t kib = 1024;
+  for (const auto& [ranks, last] : {std::pair(4, 4 * kib), std::pair(8, 2 * kib), std::pair(16, kib)}) {
+    EXPECT_EQ(path(Collective::allreduce, ranks, last), DirectPath::one_shot) << ranks;
+    EXPECT_EQ(path(Collective::allreduce, ranks, 2 * last), DirectPath::staged) << ranks;
+    EXPECT_EQ(path(Collective::broadcast, ranks, 256 * kib), DirectPath::one_shot) << ranks;
+    EXPECT_EQ(path(Collective::reduce, ranks, 128 * kib), DirectPath::single_copy) << ranks;
+  }
+  EXPECT_EQ(path(Collective::reduce, 16, 4 * kib), DirectPath::one_shot);
+  EXPECT_EQ(path(Collective::reduce, 16, 16 * kib), DirectPath::staged);
+}
+
 // Where nobody says which machines there are, ranks on one host are taken to be.
 TEST(DirectThresholds, AreThoseOfOneHostWhereNothingIsSaid) {
-  const DirectCall call{.collective = Collective::allgather, .ranks = 4, .count = 1 << 20};
+  const DirectCall call{.collective = Collective::allgather, .ranks = 2, .count = 1 << 20};
   for (const bool shares_work : {false, true}) {
     DirectSetting setting{.staging_bytes = direct::usual_staging_bytes, .shares_work = shares_work};
     const DirectPath without = foreseen_path(call.exchange(), setting, false, true);
-    setting.thresholds = &direct_thresholds(*find_machine_class(shares_work ? "one-host-2-cores" : "one-host"));
+    setting.thresholds = &direct_thresholds(*find_machine_class(shares_work ? "one-host-2-cores" : "one-host"), 2);
     EXPECT_EQ(without, foreseen_path(call.exchange(), setting, false, true));
   }
 }

@@ -30,7 +30,7 @@ class PlainMemoryTest : public testing::Test {
     if (child_ == 0) {
       const PlainMemoryOwner owner;
       const std::vector<char> data(100'000, 'x');
-      owner.show(shared_->info);
+      owner.show(shared_->info, true);
       shared_->data_at = reinterpret_cast<std::uintptr_t>(data.data());
       shared_->ready = true;
       for (;;) ::pause();
@@ -63,6 +63,12 @@ TEST_F(PlainMemoryTest, IsReadFromAnotherProcess) {
 TEST_F(PlainMemoryTest, HowFastItIsReadIsFoundOutOnce) {
   const bool fast = plain_memory_is_read_fast();
   for (int i = 0; i < 100; ++i) EXPECT_EQ(plain_memory_is_read_fast(), fast);
+  PlainMemoryInfo asked, not_asked;
+  const PlainMemoryOwner owner;
+  owner.show(asked, true);
+  owner.show(not_asked, false);
+  EXPECT_EQ(asked.is_read_fast != 0, fast);
+  EXPECT_EQ(not_asked.is_read_fast, 0U);
 }
 
 TEST_F(PlainMemoryTest, WithoutTheSecretItIsAnotherProcess) {
