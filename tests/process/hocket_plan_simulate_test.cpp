@@ -44,9 +44,9 @@ TEST(HocketPlanSimulate, ComparesFormulaAndSimulation) {
   EXPECT_THAT(costs.out, ContainsRegex("two_shot +- +- +- +- +[0-9.]+"));
   EXPECT_THAT(costs.out, Not(HasSubstr("direct")));
   const auto host = hocket_plan("cost allreduce --topology 1x4 --bytes 64K");
-  EXPECT_THAT(host.out, ContainsRegex("direct one-shot +1 +65536 +196608 +[0-9.]+ +[0-9.]+ +[0-9.]+\n"));
+  EXPECT_THAT(host.out, ContainsRegex("direct staged +3 +114688 +49152 +[0-9.]+ +[0-9.]+ +[0-9.]+\n"));
   EXPECT_THAT(host.out, ContainsRegex("direct mapped +2 .* registered buffers\n"));
-  EXPECT_THAT(host.out, HasSubstr("Ranks that share memory run direct one-shot; "));
+  EXPECT_THAT(host.out, HasSubstr("Ranks that share memory run direct staged; "));
 }
 
 TEST(HocketPlanSimulate, DrawsTimelines) {
@@ -144,7 +144,7 @@ TEST(HocketPlanSimulate, DrawsTheCriticalPathOfAHundredThousandRanks) {
 TEST(HocketPlanSimulate, SimulatesWhatRanksOfOneHostRun) {
   const auto all = hocket_plan("simulate allreduce --topology 1x4 --bytes 64K");
   EXPECT_EQ(all.status, 0) << all.error;
-  EXPECT_THAT(all.out, ContainsRegex("direct one-shot: [0-9.]+ us\n"));
+  EXPECT_THAT(all.out, ContainsRegex("direct staged: [0-9.]+ us\n"));
   EXPECT_THAT(all.out, ContainsRegex("direct mapped, registered buffers: [0-9.]+ us\n"));
   EXPECT_THAT(all.out, ContainsRegex("ring: [0-9.]+ us\n"));
   const TemporaryFolder folder;

@@ -43,7 +43,7 @@ TEST(DirectCost, ABarrierIsACallAFlagAndALineOfEachOther) {
 TEST(DirectCost, SmallVectorsAreCombinedByEachRank) {
   const Network network = host(4, 0, {.copy_per_byte = 1, .reduce_per_byte = 100, .cache_bytes = 1e9});
   EXPECT_DOUBLE_EQ(expected(network, allreduce(4, 32)).seconds, 3 * 32 * 100) << "it stands in the line itself";
-  EXPECT_DOUBLE_EQ(expected(network, allreduce(4, 8 * kib)).seconds, 8 * kib + 3 * 8 * kib * 100);
+  EXPECT_DOUBLE_EQ(expected(network, allreduce(4, 4 * kib)).seconds, 4 * kib + 3 * 4 * kib * 100);
 }
 
 TEST(DirectCost, ARootRunsAheadWithLittle) {
@@ -89,7 +89,7 @@ TEST(DirectCost, SingleCopyReads) {
   EXPECT_EQ(made.path, DirectPath::single_copy);
   EXPECT_DOUBLE_EQ(made.seconds, mib + 100.0 * mib + 1000 * 3) << "its own block, the other one, in three parts";
   DirectCost slow = cost;
-  slow.read_per_byte = 101;
+  slow.read_per_byte = 126;
   EXPECT_EQ(expected(host(2, 0, slow), call).path, DirectPath::staged) << "two copies are faster";
 }
 
