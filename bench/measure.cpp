@@ -178,8 +178,7 @@ class Run {
     }
     const std::size_t batch = std::max<std::size_t>(iterations / batches, 1);
     meter_.start();
-    auto begin = Clock::now();
-    auto began_batch = begin;
+    auto begin = Clock::now(), began_batch = begin;
     for (std::size_t i = 0; i < iterations; ++i) {
       if (member_.killing != nullptr) member_.killing->before_operation(member_.comm, member_.place);
       operate();
@@ -187,7 +186,7 @@ class Run {
       times[i] = microseconds(end - begin);
       begin = end;
       if (stream() != nullptr && (i + 1) % batch == 0) {
-        timed.batches.push_back(end_batch(began_batch) / static_cast<double>(batch));
+        timed.batches.push_back(microseconds_until_done(began_batch) / static_cast<double>(batch));
         begin = began_batch = Clock::now();
       }
       if (i % 256 == 0 || times[i] > slow_us) {
@@ -201,8 +200,7 @@ class Run {
     return timed;
   }
 
-  // The microseconds until the device is done, too.
-  double end_batch(Clock::time_point began) const {
+  double microseconds_until_done(Clock::time_point began) const {
     stream()->finish_at_once();
     return microseconds(Clock::now() - began);
   }
@@ -217,7 +215,7 @@ class Run {
     const auto begin = Clock::now();
     operate();
     const auto end = Clock::now();
-    if (stream() != nullptr) of_device.push_back(end_batch(begin));
+    if (stream() != nullptr) of_device.push_back(microseconds_until_done(begin));
     meter_.stop();
     return microseconds(end - begin);
   }

@@ -171,7 +171,7 @@ Result<std::byte*> MemorySharing::import_mapping(const MemoryExport& memory) {
     const Driver& driver = context_.driver;
     CUmemGenericAllocationHandle allocation = 0;
     CUresult result = driver.cuMemImportFromShareableHandle_(
-        &allocation, reinterpret_cast<void*>(static_cast<std::uintptr_t>(descriptor->get())), by_descriptor);
+        &allocation, std::bit_cast<void*>(static_cast<std::uintptr_t>(descriptor->get())), by_descriptor);
     if (result != CUDA_SUCCESS) return result;
     result = map(allocation, memory.allocation_bytes, at);
     (void)driver.cuMemRelease_(allocation);  // it lasts while it is mapped

@@ -54,9 +54,14 @@ HOCKET_BOTH bool is_negative(double value) {
   return (bits_as<uint64_t>(value) >> 63) != 0;
 }
 
+template <class T>
+HOCKET_BOTH bool is_nan(T value) {
+  return value != value;  // NOLINT(misc-redundant-expression): a kernel has no std::isnan
+}
+
 template <Combine op, class T>
 HOCKET_BOTH T combine_floats(T a, T b) {
-  if (a != a || b != b) return canonical(a != a ? a : b);
+  if (is_nan(a) || is_nan(b)) return canonical(is_nan(a) ? a : b);
   if constexpr (op == Combine::sum) return canonical(a + b);
   if constexpr (op == Combine::prod) return canonical(a * b);
   if constexpr (op == Combine::min) return a < b || (a == b && is_negative(a)) ? a : b;
@@ -222,7 +227,7 @@ struct Located {
   template <Combine op>
   static HOCKET_BOTH bool before(Value x, Value y) {
     if constexpr (is_float) {
-      if (x != x || y != y) return x != x && y == y;
+      if (is_nan(x) || is_nan(y)) return is_nan(x) && !is_nan(y);
       if (x == y) {
         const Value first = op == Combine::minloc ? x : y, second = op == Combine::minloc ? y : x;
         return is_negative(first) && !is_negative(second);
