@@ -103,9 +103,18 @@ class ProgressLock {
   bool take_as_watcher(bool called) {
     return apply([&](progress::State state) { return progress::take_as_watcher(state, called); }).allowed;
   }
-  // Before its poll(2). True: for no longer than `doze`, because nobody will wake it for what is submitted.
-  bool lie_down() { return (apply(progress::lie_down).next & progress::dozing) != 0; }
-  static constexpr std::chrono::microseconds doze{200};
+  // Before its poll(2). Not `sleep`: for a moment only, because nobody will wake it for what is submitted.
+  // `doze_longer`: callers have progressed so often that the moment before was too short.
+  enum class Rest : std::uint8_t { sleep, doze, doze_longer };
+  Rest lie_down() {
+    bool longer = false;
+    const auto lie_down = [&](progress::State state) {
+      longer = progress::has_many_starts(state);
+      return progress::lie_down(state);
+    };
+    if ((apply(lie_down).next & progress::dozing) == 0) return Rest::sleep;
+    return longer ? Rest::doze_longer : Rest::doze;
+  }
   // Has the holder look at the links, and waits until `looked()` is true, or nobody progresses or wants to.
   template <class Looked>
   void have_links_looked_at(Looked looked);

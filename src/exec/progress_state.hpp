@@ -28,7 +28,8 @@ inline constexpr State watcher_waits = 1U << 8;    // on the condition variable
 inline constexpr State broken = 1U << 9;           // nothing is accepted any more
 inline constexpr State stopping = 1U << 10;        // likewise, and the watcher ends
 inline constexpr State dozing = 1U << 11;          // the watcher looks at this word before long, without being woken
-inline constexpr State lively = 1U << 12;          // operations were submitted since the watcher last lay down
+inline constexpr State one_start = 1U << 12;       // these four bits count what was started since the watcher lay down,
+inline constexpr State many_starts = 15U << 12;    // up to so many
 inline constexpr State one_caller = 1U << 16;      // the bits from here on count the callers who want to progress
 
 // Whom to wake.
@@ -56,6 +57,10 @@ constexpr bool has_callers(State state) {
 // Somebody must progress, and nobody who does so for reasons of their own has to.
 constexpr bool has_work(State state) {
   return (state & (submitted | unfinished | abort_requested)) != 0;
+}
+// Callers have started one operation after another lately: then they progress, too.
+constexpr bool has_many_starts(State state) {
+  return (state & many_starts) == many_starts;
 }
 // The holder should let a caller have its place.
 constexpr bool gives_way(State state) {
@@ -89,10 +94,13 @@ constexpr Wakes successors(State state) {
           .watcher = needs_watcher(state) && has_work(state)};
 }
 
-// Whether operations came lately, and how the watcher sleeps, concerns the watcher only: it clears these two itself,
+// How many operations came lately, and how the watcher sleeps, concerns the watcher only: it clears these two itself,
 // and only when it wakes up.
 constexpr bool is_rest(State state) {
-  return (state & ~(dozing | lively)) == 0;
+  return (state & ~(dozing | many_starts)) == 0;
+}
+constexpr State count_start(State state) {
+  return has_many_starts(state) ? state : state + one_start;
 }
 
 }  // namespace detail
@@ -112,11 +120,12 @@ constexpr Transition return_to_rest(State state) {
   const State next = state & ~taken;
   return detail::is_rest(next) ? Transition{.next = next} : detail::refused(state);
 }
-// The watcher progresses only where no caller wants to. `called`: it has seen something itself.
+// The watcher progresses only where no caller wants to, nor is about to as those are who start one operation after
+// another. `called`: it has seen something itself.
 constexpr Transition take_as_watcher(State state, bool called) {
-  if ((state & (taken | stopping)) != 0 || has_callers(state) || !(called || has_work(state))) {
-    return detail::refused(state);
-  }
+  if ((state & (taken | stopping)) != 0 || has_callers(state)) return detail::refused(state);
+  const bool put_off = has_many_starts(state) && (state & abort_requested) == 0;
+  if (!called && (put_off || !has_work(state))) return detail::refused(state);
   return {.next = state | taken | by_watcher | (called ? links_call : 0)};
 }
 // A caller found progress taken and will wait for it, or for the end of its operations.
@@ -136,7 +145,7 @@ constexpr Transition release(State state, bool leaves_work) {
 }
 // release() by a caller who has started operations and not waited for them: as submit(), where all are taken in.
 constexpr Transition release_started(State state, bool leaves_work) {
-  return release(state | lively, leaves_work);
+  return release(detail::count_start(state), leaves_work);
 }
 
 // ---- the holder -----------------------------------------------------------------------------------------------------
@@ -170,7 +179,7 @@ constexpr Transition submit(State state) {
   if ((state & (broken | stopping)) != 0) return detail::refused(state);
   Wakes wakes = detail::sleeping_holder(state);
   wakes.watcher = detail::needs_watcher(state);
-  return {.next = state | submitted | lively, .wakes = wakes};
+  return {.next = detail::count_start(state) | submitted, .wakes = wakes};
 }
 constexpr Transition request_abort(State state) {
   if ((state & (broken | abort_requested)) != 0) return detail::refused(state);
@@ -189,8 +198,8 @@ constexpr Transition stop(State state) {
 // dozes: it need not be woken for them, but looks after them a moment later if nobody else does.
 constexpr Transition lie_down(State state) {
   const bool left = (state & taken) == 0 && !has_callers(state) && has_work(state);
-  const State next = state & ~(dozing | lively);
-  return {.next = (state & lively) != 0 || left ? next | dozing : next};
+  const State next = state & ~(dozing | many_starts);
+  return {.next = (state & many_starts) != 0 || left ? next | dozing : next};
 }
 // The watcher has seen something while somebody else progresses, or is about to.
 constexpr Transition call_to_links(State state) {

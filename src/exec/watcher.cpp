@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <system_error>
 #include <utility>
 
@@ -65,8 +66,11 @@ void Watcher::run() {
   }
 }
 
-int Watcher::doze() {
-  const timespec time{.tv_sec = 0, .tv_nsec = std::chrono::nanoseconds(ProgressLock::doze).count()};
+int Watcher::poll(ProgressLock::Rest rest, Deadline deadline) {
+  using Rest = ProgressLock::Rest;
+  doze_ = rest == Rest::doze_longer ? std::min(2 * doze_, longest_doze) : shortest_doze;
+  if (rest == Rest::sleep) return ::poll(watching_.data(), watching_.size(), deadline.remaining_ms());
+  const timespec time{.tv_sec = 0, .tv_nsec = std::chrono::nanoseconds(doze_).count()};
   return ::ppoll(watching_.data(), watching_.size(), &time, nullptr);
 }
 
@@ -78,7 +82,7 @@ bool Watcher::sleep() {
     watching_ = watched_;
     if (watch_until_) deadline = earlier(deadline, *watch_until_);
   }
-  const int ready = lock_.lie_down() ? doze() : ::poll(watching_.data(), watching_.size(), deadline.remaining_ms());
+  const int ready = poll(lock_.lie_down(), deadline);
   const bool woken = watching_[0].revents != 0;
   if (woken) clear_event(lock_.watcher_event());  // before the state is looked at: no later wake-up is cleared
   const std::lock_guard lock(mutex_);

@@ -25,8 +25,13 @@ class Watcher {
     std::function<void()> fail;      // called while an exception of this thread is handled; throws nothing
   };
 
+  // What is started while it dozes, and for which nobody waits, is progressed so much later at most: the longer only
+  // where callers have started one operation after another for nearly as long. Each doze ends with an interrupt and two
+  // changes of threads, for which a rank that shares its core pays.
+  static constexpr std::chrono::microseconds shortest_doze{200}, longest_doze{3200};
+
   // `lock` outlives it.
-  explicit Watcher(ProgressLock& lock) : lock_(lock) {}
+  explicit Watcher(ProgressLock& lock) : lock_(lock), doze_(shortest_doze) {}
   // Code::out_of_resources where no thread could be started.
   Status start(Duties duties);
   // Once the lock was told to stop.
@@ -41,7 +46,7 @@ class Watcher {
  private:
   void run();
   bool sleep();
-  int doze();
+  int poll(ProgressLock::Rest rest, Deadline deadline);
 
   ProgressLock& lock_;
   Duties duties_;
@@ -51,7 +56,8 @@ class Watcher {
   std::vector<pollfd> watched_;          // guarded by mutex_
   std::optional<Deadline> watch_until_;  // likewise: when something is to be looked at in any case
   std::atomic<std::uint64_t> shown_{0};  // how often
-  std::vector<pollfd> watching_;         // the thread's own
+  std::vector<pollfd> watching_;         // the thread's own, as what follows
+  std::chrono::microseconds doze_;       // how long it dozed last
   std::thread thread_;
 };
 

@@ -61,12 +61,12 @@ TEST_F(ProgressLockTest, IsAtRestAlsoWhereTheWatcherHasNotLainDownSince) {
   lock_.submit();
   lock_.accept();
   lock_.release(false);
-  ASSERT_EQ(lock_.state(), progress::lively) << "nobody woke the watcher";
+  ASSERT_EQ(lock_.state(), progress::one_start) << "nobody woke the watcher";
   ASSERT_TRUE(lock_.take_from_rest());
   EXPECT_TRUE(lock_.return_to_rest());
-  EXPECT_TRUE(lock_.lie_down());
+  EXPECT_EQ(lock_.lie_down(), ProgressLock::Rest::doze);
   ASSERT_TRUE(lock_.take_from_rest()) << "the watcher dozes";
-  EXPECT_FALSE(lock_.lie_down());
+  EXPECT_EQ(lock_.lie_down(), ProgressLock::Rest::sleep);
   EXPECT_TRUE(lock_.return_to_rest()) << "the watcher looked meanwhile, and found nothing";
   EXPECT_EQ(lock_.state(), 0U);
 }
@@ -81,6 +81,27 @@ TEST_F(ProgressLockTest, TheWatcherProgressesOnlyWhatIsThere) {
   EXPECT_TRUE(lock_.take_as_watcher(false)) << "something was left";
   lock_.release(false);
   EXPECT_FALSE(lock_.take_as_watcher(false));
+}
+
+// They progress when they start the next, or wait.
+TEST_F(ProgressLockTest, TheWatcherLeavesThoseAloneWhoStartOneAfterAnother) {
+  const auto start_many = [&] {
+    for (int i = 0; i < 100; ++i) {
+      ASSERT_TRUE(lock_.try_take());
+      lock_.release_started(true);
+    }
+  };
+  start_many();
+  EXPECT_FALSE(lock_.take_as_watcher(false));
+  EXPECT_EQ(lock_.lie_down(), ProgressLock::Rest::doze_longer);
+  EXPECT_TRUE(lock_.take_as_watcher(false)) << "nobody has started any more since, and something is left";
+  lock_.release(true);
+  EXPECT_EQ(lock_.lie_down(), ProgressLock::Rest::doze);
+  start_many();
+  EXPECT_TRUE(lock_.take_as_watcher(true)) << "it has seen something itself";
+  lock_.release(true);
+  ASSERT_TRUE(lock_.request_abort());
+  EXPECT_TRUE(lock_.take_as_watcher(false)) << "an abort is not put off";
 }
 
 TEST_F(ProgressLockTest, WhoSleepsIsWokenAndWhoDoesNotIsNot) {

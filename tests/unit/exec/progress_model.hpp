@@ -158,12 +158,14 @@ struct Scenario {
   std::vector<Role> roles;
   Peers peers = Peers::ready;
   bool over_window = false;
+  bool after_many_starts = false;  // and the watcher has not lain down since
 };
 
 class Model {
  public:
   Model(const Scenario& scenario, const Mutation& mutation)
       : window_(scenario.over_window), peers_(scenario.peers), mutation_(mutation) {
+    if (scenario.after_many_starts) first_.word = progress::many_starts;
     for (const Role role : scenario.roles) {
       Actor& actor = first_.actors[size_++] = {.role = role, .pc = Pc::act};
       if (role == Role::watcher) actor.pc = Pc::watch;

@@ -73,11 +73,13 @@ std::vector<Scenario> scenarios() {
       {{Role::watcher, Role::newcomer, Role::stopper}, Peers::silent},
   };
   std::vector<Scenario> all;
-  for (const bool over_window : {false, true}) {
-    for (Scenario meeting : meetings) {
+  for (Scenario meeting : meetings) {
+    for (const bool over_window : {false, true}) {
       meeting.over_window = over_window;
       all.push_back(meeting);
     }
+    meeting.after_many_starts = true;
+    all.push_back(meeting);
   }
   return all;
 }
@@ -146,6 +148,11 @@ std::vector<Defect> defects() {
       {"TheWatcherDoesNotSayThatItProgresses", {Event::take_as_watcher, flag_forgotten(progress::by_watcher)}},
       {"TheWatcherSaysThatItDozesAndSleeps",
        {Event::lie_down, [](Transition& transition) { transition.next |= progress::dozing; }}},
+      {"TheWatcherPutsOffForGoodWhatManyStarted",
+       {Event::lie_down,
+        [](Transition& transition) {
+          if ((transition.next & progress::dozing) != 0) transition.next |= progress::many_starts;
+        }}},
       {"SubmissionsAreNotNoted", {Event::submit, flag_forgotten(progress::submitted)}},
       {"TwoMayTake", {Event::take, [](Transition& transition) { transition.allowed = true; }}},
       {"WakersDoNotWaitForTheMutex", {.notifies_without_mutex = true}},
