@@ -18,7 +18,9 @@ class Fifo {
   std::size_t size() const { return end_ - first_; }
   Element& front() { return places_[place(first_)]; }
   const Element& front() const { return places_[place(first_)]; }
+  const Element& back() const { return places_[place(end_ - 1)]; }
   // From the front on.
+  Element& operator[](std::size_t at) { return places_[place(first_ + at)]; }
   const Element& operator[](std::size_t at) const { return places_[place(first_ + at)]; }
   // If memory runs out, nothing has happened.
   void push_back(Element element) {

@@ -57,7 +57,7 @@ hocket_result call_in_full(hocket_comm* comm, CallArguments& arguments, const ho
 bool start_again(Communicator& communicator, const CallArguments& arguments, hocket_work** work) {
   if (arguments.collective != Collective::send && arguments.collective != Collective::recv) return false;
   NewWork handle = new_work();
-  const auto started = communicator.start_again(arguments, handle->calls, handle->facts);
+  const auto started = communicator.start_again(arguments, handle->calls, handle->run, handle->facts);
   if (started == Started::no) return false;
   handle->over = started == Started::over;
   *work = handle.release();

@@ -1,6 +1,7 @@
 // What the sources of the C API share: the handles, and how a body's failure becomes a result of the calling thread.
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <string>
 
@@ -39,8 +40,8 @@ Status latest_status();
 
 // Keeps how an operation that has succeeded was done, for hocket_last_call() of the calling thread.
 void remember(const Operation& operation);
-// What is known of it.
-void remember(const comm::CallFacts& facts);
+// What is known of it, but for its number, which is this.
+void remember(const comm::CallFacts& facts, std::uint64_t sequence);
 // The same of a call that was like the one before; where it has failed, keeps the failure.
 void remember_again(const Operation& operation);
 // The same for the last one of a work, if all have succeeded.

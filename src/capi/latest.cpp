@@ -36,12 +36,9 @@ void remember(const Operation& operation) {
   comm::tell_facts(operation, latest_call);
 }
 
-void remember(const comm::CallFacts& facts) {
-  if (facts.manner == latest_call.manner) {
-    latest_call.sequence = facts.sequence;
-  } else {
-    latest_call = facts;
-  }
+void remember(const comm::CallFacts& facts, std::uint64_t sequence) {
+  if (facts.manner != latest_call.manner) latest_call = facts;
+  latest_call.sequence = sequence;
 }
 
 void remember_again(const Operation& operation) {
@@ -55,7 +52,9 @@ Status remember(Status status, const hocket_work& work) {
   if (work.calls.parts() != 0) {
     remember(*work.calls.part(work.calls.parts() - 1).operations.back());
   } else if (work.over) {
-    remember(work.facts);
+    remember(work.facts, work.facts.sequence);
+  } else if (work.calls.run() != nullptr) {
+    remember(work.facts, work.calls.run()->sequence());
   }
   return status;
 }

@@ -13,12 +13,24 @@ class Communicator;
 }
 
 struct hocket_work {
+  // Of what is started once more.
+  class Run final : public hocket::RunEnd {
+   public:
+    explicit Run(hocket_work& work) : work_(work) {}
+    using RunEnd::leave;
+
+   private:
+    void release_itself() noexcept override { delete &work_; }
+
+    hocket_work& work_;
+  };
+
   hocket_work() = default;
   ~hocket_work() { drop(); }
   hocket_work(const hocket_work&) = delete;
   hocket_work& operator=(const hocket_work&) = delete;
 
-  // As it was when it was made, but for `facts`.
+  // As it was when it was made, but for `facts` and `run`.
   void drop() noexcept {
     over = false;
     calls.drop();
@@ -28,11 +40,12 @@ struct hocket_work {
   }
 
   hocket::comm::StartedCalls calls;
+  Run run{*this};
   // Of persistent works: what starts them, while it lives; else null.
   hocket::comm::Communicator* communicator = nullptr;
   std::weak_ptr<const void> communicator_life = {};
-  // The call was over when it was started, and nothing else is left of it; `facts` tell how. Before that they are those
-  // of another one: mostly of one like it, and then little of them is new.
+  // The call was over when it was started, and nothing else is left of it; `facts` tell how. Of a run, all but its
+  // number. Before that they are those of another one: mostly of one like it, and then little of them is new.
   bool over = false;
   hocket::comm::CallFacts facts = {};
   hocket_work* next = nullptr;  // of the spare ones
@@ -51,6 +64,7 @@ class SpareWorks {
     return work;
   }
   void give(hocket_work* work) noexcept {
+    if (!work->run.finished() && work->run.leave()) return;  // which deletes it at its end
     if (room_ == 0 && !open()) {
       delete work;
       return;

@@ -76,7 +76,12 @@ Status restart(hocket_work* work) {
 bool is_well(const hocket_work* work) {
   if (work == nullptr) return false;
   if (work->over) {
-    remember(work->facts);
+    remember(work->facts, work->facts.sequence);
+    return true;
+  }
+  if (const hocket::RunEnd* const run = work->calls.run(); run != nullptr) {
+    if (!run->finished() || !run->status().ok()) return false;
+    remember(work->facts, run->sequence());
     return true;
   }
   const Operation* const operation = work->calls.only_and_well();

@@ -39,8 +39,8 @@ class CallPlanner {
     return LatestCall::run_again(latest_calls_.like(send), send, latest_calls_.like(recv), recv, executor_, ended);
   }
   template <class Show>
-  Started start_again(const CallArguments& call, const Show& show) {
-    return latest_calls_.like(call).start_again(call, executor_, show);
+  Started start_again(const CallArguments& call, RunEnd& end, const Show& show) {
+    return latest_calls_.like(call).start_again(call, executor_, end, show);
   }
   // The operations of a call on a list, in their order; small tensors share one. `call`: what holds for all tensors.
   Result<std::vector<std::shared_ptr<Operation>>> prepare_list(const CallArguments& call,

@@ -173,9 +173,11 @@ Code Communicator::run_again(const CallArguments& send, const CallArguments& rec
   return planner_->run_again(send, recv, ended);
 }
 
-Started Communicator::start_again(const CallArguments& call, StartedCalls& calls, CallFacts& facts) {
-  return planner_->start_again(call, [&](const std::shared_ptr<Operation>& operation, bool over) {
-    over ? tell_facts(*operation, facts) : calls.set(executor(), operation);
+Started Communicator::start_again(const CallArguments& call, StartedCalls& calls, RunEnd& end, CallFacts& facts) {
+  return planner_->start_again(call, end, [&](const Operation& operation, bool over) {
+    if (over) return tell_facts(operation, facts);
+    tell_manner(operation, facts);
+    calls.set(executor(), end);
   });
 }
 

@@ -77,9 +77,9 @@ class Communicator {
   Code run_again(const CallArguments& call, Ended ended);
   // The same of a send and a receive that start together; `ended` is shown the receive, or what has failed.
   Code run_again(const CallArguments& send, const CallArguments& recv, Ended ended);
-  // Starts a message that is like the one before: it is under way in `calls`, or over at once, and `facts` tell how.
-  // No: it is to be prepared and started.
-  Started start_again(const CallArguments& call, StartedCalls& calls, CallFacts& facts);
+  // Starts a message that is like the one before: it is under way in `calls`, as `end`, which must stay until then, or
+  // over at once. `facts` tell how, but for the number of what is under way. No: it is to be prepared and started.
+  Started start_again(const CallArguments& call, StartedCalls& calls, RunEnd& end, CallFacts& facts);
   // Checks, plans and binds a call.
   Result<std::shared_ptr<Operation>> prepare(const CallArguments& call);
   // The operations of a call on a list, in their order; small tensors share one. `call`: what holds for all tensors.

@@ -67,17 +67,23 @@ class alignas(256) LatestCall {
     ended(told);
     return told.status().code();
   }
-  // Starts a message that is like the latest one, whatever else is under way, and shows it to `show`, which is told
-  // whether it is over. No: it is to be prepared and started, and nothing has happened.
+  // Starts a message that is like the latest one, whatever else is under way, and shows its operation to `show`, which
+  // is told whether it is over; if not, `end` is told when it is. No: it is to be prepared and started, and nothing has
+  // happened.
   template <class Show>
-  Started start_again(const CallArguments& call, Executor& executor, const Show& show) {
+  Started start_again(const CallArguments& call, Executor& executor, RunEnd& end, const Show& show) {
     if (!take_turn()) return Started::no;
-    const EndOfTurn end(busy_);
-    if (!is_alike(call) || !finds_idle() || !is_in_host_memory(call)) return Started::no;
-    const auto* const input = static_cast<const std::byte*>(call.send);
-    const Started started = executor.start_again(operation_, input, static_cast<std::byte*>(call.recv));
-    if (started != Started::no) show(operation_, started == Started::over);
-    return started;
+    const EndOfTurn end_of_turn(busy_);
+    if (!is_alike(call) || !is_in_host_memory(call)) return Started::no;
+    const bool is_under_way = !is_idle(operation_);
+    const auto* const idle = !is_under_way ? &operation_ : has_another() ? &others_[oldest_] : nullptr;
+    const auto again =
+        executor.start_again(is_under_way ? &operation_ : nullptr, idle, static_cast<const std::byte*>(call.send),
+                             static_cast<std::byte*>(call.recv), end);
+    if (again.started == Started::no) return Started::no;
+    if (is_under_way && !again.by_latest) take_another();
+    show(*operation_, again.started == Started::over);
+    return again.started;
   }
   // `operation` is bound to this call, which gives these tables, and owned by the caller and a list of idle ones; else
   // it is not kept.
@@ -139,13 +145,18 @@ class alignas(256) LatestCall {
     return operation.use_count() == owners && operation->finished();
   }
   // Whether the latest operation is idle, or can be replaced by one that is.
-  bool finds_idle() { return is_idle(operation_) || take_another(); }
-  // Makes the one that has been used longest ago the latest; false: it is under way, too.
-  bool take_another() {
-    if (others_.empty() || !is_idle(others_[oldest_])) return false;
+  bool finds_idle() {
+    if (is_idle(operation_)) return true;
+    if (!has_another()) return false;
+    take_another();
+    return true;
+  }
+  // Whether the one that has been used longest ago is idle.
+  bool has_another() const { return !others_.empty() && is_idle(others_[oldest_]); }
+  // Makes that the latest.
+  void take_another() {
     operation_.swap(others_[oldest_]);
     if (++oldest_ == others_.size()) oldest_ = 0;
-    return true;
   }
   void forget_now() {
     key_ = CallKey();

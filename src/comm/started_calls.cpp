@@ -12,6 +12,10 @@ namespace hocket::comm {
 
 void tell_facts(const Operation& operation, CallFacts& facts) {
   facts.sequence = operation.sequence();
+  tell_manner(operation, facts);
+}
+
+void tell_manner(const Operation& operation, CallFacts& facts) {
   if (facts.manner == operation.manner().number() && operation.can_move()) return;
   facts.transports = operation.transports();
   facts.algorithm = operation.algorithm();
@@ -48,11 +52,13 @@ const Operation* StartedCalls::only_and_well() const {
 }
 
 bool StartedCalls::finished() const {
+  if (run_ != nullptr) return run_->finished();
   if (only_ != nullptr) return only_->finished();
   return !any_part([](const Part& part) { return !all_finished(part.operations); });
 }
 
 Status StartedCalls::status() const {
+  if (run_ != nullptr) return run_->status();
   Status first;
   (void)any_part([&](const Part& part) { return !(first = status_of(part.operations)).ok(); });
   return first;
@@ -83,6 +89,10 @@ void StartedCalls::drop_now() noexcept {
 }
 
 Status StartedCalls::wait(Deadline deadline) const {
+  if (run_ != nullptr) {
+    Status late = run_->finished() ? Status() : executor_->wait(*run_, deadline);
+    return late.ok() ? run_->status() : late;
+  }
   Status late;
   const bool too_late = any_part([&](const Part& part) {
     if (all_finished(part.operations)) return false;
@@ -98,10 +108,14 @@ namespace {
 std::vector<Executor*> executors_of(std::span<const StartedCalls* const> all) {
   std::vector<Executor*> executors;
   for (const StartedCalls* const calls : all) {
-    for (std::size_t at = 0; calls != nullptr && at < calls->parts(); ++at) {
+    if (calls == nullptr) continue;
+    const auto add = [&](Executor* executor) {
+      if (std::ranges::count(executors, executor) == 0) executors.push_back(executor);
+    };
+    if (calls->run() != nullptr && !calls->run()->finished()) add(calls->executor_of_run());
+    for (std::size_t at = 0; at < calls->parts(); ++at) {
       const StartedCalls::Part part = calls->part(at);
-      if (all_finished(part.operations) || std::ranges::count(executors, part.executor) != 0) continue;
-      executors.push_back(part.executor);
+      if (!all_finished(part.operations)) add(part.executor);
     }
   }
   return executors;
@@ -142,15 +156,19 @@ std::size_t wait_any(std::span<const StartedCalls* const> all, Deadline deadline
   };
   if (const std::size_t found = first_finished(); found < all.size()) return found;
   const auto executors = executors_of(all);
+  if (const std::size_t found = first_finished(); found < all.size()) return found;  // of one that is not among these
   if (executors.size() == 1) {
     std::vector<StartedCalls::Operations> sets;
+    std::vector<const RunEnd*> runs;
     for (const StartedCalls* const calls : all) {
-      for (std::size_t at = 0; calls != nullptr && at < calls->parts(); ++at) {
+      if (calls == nullptr) continue;
+      if (calls->run() != nullptr) runs.push_back(calls->run());
+      for (std::size_t at = 0; at < calls->parts(); ++at) {
         const StartedCalls::Part part = calls->part(at);  // what others run is finished
         if (part.executor == executors.front()) sets.push_back(part.operations);
       }
     }
-    (void)executors.front()->wait_any(sets, deadline);
+    (void)executors.front()->wait_any(sets, runs, deadline);
     return first_finished();
   }
   CompletionSignal signal;
@@ -160,6 +178,7 @@ std::size_t wait_any(std::span<const StartedCalls* const> all, Deadline deadline
 }
 
 bool StartedCalls::on_complete(Callback callback) const {
+  if (run_ != nullptr) return run_->on_complete(std::move(callback));
   std::vector<std::shared_ptr<Operation>> operations;  // the callback may end these calls
   for (std::size_t at = 0; at < parts(); ++at) {
     operations.insert(operations.end(), part(at).operations.begin(), part(at).operations.end());

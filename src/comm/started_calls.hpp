@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "src/exec/run_end.hpp"
 #include "src/exec/started.hpp"
 #include "src/exec/transport_names.hpp"
 #include "src/spi/status.hpp"
@@ -31,6 +32,8 @@ struct CallFacts {
 };
 // Every small call pays for them, so they are written where they are to stand.
 [[gnu::noinline]] void tell_facts(const Operation& operation, CallFacts& facts);
+// The same without its number, where it may run meanwhile.
+void tell_manner(const Operation& operation, CallFacts& facts);
 // The same of a call that is like the one before: mostly only its number is new. It runs no other operation.
 void tell_facts_again(const Operation& operation, CallFacts& facts);
 // Of one that is finished.
@@ -47,7 +50,8 @@ class StartedCalls;
 // where the deadline has passed first.
 std::size_t wait_any(std::span<const StartedCalls* const> all, Deadline deadline);
 
-// Operations that are started together, by what runs them. Empty: nothing is to be done.
+// Operations that are started together, by what runs them, or one run of an operation that tells only its end. Empty:
+// nothing is to be done.
 class StartedCalls {
  public:
   using Operations = std::span<const std::shared_ptr<Operation>>;
@@ -62,6 +66,7 @@ class StartedCalls {
   StartedCalls& operator=(StartedCalls&& other) noexcept {
     drop();
     executor_ = other.executor_;
+    run_ = other.run_;
     only_ = std::move(other.only_);
     several_ = std::move(other.several_);
     return *this;
@@ -79,6 +84,16 @@ class StartedCalls {
     only_ = std::move(operation);
   }
 
+  // The run has begun, and stays as long as this.
+  void set(Executor& executor, RunEnd& run) {
+    executor_ = &executor;
+    run_ = &run;
+  }
+  // Null: they are operations.
+  const RunEnd* run() const { return run_; }
+  Executor* executor_of_run() const { return executor_; }
+
+  // Of operations.
   std::size_t parts() const { return only_ != nullptr ? 1 : several_ != nullptr ? several_->size() : 0; }
   Part part(std::size_t at) const {
     if (only_ != nullptr) return {executor_, {&only_, 1}};
@@ -96,6 +111,7 @@ class StartedCalls {
   void restart() const;
   // Empty from now on.
   void drop() noexcept {
+    run_ = nullptr;
     if (only_ != nullptr || several_ != nullptr) drop_now();
   }
   // The first failure among them; requires finished().
@@ -125,6 +141,7 @@ class StartedCalls {
   }
 
   Executor* executor_ = nullptr;
+  RunEnd* run_ = nullptr;
   std::shared_ptr<Operation> only_;
   std::unique_ptr<std::vector<Group>> several_;
 };

@@ -10,6 +10,7 @@ namespace hocket {
 namespace {
 
 const Status destroyed(Code::aborted, "the communicator was destroyed");  // made beforehand: ending needs no memory
+const Status not_finished(Code::in_progress, "the operation is not finished yet");
 
 }  // namespace
 
@@ -191,22 +192,17 @@ bool Executor::starts_here(Operations operations) {
   return starts;
 }
 
-Started Executor::start_again(const std::shared_ptr<Operation>& message, const std::byte* input, std::byte* output) {
+Executor::Again Executor::start_again(const std::shared_ptr<Operation>* latest, const std::shared_ptr<Operation>* idle,
+                                      const std::byte* input, std::byte* output, RunEnd& end) {
   Parts& parts = *parts_;
-  if (!parts.lock.try_take()) return Started::no;
-  Started started = Started::no;
-  if (may_start_here()) {
-    started = parts.engine.start_again(message, input, output) ? Started::over : Started::under_way;
-    if (message->kept_links()) {
-      if (started == Started::over && parts.lock.return_to_rest()) return started;
-      if (started == Started::under_way) {
-        parts.lock.release_started(true);
-        return started;
-      }
-    }
-  }
-  parts.lock.release_started(parts.engine.rest());
-  return started;
+  if (!parts.lock.try_take()) return {};
+  LoneMessages::Again again;
+  if (may_start_here()) again = parts.engine.start_again({latest, idle}, input, output, end);
+  const Again told{.started = again.started, .by_latest = again.by_latest};
+  if (again.kept_links && again.started == Started::over && parts.lock.return_to_rest()) return told;
+  const bool under_way = again.kept_links && again.started == Started::under_way;
+  parts.lock.release_started(under_way || parts.engine.rest());
+  return told;
 }
 
 Status Executor::start(Operations operations) {
@@ -236,13 +232,18 @@ void Executor::finish_alone(Operations operations) {
 
 Status Executor::wait(Operations operations, Deadline deadline) {
   const auto done = [&] { return all_finished(operations); };
-  if (wait_until(ProgressEngine::Goal{.operations = operations}, done, deadline)) return status_of(operations);
-  return Status(Code::in_progress, "the operation is not finished yet");
+  return wait_until(ProgressEngine::Goal{.operations = operations}, done, deadline) ? status_of(operations)
+                                                                                    : not_finished;
 }
 
-Status Executor::wait_any(std::span<const Operations> sets, Deadline deadline) {
-  const auto done = [&] { return std::ranges::any_of(sets, all_finished); };
-  if (wait_until(ProgressEngine::Goal{.any = sets}, done, deadline)) return {};
+Status Executor::wait(const RunEnd& run, Deadline deadline) {
+  const auto done = [&] { return run.finished(); };
+  return wait_until(ProgressEngine::Goal{.run = &run}, done, deadline) ? Status() : not_finished;
+}
+
+Status Executor::wait_any(std::span<const Operations> sets, std::span<const RunEnd* const> runs, Deadline deadline) {
+  const auto done = [&] { return any_finished(sets, runs); };
+  if (wait_until(ProgressEngine::Goal{.any = sets, .any_run = runs}, done, deadline)) return {};
   return Status(Code::in_progress, "no operation is finished yet");
 }
 

@@ -27,6 +27,7 @@ namespace hocket {
 class CompletionSignal;
 class Operation;
 class Peers;
+class RunEnd;
 struct Recording;
 
 class Executor {
@@ -84,15 +85,23 @@ class Executor {
   bool run_again(const std::shared_ptr<Operation>& operation, const std::byte* input, std::byte* output);
   // The same of a send from `input` and a receive into `output` that start together.
   bool run_again(Operations pair, const std::byte* input, std::byte* output);
-  // Starts a message that has run before, bound to these buffers, where nobody progresses. No: it must take its turn,
-  // by start().
-  Started start_again(const std::shared_ptr<Operation>& message, const std::byte* input, std::byte* output);
+  // Starts one of several like messages that have run before, bound to these buffers, where nobody progresses: another
+  // run of the latest one, where that is under way, or an idle one; either may be null. If it is under way then, it
+  // tells `end` of its end, which must stay until that. No: one must take its turn, by start().
+  struct Again {
+    Started started = Started::no;
+    bool by_latest = false;  // else by the idle one
+  };
+  Again start_again(const std::shared_ptr<Operation>* latest, const std::shared_ptr<Operation>* idle,
+                    const std::byte* input, std::byte* output, RunEnd& end);
   // Queues bound operations and returns. Of the only rank: as run(), save in a callback, which does not wait.
   Status start(Operations operations);
   // Progresses or waits until all are finished or `deadline` passes (then Code::in_progress).
   Status wait(Operations operations, Deadline deadline);
-  // The same until all of at least one of the sets are finished.
-  Status wait_any(std::span<const Operations> sets, Deadline deadline);
+  // The same until this run is.
+  Status wait(const RunEnd& run, Deadline deadline);
+  // The same until all of at least one of the sets are finished, or one of the runs.
+  Status wait_any(std::span<const Operations> sets, std::span<const RunEnd* const> runs, Deadline deadline);
   // Raises `signal` after each operation that ends from now on, until forget(). Any thread.
   void listen(CompletionSignal& signal);
   void forget(CompletionSignal& signal);

@@ -113,40 +113,67 @@ bool LoneMessages::is_over_now(Operation& message, const std::byte* input, std::
   return runs_in_row(message);
 }
 
-bool LoneMessages::start_again(const std::shared_ptr<Operation>& message, const std::byte* input, std::byte* output) {
+LoneMessages::Again LoneMessages::start_again(const Like& like, const std::byte* input, std::byte* output,
+                                              RunEnd& end) {
+  if (like.latest != nullptr) {
+    const Operation& latest = **like.latest;
+    const unsigned looks = looks_;
+    if (const Again again = run_once_more(latest, output, end); again.started != Started::no) return again;
+    if (engine_.is_broken()) return {};
+    // A look has ended its row, and none but handles was told: so it is idle.
+    if (looks != looks_ && latest.finished()) {
+      Again again = start_idle(*like.latest, input, output, end);
+      again.by_latest = true;
+      return again;
+    }
+  }
+  return like.idle != nullptr ? start_idle(*like.idle, input, output, end) : Again{};
+}
+
+LoneMessages::Again LoneMessages::start_idle(const std::shared_ptr<Operation>& message, const std::byte* input,
+                                             std::byte* output, RunEnd& end) {
+  bool bound = false;
+  const auto bind = [&](bool follows) {
+    message->bind_again(input, output);
+    end.begin_for_others();
+    message->tell(end, follows ? message : nullptr);
+    bound = true;
+  };
   try {
     const bool is_only = engine_.queue_.empty() && (engine_.lock_.state() & progress::submitted) == 0;
-    if (!is_only && follows_at_once(message, input, output)) return false;
     const unsigned looks = looks_;
     if (!is_only) take_in();
     const bool first = is_only || is_first(*message);
-    if (first && is_over_now(*message, input, output)) {
-      message->keep_links(is_only);
-      return true;
-    }
-    message->bind_again(input, output);
-    message->allow_callback();
+    if (first && is_over_now(*message, input, output)) return {.started = Started::over, .kept_links = is_only};
+    bind(!first);
     if (!engine_.is_broken()) (void)(first ? begin_now(message) : begin_behind(message, looks == looks_));
   } catch (...) {
-    if (message->finished()) message->take_longer();
+    if (!bound) bind(false);
     break_down_at(message);
   }
   if (engine_.is_broken() && !message->finished()) message->finish(engine_.failure_.get());
-  return false;
+  return {.started = Started::under_way, .kept_links = message->kept_links()};
 }
 
-// Behind others in its direction, where nothing else is to be done: then most receives come here.
-bool LoneMessages::follows_at_once(const std::shared_ptr<Operation>& message, const std::byte* input,
-                                   std::byte* output) {
-  if (is_to_look() || (engine_.lock_.state() & progress::submitted) != 0 || engine_.queue_.can_start()) return false;
-  OperationQueue::Entry* const entry = engine_.queue_.entry_to_follow(*message);
-  if (entry == nullptr) return false;
-  message->bind_again(input, output);
-  message->allow_callback();
-  entry->followers.push_back(message.get());
-  message->keep_links(true);
-  ++behind_others_;
-  return true;
+// Behind others of its kind, where nothing else is to be done: then most receives come here.
+LoneMessages::Again LoneMessages::run_once_more(const Operation& message, std::byte* output, RunEnd& end) {
+  try {
+    OperationQueue::Entry* row = engine_.queue_.row_of(message);
+    if (row == nullptr || (engine_.lock_.state() & progress::submitted) != 0 || engine_.queue_.can_start()) return {};
+    const bool looks = is_to_look();
+    ++behind_others_;
+    if (looks) {
+      look_at_those_before();
+      row = engine_.queue_.row_of(message);
+    }
+    if (row == nullptr) return {};
+    row->followers.push_back({.output = output, .end = &end});
+    end.begin_for_others();
+    return {.started = Started::under_way, .kept_links = !looks, .by_latest = true};
+  } catch (...) {
+    engine_.break_down_for_exception();
+    return {};
+  }
 }
 
 // With the exception that is being handled. The message has no place in the queue.
@@ -168,9 +195,13 @@ bool LoneMessages::is_first(const Operation& message) {
   const bool looks = is_to_look();
   ++behind_others_;
   if (!looks) return false;
+  look_at_those_before();
+  return is_free(message) && !engine_.is_broken();
+}
+
+void LoneMessages::look_at_those_before() {
   ++looks_;
   if (engine_.progress_links() != 0) engine_.advance_operations();
-  return is_free(message) && !engine_.is_broken();
 }
 
 // False: it could not.
@@ -205,9 +236,20 @@ bool LoneMessages::begin_now(const std::shared_ptr<Operation>& message) {
   return begun.ok();
 }
 
+// The first of those that follow.
+bool LoneMessages::runs_in_row(OperationQueue::Entry& entry) {
+  const OperationQueue::Follower& next = entry.followers.front();
+  if (next.operation != nullptr) return runs_in_row(*next.operation);
+  Operation& again = *entry.operation;
+  again.move_on(nullptr, next.output);
+  if (!engine_.recorder_.run_in_row([&] { return engine_.takes_now(again); })) return false;
+  next.end->end_well_as(again.sequence());
+  return true;
+}
+
 bool LoneMessages::follow(OperationQueue::Entry& entry) {
   while (!entry.followers.empty()) {
-    if (runs_in_row(*entry.followers.front())) {
+    if (runs_in_row(entry)) {
       entry.followers.pop_front();  // it may be gone
     } else {
       OperationQueue::replace(entry);
@@ -221,7 +263,7 @@ bool LoneMessages::follow(OperationQueue::Entry& entry) {
     }
     engine_.lock_.completed();
   }
-  engine_.queue_.remove(entry);
+  engine_.queue_.remove(entry)->let_go();  // its latest runs were not its own
   return true;
 }
 

@@ -7,6 +7,7 @@
 #include <span>
 
 #include "src/exec/operation_queue.hpp"
+#include "src/exec/started.hpp"
 
 namespace hocket {
 
@@ -26,12 +27,20 @@ class LoneMessages {
   bool run(Messages messages);
   // Begins messages behind all that was submitted before, and ends those that need not wait.
   void start(Messages messages);
-  // Moves one that has run before on to these buffers and runs it, where it is over at once. False: it must be started,
-  // and nothing has happened to it.
-  bool is_over_now(Operation& message, const std::byte* input, std::byte* output);
-  // The same behind all that was submitted before; where it is not over at once, it begins, or waits for its turn.
-  // Where it has kept links, there is nothing to rest for.
-  bool start_again(const std::shared_ptr<Operation>& message, const std::byte* input, std::byte* output);
+  // Messages of one kind that have run before: the latest one, where that is under way, and one that is idle; null:
+  // there is none.
+  struct Like {
+    const std::shared_ptr<Operation>* latest;
+    const std::shared_ptr<Operation>* idle;
+  };
+  struct Again {
+    Started started = Started::no;
+    bool kept_links = false;  // see Operation; then there is nothing to rest for
+    bool by_latest = false;   // else by the idle one
+  };
+  // Starts one of them, behind all that was submitted before. Where it is not over at once, it begins, or waits for its
+  // turn, and tells `end`; what waits may be another run of the latest one. No: that cannot be, and none is idle.
+  Again start_again(const Like& like, const std::byte* input, std::byte* output, RunEnd& end);
   // What follows a message that has ended runs, up to one that must wait and has its place from then on. False: one has
   // failed, and so everything has ended.
   bool follow(OperationQueue::Entry& entry);
@@ -42,6 +51,7 @@ class LoneMessages {
 
   bool ends_well(Operation& message);
   bool runs_in_row(Operation& message);
+  bool runs_in_row(OperationQueue::Entry& entry);
   bool wait_for(Messages messages);
   void take_in();
   bool start_one(const std::shared_ptr<Operation>& message);
@@ -51,7 +61,12 @@ class LoneMessages {
   bool is_first(const Operation& message);
   // Whether the next message that finds others in its direction looks whether these can end.
   bool is_to_look() const { return (behind_others_ + 1) % behind_others_per_look == 0; }
-  bool follows_at_once(const std::shared_ptr<Operation>& message, const std::byte* input, std::byte* output);
+  // Moves one that has run before on to these buffers and runs it, where it is over at once. False: it must be started,
+  // and nothing has happened to it.
+  bool is_over_now(Operation& message, const std::byte* input, std::byte* output);
+  Again start_idle(const std::shared_ptr<Operation>& message, const std::byte* input, std::byte* output, RunEnd& end);
+  Again run_once_more(const Operation& message, std::byte* output, RunEnd& end);
+  void look_at_those_before();
   void break_down_at(const std::shared_ptr<Operation>& message);
   void queue_rest(Messages messages, std::size_t begun);
 

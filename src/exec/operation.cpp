@@ -1,51 +1,21 @@
 #include "src/exec/operation.hpp"
 
 #include <algorithm>
-#include <exception>
 #include <memory>
 #include <utility>
-
-#include "src/base/log.hpp"
 
 namespace hocket {
 namespace {
 
 constexpr std::chrono::milliseconds first_telling_after{200};
 
-void log_thrown(const char* what) noexcept {
-  try {
-    log::error(std::string("a completion function threw: ") + what);
-  } catch (...) {
-    log::error("a completion function threw, and memory ran out for saying what");
-  }
-}
-
-// Nothing that it throws goes further.
-void call(const Operation::Callback& callback, Code result) noexcept {
-  try {
-    callback(result);
-  } catch (const std::exception& error) {
-    log_thrown(error.what());
-  } catch (...) {
-    log_thrown("something that is not a std::exception");
-  }
-}
-
 }  // namespace
 
-struct Operation::Call {
-  Callback callback;
-  Code result = Code::ok;
-  std::shared_ptr<Operation> held = {};  // whose end it tells
-  Call* next = nullptr;                  // the one that is called when this one has returned
-};
-
 std::atomic<std::uint64_t> Manner::numbers_{0};
-constinit thread_local Operation::Call* Operation::last_called_ = nullptr;
 
 void Operation::bind(const Binding& binding, bool persistent) {
   binding_ = binding;
-  persistent_ = callback_allowed_ = persistent;
+  persistent_ = may_be_asked_ = persistent;
   bound_anew_ = true;
   can_move_ = !binding.user && !binding.staging && !binding.device;
   collective_over_links_ = uses_links_ && !is_message();
@@ -80,66 +50,38 @@ void Operation::finish(const Status& status) {
   end_run(status.code());
 }
 
-void Operation::end_for_others(Code code, const void* before) {
-  if (before == &held_by_itself) {
-    const auto last = std::move(self_);
-    return last->take_back();
-  }
-  std::unique_ptr<Call> call(static_cast<Call*>(const_cast<void*>(before)));
-  call->result = code;
-  call_back(std::move(call));
+// What is told is its own, since the operation may run again at once.
+void Operation::end_for_another(Code code) {
+  RunEnd& other = *std::exchange(told_, nullptr);
+  const auto held = std::move(self_);
+  const std::uint64_t sequence = sequence_;
+  const Status status = status_;
+  end(code);
+  other.end_as(sequence, status);
+}
+
+void Operation::release_itself() noexcept {
+  const auto last = std::move(self_);
+  last->take_back();
 }
 
 void Operation::leave_to_itself(std::shared_ptr<Operation> operation) noexcept {
   Operation& held = *operation;
   if (held.finished()) return held.take_back();
   held.self_ = std::move(operation);
-  const void* running = nullptr;
-  if (held.state_.compare_exchange_strong(running, &held_by_itself)) return;
-  const auto last = std::move(held.self_);  // it is over by now, or its Call holds it
+  if (held.leave()) return;
+  const auto last = std::move(held.self_);  // it is over by now
   last->let_go();
 }
 
-bool Operation::on_complete(Callback callback) {
-  std::unique_ptr<Call> call(new Call{.callback = std::move(callback), .held = weak_from_this().lock()});
-  const void* before = nullptr;
-  if (state_.compare_exchange_strong(before, call.get())) {
-    (void)call.release();
-    return true;
-  }
-  if (before != &over) return false;
-  call->result = status_.code();
-  call_back(std::move(call));
-  return true;
-}
-
-void Operation::call_back(Callback callback, Code result) {
-  call_back(std::make_unique<Call>(Call{.callback = std::move(callback), .result = result}));
-}
-
-// One after the other, however they ask for each other, so that chains of any length take no stack. Needs no memory.
-void Operation::call_back(std::unique_ptr<Call> call) noexcept {
-  Call* now = call.release();
-  Call* const before = std::exchange(last_called_, now);
-  if (before != nullptr) {
-    before->next = now;
-    return;
-  }
-  while (now != nullptr) {
-    hocket::call(now->callback, now->result);
-    now->callback = nullptr;  // what it held may ask for others
-    if (now->next == nullptr) last_called_ = nullptr;
-    const std::unique_ptr<Call> called(std::exchange(now, now->next));
-  }
-}
-
 RunClock& Operation::clock() const {
-  if (!clock_) {
-    const auto now = Deadline::Clock::now();
-    const auto first_telling = std::min<std::chrono::nanoseconds>(first_telling_after, binding_.timeout / 2);
-    clock_ = RunClock{now, Deadline(now).later(binding_.timeout), Deadline(now + first_telling)};
-  }
+  if (!clock_) begin_clock(Deadline::Clock::now());
   return *clock_;
+}
+
+void Operation::begin_clock(Deadline::Clock::time_point began) const {
+  const auto first_telling = std::min<std::chrono::nanoseconds>(first_telling_after, binding_.timeout / 2);
+  clock_ = RunClock{began, Deadline(began).later(binding_.timeout), Deadline(began + first_telling)};
 }
 
 double Operation::elapsed_seconds() const {
@@ -148,6 +90,12 @@ double Operation::elapsed_seconds() const {
 
 bool all_finished(std::span<const std::shared_ptr<Operation>> operations) {
   return std::ranges::all_of(operations, [](const auto& operation) { return operation->finished(); });
+}
+
+bool any_finished(std::span<const std::span<const std::shared_ptr<Operation>>> sets,
+                  std::span<const RunEnd* const> runs) {
+  return std::ranges::any_of(sets, all_finished) ||
+         std::ranges::any_of(runs, [](const RunEnd* run) { return run->finished(); });
 }
 
 Status status_of(std::span<const std::shared_ptr<Operation>> operations) {

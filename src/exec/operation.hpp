@@ -2,9 +2,7 @@
 // DirectOperation runs over a window.
 #pragma once
 
-#include <atomic>
 #include <cstdint>
-#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -15,6 +13,7 @@
 #include "src/exec/manner.hpp"
 #include "src/exec/operation_record.hpp"
 #include "src/exec/peers.hpp"
+#include "src/exec/run_end.hpp"
 #include "src/exec/run_state.hpp"
 #include "src/spi/transport.hpp"
 
@@ -24,7 +23,7 @@ class CopiedMemory;
 class Recorder;
 
 // Thread rule: one thread at a time, the one that progresses; finished() and status() from any thread.
-class Operation : public std::enable_shared_from_this<Operation> {
+class Operation : public RunEnd, public std::enable_shared_from_this<Operation> {
  public:
   // `context`: whose call it is. `window`: over which it runs; null: over links.
   explicit Operation(std::shared_ptr<Context> context, Window* window = nullptr)
@@ -32,9 +31,6 @@ class Operation : public std::enable_shared_from_this<Operation> {
   // `uses_links`: what follows runs over links, too.
   Operation(std::shared_ptr<Context> context, Window* window, bool uses_links)
       : window_(window), uses_links_(uses_links), context_(std::move(context)) {}
-  virtual ~Operation() = default;
-  Operation(const Operation&) = delete;
-  Operation& operator=(const Operation&) = delete;
 
   // Makes it ready for another run. Requires that no run is going on. Persistent: for runs to come, each of which
   // begins with restart(); nobody else may bind it.
@@ -42,27 +38,35 @@ class Operation : public std::enable_shared_from_this<Operation> {
   // The same, to other buffers of the same kind. Requires can_move().
   void bind_again(const std::byte* input, std::byte* output) {
     set_buffers(input, output);
-    callback_allowed_ = false;
+    may_be_asked_ = false;
     restart();
   }
   // The same for a run_now() alone, where the run before has ended well.
   void move_on(const std::byte* input, std::byte* output) {
     set_buffers(input, output);
-    callback_allowed_ = false;
+    may_be_asked_ = false;
   }
   // What has been moved on, and has begun, takes longer.
   void take_longer() {
     clock_.reset();
-    state_.store(nullptr, std::memory_order_relaxed);
+    run_longer();
   }
   // Whether all that it is bound to but the caller's buffers may serve another run.
   bool can_move() const { return can_move_; }
   void restart() {
-    take_longer();
+    clock_.reset();
     kept_links_ = false;
     if (!failure_.ok()) failure_ = Status();
-    if (!status_.ok()) status_ = Status();
+    begin_run();
   }
+  // The end of the run that has been bound is that of another one, too, which began for others and must stay until it
+  // is told: then nobody else looks at the operation. `held`: this one, where nobody may hold it until then.
+  void tell(RunEnd& other, std::shared_ptr<Operation> held = nullptr) {
+    told_ = &other;
+    self_ = std::move(held);
+  }
+  // Whether the run that goes on is to be told of so.
+  bool tells() const { return told_ != nullptr; }
   // Before a run on device memory, on the thread that calls: what the caller has put into its stream until now comes
   // before it. Where the data is the host's, nothing happens.
   virtual Status mark_streams() { return {}; }
@@ -141,8 +145,6 @@ class Operation : public std::enable_shared_from_this<Operation> {
     if (binding_.staging) return finish(Status());
     end_run(Code::ok);
   }
-  // Nobody has taken it to run it, so it is as it was before restart(), or before it was bound.
-  void take_back() noexcept { state_.store(&over, std::memory_order_release); }
   // Whoever looks at a run that is over does this before dropping the operation: what was seen comes before the next
   // run.
   void let_go() noexcept {
@@ -163,7 +165,8 @@ class Operation : public std::enable_shared_from_this<Operation> {
   // The clock is read at the first of these, not when the run begins: most runs are over before anybody asks.
   const Deadline& deadline() const { return clock().deadline; }
   bool has_clock() const { return clock_.has_value(); }
-  std::uint64_t sequence() const { return sequence_; }
+  // Its clock began to run then.
+  void begin_clock(Deadline::Clock::time_point began) const;
   // How it names itself to the peers.
   Tag tag() const {
     return {.communicator = context_->number(),
@@ -208,20 +211,8 @@ class Operation : public std::enable_shared_from_this<Operation> {
   // The algorithm and wire format are the same, too, always.
   void set_manner(const Manner& manner) { manner_ = manner; }
   // ---- for any thread ----
-  bool finished() const { return state_.load(std::memory_order_acquire) == &over; }
-  // Given the result.
-  using Callback = std::function<void(Code)>;
   // Before a run: somebody may ask for its end with on_complete().
-  void allow_callback() { callback_allowed_ = true; }
-  // Has `callback` called once: when the run is over, on the thread that progresses, or now, if it is. False: another
-  // is to be called already. Requires allow_callback().
-  bool on_complete(Callback callback);
-  // Calls it; what it throws is logged. On a thread that is inside a callback: when that one has returned.
-  static void call_back(Callback callback, Code result);
-  // Whether this thread is inside a callback. There it may not wait: others may wait for this very thread.
-  static bool in_callback() { return last_called_ != nullptr; }
-  // These require finished().
-  const Status& status() const { return status_; }
+  void allow_callback() { may_be_asked_ = true; }
   // How it moved its data, for people: an algorithm of the catalog, or a direct path. Static.
   virtual std::string_view algorithm() const = 0;
   // The format in which its data travelled.
@@ -258,40 +249,36 @@ class Operation : public std::enable_shared_from_this<Operation> {
   void number_message();
   bool stage();
   void leave_staging(const Status& status);
-  // Of a run with this result.
+  // Of a run with this result; the operation may be gone then.
   void end_run(Code code) {
-    if (!callback_allowed_) return state_.store(&over, std::memory_order_release);
-    const void* const before = state_.exchange(&over, std::memory_order_acq_rel);
-    if (before != nullptr && before != &over) end_for_others(code, before);
+    if (told_ != nullptr) [[unlikely]]
+      return end_for_another(code);
+    end(code);
   }
-  void end_for_others(Code code, const void* before);  // the operation may be gone then
-
-  static constexpr char over = 0, held_by_itself = 0;  // only their addresses mean something
-  struct Call;                                         // a callback on its way
-  static void call_back(std::unique_ptr<Call> call) noexcept;
-  // Of those that this thread calls; null: none.
-  static constinit thread_local Call* last_called_;
+  void end_for_another(Code code);
+  void release_itself() noexcept override;
 
   Window* const window_;
   const bool uses_links_;
-  // What even the smallest call touches lies side by side from here on.
-  bool persistent_ = false, callback_allowed_ = false, kept_links_ = false;
+  // What even the smallest call touches lies side by side from here on, and in the end of its run.
+  bool persistent_ = false, kept_links_ = false;
   bool bound_anew_ = true, can_move_ = false, collective_over_links_ = false;
   const std::shared_ptr<Context> context_;
-  // While a run goes on: null, or the Call for its end, or &held_by_itself. Else &over.
-  std::atomic<const void*> state_{&over};
-  std::uint64_t sequence_ = 0;
   RecordDetail detail_;
   OperationRecord* record_ = nullptr;
-  Status failure_, status_;
+  Status failure_;
   Binding binding_;
   mutable std::optional<RunClock> clock_;
   Manner manner_;
-  std::shared_ptr<Operation> self_;  // only while it is held by itself
+  RunEnd* told_ = nullptr;           // of the run that goes on
+  std::shared_ptr<Operation> self_;  // only where nobody else has to hold it to its end
 };
 
 // Of operations that were started together.
 bool all_finished(std::span<const std::shared_ptr<Operation>> operations);
+// Whether all of one of these sets are, or one of these runs.
+bool any_finished(std::span<const std::span<const std::shared_ptr<Operation>>> sets,
+                  std::span<const RunEnd* const> runs);
 // Requires that all are finished: the first failure among them.
 Status status_of(std::span<const std::shared_ptr<Operation>> operations);
 

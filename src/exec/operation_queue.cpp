@@ -119,8 +119,16 @@ OperationQueue::Entry* OperationQueue::entry_to_follow(const Operation& message)
 
 bool OperationQueue::add_follower(Operation& message) {
   Entry* const entry = entry_to_follow(message);
-  if (entry != nullptr) entry->followers.push_back(&message);
+  if (entry != nullptr) entry->followers.push_back({.operation = &message});
   return entry != nullptr;
+}
+
+// What follows it there is of its kind.
+OperationQueue::Entry* OperationQueue::row_of(const Operation& message) {
+  if (!message.tells() || !message.may_follow()) return nullptr;
+  Entry& last = *lines_[line_of(message.directions().front())].last->entry;
+  if (last.operation.get() != &message || last.list != &running_) return nullptr;
+  return last.followers.empty() || last.followers.back().operation == nullptr ? &last : nullptr;
 }
 
 void OperationQueue::add_begun(std::shared_ptr<Operation> message, Rank peers) {
@@ -167,7 +175,14 @@ std::shared_ptr<Operation> OperationQueue::remove(Entry& entry) {
 }
 
 void OperationQueue::replace(Entry& entry) {
-  entry.operation = entry.followers.front()->shared_from_this();
+  const Follower next = entry.followers.front();
+  if (next.operation != nullptr) {
+    entry.operation = next.operation->shared_from_this();
+  } else {
+    entry.operation->bind_again(nullptr, next.output);
+    entry.operation->tell(*next.end);
+    if (next.clock_began != Deadline::Clock::time_point()) entry.operation->begin_clock(next.clock_began);
+  }
   entry.followers.pop_front();
 }
 
@@ -193,10 +208,18 @@ Deadline OperationQueue::verdict_for(const Operation& operation) {
   return operation.needs_source() ? deadline : deadline.later(grace);
 }
 
-void OperationQueue::begin_clocks_of_followers() const {
-  for (const Entry& entry : running_) {
-    for (std::size_t at = entry.followers.size(); at > 0 && !entry.followers[at - 1]->has_clock(); --at) {
-      (void)entry.followers[at - 1]->deadline();
+void OperationQueue::begin_clocks_of_followers() {
+  const auto runs = [](const Follower& one) {
+    return one.operation != nullptr ? one.operation->has_clock() : one.clock_began != Deadline::Clock::time_point();
+  };
+  for (Entry& entry : running_) {
+    for (std::size_t at = entry.followers.size(); at > 0 && !runs(entry.followers[at - 1]); --at) {
+      Follower& one = entry.followers[at - 1];
+      if (one.operation != nullptr) {
+        (void)one.operation->deadline();
+      } else {
+        one.clock_began = Deadline::Clock::now();
+      }
     }
   }
 }

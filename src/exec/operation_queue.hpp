@@ -8,7 +8,8 @@
 // Messages may run side by side where the link has those before and keeps their order: one that has begun behind others
 // that run takes its place in its line, and among what runs. One that waits for its data first, from a device, has
 // given the link nothing when it begins: nothing overtakes it. Short receives need not even begin: those of one
-// direction follow one that runs, without places of their own, and take its place one after the other.
+// direction follow one that runs, without places of their own, and take its place one after the other. Those that are
+// like the one that runs need not even be operations: that runs for each of them in turn.
 //
 // A receive from any peer claims the incoming direction of every peer of its communicator. It searches while it is
 // first in one of these lines, and starts when such a peer has sent something; then it leaves the other lines.
@@ -37,13 +38,24 @@ class OperationQueue {
     Claim* before = nullptr;
     Claim* behind = nullptr;
   };
+  // A receive behind another one.
+  struct Follower {
+    // Held by its caller until it is over, or by itself. Null: that of the entry runs again, into `output`, and tells
+    // `end`.
+    Operation* operation = nullptr;
+    std::byte* output = nullptr;
+    RunEnd* end = nullptr;
+    Deadline::Clock::time_point clock_began = {};  // none: its clock does not run yet
+
+    void finish(const Status& cause) const { operation != nullptr ? operation->finish(cause) : end->end_as(0, cause); }
+  };
   struct Entry {
     std::shared_ptr<Operation> operation;
-    Window* window = nullptr;    // the operation's
-    std::vector<Claim> claims;   // of a receive from any: by rank
-    Fifo<Operation*> followers;  // held by their callers until they are over, see Operation::leave_to_itself()
-    std::size_t first_in = 0;    // of how many lines it is the first
-    Entries* list = nullptr;     // the one that it is in
+    Window* window = nullptr;   // the operation's
+    std::vector<Claim> claims;  // of a receive from any: by rank
+    Fifo<Follower> followers;
+    std::size_t first_in = 0;  // of how many lines it is the first
+    Entries* list = nullptr;   // the one that it is in
     Entries::iterator self;
   };
 
@@ -63,6 +75,9 @@ class OperationQueue {
   Entry* entry_to_follow(const Operation& message);
   // Puts a message there. False: it may not follow. If memory runs out, nothing has happened.
   bool add_follower(Operation& message);
+  // The entry behind whose followers this message may run again for another caller, since it runs there. Null: there is
+  // none.
+  Entry* row_of(const Operation& message);
   // The next operation that may start; from now on it runs. Null: there is none.
   Entry* start_next();
   // Lets a receive from any that searches take its message from this rank; then start_next() returns it.
@@ -73,7 +88,7 @@ class OperationQueue {
   }
   // It has ended, and nothing follows it: those behind it may start.
   std::shared_ptr<Operation> remove(Entry& entry);
-  // It has ended, and what follows it has its place from now on.
+  // It has ended, and the first of what follows it has its place from now on.
   static void replace(Entry& entry);
   // Takes out everything.
   Entries take_all();
@@ -99,7 +114,7 @@ class OperationQueue {
   // Finds it again, without those that have left. Call when it has passed.
   void find_next_verdict();
   // What follows others has no verdict of its own, since those end before it; its time counts from here on.
-  void begin_clocks_of_followers() const;
+  void begin_clocks_of_followers();
   // When an operation that has not started is given up: a receive from any at its deadline; others a moment later, as
   // those that they wait for tell a better cause.
   static Deadline verdict_for(const Operation& operation);

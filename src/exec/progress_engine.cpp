@@ -33,7 +33,8 @@ ProgressEngine::ProgressEngine(const Parts& parts, Rank rank, bool alone)
 // ---- running --------------------------------------------------------------------------------------------------------
 
 bool ProgressEngine::Goal::reached(const ProgressEngine& engine) const {
-  if (!any.empty()) return std::ranges::any_of(any, all_finished);
+  if (run != nullptr) return run->finished();
+  if (!any.empty() || !any_run.empty()) return any_finished(any, any_run);
   if (!nobody) return all_finished(operations);
   const progress::State state = engine.lock_.state();
   if (progress::has_callers(state) || (state & progress::stopping) != 0) return true;

@@ -63,8 +63,11 @@ class ProgressEngine final : public TransportListener {
   struct Goal {
     std::span<const std::shared_ptr<Operation>> operations = {};
     bool nobody = false;  // until nothing is left to do, or a caller wants to progress
-    // In place of `operations`: until all of one of these sets are finished.
+    // In place of `operations`: until this run is finished.
+    const RunEnd* run = nullptr;
+    // In place of `operations`: until all of one of these sets are finished, or one of these runs.
     std::span<const std::span<const std::shared_ptr<Operation>>> any = {};
+    std::span<const RunEnd* const> any_run = {};
 
     bool reached(const ProgressEngine& engine) const;
   };
@@ -119,9 +122,10 @@ class ProgressEngine final : public TransportListener {
   // Begins messages that a caller brings itself, behind all that was submitted before, and ends those that need not
   // wait. Requires that nothing broke.
   void start_messages(LoneMessages::Messages messages) { messages_.start(messages); }
-  // Starts one of these again, bound to these buffers. True: it is over already. Requires that nothing broke.
-  bool start_again(const std::shared_ptr<Operation>& message, const std::byte* input, std::byte* output) {
-    return messages_.start_again(message, input, output);
+  // Starts one of these again, bound to these buffers; see LoneMessages. Requires that nothing broke.
+  LoneMessages::Again start_again(const LoneMessages::Like& like, const std::byte* input, std::byte* output,
+                                  RunEnd& end) {
+    return messages_.start_again(like, input, output, end);
   }
   // Whether all of these may be run alone: one, or a few messages.
   bool needs_no_places(std::span<const std::shared_ptr<Operation>> operations) const {
@@ -177,10 +181,15 @@ class ProgressEngine final : public TransportListener {
   bool nothing_came_to_light() const { return peer_failure_.ok() && departed_.empty(); }
   // Whether a message has been run here and now.
   bool runs_now(Operation& message) {
+    if (!takes_now(message)) return false;
+    message.finish_well();
+    return true;
+  }
+  // The same for another one's end.
+  bool takes_now(Operation& message) {
     if (!nothing_came_to_light() || !message.can_move()) return false;
     if (message.run_now(recorder_) != Operation::Ran::over) return false;
     ++message.context().counters().operations;
-    message.finish_well();
     return true;
   }
   bool run_here(const std::shared_ptr<Operation>& operation, Operation::Ran ran);
@@ -214,7 +223,7 @@ class ProgressEngine final : public TransportListener {
   void check_departures();
   bool looks_for_unseen_peers() const { return unseen_peers_.may_be(departed_) && !queue_.empty(); }
   void check_unseen_peers();
-  bool still_waits(const Operation* operation, Rank peer) const;
+  bool still_waits(const Operation* operation, std::uint64_t run, Rank peer) const;
   void keep_waits();
   void report_break();
   // With the exception that is being handled.

@@ -97,10 +97,10 @@ void ProgressEngine::check_departures() {
   break_down(search_.nobody_is_left(receive, departed_), &receive);
 }
 
-// Whether that operation, which may be over by now, still runs, and waits for this peer.
-bool ProgressEngine::still_waits(const Operation* operation, Rank peer) const {
+// Whether that run of an operation, which may be over by now, still goes on, and waits for this peer.
+bool ProgressEngine::still_waits(const Operation* operation, std::uint64_t run, Rank peer) const {
   return std::ranges::any_of(queue_.running(), [&](const Entry& entry) {
-    if (entry.operation.get() != operation || operation->complete()) return false;
+    if (entry.operation.get() != operation || operation->sequence() != run || operation->complete()) return false;
     const auto missing = operation->missing().peers;
     return std::ranges::find(missing, peer) != missing.end();
   });
@@ -113,9 +113,10 @@ void ProgressEngine::check_unseen_peers() {
       peer_left(peer);
       continue;
     }
+    const std::uint64_t run = operation->sequence();
     look_at_links();  // it may have said why
     // It may have done its part before; then this thread looks again before it sleeps.
-    if (advance_operations() && !still_waits(operation, awaited)) {
+    if (advance_operations() && !still_waits(operation, run, awaited)) {
       links_due_ = true;
       return;
     }
@@ -195,7 +196,7 @@ void ProgressEngine::break_down(const Status& first_cause, const Operation* foun
   for (const Entry& entry : ended) {
     // One that has finished is here where an exception came before its followers.
     if (!entry.operation->finished()) entry.operation->finish(cause);
-    for (std::size_t at = 0; at < entry.followers.size(); ++at) entry.followers[at]->finish(cause);
+    for (std::size_t at = 0; at < entry.followers.size(); ++at) entry.followers[at].finish(cause);
   }
   for (const auto& operation : unqueued_) {
     if (!operation->finished()) operation->finish(cause);

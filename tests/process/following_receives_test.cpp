@@ -8,52 +8,17 @@
 #include <atomic>
 #include <chrono>
 #include <cstdint>
-#include <functional>
 #include <string>
 #include <thread>
 #include <vector>
 
 #include "tests/process/support/call.hpp"
 #include "tests/process/support/failure.hpp"
+#include "tests/process/support/following_receives.hpp"
 #include "tests/process/support/process_group.hpp"
 
 namespace hocket::process_testing {
 namespace {
-
-constexpr std::size_t each = 60;
-using Numbers = std::vector<std::uint64_t>;
-
-class FollowingReceives : public testing::TestWithParam<const char*> {
- protected:
-  void run(const std::function<void(hocket_comm*, bool sends)>& body) const {
-    run_ranks(2, [&](Child& child) {
-      ::setenv("HOCKET_TRANSPORT", GetParam(), 1);
-      const Comm comm;
-      ASSERT_TRUE(comm);
-      body(comm.get(), child.index == 0);
-    });
-  }
-  static void receive(hocket_comm* comm, Numbers& data, hocket_work** work,
-                      const hocket_call_options* options = nullptr) {
-    ASSERT_EQ(hocket_recv(data.data(), data.size(), HOCKET_UINT64, 0, comm, options, work), HOCKET_OK)
-        << hocket_last_error();
-  }
-  static void send(hocket_comm* comm, const Numbers& data) {
-    ASSERT_EQ(hocket_send(data.data(), data.size(), HOCKET_UINT64, 1, comm, nullptr, nullptr), HOCKET_OK)
-        << hocket_last_error();
-  }
-  static void end(hocket_work* work) {
-    ASSERT_EQ(hocket_work_wait(work, 0), HOCKET_OK) << hocket_last_error();
-    ASSERT_EQ(hocket_work_release(work), HOCKET_OK);
-  }
-  // The sender waits for the receiver.
-  static void wait_for_receiver(hocket_comm* comm, bool sends) {
-    std::uint64_t word = 0;
-    const hocket_result result = sends ? hocket_recv(&word, 1, HOCKET_UINT64, 1, comm, nullptr, nullptr)
-                                       : hocket_send(&word, 1, HOCKET_UINT64, 0, comm, nullptr, nullptr);
-    ASSERT_EQ(result, HOCKET_OK) << hocket_last_error();
-  }
-};
 
 // All receives are there before the first message is, and after every third message the sender waits for the receiver.
 TEST_P(FollowingReceives, OfSeveralSizesAndTimeoutsKeepTheirOrder) {
@@ -157,6 +122,7 @@ INSTANTIATE_TEST_SUITE_P(Over, FollowingReceives, testing::Values("tcp", "shm"),
 
 // A sender that waits for nothing but its end.
 TEST(FollowingReceivesOfTheDead, AllEndAndNameTheRank) {
+  constexpr std::size_t each = 60;
   for (const char* const transport : {"tcp", "shm"}) {
     ProcessGroup group({2}, [&](Child& child) {
       ::setenv("HOCKET_TRANSPORT", transport, 1);

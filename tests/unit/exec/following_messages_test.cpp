@@ -2,7 +2,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <array>
 #include <chrono>
+#include <cstddef>
 #include <memory>
 #include <vector>
 
@@ -53,6 +55,54 @@ TEST(FollowingMessages, ShortReceivesFollowOneThatRuns) {
   EXPECT_EQ(queue.remove(entry), third);
   EXPECT_THAT(started(queue), ElementsAre(large.get()));
   EXPECT_FALSE(queue.add_follower(*receive())) << "what runs is no short receive";
+}
+
+// A handle's.
+struct End final : RunEnd {
+  End() { begin_for_others(); }
+  void release_itself() noexcept override {}
+};
+
+TEST(FollowingMessages, OneOperationRunsForSeveralEnds) {
+  OperationQueue queue;
+  const auto message = receive(), other = receive();
+  End first, second, third;
+  message->tell(first);
+  queue.add_begun(message, peers);
+  EXPECT_EQ(queue.row_of(*other), nullptr);
+  Entry* const row = queue.row_of(*message);
+  ASSERT_EQ(row, &queue.running().front());
+  std::array<std::byte, 2> outputs{};
+  row->followers.push_back({.output = &outputs[0], .end = &second});
+  ASSERT_EQ(queue.row_of(*message), row);
+  row->followers.push_back({.output = &outputs[1], .end = &third});
+  queue.begin_clocks_of_followers();
+  message->finish_well();
+  EXPECT_TRUE(first.finished());
+  EXPECT_FALSE(second.finished());
+  OperationQueue::replace(*row);
+  EXPECT_EQ(row->operation, message);
+  EXPECT_FALSE(message->finished());
+  EXPECT_TRUE(message->has_clock()) << "it counts from the first look";
+  message->finish(Status(Code::timeout, "nothing came"));
+  EXPECT_EQ(second.status().code(), Code::timeout);
+  EXPECT_TRUE(first.status().ok());
+  row->followers.front().finish(second.status());
+  EXPECT_EQ(third.status().code(), Code::timeout);
+}
+
+TEST(FollowingMessages, FollowOperationsAsOperations) {
+  OperationQueue queue;
+  const auto message = receive(), other = receive();
+  EXPECT_EQ(queue.row_of(*message), nullptr) << "it does not run";
+  queue.add_begun(message, peers);
+  EXPECT_EQ(queue.row_of(*message), nullptr) << "its caller looks at it";
+  End end;
+  message->tell(end);
+  EXPECT_NE(queue.row_of(*message), nullptr);
+  EXPECT_TRUE(queue.add_follower(*other));
+  EXPECT_EQ(queue.row_of(*message), nullptr) << "it would run in the place of the other one";
+  message->finish_well();
 }
 
 TEST(FollowingMessages, WaitForOneThatHasBegunAndWaitsForItsData) {
