@@ -100,8 +100,8 @@ class ProgressLock {
   const UniqueFd& holder_event() const { return holder_event_; }
 
   // ---- the watcher ----
-  bool take_as_watcher(bool called) {
-    return apply([&](progress::State state) { return progress::take_as_watcher(state, called); }).allowed;
+  bool take_as_watcher(bool called, bool patient = true) {
+    return apply([&](progress::State state) { return progress::take_as_watcher(state, called, patient); }).allowed;
   }
   // Before its poll(2). Not `sleep`: for a moment only, because nobody will wake it for what is submitted.
   // `doze_longer`: callers have progressed so often that the moment before was too short.

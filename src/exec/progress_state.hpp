@@ -28,9 +28,9 @@ inline constexpr State watcher_waits = 1U << 8;    // on the condition variable
 inline constexpr State broken = 1U << 9;           // nothing is accepted any more
 inline constexpr State stopping = 1U << 10;        // likewise, and the watcher ends
 inline constexpr State dozing = 1U << 11;          // the watcher looks at this word before long, without being woken
-inline constexpr State one_start = 1U << 12;       // these four bits count what was started since the watcher lay down,
-inline constexpr State many_starts = 15U << 12;    // up to so many
-inline constexpr State one_caller = 1U << 16;      // the bits from here on count the callers who want to progress
+// Four bits count, up to many, what was started since the watcher lay down, from what was submitted last on.
+inline constexpr State one_start = 1U << 12, many_starts = 15U << 12;
+inline constexpr State one_caller = 1U << 16;  // the bits from here on count the callers who want to progress
 
 // Whom to wake.
 struct Wakes {
@@ -58,7 +58,7 @@ constexpr bool has_callers(State state) {
 constexpr bool has_work(State state) {
   return (state & (submitted | unfinished | abort_requested)) != 0;
 }
-// Callers have started one operation after another lately: then they progress, too.
+// Callers have started one operation after another lately, each of which began on their threads: then they progress.
 constexpr bool has_many_starts(State state) {
   return (state & many_starts) == many_starts;
 }
@@ -120,11 +120,11 @@ constexpr Transition return_to_rest(State state) {
   const State next = state & ~taken;
   return detail::is_rest(next) ? Transition{.next = next} : detail::refused(state);
 }
-// The watcher progresses only where no caller wants to, nor is about to as those are who start one operation after
-// another. `called`: it has seen something itself.
-constexpr Transition take_as_watcher(State state, bool called) {
+// The watcher progresses only where no caller wants to. `called`: it has seen something itself. `patient`: nor where
+// callers are about to, as those are who start one operation after another.
+constexpr Transition take_as_watcher(State state, bool called, bool patient) {
   if ((state & (taken | stopping)) != 0 || has_callers(state)) return detail::refused(state);
-  const bool put_off = has_many_starts(state) && (state & abort_requested) == 0;
+  const bool put_off = patient && has_many_starts(state) && (state & abort_requested) == 0;
   if (!called && (put_off || !has_work(state))) return detail::refused(state);
   return {.next = state | taken | by_watcher | (called ? links_call : 0)};
 }
@@ -179,7 +179,7 @@ constexpr Transition submit(State state) {
   if ((state & (broken | stopping)) != 0) return detail::refused(state);
   Wakes wakes = detail::sleeping_holder(state);
   wakes.watcher = detail::needs_watcher(state);
-  return {.next = detail::count_start(state) | submitted, .wakes = wakes};
+  return {.next = (state & ~many_starts) | one_start | submitted, .wakes = wakes};
 }
 constexpr Transition request_abort(State state) {
   if ((state & (broken | abort_requested)) != 0) return detail::refused(state);

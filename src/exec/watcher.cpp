@@ -48,9 +48,10 @@ void Watcher::show(Peers* peers) {
 void Watcher::run() {
   bool called = true;  // something is to be looked at
   while ((lock_.state() & progress::stopping) == 0) {
-    if (lock_.take_as_watcher(called)) {
+    if (lock_.take_as_watcher(called, patient_)) {
       duties_.progress();
       called = false;
+      patient_ = true;
     } else if (called) {
       const std::uint64_t before = shown_;
       const auto looked = [&] { return shown_ != before; };
@@ -69,6 +70,7 @@ void Watcher::run() {
 int Watcher::poll(ProgressLock::Rest rest, Deadline deadline) {
   using Rest = ProgressLock::Rest;
   doze_ = rest == Rest::doze_longer ? std::min(2 * doze_, longest_doze) : shortest_doze;
+  patient_ = doze_ < longest_doze;
   if (rest == Rest::sleep) return ::poll(watching_.data(), watching_.size(), deadline.remaining_ms());
   const timespec time{.tv_sec = 0, .tv_nsec = std::chrono::nanoseconds(doze_).count()};
   return ::ppoll(watching_.data(), watching_.size(), &time, nullptr);

@@ -25,9 +25,9 @@ class Watcher {
     std::function<void()> fail;      // called while an exception of this thread is handled; throws nothing
   };
 
-  // What is started while it dozes, and for which nobody waits, is progressed so much later at most: the longer only
-  // where callers have started one operation after another for nearly as long. Each doze ends with an interrupt and two
-  // changes of threads, for which a rank that shares its core pays.
+  // What is submitted while it dozes, and for which nobody waits, is progressed so much later at most. The longer only
+  // where callers have started one operation after another for nearly as long, and progressed; twice that where they go
+  // on. Each doze ends with an interrupt and two changes of threads, for which a rank that shares its core pays.
   static constexpr std::chrono::microseconds shortest_doze{200}, longest_doze{3200};
 
   // `lock` outlives it.
@@ -58,6 +58,7 @@ class Watcher {
   std::atomic<std::uint64_t> shown_{0};  // how often
   std::vector<pollfd> watching_;         // the thread's own, as what follows
   std::chrono::microseconds doze_;       // how long it dozed last
+  bool patient_ = true;                  // and that it did not do so for longest, or has progressed since
   std::thread thread_;
 };
 

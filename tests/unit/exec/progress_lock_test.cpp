@@ -100,6 +100,13 @@ TEST_F(ProgressLockTest, TheWatcherLeavesThoseAloneWhoStartOneAfterAnother) {
   start_many();
   EXPECT_TRUE(lock_.take_as_watcher(true)) << "it has seen something itself";
   lock_.release(true);
+  EXPECT_TRUE(lock_.take_as_watcher(false, false)) << "it has waited for long";
+  lock_.release(true);
+  lock_.submit();
+  EXPECT_TRUE(lock_.take_as_watcher(false)) << "what is submitted does not begin on a caller's thread";
+  lock_.accept();
+  lock_.release(true);
+  start_many();
   ASSERT_TRUE(lock_.request_abort());
   EXPECT_TRUE(lock_.take_as_watcher(false)) << "an abort is not put off";
 }

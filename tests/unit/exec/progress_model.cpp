@@ -171,7 +171,7 @@ bool Model::watch(World& world, Actor& actor, std::int8_t self) const {
   switch (actor.pc) {
     case Pc::watch:
       if ((world.word & state::stopping) != 0) return go(Pc::end);
-      if (apply(world, actor, Event::take_as_watcher, state::take_as_watcher(world.word, actor.called))) {
+      if (apply(world, actor, Event::take_as_watcher, state::take_as_watcher(world.word, actor.called, true))) {
         return go(Pc::attend);
       }
       return go(actor.called ? Pc::call : Pc::lie_down);

@@ -148,11 +148,6 @@ std::vector<Defect> defects() {
       {"TheWatcherDoesNotSayThatItProgresses", {Event::take_as_watcher, flag_forgotten(progress::by_watcher)}},
       {"TheWatcherSaysThatItDozesAndSleeps",
        {Event::lie_down, [](Transition& transition) { transition.next |= progress::dozing; }}},
-      {"TheWatcherPutsOffForGoodWhatManyStarted",
-       {Event::lie_down,
-        [](Transition& transition) {
-          if ((transition.next & progress::dozing) != 0) transition.next |= progress::many_starts;
-        }}},
       {"SubmissionsAreNotNoted", {Event::submit, flag_forgotten(progress::submitted)}},
       {"TwoMayTake", {Event::take, [](Transition& transition) { transition.allowed = true; }}},
       {"WakersDoNotWaitForTheMutex", {.notifies_without_mutex = true}},
