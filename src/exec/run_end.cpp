@@ -1,5 +1,6 @@
 #include "src/exec/run_end.hpp"
 
+#include <bit>
 #include <exception>
 #include <string>
 #include <utility>
@@ -42,7 +43,7 @@ bool RunEnd::on_complete(Callback callback) {
   auto call = std::make_unique<Call>(Call{.callback = std::move(callback)});
   State before = running;
   static_assert(alignof(Call) > over);
-  if (state_.compare_exchange_strong(before, reinterpret_cast<State>(call.get()))) {
+  if (state_.compare_exchange_strong(before, std::bit_cast<State>(call.get()))) {
     (void)call.release();
     return true;
   }
@@ -61,7 +62,7 @@ bool RunEnd::leave() noexcept {
 }
 
 void RunEnd::end_for_others(Code code, State before) {
-  std::unique_ptr<Call> call(reinterpret_cast<Call*>(before & ~given_up));
+  std::unique_ptr<Call> call(std::bit_cast<Call*>(before & ~given_up));
   if ((before & given_up) != 0) release_itself();
   if (call == nullptr) return;
   call->result = code;
