@@ -154,8 +154,8 @@ void Lateness::look(OperationQueue& queue, Peers& peers, bool& told_over_window)
     if (!lines_ || several_windows_) tell_members(*operation, blame, peers);
   }
   if (lines_) return;
-  listen_behind_messages(true, peers);
   spread(*found.first, blame, peers);
+  listen_behind_messages(true, peers);  // takes time
 }
 
 void Lateness::listen_behind_messages(bool on, Peers& peers) {

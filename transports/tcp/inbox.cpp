@@ -1,5 +1,6 @@
 #include "transports/tcp/inbox.hpp"
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdint>
 #include <vector>
@@ -8,6 +9,8 @@ namespace hocket::tcp {
 namespace {
 
 constexpr std::size_t bytes_per_advance = std::size_t{1} << 20;  // then others have their turn
+// The same of what nobody receives yet: a peer that runs ahead may send as fast as this rank reads.
+constexpr std::size_t bytes_ahead_at_once = std::size_t{256} << 10;
 
 std::size_t bytes_in(std::span<const iovec> parts) {
   std::size_t bytes = 0;
@@ -73,7 +76,7 @@ std::size_t Inbox::keep_what_came(Socket& socket, std::size_t at_most) {
 }
 
 bool Inbox::read_ahead(Socket& socket) {
-  if (keep_what_came(socket, keeps_max) == 0) return false;
+  if (keep_what_came(socket, std::min(keeps_max, messages_.kept() + bytes_ahead_at_once)) == 0) return false;
   messages_.hear_behind();
   return true;
 }

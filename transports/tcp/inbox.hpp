@@ -39,7 +39,7 @@ class Inbox {
   // cause behind unreceived messages is not lost. Returns cause, end, error, malformed or none.
   Event peek_end(Socket& socket);
   // For an unexpected message, where this rank waits for a peer that may wait, too: what the peer says of that comes
-  // behind its messages. Takes and keeps these, up to keeps_max. Returns whether anything came.
+  // behind its messages. Takes and keeps some of these, up to keeps_max in all. Returns whether anything came.
   bool read_ahead(Socket& socket);
   bool may_read_ahead() const { return !ended_ && messages_.kept() < keeps_max; }
   static constexpr std::size_t keeps_max = std::size_t{16} << 20;

@@ -2,36 +2,56 @@
 
 #include <algorithm>
 #include <cstring>
+#include <new>
+#include <utility>
 
 namespace hocket::tcp {
 
 // ---- bytes that came too early --------------------------------------------------------------------------------------
 
+void MessageReader::Kept::append(std::span<const std::byte> bytes) {
+  if (bytes.empty()) return;
+  if (bytes.size() > room_ - end_ && at_ > room_ / 2) {  // most of it has been taken
+    std::memmove(memory_.get(), memory_.get() + at_, end_ - at_);
+    end_ -= std::exchange(at_, 0);
+  }
+  if (bytes.size() > room_ - end_) {
+    const std::size_t room = std::max(2 * room_, end_ + bytes.size());
+    void* const memory = std::realloc(memory_.get(), room);
+    if (memory == nullptr) throw std::bad_alloc();
+    (void)memory_.release();
+    memory_.reset(static_cast<std::byte*>(memory));
+    room_ = room;
+  }
+  std::memcpy(memory_.get() + end_, bytes.data(), bytes.size());
+  end_ += bytes.size();
+}
+
 void MessageReader::Kept::put_back(std::span<const std::byte> first, std::span<const std::byte> second) {
-  bytes_.erase(bytes_.begin(), bytes_.begin() + static_cast<std::ptrdiff_t>(at_));
-  at_ = 0;
-  bytes_.insert(bytes_.begin(), second.begin(), second.end());
-  bytes_.insert(bytes_.begin(), first.begin(), first.end());
+  const std::size_t before = end_ - at_;
+  append(first);
+  append(second);
+  if (empty()) return;
+  std::byte* const begin = memory_.get() + at_;
+  std::rotate(begin, begin + before, memory_.get() + end_);
 }
 
 std::size_t MessageReader::Kept::take(std::span<const iovec> parts) {
   std::size_t taken = 0;
   for (const iovec& part : parts) {
-    const std::size_t bytes = std::min(part.iov_len, bytes_.size() - at_);
-    if (bytes > 0) std::memcpy(part.iov_base, bytes_.data() + at_, bytes);
+    const std::size_t bytes = std::min(part.iov_len, end_ - at_);
+    if (bytes > 0) std::memcpy(part.iov_base, memory_.get() + at_, bytes);
     at_ += bytes;
     taken += bytes;
   }
-  if (empty()) {
-    bytes_.clear();
-    at_ = 0;
-  }
+  if (empty()) at_ = end_ = 0;
   return taken;
 }
 
 void MessageReader::Kept::erase(std::size_t from, std::size_t bytes) {
-  const auto first = bytes_.begin() + static_cast<std::ptrdiff_t>(at_ + from);
-  bytes_.erase(first, first + static_cast<std::ptrdiff_t>(bytes));
+  std::byte* const first = memory_.get() + at_ + from;
+  std::memmove(first, first + bytes, end_ - at_ - from - bytes);
+  end_ -= bytes;
 }
 
 // ---- receives -------------------------------------------------------------------------------------------------------
@@ -44,6 +64,7 @@ void MessageReader::abandon(const Status& why) {
 }
 
 MessageReader::Event MessageReader::settle(std::span<std::byte> staging, std::size_t& completed) {
+  heard_ = 0;
   while (true) {
     switch (parser_.next(posted_.empty() ? nullptr : &posted_.front().expected)) {
       case FrameParser::Event::none: break;
@@ -153,16 +174,19 @@ void MessageReader::took_small(std::size_t bytes) {
 // ---- what is to come ------------------------------------------------------------------------------------------------
 
 void MessageReader::hear_behind() {
-  auto header = parse_header(parser_.header());
-  for (std::size_t at = 0; header;) {
-    at += payload_bytes(*header, stream_);
-    if (kept_.bytes().size() < at + header_bytes) return;
-    header = parse_header(kept_.bytes().subspan(at).first<header_bytes>());
-    if (header && header->kind == FrameKind::waiting) {
+  if (heard_ == 0) {
+    const auto first = parse_header(parser_.header());
+    if (!first) return;
+    heard_ = payload_bytes(*first, stream_);
+  }
+  while (kept_.bytes().size() >= heard_ + header_bytes) {
+    const auto header = parse_header(kept_.bytes().subspan(heard_).first<header_bytes>());
+    if (!header) return;
+    if (header->kind == FrameKind::waiting) {
       waiting_ = waiting_of(*header);
-      kept_.erase(at, header_bytes);  // it is not to be heard again later, when it is old
+      kept_.erase(heard_, header_bytes);  // it is not to be heard again later, when it is old
     } else {
-      at += header_bytes;
+      heard_ += header_bytes + payload_bytes(*header, stream_);
     }
   }
 }

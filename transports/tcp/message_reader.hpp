@@ -6,7 +6,9 @@
 
 #include <array>
 #include <cstddef>
+#include <cstdlib>
 #include <deque>
+#include <memory>
 #include <optional>
 #include <span>
 #include <utility>
@@ -71,17 +73,21 @@ class MessageReader {
   // Bytes that came before they were wanted.
   class Kept {
    public:
-    bool empty() const { return at_ == bytes_.size(); }
-    std::span<const std::byte> bytes() const { return std::span(bytes_).subspan(at_); }
-    void append(std::span<const std::byte> bytes) { bytes_.insert(bytes_.end(), bytes.begin(), bytes.end()); }
+    bool empty() const { return at_ == end_; }
+    std::span<const std::byte> bytes() const { return {memory_.get() + at_, end_ - at_}; }
+    void append(std::span<const std::byte> bytes);
     void put_back(std::span<const std::byte> first, std::span<const std::byte> second);
     std::size_t take(std::span<const iovec> parts);
     // Removes bytes, counted from the first that is not taken.
     void erase(std::size_t from, std::size_t bytes);
 
    private:
-    std::vector<std::byte> bytes_;
-    std::size_t at_ = 0;
+    struct Free {
+      void operator()(std::byte* memory) const { std::free(memory); }
+    };
+    // What grows by realloc(3) keeps its pages: megabytes are neither copied nor touched anew.
+    std::unique_ptr<std::byte[], Free> memory_;
+    std::size_t at_ = 0, end_ = 0, room_ = 0;
   };
 
   bool reads_small() const;
@@ -94,8 +100,9 @@ class MessageReader {
   FrameParser parser_;
   ReceiveTarget target_;
   Kept kept_;
-  bool skips_ = false;    // messages, as nobody waits for them any more
-  std::size_t skip_ = 0;  // bytes that are missing of the one that is skipped
+  bool skips_ = false;     // messages, as nobody waits for them any more
+  std::size_t skip_ = 0;   // bytes that are missing of the one that is skipped
+  std::size_t heard_ = 0;  // how many of the bytes kept hear_behind() need not look at again; 0: it begins anew
   std::optional<Waiting> waiting_;
   std::optional<Cause> cause_;  // foreseen
   Status foreseen_problem_;

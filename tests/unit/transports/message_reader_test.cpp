@@ -162,6 +162,30 @@ TEST(MessageReader, HearsWaitingBehindMessagesThatNobodyHasReceived) {
   }
 }
 
+// However little comes at a time, all of it is looked at once: as each is heard, and as none is heard again.
+TEST(MessageReader, HearsWaitingBehindMessagesPieceByPiece) {
+  Bytes stream, rest;
+  append_message(stream, 0, 64);
+  for (std::uint32_t i = 1; i < 4; ++i) {
+    append_message(rest, i, 30);
+    append(rest, encode(header_of({.tag = testing::tag_of(77), .missing = static_cast<Rank>(i)})));
+  }
+  MessageReader reader({0, 1});
+  std::size_t completed = 0;
+  Bytes staging(100);
+  std::memcpy(reader.parts(staging)[0].iov_base, stream.data(), header_bytes);
+  reader.took(header_bytes);
+  ASSERT_EQ(reader.settle(staging, completed), Event::none);
+  reader.keep(std::span(stream).subspan(header_bytes));
+  std::vector<Rank> missing;
+  for (const std::byte& byte : rest) {
+    reader.keep({&byte, 1});
+    reader.hear_behind();
+    if (const auto heard = reader.take_waiting()) missing.push_back(heard->missing);
+  }
+  EXPECT_EQ(missing, (std::vector<Rank>{1, 2, 3}));
+}
+
 // Once nobody waits for messages any more, only what comes between them matters; however it is cut.
 TEST(MessageReader, FindsACauseBehindMessagesThatItSkips) {
   Bytes stream;
