@@ -19,14 +19,19 @@ namespace {
 // What /proc says about a process, proc(5); empty where it says nothing.
 struct Facts {
   std::string state, started;
+  bool exits = false;  // the kernel takes it down; its connections end before it has
 };
+
+constexpr unsigned exiting_flag = 0x4;  // the kernel's PF_EXITING
 
 Facts facts_of(const std::string& process) {
   const std::string text = file_contents(fmt::format("/proc/{}/stat", process)).value_or("");
   Words fields(std::string_view(text).substr(std::min(text.size(), text.rfind(')') + 1)));
   Facts facts;
   facts.state = fields.word();  // field 3
-  fields.skip(18);
+  fields.skip(5);
+  facts.exits = (fields.number<unsigned>() & exiting_flag) != 0;  // field 9
+  fields.skip(12);
   facts.started = fields.word();  // field 22
   return facts;
 }
@@ -74,7 +79,7 @@ std::optional<bool> ProcessIdentity::is_alive() const {
   if (is_gone()) return false;
   const Facts facts = facts_of(std::to_string(process));
   if (facts.state.empty()) return is_gone() ? std::optional(false) : std::nullopt;  // nothing: hidden from this user
-  const bool ended = facts.state == "Z" || facts.state == "X";
+  const bool ended = facts.exits || facts.state == "Z" || facts.state == "X";
   return !ended && facts.started == started;
 }
 
