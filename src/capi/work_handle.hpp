@@ -12,6 +12,7 @@ namespace hocket::comm {
 class Communicator;
 }
 
+// What small messages touch of it lies in front, since a program has many of them at once.
 struct hocket_work {
   // Of what is started once more.
   class Run final : public hocket::RunEnd {
@@ -39,16 +40,16 @@ struct hocket_work {
     communicator_life.reset();
   }
 
-  hocket::comm::StartedCalls calls;
-  Run run{*this};
-  // Of persistent works: what starts them, while it lives; else null.
-  hocket::comm::Communicator* communicator = nullptr;
-  std::weak_ptr<const void> communicator_life = {};
+  hocket_work* next = nullptr;  // of the spare ones
   // The call was over when it was started, and nothing else is left of it; `facts` tell how. Of a run, all but its
   // number. Before that they are those of another one: mostly of one like it, and then little of them is new.
   bool over = false;
+  // Of persistent works: what starts them, while it lives; else null.
+  hocket::comm::Communicator* communicator = nullptr;
+  hocket::comm::StartedCalls calls;
+  Run run{*this};
   hocket::comm::CallFacts facts = {};
-  hocket_work* next = nullptr;  // of the spare ones
+  std::weak_ptr<const void> communicator_life = {};
 };
 
 namespace hocket::capi {

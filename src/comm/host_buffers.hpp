@@ -1,4 +1,5 @@
-// HostBuffers: which of a program's buffers are in memory that the host reads and writes, not on a GPU.
+// HostBuffers: which of a program's buffers are in memory that the host reads and writes, not on a GPU. Of a page, all
+// or nothing is.
 #pragma once
 
 #include <array>
@@ -18,35 +19,40 @@ class HostBuffers {
 
   // Whether those that were found stay what they are: no driver was seen that hands out memory.
   bool stay() const { return gpus_ == nullptr || !gpus_->seen(); }
+  static bool in_one_page(const void* data, const void* other) {
+    return (reinterpret_cast<std::uintptr_t>(data) ^ reinterpret_cast<std::uintptr_t>(other)) < page_bytes;
+  }
   // Whether it is known that `data` is one of them; null is. Where it was one, it is, unless there is a driver that
   // hands out memory; that is looked for again and again.
-  [[gnu::always_inline]] bool hold(const void* data) {
+  bool hold(const void* data) {
     if (gpus_ == nullptr || data == nullptr) return true;
     const std::uint32_t calls = calls_.load(std::memory_order_relaxed);
     calls_.store(calls + 1, std::memory_order_relaxed);  // that of another thread may be lost
-    const bool known = place_of(data).load(std::memory_order_relaxed) == data && !gpus_->seen();
+    const bool known = place_of(data).load(std::memory_order_relaxed) == number_of(data) && !gpus_->seen();
     return (known && calls % calls_per_look != 0) || find(data);
   }
 
  private:
-  static constexpr std::size_t places = 256, line = 64;
+  static constexpr std::size_t places = 256, page_bytes = 4096;
   static constexpr std::uint32_t calls_per_look = 256;
 
-  // Most programs send from the same few buffers again and again, and those of small messages may lie side by side.
-  std::atomic<const void*>& place_of(const void* data) {
-    const auto number = reinterpret_cast<std::uintptr_t>(data) / line;
+  // Of its page.
+  static std::uintptr_t number_of(const void* data) { return reinterpret_cast<std::uintptr_t>(data) / page_bytes; }
+  // Most programs send from the same few pages again and again, which may lie side by side.
+  std::atomic<std::uintptr_t>& place_of(const void* data) {
+    const std::uintptr_t number = number_of(data);
     return latest_[(number + number / places) % places];
   }
   [[gnu::noinline]] bool find(const void* data) {
     const auto gpu = gpus_->gpu_at(data);
     if (!gpu.ok() || *gpu != nullptr) return false;
-    place_of(data).store(data, std::memory_order_relaxed);
+    place_of(data).store(number_of(data), std::memory_order_relaxed);
     return true;
   }
 
   Gpus* const gpus_;
   std::atomic<std::uint32_t> calls_{0};
-  std::array<std::atomic<const void*>, places> latest_{};
+  std::array<std::atomic<std::uintptr_t>, places> latest_{};  // no data lies in page 0
 };
 
 }  // namespace hocket::comm

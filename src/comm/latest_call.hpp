@@ -80,10 +80,10 @@ class alignas(256) LatestCall {
     const auto again =
         executor.start_again(is_under_way ? &operation_ : nullptr, idle, static_cast<const std::byte*>(call.send),
                              static_cast<std::byte*>(call.recv), end);
-    if (again.started == Started::no) return Started::no;
-    if (is_under_way && !again.by_latest) take_another();
-    show(*operation_, again.started == Started::over);
-    return again.started;
+    if (again.started() == Started::no) return Started::no;
+    if (is_under_way && !again.has(StartedAgain::by_latest)) take_another();
+    show(*operation_, again.started() == Started::over);
+    return again.started();
   }
   // `operation` is bound to this call, which gives these tables, and owned by the caller and a list of idle ones; else
   // it is not kept.
@@ -108,9 +108,11 @@ class alignas(256) LatestCall {
   }
 
  private:
-  // What a new call may do with memory of a device is for the checks of a new call to say.
+  // What a new call may do with memory of a device is for the checks of a new call to say. A device's memory lies in
+  // pages of its own, the first of which is asked for and shows the driver.
   [[gnu::always_inline]] bool is_in_host_memory(const CallArguments& call) {
-    return (call.send == send_ && call.recv == recv_ && host_buffers_.stay()) || finds_host_memory(call);
+    const bool known = HostBuffers::in_one_page(call.send, send_) && HostBuffers::in_one_page(call.recv, recv_);
+    return (known && host_buffers_.stay()) || finds_host_memory(call);
   }
   bool finds_host_memory(const CallArguments& call) {
     if (!host_buffers_.hold(call.send) || !host_buffers_.hold(call.recv)) return false;

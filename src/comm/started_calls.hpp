@@ -25,10 +25,10 @@ namespace hocket::comm {
 // How an operation that is finished was carried out. The name is static.
 struct CallFacts {
   std::uint64_t sequence = 0;
+  std::uint64_t manner = 0;  // number of the Manner; 0: nothing is known
   TransportNames transports;
   std::string_view algorithm;
   WireFormat wire = WireFormat::exact;
-  std::uint64_t manner = 0;  // number of the Manner; 0: nothing is known
 };
 // Every small call pays for them, so they are written where they are to stand.
 [[gnu::noinline]] void tell_facts(const Operation& operation, CallFacts& facts);

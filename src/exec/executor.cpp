@@ -152,12 +152,17 @@ Status Executor::run(Operations operations) {
   return status_of(operations);
 }
 
-// Mostly it is over at once, and then there is nothing else to be done.
+// Mostly it is over at once, and then there is nothing else to be done. Progress is given back with a locked
+// instruction; behind that, the receiver is woken.
 bool Executor::run_again(const std::shared_ptr<Operation>& operation, const std::byte* input, std::byte* output) {
   Parts& parts = *parts_;
   if (!parts.engine.needs_no_place_again(*operation) || !parts.lock.take_from_rest())
     return false;  // nothing is queued
-  if (parts.engine.run_again(operation, input, output) && parts.lock.return_to_rest()) return true;
+  if (parts.engine.run_again(operation, input, output) && parts.lock.return_to_rest()) {
+    if (Link* const link = operation->link_to_wake(); link != nullptr) link->wake_receiver();
+    return true;
+  }
+  operation->wake_receiver();
   const ProgressGuard progress(parts);
   if (!operation->finished()) parts.engine.run({.operations = {&operation, 1}}, Deadline::never());
   return true;
@@ -192,17 +197,23 @@ bool Executor::starts_here(Operations operations) {
   return starts;
 }
 
-Executor::Again Executor::start_again(const std::shared_ptr<Operation>* latest, const std::shared_ptr<Operation>* idle,
-                                      const std::byte* input, std::byte* output, RunEnd& end) {
+// Progress is given back with a locked instruction; behind that, receivers are woken.
+StartedAgain Executor::start_again(const std::shared_ptr<Operation>* latest, const std::shared_ptr<Operation>* idle,
+                                   const std::byte* input, std::byte* output, RunEnd& end) {
   Parts& parts = *parts_;
   if (!parts.lock.try_take()) return {};
-  LoneMessages::Again again;
+  StartedAgain again;
   if (may_start_here()) again = parts.engine.start_again({latest, idle}, input, output, end);
-  const Again told{.started = again.started, .by_latest = again.by_latest};
-  if (again.kept_links && again.started == Started::over && parts.lock.return_to_rest()) return told;
-  const bool under_way = again.kept_links && again.started == Started::under_way;
-  parts.lock.release_started(under_way || parts.engine.rest());
-  return told;
+  if (again.started() == Started::over) {
+    const bool rests = again.has(StartedAgain::kept_links) && parts.lock.return_to_rest();
+    if (!rests) parts.lock.release_started(parts.engine.rest());
+    Operation& ended = again.has(StartedAgain::by_latest) ? **latest : **idle;
+    if (Link* const link = ended.link_to_wake(); link != nullptr) link->wake_receiver();
+    return again;
+  }
+  const bool kept_links = again.started() == Started::under_way && again.has(StartedAgain::kept_links);
+  parts.lock.release_started(kept_links || parts.engine.rest());
+  return again;
 }
 
 Status Executor::start(Operations operations) {

@@ -88,12 +88,8 @@ class Executor {
   // Starts one of several like messages that have run before, bound to these buffers, where nobody progresses: another
   // run of the latest one, where that is under way, or an idle one; either may be null. If it is under way then, it
   // tells `end` of its end, which must stay until that. No: one must take its turn, by start().
-  struct Again {
-    Started started = Started::no;
-    bool by_latest = false;  // else by the idle one
-  };
-  Again start_again(const std::shared_ptr<Operation>* latest, const std::shared_ptr<Operation>* idle,
-                    const std::byte* input, std::byte* output, RunEnd& end);
+  StartedAgain start_again(const std::shared_ptr<Operation>* latest, const std::shared_ptr<Operation>* idle,
+                           const std::byte* input, std::byte* output, RunEnd& end);
   // Queues bound operations and returns. Of the only rank: as run(), save in a callback, which does not wait.
   Status start(Operations operations);
   // Progresses or waits until all are finished or `deadline` passes (then Code::in_progress).

@@ -105,7 +105,11 @@ void LoneMessages::take_in() {
 }
 
 bool LoneMessages::runs_in_row(Operation& message) {
-  return engine_.recorder_.run_in_row([&] { return engine_.runs_now(message); });
+  return engine_.recorder_.run_in_row([&] {
+    if (!engine_.takes_now(message)) return false;
+    message.finish_well();
+    return true;
+  });
 }
 
 bool LoneMessages::is_over_now(Operation& message, const std::byte* input, std::byte* output) {
@@ -113,25 +117,22 @@ bool LoneMessages::is_over_now(Operation& message, const std::byte* input, std::
   return runs_in_row(message);
 }
 
-LoneMessages::Again LoneMessages::start_again(const Like& like, const std::byte* input, std::byte* output,
-                                              RunEnd& end) {
+StartedAgain LoneMessages::start_again(const Like& like, const std::byte* input, std::byte* output, RunEnd& end) {
   if (like.latest != nullptr) {
     const Operation& latest = **like.latest;
     const unsigned looks = looks_;
-    if (const Again again = run_once_more(latest, output, end); again.started != Started::no) return again;
+    if (const auto again = run_once_more(latest, output, end); again.started() != Started::no) return again;
     if (engine_.is_broken()) return {};
     // A look has ended its row, and none but handles was told: so it is idle.
     if (looks != looks_ && latest.finished()) {
-      Again again = start_idle(*like.latest, input, output, end);
-      again.by_latest = true;
-      return again;
+      return start_idle(*like.latest, input, output, end).with(StartedAgain::by_latest);
     }
   }
-  return like.idle != nullptr ? start_idle(*like.idle, input, output, end) : Again{};
+  return like.idle != nullptr ? start_idle(*like.idle, input, output, end) : StartedAgain();
 }
 
-LoneMessages::Again LoneMessages::start_idle(const std::shared_ptr<Operation>& message, const std::byte* input,
-                                             std::byte* output, RunEnd& end) {
+StartedAgain LoneMessages::start_idle(const std::shared_ptr<Operation>& message, const std::byte* input,
+                                      std::byte* output, RunEnd& end) {
   bool bound = false;
   const auto bind = [&](bool follows) {
     message->bind_again(input, output);
@@ -144,7 +145,7 @@ LoneMessages::Again LoneMessages::start_idle(const std::shared_ptr<Operation>& m
     const unsigned looks = looks_;
     if (!is_only) take_in();
     const bool first = is_only || is_first(*message);
-    if (first && is_over_now(*message, input, output)) return {.started = Started::over, .kept_links = is_only};
+    if (first && is_over_now(*message, input, output)) return {Started::over, is_only ? StartedAgain::kept_links : 0};
     bind(!first);
     if (!engine_.is_broken()) (void)(first ? begin_now(message) : begin_behind(message, looks == looks_));
   } catch (...) {
@@ -152,11 +153,11 @@ LoneMessages::Again LoneMessages::start_idle(const std::shared_ptr<Operation>& m
     break_down_at(message);
   }
   if (engine_.is_broken() && !message->finished()) message->finish(engine_.failure_.get());
-  return {.started = Started::under_way, .kept_links = message->kept_links()};
+  return {Started::under_way, message->kept_links() ? StartedAgain::kept_links : 0};
 }
 
 // Behind others of its kind, where nothing else is to be done: then most receives come here.
-LoneMessages::Again LoneMessages::run_once_more(const Operation& message, std::byte* output, RunEnd& end) {
+StartedAgain LoneMessages::run_once_more(const Operation& message, std::byte* output, RunEnd& end) {
   try {
     OperationQueue::Entry* row = engine_.queue_.row_of(message);
     if (row == nullptr || (engine_.lock_.state() & progress::submitted) != 0 || engine_.queue_.can_start()) return {};
@@ -169,7 +170,7 @@ LoneMessages::Again LoneMessages::run_once_more(const Operation& message, std::b
     if (row == nullptr) return {};
     row->followers.push_back({.output = output, .end = &end});
     end.begin_for_others();
-    return {.started = Started::under_way, .kept_links = !looks, .by_latest = true};
+    return {Started::under_way, StartedAgain::by_latest | (looks ? 0 : StartedAgain::kept_links)};
   } catch (...) {
     engine_.break_down_for_exception();
     return {};
@@ -236,7 +237,7 @@ bool LoneMessages::begin_now(const std::shared_ptr<Operation>& message) {
   return begun.ok();
 }
 
-// The first of those that follow.
+// The first of those that follow: receives, so nobody is to be woken.
 bool LoneMessages::runs_in_row(OperationQueue::Entry& entry) {
   const OperationQueue::Follower& next = entry.followers.front();
   if (next.operation != nullptr) return runs_in_row(*next.operation);
@@ -252,7 +253,7 @@ bool LoneMessages::follow(OperationQueue::Entry& entry) {
     if (runs_in_row(entry)) {
       entry.followers.pop_front();  // it may be gone
     } else {
-      OperationQueue::replace(entry);
+      engine_.queue_.replace(entry);
       Operation& message = *entry.operation;
       const Status begun = engine_.begin(message);
       if (!begun.ok()) {

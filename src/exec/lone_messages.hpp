@@ -33,14 +33,10 @@ class LoneMessages {
     const std::shared_ptr<Operation>* latest;
     const std::shared_ptr<Operation>* idle;
   };
-  struct Again {
-    Started started = Started::no;
-    bool kept_links = false;  // see Operation; then there is nothing to rest for
-    bool by_latest = false;   // else by the idle one
-  };
   // Starts one of them, behind all that was submitted before. Where it is not over at once, it begins, or waits for its
-  // turn, and tells `end`; what waits may be another run of the latest one. No: that cannot be, and none is idle.
-  Again start_again(const Like& like, const std::byte* input, std::byte* output, RunEnd& end);
+  // turn, and tells `end`; what waits may be another run of the latest one. No: that cannot be, and none is idle. The
+  // receiver of what is over is still to be woken, see Operation::link_to_wake().
+  StartedAgain start_again(const Like& like, const std::byte* input, std::byte* output, RunEnd& end);
   // What follows a message that has ended runs, up to one that must wait and has its place from then on. False: one has
   // failed, and so everything has ended.
   bool follow(OperationQueue::Entry& entry);
@@ -64,8 +60,9 @@ class LoneMessages {
   // Moves one that has run before on to these buffers and runs it, where it is over at once. False: it must be started,
   // and nothing has happened to it.
   bool is_over_now(Operation& message, const std::byte* input, std::byte* output);
-  Again start_idle(const std::shared_ptr<Operation>& message, const std::byte* input, std::byte* output, RunEnd& end);
-  Again run_once_more(const Operation& message, std::byte* output, RunEnd& end);
+  StartedAgain start_idle(const std::shared_ptr<Operation>& message, const std::byte* input, std::byte* output,
+                          RunEnd& end);
+  StartedAgain run_once_more(const Operation& message, std::byte* output, RunEnd& end);
   void look_at_those_before();
   void break_down_at(const std::shared_ptr<Operation>& message);
   void queue_rest(Messages messages, std::size_t begun);

@@ -1,8 +1,12 @@
 #include "src/exec/message_operation.hpp"
 
 #include <fmt/format.h>
+#include <immintrin.h>
 
 #include <algorithm>
+#include <bit>
+#include <cstddef>
+#include <cstring>
 #include <utility>
 
 #include "src/base/arithmetic.hpp"
@@ -11,6 +15,20 @@
 #include "src/plan/slicing.hpp"
 
 namespace hocket {
+namespace {
+
+// Writes the whole first half: a link that copies or compares the tag next reads that at once, and would have to wait
+// for a part that has only just been written.
+void renumber(Tag& tag, std::uint32_t sequence) {
+  static_assert(offsetof(Tag, sequence) == sizeof tag.communicator && offsetof(Tag, call) == sizeof(std::uint64_t));
+  std::uint64_t second = 0;
+  std::memcpy(&second, &tag.call, sizeof second);
+  const std::uint64_t first = std::uint64_t{sequence} << 32 | tag.communicator;
+  const __m128i half = _mm_set_epi64x(std::bit_cast<long long>(second), std::bit_cast<long long>(first));
+  _mm_storeu_si128(reinterpret_cast<__m128i*>(&tag), half);
+}
+
+}  // namespace
 
 MessageOperation::MessageOperation(std::shared_ptr<Context> context, Rank rank, bool sends, std::string_view algorithm)
     : Operation(std::move(context)),
@@ -36,7 +54,7 @@ void MessageOperation::on_done(Completion& completion, const Status& status) {
 Operation::Ran MessageOperation::run_now(Recorder& recorder) {
   if (!runs_at_once_ || is_bound_anew()) return Ran::nothing;
   const std::uint64_t number = *latest_ + 1;
-  sent_tag_.sequence = static_cast<std::uint32_t>(number);
+  renumber(sent_tag_, static_cast<std::uint32_t>(number));
   Counters& counters = context().counters();
   if (sends()) {
     if (!link_->send_now(sent_tag_, {binding().input, bytes_})) return Ran::nothing;
@@ -60,6 +78,7 @@ Status MessageOperation::start(const Tag& tag, Peers& peers) {
     if (!link.ok()) return link.status();
     link_ = *link;
     latest_ = &context().latest_message(direction_.front());
+    if (sends()) set_link_to_wake(*link_);
   }
   tag_ = sent_tag_ = tag;
   sent_tag_.call = as_sent(tag.call);

@@ -8,6 +8,7 @@
 #include <span>
 #include <string_view>
 
+#include "src/base/fence.hpp"
 #include "src/exec/binding.hpp"
 #include "src/exec/context.hpp"
 #include "src/exec/manner.hpp"
@@ -97,6 +98,15 @@ class Operation : public RunEnd, public std::enable_shared_from_this<Operation> 
   virtual Ran run_now(Recorder& recorder) {
     (void)recorder;
     return Ran::nothing;
+  }
+  // The link to which a run_now() that has ended has handed its message: behind that, and a full fence, the receiver is
+  // to be woken. Null: nobody is. Constant once the operation has run.
+  Link* link_to_wake() const { return link_to_wake_; }
+  // The same here and now.
+  void wake_receiver() const {
+    if (link_to_wake_ == nullptr) return;
+    full_fence();
+    link_to_wake_->wake_receiver();
   }
   // `tag` is tag().
   virtual Status start(const Tag& tag, Peers& peers) = 0;
@@ -225,6 +235,7 @@ class Operation : public RunEnd, public std::enable_shared_from_this<Operation> 
   bool is_bound_anew() const { return bound_anew_; }
   // Of a message that is numbered otherwise than by number(), and has been so before.
   void set_number(std::uint64_t sequence) { sequence_ = sequence; }
+  void set_link_to_wake(Link& link) { link_to_wake_ = &link; }
   // For this run.
   void set_buffers(const std::byte* input, std::byte* output) {
     binding_.input = input;
@@ -266,6 +277,7 @@ class Operation : public RunEnd, public std::enable_shared_from_this<Operation> 
   const std::shared_ptr<Context> context_;
   RecordDetail detail_;
   OperationRecord* record_ = nullptr;
+  Link* link_to_wake_ = nullptr;
   Status failure_;
   Binding binding_;
   mutable std::optional<RunClock> clock_;

@@ -78,6 +78,7 @@ OperationQueue::Entry& OperationQueue::put_in(std::shared_ptr<Operation> operati
   if (lines_.size() < lines) lines_.resize(lines);
   Window* const window = operation->window();
   const std::size_t line_of_window = window != nullptr ? line_of(*window, peers) : 0;
+  row_ = nullptr;
   Entries made = make_entry();
   Entry& entry = made.front();
   entry.claims.reserve(1 + directions.size() + static_cast<std::size_t>(sources));
@@ -118,17 +119,19 @@ OperationQueue::Entry* OperationQueue::entry_to_follow(const Operation& message)
 }
 
 bool OperationQueue::add_follower(Operation& message) {
+  row_ = nullptr;
   Entry* const entry = entry_to_follow(message);
   if (entry != nullptr) entry->followers.push_back({.operation = &message});
   return entry != nullptr;
 }
 
 // What follows it there is of its kind.
-OperationQueue::Entry* OperationQueue::row_of(const Operation& message) {
+OperationQueue::Entry* OperationQueue::find_row(const Operation& message) {
   if (!message.tells() || !message.may_follow()) return nullptr;
   Entry& last = *lines_[line_of(message.directions().front())].last->entry;
   if (last.operation.get() != &message || last.list != &running_) return nullptr;
-  return last.followers.empty() || last.followers.back().operation == nullptr ? &last : nullptr;
+  if (!last.followers.empty() && last.followers.back().operation != nullptr) return nullptr;
+  return row_ = &last;
 }
 
 void OperationQueue::add_begun(std::shared_ptr<Operation> message, Rank peers) {
@@ -159,6 +162,7 @@ void OperationQueue::take_from(Entry& receive, Rank rank) {
 }
 
 std::shared_ptr<Operation> OperationQueue::remove(Entry& entry) {
+  row_ = nullptr;
   --size_;
   if (entry.list == &running_) count_running(*entry.operation, false);
   for (Claim& claim : entry.claims) {
@@ -175,6 +179,7 @@ std::shared_ptr<Operation> OperationQueue::remove(Entry& entry) {
 }
 
 void OperationQueue::replace(Entry& entry) {
+  row_ = nullptr;
   const Follower next = entry.followers.front();
   if (next.operation != nullptr) {
     entry.operation = next.operation->shared_from_this();
@@ -190,6 +195,7 @@ OperationQueue::Entries OperationQueue::take_all() {
   Entries all;
   for (Entries* entries : {&running_, &startable_, &searching_, &waiting_}) all.splice(all.end(), *entries);
   std::ranges::fill(lines_, Line{});
+  row_ = nullptr;
   size_ = running_over_links_ = running_for_links_ = 0;
   return all;
 }

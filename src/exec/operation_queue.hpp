@@ -77,7 +77,9 @@ class OperationQueue {
   bool add_follower(Operation& message);
   // The entry behind whose followers this message may run again for another caller, since it runs there. Null: there is
   // none.
-  Entry* row_of(const Operation& message);
+  Entry* row_of(const Operation& message) {
+    return row_ != nullptr && row_->operation.get() == &message ? row_ : find_row(message);
+  }
   // The next operation that may start; from now on it runs. Null: there is none.
   Entry* start_next();
   // Lets a receive from any that searches take its message from this rank; then start_next() returns it.
@@ -89,7 +91,7 @@ class OperationQueue {
   // It has ended, and nothing follows it: those behind it may start.
   std::shared_ptr<Operation> remove(Entry& entry);
   // It has ended, and the first of what follows it has its place from now on.
-  static void replace(Entry& entry);
+  void replace(Entry& entry);
   // Takes out everything.
   Entries take_all();
 
@@ -141,6 +143,7 @@ class OperationQueue {
   static void move(Entry& entry, Entries& to);
   void count_running(const Operation& operation, bool begins);
   void move_if_first(Entry& entry);
+  Entry* find_row(const Operation& message);
 
   // Of both directions of each peer, then of each window.
   std::vector<Line> lines_;
@@ -151,6 +154,7 @@ class OperationQueue {
   std::size_t size_ = 0;                                        // of all four
   std::size_t running_over_links_ = 0, running_for_links_ = 0;  // the latter: is_for_links_alone()
   Deadline next_verdict_ = Deadline::never();
+  Entry* row_ = nullptr;  // that row_of() has found, while no place but its followers' has changed
 };
 
 }  // namespace hocket

@@ -81,7 +81,8 @@ class ProgressEngine final : public TransportListener {
     if (operation->uses_links() && !alone_) return messages_.run({&operation, 1});
     return run_here(operation, Operation::Ran::nothing);
   }
-  // The same of one that runs again, bound to these buffers: mostly nothing else of it changes.
+  // The same of one that runs again, bound to these buffers: mostly nothing else of it changes. The receiver of what it
+  // has sent is still to be woken, see Operation::link_to_wake().
   [[gnu::always_inline]] bool run_again(const std::shared_ptr<Operation>& operation, const std::byte* input,
                                         std::byte* output) {
     Operation::Ran ran = Operation::Ran::nothing;
@@ -123,8 +124,7 @@ class ProgressEngine final : public TransportListener {
   // wait. Requires that nothing broke.
   void start_messages(LoneMessages::Messages messages) { messages_.start(messages); }
   // Starts one of these again, bound to these buffers; see LoneMessages. Requires that nothing broke.
-  LoneMessages::Again start_again(const LoneMessages::Like& like, const std::byte* input, std::byte* output,
-                                  RunEnd& end) {
+  StartedAgain start_again(const LoneMessages::Like& like, const std::byte* input, std::byte* output, RunEnd& end) {
     return messages_.start_again(like, input, output, end);
   }
   // Whether all of these may be run alone: one, or a few messages.
@@ -182,10 +182,11 @@ class ProgressEngine final : public TransportListener {
   // Whether a message has been run here and now.
   bool runs_now(Operation& message) {
     if (!takes_now(message)) return false;
+    message.wake_receiver();
     message.finish_well();
     return true;
   }
-  // The same for another one's end.
+  // The same, but it is neither finished nor its receiver woken.
   bool takes_now(Operation& message) {
     if (!nothing_came_to_light() || !message.can_move()) return false;
     if (message.run_now(recorder_) != Operation::Ran::over) return false;

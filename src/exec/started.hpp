@@ -11,4 +11,26 @@ enum class Started : std::uint8_t {
   over        // it has ended well
 };
 
+// The same of one that starts again, and how. In one number: what is written as several bytes and then read at once
+// comes late, and every message would wait for that.
+class StartedAgain {
+ public:
+  using Number = std::uint32_t;
+  static constexpr Number kept_links = 4;  // see Operation; then there is nothing to rest for
+  static constexpr Number by_latest = 8;   // the latest of its kind has run, else the idle one
+
+  static_assert(static_cast<Number>(Started::over) < kept_links);
+
+  constexpr StartedAgain() = default;  // it has not
+  constexpr StartedAgain(Started started, Number facts) : number_(static_cast<Number>(started) | facts) {}
+
+  constexpr Started started() const { return static_cast<Started>(number_ & (kept_links - 1)); }
+  // All of these facts.
+  constexpr bool has(Number facts) const { return (number_ & facts) == facts; }
+  constexpr StartedAgain with(Number facts) const { return {started(), (number_ & ~(kept_links - 1)) | facts}; }
+
+ private:
+  Number number_ = 0;
+};
+
 }  // namespace hocket

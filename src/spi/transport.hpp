@@ -2,7 +2,7 @@
 // peer.
 //
 // Thread rule: all functions of one transport and of its links are called by one thread at a time (the one that
-// progresses; the caller holds a lock). No function blocks, except where it says so.
+// progresses; the caller holds a lock), but for Link::wake_receiver(). No function blocks, except where it says so.
 //
 // Life of a message: the executor calls send() or recv(); the transport calls completion.done() exactly once for each,
 // during that call or during a later progress(), also when the link breaks (then with the status that broke it).
@@ -72,7 +72,7 @@ class Link {
                            Completion& completion) = 0;
   // The same of a message in the host's memory that can be handed over, or has come, without waiting for anybody: then
   // it is over. False: nothing has happened, and send() or recv() knows why. A link may leave them out, as it does for
-  // messages of more than now_max() bytes.
+  // messages of more than now_max() bytes. Where send_now() is true, wake_receiver() is due.
   virtual bool send_now(const Tag& tag, std::span<const std::byte> from) {
     (void)tag;
     (void)from;
@@ -84,6 +84,10 @@ class Link {
     return false;
   }
   virtual std::size_t now_max() const { return 0; }
+  // Wakes the peer, if it sleeps, for what send_now() has handed over before a full fence that the calling thread has
+  // passed: on x86, any locked instruction. Any thread, as long as the transport lives, also while another one calls
+  // any other function.
+  virtual void wake_receiver() {}
   // The tag of the next message, if that has come and no receive is posted. For receives from any peer: only while
   // the transport listens.
   virtual std::optional<Tag> probe() = 0;

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <iterator>
 
+#include "src/base/fence.hpp"
 #include "tests/conformance/transport_ranks.hpp"
 
 namespace hocket::testing {
@@ -15,6 +16,8 @@ class TransportNowSuite : public ::testing::Test {
   // As callers do: now where it can be, else as always.
   static void send(Link& link, const Tag& as, Bytes& bytes, Outcome& outcome) {
     if (link.send_now(as, bytes)) {
+      full_fence();
+      link.wake_receiver();
       outcome.on_done(outcome, Status());
     } else {
       link.send(as, ConstBuffer(whole(bytes)), outcome);
@@ -181,9 +184,36 @@ TYPED_TEST_P(TransportNowSuite, WakesWhoSleepsUntilThereIsRoom) {
   ranks[0].disarm();
 }
 
+// Who sleeps until a message comes is woken by what is handed over so.
+TYPED_TEST_P(TransportNowSuite, WakesWhoSleepsUntilAMessageComes) {
+  constexpr std::uint32_t messages = 20;
+  Bytes sent = pattern(24, 5), received(24);
+  std::vector<Outcome> sends(messages), receives(messages);
+  Ranks<TypeParam> ranks(2);
+  auto [from, to] = ranks.connect_both(0, 1);
+  for (std::uint32_t i = 0; i < messages; ++i) {
+    to->recv(tag(i), whole(received), receives[i]);
+    std::vector<pollfd> interests;
+    ASSERT_TRUE(ranks.until([&] {
+      interests.clear();
+      if (!ranks[1].arm(interests)) return false;
+      if (!something_ready(interests)) return true;
+      ranks[1].disarm();
+      return false;
+    })) << i;
+    this->send(*from, tag(i), sent, sends[i]);
+    ranks[0].progress();
+    ASSERT_TRUE(something_ready(interests, soon().remaining_ms())) << i;
+    ranks[1].disarm();
+    ASSERT_TRUE(ranks.until([&] { return sends[i].done() && receives[i].done(); })) << i;
+    ASSERT_EQ(received, sent) << i;
+    received.assign(received.size(), std::byte{0});
+  }
+}
+
 REGISTER_TYPED_TEST_SUITE_P(TransportNowSuite, MessagesKeepTheirOrderHoweverTheyAreSentAndReceived,
                             NothingHappensWhereNothingHasCome, WhatLayThereBeforeIsNoMessage, APostedReceiveComesFirst,
                             LastMessagesComeBeforeADeparture, NothingIsDoneOverABrokenLink,
-                            WakesWhoSleepsUntilThereIsRoom);
+                            WakesWhoSleepsUntilThereIsRoom, WakesWhoSleepsUntilAMessageComes);
 
 }  // namespace hocket::testing

@@ -7,7 +7,7 @@
 #include "src/base/arithmetic.hpp"
 #include "src/base/copy_bytes.hpp"
 #include "src/base/copy_small.hpp"
-#include "transports/shm/fence.hpp"
+#include "src/base/fence.hpp"
 #include "transports/shm/wake_word.hpp"
 
 namespace hocket::shm {

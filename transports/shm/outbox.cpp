@@ -6,9 +6,9 @@
 
 #include "src/base/copy_bytes.hpp"
 #include "src/base/copy_small.hpp"
+#include "src/base/fence.hpp"
 #include "src/base/prefetch.hpp"
-#include "transports/shm/fence.hpp"
-#include "transports/shm/wake_word.hpp"
+
 namespace hocket::shm {
 namespace {
 
@@ -54,6 +54,7 @@ Outbox::Flushed Outbox::flush(int wake_event) {
       copy_payload(front, ring_.at(), sent_ - sizeof(MessageHeader), bytes);
       ring_.publish(bytes);
     }
+    full_fence();
     wake_reader(wake_event);
     flushed.bytes += bytes;
     sent_ += bytes;
@@ -70,7 +71,7 @@ Outbox::Flushed Outbox::flush(int wake_event) {
   return flushed;
 }
 
-bool Outbox::write_at_once(const Tag& tag, std::span<const std::byte> data, int wake_event) {
+bool Outbox::write_at_once(const Tag& tag, std::span<const std::byte> data) {
   const std::size_t bytes = bytes_in_ring(data.size()), room = ring_.room();
   if (!queue_.empty() || bytes > piece_bytes || bytes > room || room > ring_room_max) return false;
   std::byte* const line = ring_.begin(bytes);
@@ -84,18 +85,9 @@ bool Outbox::write_at_once(const Tag& tag, std::span<const std::byte> data, int 
   }
   ::new (line) Tag(tag);
   RingWriter::show(line, MessageHeader::word_of_whole(data.size()));
-  wake_reader(wake_event);
   // What the next message clears if it is like this one; the reader has read that a round ago.
   prefetch_to_write(line + 2 * bytes);
   return true;
-}
-
-// What it waits for has been published.
-void Outbox::wake_reader(int wake_event) {
-  full_fence();  // either the reader sees it, or we see that the reader sleeps
-  auto& asleep = ring_.control().reader_sleeps;
-  if (asleep.load(std::memory_order_relaxed) != 0) [[unlikely]]
-    wake(asleep, wake_event);
 }
 
 // The first `bytes` of header, payload and padding; not the header's last word.

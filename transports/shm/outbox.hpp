@@ -1,12 +1,14 @@
 // Outbox: the sending half of a link. Messages wait here until they lie in the ring.
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <optional>
 #include <span>
 
 #include "src/base/fifo.hpp"
 #include "transports/shm/ring.hpp"
+#include "transports/shm/wake_word.hpp"
 
 namespace hocket::shm {
 
@@ -36,9 +38,16 @@ class Outbox {
   bool open() const { return static_cast<bool>(ring_); }
   RingWriter& ring() { return ring_; }
   bool ready() { return (!queue_.empty() && ring_.room() > 0) || next_is_taken(); }
-  // Writes a short message for which there is room, and none waits before it. False: it is to be pushed. Requires
-  // open().
-  bool write_at_once(const Tag& tag, std::span<const std::byte> data, int wake_event);
+  // Writes a short message for which there is room, and none waits before it; then the reader is to be woken. False: it
+  // is to be pushed. Requires open().
+  bool write_at_once(const Tag& tag, std::span<const std::byte> data);
+  // Wakes the reader through its eventfd, if it sleeps. What it waits for has been published before a full fence that
+  // the caller has passed: either the reader sees it, or we see that the reader sleeps. Any thread, once open().
+  void wake_reader(int wake_event) const {
+    auto& asleep = ring_.control().reader_sleeps;
+    if (asleep.load(std::memory_order_relaxed) != 0) [[unlikely]]
+      wake(asleep, wake_event);
+  }
   // Writes as much as there is room for; completes what is written whole, and what the peer has taken from its place.
   // Wakes the reader through its eventfd.
   Flushed flush(int wake_event);
@@ -69,7 +78,6 @@ class Outbox {
   bool next_is_taken() { return !in_place_.empty() && ring_.is_taken(in_place_.front().end); }
   static void copy_beginning(const Message& message, std::byte* to, std::size_t bytes);
   static void copy_payload(const Message& message, std::byte* to, std::size_t from, std::size_t bytes);
-  void wake_reader(int wake_event);
 
   Fifo<Message> queue_;
   Fifo<InPlace> in_place_;

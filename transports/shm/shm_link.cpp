@@ -9,6 +9,7 @@
 #include <cstring>
 #include <utility>
 
+#include "src/base/fence.hpp"
 #include "src/base/mismatch.hpp"
 
 namespace hocket::shm {
@@ -62,6 +63,8 @@ void ShmLink::send(const Tag& tag, ConstBuffer from, Completion& completion) {
     return;
   }
   if (send_now(tag, {from.data, from.bytes})) {
+    full_fence();
+    wake_receiver();
     completion.done(Status());
     return;
   }
@@ -75,7 +78,7 @@ void ShmLink::send(const Tag& tag, ConstBuffer from, Completion& completion) {
 
 bool ShmLink::send_now(const Tag& tag, std::span<const std::byte> from) {
   if (ended_with_ || !outbox_.open()) return false;
-  return outbox_.write_at_once(tag, from, connection_.wake_event.get());
+  return outbox_.write_at_once(tag, from);
 }
 
 // Behind the last message before a goodbye there is more to do.

@@ -44,6 +44,9 @@ class ShmLink final : public Link {
   bool send_now(const Tag& tag, std::span<const std::byte> from) override;
   bool recv_now(const Tag& tag, std::span<std::byte> to) override;
   std::size_t now_max() const override { return Outbox::at_once_max; }
+  void wake_receiver() override {
+    if (outbox_.open()) outbox_.wake_reader(connection_.wake_event.get());
+  }
   std::optional<Tag> probe() override;
   void tell_waiting(const Waiting& what) override;
   void close(const Status& why) override;

@@ -9,9 +9,9 @@
 #include <cerrno>
 #include <cstring>
 
+#include "src/base/fence.hpp"
 #include "src/base/log.hpp"
 #include "src/base/wake_event.hpp"
-#include "transports/shm/fence.hpp"
 #include "transports/shm/shm_window.hpp"
 #include "transports/shm/window_opening.hpp"
 

@@ -8,8 +8,8 @@
 #include <atomic>
 #include <cstdint>
 
+#include "src/base/fence.hpp"
 #include "src/spi/types.hpp"
-#include "transports/shm/fence.hpp"
 
 namespace hocket::shm {
 

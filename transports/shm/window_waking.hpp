@@ -3,7 +3,7 @@
 
 #include <cstddef>
 
-#include "transports/shm/fence.hpp"
+#include "src/base/fence.hpp"
 #include "transports/shm/window_group.hpp"
 
 namespace hocket::shm {

@@ -46,9 +46,9 @@ TEST(FollowingMessages, ShortReceivesFollowOneThatRuns) {
   EXPECT_FALSE(queue.add_follower(*receive())) << "it would overtake the one that waits";
   EXPECT_EQ(queue.running().size(), 1U);
   Entry& entry = queue.running().front();
-  OperationQueue::replace(entry);
+  queue.replace(entry);
   EXPECT_EQ(entry.operation, second);
-  OperationQueue::replace(entry);
+  queue.replace(entry);
   EXPECT_EQ(entry.operation, third);
   EXPECT_TRUE(entry.followers.empty());
   EXPECT_THAT(started(queue), IsEmpty());
@@ -80,15 +80,29 @@ TEST(FollowingMessages, OneOperationRunsForSeveralEnds) {
   message->finish_well();
   EXPECT_TRUE(first.finished());
   EXPECT_FALSE(second.finished());
-  OperationQueue::replace(*row);
+  queue.replace(*row);
   EXPECT_EQ(row->operation, message);
   EXPECT_FALSE(message->finished());
   EXPECT_TRUE(message->has_clock()) << "it counts from the first look";
+  EXPECT_EQ(queue.row_of(*message), row);
   message->finish(Status(Code::timeout, "nothing came"));
   EXPECT_EQ(second.status().code(), Code::timeout);
   EXPECT_TRUE(first.status().ok());
   row->followers.front().finish(second.status());
   EXPECT_EQ(third.status().code(), Code::timeout);
+}
+
+TEST(FollowingMessages, ARowEndsWhereSomethingElseHasItsPlaceBehindIt) {
+  OperationQueue queue;
+  const auto message = receive(), large = receive(false);
+  End end;
+  message->tell(end);
+  queue.add_begun(message, peers);
+  ASSERT_NE(queue.row_of(*message), nullptr);
+  queue.add(large, peers);
+  EXPECT_EQ(queue.row_of(*message), nullptr) << "it would overtake the one that waits";
+  EXPECT_EQ(queue.remove(queue.running().front()), message);
+  message->finish_well();
 }
 
 TEST(FollowingMessages, FollowOperationsAsOperations) {

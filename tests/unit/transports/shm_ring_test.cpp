@@ -27,7 +27,7 @@ TEST(ShmRing, WhatAReaderCannotHaveTakenIsFoundOut) {
     outbox.ring().control().taken = taken;
     outbox.push({tag(0), data.size()}, data.data(), sent);
     EXPECT_TRUE(outbox.flush(nobody_sleeps).malformed) << taken;
-    EXPECT_FALSE(outbox.write_at_once(tag(1), {data.data(), 8}, nobody_sleeps)) << taken;
+    EXPECT_FALSE(outbox.write_at_once(tag(1), {data.data(), 8})) << taken;
     outbox.abandon(Status(Code::protocol_error, "the test is over"));
     EXPECT_EQ(sent.times, 1);
   }

@@ -3,7 +3,7 @@
 
 #include <atomic>
 
-namespace hocket::shm {
+namespace hocket {
 
 inline void full_fence() {
 #ifdef __SANITIZE_THREAD__  // knows no fences; a locked instruction does the same on x86
@@ -14,4 +14,4 @@ inline void full_fence() {
 #endif
 }
 
-}  // namespace hocket::shm
+}  // namespace hocket

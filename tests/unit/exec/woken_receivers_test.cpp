@@ -1,0 +1,135 @@
+// Whoever is sent a message that is over at once is woken, on every way that such a message takes.
+#include <gtest/gtest.h>
+
+#include <array>
+#include <atomic>
+#include <functional>
+#include <memory>
+#include <span>
+#include <thread>
+#include <vector>
+
+#include "src/exec/executor.hpp"
+#include "src/exec/message_operation.hpp"
+#include "tests/unit/exec/fake_peers.hpp"
+
+namespace hocket {
+namespace {
+
+// Takes every message; its receiver sleeps from then on, until it is woken.
+class SleepersLink final : public testing::FakeLink {
+ public:
+  void send(const Tag&, ConstBuffer, Completion& completion) override { completion.done(Status()); }
+  void recv(const Tag&, Buffer, Completion& completion) override { completion.done(Status()); }
+  bool send_now(const Tag&, std::span<const std::byte>) override {
+    ++sent_now;
+    asleep = true;
+    if (meanwhile) meanwhile();
+    return true;
+  }
+  void wake_receiver() override { asleep = false; }
+
+  std::atomic<int> sent_now{0};
+  std::atomic<bool> asleep{false};
+  std::function<void()> meanwhile;
+};
+
+class SleepersPeers final : public testing::FakePeers {
+ public:
+  Result<Link*> link(Rank, Deadline) override { return &sleepers; }
+
+  SleepersLink sleepers;
+};
+
+struct End final : RunEnd {
+  void release_itself() noexcept override {}
+};
+
+class WokenReceivers : public ::testing::Test {
+ protected:
+  WokenReceivers() {
+    executor_ = std::move(*Executor::make({.rank = 0, .size = 2}));
+    EXPECT_TRUE(executor_->attach(peers_).ok());
+  }
+  ~WokenReceivers() override { executor_->stop(Status(Code::aborted, "the test is over")); }
+
+  // One that has run before.
+  std::shared_ptr<Operation> message(bool sends) {
+    std::shared_ptr<Operation> made = std::make_shared<MessageOperation>(executor_->first(), 1, sends, "test");
+    made->bind({.input = data_.data(),
+                .output = data_.data(),
+                .signature = {.kind = sends ? SignatureKind::send : SignatureKind::receive,
+                              .collective = sends ? Collective::send : Collective::recv,
+                              .count = data_.size()},
+                .reduction = {},
+                .timeout = std::chrono::hours(1)});
+    EXPECT_TRUE(executor_->run({&made, 1}).ok());
+    return made;
+  }
+  // The watcher may progress at this moment.
+  template <class Try>
+  static void until(const Try& succeeds) {
+    while (!succeeds()) std::this_thread::yield();
+  }
+  bool starts(const std::shared_ptr<Operation>& send) {
+    return executor_->start_again(nullptr, &send, data_.data(), nullptr, end_).started() == Started::over;
+  }
+  void expect_woken(int times) {
+    EXPECT_EQ(link_.sent_now, times);
+    EXPECT_FALSE(link_.asleep);
+  }
+  // While the next message is sent, what never ends is submitted: so progress does not return to rest.
+  void submit_meanwhile() {
+    link_.meanwhile = [this] {
+      EXPECT_TRUE(executor_->start({&other_, 1}).ok());
+      link_.meanwhile = nullptr;
+    };
+  }
+
+  std::array<std::byte, 8> data_{};
+  SleepersPeers peers_;
+  SleepersLink& link_ = peers_.sleepers;
+  End end_;
+  std::shared_ptr<Operation> other_ = std::make_shared<testing::FakeOperation>(std::vector<Direction>{{.peer = 1}});
+  std::unique_ptr<Executor> executor_;
+};
+
+TEST_F(WokenReceivers, OfABlockingSend) {
+  const auto send = message(true);
+  until([&] { return executor_->run_again(send, data_.data(), nullptr); });
+  expect_woken(1);
+  submit_meanwhile();
+  until([&] { return executor_->run_again(send, data_.data(), nullptr); });
+  expect_woken(2);
+}
+
+TEST_F(WokenReceivers, OfAPair) {
+  const std::array<std::shared_ptr<Operation>, 2> pair{message(true), message(false)};
+  until([&] { return executor_->run_again(pair, data_.data(), data_.data()); });
+  expect_woken(1);
+}
+
+TEST_F(WokenReceivers, OfASendThatIsStartedAgain) {
+  const auto send = message(true);
+  until([&] { return starts(send); });
+  expect_woken(1);
+}
+
+TEST_F(WokenReceivers, OfASendThatIsStartedAgainWhereSomethingIsSubmitted) {
+  const auto send = message(true);
+  submit_meanwhile();
+  until([&] { return starts(send); });
+  expect_woken(1);
+}
+
+// Or the watcher begins them; then the link wakes whoever sleeps.
+TEST_F(WokenReceivers, OfSeveralThatAreStarted) {
+  const std::array<std::shared_ptr<Operation>, 2> sends{message(true), message(true)};
+  for (const auto& send : sends) send->bind_again(data_.data(), nullptr);
+  ASSERT_TRUE(executor_->start(sends).ok());
+  ASSERT_TRUE(executor_->wait(sends, Deadline::after(std::chrono::minutes(5))).ok());
+  EXPECT_FALSE(link_.asleep);
+}
+
+}  // namespace
+}  // namespace hocket
