@@ -50,14 +50,14 @@ Rank Agreeing::rank_of(Rank standby_rank) const {
 // ---- who is dead ----------------------------------------------------------------------------------------------------
 
 bool Agreeing::is_dead(Rank rank, Rank blamed) const {
-  return standby_.has_gone(rank, processes_.at(rank), standby_.ended().contains(rank) || rank == blamed);
+  return standby_.has_gone(rank, processes_.at(rank), rank == blamed);
 }
 
 // At so many members in turn, and at those who may have just ended.
 void Agreeing::look_who_is_dead(std::size_t most) {
   const Status broken = broken_ ? broken_() : Status();
   Rank blamed = no_rank;
-  if (!broken.ok() && broken.code() == Code::peer_lost && broken.cause().ended && broken.cause().peer >= 0 &&
+  if (broken.code() == Code::peer_lost && broken.cause().peer >= 0 &&
       broken.cause().peer < static_cast<Rank>(ranks_.size())) {
     blamed = ranks_[static_cast<std::size_t>(broken.cause().peer)];
   }

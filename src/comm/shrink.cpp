@@ -46,14 +46,13 @@ Regroup::Config Shrinking::config(const Status& broken) {
                          .separable = !one_host(from_.membership),
                          .majority = request_.majority,
                          .draw_group = [] { return random_number(); }};
-  suspects_ = standby_.ended();
-  for (const Rank rank : suspects_) (has_ended(rank) ? config.gone : config.silent).insert(rank);
+  for (const Rank rank : standby_.ended()) (has_ended(rank) ? config.gone : config.silent).insert(rank);
   const Cause& cause = broken.cause();
   if (cause.peer == no_rank || cause.peer == from_.membership.rank()) return config;
   const Rank blamed = standby_rank(cause.peer);
   if (cause.code == Code::timeout) config.blamed.insert(blamed);
-  if (cause.code != Code::peer_lost || !cause.ended) return config;
-  suspects_.insert(blamed);
+  if (cause.code != Code::peer_lost) return config;
+  suspect_ = blamed;
   if (has_ended(blamed)) config.gone.insert(blamed);
   return config;
 }
@@ -128,7 +127,7 @@ void Shrinking::take(const std::vector<News>& news) {
   for (const News& one : news) {
     if (one.note) {
       regroup_.heard(one.from, *one.note);
-    } else if (one.ended && (suspects_.insert(one.from), has_ended(one.from))) {
+    } else if (one.ended && has_ended(one.from)) {
       regroup_.lost(one.from);
     } else {
       regroup_.out_of_reach(one.from);
@@ -148,7 +147,7 @@ void Shrinking::look_who_is_alive() {
 
 bool Shrinking::has_ended(Rank rank) {
   if (std::ranges::find(from_.lineage.standby_ranks, rank) == from_.lineage.standby_ranks.end()) return false;
-  return standby_.has_gone(rank, info_of(rank).process, suspects_.contains(rank));
+  return standby_.has_gone(rank, info_of(rank).process, rank == suspect_);
 }
 
 void Shrinking::be_patient() {

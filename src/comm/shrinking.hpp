@@ -65,7 +65,7 @@ class Shrinking {
   const std::stop_token& stop_;
   Standby& standby_;
   const Deadline deadline_;
-  Ranks suspects_;  // to which connections have ended
+  Rank suspect_ = no_rank;  // of the standby: whom the broken communicator blames
   Regroup regroup_;
   std::optional<std::pair<std::uint64_t, Deadline>> patience_;  // since which step of the regrouping, until when
   std::shared_ptr<LinkSet> link_set_;                           // of the group that is under way

@@ -152,7 +152,8 @@ void Standby::peer_left(Rank peer) {
 bool Standby::has_gone(Rank peer, const ProcessIdentity& process, bool suspected) {
   if (left_.contains(peer)) return true;
   const std::optional<bool> alive = process.is_alive();
-  return alive ? !*alive : suspected && mesh_->door_is_shut(peer);
+  if (alive) return !*alive;
+  return (suspected || ended_.contains(peer) || out_of_reach_.contains(peer)) && mesh_->door_is_shut(peer);
 }
 
 void Standby::leave(const Status& why) {

@@ -155,7 +155,7 @@ TEST_F(HocketRunHosts, AKilledAgentIsNamed) {
 
 // Both sides find out by themselves: the link stays cut.
 TEST_F(HocketRunHosts, ACutLinkEndsTheRanksOfBothSides) {
-  auto running = start("$RUN --host-timeout 2 --grace 0.5 " + flags() + "sh -c '" + arrive() + "exec sleep 90'");
+  auto running = start("$RUN --host-timeout 5 --grace 0.5 " + flags() + "sh -c '" + arrive() + "exec sleep 90'");
   wait_for_ranks(6);
   const pid_t beyond = wait_for_rank(5);
   hosts_.change("cut", 2);

@@ -1,8 +1,14 @@
 #include "src/comm/standby.hpp"
 
 #include <gtest/gtest.h>
+#include <poll.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
+#include <algorithm>
+#include <chrono>
 #include <cstddef>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -86,11 +92,58 @@ TEST(Word, ThatIsDamagedIsNoWord) {
   EXPECT_FALSE(read_word({bytes.data(), 12}, size));
 }
 
+Result<std::shared_ptr<Standby>> open_one_of_two(Rank rank) {
+  Options options{.rank = rank, .size = 2, .transport = "tcp"};
+  options.trust.insecure = true;
+  return Standby::open(options, 7);
+}
+
+// A process that has a standby of rank 0, and attends to nothing; it ends without a word when the pipe does.
+void be_the_other(int says, int hears) {
+  const auto standby = open_one_of_two(0);
+  if (!standby.ok()) ::_exit(1);
+  const std::string card = PeerInfo{.build = BuildIdentity::own(), .standby = (*standby)->endpoints()}.serialise();
+  char end = 0;
+  if (::write(says, card.data(), card.size()) > 0) (void)!::read(hears, &end, 1);
+  ::_exit(0);
+}
+
+// The other's kernel has taken the call, which ends otherwise than where nobody listens: no proof of the other's end.
+TEST(Standby, AsksAtTheDoorOfAPeerThatItCouldNotReach) {
+  int up[2], down[2];
+  ASSERT_EQ(::pipe(up), 0);
+  ASSERT_EQ(::pipe(down), 0);
+  const pid_t other = ::fork();
+  if (other == 0) {
+    ::close(down[1]);
+    be_the_other(up[1], down[0]);
+  }
+  ::close(down[0]);
+  ::close(up[1]);
+  std::string card(peer_info_bytes_max, '\0');
+  card.resize(static_cast<std::size_t>(std::max<ssize_t>(::read(up[0], card.data(), card.size()), 0)));
+  const auto peer = PeerInfo::parse(card);
+  const auto standby = open_one_of_two(1);
+  ASSERT_TRUE(peer.ok() && standby.ok());
+  Standby& own = **standby;
+  own.know(std::vector<PeerInfo>{*peer, {.standby = own.endpoints()}});
+  own.reach(0);
+  (void)own.await(Deadline::after(std::chrono::milliseconds(100)));
+  EXPECT_FALSE(own.has_gone(0, ProcessIdentity(), true));
+  ::close(down[1]);
+  EXPECT_EQ(::waitpid(other, nullptr, 0), other);
+  const Deadline patience = Deadline::after(std::chrono::seconds(10));
+  while (!own.ended().contains(0) && !own.out_of_reach().contains(0) && !patience.passed()) {
+    (void)own.await(Deadline::after(std::chrono::milliseconds(10)));
+  }
+  while (!own.has_gone(0, ProcessIdentity(), false) && !patience.passed()) ::poll(nullptr, 0, 1);
+  EXPECT_TRUE(own.has_gone(0, ProcessIdentity(), false));
+  ::close(up[0]);
+}
+
 // The one before may have changed what the next one does.
 TEST(StandbyTurn, AsksWhatIsDoneOnlyWhoHasTheTurn) {
-  Options options{.rank = 0, .size = 2, .transport = "tcp"};
-  options.trust.insecure = true;
-  const auto standby = Standby::open(options, 7);
+  const auto standby = open_one_of_two(0);
   ASSERT_TRUE(standby.ok()) << standby.status().message();
   int asked = 0;
   const auto what = [&] {
