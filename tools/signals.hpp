@@ -27,13 +27,13 @@ class Signals {
     passing.sa_flags = SA_RESTART;
     sigset_t handled;
     sigemptyset(&handled);
+    for (const int number : numbers) sigaddset(&handled, number);
+    sigprocmask(SIG_BLOCK, &handled, &before_);  // first: this thread would pass on to itself for ever
     for (std::size_t i = 0; i < numbers.size(); ++i) {
-      sigaddset(&handled, numbers[i]);
       sigaction(numbers[i], nullptr, &actions_before_[i]);
-      // What is ignored stays so, in the programs that this one starts too.
+      // Programs that this one starts go on ignoring what it was told to.
       if (actions_before_[i].sa_handler == SIG_DFL) sigaction(numbers[i], &passing, nullptr);
     }
-    sigprocmask(SIG_BLOCK, &handled, &before_);
     fd_ = UniqueFd(signalfd(-1, &handled, SFD_CLOEXEC | SFD_NONBLOCK));
   }
   ~Signals() {

@@ -57,7 +57,7 @@ bool Agreeing::is_dead(Rank rank, Rank blamed) const {
 void Agreeing::look_who_is_dead(std::size_t most) {
   const Status broken = broken_ ? broken_() : Status();
   Rank blamed = no_rank;
-  if (broken.code() == Code::peer_lost && broken.cause().peer >= 0 &&
+  if (!broken.ok() && broken.code() == Code::peer_lost && broken.cause().ended && broken.cause().peer >= 0 &&
       broken.cause().peer < static_cast<Rank>(ranks_.size())) {
     blamed = ranks_[static_cast<std::size_t>(broken.cause().peer)];
   }

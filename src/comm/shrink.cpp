@@ -51,7 +51,7 @@ Regroup::Config Shrinking::config(const Status& broken) {
   if (cause.peer == no_rank || cause.peer == from_.membership.rank()) return config;
   const Rank blamed = standby_rank(cause.peer);
   if (cause.code == Code::timeout) config.blamed.insert(blamed);
-  if (cause.code != Code::peer_lost) return config;
+  if (cause.code != Code::peer_lost || !cause.ended) return config;
   suspect_ = blamed;
   if (has_ended(blamed)) config.gone.insert(blamed);
   return config;

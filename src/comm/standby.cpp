@@ -153,7 +153,8 @@ bool Standby::has_gone(Rank peer, const ProcessIdentity& process, bool suspected
   if (left_.contains(peer)) return true;
   const std::optional<bool> alive = process.is_alive();
   if (alive) return !*alive;
-  return (suspected || ended_.contains(peer) || out_of_reach_.contains(peer)) && mesh_->door_is_shut(peer);
+  if (suspected || ended_.contains(peer)) return mesh_->door_is_shut(peer);
+  return out_of_reach_.contains(peer) && mesh_->has_ended(peer);
 }
 
 void Standby::leave(const Status& why) {

@@ -72,9 +72,9 @@ class Standby final : private TransportListener {
   const Ranks& ended() const { return ended_; }
   const Ranks& out_of_reach() const { return out_of_reach_; }
   // Whether a peer has left, or its process has ended. Where its process is out of sight, its door tells, which is asked
-  // of a peer that is suspected: because a connection to it has ended, here or elsewhere (`suspected`), or this rank could
-  // not reach it. That is no proof: something between the two may have ended it, and a door through which somebody
-  // called may have been shut a moment later. May block for 50 ms where a network is silent; does not ask at every call.
+  // where a connection to it has ended, here or elsewhere (`suspected`), or was not to be had over a network. That is no
+  // proof: something between the two may have ended it, and a door may be shut a moment after somebody called there. May
+  // block for 50 ms where a network is silent; does not ask at every call.
   bool has_gone(Rank peer, const ProcessIdentity& process, bool suspected);
   // What this process lacked to reach another; ok: nothing.
   const Status& shortage() const { return shortage_; }

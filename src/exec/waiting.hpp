@@ -42,44 +42,55 @@ struct OwnCore {
   }
 };
 
-// The waits of a thread that progresses, one after another. Where ranks could each have a core but the scheduler runs
-// two of them on one (a busy host), all pauses are in vain: a wait that ended with its first yields makes the next ones
-// begin with these.
+// The waits of a thread that progresses, one after another, where ranks could each have a core but it is busy:
+//  - The scheduler runs two of them on one, so that all pauses are in vain: a wait that ended with its first yields makes
+//    the next ones begin with these.
+//  - A program that never waits is on it, to which each yield leaves the core for a slice of the scheduler (4 ms), a
+//    thousand times what a small call takes: the next waits that would yield pause for longer instead, as long as a
+//    rank takes to wake up that slept meanwhile.
 template <class Core>
 class BasicWaiter {
  public:
   static constexpr int pauses_in_a_call = 25;
+  static constexpr int longer = 20;  // times as many pauses, in place of yields
 
   void set(const WaitBudget& budget) { budget_ = budget; }
 
   // What was waited for has happened, at least in part.
   void reset() {
     const int yields = polls_ - budget_.pauses;
-    if (paused_ && yields > 0 && yields <= telling_yields) waits_without_pauses_ = waits_between_trials;
+    if (yields > 0 && waits_without_yields_ > 0) {
+      --waits_without_yields_;
+    } else if (lost_core_) {
+      waits_without_yields_ = waits_between_trials;
+    } else if (paused_ && yields > 0 && yields <= telling_yields) {
+      waits_without_pauses_ = waits_between_trials;
+    }
     polls_ = 0;
-    paused_ = false;
+    paused_ = lost_core_ = false;
   }
   // Whether this wait has lasted for so many polls that it is worth a look at the clock.
   bool waits_long() const { return polls_ >= std::min(budget_.pauses, short_pauses); }
   // Call once for each poll that found nothing. False when it is time to sleep. `cheap`: a poll is a look at memory,
   // not a system call, which takes as long as many pauses.
   bool spin(bool cheap) {
-    if (polls_ == 0 && waits_without_pauses_ > 0) {
+    const bool yields = waits_without_yields_ == 0 || budget_.pauses == 0;
+    if (polls_ == 0 && yields && waits_without_pauses_ > 0) {
       --waits_without_pauses_;
       polls_ = budget_.pauses;
     }
-    if (polls_ < budget_.pauses) {
-      polls_ = cheap ? polls_ + 1 : std::min(polls_ + pauses_in_a_call, budget_.pauses);
+    const int pauses = yields ? budget_.pauses : longer * budget_.pauses;
+    if (polls_ < pauses) {
+      polls_ = cheap ? polls_ + 1 : std::min(polls_ + pauses_in_a_call, pauses);
       paused_ = true;
       _mm_pause();
       return true;
     }
-    if (polls_ < budget_.pauses + budget_.yields) {
-      // Who has slept gets a core that others want sooner than who yields again and again.
-      polls_ = Core::yield() ? polls_ + 1 : budget_.pauses + budget_.yields;
-      return true;
-    }
-    return false;
+    if (!yields || polls_ >= budget_.pauses + budget_.yields) return false;
+    lost_core_ = !Core::yield();
+    // Who has slept gets a core that others want sooner than who yields again and again.
+    polls_ = lost_core_ ? budget_.pauses + budget_.yields : polls_ + 1;
+    return true;
   }
 
  private:
@@ -89,8 +100,8 @@ class BasicWaiter {
 
   WaitBudget budget_;
   int polls_ = 0;
-  bool paused_ = false;  // in this wait
-  int waits_without_pauses_ = 0;
+  bool paused_ = false, lost_core_ = false;  // in this wait
+  int waits_without_pauses_ = 0, waits_without_yields_ = 0;
 };
 
 using Waiter = BasicWaiter<OwnCore>;

@@ -156,10 +156,21 @@ bool LocalHost::is_mine(const in6_addr& ip) const {
                      [&](const LocalAddress& address) { return equal(address.ip, ip); });
 }
 
+// Another host's address that is ours too (loopback, bridges of containers) would lead back to ourselves.
+bool LocalHost::leads_back(const Endpoint& endpoint) const {
+  return is_mine(endpoint.ip) || is_loopback(endpoint.ip);
+}
+
+std::vector<Endpoint> LocalHost::doors(const Reachability& theirs) const {
+  std::vector<Endpoint> doors = candidates(theirs);
+  const auto leads_back = [&](const Endpoint& endpoint) { return this->leads_back(endpoint); };
+  if (!std::ranges::all_of(doors, leads_back)) std::erase_if(doors, leads_back);
+  return doors;
+}
+
 // Lower is tried first.
 int LocalHost::distance(const Endpoint& endpoint) const {
-  // Another host's address that is ours too (loopback, bridges of containers) would lead back to ourselves.
-  if (is_mine(endpoint.ip) || is_loopback(endpoint.ip)) return 5;
+  if (leads_back(endpoint)) return 5;
   if (is_link_local(endpoint.ip)) return 3;
   for (const LocalAddress& address : addresses_) {
     if (share_prefix(address.ip, endpoint.ip, address.prefix_bits)) return 0;

@@ -83,11 +83,15 @@ class LocalHost {
   // then those that the kernel has a route to from an address of ours, then link-local ones, once for each interface,
   // and what cannot work last. IPv4 before IPv6.
   std::vector<Endpoint> candidates(const Reachability& theirs) const;
+  // Of those, where a refusal comes from the other rank's kernel: not at addresses that this host has too, unless all
+  // are such.
+  std::vector<Endpoint> doors(const Reachability& theirs) const;
 
  private:
   std::vector<LocalAddress> by_preference() const;
   int distance(const Endpoint& endpoint) const;
   bool is_mine(const in6_addr& ip) const;
+  bool leads_back(const Endpoint& endpoint) const;
 
   std::uint64_t id_;
   Family family_;

@@ -61,7 +61,7 @@ Result<Link*> TcpTransport::connect(Rank peer, const Address& address, std::opti
 // told apart from a host where nobody does.
 bool TcpTransport::may_live(const Address& address, Deadline deadline) const {
   const auto theirs = parse_reachability(address);
-  return !theirs || !all_refuse(host_.candidates(*theirs), deadline, settings_);
+  return !theirs || !all_refuse(host_.doors(*theirs), deadline, settings_);
 }
 
 std::size_t TcpTransport::progress() {

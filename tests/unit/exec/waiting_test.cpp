@@ -48,9 +48,34 @@ TEST(Waiter, SleepsWhereOthersKeepTheCore) {
   waiter.set(budget);
   FakeCore::contended = true;
   EXPECT_EQ(polls_until_sleep(waiter), budget.pauses + 1);
-  EXPECT_EQ(polls_until_sleep(waiter), budget.pauses + 1) << "nothing that was waited for came while it yielded";
   FakeCore::contended = false;
+}
+
+// What a program that never waits gets by a yield is a slice of the scheduler.
+TEST(Waiter, PausesForLongerInPlaceOfYieldsWhereOthersKeptTheCore) {
+  Waiter waiter;
+  waiter.set(budget);
+  FakeCore::contended = true;
+  wait_for(waiter, budget.pauses + 1);
+  for (int i = 0; i < 64; ++i) {
+    wait_for(waiter, budget.pauses);  // waits that end before one would yield do not count
+    EXPECT_EQ(polls_until_sleep(waiter), Waiter::longer * budget.pauses) << "wait " << i;
+  }
+  EXPECT_EQ(polls_until_sleep(waiter), budget.pauses + 1) << "yields are never tried again";
+  FakeCore::contended = false;
+  for (int i = 0; i < 64; ++i) wait_for(waiter, budget.pauses + budget.yields);
   EXPECT_EQ(polls_until_sleep(waiter), budget.pauses + budget.yields);
+}
+
+// Ranks that outnumber cores yield to each other, and one that computes keeps its core.
+TEST(Waiter, GoesOnToYieldWhereRanksOutnumberCores) {
+  constexpr WaitBudget shared{.pauses = 0, .yields = 5};
+  Waiter waiter;
+  waiter.set(shared);
+  FakeCore::contended = true;
+  EXPECT_EQ(polls_until_sleep(waiter), 1);
+  FakeCore::contended = false;
+  EXPECT_EQ(polls_until_sleep(waiter), shared.yields);
 }
 
 TEST(Waiter, SkipsPausesForAWhileAfterTheFirstYieldsHelped) {

@@ -21,6 +21,9 @@ int next_of(const Signals& signals) {
 // As a driver starts one before the program waits for others: it blocks no signals.
 class SignalsOfAProgramWithThreads : public testing::Test {
  protected:
+  void SetUp() override {
+    for (const int number : {SIGCHLD, SIGINT, SIGTERM, SIGHUP}) (void)::signal(number, SIG_DFL);  // whatever nohup said
+  }
   std::jthread thread_{[](const std::stop_token& over) {
     while (!over.stop_requested()) ::poll(nullptr, 0, 10);
   }};

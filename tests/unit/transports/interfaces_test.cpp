@@ -127,6 +127,21 @@ TEST(LocalHost, OurNetworksComeFirstAndOurOwnAddressesLast) {
   EXPECT_THAT(order, ElementsAre("10.0.2.200:80", "[fd00::77]:80", "10.0.0.7:80", "127.0.0.1:80", "172.17.0.1:80"));
 }
 
+// A host that has lost its network would take its own loopback's refusal for the death of all others.
+TEST(LocalHost, OnlyTheirOwnAddressesTellThatNobodyListens) {
+  const auto asked = [](const std::vector<const char*>& theirs) {
+    Reachability reachability{.host = 2, .port = 80, .ips = {}};
+    for (const char* one : theirs) reachability.ips.push_back(ip(one));
+    std::vector<std::string> texts;
+    for (const Endpoint& endpoint : LocalHost(1, Family::any, four_interfaces()).doors(reachability)) {
+      texts.push_back(endpoint.text());
+    }
+    return texts;
+  };
+  EXPECT_THAT(asked({"127.0.0.1", "172.17.0.1", "10.0.2.200"}), ElementsAre("10.0.2.200:80"));
+  EXPECT_THAT(asked({"127.0.0.1", "172.17.0.1"}), ElementsAre("127.0.0.1:80", "172.17.0.1:80"));
+}
+
 TEST(LocalHost, OneFamilyIsDialledOnlyWhereOneIsAllowed) {
   EXPECT_THAT(dialled(LocalHost(1, Family::ipv6, four_interfaces()), {"10.0.0.7", "fd00::7"}),
               ElementsAre("[fd00::7]:80"));
