@@ -49,15 +49,16 @@ Rank Agreeing::rank_of(Rank standby_rank) const {
 
 // ---- who is dead ----------------------------------------------------------------------------------------------------
 
-bool Agreeing::is_dead(Rank rank, Rank blamed) const {
-  return standby_.has_gone(rank, processes_.at(rank), rank == blamed);
+bool Agreeing::is_dead(Rank rank, Suspicion suspicion) const {
+  return standby_.has_gone(rank, processes_.at(rank), suspicion);
 }
 
 // At so many members in turn, and at those who may have just ended.
 void Agreeing::look_who_is_dead(std::size_t most) {
   const Status broken = broken_ ? broken_() : Status();
   Rank blamed = no_rank;
-  if (!broken.ok() && broken.code() == Code::peer_lost && broken.cause().ended && broken.cause().peer >= 0 &&
+  const Suspicion suspicion = suspicion_of(broken);
+  if (suspicion != Suspicion::none && broken.cause().peer >= 0 &&
       broken.cause().peer < static_cast<Rank>(ranks_.size())) {
     blamed = ranks_[static_cast<std::size_t>(broken.cause().peer)];
   }
@@ -67,7 +68,7 @@ void Agreeing::look_who_is_dead(std::size_t most) {
   for (std::size_t i = 0; i < std::min(most, ranks_.size()); ++i) looked_at.insert(ranks_[next_++ % ranks_.size()]);
   for (const Rank rank : looked_at) {
     const bool known = rank == standby_.rank() || agreement_->dead().contains(rank);
-    if (!known && is_dead(rank, blamed)) agreement_->lost(rank);
+    if (!known && is_dead(rank, rank == blamed ? suspicion : Suspicion::none)) agreement_->lost(rank);
   }
   next_look_ = Deadline::after(doubtful().empty() ? look_around : look_closely);
 }

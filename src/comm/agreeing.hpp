@@ -40,7 +40,7 @@ class Agreeing {
   void take_elsewhere(Rank who, const Word& word);
   void tell_why() const;
   void look_who_is_dead(std::size_t most);
-  bool is_dead(Rank rank, Rank blamed) const;
+  bool is_dead(Rank rank, Suspicion suspicion) const;
   Ranks doubtful() const;
   void ask();
   Rank rank_of(Rank standby_rank) const;

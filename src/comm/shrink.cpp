@@ -51,7 +51,8 @@ Regroup::Config Shrinking::config(const Status& broken) {
   if (cause.peer == no_rank || cause.peer == from_.membership.rank()) return config;
   const Rank blamed = standby_rank(cause.peer);
   if (cause.code == Code::timeout) config.blamed.insert(blamed);
-  if (cause.code != Code::peer_lost || !cause.ended) return config;
+  suspicion_ = suspicion_of(broken);
+  if (suspicion_ == Suspicion::none) return config;
   suspect_ = blamed;
   if (has_ended(blamed)) config.gone.insert(blamed);
   return config;
@@ -147,7 +148,7 @@ void Shrinking::look_who_is_alive() {
 
 bool Shrinking::has_ended(Rank rank) {
   if (std::ranges::find(from_.lineage.standby_ranks, rank) == from_.lineage.standby_ranks.end()) return false;
-  return standby_.has_gone(rank, info_of(rank).process, rank == suspect_);
+  return standby_.has_gone(rank, info_of(rank).process, rank == suspect_ ? suspicion_ : Suspicion::none);
 }
 
 void Shrinking::be_patient() {

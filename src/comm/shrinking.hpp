@@ -66,6 +66,7 @@ class Shrinking {
   Standby& standby_;
   const Deadline deadline_;
   Rank suspect_ = no_rank;  // of the standby: whom the broken communicator blames
+  Suspicion suspicion_ = Suspicion::none;
   Regroup regroup_;
   std::optional<std::pair<std::uint64_t, Deadline>> patience_;  // since which step of the regrouping, until when
   std::shared_ptr<LinkSet> link_set_;                           // of the group that is under way

@@ -149,12 +149,12 @@ void Standby::peer_left(Rank peer) {
   peer_failed(peer, Status());
 }
 
-bool Standby::has_gone(Rank peer, const ProcessIdentity& process, bool suspected) {
+bool Standby::has_gone(Rank peer, const ProcessIdentity& process, Suspicion suspicion) {
   if (left_.contains(peer)) return true;
   const std::optional<bool> alive = process.is_alive();
   if (alive) return !*alive;
-  if (suspected || ended_.contains(peer)) return mesh_->door_is_shut(peer);
-  return out_of_reach_.contains(peer) && mesh_->has_ended(peer);
+  if (suspicion == Suspicion::ended || ended_.contains(peer)) return mesh_->door_is_shut(peer);
+  return (suspicion == Suspicion::lost || out_of_reach_.contains(peer)) && mesh_->has_ended(peer);
 }
 
 void Standby::leave(const Status& why) {

@@ -36,6 +36,13 @@ std::optional<Note> read_note(std::span<const std::byte> bytes, Rank size);
 void write_word(const Word& word, Rank size, std::span<std::byte> to);
 std::optional<Word> read_word(std::span<const std::byte> bytes, Rank size);
 
+// What a broken communicator says of a peer: that it was lost, or that a connection to it has ended.
+enum class Suspicion : std::uint8_t { none, lost, ended };
+inline Suspicion suspicion_of(const Status& broken) {
+  if (broken.code() != Code::peer_lost) return Suspicion::none;
+  return broken.cause().ended ? Suspicion::ended : Suspicion::lost;
+}
+
 // Thread rule: one thread at a time, which has a turn (StandbyTurn) or is the one that was left behind.
 class Standby final : private TransportListener {
  public:
@@ -72,10 +79,10 @@ class Standby final : private TransportListener {
   const Ranks& ended() const { return ended_; }
   const Ranks& out_of_reach() const { return out_of_reach_; }
   // Whether a peer has left, or its process has ended. Where its process is out of sight, its door tells, which is asked
-  // where a connection to it has ended, here or elsewhere (`suspected`), or was not to be had over a network. That is no
-  // proof: something between the two may have ended it, and a door may be shut a moment after somebody called there. May
-  // block for 50 ms where a network is silent; does not ask at every call.
-  bool has_gone(Rank peer, const ProcessIdentity& process, bool suspected);
+  // where a connection to it has ended or, over a network, was not to be had or is said to be lost. That is no proof:
+  // something between the two may have ended it, and a door may be shut a moment after somebody called there. May block
+  // for 50 ms where a network is silent; does not ask at every call.
+  bool has_gone(Rank peer, const ProcessIdentity& process, Suspicion suspicion);
   // What this process lacked to reach another; ok: nothing.
   const Status& shortage() const { return shortage_; }
   // Nobody hears of this rank here any more, nor it of others: all see it leave, and shortage() is `why`, which is not

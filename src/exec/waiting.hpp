@@ -60,9 +60,11 @@ class BasicWaiter {
   void reset() {
     const int yields = polls_ - budget_.pauses;
     if (yields > 0 && waits_without_yields_ > 0) {
-      --waits_without_yields_;
+      const bool in_vain = polls_ >= longer * budget_.pauses;  // as where the rank that is waited for wants this core
+      waits_without_yields_ = std::max(waits_without_yields_ - (in_vain ? waits_between_trials / 4 : 1), 0);
     } else if (lost_core_) {
       waits_without_yields_ = waits_between_trials;
+      waits_without_pauses_ = 0;
     } else if (paused_ && yields > 0 && yields <= telling_yields) {
       waits_without_pauses_ = waits_between_trials;
     }

@@ -163,7 +163,11 @@ bool LocalHost::leads_back(const Endpoint& endpoint) const {
 
 std::vector<Endpoint> LocalHost::doors(const Reachability& theirs) const {
   std::vector<Endpoint> doors = candidates(theirs);
-  const auto leads_back = [&](const Endpoint& endpoint) { return this->leads_back(endpoint); };
+  const std::vector<LocalAddress> now = addresses_of_this_host();  // also of interfaces that ranks do not use
+  const auto leads_back = [&](const Endpoint& endpoint) {
+    const auto is_here = [&](const LocalAddress& address) { return equal(address.ip, endpoint.ip); };
+    return this->leads_back(endpoint) || std::ranges::any_of(now, is_here);
+  };
   if (!std::ranges::all_of(doors, leads_back)) std::erase_if(doors, leads_back);
   return doors;
 }

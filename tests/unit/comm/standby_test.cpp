@@ -129,16 +129,30 @@ TEST(Standby, AsksAtTheDoorOfAPeerThatItCouldNotReach) {
   own.know(std::vector<PeerInfo>{*peer, {.standby = own.endpoints()}});
   own.reach(0);
   (void)own.await(Deadline::after(std::chrono::milliseconds(100)));
-  EXPECT_FALSE(own.has_gone(0, ProcessIdentity(), true));
+  for (const Suspicion any : {Suspicion::none, Suspicion::lost, Suspicion::ended}) {
+    EXPECT_FALSE(own.has_gone(0, ProcessIdentity(), any));
+  }
   ::close(down[1]);
   EXPECT_EQ(::waitpid(other, nullptr, 0), other);
   const Deadline patience = Deadline::after(std::chrono::seconds(10));
   while (!own.ended().contains(0) && !own.out_of_reach().contains(0) && !patience.passed()) {
     (void)own.await(Deadline::after(std::chrono::milliseconds(10)));
   }
-  while (!own.has_gone(0, ProcessIdentity(), false) && !patience.passed()) ::poll(nullptr, 0, 1);
-  EXPECT_TRUE(own.has_gone(0, ProcessIdentity(), false));
+  while (!own.has_gone(0, ProcessIdentity(), Suspicion::none) && !patience.passed()) ::poll(nullptr, 0, 1);
+  EXPECT_TRUE(own.has_gone(0, ProcessIdentity(), Suspicion::none));
   ::close(up[0]);
+}
+
+// Whoever saw its end may have died, too.
+TEST(Standby, AsksAtTheDoorOfAPeerOfWhoseLossItWasTold) {
+  auto other = open_one_of_two(0);
+  const auto standby = open_one_of_two(1);
+  ASSERT_TRUE(other.ok() && standby.ok());
+  Standby& own = **standby;
+  own.know(std::vector<PeerInfo>{{.standby = (*other)->endpoints()}, {.standby = own.endpoints()}});
+  other->reset();
+  EXPECT_FALSE(own.has_gone(0, ProcessIdentity(), Suspicion::none));
+  EXPECT_TRUE(own.has_gone(0, ProcessIdentity(), Suspicion::lost));
 }
 
 // The one before may have changed what the next one does.

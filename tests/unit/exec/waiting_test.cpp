@@ -59,12 +59,21 @@ TEST(Waiter, PausesForLongerInPlaceOfYieldsWhereOthersKeptTheCore) {
   wait_for(waiter, budget.pauses + 1);
   for (int i = 0; i < 64; ++i) {
     wait_for(waiter, budget.pauses);  // waits that end before one would yield do not count
-    EXPECT_EQ(polls_until_sleep(waiter), Waiter::longer * budget.pauses) << "wait " << i;
+    wait_for(waiter, Waiter::longer * budget.pauses - 1);
   }
   EXPECT_EQ(polls_until_sleep(waiter), budget.pauses + 1) << "yields are never tried again";
   FakeCore::contended = false;
-  for (int i = 0; i < 64; ++i) wait_for(waiter, budget.pauses + budget.yields);
-  EXPECT_EQ(polls_until_sleep(waiter), budget.pauses + budget.yields);
+}
+
+TEST(Waiter, PausesForLongerOnlyWhileThatHelps) {
+  Waiter waiter;
+  waiter.set(budget);
+  wait_for(waiter, budget.pauses + 1);  // this helped, so the next one yields at once
+  FakeCore::contended = true;
+  EXPECT_EQ(polls_until_sleep(waiter), 1);
+  FakeCore::contended = false;
+  for (int i = 0; i < 4; ++i) EXPECT_EQ(polls_until_sleep(waiter), Waiter::longer * budget.pauses) << "wait " << i;
+  EXPECT_EQ(polls_until_sleep(waiter), budget.pauses + budget.yields) << "after a loss none yields without pauses";
 }
 
 // Ranks that outnumber cores yield to each other, and one that computes keeps its core.
