@@ -15,8 +15,8 @@
 
 namespace hocket::launch {
 
-// Thread rule: the thread that makes it asks it. The kernel may hand a signal to any thread that does not block it, such
-// as one that a driver has started; from there it is passed on. One object at a time.
+// Thread rule: the thread that makes it asks it. The kernel may hand a signal to any thread that does not block it,
+// such as one that a driver has started; from there it is passed on. One object at a time.
 class Signals {
  public:
   Signals() {

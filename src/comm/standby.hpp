@@ -78,10 +78,10 @@ class Standby final : private TransportListener {
   // Of which there will be none any more: whose connections have ended, and those that are out of reach.
   const Ranks& ended() const { return ended_; }
   const Ranks& out_of_reach() const { return out_of_reach_; }
-  // Whether a peer has left, or its process has ended. Where its process is out of sight, its door tells, which is asked
-  // where a connection to it has ended or, over a network, was not to be had or is said to be lost. That is no proof:
-  // something between the two may have ended it, and a door may be shut a moment after somebody called there. May block
-  // for 50 ms where a network is silent; does not ask at every call.
+  // Whether a peer has left, or its process has ended. Where its process is out of sight, its door tells, which is
+  // asked where a connection to it has ended or, over a network, was not to be had or is said to be lost. That is no
+  // proof: something between the two may have ended it, and a door may be shut a moment after somebody called there.
+  // May block for 50 ms where a network is silent; does not ask at every call.
   bool has_gone(Rank peer, const ProcessIdentity& process, Suspicion suspicion);
   // What this process lacked to reach another; ok: nothing.
   const Status& shortage() const { return shortage_; }

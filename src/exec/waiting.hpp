@@ -43,7 +43,8 @@ struct OwnCore {
 };
 
 // The waits of a thread that progresses, one after another, where ranks could each have a core but it is busy:
-//  - The scheduler runs two of them on one, so that all pauses are in vain: a wait that ended with its first yields makes
+//  - The scheduler runs two of them on one, so that all pauses are in vain: a wait that ended with its first yields
+//  makes
 //    the next ones begin with these.
 //  - A program that never waits is on it, to which each yield leaves the core for a slice of the scheduler (4 ms), a
 //    thousand times what a small call takes: the next waits that would yield pause for longer instead, as long as a
