@@ -42,13 +42,11 @@ struct OwnCore {
   }
 };
 
-// The waits of a thread that progresses, one after another, where ranks could each have a core but it is busy:
-//  - The scheduler runs two of them on one, so that all pauses are in vain: a wait that ended with its first yields
-//  makes
-//    the next ones begin with these.
-//  - A program that never waits is on it, to which each yield leaves the core for a slice of the scheduler (4 ms), a
-//    thousand times what a small call takes: the next waits that would yield pause for longer instead, as long as a
-//    rank takes to wake up that slept meanwhile.
+// The waits of a thread that progresses, one after another. Where ranks could each have a core, theirs may be busy.
+// The scheduler may run two of them on one, so that all pauses are in vain: a wait that ended with its first yields
+// makes the next ones begin with these. Or a program that never waits is on it, to which each yield leaves the core for
+// a slice of the scheduler (4 ms), a thousand times what a small call takes: the next waits that would yield pause for
+// longer instead, as long as a rank takes to wake up that slept meanwhile.
 template <class Core>
 class BasicWaiter {
  public:
