@@ -16,9 +16,11 @@ namespace {
 constexpr std::size_t piece_in_place_bytes = std::size_t{256} << 10;  // then the writer is asked whether it holds
 constexpr std::size_t bytes_per_advance = std::size_t{1} << 20;       // then others have their turn
 
-// Whether a message may begin with a header that ends with this word, where so many bytes have been written.
-bool is_beginning(std::uint64_t arrival, std::size_t available) {
-  return (arrival & MessageHeader::present) != 0 && available >= cache_line_bytes && available <= ring_data_bytes;
+// Whether a message may begin with this word, which has come there.
+bool is_beginning(std::uint64_t arrival, RingReader& ring) {
+  const std::size_t least = (arrival & MessageHeader::untagged) != 0 ? slot_bytes : cache_line_bytes;
+  const std::size_t available = ring.available(least);
+  return (arrival & MessageHeader::present) != 0 && available >= least && available <= ring_data_bytes;
 }
 
 }  // namespace
@@ -42,9 +44,20 @@ void Inbox::wake_writer(int wake_event) {
 
 // Takes the message that must come next, where all of it has come at once.
 inline bool Inbox::take_whole(const Tag& tag, std::span<std::byte> to) {
-  if (to.size() > piece_bytes || ring_.arrival() != MessageHeader::word_of_whole(to.size())) return false;
+  if (to.size() > piece_bytes) return false;
+  const std::uint64_t arrival = ring_.arrival();
   const std::byte* const from = ring_.at();
-  if (!MessageHeader::has_tag(tag, from)) return false;
+  if (arrival == MessageHeader::word_of_untagged(to.size())) {
+    if (!next_tag_.is(tag)) return false;
+    next_tag_.pass();
+    copy_small(to.data(), from + sizeof arrival, to.size());
+    ring_.skip(untagged_bytes_in_ring(to.size()));
+    return true;
+  }
+  if (arrival != MessageHeader::word_of_whole(to.size()) || !is_tag(from + offsetof(MessageHeader, tag), tag)) {
+    return false;
+  }
+  next_tag_.pass(tag);
   copy_small(to.data(), from + sizeof(MessageHeader), to.size());
   ring_.skip(bytes_in_ring(to.size()));
   return true;
@@ -76,7 +89,7 @@ Inbox::Received Inbox::advance(int wake_event) {
     }
     if (in_place_) ring_.skip(sizeof place_);
     took_from_place_ |= in_place_;
-    ring_.align();
+    ring_.align(unit_);
     in_message_ = false;
     got_ = 0;
     complete(received);
@@ -97,20 +110,21 @@ void Inbox::complete(Received& received) {
 bool Inbox::begin(Received& received) {
   const std::uint64_t arrival = ring_.arrival();
   if (arrival == 0) return false;
-  if (!is_beginning(arrival, ring_.available(cache_line_bytes))) {
+  if (!is_beginning(arrival, ring_)) {
     received.event = Event::malformed;
     return false;
   }
-  std::memcpy(&header_, ring_.at(), sizeof header_);
-  in_place_ = (header_.bytes & MessageHeader::in_place) != 0;
-  header_.bytes &= ~MessageHeader::flags;
+  const std::size_t header_bytes = read_header(arrival, header_);
   if (std::memcmp(&header_, &posted_.front().expected, sizeof header_) != 0) {
     received.event = Event::mismatch;
     return false;
   }
-  ring_.skip(sizeof header_);
+  in_place_ = (arrival & MessageHeader::in_place) != 0;
+  unit_ = header_bytes < sizeof header_ ? slot_bytes : cache_line_bytes;
+  next_tag_.pass(header_.tag);
+  ring_.skip(header_bytes);
   if (in_place_) std::memcpy(&place_, ring_.at(), sizeof place_);
-  received.bytes += sizeof header_;
+  received.bytes += header_bytes;
   in_message_ = true;
   return true;
 }
@@ -171,11 +185,23 @@ void Inbox::put(const std::byte* from, std::size_t bytes) {
   got_ += bytes;
 }
 
+// The header that begins with this word. Returns how many bytes it has in the ring.
+std::size_t Inbox::read_header(std::uint64_t arrival, MessageHeader& header) const {
+  const bool has_tag = (arrival & MessageHeader::untagged) == 0;
+  if (has_tag) {
+    std::memcpy(&header, ring_.at(), sizeof header);
+  } else {
+    header.tag = next_tag_.get();
+  }
+  header.bytes = arrival & ~MessageHeader::flags;
+  return has_tag ? sizeof header : sizeof header.bytes;
+}
+
 Inbox::Probe Inbox::probe(MessageHeader& header) {
   const std::uint64_t arrival = ring_.arrival();
   if (!posted_.empty() || arrival == 0) return Probe::none;
-  if (!is_beginning(arrival, ring_.available(cache_line_bytes))) return Probe::malformed;
-  std::memcpy(&header, ring_.at(), sizeof header);
+  if (!is_beginning(arrival, ring_)) return Probe::malformed;
+  read_header(arrival, header);
   probed_ = ring_.position();
   return Probe::message;
 }

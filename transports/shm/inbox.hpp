@@ -64,7 +64,7 @@ class Inbox {
   enum class Probe { none, message, malformed };
   Probe probe(MessageHeader& header);
   // Whether probe() would find a message that it has not found before.
-  bool news() const { return posted_.empty() && ring_.arrival() != 0 && probed_ != ring_.position(); }
+  bool news() { return posted_.empty() && ring_.arrival() != 0 && probed_ != ring_.position(); }
   // Whether all that came has been received.
   bool drained() { return in_message_ ? ring_.available() == 0 : ring_.arrival() == 0; }
   // Takes the message that must come next, where it has come in one piece and no receive is posted. False: it is to be
@@ -86,6 +86,7 @@ class Inbox {
   [[gnu::always_inline]] inline bool take_whole(const Tag& tag, std::span<std::byte> to);
   void complete(Received& received);
   bool begin(Received& received);
+  std::size_t read_header(std::uint64_t arrival, MessageHeader& header) const;
   bool take_from_ring(Received& received);
   bool take_from_place(Received& received);
   void put(const std::byte* from, std::size_t bytes);
@@ -99,7 +100,9 @@ class Inbox {
   Fifo<PostedReceive> posted_;
   bool in_message_ = false;            // the front receive's header has been taken
   std::size_t got_ = 0;                // bytes of its payload that have been received
-  MessageHeader header_;               // the latest
+  MessageHeader header_;               // the latest that was not taken at once
+  NextTag next_tag_;                   // of the next message, where it has none
+  std::size_t unit_ = 0;               // the front message began at a multiple of it
   bool in_place_ = false;              // its payload lies elsewhere
   PayloadPlace place_;                 // there
   bool took_from_place_ = false;       // its sender waits for the end of that

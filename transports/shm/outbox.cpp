@@ -4,6 +4,7 @@
 #include <cstring>
 #include <new>
 
+#include "src/base/arithmetic.hpp"
 #include "src/base/copy_bytes.hpp"
 #include "src/base/copy_small.hpp"
 #include "src/base/fence.hpp"
@@ -44,9 +45,11 @@ Outbox::Flushed Outbox::flush(int wake_event) {
       flushed.malformed = true;
       break;
     }
-    const std::size_t bytes = std::min({whole - sent_, room, piece_bytes});
+    const std::size_t bytes = std::min({whole - sent_, round_down(room, cache_line_bytes), piece_bytes});
     if (bytes == 0) break;
     if (sent_ == 0) {
+      ring_.align();
+      next_tag_.pass(front.header.tag);
       std::byte* const line = ring_.begin(bytes);
       copy_beginning(front, line, bytes);
       RingWriter::show(line, front.word(bytes == whole));
@@ -72,8 +75,23 @@ Outbox::Flushed Outbox::flush(int wake_event) {
 }
 
 bool Outbox::write_at_once(const Tag& tag, std::span<const std::byte> data) {
-  const std::size_t bytes = bytes_in_ring(data.size()), room = ring_.room();
-  if (!queue_.empty() || bytes > piece_bytes || bytes > room || room > ring_room_max) return false;
+  const std::size_t room = ring_.room(), bytes = untagged_bytes_in_ring(data.size());
+  if (!queue_.empty() || room > ring_room_max) return false;
+  if (data.size() > untagged_max || !next_tag_.is(tag)) return write_tagged(tag, data, room);
+  if (bytes > room) return false;
+  next_tag_.pass();
+  std::byte* const at = ring_.begin(bytes);
+  copy_small(at + sizeof(std::uint64_t), data.data(), data.size());
+  RingWriter::show(at, MessageHeader::word_of_untagged(data.size()));
+  prefetch_to_write(at + bytes + 2 * cache_line_bytes);
+  return true;
+}
+
+bool Outbox::write_tagged(const Tag& tag, std::span<const std::byte> data, std::size_t room) {
+  const std::size_t bytes = bytes_in_ring(data.size());
+  if (bytes > piece_bytes || bytes > round_down(room, cache_line_bytes)) return false;
+  ring_.align();
+  next_tag_.pass(tag);
   std::byte* const line = ring_.begin(bytes);
   // The first line comes last and at once, since the reader may be looking at it.
   constexpr std::size_t in_first = cache_line_bytes - sizeof(MessageHeader);
@@ -83,16 +101,16 @@ bool Outbox::write_at_once(const Tag& tag, std::span<const std::byte> data) {
     copy_other(line + cache_line_bytes, data.data() + in_first, data.size() - in_first);
     std::memcpy(line + sizeof(MessageHeader), data.data(), in_first);
   }
-  ::new (line) Tag(tag);
+  ::new (line + offsetof(MessageHeader, tag)) Tag(tag);
   RingWriter::show(line, MessageHeader::word_of_whole(data.size()));
   // What the next message clears if it is like this one; the reader has read that a round ago.
   prefetch_to_write(line + 2 * bytes);
   return true;
 }
 
-// The first `bytes` of header, payload and padding; not the header's last word.
+// The first `bytes` of header, payload and padding; not the header's first word.
 void Outbox::copy_beginning(const Message& message, std::byte* to, std::size_t bytes) {
-  ::new (to) Tag(message.header.tag);
+  ::new (to + offsetof(MessageHeader, tag)) Tag(message.header.tag);
   to += sizeof(MessageHeader);
   if (message.place) {
     std::memcpy(to, &*message.place, sizeof *message.place);

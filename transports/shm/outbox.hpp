@@ -63,7 +63,7 @@ class Outbox {
     std::optional<PayloadPlace> place;
 
     std::size_t bytes_in_ring() const { return place ? cache_line_bytes : shm::bytes_in_ring(header.bytes); }
-    // The last of its header.
+    // The first of its header.
     std::uint64_t word(bool whole) const {
       if (whole && !place) return MessageHeader::word_of_whole(header.bytes);
       return header.bytes | MessageHeader::present | (place ? MessageHeader::in_place : 0);
@@ -75,12 +75,14 @@ class Outbox {
     Completion* completion;
   };
 
+  [[gnu::noinline]] bool write_tagged(const Tag& tag, std::span<const std::byte> data, std::size_t room);
   bool next_is_taken() { return !in_place_.empty() && ring_.is_taken(in_place_.front().end); }
   static void copy_beginning(const Message& message, std::byte* to, std::size_t bytes);
   static void copy_payload(const Message& message, std::byte* to, std::size_t from, std::size_t bytes);
 
   Fifo<Message> queue_;
   Fifo<InPlace> in_place_;
+  NextTag next_tag_;      // of what is written next
   std::size_t sent_ = 0;  // of the front message, header and padding included
   RingWriter ring_;
 };

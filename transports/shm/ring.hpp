@@ -1,25 +1,23 @@
 // Ring: bytes from one process to another through shared memory, with one writer and one reader.
 //
-// A message is a header, its payload, and padding to a whole cache line; what is published or given back is whole cache
+// A message is a header, its payload, and padding to where the next one may begin; what is given back is whole cache
 // lines. The data area is mapped twice, one behind the other, so every stretch of it lies in one piece. The payload of
 // a long message may stay where it is, in memory that its sender has registered: then its place follows the header, and
 // the message is over when that has been given back.
 //
-// A message has come when the last word of its header is not 0, which is written last, and is 0 before: the writer
-// clears that of the line behind the latest message before it shows that message. So the reader looks where the next
-// message will lie, and one of few bytes takes one line from core to core. The word that says how far all is written
-// is for those that come in pieces.
+// A message has come when the first word of its header is not 0: the writer clears the word behind the latest message
+// before it shows that message. So the reader looks where the next message will lie. The word that says how far all is
+// written is for those that come in pieces.
 #pragma once
 
 #include <atomic>
-#include <bit>
 #include <cstddef>
 #include <cstdint>
-#include <cstring>
 
 #include "src/base/arithmetic.hpp"
 #include "src/base/mismatch.hpp"
-#include "src/spi/transport.hpp"
+#include "src/spi/status.hpp"
+#include "transports/shm/message_header.hpp"
 #include "transports/shm/shared_memory.hpp"
 
 namespace hocket::shm {
@@ -42,51 +40,6 @@ inline constexpr std::size_t ring_room_max = ring_data_bytes - cache_line_bytes;
 inline constexpr std::size_t piece_bytes = std::size_t{32} << 10;
 static_assert(sizeof(RingControl) <= ring_front_bytes);
 
-// What a message begins with.
-struct MessageHeader {
-  Tag tag;
-  std::uint64_t bytes = 0;  // of the payload; in the ring with these:
-
-  static constexpr std::uint64_t in_place = std::uint64_t{1} << 63;  // that does not follow
-  static constexpr std::uint64_t present = std::uint64_t{1} << 62;   // the message has come, or begins to
-  static constexpr std::uint64_t whole = std::uint64_t{1} << 61;     // and all of it at once, in one piece
-  static constexpr std::uint64_t flags = in_place | present | whole;
-  // That word of a message which has come so.
-  static constexpr std::uint64_t word_of_whole(std::uint64_t bytes) { return bytes | present | whole; }
-
-  // Whether the header that lies there has this tag.
-  static bool has_tag(const Tag& tag, const std::byte* there) {
-    const auto word = [](const void* from, std::size_t index) {
-      std::uint64_t read = 0;
-      std::memcpy(&read, static_cast<const std::byte*>(from) + index * sizeof read, sizeof read);
-      return read;
-    };
-    std::uint64_t differences = 0;
-    for (std::size_t i = 0; i < sizeof tag / sizeof differences; ++i) differences |= word(&tag, i) ^ word(there, i);
-    return differences == 0;
-  }
-};
-static_assert(sizeof(MessageHeader) == 48 && std::has_unique_object_representations_v<MessageHeader>);
-
-// The last word of the header that lies there, or will.
-inline std::atomic_ref<std::uint64_t> arrival_at(std::byte* line) {
-  return std::atomic_ref(*reinterpret_cast<std::uint64_t*>(line + offsetof(MessageHeader, bytes)));
-}
-
-// Where a payload lies that both ends can reach.
-struct PayloadPlace {
-  std::uint32_t window = 0;  // with which its memory is registered
-  std::uint32_t region = 0;
-  std::uint64_t offset = 0;
-};
-static_assert(sizeof(MessageHeader) + sizeof(PayloadPlace) == cache_line_bytes);
-
-// Of a payload that memory holds; without a division, since every message passes here.
-constexpr std::size_t bytes_in_ring(std::size_t payload) {
-  static_assert(std::has_single_bit(cache_line_bytes));
-  return (sizeof(MessageHeader) + payload + cache_line_bytes - 1) & ~(cache_line_bytes - 1);
-}
-
 // Both ends begin without memory; then there is neither room nor data.
 class RingWriter {
  public:
@@ -95,25 +48,31 @@ class RingWriter {
   explicit operator bool() const { return static_cast<bool>(mapping_); }
   RingControl& control() const { return *reinterpret_cast<RingControl*>(mapping_.data()); }
 
-  // Bytes that may be written now, whole cache lines; more than ring_room_max where the reader has written nonsense. A
-  // line behind them is the writer's, too.
+  // Bytes that may be written now; more than ring_room_max where the reader has written nonsense. A line behind them is
+  // the writer's, too.
   std::size_t room();
   std::byte* at() const { return mapping_.data() + ring_front_bytes + written_ % ring_data_bytes; }
-  // The next `bytes`, whole cache lines, to write the beginning of a message to, which the reader has once that is
-  // shown. Other lines are written now, so that nothing comes between what is written to this one.
+  // The next `bytes`, to write the beginning of a message to, which the reader has once that is shown. Other lines are
+  // written now, so that nothing comes between what is written to this one.
   std::byte* begin(std::size_t bytes) {
-    std::byte* const line = at();
+    std::byte* const header = at();
     publish(bytes);
-    return line;
+    return header;
   }
-  // Shows a message that has been written there, but for the last word of its header, which is this.
-  static void show(std::byte* line, std::uint64_t word) { arrival_at(line).store(word, std::memory_order_release); }
-  // Lets the reader have whole cache lines that have been written, of a message that has been shown; behind them
-  // nothing has come yet.
+  // Shows a message that has been written there, but for the first word of its header, which is this.
+  static void show(std::byte* header, std::uint64_t word) { arrival_at(header).store(word, std::memory_order_release); }
+  // Lets the reader have whole slots that have been written, of a message that has been shown; behind them nothing has
+  // come yet.
   void publish(std::size_t bytes) {
     arrival_at(at() + bytes).store(0, std::memory_order_relaxed);
     written_ += bytes;
     control().written.store(written_, std::memory_order_release);
+  }
+  // Goes on to the next cache line. What is left of this one is at most what room() has beside whole lines.
+  void align() {
+    const std::size_t begun = written_ % cache_line_bytes;
+    if (begun != 0) [[unlikely]]
+      show(begin(cache_line_bytes - begun), MessageHeader::rest_is_empty);
   }
   std::uint64_t written() const { return written_; }  // bytes ever
   // Whether the reader has given back all up to there.
@@ -133,8 +92,12 @@ class RingReader {
   explicit operator bool() const { return static_cast<bool>(mapping_); }
   RingControl& control() const { return *reinterpret_cast<RingControl*>(mapping_.data()); }
 
-  // Of the next message, where all that came before it has been read: the last word of its header; 0: it has not come.
-  std::uint64_t arrival() const { return mapping_ ? arrival_at(place()).load(std::memory_order_acquire) : 0; }
+  // Of the next message, where all that came before it has been read: the first word of its header; 0: it has not come.
+  std::uint64_t arrival() {
+    if (!mapping_) return 0;
+    const std::uint64_t word = arrival_at(place()).load(std::memory_order_acquire);
+    return word != MessageHeader::rest_is_empty ? word : arrival_in_next_line();
+  }
   // Bytes that may be read now; more than the ring holds where the writer has written nonsense. Looks again only where
   // fewer than `wanted` are known.
   std::size_t available(std::size_t wanted = 1) {
@@ -145,8 +108,8 @@ class RingReader {
   const std::byte* at() const { return place(); }
   std::uint64_t position() const { return position_; }  // bytes ever that were read
   void skip(std::size_t bytes) { position_ += bytes; }
-  // Goes on to the next cache line, where the next message begins.
-  void align() { position_ = round_up(position_, cache_line_bytes); }
+  // Goes on to where the next message begins, behind one that began at a multiple of this.
+  void align(std::size_t unit) { position_ = round_up(position_, unit); }
   // Gives back what was skipped. Whether a writer that sleeps is to be woken for it: there is room for half a ring (it
   // would fill less at once and sleep again), and the reader has come into another stretch of it, so that not every
   // message asks. A writer that sleeps has filled the ring, so a yes comes before all of that is read.
@@ -154,6 +117,11 @@ class RingReader {
 
  private:
   std::byte* place() const { return mapping_.data() + ring_front_bytes + position_ % ring_data_bytes; }
+  [[gnu::noinline]] std::uint64_t arrival_in_next_line() {
+    if (position_ % cache_line_bytes == 0) return MessageHeader::rest_is_empty;  // nonsense
+    align(cache_line_bytes);
+    return arrival_at(place()).load(std::memory_order_acquire);
+  }
 
   Mapping mapping_;
   std::uint64_t position_ = 0;

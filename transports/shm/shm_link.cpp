@@ -68,7 +68,7 @@ void ShmLink::send(const Tag& tag, ConstBuffer from, Completion& completion) {
     completion.done(Status());
     return;
   }
-  const MessageHeader header{tag, from.bytes};
+  const MessageHeader header{.bytes = from.bytes, .tag = tag};
   std::optional<PayloadPlace> place;
   if (from.bytes >= in_place_from && attached()) place = context_.windows->place_of(peer_, from.data, from.bytes);
   const bool first = outbox_.all_written();
@@ -101,7 +101,7 @@ void ShmLink::post(const Tag& tag, PostedReceive receive) {
     receive.completion->done(*ended_with_);
     return;
   }
-  receive.expected = {tag, receive.to.bytes};
+  receive.expected = {.bytes = receive.to.bytes, .tag = tag};
   // It may have come before. What is to be combined takes time, in which the peers would wait for what is sent next.
   const bool at_once = !inbox_.wanted() && !receive.reduction.combines() && attached() && inbox_.open();
   inbox_.post(receive);

@@ -1,5 +1,9 @@
 // What a ring's two ends make of nonsense that the other one has written: nothing is read or written beyond it.
+#include <deque>
 #include <limits>
+#include <random>
+#include <span>
+#include <utility>
 #include <vector>
 
 #include "tests/conformance/transport_ranks.hpp"
@@ -25,7 +29,7 @@ TEST(ShmRing, WhatAReaderCannotHaveTakenIsFoundOut) {
     const auto memory = outbox.ring().create();
     ASSERT_TRUE(memory.ok());
     outbox.ring().control().taken = taken;
-    outbox.push({tag(0), data.size()}, data.data(), sent);
+    outbox.push({.bytes = data.size(), .tag = tag(0)}, data.data(), sent);
     EXPECT_TRUE(outbox.flush(nobody_sleeps).malformed) << taken;
     EXPECT_FALSE(outbox.write_at_once(tag(1), {data.data(), 8})) << taken;
     outbox.abandon(Status(Code::protocol_error, "the test is over"));
@@ -39,7 +43,7 @@ TEST(ShmRing, OneLineStaysTheWriters) {
   Outbox outbox;
   const auto memory = outbox.ring().create();
   ASSERT_TRUE(memory.ok());
-  outbox.push({tag(0), data.size()}, data.data(), sent);
+  outbox.push({.bytes = data.size(), .tag = tag(0)}, data.data(), sent);
   for (int round = 0; round < 3; ++round) EXPECT_FALSE(outbox.flush(nobody_sleeps).malformed);
   EXPECT_EQ(outbox.ring().written(), ring_room_max);
   EXPECT_EQ(outbox.ring().room(), 0u);
@@ -58,7 +62,7 @@ class ShmRingFromNonsense : public ::testing::TestWithParam<Nonsense> {
     const auto memory = writer_.create();
     ASSERT_TRUE(memory.ok());
     ASSERT_TRUE(inbox_.ring().open(memory->get()).ok());
-    ::new (writer_.at()) Tag(tag(0));
+    ::new (writer_.at() + offsetof(MessageHeader, tag)) Tag(tag(0));
     writer_.control().written = GetParam().written;
     RingWriter::show(writer_.at(), GetParam().word);
   }
@@ -76,7 +80,7 @@ TEST_P(ShmRingFromNonsense, IsNotTakenAtOnce) {
 }
 
 TEST_P(ShmRingFromNonsense, IsFoundOutByAReceive) {
-  inbox_.post({.expected = {tag(0), bytes}, .to = testing::whole(received_), .completion = &receive_});
+  inbox_.post({.expected = {.bytes = bytes, .tag = tag(0)}, .to = testing::whole(received_), .completion = &receive_});
   EXPECT_EQ(inbox_.advance(nobody_sleeps).event, Inbox::Event::malformed);
   EXPECT_FALSE(receive_.done());
 }
@@ -91,7 +95,148 @@ constexpr std::uint64_t good = MessageHeader::present | (std::uint64_t{4} << 20)
 INSTANTIATE_TEST_SUITE_P(Words, ShmRingFromNonsense,
                          ::testing::Values(Nonsense{good, 0}, Nonsense{good, 63}, Nonsense{good, ring_data_bytes + 1},
                                            Nonsense{good | MessageHeader::whole, 0}, Nonsense{good, ~std::uint64_t{0}},
-                                           Nonsense{1, 64}, Nonsense{std::uint64_t{4} << 20, 64}));
+                                           Nonsense{good | MessageHeader::untagged, 15},
+                                           Nonsense{MessageHeader::rest_is_empty, 64},
+                                           Nonsense{std::uint64_t{4} << 20, 64}));
+
+// Both ends of a ring.
+class ShmRingEnds : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    const auto memory = outbox_.ring().create();
+    ASSERT_TRUE(memory.ok());
+    ASSERT_TRUE(inbox_.ring().open(memory->get()).ok());
+  }
+  // What that has taken of the ring; 0: it was not written.
+  std::uint64_t write(const Tag& tag, std::span<const std::byte> data) {
+    const std::uint64_t before = outbox_.ring().written();
+    return outbox_.write_at_once(tag, data) ? outbox_.ring().written() - before : 0;
+  }
+  bool comes(const Tag& tag, const Bytes& data) {
+    Bytes got(data.size());
+    return inbox_.take_at_once(tag, got, nobody_sleeps) && got == data;
+  }
+
+  Outbox outbox_;
+  Inbox inbox_{1, nullptr};
+};
+
+TEST_F(ShmRingEnds, FourShortMessagesOfARowTakeOneLine) {
+  const Bytes data = testing::pattern(8, 1);
+  EXPECT_EQ(write(tag(7), data), cache_line_bytes);
+  for (std::uint32_t i = 8; i < 100; ++i) EXPECT_EQ(write(tag(i), data), cache_line_bytes / 4);
+  for (std::uint32_t i = 7; i < 100; ++i) EXPECT_TRUE(comes(tag(i), data)) << i;
+}
+
+TEST_F(ShmRingEnds, ARowEndsWithAnotherCallAndBeginsAnew) {
+  const Bytes data = testing::pattern(8, 2), long_data = testing::pattern(untagged_max + 1, 3);
+  const std::pair<Tag, const Bytes&> messages[] = {
+      {tag(1), data},    {tag(2), data},          {tag(2), data}, {tag(4), data}, {tag(5, 1), data},
+      {tag(6, 1), data}, {tag(7), data},          {tag(8), data}, {tag(9), data}, {tag(10), long_data},
+      {tag(11), data},   {tag(UINT32_MAX), data}, {tag(0), data}};
+  std::vector<std::uint64_t> taken;
+  for (const auto& [tag, bytes] : messages) taken.push_back(write(tag, bytes));
+  constexpr std::uint64_t line = cache_line_bytes, slot = slot_bytes, rest = line - slot;
+  const std::vector<std::uint64_t> expected{line, slot, rest + line,         line, line,        slot, rest + line,
+                                            slot, slot, line / 2 + 3 * line, slot, rest + line, slot};
+  EXPECT_EQ(taken, expected);
+  for (const auto& [tag, bytes] : messages) EXPECT_TRUE(comes(tag, bytes)) << tag.sequence;
+}
+
+TEST_F(ShmRingEnds, AMessageWithoutATagIsNotAnyOther) {
+  const Bytes data = testing::pattern(8, 4);
+  write(tag(1), data);
+  write(tag(2), data);
+  ASSERT_TRUE(comes(tag(1), data));
+  EXPECT_FALSE(comes(tag(3), data));
+  EXPECT_FALSE(comes(tag(2, 1), data));
+  EXPECT_FALSE(comes(tag(2), Bytes(4)));
+  MessageHeader found;
+  ASSERT_EQ(inbox_.probe(found), Inbox::Probe::message);
+  EXPECT_EQ(found.tag, tag(2));
+  EXPECT_EQ(found.bytes, data.size());
+  Bytes got(data.size());
+  Outcome receive;
+  inbox_.post({.expected = {.bytes = data.size(), .tag = tag(5)}, .to = testing::whole(got), .completion = &receive});
+  EXPECT_EQ(inbox_.advance(nobody_sleeps).event, Inbox::Event::mismatch);
+  EXPECT_EQ(inbox_.got().tag, tag(2));
+  inbox_.abandon(Status(Code::mismatch, "the test is over"));
+}
+
+// Messages of many kinds, taken in all ways, often round the ring; the sender is ahead by as much as there is room for.
+TEST_F(ShmRingEnds, WhateverIsWrittenIsRead) {
+  struct Sent {
+    Tag tag;
+    Bytes data;
+  };
+  std::mt19937 random(17);
+  const auto below = [&](std::uint32_t end) { return static_cast<std::uint32_t>(random() % end); };
+  std::deque<Sent> under_way;
+  std::uint32_t number = UINT32_MAX - 1000;  // which begins again
+  std::uint64_t untagged = 0;
+  constexpr int messages = 30000;
+  for (int sent = 0, received = 0; received < messages;) {
+    while (sent < messages && below(8) != 0) {
+      const std::size_t bytes = below(20) == 0 ? below(3000) : below(130);
+      Sent next{tag(number, below(6) == 0 ? 1 : 0), testing::pattern(bytes, below(1000))};
+      const std::uint64_t took = write(next.tag, next.data);
+      if (took == 0) break;
+      untagged += took < sizeof(MessageHeader) + bytes ? 1 : 0;
+      under_way.push_back(std::move(next));
+      number += below(10) == 0 ? 2 : 1;
+      ++sent;
+    }
+    for (std::uint32_t left = below(300); left > 0 && !under_way.empty(); --left, ++received) {
+      const Sent& next = under_way.front();
+      MessageHeader found;
+      if (below(4) == 0) {
+        ASSERT_EQ(inbox_.probe(found), Inbox::Probe::message);
+        ASSERT_EQ(found.tag, next.tag);
+      }
+      Bytes got(next.data.size());
+      if (below(2) == 0) {
+        ASSERT_TRUE(inbox_.take_at_once(next.tag, got, nobody_sleeps)) << received;
+      } else {
+        Outcome receive;
+        inbox_.post(
+            {.expected = {.bytes = got.size(), .tag = next.tag}, .to = testing::whole(got), .completion = &receive});
+        ASSERT_EQ(inbox_.advance(nobody_sleeps).completed, 1u) << received;
+      }
+      ASSERT_EQ(got, next.data) << received;
+      under_way.pop_front();
+    }
+  }
+  EXPECT_GT(untagged, 10000u);
+  EXPECT_TRUE(inbox_.drained());
+}
+
+// Its beginning is read as of any other message: the payload of one that is combined comes through begin().
+TEST_F(ShmRingEnds, WhatIsCombinedNeedsNoTag) {
+  const std::int32_t sent = 5, mine = 37;
+  std::int32_t sum = 0;
+  const auto bytes = std::as_bytes(std::span(&sent, 1));
+  for (std::uint32_t i = 0; i < 9; ++i) {
+    write(tag(i), bytes);
+    Outcome receive;
+    Reduction reduction{.element_bytes = sizeof sent};
+    reduction.kernel = [](std::byte* to, const std::byte* left, const std::byte* right, std::size_t count) {
+      for (std::size_t k = 0; k < count; ++k) {
+        std::int32_t a = 0, b = 0;
+        std::memcpy(&a, left + k * sizeof a, sizeof a);
+        std::memcpy(&b, right + k * sizeof b, sizeof b);
+        a += b;
+        std::memcpy(to + k * sizeof a, &a, sizeof a);
+      }
+    };
+    inbox_.post({.expected = {.bytes = sizeof sent, .tag = tag(i)},
+                 .to = Buffer(reinterpret_cast<std::byte*>(&sum), sizeof sum),
+                 .mine = reinterpret_cast<const std::byte*>(&mine),
+                 .reduction = reduction,
+                 .completion = &receive});
+    EXPECT_EQ(inbox_.advance(nobody_sleeps).completed, 1u);
+    EXPECT_EQ(std::exchange(sum, 0), 42);
+  }
+}
 
 }  // namespace
 }  // namespace hocket::shm
