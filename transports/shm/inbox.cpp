@@ -46,20 +46,19 @@ void Inbox::wake_writer(int wake_event) {
 inline bool Inbox::take_whole(const Tag& tag, std::span<std::byte> to) {
   if (to.size() > piece_bytes) return false;
   const std::uint64_t arrival = ring_.arrival();
-  const std::byte* const from = ring_.at();
+  std::size_t header_bytes = sizeof(MessageHeader), bytes = bytes_in_ring(to.size());
   if (arrival == MessageHeader::word_of_untagged(to.size())) {
     if (!next_tag_.is(tag)) return false;
     next_tag_.pass();
-    copy_small(to.data(), from + sizeof arrival, to.size());
-    ring_.skip(untagged_bytes_in_ring(to.size()));
-    return true;
+    header_bytes = sizeof arrival;
+    bytes = untagged_bytes_in_ring(to.size());
+  } else {
+    if (arrival != MessageHeader::word_of_whole(to.size())) return false;
+    if (!is_tag(ring_.at() + offsetof(MessageHeader, tag), tag)) return false;
+    next_tag_.pass(tag);
   }
-  if (arrival != MessageHeader::word_of_whole(to.size()) || !is_tag(from + offsetof(MessageHeader, tag), tag)) {
-    return false;
-  }
-  next_tag_.pass(tag);
-  copy_small(to.data(), from + sizeof(MessageHeader), to.size());
-  ring_.skip(bytes_in_ring(to.size()));
+  copy_small(to.data(), ring_.at() + header_bytes, to.size());
+  ring_.skip(bytes);
   return true;
 }
 

@@ -1,8 +1,8 @@
 // What a message in a ring begins with: a word that says how many bytes it has, with flags, and its tag. That word is
 // written last, and is 0 before: so the reader sees that the message has come.
 //
-// A short message that differs from the one before it in its number alone has that word and no tag, and begins in the
-// cache line in which that one ends: so four messages of 8 bytes take one line from core to core.
+// A short message whose tag is that of the message before with the next number leaves the tag out, and need not begin
+// with a cache line: so four messages of 8 bytes take one line from core to core.
 #pragma once
 
 #include <array>
@@ -29,13 +29,13 @@ struct MessageHeader {
   // In place of a message: the next one begins in the next line.
   static constexpr std::uint64_t rest_is_empty = 1;
 
-  // That word of a message which has come at once.
+  // The first word of a message that has come at once.
   static constexpr std::uint64_t word_of_whole(std::uint64_t bytes) { return bytes | present | whole; }
   static constexpr std::uint64_t word_of_untagged(std::uint64_t bytes) { return word_of_whole(bytes) | untagged; }
 };
 static_assert(sizeof(MessageHeader) == 48 && std::has_unique_object_representations_v<MessageHeader>);
 
-// That word of the header that lies there, or will.
+// The first word of the header that lies there, or will.
 inline std::atomic_ref<std::uint64_t> arrival_at(std::byte* header) {
   return std::atomic_ref(*reinterpret_cast<std::uint64_t*>(header));
 }
@@ -91,7 +91,7 @@ class NextTag {
   }
 
  private:
-  // In whole words, which is_tag() reads: it would have to wait for one of which a part has just been written.
+  // Written in the words that is_tag() reads: the processor has a word at hand only where it was written as a whole.
   using Words = std::array<std::uint64_t, sizeof(Tag) / sizeof(std::uint64_t)>;
   Words words_{};
 };

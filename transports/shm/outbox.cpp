@@ -26,6 +26,20 @@ void Outbox::abandon(const Status& why) {
   for (; !queue_.empty(); queue_.pop_front()) queue_.front().completion->done(why);
 }
 
+// Writes a message in one piece. False: it is too long for that, or for the room.
+inline bool Outbox::write_whole(const Tag& tag, std::span<const std::byte> data, std::size_t room) {
+  if (data.size() > untagged_max || !next_tag_.is(tag)) return write_tagged(tag, data, room);
+  const std::size_t bytes = untagged_bytes_in_ring(data.size());
+  if (bytes > room) return false;
+  next_tag_.pass();
+  std::byte* const word = ring_.begin(bytes);
+  copy_small(word + sizeof(std::uint64_t), data.data(), data.size());
+  RingWriter::show(word, MessageHeader::word_of_untagged(data.size()));
+  // What one of the next messages clears; the reader has read that a round ago.
+  prefetch_to_write(word + bytes + cache_line_bytes);
+  return true;
+}
+
 Outbox::Flushed Outbox::flush(int wake_event) {
   Flushed flushed;
   if (next_is_taken() && ring_.room() > ring_room_max) {
@@ -39,30 +53,20 @@ Outbox::Flushed Outbox::flush(int wake_event) {
   }
   while (!queue_.empty() && flushed.bytes < bytes_per_flush) {
     const Message front = queue_.front();
-    const std::size_t whole = front.bytes_in_ring();
     const std::size_t room = ring_.room();
     if (room > ring_room_max) {
       flushed.malformed = true;
       break;
     }
-    const std::size_t bytes = std::min({whole - sent_, round_down(room, cache_line_bytes), piece_bytes});
-    if (bytes == 0) break;
-    if (sent_ == 0) {
-      ring_.align();
-      next_tag_.pass(front.header.tag);
-      std::byte* const line = ring_.begin(bytes);
-      copy_beginning(front, line, bytes);
-      RingWriter::show(line, front.word(bytes == whole));
-    } else {
-      copy_payload(front, ring_.at(), sent_ - sizeof(MessageHeader), bytes);
-      ring_.publish(bytes);
-    }
+    const std::uint64_t before = ring_.written();
+    const bool at_once =
+        sent_ == 0 && !front.place && write_whole(front.header.tag, {front.data, front.header.bytes}, room);
+    const bool over = at_once || write_piece(front, room);
+    if (ring_.written() == before) break;
     full_fence();
     wake_reader(wake_event);
-    flushed.bytes += bytes;
-    sent_ += bytes;
-    if (sent_ < whole) continue;
-    sent_ = 0;
+    flushed.bytes += ring_.written() - before;
+    if (!over) continue;
     queue_.pop_front();
     if (front.place) {
       in_place_.push_back({ring_.written(), front.completion});
@@ -75,16 +79,8 @@ Outbox::Flushed Outbox::flush(int wake_event) {
 }
 
 bool Outbox::write_at_once(const Tag& tag, std::span<const std::byte> data) {
-  const std::size_t room = ring_.room(), bytes = untagged_bytes_in_ring(data.size());
-  if (!queue_.empty() || room > ring_room_max) return false;
-  if (data.size() > untagged_max || !next_tag_.is(tag)) return write_tagged(tag, data, room);
-  if (bytes > room) return false;
-  next_tag_.pass();
-  std::byte* const at = ring_.begin(bytes);
-  copy_small(at + sizeof(std::uint64_t), data.data(), data.size());
-  RingWriter::show(at, MessageHeader::word_of_untagged(data.size()));
-  prefetch_to_write(at + bytes + 2 * cache_line_bytes);
-  return true;
+  const std::size_t room = ring_.room();
+  return queue_.empty() && room <= ring_room_max && write_whole(tag, data, room);
 }
 
 bool Outbox::write_tagged(const Tag& tag, std::span<const std::byte> data, std::size_t room) {
@@ -105,6 +101,27 @@ bool Outbox::write_tagged(const Tag& tag, std::span<const std::byte> data, std::
   RingWriter::show(line, MessageHeader::word_of_whole(data.size()));
   // What the next message clears if it is like this one; the reader has read that a round ago.
   prefetch_to_write(line + 2 * bytes);
+  return true;
+}
+
+// Writes as much of the message as there is room for. Whether that was the end of it.
+bool Outbox::write_piece(const Message& message, std::size_t room) {
+  const std::size_t whole = message.bytes_in_ring();
+  const std::size_t bytes = std::min({whole - sent_, round_down(room, cache_line_bytes), piece_bytes});
+  if (bytes == 0) return false;
+  if (sent_ == 0) {
+    ring_.align();
+    next_tag_.pass(message.header.tag);
+    std::byte* const header = ring_.begin(bytes);
+    copy_beginning(message, header, bytes);
+    RingWriter::show(header, message.word_of_beginning());
+  } else {
+    copy_payload(message, ring_.at(), sent_ - sizeof(MessageHeader), bytes);
+    ring_.publish(bytes);
+  }
+  sent_ += bytes;
+  if (sent_ < whole) return false;
+  sent_ = 0;
   return true;
 }
 

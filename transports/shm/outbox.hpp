@@ -37,7 +37,8 @@ class Outbox {
   // Whether ring() has been given memory.
   bool open() const { return static_cast<bool>(ring_); }
   RingWriter& ring() { return ring_; }
-  bool ready() { return (!queue_.empty() && ring_.room() > 0) || next_is_taken(); }
+  // Whether flush() has something to do; with less room than a line it may have nothing.
+  bool ready() { return (!queue_.empty() && ring_.room() >= cache_line_bytes) || next_is_taken(); }
   // Writes a short message for which there is room, and none waits before it; then the reader is to be woken. False: it
   // is to be pushed. Requires open().
   bool write_at_once(const Tag& tag, std::span<const std::byte> data);
@@ -63,9 +64,8 @@ class Outbox {
     std::optional<PayloadPlace> place;
 
     std::size_t bytes_in_ring() const { return place ? cache_line_bytes : shm::bytes_in_ring(header.bytes); }
-    // The first of its header.
-    std::uint64_t word(bool whole) const {
-      if (whole && !place) return MessageHeader::word_of_whole(header.bytes);
+    // The first word of the header of one that does not come at once.
+    std::uint64_t word_of_beginning() const {
       return header.bytes | MessageHeader::present | (place ? MessageHeader::in_place : 0);
     }
   };
@@ -75,7 +75,9 @@ class Outbox {
     Completion* completion;
   };
 
+  [[gnu::always_inline]] inline bool write_whole(const Tag& tag, std::span<const std::byte> data, std::size_t room);
   [[gnu::noinline]] bool write_tagged(const Tag& tag, std::span<const std::byte> data, std::size_t room);
+  bool write_piece(const Message& message, std::size_t room);
   bool next_is_taken() { return !in_place_.empty() && ring_.is_taken(in_place_.front().end); }
   static void copy_beginning(const Message& message, std::byte* to, std::size_t bytes);
   static void copy_payload(const Message& message, std::byte* to, std::size_t from, std::size_t bytes);

@@ -52,8 +52,8 @@ class RingWriter {
   // the writer's, too.
   std::size_t room();
   std::byte* at() const { return mapping_.data() + ring_front_bytes + written_ % ring_data_bytes; }
-  // The next `bytes`, to write the beginning of a message to, which the reader has once that is shown. Other lines are
-  // written now, so that nothing comes between what is written to this one.
+  // The next `bytes`, to write the beginning of a message to, which the reader has once that is shown. The word
+  // behind them is cleared now, so that nothing comes between what is written to the line in which they begin.
   std::byte* begin(std::size_t bytes) {
     std::byte* const header = at();
     publish(bytes);
@@ -68,7 +68,7 @@ class RingWriter {
     written_ += bytes;
     control().written.store(written_, std::memory_order_release);
   }
-  // Goes on to the next cache line. What is left of this one is at most what room() has beside whole lines.
+  // Goes on to the next cache line. What is left of this one is what room() has beside whole lines.
   void align() {
     const std::size_t begun = written_ % cache_line_bytes;
     if (begun != 0) [[unlikely]]
