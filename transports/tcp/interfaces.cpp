@@ -40,6 +40,10 @@ bool equal(const in6_addr& a, const in6_addr& b) {
   return std::memcmp(&a, &b, sizeof a) == 0;
 }
 
+bool is_among(const std::vector<LocalAddress>& addresses, const in6_addr& ip) {
+  return std::ranges::any_of(addresses, [&](const LocalAddress& address) { return equal(address.ip, ip); });
+}
+
 bool share_prefix(const in6_addr& a, const in6_addr& b, int bits) {
   for (int i = 0; i < bits; ++i) {
     if (((a.s6_addr[i / 8] ^ b.s6_addr[i / 8]) >> (7 - i % 8) & 1) != 0) return false;
@@ -151,22 +155,16 @@ std::int64_t LocalHost::megabits_per_second() const {
   return addresses_.empty() ? 0 : megabits_per_second_of(by_preference().front().interface);
 }
 
-bool LocalHost::is_mine(const in6_addr& ip) const {
-  return std::any_of(addresses_.begin(), addresses_.end(),
-                     [&](const LocalAddress& address) { return equal(address.ip, ip); });
-}
-
 // Another host's address that is ours too (loopback, bridges of containers) would lead back to ourselves.
 bool LocalHost::leads_back(const Endpoint& endpoint) const {
-  return is_mine(endpoint.ip) || is_loopback(endpoint.ip);
+  return is_among(addresses_, endpoint.ip) || is_loopback(endpoint.ip);
 }
 
 std::vector<Endpoint> LocalHost::doors(const Reachability& theirs) const {
   std::vector<Endpoint> doors = candidates(theirs);
   const std::vector<LocalAddress> now = addresses_of_this_host();  // also of interfaces that ranks do not use
   const auto leads_back = [&](const Endpoint& endpoint) {
-    const auto is_here = [&](const LocalAddress& address) { return equal(address.ip, endpoint.ip); };
-    return this->leads_back(endpoint) || std::ranges::any_of(now, is_here);
+    return this->leads_back(endpoint) || is_among(now, endpoint.ip);
   };
   if (!std::ranges::all_of(doors, leads_back)) std::erase_if(doors, leads_back);
   return doors;
@@ -181,7 +179,7 @@ int LocalHost::distance(const Endpoint& endpoint) const {
   }
   const auto source = source_towards(endpoint);
   if (!source) return 4;
-  return is_mine(*source) ? 1 : 2;
+  return is_among(addresses_, *source) ? 1 : 2;
 }
 
 std::vector<Endpoint> LocalHost::candidates(const Reachability& theirs) const {

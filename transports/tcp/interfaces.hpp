@@ -90,7 +90,6 @@ class LocalHost {
  private:
   std::vector<LocalAddress> by_preference() const;
   int distance(const Endpoint& endpoint) const;
-  bool is_mine(const in6_addr& ip) const;
   bool leads_back(const Endpoint& endpoint) const;
 
   std::uint64_t id_;
