@@ -73,8 +73,9 @@ Inbox::Received Inbox::advance(int wake_event) {
   while (!posted_.empty() && received.bytes < bytes_per_advance) {
     const PostedReceive& front = posted_.front();
     const bool is_plain = !in_message_ && !front.reduction.combines();
+    const std::uint64_t before = ring_.position();
     if (is_plain && take_whole(front.expected.tag, {front.to.data, front.to.bytes})) {
-      received.bytes += bytes_in_ring(front.to.bytes);
+      received.bytes += ring_.position() - before;
       complete(received);
       continue;
     }
