@@ -83,12 +83,17 @@ bool Outbox::write_at_once(const Tag& tag, std::span<const std::byte> data) {
   return queue_.empty() && room <= ring_room_max && write_whole(tag, data, room);
 }
 
+// Where a message with this tag begins, and its first `bytes` are to be written.
+std::byte* Outbox::begin_tagged(const Tag& tag, std::size_t bytes) {
+  ring_.align();
+  next_tag_.pass(tag);
+  return ring_.begin(bytes);
+}
+
 bool Outbox::write_tagged(const Tag& tag, std::span<const std::byte> data, std::size_t room) {
   const std::size_t bytes = bytes_in_ring(data.size());
   if (bytes > piece_bytes || bytes > round_down(room, cache_line_bytes)) return false;
-  ring_.align();
-  next_tag_.pass(tag);
-  std::byte* const line = ring_.begin(bytes);
+  std::byte* const line = begin_tagged(tag, bytes);
   // The first line comes last and at once, since the reader may be looking at it.
   constexpr std::size_t in_first = cache_line_bytes - sizeof(MessageHeader);
   if (data.size() <= in_first) [[likely]] {
@@ -110,9 +115,7 @@ bool Outbox::write_piece(const Message& message, std::size_t room) {
   const std::size_t bytes = std::min({whole - sent_, round_down(room, cache_line_bytes), piece_bytes});
   if (bytes == 0) return false;
   if (sent_ == 0) {
-    ring_.align();
-    next_tag_.pass(message.header.tag);
-    std::byte* const header = ring_.begin(bytes);
+    std::byte* const header = begin_tagged(message.header.tag, bytes);
     copy_beginning(message, header, bytes);
     RingWriter::show(header, message.word_of_beginning());
   } else {

@@ -77,6 +77,7 @@ class Outbox {
 
   [[gnu::always_inline]] inline bool write_whole(const Tag& tag, std::span<const std::byte> data, std::size_t room);
   [[gnu::noinline]] bool write_tagged(const Tag& tag, std::span<const std::byte> data, std::size_t room);
+  std::byte* begin_tagged(const Tag& tag, std::size_t bytes);
   bool write_piece(const Message& message, std::size_t room);
   bool next_is_taken() { return !in_place_.empty() && ring_.is_taken(in_place_.front().end); }
   static void copy_beginning(const Message& message, std::byte* to, std::size_t bytes);
