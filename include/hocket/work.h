@@ -51,8 +51,9 @@ typedef void (*hocket_callback)(hocket_result result, void* context);
  *
  *  The function runs without locks on the thread that makes progress at that time: the library's own, or one that is in a
  *  call on the communicator. It may do anything that does not wait: start calls, register further functions, test and
- *  release works, abort. Blocking calls, hocket_work_wait() on an incomplete work, and creating or destroying communicators
- *  are an INVALID_ARGUMENT there. Everything else on the communicator waits for the function, so keep it short.
+ *  release works, abort. Blocking calls, hocket_work_wait() and hocket_work_finish() on an incomplete work, and creating or
+ *  destroying communicators are an INVALID_ARGUMENT there. Everything else on the communicator waits for the function, so
+ *  keep it short.
  *
  *  Only one function may be registered at a time; another one may follow when it has been called. Releasing `work` does not
  *  withdraw it.
@@ -76,6 +77,13 @@ HOCKET_API hocket_result hocket_work_run(hocket_work* work);
 
 /** Releases the handle. NULL is allowed. An incomplete operation continues, and still uses its buffers. */
 HOCKET_API hocket_result hocket_work_release(hocket_work* work);
+
+/** Waits until the operation is complete, releases the handle, and returns what the operation ended with. This is cheaper
+ *  than hocket_work_wait() and hocket_work_release(). NULL is allowed: HOCKET_OK.
+ *
+ *  Errors: what the operation ended with, and INVALID_ARGUMENT inside a completion function while the operation is not
+ *  complete: then it is not waited for, its handle is released, and it continues and still uses its buffers. */
+HOCKET_API hocket_result hocket_work_finish(hocket_work* work);
 
 /** @} */
 

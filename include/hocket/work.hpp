@@ -84,10 +84,7 @@ class Work {
     return true;
   }
   void finish() noexcept {
-    if (handle_ == nullptr) return;
-    while (hocket_work_wait(handle_, 0) == HOCKET_IN_PROGRESS) {
-    }
-    release();
+    if (handle_ != nullptr) hocket_work_finish(std::exchange(handle_, nullptr));
   }
 
   hocket_work* handle_ = nullptr;

@@ -16,6 +16,8 @@ class Fifo {
  public:
   bool empty() const { return first_ == end_; }
   std::size_t size() const { return end_ - first_; }
+  // Then the next one needs more memory.
+  bool full() const { return size() == places_.size(); }
   Element& front() { return places_[place(first_)]; }
   const Element& front() const { return places_[place(first_)]; }
   const Element& back() const { return places_[place(end_ - 1)]; }
@@ -23,8 +25,9 @@ class Fifo {
   Element& operator[](std::size_t at) { return places_[place(first_ + at)]; }
   const Element& operator[](std::size_t at) const { return places_[place(first_ + at)]; }
   // If memory runs out, nothing has happened.
-  void push_back(Element element) {
-    if (size() == places_.size()) grow();
+  [[gnu::always_inline]] void push_back(Element element) {
+    if (full()) [[unlikely]]
+      grow();
     places_[place(end_)] = std::move(element);
     ++end_;
   }
@@ -36,7 +39,7 @@ class Fifo {
 
  private:
   std::size_t place(std::size_t number) const { return number & (places_.size() - 1); }  // a power of two
-  void grow() {
+  [[gnu::noinline]] void grow() {
     constexpr std::size_t least = 8;
     std::vector<Element> places(places_.empty() ? least : 2 * places_.size());
     for (std::size_t i = 0; i < size(); ++i) places[i] = std::move(places_[place(first_ + i)]);

@@ -42,8 +42,8 @@ Status carry_out(Communicator& communicator, const CallArguments& arguments, hoc
 }
 
 // A call that is checked, planned and bound.
-hocket_result call_in_full(hocket_comm* comm, CallArguments& arguments, const hocket_call_options* options,
-                           hocket_work** work) noexcept {
+[[gnu::noinline]] hocket_result call_in_full(hocket_comm* comm, CallArguments& arguments,
+                                             const hocket_call_options* options, hocket_work** work) noexcept {
   const hocket_result result = guarded([&]() -> Status {
     if (work != nullptr) *work = nullptr;
     if (comm == nullptr) return null_argument("comm");
@@ -53,9 +53,10 @@ hocket_result call_in_full(hocket_comm* comm, CallArguments& arguments, const ho
   return result == HOCKET_OK || open_groups == 0 ? result : in_group(result);
 }
 
-// Starts a message that is like the one before. Mostly it is over at once, and nothing is left but how that was done.
+}  // namespace
+
+// Mostly it is over at once, and nothing is left but how that was done.
 bool start_again(Communicator& communicator, const CallArguments& arguments, hocket_work** work) {
-  if (arguments.collective != Collective::send && arguments.collective != Collective::recv) return false;
   NewWork handle = new_work();
   const auto started = communicator.start_again(arguments, handle->calls, handle->run, handle->facts);
   if (started == Started::no) return false;
@@ -64,17 +65,12 @@ bool start_again(Communicator& communicator, const CallArguments& arguments, hoc
   return true;
 }
 
-}  // namespace
-
 hocket_result call_anew(hocket_comm* comm, CallArguments& arguments, const hocket_call_options* options,
                         hocket_work** work) noexcept try {
-  if (comm != nullptr && open_groups == 0 && take_options(options, arguments)) {
-    if (work != nullptr) {
-      if (start_again(*comm->communicator, arguments, work)) return HOCKET_OK;
-    } else if (options != nullptr) {
-      const Code ended = run_again(*comm->communicator, arguments);
-      if (ended != another_call) return static_cast<hocket_result>(ended);
-    }
+  if (comm != nullptr && open_groups == 0 && work == nullptr && options != nullptr &&
+      take_options(options, arguments)) {
+    const Code ended = run_again(*comm->communicator, arguments);
+    if (ended != another_call) return static_cast<hocket_result>(ended);
   }
   return call_in_full(comm, arguments, options, work);
 } catch (...) {

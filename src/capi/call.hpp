@@ -19,16 +19,25 @@ using comm::another_call;
   return communicator.run_again(arguments, &remember_again);
 }
 
-// Blocks where `work` is null. `options` may be null, `comm` is checked. Mostly a blocking call is like the one before,
-// and then this is all.
+// Starts a message that is like the one before; `arguments` are a message's. False: it is another one, or others are
+// busy with that one, and nothing has happened.
+bool start_again(Communicator& communicator, const CallArguments& arguments, hocket_work** work);
+
+// Blocks where `work` is null. `options` may be null, `comm` is checked. Mostly a blocking call, and a message, is like
+// the one before, and then this is all.
 [[gnu::always_inline]] inline hocket_result call(hocket_comm* comm, CallArguments& arguments,
                                                  const hocket_call_options* options, hocket_work** work) noexcept try {
-  if (options == nullptr && work == nullptr && comm != nullptr) {
-    const Code ended = run_again(*comm->communicator, arguments);
-    if (ended != another_call) return static_cast<hocket_result>(ended);
+  if (comm != nullptr && work == nullptr) {
+    if (options == nullptr) {
+      const Code ended = run_again(*comm->communicator, arguments);
+      if (ended != another_call) return static_cast<hocket_result>(ended);
+    }
+  } else if (comm != nullptr && comm::is_message(arguments) && open_groups == 0 && take_options(options, arguments)) {
+    if (start_again(*comm->communicator, arguments, work)) return HOCKET_OK;
   }
   return call_anew(comm, arguments, options, work);
 } catch (...) {
+  if (work != nullptr) *work = nullptr;
   return report(caught.status());
 }
 [[gnu::always_inline]] inline hocket_result call(hocket_comm* comm, CallArguments&& arguments,

@@ -12,8 +12,8 @@ namespace hocket::comm {
 class Communicator;
 }
 
-// What small messages touch of it lies in front, since a program has many of them at once.
-struct hocket_work {
+// What small messages touch of it lies in its first two cache lines, since a program has many of them at once.
+struct alignas(128) hocket_work {
   // Of what is started once more.
   class Run final : public hocket::RunEnd {
    public:
@@ -31,12 +31,11 @@ struct hocket_work {
   hocket_work(const hocket_work&) = delete;
   hocket_work& operator=(const hocket_work&) = delete;
 
-  // As it was when it was made, but for `facts` and `run`.
+  // As it was when it was made, but for what then means nothing. Not of one that was over when it was started.
   void drop() noexcept {
-    over = false;
     calls.drop();
-    if (communicator == nullptr) return;
-    communicator = nullptr;
+    if (!persistent) return;
+    persistent = false;
     communicator_life.reset();
   }
 
@@ -44,11 +43,12 @@ struct hocket_work {
   // The call was over when it was started, and nothing else is left of it; `facts` tell how. Of a run, all but its
   // number. Before that they are those of another one: mostly of one like it, and then little of them is new.
   bool over = false;
-  // Of persistent works: what starts them, while it lives; else null.
-  hocket::comm::Communicator* communicator = nullptr;
+  bool persistent = false;
   hocket::comm::StartedCalls calls;
   Run run{*this};
   hocket::comm::CallFacts facts = {};
+  // Of persistent works: what starts them, while it lives.
+  hocket::comm::Communicator* communicator = nullptr;
   std::weak_ptr<const void> communicator_life = {};
 };
 
@@ -65,12 +65,16 @@ class SpareWorks {
     return work;
   }
   void give(hocket_work* work) noexcept {
-    if (!work->run.finished() && work->run.leave()) return;  // which deletes it at its end
+    if (work->over) {
+      work->over = false;
+    } else {
+      if (!work->run.finished() && work->run.leave()) return;  // which deletes it at its end
+      work->drop();
+    }
     if (room_ == 0 && !open()) {
       delete work;
       return;
     }
-    work->drop();
     work->next = first_;
     first_ = work;
     --room_;

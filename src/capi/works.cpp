@@ -39,6 +39,7 @@ Status persistent_without_work() {
 Status keep(Communicator& communicator, StartedCalls calls, hocket_work** work) {
   NewWork handle = new_work();
   handle->calls = std::move(calls);
+  handle->persistent = true;
   handle->communicator = &communicator;
   handle->communicator_life = communicator.life();
   *work = handle.release();
@@ -57,7 +58,7 @@ namespace {
 // Makes a persistent work ready for another run.
 Status restart(hocket_work* work) {
   if (work == nullptr) return null_argument("work");
-  if (work->communicator == nullptr) {
+  if (!work->persistent) {
     return {Code::invalid_argument, "work is not persistent: only calls with options.persistent can be started again"};
   }
   if (work->communicator_life.expired()) {
@@ -159,6 +160,15 @@ hocket_result hocket_work_run(hocket_work* work) {
     if (Status status = restart(work); !status.ok()) return status;
     return remember(work->communicator->run(work->calls.part(0).operations), *work);
   });
+}
+
+hocket_result hocket_work_finish(hocket_work* work) {
+  hocket_result ended = HOCKET_OK;
+  if (!is_well(work) && work != nullptr) {
+    do ended = wait_for_end(work, 0);
+    while (ended == HOCKET_IN_PROGRESS);
+  }
+  return hocket_work_release(work), ended;
 }
 
 hocket_result hocket_work_release(hocket_work* work) {

@@ -44,6 +44,16 @@ struct CallArguments {
   std::int32_t* source = nullptr;  // of a receive from any rank: where to put the rank that sent; null: nowhere
 };
 
+// A send or a receive.
+constexpr bool is_message(const CallArguments& arguments) {
+  return arguments.collective == Collective::send || arguments.collective == Collective::recv;
+}
+
+// Of one of these: the buffer that it has.
+inline const void* buffer_of(const CallArguments& message) {
+  return message.collective == Collective::send ? message.send : message.recv;
+}
+
 // In place of a call's result: it is not like the one before, and nothing has happened.
 inline constexpr Code another_call = Code::in_progress;
 

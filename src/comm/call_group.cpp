@@ -15,10 +15,6 @@ namespace {
 
 const Status not_started(Code::aborted, "its group did not start");  // made beforehand: drop() needs no memory
 
-bool is_message(const CallArguments& arguments) {
-  return info_of(arguments.collective).is_message();
-}
-
 std::size_t bytes_of(const CallArguments& message) {
   return message.count * size_of_element(message);
 }

@@ -32,6 +32,13 @@ class CallKey {
     for (std::size_t i = 0; i < words; ++i) differences |= word_in(call, i) ^ words_[i];
     return call.collective == collective_ && differences == 0;
   }
+  // The same of the key of a send and a call that is a send, or of two receives, which have one buffer.
+  [[gnu::always_inline]] bool fits_message(const CallArguments& call) const {
+    std::uint64_t differences = std::uint64_t{buffer_of(call) == nullptr} ^ std::uint64_t{distance_ == no_buffers};
+    differences |= read<Flags>(call, offsetof(CallArguments, of_split)) ^ flags_;
+    for (std::size_t i = 0; i < words; ++i) differences |= word_in(call, i) ^ words_[i];
+    return differences == 0;
+  }
 
  private:
   using Word = std::uint64_t;
@@ -50,12 +57,12 @@ class CallKey {
   static Word word_in(const CallArguments& call, std::size_t index) {
     return read<Word>(call, offsetof(CallArguments, count) + index * sizeof(Word));
   }
+  static constexpr Word no_buffers = Word{1} << 63;
   // Buffers that keep theirs overlap, or do not, as they did. One buffer alone keeps every distance; none that two have
   // is that large.
   static Word distance_in(const CallArguments& call) {
-    constexpr Word farthest = Word{1} << 63;
-    if (call.send == nullptr) return call.recv == nullptr ? farthest : farthest + 1;
-    if (call.recv == nullptr) return farthest + 2;
+    if (call.send == nullptr) return call.recv == nullptr ? no_buffers : no_buffers + 1;
+    if (call.recv == nullptr) return no_buffers + 2;
     return reinterpret_cast<std::uintptr_t>(call.recv) - reinterpret_cast<std::uintptr_t>(call.send);
   }
 

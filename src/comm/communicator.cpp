@@ -175,7 +175,7 @@ Code Communicator::run_again(const CallArguments& send, const CallArguments& rec
 
 Started Communicator::start_again(const CallArguments& call, StartedCalls& calls, RunEnd& end, CallFacts& facts) {
   return planner_->start_again(call, end, [&](const Operation& operation, bool over) {
-    if (over) return tell_facts(operation, facts);
+    if (over) return tell_facts_again(operation, facts);
     tell_manner(operation, facts);
     calls.set(executor(), end);
   });

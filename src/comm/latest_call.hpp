@@ -68,22 +68,16 @@ class alignas(256) LatestCall {
     return told.status().code();
   }
   // Starts a message that is like the latest one, whatever else is under way, and shows its operation to `show`, which
-  // is told whether it is over; if not, `end` is told when it is. No: it is to be prepared and started, and nothing has
-  // happened.
+  // is told whether it is over; if not, `end` is told when it is. Requires is_message(call). No: it is another one, or
+  // others are busy with the latest, so it is to be prepared and started, and nothing has happened.
   template <class Show>
   Started start_again(const CallArguments& call, Executor& executor, RunEnd& end, const Show& show) {
     if (!take_turn()) return Started::no;
     const EndOfTurn end_of_turn(busy_);
-    if (!is_alike(call) || !is_in_host_memory(call)) return Started::no;
-    const bool is_under_way = !is_idle(operation_);
-    const auto* const idle = !is_under_way ? &operation_ : has_another() ? &others_[oldest_] : nullptr;
-    const auto again =
-        executor.start_again(is_under_way ? &operation_ : nullptr, idle, static_cast<const std::byte*>(call.send),
-                             static_cast<std::byte*>(call.recv), end);
-    if (again.started() == Started::no) return Started::no;
-    if (is_under_way && !again.has(StartedAgain::by_latest)) take_another();
-    show(*operation_, again.started() == Started::over);
-    return again.started();
+    if (!key_.fits_message(call) || !message_is_in_host_memory(call)) return Started::no;
+    const Started started = start_now(call, executor, end);
+    if (started != Started::no) show(*operation_, started == Started::over);
+    return started;
   }
   // `operation` is bound to this call, which gives these tables, and owned by the caller and a list of idle ones; else
   // it is not kept.
@@ -113,6 +107,21 @@ class alignas(256) LatestCall {
   [[gnu::always_inline]] bool is_in_host_memory(const CallArguments& call) {
     const bool known = HostBuffers::in_one_page(call.send, send_) && HostBuffers::in_one_page(call.recv, recv_);
     return (known && host_buffers_.stay()) || finds_host_memory(call);
+  }
+  // Starts the latest message again, or another one like it, which is the latest then.
+  [[gnu::always_inline]] Started start_now(const CallArguments& call, Executor& executor, RunEnd& end) {
+    const auto* const input = static_cast<const std::byte*>(call.send);
+    auto* const output = static_cast<std::byte*>(call.recv);
+    if (is_idle(operation_)) return executor.start_idle(operation_, input, output, end);
+    const auto* const idle = has_another() ? &others_[oldest_] : nullptr;
+    const auto again = executor.start_beside(operation_, idle, input, output, end);
+    if (again.started() != Started::no && !again.has(StartedAgain::by_latest)) take_another();
+    return again.started();
+  }
+  // The same of a message, which has one buffer.
+  [[gnu::always_inline]] bool message_is_in_host_memory(const CallArguments& call) {
+    const void* const latest = call.collective == Collective::send ? send_ : recv_;
+    return (HostBuffers::in_one_page(buffer_of(call), latest) && host_buffers_.stay()) || finds_host_memory(call);
   }
   bool finds_host_memory(const CallArguments& call) {
     if (!host_buffers_.hold(call.send) || !host_buffers_.hold(call.recv)) return false;

@@ -85,11 +85,12 @@ class Executor {
   bool run_again(const std::shared_ptr<Operation>& operation, const std::byte* input, std::byte* output);
   // The same of a send from `input` and a receive into `output` that start together.
   bool run_again(Operations pair, const std::byte* input, std::byte* output);
-  // Starts one of several like messages that have run before, bound to these buffers, where nobody progresses: another
-  // run of the latest one, where that is under way, or an idle one; either may be null. If it is under way then, it
-  // tells `end` of its end, which must stay until that. No: one must take its turn, by start().
-  StartedAgain start_again(const std::shared_ptr<Operation>* latest, const std::shared_ptr<Operation>* idle,
-                           const std::byte* input, std::byte* output, RunEnd& end);
+  // Starts a message that has run before and that nobody uses, bound to these buffers, where nobody progresses. If it
+  // is under way then, it tells `end` of its end, which must stay until that. No: it must take its turn, by start().
+  Started start_idle(const std::shared_ptr<Operation>& idle, const std::byte* input, std::byte* output, RunEnd& end);
+  // Starts another one like `latest`, which is under way: another run of that, or an idle one; null: there is none.
+  StartedAgain start_beside(const std::shared_ptr<Operation>& latest, const std::shared_ptr<Operation>* idle,
+                            const std::byte* input, std::byte* output, RunEnd& end);
   // Queues bound operations and returns. Of the only rank: as run(), save in a callback, which does not wait.
   Status start(Operations operations);
   // Progresses or waits until all are finished or `deadline` passes (then Code::in_progress).
@@ -117,6 +118,9 @@ class Executor {
 
   template <class Goal, class Done>
   bool wait_until(const Goal& goal, Done done, Deadline deadline);
+  [[gnu::noinline]] StartedAgain start_taken(const std::shared_ptr<Operation>* latest,
+                                             const std::shared_ptr<Operation>* idle, const std::byte* input,
+                                             std::byte* output, RunEnd& end);
   bool may_start_here() const;
   bool starts_here(Operations operations);
   bool submit(Operations operations);

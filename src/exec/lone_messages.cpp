@@ -112,11 +112,6 @@ bool LoneMessages::runs_in_row(Operation& message) {
   });
 }
 
-bool LoneMessages::is_over_now(Operation& message, const std::byte* input, std::byte* output) {
-  message.move_on(input, output);
-  return runs_in_row(message);
-}
-
 StartedAgain LoneMessages::start_again(const Like& like, const std::byte* input, std::byte* output, RunEnd& end) {
   if (like.latest != nullptr) {
     const Operation& latest = **like.latest;
@@ -145,7 +140,8 @@ StartedAgain LoneMessages::start_idle(const std::shared_ptr<Operation>& message,
     const unsigned looks = looks_;
     if (!is_only) take_in();
     const bool first = is_only || is_first(*message);
-    if (first && is_over_now(*message, input, output)) return {Started::over, is_only ? StartedAgain::kept_links : 0};
+    if (first && engine_.is_over_now(*message, input, output))
+      return {Started::over, is_only ? StartedAgain::kept_links : 0};
     bind(!first);
     if (!engine_.is_broken()) (void)(first ? begin_now(message) : begin_behind(message, looks == looks_));
   } catch (...) {

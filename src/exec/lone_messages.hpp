@@ -37,6 +37,9 @@ class LoneMessages {
   // turn, and tells `end`; what waits may be another run of the latest one. No: that cannot be, and none is idle. The
   // receiver of what is over is still to be woken, see Operation::link_to_wake().
   StartedAgain start_again(const Like& like, const std::byte* input, std::byte* output, RunEnd& end);
+  // Whether the next message that finds others in its direction looks whether these can end; else it is just counted.
+  bool is_to_look() const { return (behind_others_ + 1) % behind_others_per_look == 0; }
+  void count_behind_others() { ++behind_others_; }
   // What follows a message that has ended runs, up to one that must wait and has its place from then on. False: one has
   // failed, and so everything has ended.
   bool follow(OperationQueue::Entry& entry);
@@ -55,11 +58,6 @@ class LoneMessages {
   bool begin_now(const std::shared_ptr<Operation>& message);
   bool is_free(const Operation& message) const;
   bool is_first(const Operation& message);
-  // Whether the next message that finds others in its direction looks whether these can end.
-  bool is_to_look() const { return (behind_others_ + 1) % behind_others_per_look == 0; }
-  // Moves one that has run before on to these buffers and runs it, where it is over at once. False: it must be started,
-  // and nothing has happened to it.
-  bool is_over_now(Operation& message, const std::byte* input, std::byte* output);
   StartedAgain start_idle(const std::shared_ptr<Operation>& message, const std::byte* input, std::byte* output,
                           RunEnd& end);
   StartedAgain run_once_more(const Operation& message, std::byte* output, RunEnd& end);

@@ -51,7 +51,7 @@ void MessageOperation::on_done(Completion& completion, const Status& status) {
 }
 
 // As a run before has prepared it, if one has. Steps are recorded of messages that take longer, too.
-Operation::Ran MessageOperation::run_now(Recorder& recorder) {
+Operation::Ran MessageOperation::run_now(Recorder& recorder) noexcept {
   if (!runs_at_once_ || is_bound_anew()) return Ran::nothing;
   const std::uint64_t number = *latest_ + 1;
   renumber(sent_tag_, static_cast<std::uint32_t>(number));

@@ -93,7 +93,7 @@ class Operation : public RunEnd, public std::enable_shared_from_this<Operation> 
     return status;
   }
   // In place of being numbered, recorded, begun and advanced until it is complete: all of that, where nobody is waited
-  // for. Requires can_move(). `begun`: it is to be advanced; `over`: it has ended well and is to be finished.
+  // for. Requires can_move(). `begun`: it is to be advanced; `over`: it has ended well.
   enum class Ran : std::uint8_t { nothing, begun, over };
   virtual Ran run_now(Recorder& recorder) {
     (void)recorder;

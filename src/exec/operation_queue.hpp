@@ -80,6 +80,13 @@ class OperationQueue {
   Entry* row_of(const Operation& message) {
     return row_ != nullptr && row_->operation.get() == &message ? row_ : find_row(message);
   }
+  // Puts it behind those followers, where the latest row_of() has found that entry and no memory is needed. False:
+  // nothing has happened.
+  [[gnu::always_inline]] bool add_to_row(const Operation& message, std::byte* output, RunEnd& end) {
+    if (row_ == nullptr || row_->operation.get() != &message || row_->followers.full()) return false;
+    row_->followers.push_back({.output = output, .end = &end});
+    return true;
+  }
   // The next operation that may start; from now on it runs. Null: there is none.
   Entry* start_next();
   // Lets a receive from any that searches take its message from this rank; then start_next() returns it.

@@ -120,6 +120,21 @@ class ProgressEngine final : public TransportListener {
   }
   // The same of messages over links.
   bool run_messages(LoneMessages::Messages messages) { return messages_.run(messages); }
+  // Runs a message that has run before and that nobody uses, bound to these buffers. Its receiver is still to be woken;
+  // it is not finished, since the end of its last run stands. False: it is not over at once, and is as it was but for
+  // its buffers. Requires that nothing broke, and that nothing is before it in its direction.
+  [[gnu::always_inline]] bool is_over_now(Operation& message, const std::byte* input, std::byte* output) noexcept {
+    message.move_on(input, output);
+    return recorder_.run_in_row([&] { return takes_now(message); });
+  }
+  // Puts another run of the latest message behind the receives that wait in its direction, where nothing else is to be
+  // done; it tells `end`. False: nothing has happened. Requires that nothing broke and nothing was submitted.
+  [[gnu::always_inline]] bool joins_row(const Operation& latest, std::byte* output, RunEnd& end) {
+    if (messages_.is_to_look() || queue_.can_start() || !queue_.add_to_row(latest, output, end)) return false;
+    messages_.count_behind_others();
+    end.begin_for_others();
+    return true;
+  }
   // Begins messages that a caller brings itself, behind all that was submitted before, and ends those that need not
   // wait. Requires that nothing broke.
   void start_messages(LoneMessages::Messages messages) { messages_.start(messages); }

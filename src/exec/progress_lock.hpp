@@ -29,10 +29,14 @@ class ProgressLock {
   // ---- any thread: who progresses ----
   [[gnu::always_inline]] bool try_take() {
     // Acquires what the previous holder wrote, as every change of the word does.
-    return apply(progress::take).allowed;
+    progress::State state = state_.load(std::memory_order_relaxed);
+    while (progress::take(state).allowed) {
+      if (state_.compare_exchange_weak(state, progress::take(state).next)) return true;
+    }
+    return false;
   }
   // The same, only where nobody progresses or wants to, and nothing is to be done.
-  bool take_from_rest() { return apply_once(progress::take_from_rest); }
+  [[gnu::always_inline]] bool take_from_rest() { return apply_once(progress::take_from_rest); }
   // Waits until this thread progresses. False: `done()` became true under another holder, or the deadline passed.
   template <class Done>
   bool take_unless(Done done, Deadline deadline);
@@ -46,14 +50,14 @@ class ProgressLock {
   // The same by a caller who has started them and does not wait.
   [[gnu::always_inline]] void release_started(bool leaves_work) {
     unannounced_ = false;
-    if (!leaves_work && return_to_rest()) return;
-    wake(apply([&](progress::State state) { return progress::release_started(state, leaves_work); }).wakes);
+    if (leaves_work ? apply_once(progress::leave_started) : return_to_rest()) return;
+    release_started_now(leaves_work);
   }
 
   // The same where no operations are left and none has ended but the holder's own. False: somebody waits, or something
   // is to be done, and nothing has happened. Mostly neither is so: then release() wakes nobody and leaves no flag.
   // True: by a locked instruction, behind which Executor wakes receivers; so is release_started(), always.
-  bool return_to_rest() { return apply_once(progress::return_to_rest); }
+  [[gnu::always_inline]] bool return_to_rest() { return apply_once(progress::return_to_rest); }
 
   // ---- any thread: what is to be done ----
   void submit() { wake(apply(progress::submit).wakes); }
@@ -136,10 +140,13 @@ class ProgressLock {
   }
   // The same once; false also where another thread changes the word at this moment.
   template <class Event>
-  bool apply_once(Event event) {
+  [[gnu::always_inline]] bool apply_once(Event event) {
     progress::State state = state_.load(std::memory_order_relaxed);
     if (!event(state).allowed) return false;
     return state_.compare_exchange_strong(state, event(state).next);
+  }
+  [[gnu::noinline]] void release_started_now(bool leaves_work) {
+    wake(apply([&](progress::State state) { return progress::release_started(state, leaves_work); }).wakes);
   }
   [[gnu::always_inline]] void wake(const progress::Wakes& wakes) {
     if (wakes != progress::Wakes{}) wake_now(wakes);

@@ -147,6 +147,12 @@ constexpr Transition release(State state, bool leaves_work) {
 constexpr Transition release_started(State state, bool leaves_work) {
   return release(detail::count_start(state), leaves_work);
 }
+// release_started() with work that is left, in the midst of many starts: nothing else of the word changes, and nobody
+// is woken. Otherwise nothing happens.
+constexpr Transition leave_started(State state) {
+  constexpr State left = unfinished | dozing | many_starts;
+  return state == (left | taken) ? Transition{.next = left} : detail::refused(state);
+}
 
 // ---- the holder -----------------------------------------------------------------------------------------------------
 

@@ -72,13 +72,13 @@ class Link {
                            Completion& completion) = 0;
   // The same of a message in the host's memory that can be handed over, or has come, without waiting for anybody: then
   // it is over. False: nothing has happened, and send() or recv() knows why. A link may leave them out, as it does for
-  // messages of more than now_max() bytes. Where send_now() is true, wake_receiver() is due.
-  virtual bool send_now(const Tag& tag, std::span<const std::byte> from) {
+  // messages of more than now_max() bytes. They throw nothing. Where send_now() is true, wake_receiver() is due.
+  virtual bool send_now(const Tag& tag, std::span<const std::byte> from) noexcept {
     (void)tag;
     (void)from;
     return false;
   }
-  virtual bool recv_now(const Tag& tag, std::span<std::byte> to) {
+  virtual bool recv_now(const Tag& tag, std::span<std::byte> to) noexcept {
     (void)tag;
     (void)to;
     return false;

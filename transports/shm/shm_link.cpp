@@ -76,13 +76,13 @@ void ShmLink::send(const Tag& tag, ConstBuffer from, Completion& completion) {
   if (first && attached()) flush();
 }
 
-bool ShmLink::send_now(const Tag& tag, std::span<const std::byte> from) {
+bool ShmLink::send_now(const Tag& tag, std::span<const std::byte> from) noexcept {
   if (ended_with_ || !outbox_.open()) return false;
   return outbox_.write_at_once(tag, from);
 }
 
 // Behind the last message before a goodbye there is more to do.
-bool ShmLink::recv_now(const Tag& tag, std::span<std::byte> to) {
+bool ShmLink::recv_now(const Tag& tag, std::span<std::byte> to) noexcept {
   if (ended_with_ || goodbye_came_) return false;
   return inbox_.take_at_once(tag, to, connection_.wake_event.get());
 }

@@ -41,8 +41,8 @@ class ShmLink final : public Link {
   void recv(const Tag& tag, Buffer to, Completion& completion) override;
   void recv_reduce(const Tag& tag, ConstBuffer mine, Buffer to, const Reduction& reduction,
                    Completion& completion) override;
-  bool send_now(const Tag& tag, std::span<const std::byte> from) override;
-  bool recv_now(const Tag& tag, std::span<std::byte> to) override;
+  bool send_now(const Tag& tag, std::span<const std::byte> from) noexcept override;
+  bool recv_now(const Tag& tag, std::span<std::byte> to) noexcept override;
   std::size_t now_max() const override { return Outbox::at_once_max; }
   void wake_receiver() override {
     if (outbox_.open()) outbox_.wake_reader(connection_.wake_event.get());

@@ -19,6 +19,15 @@ CallArguments some_call() {
           .op = HOCKET_SUM};
 }
 
+// Of a message.
+void move(CallArguments& call, std::byte* buffer) {
+  if (call.collective == Collective::send) {
+    call.send = buffer;
+  } else {
+    call.recv = buffer;
+  }
+}
+
 TEST(CallKey, FitsWhereBothBuffersMovedAlike) {
   CallArguments moved = some_call();
   moved.send = memory + 128;
@@ -66,6 +75,42 @@ TEST(CallKey, TellsNoBufferFromADistance) {
   one.send = nullptr;
   other.send = other.recv = memory;
   EXPECT_FALSE(CallKey::of(one).fits(other));
+}
+
+// Of two sends, or two receives, the shorter comparison says the same.
+TEST(CallKey, FitsMessagesAsItFitsOthers) {
+  const std::vector<std::function<void(CallArguments&)>> changes = {
+      [](auto&) {},
+      [](auto& call) { call.send = call.recv = nullptr; },
+      [](auto& call) { move(call, memory + 68); },
+      [](auto& call) { call.count = 5; },
+      [](auto& call) { call.dtype = HOCKET_INT32; },
+      [](auto& call) { call.root = 1; },
+      [](auto& call) { call.timeout_ms = 7; },
+      [](auto& call) { call.opaque_bytes = 3; },
+      [](auto& call) { call.wire = HOCKET_WIRE_BFLOAT16; },
+      [](auto& call) { call.of_split = true; },
+      [](auto& call) { call.in_group = true; },
+      [](auto& call) { call.persistent = true; },
+      [](auto& call) { call.from_any = true; },
+  };
+  for (const Collective collective : {Collective::send, Collective::recv}) {
+    std::vector<CallArguments> calls;
+    for (const auto& change : changes) {
+      CallArguments& call = calls.emplace_back(some_call());
+      call.collective = collective;
+      call.send = call.recv = nullptr;
+      move(call, memory);
+      change(call);
+    }
+    for (const CallArguments& one : calls) {
+      EXPECT_FALSE(CallKey().fits_message(one));
+      for (const CallArguments& other : calls) {
+        EXPECT_EQ(CallKey::of(one).fits_message(other), CallKey::of(one).fits(other))
+            << "calls " << &one - calls.data() << " and " << &other - calls.data();
+      }
+    }
+  }
 }
 
 TEST(CallKey, IsForCallsWhoseOperationsMayBeShared) {

@@ -30,6 +30,7 @@ enum class Event : std::uint8_t {
   leave,
   release,
   release_started,
+  leave_started,
   fall_asleep,
   awake,
   accept,

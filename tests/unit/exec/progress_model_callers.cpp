@@ -48,7 +48,9 @@ bool Model::call(World& world, Actor& actor, std::int8_t self) const {
     case Pc::hand_back: {
       world.unannounced = false;
       const bool started = operation != Phase::absent;
-      apply(world, actor, Event::release_started, state::release_started(world.word, anything_runs(world)));
+      const bool leaves = anything_runs(world);
+      const bool short_way = leaves && apply(world, actor, Event::leave_started, state::leave_started(world.word));
+      if (!short_way) apply(world, actor, Event::release_started, state::release_started(world.word, leaves));
       return go(started ? Pc::end : Pc::put);
     }
     case Pc::put:

@@ -21,7 +21,7 @@ class SleepersLink final : public testing::FakeLink {
  public:
   void send(const Tag&, ConstBuffer, Completion& completion) override { completion.done(Status()); }
   void recv(const Tag&, Buffer, Completion& completion) override { completion.done(Status()); }
-  bool send_now(const Tag&, std::span<const std::byte>) override {
+  bool send_now(const Tag&, std::span<const std::byte>) noexcept override {
     ++sent_now;
     asleep = true;
     if (meanwhile) meanwhile();
@@ -72,7 +72,7 @@ class WokenReceivers : public ::testing::Test {
     while (!succeeds()) std::this_thread::yield();
   }
   bool starts(const std::shared_ptr<Operation>& send) {
-    return executor_->start_again(nullptr, &send, data_.data(), nullptr, end_).started() == Started::over;
+    return executor_->start_idle(send, data_.data(), nullptr, end_) == Started::over;
   }
   void expect_woken(int times) {
     EXPECT_EQ(link_.sent_now, times);
