@@ -27,12 +27,11 @@ bool start_again(Communicator& communicator, const CallArguments& arguments, hoc
 // the one before, and then this is all.
 [[gnu::always_inline]] inline hocket_result call(hocket_comm* comm, CallArguments& arguments,
                                                  const hocket_call_options* options, hocket_work** work) noexcept try {
-  if (comm != nullptr && work == nullptr) {
-    if (options == nullptr) {
-      const Code ended = run_again(*comm->communicator, arguments);
-      if (ended != another_call) return static_cast<hocket_result>(ended);
-    }
-  } else if (comm != nullptr && comm::is_message(arguments) && open_groups == 0 && take_options(options, arguments)) {
+  if (options == nullptr && work == nullptr && comm != nullptr) {
+    const Code ended = run_again(*comm->communicator, arguments);
+    if (ended != another_call) return static_cast<hocket_result>(ended);
+  } else if (comm::is_message(arguments) && comm != nullptr && work != nullptr && open_groups == 0 &&
+             take_options(options, arguments)) {
     if (start_again(*comm->communicator, arguments, work)) return HOCKET_OK;
   }
   return call_anew(comm, arguments, options, work);
