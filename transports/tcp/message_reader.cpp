@@ -6,6 +6,12 @@
 #include <utility>
 
 namespace hocket::tcp {
+namespace {
+
+constexpr std::size_t small_bytes_max = std::size_t{8} << 10;
+constexpr std::size_t read_together_bytes = std::size_t{32} << 10;  // what is behind a small message is copied twice
+
+}  // namespace
 
 // ---- bytes that came too early --------------------------------------------------------------------------------------
 
@@ -109,10 +115,11 @@ void MessageReader::skip() {
 
 // ---- where bytes go -------------------------------------------------------------------------------------------------
 
-// A small message that nothing has come of yet is read in one piece, and reduced where it was read.
-bool MessageReader::reads_small() const {
-  return posted_.size() == 1 && parser_.at_start() && kept_.empty() &&
-         header_bytes + posted_.front().to.bytes <= small_.size();
+// A small message that nothing has come of yet is read in one piece, and reduced where it was read. What has come
+// behind it is read with it, so that a peer that runs ahead does not cost a system call for each message.
+bool MessageReader::reads_small(std::span<std::byte> staging) const {
+  const bool alone = posted_.size() == 1 && parser_.at_start() && kept_.empty();
+  return alone && header_bytes + posted_.front().to.bytes <= std::min(small_bytes_max, staging.size());
 }
 
 // The header's rest, the payload's, and the next header if nothing else can follow.
@@ -123,11 +130,11 @@ std::span<const iovec> MessageReader::parts(std::span<std::byte> staging) {
   const auto want = [&](std::span<std::byte> bytes) {
     if (!bytes.empty()) parts_[count++] = {bytes.data(), bytes.size()};
   };
-  small_offered_ = reads_small();
+  small_offered_ = reads_small(staging);
   if (skip_ > 0) {
     want(staging.first(std::min(skip_, staging.size())));
   } else if (small_offered_) {
-    want(std::span(small_).first(header_bytes + posted_.front().to.bytes));
+    want(staging.first(std::min(read_together_bytes, staging.size())));
   } else {
     want(parser_.wanted());
     if (!posted_.empty() && !parser_.in_cause()) {
@@ -159,16 +166,17 @@ void MessageReader::took(std::size_t bytes) {
   }
 }
 
-// Anything but the whole message goes the usual way.
+// Anything but the whole message goes the usual way, and so does what follows it.
 void MessageReader::took_small(std::size_t bytes) {
   const PostedReceive& front = posted_.front();
-  const bool whole = bytes == header_bytes + front.to.bytes;
-  if (!whole || std::memcmp(small_.data(), front.expected.data(), header_bytes) != 0) {
-    kept_.append(std::span(small_).first(bytes));
+  const std::size_t whole = header_bytes + front.to.bytes;
+  if (bytes < whole || std::memcmp(staging_.data(), front.expected.data(), header_bytes) != 0) {
+    kept_.append(staging_.first(bytes));
     return;
   }
   parser_.begin_message();
-  target_.absorb_whole(front, small_.data() + header_bytes);
+  target_.absorb_whole(front, staging_.data() + header_bytes);
+  kept_.append(staging_.first(bytes).subspan(whole));
 }
 
 // ---- what is to come ------------------------------------------------------------------------------------------------

@@ -90,7 +90,7 @@ class MessageReader {
     std::size_t at_ = 0, end_ = 0, room_ = 0;
   };
 
-  bool reads_small() const;
+  bool reads_small(std::span<std::byte> staging) const;
   void took_small(std::size_t bytes);
   void finish(std::size_t& completed);
   void skip();
@@ -109,7 +109,6 @@ class MessageReader {
 
   std::array<iovec, 3> parts_{};  // that were offered last
   std::span<std::byte> area_{}, staging_{};
-  std::array<std::byte, Socket::copied_bytes_max> small_;
   bool small_offered_ = false;
 };
 

@@ -40,6 +40,7 @@ void TcpLink::send(const Tag& tag, ConstBuffer from, Completion& completion) {
     completion.done(too_long(from.bytes));
     return;
   }
+  context_.pace.sent();
   const Frame header = encode(Header{FrameKind::message, tag, static_cast<std::uint32_t>(from.bytes)});
   const bool striped = is_striped(from.bytes, streams());
   Completion& done = striped ? stripes_.join(streams_.size(), completion) : completion;
@@ -185,6 +186,7 @@ std::size_t TcpLink::flush(Stream& stream) {
 std::size_t TcpLink::receive(Stream& stream) {
   const auto progress = stream.inbox.advance(stream.socket, context_.staging);
   take_waiting(stream);
+  if (progress.bytes > 0) context_.pace.read(progress.completed > 1 || stream.inbox.messages().kept() > 0);
   const std::size_t ended = act_on(stream, progress.event) ? 1 : 0;
   return progress.completed + (progress.bytes > 0 ? 1 : 0) + ended;
 }

@@ -9,6 +9,7 @@
 
 #include "src/spi/transport.hpp"
 #include "transports/tcp/peer_name.hpp"
+#include "transports/tcp/reading_pace.hpp"
 #include "transports/tcp/stream.hpp"
 #include "transports/tcp/stripes.hpp"
 
@@ -19,6 +20,7 @@ struct LinkContext {
   Rank rank = 0;
   TransportListener* listener = nullptr;
   std::vector<std::byte> staging;  // scratch memory for one call of progress
+  ReadingPace pace{};
 };
 
 class TcpLink final : public Link {

@@ -67,9 +67,11 @@ bool TcpTransport::may_live(const Address& address, Deadline deadline) const {
 std::size_t TcpTransport::progress() {
   std::size_t happened = 0;
   const std::vector<TcpLink*>& links = connector_.links();
+  const bool rests = context_.pace.rests();
   for (std::size_t i = 0; i < links.size(); ++i) {
-    if (links[i]->busy() || links[i]->ready()) happened += links[i]->advance();
+    if ((!rests && links[i]->busy()) || links[i]->ready()) happened += links[i]->advance();
   }
+  if (rests && happened == 0) return 0;
   look_ = connector_.take_news() || look_;
   const bool idle = (look_ || listening_) && happened == 0;
   const unsigned between_looks = links.empty() ? calls_per_look_at_the_door : calls_per_look;
@@ -106,6 +108,7 @@ std::size_t TcpTransport::look_round() {
 }
 
 bool TcpTransport::arm(std::vector<pollfd>& interests) {
+  context_.pace.hurry();
   for (const TcpLink* link : connector_.links()) {
     if (link->ready()) return false;
   }

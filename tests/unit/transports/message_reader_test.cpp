@@ -59,6 +59,53 @@ TEST(MessageReader, TakesAValidStreamHoweverItIsCut) {
   }
 }
 
+// What has come behind a small message is read with it, and received without another read.
+TEST(MessageReader, ReadsBehindASmallMessageWhatIsThere) {
+  Bytes stream;
+  for (std::uint32_t i = 0; i < 4; ++i) append_message(stream, i, 100);
+  MessageReader reader({0, 1});
+  Completion nobody{[](Completion&, const Status&) {}};
+  Bytes staging(10'000);
+  std::array<Bytes, 4> received;
+  std::size_t completed = 0;
+  const auto post = [&](std::size_t i) {
+    const std::size_t begin = i * (header_bytes + 100);
+    PostedReceive receive{.completion = &nobody};
+    std::copy_n(stream.begin() + static_cast<std::ptrdiff_t>(begin), header_bytes, receive.expected.begin());
+    received[i].resize(100);
+    receive.to = {received[i].data(), 100};
+    reader.post(receive);
+  };
+  post(0);
+  ASSERT_EQ(reader.settle(staging, completed), Event::none);
+  const auto parts = reader.parts(staging);
+  ASSERT_EQ(parts.size(), 1u);
+  ASSERT_GE(parts[0].iov_len, stream.size());
+  const std::size_t came = stream.size() - 30;  // not all of the last one
+  std::memcpy(parts[0].iov_base, stream.data(), came);
+  reader.took(came);
+  for (std::size_t i = 0; i < 3; ++i) {
+    ASSERT_EQ(reader.settle(staging, completed), Event::none);
+    EXPECT_EQ(completed, i + 1);
+    EXPECT_TRUE(reader.unexpected());  // the next one
+    post(i + 1);
+    EXPECT_TRUE(reader.ready());
+  }
+  ASSERT_EQ(reader.settle(staging, completed), Event::none);
+  EXPECT_EQ(completed, 3u);
+  const auto rest = reader.parts(staging);
+  ASSERT_EQ(rest.size(), 1u);
+  ASSERT_EQ(rest[0].iov_len, 30u);
+  std::memcpy(rest[0].iov_base, stream.data() + came, 30);
+  reader.took(30);
+  ASSERT_EQ(reader.settle(staging, completed), Event::none);
+  EXPECT_EQ(completed, 4u);
+  for (std::size_t i = 0; i < 4; ++i) {
+    const auto sent = stream.begin() + static_cast<std::ptrdiff_t>(i * (header_bytes + 100) + header_bytes);
+    EXPECT_TRUE(std::equal(received[i].begin(), received[i].end(), sent)) << i;
+  }
+}
+
 TEST(MessageReader, StopsAtAnotherMessageThanTheOneThatIsExpected) {
   Bytes stream;
   append_message(stream, 0, 40);
