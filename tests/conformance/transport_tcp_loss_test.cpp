@@ -176,5 +176,30 @@ TEST(TcpLoss, TheCauseWinsOverTheResetBehindIt) {
   EXPECT_EQ(impostor.failure().code(), Code::timeout);
 }
 
+// Messages that were read together come before the cause.
+TEST(TcpLoss, TheCauseWinsBehindMessagesThatAreKept) {
+  Impostor impostor;  // it expects a message
+  Bytes stream;
+  const auto append = [&](const auto& bytes) { stream.insert(stream.end(), bytes.begin(), bytes.end()); };
+  for (const std::uint32_t i : {1u, 2u}) {
+    append(tcp::encode(tcp::Header{.kind = tcp::FrameKind::message, .tag = tag(i, 25), .bytes = 100}));
+    append(pattern(100, i));
+  }
+  impostor.peer.say(stream);
+  ASSERT_TRUE(impostor.ranks.until([&] { return impostor.receive.done(); }));
+  impostor.peer.say(tcp::encode_cause({.code = Code::timeout, .message = "late", .rank = 1}));
+  impostor.peer.reset();
+  Bytes second(100), bytes(100'000);
+  Outcome late, send;
+  impostor.link->recv(tag(2, 25), whole(second), late);
+  impostor.link->send(tag(1), whole(bytes), send);  // meets the closed socket before the cause is read
+  impostor.link->send(tag(1), whole(bytes), send);
+  ASSERT_TRUE(impostor.ranks.until([&] { return !impostor.ranks.seen(0).failures.empty(); }));
+  const Status& why = impostor.ranks.seen(0).failures[0].second;
+  EXPECT_EQ(why.code(), Code::timeout) << why.message();
+  EXPECT_TRUE(late.good());
+  EXPECT_EQ(second, pattern(100, 2));
+}
+
 }  // namespace
 }  // namespace hocket::testing

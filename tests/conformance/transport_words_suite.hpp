@@ -45,6 +45,24 @@ TYPED_TEST_P(TransportWordsSuite, ThatAPeerWaitsIsHeardAlsoBehindMessagesThatNob
   }
 }
 
+// It may have come together with what was received before.
+TYPED_TEST_P(TransportWordsSuite, ThatAPeerWaitsIsHeardBehindWhatCameBeforeThisRankListened) {
+  Ranks<TypeParam> ranks(2);
+  auto [from, to] = ranks.connect_both(0, 1);
+  std::vector<Bytes> sent{pattern(10, 1), pattern(10, 2)};
+  Bytes received(10);
+  Outcome sends[2], receive;
+  to->recv(tag(0), whole(received), receive);
+  for (std::uint32_t i : {0u, 1u}) from->send(tag(i), whole(sent[i]), sends[i]);
+  const Waiting what{.tag = tag(7), .missing = 3, .witness = 2};
+  from->tell_waiting(what);
+  ASSERT_TRUE(ranks.until([&] { return receive.done(); }));
+  EXPECT_EQ(received, sent[0]);
+  ranks.settle();
+  to->listen_behind_messages(true);
+  EXPECT_TRUE(ranks.until([&] { return !ranks.seen(1).waits.empty() && ranks.seen(1).waits.back().second == what; }));
+}
+
 TYPED_TEST_P(TransportWordsSuite, RanksThatBreakAtOnceHearEachOther) {
   Ranks<TypeParam> ranks(2);
   auto [one, other] = ranks.connect_both(0, 1);
@@ -138,6 +156,7 @@ TYPED_TEST_P(TransportWordsSuite, WhoLeavesBeforeTheConnectionStandsHasLeftWhenI
 }
 
 REGISTER_TYPED_TEST_SUITE_P(TransportWordsSuite, ThatAPeerWaitsIsHeardAlsoBehindMessagesThatNobodyReceives,
+                            ThatAPeerWaitsIsHeardBehindWhatCameBeforeThisRankListened,
                             WhatIsSaidBeforeTheConnectionStandsIsHeardWhenItDoes,
                             WhoLeavesBeforeTheConnectionStandsHasLeftWhenItDoes, RanksThatBreakAtOnceHearEachOther,
                             WhoIsToldHasNothingToAdd, TheEndOfARankIsHeardInPlaceOfItsWord,

@@ -44,8 +44,10 @@ enum class Rest {
 
 class MessageFeed {
  public:
-  // `late`: a receive is posted only when its message is early, else all are posted before anything comes.
-  MessageFeed(const std::vector<Wanted>& wanted, bool late) : wanted_(wanted), late_(late), reader_({0, 1}) {
+  // `late`: a receive is posted only when its message is early, else all are posted before anything comes. `staging`:
+  // bytes of scratch memory, into which small messages are read with what is behind them.
+  MessageFeed(const std::vector<Wanted>& wanted, bool late, std::size_t staging = 400)
+      : wanted_(wanted), late_(late), staging_(staging), reader_({0, 1}) {
     for (const Wanted& receive : wanted) {
       mine_.emplace_back(receive.bytes, std::byte{1});
       to_.emplace_back(receive.bytes);
@@ -137,7 +139,7 @@ class MessageFeed {
   const bool late_;
   std::size_t posted_ = 0;
   std::vector<Bytes> mine_, to_;
-  Bytes staging_ = Bytes(100);
+  Bytes staging_;
   std::deque<Sum> sums_;
   Count nobody_;
   tcp::MessageReader reader_;

@@ -76,9 +76,10 @@ std::size_t Inbox::keep_what_came(Socket& socket, std::size_t at_most) {
 }
 
 bool Inbox::read_ahead(Socket& socket) {
-  if (keep_what_came(socket, std::min(keeps_max, messages_.kept() + bytes_ahead_at_once)) == 0) return false;
-  messages_.hear_behind();
-  return true;
+  const std::size_t at_most = std::min(keeps_max, messages_.kept() + bytes_ahead_at_once);
+  const bool came = may_read_ahead() && keep_what_came(socket, at_most) > 0;
+  messages_.hear_behind();  // also what was read with a message before
+  return came;
 }
 
 // The peer sends no more, so what is left is no larger than the kernel's buffer.

@@ -1,5 +1,5 @@
-// Inbox: the receiving half of a connection: reads from the kernel what its MessageReader wants. Bytes go straight to
-// where the posted receive wants them.
+// Inbox: the receiving half of a connection: reads from the kernel what its MessageReader wants. Bytes of large
+// messages go straight to where the posted receive wants them.
 #pragma once
 
 #include <sys/types.h>

@@ -8,8 +8,9 @@
 namespace hocket::tcp {
 namespace {
 
-constexpr std::size_t small_bytes_max = std::size_t{8} << 10;
-constexpr std::size_t read_together_bytes = std::size_t{32} << 10;  // what is behind a small message is copied twice
+constexpr std::size_t small_bytes_max = std::size_t{8} << 10;  // of payload
+// A few of the longest: what comes behind may be part of a large message, and is copied once more than it need be.
+constexpr std::size_t read_together_bytes = std::size_t{32} << 10;
 
 }  // namespace
 
@@ -118,8 +119,9 @@ void MessageReader::skip() {
 // A small message that nothing has come of yet is read in one piece, and reduced where it was read. What has come
 // behind it is read with it, so that a peer that runs ahead does not cost a system call for each message.
 bool MessageReader::reads_small(std::span<std::byte> staging) const {
-  const bool alone = posted_.size() == 1 && parser_.at_start() && kept_.empty();
-  return alone && header_bytes + posted_.front().to.bytes <= std::min(small_bytes_max, staging.size());
+  if (posted_.size() != 1 || !parser_.at_start() || !kept_.empty()) return false;
+  const std::size_t bytes = posted_.front().to.bytes;
+  return bytes <= small_bytes_max && header_bytes + bytes <= staging.size();
 }
 
 // The header's rest, the payload's, and the next header if nothing else can follow.
@@ -174,6 +176,7 @@ void MessageReader::took_small(std::size_t bytes) {
     kept_.append(staging_.first(bytes));
     return;
   }
+  read_small_ = true;
   parser_.begin_message();
   target_.absorb_whole(front, staging_.data() + header_bytes);
   kept_.append(staging_.first(bytes).subspan(whole));

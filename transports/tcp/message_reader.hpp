@@ -14,7 +14,6 @@
 #include <utility>
 #include <vector>
 
-#include "src/base/socket.hpp"
 #include "transports/tcp/frame_parser.hpp"
 #include "transports/tcp/receive_target.hpp"
 
@@ -59,6 +58,8 @@ class MessageReader {
   // What those bytes end with, when no more will come: a cause or malformed; goodbye, which will be received in its
   // turn; or none of these.
   Event peek_end();
+  // Whether a small message has been read, with what had come behind it; once.
+  bool take_small_read() { return std::exchange(read_small_, false); }
   // How many bytes are kept.
   std::size_t kept() const { return kept_.bytes().size(); }
   // Takes note of what the peer says of its waiting behind a message that is unexpected(), as far as it is kept.
@@ -109,7 +110,7 @@ class MessageReader {
 
   std::array<iovec, 3> parts_{};  // that were offered last
   std::span<std::byte> area_{}, staging_{};
-  bool small_offered_ = false;
+  bool small_offered_ = false, read_small_ = false;
 };
 
 }  // namespace hocket::tcp

@@ -166,7 +166,7 @@ void TcpLink::listen_behind_messages(bool on) {
 // Whether anything came behind messages that nobody receives yet.
 bool TcpLink::hear_behind(Stream& stream) {
   const bool may = stream.reads_ahead && working(stream) && !stream.left && stream.inbox.messages().unexpected();
-  if (!may || !stream.inbox.may_read_ahead()) return false;
+  if (!may) return false;
   const bool came = stream.inbox.read_ahead(stream.socket);
   take_waiting(stream);
   const bool ended = stream.inbox.ended();  // no poll(2) tells of that any more
@@ -186,7 +186,8 @@ std::size_t TcpLink::flush(Stream& stream) {
 std::size_t TcpLink::receive(Stream& stream) {
   const auto progress = stream.inbox.advance(stream.socket, context_.staging);
   take_waiting(stream);
-  if (progress.bytes > 0) context_.pace.read(progress.completed > 1 || stream.inbox.messages().kept() > 0);
+  MessageReader& messages = stream.inbox.messages();
+  if (messages.take_small_read()) context_.pace.read(progress.completed > 1 || messages.kept() > 0);
   const std::size_t ended = act_on(stream, progress.event) ? 1 : 0;
   return progress.completed + (progress.bytes > 0 ? 1 : 0) + ended;
 }

@@ -87,7 +87,7 @@ bool TcpLink::hear_out(Stream& stream) {
                            ? stream.inbox.peek_end(stream.socket)
                            : progress.event;
     if (event != Inbox::Event::end && event != Inbox::Event::error && act_on(stream, event)) return true;
-    if (event != Inbox::Event::none || progress.bytes == 0) break;
+    if (event != Inbox::Event::none || (progress.bytes == 0 && progress.completed == 0)) break;
   }
   return ended_with_.has_value();
 }

@@ -69,8 +69,9 @@ std::size_t TcpTransport::progress() {
   const std::vector<TcpLink*>& links = connector_.links();
   const bool rests = context_.pace.rests();
   for (std::size_t i = 0; i < links.size(); ++i) {
-    if ((!rests && links[i]->busy()) || links[i]->ready()) happened += links[i]->advance();
+    if ((rests ? links[i]->flushing() : links[i]->busy()) || links[i]->ready()) happened += links[i]->advance();
   }
+  context_.pace.end_round();
   if (rests && happened == 0) return 0;
   look_ = connector_.take_news() || look_;
   const bool idle = (look_ || listening_) && happened == 0;
@@ -123,6 +124,7 @@ bool TcpTransport::arm(std::vector<pollfd>& interests) {
 }
 
 void TcpTransport::watch(std::vector<pollfd>& interests) {
+  context_.pace.hurry();
   for (const TcpLink* link : connector_.links()) {
     for (std::size_t stream = 0; stream < link->streams(); ++stream) {
       const short events = link->end_interest(stream);

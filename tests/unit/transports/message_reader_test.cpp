@@ -30,9 +30,12 @@ Bytes valid_stream() {
   return stream;
 }
 
-Outcome feed(const std::vector<Wanted>& wanted, const Bytes& stream, std::vector<std::size_t> pieces, bool late) {
+Outcome feed(const std::vector<Wanted>& wanted, const Bytes& stream, std::vector<std::size_t> pieces, bool late,
+             std::size_t staging = 400) {
   std::size_t next = 0;
-  return MessageFeed(wanted, late).run(stream, [&] { return next < pieces.size() ? pieces[next++] : SIZE_MAX; });
+  return MessageFeed(wanted, late, staging).run(stream, [&] {
+    return next < pieces.size() ? pieces[next++] : SIZE_MAX;
+  });
 }
 
 void expect_all_received(const Outcome& outcome) {
@@ -49,13 +52,14 @@ void expect_all_received(const Outcome& outcome) {
 
 TEST(MessageReader, TakesAValidStreamHoweverItIsCut) {
   const Bytes stream = valid_stream();
-  for (const bool late : {false, true}) {
+  for (const auto& [late, staging] : {std::pair(false, 100), {true, 100}, {true, 400}, {true, 4000}}) {
+    const auto room = static_cast<std::size_t>(staging);
     for (std::size_t cut = 1; cut < stream.size(); ++cut) {
       SCOPED_TRACE("cut at byte " + std::to_string(cut));
-      expect_all_received(feed(receives, stream, {cut}, late));
+      expect_all_received(feed(receives, stream, {cut}, late, room));
       if (HasFatalFailure()) return;
     }
-    expect_all_received(feed(receives, stream, std::vector<std::size_t>(stream.size(), 1), late));
+    expect_all_received(feed(receives, stream, std::vector<std::size_t>(stream.size(), 1), late, room));
   }
 }
 
@@ -136,10 +140,12 @@ TEST(MessageReader, SaysThatThePeerLeavesOrFailsBehindItsMessages) {
     Bytes stream;
     append_message(stream, 0, 5);
     append(stream, end);
-    for (std::size_t cut = 1; cut < stream.size(); ++cut) {
-      const Outcome outcome = feed({{0, 5}, {1, 5}}, stream, {cut}, false);
-      EXPECT_EQ(outcome.completed, 1U);
-      EXPECT_EQ(outcome.event, event) << "cut " << cut;
+    for (std::size_t cut = 1; cut <= stream.size(); ++cut) {
+      for (const bool late : {false, true}) {  // the latter in one piece with the message, where it is not cut
+        const Outcome outcome = feed({{0, 5}, {1, 5}}, stream, {cut}, late);
+        EXPECT_EQ(outcome.completed, 1U);
+        EXPECT_EQ(outcome.event, event) << "cut " << cut;
+      }
     }
   }
 }

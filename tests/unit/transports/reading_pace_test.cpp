@@ -18,6 +18,7 @@ using Pace = BasicReadingPace<FakeClock>;
 int reads_until_it_rests(Pace& pace) {
   for (int reads = 1; reads <= 10 * Pace::reads_in_row; ++reads) {
     pace.read(false);
+    pace.end_round();
     if (pace.rests()) return reads;
   }
   return 0;
@@ -42,6 +43,7 @@ TEST(ReadingPace, GoesOnRestingWhileEachReadBringsSeveralMessages) {
     EXPECT_FALSE(pace.rests());
     pace.read(false);
     pace.read(true);  // of any peer
+    pace.end_round();
     EXPECT_TRUE(pace.rests());
   }
 }
@@ -51,6 +53,7 @@ TEST(ReadingPace, BeginsAnewWhereAnIntervalWasInVain) {
   reads_until_it_rests(pace);
   FakeClock::at += Pace::interval;
   pace.read(false);
+  pace.end_round();
   EXPECT_FALSE(pace.rests());
   EXPECT_EQ(reads_until_it_rests(pace), Pace::reads_in_row + 1);
 }
@@ -64,6 +67,7 @@ TEST(ReadingPace, WhoSendsReadsAtOnce) {
   for (int i = 0; i < 10 * Pace::reads_in_row; ++i) {
     pace.read(true);
     pace.sent();
+    pace.end_round();
     ASSERT_FALSE(pace.rests());
   }
 }
@@ -74,7 +78,19 @@ TEST(ReadingPace, WhoIsAboutToSleepReadsFirst) {
   pace.hurry();
   EXPECT_FALSE(pace.rests());
   pace.read(true);
+  pace.end_round();
   EXPECT_TRUE(pace.rests());  // the row stands
+}
+
+// An interval begins with the read, however long this rank then does something else.
+TEST(ReadingPace, WhoComesBackLateReadsAtOnce) {
+  Pace pace;
+  for (int reads = 0; reads <= Pace::reads_in_row; ++reads) {
+    pace.read(false);
+    pace.end_round();
+  }
+  FakeClock::at += Pace::interval;
+  EXPECT_FALSE(pace.rests());
 }
 
 }  // namespace
