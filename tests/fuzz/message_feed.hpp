@@ -102,13 +102,15 @@ class MessageFeed {
     reader_.post(posted);
   }
 
+  // What is behind an unexpected message: as it comes, and what was read with a message before.
   void foresee(std::span<const std::byte> left, const std::function<std::size_t()>& piece, Outcome& outcome) {
-    while (!left.empty()) {
+    while (true) {
+      reader_.hear_behind();
+      if (const auto what = reader_.take_waiting()) outcome.waiting = what;
+      if (left.empty()) break;
       const std::size_t bytes = std::min(left.size(), piece());
       reader_.keep(left.first(bytes));
       left = left.subspan(bytes);
-      reader_.hear_behind();
-      if (const auto what = reader_.take_waiting()) outcome.waiting = what;
     }
     outcome.event = reader_.peek_end();
   }
