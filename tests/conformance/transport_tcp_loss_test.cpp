@@ -41,6 +41,16 @@ struct Impostor {
   }
 };
 
+void append(Bytes& stream, const auto& bytes) {
+  stream.insert(stream.end(), bytes.begin(), bytes.end());
+}
+
+// A message of 100 bytes, as the impostor is expected to send it.
+void append_message(Bytes& stream, std::uint32_t number, const Bytes& payload) {
+  append(stream, tcp::encode(tcp::Header{.kind = tcp::FrameKind::message, .tag = tag(number, 25), .bytes = 100}));
+  append(stream, payload);
+}
+
 TEST(TcpLoss, AResetNamesThePeerItsAddressAndTheReason) {
   Impostor impostor;
   impostor.peer.reset();
@@ -143,11 +153,9 @@ TEST(TcpLoss, AMalformedCauseIsNonsense) {
 TEST(TcpLoss, MessagesByteByByteThenACause) {
   Impostor impostor;
   Bytes stream;
-  const auto append = [&](const auto& bytes) { stream.insert(stream.end(), bytes.begin(), bytes.end()); };
   Bytes payload = pattern(100, 2);
-  append(tcp::encode(tcp::Header{.kind = tcp::FrameKind::message, .tag = tag(1, 25), .bytes = 100}));
-  append(payload);
-  append(tcp::encode_cause({.code = Code::aborted, .message = "the first cause", .rank = 3}));
+  append_message(stream, 1, payload);
+  append(stream, tcp::encode_cause({.code = Code::aborted, .message = "the first cause", .rank = 3}));
   Bytes second(100);
   Outcome late;
   impostor.link->recv(tag(2, 25), whole(second), late);
@@ -180,11 +188,7 @@ TEST(TcpLoss, TheCauseWinsOverTheResetBehindIt) {
 TEST(TcpLoss, TheCauseWinsBehindMessagesThatAreKept) {
   Impostor impostor;  // it expects a message
   Bytes stream;
-  const auto append = [&](const auto& bytes) { stream.insert(stream.end(), bytes.begin(), bytes.end()); };
-  for (const std::uint32_t i : {1u, 2u}) {
-    append(tcp::encode(tcp::Header{.kind = tcp::FrameKind::message, .tag = tag(i, 25), .bytes = 100}));
-    append(pattern(100, i));
-  }
+  for (const std::uint32_t i : {1u, 2u}) append_message(stream, i, pattern(100, i));
   impostor.peer.say(stream);
   ASSERT_TRUE(impostor.ranks.until([&] { return impostor.receive.done(); }));
   impostor.peer.say(tcp::encode_cause({.code = Code::timeout, .message = "late", .rank = 1}));

@@ -52,14 +52,13 @@ void expect_all_received(const Outcome& outcome) {
 
 TEST(MessageReader, TakesAValidStreamHoweverItIsCut) {
   const Bytes stream = valid_stream();
-  for (const auto& [late, staging] : {std::pair(false, 100), {true, 100}, {true, 400}, {true, 4000}}) {
-    const auto room = static_cast<std::size_t>(staging);
+  for (const auto& [late, staging] : {std::pair(false, std::size_t{100}), {true, 100}, {true, 400}, {true, 4000}}) {
     for (std::size_t cut = 1; cut < stream.size(); ++cut) {
       SCOPED_TRACE("cut at byte " + std::to_string(cut));
-      expect_all_received(feed(receives, stream, {cut}, late, room));
+      expect_all_received(feed(receives, stream, {cut}, late, staging));
       if (HasFatalFailure()) return;
     }
-    expect_all_received(feed(receives, stream, std::vector<std::size_t>(stream.size(), 1), late, room));
+    expect_all_received(feed(receives, stream, std::vector<std::size_t>(stream.size(), 1), late, staging));
   }
 }
 
