@@ -1,7 +1,5 @@
 #include "bench/measure.hpp"
 
-#include <time.h>
-
 #include <algorithm>
 #include <chrono>
 #include <cmath>
@@ -10,6 +8,7 @@
 
 #include "bench/calls.hpp"
 #include "bench/kill.hpp"
+#include "bench/use_meter.hpp"
 #include "hocket/hocket.hpp"
 
 namespace hocket::bench {
@@ -25,49 +24,6 @@ constexpr double slow_us = 50'000;   // after an operation this long, progress i
 double microseconds(Clock::duration span) {
   return std::chrono::duration<double, std::micro>(span).count();
 }
-
-double cpu_now_us(bool of_thread) {
-  timespec now{};
-  clock_gettime(of_thread ? CLOCK_THREAD_CPUTIME_ID : CLOCK_PROCESS_CPUTIME_ID, &now);
-  return static_cast<double>(now.tv_sec) * 1e6 + static_cast<double>(now.tv_nsec) / 1e3;
-}
-
-// What one rank used, or all of them together.
-struct Use {
-  double cpu_us = 0;
-  std::uint64_t steps = 0;
-  std::uint64_t bytes_sent = 0;
-};
-
-// What was used between start() and stop(), over many such spans.
-class UseMeter {
- public:
-  explicit UseMeter(const Member& member) : member_(member) {}
-
-  void start() {
-    before_ = counters();
-    cpu_before_ = cpu_now_us(member_.ranks_are_threads);
-  }
-  void stop() {
-    used_.cpu_us += cpu_now_us(member_.ranks_are_threads) - cpu_before_;
-    const hocket_counters after = counters();
-    used_.steps += after.steps - before_.steps;
-    used_.bytes_sent += after.bytes_sent - before_.bytes_sent;
-  }
-  const Use& used() const { return used_; }
-
- private:
-  hocket_counters counters() const {
-    hocket_counters now = HOCKET_COUNTERS_INIT;
-    check(hocket_comm_counters(member_.comm, &now));
-    return now;
-  }
-
-  const Member& member_;
-  hocket_counters before_ = HOCKET_COUNTERS_INIT;
-  double cpu_before_ = 0;
-  Use used_;
-};
 
 // One case on one rank. The ranks agree on what to do next through the communicator that is measured, in between the
 // measured operations.
@@ -141,17 +97,23 @@ class Run {
     return static_cast<std::uint64_t>(shared);
   }
 
-  // Times ever larger batches until one takes a tenth of the time that there is, and returns the count that fits.
+  double time_batch(std::size_t operations) {
+    barrier();
+    const auto begin = Clock::now();
+    for (std::size_t i = 0; i < operations; ++i) operate();
+    barrier();
+    return std::max(microseconds(Clock::now() - begin), 0.1);
+  }
+
+  // Times ever larger batches until one takes a tenth of the time that there is, and returns the count that fits. Each
+  // is timed twice: were one interrupted for a slice of the scheduler, and taken for slow, few operations would be
+  // timed.
   std::size_t calibrate() {
     const double wanted_us = method_.seconds * 1e6;
     std::size_t batch = 1;
     while (true) {
       report("calibration", 0, 0);
-      barrier();
-      const auto begin = Clock::now();
-      for (std::size_t i = 0; i < batch; ++i) operate();
-      barrier();
-      const double spent_us = std::max(microseconds(Clock::now() - begin), 0.1);
+      const double first_us = time_batch(batch), spent_us = std::min(first_us, time_batch(batch));
       const double fitting = std::ceil(wanted_us / spent_us * static_cast<double>(batch));
       const auto count = static_cast<std::size_t>(
           std::clamp(fitting, static_cast<double>(iterations_min), static_cast<double>(iterations_max)));

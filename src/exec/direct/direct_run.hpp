@@ -208,7 +208,11 @@ struct DirectRun {
       if (part.bytes != 0 && part.goes_to(self)) at_once.push_back({part, pairs_of(part)});
     };
     if (exchange.cuts_vector()) return add(exchange.whole());
-    for (std::size_t number = 0; number < parts(); ++number) add(part(number));
+    for (std::size_t round = 0; round < exchange.rounds(); ++round) {
+      for (std::uint32_t step = 0; step < exchange.parts(); ++step) {
+        add(exchange.part(round, exchange.index_in_turn(self, step)));
+      }
+    }
   }
 
   std::size_t pairs_of(const Part& part) const {

@@ -101,7 +101,8 @@ bool SingleCopyPath::copy_out() {
   const bool combines = run_.exchange.combines();
   if (copied_out_ == (combines ? combined_ : run_.exchange.rounds())) return false;
   if (combines && !stage_counts_.everyone_reached(Stage::combined, copied_out_ + 1)) return false;
-  for (std::uint32_t index = 0; index < run_.exchange.parts(); ++index) {
+  for (std::uint32_t step = 0; step < run_.exchange.parts(); ++step) {
+    const std::uint32_t index = run_.exchange.index_in_turn(run_.self, step);
     const Part part = run_.exchange.part(copied_out_, index);
     if (part.bytes == 0 || !part.goes_to(run_.self) || (combines && index == run_.self)) continue;
     if (!copy_part(part, index)) return true;

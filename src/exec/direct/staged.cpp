@@ -86,7 +86,8 @@ bool StagedPath::copy_out() {
   const bool combines = exchange.combines();
   if (copied_out_ == (combines ? combined_ : copied_in_)) return false;
   if (!stage_counts_.everyone_reached(before_copying_out_, copied_out_ + 1)) return false;
-  for (std::uint32_t index = 0; index < exchange.parts(); ++index) {
+  for (std::uint32_t step = 0; step < exchange.parts(); ++step) {
+    const std::uint32_t index = exchange.index_in_turn(run_.self, step);
     const Part part = exchange.part(copied_out_, index);
     if (part.bytes == 0 || !part.goes_to(run_.self) || (combines && index == run_.self)) continue;
     std::byte* const to = run_.binding.output + part.target_offset;

@@ -43,6 +43,12 @@ class Exchange {
   std::size_t rounds() const { return rounds_; }
   std::uint32_t parts() const { return parts_; }
   Part part(std::size_t round, std::uint32_t index) const;
+  // Which part of a round a member takes as its `step`-th. Of blocks, those that its right neighbour gives come first,
+  // so that members do not all read one member's memory at the same time.
+  std::uint32_t index_in_turn(std::uint32_t member, std::uint32_t step) const {
+    if (cuts_vector()) return step;
+    return ((member + 1) % members_ * (parts_ / members_) + step) % parts_;
+  }
   // Whether parts are cut from one vector, which is the same on all members that get it.
   bool cuts_vector() const { return collective_->is_vector() && !collective_->is_prefix(); }
   // Of such a vector: all its parts, of all rounds, in one.

@@ -2,8 +2,12 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <charconv>
+#include <iterator>
 #include <optional>
 #include <string>
+#include <system_error>
 
 #include "src/base/environment.hpp"
 #include "src/plan/scan.hpp"
@@ -100,35 +104,57 @@ std::string_view missing_in(const std::string& seen) {
   return "";
 }
 
+// "[3+ ranks]"
+std::optional<std::size_t> parse_ranks_min(std::string_view line) {
+  constexpr std::string_view end = "+ ranks]";
+  if (!line.starts_with('[') || !line.ends_with(end)) return std::nullopt;
+  line.remove_prefix(1);
+  line.remove_suffix(end.size());
+  std::size_t ranks = 0;
+  const auto [stop, error] = std::from_chars(line.data(), line.data() + line.size(), ranks);
+  return error == std::errc() && stop == line.data() + line.size() ? std::optional(ranks) : std::nullopt;
+}
+
+// The next part begins as a copy of the one before. Empty, or what is wrong.
+std::string begin_part(std::size_t ranks_min, std::vector<DirectThresholdsByRanks::Part>& parts) {
+  const std::size_t before = std::max<std::size_t>(parts.back().ranks_min, 2);
+  if (ranks_min <= before) return fmt::format("a part for more than {} ranks must come here", before);
+  DirectThresholdsByRanks::Part part = parts.back();
+  part.ranks_min = ranks_min;
+  parts.push_back(part);
+  return "";
+}
+
 }  // namespace
 
+const DirectThresholds& DirectThresholdsByRanks::of(std::size_t ranks) const {
+  const auto is_of_these = [ranks](const Part& part) { return part.ranks_min <= ranks; };
+  return std::find_if(parts.rbegin(), std::prev(parts.rend()), is_of_these)->thresholds;
+}
+
 Result<DirectThresholdsByRanks> DirectThresholdsByRanks::parse(std::string_view text, std::string_view name) {
-  DirectThresholdsByRanks made;
+  DirectThresholdsByRanks made{.parts = {Part()}};
   std::string seen;
   std::size_t number = 0;
-  bool of_more = false;
   for (std::string_view rest = text; !rest.empty();) {
     ++number;
     const std::string_view line = take_line(rest);
     std::string problem;
-    if (line == "[3+ ranks]") {
-      if (!of_more && !missing_in(seen).empty()) break;
-      problem = of_more ? "there are two such lines" : "";
-      of_more = true;
-      made.more = made.two;
+    if (const auto ranks_min = parse_ranks_min(line)) {
+      if (made.parts.size() == 1 && !missing_in(seen).empty()) break;
+      problem = begin_part(*ranks_min, made.parts);
       seen.clear();
     } else if (!line.empty()) {
-      problem = parse_line(line, of_more ? made.more : made.two, seen);
+      problem = parse_line(line, made.parts.back().thresholds, seen);
     }
     if (!problem.empty()) {
       return Status(Code::invalid_argument, fmt::format("{}, line {}: {}", name, number, problem));
     }
   }
-  if (of_more) return made;
+  if (made.parts.size() > 1) return made;
   if (const std::string_view missing = missing_in(seen); !missing.empty()) {
     return Status(Code::invalid_argument, fmt::format("{}: {} is missing", name, missing));
   }
-  made.more = made.two;
   return made;
 }
 

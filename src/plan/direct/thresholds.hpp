@@ -7,7 +7,8 @@
 //   mapped=4K                           # from here on registered buffers are read where they lie
 //   single_copy=reduce_scatter:32K-16M,allgather:64K+   # where plain memory is read where it lies; or never
 //
-// Below a line "[3+ ranks]" stands what is different where more than two ranks meet.
+// Below a line "[3+ ranks]" stands what is different where so many ranks meet, or more; below "[5+ ranks]", what
+// changes once more.
 #pragma once
 
 #include <algorithm>
@@ -15,6 +16,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <string_view>
+#include <vector>
 
 #include "src/plan/machine_class.hpp"
 #include "src/spi/status.hpp"
@@ -49,12 +51,16 @@ struct DirectThresholds {
 };
 
 struct DirectThresholdsByRanks {
-  DirectThresholds two, more;
+  struct Part {
+    std::size_t ranks_min = 0;
+    DirectThresholds thresholds;
+  };
+  std::vector<Part> parts;  // at least one, of any ranks; each of more than the one before
 
   // `name` is that of the file: mistakes are told with it and the line.
   static Result<DirectThresholdsByRanks> parse(std::string_view text, std::string_view name);
 
-  const DirectThresholds& of(std::size_t ranks) const { return ranks <= 2 ? two : more; }
+  const DirectThresholds& of(std::size_t ranks) const;
 };
 
 // Of the library's own files, for so many ranks that meet; lives as long as the program.

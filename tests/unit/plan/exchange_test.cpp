@@ -3,6 +3,7 @@
 
 #include <cstring>
 #include <random>
+#include <set>
 #include <vector>
 
 #include "src/exec/direct/combine.hpp"
@@ -21,6 +22,26 @@ struct Memory {
 
 Signature call_of(Collective collective, std::size_t count) {
   return {.collective = collective, .dtype = DataType::int32, .op = ReduceOp::sum, .root = 0, .count = count};
+}
+
+// What a member takes of a round comes in an order of its own, in which no part is left out.
+TEST(Exchange, MembersBeginWithWhatDifferentOnesGive) {
+  for (const Collective collective : {Collective::allgather, Collective::alltoall}) {
+    for (std::uint32_t members = 2; members <= 9; ++members) {
+      const Exchange exchange(call_of(collective, 100), 0, members, 64);
+      std::set<std::uint32_t> begun_with;
+      for (std::uint32_t member = 0; member < members; ++member) {
+        begun_with.insert(exchange.part(0, exchange.index_in_turn(member, 0)).source);
+        std::set<std::uint32_t> taken;
+        for (std::uint32_t step = 0; step < exchange.parts(); ++step) {
+          taken.insert(exchange.index_in_turn(member, step));
+        }
+        EXPECT_EQ(taken.size(), exchange.parts());
+        EXPECT_EQ(*taken.rbegin(), exchange.parts() - 1);
+      }
+      EXPECT_EQ(begun_with.size(), members) << name_of(collective);
+    }
+  }
 }
 
 Memory fill(const Exchange& exchange, std::uint32_t members) {

@@ -163,7 +163,10 @@ TEST(Selection, GoesByNameThenByTablesOfUsersThenByTheClass) {
   EXPECT_EQ(select(call, named, tables).explanation(), "HOCKET_TUNING [4 ranks on 1 host], up to 64K");
   EXPECT_EQ(select(call, named, tables).algorithm->name, "one_shot");
   call.bytes = 65537;
-  EXPECT_THAT(select(call, named, tables).explanation(), StartsWith("model/one-host [4 ranks]"));
+  EXPECT_EQ(select(call, named, tables).explanation(), "measured/one-host [4 ranks], up to 1M");
+  call.size = 6;
+  EXPECT_THAT(select(call, named, tables).explanation(), StartsWith("model/one-host [5-7 ranks]"));
+  call.size = 4;
   call.cores = 2;
   EXPECT_EQ(select(call, named, tables).explanation(), "measured/one-host-2-cores [4 ranks], up to 16M");
   call.collective = Collective::send;

@@ -32,28 +32,34 @@ TEST(DirectThresholds, AreRead) {
       "single_copy=allgather:64K+, broadcast:1K-2000\n",
       "file");
   ASSERT_TRUE(good.ok()) << good.status().message();
-  EXPECT_EQ(good->two.one_shot_work_max, 512U << 10);
-  EXPECT_EQ(good->two.alone_work_max, 16U << 10);
-  EXPECT_EQ(good->two.pool_input_max, 128U << 10);
-  EXPECT_EQ(good->two.mapped_min, 4U << 10);
-  EXPECT_EQ(good->two.single_copy_of(Collective::allgather), (ByteRange{64 << 10, SIZE_MAX}));
-  EXPECT_EQ(good->two.single_copy_of(Collective::broadcast), (ByteRange{1024, 2000}));
-  EXPECT_FALSE(good->two.single_copy_of(Collective::allreduce).holds(1 << 20));
-  EXPECT_EQ(good->more, good->two);
+  EXPECT_EQ(good->of(2).one_shot_work_max, 512U << 10);
+  EXPECT_EQ(good->of(2).alone_work_max, 16U << 10);
+  EXPECT_EQ(good->of(2).pool_input_max, 128U << 10);
+  EXPECT_EQ(good->of(2).mapped_min, 4U << 10);
+  EXPECT_EQ(good->of(2).single_copy_of(Collective::allgather), (ByteRange{64 << 10, SIZE_MAX}));
+  EXPECT_EQ(good->of(2).single_copy_of(Collective::broadcast), (ByteRange{1024, 2000}));
+  EXPECT_FALSE(good->of(2).single_copy_of(Collective::allreduce).holds(1 << 20));
+  EXPECT_EQ(good->of(3), good->of(2));
   EXPECT_TRUE(DirectThresholdsByRanks::parse(all, "file").ok());
 }
 
 TEST(DirectThresholds, OfMoreRanksAreThoseOfTwoButForWhatTheFileSays) {
   const auto made = DirectThresholdsByRanks::parse(
-      std::string(all) + "[3+ ranks]\none_shot=allreduce:32K, reduce:128K, 1M\nsingle_copy=scatter:1M+\n", "file");
+      std::string(all) +
+          "[3+ ranks]\none_shot=allreduce:32K, reduce:128K, 1M\nsingle_copy=scatter:1M+\n"
+          "[5+ ranks]\none_shot=allreduce:16K, 2M\n",
+      "file");
   ASSERT_TRUE(made.ok()) << made.status().message();
   EXPECT_EQ(made->of(2).one_shot_work_max_for(Collective::allreduce), 512U << 10);
   EXPECT_EQ(made->of(3).one_shot_work_max_for(Collective::allreduce), 32U << 10);
-  EXPECT_EQ(made->of(16).one_shot_work_max_for(Collective::reduce), 128U << 10);
+  EXPECT_EQ(made->of(4).one_shot_work_max_for(Collective::reduce), 128U << 10);
+  EXPECT_EQ(made->of(5).one_shot_work_max_for(Collective::allreduce), 16U << 10);
+  EXPECT_EQ(made->of(16).one_shot_work_max_for(Collective::reduce), 2U << 20);
   EXPECT_EQ(made->of(3).one_shot_work_max_for(Collective::gather), 1U << 20);
   EXPECT_EQ(made->of(3).alone_work_max, 16U << 10);
   EXPECT_FALSE(made->of(2).single_copy_of(Collective::scatter).holds(1 << 20));
   EXPECT_TRUE(made->of(3).single_copy_of(Collective::scatter).holds(1 << 20));
+  EXPECT_TRUE(made->of(16).single_copy_of(Collective::scatter).holds(1 << 20)) << "of which its own part says nothing";
 }
 
 TEST(DirectThresholds, NameFileAndLineOfAMistake) {
@@ -67,7 +73,10 @@ TEST(DirectThresholds, NameFileAndLineOfAMistake) {
   EXPECT_THAT(mistake("one_shot=many\n"), HasSubstr("line 1: \"many\" is not a number of bytes"));
   EXPECT_THAT(mistake("one_shot=1K\n"), HasSubstr("file: alone is missing"));
   EXPECT_THAT(mistake("[3+ ranks]\n" + std::string(all)), HasSubstr("file: one_shot is missing"));
-  EXPECT_THAT(mistake(std::string(all) + "[3+ ranks]\n[3+ ranks]\n"), HasSubstr("line 7: there are two such lines"));
+  EXPECT_THAT(mistake(std::string(all) + "[3+ ranks]\n[3+ ranks]\n"),
+              HasSubstr("line 7: a part for more than 3 ranks must come here"));
+  EXPECT_THAT(mistake(std::string(all) + "[2+ ranks]\n"), HasSubstr("line 6: a part for more than 2 ranks"));
+  EXPECT_THAT(mistake(std::string(all) + "[many+ ranks]\n"), HasSubstr("line 6: there is no threshold"));
   EXPECT_THAT(mistake(std::string(all) + "[3+ ranks]\npool=1K\npool=2K\n"), HasSubstr("line 8: pool is given twice"));
   EXPECT_THAT(mistake("one_shot=scan:0,2K\n"), HasSubstr("line 1: \"0\" is not a number of bytes"));
   EXPECT_THAT(mistake("one_shot=rung:1K,2K\n"), HasSubstr("line 1: there is no collective \"rung\""));
@@ -143,12 +152,19 @@ TEST(DirectThresholds, OfManyRanksWithACoreForEachAreAsMeasured) {
     return foreseen_path(call.exchange(), setting, false, true);
   };
   constexpr std::size_t kib = 1024;
-  for (const auto& [ranks, last] : {std::pair(4, 4 * kib), std::pair(8, 2 * kib), std::pair(16, kib)}) {
+  for (const auto& [ranks, last] : {std::pair(4, 8 * kib), std::pair(8, 2 * kib), std::pair(16, kib)}) {
     EXPECT_EQ(path(Collective::allreduce, ranks, last), DirectPath::one_shot) << ranks;
     EXPECT_EQ(path(Collective::allreduce, ranks, 2 * last), DirectPath::staged) << ranks;
     EXPECT_EQ(path(Collective::broadcast, ranks, 256 * kib), DirectPath::one_shot) << ranks;
-    EXPECT_EQ(path(Collective::reduce, ranks, 128 * kib), DirectPath::single_copy) << ranks;
+    EXPECT_EQ(path(Collective::reduce, ranks, 256 * kib), DirectPath::single_copy) << ranks;
   }
+  // The sizes of these are those of a block.
+  EXPECT_EQ(path(Collective::allgather, 4, 16 * kib), DirectPath::single_copy);
+  EXPECT_EQ(path(Collective::allgather, 8, 32 * kib), DirectPath::staged);
+  EXPECT_EQ(path(Collective::alltoall, 4, 16 * kib), DirectPath::single_copy);
+  EXPECT_EQ(path(Collective::alltoall, 8, 8 * kib), DirectPath::one_shot);
+  EXPECT_EQ(path(Collective::alltoall, 8, 32 * kib), DirectPath::single_copy);
+  EXPECT_EQ(path(Collective::reduce, 4, 64 * kib), DirectPath::one_shot);
   EXPECT_EQ(path(Collective::reduce, 16, 4 * kib), DirectPath::one_shot);
   EXPECT_EQ(path(Collective::reduce, 16, 16 * kib), DirectPath::staged);
 }
