@@ -3,14 +3,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <iterator>
 #include <optional>
 #include <string>
-#include <system_error>
 
 #include "src/base/environment.hpp"
 #include "src/plan/scan.hpp"
+#include "src/spi/rank.hpp"
 
 namespace hocket {
 namespace {
@@ -110,18 +109,16 @@ std::optional<std::size_t> parse_ranks_min(std::string_view line) {
   if (!line.starts_with('[') || !line.ends_with(end)) return std::nullopt;
   line.remove_prefix(1);
   line.remove_suffix(end.size());
-  std::size_t ranks = 0;
-  const auto [stop, error] = std::from_chars(line.data(), line.data() + line.size(), ranks);
-  return error == std::errc() && stop == line.data() + line.size() ? std::optional(ranks) : std::nullopt;
+  const auto ranks = environment::to_integer({"", std::string(line)}, 1, group_ranks_max);
+  return ranks ? std::optional(static_cast<std::size_t>(*ranks)) : std::nullopt;
 }
 
 // The next part begins as a copy of the one before. Empty, or what is wrong.
 std::string begin_part(std::size_t ranks_min, std::vector<DirectThresholdsByRanks::Part>& parts) {
   const std::size_t before = std::max<std::size_t>(parts.back().ranks_min, 2);
   if (ranks_min <= before) return fmt::format("a part for more than {} ranks must come here", before);
-  DirectThresholdsByRanks::Part part = parts.back();
-  part.ranks_min = ranks_min;
-  parts.push_back(part);
+  parts.push_back(parts.back());
+  parts.back().ranks_min = ranks_min;
   return "";
 }
 
