@@ -112,8 +112,8 @@ class BestFixed {
                                         size_text(bytes_of(what, size())), contender.named, round + 1,
                                         options_.rounds));
     }
-    Member member{
-        .comm = contender.comm.handle(), .place = {rank(), size()}, .memory = memory_.get(), .pacer = pacer_.handle()};
+    Member member{.comm = contender.comm.handle(), .place = {rank(), size()}, .memory = memory_.get()};
+    member.pacer = [this] { pacer_.barrier(); };
     if (rank() == 0) {
       member.progress = [this](const char* phase, std::size_t done, std::size_t total) {
         progress_.show(phase, done, total);

@@ -96,9 +96,16 @@ void add_method(CLI::App& app, Written& written, Options& options) {
       ->check(CLI::Range(0, 1'000'000));
   app.add_option("-c,--check", options.checks, "operations to check for each size; 0: none (1)")
       ->check(CLI::Range(0, 1'000'000));
-  app.add_flag("--fresh", options.fresh,
-               "every rank rewrites its input before every operation, outside the clock; operations are timed one by "
-               "one. Without it: back to back");
+  CLI::Option* fresh =
+      app.add_flag("--fresh", options.fresh,
+                   "every rank rewrites its input before every operation, outside the clock; operations are timed one "
+                   "by one. Without it: back to back");
+  app.add_option("--pacer", options.pacer_file,
+                 "with --fresh: ranks meet before each operation in this file as well, 4096 zeros, made anew for each "
+                 "run, as those of all libraries do in bench/compare")
+      ->check(arguments::not_empty())
+      ->needs(fresh)
+      ->type_name("FILE");
   app.add_option("--kill", written.kill,
                  "this rank kills itself at this timed operation, counted from 1; the others go on, and show how long "
                  "they took to notice, to shrink and to recover")

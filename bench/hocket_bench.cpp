@@ -10,6 +10,7 @@
 
 #include "bench/best_fixed.hpp"
 #include "bench/options.hpp"
+#include "bench/pacer.hpp"
 #include "bench/run_member.hpp"
 #include "hocket/hocket.hpp"
 #include "src/base/environment.hpp"
@@ -38,6 +39,8 @@ int run_guarded(const Options& options, Communicator& comm, bool ranks_are_threa
     return run_member(options, comm, ranks_are_threads, probed);
   } catch (const Error& error) {
     return complain(fmt::format("rank {}: {}", comm.rank(), error.what()), exit_status_of(error));
+  } catch (const pacing::PacerError& error) {
+    return complain(fmt::format("rank {}: {}", comm.rank(), error.what()), exit_communication);
   } catch (const std::bad_alloc&) {
     return complain(fmt::format("rank {}: no memory for the buffers; choose a smaller -e.", comm.rank()),
                     exit_communication);

@@ -29,9 +29,9 @@ struct Member {
   hocket_comm* comm = nullptr;
   Place place;
   Memory* memory = nullptr;        // where its buffers lie
-  hocket_comm* pacer = nullptr;    // whose barrier stands before each fresh operation; null: that of `comm`
   bool ranks_are_threads = false;  // then each counts the processor time of its thread, else of its process
   Killing* killing = nullptr;      // null: no rank kills itself
+  std::function<void()> pacer;     // where all ranks meet after the barrier before each fresh operation; may be empty
   // Called now and then with a phase ("warm-up"), how much of it is done, and of how much (0: not known).
   std::function<void(const char* phase, std::size_t done, std::size_t total)> progress;
 };

@@ -173,6 +173,9 @@ Status finish(const Written& written, Options& options, bool max_given) {
   if (const Status set = set_sizes(written, options, max_given); !set) return set;
   if (const Status set = set_placement(written.placement, options); !set) return set;
   if (const Status set = set_root(written.root, options); !set) return set;
+  if (!options.pacer_file.empty() && (options.best_fixed || !written.kill.empty())) {
+    return {Code::invalid_argument, "--pacer is not for --best-fixed, whose ranks meet anyway, nor for --kill."};
+  }
   return set_kill(written.kill, options);
 }
 

@@ -49,6 +49,7 @@ struct Options {
   std::string device = "0";           // with cuda_memory: the number of a GPU, or local_rank_device
   std::size_t offset = 0;             // from the beginning of a page to that of each buffer in host memory
   bool fresh = false;
+  std::string pacer_file;  // with `fresh`: as Pacer has it; empty: ranks meet in the library's barrier alone
   bool persistent = false;
   std::size_t tensors = 0;  // as Case has it
   std::string json_file;    // "-": standard output; empty: none

@@ -8,6 +8,7 @@
 #include "bench/kill.hpp"
 #include "bench/measure.hpp"
 #include "bench/model.hpp"
+#include "bench/pacer.hpp"
 #include "bench/report.hpp"
 #include "tools/progress.hpp"
 
@@ -24,6 +25,10 @@ class MemberRun {
         memory_(make_memory(options.memory, options.device, options.offset)) {
     member_.memory = memory_.get();
     member_.ranks_are_threads = ranks_are_threads;
+    if (!options.pacer_file.empty()) {
+      pacer_.emplace(options.pacer_file, comm.size());
+      member_.pacer = [this] { pacer_->meet(); };
+    }
     if (options.kill) member_.killing = &killing_.emplace(*options.kill);
   }
 
@@ -31,6 +36,9 @@ class MemberRun {
     if (const Status fits = check_size(options_, comm_.size()); !fits) return complain(fits.message(), exit_usage);
     if (killing_ && !share_a_clock(comm_)) {
       return complain("--kill compares times of all ranks, which must be on one host.", exit_usage);
+    }
+    if (pacer_ && !share_a_clock(comm_)) {
+      return complain("--pacer is a file in which all ranks meet, which must be on one host.", exit_usage);
     }
     if (const Status begun = begin(); !begun) return complain(begun.message(), exit_usage);
     for (std::size_t next = 0; next < cases_of(options_, comm_.size()).size();) {
@@ -121,6 +129,7 @@ class MemberRun {
   Communicator& comm_;
   const std::optional<ProbeFigures>& probed_;
   const std::unique_ptr<Memory> memory_;
+  std::optional<pacing::Pacer> pacer_;
   std::optional<Killing> killing_;
   Member member_;
   std::string measured_;  // what is

@@ -24,7 +24,7 @@ class Contender:
     def title(self):
         return TITLES[self.library] + (f" ({self.control})" if self.control else "")
 
-    def command(self, options, ranks, sizes, seconds, json_file):
+    def command(self, options, ranks, sizes, seconds, json_file, pacer):
         low, high, factor = sizes
         numbers = {"ranks": ranks, "per_host": ranks // options.hosts}
         command = [part.format(**numbers) for part in self.launcher] + [self.program, options.collective]
@@ -33,7 +33,7 @@ class Contender:
         command += ["--offset", str(options.offset)]
         command += ["-w", str(options.warmup)] + self.flags
         if options.fresh:
-            command.append("--fresh")
+            command += ["--fresh", "--pacer", pacer]
         if self.library in ("hocket", "gloo") and not self.launcher:
             command += ["--ranks", str(ranks)]
         if self.algorithms:

@@ -11,9 +11,11 @@
 #include <fstream>
 #include <new>
 #include <numeric>
+#include <optional>
 #include <stdexcept>
 #include <utility>
 
+#include "bench/pacer.hpp"
 #include "bench/peers/semantics.hpp"
 
 namespace peers {
@@ -86,6 +88,7 @@ class Run {
     shape_ = shape_of(what.collective, what.count, peer.rank(), peer.size());
     if (operation_.input == nullptr) shape_.input = 0;
     if (operation_.output == nullptr) shape_.output = 0;
+    if (!options.pacer_file.empty()) pacer_.emplace(options.pacer_file, peer.size());
     pattern_.resize(period);
     for (std::size_t i = 0; i < period; ++i) pattern_[i] = value(peer.rank(), i);
   }
@@ -152,7 +155,10 @@ class Run {
   double time_batch(std::size_t operations) {
     peer_.barrier();
     const auto begin = Clock::now();
-    for (std::size_t i = 0; i < operations; ++i) operation_.run();
+    for (std::size_t i = 0; i < operations; ++i) {
+      if (options_.fresh) prepare_fresh();
+      operation_.run();
+    }
     peer_.barrier();
     return std::max(microseconds(Clock::now() - begin), 0.1);
   }
@@ -190,9 +196,14 @@ class Run {
     return times;
   }
 
-  double time_fresh() {
+  void prepare_fresh() {
     write_input();
-    peer_.barrier();
+    peer_.barrier();  // nobody waits for this library while ranks meet elsewhere
+    if (pacer_) pacer_->meet();
+  }
+
+  double time_fresh() {
+    prepare_fresh();
     const double cpu_before = cpu_us();
     const auto begin = Clock::now();
     operation_.run();
@@ -207,6 +218,7 @@ class Run {
   Operation operation_;
   Shape shape_;
   std::vector<float> pattern_;
+  std::optional<pacing::Pacer> pacer_;
   double used_cpu_us_ = 0;
 };
 

@@ -45,6 +45,7 @@ struct Options {
   bool in_place = false;
   std::size_t offset = 0;               // from the beginning of a page to that of each buffer
   bool fresh = false;                   // every rank rewrites its input before every operation, outside the clock
+  std::string pacer_file;               // with `fresh`: in which ranks meet before each operation, too; empty: none
   int ranks = 0;                        // for harnesses that start their ranks themselves
   std::vector<std::string> algorithms;  // empty: all that the library offers
   std::string transport;                // a label for the rows

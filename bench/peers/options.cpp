@@ -66,6 +66,8 @@ void set_value(Options& options, std::string_view flag, std::string_view value) 
     options.algorithms = split(value);
   } else if (flag == "--transport") {
     options.transport = value;
+  } else if (flag == "--pacer") {
+    options.pacer_file = value;
   } else if (flag == "--json") {
     options.json_file = value;
   } else {

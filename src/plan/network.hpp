@@ -17,7 +17,6 @@
 #include "src/spi/status.hpp"
 #include "src/spi/topology.hpp"
 #include "src/spi/types.hpp"
-#include "src/spi/window.hpp"
 
 namespace hocket {
 
@@ -50,9 +49,9 @@ struct DirectCost {
   double read_per_byte = 0;
   bool reads_plain_memory = true;  // whether it can be read
 
-  // Whether calls read it where they may choose.
-  bool saves_time_by_reading() const {
-    return reads_plain_memory && read_per_byte <= plain_read_ratio_max * copy_per_byte;
+  // Whether calls read it where they may choose: if a read takes at most so many times as long as a copy.
+  bool saves_time_by_reading(double read_ratio_max) const {
+    return reads_plain_memory && read_per_byte <= read_ratio_max * copy_per_byte;
   }
 };
 

@@ -21,10 +21,6 @@ namespace hocket {
 
 inline constexpr std::size_t cache_line_bytes = 64;
 
-// A read of other members' plain memory that takes more times as long as a copy of as many bytes, which stay in the
-// caches, is slower than copying them twice, by two members at the same time, through areas that do not.
-inline constexpr double plain_read_ratio_max = 2.5;
-
 // What the words mean is the direct paths' business.
 struct alignas(cache_line_bytes) ControlLine {
   std::atomic<std::uint64_t> words[cache_line_bytes / sizeof(std::uint64_t)];
@@ -65,9 +61,10 @@ class Window {
   virtual std::byte* map(std::uint32_t member, const RegionRef& ref, std::size_t bytes) = 0;
   // Whether every member's plain memory can be read by this one: found out at the first question, constant since.
   virtual bool reads_plain_memory() = 0;
-  // Whether such a read takes at most plain_read_ratio_max times as long as a copy: as the first member has measured
-  // when the window was opened, in less than a millisecond. Equal on all members.
-  virtual bool reads_plain_memory_fast() = 0;
+  // How many times as long such a read takes as a copy of as many bytes, which stay in the caches: as the first member
+  // has measured when the window was opened, in less than a millisecond. Equal on all members. Infinite where
+  // nothing could be read, or was to be.
+  virtual double plain_read_ratio() = 0;
   // Copies bytes that another member has at an address of its own. Requires reads_plain_memory(). Errors name the
   // member: Code::peer_lost where it has ended, Code::invalid_argument where it has no memory there.
   virtual Status read(std::uint32_t member, std::uintptr_t from, std::byte* to, std::size_t bytes) = 0;

@@ -180,6 +180,16 @@ class Programs(unittest.TestCase):
         self.assertIn("--algorithm bcube", self.fakes.calls("peer-gloo")[-1])
         self.assertTrue((self.fakes.path / "out.svg").read_text().startswith("<svg"))
 
+    def test_fresh_operations_of_all_libraries_begin_at_one_barrier(self):
+        self.fakes.reporter("hocket-bench", {"auto": 10.0})
+        self.fakes.reporter("peer-gloo", {"ring": 5.0})
+        self.fakes.compare("--rounds", "1", "--sizes", "4K", "--fresh")
+        self.fakes.compare("--rounds", "1", "--sizes", "4K")
+        for name in ("hocket-bench", "peer-gloo"):
+            fresh, back_to_back = self.fakes.calls(name)[0], self.fakes.calls(name)[-1]
+            self.assertRegex(fresh, "--fresh --pacer /", name)
+            self.assertNotIn("--pacer", back_to_back, name)
+
     def test_the_whole_table_goes_on_where_it_was_stopped(self):
         self.fakes.reporter("hocket-bench", {"auto": 10.0})
         self.fakes.reporter("peer-gloo", {"ring": 5.0, "bcube": 25.0})

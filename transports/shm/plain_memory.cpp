@@ -15,7 +15,6 @@
 #include <vector>
 
 #include "src/base/environment.hpp"
-#include "src/spi/window.hpp"
 
 namespace hocket::shm {
 namespace {
@@ -42,7 +41,7 @@ bool may_be_read() {
 }
 
 // As much as one read of a direct path; it stays in the caches, as what another rank has just written does.
-bool read_fast() try {
+double measured_ratio() try {
   constexpr std::size_t bytes = std::size_t{512} << 10;
   std::vector<std::byte> from(bytes, std::byte{1}), to(bytes);
   const double read = shortest_seconds([&] {
@@ -53,16 +52,16 @@ bool read_fast() try {
     std::memcpy(to.data(), from.data(), bytes);
     return to.back() == from.back();
   });
-  return read <= plain_read_ratio_max * copy;
+  return read / copy;
 } catch (const std::bad_alloc&) {
-  return false;
+  return std::numeric_limits<double>::infinity();
 }
 
 }  // namespace
 
-bool plain_memory_is_read_fast() {
-  static const bool fast = may_be_read() && read_fast();
-  return fast;
+double plain_read_ratio() {
+  static const double ratio = may_be_read() ? measured_ratio() : std::numeric_limits<double>::infinity();
+  return ratio;
 }
 
 PlainMemoryOwner::PlainMemoryOwner() {
@@ -74,7 +73,7 @@ void PlainMemoryOwner::show(PlainMemoryInfo& info, bool measures) const {
   info.process = static_cast<std::uint64_t>(::getpid());
   info.secret_at = reinterpret_cast<std::uintptr_t>(secret_.get());
   info.secret = *secret_;
-  info.is_read_fast = measures && plain_memory_is_read_fast() ? 1 : 0;
+  info.read_ratio = measures ? plain_read_ratio() : 0;
 }
 
 bool PlainMemory::probe(const PlainMemoryInfo& info) {

@@ -19,7 +19,7 @@ struct PlainMemoryInfo {
   std::atomic<std::uint64_t> process{0};
   std::atomic<std::uint64_t> secret_at{0};
   std::atomic<std::uint64_t> secret{0};
-  std::atomic<std::uint64_t> is_read_fast{0};  // as this process has found, where it was to find out; else 0
+  std::atomic<double> read_ratio{0};  // plain_read_ratio() of this process, where it was to find out; else 0
 };
 
 // This process's side: what the info tells of.
@@ -27,16 +27,16 @@ class PlainMemoryOwner {
  public:
   PlainMemoryOwner();
 
-  // `measures`: it finds out whether plain memory is read fast.
+  // `measures`: it finds out how fast plain memory is read.
   void show(PlainMemoryInfo& info, bool measures) const;
 
  private:
   std::unique_ptr<const std::uint64_t> secret_;  // stays where it is
 };
 
-// Whether this kernel reads memory of processes in at most plain_read_ratio_max times the time of a copy. Found out
-// once in this process, with memory of its own; false where it may not read even that, or memory has run out.
-bool plain_memory_is_read_fast();
+// How many times as long as a copy this kernel takes to read memory of a process. Found out once in this process, with
+// memory of its own; infinite where it may not read even that, or memory has run out.
+double plain_read_ratio();
 
 // Another process's memory.
 class PlainMemory {

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <limits>
 #include <new>
 #include <utility>
 
@@ -68,6 +69,11 @@ bool ShmWindow::reads_plain_memory() {
         group_.members, [](WindowMember& member) { return member.plain_memory.probe(member.board->plain_memory); });
   }
   return *reads_plain_memory_;
+}
+
+double ShmWindow::plain_read_ratio() {
+  const double ratio = group_.members[0].board->plain_memory.read_ratio;
+  return ratio > 0 ? ratio : std::numeric_limits<double>::infinity();
 }
 
 Status ShmWindow::read(std::uint32_t member, std::uintptr_t from, std::byte* to, std::size_t bytes) {

@@ -46,7 +46,7 @@ class ShmWindow final : public Window {
     return regions_.map(member, ref, bytes);
   }
   bool reads_plain_memory() override;
-  bool reads_plain_memory_fast() override { return group_.members[0].board->plain_memory.is_read_fast != 0; }
+  double plain_read_ratio() override;
   Status read(std::uint32_t member, std::uintptr_t from, std::byte* to, std::size_t bytes) override;
   void tidy() override { regions_.tidy(); }
   std::uint32_t prepare_sleep() override { return waking_.own_flag().prepare(); }

@@ -39,8 +39,8 @@ struct WindowUse {
   }
   // Whether a call that would make single copies does: all members must agree, and announce so.
   bool makes_single_copies() const {
-    return window->reads_plain_memory() &&
-           (setting.single_copy == SingleCopy::always || window->reads_plain_memory_fast());
+    return window->reads_plain_memory() && (setting.single_copy == SingleCopy::always ||
+                                            window->plain_read_ratio() <= thresholds_of(setting).read_ratio_max);
   }
   std::uint32_t& sequence(std::uint64_t of_turn) { return sequences[of_turn % direct::announcements]; }
 };

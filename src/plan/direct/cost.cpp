@@ -148,7 +148,11 @@ DirectTerms single_copy(const Shape& shape, const Side& root, const Side& other)
     return made;
   };
   const double waits = waits_of(DirectPath::single_copy, shape);
-  return {.root = work(root), .other = work(other), .flags = waits, .time_slices = waits};
+  const bool only_root_stays = !shape.combines && shape.collective.is_from_root();
+  return {.root = work(root),
+          .other = work(other),
+          .flags = waits,
+          .time_slices = only_root_stays ? 1 + 1 / shape.ranks : waits};
 }
 
 DirectTerms staged(const Shape& shape, const Side& root, const Side& other) {
@@ -261,7 +265,8 @@ std::optional<DirectExpectation> expect_direct(const Network& network, const Dir
   const DirectSetting setting = direct_setting(network, call);
   const bool shares_work = setting.shares_work;
   const Exchange exchange = call.exchange();
-  const DirectPath foreseen = foreseen_path(exchange, setting, call.registered, cost.saves_time_by_reading());
+  const DirectPath foreseen = foreseen_path(exchange, setting, call.registered,
+                                            cost.saves_time_by_reading(thresholds_of(setting).read_ratio_max));
   const bool is_prefix = info_of(call.collective).is_prefix();  // that is run as foreseen, or over links
   if (!has_direct_path(exchange, direct_rule(exchange, setting)) || (is_prefix && path && *path != foreseen)) {
     return std::nullopt;

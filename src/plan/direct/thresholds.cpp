@@ -3,9 +3,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <charconv>
+#include <cmath>
 #include <iterator>
 #include <optional>
 #include <string>
+#include <system_error>
 
 #include "src/base/environment.hpp"
 #include "src/plan/scan.hpp"
@@ -77,6 +80,16 @@ std::string parse_single_copy(std::string_view text, DirectThresholds& into) {
 }
 
 // Empty, or what is wrong.
+std::string parse_read_ratio(std::string_view text, DirectThresholds& into) {
+  double ratio = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), ratio);
+  const bool is_number = error == std::errc() && end == text.data() + text.size() && std::isfinite(ratio);
+  if (!is_number || ratio <= 0) return fmt::format("\"{}\" is not a number above 0, as in 2.5", text);
+  into.read_ratio_max = ratio;
+  return "";
+}
+
+// Empty, or what is wrong.
 std::string parse_line(std::string_view line, DirectThresholds& into, std::string& seen) {
   std::string_view value = line;
   const std::string_view name = trimmed(take_until(value, '='));
@@ -85,6 +98,7 @@ std::string parse_line(std::string_view line, DirectThresholds& into, std::strin
   seen += fmt::format(" {} ", name);
   if (name == "one_shot") return parse_one_shot(value, into);
   if (name == "single_copy") return parse_single_copy(value, into);
+  if (name == "read_ratio") return parse_read_ratio(value, into);
   for (const Size& size : sizes) {
     if (size.name != name) continue;
     const auto bytes = parse_bytes(value);

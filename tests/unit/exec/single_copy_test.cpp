@@ -75,5 +75,35 @@ TEST(SingleCopy, DoesNotCompleteWithWhatAMemberHasWrittenAfterItsOwnEnd) {
   }
 }
 
+// A member whose memory the others read waits for them, and nobody else does.
+TEST(SingleCopy, OnlyThoseWhoGiveStayUntilAllHaveRead) {
+  for (const Collective collective : {Collective::broadcast, Collective::scatter, Collective::allgather}) {
+    SCOPED_TRACE(name_of(collective));
+    SharedMemory shared(3, direct::payload_bytes + (std::size_t{1} << 18));
+    std::vector<std::byte> input[3], output[3];
+    Member members[3]{{shared, 0}, {shared, 1}, {shared, 2}};
+    for (int self = 0; self < 3; ++self) {
+      input[self].assign(3 * count, sent);
+      output[self].assign(3 * count, std::byte{});
+      members[self].begin(collective, input[self], output[self], count);
+    }
+    members[2].step();  // it announces its call, and is late from then on
+    bool reads = false;
+    members[2].window().before_read = [&] { reads = true; };
+    for (int step = 0; step < 500; ++step) {
+      members[0].step();
+      members[1].step();
+    }
+    ASSERT_FALSE(reads);
+    EXPECT_FALSE(members[0].complete());
+    EXPECT_EQ(members[1].complete(), collective != Collective::allgather);
+    for (int step = 0; step < 500; ++step) {
+      for (Member& member : members) member.step();
+    }
+    for (const Member& member : members) EXPECT_TRUE(member.complete());
+    EXPECT_TRUE(reads);
+  }
+}
+
 }  // namespace
 }  // namespace hocket::testing

@@ -46,7 +46,7 @@ TEST(DirectThresholds, AreRead) {
 TEST(DirectThresholds, OfMoreRanksAreThoseOfTwoButForWhatTheFileSays) {
   const auto made = DirectThresholdsByRanks::parse(
       std::string(all) +
-          "[3+ ranks]\none_shot=allreduce:32K, reduce:128K, 1M\nsingle_copy=scatter:1M+\n"
+          "[3+ ranks]\none_shot=allreduce:32K, reduce:128K, 1M\nsingle_copy=scatter:1M+\nread_ratio=3.5\n"
           "[5+ ranks]\none_shot=allreduce:16K, 2M\n",
       "file");
   ASSERT_TRUE(made.ok()) << made.status().message();
@@ -57,6 +57,8 @@ TEST(DirectThresholds, OfMoreRanksAreThoseOfTwoButForWhatTheFileSays) {
   EXPECT_EQ(made->of(16).one_shot_work_max_for(Collective::reduce), 2U << 20);
   EXPECT_EQ(made->of(3).one_shot_work_max_for(Collective::gather), 1U << 20);
   EXPECT_EQ(made->of(3).alone_work_max, 16U << 10);
+  EXPECT_EQ(made->of(2).read_ratio_max, 2.5);
+  EXPECT_EQ(made->of(5).read_ratio_max, 3.5);
   EXPECT_FALSE(made->of(2).single_copy_of(Collective::scatter).holds(1 << 20));
   EXPECT_TRUE(made->of(3).single_copy_of(Collective::scatter).holds(1 << 20));
   EXPECT_TRUE(made->of(16).single_copy_of(Collective::scatter).holds(1 << 20)) << "of which its own part says nothing";
@@ -78,6 +80,12 @@ TEST(DirectThresholds, NameFileAndLineOfAMistake) {
   EXPECT_THAT(mistake(std::string(all) + "[2+ ranks]\n"), HasSubstr("line 6: a part for more than 2 ranks"));
   EXPECT_THAT(mistake(std::string(all) + "[many+ ranks]\n"), HasSubstr("line 6: there is no threshold"));
   EXPECT_THAT(mistake(std::string(all) + "[3+ ranks]\npool=1K\npool=2K\n"), HasSubstr("line 8: pool is given twice"));
+  EXPECT_THAT(mistake(std::string(all) + "read_ratio=3\nread_ratio=3\n"),
+              HasSubstr("line 7: read_ratio is given twice"));
+  for (const char* ratio : {"", "0", "-1", "fast", "inf", "nan", "4x"}) {
+    EXPECT_THAT(mistake(std::string(all) + "read_ratio=" + ratio + "\n"), HasSubstr("is not a number above 0"))
+        << ratio;
+  }
   EXPECT_THAT(mistake("one_shot=scan:0,2K\n"), HasSubstr("line 1: \"0\" is not a number of bytes"));
   EXPECT_THAT(mistake("one_shot=rung:1K,2K\n"), HasSubstr("line 1: there is no collective \"rung\""));
   for (const char* range :
@@ -167,6 +175,28 @@ TEST(DirectThresholds, OfManyRanksWithACoreForEachAreAsMeasured) {
   EXPECT_EQ(path(Collective::reduce, 4, 64 * kib), DirectPath::one_shot);
   EXPECT_EQ(path(Collective::reduce, 16, 4 * kib), DirectPath::one_shot);
   EXPECT_EQ(path(Collective::reduce, 16, 16 * kib), DirectPath::staged);
+}
+
+// Five ranks and more that share cores read some of what is large where it lies, even if reading is slow.
+TEST(DirectThresholds, OfManyRanksThatShareCoresAllowSlowerReads) {
+  for (const char* name : {"one-host-2-cores", "one-host-4-cores", "one-host-16-cores"}) {
+    const MachineClass& machine = *find_machine_class(name);
+    EXPECT_EQ(direct_thresholds(machine, 4).read_ratio_max, 2.5) << name;
+    EXPECT_EQ(direct_thresholds(machine, 5).read_ratio_max, 8) << name;
+    const auto path = [&](Collective collective, int ranks, std::size_t block_bytes) {
+      const DirectCall call{.collective = collective, .ranks = ranks, .count = block_bytes / sizeof(float)};
+      const DirectSetting setting{.thresholds = &direct_thresholds(machine, static_cast<std::size_t>(ranks)),
+                                  .staging_bytes = direct::usual_staging_bytes,
+                                  .shares_work = true};
+      return foreseen_path(call.exchange(), setting, false, true);
+    };
+    constexpr std::size_t mib = std::size_t{1} << 20;
+    EXPECT_EQ(path(Collective::scatter, 4, mib), DirectPath::staged) << name;
+    EXPECT_EQ(path(Collective::scatter, 5, mib), DirectPath::single_copy) << name;
+    EXPECT_EQ(path(Collective::alltoall, 8, 4 * mib), DirectPath::staged) << name;
+    EXPECT_EQ(path(Collective::alltoall, 8, 8 * mib), DirectPath::single_copy) << name;
+    EXPECT_EQ(path(Collective::gather, 8, 8 * mib), DirectPath::staged) << name;
+  }
 }
 
 // Where nobody says which machines there are, ranks on one host are taken to be.
