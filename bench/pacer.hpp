@@ -31,7 +31,7 @@ class PacerError : public std::runtime_error {
 
 class Pacer {
  public:
-  // `file` holds at least a page of zeros, and is made anew for each run. Throws PacerError where it cannot be used.
+  // `file` holds 4096 zeros, and is made anew for each run. Throws PacerError where it cannot be used.
   Pacer(const std::string& file, int ranks)
       : ranks_(static_cast<std::uint32_t>(ranks)), has_core_(ranks <= ::sysconf(_SC_NPROCESSORS_ONLN)) {
     const int descriptor = ::open(file.c_str(), O_RDWR | O_CLOEXEC);

@@ -127,8 +127,7 @@ class Comparison:
         low, high = (run[0], run[1]) if run[0] else (4, 4)
         with tempfile.TemporaryDirectory() as folder, tempfile.NamedTemporaryFile(dir=IN_MEMORY) as pacer:
             json_file = os.path.join(folder, "rows.json")
-            pacer.write(bytes(4096))
-            pacer.flush()
+            pacer.truncate(4096)  # zeros
             command = one.command(self.options, ranks, (low, high, run[2]), self.options.seconds, json_file, pacer.name)
             enter = self.networks.enter(one.control)
             status, words = programs.execute(command, one.environment, enter, self.options.timeout)

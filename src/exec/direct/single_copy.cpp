@@ -57,7 +57,7 @@ bool SingleCopyPath::advance(Counters&) {
   if (!all_out() && announcer_.someone_has_withdrawn()) return false;  // why is on its way
   const bool happened = copy_out() || combine_own();
   if (happened) run_.window().wake_others();
-  const bool stays = run_.exchange.gives(run_.self);  // the others' memory is read by nobody
+  const bool stays = run_.exchange.input_bytes(run_.self) > 0;  // else nobody reads this member's memory
   done_ = all_out() && (!stays || stage_counts_.everyone_reached(Stage::copied_out, copied_out_));
   return happened;
 }

@@ -1,5 +1,5 @@
 // The single-copy path: everyone can read everyone's plain memory, so nothing is copied in. In rounds, each member
-// reads what it combines or copies out where it lies. Who gives something stays until all have read what they need.
+// reads what it combines or copies out where it lies. A member that gives something stays until all have read.
 #pragma once
 
 #include <cstddef>

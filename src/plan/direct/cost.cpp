@@ -148,11 +148,10 @@ DirectTerms single_copy(const Shape& shape, const Side& root, const Side& other)
     return made;
   };
   const double waits = waits_of(DirectPath::single_copy, shape);
-  const bool only_root_stays = !shape.combines && shape.collective.is_from_root();
   return {.root = work(root),
           .other = work(other),
           .flags = waits,
-          .time_slices = only_root_stays ? 1 + 1 / shape.ranks : waits};
+          .time_slices = other.input > 0 ? waits : 1 + 1 / shape.ranks};
 }
 
 DirectTerms staged(const Shape& shape, const Side& root, const Side& other) {

@@ -74,7 +74,6 @@ class Exchange {
   // What the output of one member takes of another one's input, where that gives and this takes.
   std::size_t block_bytes() const { return block_bytes_; }
   bool only_root_gives() const { return collective_->input.holders == Holders::root; }
-  bool gives(std::uint32_t member) const { return !only_root_gives() || member == root_; }
   bool only_root_takes() const { return collective_->output.holders == Holders::root; }
   // The largest buffer that any member has.
   std::size_t buffer_bytes_max() const;

@@ -113,7 +113,7 @@ std::optional<DirectAction> MemberRules::stage(WindowMember& member, const Windo
   const std::size_t rounds = exchange_.rounds();
   const std::size_t out = member.told[sign_of(Stage::copied_out)];
   if (out == rounds) {  // what is read where it lies stays there until all have read it
-    const bool stays = !staged && exchange_.gives(member.self);
+    const bool stays = !staged && exchange_.input_bytes(member.self) > 0;
     if (stays && !others_seen(member, call, sign_of(Stage::copied_out), out)) return std::nullopt;
     return DirectAction{.ends_call = true, .round = rounds};
   }

@@ -20,8 +20,8 @@ enum class Stage : std::uint8_t {
 inline constexpr Stage all_stages[] = {Stage::parts_done, Stage::copied_in, Stage::combined, Stage::copied_out};
 
 // The stages of `path` for which every member waits until every other has come through them, in their order. Before the
-// first of them each waits for the announcements, on every path. Who gives nothing does not wait for the last of single
-// copy.
+// first of them each waits for the announcements, on every path. A member that gives nothing does not wait for the
+// last of single copy.
 constexpr std::span<const Stage> stages_of(DirectPath path, bool combines) {
   switch (path) {
     case DirectPath::one_shot: return {};
