@@ -137,6 +137,8 @@ class TransportListener {
   }
 };
 
+struct PlainMessages;
+
 // Opaque bytes that another process's transport of the same name can connect to; at most 512.
 using Address = std::string;
 
@@ -191,6 +193,10 @@ class Transport : public EventSource {
     (void)deadline;
     return Status(Code::unsupported, "this transport has no memory that ranks could share");
   }
+
+  // From now on, messages to peers that can read this process's memory may stay there. Without this none does, nor over
+  // transports that do not know how.
+  virtual void leave_in_place(const PlainMessages& messages) { (void)messages; }
 
   // No peer will dial this rank from now on: lets nobody in any more. Links go on.
   virtual void close_door() {}

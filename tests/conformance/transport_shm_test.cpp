@@ -1,5 +1,6 @@
 #include <random>
 
+#include "src/spi/plain_messages.hpp"
 #include "tests/conformance/transport_suites.hpp"
 #include "transports/shm/shm_transport.hpp"
 
@@ -28,7 +29,18 @@ struct SecretShmMaker : ShmMaker {
   }
 };
 
+// The same where long messages stay in memory of their senders.
+struct InPlaceShmMaker : ShmMaker {
+  using ShmMaker::ShmMaker;
+  Result<std::unique_ptr<Transport>> make(TransportConfig config) {
+    auto made = ShmMaker::make(config);
+    if (made.ok()) (*made)->leave_in_place(all_plain_messages());
+    return made;
+  }
+};
+
 HOCKET_INSTANTIATE_TRANSPORT_SUITES(Shm, ShmMaker);
+HOCKET_INSTANTIATE_TRANSPORT_SUITES(InPlaceShm, InPlaceShmMaker);
 HOCKET_INSTANTIATE_TRANSPORT_SUITES(SecretShm, SecretShmMaker);
 
 }  // namespace hocket::testing

@@ -14,7 +14,8 @@ namespace hocket::shm {
 namespace {
 
 constexpr std::size_t piece_in_place_bytes = std::size_t{256} << 10;  // then the writer is asked whether it holds
-constexpr std::size_t bytes_per_advance = std::size_t{1} << 20;       // then others have their turn
+constexpr std::size_t piece_by_kernel_bytes = std::size_t{2} << 20;  // the same of what the kernel reads into its place
+constexpr std::size_t bytes_per_advance = std::size_t{1} << 20;      // then others have their turn
 
 // Whether a message may begin with this word, which has come there.
 bool is_beginning(std::uint64_t arrival, RingReader& ring) {
@@ -124,6 +125,11 @@ bool Inbox::begin(Received& received) {
   next_tag_.pass(header_.tag);
   ring_.skip(header_bytes);
   if (in_place_) std::memcpy(&place_, ring_.at(), sizeof place_);
+  if (in_place_ && place_.is_plain() && !can_read_writer_) {
+    received.event = Event::malformed;
+    return false;
+  }
+  if (!in_place_ && header_.bytes > piece_bytes) answer_writer();
   received.bytes += header_bytes;
   in_message_ = true;
   return true;
@@ -146,21 +152,31 @@ bool Inbox::take_from_ring(Received& received) {
   return true;
 }
 
-// Takes a piece of the payload from where it has stayed. False: it is not there any more, which the sender explains on
-// the socket, or this process does not know where that is. A function of the caller's is not given what may change
-// meanwhile.
+// Takes a piece of the payload from where it has stayed. False: it is not there any more, which the sender or its end
+// explains on the socket, or it cannot be reached from here.
 bool Inbox::take_from_place(Received& received) {
+  const std::size_t before = got_;
+  if (is_withdrawn() || !(place_.is_plain() ? take_plain(received) : take_registered(received))) return false;
+  received.bytes += got_ - before;
+  return true;
+}
+
+// What is missing of the payload, at most `bytes` of it, in whole elements.
+std::size_t Inbox::next_piece(std::size_t bytes) const {
   const PostedReceive& front = posted_.front();
-  const std::size_t longest =
-      std::max(round_down(piece_in_place_bytes, front.reduction.element_bytes), front.reduction.element_bytes);
-  const std::size_t bytes = std::min(front.to.bytes - got_, longest);
-  if (is_withdrawn()) return false;
+  const std::size_t element = front.reduction.element_bytes;
+  return std::min(front.to.bytes - got_, std::max(round_down(bytes, element), element));
+}
+
+// A function of the caller's is not given what may change meanwhile.
+bool Inbox::take_registered(Received& received) {
+  const std::size_t bytes = next_piece(piece_in_place_bytes);
   const std::byte* from = payloads_ != nullptr ? payloads_->find(peer_, place_, got_, bytes) : nullptr;
   if (from == nullptr) {
     received.event = Event::unknown;
     return false;
   }
-  const bool copies = front.reduction.custom != nullptr;
+  const bool copies = posted_.front().reduction.custom != nullptr;
   if (copies) {
     copied_.assign(from, from + bytes);
     from = copied_.data();
@@ -170,8 +186,41 @@ bool Inbox::take_from_place(Received& received) {
   full_fence();  // what was read, was read before this look
   if (is_withdrawn()) return false;
   if (copies) put(from, bytes);
-  received.bytes += bytes;
   return true;
+}
+
+// The kernel reads it to where the receive wants it, or beside that where it is to be combined.
+bool Inbox::take_plain(Received& received) {
+  const PostedReceive& front = posted_.front();
+  const bool combines = front.reduction.combines();
+  const std::size_t bytes = next_piece(combines ? piece_in_place_bytes : piece_by_kernel_bytes);
+  if (!can_read_writer_) return false;
+  if (combines) copied_.resize(bytes);
+  std::byte* const to = combines ? copied_.data() : front.to.data + got_;
+  const Status read = writer_.read(place_.offset + got_, to, bytes);
+  full_fence();  // what was read, was read before this look
+  if (is_withdrawn()) return false;
+  if (read.code() == Code::peer_lost) forget_writer();
+  if (read.code() == Code::invalid_argument) {
+    received.event = Event::unreadable;
+    why_unreadable_ = read.message();
+  }
+  if (!read.ok()) return false;
+  if (combines) {
+    put(to, bytes);
+  } else {
+    got_ += bytes;
+  }
+  return true;
+}
+
+// A writer that has a long message may ask whether its plain memory can be read.
+void Inbox::answer_writer() {
+  RingControl& control = ring_.control();
+  if (answered_ || control.writer.secret == 0) return;
+  answered_ = true;
+  can_read_writer_ = may_read_ && writer_.probe(control.writer);
+  if (can_read_writer_) control.reader_reads = 1;
 }
 
 // Where the receive wants it.

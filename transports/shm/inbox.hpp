@@ -1,10 +1,11 @@
 // Inbox: the receiving half of a link. What came lies in the ring, or where its sender has left it; from there it is
-// copied to where its receive wants it, or reduced without any copy.
+// copied to where its receive wants it, or reduced: without any copy, but for what only the kernel can read.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "src/base/fifo.hpp"
@@ -31,14 +32,15 @@ class Payloads {
 
 class Inbox {
  public:
-  // `payloads` may be null where none lies elsewhere.
-  Inbox(Rank peer, Payloads* payloads) : peer_(peer), payloads_(payloads) {}
+  // `payloads` may be null where none lies elsewhere. `may_read`: plain memory of the writer, where that asks.
+  Inbox(Rank peer, Payloads* payloads, bool may_read = false) : peer_(peer), payloads_(payloads), may_read_(may_read) {}
 
   enum class Event {
     none,       // nothing but messages that fit their receives
     mismatch,   // the next message does not fit the next receive: got() and expected()
     malformed,  // the peer has written nonsense into the ring
     unknown,    // the payload lies in memory that this process does not know yet
+    unreadable  // the payload lies in plain memory of the sender, which has none there
   };
   struct Received {
     std::size_t completed = 0;  // messages
@@ -58,7 +60,8 @@ class Inbox {
   bool ready() {
     if (posted_.empty()) return false;
     if (!in_message_) return ring_.arrival() != 0;
-    return in_place_ ? !is_withdrawn() : ring_.available(element_bytes()) >= element_bytes();
+    if (in_place_) return !is_withdrawn() && (!place_.is_plain() || can_read_writer_);
+    return ring_.available(element_bytes()) >= element_bytes();
   }
   // The next message's header, if no receive is posted.
   enum class Probe { none, message, malformed };
@@ -72,6 +75,11 @@ class Inbox {
   bool take_at_once(const Tag& tag, std::span<std::byte> to, int wake_event);
   // Delivers what has come. Wakes the writer through its eventfd when there is much room.
   Received advance(int wake_event);
+
+  // The writer's process has ended: its plain memory is gone.
+  void forget_writer() { can_read_writer_ = false; }
+  // After Event::unreadable.
+  const std::string& why_unreadable() const { return why_unreadable_; }
 
   // Says that this side sleeps until something comes, or does not any more. `listening`: also while no receive is
   // posted.
@@ -89,6 +97,10 @@ class Inbox {
   std::size_t read_header(std::uint64_t arrival, MessageHeader& header) const;
   bool take_from_ring(Received& received);
   bool take_from_place(Received& received);
+  std::size_t next_piece(std::size_t bytes) const;
+  bool take_registered(Received& received);
+  bool take_plain(Received& received);
+  void answer_writer();
   void put(const std::byte* from, std::size_t bytes);
   bool is_withdrawn() const { return ring_.control().withdrawn.load(std::memory_order_relaxed) != 0; }
   [[gnu::always_inline]] inline void give_back(int wake_event);
@@ -96,17 +108,22 @@ class Inbox {
 
   const Rank peer_;
   Payloads* const payloads_;
+  const bool may_read_;
 
   Fifo<PostedReceive> posted_;
-  bool in_message_ = false;            // the front receive's header has been taken
-  std::size_t got_ = 0;                // bytes of its payload that have been received
-  MessageHeader header_;               // the latest that was not taken at once
-  NextTag next_tag_;                   // of the next message, where it has none
-  std::size_t unit_ = 0;               // the front message began at a multiple of it
-  bool in_place_ = false;              // its payload lies elsewhere
-  PayloadPlace place_;                 // there
-  bool took_from_place_ = false;       // its sender waits for the end of that
-  std::vector<std::byte> copied_;      // of a payload that may change meanwhile
+  bool in_message_ = false;        // the front receive's header has been taken
+  std::size_t got_ = 0;            // bytes of its payload that have been received
+  MessageHeader header_;           // the latest that was not taken at once
+  NextTag next_tag_;               // of the next message, where it has none
+  std::size_t unit_ = 0;           // the front message began at a multiple of it
+  bool in_place_ = false;          // its payload lies elsewhere
+  PayloadPlace place_;             // there
+  bool took_from_place_ = false;   // its sender waits for the end of that
+  std::vector<std::byte> copied_;  // of a payload that may change meanwhile, or that only the kernel can read
+  PlainMemory writer_;             // once it has asked whether this process can read it
+  bool answered_ = false;
+  bool can_read_writer_ = false;
+  std::string why_unreadable_;
   std::uint64_t probed_ = UINT64_MAX;  // where the message lies that probe() has found
   RingReader ring_;
 };

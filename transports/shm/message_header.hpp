@@ -43,8 +43,10 @@ inline std::atomic_ref<std::uint64_t> arrival_at(std::byte* header) {
 // Where a payload lies that both ends can reach.
 struct PayloadPlace {
   std::uint32_t window = 0;  // with which its memory is registered
-  std::uint32_t region = 0;
-  std::uint64_t offset = 0;
+  std::uint32_t region = 0;  // there; 0: it is plain memory of the sender
+  std::uint64_t offset = 0;  // in the region; of plain memory the address
+
+  bool is_plain() const { return region == 0; }
 };
 static_assert(sizeof(MessageHeader) + sizeof(PayloadPlace) == cache_line_bytes);
 

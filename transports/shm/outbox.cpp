@@ -26,6 +26,12 @@ void Outbox::abandon(const Status& why) {
   for (; !queue_.empty(); queue_.pop_front()) queue_.front().completion->done(why);
 }
 
+bool Outbox::ask_to_read(const PlainMemoryOwner& own) {
+  if (!asked_) own.show(ring_.control().writer, false);
+  asked_ = true;
+  return ring_.control().reader_reads.load(std::memory_order_relaxed) != 0;
+}
+
 // Writes a message in one piece. False: it is too long for that, or for the room.
 inline bool Outbox::write_whole(const Tag& tag, std::span<const std::byte> data, std::size_t room) {
   if (data.size() > untagged_max || !next_tag_.is(tag)) return write_tagged(tag, data, room);

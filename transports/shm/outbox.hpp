@@ -37,6 +37,8 @@ class Outbox {
   // Whether ring() has been given memory.
   bool open() const { return static_cast<bool>(ring_); }
   RingWriter& ring() { return ring_; }
+  // Whether the peer has shown that it can read plain memory of this process; asks it to. Requires open().
+  bool ask_to_read(const PlainMemoryOwner& own);
   // Whether flush() has something to do; with less room than a line it may have nothing.
   bool ready() { return (!queue_.empty() && ring_.room() >= cache_line_bytes) || next_is_taken(); }
   // Writes a short message for which there is room, and none waits before it; then the reader is to be woken. False: it
@@ -85,6 +87,7 @@ class Outbox {
 
   Fifo<Message> queue_;
   Fifo<InPlace> in_place_;
+  bool asked_ = false;    // whether the peer can read plain memory
   NextTag next_tag_;      // of what is written next
   std::size_t sent_ = 0;  // of the front message, header and padding included
   RingWriter ring_;

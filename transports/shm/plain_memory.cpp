@@ -5,10 +5,12 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <cerrno>
 #include <chrono>
 #include <cstring>
+#include <iterator>
 #include <limits>
 #include <new>
 #include <random>
@@ -31,15 +33,6 @@ double shortest_seconds(const Move& move) {
   return shortest;
 }
 
-// Where HOCKET_SINGLE_COPY forbids it, it is not even tried: some sandboxes end a process for it. What else that
-// variable may say is found out where communicators are made.
-bool may_be_read() {
-  const auto variable = environment::find({"HOCKET_SINGLE_COPY"});
-  if (!variable || variable->value == "auto") return true;
-  const auto on = environment::to_switch(*variable, "auto, ");
-  return on.ok() && *on;
-}
-
 // As much as one read of a direct path; it stays in the caches, as what another rank has just written does.
 double measured_ratio() try {
   constexpr std::size_t bytes = std::size_t{512} << 10;
@@ -59,8 +52,23 @@ double measured_ratio() try {
 
 }  // namespace
 
+// What else the variable may say is found out where communicators are made.
+bool may_read_plain_memory() {
+  const auto variable = environment::find({"HOCKET_SINGLE_COPY"});
+  if (!variable || variable->value == "auto") return true;
+  const auto on = environment::to_switch(*variable, "auto, ");
+  return on.ok() && *on;
+}
+
+bool kernel_reads(std::span<const std::byte> memory) {
+  std::array<std::byte, 2> ends;
+  const iovec here{ends.data(), ends.size()};
+  const iovec there[] = {{const_cast<std::byte*>(&memory.front()), 1}, {const_cast<std::byte*>(&memory.back()), 1}};
+  return ::process_vm_readv(::getpid(), &here, 1, there, std::size(there), 0) == std::ssize(ends);
+}
+
 double plain_read_ratio() {
-  static const double ratio = may_be_read() ? measured_ratio() : std::numeric_limits<double>::infinity();
+  static const double ratio = may_read_plain_memory() ? measured_ratio() : std::numeric_limits<double>::infinity();
   return ratio;
 }
 

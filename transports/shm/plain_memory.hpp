@@ -9,6 +9,7 @@
 #include <atomic>
 #include <cstdint>
 #include <memory>
+#include <span>
 
 #include "src/spi/status.hpp"
 
@@ -34,6 +35,10 @@ class PlainMemoryOwner {
   std::unique_ptr<const std::uint64_t> secret_;  // stays where it is
 };
 
+// Where HOCKET_SINGLE_COPY forbids it, it is not even tried: some sandboxes end a process for it.
+bool may_read_plain_memory();
+// Whether the kernel can read the first and the last of these bytes of this process, as it cannot in memory of devices.
+bool kernel_reads(std::span<const std::byte> memory);
 // How many times as long as a copy this kernel takes to read memory of a process. Found out once in this process, with
 // memory of its own; infinite where it may not read even that, or memory has run out.
 double plain_read_ratio();

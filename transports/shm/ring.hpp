@@ -2,8 +2,8 @@
 //
 // A message is a header, its payload, and padding to where the next one may begin; what is given back is whole cache
 // lines. The data area is mapped twice, one behind the other, so every stretch of it lies in one piece. The payload of
-// a long message may stay where it is, in memory that its sender has registered: then its place follows the header, and
-// the message is over when that has been given back.
+// a long message may stay where it is, in memory that its sender has registered or in plain memory that the reader has
+// shown it can read: then its place follows the header, and the message is over when that has been given back.
 //
 // A message has come when the first word of its header is not 0: the writer clears the word behind the latest message
 // before it shows that message. So the reader looks where the next message will lie. The word that says how far all is
@@ -18,6 +18,7 @@
 #include "src/base/mismatch.hpp"
 #include "src/spi/status.hpp"
 #include "transports/shm/message_header.hpp"
+#include "transports/shm/plain_memory.hpp"
 #include "transports/shm/shared_memory.hpp"
 
 namespace hocket::shm {
@@ -29,6 +30,8 @@ struct RingControl {
   alignas(cache_line_bytes) std::atomic<std::uint64_t> taken;          // bytes ever; the reader's
   alignas(cache_line_bytes) std::atomic<std::uint32_t> writer_sleeps;  // until there is room
   alignas(cache_line_bytes) std::atomic<std::uint32_t> reader_sleeps;  // until something comes
+  alignas(cache_line_bytes) std::atomic<std::uint32_t> reader_reads;   // 1: plain memory of the writer, where it lies
+  alignas(cache_line_bytes) PlainMemoryInfo writer;                    // zeros until it would have that read
 };
 
 inline constexpr std::size_t ring_front_bytes = 4096;

@@ -43,12 +43,6 @@ Status ShmLink::problem(Code code, std::string message) const {
                       .ended = code == Code::peer_lost});
 }
 
-Status ShmLink::lost() const {
-  return problem(Code::peer_lost, fmt::format("{} is gone (its connection ended without goodbye): look at what that "
-                                              "process printed last",
-                                              name()));
-}
-
 void ShmLink::attach(Connection connection) {
   connection_ = std::move(connection);
   process_ = watch_process(connection_.pid);
@@ -69,11 +63,25 @@ void ShmLink::send(const Tag& tag, ConstBuffer from, Completion& completion) {
     return;
   }
   const MessageHeader header{.bytes = from.bytes, .tag = tag};
-  std::optional<PayloadPlace> place;
-  if (from.bytes >= in_place_from && attached()) place = context_.windows->place_of(peer_, from.data, from.bytes);
+  const std::optional<PayloadPlace> place = place_of(tag, from);
   const bool first = outbox_.all_written();
   outbox_.push(header, from.data, completion, place);
   if (first && attached()) flush();
+}
+
+// Where the peer finds a payload that need not pass through the ring.
+std::optional<PayloadPlace> ShmLink::place_of(const Tag& tag, ConstBuffer payload) {
+  if (payload.bytes < in_place_from || !attached()) return std::nullopt;
+  const auto place = context_.windows->place_of(peer_, payload.data, payload.bytes);
+  if (place || !leaves_in_place(tag, {payload.data, payload.bytes})) return place;
+  return PayloadPlace{.offset = std::bit_cast<std::uintptr_t>(payload.data)};
+}
+
+// The first such message that finds a ring asks the peer whether it can read this process's memory. Until it has begun
+// with a message behind that, they all pass through the ring.
+bool ShmLink::leaves_in_place(const Tag& tag, std::span<const std::byte> payload) {
+  const bool may_stay = context_.plain_messages.include(tag.call, payload.size()) && outbox_.open();
+  return may_stay && outbox_.ask_to_read(context_.plain_memory) && kernel_reads(payload);
 }
 
 bool ShmLink::send_now(const Tag& tag, std::span<const std::byte> from) noexcept {
@@ -173,6 +181,9 @@ std::size_t ShmLink::receive() {
       fail(hocket::mismatch(context_.rank, peer_, inbox_.got(), inbox_.expected(), *context_.listener), true);
       break;
     case Inbox::Event::malformed: malformed("its end of the ring lies beyond ours"); break;
+    case Inbox::Event::unreadable:
+      fail(problem(Code::invalid_argument, fmt::format("{}: {}", name(), inbox_.why_unreadable())), true);
+      break;
     case Inbox::Event::unknown:
       if (listens_) return happened;
       fail(
@@ -235,6 +246,7 @@ std::size_t ShmLink::take_packets(bool died) {
     break;
   }
   peer_ended_ = true;
+  inbox_.forget_writer();
   while (up() && inbox_.wanted() && receive() > 0) {
   }                                            // what it sent before it ended
   if (goodbye_came_ && up()) return happened;  // until its last messages are received
@@ -276,16 +288,6 @@ void ShmLink::act_on(Packet& packet) {
       if (!context_.windows->deliver(peer_, packet)) malformed("it names a window that cannot exist");
       return;
   }
-}
-
-// Once this side has closed the link, only the peer's word and the end of the socket still matter.
-void ShmLink::hear_last_word(const Packet& packet) {
-  if (!awaits_word_ || (packet.kind != PacketKind::cause && packet.kind != PacketKind::goodbye)) return;
-  awaits_word_ = false;
-  if (packet.kind != PacketKind::cause) return;
-  Cause cause = cause_of(packet);
-  if (cause.rank == no_rank) cause.rank = peer_;
-  context_.listener->peer_broke(peer_, Status(std::move(cause)));
 }
 
 void ShmLink::interests(std::vector<pollfd>& interests, short events) const {

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "src/base/fd.hpp"
+#include "src/spi/plain_messages.hpp"
 #include "src/spi/transport.hpp"
 #include "transports/shm/handshake.hpp"
 #include "transports/shm/inbox.hpp"
@@ -31,11 +32,15 @@ struct LinkContext {
   pid_t owner = 0;  // a forked child is not it, and must not speak for its parent
   TransportListener* listener = nullptr;
   LinkWindows* windows = nullptr;
+  PlainMemoryOwner plain_memory = {};  // of this process
+  bool may_read_plain_memory = false;  // of peers
+  PlainMessages plain_messages = {};
 };
 
 class ShmLink final : public Link {
  public:
-  ShmLink(const LinkContext& context, Rank peer) : context_(context), peer_(peer), inbox_(peer, context.windows) {}
+  ShmLink(const LinkContext& context, Rank peer)
+      : context_(context), peer_(peer), inbox_(peer, context.windows, context.may_read_plain_memory) {}
 
   void send(const Tag& tag, ConstBuffer from, Completion& completion) override;
   void recv(const Tag& tag, Buffer to, Completion& completion) override;
@@ -96,6 +101,8 @@ class ShmLink final : public Link {
   std::size_t receive();
   std::size_t take_packets(bool died);
   bool open_outbox();
+  std::optional<PayloadPlace> place_of(const Tag& tag, ConstBuffer payload);
+  bool leaves_in_place(const Tag& tag, std::span<const std::byte> payload);
   void act_on(Packet& packet);
   void hear_last_word(const Packet& packet);
   void leave_if_drained();

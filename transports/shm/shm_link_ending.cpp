@@ -13,6 +13,12 @@ const Packet goodbye_packet{.kind = PacketKind::goodbye};
 
 }  // namespace
 
+Status ShmLink::lost() const {
+  return problem(Code::peer_lost, fmt::format("{} is gone (its connection ended without goodbye): look at what that "
+                                              "process printed last",
+                                              name()));
+}
+
 void ShmLink::abandon(const Status& why) {
   outbox_.abandon(why);
   inbox_.abandon(why);
@@ -88,6 +94,16 @@ void ShmLink::leave(const Status& why) {
   abandon(why);
   last_word(goodbye_packet);
   context_.listener->peer_left(peer_);
+}
+
+// Once this side has closed the link, only the peer's word and the end of the socket still matter.
+void ShmLink::hear_last_word(const Packet& packet) {
+  if (!awaits_word_ || (packet.kind != PacketKind::cause && packet.kind != PacketKind::goodbye)) return;
+  awaits_word_ = false;
+  if (packet.kind != PacketKind::cause) return;
+  Cause cause = cause_of(packet);
+  if (cause.rank == no_rank) cause.rank = peer_;
+  context_.listener->peer_broke(peer_, Status(std::move(cause)));
 }
 
 }  // namespace hocket::shm

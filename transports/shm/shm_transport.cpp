@@ -45,7 +45,11 @@ Result<std::unique_ptr<Transport>> make_transport(const TransportConfig& config)
 
 ShmTransport::ShmTransport(const TransportConfig& config, Address address, UniqueFd listener, UniqueFd wake_event)
     : config_(config),
-      context_{config.rank, ::getpid(), config.listener, &windows_},
+      context_{.rank = config.rank,
+               .owner = ::getpid(),
+               .listener = config.listener,
+               .windows = &windows_,
+               .may_read_plain_memory = may_read_plain_memory()},
       address_(std::move(address)),
       wake_event_(std::move(wake_event)),
       connector_(config_, context_, std::move(listener), wake_event_.get()) {}

@@ -35,6 +35,7 @@ class ShmTransport final : public Transport {
                                                       Deadline deadline, const Status& unfit) override;
   Result<std::unique_ptr<Window>> open_window(std::uint32_t number, std::span<const Rank> members,
                                               Deadline deadline) override;
+  void leave_in_place(const PlainMessages& messages) override { context_.plain_messages = messages; }
   std::size_t progress() override;
   void listen(bool on) override { listening_ = on; }
   bool arm(std::vector<pollfd>& interests) override;
@@ -53,7 +54,7 @@ class ShmTransport final : public Transport {
 
   const TransportConfig config_;
   WindowRegistry windows_;
-  const LinkContext context_;
+  LinkContext context_;
   Address address_;
   UniqueFd wake_event_;     // set by peers while this process sleeps in poll(2)
   WakeSocket wake_socket_;  // the same for members of windows that are no peers

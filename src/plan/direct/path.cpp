@@ -1,6 +1,7 @@
 #include "src/plan/direct/path.hpp"
 
 #include <algorithm>
+#include <iterator>
 
 #include "src/base/arithmetic.hpp"
 #include "src/plan/direct/staging.hpp"
@@ -25,6 +26,18 @@ bool wants_single_copy(const Exchange& exchange, const DirectSetting& setting) {
 
 const DirectThresholds& thresholds_of(const DirectSetting& setting) {
   return setting.thresholds != nullptr ? *setting.thresholds : direct_thresholds_on_one_host(setting.shares_work, 2);
+}
+
+PlainMessages plain_messages(const DirectSetting& setting, double read_ratio) {
+  const DirectThresholds& thresholds = thresholds_of(setting);
+  if (setting.single_copy == SingleCopy::always) return all_plain_messages();
+  if (setting.single_copy == SingleCopy::never || read_ratio > thresholds.read_ratio_max) return {};
+  PlainMessages messages;
+  for (std::size_t at = 0; at < std::size(collective_table); ++at) {
+    const CollectiveInfo& row = collective_table[at];
+    if (row.collective == Collective::send || has_unequal_blocks(row)) messages.of[at] = thresholds.single_copy[at];
+  }
+  return messages;
 }
 
 bool DirectRule::worth_mapping(std::size_t input_bytes, std::size_t output_bytes) const {

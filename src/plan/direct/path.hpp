@@ -9,6 +9,7 @@
 
 #include "src/plan/direct/exchange.hpp"
 #include "src/plan/direct/thresholds.hpp"
+#include "src/spi/plain_messages.hpp"
 
 namespace hocket {
 
@@ -44,6 +45,10 @@ struct DirectSetting {
 
 // Those of its machine class, or as usual for two ranks on one host.
 const DirectThresholds& thresholds_of(const DirectSetting& setting);
+
+// Which messages between them stay in plain memory of their sender, where a read of it takes `read_ratio` times as long
+// as a copy.
+PlainMessages plain_messages(const DirectSetting& setting, double read_ratio);
 
 // How a member announces its data.
 struct DirectRule {

@@ -64,6 +64,13 @@ std::string parse_one_shot(std::string_view text, DirectThresholds& into) {
   return "";
 }
 
+// Null: nothing is called that.
+ByteRange* range_of(std::string_view name, DirectThresholds& of) {
+  auto collective = find_by_name(all_collectives, name);
+  if (!collective) collective = find_by_name(unequal_collectives, name);
+  return collective ? &of.single_copy[static_cast<std::size_t>(*collective)] : nullptr;
+}
+
 // Empty, or what is wrong.
 std::string parse_single_copy(std::string_view text, DirectThresholds& into) {
   into.single_copy = {};
@@ -71,10 +78,10 @@ std::string parse_single_copy(std::string_view text, DirectThresholds& into) {
   while (!text.empty()) {
     std::string_view range = trimmed(take_until(text, ','));
     const std::string_view name = take_until(range, ':');
-    const auto collective = find_by_name(all_collectives, std::string(name));
+    ByteRange* const of_that = range_of(name, into);
     const auto bytes = parse_range(range);
-    if (!collective || !bytes) return fmt::format("\"{}:{}\" is not a range, as in allgather:64K+", name, range);
-    into.single_copy[static_cast<std::size_t>(*collective)] = *bytes;
+    if (of_that == nullptr || !bytes) return fmt::format("\"{}:{}\" is not a range, as in allgather:64K+", name, range);
+    *of_that = *bytes;
   }
   return "";
 }

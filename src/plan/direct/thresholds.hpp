@@ -5,7 +5,9 @@
 //   alone=16K                           # the same where ranks share cores
 //   pool=128K                           # up to this much input, ranks that share cores take parts from a pool
 //   mapped=4K                           # from here on registered buffers are read where they lie
-//   single_copy=reduce_scatter:32K-16M,allgather:64K+   # where plain memory is read where it lies; or never
+//   single_copy=reduce_scatter:32K-16M,send:64K+   # where plain memory is read where it lies; or never. For send and
+//   for
+//                                       # collectives of unequal blocks, the size is that of each message
 //   read_ratio=2.5                      # if a read takes at most so many times as long as a copy (2.5)
 //
 // Below a line "[3+ ranks]" stands what is different where so many ranks meet, or more; below "[5+ ranks]", what
@@ -20,18 +22,11 @@
 #include <vector>
 
 #include "src/plan/machine_class.hpp"
+#include "src/spi/byte_range.hpp"
 #include "src/spi/status.hpp"
 #include "src/spi/types.hpp"
 
 namespace hocket {
-
-// Sizes from one to another, both included.
-struct ByteRange {
-  std::size_t from = SIZE_MAX, to = 0;  // none
-
-  bool holds(std::size_t bytes) const { return bytes >= from && bytes <= to; }
-  friend bool operator==(const ByteRange&, const ByteRange&) = default;
-};
 
 struct DirectThresholds {
   std::size_t one_shot_work_max = 0;
@@ -39,9 +34,11 @@ struct DirectThresholds {
   std::size_t alone_work_max = 0;
   std::size_t pool_input_max = 0;
   std::size_t mapped_min = 0;
-  std::array<ByteRange, std::size(collective_table)> single_copy{};  // by number
-  // Where a read of others' plain memory takes more times as long as a copy of as many bytes, which stay in the caches,
-  // two copies are faster, by two members at the same time, through areas that do not stay there: with 2 ranks.
+  std::array<ByteRange, std::size(collective_table)>
+      single_copy{};  // by number; of unequal blocks and send, each message
+  // Where a read of others' plain memory takes more times as long as a copy of as many bytes, which stay in
+  // the caches, two copies are faster, by two members at the same time, through areas that do not stay there: with 2
+  // ranks.
   double read_ratio_max = 2.5;
 
   std::size_t one_shot_work_max_for(Collective collective) const {

@@ -12,7 +12,9 @@
 #include <vector>
 
 #include "src/plan/direct/cost.hpp"
+#include "src/plan/direct/path.hpp"
 #include "src/plan/direct/staging.hpp"
+#include "src/spi/plain_messages.hpp"
 
 namespace hocket {
 namespace {
@@ -44,11 +46,12 @@ TEST(DirectThresholds, AreRead) {
 }
 
 TEST(DirectThresholds, OfMoreRanksAreThoseOfTwoButForWhatTheFileSays) {
-  const auto made = DirectThresholdsByRanks::parse(
-      std::string(all) +
-          "[3+ ranks]\none_shot=allreduce:32K, reduce:128K, 1M\nsingle_copy=scatter:1M+\nread_ratio=3.5\n"
-          "[5+ ranks]\none_shot=allreduce:16K, 2M\n",
-      "file");
+  const auto made =
+      DirectThresholdsByRanks::parse(std::string(all) +
+                                         "[3+ ranks]\none_shot=allreduce:32K, reduce:128K, 1M\nread_ratio=3.5\n"
+                                         "single_copy=scatter:1M+,scatter_v:2K+,send:64K-1M\n"
+                                         "[5+ ranks]\none_shot=allreduce:16K, 2M\n",
+                                     "file");
   ASSERT_TRUE(made.ok()) << made.status().message();
   EXPECT_EQ(made->of(2).one_shot_work_max_for(Collective::allreduce), 512U << 10);
   EXPECT_EQ(made->of(3).one_shot_work_max_for(Collective::allreduce), 32U << 10);
@@ -57,6 +60,9 @@ TEST(DirectThresholds, OfMoreRanksAreThoseOfTwoButForWhatTheFileSays) {
   EXPECT_EQ(made->of(16).one_shot_work_max_for(Collective::reduce), 2U << 20);
   EXPECT_EQ(made->of(3).one_shot_work_max_for(Collective::gather), 1U << 20);
   EXPECT_EQ(made->of(3).alone_work_max, 16U << 10);
+  EXPECT_EQ(made->of(2).single_copy_of(Collective::send), ByteRange());
+  EXPECT_EQ(made->of(3).single_copy_of(Collective::scatter_v), (ByteRange{2048, SIZE_MAX}));
+  EXPECT_EQ(made->of(3).single_copy_of(Collective::send), (ByteRange{64 << 10, 1 << 20}));
   EXPECT_EQ(made->of(2).read_ratio_max, 2.5);
   EXPECT_EQ(made->of(5).read_ratio_max, 3.5);
   EXPECT_FALSE(made->of(2).single_copy_of(Collective::scatter).holds(1 << 20));
@@ -208,6 +214,31 @@ TEST(DirectThresholds, AreThoseOfOneHostWhereNothingIsSaid) {
     setting.thresholds = &direct_thresholds(*find_machine_class(shares_work ? "one-host-2-cores" : "one-host"), 2);
     EXPECT_EQ(without, foreseen_path(call.exchange(), setting, false, true));
   }
+}
+
+TEST(PlainMessages, StayInPlaceWhereTheTableSaysSoAndReadsAreFast) {
+  const auto setting = [](std::size_t ranks, SingleCopy single_copy) {
+    return DirectSetting{.thresholds = &direct_thresholds_on_one_host(false, ranks), .single_copy = single_copy};
+  };
+  constexpr std::size_t kib = 1024;
+  const auto made = [&](std::size_t ranks, double ratio) {
+    return plain_messages(setting(ranks, SingleCopy::automatic), ratio);
+  };
+  const Signature send{.kind = SignatureKind::send}, list{.kind = SignatureKind::list};
+  const Signature block{.collective = Collective::scatter_v}, equal{.collective = Collective::scatter};
+  EXPECT_EQ(made(2, 1), PlainMessages());
+  EXPECT_EQ(made(3, 2.6), PlainMessages());
+  for (const std::size_t ranks : {3, 8}) {
+    const PlainMessages messages = made(ranks, 2.5);
+    EXPECT_TRUE(messages.include(send, 256 * kib) && messages.include(send, 1024 * kib));
+    EXPECT_FALSE(messages.include(send, 256 * kib - 1) || messages.include(send, 1024 * kib + 1));
+    EXPECT_TRUE(messages.include(block, 512 * kib) && messages.include(block, SIZE_MAX));
+    EXPECT_FALSE(messages.include(block, 512 * kib - 1));
+    EXPECT_FALSE(messages.include(equal, 1024 * kib)) << "which has a direct path";
+    EXPECT_FALSE(messages.include(list, 1024 * kib));
+  }
+  EXPECT_TRUE(plain_messages(setting(2, SingleCopy::always), 100).include(equal, 1));
+  EXPECT_EQ(plain_messages(setting(3, SingleCopy::never), 1), PlainMessages());
 }
 
 }  // namespace

@@ -92,5 +92,20 @@ TEST_F(PlainMemoryTest, ADeadProcessIsLost) {
   EXPECT_FALSE(memory_.probe(shared_->info));
 }
 
+// Memory that a process has, but does not let the kernel read, stands for memory of devices.
+TEST(PlainMemoryOf, ThisProcessIsLookedAtAtBothEnds) {
+  constexpr std::size_t bytes = 1 << 16;
+  void* const mapped = ::mmap(nullptr, 2 * bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  ASSERT_NE(mapped, MAP_FAILED);
+  auto* const memory = static_cast<std::byte*>(mapped);
+  if (!kernel_reads({memory, 1})) GTEST_SKIP() << "a process may not read even its own memory here";
+  EXPECT_TRUE(kernel_reads({memory, 2 * bytes}));
+  ASSERT_EQ(::mprotect(memory + bytes, bytes, PROT_NONE), 0);
+  EXPECT_TRUE(kernel_reads({memory, bytes}));
+  EXPECT_FALSE(kernel_reads({memory + bytes - 1, 2}));
+  EXPECT_FALSE(kernel_reads({memory + bytes, 1}));
+  ::munmap(mapped, 2 * bytes);
+}
+
 }  // namespace
 }  // namespace hocket::shm

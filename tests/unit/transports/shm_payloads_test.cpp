@@ -1,88 +1,27 @@
-// Long messages whose payload stays where it is, in memory that the sender has registered.
+// Long messages whose payload stays where it is, in memory that the sender has registered or in plain memory.
 #include <signal.h>
 
 #include <algorithm>
 #include <cstring>
-#include <functional>
 #include <list>
 #include <utility>
 
 #include "src/exec/reduce.hpp"
-#include "tests/unit/transports/shm_ranks.hpp"
-#include "transports/shm/shared_memory.hpp"
+#include "tests/unit/transports/shm_payload_ends.hpp"
 
 namespace hocket::shm {
 namespace {
 
-constexpr std::size_t long_bytes = 1'000'000;
-constexpr auto generously = std::chrono::seconds(60);
-
-struct Outcome : Completion {
-  Outcome() {
-    on_done = [](Completion& self, const Status& why) {
-      auto& outcome = static_cast<Outcome&>(self);
-      ++outcome.times;
-      outcome.status = why;
-      if (outcome.then) outcome.then();
-    };
-  }
-  bool done() const { return times > 0; }
-  bool good() const { return times == 1 && status.ok(); }
-
-  int times = 0;
-  Status status;
-  std::function<void()> then;  // at once, while the link is at work
+class ShmPayloadsOf : public testing::TestWithParam<Kind> {
+ protected:
+  void SetUp() override { skip_where_unreadable(GetParam()); }
 };
+INSTANTIATE_TEST_SUITE_P(Memory, ShmPayloadsOf, testing::Values(Kind::registered, Kind::plain),
+                         [](const auto& kind) { return kind.param == Kind::plain ? "plain" : "registered"; });
 
-Tag tag(std::uint32_t sequence) {
-  return {.communicator = 3, .sequence = sequence, .call = {.kind = SignatureKind::send, .root = 1}};
-}
-
-std::byte pattern(std::uint32_t seed, std::size_t at) {
-  return static_cast<std::byte>(seed * 37 + at * 7 + at / 251);
-}
-
-void fill(std::byte* data, std::size_t bytes, std::uint32_t seed) {
-  for (std::size_t at = 0; at < bytes; ++at) data[at] = pattern(seed, at);
-}
-
-bool holds(const std::byte* data, std::size_t bytes, std::uint32_t seed) {
-  for (std::size_t at = 0; at < bytes; ++at) {
-    if (data[at] != pattern(seed, at)) return false;
-  }
-  return true;
-}
-
-// One of two ranks: a window, a link to the other, and memory that is registered.
-struct End {
-  End(Party& own, Rank rank) : party(own), window(std::move(own.open_window(2)).value()) {
-    link = std::move(party.transport->connect(1 - rank, party.transport->address(), generous())).value();
-    auto fd = std::move(create_memory("a test", bytes)).value();
-    mapping = std::move(map_memory(fd.get(), 0, bytes)).value();
-    region = std::move(party.regions.add(fd.get(), memory(), bytes)).value();
-  }
-  std::byte* memory() const { return mapping.data(); }
-  // Says `value` to the other rank, or waits until that has said it; makes no progress over the link.
-  void say(std::uint64_t value) { window->control_lines(window->self())[0].words[0] = value; }
-  void hear(std::uint64_t value) {
-    const Deadline deadline = Deadline::after(generously);
-    while (window->control_lines(1 - window->self())[0].words[0] < value && !deadline.passed()) ::sched_yield();
-    ASSERT_FALSE(deadline.passed());
-  }
-  // As a rank that leaves in good order.
-  void leave() { party.transport->shut_down(Status(), generous()); }
-
-  static constexpr std::size_t bytes = 4 << 20;
-  Party& party;
-  std::unique_ptr<Window> window;
-  Link* link;
-  Mapping mapping;
-  std::uint32_t region;
-};
-
-TEST(ShmPayloads, StayInTheirPlaceUntilTheyAreReceived) {
+TEST_P(ShmPayloadsOf, StayInTheirPlaceUntilTheyAreReceived) {
   Ranks(2, [](Party& party, Rank rank) {
-    End end(party, rank);
+    End end(party, rank, GetParam());
     Outcome outcome;
     if (rank == 1) {
       std::byte* const from = end.memory() + 13;
@@ -105,10 +44,10 @@ TEST(ShmPayloads, StayInTheirPlaceUntilTheyAreReceived) {
 }
 
 // Short and long, registered and not, and not aligned to anything: all arrive whole and in their order.
-TEST(ShmPayloads, ComeInTheOrderOfTheSends) {
+TEST_P(ShmPayloadsOf, ComeInTheOrderOfTheSends) {
   const std::vector<std::size_t> sizes{65'536, 8, 65'535, 300'000, 0, 65'537, 1'500'000, 4'096, 262'144};
   Ranks(2, [&](Party& party, Rank rank) {
-    End end(party, rank);
+    End end(party, rank, GetParam());
     std::list<Outcome> outcomes;
     std::vector<std::vector<std::byte>> buffers;
     std::size_t offset = 1;
@@ -137,10 +76,10 @@ TEST(ShmPayloads, ComeInTheOrderOfTheSends) {
 }
 
 // Both ways at once, so that each end takes a payload while its own is taken.
-TEST(ShmPayloads, AreCombinedWhereTheyLie) {
+TEST_P(ShmPayloadsOf, AreCombinedWhereTheyLie) {
   constexpr std::size_t count = 200'001;
   Ranks(2, [](Party& party, Rank rank) {
-    End end(party, rank);
+    End end(party, rank, GetParam());
     auto* const own = reinterpret_cast<float*>(end.memory() + 4);
     for (std::size_t at = 0; at < count; ++at) own[at] = static_cast<float>(at % 1000 + rank);
     std::vector<float> mine(count, 10), sum(count);
@@ -156,9 +95,9 @@ TEST(ShmPayloads, AreCombinedWhereTheyLie) {
 }
 
 // What its owner uses for something else by then is not taken for a message.
-TEST(ShmPayloads, AreNotReceivedOnceTheirSenderHasFailed) {
+TEST_P(ShmPayloadsOf, AreNotReceivedOnceTheirSenderHasFailed) {
   Ranks(2, [](Party& party, Rank rank) {
-    End end(party, rank);
+    End end(party, rank, GetParam());
     Outcome outcome;
     if (rank == 1) {
       fill(end.memory(), long_bytes, 1);
@@ -207,9 +146,9 @@ TEST(ShmPayloads, OutliveTheirSender) {
   ranks.allow_killed();
 }
 
-TEST(ShmPayloads, EndWithTheirReceiver) {
+TEST_P(ShmPayloadsOf, EndWithTheirReceiver) {
   Ranks ranks(2, [](Party& party, Rank rank) {
-    End end(party, rank);
+    End end(party, rank, GetParam());
     Outcome outcome;
     if (rank == 1) {
       end.hear(1);

@@ -1,0 +1,76 @@
+// Long messages that stay in plain memory of their senders, HOCKET_SINGLE_COPY=on.
+#include <algorithm>
+#include <cstdint>
+#include <vector>
+
+#include "tests/process/support/children.hpp"
+#include "tests/process/support/failure.hpp"
+#include "tests/process/support/process_group.hpp"
+#include "tests/process/support/with_comm.hpp"
+#include "tests/support/plain_memory.hpp"
+
+namespace hocket::process_testing {
+namespace {
+
+using Words = std::vector<std::uint32_t>;
+
+constexpr std::size_t count = 25'000;  // which the ring would hold
+
+Words words_of(int rank, std::size_t round, std::size_t size) {
+  Words words(size);
+  for (std::size_t at = 0; at < size; ++at)
+    words[at] = static_cast<std::uint32_t>(at * 7 + round * 1000 + 13) * 5 + static_cast<std::uint32_t>(rank);
+  return words;
+}
+
+// Behind two messages each way either end knows what the other can read.
+void pass_around(hocket_comm* comm, int rank, int size, std::size_t round, std::size_t words) {
+  const int right = (rank + 1) % size, left = (rank + size - 1) % size;
+  const Words mine = words_of(rank, round, words);
+  Words theirs(words);
+  expect_result(
+      hocket_sendrecv(mine.data(), words, right, theirs.data(), words, left, HOCKET_UINT32, comm, nullptr, nullptr),
+      HOCKET_OK);
+  EXPECT_EQ(theirs, words_of(left, round, words));
+}
+
+TEST(PlainMessages, AreReadWhereTheyLie) {
+  if (!ranks_may_read_each_other()) GTEST_SKIP() << "this user may not read other processes' memory here";
+  ProcessGroup group(2, [](Child& child) {
+    ::setenv("HOCKET_SINGLE_COPY", "on", 1);
+    const Comm comm;
+    ASSERT_TRUE(comm);
+    for (std::size_t round = 0; round < 2; ++round) pass_around(comm.get(), child.index, 2, round, count);
+    if (child.index == 0) {
+      Words words(count, 1);
+      hocket_work* work = nullptr;
+      expect_result(hocket_send(words.data(), count, HOCKET_UINT32, 1, comm.get(), nullptr, &work), HOCKET_OK);
+      std::ranges::fill(words, 2);  // which no sender may do, but shows where the receiver reads
+      child.say("sent");
+      expect_result(hocket_work_finish(work), HOCKET_OK);
+    } else {
+      (void)child.hear();
+      Words words(count);
+      expect_result(hocket_recv(words.data(), count, HOCKET_UINT32, 0, comm.get(), nullptr, nullptr), HOCKET_OK);
+      EXPECT_EQ(words, Words(count, 2));
+    }
+  });
+  EXPECT_EQ(group.hear(0), "sent");
+  group.tell(1, "receive");
+  group.expect_success();
+}
+
+TEST(PlainMessages, ArriveWholeAndInOrder) {
+  run_ranks(3, [](Child& child) {
+    ::setenv("HOCKET_SINGLE_COPY", "on", 1);
+    const Comm comm;
+    ASSERT_TRUE(comm);
+    std::size_t round = 0;
+    for (const std::size_t words : {20'000, 3, 70'001, 1'300'003, 16'384, 600'000}) {
+      for (int time = 0; time < 3; ++time) pass_around(comm.get(), child.index, child.size, ++round, words);
+    }
+  });
+}
+
+}  // namespace
+}  // namespace hocket::process_testing
