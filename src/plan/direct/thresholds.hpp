@@ -5,9 +5,8 @@
 //   alone=16K                           # the same where ranks share cores
 //   pool=128K                           # up to this much input, ranks that share cores take parts from a pool
 //   mapped=4K                           # from here on registered buffers are read where they lie
-//   single_copy=reduce_scatter:32K-16M,send:64K+   # where plain memory is read where it lies; or never. For send and
-//   for
-//                                       # collectives of unequal blocks, the size is that of each message
+//   single_copy=allgather:64K+,send:64K-1M   # where plain memory is read where it lies; or never. The size of send
+//                                       # and of collectives of unequal blocks is that of each message
 //   read_ratio=2.5                      # if a read takes at most so many times as long as a copy (2.5)
 //
 // Below a line "[3+ ranks]" stands what is different where so many ranks meet, or more; below "[5+ ranks]", what
@@ -34,11 +33,10 @@ struct DirectThresholds {
   std::size_t alone_work_max = 0;
   std::size_t pool_input_max = 0;
   std::size_t mapped_min = 0;
-  std::array<ByteRange, std::size(collective_table)>
-      single_copy{};  // by number; of unequal blocks and send, each message
-  // Where a read of others' plain memory takes more times as long as a copy of as many bytes, which stay in
-  // the caches, two copies are faster, by two members at the same time, through areas that do not stay there: with 2
-  // ranks.
+  // By number. For send and for collectives of unequal blocks it is the size of each message.
+  std::array<ByteRange, std::size(collective_table)> single_copy{};
+  // Where a read of others' plain memory takes more times as long as a copy of as many bytes, which stay in the caches,
+  // two copies are faster, by two members at the same time, through areas that do not stay there: with 2 ranks.
   double read_ratio_max = 2.5;
 
   std::size_t one_shot_work_max_for(Collective collective) const {
