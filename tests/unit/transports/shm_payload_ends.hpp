@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -101,6 +102,31 @@ struct End {
 inline void skip_where_unreadable(Kind kind) {
   if (kind == Kind::plain && !ranks_may_read_each_other())
     GTEST_SKIP() << "this user may not read other processes' memory here";
+}
+
+// Rank 1 sends from memory that `take_away` takes away before rank 0 receives it: its mistake, of which both hear in
+// these words.
+inline void expect_failure_without(Kind kind, const std::function<void(End&)>& take_away, const std::string& words) {
+  Ranks(2, [&](Party& party, Rank rank) {
+    End end(party, rank, kind);
+    Outcome outcome;
+    std::vector<std::byte> to(long_bytes);
+    if (rank == 1) {
+      end.link->send(tag(1), {end.memory(), long_bytes}, outcome);
+      party.transport->progress();
+      take_away(end);
+      end.say(1);
+    } else {
+      end.hear(1);
+      end.link->recv(tag(1), {to.data(), to.size()}, outcome);
+    }
+    EXPECT_TRUE(party.until([&] { return outcome.done(); }));
+    EXPECT_EQ(outcome.status.code(), Code::invalid_argument) << outcome.status.message();
+    EXPECT_THAT(outcome.status.message(), testing::HasSubstr("rank 1 (process "));
+    EXPECT_THAT(outcome.status.message(), testing::HasSubstr(words));
+    if (rank == 0) end.say(2);
+    if (rank == 1) end.hear(2);
+  });
 }
 
 }  // namespace hocket::shm

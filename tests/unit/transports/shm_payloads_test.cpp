@@ -210,26 +210,11 @@ TEST(ShmPayloads, MayLieInMemoryThatIsNewerThanTheLatestLook) {
 
 // The sender's mistake breaks the link, and nothing else.
 TEST(ShmPayloads, WhoseMemoryIsNotRegisteredAnyMoreAreAFailure) {
-  Ranks(2, [](Party& party, Rank rank) {
-    End end(party, rank);
-    Outcome outcome;
-    if (rank == 1) {
-      end.link->send(tag(1), {end.memory(), long_bytes}, outcome);
-      party.transport->progress();
-      ASSERT_TRUE(party.regions.remove(end.memory()));
-      (void)end.window->locate(end.memory(), 1);  // tells the others
-      end.say(1);
-    } else {
-      end.hear(1);
-      std::vector<std::byte> to(long_bytes);
-      end.link->recv(tag(1), {to.data(), to.size()}, outcome);
-    }
-    EXPECT_TRUE(party.until([&] { return outcome.done(); }));
-    EXPECT_EQ(outcome.status.code(), Code::invalid_argument) << outcome.status.message();
-    EXPECT_THAT(outcome.status.message(), testing::HasSubstr("rank 1 (process "));
-    if (rank == 0) end.say(2);
-    if (rank == 1) end.hear(2);
-  });
+  const auto deregister = [](End& end) {
+    ASSERT_TRUE(end.party.regions.remove(end.memory()));
+    (void)end.window->locate(end.memory(), 1);  // tells the others
+  };
+  expect_failure_without(Kind::registered, deregister, "the registered memory from which");
 }
 
 }  // namespace
