@@ -1,7 +1,7 @@
 // What every implementation of the seam over a GPU (src/spi/gpu.hpp) must do. A Maker has
 //   Result<std::unique_ptr<Gpu>> make();   // an unsupported one skips the tests
-// Processes cannot go on with a GPU after fork(), so peers are forked before a test opens one itself, and each test
-// needs a process of its own, as ctest gives it.
+// Processes cannot go on with a real GPU after fork(), so peers are forked before a test opens one itself, and each
+// test needs a process of its own, as ctest gives those of Cuda/.
 #pragma once
 
 #include <gtest/gtest.h>
