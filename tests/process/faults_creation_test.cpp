@@ -165,7 +165,7 @@ class Stranger {
     sockaddr_in address{};
     address.sin_family = AF_INET;
     address.sin_addr.s_addr = htonl(INADDR_ANY);
-    address.sin_port = htons(static_cast<std::uint16_t>(port_));
+    address.sin_port = htons(static_cast<std::uint16_t>(port_.number));
     EXPECT_EQ(::bind(socket_.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address), 0);
     EXPECT_EQ(::listen(socket_.get(), 16), 0);
     process_ = ::fork();  // not a thread: the test forks its ranks later
@@ -182,11 +182,11 @@ class Stranger {
     ::kill(process_, SIGKILL);
     ::waitpid(process_, nullptr, 0);
   }
-  std::string port() const { return std::to_string(port_); }
+  std::string port() const { return std::to_string(port_.number); }
 
  private:
   UniqueFd socket_{::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)};
-  int port_;
+  FreePort port_;
   pid_t process_ = -1;
 };
 

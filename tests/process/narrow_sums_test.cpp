@@ -67,7 +67,7 @@ void expect_one_rounding(Child& child, hocket_comm* comm, DataType dtype, const 
       }
       if (testing::Test::HasFailure()) return;
     }
-    if (count > 1000) {
+    if (count == 10'007) {
       EXPECT_TRUE(expected != folded<T>(child.size, count, true)) << "the test could not tell";
     }
   }

@@ -3,12 +3,16 @@
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
+
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <random>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
+
 #include "hocket/hocket.hpp"
 #include "src/exec/encode.hpp"
 #include "tests/process/support/call.hpp"
@@ -44,11 +48,13 @@ inline Floats rounded(WireFormat wire, const Floats& values) {
 
 // The largest magnitude of the block that each element is encoded with; of bfloat16 that is the element alone.
 inline Floats magnitudes(WireFormat wire, const Floats& values) {
-  Floats found(values.size());
-  for (std::size_t i = 0; i < values.size(); ++i) {
-    const std::size_t first = wire == WireFormat::bfloat16 ? i : i / wire_block_elements * wire_block_elements;
-    const std::size_t end = wire == WireFormat::bfloat16 ? i + 1 : std::min(first + wire_block_elements, values.size());
-    for (std::size_t j = first; j < end; ++j) found[i] = std::max(found[i], std::abs(values[j]));
+  Floats found;
+  found.reserve(values.size());
+  for (const float value : values) found.push_back(std::abs(value));
+  if (wire == WireFormat::bfloat16) return found;
+  for (std::size_t first = 0; first < found.size(); first += wire_block_elements) {
+    const std::span<float> block(found.data() + first, std::min(wire_block_elements, found.size() - first));
+    std::ranges::fill(block, std::ranges::max(block));
   }
   return found;
 }

@@ -3,9 +3,11 @@
 #include <dirent.h>
 #include <netinet/in.h>
 #include <sys/socket.h>
+#include <sys/un.h>
 
 #include <algorithm>
 #include <chrono>
+#include <cstddef>
 #include <filesystem>
 #include <fstream>
 #include <map>
@@ -15,6 +17,7 @@
 #include <sstream>
 #include <stdexcept>
 #include <thread>
+#include <utility>
 
 #include "src/base/file_contents.hpp"
 #include "src/base/words.hpp"
@@ -40,6 +43,18 @@ bool is_ending(const std::filesystem::path& task) {
   return (fields.number<unsigned long>() & exiting) != 0;
 }
 
+// By a name that the kernel gives to one socket at a time; empty where another one has it.
+UniqueFd reserve(int port) {
+  UniqueFd socket(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  const std::string name = "hocket-test-port-" + std::to_string(port);
+  std::ranges::copy(name, address.sun_path + 1);  // behind a zero: no file
+  const auto length = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + 1 + name.size());
+  if (::bind(socket.get(), reinterpret_cast<const sockaddr*>(&address), length) != 0) socket.reset();
+  return socket;
+}
+
 bool is_free(int port) {
   const UniqueFd socket(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
   sockaddr_in address{};
@@ -51,11 +66,13 @@ bool is_free(int port) {
 
 }  // namespace
 
-int free_port() {
+FreePort free_port() {
+  constexpr int apart = 16;
   std::random_device random;
-  for (int attempt = 0; attempt < 100; ++attempt) {
-    const int port = 20000 + static_cast<int>(random() % 12000);
-    if (is_free(port)) return port;
+  for (int attempt = 0; attempt < 1000; ++attempt) {
+    const int port = 20000 + apart * static_cast<int>(random() % (12000 / apart));
+    UniqueFd reserved = reserve(port);
+    if (reserved && is_free(port)) return {port, std::move(reserved)};
   }
   throw std::runtime_error("no free port");
 }

@@ -64,6 +64,14 @@ struct Outcome {
   int signal = 0;   // 0: none
 };
 
+// A TCP port of 127.0.0.1 that nobody listens on, below the range from which the system takes ports by itself. While it
+// is reserved, no other test gets it, or one of those behind it, of which ranks take one where it is taken.
+struct FreePort {
+  int number = 0;
+  UniqueFd reserved = {};
+};
+FreePort free_port();
+
 class ProcessGroup {
  public:
   using Body = std::function<void(Child&)>;
@@ -99,15 +107,13 @@ class ProcessGroup {
   };
   bool reap(Member& member, bool block);
 
+  FreePort port_;  // where the ranks meet
   std::vector<Member> members_;
   std::chrono::steady_clock::time_point limit_;
 };
 
 // Forks the ranks, waits for them and expects all to succeed.
 void run_ranks(const Ranks& ranks, const ProcessGroup::Body& body);
-
-// A TCP port of 127.0.0.1 that nobody listens on, below the range from which the system takes ports by itself.
-int free_port();
 
 // All descriptors open in this process, and all its threads.
 int open_descriptors();
