@@ -15,7 +15,7 @@ TYPED_TEST_SUITE_P(TransportClosingSuite);
 TYPED_TEST_P(TransportClosingSuite, GoodbyeComesAfterWhatWasSent) {
   Ranks<TypeParam> ranks(2);
   auto [from, to] = ranks.connect_both(0, 1);
-  Bytes sent = pattern(300'000, 2), received(sent.size()), more(4);
+  Bytes sent = pattern(400'000, 2), received(sent.size()), more(4);
   Outcome send, receive, late;
   from->send(tag(1), whole(sent), send);
   from->close(Status());

@@ -217,8 +217,8 @@ TEST_P(Groups, SendrecvMatchesSendsAndReceives) {
     ASSERT_TRUE(comm);
     if (child.index > 1) return;
     const Rank peer = 1 - child.index;
-    const std::vector<int> sent = numbers(child.index == 0 ? 70'000 : 3, child.index);
-    std::vector<int> received(child.index == 0 ? 3 : 70'000);
+    const std::vector<int> sent = numbers(child.index == 0 ? 100'000 : 3, child.index);
+    std::vector<int> received(child.index == 0 ? 3 : 100'000);
     if (child.index == 0) {
       ASSERT_EQ(hocket_sendrecv(sent.data(), sent.size(), peer, received.data(), received.size(), peer, HOCKET_INT32,
                                 comm.get(), nullptr, nullptr),

@@ -5,6 +5,8 @@
 namespace hocket::shm {
 
 static_assert(std::atomic<std::uint64_t>::is_always_lock_free);
+static_assert(ring_data_bytes % ring_front_bytes == 0 && piece_bytes <= ring_data_bytes,
+              "what is mapped is whole pages");
 
 Result<UniqueFd> RingWriter::create() {
   auto fd = create_memory("messages", ring_bytes);
@@ -13,6 +15,12 @@ Result<UniqueFd> RingWriter::create() {
   if (!mapping) return mapping.status();
   mapping_ = std::move(*mapping);
   return fd;
+}
+
+void RingWriter::enter() {
+  entered_ = true;
+  // A piece that begins before the end reaches into the pages behind it. Where the kernel cannot, it faults as before.
+  (void)enter_pages(mapping_.data() + ring_front_bytes, ring_data_bytes + piece_bytes);
 }
 
 void RingWriter::look_at_taken() {

@@ -35,7 +35,8 @@ struct RingControl {
 };
 
 inline constexpr std::size_t ring_front_bytes = 4096;
-inline constexpr std::size_t ring_data_bytes = std::size_t{256} << 10;
+// More than a message of 256 KiB takes with its header: else its writer and reader would wait for each other once more.
+inline constexpr std::size_t ring_data_bytes = std::size_t{288} << 10;
 inline constexpr std::size_t ring_bytes = ring_front_bytes + ring_data_bytes;
 // All that a writer may have written before the reader gives something back: one line stays its own.
 inline constexpr std::size_t ring_room_max = ring_data_bytes - cache_line_bytes;
@@ -58,6 +59,8 @@ class RingWriter {
   // The next `bytes`, to write the beginning of a message to, which the reader has once that is shown. The word
   // behind them is cleared now, so that nothing comes between what is written to the line in which they begin.
   std::byte* begin(std::size_t bytes) {
+    if (bytes > long_bytes && !entered_) [[unlikely]]
+      enter();
     std::byte* const header = at();
     publish(bytes);
     return header;
@@ -82,9 +85,15 @@ class RingWriter {
   bool is_taken(std::uint64_t end);
 
  private:
+  static constexpr std::size_t long_bytes = 4096;
+
   void look_at_taken();
+  // Has the kernel enter all pages that pieces are written to, which takes a small part of the time of a fault for
+  // each. Rings that carry nothing long do without.
+  void enter();
 
   Mapping mapping_;
+  bool entered_ = false;
   std::uint64_t written_ = 0;
   std::uint64_t taken_ = 0;  // as last seen; more than written_ where that is nonsense
 };

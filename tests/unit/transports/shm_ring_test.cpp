@@ -1,4 +1,10 @@
-// What a ring's two ends make of nonsense that the other one has written: nothing is read or written beyond it.
+// What a ring's two ends make of nonsense that the other one has written: nothing is read or written beyond it. And how
+// its pages are entered.
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdint>
 #include <limits>
 #include <vector>
 
@@ -44,6 +50,34 @@ TEST(ShmRing, OneLineStaysTheWriters) {
   EXPECT_EQ(outbox.ring().written(), ring_room_max);
   EXPECT_EQ(outbox.ring().room(), 0u);
   outbox.abandon(Status(Code::protocol_error, "the test is over"));
+}
+
+// Of this process's pages there, as proc(5) says of /proc/[pid]/pagemap; those that a first use would still fault in
+// are not among them.
+std::size_t pages_entered(const std::byte* at, std::size_t bytes) {
+  const auto page = static_cast<std::size_t>(::getpagesize());
+  std::vector<std::uint64_t> entries(bytes / page);
+  const UniqueFd map(::open("/proc/self/pagemap", O_RDONLY | O_CLOEXEC));
+  const auto size = static_cast<ssize_t>(entries.size() * sizeof entries[0]);
+  const auto first = static_cast<off_t>(reinterpret_cast<std::uintptr_t>(at) / page * sizeof entries[0]);
+  EXPECT_EQ(::pread(map.get(), entries.data(), static_cast<std::size_t>(size), first), size);
+  return static_cast<std::size_t>(std::ranges::count_if(entries, [](std::uint64_t entry) { return entry >> 63 != 0; }));
+}
+
+TEST(ShmRing, TheFirstLongMessageEntersAllPagesThatPiecesReach) {
+  const auto page = static_cast<std::size_t>(::getpagesize());
+  constexpr std::size_t reached = ring_data_bytes + piece_bytes;
+  Outbox outbox;
+  const auto memory = outbox.ring().create();
+  ASSERT_TRUE(memory.ok());
+  auto probe = map_memory(memory->get(), 0, ring_front_bytes);
+  if (!probe.ok() || !enter_pages(probe->data(), page)) GTEST_SKIP() << "the kernel is older than 5.14";
+  const std::byte* const first = outbox.ring().at();
+  const Bytes data(2 * page);
+  ASSERT_TRUE(outbox.write_at_once(tag(0), {data.data(), 100}));
+  EXPECT_LT(pages_entered(first, reached), reached / page / 2) << "what carries nothing long needs no more";
+  ASSERT_TRUE(outbox.write_at_once(tag(1), data));
+  EXPECT_EQ(pages_entered(first, reached), reached / page);
 }
 
 // What a writer may write where a message begins, and what becomes of a receive that waits for one of `bytes`.
