@@ -31,7 +31,7 @@ function(hocket_discover program prefix patience alone)
   if(names STREQUAL "")
     message(FATAL_ERROR "${program} has no tests:\n${output}")
   endif()
-  # Skipped is what skips all its tests.
+  # A suite counts as skipped where each of its tests was.
   set(skipped "\\[  PASSED  \\] 0 tests\\.\n(\\[  SKIPPED \\][^\n]*\n)+$")
   foreach(filter IN LISTS names)
     string(REGEX REPLACE "\\.\\*$" "" name "${prefix}.${filter}")
