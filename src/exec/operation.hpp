@@ -134,6 +134,9 @@ class Operation : public RunEnd, public std::enable_shared_from_this<Operation> 
   virtual void before_sleep() {}
   // When advance() may find something of which nobody tells this process; asked before every sleep.
   virtual Deadline next_look() const { return Deadline::never(); }
+  // Of a run over a window for which advance() has just done nothing: members of whom one must do something before it
+  // can do more. All: it may go on already, or depends on anybody.
+  virtual MemberSet awaited_members() const { return all_members; }
   // Tells the peers that it waits for, and those that may wait for it, over links: `missing` and `witness` as in
   // Waiting.
   virtual void tell_waiting(Rank missing, Rank witness) {

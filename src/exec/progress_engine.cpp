@@ -267,6 +267,12 @@ void ProgressEngine::sleep(Deadline deadline) {
   for (Window* const window : windows_) window->cancel_sleep();
 }
 
+MemberSet ProgressEngine::awaited_members() const {
+  MemberSet awaited = 0;
+  for (const Entry& entry : queue_.running()) awaited |= entry.operation->awaited_members();
+  return awaited;
+}
+
 void ProgressEngine::sleep_on_links(Deadline deadline) {
   interests_.clear();
   interests_.push_back({.fd = lock_.holder_event().get(), .events = POLLIN, .revents = 0});
@@ -282,9 +288,11 @@ void ProgressEngine::sleep_on_links(Deadline deadline) {
 
 void ProgressEngine::sleep_on_window(Window& window, Deadline deadline) {
   if (!watcher_.knows(*peers_)) watcher_.show(peers_);
-  const std::uint32_t ticket = window.prepare_sleep();
+  const MemberSet awaited = awaited_members();
+  const std::uint32_t ticket = window.prepare_sleep(awaited);
   if (!lock_.fall_asleep(window)) return window.cancel_sleep();
-  if (advance_operations()) {  // what happened before this thread said that it sleeps woke nobody
+  // What happened before this thread said that it sleeps woke nobody.
+  if (advance_operations() || awaited_members() != awaited) {
     window.cancel_sleep();
   } else {
     window.sleep(ticket, deadline);

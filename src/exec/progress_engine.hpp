@@ -253,6 +253,7 @@ class ProgressEngine final : public TransportListener {
   void sleep(Deadline deadline);
   void sleep_on_links(Deadline deadline);
   void sleep_on_window(Window& window, Deadline deadline);
+  MemberSet awaited_members() const;
   bool is_stopping() const { return (lock_.state() & progress::stopping) != 0; }
   bool is_broken() const { return (lock_.state() & progress::broken) != 0; }
 

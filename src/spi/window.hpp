@@ -11,6 +11,7 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <memory>
 #include <optional>
 
@@ -34,6 +35,13 @@ struct RegionRef {
 
   friend bool operator==(const RegionRef&, const RegionRef&) = default;
 };
+
+// Some of a window's members. Those of a large one share bits.
+using MemberSet = std::uint64_t;
+inline constexpr MemberSet all_members = ~MemberSet{0};
+constexpr MemberSet set_of(std::uint32_t member) {
+  return MemberSet{1} << member % std::numeric_limits<MemberSet>::digits;
+}
 
 class Window {
  public:
@@ -72,11 +80,11 @@ class Window {
   // gone, and unmaps those that their owners removed. Cheap when there are none.
   virtual void tidy() = 0;
 
-  // Sleeping, when spinning did not help: prepare_sleep() announces it and returns a ticket; then look once more at
-  // what is waited for; then sleep(ticket), which returns after another member's wake_others() or an interrupt() since
-  // the ticket, or at the deadline. The member that wakes others pays a fence, and a load for each member who does not
-  // sleep.
-  virtual std::uint32_t prepare_sleep() = 0;
+  // Sleeping, when spinning did not help: prepare_sleep() announces it, and for which members this one waits, at least
+  // one, and returns a ticket; then look once more at what is waited for, and whether it waits for the same members;
+  // then sleep(ticket), which returns after a wake_others() of one of them or an interrupt() since the ticket, or at
+  // the deadline. The member that wakes others pays a fence, and a load for each member who does not sleep.
+  virtual std::uint32_t prepare_sleep(MemberSet awaited) = 0;
   virtual void sleep(std::uint32_t ticket, Deadline deadline) = 0;
   virtual void cancel_sleep() = 0;
   // In place of prepare_sleep(), where links are waited for too: until cancel_sleep(), another member's wake_others()

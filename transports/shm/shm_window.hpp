@@ -49,7 +49,7 @@ class ShmWindow final : public Window {
   double plain_read_ratio() override;
   Status read(std::uint32_t member, std::uintptr_t from, std::byte* to, std::size_t bytes) override;
   void tidy() override { regions_.tidy(); }
-  std::uint32_t prepare_sleep() override { return waking_.own_flag().prepare(); }
+  std::uint32_t prepare_sleep(MemberSet awaited) override { return waking_.own_flag().prepare(awaited); }
   void sleep(std::uint32_t ticket, Deadline deadline) override { waking_.own_flag().sleep(ticket, deadline); }
   void cancel_sleep() override { waking_.own_flag().cancel(); }
   void prepare_poll() override { waking_.own_flag().prepare_poll(); }

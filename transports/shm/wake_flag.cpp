@@ -9,7 +9,7 @@
 namespace hocket::shm {
 namespace {
 
-static_assert(std::atomic<std::uint32_t>::is_always_lock_free);
+static_assert(std::atomic<std::uint32_t>::is_always_lock_free && std::atomic<MemberSet>::is_always_lock_free);
 
 // Not private: the word lies in memory that processes share. The time is that of CLOCK_MONOTONIC, as Deadline's.
 long futex(std::atomic<std::uint32_t>& word, int operation, std::uint32_t value, const timespec* until) {
@@ -19,7 +19,8 @@ long futex(std::atomic<std::uint32_t>& word, int operation, std::uint32_t value,
 
 }  // namespace
 
-std::uint32_t WakeFlag::prepare(std::uint32_t how) {
+std::uint32_t WakeFlag::prepare(std::uint32_t how, MemberSet awaited) {
+  awaited_.store(awaited, std::memory_order_relaxed);
   const std::uint32_t ticket = word_.fetch_add(how, std::memory_order_seq_cst) + how;  // was awake
   full_fence();
   return ticket;

@@ -18,9 +18,10 @@ class WindowWaking {
   void wake_others() {
     full_fence();
     MemberBoard* const boards = group_.members.front().board;  // side by side
+    const MemberSet self = set_of(group_.self);
     const auto wake = [&](std::size_t first, std::size_t end) {
       for (std::size_t member = first; member < end; ++member) {
-        if (boards[member].wake_flag.wake()) [[unlikely]]
+        if (boards[member].wake_flag.wake(self)) [[unlikely]]
           group_.wake(member);
       }
     };

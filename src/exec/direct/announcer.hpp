@@ -95,6 +95,10 @@ class Announcer {
   Operation::Missing missing(const std::function<bool(std::uint32_t member)>& has_done_its_part) const;
   // Until all were heard: the first whose announcement is missing; run.members: that is not known.
   std::uint32_t next_member() const { return next_member_; }
+  // See Operation.
+  MemberSet awaited_members() const {
+    return state_ == State::announced && next_member_ < run_.members ? set_of(next_member_) : all_members;
+  }
 
  private:
   enum class State { waits, announced, heard_all };

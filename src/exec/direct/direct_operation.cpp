@@ -164,6 +164,15 @@ Deadline DirectOperation::next_look() const {
   return waits_for_device() ? Deadline::after(device_look_interval) : Deadline::never();
 }
 
+MemberSet DirectOperation::awaited_members() const {
+  if (phase_ == Phase::meet) return announcer_.awaited_members();
+  const auto awaited_by = [](const auto& path) {
+    if constexpr (requires { path.awaited_members(); }) return path.awaited_members();
+    return all_members;
+  };
+  return phase_ == Phase::move ? std::visit(awaited_by, path_) : all_members;
+}
+
 Operation::Missing DirectOperation::missing() const {
   if (waits_for_device()) return {.peers = {}, .text = std::string(waits_for_own_stream)};
   return announcer_.missing([&](std::uint32_t member) {

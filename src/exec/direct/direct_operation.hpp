@@ -40,6 +40,7 @@ class DirectOperation final : public Operation {
   bool has_gone_on(Rank peer) const { return announcer_.has_come(peer, 1); }
   void before_sleep() override { announcer_.before_sleep(); }
   Deadline next_look() const override;
+  MemberSet awaited_members() const override;
   Missing missing() const override;
   Rank awaited() const override;
   std::string_view algorithm() const override;

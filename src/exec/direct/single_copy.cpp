@@ -51,25 +51,43 @@ bool SingleCopyPath::has_done_its_part(std::uint32_t member) const {
   return stage_counts_.reached(member, Stage::copied_out, std::min(copied_out_ + 1, run_.exchange.rounds()));
 }
 
+// What goes to this member is put where it belongs, not into a slot that others read.
+MemberSet SingleCopyPath::awaited_to_combine() const {
+  if (combined_ < direct::rounds_in_flight || run_.exchange.part(combined_, run_.self).goes_to(run_.self)) return 0;
+  return stage_counts_.awaited(Stage::copied_out, combined_ - direct::rounds_in_flight + 1);
+}
+
+MemberSet SingleCopyPath::awaited_to_copy_out() const {
+  return run_.exchange.combines() ? stage_counts_.awaited(Stage::combined, copied_out_ + 1) : 0;
+}
+
+// Nobody else reads the memory of a member without input.
+MemberSet SingleCopyPath::awaited_to_end() const {
+  return run_.exchange.input_bytes(run_.self) > 0 ? stage_counts_.awaited(Stage::copied_out, copied_out_) : 0;
+}
+
+MemberSet SingleCopyPath::awaited_members() const {
+  const std::size_t rounds = run_.exchange.rounds();
+  AwaitedByStages awaited;
+  if (run_.exchange.combines() && combined_ < rounds) awaited.add(awaited_to_combine());
+  if (copied_out_ < rounds_to_copy_out()) awaited.add(awaited_to_copy_out());
+  if (copied_out_ == rounds) awaited.add(awaited_to_end());
+  return awaited.members();
+}
+
 // The last stage first: that frees the most.
 bool SingleCopyPath::advance(Counters&) {
   const auto all_out = [&] { return copied_out_ == run_.exchange.rounds(); };
   if (!all_out() && announcer_.someone_has_withdrawn()) return false;  // why is on its way
   const bool happened = copy_out() || combine_own();
   if (happened) run_.window().wake_others();
-  const bool stays = run_.exchange.input_bytes(run_.self) > 0;  // else nobody reads this member's memory
-  done_ = all_out() && (!stays || stage_counts_.everyone_reached(Stage::copied_out, copied_out_));
+  done_ = all_out() && awaited_to_end() == 0;
   return happened;
 }
 
 bool SingleCopyPath::combine_own() {
-  if (!run_.exchange.combines() || combined_ == run_.exchange.rounds()) return false;
+  if (!run_.exchange.combines() || combined_ == run_.exchange.rounds() || awaited_to_combine() != 0) return false;
   const Part part = run_.exchange.part(combined_, run_.self);
-  const bool takes_slot = !part.goes_to(run_.self);
-  if (takes_slot && combined_ >= direct::rounds_in_flight &&
-      !stage_counts_.everyone_reached(Stage::copied_out, combined_ - direct::rounds_in_flight + 1)) {
-    return false;
-  }
   if (part.bytes != 0 && !combine_part(part)) return true;
   stage_counts_.publish(Stage::combined, ++combined_);
   return true;
@@ -100,8 +118,7 @@ bool SingleCopyPath::combine_part(const Part& part) {
 
 bool SingleCopyPath::copy_out() {
   const bool combines = run_.exchange.combines();
-  if (copied_out_ == (combines ? combined_ : run_.exchange.rounds())) return false;
-  if (combines && !stage_counts_.everyone_reached(Stage::combined, copied_out_ + 1)) return false;
+  if (copied_out_ == rounds_to_copy_out() || awaited_to_copy_out() != 0) return false;
   for (std::uint32_t step = 0; step < run_.exchange.parts(); ++step) {
     const std::uint32_t index = run_.exchange.index_in_turn(run_.self, step);
     const Part part = run_.exchange.part(copied_out_, index);

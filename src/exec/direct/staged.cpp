@@ -27,9 +27,31 @@ std::byte* StagedPath::result_slot(std::uint32_t member, std::size_t round) cons
   return slot(member, round, run_.exchange.parts_per_source());
 }
 
-bool StagedPath::slot_is_free(std::size_t round, Stage last_use) const {
-  return round < direct::rounds_in_flight ||
-         stage_counts_.everyone_reached(last_use, round - direct::rounds_in_flight + 1);
+MemberSet StagedPath::awaited_for_slot(std::size_t round, Stage last_use) const {
+  if (round < direct::rounds_in_flight) return 0;
+  return stage_counts_.awaited(last_use, round - direct::rounds_in_flight + 1);
+}
+
+// ---- who is waited for ----------------------------------------------------------------------------------------------
+
+MemberSet StagedPath::awaited_to_copy_in() const {
+  return awaited_for_slot(copied_in_, run_.exchange.combines() ? Stage::combined : Stage::copied_out);
+}
+
+MemberSet StagedPath::awaited_to_combine() const {
+  return stage_counts_.awaited(Stage::copied_in, combined_ + 1) | awaited_for_slot(combined_, Stage::copied_out);
+}
+
+MemberSet StagedPath::awaited_to_copy_out() const {
+  return stage_counts_.awaited(before_copying_out_, copied_out_ + 1);
+}
+
+MemberSet StagedPath::awaited_members() const {
+  AwaitedByStages awaited;
+  if (copied_in_ < run_.exchange.rounds()) awaited.add(awaited_to_copy_in());
+  if (run_.exchange.combines() && combined_ < copied_in_) awaited.add(awaited_to_combine());
+  if (copied_out_ < rounds_to_copy_out()) awaited.add(awaited_to_copy_out());
+  return awaited.members();
 }
 
 // ---- the stages -----------------------------------------------------------------------------------------------------
@@ -48,7 +70,7 @@ bool StagedPath::advance(Counters& counters) {
 bool StagedPath::copy_in(Counters& counters) {
   const Exchange& exchange = run_.exchange;
   if (copied_in_ == exchange.rounds()) return false;
-  if (!slot_is_free(copied_in_, exchange.combines() ? Stage::combined : Stage::copied_out)) return false;
+  if (awaited_to_copy_in() != 0) return false;
   for (std::uint32_t index = 0; index < exchange.parts(); ++index) {
     const Part part = exchange.part(copied_in_, index);
     const bool for_others = exchange.combines() ? index != run_.self : part.target != run_.self;
@@ -62,9 +84,7 @@ bool StagedPath::copy_in(Counters& counters) {
 }
 
 bool StagedPath::combine_own() {
-  if (!run_.exchange.combines() || combined_ == copied_in_) return false;
-  if (!stage_counts_.everyone_reached(Stage::copied_in, combined_ + 1)) return false;
-  if (!slot_is_free(combined_, Stage::copied_out)) return false;
+  if (!run_.exchange.combines() || combined_ == copied_in_ || awaited_to_combine() != 0) return false;
   const Part part = run_.exchange.part(combined_, run_.self);
   if (part.bytes != 0) {
     run_.sources.clear();
@@ -84,8 +104,7 @@ bool StagedPath::combine_own() {
 bool StagedPath::copy_out() {
   const Exchange& exchange = run_.exchange;
   const bool combines = exchange.combines();
-  if (copied_out_ == (combines ? combined_ : copied_in_)) return false;
-  if (!stage_counts_.everyone_reached(before_copying_out_, copied_out_ + 1)) return false;
+  if (copied_out_ == rounds_to_copy_out() || awaited_to_copy_out() != 0) return false;
   for (std::uint32_t step = 0; step < exchange.parts(); ++step) {
     const std::uint32_t index = exchange.index_in_turn(run_.self, step);
     const Part part = exchange.part(copied_out_, index);

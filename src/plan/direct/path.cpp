@@ -108,7 +108,9 @@ std::size_t grain_of(DirectPath path, const Exchange& exchange, std::size_t stag
     case DirectPath::mapped: return first_grain_bytes;
     case DirectPath::gpu: return gpu_grain_bytes;
     case DirectPath::pooled: return pooled_grain_bytes;
-    case DirectPath::single_copy: return round_down(std::min(single_copy_grain_bytes, room / 2), cache_line_bytes);
+    case DirectPath::single_copy:
+      if (!exchange.combines()) return single_copy_grain_bytes;  // nothing goes through the staging areas
+      return round_down(std::min(single_copy_grain_bytes, room / 2), cache_line_bytes);
     case DirectPath::staged:
       return round_down(std::min(staged_grain_bytes, room / (exchange.parts_per_source() + 1)), cache_line_bytes);
   }

@@ -146,7 +146,8 @@ TEST_P(DirectBlocks, AreRightInWhateverOrderMembersRun) {
       for (std::size_t steps = random() % 50 == 0 ? 3000 : 1 + random() % 20; steps > 0; --steps) {
         if (done[who] == shapes.size()) break;
         if (!member.running()) member.begin(shapes[done[who]]);
-        idle = member.step() || member.complete() ? 0 : idle + 1;
+        const bool sleeps = seed % 2 == 0;  // where nothing happens, until it is woken
+        idle = (sleeps ? member.step_or_sleep([] {}) : member.step()) || member.complete() ? 0 : idle + 1;
         if (!member.complete()) continue;
         member.end();
         ++done[who];

@@ -30,6 +30,23 @@ class DirectMember {
     Counters counters;
     return operation_.advance(counters);
   }
+  // The same of one that falls asleep, as ProgressEngine::sleep_on_window() does, where nothing happens, and until
+  // another member wakes it does nothing. `meanwhile` is called wherever others may do something.
+  template <class Meanwhile>
+  bool step_or_sleep(const Meanwhile& meanwhile) {
+    if (window_.sleeps()) return false;
+    if (step() || complete()) return true;
+    operation_.before_sleep();
+    const MemberSet awaited = operation_.awaited_members();
+    meanwhile();
+    window_.prepare_sleep(awaited);
+    meanwhile();
+    const bool happened = step() || complete();
+    meanwhile();
+    if (!happened && operation_.awaited_members() == awaited) return false;
+    window_.cancel_sleep();
+    return true;
+  }
   bool running() const { return running_; }
   bool complete() const { return operation_.complete(); }
 

@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstring>
 #include <random>
 
@@ -145,10 +146,21 @@ Calls draw_rows(Draw& draw, std::uint32_t members) {
   return calls;
 }
 
-// Lets a random member do a random number of steps, until all are through all calls.
-void run(Draw& draw, const Calls& calls, std::vector<std::unique_ptr<Member>>& members) {
+// Lets a random member do a random number of steps, until all are through all calls. `sleep`: where nothing happens, it
+// does so until it is woken.
+void run(Draw& draw, const Calls& calls, std::vector<std::unique_ptr<Member>>& members, bool sleep) {
   std::vector<std::size_t> done(members.size());
   std::size_t left = members.size() * calls.shapes.size();
+  bool nested = false;
+  const auto meanwhile = [&] {
+    if (nested || draw.one_in(3)) return;
+    nested = true;
+    for (int steps = 0; steps < 3; ++steps) {
+      Member& other = *members[draw.below(members.size())];
+      if (other.running() && !other.complete()) (void)other.step_or_sleep([] {});
+    }
+    nested = false;
+  };
   for (int idle = 0; left > 0;) {
     const std::size_t who = draw.below(members.size());
     Member& member = *members[who];
@@ -163,7 +175,7 @@ void run(Draw& draw, const Calls& calls, std::vector<std::unique_ptr<Member>>& m
                                 (calls.registered[number] == Registered::some && draw.one_in(2));
         member.begin(calls.shapes[number], in_place, registered, draw.one_in(2) ? 0 : draw.below(64));
       }
-      idle = member.step() ? 0 : idle + 1;
+      idle = (sleep ? member.step_or_sleep(meanwhile) : member.step()) ? 0 : idle + 1;
       if (!member.complete()) continue;
       idle = 0;
       member.end();
@@ -198,7 +210,35 @@ TEST_P(DirectOperations, AreRightInWhateverOrderMembersRun) {
                    std::to_string(shape.root) + "; ";
     }
     SCOPED_TRACE("seed " + std::to_string(seed) + (shares_work ? ", shares work: " : ": ") + described);
-    run(draw, calls, members);
+    run(draw, calls, members, seed % 2 == 0);
+    if (HasFailure()) return;
+  }
+}
+
+// Calls of many rounds, so that a member waits for several others at once: in turns, for those that it names alone.
+TEST_P(DirectOperations, SleepUntilThoseAreThereForWhomTheyWait) {
+  const std::uint32_t size = GetParam();
+  for (std::uint64_t seed = 1; seed <= 24; ++seed) {
+    Draw draw(seed);
+    const SingleCopy single_copy = draw.one_in(2) ? SingleCopy::always : SingleCopy::never;
+    SharedMemory shared(size, direct::payload_bytes + (std::size_t{24} << 10));
+    std::vector<std::unique_ptr<Member>> members;
+    for (std::uint32_t self = 0; self < size; ++self) {
+      members.push_back(std::make_unique<Member>(shared, self, false, single_copy, 0));
+    }
+    Calls calls;
+    for (int number = 0; number < 4; ++number) {
+      const bool reduces = draw.one_in(2);
+      const Collective collective = reduces ? Collective::reduce : collectives[draw.below(std::size(collectives))];
+      add(draw, calls, collective, 20'000 + draw.below(20'000), static_cast<std::uint32_t>(draw.below(size)));
+    }
+    if (seed % 8 == 0) {  // what is combined with nothing goes in larger pieces
+      const Collective collective = draw.one_in(2) ? Collective::scatter : Collective::allgather;
+      add(draw, calls, collective, 300'000, static_cast<std::uint32_t>(draw.below(size)));
+    }
+    std::ranges::fill(calls.registered, Registered::none);
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    run(draw, calls, members, true);
     if (HasFailure()) return;
   }
 }

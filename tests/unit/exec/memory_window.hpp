@@ -19,6 +19,8 @@ struct SharedMemory {
     std::array<ControlLine, Window::lines_per_member> lines{};
     std::unique_ptr<std::byte[]> staging;
     std::vector<std::pair<std::byte*, std::size_t>> regions;  // by id - 1; null: gone
+    bool asleep = false;
+    MemberSet awaited = 0;  // while it is
   };
 
   SharedMemory(std::uint32_t size, std::size_t bytes_of_staging) : staging_bytes(bytes_of_staging) {
@@ -69,13 +71,23 @@ class MemoryWindow final : public Window {
     return {};
   }
   void tidy() override {}
-  // Nobody sleeps.
-  std::uint32_t prepare_sleep() override { return 0; }
+  // Who sleeps is not run until it is awake again.
+  std::uint32_t prepare_sleep(MemberSet awaited) override {
+    shared_.members[self_].asleep = true;
+    shared_.members[self_].awaited = awaited;
+    return 0;
+  }
   void sleep(std::uint32_t, Deadline) override {}
-  void cancel_sleep() override {}
-  void prepare_poll() override {}
-  void wake_others() override {}
-  void interrupt() override {}
+  void cancel_sleep() override { shared_.members[self_].asleep = false; }
+  void prepare_poll() override { prepare_sleep(all_members); }
+  void wake_others() override {
+    for (SharedMemory::Member& member : shared_.members) {
+      if ((member.awaited & set_of(self_)) != 0) member.asleep = false;
+    }
+  }
+  void interrupt() override { cancel_sleep(); }
+
+  bool sleeps() const { return shared_.members[self_].asleep; }
 
   std::function<void()> before_read;
 

@@ -29,7 +29,7 @@ class Member final : public DirectMember {
   MemoryWindow& window() { return window_; }
 };
 
-constexpr std::size_t count = 200'000;
+constexpr std::size_t count = 1'200'000;  // more than two pieces
 constexpr std::byte sent{1}, later{2};
 
 // The caller of member 0 has its buffers back during a read of member 1, which counts from 1 on, and uses them for

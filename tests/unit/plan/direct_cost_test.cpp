@@ -87,7 +87,7 @@ TEST(DirectCost, SingleCopyReads) {
   const DirectCall call{.collective = Collective::allgather, .ranks = 2, .count = 256 * kib};
   const DirectExpectation made = expected(host(2, 0, cost), call);
   EXPECT_EQ(made.path, DirectPath::single_copy);
-  EXPECT_DOUBLE_EQ(made.seconds, mib + 100.0 * mib + 1000 * 3) << "its own block, the other one, in three parts";
+  EXPECT_DOUBLE_EQ(made.seconds, mib + 100.0 * mib + 1000 * 2) << "its own block, the other one, in two parts";
   DirectCost slow = cost;
   slow.read_per_byte = 126;
   EXPECT_EQ(expected(host(2, 0, slow), call).path, DirectPath::staged) << "two copies are faster";

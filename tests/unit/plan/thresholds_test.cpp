@@ -183,12 +183,12 @@ TEST(DirectThresholds, OfManyRanksWithACoreForEachAreAsMeasured) {
   EXPECT_EQ(path(Collective::reduce, 16, 16 * kib), DirectPath::staged);
 }
 
-// Five ranks and more that share cores read some of what is large where it lies, even if reading is slow.
+// Four ranks and more that share cores read some of what is large where it lies, even if reading is slow.
 TEST(DirectThresholds, OfManyRanksThatShareCoresAllowSlowerReads) {
   for (const char* name : {"one-host-2-cores", "one-host-4-cores", "one-host-16-cores"}) {
     const MachineClass& machine = *find_machine_class(name);
-    EXPECT_EQ(direct_thresholds(machine, 4).read_ratio_max, 2.5) << name;
-    EXPECT_EQ(direct_thresholds(machine, 5).read_ratio_max, 8) << name;
+    EXPECT_EQ(direct_thresholds(machine, 3).read_ratio_max, 2.5) << name;
+    EXPECT_EQ(direct_thresholds(machine, 4).read_ratio_max, 8) << name;
     const auto path = [&](Collective collective, int ranks, std::size_t block_bytes) {
       const DirectCall call{.collective = collective, .ranks = ranks, .count = block_bytes / sizeof(float)};
       const DirectSetting setting{.thresholds = &direct_thresholds(machine, static_cast<std::size_t>(ranks)),
@@ -197,8 +197,10 @@ TEST(DirectThresholds, OfManyRanksThatShareCoresAllowSlowerReads) {
       return foreseen_path(call.exchange(), setting, false, true);
     };
     constexpr std::size_t mib = std::size_t{1} << 20;
-    EXPECT_EQ(path(Collective::scatter, 4, mib), DirectPath::staged) << name;
-    EXPECT_EQ(path(Collective::scatter, 5, mib), DirectPath::single_copy) << name;
+    EXPECT_EQ(path(Collective::scatter, 3, mib), DirectPath::staged) << name;
+    EXPECT_EQ(path(Collective::scatter, 4, mib / 8), DirectPath::staged) << name;
+    EXPECT_EQ(path(Collective::scatter, 4, mib / 4), DirectPath::single_copy) << name;
+    EXPECT_EQ(path(Collective::alltoall, 4, 16 * mib), DirectPath::staged) << name;
     EXPECT_EQ(path(Collective::alltoall, 8, 4 * mib), DirectPath::staged) << name;
     EXPECT_EQ(path(Collective::alltoall, 8, 8 * mib), DirectPath::single_copy) << name;
     EXPECT_EQ(path(Collective::gather, 8, 8 * mib), DirectPath::staged) << name;

@@ -9,17 +9,18 @@
 
 #include "tests/unit/transports/shm_ranks.hpp"
 #include "transports/shm/shared_memory.hpp"
+#include "transports/shm/wake_flag.hpp"
 
 namespace hocket::shm {
 namespace {
 
-// Sleeps on the window until `done`, as a direct path does.
+// Sleeps on the window until `done`, for which it waits for `awaited` alone, as a direct path does.
 template <class Done>
-void sleep_until(Window& window, Done done) {
+void sleep_until(Window& window, Done done, MemberSet awaited = all_members) {
   const Deadline deadline = generous();
   while (!done()) {
     ASSERT_FALSE(deadline.passed());
-    const std::uint32_t ticket = window.prepare_sleep();
+    const std::uint32_t ticket = window.prepare_sleep(awaited);
     if (done()) {
       window.cancel_sleep();
       return;
@@ -37,7 +38,8 @@ void barrier(Window& window, std::size_t line, std::uint64_t value, std::uint32_
   word(window, window.self(), line).store(value, std::memory_order_release);
   window.wake_others();
   for (std::uint32_t member = 0; member < members; ++member) {
-    sleep_until(window, [&] { return word(window, member, line).load(std::memory_order_acquire) >= value; });
+    const auto came = [&] { return word(window, member, line).load(std::memory_order_acquire) >= value; };
+    sleep_until(window, came, set_of(member));
   }
 }
 
@@ -224,9 +226,25 @@ TEST(ShmWindow, InterruptEndsASleep) {
     other.join();
     // One that came before the ticket is not remembered: the deadline ends this sleep.
     const auto before = Deadline::Clock::now();
-    window.sleep(window.prepare_sleep(), Deadline::after(std::chrono::milliseconds(20)));
+    window.sleep(window.prepare_sleep(all_members), Deadline::after(std::chrono::milliseconds(20)));
     EXPECT_GE(Deadline::Clock::now() - before, std::chrono::milliseconds(20));
   });
+}
+
+TEST(ShmWindow, WhoSleepsIsWokenByThoseItWaitsFor) {
+  WakeFlag flag;
+  std::uint32_t ticket = flag.prepare(set_of(1) | set_of(70));
+  const auto before = Deadline::Clock::now();
+  flag.wake(set_of(0));
+  flag.sleep(ticket, Deadline::after(std::chrono::milliseconds(20)));
+  EXPECT_GE(Deadline::Clock::now() - before, std::chrono::milliseconds(20));
+  for (const std::uint32_t member : {1U, 70U}) {
+    ticket = flag.prepare(set_of(1) | set_of(70));
+    const Deadline deadline = generous();
+    flag.wake(set_of(member));
+    flag.sleep(ticket, deadline);
+    EXPECT_FALSE(deadline.passed());
+  }
 }
 
 // Every round needs its wake-up: members sleep in poll(2), where they would hear of their links too.
