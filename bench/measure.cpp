@@ -169,7 +169,8 @@ class Run {
     return microseconds(Clock::now() - began);
   }
 
-  // An input that the call ignores is left alone: writing it would drive the others' out of the caches that ranks share.
+  // An input that the call ignores is left alone: writing it would drive the others' out of the caches that ranks
+  // share.
   void prepare_fresh() {
     if (!ignores_send(what_, member_.place)) buffers_.write_input(*pattern_);
     barrier();  // nobody waits for this library while ranks meet elsewhere

@@ -292,11 +292,8 @@ void ProgressEngine::sleep_on_window(Window& window, Deadline deadline) {
   const std::uint32_t ticket = window.prepare_sleep(awaited);
   if (!lock_.fall_asleep(window)) return window.cancel_sleep();
   // What happened before this thread said that it sleeps woke nobody.
-  if (advance_operations() || awaited_members() != awaited) {
-    window.cancel_sleep();
-  } else {
-    window.sleep(ticket, deadline);
-  }
+  const bool goes_on = advance_operations() || awaited_members() != awaited;
+  goes_on ? window.cancel_sleep() : window.sleep(ticket, deadline);
   lock_.awake();
 }
 

@@ -7,14 +7,17 @@ namespace {
 using testing::HasSubstr;
 using testing::Not;
 
+// The third process, and the one that takes the place of rank 1, for which the others stay.
 TEST(HocketRunElastic, TellsNewcomersThatTheyAreNone) {
   const Ran ran = run_command(
-      "export PMI_RANK=7 PMI_SIZE=9; $RUN -n 2 --elastic 1:3 --restarts 1 sh -c '"
+      "export PMI_RANK=7 PMI_SIZE=9 REPLACED=$(mktemp -u); $RUN -n 2 --elastic 1:3 --restarts 1 sh -c '"
       "echo ${RANK-none}/${WORLD_SIZE-none} ${PMI_RANK-gone} ${HOCKET_NEWCOMER-no} $LOCAL_RANK/$LOCAL_WORLD_SIZE "
-      "${HOCKET_STORE%:*}; [ \"$RANK\" = 1 ] && exit 3; exit 0' | sort");
+      "${HOCKET_STORE%:*}; [ \"$RANK\" = 1 ] && exit 3; [ $LOCAL_RANK = 1 ] && : > $REPLACED; "
+      "until [ -e $REPLACED ]; do sleep 0.01; done' | sort; rm $REPLACED");
   EXPECT_EQ(ran.out,
             "[0] 0/2 7 no 0/2 tcp://127.0.0.1\n"
             "[1] 1/2 7 no 1/2 tcp://127.0.0.1\n"
+            "[1] none/none gone on 1/3 tcp://127.0.0.1\n"
             "[2] none/none gone on 2/3 tcp://127.0.0.1\n");
 }
 

@@ -1,5 +1,6 @@
-// WakeFlag: a word in shared memory on which one thread sleeps and any other, of any process, wakes it. The sleeper says
-// for which members it waits: a wake-up costs a system call and a change of processes, and the others' would be in vain.
+// WakeFlag: a word in shared memory on which one thread sleeps and any other, of any process, wakes it. The sleeper
+// says for which members it waits: a wake-up costs a system call and a change of processes, and the others' would be in
+// vain.
 //
 // The lowest bits say: awake (0), asleep on the word (1), asleep in poll(2) (3), or about to be. A waker sets them to
 // awake, so a sleep costs at most one system call of all who would wake it; the bits above count, so that no sleep
