@@ -52,41 +52,41 @@ bool SingleCopyPath::has_done_its_part(std::uint32_t member) const {
 }
 
 // What goes to this member is put where it belongs, not into a slot that others read.
-MemberSet SingleCopyPath::awaited_to_combine() const {
-  if (combined_ < direct::rounds_in_flight || run_.exchange.part(combined_, run_.self).goes_to(run_.self)) return 0;
-  return stage_counts_.awaited(Stage::copied_out, combined_ - direct::rounds_in_flight + 1);
+AwaitedByStage SingleCopyPath::awaited_to_combine() const {
+  if (!run_.exchange.combines() || combined_ == run_.exchange.rounds()) return {};
+  if (run_.exchange.part(combined_, run_.self).goes_to(run_.self)) return nobody_awaited;
+  return stage_counts_.awaited_for_slot(combined_, Stage::copied_out);
 }
 
-MemberSet SingleCopyPath::awaited_to_copy_out() const {
-  return run_.exchange.combines() ? stage_counts_.awaited(Stage::combined, copied_out_ + 1) : 0;
+AwaitedByStage SingleCopyPath::awaited_to_copy_out() const {
+  const bool combines = run_.exchange.combines();
+  if (copied_out_ == (combines ? combined_ : run_.exchange.rounds())) return {};
+  return combines ? stage_counts_.awaited(Stage::combined, copied_out_ + 1) : nobody_awaited;
 }
 
 // Nobody else reads the memory of a member without input.
-MemberSet SingleCopyPath::awaited_to_end() const {
-  return run_.exchange.input_bytes(run_.self) > 0 ? stage_counts_.awaited(Stage::copied_out, copied_out_) : 0;
+AwaitedByStage SingleCopyPath::awaited_to_end() const {
+  if (copied_out_ != run_.exchange.rounds()) return {};
+  return run_.exchange.input_bytes(run_.self) > 0 ? stage_counts_.awaited(Stage::copied_out, copied_out_)
+                                                  : nobody_awaited;
 }
 
 MemberSet SingleCopyPath::awaited_members() const {
-  const std::size_t rounds = run_.exchange.rounds();
-  AwaitedByStages awaited;
-  if (run_.exchange.combines() && combined_ < rounds) awaited.add(awaited_to_combine());
-  if (copied_out_ < rounds_to_copy_out()) awaited.add(awaited_to_copy_out());
-  if (copied_out_ == rounds) awaited.add(awaited_to_end());
-  return awaited.members();
+  return awaited_by({awaited_to_combine(), awaited_to_copy_out(), awaited_to_end()});
 }
 
 // The last stage first: that frees the most.
 bool SingleCopyPath::advance(Counters&) {
-  const auto all_out = [&] { return copied_out_ == run_.exchange.rounds(); };
-  if (!all_out() && announcer_.someone_has_withdrawn()) return false;  // why is on its way
+  const bool all_out = copied_out_ == run_.exchange.rounds();
+  if (!all_out && announcer_.someone_has_withdrawn()) return false;  // why is on its way
   const bool happened = copy_out() || combine_own();
   if (happened) run_.window().wake_others();
-  done_ = all_out() && awaited_to_end() == 0;
+  done_ = awaited_to_end() == nobody_awaited;
   return happened;
 }
 
 bool SingleCopyPath::combine_own() {
-  if (!run_.exchange.combines() || combined_ == run_.exchange.rounds() || awaited_to_combine() != 0) return false;
+  if (awaited_to_combine() != nobody_awaited) return false;
   const Part part = run_.exchange.part(combined_, run_.self);
   if (part.bytes != 0 && !combine_part(part)) return true;
   stage_counts_.publish(Stage::combined, ++combined_);
@@ -118,7 +118,7 @@ bool SingleCopyPath::combine_part(const Part& part) {
 
 bool SingleCopyPath::copy_out() {
   const bool combines = run_.exchange.combines();
-  if (copied_out_ == rounds_to_copy_out() || awaited_to_copy_out() != 0) return false;
+  if (awaited_to_copy_out() != nobody_awaited) return false;
   for (std::uint32_t step = 0; step < run_.exchange.parts(); ++step) {
     const std::uint32_t index = run_.exchange.index_in_turn(run_.self, step);
     const Part part = run_.exchange.part(copied_out_, index);

@@ -24,12 +24,9 @@ class SingleCopyPath {
 
  private:
   void count_what_others_read(Counters& counters) const;
-  // Rounds that could be copied out if the others had come as far.
-  std::size_t rounds_to_copy_out() const { return run_.exchange.combines() ? combined_ : run_.exchange.rounds(); }
-  // For whom the next round of each stage waits, and the end; empty: for nobody.
-  MemberSet awaited_to_combine() const;
-  MemberSet awaited_to_copy_out() const;
-  MemberSet awaited_to_end() const;
+  AwaitedByStage awaited_to_combine() const;
+  AwaitedByStage awaited_to_copy_out() const;
+  AwaitedByStage awaited_to_end() const;
   bool combine_own();
   bool combine_part(const Part& part);
   bool copy_out();

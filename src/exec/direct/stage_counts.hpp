@@ -6,27 +6,27 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <initializer_list>
+#include <optional>
 
 #include "src/exec/direct/control_lines.hpp"
 #include "src/exec/direct/direct_run.hpp"
 
 namespace hocket {
 
-// Those for whom the stages wait that a member has before it, all together.
-class AwaitedByStages {
- public:
-  // Of one stage; empty: it can go on.
-  void add(MemberSet members) {
-    together_ |= members;
-    one_can_go_on_ |= members == 0;
-  }
-  // See Operation.
-  MemberSet members() const { return one_can_go_on_ || together_ == 0 ? all_members : together_; }
+// For whom each stage waits: for nobody, if the set is empty; nothing: it has no round left that could be next.
+using AwaitedByStage = std::optional<MemberSet>;
+inline constexpr AwaitedByStage nobody_awaited = MemberSet{0};
 
- private:
-  MemberSet together_ = 0;
-  bool one_can_go_on_ = false;
-};
+// The same of all stages of a member, as Operation::awaited_members() has it.
+inline MemberSet awaited_by(std::initializer_list<AwaitedByStage> stages) {
+  MemberSet together = 0;
+  for (const AwaitedByStage& stage : stages) {
+    if (stage == nobody_awaited) return all_members;  // it can go on
+    together |= stage.value_or(0);
+  }
+  return together != 0 ? together : all_members;
+}
 
 class StageCounts {
  public:
@@ -44,6 +44,10 @@ class StageCounts {
   MemberSet awaited(Stage stage, std::size_t count) const {
     const std::uint32_t member = first_behind(stage, count);
     return member < run_.members ? set_of(member) : 0;
+  }
+  // The same of the slot that round `round` will use, which the others must have left by their stage `last_use`.
+  MemberSet awaited_for_slot(std::size_t round, Stage last_use) const {
+    return round < direct::rounds_in_flight ? 0 : awaited(last_use, round - direct::rounds_in_flight + 1);
   }
 
   std::uint64_t word_of(std::size_t count) const { return (operation_ << count_bits) | count; }

@@ -27,31 +27,26 @@ std::byte* StagedPath::result_slot(std::uint32_t member, std::size_t round) cons
   return slot(member, round, run_.exchange.parts_per_source());
 }
 
-MemberSet StagedPath::awaited_for_slot(std::size_t round, Stage last_use) const {
-  if (round < direct::rounds_in_flight) return 0;
-  return stage_counts_.awaited(last_use, round - direct::rounds_in_flight + 1);
-}
-
 // ---- who is waited for ----------------------------------------------------------------------------------------------
 
-MemberSet StagedPath::awaited_to_copy_in() const {
-  return awaited_for_slot(copied_in_, run_.exchange.combines() ? Stage::combined : Stage::copied_out);
+AwaitedByStage StagedPath::awaited_to_copy_in() const {
+  if (copied_in_ == run_.exchange.rounds()) return {};
+  return stage_counts_.awaited_for_slot(copied_in_, run_.exchange.combines() ? Stage::combined : Stage::copied_out);
 }
 
-MemberSet StagedPath::awaited_to_combine() const {
-  return stage_counts_.awaited(Stage::copied_in, combined_ + 1) | awaited_for_slot(combined_, Stage::copied_out);
+AwaitedByStage StagedPath::awaited_to_combine() const {
+  if (!run_.exchange.combines() || combined_ == copied_in_) return {};
+  return stage_counts_.awaited(Stage::copied_in, combined_ + 1) |
+         stage_counts_.awaited_for_slot(combined_, Stage::copied_out);
 }
 
-MemberSet StagedPath::awaited_to_copy_out() const {
+AwaitedByStage StagedPath::awaited_to_copy_out() const {
+  if (copied_out_ == (run_.exchange.combines() ? combined_ : copied_in_)) return {};
   return stage_counts_.awaited(before_copying_out_, copied_out_ + 1);
 }
 
 MemberSet StagedPath::awaited_members() const {
-  AwaitedByStages awaited;
-  if (copied_in_ < run_.exchange.rounds()) awaited.add(awaited_to_copy_in());
-  if (run_.exchange.combines() && combined_ < copied_in_) awaited.add(awaited_to_combine());
-  if (copied_out_ < rounds_to_copy_out()) awaited.add(awaited_to_copy_out());
-  return awaited.members();
+  return awaited_by({awaited_to_copy_in(), awaited_to_combine(), awaited_to_copy_out()});
 }
 
 // ---- the stages -----------------------------------------------------------------------------------------------------
@@ -69,8 +64,7 @@ bool StagedPath::advance(Counters& counters) {
 
 bool StagedPath::copy_in(Counters& counters) {
   const Exchange& exchange = run_.exchange;
-  if (copied_in_ == exchange.rounds()) return false;
-  if (awaited_to_copy_in() != 0) return false;
+  if (awaited_to_copy_in() != nobody_awaited) return false;
   for (std::uint32_t index = 0; index < exchange.parts(); ++index) {
     const Part part = exchange.part(copied_in_, index);
     const bool for_others = exchange.combines() ? index != run_.self : part.target != run_.self;
@@ -84,7 +78,7 @@ bool StagedPath::copy_in(Counters& counters) {
 }
 
 bool StagedPath::combine_own() {
-  if (!run_.exchange.combines() || combined_ == copied_in_ || awaited_to_combine() != 0) return false;
+  if (awaited_to_combine() != nobody_awaited) return false;
   const Part part = run_.exchange.part(combined_, run_.self);
   if (part.bytes != 0) {
     run_.sources.clear();
@@ -104,7 +98,7 @@ bool StagedPath::combine_own() {
 bool StagedPath::copy_out() {
   const Exchange& exchange = run_.exchange;
   const bool combines = exchange.combines();
-  if (copied_out_ == rounds_to_copy_out() || awaited_to_copy_out() != 0) return false;
+  if (awaited_to_copy_out() != nobody_awaited) return false;
   for (std::uint32_t step = 0; step < exchange.parts(); ++step) {
     const std::uint32_t index = exchange.index_in_turn(run_.self, step);
     const Part part = exchange.part(copied_out_, index);

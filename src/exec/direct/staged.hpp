@@ -28,14 +28,9 @@ class StagedPath {
   bool copy_in(Counters& counters);
   bool combine_own();
   bool copy_out();
-  // Rounds that could be copied out if the others had come as far.
-  std::size_t rounds_to_copy_out() const { return run_.exchange.combines() ? combined_ : copied_in_; }
-  // For whom the next round of each stage waits; empty: for nobody.
-  MemberSet awaited_to_copy_in() const;
-  MemberSet awaited_to_combine() const;
-  MemberSet awaited_to_copy_out() const;
-  // For whom it waits until all have done with what this member keeps in the slot that round `round` will use.
-  MemberSet awaited_for_slot(std::size_t round, Stage last_use) const;
+  AwaitedByStage awaited_to_copy_in() const;
+  AwaitedByStage awaited_to_combine() const;
+  AwaitedByStage awaited_to_copy_out() const;
   std::byte* slot(std::uint32_t member, std::size_t round, std::uint32_t place) const;
   std::byte* input_slot(std::uint32_t member, std::size_t round, std::uint32_t part) const;
   std::byte* result_slot(std::uint32_t member, std::size_t round) const;

@@ -231,7 +231,7 @@ TEST(ShmWindow, InterruptEndsASleep) {
   });
 }
 
-TEST(ShmWindow, WhoSleepsIsWokenByThoseItWaitsFor) {
+TEST(ShmWindow, ASleeperIsWokenByThoseItWaitsFor) {
   WakeFlag flag;
   const auto passes = [&](Deadline deadline, std::uint32_t waker) {
     const std::uint32_t ticket = flag.prepare(set_of(1) | set_of(70));
