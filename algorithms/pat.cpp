@@ -19,8 +19,8 @@ namespace {
 // How many partial sums of one distance may be under way: what bounds the memory. Up to 32 ranks it bounds nothing.
 constexpr std::size_t window = 8;
 
-// Cells for the partial sums that go one distance further: `window` of them, used in turn.
-class Cells {
+// CellsInTurn for the partial sums that go one distance further: `window` of them, used in turn.
+class CellsInTurn {
  public:
   Range next(Range like, ScheduleBuilder& builder) {
     if (cells_.size() < window) cells_.push_back(builder.scratch(like));
@@ -49,7 +49,7 @@ void pat_allgather(const Shape& shape, ScheduleBuilder& builder) {
 // of N/32 more. Scratch for up to 8 blocks of each distance, fewer than 8 log2 N.
 void pat_reduce_scatter(const Shape& shape, ScheduleBuilder& builder) {
   if (shape.size == 1) return builder.copy(builder.input(0), builder.output(0));
-  std::map<Rank, Cells> cells;                                 // by the distance that their sums go
+  std::map<Rank, CellsInTurn> cells;                           // by the distance that their sums go
   for (Rank offset = shape.size - 1; offset >= 0; --offset) {  // children first
     const Place place(offset, shape.size, 0);
     const Range mine = builder.input(shape.rank + offset);

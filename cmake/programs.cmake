@@ -45,6 +45,7 @@ else()
   add_library(hocket_device STATIC tools/device/device.cpp tools/device/no_device.cpp)
 endif()
 target_link_libraries(hocket_device PUBLIC hocket_internal)
+set_target_properties(hocket_device PROPERTIES UNITY_BUILD OFF) # tests put another device.cpp in place of its own
 
 foreach(main IN LISTS mains)
   cmake_path(GET main STEM stem)

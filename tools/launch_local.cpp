@@ -16,7 +16,7 @@ namespace hocket::launch {
 namespace {
 
 // How often to look for the end of processes that are nobody's children here.
-constexpr int poll_ms_max = 200;
+constexpr int ends_poll_ms = 200;
 
 }  // namespace
 
@@ -115,7 +115,7 @@ std::string LocalRanks::label_of(int rank, bool error) const {
 }
 
 int LocalRanks::wait_ms() const {
-  return running() == 0 ? poll_ms_max : -1;
+  return running() == 0 ? ends_poll_ms : -1;
 }
 
 std::vector<End> LocalRanks::progress() {

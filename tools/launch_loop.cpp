@@ -24,7 +24,7 @@ constexpr std::chrono::milliseconds reader_patience{500};
 constexpr std::chrono::milliseconds to_record{500};
 constexpr int exit_output = 2;  // where the ranks' output cannot be written
 // How often to look whether a deadline of the launch's own has passed.
-constexpr int poll_ms_max = 200;
+constexpr int deadlines_poll_ms = 200;
 
 std::string ranks_text(int count) {
   return fmt::format("{} rank{}", count, count == 1 ? "" : "s");
@@ -82,7 +82,7 @@ void Launch::wait_for_events() {
   ranks_.watch(watched);
   std::vector<int> waits{ranks_.wait_ms()};
   if (elastic_ && !ending_) waits.push_back(elastic_->wait_ms());
-  if (ending_) waits.push_back(poll_ms_max);
+  if (ending_) waits.push_back(deadlines_poll_ms);
   if (settled_ && !status_) waits.push_back(settled_->remaining_ms());
   if (recorded_ && !ending_) waits.push_back(recorded_->remaining_ms());
   if (agent_ != nullptr) {

@@ -13,7 +13,7 @@
 namespace hocket {
 namespace {
 
-constexpr TransportEntry entries[] = {
+constexpr TransportEntry transport_entries[] = {
     {"shm", Automatic::if_usable, shm::channel_version, shm::make_transport},
     {"tcp", Automatic::required, tcp::wire_version, tcp::make_transport, tcp::megabits_per_second,
      tcp::describe_interfaces},
@@ -23,11 +23,11 @@ constexpr TransportEntry entries[] = {
 }  // namespace
 
 std::span<const TransportEntry> transports() {
-  return entries;
+  return transport_entries;
 }
 
 const TransportEntry* find_transport(std::string_view name) {
-  for (const TransportEntry& entry : entries) {
+  for (const TransportEntry& entry : transport_entries) {
     if (entry.name == name) return &entry;
   }
   return nullptr;
@@ -36,7 +36,7 @@ const TransportEntry* find_transport(std::string_view name) {
 Result<std::vector<std::unique_ptr<Transport>>> open_transports(std::string_view wanted,
                                                                 const TransportConfig& config) {
   std::vector<std::unique_ptr<Transport>> opened;
-  for (const TransportEntry& entry : entries) {
+  for (const TransportEntry& entry : transport_entries) {
     const bool named = wanted == entry.name;
     if (!named && (wanted != "auto" || entry.automatic == Automatic::no)) continue;
     auto transport = entry.make(config);

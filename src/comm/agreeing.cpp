@@ -23,8 +23,6 @@ constexpr std::size_t looks = 8;
 constexpr auto ask_again = 250ms;
 // How long a rank that holds the outcome waits to be released, before it leaves somebody behind.
 constexpr auto patience_with_release = 100ms;
-// What the last words may take.
-constexpr auto farewell = 200ms;
 
 }  // namespace
 
@@ -197,7 +195,7 @@ Status Agreeing::run(Deadline deadline, const std::stop_token& stop) {
     Status failed = returns ? Status() : failure(deadline, stop);
     if (returns || !failed.ok()) {
       if (!returns) tell_why();
-      standby_.flush(Deadline::after(farewell));
+      standby_.flush(Deadline::after(flush_time));
       return failed;
     }
     take_part(released_by_ ? earlier(*released_by_, deadline) : deadline);
@@ -212,7 +210,7 @@ void Agreeing::attend(Deadline deadline, const std::stop_token& over) {
       take_part(deadline);
     }
     send_words();
-    standby_.flush(Deadline::after(farewell));
+    standby_.flush(Deadline::after(flush_time));
   } catch (...) {  // which may have lost a word
     standby_.leave(caught.status());
   }

@@ -26,7 +26,7 @@ namespace {
 constexpr std::chrono::milliseconds longest_pause{100};  // before this rank comes to the store again
 constexpr std::chrono::milliseconds dying{30};           // from the end of a process's connections to its own
 constexpr std::chrono::milliseconds between_looks{1};
-constexpr std::chrono::seconds refusal{1};  // how long a host may take to say that nobody listens
+constexpr std::chrono::seconds refusal_time{1};  // how long a host may take to say that nobody listens
 
 // Connects to both neighbours and learns what everyone tells by a ring allgather, so the store is not needed any more.
 // The ring of connections stays: each rank's end is noticed by two others, who pass it on.
@@ -135,7 +135,7 @@ bool is_rank_0_gone(Store& store, const Options& options, const Coming& coming) 
   const bool port_tells = coming.served.job == options.name && coming.visit.epoch == 1;
   const auto is_gone = [&] {
     const auto alive = coming.served.process.is_alive();
-    return alive ? !*alive : port_tells && store.is_refused(earlier(coming.deadline, Deadline::after(refusal)));
+    return alive ? !*alive : port_tells && store.is_refused(earlier(coming.deadline, Deadline::after(refusal_time)));
   };
   for (const Deadline deadline = Deadline::after(dying); !is_gone();) {
     if (deadline.passed()) return false;

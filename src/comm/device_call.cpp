@@ -20,7 +20,7 @@ struct Stretch {
 };
 
 // One of a call's buffers.
-struct Side {
+struct CallSide {
   const void* data = nullptr;
   std::vector<Stretch> stretches = {};
   bool on_device = false;
@@ -63,12 +63,12 @@ std::vector<Stretch> stretches_of(const std::vector<UnequalBlocks::Block>& table
 }
 
 // Both buffers one behind the other, or as they lie where they overlap.
-void lay_out(DeviceCall& found, const Side& send, const Side& recv) {
+void lay_out(DeviceCall& found, const CallSide& send, const CallSide& recv) {
   const auto from = reinterpret_cast<std::uintptr_t>(send.data), to = reinterpret_cast<std::uintptr_t>(recv.data);
   const bool overlap = send.on_device && recv.on_device && from < to + recv.end() && to < from + send.end();
   const std::uintptr_t begin = std::min(from, to);
   std::size_t bytes = 0;
-  const auto place = [&](const Side& side, std::uintptr_t at) {
+  const auto place = [&](const CallSide& side, std::uintptr_t at) {
     const std::size_t offset = overlap ? at - begin : round_up(bytes, alignment);
     bytes = std::max(bytes, offset + side.end());
     return offset;
@@ -95,7 +95,7 @@ Result<DeviceCall> find_device_data(Gpus& gpus, const CallArguments& call, const
                                     Rank size) {
   const CollectiveInfo& collective = info_of(call.collective);
   const Blocks blocks = blocks_of(collective, rank, call.root, size);
-  Side send{.data = call.send}, recv{.data = call.recv};
+  CallSide send{.data = call.send}, recv{.data = call.recv};
   DeviceCall found;
   Status status;
   if (blocks.send != 0) status = add_gpu(gpus, collective, "send", call.send, found.gpu, send.on_device);
@@ -119,7 +119,7 @@ Result<DeviceCall> find_device_data(Gpus& gpus, const CallArguments& call, const
 
 Result<DeviceCall> find_device_data_to_self(Gpus& gpus, const CallArguments& both) {
   const std::size_t bytes = both.count * size_of_element(both);
-  Side send{.data = both.send, .stretches = {{0, bytes}}}, recv{.data = both.recv, .stretches = {{0, bytes}}};
+  CallSide send{.data = both.send, .stretches = {{0, bytes}}}, recv{.data = both.recv, .stretches = {{0, bytes}}};
   DeviceCall found;
   const CollectiveInfo& collective = info_of(both.collective);
   for (const auto& [name, side] : {std::pair{"send", &send}, std::pair{"recv", &recv}}) {

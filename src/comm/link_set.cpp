@@ -16,7 +16,7 @@ namespace hocket::comm {
 namespace {
 
 // What leaving may take: time for a slow peer to read what calls here have reported as sent.
-constexpr std::chrono::seconds farewell{10};
+constexpr std::chrono::seconds links_farewell{10};
 constexpr std::chrono::milliseconds gpu_look{1};
 // Each takes up to 4 MiB of a rank's memory, as long as the family lives.
 constexpr std::size_t windows_max = 64;
@@ -126,14 +126,14 @@ LinkSet::~LinkSet() {
   gpu_->close();
   windows_.clear();
   const Status why = executor_->broken();
-  mesh_.shut_down(why, Deadline::after(why.ok() ? farewell : farewell_after_failure));
+  mesh_.shut_down(why, Deadline::after(why.ok() ? links_farewell : farewell_after_failure));
 }
 
 // What streams here still have to say is waited for by streams of others. Meanwhile links are looked at, as a peer that
 // has ended breaks everything; and if it takes too long, the others learn that what they would find means nothing.
 void LinkSet::finish_on_gpu() {
   GpuWindow& gpu = *gpu_;
-  for (const Deadline deadline = Deadline::after(farewell); gpu.is_open() && executor_->broken().ok();) {
+  for (const Deadline deadline = Deadline::after(links_farewell); gpu.is_open() && executor_->broken().ok();) {
     Status done;
     const Status seen =
         executor_->with_exclusive_progress([&] { return done = gpu.finish(Deadline::after(gpu_look)); });

@@ -28,7 +28,7 @@ using namespace std::chrono_literals;
 constexpr std::size_t line_bytes_max = 8192;
 constexpr std::size_t word_bytes_max = 64;  // of an answer, in a message
 constexpr int look_up_every_ms = 50;        // at the request to stop
-constexpr auto farewell = 2s;
+constexpr auto pmi_farewell = 2s;
 
 std::string error_text(std::string_view what, int error) {
   return fmt::format("the launcher's PMI does not work: {}: {}", what, std::system_category().message(error));
@@ -67,7 +67,7 @@ class Connection {
   ~Connection() {
     if (::getpid() != owner_) return;  // a forked child
     try {
-      (void)ask("cmd=finalize", "finalize_ack", Deadline::after(farewell), std::stop_token());
+      (void)ask("cmd=finalize", "finalize_ack", Deadline::after(pmi_farewell), std::stop_token());
     } catch (const std::bad_alloc&) {  // then the launcher counts the process as failed
     }
   }

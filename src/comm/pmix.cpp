@@ -27,8 +27,8 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr auto farewell = 5s;  // the library itself waits two for the daemon
-char key[] = "hocket-meeting-point";
+constexpr auto pmix_farewell = 5s;  // the library itself waits two for the daemon
+char pmix_key[] = "hocket-meeting-point";
 
 // The functions of libpmix that are used here.
 struct Library {
@@ -73,7 +73,7 @@ Status put(const std::string& words) {
   std::memset(&value, 0, sizeof value);
   value.type = PMIX_STRING;
   value.data.string = copy.data();
-  const pmix_status_t status = library().put(PMIX_GLOBAL, key, &value);
+  const pmix_status_t status = library().put(PMIX_GLOBAL, pmix_key, &value);
   return status == PMIX_SUCCESS ? Status() : failure("PMIx_Put", status);
 }
 
@@ -91,7 +91,7 @@ Status fence() {
 Result<std::string> get(pmix_proc_t rank_0) {
   rank_0.rank = 0;
   pmix_value_t* value = nullptr;
-  const pmix_status_t status = library().get(&rank_0, key, nullptr, 0, &value);
+  const pmix_status_t status = library().get(&rank_0, pmix_key, nullptr, 0, &value);
   if (status != PMIX_SUCCESS) return failure("PMIx_Get", status);
   const bool is_text = value->type == PMIX_STRING;
   std::string words = is_text ? value->data.string : "";
@@ -168,7 +168,7 @@ struct Farewell {
       if (!exchange->ends(Deadline::after({}), {})) return;
       (void)Call<pmix_status_t>::start([] {
         return library().finalize(nullptr, 0);
-      })->ends(Deadline::after(farewell), {});
+      })->ends(Deadline::after(pmix_farewell), {});
     } catch (const std::exception&) {  // no thread: then the launcher counts the process as failed
     }
   }

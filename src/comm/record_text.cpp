@@ -16,7 +16,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr int format_version = 1;
+constexpr int record_format_version = 1;
 
 std::int64_t nanoseconds(Deadline::Clock::time_point time) {
   return std::chrono::nanoseconds(time.time_since_epoch()).count();
@@ -142,7 +142,7 @@ Json describe_communicator(const RecordedCommunicator& communicator) {
 std::string record_text(const RecordOwner& owner, const Recording& recording, RecordReason reason) {
   const auto now = Deadline::Clock::now();
   const auto date = std::chrono::nanoseconds(std::chrono::system_clock::now().time_since_epoch()).count();
-  Json json{{"hocket_record", format_version},
+  Json json{{"hocket_record", record_format_version},
             {"library", hocket_version()},
             {"reason", name_of_reason(reason)},
             {"name", owner.name},

@@ -12,7 +12,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr int format_version = 1;
+constexpr int report_format_version = 1;
 constexpr std::size_t awaited_max = 16;
 
 double seconds_since(Deadline::Clock::time_point time) {
@@ -51,7 +51,7 @@ std::string report_text(const std::string& job, const RecordOwner& owner, const 
   }
   const auto date = std::chrono::nanoseconds(std::chrono::system_clock::now().time_since_epoch()).count();
   const Json broken = recording.broken.ok() ? Json(nullptr) : Json(recording.broken.message());
-  return Json{{"hocket_report", format_version},
+  return Json{{"hocket_report", report_format_version},
               {"job", job},
               {"name", owner.name},
               {"group", fmt::format("{:016x}", owner.group)},

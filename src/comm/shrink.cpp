@@ -13,11 +13,6 @@
 namespace hocket::comm {
 namespace {
 
-using std::chrono_literals::operator""ms;
-
-// What the last notes may take.
-constexpr auto farewell = 200ms;
-
 bool one_host(const Membership& membership) {
   return std::ranges::all_of(membership.peers(),
                              [&](const PeerInfo& peer) { return peer.host == membership.peers()[0].host; });
@@ -101,7 +96,7 @@ Status Shrinking::excluded() const {
 // The others need not wait for this rank.
 Status Shrinking::leave(const Status& why) {
   if (!regroup_.leads()) standby_.tell(regroup_.leader(), {.kind = Note::Kind::leave});
-  standby_.flush(Deadline::after(farewell));
+  standby_.flush(Deadline::after(flush_time));
   return why;
 }
 
@@ -121,7 +116,7 @@ void Shrinking::send_notes() {
     standby_.tell(to, note);
   }
   // This rank may attend to something else next.
-  if (regroup_.wish() != Wish::wait) standby_.flush(earlier(Deadline::after(farewell), deadline_));
+  if (regroup_.wish() != Wish::wait) standby_.flush(earlier(Deadline::after(flush_time), deadline_));
 }
 
 void Shrinking::take(const std::vector<News>& news) {

@@ -15,7 +15,7 @@ namespace {
 
 using std::chrono_literals::operator""s;
 
-constexpr auto farewell = 1s;
+constexpr auto standby_farewell = 1s;
 // Until then a peer may come, or answer: as long as somebody waits for it, which has a deadline of its own.
 constexpr auto for_ever = std::chrono::hours(24 * 365);
 
@@ -73,7 +73,7 @@ Standby::~Standby() {
     return;
   }
   left_behind_.reset();
-  if (mesh_) mesh_->shut_down(Status(), Deadline::after(farewell));
+  if (mesh_) mesh_->shut_down(Status(), Deadline::after(standby_farewell));
 }
 
 void Standby::know(std::span<const PeerInfo> peers) {

@@ -36,6 +36,9 @@ std::optional<Note> read_note(std::span<const std::byte> bytes, Rank size);
 void write_word(const Word& word, Rank size, std::span<std::byte> to);
 std::optional<Word> read_word(std::span<const std::byte> bytes, Rank size);
 
+// What the last notes and words may take.
+inline constexpr std::chrono::milliseconds flush_time{200};
+
 // What a broken communicator says of a peer: that it was lost, or that a connection to it has ended.
 enum class Suspicion : std::uint8_t { none, lost, ended };
 inline Suspicion suspicion_of(const Status& broken) {

@@ -9,7 +9,7 @@
 namespace hocket {
 namespace {
 
-constexpr std::chrono::milliseconds look_interval{200};
+constexpr std::chrono::milliseconds lateness_interval{200};
 constexpr std::chrono::milliseconds late_look_interval{50};
 // How soon a peer is told again: news that chase each other round a ring of waits do not fill the links.
 constexpr std::chrono::milliseconds news_interval{10};
@@ -141,7 +141,7 @@ void Lateness::look(OperationQueue& queue, Peers& peers, bool& told_over_window)
   next_look_ = Deadline::never();
   if (found.first == nullptr) return take_back(peers);
   tells_ = true;
-  next_look_ = Deadline(now + (found.first->deadline().passed() ? late_look_interval : look_interval));
+  next_look_ = Deadline(now + (found.first->deadline().passed() ? late_look_interval : lateness_interval));
   const Blame blame =
       found.first->needs_source() ? blame_of_search(*found.first, peers) : blame_of(*found.first, found.awaited, peers);
   if (lines_) lines_->show(blame.through);

@@ -14,7 +14,7 @@
 namespace hocket {
 namespace {
 
-Status wrong(const std::string& what) {
+Status wrong_choice(const std::string& what) {
   return {Code::invalid_argument, what};
 }
 
@@ -77,17 +77,19 @@ Status Choices::parse_ranges(Collective collective, std::string_view text) {
         add(collective, any_bytes, algorithm);
         return {};
       }
-      return wrong(
+      return wrong_choice(
           fmt::format("\"{}\" applies to all sizes, so \"{}\" after it would never apply; give it a size, as in {}:64K",
                       range, text, name));
     }
     const auto bytes = environment::to_bytes({"", std::string(limit)}, 0, std::int64_t{1} << 50);
     if (!bytes) {
-      return wrong(fmt::format("\"{}\": \"{}\" is not a number of bytes, as in 65536, 64K, 4M or 1G", range, limit));
+      return wrong_choice(
+          fmt::format("\"{}\": \"{}\" is not a number of bytes, as in 65536, 64K, 4M or 1G", range, limit));
     }
     const auto bytes_max = static_cast<std::size_t>(*bytes);
     if (last && bytes_max <= *last) {
-      return wrong(fmt::format("\"{}\": sizes must rise, but {} comes after {}", range, limit, text_of_size(*last)));
+      return wrong_choice(
+          fmt::format("\"{}\": sizes must rise, but {} comes after {}", range, limit, text_of_size(*last)));
     }
     add(collective, bytes_max, algorithm);
     last = bytes_max;
@@ -114,7 +116,7 @@ Status Choices::parse_entry(std::string_view text) {
     return {Code::not_found,
             fmt::format("\"{}\": there is no collective \"{}\", only {}", text, name, collective_names())};
   }
-  if (find(*collective) != nullptr) return wrong(fmt::format("\"{}\": {} is given twice", text, name));
+  if (find(*collective) != nullptr) return wrong_choice(fmt::format("\"{}\": {} is given twice", text, name));
   return parse_ranges(*collective, ranges);
 }
 

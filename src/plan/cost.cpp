@@ -63,7 +63,7 @@ CostTerms one_round(const Size& s) {
   return {1, s.share, 0};
 }
 
-constexpr Entry entries[] = {
+constexpr Entry cost_entries[] = {
     {Collective::allreduce, "ring", false, [](const Size& s) { return reducing(ring_half(s)) + ring_half(s); }},
     {Collective::allreduce, "recursive_doubling", true, [](const Size& s) { return reducing(log_whole(s)); }},
     {Collective::allreduce, "circulant", false, [](const Size& s) { return reducing(log_half(s)) + log_half(s); }},
@@ -114,10 +114,10 @@ constexpr Entry entries[] = {
 }  // namespace
 
 std::optional<CostTerms> cost_terms(const Algorithm& algorithm, Rank size, double bytes) {
-  const auto* const entry = std::ranges::find_if(entries, [&](const Entry& known) {
+  const auto* const entry = std::ranges::find_if(cost_entries, [&](const Entry& known) {
     return known.collective == algorithm.collective && known.algorithm == algorithm.name;
   });
-  if (entry == std::end(entries)) return std::nullopt;
+  if (entry == std::end(cost_entries)) return std::nullopt;
   const auto ranks = static_cast<std::uint32_t>(size);
   if (entry->powers_of_two_only && !std::has_single_bit(ranks)) return std::nullopt;
   return entry->form({.ranks = static_cast<double>(size),

@@ -179,5 +179,8 @@ inline Picoseconds picoseconds(double seconds) {
 constexpr double seconds(Picoseconds time) {
   return static_cast<double>(time) * 1e-12;
 }
+constexpr double microseconds(Picoseconds time) {
+  return static_cast<double>(time) * 1e-6;
+}
 
 }  // namespace hocket

@@ -10,7 +10,7 @@
 namespace hocket {
 namespace {
 
-Status failure(std::string message) {
+Status run_failure(std::string message) {
   return Status(Code::internal, std::move(message));
 }
 
@@ -126,8 +126,9 @@ Status SymbolicRun::check_counts() const {
     const bool unreceived = sent > received;
     const Pair::End& longer = unreceived ? pair.from : pair.to;
     const Place first{longer.rank, longer.instructions[std::min(sent, received)]};
-    return failure(fmt::format("rank {} sends {} messages to rank {}, which receives {}: nothing {} {}", pair.from.rank,
-                               sent, pair.to.rank, received, unreceived ? "receives" : "answers", name(first)));
+    return run_failure(fmt::format("rank {} sends {} messages to rank {}, which receives {}: nothing {} {}",
+                                   pair.from.rank, sent, pair.to.rank, received, unreceived ? "receives" : "answers",
+                                   name(first)));
   }
   return {};
 }
@@ -177,10 +178,10 @@ Status SymbolicRun::transfer(Place from, Place to) {
   const Range& expected = at(to).step.to;
   const bool same = filled(sent) == filled(expected) && (sent.chunk == expected.chunk || collective_->transposes());
   if (!same || at(from).piece != at(to).piece) {
-    return failure(fmt::format("{} meets {}, which expects other chunks", name(from), name(to)));
+    return run_failure(fmt::format("{} meets {}, which expects other chunks", name(from), name(to)));
   }
   if ((sent.space == Space::encoded) != (expected.space == Space::encoded)) {
-    return failure(fmt::format("{} meets {}, but only one of them is encoded", name(from), name(to)));
+    return run_failure(fmt::format("{} meets {}, but only one of them is encoded", name(from), name(to)));
   }
   if (Status status = load(from, sent, right_); !status) return status;
   if (at(to).step.kind == StepKind::recv) {
@@ -216,10 +217,10 @@ Status SymbolicRun::load(Place place, const Range& range, std::vector<Spot>& int
   into.assign(first, first + filled(range));
   for (std::uint32_t i = 0; i < into.size(); ++i) {
     if (into[i].value == nothing) {
-      return failure(fmt::format("{} reads {}, where nothing has been written", name(place), describe(range)));
+      return run_failure(fmt::format("{} reads {}, where nothing has been written", name(place), describe(range)));
     }
     if (into[i].chunk != range.chunk + i) {
-      return failure(fmt::format("{} reads {}, which holds chunk {}", name(place), describe(range), into[i].chunk));
+      return run_failure(fmt::format("{} reads {}, which holds chunk {}", name(place), describe(range), into[i].chunk));
     }
   }
   return {};
@@ -233,14 +234,14 @@ Status SymbolicRun::combine(Place place, std::vector<Spot>& left, const std::vec
     const Expressions::Id mine = left[i].value, other = right[i].value;
     const std::optional<Rank> twice = expressions_.first_in_both(mine, other);
     if (twice && collective_->chunks != Chunks::token) {
-      return failure(fmt::format("{} counts rank {} twice: it combines {} with {}", name(place), *twice,
-                                 expressions_.describe(mine), expressions_.describe(other)));
+      return run_failure(fmt::format("{} counts rank {} twice: it combines {} with {}", name(place), *twice,
+                                     expressions_.describe(mine), expressions_.describe(other)));
     }
     const bool swapped = at(place).step.swapped;
     const Expressions::Id lower = swapped ? other : mine, upper = swapped ? mine : other;
     if (collective_->is_prefix() && expressions_.last(lower) > expressions_.last(upper)) {
-      return failure(fmt::format("{} combines {} with {}: not in rank order", name(place), expressions_.describe(lower),
-                                 expressions_.describe(upper)));
+      return run_failure(fmt::format("{} combines {} with {}: not in rank order", name(place),
+                                     expressions_.describe(lower), expressions_.describe(upper)));
     }
     left[i].value = expressions_.combine(lower, upper);
     if (rounds) left[i].value = expressions_.round(left[i].value);

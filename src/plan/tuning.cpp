@@ -18,7 +18,7 @@ constexpr int tcp_streams_max = 16;
 constexpr Rank any_rank = INT32_MAX;
 constexpr std::string_view powers_of_two_text = "powers of two", shared_hosts_text = "shared hosts";
 
-Status wrong(const std::string& what) {
+Status wrong_table(const std::string& what) {
   return {Code::invalid_argument, what};
 }
 
@@ -129,11 +129,11 @@ Status Tuning::parse_line(std::string_view line) {
   }
   const auto head = TableHead::parse(line);
   if (!head) {
-    return wrong(
+    return wrong_table(
         fmt::format("\"{}\" is not the head of a table, as in [4 ranks on 1 host] or [9+ ranks, powers of two]", line));
   }
   if (std::ranges::find(tables_, *head, &Table::head) != tables_.end()) {
-    return wrong(fmt::format("{} is given twice", line));
+    return wrong_table(fmt::format("{} is given twice", line));
   }
   tables_.push_back({.head = *head, .choices = {}});
   return {};
@@ -142,10 +142,10 @@ Status Tuning::parse_line(std::string_view line) {
 Status Tuning::parse_before_tables(std::string_view line) {
   std::string_view value = line;
   if (trimmed(take_until(value, '=')) != "tcp_streams") {
-    return wrong("a table begins with its head, as in [4 ranks on 1 host]");
+    return wrong_table("a table begins with its head, as in [4 ranks on 1 host]");
   }
   const auto streams = environment::to_integer({"", std::string(trimmed(value))}, 1, tcp_streams_max);
-  if (!streams) return wrong(fmt::format("\"{}\": tcp_streams is a number from 1 to {}", line, tcp_streams_max));
+  if (!streams) return wrong_table(fmt::format("\"{}\": tcp_streams is a number from 1 to {}", line, tcp_streams_max));
   tcp_streams_ = static_cast<int>(*streams);
   return {};
 }

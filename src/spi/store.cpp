@@ -8,7 +8,7 @@ namespace hocket {
 namespace {
 
 constexpr std::chrono::milliseconds look_around_every{250};
-constexpr std::chrono::milliseconds pause{20};
+constexpr std::chrono::milliseconds poll_pause{20};
 
 Deadline slice(Deadline deadline) {
   return earlier(deadline, Deadline::after(look_around_every));
@@ -49,7 +49,7 @@ Result<std::string> pronounce(Store& store, const Allgather& mine, Deadline dead
     status = sound(values);
     if (!status.ok()) {  // one of them is another by now, or is to be
       values.clear();
-      std::this_thread::sleep_for(std::min<std::chrono::nanoseconds>(pause, deadline.remaining()));
+      std::this_thread::sleep_for(std::min<std::chrono::nanoseconds>(poll_pause, deadline.remaining()));
     }
   }
   if (!status.ok()) {

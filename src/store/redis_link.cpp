@@ -17,7 +17,7 @@ namespace hocket::store {
 namespace {
 
 constexpr std::size_t reply_bytes_max = std::size_t{64} << 20;
-constexpr int look_up_every_ms = 100;  // while waiting: has the caller given up
+constexpr int give_up_check_ms = 100;  // while waiting: has the caller given up
 
 bool is_error(const redisReply& reply) {
   return reply.type == REDIS_REPLY_ERROR;
@@ -141,7 +141,7 @@ Result<RedisReply> RedisLink::receive(Deadline deadline, const std::stop_token& 
 Status RedisLink::wait(short events, Deadline deadline, const std::stop_token& stop) const {
   pollfd entry{socket_.get(), events, 0};
   const int longest = deadline.remaining_ms();
-  const int ready = ::poll(&entry, 1, stop.stop_possible() ? std::min(longest, look_up_every_ms) : longest);
+  const int ready = ::poll(&entry, 1, stop.stop_possible() ? std::min(longest, give_up_check_ms) : longest);
   if (stop.stop_requested()) return {Code::aborted, "waiting for the store was given up"};
   if (ready < 0 && errno != EINTR) return lost(std::strerror(errno));
   if (ready == 0 && deadline.passed()) {

@@ -2,7 +2,7 @@
 #include "src/cuda/open_gpu.hpp"
 #include "tests/conformance/gpu_suite.hpp"
 
-namespace hocket::testing {
+namespace hocket::testing_support {
 
 struct CudaMaker {
   static Result<std::unique_ptr<Gpu>> make() { return cuda::open_gpu(0); }
@@ -10,4 +10,4 @@ struct CudaMaker {
 
 INSTANTIATE_TYPED_TEST_SUITE_P(Cuda, GpuSuite, CudaMaker);
 
-}  // namespace hocket::testing
+}  // namespace hocket::testing_support

@@ -4,7 +4,7 @@
 #include "tests/conformance/gpu_suite.hpp"
 #include "tests/support/host_gpu.hpp"
 
-namespace hocket::testing {
+namespace hocket::testing_support {
 namespace {
 
 struct HostMaker {
@@ -101,4 +101,4 @@ TEST(HostGpu, AFaultIsWhatTheFunctionReturns) {
 }
 
 }  // namespace
-}  // namespace hocket::testing
+}  // namespace hocket::testing_support

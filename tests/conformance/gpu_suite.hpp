@@ -20,7 +20,7 @@
 #include "src/spi/gpu.hpp"
 #include "tests/conformance/gpu_test_parts.hpp"
 
-namespace hocket::testing {
+namespace hocket::testing_support {
 
 template <class Maker>
 class GpuSuite : public ::testing::Test {
@@ -295,4 +295,4 @@ REGISTER_TYPED_TEST_SUITE_P(GpuSuite, AStreamKeepsItsOrder, AnEventOrdersTwoStre
                             AHostLetsGoAStreamThatWaitsForAProcessThatHasEnded, MemoryOfAProcessThatHasEndedIsRefused,
                             AnAddressThatIsUsedAgainIsAnotherAllocation);
 
-}  // namespace hocket::testing
+}  // namespace hocket::testing_support

@@ -11,7 +11,7 @@
 #include "src/base/fd.hpp"
 #include "src/spi/gpu.hpp"
 
-namespace hocket::testing {
+namespace hocket::testing_support {
 
 // Words that a test and its peer share; make them before the peer.
 class GpuTestWords {
@@ -49,4 +49,4 @@ class GpuTestPipe {
   UniqueFd in_, out_;
 };
 
-}  // namespace hocket::testing
+}  // namespace hocket::testing_support

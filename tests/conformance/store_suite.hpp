@@ -19,13 +19,11 @@
 #include <vector>
 
 #include "src/spi/store.hpp"
+#include "tests/support/generous.hpp"
 
 namespace hocket {
 
 // Far beyond what anything here takes: only a store that hangs meets it.
-inline Deadline generous() {
-  return Deadline::after(std::chrono::seconds(120));
-}
 inline Deadline soon() {
   return Deadline::after(std::chrono::milliseconds(50));
 }

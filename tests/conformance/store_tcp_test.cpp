@@ -38,7 +38,7 @@ INSTANTIATE_TYPED_TEST_SUITE_P(SecretTcp, StoreMeetingSuite, SecretTcpBackend);
 // And over TLS.
 TlsIdentity identity() {
   const TemporaryFolder folder;
-  const auto files = testing::Authority(folder.path(), "authority").sign("store");
+  const auto files = testing_support::Authority(folder.path(), "authority").sign("store");
   return TlsIdentity::load(files.certificate, files.key, files.authority).value();
 }
 struct TlsTcpBackend : TcpBackend {

@@ -6,11 +6,11 @@
 #include "src/spi/transport.hpp"
 #include "transports/registry.hpp"
 
-namespace hocket::testing {
+namespace hocket::testing_support {
 
 struct TcpMaker {
   explicit TcpMaker(Rank) {}
   Result<std::unique_ptr<Transport>> make(const TransportConfig& config) { return find_transport("tcp")->make(config); }
 };
 
-}  // namespace hocket::testing
+}  // namespace hocket::testing_support

@@ -17,7 +17,7 @@
 #include "transports/tcp/endpoint.hpp"
 #include "transports/tcp/wire.hpp"
 
-namespace hocket::testing {
+namespace hocket::testing_support {
 
 inline constexpr std::uint64_t ranks_group = 77;  // what Ranks uses
 
@@ -100,4 +100,4 @@ inline tcp::HelloFrame hello(Rank from, Rank to, std::uint64_t of_group = ranks_
   return tcp::encode(tcp::Hello{tcp::HelloKind::hello, of_group, from, to, stream});
 }
 
-}  // namespace hocket::testing
+}  // namespace hocket::testing_support

@@ -5,7 +5,7 @@
 
 #include "tests/conformance/transport_ranks.hpp"
 
-namespace hocket::testing {
+namespace hocket::testing_support {
 
 template <class Maker>
 class TransportClosingSuite : public ::testing::Test {};
@@ -143,4 +143,4 @@ REGISTER_TYPED_TEST_SUITE_P(TransportClosingSuite, GoodbyeComesAfterWhatWasSent,
                             AShutDownInGoodOrderDeliversWhatIsQueued, WhatARankSentBeforeItLeftOutlivesWordsToIt,
                             ClosingEndsWhatIsPendingExactlyOnce, ShutDownLeavesNothingPending);
 
-}  // namespace hocket::testing
+}  // namespace hocket::testing_support

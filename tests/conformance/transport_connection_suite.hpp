@@ -7,7 +7,7 @@
 
 #include "tests/conformance/transport_ranks.hpp"
 
-namespace hocket::testing {
+namespace hocket::testing_support {
 
 template <class Maker>
 class TransportConnectionSuite : public ::testing::Test {};
@@ -233,4 +233,4 @@ REGISTER_TYPED_TEST_SUITE_P(TransportConnectionSuite, ConnectsOnceAndOnlyToRanks
                             DoesNotSleepOnWhatIsHereAlready, EarlyDataDoNotKeepASleeperAwake,
                             AWatcherHearsOfDeathButNotOfData, TheEpochGrowsWithWhatIsToBeWatched);
 
-}  // namespace hocket::testing
+}  // namespace hocket::testing_support

@@ -5,7 +5,7 @@
 
 #include "tests/conformance/transport_ranks.hpp"
 
-namespace hocket::testing {
+namespace hocket::testing_support {
 
 template <class Maker>
 class TransportFaultSuite : public ::testing::Test {};
@@ -206,4 +206,4 @@ REGISTER_TYPED_TEST_SUITE_P(TransportFaultSuite, AMismatchNamesBothCallsOnBothSi
                             ACauseOvertakesMessagesThatNobodyReceives, ACauseFollowsAMessageThatIsHalfSent,
                             TheCauseReachesPeersThatAreStillSending);
 
-}  // namespace hocket::testing
+}  // namespace hocket::testing_support

@@ -2,7 +2,7 @@
 #include "tests/conformance/transport_ranks.hpp"
 #include "transports/loopback/loopback_hub.hpp"
 
-namespace hocket::testing {
+namespace hocket::testing_support {
 namespace {
 
 struct LoopbackMaker {
@@ -92,4 +92,4 @@ TEST(LoopbackHub, RefusesWrongAndDoubleRanks) {
 }
 
 }  // namespace
-}  // namespace hocket::testing
+}  // namespace hocket::testing_support

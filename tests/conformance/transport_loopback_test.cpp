@@ -1,7 +1,7 @@
 #include "tests/conformance/transport_suites.hpp"
 #include "transports/loopback/loopback_hub.hpp"
 
-namespace hocket::testing {
+namespace hocket::testing_support {
 
 struct LoopbackMaker {
   explicit LoopbackMaker(Rank size, std::vector<LoopbackFault> faults = {})
@@ -13,4 +13,4 @@ struct LoopbackMaker {
 
 HOCKET_INSTANTIATE_TRANSPORT_SUITES(Loopback, LoopbackMaker);
 
-}  // namespace hocket::testing
+}  // namespace hocket::testing_support

@@ -8,7 +8,7 @@
 #include "src/base/fence.hpp"
 #include "tests/conformance/transport_ranks.hpp"
 
-namespace hocket::testing {
+namespace hocket::testing_support {
 
 template <class Maker>
 class TransportNowSuite : public ::testing::Test {
@@ -216,4 +216,4 @@ REGISTER_TYPED_TEST_SUITE_P(TransportNowSuite, MessagesKeepTheirOrderHoweverThey
                             LastMessagesComeBeforeADeparture, NothingIsDoneOverABrokenLink,
                             WakesWhoSleepsUntilThereIsRoom, WakesWhoSleepsUntilAMessageComes);
 
-}  // namespace hocket::testing
+}  // namespace hocket::testing_support

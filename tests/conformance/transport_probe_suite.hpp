@@ -7,7 +7,7 @@
 
 #include "tests/conformance/transport_ranks.hpp"
 
-namespace hocket::testing {
+namespace hocket::testing_support {
 
 template <class Maker>
 class TransportProbeSuite : public ::testing::Test {};
@@ -195,4 +195,4 @@ REGISTER_TYPED_TEST_SUITE_P(TransportProbeSuite, TellsTheNextMessageUntilItsRece
                             ALinkWithoutDeadlineWaitsForItsPeer, WhoCannotBeReachedHasLeft,
                             ADeathIsAFailureAlsoWhereNobodyNeedsTheLink);
 
-}  // namespace hocket::testing
+}  // namespace hocket::testing_support

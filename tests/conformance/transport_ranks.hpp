@@ -14,7 +14,7 @@
 
 #include "src/spi/transport.hpp"
 
-namespace hocket::testing {
+namespace hocket::testing_support {
 
 inline Deadline soon() {
   return Deadline::after(std::chrono::seconds(60));  // far more than a working transport needs
@@ -168,4 +168,4 @@ inline bool something_ready(std::vector<pollfd> interests, int timeout_ms = 0) {
 // Into what lies between two ranks, several connections' buffers included.
 inline constexpr std::size_t more_than_fits = std::size_t{32} << 20;
 
-}  // namespace hocket::testing
+}  // namespace hocket::testing_support

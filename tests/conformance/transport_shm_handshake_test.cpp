@@ -14,9 +14,9 @@ namespace hocket::shm {
 namespace {
 
 using ::testing::HasSubstr;
-using testing::Outcome;
-using testing::Ranks;
-using testing::Recorder;
+using testing_support::Outcome;
+using testing_support::Ranks;
+using testing_support::Recorder;
 
 std::uint64_t fresh_group() {
   static std::uint64_t count = 0;
@@ -127,7 +127,8 @@ TEST(ShmHandshake, AllRanksMayComeAtOnce) {
     for (Rank rank = 1; rank < size; ++rank) count += rank_0.connected(rank) ? 1 : 0;
     return count;
   };
-  for (const Deadline deadline = testing::soon(); connected() < size - 1 && !deadline.passed();) rank_0.progress();
+  for (const Deadline deadline = testing_support::soon(); connected() < size - 1 && !deadline.passed();)
+    rank_0.progress();
   EXPECT_EQ(connected(), size - 1);
   rank_0.shut_down(Status(), Deadline::after({}));
 }
@@ -135,7 +136,7 @@ TEST(ShmHandshake, AllRanksMayComeAtOnce) {
 // A stranger that has been let in as rank 1, and what rank 0 sees of it.
 struct Impostor {
   Maker maker{2};
-  testing::Bytes bytes = testing::Bytes(100);
+  testing_support::Bytes bytes = testing_support::Bytes(100);
   Outcome receive;  // outlives the ranks, who may end it
   Ranks<Maker> ranks{2, maker};
   Stranger peer{maker.group, 0};
@@ -143,7 +144,7 @@ struct Impostor {
   Impostor() {
     peer.say_hello(maker.group, 1, 0);
     EXPECT_TRUE(ranks.until([&] { return ranks[0].connected(1); }));
-    ranks.connect(0, 1).recv(testing::tag(1), testing::whole(bytes), receive);
+    ranks.connect(0, 1).recv(testing_support::tag(1), testing_support::whole(bytes), receive);
   }
   const Status& failure() {
     EXPECT_TRUE(ranks.until([&] { return !ranks.seen(0).failures.empty() && receive.done(); }));
@@ -237,7 +238,7 @@ TEST(ShmHandshake, PretendedHostsDoNotReachEachOther) {
   EXPECT_TRUE(ranks[2]->reaches(ranks[0]->address()));
   EXPECT_FALSE(ranks[0]->reaches(ranks[1]->address()));
   EXPECT_FALSE(ranks[1]->reaches(ranks[0]->address()));
-  EXPECT_EQ(ranks[0]->connect(1, ranks[1]->address(), testing::soon()).status().code(), Code::invalid_argument);
+  EXPECT_EQ(ranks[0]->connect(1, ranks[1]->address(), testing_support::soon()).status().code(), Code::invalid_argument);
 }
 
 TEST(ShmHandshake, ALongHostIdIsRefusedAndTheLongestFits) {

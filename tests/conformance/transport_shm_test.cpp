@@ -4,7 +4,7 @@
 #include "tests/conformance/transport_suites.hpp"
 #include "transports/shm/shm_transport.hpp"
 
-namespace hocket::testing {
+namespace hocket::testing_support {
 
 // The names of the ranks' sockets follow from the group, so that of each test is its own.
 struct ShmMaker {
@@ -43,4 +43,4 @@ HOCKET_INSTANTIATE_TRANSPORT_SUITES(Shm, ShmMaker);
 HOCKET_INSTANTIATE_TRANSPORT_SUITES(InPlaceShm, InPlaceShmMaker);
 HOCKET_INSTANTIATE_TRANSPORT_SUITES(SecretShm, SecretShmMaker);
 
-}  // namespace hocket::testing
+}  // namespace hocket::testing_support

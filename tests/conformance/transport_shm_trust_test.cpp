@@ -14,7 +14,7 @@ namespace hocket::shm {
 namespace {
 
 using ::testing::HasSubstr;
-using testing::Ranks;
+using testing_support::Ranks;
 using Side = Challenge::Side;
 
 const std::string secret = "what the ranks of this job know";

@@ -8,7 +8,7 @@
 #include "tests/conformance/transport_ranks.hpp"
 #include "transports/registry.hpp"
 
-namespace hocket::testing {
+namespace hocket::testing_support {
 
 template <class Maker>
 class TransportSuite : public ::testing::Test {};
@@ -236,4 +236,4 @@ REGISTER_TYPED_TEST_SUITE_P(TransportSuite, HasTheNameByWhichTheRegistryHasIt, D
                             ReceivePostedLongAfterALargeMessageCame, ReducesOddElementsAtUnalignedPlaces,
                             ReducesIntoWiderElementsAndOutOfThem, AllPairsAtOnce, RanksAsThreadsThatSleep);
 
-}  // namespace hocket::testing
+}  // namespace hocket::testing_support

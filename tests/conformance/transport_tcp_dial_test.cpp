@@ -10,7 +10,7 @@
 #include "transports/tcp/sockets.hpp"
 #include "transports/tcp/wire.hpp"
 
-namespace hocket::testing {
+namespace hocket::testing_support {
 namespace {
 
 using ::testing::HasSubstr;
@@ -131,4 +131,4 @@ TEST(TcpDial, NamesEveryAddressThatFailed) {
 }
 
 }  // namespace
-}  // namespace hocket::testing
+}  // namespace hocket::testing_support

@@ -15,7 +15,7 @@
 #include "transports/tcp/endpoint.hpp"
 #include "transports/tcp/wire.hpp"
 
-namespace hocket::testing {
+namespace hocket::testing_support {
 namespace {
 
 using ::testing::HasSubstr;
@@ -145,4 +145,4 @@ TEST(TcpHandshake, SurvivesRunningOutOfDescriptors) {
 }
 
 }  // namespace
-}  // namespace hocket::testing
+}  // namespace hocket::testing_support

@@ -12,7 +12,7 @@
 #include "transports/tcp/endpoint.hpp"
 #include "transports/tcp/wire.hpp"
 
-namespace hocket::testing {
+namespace hocket::testing_support {
 namespace {
 
 using ::testing::HasSubstr;
@@ -206,4 +206,4 @@ TEST(TcpLoss, TheCauseWinsBehindMessagesThatAreKept) {
 }
 
 }  // namespace
-}  // namespace hocket::testing
+}  // namespace hocket::testing_support

@@ -14,7 +14,7 @@
 #include "tests/conformance/tcp_stranger.hpp"
 #include "tests/conformance/transport_ranks.hpp"
 
-namespace hocket::testing {
+namespace hocket::testing_support {
 namespace {
 
 struct SecretMaker : TcpMaker {
@@ -166,4 +166,4 @@ TEST_F(TcpReplay, OfTheAnswersDeceivesNobodyWhoDials) {
 }
 
 }  // namespace
-}  // namespace hocket::testing
+}  // namespace hocket::testing_support

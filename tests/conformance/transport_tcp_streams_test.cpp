@@ -6,7 +6,7 @@
 #include "tests/conformance/tcp_stranger.hpp"
 #include "tests/conformance/transport_ranks.hpp"
 
-namespace hocket::testing {
+namespace hocket::testing_support {
 namespace {
 
 using ::testing::HasSubstr;
@@ -153,4 +153,4 @@ TEST(TcpStreams, OthersThanAgreedAreRefused) {
 }
 
 }  // namespace
-}  // namespace hocket::testing
+}  // namespace hocket::testing_support

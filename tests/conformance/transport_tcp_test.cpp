@@ -3,7 +3,7 @@
 #include "tests/conformance/tcp_maker.hpp"
 #include "tests/conformance/transport_suites.hpp"
 
-namespace hocket::testing {
+namespace hocket::testing_support {
 
 // The same over several streams for each link.
 struct StripedTcpMaker : TcpMaker {
@@ -29,4 +29,4 @@ HOCKET_INSTANTIATE_TRANSPORT_SUITES(Tcp, TcpMaker);
 HOCKET_INSTANTIATE_TRANSPORT_SUITES(StripedTcp, StripedTcpMaker);
 HOCKET_INSTANTIATE_TRANSPORT_SUITES(SecretTcp, SecretTcpMaker);
 
-}  // namespace hocket::testing
+}  // namespace hocket::testing_support

@@ -7,7 +7,7 @@
 #include "transports/tcp/handshake.hpp"
 #include "transports/tcp/hello_reader.hpp"
 
-namespace hocket::testing {
+namespace hocket::testing_support {
 namespace {
 
 using tcp::Hello;
@@ -230,4 +230,4 @@ TEST(TcpTrustOfADialler, HearsWhyItIsRefused) {
 }
 
 }  // namespace
-}  // namespace hocket::testing
+}  // namespace hocket::testing_support

@@ -8,7 +8,7 @@
 #include "tests/process/program.hpp"
 #include "tests/support/certificates.hpp"
 
-namespace hocket::testing {
+namespace hocket::testing_support {
 
 // A certificate for each rank, of one authority.
 class Certificates {
@@ -124,4 +124,4 @@ TEST(TlsDial, NoiseIsRefused) {
 }
 
 }  // namespace
-}  // namespace hocket::testing
+}  // namespace hocket::testing_support

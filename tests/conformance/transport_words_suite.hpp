@@ -4,7 +4,7 @@
 
 #include "tests/conformance/transport_ranks.hpp"
 
-namespace hocket::testing {
+namespace hocket::testing_support {
 
 template <class Maker>
 class TransportWordsSuite : public ::testing::Test {
@@ -162,4 +162,4 @@ REGISTER_TYPED_TEST_SUITE_P(TransportWordsSuite, ThatAPeerWaitsIsHeardAlsoBehind
                             WhoIsToldHasNothingToAdd, TheEndOfARankIsHeardInPlaceOfItsWord,
                             ALastWordIsFoundBehindWhatIsNotReceivedAnyMore);
 
-}  // namespace hocket::testing
+}  // namespace hocket::testing_support

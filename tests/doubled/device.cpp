@@ -10,7 +10,7 @@ std::unique_ptr<Device> open_device(int index) {
   if (index != 0) {
     throw Error(HOCKET_UNSUPPORTED, fmt::format("there is no GPU {}: this process sees 1", index));
   }
-  return std::make_unique<testing::HostDevice>(testing::the_gpu());
+  return std::make_unique<testing_support::HostDevice>(testing_support::the_gpu());
 }
 
 }  // namespace hocket::device

@@ -6,7 +6,7 @@
 
 namespace hocket {
 
-testing::HostGpu& testing::the_gpu() {
+testing_support::HostGpu& testing_support::the_gpu() {
   static auto& gpu = *new HostGpu({.delay = std::chrono::microseconds(20)});
   return gpu;
 }
@@ -15,11 +15,11 @@ namespace cuda {
 
 Result<Gpu*> ProcessGpus::gpu_at(const void* data) {
   seen_.store(true);
-  return testing::the_gpu().has(data) ? static_cast<Gpu*>(&testing::the_gpu()) : nullptr;
+  return testing_support::the_gpu().has(data) ? static_cast<Gpu*>(&testing_support::the_gpu()) : nullptr;
 }
 
 Result<Gpu*> ProcessGpus::gpu(int) {
-  return static_cast<Gpu*>(&testing::the_gpu());
+  return static_cast<Gpu*>(&testing_support::the_gpu());
 }
 
 ProcessGpus& process_gpus() {

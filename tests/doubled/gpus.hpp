@@ -3,9 +3,9 @@
 
 #include "tests/support/host_gpu.hpp"
 
-namespace hocket::testing {
+namespace hocket::testing_support {
 
 // Made when it is asked for first, and never destroyed.
 HostGpu& the_gpu();
 
-}  // namespace hocket::testing
+}  // namespace hocket::testing_support

@@ -10,7 +10,7 @@
 
 #include "transports/tcp/message_reader.hpp"
 
-namespace hocket::testing {
+namespace hocket::testing_support {
 
 using Bytes = std::vector<std::byte>;
 
@@ -158,4 +158,4 @@ inline void append_message(Bytes& stream, std::uint32_t sequence, std::size_t by
   for (std::size_t i = 0; i < bytes; ++i) stream.push_back(static_cast<std::byte>(sequence + i));
 }
 
-}  // namespace hocket::testing
+}  // namespace hocket::testing_support

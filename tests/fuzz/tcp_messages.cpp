@@ -9,7 +9,7 @@
 namespace hocket::fuzz {
 namespace {
 
-using namespace hocket::testing;
+using namespace hocket::testing_support;
 
 // Streams are fed byte by byte, too: longer ones keep the fuzzer busy for seconds each and reach no more.
 constexpr std::size_t stream_bytes_max = 8192;

@@ -101,19 +101,19 @@ class Agreeing : public OverTransports {
 
  private:
   static void expect_same(const ToldRanks& told, int size, std::uint64_t killed) {
-    std::vector<Told> most;
+    std::vector<ToldResult> most;
     for (int rank = 0; rank < size; ++rank) {
       if (told.of(rank).size() > most.size()) most = told.of(rank);
     }
     for (int rank = 0; rank < size; ++rank) {
-      const std::vector<Told> own = told.of(rank);
+      const std::vector<ToldResult> own = told.of(rank);
       if ((killed >> rank & 1) == 0) {
         EXPECT_EQ(own.size(), most.size()) << "rank " << rank;
       }
       for (std::size_t i = 0; i < own.size(); ++i) ASSERT_EQ(own[i], most[i]) << "rank " << rank << ", agreement " << i;
     }
     std::uint64_t dead = 0;
-    for (const Told& one : most) {
+    for (const ToldResult& one : most) {
       ASSERT_EQ(one.dead & ~killed, 0U) << "only the killed are dead";
       ASSERT_EQ(dead & ~one.dead, 0U) << "who is dead stays dead";
       dead = one.dead;

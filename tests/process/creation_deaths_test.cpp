@@ -22,7 +22,7 @@
 namespace hocket::process_testing {
 namespace {
 
-constexpr int size = 4;
+constexpr int created_size = 4;
 
 // Creates a communicator in a store where this process kills itself before its request of that number.
 hocket_result create_and_die(const std::string& path, std::optional<int> dies_before, std::int64_t timeout_ms) {
@@ -61,17 +61,17 @@ std::unique_ptr<Store> store_served_by(pid_t process) {
 TEST(CreationDeaths, AreNamedByEverySurvivorAndHarmNoLaterCreation) {
   const TemporaryFolder folder;
   const std::string path = folder.file("store");
-  for (int victim = 0; victim < size; ++victim) {
+  for (int victim = 0; victim < created_size; ++victim) {
     for (const int request : {0, 2, 3, 6}) {
       SCOPED_TRACE(fmt::format("rank {} died before its request {}", victim, request));
-      ProcessGroup group(size, [&](Child& child) {
+      ProcessGroup group(created_size, [&](Child& child) {
         const auto dies = child.index == victim ? std::optional(request) : std::nullopt;
         const hocket_result result = create_and_die(path, dies, 1500);
         EXPECT_TRUE(result == HOCKET_TIMEOUT || result == HOCKET_PEER_LOST) << hocket_last_error();
         EXPECT_EQ(last_cause().peer, victim) << hocket_last_error();
       });
       group.expect_success(victim);
-      run_ranks(size, [&](Child&) { expect_result(create_and_die(path, std::nullopt, 60'000), HOCKET_OK); });
+      run_ranks(created_size, [&](Child&) { expect_result(create_and_die(path, std::nullopt, 60'000), HOCKET_OK); });
       if (HasFailure()) return;
     }
   }
@@ -125,7 +125,7 @@ TEST(CreationDeaths, OfTheRankThatServesTheStoreAreNamed) {
 // Three ranks wait for a fourth one, which never comes, when the victim is killed. `store`: "", which rank 0 serves, or
 // a URL. No deadline can find it.
 void expect_to_be_known(const std::string& url, int victim) {
-  ProcessGroup group(size, [&](Child& child) {
+  ProcessGroup group(created_size, [&](Child& child) {
     if (child.index == 3) return;
     if (!url.empty()) ::setenv("HOCKET_STORE", url.c_str(), 1);
     hocket_comm_options options = HOCKET_COMM_OPTIONS_INIT;

@@ -28,8 +28,8 @@ void PrintTo(const Placement& placement, std::ostream* out) {
 class OnGpus : public ::testing::TestWithParam<Placement> {};
 
 // Ranks take turns on the GPUs, which all reach each other.
-testing::HostGpuOptions one_of(int gpus, int rank) {
-  testing::HostGpuOptions options{.number = rank % gpus, .delay = std::chrono::microseconds(100)};
+testing_support::HostGpuOptions one_of(int gpus, int rank) {
+  testing_support::HostGpuOptions options{.number = rank % gpus, .delay = std::chrono::microseconds(100)};
   for (int other = 0; other < gpus; ++other) {
     if (other != options.number) options.reaches.push_back(other);
   }

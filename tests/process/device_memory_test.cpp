@@ -11,7 +11,7 @@
 namespace hocket::process_testing {
 namespace {
 
-constexpr Collective collectives[] = {
+constexpr Collective memory_collectives[] = {
     Collective::allreduce, Collective::reduce, Collective::reduce_scatter, Collective::allgather, Collective::broadcast,
     Collective::scatter,   Collective::gather, Collective::alltoall,       Collective::scan,      Collective::exscan};
 
@@ -43,7 +43,7 @@ TEST_P(OnDevice, EveryCollectiveHasTheBitsOfTheHost) {
     DeviceRank rank({.delay = std::chrono::microseconds(200)});
     ASSERT_TRUE(rank);
     int number = 0;
-    for (const Collective collective : collectives) {
+    for (const Collective collective : memory_collectives) {
       for (const bool in_place : {false, true}) {
         for (const auto& [dtype, op, count] : {std::tuple{DataType::float32, ReduceOp::sum, std::size_t{1}},
                                                std::tuple{DataType::bfloat16, ReduceOp::avg, std::size_t{30'001}},

@@ -15,7 +15,7 @@
 namespace hocket::process_testing {
 namespace {
 
-constexpr std::size_t count = four_pieces;
+constexpr std::size_t faulty_count = four_pieces;
 
 // The copy is refused, or its device says later that it has failed, when the first piece is on its way already.
 TEST(DevicePieces, AFailureOfALaterCopyBreaksTheCallOnAllRanks) {
@@ -34,15 +34,15 @@ TEST(DevicePieces, AFailureOfALaterCopyBreaksTheCallOnAllRanks) {
                        .before_copy = [&](auto&&...) { second(); }});
       ASSERT_TRUE(rank);
       const hocket_call_options options = rank.options();
-      const DeviceBuffer values(rank, Bytes(count * sizeof(float)));
+      const DeviceBuffer values(rank, Bytes(faulty_count * sizeof(float)));
       rank.finish();
       if (child.index == 1) {
         armed = true;
         second.arm();
       }
-      expect_result(
-          hocket_allreduce(values.at(), values.at(), count, HOCKET_FLOAT32, HOCKET_SUM, rank.comm(), &options, nullptr),
-          HOCKET_OUT_OF_RESOURCES, when_put ? "refused" : "failed");
+      expect_result(hocket_allreduce(values.at(), values.at(), faulty_count, HOCKET_FLOAT32, HOCKET_SUM, rank.comm(),
+                                     &options, nullptr),
+                    HOCKET_OUT_OF_RESOURCES, when_put ? "refused" : "failed");
       expect_message_names("the double refuses");
       armed = false;
       rank.finish();
@@ -67,12 +67,12 @@ TEST(DevicePieces, ADeathInTheMiddleLeavesNoStreamWaiting) {
     };
     options.function = add_and_say;
     options.context = &say;
-    const DeviceBuffer values(rank, Bytes(count * sizeof(float)));
+    const DeviceBuffer values(rank, Bytes(faulty_count * sizeof(float)));
     rank.finish();
     if (child.index == 0) held.arm();
-    expect_result(
-        hocket_reduce(values.at(), values.at(), count, HOCKET_FLOAT32, HOCKET_USER, 1, rank.comm(), &options, nullptr),
-        HOCKET_PEER_LOST);
+    expect_result(hocket_reduce(values.at(), values.at(), faulty_count, HOCKET_FLOAT32, HOCKET_USER, 1, rank.comm(),
+                                &options, nullptr),
+                  HOCKET_PEER_LOST);
     EXPECT_EQ(last_cause().peer, 1) << hocket_last_error();
     over = true;
     over.notify_all();
@@ -93,12 +93,12 @@ TEST(DevicePieces, CopiesThatStopInTheMiddleEndAtTheDeadlineAndTheOthersNameThei
     ASSERT_TRUE(rank);
     hocket_call_options options = rank.options();
     options.timeout_ms = 1500;
-    const DeviceBuffer values(rank, Bytes(count * sizeof(float)));
+    const DeviceBuffer values(rank, Bytes(faulty_count * sizeof(float)));
     rank.finish();
     if (child.index == 1) held.arm();
-    expect_result(
-        hocket_allreduce(values.at(), values.at(), count, HOCKET_FLOAT32, HOCKET_SUM, rank.comm(), &options, nullptr),
-        HOCKET_TIMEOUT);
+    expect_result(hocket_allreduce(values.at(), values.at(), faulty_count, HOCKET_FLOAT32, HOCKET_SUM, rank.comm(),
+                                   &options, nullptr),
+                  HOCKET_TIMEOUT);
     EXPECT_THAT(std::string(hocket_last_error()),
                 ::testing::AnyOf(::testing::HasSubstr("rank 1"), ::testing::HasSubstr("this rank's own stream")));
     over = true;

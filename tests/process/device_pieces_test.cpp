@@ -13,7 +13,7 @@
 namespace hocket::process_testing {
 namespace {
 
-constexpr std::size_t count = four_pieces;
+constexpr std::size_t pieces_count = four_pieces;
 
 // ---- overlap --------------------------------------------------------------------------------------------------------
 
@@ -32,24 +32,24 @@ TEST(DevicePieces, TheFirstPieceArrivesAtThePeerBeforeTheNextIsCopied) {
     options.function = add_and_say;
     options.context = &say;
     if (child.index == 0) {
-      const DeviceBuffer input(rank, some_elements(DataType::float32, count, 0));
+      const DeviceBuffer input(rank, some_elements(DataType::float32, pieces_count, 0));
       rank.finish();
       held.arm();
       say = [] {};
-      EXPECT_EQ(
-          hocket_reduce(input.at(), nullptr, count, HOCKET_FLOAT32, HOCKET_USER, 1, rank.comm(), &options, nullptr),
-          HOCKET_OK)
-          << hocket_last_error();
-    } else {  // on the host, as far as it knows all ranks are
-      const Bytes input = some_elements(DataType::float32, count, 1),
-                  other = some_elements(DataType::float32, count, 0);
-      Bytes output(input.size()), expected(input.size());
-      EXPECT_EQ(hocket_reduce(input.data(), output.data(), count, HOCKET_FLOAT32, HOCKET_USER, 1, rank.comm(), &options,
+      EXPECT_EQ(hocket_reduce(input.at(), nullptr, pieces_count, HOCKET_FLOAT32, HOCKET_USER, 1, rank.comm(), &options,
                               nullptr),
                 HOCKET_OK)
           << hocket_last_error();
+    } else {  // on the host, as far as it knows all ranks are
+      const Bytes input = some_elements(DataType::float32, pieces_count, 1),
+                  other = some_elements(DataType::float32, pieces_count, 0);
+      Bytes output(input.size()), expected(input.size());
+      EXPECT_EQ(hocket_reduce(input.data(), output.data(), pieces_count, HOCKET_FLOAT32, HOCKET_USER, 1, rank.comm(),
+                              &options, nullptr),
+                HOCKET_OK)
+          << hocket_last_error();
       say = [] {};
-      add_and_say(expected.data(), other.data(), input.data(), count, HOCKET_FLOAT32, &say);
+      add_and_say(expected.data(), other.data(), input.data(), pieces_count, HOCKET_FLOAT32, &say);
       EXPECT_TRUE(output == expected);
     }
   });
@@ -69,12 +69,13 @@ TEST(DevicePieces, WhatIsDoneIsCopiedBackBeforeTheRestHasCome) {
     DeviceRank rank({.before_copy = [&](auto&&...) { held(); }});
     ASSERT_TRUE(rank);
     const hocket_call_options options = patient(rank.options());
-    const Bytes sent = some_elements(DataType::float32, count, 0);
+    const Bytes sent = some_elements(DataType::float32, pieces_count, 0);
     const DeviceBuffer values(rank, child.index == 0 ? sent : Bytes(sent.size()));
     rank.finish();
     held.arm();
-    EXPECT_EQ(hocket_broadcast(values.at(), values.at(), count, HOCKET_FLOAT32, 0, rank.comm(), &options, nullptr),
-              HOCKET_OK)
+    EXPECT_EQ(
+        hocket_broadcast(values.at(), values.at(), pieces_count, HOCKET_FLOAT32, 0, rank.comm(), &options, nullptr),
+        HOCKET_OK)
         << hocket_last_error();
     EXPECT_TRUE(values.read() == sent);
   });
@@ -136,12 +137,12 @@ TEST(DevicePieces, MessagesArriveWhole) {
     const hocket_call_options options = rank.options();
     const int to = (child.index + 1) % 3, from = (child.index + 2) % 3;
     const auto message = [&](int sender) {
-      return some_elements(DataType::float32, count, static_cast<std::uint64_t>(sender));
+      return some_elements(DataType::float32, pieces_count, static_cast<std::uint64_t>(sender));
     };
-    const DeviceBuffer send(rank, message(child.index)), recv(rank, count * sizeof(float));
-    EXPECT_EQ(
-        hocket_sendrecv(send.at(), count, to, recv.at(), count, from, HOCKET_FLOAT32, rank.comm(), &options, nullptr),
-        HOCKET_OK)
+    const DeviceBuffer send(rank, message(child.index)), recv(rank, pieces_count * sizeof(float));
+    EXPECT_EQ(hocket_sendrecv(send.at(), pieces_count, to, recv.at(), pieces_count, from, HOCKET_FLOAT32, rank.comm(),
+                              &options, nullptr),
+              HOCKET_OK)
         << hocket_last_error();
     EXPECT_TRUE(recv.read() == message(from));
   });
@@ -155,18 +156,19 @@ TEST(DevicePieces, PersistentCallsRunAgain) {
     ASSERT_TRUE(rank);
     hocket_call_options options = rank.options();
     options.persistent = 1;
-    const DeviceBuffer values(rank, count * sizeof(float));
+    const DeviceBuffer values(rank, pieces_count * sizeof(float));
     hocket_work* work = nullptr;
-    ASSERT_EQ(
-        hocket_allreduce(values.at(), values.at(), count, HOCKET_FLOAT32, HOCKET_SUM, rank.comm(), &options, &work),
-        HOCKET_OK)
+    ASSERT_EQ(hocket_allreduce(values.at(), values.at(), pieces_count, HOCKET_FLOAT32, HOCKET_SUM, rank.comm(),
+                               &options, &work),
+              HOCKET_OK)
         << hocket_last_error();
     for (std::uint64_t turn = 0; turn < 3; ++turn) {
-      Bytes expected = some_elements(DataType::float32, count, turn * 2 + static_cast<std::uint64_t>(child.index));
+      Bytes expected =
+          some_elements(DataType::float32, pieces_count, turn * 2 + static_cast<std::uint64_t>(child.index));
       rank.write(values.at(), expected);
       ASSERT_EQ(hocket_work_run(work), HOCKET_OK) << hocket_last_error();
-      ASSERT_EQ(hocket_allreduce(expected.data(), expected.data(), count, HOCKET_FLOAT32, HOCKET_SUM, rank.comm(),
-                                 nullptr, nullptr),
+      ASSERT_EQ(hocket_allreduce(expected.data(), expected.data(), pieces_count, HOCKET_FLOAT32, HOCKET_SUM,
+                                 rank.comm(), nullptr, nullptr),
                 HOCKET_OK);
       EXPECT_TRUE(values.read() == expected) << "turn " << turn;
     }

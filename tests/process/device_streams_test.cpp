@@ -227,8 +227,8 @@ TEST(DeviceStreams, WhileTheStreamIsCapturedEveryCallIsRefusedAndAsksNothingElse
 }
 
 TEST(DeviceStreams, BuffersOnTwoGpusAreRefusedByName) {
-  testing::HostGpu first, second({.number = 1});
-  testing::HostGpus gpus({&first, &second});
+  testing_support::HostGpu first, second({.number = 1});
+  testing_support::HostGpus gpus({&first, &second});
   comm::Options options{.gpus = &gpus};
   auto made = comm::Communicator::create(options, capi::registered_memory());
   ASSERT_TRUE(made.ok()) << made.status().message();

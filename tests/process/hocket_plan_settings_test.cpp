@@ -6,61 +6,51 @@
 #include <fstream>
 #include <string>
 
-#include "tests/process/program.hpp"
+#include "tests/process/plan_program.hpp"
 
 namespace hocket {
 namespace {
 
 using testing::HasSubstr;
 
-struct Outcome {
-  int status = -1;
-  std::string text;  // standard output and error
-};
-
-Outcome hocket_plan(const std::string& arguments) {
-  const Ran ran = run_command("$PLAN " + arguments);
-  return {ran.status, ran.out + ran.error};
-}
-
 TEST(HocketPlanSettings, FindsMistakesInChoices) {
   ::setenv("HOCKET_ALGORITHM", "allreduce=rung", 1);
   ::setenv("HOCKET_TUNING", "/no/such/table", 1);
-  const Outcome wrong = hocket_plan("settings");
+  const Ran wrong = plan_says("settings");
   ::unsetenv("HOCKET_ALGORITHM");
   ::unsetenv("HOCKET_TUNING");
   EXPECT_EQ(wrong.status, 1);
-  EXPECT_THAT(wrong.text,
+  EXPECT_THAT(wrong.out,
               HasSubstr("WRONG: HOCKET_ALGORITHM: \"rung\": allreduce has no algorithm \"rung\"; it has auto"));
-  EXPECT_THAT(wrong.text, HasSubstr("WRONG: HOCKET_TUNING is \"/no/such/table\""));
+  EXPECT_THAT(wrong.out, HasSubstr("WRONG: HOCKET_TUNING is \"/no/such/table\""));
 }
 
 TEST(HocketPlanSettings, ShowsTheSettingsInForce) {
   ::setenv("HOCKET_TCP_STREAMS", "4", 1);
-  const Outcome people = hocket_plan("settings");
-  const Outcome programs = hocket_plan("settings --json");
+  const Ran people = plan_says("settings");
+  const Ran programs = plan_says("settings --json");
   ::setenv("HOCKET_TCP_STREAMS", "40", 1);
-  const Outcome wrong = hocket_plan("settings");
+  const Ran wrong = plan_says("settings");
   ::unsetenv("HOCKET_TCP_STREAMS");
-  EXPECT_EQ(people.status, 0) << people.text;
-  EXPECT_THAT(people.text, testing::ContainsRegex("HOCKET_TCP_STREAMS +4 +environment +connections"));
-  EXPECT_THAT(people.text, testing::ContainsRegex("HOCKET_TIMEOUT_MS +300000 +default"));
-  EXPECT_THAT(people.text, HasSubstr("  shm, tcp, loopback\n"));
-  EXPECT_THAT(people.text, testing::ContainsRegex("interface lo .*127.0.0.1"));
+  EXPECT_EQ(people.status, 0) << people.out;
+  EXPECT_THAT(people.out, testing::ContainsRegex("HOCKET_TCP_STREAMS +4 +environment +connections"));
+  EXPECT_THAT(people.out, testing::ContainsRegex("HOCKET_TIMEOUT_MS +300000 +default"));
+  EXPECT_THAT(people.out, HasSubstr("  shm, tcp, loopback\n"));
+  EXPECT_THAT(people.out, testing::ContainsRegex("interface lo .*127.0.0.1"));
   EXPECT_EQ(programs.status, 0);
-  EXPECT_THAT(programs.text, HasSubstr("\"name\": \"HOCKET_TCP_STREAMS\",\n      \"value\": \"4\""));
-  EXPECT_THAT(programs.text, HasSubstr("\"net.core.wmem_max\""));
+  EXPECT_THAT(programs.out, HasSubstr("\"name\": \"HOCKET_TCP_STREAMS\",\n      \"value\": \"4\""));
+  EXPECT_THAT(programs.out, HasSubstr("\"net.core.wmem_max\""));
   EXPECT_EQ(wrong.status, 1);
-  EXPECT_THAT(wrong.text, HasSubstr("WRONG: HOCKET_TCP_STREAMS is \"40\"; set it to auto or a number from 1 to 16."));
+  EXPECT_THAT(wrong.out, HasSubstr("WRONG: HOCKET_TCP_STREAMS is \"40\"; set it to auto or a number from 1 to 16."));
 }
 
 TEST(HocketPlanSettings, KeepsSecretsToItself) {
   ::setenv("HOCKET_SECRET", "hidden", 1);
   ::setenv("HOCKET_STORE", "redis://:hidden@node0:6379", 1);
   for (const char* how : {"settings", "settings --json"}) {
-    const Outcome shown = hocket_plan(how);
-    EXPECT_THAT(shown.text, testing::Not(HasSubstr("hidden")));
-    EXPECT_THAT(shown.text, HasSubstr("redis://…@node0:6379"));
+    const Ran shown = plan_says(how);
+    EXPECT_THAT(shown.out, testing::Not(HasSubstr("hidden")));
+    EXPECT_THAT(shown.out, HasSubstr("redis://…@node0:6379"));
   }
   ::unsetenv("HOCKET_SECRET");
   ::unsetenv("HOCKET_STORE");

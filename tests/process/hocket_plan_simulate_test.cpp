@@ -17,10 +17,6 @@ using testing::ContainsRegex;
 using testing::HasSubstr;
 using testing::Not;
 
-Ran hocket_plan(const std::string& arguments) {
-  return run_command("\"$PLAN\" " + arguments);
-}
-
 TEST(HocketPlanSimulate, CountsTheStepsOfTheRing) {
   const auto ring = hocket_plan("simulate allreduce --algorithm ring --ranks 8 --slice-bytes 0");
   EXPECT_EQ(ring.status, 0) << ring.error;

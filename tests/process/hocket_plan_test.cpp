@@ -1,17 +1,14 @@
 // hocket-plan as a person runs it.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <sys/wait.h>
 
-#include <array>
-#include <cstdio>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <string>
 
 #include "src/plan/tuning.hpp"
-#include "tests/process/program.hpp"
+#include "tests/process/plan_program.hpp"
 
 namespace hocket {
 namespace {
@@ -19,110 +16,92 @@ namespace {
 using testing::HasSubstr;
 using testing::Not;
 
-struct Outcome {
-  int status = -1;
-  std::string text;  // standard output and error
-};
-
-Outcome hocket_plan(const std::string& arguments) {
-  const auto program = std::filesystem::read_symlink("/proc/self/exe").parent_path() / "hocket-plan";
-  const std::string command = "timeout 60 '" + program.string() + "' " + arguments + " 2>&1";
-  Outcome outcome;
-  FILE* pipe = popen(command.c_str(), "r");
-  if (pipe == nullptr) return outcome;
-  std::array<char, 4096> buffer;
-  while (const std::size_t got = fread(buffer.data(), 1, buffer.size(), pipe)) outcome.text.append(buffer.data(), got);
-  const int status = pclose(pipe);
-  outcome.status = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
-  return outcome;
-}
-
 TEST(HocketPlan, ListsTheCatalog) {
-  const Outcome outcome = hocket_plan("list");
+  const Ran outcome = plan_says("list");
   EXPECT_EQ(outcome.status, 0);
   for (const char* word : {"allreduce", "ring", "recursive_doubling", "alltoall", "pairwise", "dissemination"}) {
-    EXPECT_THAT(outcome.text, HasSubstr(word));
+    EXPECT_THAT(outcome.out, HasSubstr(word));
   }
 }
 
 TEST(HocketPlan, PrintsTheStepsOfARank) {
-  const Outcome outcome = hocket_plan("print allreduce --algorithm ring --ranks 3 --rank 1");
-  EXPECT_EQ(outcome.status, 0) << outcome.text;
-  EXPECT_THAT(outcome.text, HasSubstr("ring allreduce on 3 ranks, out of place, 3 chunks"));
-  EXPECT_THAT(outcome.text, HasSubstr("0  send to rank 2: input 0\n"));
-  EXPECT_THAT(outcome.text, HasSubstr("1  recv_reduce from rank 0: output 2 = input 2 + message\n"));
-  EXPECT_THAT(outcome.text, testing::ContainsRegex("2  send to rank 2: output 2 +after 1\n"));
-  EXPECT_THAT(outcome.text, Not(HasSubstr("rank 2,")));  // no section of another rank
+  const Ran outcome = plan_says("print allreduce --algorithm ring --ranks 3 --rank 1");
+  EXPECT_EQ(outcome.status, 0) << outcome.out;
+  EXPECT_THAT(outcome.out, HasSubstr("ring allreduce on 3 ranks, out of place, 3 chunks"));
+  EXPECT_THAT(outcome.out, HasSubstr("0  send to rank 2: input 0\n"));
+  EXPECT_THAT(outcome.out, HasSubstr("1  recv_reduce from rank 0: output 2 = input 2 + message\n"));
+  EXPECT_THAT(outcome.out, testing::ContainsRegex("2  send to rank 2: output 2 +after 1\n"));
+  EXPECT_THAT(outcome.out, Not(HasSubstr("rank 2,")));  // no section of another rank
 }
 
 TEST(HocketPlan, PrintsWhatInPlaceChanges) {
-  EXPECT_THAT(hocket_plan("print allgather --algorithm ring --ranks 2").text, HasSubstr("copy: output 1 = input 1"));
-  EXPECT_THAT(hocket_plan("print allgather --algorithm ring --ranks 2 --in-place").text, Not(HasSubstr("copy")));
+  EXPECT_THAT(plan_says("print allgather --algorithm ring --ranks 2").out, HasSubstr("copy: output 1 = input 1"));
+  EXPECT_THAT(plan_says("print allgather --algorithm ring --ranks 2 --in-place").out, Not(HasSubstr("copy")));
 }
 
 TEST(HocketPlan, PrintsTheOnlyAlgorithmWithoutItsName) {
-  const Outcome outcome = hocket_plan("print send --ranks 4 --root 3 --rank 2");
-  EXPECT_EQ(outcome.status, 0) << outcome.text;
-  EXPECT_THAT(outcome.text, HasSubstr("direct send on 4 ranks, peer 3"));
-  EXPECT_THAT(outcome.text, HasSubstr("send to rank 3: input 0"));
+  const Ran outcome = plan_says("print send --ranks 4 --root 3 --rank 2");
+  EXPECT_EQ(outcome.status, 0) << outcome.out;
+  EXPECT_THAT(outcome.out, HasSubstr("direct send on 4 ranks, peer 3"));
+  EXPECT_THAT(outcome.out, HasSubstr("send to rank 3: input 0"));
 }
 
 TEST(HocketPlan, VerifiesWhatIsAskedFor) {
-  const Outcome outcome = hocket_plan("verify allreduce --algorithm ring --ranks 2-5,16");
-  EXPECT_EQ(outcome.status, 0) << outcome.text;
-  EXPECT_THAT(outcome.text, HasSubstr("All passed."));
-  EXPECT_THAT(outcome.text, testing::ContainsRegex("allreduce +ring +2-5,16"));
-  EXPECT_THAT(outcome.text, Not(HasSubstr("two_shot")));
+  const Ran outcome = plan_says("verify allreduce --algorithm ring --ranks 2-5,16");
+  EXPECT_EQ(outcome.status, 0) << outcome.out;
+  EXPECT_THAT(outcome.out, HasSubstr("All passed."));
+  EXPECT_THAT(outcome.out, testing::ContainsRegex("allreduce +ring +2-5,16"));
+  EXPECT_THAT(outcome.out, Not(HasSubstr("two_shot")));
 }
 
 TEST(HocketPlan, VerifiesTheWholeCatalog) {
-  const Outcome outcome = hocket_plan("verify --ranks 1-4");
-  EXPECT_EQ(outcome.status, 0) << outcome.text;
+  const Ran outcome = plan_says("verify --ranks 1-4");
+  EXPECT_EQ(outcome.status, 0) << outcome.out;
   for (const char* name : {"one_shot", "binomial_tree", "pairwise", "dissemination", "direct"}) {
-    EXPECT_THAT(outcome.text, HasSubstr(name));
+    EXPECT_THAT(outcome.out, HasSubstr(name));
   }
 }
 
 TEST(HocketPlan, TellsWhatIsChosenBySize) {
-  const Outcome all = hocket_plan("choose allreduce --ranks 4");
-  EXPECT_EQ(all.status, 0) << all.text;
-  EXPECT_THAT(all.text, HasSubstr("  0 to "));
-  EXPECT_THAT(all.text, HasSubstr("  from "));
-  const Outcome one = hocket_plan("choose barrier --ranks 4 --bytes 64K");
-  EXPECT_EQ(one.status, 0) << one.text;
-  EXPECT_THAT(one.text, HasSubstr("dissemination:"));
-  EXPECT_THAT(hocket_plan("choose barrier --ranks 4 --cores 4").text, HasSubstr("dissemination"));
-  EXPECT_THAT(hocket_plan("choose barrier --ranks 4 --cores 2").text, HasSubstr("linear"));
-  const Outcome crowded = hocket_plan("choose allgather --ranks 8 --cores 2 --bytes 1M");
-  EXPECT_THAT(crowded.text, HasSubstr("circulant:"));
-  EXPECT_THAT(crowded.text,
+  const Ran all = plan_says("choose allreduce --ranks 4");
+  EXPECT_EQ(all.status, 0) << all.out;
+  EXPECT_THAT(all.out, HasSubstr("  0 to "));
+  EXPECT_THAT(all.out, HasSubstr("  from "));
+  const Ran one = plan_says("choose barrier --ranks 4 --bytes 64K");
+  EXPECT_EQ(one.status, 0) << one.out;
+  EXPECT_THAT(one.out, HasSubstr("dissemination:"));
+  EXPECT_THAT(plan_says("choose barrier --ranks 4 --cores 4").out, HasSubstr("dissemination"));
+  EXPECT_THAT(plan_says("choose barrier --ranks 4 --cores 2").out, HasSubstr("linear"));
+  const Ran crowded = plan_says("choose allgather --ranks 8 --cores 2 --bytes 1M");
+  EXPECT_THAT(crowded.out, HasSubstr("circulant:"));
+  EXPECT_THAT(crowded.out,
               HasSubstr("Class one-host-2-cores; decided by measured/one-host-2-cores [8-16 ranks], up to 1M."));
-  EXPECT_THAT(hocket_plan("choose allgather_v --ranks 8 --bytes 1M").text, HasSubstr("direct:"));
+  EXPECT_THAT(plan_says("choose allgather_v --ranks 8 --bytes 1M").out, HasSubstr("direct:"));
 }
 
 TEST(HocketPlan, KnowsHosts) {
-  const Outcome printed = hocket_plan("print allreduce --algorithm two_level --hosts 2,1 --rank 0");
-  EXPECT_EQ(printed.status, 0) << printed.text;
-  EXPECT_THAT(printed.text, HasSubstr("two_level allreduce on 3 ranks on hosts of 2,1, out of place, 2 chunks"));
-  EXPECT_THAT(printed.text, HasSubstr("recv_reduce from rank 1: output 1 = input 1 + message"));
-  const Outcome chosen = hocket_plan("choose allreduce --hosts 4,4,2 --ranks 10 --bytes 1M");
-  EXPECT_EQ(chosen.status, 0) << chosen.text;
-  EXPECT_THAT(chosen.text, HasSubstr("two_level:"));
-  EXPECT_THAT(hocket_plan("choose allreduce --hosts 1,1 --speed 25g").text, HasSubstr("class several-hosts-25g"));
-  EXPECT_THAT(hocket_plan("choose allreduce --hosts 1,1 --speed 25g --bytes 1M").text,
+  const Ran printed = plan_says("print allreduce --algorithm two_level --hosts 2,1 --rank 0");
+  EXPECT_EQ(printed.status, 0) << printed.out;
+  EXPECT_THAT(printed.out, HasSubstr("two_level allreduce on 3 ranks on hosts of 2,1, out of place, 2 chunks"));
+  EXPECT_THAT(printed.out, HasSubstr("recv_reduce from rank 1: output 1 = input 1 + message"));
+  const Ran chosen = plan_says("choose allreduce --hosts 4,4,2 --ranks 10 --bytes 1M");
+  EXPECT_EQ(chosen.status, 0) << chosen.out;
+  EXPECT_THAT(chosen.out, HasSubstr("two_level:"));
+  EXPECT_THAT(plan_says("choose allreduce --hosts 1,1 --speed 25g").out, HasSubstr("class several-hosts-25g"));
+  EXPECT_THAT(plan_says("choose allreduce --hosts 1,1 --speed 25g --bytes 1M").out,
               HasSubstr("decided by model/several-hosts-25g [2 ranks]"));
-  EXPECT_THAT(hocket_plan("choose allreduce --hosts 1,1,1 --bytes 1M").text, HasSubstr("circulant:"));
+  EXPECT_THAT(plan_says("choose allreduce --hosts 1,1,1 --bytes 1M").out, HasSubstr("circulant:"));
 }
 
 TEST(HocketPlan, ChoosesByTheModel) {
   const TemporaryFolder folder;
   const std::string table = folder.file("table");
   std::ofstream(table) << "[3 ranks on 1 host]\nallreduce=ring\n";
-  const Outcome chosen = hocket_plan("choose --hosts 2,2 --topology 2x2 --cores 1 --save '" + table + "'");
-  EXPECT_EQ(chosen.status, 0) << chosen.text;
-  EXPECT_THAT(chosen.text, HasSubstr("4 ranks on 2 hosts, 2x2, 1 core a host"));
-  EXPECT_THAT(chosen.text, testing::ContainsRegex("alltoall +(all|up to [0-9]+[KM]?|above) +"));
-  EXPECT_THAT(chosen.text, HasSubstr("HOCKET_TUNING=" + table));
+  const Ran chosen = plan_says("choose --hosts 2,2 --topology 2x2 --cores 1 --save '" + table + "'");
+  EXPECT_EQ(chosen.status, 0) << chosen.out;
+  EXPECT_THAT(chosen.out, HasSubstr("4 ranks on 2 hosts, 2x2, 1 core a host"));
+  EXPECT_THAT(chosen.out, testing::ContainsRegex("alltoall +(all|up to [0-9]+[KM]?|above) +"));
+  EXPECT_THAT(chosen.out, HasSubstr("HOCKET_TUNING=" + table));
   std::ifstream file(table);
   const std::string text{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
   const auto tuning = Tuning::parse(text, "table");
@@ -134,18 +113,17 @@ TEST(HocketPlan, ChoosesByTheModel) {
   EXPECT_NE(found(4, 2, Collective::allreduce, 4), nullptr);
   EXPECT_NE(found(4, 2, Collective::barrier, 0), nullptr);
   std::ofstream(table) << "nonsense";
-  const Outcome refused = hocket_plan("choose --ranks 2 --topology flat --save '" + table + "'");
+  const Ran refused = plan_says("choose --ranks 2 --topology flat --save '" + table + "'");
   EXPECT_EQ(refused.status, 2);
-  EXPECT_THAT(refused.text, HasSubstr("line 1"));
+  EXPECT_THAT(refused.out, HasSubstr("line 1"));
 }
 
 // The table of a class, as in the tree; what was measured there overrules it.
 TEST(HocketPlan, WritesTheTableOfAClass) {
   const TemporaryFolder folder;
   const std::string file = folder.file("table");
-  const Outcome written =
-      hocket_plan("choose --class several-hosts-10g --topology flat --save '" + file + "' --ranks 2");
-  EXPECT_EQ(written.status, 0) << written.text;
+  const Ran written = plan_says("choose --class several-hosts-10g --topology flat --save '" + file + "' --ranks 2");
+  EXPECT_EQ(written.status, 0) << written.out;
   std::ifstream from(file);
   const std::string text{std::istreambuf_iterator<char>(from), std::istreambuf_iterator<char>()};
   const auto tuning = Tuning::parse(text, "table");
@@ -155,42 +133,42 @@ TEST(HocketPlan, WritesTheTableOfAClass) {
       EXPECT_NE(tuning->find(ranks, ranks, kind, Collective::allreduce, 4).algorithm, nullptr) << ranks;
     }
   }
-  EXPECT_EQ(hocket_plan("choose --class two-hosts --topology flat --ranks 2").status, 2);
+  EXPECT_EQ(plan_says("choose --class two-hosts --topology flat --ranks 2").status, 2);
 }
 
 TEST(HocketPlan, ComparesWhatTheModelExpects) {
-  const Outcome outcome = hocket_plan("compare allreduce --ranks 4 --topology flat --bytes 1K,1M");
-  EXPECT_EQ(outcome.status, 0) << outcome.text;
-  EXPECT_THAT(outcome.text, testing::ContainsRegex("allreduce +ring "));
-  EXPECT_THAT(outcome.text, testing::ContainsRegex("1K .*\\*"));
-  EXPECT_THAT(outcome.text, testing::ContainsRegex("1M .*\\*"));
-  EXPECT_THAT(outcome.text, Not(HasSubstr("direct one-shot")));
+  const Ran outcome = plan_says("compare allreduce --ranks 4 --topology flat --bytes 1K,1M");
+  EXPECT_EQ(outcome.status, 0) << outcome.out;
+  EXPECT_THAT(outcome.out, testing::ContainsRegex("allreduce +ring "));
+  EXPECT_THAT(outcome.out, testing::ContainsRegex("1K .*\\*"));
+  EXPECT_THAT(outcome.out, testing::ContainsRegex("1M .*\\*"));
+  EXPECT_THAT(outcome.out, Not(HasSubstr("direct one-shot")));
   // On one host, also what runs instead; not where ranks exchange over TCP.
-  const Outcome host = hocket_plan("compare allreduce --topology 1x2 --bytes 1K,64M");
-  EXPECT_THAT(host.text, testing::ContainsRegex("1K .*direct one-shot: [0-9.]+\n"));
-  EXPECT_THAT(host.text, testing::ContainsRegex("64M .*direct staged: [0-9.]+\n"));
-  EXPECT_THAT(hocket_plan("compare allreduce --topology 1x2 --tcp --bytes 1K").text, Not(HasSubstr("direct")));
-  const Outcome ranges = hocket_plan("choose allreduce --topology 1x4 --cores 2");
-  EXPECT_THAT(ranges.text, testing::ContainsRegex("up to 4K +direct one-shot .*where memory is shared\n"));
-  EXPECT_THAT(ranges.text, testing::ContainsRegex("up to 128K +direct pooled .*where memory is shared\n"));
-  EXPECT_THAT(ranges.text, testing::ContainsRegex("above +direct staged .*where memory is shared\n"));
+  const Ran host = plan_says("compare allreduce --topology 1x2 --bytes 1K,64M");
+  EXPECT_THAT(host.out, testing::ContainsRegex("1K .*direct one-shot: [0-9.]+\n"));
+  EXPECT_THAT(host.out, testing::ContainsRegex("64M .*direct staged: [0-9.]+\n"));
+  EXPECT_THAT(plan_says("compare allreduce --topology 1x2 --tcp --bytes 1K").out, Not(HasSubstr("direct")));
+  const Ran ranges = plan_says("choose allreduce --topology 1x4 --cores 2");
+  EXPECT_THAT(ranges.out, testing::ContainsRegex("up to 4K +direct one-shot .*where memory is shared\n"));
+  EXPECT_THAT(ranges.out, testing::ContainsRegex("up to 128K +direct pooled .*where memory is shared\n"));
+  EXPECT_THAT(ranges.out, testing::ContainsRegex("above +direct staged .*where memory is shared\n"));
 }
 
 // Measures whatever there is; how long that takes, and how steady it is, depends on what else runs.
 TEST(HocketPlan, ProbesWhatMessagesCost) {
   const TemporaryFolder folder;
   const std::string file = folder.file("net.json");
-  const Outcome probed = hocket_plan("probe --force --save '" + file + "'");
-  EXPECT_EQ(probed.status, 0) << probed.text;
-  EXPECT_THAT(probed.text, HasSubstr("a message of 8 bytes, one way, us"));
-  EXPECT_THAT(probed.text, HasSubstr("shared mem."));
-  EXPECT_THAT(probed.text, HasSubstr("without messages, us: call"));
-  const Outcome used = hocket_plan("cost allreduce --ranks 4 --topology '" + file + "'");
-  EXPECT_EQ(used.status, 0) << used.text;
-  EXPECT_THAT(used.text, HasSubstr("4 ranks, " + file + " (hosts, "));
-  const Outcome chosen = hocket_plan("choose allreduce --ranks 3 --tcp --topology '" + file + "'");
-  EXPECT_EQ(chosen.status, 0) << chosen.text;
-  EXPECT_THAT(chosen.text, HasSubstr("3 ranks on 1 host"));
+  const Ran probed = plan_says("probe --force --save '" + file + "'");
+  EXPECT_EQ(probed.status, 0) << probed.out;
+  EXPECT_THAT(probed.out, HasSubstr("a message of 8 bytes, one way, us"));
+  EXPECT_THAT(probed.out, HasSubstr("shared mem."));
+  EXPECT_THAT(probed.out, HasSubstr("without messages, us: call"));
+  const Ran used = plan_says("cost allreduce --ranks 4 --topology '" + file + "'");
+  EXPECT_EQ(used.status, 0) << used.out;
+  EXPECT_THAT(used.out, HasSubstr("4 ranks, " + file + " (hosts, "));
+  const Ran chosen = plan_says("choose allreduce --ranks 3 --tcp --topology '" + file + "'");
+  EXPECT_EQ(chosen.status, 0) << chosen.out;
+  EXPECT_THAT(chosen.out, HasSubstr("3 ranks on 1 host"));
 }
 
 struct Mistake {
@@ -201,10 +179,10 @@ struct Mistake {
 class HocketPlanMistake : public testing::TestWithParam<Mistake> {};
 
 TEST_P(HocketPlanMistake, IsNamed) {
-  const Outcome outcome = hocket_plan(GetParam().arguments);
+  const Ran outcome = plan_says(GetParam().arguments);
   EXPECT_EQ(outcome.status, 2);
-  EXPECT_THAT(outcome.text, HasSubstr(GetParam().sentence));
-  EXPECT_EQ(std::count(outcome.text.begin(), outcome.text.end(), '\n'), 1) << outcome.text;
+  EXPECT_THAT(outcome.out, HasSubstr(GetParam().sentence));
+  EXPECT_EQ(std::count(outcome.out.begin(), outcome.out.end(), '\n'), 1) << outcome.out;
 }
 
 constexpr Mistake mistakes[] = {

@@ -13,16 +13,13 @@
 #include "src/store/store_server.hpp"
 #include "src/store/tcp_store.hpp"
 #include "tests/process/support/store_daemon.hpp"
+#include "tests/support/generous.hpp"
 
 namespace hocket {
 namespace {
 
 using testing::HasSubstr;
 using testing::StartsWith;
-
-Deadline generous() {
-  return Deadline::after(std::chrono::seconds(120));
-}
 
 TEST(HocketStore, ServesUntilItIsTold) {
   for (const int number : {SIGTERM, SIGINT}) {

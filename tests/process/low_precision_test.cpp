@@ -16,7 +16,7 @@ namespace hocket::process_testing {
 namespace {
 
 constexpr WireFormat formats[] = {WireFormat::bfloat16, WireFormat::int8_blocks};
-constexpr Collective collectives[] = {Collective::allreduce, Collective::reduce_scatter, Collective::allgather};
+constexpr Collective encoded_collectives[] = {Collective::allreduce, Collective::reduce_scatter, Collective::allgather};
 
 hocket_comm_options over_tcp() {
   hocket_comm_options options = HOCKET_COMM_OPTIONS_INIT;
@@ -32,7 +32,7 @@ TEST_P(LowPrecision, GivesTheBitsOfItsRulesWithinItsBound) {
     const Comm comm(&options);
     ASSERT_TRUE(comm);
     const auto size = static_cast<std::size_t>(child.size);
-    for (const Collective collective : collectives) {
+    for (const Collective collective : encoded_collectives) {
       for (const WireFormat wire : formats) {
         for (const std::size_t count : {std::size_t{0}, std::size_t{1}, size - 1, std::size_t{63}, std::size_t{64},
                                         std::size_t{65}, 64 * size, 64 * size + 1, std::size_t{10'007}}) {
@@ -59,7 +59,7 @@ TEST_P(LowPrecisionHosts, RoundWhatLeavesThemOnce) {
     const Comm comm(&options);
     ASSERT_TRUE(comm);
     const std::size_t by_itself = 100'003;
-    for (const Collective collective : collectives) {
+    for (const Collective collective : encoded_collectives) {
       for (const WireFormat wire : formats) {
         for (const std::size_t count :
              {std::size_t{0}, std::size_t{1}, std::size_t{65}, std::size_t{10'007}, by_itself}) {
@@ -87,7 +87,7 @@ TEST(LowPrecisionCalls, OfManySlicesGiveTheSameBits) {
     const hocket_comm_options options = over_tcp();
     const Comm comm(&options);
     ASSERT_TRUE(comm);
-    for (const Collective collective : collectives) {
+    for (const Collective collective : encoded_collectives) {
       for (const WireFormat wire : formats) {
         const bool in_place = wire == WireFormat::bfloat16;
         const std::size_t count = collective == Collective::allreduce ? 1'300'003 : 400'003;
@@ -110,10 +110,11 @@ TEST(LowPrecisionCalls, RunAsynchronouslyAmongExactOnes) {
     exact.reserve(rounds);
     lossy.reserve(rounds);
     for (std::size_t round = 0; round < rounds; ++round) {
-      lossy.emplace_back(Lossy{collectives[round % 3], formats[round / 3 % 2], 1 + 5003 * round, round % 2 == 0},
-                         child.index, child.size);
+      lossy.emplace_back(
+          Lossy{encoded_collectives[round % 3], formats[round / 3 % 2], 1 + 5003 * round, round % 2 == 0}, child.index,
+          child.size);
       ASSERT_EQ(lossy.back().issue(comm.get(), &works.emplace_back()), HOCKET_OK) << hocket_last_error();
-      exact.emplace_back(Case{.collective = collectives[round / 2 % 3], .count = 900 * round, .salt = round},
+      exact.emplace_back(Case{.collective = encoded_collectives[round / 2 % 3], .count = 900 * round, .salt = round},
                          child.index, child.size);
       ASSERT_EQ(exact.back().issue(comm.get(), &works.emplace_back()), HOCKET_OK) << hocket_last_error();
     }
@@ -168,7 +169,7 @@ TEST(LowPrecisionCalls, AreExactWhereAllRanksShareMemory) {
     ASSERT_TRUE(comm);
     hocket_call_options options = HOCKET_CALL_OPTIONS_INIT;
     options.wire = HOCKET_WIRE_INT8_BLOCKS;
-    for (const Collective collective : collectives) {
+    for (const Collective collective : encoded_collectives) {
       Call call({.collective = collective, .count = 1000}, child.index, child.size);
       ASSERT_EQ(call.issue(comm.get(), nullptr, &options), HOCKET_OK) << hocket_last_error();
       call.expect_correct();

@@ -13,7 +13,7 @@
 namespace hocket::process_testing {
 namespace {
 
-constexpr std::size_t count = 250'000;
+constexpr std::size_t networks_count = 250'000;
 
 void set(const char* variable, const std::string& value) {
   ::setenv(variable, value.c_str(), 1);
@@ -25,7 +25,7 @@ void create_and_allreduce(Child& child) {
   const Comm comm(&options);
   ASSERT_TRUE(comm);
   for (std::uint64_t round = 0; round < 3; ++round) {
-    Call({.count = count, .salt = round}, child.index, child.size).run(comm.get());
+    Call({.count = networks_count, .salt = round}, child.index, child.size).run(comm.get());
   }
   Call({.collective = Collective::alltoall, .count = 1000}, child.index, child.size).run(comm.get());
 }
@@ -93,7 +93,7 @@ TEST(Networks, AreChosenByName) {
       child.say("ready");
       EXPECT_EQ(child.hear(), "go");
       create_and_allreduce(child);
-      EXPECT_GT(bytes_received(choice.used) - used, count * sizeof(float));
+      EXPECT_GT(bytes_received(choice.used) - used, networks_count * sizeof(float));
       EXPECT_LT(bytes_received(choice.unused) - unused, 10'000U);
     });
     group.hear_from_all("ready");
@@ -159,7 +159,7 @@ TEST(Families, AreChosenByName) {
       {
         const Comm comm;
         ASSERT_TRUE(comm);
-        Call({.count = count}, child.index, child.size).run(comm.get());
+        Call({.count = networks_count}, child.index, child.size).run(comm.get());
         if (child.index == 1) {  // which dials
           EXPECT_GE(connections(ipv4 ? "tcp" : "tcp6"), 1);
           EXPECT_EQ(connections(ipv4 ? "tcp6" : "tcp"), 0);

@@ -14,7 +14,7 @@ namespace {
 
 using Words = std::vector<std::uint32_t>;
 
-constexpr std::size_t count = 25'000;  // which the ring would hold
+constexpr std::size_t plain_count = 25'000;  // which the ring would hold
 
 Words words_of(int rank, std::size_t round, std::size_t size) {
   Words words(size);
@@ -40,19 +40,19 @@ TEST(PlainMessages, AreReadWhereTheyLie) {
     ::setenv("HOCKET_SINGLE_COPY", "on", 1);
     const Comm comm;
     ASSERT_TRUE(comm);
-    for (std::size_t round = 0; round < 2; ++round) pass_around(comm.get(), child.index, 2, round, count);
+    for (std::size_t round = 0; round < 2; ++round) pass_around(comm.get(), child.index, 2, round, plain_count);
     if (child.index == 0) {
-      Words words(count, 1);
+      Words words(plain_count, 1);
       hocket_work* work = nullptr;
-      expect_result(hocket_send(words.data(), count, HOCKET_UINT32, 1, comm.get(), nullptr, &work), HOCKET_OK);
+      expect_result(hocket_send(words.data(), plain_count, HOCKET_UINT32, 1, comm.get(), nullptr, &work), HOCKET_OK);
       std::ranges::fill(words, 2);  // which no sender may do, but shows where the receiver reads
       child.say("sent");
       expect_result(hocket_work_finish(work), HOCKET_OK);
     } else {
       (void)child.hear();
-      Words words(count);
-      expect_result(hocket_recv(words.data(), count, HOCKET_UINT32, 0, comm.get(), nullptr, nullptr), HOCKET_OK);
-      EXPECT_EQ(words, Words(count, 2));
+      Words words(plain_count);
+      expect_result(hocket_recv(words.data(), plain_count, HOCKET_UINT32, 0, comm.get(), nullptr, nullptr), HOCKET_OK);
+      EXPECT_EQ(words, Words(plain_count, 2));
     }
   });
   EXPECT_EQ(group.hear(0), "sent");

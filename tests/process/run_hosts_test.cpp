@@ -73,8 +73,8 @@ TEST_F(HocketRunHosts, TheStoreIsWhereTheHostsReachIt) {
 }
 
 TEST_F(HocketRunHosts, TlsTravelsWithTheRanks) {
-  const hocket::testing::Authority authority(folder_.path(), "ca");
-  const hocket::testing::CertificateFiles files = authority.sign("rank");
+  const hocket::testing_support::Authority authority(folder_.path(), "ca");
+  const hocket::testing_support::CertificateFiles files = authority.sign("rank");
   const Ran ran =
       run("export HOCKET_TLS_CERT=" + files.certificate + " HOCKET_TLS_KEY=" + files.key +
           " HOCKET_TLS_CA=" + files.authority + "; $RUN " + flags() + "$BENCH allreduce -e 4K --seconds 0.02");

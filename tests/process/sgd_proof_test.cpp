@@ -16,7 +16,8 @@ using testing::AllOf;
 using testing::HasSubstr;
 using testing::Not;
 
-const std::string small = " --prove --ranks 3 --sizes 1000,100K --iterations 2 --hidden 16 --batch 60 --drawn 180 ";
+const std::string proof_arguments =
+    " --prove --ranks 3 --sizes 1000,100K --iterations 2 --hidden 16 --batch 60 --drawn 180 ";
 
 // `command` with --json - added.
 json proof_of(const std::string& command) {
@@ -52,29 +53,29 @@ void expect_exact_counts(json proof) {
 }
 
 TEST(SgdProve, CountsAreExactOnLoopback) {
-  const json proof = proof_of("$SGD --links loopback" + small);
+  const json proof = proof_of("$SGD --links loopback" + proof_arguments);
   expect_exact_counts(proof);
   EXPECT_THAT(proof.value("links", ""), HasSubstr("loopback"));
 }
 
 // On network namespaces where this machine allows them, else on loopback, saying so.
 TEST(SgdProve, CountsAreExactOnTheBestLinksThereAre) {
-  const json proof = proof_of("$SGD --link-rate 1gbit" + small);
+  const json proof = proof_of("$SGD --link-rate 1gbit" + proof_arguments);
   expect_exact_counts(proof);
   EXPECT_THAT(proof.value("links", ""),
               testing::AnyOf(HasSubstr("3 network namespaces"), HasSubstr("no shaped links")));
 }
 
 TEST(SgdProve, CountsAreExactBelowALauncher) {
-  expect_exact_counts(proof_of("$RUN --no-label -n 4 $SGD" + small));
-  const Ran ran = run_command("$RUN -n 2 $SGD" + small);
+  expect_exact_counts(proof_of("$RUN --no-label -n 4 $SGD" + proof_arguments));
+  const Ran ran = run_command("$RUN -n 2 $SGD" + proof_arguments);
   EXPECT_EQ(ran.status, 2);
   EXPECT_THAT(ran.error, HasSubstr("the launcher has started 2"));
 }
 
 TEST(SgdProve, WritesATableAndAPageThatNeedsNothingElse) {
   const TemporaryFolder folder;
-  const Ran ran = run_command("$SGD --links loopback --html " + folder.file("page.html") + small);
+  const Ran ran = run_command("$SGD --links loopback --html " + folder.file("page.html") + proof_arguments);
   EXPECT_EQ(ran.status, 0) << ran.error;
   EXPECT_THAT(ran.out, AllOf(HasSubstr("2(N-1)"), HasSubstr("R²"), HasSubstr("T_sync/T_comp"),
                              HasSubstr("Every counted fact holds")));

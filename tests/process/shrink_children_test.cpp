@@ -17,7 +17,7 @@ namespace {
 
 constexpr int victim = 3;
 
-hocket_comm* shrink(const Comm& comm) {
+hocket_comm* shrink_of(const Comm& comm) {
   hocket_comm* shrunk = nullptr;
   expect_result(hocket_comm_shrink(comm.get(), &shrunk, nullptr), HOCKET_OK);
   return shrunk;
@@ -29,7 +29,7 @@ void break_and_shrink(const Comm& comm, const std::vector<int>& left) {
   const Agreed agreed = agree(comm.get(), 1);
   EXPECT_EQ(agreed.result, HOCKET_OK) << hocket_last_error();
   EXPECT_EQ(agreed.dead, std::vector<std::int32_t>{lost});
-  const Comm shrunk(shrink(comm));
+  const Comm shrunk(shrink_of(comm));
   ASSERT_TRUE(shrunk);
   EXPECT_EQ(size_of(shrunk), static_cast<int>(left.size()));
   std::int32_t previous = -1;

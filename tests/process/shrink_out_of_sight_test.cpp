@@ -29,7 +29,7 @@ void hide_with_comm(Child& child, const std::function<void(hocket_comm*)>& body)
   });
 }
 
-int shrink(hocket_comm* comm) {
+int shrink_once(hocket_comm* comm) {
   hocket_comm* handle = nullptr;
   if (hocket_comm_shrink(comm, &handle, nullptr) != HOCKET_OK) return 0;
   const Comm shrunk(handle);
@@ -83,7 +83,7 @@ TEST_F(OutOfSight, ARankToWhichOnlyAConnectionHasEndedIsWaitedFor) {
       child.say(std::to_string(last_cause().peer));
       EXPECT_EQ(child.hear(), "go on");
       EXPECT_EQ(agreed_dead(comm), 0);
-      EXPECT_EQ(shrink(comm), ranks) << hocket_last_error();
+      EXPECT_EQ(shrink_once(comm), ranks) << hocket_last_error();
     });
   });
   group.hear_from_all("here");
@@ -104,7 +104,7 @@ TEST_F(OutOfSight, ARankThatHasDiedIsNot) {
         expect_result(allreduce_until_failure(comm, 10, [] {}), HOCKET_PEER_LOST);
         EXPECT_EQ(last_cause().peer, victim);
         EXPECT_EQ(agreed_dead(comm), 1);
-        EXPECT_EQ(shrink(comm), ranks - 1) << hocket_last_error();
+        EXPECT_EQ(shrink_once(comm), ranks - 1) << hocket_last_error();
       });
     });
     group.hear_from_all("here");

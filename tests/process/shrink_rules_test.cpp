@@ -23,7 +23,7 @@ namespace hocket::process_testing {
 namespace {
 
 // Shrinks; the number of ranks that go on, and 0 and the failure's cause where this one does not.
-int shrink(hocket_comm* comm, const hocket_shrink_options* options = nullptr) {
+int shrink_with(hocket_comm* comm, const hocket_shrink_options* options = nullptr) {
   hocket_comm* handle = nullptr;
   if (hocket_comm_shrink(comm, &handle, options) != HOCKET_OK) return 0;
   const Comm shrunk(handle);
@@ -55,7 +55,7 @@ TEST_P(ShrinkRules, AStoppedRankIsLeftOutAndToldSoWhenItComesBack) {
         comm.get(), 1000, [] {}, &options);
     expect_result(result, HOCKET_TIMEOUT);
     EXPECT_EQ(last_cause().peer, victim);
-    const int left = shrink(comm.get());
+    const int left = shrink_with(comm.get());
     EXPECT_EQ(left, child.index == victim ? 0 : 3);
     if (child.index == victim) {
       const hocket_cause cause = last_cause();
@@ -101,7 +101,7 @@ TEST_P(ShrinkRules, ARankThatStaysAwayIsLeftOutByAMajorityWhenPatienceEnds) {
       4, [](int rank) { return rank != 0; },
       [](hocket_comm* comm) {
         const auto options = patient_for(300);
-        EXPECT_EQ(shrink(comm, &options), 3) << hocket_last_error();
+        EXPECT_EQ(shrink_with(comm, &options), 3) << hocket_last_error();
       });
 }
 
@@ -112,7 +112,7 @@ TEST_P(ShrinkRules, AMinorityDoesNotGoOnUnlessItIsAskedTo) {
         [&](hocket_comm* comm) {
           auto options = patient_for(200, minority ? 30'000 : 1200);
           options.minority = minority ? 1 : 0;
-          EXPECT_EQ(shrink(comm, &options), minority ? 1 : 0);
+          EXPECT_EQ(shrink_with(comm, &options), minority ? 1 : 0);
           if (minority) return;
           EXPECT_EQ(last_cause().code, HOCKET_TIMEOUT);
           expect_message_names("too few ranks have come");
@@ -125,7 +125,7 @@ TEST_P(ShrinkRules, AWorkingCommunicatorIsAbortedFirst) {
     if (child.index != 1) {
       EXPECT_EQ(allreduce_until_failure(comm.get(), 10, [] {}), HOCKET_ABORTED);
     }
-    EXPECT_EQ(shrink(comm.get()), 3);
+    EXPECT_EQ(shrink_with(comm.get()), 3);
     EXPECT_EQ(hocket_comm_status(comm.get()), HOCKET_ABORTED);
   });
 }
@@ -167,7 +167,7 @@ TEST_P(ShrinkRules, AChildOfADeadRankThatLivesHidesNothing) {
     ::close(ends[1]);
     child.say("here");
     EXPECT_NE(allreduce_until_failure(comm.get(), 100, [] {}), HOCKET_OK);
-    EXPECT_EQ(shrink(comm.get()), 2) << hocket_last_error();
+    EXPECT_EQ(shrink_with(comm.get()), 2) << hocket_last_error();
     child.say("done");
   });
   group.hear_from_all("here");
@@ -193,7 +193,7 @@ TEST(Shrink, GoesOnWithAllWhereOnlyAConnectionHasEnded) {
       for (const Connection& one : connections) ::shutdown(one.descriptor, SHUT_RDWR);
     }
     expect_result(allreduce_until_failure(comm.get(), 10, [] {}), HOCKET_PEER_LOST);
-    EXPECT_EQ(shrink(comm.get()), 4) << hocket_last_error();
+    EXPECT_EQ(shrink_with(comm.get()), 4) << hocket_last_error();
   });
   group.hear_from_all("here");
   for (int rank = 0; rank < group.size(); ++rank) group.tell(rank, "go");
@@ -207,7 +207,7 @@ TEST(Shrink, InTheBackgroundAndOnItsOwnThread) {
   run_when_all_have_met(3, [](Child& child, const Comm& comm) {
     EXPECT_EQ(hocket_comm_abort(comm.get(), "test"), HOCKET_OK);
     if (child.index == 2) {
-      EXPECT_EQ(shrink(comm.get()), 3) << hocket_last_error();
+      EXPECT_EQ(shrink_with(comm.get()), 3) << hocket_last_error();
       return;
     }
     hocket_creation* creation = nullptr;

@@ -140,16 +140,16 @@ TEST_P(Shrinking, GoesOnWhoeverDiesMeanwhile) {
   }
 }
 
-std::string name_of_case(const testing::TestParamInfo<std::tuple<Ranks, std::string>>& of) {
+std::string name_of_shrink(const testing::TestParamInfo<std::tuple<Ranks, std::string>>& of) {
   return std::get<1>(of.param) + "_" + testing::PrintToString(std::get<0>(of.param));
 }
 INSTANTIATE_TEST_SUITE_P(Over, Shrinking,
                          testing::Combine(testing::Values(Ranks(3), Ranks(4), Ranks(7)),
                                           testing::Values("auto", "tcp")),
-                         name_of_case);
+                         name_of_shrink);
 INSTANTIATE_TEST_SUITE_P(OverHosts, Shrinking,
                          testing::Combine(testing::Values(Ranks("0011"), Ranks("00112")), testing::Values("auto")),
-                         name_of_case);
+                         name_of_shrink);
 
 TEST(Shrink, KeepsTheOrderOfRanksAndKnowsThePreviousOnes) {
   run_when_all_have_met(4, [](Child& child, const Comm& comm) {

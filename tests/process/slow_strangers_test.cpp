@@ -27,12 +27,13 @@
 namespace hocket::process_testing {
 namespace {
 
-constexpr int size = 4;
+constexpr int asked_size = 4;
 constexpr int for_each_door = 100;  // more than a door keeps
-constexpr int kept_at_a_door = 64 + size;
+constexpr int kept_at_a_door = 64 + asked_size;
 
 std::string words_of_a_rank() {
-  const auto frame = tcp::encode(tcp::Hello{.kind = tcp::HelloKind::hello, .group = 12345, .from = size - 1, .to = 0});
+  const auto frame =
+      tcp::encode(tcp::Hello{.kind = tcp::HelloKind::hello, .group = 12345, .from = asked_size - 1, .to = 0});
   return {reinterpret_cast<const char*>(frame.data()), frame.size()};
 }
 
@@ -105,13 +106,13 @@ void work_until_told(Child& child, const Comm& comm) {
 }
 
 void go_on_without_the_last(Child& child, const Comm& comm) {
-  if (child.index == size - 1) ::_exit(0);
+  if (child.index == asked_size - 1) ::_exit(0);
   expect_result(allreduce_until_failure(comm.get(), 1, [] {}), HOCKET_PEER_LOST);
   hocket_comm* handle = nullptr;
   expect_result(hocket_comm_shrink(comm.get(), &handle, nullptr), HOCKET_OK);
   const Comm shrunk(handle);
   ASSERT_TRUE(shrunk);
-  EXPECT_EQ(size_of(shrunk), size - 1);
+  EXPECT_EQ(size_of(shrunk), asked_size - 1);
   use(shrunk);
 }
 
@@ -119,7 +120,7 @@ class SlowStrangers : public OverTransport {};
 
 TEST_P(SlowStrangers, AreShownOutWhileRanksWorkAndMeet) {
   allow_descriptors(4096);
-  ProcessGroup group(size, [](Child& child) {
+  ProcessGroup group(asked_size, [](Child& child) {
     if (child.index == 0) allow_descriptors(300);
     const Comm comm;
     ASSERT_TRUE(comm);
@@ -129,10 +130,10 @@ TEST_P(SlowStrangers, AreShownOutWhileRanksWorkAndMeet) {
     go_on_without_the_last(child, comm);
   });
   int store = 0;
-  for (int rank = 0; rank < size; ++rank) store = std::stoi("0" + group.hear(rank));
+  for (int rank = 0; rank < asked_size; ++rank) store = std::stoi("0" + group.hear(rank));
   std::vector<Stranger> strangers;
   std::vector<int> descriptors;
-  for (int rank = 0; rank < size; ++rank) {
+  for (int rank = 0; rank < asked_size; ++rank) {
     descriptors.push_back(descriptors_of(group.process(rank)));
     for (const int port : listening_ports(group.process(rank))) {
       const std::string words =
@@ -143,19 +144,19 @@ TEST_P(SlowStrangers, AreShownOutWhileRanksWorkAndMeet) {
       for (int i = 0; i < for_each_door; ++i) strangers.emplace_back(name);
     }
   }
-  for (int rank = 0; rank < size; ++rank) group.tell(rank, "go on");
+  for (int rank = 0; rank < asked_size; ++rank) group.tell(rank, "go on");
   // The doors of standbys are attended to when there is something to do. The last rank has one where connections may be
   // ended by others.
-  const int standbys = GetParam() == "tcp" ? size : size - 1;
+  const int standbys = GetParam() == "tcp" ? asked_size : asked_size - 1;
   const auto to_be_out = static_cast<std::ptrdiff_t>(strangers.size()) - standbys * for_each_door;
-  ASSERT_GE(to_be_out, for_each_door * size) << "those of ranks, and the store's";
+  ASSERT_GE(to_be_out, for_each_door * asked_size) << "those of ranks, and the store's";
   const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(60);
   std::ptrdiff_t out = 0;
   while (out < to_be_out && std::chrono::steady_clock::now() < deadline) {
     for (Stranger& stranger : strangers) stranger.say_a_byte();
     std::this_thread::sleep_for(std::chrono::milliseconds(500));
     out = std::ranges::count_if(strangers, [](Stranger& stranger) { return stranger.is_out(); });
-    for (int rank = 1; rank < size; ++rank) {
+    for (int rank = 1; rank < asked_size; ++rank) {
       constexpr int for_its_own_work = 64;
       EXPECT_LE(descriptors_of(group.process(rank)),
                 descriptors[static_cast<std::size_t>(rank)] + kept_at_a_door + for_its_own_work);

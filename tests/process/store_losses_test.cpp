@@ -18,18 +18,18 @@ namespace {
 
 using Moment = StoreProxy::Moment;
 
-constexpr int size = 3;
+constexpr int losses_size = 3;
 
 // Three ranks create a communicator and use it. Whether the loss happened meanwhile.
 bool create_with(StoreProxy& proxy, const std::optional<StoreProxy::Loss>& loss) {
-  ProcessGroup group(size, [&](Child& child) {
+  ProcessGroup group(losses_size, [&](Child& child) {
     ::setenv("HOCKET_STORE", proxy.url().c_str(), 1);
     hocket_comm_options options = HOCKET_COMM_OPTIONS_INIT;
     options.timeout_ms = 20'000;
     hocket_comm* comm = nullptr;
     const hocket_result result = hocket_comm_create(&comm, &options);
     child.say(result == HOCKET_OK ? "created" : hocket_last_error());
-    if (result == HOCKET_OK) Call({.count = 100}, child.index, size).run(comm);
+    if (result == HOCKET_OK) Call({.count = 100}, child.index, losses_size).run(comm);
     hocket_comm_destroy(comm);
   });
   const bool lost = proxy.serve(loss, [&] { return group.has_news(0) && group.has_news(1) && group.has_news(2); });
@@ -53,7 +53,7 @@ TEST_P(StoreLosses, EndNoCreation) {
     lost = create_with(proxy, StoreProxy::Loss{.request = request, .moment = moment, .signal = signal});
     (void)create_with(proxy, std::nullopt);
     if (!lost) {
-      EXPECT_GT(request, 3 * size);
+      EXPECT_GT(request, 3 * losses_size);
     }
   }
 }
@@ -74,7 +74,7 @@ TEST_P(RedisLosses, EndNoCreation) {
     lost = create_with(proxy, StoreProxy::Loss{.request = request, .moment = GetParam(), .signal = SIGKILL});
     (void)create_with(proxy, std::nullopt);
     if (!lost) {
-      EXPECT_GT(request, 3 * size);
+      EXPECT_GT(request, 3 * losses_size);
     }
   }
 }

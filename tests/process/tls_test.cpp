@@ -18,8 +18,8 @@
 namespace hocket::process_testing {
 namespace {
 
-using hocket::testing::Authority;
-using hocket::testing::CertificateFiles;
+using hocket::testing_support::Authority;
+using hocket::testing_support::CertificateFiles;
 using ::testing::HasSubstr;
 
 void use(const CertificateFiles& files) {

@@ -9,7 +9,7 @@
 #include <stdexcept>
 #include <utility>
 
-namespace hocket::testing {
+namespace hocket::testing_support {
 namespace {
 
 using Key = std::shared_ptr<EVP_PKEY>;
@@ -80,4 +80,4 @@ CertificateFiles Authority::sign(const std::string& name, long seconds) const {
           .authority = file_};
 }
 
-}  // namespace hocket::testing
+}  // namespace hocket::testing_support

@@ -8,7 +8,7 @@
 struct evp_pkey_st;
 struct x509_st;
 
-namespace hocket::testing {
+namespace hocket::testing_support {
 
 // The files that a rank needs.
 struct CertificateFiles {
@@ -31,4 +31,4 @@ class Authority {
   std::shared_ptr<x509_st> certificate_;
 };
 
-}  // namespace hocket::testing
+}  // namespace hocket::testing_support

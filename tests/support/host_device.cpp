@@ -6,7 +6,7 @@
 #include <cstring>
 #include <memory>
 
-namespace hocket::testing {
+namespace hocket::testing_support {
 namespace {
 
 using Clock = std::chrono::steady_clock;
@@ -49,4 +49,4 @@ double HostDevice::microseconds_between(device::Instant& from, device::Instant& 
   return std::chrono::duration<double, std::micro>(time_of(to) - time_of(from)).count();
 }
 
-}  // namespace hocket::testing
+}  // namespace hocket::testing_support

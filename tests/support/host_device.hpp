@@ -4,7 +4,7 @@
 #include "tests/support/host_gpu.hpp"
 #include "tools/device/device.hpp"
 
-namespace hocket::testing {
+namespace hocket::testing_support {
 
 class HostDevice final : public device::Device {
  public:
@@ -21,4 +21,4 @@ class HostDevice final : public device::Device {
   HostGpu& gpu_;
 };
 
-}  // namespace hocket::testing
+}  // namespace hocket::testing_support

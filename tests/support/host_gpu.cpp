@@ -10,7 +10,7 @@
 #include "tests/support/host_stream.hpp"
 #include "tests/support/shared_file.hpp"
 
-namespace hocket::testing {
+namespace hocket::testing_support {
 HostGpu::~HostGpu() {
   for (GpuStream stream : streams_) delete static_cast<HostStream*>(stream);
   delete static_cast<HostStream*>(default_stream_);
@@ -181,4 +181,4 @@ Status HostGpu::close_import(std::byte* allocation) {
   return {};
 }
 
-}  // namespace hocket::testing
+}  // namespace hocket::testing_support

@@ -16,7 +16,7 @@
 #include "src/base/fd.hpp"
 #include "src/spi/gpu.hpp"
 
-namespace hocket::testing {
+namespace hocket::testing_support {
 
 struct HostGpuOptions {
   std::size_t memory_bytes = std::size_t{1} << 30;
@@ -123,4 +123,4 @@ class HostGpus final : public Gpus {
   const std::vector<HostGpu*> gpus_;
 };
 
-}  // namespace hocket::testing
+}  // namespace hocket::testing_support

@@ -10,7 +10,7 @@
 #include "tests/support/host_kernels.hpp"
 #include "tests/support/host_stream.hpp"
 
-namespace hocket::testing {
+namespace hocket::testing_support {
 namespace {
 
 constexpr auto poll_pause = std::chrono::microseconds(50);
@@ -176,4 +176,4 @@ Status HostGpu::finish(GpuStream given, Deadline deadline) {
   return {Code::timeout, name() + ": a stream is not done at the deadline"};
 }
 
-}  // namespace hocket::testing
+}  // namespace hocket::testing_support

@@ -6,7 +6,7 @@
 #include "src/cuda/kernel_image.hpp"
 #include "src/cuda/kernels/list.hpp"
 
-namespace hocket::testing {
+namespace hocket::testing_support {
 
 HostKernel host_kernel(DataType dtype, ReduceOp op) {
 #define HOCKET_HOST_KERNEL(type, family, reduction) \
@@ -16,4 +16,4 @@ HostKernel host_kernel(DataType dtype, ReduceOp op) {
   return found == kernels.end() ? nullptr : found->second;
 }
 
-}  // namespace hocket::testing
+}  // namespace hocket::testing_support

@@ -10,7 +10,7 @@
 
 #include "src/spi/types.hpp"
 
-namespace hocket::testing {
+namespace hocket::testing_support {
 
 class HostStream {
  public:
@@ -64,4 +64,4 @@ class HostStream {
   std::jthread thread_;    // last: it uses the others
 };
 
-}  // namespace hocket::testing
+}  // namespace hocket::testing_support

@@ -16,7 +16,7 @@
 #include "src/base/foreign_descriptor.hpp"
 #include "src/spi/gpu.hpp"
 
-namespace hocket::testing {
+namespace hocket::testing_support {
 
 struct SharedFileHandle {
   int process = 0, file = 0;
@@ -77,4 +77,4 @@ inline Result<UniqueFd> open_shared_file(const GpuHandle& handle, bool by_descri
   return file;
 }
 
-}  // namespace hocket::testing
+}  // namespace hocket::testing_support

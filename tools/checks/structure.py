@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Checks the structure of the source tree: include layers, sizes of files, functions and classes, and suppressions.
+"""Checks the structure of the source tree: include layers, sizes of files, functions and classes, names, and suppressions.
 
 Usage: structure.py [ROOT]. Prints one line for each violation (file, line, rule) and exits with 1 if there is any.
 """
@@ -201,6 +201,52 @@ def scattered_classes(root):
                    f"a class has at most {MAX_CLASS_FILES}")
 
 
+# ---- names of one source ---------------------------------------------------------------------------------------------
+
+# Which of the library's sources are compiled together depends on options and on what is installed.
+LIBRARY_FOLDERS = ("src/", "transports/", "algorithms/")
+COMPILED_ALONE = "src/exec/kernels/"
+OWN_NAME = re.compile(r"(?:inline |constexpr |const |thread_local |alignas\(.*?\) )*"
+                      r"(?:(?:class|struct|enum class|enum) (\w+)|[\w:<>,&*\s\[\]]+?[\s&*](\w+)(\([^)]*\))?\s*[({=\[;])")
+NO_NAME = ("using ", "template", "namespace", " ", "}", "/", "#", ")")
+
+
+def declaration(lines, at):
+    """The line, with those that complete its parameters."""
+    whole = lines[at]
+    while "(" in whole and ")" not in whole:
+        at += 1
+        whole += lines[at].strip()
+    return whole
+
+
+def own_names(text):
+    """Of each name in the anonymous namespaces of a source: the number of its line, and the name with its namespace and,
+    where it is a function's, with the types of its parameters."""
+    outer, own = "", False
+    lines = text.splitlines()
+    for number, line in enumerate(lines, 1):
+        if named := re.match(r"namespace ([\w:]+) \{", line):
+            outer = named[1]
+        elif line == "namespace {":
+            own = True
+        elif line.startswith("}  // namespace"):
+            own = False
+        elif own and line and not line.startswith(NO_NAME) and (name := OWN_NAME.match(declaration(lines, number - 1))):
+            parameters = re.sub(r" *\b\w+(?=[,)])|(?<=,) ", "", name[3] or "")
+            yield number, f"{outer}::{name[1] or name[2]}{parameters}"
+
+
+def shared_names(root):
+    """What two sources of the library each call their own."""
+    first = {}
+    for file in sources(root):
+        if file.endswith(".cpp") and file.startswith(LIBRARY_FOLDERS) and not file.startswith(COMPILED_ALONE):
+            for number, name in own_names((root / file).read_text()):
+                if first.setdefault(name, file) != file:
+                    yield f"{file}:{number}: {name} is a name of {first[name]}, too, and both may be compiled together"
+
+
 # ---- suppressions ----------------------------------------------------------------------------------------------------
 
 SILENCED = re.compile(r"no_sanitize|NOLINT(NEXTLINE|BEGIN)?(?!\(|\w)")
@@ -223,7 +269,7 @@ def suppressions(root):
 def main(arguments):
     root = Path(arguments[1] if len(arguments) > 1 else ".")
     count = 0
-    for check in (layer_violations, long_files, long_functions, scattered_classes, suppressions):
+    for check in (layer_violations, long_files, long_functions, scattered_classes, shared_names, suppressions):
         for violation in check(root):
             print(violation)
             count += 1

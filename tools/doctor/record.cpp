@@ -15,19 +15,19 @@
 namespace hocket::doctor {
 namespace {
 
-using Json = nlohmann::json;
+using PlainJson = nlohmann::json;
 
 constexpr int format_version = 1;
 constexpr std::size_t text_bytes_max = 65536;
 constexpr std::int64_t time_max = std::int64_t{1} << 60;  // differences of sums of times do not overflow
 
 // Ranks of other hosts have written it, or whoever may write to the folder or the store.
-std::string text_of(const Json& json) {
+std::string text_of(const PlainJson& json) {
   return printable(json.get<std::string>(), text_bytes_max);
 }
 
 // A whole number within these bounds.
-std::int64_t number_of(const Json& json, std::int64_t least, std::int64_t most) {
+std::int64_t number_of(const PlainJson& json, std::int64_t least, std::int64_t most) {
   const bool whole =
       json.is_number_unsigned() ? json.get<std::uint64_t>() <= std::uint64_t{INT64_MAX} : json.is_number_integer();
   const std::int64_t number = whole ? json.get<std::int64_t>() : 0;
@@ -37,42 +37,42 @@ std::int64_t number_of(const Json& json, std::int64_t least, std::int64_t most) 
   return number;
 }
 
-Rank rank_of(const Json& json, Rank least = 0) {
+Rank rank_of(const PlainJson& json, Rank least = 0) {
   return static_cast<Rank>(number_of(json, least, group_ranks_max - 1));
 }
 
-std::vector<Rank> ranks_of(const Json& json) {
+std::vector<Rank> ranks_of(const PlainJson& json) {
   std::vector<Rank> ranks;
-  for (const Json& rank : json) ranks.push_back(rank_of(rank));
+  for (const PlainJson& rank : json) ranks.push_back(rank_of(rank));
   return ranks;
 }
 
-std::int64_t time_of(const Json& json) {
+std::int64_t time_of(const PlainJson& json) {
   return number_of(json, -time_max, time_max);
 }
 
-std::uint32_t count_of(const Json& json) {
+std::uint32_t count_of(const PlainJson& json) {
   return static_cast<std::uint32_t>(number_of(json, 0, UINT32_MAX));
 }
 
-Call read_call(const Json& json) {
+Call read_call(const PlainJson& json) {
   Call call{.communicator = count_of(json.at("communicator")),
             .number = count_of(json.at("number")),
             .kind = text_of(json.at("kind")),
             .collective = text_of(json.at("collective")),
             .text = text_of(json.at("call")),
-            .algorithm = text_of(json.value("algorithm", Json(""))),
+            .algorithm = text_of(json.value("algorithm", PlainJson(""))),
             .type = text_of(json.at("type")),
-            .peer = rank_of(json.value("peer", Json(no_rank)), no_rank),
+            .peer = rank_of(json.value("peer", PlainJson(no_rank)), no_rank),
             .count = json.value("count", std::uint64_t{0}),
             .bytes = json.value("bytes", std::uint64_t{0}),
-            .began = time_of(json.value("began_ns", Json(0)))};
+            .began = time_of(json.value("began_ns", PlainJson(0)))};
   if (json.contains("ended_ns")) call.ended = time_of(json.at("ended_ns"));
   call.exact = json.value("exact", true);
   return call;
 }
 
-Step read_step(const Json& json, const std::map<std::uint32_t, Communicator>& communicators) {
+Step read_step(const PlainJson& json, const std::map<std::uint32_t, Communicator>& communicators) {
   Step step{.communicator = count_of(json.at(0)),
             .number = count_of(json.at(1)),
             .call = text_of(json.at(2)),
@@ -89,7 +89,7 @@ Step read_step(const Json& json, const std::map<std::uint32_t, Communicator>& co
   return step;
 }
 
-Wait read_wait(const Json& json) {
+Wait read_wait(const PlainJson& json) {
   return {.call = read_call(json),
           .begun = json.at("begun"),
           .seconds = json.at("seconds"),
@@ -97,7 +97,7 @@ Wait read_wait(const Json& json) {
           .text = text_of(json.at("text"))};
 }
 
-Record read_record(const Json& json) {
+Record read_record(const PlainJson& json) {
   Record record{.name = text_of(json.at("name")),
                 .group = text_of(json.at("group")),
                 .reason = text_of(json.at("reason")),
@@ -107,24 +107,24 @@ Record read_record(const Json& json) {
                 .steady = time_of(json.at("clock").at("steady_ns")),
                 .date = number_of(json.at("clock").at("date_ns"), INT64_MIN, INT64_MAX)};
   if (record.rank >= record.size) throw std::invalid_argument("its rank is not one of its group");
-  for (const Json& process : json.at("processes")) record.processes.push_back(text_of(process));
-  if (const Json& cause = json.at("cause"); !cause.is_null()) {
+  for (const PlainJson& process : json.at("processes")) record.processes.push_back(text_of(process));
+  if (const PlainJson& cause = json.at("cause"); !cause.is_null()) {
     record.cause = RecordedCause{.code = text_of(cause.at("code")),
                                  .message = text_of(cause.at("message")),
                                  .operation = text_of(cause.at("operation")),
                                  .rank = rank_of(cause.at("rank"), no_rank),
                                  .peer = rank_of(cause.at("peer"), no_rank)};
   }
-  for (const Json& communicator : json.at("communicators")) {
+  for (const PlainJson& communicator : json.at("communicators")) {
     record.communicators[count_of(communicator.at("number"))] = {.name = text_of(communicator.at("name")),
                                                                  .ranks = ranks_of(communicator.at("ranks")),
                                                                  .calls = communicator.at("calls")};
   }
-  for (const Json& call : json.at("operations")) record.calls.push_back(read_call(call));
+  for (const PlainJson& call : json.at("operations")) record.calls.push_back(read_call(call));
   if (json.contains("steps")) {
-    for (const Json& step : json.at("steps")) record.steps.push_back(read_step(step, record.communicators));
+    for (const PlainJson& step : json.at("steps")) record.steps.push_back(read_step(step, record.communicators));
   }
-  for (const Json& wait : json.at("waits")) record.waits.push_back(read_wait(wait));
+  for (const PlainJson& wait : json.at("waits")) record.waits.push_back(read_wait(wait));
   return record;
 }
 
@@ -153,7 +153,7 @@ std::vector<Rank> Group::without_record() const {
 std::string Groups::add(const std::string& text, const std::string& from) {
   const std::string source = printable(from);
   try {
-    const Json json = Json::parse(text);
+    const PlainJson json = PlainJson::parse(text);
     if (!json.is_object() || !json.contains("hocket_record")) return "";
     if (json.at("hocket_record") != format_version) {
       return fmt::format("{} is a record of another version than this program reads", source);

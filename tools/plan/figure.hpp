@@ -1,9 +1,16 @@
 // What a probe measures several times.
 #pragma once
 
+#include <chrono>
 #include <vector>
 
 namespace hocket {
+
+using ProbeClock = std::chrono::steady_clock;
+
+inline double seconds_since(ProbeClock::time_point begin) {
+  return std::chrono::duration<double>(ProbeClock::now() - begin).count();
+}
 
 // One figure, measured several times.
 struct Figure {

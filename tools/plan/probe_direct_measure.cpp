@@ -12,21 +12,15 @@
 namespace hocket {
 namespace {
 
-using Clock = std::chrono::steady_clock;
-
 constexpr int small_calls = 64;
-constexpr int broadcasts = 24;                               // fewer than a root may be ahead
-constexpr std::size_t bytes_moved = std::size_t{512} << 10;  // at least, by each sample
-constexpr std::chrono::microseconds head_start{50};          // for what is sent to lie ready
-
-double seconds_since(Clock::time_point begin) {
-  return std::chrono::duration<double>(Clock::now() - begin).count();
-}
+constexpr int broadcasts = 24;                                  // fewer than a root may be ahead
+constexpr std::size_t bytes_moved = std::size_t{512} << 10;     // at least, by each sample
+constexpr std::chrono::microseconds broadcasts_head_start{50};  // for what is sent to lie ready
 
 // Seconds of one of several calls in a row, after a barrier.
 double in_a_row(Communicator& pair, int calls, const std::function<void()>& call) {
   pair.barrier();
-  const auto begin = Clock::now();
+  const auto begin = ProbeClock::now();
   for (int i = 0; i < calls; ++i) call();
   return seconds_since(begin) / calls;
 }
@@ -61,10 +55,10 @@ std::array<double, 2> ahead_and_behind(Communicator& pair) {
   std::array<double, 2> times{};
   pair.barrier();
   const bool root = pair.rank() == 0;
-  const auto called = Clock::now();
-  while (!root && Clock::now() - called < head_start) {
+  const auto called = ProbeClock::now();
+  while (!root && ProbeClock::now() - called < broadcasts_head_start) {
   }
-  const auto begin = Clock::now();
+  const auto begin = ProbeClock::now();
   for (int i = 0; i < broadcasts; ++i) pair.broadcast(message, 0);
   const double mine = seconds_since(begin) / broadcasts;
   pair.allgather(std::span(&mine, 1), times);

@@ -17,13 +17,7 @@
 namespace hocket {
 namespace {
 
-using Clock = std::chrono::steady_clock;
-
 constexpr std::size_t streams_bytes = std::size_t{2} << 20;  // long enough for connections to reach their pace
-
-double seconds_since(Clock::time_point begin) {
-  return std::chrono::duration<double>(Clock::now() - begin).count();
-}
 
 // Binds this thread to one core, until the object's end.
 class OneCore {
@@ -76,7 +70,7 @@ int cores_at(Communicator& world, const std::vector<std::uint64_t>& hosts) {
 double call_overhead() {
   std::vector<Communicator> alone = Communicator::create_local(1);
   constexpr int calls = 200;
-  const auto begin = Clock::now();
+  const auto begin = ProbeClock::now();
   for (int i = 0; i < calls; ++i) alone.front().barrier();
   return seconds_since(begin) / calls;
 }
@@ -155,7 +149,7 @@ class Probe {
     if (auto comm = pair_of(world, peer)) {
       ProbePair pair(*comm);
       comm->barrier();
-      const auto began = Clock::now();
+      const auto began = ProbeClock::now();
       made = measure_links(pair, overhead_);
       if (memory) {
         made_.copy_per_byte = repeated([&] { return pair.copy(); });
@@ -192,7 +186,7 @@ class Probe {
       setenv("HOCKET_SINGLE_COPY", single_copy, 1);
       Communicator world = group("auto", fmt::format(" without messages, single copy {}", single_copy), directly);
       if (auto comm = pair_of(world, partners.near)) {
-        const auto began = Clock::now();
+        const auto began = ProbeClock::now();
         measure(*comm);
         spent += seconds_since(began);
       }

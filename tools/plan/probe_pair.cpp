@@ -10,20 +10,14 @@
 namespace hocket {
 namespace {
 
-using Clock = std::chrono::steady_clock;
-
 constexpr std::size_t pings = 48;
 constexpr std::size_t small_messages = 32;
 constexpr std::size_t block_bytes = std::size_t{64} << 10;
 constexpr std::size_t blocks = 2;  // fit into sockets' buffers and shared memory's rings: nobody waits for the reader
 constexpr std::size_t exchanges = 4;  // in a row, as slices of a long call: one alone waits until the other rank comes
-constexpr std::size_t memory_bytes = std::size_t{8} << 20;  // walked through, so that data comes from memory
-constexpr std::chrono::milliseconds head_start{1};          // for what is sent to lie ready
+constexpr std::size_t memory_bytes = std::size_t{8} << 20;   // walked through, so that data comes from memory
+constexpr std::chrono::milliseconds messages_head_start{1};  // for what is sent to lie ready
 constexpr std::size_t blocks_walked = 16;
-
-double seconds_since(Clock::time_point begin) {
-  return std::chrono::duration<double>(Clock::now() - begin).count();
-}
 
 }  // namespace
 
@@ -34,9 +28,9 @@ ProbePair::ProbePair(Communicator& comm) : comm_(comm), memory_(memory_bytes), o
 
 double ProbePair::ping_pong() {
   std::array<std::uint8_t, 8> message{};
-  Clock::time_point begin;
+  ProbeClock::time_point begin;
   for (std::size_t i = 0; i < pings + 4; ++i) {
-    if (i == 4) begin = Clock::now();
+    if (i == 4) begin = ProbeClock::now();
     if (comm_.rank() == 0) {
       comm_.send(message, 1);
       comm_.recv(message, 1);
@@ -52,13 +46,13 @@ std::array<double, 2> ProbePair::one_way(std::size_t bytes, std::size_t count) {
   comm_.barrier();
   std::array<double, 2> times{};
   if (comm_.rank() == 0) {
-    const auto begin = Clock::now();
+    const auto begin = ProbeClock::now();
     for (std::size_t i = 0; i < count; ++i) comm_.send(next(memory_, bytes), 1);
     times[0] = seconds_since(begin) / static_cast<double>(count);
     comm_.recv(std::span(times).subspan(1), 1);
   } else {
-    std::this_thread::sleep_for(head_start);
-    const auto begin = Clock::now();
+    std::this_thread::sleep_for(messages_head_start);
+    const auto begin = ProbeClock::now();
     for (std::size_t i = 0; i < count; ++i) comm_.recv(next(memory_, bytes), 0);
     times[1] = seconds_since(begin) / static_cast<double>(count);
     comm_.send(std::span(times).subspan(1), 0);
@@ -68,7 +62,7 @@ std::array<double, 2> ProbePair::one_way(std::size_t bytes, std::size_t count) {
 
 double ProbePair::exchange(std::size_t bytes) {
   comm_.barrier();
-  const auto begin = Clock::now();
+  const auto begin = ProbeClock::now();
   for (std::size_t i = 0; i < exchanges; ++i) {
     const std::span<std::uint8_t> all = next(memory_, 2 * bytes);
     comm_.allgather(all.subspan(static_cast<std::size_t>(comm_.rank()) * bytes, bytes), all);
@@ -91,7 +85,7 @@ double ProbePair::reduce() {
 }
 
 double ProbePair::over_blocks(const std::function<void(std::uint8_t*)>& work) {
-  const auto begin = Clock::now();
+  const auto begin = ProbeClock::now();
   for (std::size_t i = 0; i < blocks_walked; ++i) work(next(memory_, block_bytes).data());
   return seconds_since(begin) / static_cast<double>(blocks_walked * block_bytes);
 }

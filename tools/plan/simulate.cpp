@@ -64,10 +64,6 @@ SimulatedCall call_of(const SimulateArguments& given, const Algorithm& algorithm
           .record = !given.trace.empty() || !given.svg.empty()};
 }
 
-double microseconds(Picoseconds time) {
-  return static_cast<double>(time) * 1e-6;
-}
-
 void print_network(const SimulateArguments& given, const Network& network) {
   fmt::print("{} of {} bytes on {} ranks, {} ({}{})\n", given.collective, given.bytes, network.size(), given.topology,
              name_of(network.description().kind),

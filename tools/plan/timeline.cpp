@@ -15,10 +15,6 @@
 namespace hocket {
 namespace {
 
-double microseconds(Picoseconds time) {
-  return static_cast<double>(time) * 1e-6;
-}
-
 std::string_view colour_of(const Activity& activity) {
   if (activity.on_wire) return "#9467bd";
   switch (activity.kind) {

@@ -13,10 +13,10 @@
 namespace hocket {
 namespace {
 
-constexpr std::size_t alignment_max = 8;  // that the GPU needs
+constexpr std::size_t gpu_alignment_max = 8;  // that the GPU needs
 
-bool is_aligned(const std::byte* data, std::size_t element_bytes) {
-  return reinterpret_cast<std::uintptr_t>(data) % std::min(element_bytes, alignment_max) == 0;
+bool is_aligned_for_gpu(const std::byte* data, std::size_t element_bytes) {
+  return reinterpret_cast<std::uintptr_t>(data) % std::min(element_bytes, gpu_alignment_max) == 0;
 }
 
 bool is_first_on_its_gpu(const DirectRun& run, std::uint32_t member) {
@@ -56,7 +56,7 @@ Status GpuPath::offer(DirectRun& run, Announcement& own) {
     const std::byte* const at = output ? data.output : data.input;
     const std::size_t bytes = output ? run.exchange.output_bytes(run.self) : run.exchange.input_bytes(run.self);
     if (bytes == 0) continue;
-    if (!is_aligned(at, element_bytes)) return {};
+    if (!is_aligned_for_gpu(at, element_bytes)) return {};
     const auto memory = gpu.export_memory(at, bytes);
     if (!memory.ok()) return cannot_be_shared(memory.status()) ? Status() : memory.status();
     write_export(run, output, *memory);

@@ -13,9 +13,9 @@
 namespace hocket {
 namespace {
 
-constexpr std::chrono::seconds patience{1};
-constexpr std::size_t words_per_line = sizeof(ControlLine) / sizeof(std::uint64_t);
-constexpr std::size_t reach_words = direct::reach_lines * words_per_line;
+constexpr std::chrono::seconds window_patience{1};
+constexpr std::size_t words_per_control_line = sizeof(ControlLine) / sizeof(std::uint64_t);
+constexpr std::size_t reach_words = direct::reach_lines * words_per_control_line;
 
 std::uint64_t hash_of(const std::string& text) {
   Hash hash;
@@ -60,7 +60,8 @@ Status GpuWindow::tell_reach() {
   reached->insert(reached->begin(), gpu_->identity());
   ControlLine* const lines = &window_->control_lines(window_->self())[direct::reach_line];
   for (std::size_t i = 0; i < std::min(reached->size(), reach_words); ++i) {
-    lines[i / words_per_line].words[i % words_per_line].store(hash_of((*reached)[i]), std::memory_order_relaxed);
+    lines[i / words_per_control_line].words[i % words_per_control_line].store(hash_of((*reached)[i]),
+                                                                              std::memory_order_relaxed);
   }
   return {};
 }
@@ -68,7 +69,8 @@ Status GpuWindow::tell_reach() {
 bool GpuWindow::reaches(std::uint32_t member, std::uint64_t identity) const {
   const ControlLine* const lines = &window_->control_lines(member)[direct::reach_line];
   for (std::size_t i = 0; i < reach_words; ++i) {
-    if (lines[i / words_per_line].words[i % words_per_line].load(std::memory_order_relaxed) == identity) return true;
+    if (lines[i / words_per_control_line].words[i % words_per_control_line].load(std::memory_order_relaxed) == identity)
+      return true;
   }
   return false;
 }
@@ -118,7 +120,7 @@ void GpuWindow::close() {
     Status done = gpu.finish(stream, Deadline(Deadline::Clock::now()));
     if (!done.ok()) {
       write_all_words();
-      done = gpu.finish(stream, Deadline::after(patience));
+      done = gpu.finish(stream, Deadline::after(window_patience));
     }
     if (!done.ok()) {
       log::warn("work on " + gpu.name() + " is not done at the end of its communicator: " + done.message());

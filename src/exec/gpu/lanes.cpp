@@ -12,7 +12,7 @@
 namespace hocket {
 namespace {
 
-constexpr std::chrono::seconds patience{10};
+constexpr std::chrono::seconds lane_patience{10};
 constexpr std::size_t memory_unit = std::size_t{64} << 10;
 
 // Calls of other sizes then find what they need.
@@ -55,7 +55,7 @@ Status make_parts(GpuLane& lane) {
 
 GpuLane::~GpuLane() {
   if (stream != nullptr) {
-    if (Status done = gpu.finish(stream, Deadline::after(patience)); !done.ok()) {
+    if (Status done = gpu.finish(stream, Deadline::after(lane_patience)); !done.ok()) {
       log::warn(fmt::format("copies of a call on {} are not done; their memory is left behind: {}", gpu.name(),
                             done.message()));
       return;

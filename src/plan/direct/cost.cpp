@@ -18,7 +18,7 @@ DirectWork operator+(const DirectWork& a, const DirectWork& b) {
 }
 
 // A call as its forms see it.
-struct Shape {
+struct CallShape {
   double ranks;
   double block;        // bytes of the vector, or of one block
   double part;         // of what is combined, that each rank combines where it is shared out
@@ -35,7 +35,7 @@ struct Side {
   double own;  // bytes that a rank gives to itself, where nothing is combined
 };
 
-Side side_of(const Exchange& exchange, const Shape& shape, bool is_root) {
+Side side_of(const Exchange& exchange, const CallShape& shape, bool is_root) {
   const std::uint32_t member = is_root ? exchange.root() : exchange.root() + 1;
   Side side{static_cast<double>(exchange.input_bytes(member)), static_cast<double>(exchange.output_bytes(member)), 0};
   const bool gives_itself =
@@ -49,18 +49,18 @@ bool gives_all_to_everyone(const CollectiveInfo& collective) {
 }
 
 // What a rank copies to its output from wherever it finds it: all but what lies there already.
-double copied_out(const Shape& shape, const Side& side) {
+double copied_out(const CallShape& shape, const Side& side) {
   return side.output - (shape.in_place ? side.own : 0);
 }
 
 // ---- the paths ------------------------------------------------------------------------------------------------------
 
 // Waits for the announcements, then for each stage.
-double waits_of(DirectPath path, const Shape& shape) {
+double waits_of(DirectPath path, const CallShape& shape) {
   return 1 + static_cast<double>(stages_of(path, shape.combines).size());
 }
 
-double announcement_lines_of(DirectPath path, const Shape& shape) {
+double announcement_lines_of(DirectPath path, const CallShape& shape) {
   return (shape.ranks - 1) * static_cast<double>(announcement_lines(path));
 }
 
@@ -73,7 +73,8 @@ double lines_of(const Side& side) {
   return side.input > inline_bytes_max ? 2 : 1;
 }
 
-DirectTerms one_shot(const Exchange& exchange, const Shape& shape, const Side& root, const Side& other, bool one_way) {
+DirectTerms one_shot(const Exchange& exchange, const CallShape& shape, const Side& root, const Side& other,
+                     bool one_way) {
   const DirectWork for_root = one_shot_output(exchange, exchange.root(), shape.in_place);
   const DirectWork for_others = one_shot_output(exchange, exchange.root() + 1, shape.in_place);
   DirectTerms terms{.root = payload(root) + for_root, .other = payload(other) + for_others};
@@ -96,7 +97,7 @@ DirectTerms one_shot(const Exchange& exchange, const Shape& shape, const Side& r
 }
 
 // Any rank that is awake combines; on average each does as much.
-DirectTerms pooled(const Shape& shape, const Side& root, const Side& other) {
+DirectTerms pooled(const CallShape& shape, const Side& root, const Side& other) {
   const DirectWork common{.lines = announcement_lines_of(DirectPath::pooled, shape) + counters_per_part * shape.rounds,
                           .combined = (shape.ranks - 1) * shape.part};
   const auto work = [&](const Side& side) { return common + DirectWork{.copied = side.input + side.output}; };
@@ -104,7 +105,7 @@ DirectTerms pooled(const Shape& shape, const Side& root, const Side& other) {
 }
 
 // Parts are shared out, and each goes from all inputs to all outputs at once.
-DirectTerms mapped(const Shape& shape, const Side& root, const Side& other, bool shares_work) {
+DirectTerms mapped(const CallShape& shape, const Side& root, const Side& other, bool shares_work) {
   const double others = shape.ranks - 1;
   DirectWork work{.lines = announcement_lines_of(DirectPath::mapped, shape) +
                            (shares_work ? counters_per_part * shape.rounds * shape.parts : others)};
@@ -118,11 +119,11 @@ DirectTerms mapped(const Shape& shape, const Side& root, const Side& other, bool
 }
 
 // What a rank takes of parts that others have combined.
-double results_of_others(const Shape& shape, const Side& side) {
+double results_of_others(const CallShape& shape, const Side& side) {
   return shape.collective.output.held == Held::own_chunk || side.output == 0 ? 0 : side.output - shape.part;
 }
 
-DirectTerms single_copy(const Shape& shape, const Side& root, const Side& other) {
+DirectTerms single_copy(const CallShape& shape, const Side& root, const Side& other) {
   const double others = shape.ranks - 1;
   const auto work = [&](const Side& side) {
     DirectWork made{.lines = announcement_lines_of(DirectPath::single_copy, shape)};
@@ -154,7 +155,7 @@ DirectTerms single_copy(const Shape& shape, const Side& root, const Side& other)
           .time_slices = other.input > 0 ? waits : 1 + 1 / shape.ranks};
 }
 
-DirectTerms staged(const Shape& shape, const Side& root, const Side& other) {
+DirectTerms staged(const CallShape& shape, const Side& root, const Side& other) {
   const double others = shape.ranks - 1;
   const auto copied_in = [&](const Side& side) -> DirectWork {
     if (shape.combines) return {.copied = side.input - shape.part};
@@ -203,16 +204,16 @@ DirectTerms direct_terms(const DirectCall& call, DirectPath path, bool shares_wo
   const double ranks = call.ranks;
   const CollectiveInfo& collective = info_of(call.collective);
   const double block = collective.chunks == Chunks::token ? 0 : static_cast<double>(call.count * call.element_bytes);
-  const Shape shape{.ranks = ranks,
-                    .block = block,
-                    .part = collective.is_vector() ? block / ranks : block,
-                    .rounds = static_cast<double>(exchange.rounds()),
-                    .parts = exchange.parts() / ranks,
-                    .fetch_block = static_cast<double>(
-                        fetch_block_bytes(direct::usual_staging_bytes, static_cast<std::uint32_t>(call.ranks))),
-                    .combines = exchange.combines(),
-                    .in_place = call.in_place,
-                    .collective = collective};
+  const CallShape shape{.ranks = ranks,
+                        .block = block,
+                        .part = collective.is_vector() ? block / ranks : block,
+                        .rounds = static_cast<double>(exchange.rounds()),
+                        .parts = exchange.parts() / ranks,
+                        .fetch_block = static_cast<double>(
+                            fetch_block_bytes(direct::usual_staging_bytes, static_cast<std::uint32_t>(call.ranks))),
+                        .combines = exchange.combines(),
+                        .in_place = call.in_place,
+                        .collective = collective};
   const Side root = side_of(exchange, shape, true), other = side_of(exchange, shape, false);
   switch (path) {
     case DirectPath::one_shot: {

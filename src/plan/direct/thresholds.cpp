@@ -17,13 +17,13 @@
 namespace hocket {
 namespace {
 
-struct Size {
+struct NamedThreshold {
   std::string_view name;
   std::size_t DirectThresholds::*into;
 };
-constexpr Size sizes[] = {{"alone", &DirectThresholds::alone_work_max},
-                          {"pool", &DirectThresholds::pool_input_max},
-                          {"mapped", &DirectThresholds::mapped_min}};
+constexpr NamedThreshold named_thresholds[] = {{"alone", &DirectThresholds::alone_work_max},
+                                               {"pool", &DirectThresholds::pool_input_max},
+                                               {"mapped", &DirectThresholds::mapped_min}};
 
 std::optional<std::size_t> parse_bytes(std::string_view text) {
   const auto bytes = environment::to_bytes({"", std::string(text)}, 0, std::int64_t{1} << 50);
@@ -106,11 +106,11 @@ std::string parse_line(std::string_view line, DirectThresholds& into, std::strin
   if (name == "one_shot") return parse_one_shot(value, into);
   if (name == "single_copy") return parse_single_copy(value, into);
   if (name == "read_ratio") return parse_read_ratio(value, into);
-  for (const Size& size : sizes) {
-    if (size.name != name) continue;
+  for (const NamedThreshold& known : named_thresholds) {
+    if (known.name != name) continue;
     const auto bytes = parse_bytes(value);
     if (!bytes) return not_bytes(value);
-    into.*size.into = *bytes;
+    into.*known.into = *bytes;
     return "";
   }
   return fmt::format("there is no threshold \"{}\"", name);

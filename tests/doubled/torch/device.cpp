@@ -8,7 +8,7 @@
 #include <set>
 #include <stdexcept>
 
-namespace hocket::testing {
+namespace hocket::testing_support {
 namespace {
 
 constexpr c10::StreamId streams_in_pool = 8;
@@ -171,4 +171,4 @@ at::Tensor as_touched(const at::Tensor& tensor) {
                        tensor.options().device(at::kCPU));
 }
 
-}  // namespace hocket::testing
+}  // namespace hocket::testing_support

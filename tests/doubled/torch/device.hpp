@@ -9,7 +9,7 @@
 
 #include "tests/doubled/torch/gpu.hpp"
 
-namespace hocket::testing {
+namespace hocket::testing_support {
 
 inline const c10::Device the_device(c10::DeviceType::CUDA, 0);
 
@@ -31,4 +31,4 @@ void put(std::function<void()> work);
 // What a stream's thread finds where the tensor lies.
 at::Tensor as_touched(const at::Tensor& tensor);
 
-}  // namespace hocket::testing
+}  // namespace hocket::testing_support

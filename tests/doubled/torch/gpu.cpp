@@ -2,7 +2,7 @@
 
 #include "tests/doubled/gpus.hpp"
 
-using hocket::testing::the_gpu;
+using hocket::testing_support::the_gpu;
 
 extern "C" {
 

@@ -7,7 +7,7 @@
 
 #include "tests/doubled/torch/device.hpp"
 
-namespace hocket::testing {
+namespace hocket::testing_support {
 namespace {
 
 // Work that is in a stream and goes on when a test says so.
@@ -60,4 +60,4 @@ PYBIND11_MODULE(hocket_torch_double, module) {
   module.def("streams_told_of", &streams_told_of, Free());
 }
 
-}  // namespace hocket::testing
+}  // namespace hocket::testing_support

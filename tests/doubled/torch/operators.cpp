@@ -8,7 +8,7 @@
 
 #include "tests/doubled/torch/device.hpp"
 
-namespace hocket::testing {
+namespace hocket::testing_support {
 namespace {
 
 // Which template that is differs between versions of torch.
@@ -64,4 +64,4 @@ TORCH_LIBRARY_IMPL(aten, CUDA, library) {
 }
 
 }  // namespace
-}  // namespace hocket::testing
+}  // namespace hocket::testing_support

@@ -39,17 +39,17 @@ inline Agreed agree(hocket_comm* comm, std::uint64_t flag, std::int64_t timeout_
 }
 
 // An outcome, its dead as bits.
-struct Told {
+struct ToldResult {
   std::uint64_t flag = 0, dead = 0;
 
-  friend bool operator==(const Told&, const Told&) = default;
-  friend void PrintTo(const Told& told, std::ostream* out) {
+  friend bool operator==(const ToldResult&, const ToldResult&) = default;
+  friend void PrintTo(const ToldResult& told, std::ostream* out) {
     *out << std::hex << "flag " << told.flag << ", dead " << told.dead << std::dec;
   }
 };
 
-inline Told told_by(const Agreed& agreed) {
-  Told told{.flag = agreed.flag};
+inline ToldResult told_by(const Agreed& agreed) {
+  ToldResult told{.flag = agreed.flag};
   for (const std::int32_t rank : agreed.dead) told.dead |= std::uint64_t{1} << rank;
   return told;
 }
@@ -67,7 +67,7 @@ class ToldRanks {
   ToldRanks& operator=(const ToldRanks&) = delete;
 
   // In the rank's process. False where there is no room.
-  bool add(int rank, const Told& told) {
+  bool add(int rank, const ToldResult& told) {
     OfRank& one = (*all_)[static_cast<std::size_t>(rank)];
     const std::size_t count = one.count.load();
     if (count == told_max) return false;
@@ -75,7 +75,7 @@ class ToldRanks {
     one.count.store(count + 1);
     return true;
   }
-  std::vector<Told> of(int rank) const {
+  std::vector<ToldResult> of(int rank) const {
     const OfRank& one = (*all_)[static_cast<std::size_t>(rank)];
     return {one.told.begin(), one.told.begin() + static_cast<std::ptrdiff_t>(one.count.load())};
   }
@@ -83,7 +83,7 @@ class ToldRanks {
  private:
   struct OfRank {
     std::atomic<std::size_t> count;
-    std::array<Told, told_max> told;
+    std::array<ToldResult, told_max> told;
   };
   using All = std::array<OfRank, ranks_max>;
 

@@ -23,7 +23,7 @@ class DeviceRank {
  public:
   static constexpr auto patience = std::chrono::seconds(30);
 
-  explicit DeviceRank(const testing::HostGpuOptions& options = {}, bool deterministic = true)
+  explicit DeviceRank(const testing_support::HostGpuOptions& options = {}, bool deterministic = true)
       : gpu_(options), gpus_({&gpu_}), stream_(*gpu_.make_stream()) {
     hocket_comm_options given = HOCKET_COMM_OPTIONS_INIT;
     auto resolved = comm::resolve_options(&given);
@@ -48,7 +48,7 @@ class DeviceRank {
   Rank rank() const { return comm()->communicator->rank(); }
   Rank size() const { return comm()->communicator->size(); }
   void destroy_comm() { comm_.reset(); }
-  testing::HostGpu& gpu() { return gpu_; }
+  testing_support::HostGpu& gpu() { return gpu_; }
   GpuStream stream() const { return stream_; }
   hocket_call_options options() const {
     hocket_call_options options = HOCKET_CALL_OPTIONS_INIT;
@@ -73,8 +73,8 @@ class DeviceRank {
   }
 
  private:
-  testing::HostGpu gpu_;
-  testing::HostGpus gpus_;
+  testing_support::HostGpu gpu_;
+  testing_support::HostGpus gpus_;
   const GpuStream stream_;
   std::deque<Bytes> kept_;
   std::unique_ptr<Comm> comm_;

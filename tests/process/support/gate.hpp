@@ -12,7 +12,7 @@ namespace hocket::process_testing {
 // A word that streams wait for, and nobody writes until the test does.
 class Gate {
  public:
-  explicit Gate(testing::HostGpu& gpu) : gpu_(gpu) { EXPECT_TRUE(gpu.use_words(memory_, sizeof memory_).ok()); }
+  explicit Gate(testing_support::HostGpu& gpu) : gpu_(gpu) { EXPECT_TRUE(gpu.use_words(memory_, sizeof memory_).ok()); }
   ~Gate() {
     open();
     EXPECT_TRUE(gpu_.forget_words(memory_).ok());
@@ -23,7 +23,7 @@ class Gate {
  private:
   GpuWord& word() { return *reinterpret_cast<GpuWord*>(memory_); }
 
-  testing::HostGpu& gpu_;
+  testing_support::HostGpu& gpu_;
   alignas(4096) std::byte memory_[4096] = {};
 };
 

@@ -19,8 +19,8 @@ namespace {
 
 using Handshake = TlsStream::Handshake;
 using Side = TlsStream::Side;
-using testing::Authority;
-using testing::CertificateFiles;
+using testing_support::Authority;
+using testing_support::CertificateFiles;
 
 TlsIdentity load(const CertificateFiles& files) {
   auto identity = TlsIdentity::load(files.certificate, files.key, files.authority);

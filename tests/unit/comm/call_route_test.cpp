@@ -12,26 +12,30 @@
 namespace hocket::comm {
 namespace {
 
-constexpr Rank size = 4;
-std::byte memory[256];
-std::size_t counts[size] = {1, 2, 3, 4};
+constexpr Rank routed_size = 4;
+std::byte routed_memory[256];
+std::size_t counts[routed_size] = {1, 2, 3, 4};
 
 Membership membership(std::string_view algorithms, bool deterministic = false) {
-  Options options{.rank = 1, .size = size};
+  Options options{.rank = 1, .size = routed_size};
   options.algorithms = *Choices::parse(std::string(algorithms));
   options.deterministic = deterministic;
   PeerInfo info = describe_self(options, {});
   info.host = "one";
-  for (int core = 0; core < size; ++core) info.cores.add(core);
-  return *Membership::make(options, std::make_shared<const std::vector<PeerInfo>>(size, info));
+  for (int core = 0; core < routed_size; ++core) info.cores.add(core);
+  return *Membership::make(options, std::make_shared<const std::vector<PeerInfo>>(routed_size, info));
 }
 
 CallArguments call_of(Collective collective) {
-  return {.collective = collective, .send = memory, .recv = memory + 128, .count = 4, .dtype = HOCKET_FLOAT32};
+  return {.collective = collective,
+          .send = routed_memory,
+          .recv = routed_memory + 128,
+          .count = 4,
+          .dtype = HOCKET_FLOAT32};
 }
 
 CheckedCall checked(const CallArguments& call) {
-  auto made = validate(call, 1, size);
+  auto made = validate(call, 1, routed_size);
   EXPECT_TRUE(made.ok()) << made.status().message();
   return *made;
 }
@@ -46,7 +50,7 @@ TEST(CallRoute, IsDirectWhereAllRanksShareMemory) {
   for (const Collective collective : {Collective::allreduce, Collective::allgather, Collective::broadcast,
                                       Collective::alltoall, Collective::barrier, Collective::scan}) {
     CallArguments call = call_of(collective);
-    if (collective == Collective::broadcast) call.recv = memory;
+    if (collective == Collective::broadcast) call.recv = routed_memory;
     EXPECT_EQ(route(call), CallRoute::window) << name_of(collective);
     EXPECT_EQ(route(call, "auto", false), CallRoute::links) << name_of(collective);
   }
@@ -105,7 +109,7 @@ TEST(CallRoute, IsOverLinksWhereAnAlgorithmIsNamed) {
 
 TEST(CallRoute, IsDirectWhereTheNameIsNotFitForTheCall) {
   CallArguments broadcast = call_of(Collective::broadcast);
-  broadcast.recv = memory;
+  broadcast.recv = routed_memory;
   EXPECT_EQ(route(broadcast, "ring"), CallRoute::window) << "it has no ring";
   EXPECT_EQ(route(broadcast, "broadcast=chain"), CallRoute::links);
   CallArguments rounded = call_of(Collective::allreduce);

@@ -8,7 +8,7 @@
 
 #include "src/spi/transport.hpp"
 
-namespace hocket::testing {
+namespace hocket::testing_support {
 
 class FakeTransport final : public Transport {
  public:
@@ -40,4 +40,4 @@ class FakeTransport final : public Transport {
   const bool has_window_;
 };
 
-}  // namespace hocket::testing
+}  // namespace hocket::testing_support

@@ -24,23 +24,23 @@ class CountingGpus final : public Gpus {
 };
 
 constexpr std::size_t page_bytes = 4096, pages = 200;
-alignas(page_bytes) char memory[pages * page_bytes];
+alignas(page_bytes) char some_pages[pages * page_bytes];
 
 TEST(HostBuffers, AskSeldomForAPageThatIsKnown) {
   CountingGpus gpus;
   HostBuffers buffers(&gpus);
   for (int round = 0; round < 3; ++round) {
-    for (std::size_t at = 0; at < sizeof memory; at += page_bytes / 2) EXPECT_TRUE(buffers.hold(&memory[at]));
+    for (std::size_t at = 0; at < sizeof some_pages; at += page_bytes / 2) EXPECT_TRUE(buffers.hold(&some_pages[at]));
   }
   EXPECT_GE(gpus.asked, 200);
   EXPECT_LE(gpus.asked, 205);  // of 1,200 calls, each 256th asks, too
 }
 
 TEST(HostBuffers, KnowOnePageFromAnother) {
-  EXPECT_TRUE(HostBuffers::in_one_page(&memory[0], &memory[page_bytes - 1]));
-  EXPECT_FALSE(HostBuffers::in_one_page(&memory[page_bytes - 1], &memory[page_bytes]));
+  EXPECT_TRUE(HostBuffers::in_one_page(&some_pages[0], &some_pages[page_bytes - 1]));
+  EXPECT_FALSE(HostBuffers::in_one_page(&some_pages[page_bytes - 1], &some_pages[page_bytes]));
   EXPECT_TRUE(HostBuffers::in_one_page(nullptr, nullptr));
-  EXPECT_FALSE(HostBuffers::in_one_page(&memory[0], nullptr));
+  EXPECT_FALSE(HostBuffers::in_one_page(&some_pages[0], nullptr));
 }
 
 TEST(HostBuffers, NoticeADriverThatComesLater) {
@@ -56,10 +56,10 @@ TEST(HostBuffers, NoticeADriverThatComesLater) {
 TEST(HostBuffers, AskAlwaysWhereADriverHandsOutMemory) {
   CountingGpus gpus;
   HostBuffers buffers(&gpus);
-  const char* const data = &memory[0];
+  const char* const data = &some_pages[0];
   EXPECT_TRUE(buffers.hold(data));
   gpus.has_driver = true;
-  const char* const other = &memory[page_bytes];
+  const char* const other = &some_pages[page_bytes];
   EXPECT_TRUE(buffers.hold(other));  // which sees the driver
   const int before = gpus.asked;
   EXPECT_TRUE(buffers.hold(data));

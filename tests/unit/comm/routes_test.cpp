@@ -10,7 +10,7 @@
 namespace hocket::comm {
 namespace {
 
-using testing::FakeTransport;
+using testing_support::FakeTransport;
 
 // Shared memory on host a, TCP anywhere.
 std::vector<std::unique_ptr<Transport>> shm_and_tcp() {

@@ -9,7 +9,7 @@
 #include "tests/support/host_kernels.hpp"
 #include "tests/unit/exec/reduce_values.hpp"
 
-namespace hocket::testing {
+namespace hocket::testing_support {
 namespace {
 
 using reduce_testing::Bytes;
@@ -120,4 +120,4 @@ TEST(CudaKernels, TooManyBuffersAreRefused) {
 }
 
 }  // namespace
-}  // namespace hocket::testing
+}  // namespace hocket::testing_support

@@ -13,9 +13,9 @@
 namespace hocket {
 namespace {
 
-using testing::FakeLink;
-using testing::FakeOperation;
-using testing::FakePeers;
+using testing_support::FakeLink;
+using testing_support::FakeOperation;
+using testing_support::FakePeers;
 
 constexpr Rank ranks = 4;
 

@@ -10,11 +10,11 @@
 namespace hocket {
 namespace {
 
-using testing::DirectMember;
-using testing::SharedMemory;
+using testing_support::DirectMember;
+using testing_support::SharedMemory;
 
-constexpr Collective collectives[] = {Collective::allgather_v, Collective::reduce_scatter_v, Collective::gather_v,
-                                      Collective::scatter_v, Collective::alltoall_v};
+constexpr Collective blocks_collectives[] = {Collective::allgather_v, Collective::reduce_scatter_v,
+                                             Collective::gather_v, Collective::scatter_v, Collective::alltoall_v};
 
 std::uint32_t mix(std::uint32_t a, std::uint32_t b, std::uint32_t c) {
   const std::uint32_t bits = (a * 31 + b) * 2654435761U + c * 40503U;
@@ -44,7 +44,7 @@ struct Shape {
   }
 };
 
-class Member : public DirectMember {
+class BlocksMember : public DirectMember {
  public:
   using DirectMember::DirectMember;
 
@@ -129,20 +129,21 @@ TEST_P(DirectBlocks, AreRightInWhateverOrderMembersRun) {
   for (const std::uint32_t seed : {1U, 2U, 3U, 4U}) {
     std::mt19937 random(seed);
     SharedMemory shared(size_, direct::payload_bytes + (std::size_t{96} << 10));
-    std::vector<std::unique_ptr<Member>> members;
-    for (std::uint32_t self = 0; self < size_; ++self) members.push_back(std::make_unique<Member>(shared, self));
+    std::vector<std::unique_ptr<BlocksMember>> members;
+    for (std::uint32_t self = 0; self < size_; ++self) members.push_back(std::make_unique<BlocksMember>(shared, self));
     std::vector<Shape> shapes;
     // The same collective for a while, so that its senders run ahead as far as they may.
     for (std::uint32_t number = 0; number < 4000; ++number) {
       const bool again = number % 1500 != 0 && number % 4000 < 3000;
-      const Collective collective = again ? shapes.back().collective : collectives[random() % std::size(collectives)];
+      const Collective collective =
+          again ? shapes.back().collective : blocks_collectives[random() % std::size(blocks_collectives)];
       shapes.push_back({collective, again ? shapes.back().root : static_cast<std::uint32_t>(random() % size_), number,
                         random() % 4 == 0 ? 500U : 4U});
     }
     std::vector<std::size_t> done(size_);
     for (std::size_t left = size_ * shapes.size(), idle = 0; left > 0;) {
       const std::uint32_t who = static_cast<std::uint32_t>(random() % size_);
-      Member& member = *members[who];
+      BlocksMember& member = *members[who];
       for (std::size_t steps = random() % 50 == 0 ? 3000 : 1 + random() % 20; steps > 0; --steps) {
         if (done[who] == shapes.size()) break;
         if (!member.running()) member.begin(shapes[done[who]]);
@@ -163,11 +164,11 @@ TEST_P(DirectBlocks, AreRightInWhateverOrderMembersRun) {
 TEST_P(DirectBlocks, OfWhichTwoMembersMeanDifferentSizesAreAMismatch) {
   for (const std::size_t theirs : {std::size_t{3}, std::size_t{9}}) {
     SharedMemory shared(size_, direct::payload_bytes + (std::size_t{96} << 10));
-    std::vector<std::unique_ptr<Member>> members;
+    std::vector<std::unique_ptr<BlocksMember>> members;
     for (std::uint32_t self = 0; self < size_; ++self) {
       Shape shape{Collective::gather_v, 0, 0, 1000};
       while (shape.count({1, 1}) != (self == 1 ? theirs : 6)) ++shape.number;
-      members.push_back(std::make_unique<Member>(shared, self));
+      members.push_back(std::make_unique<BlocksMember>(shared, self));
       members.back()->begin(shape);
     }
     for (int round = 0; round < 100; ++round) {

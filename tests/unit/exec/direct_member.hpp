@@ -10,7 +10,7 @@
 #include "tests/unit/exec/memory_window.hpp"
 #include "tests/unit/exec/no_peers.hpp"
 
-namespace hocket::testing {
+namespace hocket::testing_support {
 
 // It never waits for others but through its operation.
 class DirectMember {
@@ -71,4 +71,4 @@ class DirectMember {
   bool running_ = false;
 };
 
-}  // namespace hocket::testing
+}  // namespace hocket::testing_support

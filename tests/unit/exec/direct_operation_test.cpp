@@ -16,14 +16,13 @@
 namespace hocket {
 namespace {
 
-using testing::DirectMember;
-using testing::Shape;
-using testing::SharedMemory;
+using testing_support::DirectMember;
+using testing_support::SharedMemory;
 
-constexpr Collective collectives[] = {Collective::allreduce, Collective::reduce,    Collective::reduce_scatter,
-                                      Collective::allgather, Collective::broadcast, Collective::scatter,
-                                      Collective::gather,    Collective::alltoall,  Collective::barrier,
-                                      Collective::scan,      Collective::exscan};
+constexpr Collective all_direct_collectives[] = {
+    Collective::allreduce, Collective::reduce,  Collective::reduce_scatter, Collective::allgather,
+    Collective::broadcast, Collective::scatter, Collective::gather,         Collective::alltoall,
+    Collective::barrier,   Collective::scan,    Collective::exscan};
 constexpr std::size_t prefix_count_max = 64;  // that eight members take to the window, however many cores they have
 
 struct Draw {
@@ -33,12 +32,12 @@ struct Draw {
   std::mt19937_64 random;
 };
 
-class Member : public DirectMember {
+class OneMember : public DirectMember {
  public:
-  Member(SharedMemory& shared, std::uint32_t self, bool shares_work, SingleCopy single_copy, std::uint64_t turn)
+  OneMember(SharedMemory& shared, std::uint32_t self, bool shares_work, SingleCopy single_copy, std::uint64_t turn)
       : DirectMember(shared, self, {.shares_work = shares_work, .single_copy = single_copy}, turn), shared_(shared) {}
 
-  void begin(const Shape& shape, bool in_place, bool registered, std::size_t misalignment) {
+  void begin(const testing_support::Shape& shape, bool in_place, bool registered, std::size_t misalignment) {
     shape_ = shape;
     const std::uint32_t members = window_.size();
     const std::size_t in = shape.input_blocks(self_, members) * shape.count;
@@ -89,7 +88,7 @@ class Member : public DirectMember {
 
  private:
   SharedMemory& shared_;
-  Shape shape_{};
+  testing_support::Shape shape_{};
   std::vector<std::byte> first_, second_;
   std::byte* input_ = nullptr;
   std::byte* output_ = nullptr;
@@ -100,7 +99,7 @@ class Member : public DirectMember {
 enum class Registered { none, some, all };
 
 struct Calls {
-  std::vector<Shape> shapes;
+  std::vector<testing_support::Shape> shapes;
   std::vector<Registered> registered;
 };
 
@@ -118,7 +117,7 @@ Calls draw_calls(Draw& draw, std::uint32_t members) {
   Calls calls;
   const bool many = draw.one_in(3);  // small ones, so that members can run ahead
   for (std::uint32_t number = 0; number < (many ? 80 : 6); ++number) {
-    const Collective collective = collectives[draw.below(std::size(collectives))];
+    const Collective collective = all_direct_collectives[draw.below(std::size(all_direct_collectives))];
     const bool blockwise =
         collective != Collective::allreduce && collective != Collective::reduce && collective != Collective::broadcast;
     const std::size_t largest = (blockwise ? 60'000 / members : 60'000) + 1;
@@ -141,14 +140,14 @@ Calls draw_rows(Draw& draw, std::uint32_t members) {
     const auto root = static_cast<std::uint32_t>(draw.below(members));
     const std::size_t most = draw.one_in(2) ? 9 : 4000;
     for (std::size_t i = 0; i < direct::run_ahead_max + 300; ++i) add(draw, calls, collective, draw.below(most), root);
-    add(draw, calls, collectives[draw.below(std::size(collectives))], draw.below(5000), root);
+    add(draw, calls, all_direct_collectives[draw.below(std::size(all_direct_collectives))], draw.below(5000), root);
   }
   return calls;
 }
 
 // Lets a random member do a random number of steps, until all are through all calls. `sleep`: where nothing happens, it
 // does so until it is woken.
-void run(Draw& draw, const Calls& calls, std::vector<std::unique_ptr<Member>>& members, bool sleep) {
+void run(Draw& draw, const Calls& calls, std::vector<std::unique_ptr<OneMember>>& members, bool sleep) {
   std::vector<std::size_t> done(members.size());
   std::size_t left = members.size() * calls.shapes.size();
   bool nested = false;
@@ -156,14 +155,14 @@ void run(Draw& draw, const Calls& calls, std::vector<std::unique_ptr<Member>>& m
     if (nested || draw.one_in(3)) return;
     nested = true;
     for (int steps = 0; steps < 3; ++steps) {
-      Member& other = *members[draw.below(members.size())];
+      OneMember& other = *members[draw.below(members.size())];
       if (other.running() && !other.complete()) (void)other.step_or_sleep([] {});
     }
     nested = false;
   };
   for (int idle = 0; left > 0;) {
     const std::size_t who = draw.below(members.size());
-    Member& member = *members[who];
+    OneMember& member = *members[who];
     const std::size_t most = draw.one_in(50) ? 3000 : draw.one_in(4) ? 200 : 3;
     for (std::size_t steps = 1 + draw.below(most); steps > 0; --steps) {
       const std::size_t number = done[who];
@@ -196,16 +195,16 @@ TEST_P(DirectOperations, AreRightInWhateverOrderMembersRun) {
     const bool shares_work = draw.one_in(2);
     const std::size_t with_single_copy = draw.below(3);  // nobody, everybody, or some: which must not matter
     SharedMemory shared(size, direct::payload_bytes + (std::size_t{96} << 10));  // little, for many rounds
-    std::vector<std::unique_ptr<Member>> members;
+    std::vector<std::unique_ptr<OneMember>> members;
     const std::uint64_t turn = draw.one_in(2) ? 0 : draw.below(2 * direct::announcements);
     for (std::uint32_t self = 0; self < size; ++self) {
       const bool single = with_single_copy == 1 || (with_single_copy == 2 && draw.one_in(2));
-      members.push_back(
-          std::make_unique<Member>(shared, self, shares_work, single ? SingleCopy::always : SingleCopy::never, turn));
+      members.push_back(std::make_unique<OneMember>(shared, self, shares_work,
+                                                    single ? SingleCopy::always : SingleCopy::never, turn));
     }
     const Calls calls = seed % 20 == 0 ? draw_rows(draw, size) : draw_calls(draw, size);
     std::string described;
-    for (const Shape& shape : calls.shapes) {
+    for (const testing_support::Shape& shape : calls.shapes) {
       described += std::string(name_of(shape.collective)) + " of " + std::to_string(shape.count) + ", root " +
                    std::to_string(shape.root) + "; ";
     }
@@ -222,14 +221,15 @@ TEST_P(DirectOperations, SleepUntilThoseAreThereForWhomTheyWait) {
     Draw draw(seed);
     const SingleCopy single_copy = draw.one_in(2) ? SingleCopy::always : SingleCopy::never;
     SharedMemory shared(size, direct::payload_bytes + (std::size_t{24} << 10));
-    std::vector<std::unique_ptr<Member>> members;
+    std::vector<std::unique_ptr<OneMember>> members;
     for (std::uint32_t self = 0; self < size; ++self) {
-      members.push_back(std::make_unique<Member>(shared, self, false, single_copy, 0));
+      members.push_back(std::make_unique<OneMember>(shared, self, false, single_copy, 0));
     }
     Calls calls;
     for (int number = 0; number < 4; ++number) {
       const bool reduces = draw.one_in(2);
-      const Collective collective = reduces ? Collective::reduce : collectives[draw.below(std::size(collectives))];
+      const Collective collective =
+          reduces ? Collective::reduce : all_direct_collectives[draw.below(std::size(all_direct_collectives))];
       add(draw, calls, collective, 20'000 + draw.below(20'000), static_cast<std::uint32_t>(draw.below(size)));
     }
     if (seed % 8 == 0) {  // what is combined with nothing goes in larger pieces

@@ -14,9 +14,9 @@
 namespace hocket {
 namespace {
 
-using testing::MemoryWindow;
-using testing::NoPeers;
-using testing::SharedMemory;
+using testing_support::MemoryWindow;
+using testing_support::NoPeers;
+using testing_support::SharedMemory;
 
 static_assert(direct::usual_staging_bytes == shm::window_staging_bytes);
 

@@ -8,7 +8,7 @@
 
 #include "src/spi/types.hpp"
 
-namespace hocket::testing {
+namespace hocket::testing_support {
 
 // What all members call.
 struct Shape {
@@ -80,4 +80,4 @@ inline float output_at(const Shape& shape, std::uint32_t member, std::uint32_t m
   }
 }
 
-}  // namespace hocket::testing
+}  // namespace hocket::testing_support

@@ -12,8 +12,8 @@
 namespace hocket {
 namespace {
 
-using testing::FakeOperation;
-using testing::FakePeers;
+using testing_support::FakeOperation;
+using testing_support::FakePeers;
 
 const Deadline long_enough = Deadline::after(std::chrono::minutes(5));
 

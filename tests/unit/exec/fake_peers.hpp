@@ -15,7 +15,7 @@
 #include "src/exec/operation.hpp"
 #include "src/exec/peers.hpp"
 
-namespace hocket::testing {
+namespace hocket::testing_support {
 
 // Uses these directions, and completes when it is told to.
 class FakeOperation final : public Operation {
@@ -129,4 +129,4 @@ class FakePeers : public Peers {
   Status closed_with;
 };
 
-}  // namespace hocket::testing
+}  // namespace hocket::testing_support

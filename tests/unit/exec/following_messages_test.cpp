@@ -16,9 +16,9 @@ namespace hocket {
 namespace {
 
 using ::testing::ElementsAre;
-using testing::FakeOperation;
 using ::testing::IsEmpty;
-using testing::started;
+using testing_support::FakeOperation;
+using testing_support::started;
 using Entry = OperationQueue::Entry;
 
 constexpr Rank peers = 4;

@@ -12,7 +12,7 @@ namespace hocket {
 namespace {
 
 // A GPU that opens and closes, and knows what is open.
-class Opener final : public testing::HostGpu {
+class Opener final : public testing_support::HostGpu {
  public:
   Result<std::byte*> import_memory(const MemoryExport& memory) override {
     if (refuses) return Status(Code::out_of_resources, "no address space");

@@ -12,8 +12,8 @@
 namespace hocket {
 namespace {
 
-constexpr std::size_t kib = 1024;
-constexpr auto patience = std::chrono::seconds(30);
+constexpr std::size_t lane_kib = 1024;
+constexpr auto lane_patience = std::chrono::seconds(30);
 
 class GpuLanesTest : public ::testing::Test {
  protected:
@@ -30,7 +30,7 @@ class GpuLanesTest : public ::testing::Test {
   GpuWord& word() { return *reinterpret_cast<GpuWord*>(memory_); }
 
   std::string refused_;
-  testing::HostGpu gpu_{{.fault = [this](std::string_view function) {
+  testing_support::HostGpu gpu_{{.fault = [this](std::string_view function) {
     return function == refused_ ? Status(Code::out_of_resources, "refused") : Status();
   }}};
   std::unique_ptr<GpuLanes> lanes_ = std::make_unique<GpuLanes>();
@@ -38,42 +38,42 @@ class GpuLanesTest : public ::testing::Test {
 };
 
 TEST_F(GpuLanesTest, AreUsedAgain) {
-  auto lane = take(100 * kib);
+  auto lane = take(100 * lane_kib);
   const std::byte* const memory = lane->memory;
-  EXPECT_GE(lane->bytes, 100 * kib);
+  EXPECT_GE(lane->bytes, 100 * lane_kib);
   lanes_->put_back(std::move(lane));
-  lane = take(50 * kib);
+  lane = take(50 * lane_kib);
   EXPECT_EQ(lane->memory, memory);
-  const auto other = take(kib);
+  const auto other = take(lane_kib);
   EXPECT_NE(other->memory, memory) << "two calls at once have two";
   lanes_->put_back(std::move(lane));
 }
 
 TEST_F(GpuLanesTest, TheSmallestThatFitsIsTaken) {
-  auto large = take(1000 * kib), small = take(100 * kib);
+  auto large = take(1000 * lane_kib), small = take(100 * lane_kib);
   const std::byte* const small_memory = small->memory;
   lanes_->put_back(std::move(small));
   lanes_->put_back(std::move(large));
-  EXPECT_EQ(take(80 * kib)->memory, small_memory);
+  EXPECT_EQ(take(80 * lane_kib)->memory, small_memory);
 }
 
 TEST_F(GpuLanesTest, OneWhoseCopiesRunIsLeftAlone) {
   ASSERT_TRUE(gpu_.use_words(memory_, sizeof memory_).ok());
-  auto lane = take(kib);
+  auto lane = take(lane_kib);
   const std::byte* const memory = lane->memory;
   keep_busy(*lane);
   const GpuStream stream = lane->stream;
   lanes_->put_back(std::move(lane));
-  EXPECT_NE(take(kib)->memory, memory);
+  EXPECT_NE(take(lane_kib)->memory, memory);
   word() = 1;
-  ASSERT_TRUE(gpu_.finish(stream, Deadline::after(patience)).ok());
-  EXPECT_EQ(take(kib)->memory, memory);
+  ASSERT_TRUE(gpu_.finish(stream, Deadline::after(lane_patience)).ok());
+  EXPECT_EQ(take(lane_kib)->memory, memory);
   ASSERT_TRUE(gpu_.forget_words(memory_).ok());
 }
 
 TEST_F(GpuLanesTest, OnlySomeAreKeptAndNoneAtTheEnd) {
   std::vector<std::unique_ptr<GpuLane>> many;
-  for (int i = 0; i < 20; ++i) many.push_back(take(kib));
+  for (int i = 0; i < 20; ++i) many.push_back(take(lane_kib));
   for (auto& lane : many) lanes_->put_back(std::move(lane));
   EXPECT_EQ(gpu_.held(), 2 * 8U) << "a stream and memory of each";
   lanes_.reset();
@@ -83,11 +83,11 @@ TEST_F(GpuLanesTest, OnlySomeAreKeptAndNoneAtTheEnd) {
 TEST_F(GpuLanesTest, WhatCannotBeHadLeavesNothingBehind) {
   for (const char* function : {"make_stream", "make_event", "allocate_host"}) {
     refused_ = function;
-    EXPECT_EQ(lanes_->take(gpu_, kib).status().code(), Code::out_of_resources) << function;
+    EXPECT_EQ(lanes_->take(gpu_, lane_kib).status().code(), Code::out_of_resources) << function;
     EXPECT_EQ(gpu_.held(), 0U) << function;
   }
   refused_.clear();
-  lanes_->put_back(take(kib));
+  lanes_->put_back(take(lane_kib));
 }
 
 }  // namespace

@@ -54,7 +54,7 @@ class HostMirrorTest : public ::testing::Test {
   void may_leave(std::size_t at, std::size_t bytes) { mirror_->may_leave(mirror_->memory() + at, bytes); }
 
   std::atomic<std::size_t> allowed_{0}, made_{0};
-  testing::HostGpu gpu_{{.before_copy = [this](auto&&...) {
+  testing_support::HostGpu gpu_{{.before_copy = [this](auto&&...) {
     const std::size_t number = made_++;
     for (std::size_t allowed = allowed_; number >= allowed; allowed = allowed_) allowed_.wait(allowed);
   }}};

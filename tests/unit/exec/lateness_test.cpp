@@ -18,7 +18,7 @@ class Waits final : public Operation {
  public:
   explicit Waits(std::vector<Rank> awaited, std::chrono::nanoseconds timeout = std::chrono::hours(1))
       : Operation(std::make_shared<Context>()), awaited_(std::move(awaited)) {
-    Binding binding = testing::FakeOperation::ordinary();
+    Binding binding = testing_support::FakeOperation::ordinary();
     binding.timeout = timeout;
     bind(binding);
     tell_again_at(Deadline(Deadline::Clock::now()));
@@ -59,9 +59,9 @@ class LatenessTest : public ::testing::Test {
   }
 
  private:
-  testing::SharedMemory shared_{2, direct::payload_bytes};
-  testing::MemoryWindow own_{shared_, 0}, others_{shared_, 1};
-  testing::FakePeers peers_;
+  testing_support::SharedMemory shared_{2, direct::payload_bytes};
+  testing_support::MemoryWindow own_{shared_, 0}, others_{shared_, 1};
+  testing_support::FakePeers peers_;
   OperationQueue queue_;
   std::shared_ptr<Waits> operation_;
   Lateness lateness_{0};
@@ -97,7 +97,7 @@ class LateWithoutConnection : public ::testing::Test {
   }
 
  private:
-  struct DialledPeers final : testing::FakePeers {
+  struct DialledPeers final : testing_support::FakePeers {
     DialledPeers() : FakePeers(4) {}
     bool answers_dials(Rank) const override { return dialled; }
     bool dialled = true;

@@ -46,9 +46,9 @@ class CountingLink final : public Link {
   Messages sent, received;
 };
 
-class CountingPeers final : public testing::FakePeers {
+class CountingPeers final : public testing_support::FakePeers {
  public:
-  CountingPeers() : testing::FakePeers(members) {}
+  CountingPeers() : testing_support::FakePeers(members) {}
   Result<Link*> link(Rank peer, Deadline) override { return &links[peer]; }
 
   std::map<Rank, CountingLink> links;

@@ -11,7 +11,7 @@
 
 #include "src/spi/window.hpp"
 
-namespace hocket::testing {
+namespace hocket::testing_support {
 
 // What the members share.
 struct SharedMemory {
@@ -96,4 +96,4 @@ class MemoryWindow final : public Window {
   const std::uint32_t self_;
 };
 
-}  // namespace hocket::testing
+}  // namespace hocket::testing_support

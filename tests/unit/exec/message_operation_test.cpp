@@ -12,14 +12,14 @@ namespace hocket {
 namespace {
 
 // Nothing comes over it; takes note of what is told.
-class SilentLink final : public testing::FakeLink {
+class SilentLink final : public testing_support::FakeLink {
  public:
   void tell_waiting(const Waiting& what) override { told.push_back(what); }
 
   std::vector<Waiting> told;
 };
 
-class SilentPeers final : public testing::FakePeers {
+class SilentPeers final : public testing_support::FakePeers {
  public:
   Result<Link*> link(Rank, Deadline) override { return &silent; }
 

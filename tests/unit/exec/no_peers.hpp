@@ -6,7 +6,7 @@
 
 #include "src/exec/peers.hpp"
 
-namespace hocket::testing {
+namespace hocket::testing_support {
 
 class NoPeers final : public Peers {
  public:
@@ -23,4 +23,4 @@ class NoPeers final : public Peers {
   void close(const Status&) override {}
 };
 
-}  // namespace hocket::testing
+}  // namespace hocket::testing_support

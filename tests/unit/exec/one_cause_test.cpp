@@ -13,11 +13,11 @@
 namespace hocket {
 namespace {
 
-using testing::SpeakingLink;
+using testing_support::SpeakingLink;
 
 // Rank 0 of five, which is connected with ranks 2, 3 and 4, and sees that rank 2 is lost. The witness is rank 1, of
 // which it would hear by the others.
-class OneCauseTest : public ::testing::Test, protected testing::FakePeers {
+class OneCauseTest : public ::testing::Test, protected testing_support::FakePeers {
  protected:
   OneCauseTest() : FakePeers(5) {
     for (const Rank peer : {2, 3, 4}) links_[static_cast<std::size_t>(peer)] = std::make_unique<SpeakingLink>();

@@ -8,7 +8,7 @@
 namespace hocket {
 namespace {
 
-using testing::FakeOperation;
+using testing_support::FakeOperation;
 
 std::shared_ptr<FakeOperation> started() {
   auto operation = std::make_shared<FakeOperation>(std::vector<Direction>{});

@@ -15,8 +15,8 @@
 namespace hocket {
 namespace {
 
-using testing::FakeOperation;
-using testing::started;
+using testing_support::FakeOperation;
+using testing_support::started;
 using Entry = OperationQueue::Entry;
 
 constexpr Rank peers = 4;
@@ -180,8 +180,8 @@ std::shared_ptr<OverWindow> add(OperationQueue& queue, Window& window) {
 }
 
 TEST(OperationQueue, AWindowIsForOneAtATime) {
-  testing::SharedMemory shared(2, 64);
-  testing::MemoryWindow window(shared, 0);
+  testing_support::SharedMemory shared(2, 64);
+  testing_support::MemoryWindow window(shared, 0);
   OperationQueue queue;
   const auto first = add(queue, window), second = add(queue, window);
   EXPECT_THAT(started(queue), ElementsAre(first.get()));
@@ -196,8 +196,8 @@ TEST(OperationQueue, AWindowIsForOneAtATime) {
 }
 
 TEST(OperationQueue, WindowsDoNotWaitForEachOther) {
-  testing::SharedMemory some(2, 64), others(2, 64), more(2, 64);
-  testing::MemoryWindow one(some, 0), another(others, 0), third(more, 0);
+  testing_support::SharedMemory some(2, 64), others(2, 64), more(2, 64);
+  testing_support::MemoryWindow one(some, 0), another(others, 0), third(more, 0);
   OperationQueue queue;
   const auto first = add(queue, one), second = add(queue, one);
   const auto beside = add(queue, another), behind = add(queue, another);

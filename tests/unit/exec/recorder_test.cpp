@@ -9,7 +9,7 @@
 namespace hocket {
 namespace {
 
-using testing::FakeOperation;
+using testing_support::FakeOperation;
 
 Binding numbered(std::uint64_t count) {
   Binding binding = FakeOperation::ordinary();

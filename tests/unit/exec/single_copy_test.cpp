@@ -8,7 +8,7 @@
 #include "src/exec/reduce.hpp"
 #include "tests/unit/exec/direct_member.hpp"
 
-namespace hocket::testing {
+namespace hocket::testing_support {
 namespace {
 
 class Member final : public DirectMember {
@@ -106,4 +106,4 @@ TEST(SingleCopy, OnlyThoseWhoGiveStayUntilAllHaveRead) {
 }
 
 }  // namespace
-}  // namespace hocket::testing
+}  // namespace hocket::testing_support

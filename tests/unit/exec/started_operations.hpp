@@ -5,7 +5,7 @@
 
 #include "src/exec/operation_queue.hpp"
 
-namespace hocket::testing {
+namespace hocket::testing_support {
 
 // Starts it, in this order.
 inline std::vector<Operation*> started(OperationQueue& queue) {
@@ -14,4 +14,4 @@ inline std::vector<Operation*> started(OperationQueue& queue) {
   return operations;
 }
 
-}  // namespace hocket::testing
+}  // namespace hocket::testing_support

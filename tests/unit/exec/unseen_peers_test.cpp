@@ -15,11 +15,11 @@ namespace hocket {
 namespace {
 
 // Rank 2 of three, in which an operation waits for rank 1. It has a link to both others.
-class UnseenPeersTest : public ::testing::Test, protected testing::FakePeers {
+class UnseenPeersTest : public ::testing::Test, protected testing_support::FakePeers {
  protected:
   UnseenPeersTest() : FakePeers(3) {
     for (const std::size_t peer : {0, 1}) links_[peer].speaks = false;
-    queue_.add(std::make_shared<testing::FakeOperation>(std::vector<Direction>{{.peer = 1}}), size());
+    queue_.add(std::make_shared<testing_support::FakeOperation>(std::vector<Direction>{{.peer = 1}}), size());
     EXPECT_NE(queue_.start_next(), nullptr);
   }
   Link* made_link(Rank peer) override { return &links_[static_cast<std::size_t>(peer)]; }
@@ -35,7 +35,7 @@ class UnseenPeersTest : public ::testing::Test, protected testing::FakePeers {
   std::set<Rank> ended_{1};
 
  private:
-  std::array<testing::SpeakingLink, 3> links_;
+  std::array<testing_support::SpeakingLink, 3> links_;
   OperationQueue queue_;
 };
 

@@ -15,8 +15,8 @@
 namespace hocket {
 namespace {
 
-using testing::MemoryWindow;
-using testing::SharedMemory;
+using testing_support::MemoryWindow;
+using testing_support::SharedMemory;
 
 constexpr Rank ranks = 6;
 

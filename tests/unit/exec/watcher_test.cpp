@@ -10,7 +10,7 @@
 namespace hocket {
 namespace {
 
-using testing::FakePeers;
+using testing_support::FakePeers;
 
 class WatcherTest : public ::testing::Test {
  protected:

@@ -17,7 +17,7 @@ namespace hocket {
 namespace {
 
 // Takes every message; its receiver sleeps from then on, until it is woken.
-class SleepersLink final : public testing::FakeLink {
+class SleepersLink final : public testing_support::FakeLink {
  public:
   void send(const Tag&, ConstBuffer, Completion& completion) override { completion.done(Status()); }
   void recv(const Tag&, Buffer, Completion& completion) override { completion.done(Status()); }
@@ -34,7 +34,7 @@ class SleepersLink final : public testing::FakeLink {
   std::function<void()> meanwhile;
 };
 
-class SleepersPeers final : public testing::FakePeers {
+class SleepersPeers final : public testing_support::FakePeers {
  public:
   Result<Link*> link(Rank, Deadline) override { return &sleepers; }
 
@@ -90,7 +90,8 @@ class WokenReceivers : public ::testing::Test {
   SleepersPeers peers_;
   SleepersLink& link_ = peers_.sleepers;
   End end_;
-  std::shared_ptr<Operation> other_ = std::make_shared<testing::FakeOperation>(std::vector<Direction>{{.peer = 1}});
+  std::shared_ptr<Operation> other_ =
+      std::make_shared<testing_support::FakeOperation>(std::vector<Direction>{{.peer = 1}});
   std::unique_ptr<Executor> executor_;
 };
 

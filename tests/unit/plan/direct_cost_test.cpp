@@ -8,11 +8,10 @@
 #include <vector>
 
 #include "src/plan/direct/staging.hpp"
+#include "tests/unit/plan/units.hpp"
 
 namespace hocket {
 namespace {
-
-constexpr std::size_t kib = 1024, mib = 1024 * kib;
 
 Network host(Rank ranks, Rank cores, const DirectCost& direct) {
   const auto made = Network::make(

@@ -5,10 +5,10 @@
 
 #include <algorithm>
 
+#include "tests/unit/plan/units.hpp"
+
 namespace hocket {
 namespace {
-
-constexpr std::size_t kib = 1024, mib = 1024 * kib;
 
 const DirectCost costs{.call = 0.2e-6,
                        .line = 0.05e-6,
@@ -21,7 +21,7 @@ const DirectCost costs{.call = 0.2e-6,
                        .read = 1e-6,
                        .read_per_byte = 0.11e-9};
 
-Network host(Rank ranks, Rank cores, const DirectCost& direct, std::vector<Slow> slow = {}) {
+Network host_of(Rank ranks, Rank cores, const DirectCost& direct, std::vector<Slow> slow = {}) {
   const auto made = Network::make({.kind = NetworkKind::hosts,
                                    .ranks = ranks,
                                    .ranks_per_host = ranks,
@@ -48,7 +48,7 @@ Picoseconds expected(const Network& network, const DirectCall& call, DirectPath 
 constexpr Picoseconds rounding = 100;  // each action is rounded
 
 TEST(DirectSimulation, ABarrierIsACallAFlagAndALineOfEachOther) {
-  const Network network = host(4, 0, {.call = 1e-6, .line = 1e-8, .flag = 1e-9});
+  const Network network = host_of(4, 0, {.call = 1e-6, .line = 1e-8, .flag = 1e-9});
   const Simulation barrier = run(network, {.collective = Collective::barrier, .ranks = 4}, DirectPath::one_shot);
   EXPECT_EQ(barrier.time, picoseconds(1e-6) + picoseconds(1e-9) + picoseconds(3e-8));
   EXPECT_EQ(barrier.critical_path.latency, picoseconds(1e-9));
@@ -56,7 +56,7 @@ TEST(DirectSimulation, ABarrierIsACallAFlagAndALineOfEachOther) {
 
 TEST(DirectSimulation, TakesTheTimeOfTheFormulaWhereAllDoTheSame) {
   for (const Rank ranks : {2, 4, 8}) {
-    const Network network = host(ranks, 0, costs);
+    const Network network = host_of(ranks, 0, costs);
     for (const std::size_t bytes : {std::size_t{32}, 8 * kib, 128 * kib}) {
       for (const DirectPath path :
            {DirectPath::one_shot, DirectPath::mapped, DirectPath::single_copy, DirectPath::staged}) {
@@ -79,7 +79,7 @@ TEST(DirectSimulation, DoesTheWorkThatTheFormulasCount) {
         for (const std::size_t bytes : {std::size_t{4} * kib, std::size_t{4} * mib}) {
           const DirectCall call = call_of(collective, 8, bytes);
           if (path == DirectPath::pooled && (!info_of(collective).reduces() || cores == 8)) continue;
-          const Network network = host(8, cores, costs);
+          const Network network = host_of(8, cores, costs);
           const Simulation got = run(network, call, path);
           const double bound = expect_direct(network, call, path)->processors;
           EXPECT_NEAR(seconds(got.processor_bound), bound, 0.02 * bound)
@@ -99,7 +99,7 @@ TEST(DirectSimulation, APrefixIsWhatItsLastRankDoes) {
     for (const Rank cores : {8, 3}) {
       for (const std::size_t bytes : {8U, 256U}) {
         const DirectCall call = call_of(collective, 8, bytes);
-        const Network network = host(8, cores, costs);
+        const Network network = host_of(8, cores, costs);
         const Simulation got = run(network, call, DirectPath::one_shot);
         const auto expected = expect_direct(network, call);
         ASSERT_TRUE(expected);
@@ -118,7 +118,7 @@ TEST(DirectSimulation, APrefixIsWhatItsLastRankDoes) {
 TEST(DirectSimulation, AStagedBroadcastIsAPipeline) {
   DirectCost cost = costs;
   cost.reads_plain_memory = false;
-  const Network network = host(2, 0, cost);
+  const Network network = host_of(2, 0, cost);
   const DirectCall call = call_of(Collective::broadcast, 2, 16 * mib);
   const Simulation got = run(network, call, DirectPath::staged);
   const double one_way = 16.0 * mib * cost.far_copy_per_byte;
@@ -129,12 +129,12 @@ TEST(DirectSimulation, AStagedBroadcastIsAPipeline) {
 // A root that needs nobody's data does not wait for a flag, but may be 1,024 operations ahead at most, and fewer where
 // their data fills the staging area: 95 of 16 KiB.
 TEST(DirectSimulation, RootsRunAheadInARowOfCalls) {
-  const Network network = host(4, 0, {.call = 1e-6, .flag = 20e-6});
+  const Network network = host_of(4, 0, {.call = 1e-6, .flag = 20e-6});
   const DirectCall call = call_of(Collective::broadcast, 4, 16);
   const Simulation one = run(network, call, DirectPath::one_shot), some = run(network, call, DirectPath::one_shot, 20);
   EXPECT_EQ(one.time, picoseconds(21e-6));
   EXPECT_EQ(some.time, picoseconds(40e-6)) << "one flag in all";
-  const Network slow = host(4, 0, {.call = 1e-6, .flag = 2e-3});
+  const Network slow = host_of(4, 0, {.call = 1e-6, .flag = 2e-3});
   const Simulation many = run(slow, call, DirectPath::one_shot, 3000);
   EXPECT_GT(many.time, picoseconds(3000e-6) + 2 * picoseconds(2e-3));
   const Simulation large = run(slow, call_of(Collective::broadcast, 4, 16 * kib), DirectPath::one_shot, 300);
@@ -146,7 +146,7 @@ TEST(DirectSimulation, RootsRunAheadInARowOfCalls) {
 TEST(DirectSimulation, ASlowMemberIsWaitedForWhereWorkIsNotShared) {
   const DirectCall call = call_of(Collective::allreduce, 8, 8 * mib);
   const auto time = [&](DirectPath path, Rank cores, std::vector<Slow> slow) {
-    return static_cast<double>(run(host(8, cores, costs, std::move(slow)), call, path).time);
+    return static_cast<double>(run(host_of(8, cores, costs, std::move(slow)), call, path).time);
   };
   const std::vector<Slow> slow{{.rank = 5, .factor = 4}};
   EXPECT_GT(time(DirectPath::staged, 0, slow), 2.5 * time(DirectPath::staged, 0, {}));
@@ -157,11 +157,11 @@ TEST(DirectSimulation, ASlowMemberIsWaitedForWhereWorkIsNotShared) {
 TEST(DirectSimulation, ARankThatMustBeWokenTakesLonger) {
   DirectCost cost = costs;
   const DirectCall call = call_of(Collective::allreduce, 4, 64 * kib);
-  const Picoseconds before = run(host(4, 2, cost), call, DirectPath::staged).time;
+  const Picoseconds before = run(host_of(4, 2, cost), call, DirectPath::staged).time;
   cost.wake = 5e-6;
-  EXPECT_GE(run(host(4, 2, cost), call, DirectPath::staged).time, before + picoseconds(5e-6));
-  EXPECT_EQ(run(host(4, 4, cost), call, DirectPath::staged).time,
-            run(host(4, 4, costs), call, DirectPath::staged).time);
+  EXPECT_GE(run(host_of(4, 2, cost), call, DirectPath::staged).time, before + picoseconds(5e-6));
+  EXPECT_EQ(run(host_of(4, 4, cost), call, DirectPath::staged).time,
+            run(host_of(4, 4, costs), call, DirectPath::staged).time);
 }
 
 }  // namespace

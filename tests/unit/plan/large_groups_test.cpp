@@ -2,11 +2,10 @@
 #include <gtest/gtest.h>
 
 #include "src/plan/simulate.hpp"
+#include "tests/unit/plan/units.hpp"
 
 namespace hocket {
 namespace {
-
-constexpr double microsecond = 1e-6, nanosecond = 1e-9;
 
 TEST(LargeGroups, ARingOfAHundredThousandRanksIsOneRank) {
   constexpr Rank ranks = 100'000;

@@ -7,11 +7,11 @@
 #include "src/plan/cost.hpp"
 #include "src/plan/layout.hpp"
 #include "src/plan/verify.hpp"
+#include "tests/unit/plan/units.hpp"
 
 namespace hocket {
 namespace {
 
-constexpr double microsecond = 1e-6, nanosecond = 1e-9;
 constexpr std::size_t elements = 48'000;  // divisible by all the numbers of ranks below
 
 Network flat(Rank ranks, const LinkCost& link) {

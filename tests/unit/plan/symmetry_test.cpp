@@ -12,11 +12,10 @@
 #include "src/plan/shared_programs.hpp"
 #include "src/plan/simulate.hpp"
 #include "src/plan/verify.hpp"
+#include "tests/unit/plan/units.hpp"
 
 namespace hocket {
 namespace {
-
-constexpr double microsecond = 1e-6, nanosecond = 1e-9;
 
 // ---- what the catalog says of its entries ---------------------------------------------------------------------------
 

@@ -15,16 +15,13 @@
 #include <thread>
 
 #include "src/store/record.hpp"
+#include "tests/support/generous.hpp"
 
 namespace hocket {
 namespace {
 
 namespace fs = std::filesystem;
 using testing::HasSubstr;
-
-Deadline generous() {
-  return Deadline::after(std::chrono::seconds(120));
-}
 
 class FileStoreTest : public testing::Test {
  protected:

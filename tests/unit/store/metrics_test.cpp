@@ -5,6 +5,7 @@
 
 #include "src/store/store_server.hpp"
 #include "src/store/tcp_store.hpp"
+#include "tests/support/generous.hpp"
 #include "tests/unit/store/raw_client.hpp"
 
 namespace hocket {
@@ -13,10 +14,6 @@ namespace {
 using store::RawClient;
 using testing::HasSubstr;
 using testing::StartsWith;
-
-Deadline generous() {
-  return Deadline::after(std::chrono::seconds(120));
-}
 
 std::string ask(std::uint16_t port, const std::string& request) {
   RawClient client(port);

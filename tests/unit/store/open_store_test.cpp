@@ -7,13 +7,10 @@
 #include <filesystem>
 
 #include "src/store/store_server.hpp"
+#include "tests/support/generous.hpp"
 
 namespace hocket {
 namespace {
-
-Deadline generous() {
-  return Deadline::after(std::chrono::seconds(60));
-}
 
 TEST(OpenStore, MalformedUrlsAreExplained) {
   for (const std::string& url : {std::string(),

@@ -9,15 +9,12 @@
 #include "src/store/store_server.hpp"
 #include "src/store/tcp_store.hpp"
 #include "tests/process/program.hpp"
+#include "tests/support/generous.hpp"
 
 namespace hocket::store {
 namespace {
 
-Deadline generous() {
-  return Deadline::after(std::chrono::seconds(120));
-}
-
-std::unique_ptr<StoreServer> serve(const std::string& snapshot) {
+std::unique_ptr<StoreServer> serve_snapshot(const std::string& snapshot) {
   auto server = StoreServer::start("127.0.0.1", 0, {.snapshot = snapshot});
   EXPECT_TRUE(server.ok()) << server.status().message();
   return server.ok() ? std::move(*server) : nullptr;
@@ -27,13 +24,13 @@ TEST(Snapshot, KeepsWhatNobodyOwnsFromOneServerToTheNext) {
   const TemporaryFolder folder;
   const std::string value("any\0byte", 8);
   {
-    const auto server = serve(folder.file("snapshot"));
+    const auto server = serve_snapshot(folder.file("snapshot"));
     const auto store = TcpStore::connect("127.0.0.1", server->port(), generous());
     ASSERT_TRUE(store.ok()) << store.status().message();
     ASSERT_TRUE((*store)->set("kept", value, generous()).ok());
     ASSERT_TRUE((*store)->claim("owned", std::nullopt, "", {}, generous()).ok());
   }
-  const auto server = serve(folder.file("snapshot"));
+  const auto server = serve_snapshot(folder.file("snapshot"));
   const auto store = TcpStore::connect("127.0.0.1", server->port(), generous());
   ASSERT_TRUE(store.ok()) << store.status().message();
   EXPECT_EQ((*store)->list("", generous()).value(), std::vector<std::string>{"kept"});

@@ -12,6 +12,7 @@
 #include "src/store/store_server.hpp"
 #include "src/store/tcp_store.hpp"
 #include "tests/support/certificates.hpp"
+#include "tests/support/generous.hpp"
 #include "tests/unit/store/raw_client.hpp"
 
 namespace hocket {
@@ -21,11 +22,7 @@ using store::RawClient;
 using store::wire::Operation;
 using ::testing::HasSubstr;
 
-Deadline generous() {
-  return Deadline::after(std::chrono::seconds(120));
-}
-
-std::unique_ptr<StoreServer> serve(const StoreServerOptions& options = {}) {
+std::unique_ptr<StoreServer> serve_with(const StoreServerOptions& options = {}) {
   auto server = StoreServer::start("127.0.0.1", 0, options);
   EXPECT_TRUE(server.ok()) << server.status().message();
   return server.ok() ? std::move(*server) : nullptr;
@@ -51,7 +48,7 @@ class OneDescriptorLeft {
 
 TEST(StoreWithoutDescriptors, SaysWhichLimitToRaise) {
   ::testing::internal::CaptureStderr();
-  const auto server = serve({.members = 8});
+  const auto server = serve_with({.members = 8});
   EXPECT_TRUE(server->starved().ok());
   std::string answer;
   {
@@ -72,7 +69,7 @@ TEST(StoreWithoutDescriptors, SaysWhichLimitToRaise) {
 
 TEST(StoreWithoutDescriptors, LetsStrangersMakeRoom) {
   ::testing::internal::CaptureStderr();
-  const auto server = serve({.trust = {.insecure = true}});
+  const auto server = serve_with({.trust = {.insecure = true}});
   RawClient stranger(server->port());
   RawClient store(server->port());
   store.greet();  // the stranger is there, too, then
@@ -91,7 +88,7 @@ TEST(StoreWithoutDescriptors, LetsStrangersMakeRoom) {
 // Whether a client may be trusted, the kernel can only be asked with a descriptor.
 TEST(StoreWithoutDescriptors, TakesNobodyForAStranger) {
   ::testing::internal::CaptureStderr();
-  const auto server = serve();
+  const auto server = serve_with();
   RawClient client(server->port());
   RawClient other(server->port());
   other.greet();  // the first one is there, too, then, and has said nothing yet
@@ -114,8 +111,8 @@ class StoreOverTls : public ::testing::Test {
  protected:
   StoreOverTls() {
     std::filesystem::create_directories(folder_);
-    const testing::Authority authority(folder_, "authority");
-    const testing::CertificateFiles files = authority.sign("everybody");
+    const testing_support::Authority authority(folder_, "authority");
+    const testing_support::CertificateFiles files = authority.sign("everybody");
     const auto identity = TlsIdentity::load(files.certificate, files.key, files.authority);
     EXPECT_TRUE(identity.ok()) << identity.status().message();
     if (identity.ok()) trust_.tls = *identity;
@@ -154,7 +151,7 @@ class StoreOverTls : public ::testing::Test {
 
 TEST_F(StoreOverTls, SaysWhichLimitToRaise) {
   ::testing::internal::CaptureStderr();
-  const auto server = serve({.trust = trust_, .members = 8});
+  const auto server = serve_with({.trust = trust_, .members = 8});
   const auto before = TcpStore::connect("127.0.0.1", server->port(), generous(), {}, trust_);
   ASSERT_TRUE(before.ok()) << before.status().message();
   std::string answer;
@@ -174,7 +171,7 @@ TEST_F(StoreOverTls, SaysWhichLimitToRaise) {
 
 TEST_F(StoreOverTls, SaysThatItIsFull) {
   ::testing::internal::CaptureStderr();
-  const auto server = serve({.trust = trust_, .limits = {.clients = 1}});
+  const auto server = serve_with({.trust = trust_, .limits = {.clients = 1}});
   const auto only = TcpStore::connect("127.0.0.1", server->port(), generous(), {}, trust_);
   ASSERT_TRUE(only.ok()) << only.status().message();
   ASSERT_TRUE((*only)->claim("place", std::nullopt, "taken", {}, generous()).ok());  // so it need not make room
@@ -188,7 +185,7 @@ class StoreThatTurnsAllAway : public StoreOverTls, public ::testing::WithParamIn
 TEST_P(StoreThatTurnsAllAway, SaysWhy) {
   const Trust trust = GetParam() ? trust_ : Trust();
   ::testing::internal::CaptureStderr();
-  const auto server = serve({.trust = trust});
+  const auto server = serve_with({.trust = trust});
   const auto store = TcpStore::connect("127.0.0.1", server->port(), generous(), {}, trust);
   ASSERT_TRUE(store.ok()) << store.status().message();
   server->turn_all_away("it lacks descriptors");

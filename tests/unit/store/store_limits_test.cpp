@@ -9,6 +9,7 @@
 
 #include "src/store/store_server.hpp"
 #include "src/store/tcp_store.hpp"
+#include "tests/support/generous.hpp"
 #include "tests/unit/store/raw_client.hpp"
 
 namespace hocket {
@@ -18,11 +19,7 @@ using store::RawClient;
 using store::wire::Operation;
 using testing::HasSubstr;
 
-Deadline generous() {
-  return Deadline::after(std::chrono::seconds(120));
-}
-
-std::unique_ptr<StoreServer> serve(const store::ServerLimits& limits) {
+std::unique_ptr<StoreServer> serve_within(const store::ServerLimits& limits) {
   auto server = StoreServer::start("127.0.0.1", 0, {.limits = limits});
   EXPECT_TRUE(server.ok()) << server.status().message();
   return server.ok() ? std::move(*server) : nullptr;
@@ -33,7 +30,7 @@ Result<std::unique_ptr<TcpStore>> connect(const StoreServer& server, Deadline de
 }
 
 TEST(StoreLimits, ValuesBeyondTheQuotaAreRefused) {
-  const auto server = serve({});
+  const auto server = serve_within({});
   const auto store = connect(*server);
   ASSERT_TRUE(store.ok()) << store.status().message();
   const std::string value(store_value_bytes_max, 'v');
@@ -52,7 +49,7 @@ TEST(StoreLimits, ValuesBeyondTheQuotaAreRefused) {
 }
 
 TEST(StoreLimits, KeysBeyondTheQuotaAreRefused) {
-  const auto server = serve({.dictionary = {.keys = 3}});
+  const auto server = serve_within({.dictionary = {.keys = 3}});
   const auto store = connect(*server);
   ASSERT_TRUE(store.ok()) << store.status().message();
   for (int key = 0; key < 3; ++key) EXPECT_EQ((*store)->add(std::to_string(key), 1, generous()).value(), 1);
@@ -61,7 +58,7 @@ TEST(StoreLimits, KeysBeyondTheQuotaAreRefused) {
 }
 
 TEST(StoreLimits, WaitsBeyondTheQuotaAreRefused) {
-  const auto server = serve({.waiting_bytes = 10'000});
+  const auto server = serve_within({.waiting_bytes = 10'000});
   RawClient client(server->port());
   client.greet();
   for (std::uint64_t id = 1; id <= 100; ++id) {
@@ -77,7 +74,7 @@ TEST(StoreLimits, WaitsBeyondTheQuotaAreRefused) {
 // Three clients that each send half of a large request, and then nothing.
 TEST(StoreLimits, RequestsThatNeverEndTakeBoundedMemory) {
   testing::internal::CaptureStderr();
-  const auto server = serve({.input_bytes = std::size_t{2} << 20});
+  const auto server = serve_within({.input_bytes = std::size_t{2} << 20});
   const std::string value(store_value_bytes_max, 'v');
   const std::string request =
       store::wire::encode_request({.id = 1, .operation = Operation::set, .key = "k", .value = value});
@@ -102,7 +99,7 @@ TEST(StoreLimits, RequestsThatNeverEndTakeBoundedMemory) {
 
 TEST(StoreLimits, ThoseWhoNeverGreetMakeRoomFirst) {
   testing::internal::CaptureStderr();
-  const auto server = serve({.clients = 4});
+  const auto server = serve_within({.clients = 4});
   const auto first = connect(*server);
   ASSERT_TRUE(first.ok()) << first.status().message();
   std::vector<std::unique_ptr<RawClient>> silent;
@@ -116,7 +113,7 @@ TEST(StoreLimits, ThoseWhoNeverGreetMakeRoomFirst) {
 
 TEST(StoreLimits, ThoseWhoAskForNothingMakeRoom) {
   testing::internal::CaptureStderr();
-  const auto server = serve({.clients = 4});
+  const auto server = serve_within({.clients = 4});
   const auto owner = connect(*server), waiter = connect(*server);
   ASSERT_TRUE(owner.ok() && waiter.ok());
   ASSERT_TRUE((*owner)->claim("owned", std::nullopt, "", {}, generous()).ok());
@@ -137,7 +134,7 @@ TEST(StoreLimits, ThoseWhoAskForNothingMakeRoom) {
 
 TEST(StoreLimits, WhereAllAreNeededTheNextIsToldSo) {
   testing::internal::CaptureStderr();
-  const auto server = serve({.clients = 2});
+  const auto server = serve_within({.clients = 2});
   const auto one = connect(*server), two = connect(*server);
   ASSERT_TRUE(one.ok() && two.ok());
   ASSERT_TRUE((*one)->claim("1", std::nullopt, "", {}, generous()).ok());

@@ -8,6 +8,7 @@
 #include <thread>
 
 #include "src/store/tcp_store.hpp"
+#include "tests/support/generous.hpp"
 #include "tests/unit/store/raw_client.hpp"
 
 namespace hocket {
@@ -16,10 +17,6 @@ namespace {
 using store::RawClient;
 using store::wire::Operation;
 using testing::HasSubstr;
-
-Deadline generous() {
-  return Deadline::after(std::chrono::seconds(120));
-}
 
 std::unique_ptr<StoreServer> serve(const std::string& host = "127.0.0.1", const StoreServerOptions& options = {}) {
   auto server = StoreServer::start(host, 0, options);

@@ -17,15 +17,12 @@
 #include "src/store/dial.hpp"
 #include "src/store/store_server.hpp"
 #include "src/store/tcp_store.hpp"
+#include "tests/support/generous.hpp"
 
 namespace hocket {
 namespace {
 
 constexpr int numbers_max = 1024;
-
-Deadline generous() {
-  return Deadline::after(std::chrono::seconds(120));
-}
 
 // By its name: fstat() would be an access that races with the server's thread, which opens descriptors meanwhile.
 bool is_socket(int fd) {

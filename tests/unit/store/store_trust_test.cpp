@@ -23,7 +23,7 @@ const Trust known{.secret = "what the ranks of this job know"};
 const Trust unknown{.secret = "what the ranks of others know"};
 const Trust insecure{.insecure = true};
 
-std::unique_ptr<StoreServer> serve(const Trust& trust) {
+std::unique_ptr<StoreServer> serve_trusting(const Trust& trust) {
   auto server = StoreServer::start("127.0.0.1", 0, {.trust = trust});
   EXPECT_TRUE(server.ok());
   return std::move(*server);
@@ -61,12 +61,12 @@ void expect_unharmed(const StoreServer& server, const Trust& trust) {
 }
 
 TEST(StoreTrust, WhoKnowsTheSecretIsLetIn) {
-  const auto server = serve(known);
+  const auto server = serve_trusting(known);
   expect_unharmed(*server, known);
 }
 
 TEST(StoreTrust, WhoHasNoSecretIsRefusedAndBothSidesSayWhatToDo) {
-  const auto server = serve(known);
+  const auto server = serve_trusting(known);
   ::testing::internal::CaptureStderr();
   Stranger stranger(server->port());
   stranger.say(Authentication::none);
@@ -84,7 +84,7 @@ TEST(StoreTrust, WhoHasNoSecretIsRefusedAndBothSidesSayWhatToDo) {
 }
 
 TEST(StoreTrust, AnotherSecretIsRefusedAndBothSidesSayWhatToDo) {
-  const auto server = serve(known);
+  const auto server = serve_trusting(known);
   ::testing::internal::CaptureStderr();
   const Status status = join(server->port(), unknown).status();
   EXPECT_EQ(status.code(), Code::mismatch);
@@ -94,7 +94,7 @@ TEST(StoreTrust, AnotherSecretIsRefusedAndBothSidesSayWhatToDo) {
 }
 
 TEST(StoreTrust, AWrongProofIsRefused) {
-  const auto server = serve(known);
+  const auto server = serve_trusting(known);
   Stranger stranger(server->port());
   stranger.say(Authentication::number, std::string(Challenge::nonce_bytes, 'n'));
   EXPECT_EQ(stranger.hear(), Verdict::challenge);
@@ -105,7 +105,7 @@ TEST(StoreTrust, AWrongProofIsRefused) {
 }
 
 TEST(StoreTrust, ARequestBeforeTheProofIsNotServed) {
-  const auto server = serve(known);
+  const auto server = serve_trusting(known);
   Stranger stranger(server->port());
   stranger.say(Authentication::number, std::string(Challenge::nonce_bytes, 'n'));
   stranger.client.send(wire::encode_request({.operation = wire::Operation::set, .key = "key", .value = "forged"}));
@@ -115,7 +115,7 @@ TEST(StoreTrust, ARequestBeforeTheProofIsNotServed) {
 }
 
 TEST(StoreTrust, AReplayedTranscriptIsRefused) {
-  const auto server = serve(known);
+  const auto server = serve_trusting(known);
   Introduction genuine(known);
   const std::string number(genuine.first().text);
   std::string proof;
@@ -137,7 +137,7 @@ TEST(StoreTrust, AReplayedTranscriptIsRefused) {
 }
 
 TEST(StoreTrust, AReflectedChallengeIsRefused) {
-  const auto server = serve(known);
+  const auto server = serve_trusting(known);
   Stranger stranger(server->port());
   stranger.say(Authentication::number, std::string(Challenge::nonce_bytes, 'n'));
   ASSERT_EQ(stranger.hear(), Verdict::challenge);
@@ -153,7 +153,7 @@ TEST(StoreTrust, AReflectedChallengeIsRefused) {
 }
 
 TEST(StoreTrust, AnOlderGreetingIsRefused) {
-  const auto server = serve(known);
+  const auto server = serve_trusting(known);
   Stranger stranger(server->port());
   stranger.say(Authentication::none, {}, wire::version - 1);
   EXPECT_EQ(stranger.hear(), Verdict::other_version);
@@ -177,7 +177,7 @@ TEST(StoreTrust, AStoreThatProvesNothingIsNotTrusted) {
 }
 
 TEST(StoreTrust, AStoreWithoutASecretTellsAClientThatHasOne) {
-  const auto server = serve({});
+  const auto server = serve_trusting({});
   const Status status = join(server->port(), known).status();
   EXPECT_EQ(status.code(), Code::mismatch);
   EXPECT_THAT(status.message(), HasSubstr("it has no secret, but this process has one"));
@@ -192,7 +192,7 @@ TEST(StoreTrust, TextOfAStoreCannotSteerATerminal) {
 
 // What everybody can read in it is no place for a secret.
 TEST(StoreTrust, AStoreThatLetsEveryoneInIsForThoseWhoWantThat) {
-  const auto server = serve(insecure);
+  const auto server = serve_trusting(insecure);
   EXPECT_TRUE(join(server->port(), insecure).ok());
   const Status status = join(server->port(), {}).status();
   EXPECT_EQ(status.code(), Code::invalid_environment);
@@ -210,7 +210,7 @@ bool as_nobody(const std::function<bool()>& body) {
 
 TEST(StoreTrust, AnotherUserIsRefusedWhereThereIsNoSecret) {
   if (::geteuid() != 0) GTEST_SKIP() << "only root can become another user";
-  const auto server = serve({});
+  const auto server = serve_trusting({});
   EXPECT_TRUE(as_nobody([&] {
     Stranger stranger(server->port());
     stranger.say(Authentication::none);
@@ -225,7 +225,7 @@ TEST(StoreTrust, AnotherUserIsRefusedWhereThereIsNoSecret) {
   const auto store = join(server->port(), {});
   ASSERT_TRUE(store.ok()) << store.status().message();
   EXPECT_FALSE((*(*store)->peek("key", Deadline::after(60s))).has_value());
-  const auto open = serve(insecure);
+  const auto open = serve_trusting(insecure);
   EXPECT_TRUE(as_nobody([&] {
     Stranger stranger(open->port());
     stranger.say(Authentication::none);

@@ -9,6 +9,7 @@
 #include <thread>
 
 #include "src/store/store_server.hpp"
+#include "tests/support/generous.hpp"
 #include "tests/unit/store/raw_client.hpp"
 
 namespace hocket {
@@ -18,14 +19,11 @@ using store::RawClient;
 using store::RawListener;
 using testing::HasSubstr;
 
-Deadline generous() {
-  return Deadline::after(std::chrono::seconds(120));
-}
 Deadline soon() {
   return Deadline::after(std::chrono::milliseconds(200));
 }
 
-std::unique_ptr<StoreServer> serve(std::uint16_t port = 0) {
+std::unique_ptr<StoreServer> serve_at(std::uint16_t port = 0) {
   auto server = StoreServer::start("127.0.0.1", port);
   EXPECT_TRUE(server.ok()) << server.status().message();
   return server.ok() ? std::move(*server) : nullptr;
@@ -38,7 +36,7 @@ std::unique_ptr<TcpStore> connect(std::uint16_t port) {
 }
 
 TEST(TcpStore, KnowsWhetherItsHostRefuses) {
-  auto server = serve();
+  auto server = serve_at();
   const auto store = connect(server->port());
   EXPECT_FALSE(store->is_refused(generous()));
   server.reset();
@@ -70,7 +68,7 @@ TEST(TcpStore, TheServerMayStartLater) {
   Result<std::unique_ptr<TcpStore>> store = Status(Code::internal, "not called");
   std::thread client([&] { store = TcpStore::connect("127.0.0.1", port, generous()); });
   std::this_thread::sleep_for(std::chrono::milliseconds(100));
-  const auto server = serve(port);
+  const auto server = serve_at(port);
   client.join();
   ASSERT_TRUE(store.ok()) << store.status().message();
   EXPECT_TRUE((*store)->set("key", "value", generous()).ok());
@@ -78,7 +76,7 @@ TEST(TcpStore, TheServerMayStartLater) {
 
 // The answer comes when nobody waits for it any more.
 TEST(TcpStore, AnExceptionWhileItLooksAroundEndsTheWaitAlone) {
-  const auto server = serve();
+  const auto server = serve_at();
   const auto store = connect(server->port()), other = connect(server->port());
   const auto fails = []() -> Status { throw std::bad_alloc(); };
   EXPECT_THROW((void)store->await("late", generous(), fails), std::bad_alloc);
@@ -88,7 +86,7 @@ TEST(TcpStore, AnExceptionWhileItLooksAroundEndsTheWaitAlone) {
 }
 
 TEST(TcpStore, ADyingServerEndsWaitsAndLaterCalls) {
-  auto server = serve();
+  auto server = serve_at();
   const auto store = connect(server->port());
   std::vector<Result<std::string>> got(3, std::string());
   std::vector<std::thread> waiters;
@@ -207,7 +205,7 @@ TEST(TcpStore, AServerThatDoesNotReadIsUnreachable) {
 }
 
 TEST(TcpStore, GetsThatWereGivenUpDoNotPileUp) {
-  const auto server = serve();
+  const auto server = serve_at();
   const auto store = connect(server->port());
   for (int round = 0; round < 20; ++round) {
     EXPECT_EQ(store->get("key", Deadline::after(std::chrono::milliseconds(1))).status().code(), Code::timeout);

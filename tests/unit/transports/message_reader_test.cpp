@@ -7,19 +7,19 @@
 namespace hocket::tcp {
 namespace {
 
-using testing::append;
-using testing::append_message;
-using testing::Bytes;
-using testing::MessageFeed;
-using testing::Outcome;
-using testing::Wanted;
+using testing_support::append;
+using testing_support::append_message;
+using testing_support::Bytes;
+using testing_support::MessageFeed;
+using testing_support::Outcome;
+using testing_support::Wanted;
 
 using Event = MessageReader::Event;
 
 // Messages that land and messages that are combined, small ones and one longer than the staging memory.
 const std::vector<Wanted> receives = {{0, 0}, {1, 40}, {2, 42, 7}, {3, 2100, 12}, {4, 1}, {5, 9, 3}};
 
-const Waiting waits{.tag = testing::tag_of(77), .missing = 3, .witness = 1};
+const Waiting waits{.tag = testing_support::tag_of(77), .missing = 3, .witness = 1};
 
 Bytes valid_stream() {
   Bytes stream;
@@ -183,7 +183,7 @@ TEST(MessageReader, HearsWaitingBehindMessagesThatNobodyHasReceived) {
   Bytes stream, rest;
   append_message(stream, 0, 64);
   append_message(rest, 1, 30);
-  append(rest, encode(header_of({.tag = testing::tag_of(77), .missing = 9})));
+  append(rest, encode(header_of({.tag = testing_support::tag_of(77), .missing = 9})));
   append(rest, encode(header_of(waits)));
   append_message(rest, 2, 5);
   for (std::size_t came = 0; came <= rest.size(); ++came) {
@@ -220,7 +220,7 @@ TEST(MessageReader, HearsWaitingBehindMessagesPieceByPiece) {
   append_message(stream, 0, 64);
   for (std::uint32_t i = 1; i < 4; ++i) {
     append_message(rest, i, 30);
-    append(rest, encode(header_of({.tag = testing::tag_of(77), .missing = static_cast<Rank>(i)})));
+    append(rest, encode(header_of({.tag = testing_support::tag_of(77), .missing = static_cast<Rank>(i)})));
   }
   MessageReader reader({0, 1});
   std::size_t completed = 0;

@@ -15,11 +15,11 @@
 namespace hocket::shm {
 namespace {
 
-using testing::Bytes;
-using testing::Outcome;
-using testing::tag;
+using testing_support::Bytes;
+using testing_support::Outcome;
+using testing_support::tag;
 
-constexpr int nobody_sleeps = -1;
+constexpr int no_sleeper = -1;
 
 // Both ends of a ring.
 class ShmRingEnds : public ::testing::Test {
@@ -36,7 +36,7 @@ class ShmRingEnds : public ::testing::Test {
   }
   bool comes(const Tag& tag, const Bytes& data) {
     Bytes got(data.size());
-    return inbox_.take_at_once(tag, got, nobody_sleeps) && got == data;
+    return inbox_.take_at_once(tag, got, no_sleeper) && got == data;
   }
 
   Outbox outbox_;
@@ -44,14 +44,14 @@ class ShmRingEnds : public ::testing::Test {
 };
 
 TEST_F(ShmRingEnds, FourShortMessagesOfARowTakeOneLine) {
-  const Bytes data = testing::pattern(8, 1);
+  const Bytes data = testing_support::pattern(8, 1);
   EXPECT_EQ(write(tag(7), data), cache_line_bytes);
   for (std::uint32_t i = 8; i < 100; ++i) EXPECT_EQ(write(tag(i), data), cache_line_bytes / 4);
   for (std::uint32_t i = 7; i < 100; ++i) EXPECT_TRUE(comes(tag(i), data)) << i;
 }
 
 TEST_F(ShmRingEnds, ARowEndsWithAnotherCallAndBeginsAnew) {
-  const Bytes data = testing::pattern(8, 2), long_data = testing::pattern(untagged_max + 1, 3);
+  const Bytes data = testing_support::pattern(8, 2), long_data = testing_support::pattern(untagged_max + 1, 3);
   const std::pair<Tag, const Bytes&> messages[] = {
       {tag(1), data},    {tag(2), data},          {tag(2), data}, {tag(4), data}, {tag(5, 1), data},
       {tag(6, 1), data}, {tag(7), data},          {tag(8), data}, {tag(9), data}, {tag(10), long_data},
@@ -66,7 +66,7 @@ TEST_F(ShmRingEnds, ARowEndsWithAnotherCallAndBeginsAnew) {
 }
 
 TEST_F(ShmRingEnds, AMessageWithoutATagIsNotAnyOther) {
-  const Bytes data = testing::pattern(8, 4);
+  const Bytes data = testing_support::pattern(8, 4);
   write(tag(1), data);
   write(tag(2), data);
   ASSERT_TRUE(comes(tag(1), data));
@@ -79,8 +79,9 @@ TEST_F(ShmRingEnds, AMessageWithoutATagIsNotAnyOther) {
   EXPECT_EQ(found.bytes, data.size());
   Bytes got(data.size());
   Outcome receive;
-  inbox_.post({.expected = {.bytes = data.size(), .tag = tag(5)}, .to = testing::whole(got), .completion = &receive});
-  EXPECT_EQ(inbox_.advance(nobody_sleeps).event, Inbox::Event::mismatch);
+  inbox_.post(
+      {.expected = {.bytes = data.size(), .tag = tag(5)}, .to = testing_support::whole(got), .completion = &receive});
+  EXPECT_EQ(inbox_.advance(no_sleeper).event, Inbox::Event::mismatch);
   EXPECT_EQ(inbox_.got().tag, tag(2));
   inbox_.abandon(Status(Code::mismatch, "the test is over"));
 }
@@ -102,7 +103,7 @@ class ShmRingMessages : public ShmRingEnds {
   }
   void send() {
     const Tag next = tag(number_, below(6) == 0 ? 1 : 0);
-    Sent& sent = under_way_.emplace_back(next, testing::pattern(any_size(), below(1000)));
+    Sent& sent = under_way_.emplace_back(next, testing_support::pattern(any_size(), below(1000)));
     number_ += below(20) == 0 ? 2 : 1;
     const std::size_t bytes = sent.data.size();
     bytes_with_tags_ += bytes_in_ring(bytes);
@@ -115,7 +116,7 @@ class ShmRingMessages : public ShmRingEnds {
   // Who is ready does something; else nobody could sleep until the next message goes.
   void flush() {
     const bool ready = outbox_.ready();
-    const Outbox::Flushed flushed = outbox_.flush(nobody_sleeps);
+    const Outbox::Flushed flushed = outbox_.flush(no_sleeper);
     ASSERT_FALSE(flushed.malformed);
     ASSERT_TRUE(!ready || flushed.bytes + flushed.completed > 0);
     full_ += outbox_.empty() ? 0 : 1;
@@ -128,13 +129,14 @@ class ShmRingMessages : public ShmRingEnds {
       ASSERT_EQ(found.bytes, next.data.size());
     }
     Bytes got(next.data.size());
-    if (below(2) == 0 || !inbox_.take_at_once(next.tag, got, nobody_sleeps)) {
+    if (below(2) == 0 || !inbox_.take_at_once(next.tag, got, no_sleeper)) {
       Outcome receive;
-      inbox_.post(
-          {.expected = {.bytes = got.size(), .tag = next.tag}, .to = testing::whole(got), .completion = &receive});
+      inbox_.post({.expected = {.bytes = got.size(), .tag = next.tag},
+                   .to = testing_support::whole(got),
+                   .completion = &receive});
       while (!receive.done()) {
         flush();
-        ASSERT_GT(inbox_.advance(nobody_sleeps).happened(), 0u);
+        ASSERT_GT(inbox_.advance(no_sleeper).happened(), 0u);
       }
     }
     ASSERT_EQ(got, next.data);
@@ -169,7 +171,7 @@ TEST_F(ShmRingEnds, MayBeUsedAtOnce) {
   constexpr std::uint32_t messages = 100'000;
   const auto tag_of = [](std::uint32_t number) { return tag(number, number / 16); };
   const auto data_of = [](std::uint32_t number) {
-    return testing::pattern(number % 61 == 0 ? 5000 : number % 127, number);
+    return testing_support::pattern(number % 61 == 0 ? 5000 : number % 127, number);
   };
   std::atomic<bool> given_up{false};
   std::thread writer([&] {
@@ -180,7 +182,7 @@ TEST_F(ShmRingEnds, MayBeUsedAtOnce) {
       outbox_.push({.bytes = data.size(), .tag = tag_of(number)}, data.data(), sent);
       while (!sent.done()) {
         if (given_up) return outbox_.abandon(Status(Code::aborted, "the reader has given up"));
-        outbox_.flush(nobody_sleeps);
+        outbox_.flush(no_sleeper);
         std::this_thread::yield();
       }
     }
@@ -190,11 +192,11 @@ TEST_F(ShmRingEnds, MayBeUsedAtOnce) {
     const Bytes expected = data_of(number);
     Bytes got(expected.size());
     Outcome receive;
-    if (number % 3 == 0 || !inbox_.take_at_once(tag_of(number), got, nobody_sleeps)) {
+    if (number % 3 == 0 || !inbox_.take_at_once(tag_of(number), got, no_sleeper)) {
       inbox_.post({.expected = {.bytes = got.size(), .tag = tag_of(number)},
-                   .to = testing::whole(got),
+                   .to = testing_support::whole(got),
                    .completion = &receive});
-      while (inbox_.wanted() && inbox_.advance(nobody_sleeps).event == Inbox::Event::none) std::this_thread::yield();
+      while (inbox_.wanted() && inbox_.advance(no_sleeper).event == Inbox::Event::none) std::this_thread::yield();
       given_up = inbox_.wanted();
       if (given_up) inbox_.abandon(Status(Code::mismatch, "the test is over"));
       EXPECT_TRUE(receive.good()) << number;
@@ -218,7 +220,7 @@ TEST_F(ShmRingEnds, WhatIsCombinedNeedsNoTag) {
                  .mine = reinterpret_cast<const std::byte*>(&mine),
                  .reduction = reduction_for(DataType::int32, ReduceOp::sum, 2),
                  .completion = &receive});
-    EXPECT_EQ(inbox_.advance(nobody_sleeps).completed, 1u);
+    EXPECT_EQ(inbox_.advance(no_sleeper).completed, 1u);
     EXPECT_EQ(std::exchange(sum, 0), 42);
   }
 }

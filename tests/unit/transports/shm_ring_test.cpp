@@ -15,9 +15,9 @@
 namespace hocket::shm {
 namespace {
 
-using testing::Bytes;
-using testing::Outcome;
-using testing::tag;
+using testing_support::Bytes;
+using testing_support::Outcome;
+using testing_support::tag;
 
 constexpr int nobody_sleeps = -1;
 
@@ -110,7 +110,8 @@ TEST_P(ShmRingFromNonsense, IsNotTakenAtOnce) {
 }
 
 TEST_P(ShmRingFromNonsense, IsFoundOutByAReceive) {
-  inbox_.post({.expected = {.bytes = bytes, .tag = tag(0)}, .to = testing::whole(received_), .completion = &receive_});
+  inbox_.post(
+      {.expected = {.bytes = bytes, .tag = tag(0)}, .to = testing_support::whole(received_), .completion = &receive_});
   EXPECT_EQ(inbox_.advance(nobody_sleeps).event, Inbox::Event::malformed);
   EXPECT_FALSE(receive_.done());
 }
