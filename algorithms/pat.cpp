@@ -19,7 +19,7 @@ namespace {
 // How many partial sums of one distance may be under way: what bounds the memory. Up to 32 ranks it bounds nothing.
 constexpr std::size_t window = 8;
 
-// CellsInTurn for the partial sums that go one distance further: `window` of them, used in turn.
+// Cells for the partial sums that go one distance further: `window` of them, used in turn.
 class CellsInTurn {
  public:
   Range next(Range like, ScheduleBuilder& builder) {

@@ -23,7 +23,7 @@ if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
 endif()
 
 # Headers of the standard library and of packages are read once for all sources of a target, not once for each: reading
-# them is most of what compiling costs here. Every source still includes what it uses (tools/check compiles headers alone).
+# them is most of what compiling costs here. Every source still includes what it uses (tools/nightly compiles each alone).
 option(HOCKET_PRECOMPILE "Precompile the headers of packages and of the standard library" ON)
 function(hocket_precompile target)
   if(HOCKET_PRECOMPILE)
@@ -33,22 +33,22 @@ function(hocket_precompile target)
   endif()
 endfunction()
 
-# Sources of one folder are compiled several at a time, for the same reason: a build without a compiler's cache takes a third of
-# the time. What has options of its own is not joined, so nothing on the way of a small call is (cmake/link_time.cmake).
-option(HOCKET_UNITY "Compile several sources at a time" ON)
+# Up to ten sources of a target are compiled together, for the same reason: a build without a compiler's cache takes a third of the
+# time (decision 72). What has options of its own is not joined, so with cmake/link_time.cmake nothing on the way of a small call is.
+option(HOCKET_UNITY "Compile up to ten sources together" ON)
 set(CMAKE_UNITY_BUILD ${HOCKET_UNITY})
 set(CMAKE_UNITY_BUILD_BATCH_SIZE 10)
 
 set(HOCKET_STANDARD_HEADERS algorithm array atomic chrono condition_variable cstdint cstring deque functional map memory
   mutex optional span string string_view thread unordered_map utility vector)
 
-# Off: a designated initializer is meant to leave the other members at their defaults, and GCC 12 sees overlapping copies
-# and overlong ones in every `"text" + string` (its bug 105651).
 # Among sources that are compiled together, a local name may be that of another source's global one.
 set(shadow -Wshadow)
 if(HOCKET_UNITY)
   set(shadow $<$<CXX_COMPILER_ID:GNU>:-Wshadow=local>)
 endif()
+# Off: a designated initializer is meant to leave the other members at their defaults, and GCC 12 sees overlapping copies
+# and overlong ones in every `"text" + string` (its bug 105651).
 add_compile_options(-Wall -Wextra -Werror -Wpedantic ${shadow} -Wconversion -Wno-sign-conversion
   -Wno-missing-field-initializers $<$<CONFIG:Debug>:-D_GLIBCXX_ASSERTIONS>
   "$<$<CXX_COMPILER_ID:GNU>:-Wno-restrict;-Wno-stringop-overflow;-Wno-array-bounds>")

@@ -46,8 +46,8 @@ Result<SharedPeerInfos> exchange_on_ring(Rendezvous& rendezvous, LinkSet& link_s
   return tell_on_ring(link_set, mine, deadline);
 }
 
-Result<CommunicatorParts> connect_ring(Rendezvous& rendezvous, std::shared_ptr<LinkSet> link_set,
-                                       const Options& options, Deadline deadline, const std::stop_token& stop) {
+Result<CommunicatorParts> connect_first_ring(Rendezvous& rendezvous, std::shared_ptr<LinkSet> link_set,
+                                             const Options& options, Deadline deadline, const std::stop_token& stop) {
   const AbortOnStop abort_on_stop(stop, link_set);
   auto standby = Standby::open(options, rendezvous.group());
   if (!standby.ok()) return standby.status();
@@ -160,7 +160,7 @@ Result<CommunicatorParts> meet(Rendezvous& rendezvous, Store& store, const Optio
   auto opened = LinkSet::open(*own, {.group = rendezvous.group(), .regions = &regions});
   if (!opened.ok()) return opened.status();
   link_set = std::move(*opened);
-  return connect_ring(rendezvous, link_set, *own, coming.deadline, coming.stop);
+  return connect_first_ring(rendezvous, link_set, *own, coming.deadline, coming.stop);
 }
 
 // `own`: this rank's server, if it serves the store.

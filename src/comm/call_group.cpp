@@ -15,7 +15,7 @@ namespace {
 
 const Status not_started(Code::aborted, "its group did not start");  // made beforehand: drop() needs no memory
 
-std::size_t bytes_of(const CallArguments& message) {
+std::size_t message_bytes(const CallArguments& message) {
   return message.count * size_of_element(message);
 }
 
@@ -23,10 +23,11 @@ std::size_t bytes_of(const CallArguments& message) {
 bool overlap(const CallArguments& send, const CallArguments& recv) {
   const auto from = reinterpret_cast<std::uintptr_t>(send.send);
   const auto to = reinterpret_cast<std::uintptr_t>(recv.recv);
-  return bytes_of(send) != 0 && bytes_of(recv) != 0 && from < to + bytes_of(recv) && to < from + bytes_of(send);
+  return message_bytes(send) != 0 && message_bytes(recv) != 0 && from < to + message_bytes(recv) &&
+         to < from + message_bytes(send);
 }
 
-std::string describe(const CallArguments& message) {
+std::string describe_message(const CallArguments& message) {
   const auto dtype = static_cast<DataType>(message.dtype);
   return fmt::format("{} of {} {}", name_of(message.collective), message.count,
                      describe_type(dtype, size_of_element(message)));
@@ -36,12 +37,13 @@ std::string describe(const CallArguments& message) {
 Result<std::shared_ptr<Operation>> copy_to_self(Communicator& communicator, const CallArguments& send,
                                                 const CallArguments& recv) {
   if (send.count != recv.count || send.dtype != recv.dtype || size_of_element(send) != size_of_element(recv)) {
-    return Status(Code::invalid_argument, fmt::format("a message of rank {} to itself does not fit: {}, but {}",
-                                                      communicator.rank(), describe(send), describe(recv)));
+    return Status(Code::invalid_argument,
+                  fmt::format("a message of rank {} to itself does not fit: {}, but {}", communicator.rank(),
+                              describe_message(send), describe_message(recv)));
   }
   if (overlap(send, recv)) {
     return Status(Code::invalid_argument, fmt::format("the buffers of a message of rank {} to itself overlap: {}",
-                                                      communicator.rank(), describe(send)));
+                                                      communicator.rank(), describe_message(send)));
   }
   if (recv.source != nullptr) *recv.source = communicator.rank();
   return communicator.prepare_to_self(send, recv);
@@ -133,7 +135,7 @@ Status CallGroup::pair_messages_to_self() {
     const Rank rank = message.communicator->rank();
     return Status(Code::invalid_argument, fmt::format("a {} between rank {} and itself has no counterpart among "
                                                       "the calls that start with it",
-                                                      describe(message.arguments), rank));
+                                                      describe_message(message.arguments), rank));
   };
   for (const Message& sent : to_self_) {
     if (const auto found = std::ranges::find(from_self_, sent.communicator, &Message::communicator);

@@ -118,7 +118,7 @@ Result<OwnLinks> open_links(const Parent& parent, Options options, const ChildGr
   return own;
 }
 
-PeerInfo info_of(const Parent& parent, const OwnLinks& own) {
+PeerInfo child_info(const Parent& parent, const OwnLinks& own) {
   PeerInfo mine = self(parent);
   mine.endpoints = own.link_set ? own.link_set->mesh().endpoints() : std::vector<Endpoint>();
   mine.standby = own.standby ? own.standby->endpoints() : std::vector<Endpoint>();
@@ -126,9 +126,9 @@ PeerInfo info_of(const Parent& parent, const OwnLinks& own) {
 }
 
 // Connects the ring of a child, over which each rank's end is noticed, and sees that all are there.
-Result<CommunicatorParts> connect_ring(const Parent& parent, const ChildGroup& group, const Options& options,
-                                       SharedPeerInfos peers, const OwnLinks& own, Deadline deadline,
-                                       const std::stop_token& stop) {
+Result<CommunicatorParts> connect_child_ring(const Parent& parent, const ChildGroup& group, const Options& options,
+                                             SharedPeerInfos peers, const OwnLinks& own, Deadline deadline,
+                                             const std::stop_token& stop) {
   const std::shared_ptr<LinkSet>& link_set = own.link_set;
   const AbortOnStop abort_on_stop(stop, link_set);
   const auto attendant = Attendant::start(
@@ -163,7 +163,7 @@ Result<Child> connect_child(const Parent& parent, const Options& options, const 
     return in_child ? some(make_alone(options, self(parent), parent.regions, true)) : Child();
   }
   const auto own = caught_in([&] { return open_links(parent, options, group); });
-  const Result<PeerInfo> mine = own.ok() ? Result<PeerInfo>(info_of(parent, *own)) : own.status();
+  const Result<PeerInfo> mine = own.ok() ? Result<PeerInfo>(child_info(parent, *own)) : own.status();
   auto peers = exchange_over_parent(parent, mine, group.members, deadline);
   if (!own.ok()) return own.status();
   // A member that knows of no failure yet may dial this one, and would blame it.
@@ -171,7 +171,7 @@ Result<Child> connect_child(const Parent& parent, const Options& options, const 
   if (!peers.ok()) return peers.status();
   if (!in_child) return Child();
   try {
-    auto parts = connect_ring(parent, group, options, std::move(*peers), *own, deadline, stop);
+    auto parts = connect_child_ring(parent, group, options, std::move(*peers), *own, deadline, stop);
     const Status broken = parent.parts.link_set->executor().broken();
     return parts.ok() || broken.ok() ? some(std::move(parts)) : broken;
   } catch (...) {

@@ -17,7 +17,7 @@
 namespace hocket::comm {
 namespace {
 
-constexpr std::chrono::milliseconds point_interval{20};
+constexpr std::chrono::milliseconds look_at_links_every{20};
 constexpr std::chrono::milliseconds look_for_newcomers_every{100};
 constexpr int looks_at_newcomers = 5;  // one in so many looks is at the store
 
@@ -181,7 +181,7 @@ bool TakingIn::newcomers_are_there(const std::stop_token& over) const {
 
 // While this rank meets the others in the store, nothing there tells that one of them is gone.
 void TakingIn::attend(const std::stop_token& over, std::stop_source& give_up) {
-  for (int look = 1; !over.stop_requested(); ++look, sleep_unless_stopped(point_interval, over)) {
+  for (int look = 1; !over.stop_requested(); ++look, sleep_unless_stopped(look_at_links_every, over)) {
     members_.parts.link_set->look_at_links();
     if (!broken().ok()) give_up.request_stop();
     if (!leads() || look % looks_at_newcomers != 0) continue;

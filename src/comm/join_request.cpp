@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::size_t point_name_max = 128;
 
-Status check(const hocket_join_options& given) {
+Status check_options(const hocket_join_options& given) {
   const auto wrong = [](const char* field, std::int64_t value, const char* rule) {
     return Status(Code::invalid_argument, fmt::format("join.{} is {}; it must be {}", field, value, rule));
   };
@@ -39,7 +39,7 @@ Result<JoinRequest> join_request(const hocket_join_options* join, const hocket_c
   if (!given) {
     return Status(Code::invalid_argument, "join.struct_size is wrong: begin with HOCKET_JOIN_OPTIONS_INIT");
   }
-  if (Status sound = check(*given); !sound.ok()) return sound;
+  if (Status sound = check_options(*given); !sound.ok()) return sound;
   const hocket_comm_options nothing = HOCKET_COMM_OPTIONS_INIT;
   auto copy = read_sized(options == nullptr ? &nothing : options);
   if (!copy) {

@@ -32,7 +32,7 @@ std::string serialise(const Told& told) {
   return fmt::format("{},{}", hexadecimal(encode(told.place)), told.secret);
 }
 
-std::optional<std::string> bytes_of(std::string_view hexadecimals) {
+std::optional<std::string> decode(std::string_view hexadecimals) {
   std::string bytes;
   for (; hexadecimals.size() >= 2; hexadecimals.remove_prefix(2)) {
     unsigned value = 0;
@@ -45,7 +45,7 @@ std::optional<std::string> bytes_of(std::string_view hexadecimals) {
 
 Result<Told> parse(const std::string& text) {
   const auto comma = text.find(',');
-  const auto bytes = bytes_of(std::string_view(text).substr(0, comma));
+  const auto bytes = decode(std::string_view(text).substr(0, comma));
   const auto place = bytes && comma != text.npos ? tcp::parse_reachability(*bytes) : std::nullopt;
   if (!place) {
     return Status(Code::protocol_error,
@@ -93,14 +93,14 @@ struct Meeting {
 };
 
 // The launcher's space, which a process can use once.
-struct Space {
+struct MeetingSpace {
   DeadlineMutex mutex;
   std::optional<Meeting> meeting;
   Status failure;  // of the one use
 };
 
 // For as long as it waits, whoever gives up its own creation need not wait with it.
-std::unique_lock<DeadlineMutex> lock_of(Space& space, Deadline deadline, const std::stop_token& stop) {
+std::unique_lock<DeadlineMutex> lock_of(MeetingSpace& space, Deadline deadline, const std::stop_token& stop) {
   std::unique_lock lock(space.mutex, std::defer_lock);
   while (!lock.try_lock_until(earlier(deadline, Deadline::after(look_up_every)).at())) {
     if (stop.stop_requested() || deadline.passed()) break;
@@ -108,7 +108,8 @@ std::unique_lock<DeadlineMutex> lock_of(Space& space, Deadline deadline, const s
   return lock;
 }
 
-Result<Meeting> meeting_by(Space& space, const Options& options, Deadline deadline, const std::stop_token& stop) {
+Result<Meeting> meeting_by(MeetingSpace& space, const Options& options, Deadline deadline,
+                           const std::stop_token& stop) {
   const auto host = tcp::LocalHost::from_environment();
   if (!host.ok()) return host.status();
   const auto settings = tcp::Settings::from_environment();
@@ -122,7 +123,7 @@ Result<Meeting> meeting_by(Space& space, const Options& options, Deadline deadli
 }
 
 Result<Meeting> only_meeting(const Options& options, Deadline deadline, const std::stop_token& stop) {
-  static Space space;
+  static MeetingSpace space;
   const auto lock = lock_of(space, deadline, stop);
   if (!lock) {
     if (stop.stop_requested()) return Status(Code::aborted, "the creation was given up");

@@ -20,7 +20,7 @@ constexpr std::size_t alone_bytes = std::size_t{128} << 10;
 constexpr std::size_t pack_bytes_max = std::size_t{1} << 20;
 
 // So that ranks with other lists find out.
-std::uint64_t digest_of(std::span<const hocket_tensor> tensors) {
+std::uint64_t digest_of_list(std::span<const hocket_tensor> tensors) {
   Hash hash;
   hash.add(tensors.size());
   for (const hocket_tensor& tensor : tensors) hash.add(tensor.count).add(static_cast<std::uint64_t>(tensor.dtype));
@@ -107,7 +107,7 @@ Status Packer::check() {
   if (tensors_.data() == nullptr && !tensors_.empty()) {
     return refuse(fmt::format("tensors is null, but number is {}", tensors_.size()));
   }
-  const std::uint64_t digest = digest_of(tensors_);
+  const std::uint64_t digest = digest_of_list(tensors_);
   for (std::size_t tensor = 0; tensor < std::max<std::size_t>(tensors_.size(), 1); ++tensor) {
     auto checked = validate(one(tensor), rank_, size_);
     if (!checked.ok()) {

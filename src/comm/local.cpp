@@ -9,7 +9,7 @@ namespace hocket::comm {
 namespace {
 
 // The ring of connections, through which every rank learns that another has ended.
-Status connect_ring(LinkSet& link_set, Deadline deadline) {
+Status connect_local_ring(LinkSet& link_set, Deadline deadline) {
   const Rank rank = link_set.rank(), size = link_set.mesh().size();
   for (const Rank neighbour : neighbours_of(rank, size)) {
     const Status linked =
@@ -52,7 +52,7 @@ Result<std::vector<CommunicatorParts>> make_local(const Options& options) {
   }
   for (CommunicatorParts& parts : all) {
     if (own.size == 1) break;
-    if (Status ring = connect_ring(*parts.link_set, deadline); !ring.ok()) return ring;
+    if (Status ring = connect_local_ring(*parts.link_set, deadline); !ring.ok()) return ring;
   }
   return all;
 }

@@ -13,7 +13,7 @@ namespace hocket::comm {
 namespace {
 
 // Whether `rank`, which told `theirs`, was given the same options as this one, which told `mine`.
-Status agree(const PeerInfo& mine, Rank self, const PeerInfo& theirs, Rank rank) {
+Status check_agreement(const PeerInfo& mine, Rank self, const PeerInfo& theirs, Rank rank) {
   if (Status build = check_build(mine, self, theirs, rank); !build.ok()) return build;
   const auto differs = [&](std::string why) {
     return Status(Cause{.code = Code::mismatch, .message = std::move(why), .peer = rank});
@@ -79,7 +79,7 @@ PeerInfo describe_self(const Options& options, std::vector<Endpoint> endpoints) 
 Result<Membership> Membership::make(Options options, SharedPeerInfos peers) {
   const PeerInfo& own = (*peers)[static_cast<std::size_t>(options.rank)];
   for (Rank rank = 0; rank < options.size; ++rank) {
-    const Status agreed = agree(own, options.rank, (*peers)[static_cast<std::size_t>(rank)], rank);
+    const Status agreed = check_agreement(own, options.rank, (*peers)[static_cast<std::size_t>(rank)], rank);
     if (!agreed.ok()) return agreed;
   }
   return Membership(std::move(options), std::move(peers));

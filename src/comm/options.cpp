@@ -22,7 +22,7 @@ namespace {
 using environment::Variable;
 
 // The caller's string, else the variable's, else what stands in `value` already.
-void choose(std::string& value, const char* given, const char* variable) {
+void choose_text(std::string& value, const char* given, const char* variable) {
   if (given != nullptr && *given != '\0') {
     value = given;
   } else if (const auto found = environment::find({variable})) {
@@ -118,7 +118,7 @@ Status resolve_launched(Options& options) {
 Status resolve_store(const hocket_comm_options& given, Options& options) {
   if (given.store_callbacks != nullptr) return resolve_store_callbacks(given, options);
   if (options.size == 1) return {};
-  choose(options.store, given.store, "HOCKET_STORE");
+  choose_text(options.store, given.store, "HOCKET_STORE");
   if (!options.store.empty()) return {};
   const auto host = environment::find({"MASTER_ADDR"});
   const auto port = environment::find({"MASTER_PORT"});
@@ -205,8 +205,8 @@ std::string transport_names() {
 }
 
 Status resolve_names(const hocket_comm_options& given, Options& options) {
-  choose(options.name, given.name, "HOCKET_JOB");
-  choose(options.transport, given.transport, "HOCKET_TRANSPORT");
+  choose_text(options.name, given.name, "HOCKET_JOB");
+  choose_text(options.transport, given.transport, "HOCKET_TRANSPORT");
   if (options.name.size() > 256) {
     return {Code::invalid_argument, "the job's name (options.name or HOCKET_JOB) has more than 256 characters"};
   }
@@ -221,7 +221,7 @@ Status resolve_names(const hocket_comm_options& given, Options& options) {
 
 Status resolve_algorithms(const hocket_comm_options& given, Options& options) {
   std::string wanted;
-  choose(wanted, given.algorithm, "HOCKET_ALGORITHM");
+  choose_text(wanted, given.algorithm, "HOCKET_ALGORITHM");
   auto choices = Choices::parse(wanted);
   if (!choices.ok()) {
     return {choices.status().code(), "options.algorithm or HOCKET_ALGORITHM: " + choices.status().message()};

@@ -67,7 +67,7 @@ Status failure(std::string_view what, pmix_status_t status) {
                   what, library().error_string(status))};
 }
 
-Status put(const std::string& words) {
+Status publish(const std::string& words) {
   std::string copy = words;
   pmix_value_t value;
   std::memset(&value, 0, sizeof value);
@@ -107,7 +107,7 @@ Result<std::string> exchange(Rank rank, const std::string& words) {
   const pmix_status_t begun = library().init(&self, nullptr, 0);
   if (begun != PMIX_SUCCESS) return failure("PMIx_Init", begun);
   if (rank == 0) {
-    if (Status status = put(words); !status.ok()) return status;
+    if (Status status = publish(words); !status.ok()) return status;
   }
   if (const pmix_status_t status = library().commit(); status != PMIX_SUCCESS) return failure("PMIx_Commit", status);
   if (Status met = fence(); !met.ok()) return met;
@@ -117,12 +117,12 @@ Result<std::string> exchange(Rank rank, const std::string& words) {
 // A call of the library on a thread that may outlive the wait for it: none takes a deadline, and a daemon that is dead
 // or stopped may never answer.
 template <typename Value>
-class Call {
+class BackgroundCall {
  public:
   // Throws std::system_error where there is no thread left.
   template <typename Function>
-  static std::shared_ptr<Call> start(Function function) {
-    auto call = std::make_shared<Call>();
+  static std::shared_ptr<BackgroundCall> start(Function function) {
+    auto call = std::make_shared<BackgroundCall>();
     const SignalsBlocked signals_blocked;
     std::thread([call, function = std::move(function)] {
       std::optional<Value> value;
@@ -153,7 +153,7 @@ class Call {
   std::optional<Value> value_;
 };
 
-using Exchange = Call<Result<std::string>>;
+using Exchange = BackgroundCall<Result<std::string>>;
 
 // PMIx_Init after the last PMIx_Finalize fails, and MPI_Init may come any time. So leave is taken when the process
 // exits; the launcher takes a process that does not do so for one that has failed. Where the exchange has not returned,
@@ -166,7 +166,7 @@ struct Farewell {
     if (::getpid() != owner) return;  // a forked child
     try {
       if (!exchange->ends(Deadline::after({}), {})) return;
-      (void)Call<pmix_status_t>::start([] {
+      (void)BackgroundCall<pmix_status_t>::start([] {
         return library().finalize(nullptr, 0);
       })->ends(Deadline::after(pmix_farewell), {});
     } catch (const std::exception&) {  // no thread: then the launcher counts the process as failed

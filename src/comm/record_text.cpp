@@ -97,7 +97,7 @@ Json describe_wait(const RecordedWait& wait) {
   return json;
 }
 
-std::string_view name_of(StepKind kind) {
+std::string_view name_of_step(StepKind kind) {
   switch (kind) {
     case StepKind::send: return "send";
     case StepKind::recv: return "recv";
@@ -111,7 +111,7 @@ std::string_view name_of(StepKind kind) {
 // Compact, as there may be very many.
 Json describe_step(const RecordedStep& step) {
   const Json ended = step.ended ? Json(nanoseconds(*step.ended)) : Json(nullptr);
-  return {step.communicator, step.number, name_of_kind(step.call), name_of(step.kind),
+  return {step.communicator, step.number, name_of_kind(step.call), name_of_step(step.kind),
           step.peer,         step.bytes,  nanoseconds(step.began), ended};
 }
 

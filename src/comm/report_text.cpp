@@ -29,7 +29,7 @@ Json describe_latest(const Recording& recording) {
           {"seconds", seconds_since(latest.exact ? latest.ended.value_or(latest.began) : latest.began)}};
 }
 
-Json describe_wait(const Recording& recording) {
+Json describe_recording(const Recording& recording) {
   const auto begun = std::ranges::find_if(recording.waits, &RecordedWait::begun);
   if (begun == recording.waits.end() || !recording.broken.ok()) return nullptr;
   std::vector<Rank> awaited = begun->awaited;
@@ -65,7 +65,7 @@ std::string report_text(const std::string& job, const RecordOwner& owner, const 
               {"bytes_sent", std::uint64_t{all.bytes_sent}},
               {"bytes_received", std::uint64_t{all.bytes_received}},
               {"latest", describe_latest(recording)},
-              {"waits", describe_wait(recording)}}
+              {"waits", describe_recording(recording)}}
       .dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 

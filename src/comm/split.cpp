@@ -11,7 +11,7 @@
 namespace hocket::comm {
 namespace {
 
-Status invalid(SplitKind kind, const std::string& what) {
+Status invalid_split(SplitKind kind, const std::string& what) {
   return {Code::invalid_argument, fmt::format("{}: {}", name_of(kind), what)};
 }
 
@@ -57,8 +57,8 @@ std::string_view name_of(SplitKind kind) {
 
 Result<SplitArguments> split_arguments(std::int32_t color, std::int32_t key) {
   if (color < 0 && color != HOCKET_NO_COLOR) {
-    return invalid(SplitKind::split,
-                   fmt::format("color is {}; it must be 0 or more, or HOCKET_NO_COLOR for no child", color));
+    return invalid_split(SplitKind::split,
+                         fmt::format("color is {}; it must be 0 or more, or HOCKET_NO_COLOR for no child", color));
   }
   return SplitArguments{.kind = SplitKind::split, .color = color, .key = key};
 }
@@ -69,11 +69,11 @@ SplitArguments duplicate_arguments() {
 
 Result<SplitArguments> subset_arguments(const std::int32_t* ranks, std::int32_t count, Rank rank, Rank size) {
   if (count < 0 || count > size) {
-    return invalid(SplitKind::subset,
-                   fmt::format("count is {}; with {} ranks in the parent it must be 0 … {}", count, size, size));
+    return invalid_split(SplitKind::subset,
+                         fmt::format("count is {}; with {} ranks in the parent it must be 0 … {}", count, size, size));
   }
   if (count > 0 && ranks == nullptr)
-    return invalid(SplitKind::subset, fmt::format("ranks is null, but count is {}", count));
+    return invalid_split(SplitKind::subset, fmt::format("ranks is null, but count is {}", count));
   const std::span list(ranks, static_cast<std::size_t>(count));
   std::set<Rank> seen;
   SplitArguments arguments{.kind = SplitKind::subset,
@@ -84,11 +84,12 @@ Result<SplitArguments> subset_arguments(const std::int32_t* ranks, std::int32_t 
   for (std::int32_t index = 0; index < count; ++index) {
     const Rank member = ranks[index];
     if (member < 0 || member >= size) {
-      return invalid(SplitKind::subset,
-                     fmt::format("ranks[{}] is {}; the parent's ranks are 0 … {}", index, member, size - 1));
+      return invalid_split(SplitKind::subset,
+                           fmt::format("ranks[{}] is {}; the parent's ranks are 0 … {}", index, member, size - 1));
     }
     if (!seen.insert(member).second) {
-      return invalid(SplitKind::subset, fmt::format("ranks names rank {} twice; each may stand in it once", member));
+      return invalid_split(SplitKind::subset,
+                           fmt::format("ranks names rank {} twice; each may stand in it once", member));
     }
     if (member == rank) {
       arguments.color = 0;
@@ -100,16 +101,18 @@ Result<SplitArguments> subset_arguments(const std::int32_t* ranks, std::int32_t 
 
 Result<SplitRequest> split_request(const SplitArguments& arguments, const hocket_split_options& options) {
   if (options.timeout_ms < 0) {
-    return invalid(arguments.kind, fmt::format("options.timeout_ms is {}; it must be positive, or 0 for the parent's",
-                                               options.timeout_ms));
+    return invalid_split(
+        arguments.kind,
+        fmt::format("options.timeout_ms is {}; it must be positive, or 0 for the parent's", options.timeout_ms));
   }
   if (options.share_links != 0 && options.share_links != 1) {
-    return invalid(arguments.kind, fmt::format("options.share_links is {}; it must be 0 or 1", options.share_links));
+    return invalid_split(arguments.kind,
+                         fmt::format("options.share_links is {}; it must be 0 or 1", options.share_links));
   }
   SplitRequest request{.arguments = arguments, .timeout = timeout_of(options.timeout_ms), .name = {}};
   request.arguments.links = options.share_links == 1 ? LinkUse::parents : LinkUse::own;
   if (options.name != nullptr) request.name = options.name;
-  if (request.name.size() > 256) return invalid(arguments.kind, "options.name has more than 256 characters");
+  if (request.name.size() > 256) return invalid_split(arguments.kind, "options.name has more than 256 characters");
   return request;
 }
 

@@ -107,7 +107,7 @@ Result<Placement> placement_of(const CallArguments& arguments, const Blocks& blo
   return invalid(arguments, fmt::format("send and recv overlap but not as in place: {}", wanted));
 }
 
-SignatureKind kind_of(const CallArguments& arguments) {
+SignatureKind signature_kind(const CallArguments& arguments) {
   if (arguments.collective == Collective::send) return SignatureKind::send;
   if (arguments.collective == Collective::recv) return SignatureKind::receive;
   return arguments.of_split ? SignatureKind::split : SignatureKind::collective;
@@ -154,7 +154,7 @@ Result<CheckedCall> validate(const CallArguments& arguments, Rank rank, Rank siz
   call.bytes = block_bytes * blocks_max;
   call.input_bytes = block_bytes * blocks.send;
   const bool reduces = collective.reduces();
-  call.signature = {.kind = kind_of(arguments),
+  call.signature = {.kind = signature_kind(arguments),
                     .collective = arguments.collective,
                     .dtype = dtype,
                     .op = reduces ? static_cast<ReduceOp>(arguments.op) : ReduceOp::sum,

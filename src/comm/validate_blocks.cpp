@@ -25,7 +25,7 @@ struct Side {
   const std::size_t* displacements;
 };
 
-std::uint64_t digest_of(const Table& table) {
+std::uint64_t digest_of_table(const Table& table) {
   Hash hash;
   for (const Block& block : table) hash.add(block.count);
   return hash.value();
@@ -224,7 +224,7 @@ class Validator {
                       .opaque_bytes = opaque_bytes_of(arguments_),
                       .root = collective_.has_root() ? arguments_.root : 0,
                       .count = all_know ? total : Signature::unknown_count,
-                      .digest = all_know ? digest_of(blocks->input) : 0};
+                      .digest = all_know ? digest_of_table(blocks->input) : 0};
     call.blocks = {std::move(blocks)};
     return call;
   }

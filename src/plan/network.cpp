@@ -78,7 +78,7 @@ Status check_slow(const NetworkDescription& given) {
   return {};
 }
 
-Status check(const NetworkDescription& given) {
+Status check_description(const NetworkDescription& given) {
   if (Status status = check_number("ranks", given.ranks, 1); !status) return status;
   if (Status status = check_number("ranks_per_host", given.ranks_per_host, 1); !status) return status;
   if (Status status = check_number("ranks_per_leaf", given.ranks_per_leaf, 1); !status) return status;
@@ -104,7 +104,7 @@ Status check(const NetworkDescription& given) {
 }  // namespace
 
 Result<Network> Network::make(const NetworkDescription& description) {
-  if (Status status = check(description); !status) return status;
+  if (Status status = check_description(description); !status) return status;
   return Network(description);
 }
 

@@ -97,7 +97,7 @@ class Renaming {
   const std::vector<std::uint32_t> runs_;
 };
 
-std::uint64_t hash_of(const Schedule& schedule) {
+std::uint64_t hash_of_schedule(const Schedule& schedule) {
   Hash hash;
   hash.add(schedule.scratch_cells);
   for (const Step& step : schedule.steps) {
@@ -119,7 +119,7 @@ class Writer {
     if (!wanted_.chunks_differ) made.chunks.clear();
     made.chunks.shrink_to_fit();  // N chunks on each of N ranks
 
-    const std::uint64_t hash = hash_of(schedule);
+    const std::uint64_t hash = hash_of_schedule(schedule);
     const auto [begin, end] = known_.equal_range(hash);
     const auto found = std::find_if(begin, end, [&](const auto& entry) { return entry.second.schedule == schedule; });
     if (found != end) {

@@ -6,7 +6,7 @@
 namespace hocket {
 namespace {
 
-bool combines(const Step& step) {
+bool adds_up(const Step& step) {
   return step.kind == StepKind::recv_reduce || step.kind == StepKind::reduce;
 }
 
@@ -19,7 +19,7 @@ class WideSums {
       : schedule_(std::move(schedule)),
         writer_(schedule_.shape.chunks + schedule_.scratch_cells, nobody),
         summands_(schedule_.steps.size()) {
-    for (const Step& step : schedule_.steps) wide_.push_back(combines(step));
+    for (const Step& step : schedule_.steps) wide_.push_back(adds_up(step));
   }
 
   Schedule run() && {
@@ -46,7 +46,7 @@ class WideSums {
   void follow() {
     for (std::uint32_t index = 0; index < schedule_.steps.size(); ++index) {
       const Step& step = schedule_.steps[index];
-      if (combines(step)) {
+      if (adds_up(step)) {
         const auto read = writers(step.left);
         summands_[index].assign(read.begin(), read.end());
         if (step.kind == StepKind::reduce) rule_out(step.right);

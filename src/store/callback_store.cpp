@@ -19,16 +19,16 @@ hocket_bytes bytes(std::string_view text) {
   return {.data = text.data(), .size = text.size()};
 }
 
-std::string copy(hocket_bytes found) {
+std::string copy_of_found(hocket_bytes found) {
   return found.size == 0 ? std::string() : std::string(static_cast<const char*>(found.data), found.size);
 }
 
 void receive_one(void* receiver, hocket_bytes found) {
-  *static_cast<Found*>(receiver) = copy(found);
+  *static_cast<Found*>(receiver) = copy_of_found(found);
 }
 
 void receive_many(void* receiver, hocket_bytes found) {
-  static_cast<std::vector<std::string>*>(receiver)->push_back(copy(found));
+  static_cast<std::vector<std::string>*>(receiver)->push_back(copy_of_found(found));
 }
 
 // At least 1, so that no caller reads it as "no limit".
@@ -36,7 +36,7 @@ std::int64_t milliseconds_to(Deadline deadline) {
   return std::max<std::int64_t>(std::chrono::ceil<std::chrono::milliseconds>(deadline.remaining()).count(), 1);
 }
 
-Status failure(hocket_result result, std::string_view call, std::string_view key) {
+Status callback_failure(hocket_result result, std::string_view call, std::string_view key) {
   const bool known = is_failure(result) && result != HOCKET_NOT_FOUND;
   return {known ? static_cast<Code>(result) : Code::store_unreachable,
           fmt::format("the caller's store failed to {} the key {}: its function returned {}", call, store::quoted(key),
@@ -68,7 +68,7 @@ Status CallbackStore::set(std::string_view key, std::string_view value, Deadline
   if (Status status = begin("set", key, url(), deadline); !status.ok()) return status;
   if (Status status = store::check_value(value); !status.ok()) return status;
   const hocket_result result = callbacks_.set(callbacks_.context, bytes(key), bytes(value), milliseconds_to(deadline));
-  return result == HOCKET_OK ? Status() : failure(result, "set", key);
+  return result == HOCKET_OK ? Status() : callback_failure(result, "set", key);
 }
 
 Result<std::string> CallbackStore::get(std::string_view key, Deadline deadline) {
@@ -89,7 +89,7 @@ Result<Found> CallbackStore::peek(std::string_view key, Deadline deadline) {
   const hocket_result result =
       callbacks_.get(callbacks_.context, bytes(key), milliseconds_to(deadline), receive_one, &found);
   if (result == HOCKET_NOT_FOUND) return Found();
-  if (result != HOCKET_OK) return failure(result, "get", key);
+  if (result != HOCKET_OK) return callback_failure(result, "get", key);
   if (found) return found;
   return Status(Code::internal, "the caller's store returned HOCKET_OK from get, but passed no value");
 }
@@ -121,7 +121,7 @@ Result<Found> CallbackStore::compare_and_set(std::string_view key, std::optional
   const hocket_result result =
       callbacks_.compare_and_set(callbacks_.context, bytes(key), expected ? &wanted : nullptr, bytes(desired),
                                  milliseconds_to(deadline), receive_one, &before);
-  if (result != HOCKET_OK) return failure(result, "compare and set", key);
+  if (result != HOCKET_OK) return callback_failure(result, "compare and set", key);
   return before;
 }
 
@@ -129,7 +129,7 @@ Result<bool> CallbackStore::remove(std::string_view key, Deadline deadline) {
   if (Status status = begin("remove", key, url(), deadline); !status.ok()) return status;
   const hocket_result result = callbacks_.remove(callbacks_.context, bytes(key), milliseconds_to(deadline));
   if (result == HOCKET_OK || result == HOCKET_NOT_FOUND) return result == HOCKET_OK;
-  return failure(result, "remove", key);
+  return callback_failure(result, "remove", key);
 }
 
 Result<std::vector<std::string>> CallbackStore::list(std::string_view prefix, Deadline deadline) {
@@ -139,7 +139,7 @@ Result<std::vector<std::string>> CallbackStore::list(std::string_view prefix, De
   std::vector<std::string> keys;
   const hocket_result result =
       callbacks_.list(callbacks_.context, bytes(prefix), milliseconds_to(deadline), receive_many, &keys);
-  if (result != HOCKET_OK) return failure(result, "list", prefix);
+  if (result != HOCKET_OK) return callback_failure(result, "list", prefix);
   std::ranges::sort(keys);
   return keys;
 }

@@ -5,7 +5,7 @@
 namespace hocket {
 namespace {
 
-std::optional<std::string> copy(const store::Dictionary::Value& value) {
+std::optional<std::string> copy_of_value(const store::Dictionary::Value& value) {
   return value ? std::optional<std::string>(*value) : std::nullopt;
 }
 
@@ -36,7 +36,7 @@ Result<std::optional<std::string>> MemoryStore::peek(std::string_view key, Deadl
   const std::lock_guard lock(mutex_);
   auto found = dictionary_.find(key);
   if (!found) return found.status();
-  return copy(*found);
+  return copy_of_value(*found);
 }
 
 Result<std::int64_t> MemoryStore::add(std::string_view key, std::int64_t delta, Deadline deadline) {
@@ -55,7 +55,7 @@ Result<std::optional<std::string>> MemoryStore::compare_and_set(std::string_view
   auto before = dictionary_.compare_and_set(key, expected, desired);
   if (!before) return before.status();
   changed_.notify_all();
-  return copy(*before);
+  return copy_of_value(*before);
 }
 
 Result<bool> MemoryStore::remove(std::string_view key, Deadline deadline) {

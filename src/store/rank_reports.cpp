@@ -17,7 +17,7 @@ using Json = nlohmann::json;
 constexpr int format_version = 1;
 constexpr std::size_t awaited_max = 64;  // of one rank; ranks tell fewer
 
-std::string text_of(const Json& json) {
+std::string text_in(const Json& json) {
   return printable(json.get<std::string>());
 }
 
@@ -34,7 +34,7 @@ double seconds_of(const Json& json) {
 }
 
 // In their order; of what may be no list, and no ranks.
-std::vector<Rank> ranks_of(const Json& json, Rank size) {
+std::vector<Rank> ranks_in(const Json& json, Rank size) {
   std::vector<Rank> ranks;
   for (const Json& rank : json) {
     const Rank number = whole<Rank>(rank);
@@ -45,10 +45,10 @@ std::vector<Rank> ranks_of(const Json& json, Rank size) {
 }
 
 RankReport read(const Json& json) {
-  RankReport report{.job = text_of(json.at("job")),
-                    .name = text_of(json.at("name")),
-                    .group = text_of(json.at("group")),
-                    .process = text_of(json.at("process")),
+  RankReport report{.job = text_in(json.at("job")),
+                    .name = text_in(json.at("name")),
+                    .group = text_in(json.at("group")),
+                    .process = text_in(json.at("process")),
                     .rank = whole<Rank>(json.at("rank")),
                     .size = whole<Rank>(json.at("size")),
                     .date_ns = whole<std::int64_t>(json.at("date_ns")),
@@ -56,17 +56,17 @@ RankReport read(const Json& json) {
                     .operations = whole<std::uint64_t>(json.at("operations")),
                     .bytes_sent = whole<std::uint64_t>(json.at("bytes_sent")),
                     .bytes_received = whole<std::uint64_t>(json.at("bytes_received"))};
-  if (const Json& broken = json.at("broken"); !broken.is_null()) report.broken = text_of(broken);
+  if (const Json& broken = json.at("broken"); !broken.is_null()) report.broken = text_in(broken);
   if (const Json& latest = json.at("latest"); !latest.is_null()) {
-    report.latest = text_of(latest.at("call"));
+    report.latest = text_in(latest.at("call"));
     report.latest_ended = latest.at("ended");
     report.latest_exact = latest.value("exact", true);
     report.latest_seconds = seconds_of(latest.at("seconds"));
   }
   if (const Json& waits = json.at("waits"); !waits.is_null()) {
-    report.waits_in = text_of(waits.at("call"));
+    report.waits_in = text_in(waits.at("call"));
     report.waited_seconds = seconds_of(waits.at("seconds"));
-    report.awaited = ranks_of(waits.at("awaited"), report.size);
+    report.awaited = ranks_in(waits.at("awaited"), report.size);
   }
   return report;
 }

@@ -6,7 +6,7 @@
 namespace hocket::store {
 namespace {
 
-enum class Kind : std::uint8_t { set = 1, remove = 2 };
+enum class RecordKind : std::uint8_t { set = 1, remove = 2 };
 
 constexpr std::size_t head_bytes = 8;
 constexpr std::size_t body_bytes_max = 3 + store_key_bytes_max + store_value_bytes_max;
@@ -19,7 +19,7 @@ std::uint32_t checksum(std::string_view bytes) {
 
 std::string encode_record(std::string_view key, std::optional<std::string_view> value) {
   std::string body;
-  append(body, static_cast<std::uint8_t>(value ? Kind::set : Kind::remove));
+  append(body, static_cast<std::uint8_t>(value ? RecordKind::set : RecordKind::remove));
   append(body, static_cast<std::uint16_t>(key.size()));
   body += key;
   body += value.value_or("");
@@ -38,15 +38,15 @@ Result<std::optional<Record>> parse_record(std::string_view bytes) {
   const std::string_view body = head.text(body_bytes);
   if (!head.ok()) return std::optional<Record>();
   ByteReader reader(body);
-  const auto kind = static_cast<Kind>(reader.take<std::uint8_t>());
+  const auto kind = static_cast<RecordKind>(reader.take<std::uint8_t>());
   Record record;
   record.key = reader.text(reader.take<std::uint16_t>());
   const std::string_view value = reader.rest();
-  const bool meant = kind == Kind::set || (kind == Kind::remove && value.empty());
+  const bool meant = kind == RecordKind::set || (kind == RecordKind::remove && value.empty());
   if (!reader.ok() || !meant || record.key.empty() || checksum(body) != sum) {
     return Status(Code::protocol_error, "a record is damaged");
   }
-  if (kind == Kind::set) record.value = value;
+  if (kind == RecordKind::set) record.value = value;
   record.bytes = head_bytes + body.size();
   return std::optional<Record>(record);
 }

@@ -37,7 +37,7 @@ constexpr const char* renew_script =
     "if redis.call('GET', KEYS[1]) ~= ARGV[1] then return 0 end "
     "return redis.call('PEXPIRE', KEYS[1], ARGV[2])";
 
-std::string text_of(const redisReply& reply) {
+std::string reply_text(const redisReply& reply) {
   return reply.str == nullptr ? std::string() : std::string(reply.str, reply.len);
 }
 
@@ -52,7 +52,7 @@ std::string literally(std::string_view text) {
 }
 
 Found found_in(const redisReply& reply) {
-  return reply.type == REDIS_REPLY_NIL ? Found() : Found(text_of(reply));
+  return reply.type == REDIS_REPLY_NIL ? Found() : Found(reply_text(reply));
 }
 
 }  // namespace
@@ -177,9 +177,9 @@ Result<std::vector<std::string>> RedisStore::list(std::string_view prefix, Deadl
     if (page.type != REDIS_REPLY_ARRAY || page.elements != 2) {
       return Status(Code::protocol_error, "the store " + url() + " sent a list that is none");
     }
-    cursor = text_of(*page.element[0]);
+    cursor = reply_text(*page.element[0]);
     for (std::size_t i = 0; i < page.element[1]->elements; ++i) {
-      keys.insert(text_of(*page.element[1]->element[i]).substr(address_.access.prefix.size()));
+      keys.insert(reply_text(*page.element[1]->element[i]).substr(address_.access.prefix.size()));
     }
   } while (cursor != "0");
   return std::vector<std::string>(keys.begin(), keys.end());
@@ -194,7 +194,7 @@ Result<RedisReply> RedisStore::ask(std::string_view call, std::string_view key, 
   const bool silent = !reply.ok() && reply.status().code() == Code::timeout;
   if (silent && call != "get") return Status(Code::store_unreachable, reply.status().message());
   if (!reply.ok() || (*reply)->type != REDIS_REPLY_ERROR) return reply;
-  const std::string said = text_of(**reply);
+  const std::string said = reply_text(**reply);
   Code code = Code::store_unreachable;
   if (call == "add") code = Code::invalid_argument;  // no number, or too large a sum
   if (said.starts_with("OOM") || said.starts_with("MISCONF")) code = Code::out_of_resources;

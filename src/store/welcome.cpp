@@ -15,7 +15,7 @@ using wire::Verdict;
 // With this text, a server welcomes whoever comes.
 constexpr std::string_view open_to_all = "open to all";
 
-Welcome::Answer refuse(Distrust why) {
+Welcome::Answer refusal_answer(Distrust why) {
   return {Verdict::untrusted, said_to_us(why), said_by_us(why)};
 }
 
@@ -65,28 +65,28 @@ Welcome::Answer Welcome::take(const wire::Greeting& greeting, int socket) {
   const auto authentication = static_cast<Authentication>(greeting.word);
   if (challenge_) {
     if (authentication == Authentication::refusal) {
-      Answer answer = refuse(Distrust::other_secret);
+      Answer answer = refusal_answer(Distrust::other_secret);
       answer.tells_client = false;
       return answer;
     }
     const bool proves = authentication == Authentication::proof && challenge_->accepts(greeting.text, their_nonce_);
-    return proves ? Answer{} : refuse(Distrust::other_secret);
+    return proves ? Answer{} : refusal_answer(Distrust::other_secret);
   }
   if (authentication == Authentication::none) {
-    if (!trust_->secret.empty()) return refuse(Distrust::needs_secret);
+    if (!trust_->secret.empty()) return refusal_answer(Distrust::needs_secret);
     if (trust_->insecure) return {.text = std::string(open_to_all)};
     if (trust_->tls) return {};  // its certificate says who it is
     const PeerOwner owner = owner_of_peer(socket);
     if (owner == PeerOwner::unknown)
       return {.verdict = Verdict::starved,
               .problem = "no file descriptor is left to ask whose it is; raise the limit (ulimit -n)"};
-    return owner == PeerOwner::own ? Answer{} : refuse(Distrust::other_owner);
+    return owner == PeerOwner::own ? Answer{} : refusal_answer(Distrust::other_owner);
   }
   if (authentication != Authentication::number || greeting.text.size() != Challenge::nonce_bytes) {
     const std::string_view text = "the client wants an authentication that the store does not know";
     return {Verdict::refused, std::string(text), std::string(text)};
   }
-  if (trust_->secret.empty()) return refuse(Distrust::has_no_secret);
+  if (trust_->secret.empty()) return refusal_answer(Distrust::has_no_secret);
   their_nonce_ = greeting.text;
   challenge_.emplace(trust_->secret, Challenge::Side::answers, wire::challenge_context());
   std::string text(challenge_->nonce());

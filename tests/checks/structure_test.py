@@ -132,19 +132,23 @@ class StructureTest(unittest.TestCase):
         self.assertEqual(len(found), 1, found)
         self.assertIn(f"hocket::Box is defined in {limit + 1} files", found[0])
 
-    def test_a_name_of_two_sources_of_the_library_is_found(self):
+    def test_a_name_that_a_source_shares_is_found(self):
         def source(*lines):
-            return "\n".join(["namespace hocket {", "namespace {", *lines, "}  // namespace", "", "void seen() {}", "}", ""])
+            return "\n".join(["namespace hocket::comm {", "namespace {", *lines, "}  // namespace", "", "}", ""])
 
-        self.write("src/plan/a.cpp", source("struct Side {", "};", "constexpr int limit = 3;", "int most(int one,", "         int two) {", "}"))
+        self.write("src/comm/a.hpp", "namespace hocket {\n\nint most(int one);\nclass Link {\n  int least(int one);\n};\n\n}\n")
+        self.write("src/comm/a.cpp", source("struct Side {", "};", "constexpr int limit = 3;", "int sum(int one,", "        int two) {",
+                                            "}"))
         self.write("src/exec/kernels/a.cpp", source("constexpr int limit = 3;"))  # is compiled alone
         self.write("tools/a.cpp", source("constexpr int limit = 3;"))  # is no source of the library
-        self.write("src/plan/b.cpp", source("int most(int one) {", "}", "using Side = int;", "int sides = 2;"))
+        self.write("src/comm/b.cpp", source("int least(int one) {", "}", "using Side = int;", "int sides = 2;"))
         self.assertEqual(list(structure.shared_names(self.root)), [])
-        self.write("src/plan/b.cpp", source("int most(int here, int there) {", "}", "class Side {", "};", "const int limit{2};"))
-        self.assertEqual([found.split(" is a name of src/plan/a.cpp, too")[0] for found in structure.shared_names(self.root)],
-                         ["src/plan/b.cpp:3: hocket::most(int,int)", "src/plan/b.cpp:5: hocket::Side",
-                          "src/plan/b.cpp:7: hocket::limit"])
+        self.write("src/comm/b.cpp", source("int most(long one) {", "}", "class Side {", "};", "const int limit{2};", "int sum() {", "}"))
+        self.assertEqual([found.split(", too,")[0] for found in structure.shared_names(self.root)],
+                         ["src/comm/b.cpp:3: hocket::comm::most is a name in src/comm/a.hpp",
+                          "src/comm/b.cpp:5: hocket::comm::Side is a name in src/comm/a.cpp",
+                          "src/comm/b.cpp:7: hocket::comm::limit is a name in src/comm/a.cpp",
+                          "src/comm/b.cpp:8: hocket::comm::sum is a name in src/comm/a.cpp"])
 
     def test_suppressions_are_found(self):
         self.write("tests/tsan.supp", "# a comment\n\nrace:spdlog\n")

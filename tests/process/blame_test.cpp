@@ -124,17 +124,17 @@ TEST_P(Blame, FallsOnTheRankThatIsKilled) {
   fall_on(SIGKILL, "HOCKET_PEER_LOST", 2);
 }
 
-std::string name_of_blame(const testing::TestParamInfo<std::tuple<Place, Pattern>>& of) {
+std::string name_of_blame_case(const testing::TestParamInfo<std::tuple<Place, Pattern>>& of) {
   return testing::PrintToString(std::get<0>(of.param)) + "_" + std::get<1>(of.param).name;
 }
 INSTANTIATE_TEST_SUITE_P(Over, Blame,
                          testing::Combine(testing::Values(Place{"tcp", 5}, Place{"shm", 4}, Place{"auto", "00112"}),
                                           testing::ValuesIn(call_patterns())),
-                         name_of_blame);
+                         name_of_blame_case);
 INSTANTIATE_TEST_SUITE_P(OverOthers, Blame,
                          testing::Combine(testing::Values(Place{"tcp", 3}, Place{"tcp", 8}),
                                           testing::ValuesIn(call_patterns({"ring", "master_and_workers", "barrier"}))),
-                         name_of_blame);
+                         name_of_blame_case);
 
 }  // namespace
 }  // namespace hocket::process_testing

@@ -21,12 +21,12 @@ std::string written(const TemporaryFolder& folder, const std::string& name, cons
   return path;
 }
 
-struct Place {
+struct ChoicePlace {
   int index, size;
 };
 
 // Makes a call and tells which algorithm ran it.
-std::string algorithm_of(const Comm& comm, Place place, Collective collective, std::size_t count) {
+std::string algorithm_of(const Comm& comm, ChoicePlace place, Collective collective, std::size_t count) {
   Call({.collective = collective, .count = count}, place.index, place.size).run(comm.get());
   hocket_call_info info = HOCKET_CALL_INFO_INIT;
   EXPECT_EQ(hocket_last_call(&info), HOCKET_OK) << hocket_last_error();
@@ -38,7 +38,7 @@ TEST(Choice, GoesByCollectiveAndSize) {
     ::setenv("HOCKET_TRANSPORT", "tcp", 1);
     ::setenv("HOCKET_ALGORITHM", "allreduce=linear:64,ring;broadcast=chain:64", 1);
     const Comm comm;
-    const Place place{child.index, child.size};
+    const ChoicePlace place{child.index, child.size};
     ASSERT_TRUE(comm) << hocket_last_error();
     EXPECT_EQ(algorithm_of(comm, place, Collective::allreduce, 16), "linear");
     EXPECT_EQ(algorithm_of(comm, place, Collective::allreduce, 17), "ring");
@@ -53,7 +53,7 @@ TEST(Choice, LeavesTheOtherCollectivesAlone) {
     ::setenv("HOCKET_TRANSPORT", "shm", 1);
     ::setenv("HOCKET_ALGORITHM", "allreduce=ring:64", 1);
     const Comm comm;
-    const Place place{child.index, child.size};
+    const ChoicePlace place{child.index, child.size};
     ASSERT_TRUE(comm) << hocket_last_error();
     EXPECT_EQ(algorithm_of(comm, place, Collective::allreduce, 16), "ring");
     EXPECT_THAT(algorithm_of(comm, place, Collective::allreduce, 17), StartsWith("direct"));
@@ -67,7 +67,7 @@ TEST(Choice, ByANameLeavesCollectivesAloneThatHaveNoSuchAlgorithm) {
     ::setenv("HOCKET_TRANSPORT", "shm", 1);
     ::setenv("HOCKET_ALGORITHM", "ring", 1);
     const Comm comm;
-    const Place place{child.index, child.size};
+    const ChoicePlace place{child.index, child.size};
     ASSERT_TRUE(comm) << hocket_last_error();
     EXPECT_EQ(algorithm_of(comm, place, Collective::allreduce, 16), "ring");
     EXPECT_EQ(algorithm_of(comm, place, Collective::allgather, 16), "ring");
@@ -94,7 +94,7 @@ TEST(Choice, ComesFromTheTableOfTheGroupsShape) {
     ::setenv("HOCKET_TUNING", right.c_str(), 1);
     ::setenv("HOCKET_ALGORITHM", "broadcast=binomial_tree:64", 1);  // goes before the table
     const Comm comm;
-    const Place place{child.index, child.size};
+    const ChoicePlace place{child.index, child.size};
     ASSERT_TRUE(comm) << hocket_last_error();
     EXPECT_EQ(algorithm_of(comm, place, Collective::allreduce, 16), "binomial_tree");
     EXPECT_EQ(algorithm_of(comm, place, Collective::allreduce, 17), "linear");

@@ -18,7 +18,7 @@ constexpr Sizes all_sizes[] = {Sizes::random, Sizes::zero, Sizes::one_has_all};
 
 // Runs the collective with two roots, in place and not, packed and displaced, at addresses that differ from call to
 // call.
-void run_everywhere(hocket_comm* comm, const Child& child, UnequalCase what) {
+void collectives_run_everywhere(hocket_comm* comm, const Child& child, UnequalCase what) {
   std::set<Rank> roots{0};
   if (info_of(what.collective).has_root()) roots.insert(child.size - 1);
   for (const Rank root : roots) {
@@ -42,7 +42,7 @@ void run_every_collective(hocket_comm* comm, const Child& child, UnequalCase wha
     for (const Sizes sizes : all_sizes) {
       what.collective = collective;
       what.sizes = sizes;
-      run_everywhere(comm, child, what);
+      collectives_run_everywhere(comm, child, what);
       if (testing::Test::HasFailure()) return;
     }
   }
@@ -93,7 +93,7 @@ TEST(UnequalAlgorithms, ByName) {
       ASSERT_TRUE(comm);
       for (const Collective collective : unequal_collectives) {
         for (const Sizes sizes : {Sizes::random, Sizes::one_has_all}) {
-          run_everywhere(comm.get(), child, {.collective = collective, .sizes = sizes, .scale = 1000});
+          collectives_run_everywhere(comm.get(), child, {.collective = collective, .sizes = sizes, .scale = 1000});
           if (testing::Test::HasFailure()) return;
         }
       }
@@ -117,7 +117,7 @@ TEST(UnequalReductions, OfSeveralKinds) {
            {ReduceOp::sum, ReduceOp::prod, ReduceOp::max, ReduceOp::avg, ReduceOp::premultiplied_sum}) {
         what.dtype = dtype;
         what.op = op;
-        run_everywhere(comm.get(), child, what);
+        collectives_run_everywhere(comm.get(), child, what);
         if (testing::Test::HasFailure()) return;
       }
     }

@@ -42,15 +42,15 @@ hocket_result create_and_die(const std::string& path, std::optional<int> dies_be
   return result;
 }
 
-Deadline patience() {
+Deadline creation_patience() {
   return Deadline::after(std::chrono::seconds(60));
 }
 
 // The store that the process serves, once it does.
 std::unique_ptr<Store> store_served_by(pid_t process) {
-  for (const Deadline deadline = patience(); !deadline.passed();) {
+  for (const Deadline deadline = creation_patience(); !deadline.passed();) {
     for (const int port : listening_ports(process)) {
-      auto store = open_store(fmt::format("tcp://127.0.0.1:{}", port), patience());
+      auto store = open_store(fmt::format("tcp://127.0.0.1:{}", port), creation_patience());
       if (store.ok()) return std::move(*store);
     }
     std::this_thread::sleep_for(std::chrono::milliseconds(5));
@@ -79,7 +79,7 @@ TEST(CreationDeaths, AreNamedByEverySurvivorAndHarmNoLaterCreation) {
 
 // Until the rank has told the others about itself.
 void expect_to_come(Store& store, int rank) {
-  const auto card = store.get(fmt::format("default/1/card/{}", rank), patience());
+  const auto card = store.get(fmt::format("default/1/card/{}", rank), creation_patience());
   EXPECT_TRUE(card.ok()) << card.status().message();
 }
 
@@ -133,7 +133,7 @@ void expect_to_be_known(const std::string& url, int victim) {
     const hocket_result result = create_in_vain(&options);
     child.say(fmt::format("{}, rank {}", hocket_result_name(result), last_cause().peer));
   });
-  const auto store = url.empty() ? store_served_by(group.process(0)) : std::move(*open_store(url, patience()));
+  const auto store = url.empty() ? store_served_by(group.process(0)) : std::move(*open_store(url, creation_patience()));
   for (int rank = 0; rank < 3; ++rank) expect_to_come(*store, rank);
   group.signal(victim, SIGKILL);
   for (int rank = 0; rank < 3; ++rank) {
@@ -201,7 +201,7 @@ TEST(CreationDeaths, OfTheRankThatServesTheStoreAreKnownOutOfSight) {
     });
   });
   group.hear(1);
-  const auto store = open_store("tcp://127.0.0.1:" + group.hear(0), patience());
+  const auto store = open_store("tcp://127.0.0.1:" + group.hear(0), creation_patience());
   ASSERT_TRUE(store.ok()) << store.status().message();
   for (const int rank : {0, 1}) expect_to_come(**store, rank);
   group.tell(0, "die");

@@ -46,7 +46,7 @@ class Started {
   hocket_creation* handle_ = nullptr;
 };
 
-void use(const Comm& comm, Rank rank, Rank size) {
+void creation_use(const Comm& comm, Rank rank, Rank size) {
   ASSERT_TRUE(comm);
   Call({.count = 1000}, rank, size).run(comm.get());
 }
@@ -59,7 +59,7 @@ TEST_P(CreationStart, GoesOnWhileTheCallerDoesOtherThings) {
     if (child.index == child.size - 1) {
       EXPECT_EQ(child.hear(), "come");
       const Comm comm;
-      return use(comm, child.index, child.size);
+      return creation_use(comm, child.index, child.size);
     }
     Started creation;
     expect_result(creation.test(), HOCKET_IN_PROGRESS);
@@ -71,7 +71,7 @@ TEST_P(CreationStart, GoesOnWhileTheCallerDoesOtherThings) {
     const Comm comm(creation.wait());
     expect_result(hocket_creation_wait(creation.get(), 0, &none), HOCKET_INVALID_ARGUMENT);
     creation.give_up();
-    use(comm, child.index, child.size);
+    creation_use(comm, child.index, child.size);
   });
   for (int index = 0; index < group.size() - 1; ++index) EXPECT_EQ(group.hear(index), "waiting");
   group.tell(group.size() - 1, "come");
@@ -87,14 +87,14 @@ TEST_P(CreationStart, OfSplitsBesideWorkOnOthers) {
     expect_result(before.issue(parent.get(), &work), HOCKET_OK);
     const bool even = child.index % 2 == 0;
     Started creation(parent, even ? 0 : HOCKET_NO_COLOR, -child.index);
-    for (std::uint64_t round = 1; round <= 10; ++round) use(other, child.index, child.size);
+    for (std::uint64_t round = 1; round <= 10; ++round) creation_use(other, child.index, child.size);
     const Comm made(creation.wait());
     EXPECT_EQ(static_cast<bool>(made), even);
-    if (even) use(made, ((child.size - 1) / 2) - child.index / 2, (child.size + 1) / 2);
+    if (even) creation_use(made, ((child.size - 1) / 2) - child.index / 2, (child.size + 1) / 2);
     expect_result(hocket_work_wait(work, 0), HOCKET_OK);
     before.expect_correct();
     hocket_work_release(work);
-    use(parent, child.index, child.size);
+    creation_use(parent, child.index, child.size);
   });
 }
 
@@ -151,7 +151,7 @@ TEST(CreationStartAlone, GivenUpAnywhereLeavesNothingBehind) {
     ::setenv("WORLD_SIZE", "1", 1);
     ::setenv("RANK", "0", 1);
     const Comm comm(Started().wait());
-    use(comm, 0, 1);
+    creation_use(comm, 0, 1);
     { const Started nobody_takes_it; }
     EXPECT_EQ(running_threads(), threads);
     EXPECT_EQ(open_descriptors(), descriptors);

@@ -63,7 +63,7 @@ std::vector<std::string> said_after(const Ranks& ranks, const char* transport, c
   return said;
 }
 
-std::string name_of(const char* transport, const std::set<int>& dead) {
+std::string deaths_at_name_of(const char* transport, const std::set<int>& dead) {
   std::string name = transport;
   for (const int victim : dead) name += "_" + std::to_string(victim);
   return name;
@@ -93,11 +93,11 @@ TEST_P(DeathsAtOnce, HaveOneCause) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Over, DeathsAtOnce,
-                         testing::Combine(testing::Values("tcp", "shm", "auto"),
-                                          testing::Values(std::set{1, 3}, std::set{2, 3}, std::set{0, 2, 4},
-                                                          std::set{2, 3, 4})),
-                         [](const auto& of) { return name_of(std::get<0>(of.param), std::get<1>(of.param)); });
+INSTANTIATE_TEST_SUITE_P(
+    Over, DeathsAtOnce,
+    testing::Combine(testing::Values("tcp", "shm", "auto"),
+                     testing::Values(std::set{1, 3}, std::set{2, 3}, std::set{0, 2, 4}, std::set{2, 3, 4})),
+    [](const auto& of) { return deaths_at_name_of(std::get<0>(of.param), std::get<1>(of.param)); });
 
 // ---- where they are not, and the dead may have stood between those who survive
 
@@ -118,7 +118,7 @@ INSTANTIATE_TEST_SUITE_P(Over, DeathsBetween,
                                           testing::ValuesIn(call_patterns({"ring", "chain", "broadcast"}))),
                          [](const auto& of) {
                            return testing::PrintToString(std::get<0>(of.param)) + "_" +
-                                  name_of(std::get<2>(of.param).name, std::get<1>(of.param));
+                                  deaths_at_name_of(std::get<2>(of.param).name, std::get<1>(of.param));
                          });
 
 }  // namespace

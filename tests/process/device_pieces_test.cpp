@@ -86,19 +86,19 @@ TEST(DevicePieces, WhatIsDoneIsCopiedBackBeforeTheRestHasCome) {
 
 // ---- results --------------------------------------------------------------------------------------------------------
 
-struct Setting {
+struct DevicePiecesSetting {
   int ranks;
   bool mixed;
 };
-void PrintTo(const Setting& setting, std::ostream* out) {
+void PrintTo(const DevicePiecesSetting& setting, std::ostream* out) {
   *out << setting.ranks << (setting.mixed ? "_mixed" : "");
 }
 
-class InPieces : public ::testing::TestWithParam<Setting> {};
+class InPieces : public ::testing::TestWithParam<DevicePiecesSetting> {};
 
 // Slow copies, so that every piece is waited for.
 TEST_P(InPieces, EveryCollectiveHasTheBitsOfTheHost) {
-  const Setting setting = GetParam();
+  const DevicePiecesSetting setting = GetParam();
   run_ranks(setting.ranks, [&](Child& child) {
     ::setenv("HOCKET_TRANSPORT", "tcp", 1);
     DeviceRank rank({.delay = std::chrono::milliseconds(1)});
@@ -126,7 +126,9 @@ TEST_P(InPieces, EveryCollectiveHasTheBitsOfTheHost) {
   });
 }
 
-INSTANTIATE_TEST_SUITE_P(, InPieces, ::testing::Values(Setting{2, false}, Setting{3, false}, Setting{3, true}),
+INSTANTIATE_TEST_SUITE_P(, InPieces,
+                         ::testing::Values(DevicePiecesSetting{2, false}, DevicePiecesSetting{3, false},
+                                           DevicePiecesSetting{3, true}),
                          ::testing::PrintToStringParamName());
 
 TEST(DevicePieces, MessagesArriveWhole) {

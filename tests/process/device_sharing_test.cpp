@@ -18,7 +18,7 @@
 namespace hocket::process_testing {
 namespace {
 
-constexpr const char* direct_gpu = "direct GPU";
+constexpr const char* device_sharing_direct_gpu = "direct GPU";
 
 // Each turn has new memory, most of it where that of the turn before was.
 TEST(SharedDeviceMemory, MemoryThatIsFreedAndTakenAgainIsNotMistaken) {
@@ -27,7 +27,7 @@ TEST(SharedDeviceMemory, MemoryThatIsFreedAndTakenAgainIsNotMistaken) {
     ASSERT_TRUE(rank);
     for (std::size_t turn = 0; turn < 100; ++turn) {
       const DeviceCase what{.dtype = DataType::int32, .count = 1000 + turn % 3 * 5000};
-      ASSERT_EQ(expect_same_as_on_host(rank, what), direct_gpu) << turn;
+      ASSERT_EQ(expect_same_as_on_host(rank, what), device_sharing_direct_gpu) << turn;
     }
   });
 }
@@ -96,11 +96,11 @@ TEST(SharedDeviceMemory, WhereOneRankCannotShareItsMemoryAllGoOverTheHost) {
                      }});
     ASSERT_TRUE(rank);
     const DeviceCase what{.collective = Collective::allgather, .count = 9000};
-    EXPECT_EQ(expect_same_as_on_host(rank, what), direct_gpu);
+    EXPECT_EQ(expect_same_as_on_host(rank, what), device_sharing_direct_gpu);
     refuses = child.index == 1;
     EXPECT_EQ(expect_same_as_on_host(rank, what), "direct staged");
     refuses = false;
-    EXPECT_EQ(expect_same_as_on_host(rank, what), direct_gpu);
+    EXPECT_EQ(expect_same_as_on_host(rank, what), device_sharing_direct_gpu);
   });
 }
 
@@ -124,7 +124,7 @@ TEST(SharedDeviceMemory, MappedMemoryIsSharedByDescriptors) {
         ASSERT_EQ(hocket_allreduce(memory, memory, count, HOCKET_INT32, HOCKET_SUM, rank.comm(), &options, nullptr),
                   HOCKET_OK)
             << hocket_last_error();
-        EXPECT_EQ(algorithm_of_last_call(), all_fetch ? direct_gpu : "direct staged");
+        EXPECT_EQ(algorithm_of_last_call(), all_fetch ? device_sharing_direct_gpu : "direct staged");
         EXPECT_EQ(rank.read(memory, count * 4), expected);
         EXPECT_TRUE(rank.gpu().free(memory).ok());
       }

@@ -14,14 +14,14 @@
 namespace hocket::process_testing {
 namespace {
 
-hocket_result receive_any(std::vector<int>& values, std::int32_t& source, hocket_comm* comm, int timeout_ms = 0,
-                          hocket_work** work = nullptr) {
+hocket_result faulty_receive_any(std::vector<int>& values, std::int32_t& source, hocket_comm* comm, int timeout_ms = 0,
+                                 hocket_work** work = nullptr) {
   hocket_call_options options = HOCKET_CALL_OPTIONS_INIT;
   options.timeout_ms = timeout_ms;
   return hocket_recv_any(values.data(), values.size(), HOCKET_INT32, &source, comm, &options, work);
 }
 
-hocket_result send(const std::vector<int>& values, Rank to, hocket_comm* comm) {
+hocket_result faulty_send(const std::vector<int>& values, Rank to, hocket_comm* comm) {
   return hocket_send(values.data(), values.size(), HOCKET_INT32, to, comm, nullptr, nullptr);
 }
 
@@ -37,7 +37,7 @@ TEST_P(AnySourceFaults, ADeadlineSaysThatNobodyHasSent) {
     if (child.index == 0) {
       std::vector<int> values(3);
       std::int32_t source = -7;
-      expect_result(receive_any(values, source, comm.get(), 100), HOCKET_TIMEOUT);
+      expect_result(faulty_receive_any(values, source, comm.get(), 100), HOCKET_TIMEOUT);
       expect_message_names("recv of 3 int32 from any rank: no rank sent anything before its deadline");
       EXPECT_STREQ(last_cause().operation, "recv");
       EXPECT_EQ(last_cause().rank, 0);
@@ -53,7 +53,7 @@ TEST_P(AnySourceFaults, ADeadlineSaysWhatARankWaitsInInstead) {
     std::vector<int> values(3);
     std::int32_t source = -7;
     if (child.index == 0) {
-      expect_result(receive_any(values, source, comm.get(), 500), HOCKET_TIMEOUT);
+      expect_result(faulty_receive_any(values, source, comm.get(), 500), HOCKET_TIMEOUT);
       expect_message_names("from any rank");
     } else {
       constexpr size_t each = 40'000;  // over links on every transport
@@ -78,16 +78,16 @@ TEST_P(AnySourceFaults, ADeathEndsIt) {
       std::vector<int> values(5, child.index), others(5);
       std::int32_t source = -7, other_source = -7;
       if (child.index == victim) {
-        EXPECT_EQ(send(values, 0, comm.get()), HOCKET_OK);
+        EXPECT_EQ(faulty_send(values, 0, comm.get()), HOCKET_OK);
       }
       if (child.index == 0) {
-        expect_result(receive_any(values, source, comm.get()), HOCKET_OK);
+        expect_result(faulty_receive_any(values, source, comm.get()), HOCKET_OK);
         EXPECT_EQ(source, victim);
       }
       hocket_work *first = nullptr, *second = nullptr;
       if (child.index == 0 && asynchronous) {
-        expect_result(receive_any(values, source, comm.get(), 0, &first), HOCKET_OK);
-        expect_result(receive_any(others, other_source, comm.get(), 0, &second), HOCKET_OK);
+        expect_result(faulty_receive_any(values, source, comm.get(), 0, &first), HOCKET_OK);
+        expect_result(faulty_receive_any(others, other_source, comm.get(), 0, &second), HOCKET_OK);
       }
       child.say("waits");
       if (child.index == victim) child.hear();  // until it is killed
@@ -96,7 +96,7 @@ TEST_P(AnySourceFaults, ADeathEndsIt) {
         expect_result(hocket_work_wait(first, 0), HOCKET_PEER_LOST);
         for (hocket_work* work : {first, second}) hocket_work_release(work);
       } else if (child.index == 0) {
-        expect_result(receive_any(values, source, comm.get()), HOCKET_PEER_LOST);
+        expect_result(faulty_receive_any(values, source, comm.get()), HOCKET_PEER_LOST);
       } else {
         expect_broken(comm.get(), HOCKET_PEER_LOST);
       }
@@ -121,13 +121,13 @@ TEST_P(AnySourceFaults, WhoHasLeftIsNoErrorUntilAllHave) {
       std::vector<int> values(5, child.index);
       if (child.index == receiver) {
         std::int32_t source = -7;
-        expect_result(receive_any(values, source, comm.get()), HOCKET_OK);
+        expect_result(faulty_receive_any(values, source, comm.get()), HOCKET_OK);
         EXPECT_EQ(source, 0);
         EXPECT_THAT(values, testing::Each(0));
-        expect_result(receive_any(values, source, comm.get()), HOCKET_PEER_LOST);
+        expect_result(faulty_receive_any(values, source, comm.get()), HOCKET_PEER_LOST);
         expect_message_names("recv of 5 int32 from any rank: nobody is left who could send: ranks ");
       } else if (child.index == 0) {
-        EXPECT_EQ(send(values, receiver, comm.get()), HOCKET_OK) << hocket_last_error();
+        EXPECT_EQ(faulty_send(values, receiver, comm.get()), HOCKET_OK) << hocket_last_error();
       }
     }
     child.say("left");
@@ -158,11 +158,11 @@ TEST_P(AnySourceFaults, AStoppedRankDoesNotMatter) {
     EXPECT_EQ(child.hear(), "go on");
     std::vector<int> values(5, child.index);
     if (child.index == 1) {
-      EXPECT_EQ(send(values, 0, comm.get()), HOCKET_OK) << hocket_last_error();
+      EXPECT_EQ(faulty_send(values, 0, comm.get()), HOCKET_OK) << hocket_last_error();
     }
     if (child.index == 0) {
       std::int32_t source = -7;
-      expect_result(receive_any(values, source, comm.get(), 20'000), HOCKET_OK);
+      expect_result(faulty_receive_any(values, source, comm.get(), 20'000), HOCKET_OK);
       EXPECT_EQ(source, 1);
     }
     child.say("done");
@@ -183,12 +183,12 @@ TEST_P(AnySourceFaults, CallsThatDoNotFitNameBothRanks) {
   for (const int sent : {10, 0}) {
     run_when_all_have_met(ranks(), [&](Child& child, const Comm& comm) {
       if (child.index == 1) {
-        EXPECT_EQ(send(std::vector<int>(static_cast<std::size_t>(sent)), 0, comm.get()), HOCKET_OK);
+        EXPECT_EQ(faulty_send(std::vector<int>(static_cast<std::size_t>(sent)), 0, comm.get()), HOCKET_OK);
       }
       if (child.index == 0) {
         std::vector<int> eleven(11);
         std::int32_t source = -7;
-        expect_result(receive_any(eleven, source, comm.get()), HOCKET_MISMATCH);
+        expect_result(faulty_receive_any(eleven, source, comm.get()), HOCKET_MISMATCH);
         EXPECT_EQ(source, -7);
       }
       expect_broken(comm.get(), HOCKET_MISMATCH);
@@ -205,7 +205,7 @@ TEST_P(AnySourceFaults, AnAbortEndsIt) {
     if (child.index == 1) {
       EXPECT_EQ(hocket_comm_abort(comm.get(), "enough"), HOCKET_OK);
     } else if (child.index == 0) {
-      expect_result(receive_any(values, source, comm.get()), HOCKET_ABORTED);
+      expect_result(faulty_receive_any(values, source, comm.get()), HOCKET_ABORTED);
     }
     expect_broken(comm.get(), HOCKET_ABORTED);
     expect_message_names("enough");

@@ -90,13 +90,13 @@ TEST_P(Mismatch, IsAnErrorOnAllRanksThatNamesBothCalls) {
   });
 }
 
-std::string name_of_mismatch(const testing::TestParamInfo<Mismatch::ParamType>& of) {
+std::string name_of_mismatch_case(const testing::TestParamInfo<Mismatch::ParamType>& of) {
   return std::string(std::get<1>(of.param).name) + "_of_" + std::to_string(std::get<0>(of.param));
 }
 
 INSTANTIATE_TEST_SUITE_P(Ranks, Mismatch,
                          testing::Combine(testing::Values(2, 3, 4), testing::ValuesIn(disagreements())),
-                         name_of_mismatch);
+                         name_of_mismatch_case);
 
 TEST(MessageMismatch, OfCountIsAnErrorOnBothSides) {
   run_ranks(2, [](Child& child) {

@@ -13,11 +13,11 @@
 namespace hocket::process_testing {
 namespace {
 
-hocket_result send(std::vector<int>& values, Rank peer, const Comm& comm) {
+hocket_result faults_group_send(std::vector<int>& values, Rank peer, const Comm& comm) {
   return hocket_send(values.data(), values.size(), HOCKET_INT32, peer, comm.get(), nullptr, nullptr);
 }
 
-hocket_result receive(std::vector<int>& values, Rank peer, const Comm& comm) {
+hocket_result faults_group_receive(std::vector<int>& values, Rank peer, const Comm& comm) {
   return hocket_recv(values.data(), values.size(), HOCKET_INT32, peer, comm.get(), nullptr, nullptr);
 }
 
@@ -31,19 +31,19 @@ TEST_P(GroupFaults, OneWrongCallAndNothingOfItStarts) {
     std::vector<int> never(3, -1), values(5, 7), received(5);
     if (child.index == 0) {
       EXPECT_EQ(hocket_group_start(), HOCKET_OK);
-      EXPECT_EQ(send(never, 1, comm), HOCKET_OK);
+      EXPECT_EQ(faults_group_send(never, 1, comm), HOCKET_OK);
       EXPECT_EQ(hocket_allreduce(never.data(), never.data(), 3, HOCKET_INT32, HOCKET_SUM, comm.get(), nullptr, nullptr),
                 HOCKET_OK);
-      expect_result(send(never, 99, comm), HOCKET_INVALID_ARGUMENT);
+      expect_result(faults_group_send(never, 99, comm), HOCKET_INVALID_ARGUMENT);
       expect_message_names("peer is 99");
       expect_result(hocket_barrier(nullptr, nullptr, nullptr), HOCKET_INVALID_ARGUMENT);
       hocket_work* work = nullptr;
       expect_result(hocket_group_end(&work), HOCKET_INVALID_ARGUMENT);
       expect_message_names("peer is 99");  // the first, not the latest
       EXPECT_EQ(work, nullptr);
-      EXPECT_EQ(send(values, 1, comm), HOCKET_OK) << hocket_last_error();
+      EXPECT_EQ(faults_group_send(values, 1, comm), HOCKET_OK) << hocket_last_error();
     } else if (child.index == 1) {
-      EXPECT_EQ(receive(received, 0, comm), HOCKET_OK) << hocket_last_error();
+      EXPECT_EQ(faults_group_receive(received, 0, comm), HOCKET_OK) << hocket_last_error();
       EXPECT_EQ(received, values);
     }
     Call({.count = 100}, child.index, child.size).run(comm.get());
@@ -55,11 +55,11 @@ TEST_P(GroupFaults, CountsThatDifferNameBothRanks) {
     std::vector<int> fitting(50, child.index), ten(10), eleven(11);
     EXPECT_EQ(hocket_group_start(), HOCKET_OK);
     if (child.index == 0) {
-      EXPECT_EQ(send(fitting, 1, comm), HOCKET_OK);
-      EXPECT_EQ(send(ten, 1, comm), HOCKET_OK);
+      EXPECT_EQ(faults_group_send(fitting, 1, comm), HOCKET_OK);
+      EXPECT_EQ(faults_group_send(ten, 1, comm), HOCKET_OK);
     } else if (child.index == 1) {
-      EXPECT_EQ(receive(fitting, 0, comm), HOCKET_OK);
-      EXPECT_EQ(receive(eleven, 0, comm), HOCKET_OK);
+      EXPECT_EQ(faults_group_receive(fitting, 0, comm), HOCKET_OK);
+      EXPECT_EQ(faults_group_receive(eleven, 0, comm), HOCKET_OK);
     }
     const hocket_result result = hocket_group_end(nullptr);
     if (child.index == 1) {
@@ -83,9 +83,9 @@ TEST_P(GroupFaults, ADeathInTheMidstEndsTheGroupOfAllOthers) {
     for (Rank peer = 0; peer < child.size; ++peer) {
       sent.emplace_back(count, child.index);
       received.emplace_back(count);
-      EXPECT_EQ(send(sent.back(), peer, comm), HOCKET_OK);
+      EXPECT_EQ(faults_group_send(sent.back(), peer, comm), HOCKET_OK);
       if (child.index != victim || peer == victim) {
-        EXPECT_EQ(receive(received.back(), peer, comm), HOCKET_OK);
+        EXPECT_EQ(faults_group_receive(received.back(), peer, comm), HOCKET_OK);
       }
     }
     hocket_work* work = nullptr;
@@ -97,7 +97,7 @@ TEST_P(GroupFaults, ADeathInTheMidstEndsTheGroupOfAllOthers) {
     EXPECT_EQ(hocket_work_release(work), HOCKET_OK);
     expect_result(hocket_barrier(comm.get(), nullptr, nullptr), HOCKET_PEER_LOST);
     EXPECT_EQ(hocket_group_start(), HOCKET_OK);
-    expect_result(send(sent.front(), victim, comm), HOCKET_PEER_LOST);
+    expect_result(faults_group_send(sent.front(), victim, comm), HOCKET_PEER_LOST);
     expect_result(hocket_group_end(nullptr), HOCKET_PEER_LOST);
   });
   group.hear_from_all("started");

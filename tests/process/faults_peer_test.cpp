@@ -17,7 +17,7 @@ namespace {
 using testing::HasSubstr;
 
 // A communicator's later calls all end with what broke it.
-void expect_broken(hocket_comm* comm, hocket_result code, int32_t peer) {
+void faults_peer_expect_broken(hocket_comm* comm, hocket_result code, int32_t peer) {
   float value = 1;
   const auto check = [&](const char* call, hocket_result result) {
     expect_result(result, code, std::string("a later ") + call);
@@ -38,7 +38,7 @@ void expect_lost(hocket_comm* comm, hocket_result found, int victim) {
   const hocket_cause cause = last_cause();
   EXPECT_EQ(cause.peer, victim) << cause.message;
   EXPECT_THAT(std::string(cause.message), HasSubstr(std::to_string(victim)));
-  expect_broken(comm, HOCKET_PEER_LOST, victim);
+  faults_peer_expect_broken(comm, HOCKET_PEER_LOST, victim);
 }
 
 // ---- killed
@@ -171,7 +171,7 @@ void run_with_stopped_rank(const std::string& transport, int size, int victim) {
     child.say(std::to_string(cause.peer));
     EXPECT_STREQ(cause.operation, "allreduce");
     EXPECT_GE(cause.elapsed_seconds, 1.4);
-    expect_broken(comm.get(), HOCKET_TIMEOUT, cause.peer);
+    faults_peer_expect_broken(comm.get(), HOCKET_TIMEOUT, cause.peer);
     (void)child.hear();  // stays until all have looked
   });
   group.hear_from_all("warm");

@@ -23,7 +23,7 @@ namespace {
 constexpr std::size_t large = 3'000'000;  // floats: many rounds
 
 // Where in an allreduce the victim touches the trap, and with it dies or stops.
-struct Point {
+struct FaultsShmPoint {
   const char* name;
   const char* single_copy;  // HOCKET_SINGLE_COPY
   std::size_t count;
@@ -33,11 +33,11 @@ struct Point {
   int more_ranks;  // than there are cores; 0: a few
 };
 
-void PrintTo(const Point& point, std::ostream* out) {
+void PrintTo(const FaultsShmPoint& point, std::ostream* out) {
   *out << point.name;
 }
 
-std::vector<Point> points() {
+std::vector<FaultsShmPoint> points() {
   using enum Memory;
   return {
       {"small_before_it_announces", "off", 5000, plain, false, 0, 0},
@@ -58,12 +58,12 @@ std::vector<Point> points() {
   };
 }
 
-int ranks_at(const Point& point, int few) {
+int ranks_at(const FaultsShmPoint& point, int few) {
   const auto cores = static_cast<int>(std::thread::hardware_concurrency());
   return point.more_ranks > 0 ? std::max(cores, 2) + point.more_ranks : few;
 }
 
-void set_trap(const Point& point, const VectorCall& call, int signal) {
+void set_trap(const FaultsShmPoint& point, const VectorCall& call, int signal) {
   std::byte* const begin = point.output ? call.recv() : call.send();
   const auto before = static_cast<std::size_t>(point.part * static_cast<double>(call.bytes()));
   Trap::set(begin + before / page_bytes * page_bytes, begin + call.bytes(), signal);
@@ -91,7 +91,7 @@ std::vector<std::string> named_files() {
 
 // ---- killed
 
-class KilledIn : public testing::TestWithParam<std::tuple<Point, int>> {};
+class KilledIn : public testing::TestWithParam<std::tuple<FaultsShmPoint, int>> {};
 
 TEST_P(KilledIn, TheMidstOfItsWorkIsNamedByAllOthers) {
   const auto& [point, few] = GetParam();
@@ -130,9 +130,9 @@ std::string name_of_point(const testing::TestParamInfo<KilledIn::ParamType>& of)
   return std::string(std::get<0>(of.param).name) + "_of_" + std::to_string(std::get<1>(of.param));
 }
 
-std::vector<std::tuple<Point, int>> points_and_sizes() {
-  std::vector<std::tuple<Point, int>> all;
-  for (const Point& point : points()) {
+std::vector<std::tuple<FaultsShmPoint, int>> points_and_sizes() {
+  std::vector<std::tuple<FaultsShmPoint, int>> all;
+  for (const FaultsShmPoint& point : points()) {
     for (const int few : {2, 4}) {
       if (point.more_ranks == 0 || few == 4) all.emplace_back(point, few);
     }
@@ -201,7 +201,7 @@ INSTANTIATE_TEST_SUITE_P(Stages, KilledAtCreation,
 
 // ---- stopped
 
-class StoppedIn : public testing::TestWithParam<std::tuple<Point, int>> {};
+class StoppedIn : public testing::TestWithParam<std::tuple<FaultsShmPoint, int>> {};
 
 // The others' deadline passes while one is stopped at this point; it comes back later, and finds out too.
 TEST_P(StoppedIn, TheMidstOfItsWorkIsNamedByAllOthers) {
@@ -242,16 +242,16 @@ TEST_P(StoppedIn, TheMidstOfItsWorkIsNamedByAllOthers) {
   group.expect_success();
 }
 
-std::vector<std::tuple<Point, int>> points_of_stops() {
+std::vector<std::tuple<FaultsShmPoint, int>> points_of_stops() {
   using enum Memory;
-  std::vector<std::tuple<Point, int>> all;
+  std::vector<std::tuple<FaultsShmPoint, int>> all;
   for (const int few : {2, 4}) {
-    all.emplace_back(Point{"before_it_announces", "off", 5000, plain, false, 0, 0}, few);
-    all.emplace_back(Point{"staged", "off", large, plain, false, 0.5, 0}, few);
-    all.emplace_back(Point{"single_copy", "on", large, plain, true, 0.5, 0}, few);
-    all.emplace_back(Point{"mapped", "off", large, registered, false, 0.5, 0}, few);
+    all.emplace_back(FaultsShmPoint{"before_it_announces", "off", 5000, plain, false, 0, 0}, few);
+    all.emplace_back(FaultsShmPoint{"staged", "off", large, plain, false, 0.5, 0}, few);
+    all.emplace_back(FaultsShmPoint{"single_copy", "on", large, plain, true, 0.5, 0}, few);
+    all.emplace_back(FaultsShmPoint{"mapped", "off", large, registered, false, 0.5, 0}, few);
   }
-  all.emplace_back(Point{"mapped_with_more_ranks_than_cores", "off", large, registered, false, 0, 1}, 4);
+  all.emplace_back(FaultsShmPoint{"mapped_with_more_ranks_than_cores", "off", large, registered, false, 0, 1}, 4);
   return all;
 }
 

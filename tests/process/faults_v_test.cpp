@@ -86,7 +86,7 @@ std::vector<BadCall> bad_lists() {
   };
 }
 
-std::vector<BadCall> bad_buffers() {
+std::vector<BadCall> faults_v_bad_buffers() {
   return {
       {"null_send", "send is null, but the block of rank 1",
        [](auto* comm, float*, float* b) {
@@ -145,7 +145,7 @@ TEST(UnequalBadArguments, AreRefusedByNameAndBreakNothing) {
     const Comm comm;
     ASSERT_TRUE(comm);
     std::vector<float> a(100, 1), b(100, 2);
-    for (const auto& calls : {bad_lists(), bad_buffers()}) {
+    for (const auto& calls : {bad_lists(), faults_v_bad_buffers()}) {
       expect_all_refused(comm.get(), child, calls, a, b);  // a and b: 100 elements each
       if (testing::Test::HasFailure()) return;
     }
@@ -173,7 +173,7 @@ TEST(UnequalBadArguments, NothingMayBeNullWhereThereIsNothing) {
 
 // ---- what ranks disagree on
 
-struct Disagreement {
+struct FaultsVDisagreement {
   const char* name;
   std::vector<std::string> in_message;
   std::function<hocket_result(hocket_comm*, int rank, float* a, float* b)> call;
@@ -217,7 +217,7 @@ auto alltoall_counts(std::size_t sent, std::size_t expected) {
   };
 }
 
-std::vector<Disagreement> disagreements() {
+std::vector<FaultsVDisagreement> faults_v_disagreements() {
   return {
       {"allgather_totals",
        {"allgather_v of 9 float32", "allgather_v of 12 float32"},
@@ -265,7 +265,7 @@ std::vector<Disagreement> disagreements() {
 }
 
 // Whoever can go on after such a call finds out in a later one.
-void expect_mismatch(const Disagreement& what, hocket_comm* comm, int rank) {
+void faults_v_expect_mismatch(const FaultsVDisagreement& what, hocket_comm* comm, int rank) {
   std::vector<float> a(600'000), b(600'000);
   hocket_result result = what.call(comm, rank, a.data(), b.data());
   for (int calls = 0; result == HOCKET_OK && calls < 2; ++calls) {
@@ -280,7 +280,7 @@ void expect_mismatch(const Disagreement& what, hocket_comm* comm, int rank) {
 TEST(UnequalMismatch, IsAnErrorEverywhere) {
   for (const char* transport : {"auto", "tcp"}) {
     run_ranks(3, [transport](Child& child) {
-      for (const Disagreement& what : disagreements()) {
+      for (const FaultsVDisagreement& what : faults_v_disagreements()) {
         SCOPED_TRACE(std::string(transport) + ": " + what.name);
         hocket_comm_options options = HOCKET_COMM_OPTIONS_INIT;
         options.transport = transport;
@@ -288,7 +288,7 @@ TEST(UnequalMismatch, IsAnErrorEverywhere) {
         const Comm comm(&options);
         ASSERT_TRUE(comm);
         Call({.count = 1}, child.index, child.size).run(comm.get());  // so that all have left creation
-        expect_mismatch(what, comm.get(), child.index);
+        faults_v_expect_mismatch(what, comm.get(), child.index);
         if (testing::Test::HasFailure()) return;
       }
     });

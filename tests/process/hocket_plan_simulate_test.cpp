@@ -8,7 +8,7 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
-#include "program.hpp"
+#include "plan_program.hpp"
 
 namespace hocket {
 namespace {

@@ -81,8 +81,9 @@ TEST(ListErrors, InsideGroups) {
 
 // Lists of as many elements in all, cut otherwise or of other types; and one tensor that is no list. Both ranks say who
 // called what.
-void expect_mismatch(const char* places, const std::vector<std::size_t>& mine, const std::vector<std::size_t>& other,
-                     const std::vector<DataType>& dtypes = {DataType::float32}) {
+void list_errors_expect_mismatch(const char* places, const std::vector<std::size_t>& mine,
+                                 const std::vector<std::size_t>& other,
+                                 const std::vector<DataType>& dtypes = {DataType::float32}) {
   run_ranks(Ranks(places), [&](Child& child) {
     const Comm comm;
     ASSERT_TRUE(comm);
@@ -105,10 +106,11 @@ void expect_mismatch(const char* places, const std::vector<std::size_t>& mine, c
 
 TEST(ListErrors, RanksWithOtherListsFindOut) {
   for (const char* places : {"00", "01"}) {
-    expect_mismatch(places, {10, 20}, {20, 10});
-    expect_mismatch(places, {10, 20}, {10, 20, 0});
-    expect_mismatch(places, {10, 20, 5}, {10, 20, 5}, {DataType::float32, DataType::float32, DataType::int32});
-    expect_mismatch(places, {10, 20}, {});
+    list_errors_expect_mismatch(places, {10, 20}, {20, 10});
+    list_errors_expect_mismatch(places, {10, 20}, {10, 20, 0});
+    list_errors_expect_mismatch(places, {10, 20, 5}, {10, 20, 5},
+                                {DataType::float32, DataType::float32, DataType::int32});
+    list_errors_expect_mismatch(places, {10, 20}, {});
   }
 }
 

@@ -18,22 +18,22 @@
 namespace hocket::process_testing {
 namespace {
 
-struct Place {
+struct MatrixPlace {
   Ranks ranks;
   const char* transport = "auto";
 };
 
-void PrintTo(const Place& place, std::ostream* out) {
+void PrintTo(const MatrixPlace& place, std::ostream* out) {
   PrintTo(place.ranks, out);
   *out << "_" << place.transport;
 }
 
-bool is_point_to_point(Collective collective) {
+bool matrix_is_point_to_point(Collective collective) {
   return collective == Collective::send || collective == Collective::recv;
 }
 
 bool has_in_place(Collective collective) {
-  return collective != Collective::barrier && !is_point_to_point(collective);
+  return collective != Collective::barrier && !matrix_is_point_to_point(collective);
 }
 
 // Starts what a cell of the matrix is about, with the next counts and roots: all of them meet all cells in some place.
@@ -94,7 +94,7 @@ class Cells {
   std::vector<Running> running_;
 };
 
-class Matrix : public testing::TestWithParam<Place> {};
+class Matrix : public testing::TestWithParam<MatrixPlace> {};
 
 TEST_P(Matrix, OfCollectivesTypesReductionsAndPlacements) {
   run_ranks(GetParam().ranks, [](Child& child) {
@@ -104,7 +104,7 @@ TEST_P(Matrix, OfCollectivesTypesReductionsAndPlacements) {
     ASSERT_TRUE(comm);
     Cells cells(comm.get(), child.index, child.size);
     for (const Collective collective : all_collectives) {
-      if (is_point_to_point(collective)) continue;
+      if (matrix_is_point_to_point(collective)) continue;
       for (const DataType dtype : all_data_types) {
         for (const ReduceOpInfo& row : reduce_op_table) {
           const ReduceOp op = row.op;
@@ -198,10 +198,11 @@ TEST_P(Matrix, OfTypesAndMessages) {
 }
 
 INSTANTIATE_TEST_SUITE_P(On, Matrix,
-                         testing::Values(Place{1}, Place{2, "shm"}, Place{3, "shm"}, Place{4, "shm"}, Place{5, "shm"},
-                                         Place{8, "shm"}, Place{2, "tcp"}, Place{3, "tcp"}, Place{4, "tcp"},
-                                         Place{5, "tcp"}, Place{8, "tcp"}, Place{"010"}, Place{"0011"}, Place{"01201"},
-                                         Place{"00011212"}),
+                         testing::Values(MatrixPlace{1}, MatrixPlace{2, "shm"}, MatrixPlace{3, "shm"},
+                                         MatrixPlace{4, "shm"}, MatrixPlace{5, "shm"}, MatrixPlace{8, "shm"},
+                                         MatrixPlace{2, "tcp"}, MatrixPlace{3, "tcp"}, MatrixPlace{4, "tcp"},
+                                         MatrixPlace{5, "tcp"}, MatrixPlace{8, "tcp"}, MatrixPlace{"010"},
+                                         MatrixPlace{"0011"}, MatrixPlace{"01201"}, MatrixPlace{"00011212"}),
                          testing::PrintToStringParamName());
 
 }  // namespace

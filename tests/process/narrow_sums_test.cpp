@@ -73,12 +73,12 @@ void expect_one_rounding(Child& child, hocket_comm* comm, DataType dtype, const 
   }
 }
 
-struct Arrangement {
+struct NarrowSumsArrangement {
   const char* transport;
   const char* algorithm;  // auto: the direct paths
 };
 
-class NarrowSums : public testing::TestWithParam<Arrangement> {};
+class NarrowSums : public testing::TestWithParam<NarrowSumsArrangement> {};
 
 TEST_P(NarrowSums, AreRoundedOnceWhereOneRankHasAllOfThem) {
   run_ranks(4, [](Child& child) {
@@ -94,13 +94,12 @@ TEST_P(NarrowSums, AreRoundedOnceWhereOneRankHasAllOfThem) {
   });
 }
 
-INSTANTIATE_TEST_SUITE_P(Over, NarrowSums,
-                         testing::Values(Arrangement{"auto", "auto"}, Arrangement{"shm", "linear"},
-                                         Arrangement{"shm", "two_shot"}, Arrangement{"tcp", "linear"},
-                                         Arrangement{"tcp", "one_shot"}, Arrangement{"tcp", "two_shot"}),
-                         [](const auto& test) {
-                           return std::string(test.param.transport) + "_" + test.param.algorithm;
-                         });
+INSTANTIATE_TEST_SUITE_P(
+    Over, NarrowSums,
+    testing::Values(NarrowSumsArrangement{"auto", "auto"}, NarrowSumsArrangement{"shm", "linear"},
+                    NarrowSumsArrangement{"shm", "two_shot"}, NarrowSumsArrangement{"tcp", "linear"},
+                    NarrowSumsArrangement{"tcp", "one_shot"}, NarrowSumsArrangement{"tcp", "two_shot"}),
+    [](const auto& test) { return std::string(test.param.transport) + "_" + test.param.algorithm; });
 
 // By themselves, where the bytes are those of the ring.
 TEST(NarrowSumsOverTcp, TakeTheAlgorithmThatRoundsOnceWhereBytesAllowIt) {

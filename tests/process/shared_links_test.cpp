@@ -23,11 +23,11 @@ class SharedLinks : public OverTransports {
   static void run(const CommBody& body) { run_ranks_with_comm(ranks(), body); }
 };
 
-struct Started {
+struct SharedLinksStarted {
   Call call;
   hocket_work* work = nullptr;
 
-  Started(const Case& what, const Comm& comm) : call(what, rank_of(comm), size_of(comm)) {
+  SharedLinksStarted(const Case& what, const Comm& comm) : call(what, rank_of(comm), size_of(comm)) {
     expect_result(call.issue(comm.get(), &work), HOCKET_OK);
   }
   void expect_correct() {
@@ -114,11 +114,11 @@ TEST_P(SharedLinks, AChildIsDestroyedWithWorkPending) {
   run([](Child& child, const Comm& parent) {
     std::optional<Comm> made;
     made.emplace(split(parent, 0, -child.index, Links::shared));
-    std::vector<Started> works;
+    std::vector<SharedLinksStarted> works;
     for (std::uint64_t salt = 1; salt <= 3; ++salt) works.emplace_back(Case{.count = 20'000, .salt = salt}, *made);
     made.reset();
     use(parent);
-    for (Started& work : works) work.expect_correct();
+    for (SharedLinksStarted& work : works) work.expect_correct();
     use(parent);
   });
 }
@@ -128,7 +128,7 @@ TEST_P(SharedLinks, TheParentIsDestroyedFirst) {
     std::optional<Comm> parent;
     parent.emplace();
     const Comm made(split(*parent, 0, -child.index, Links::shared));
-    Started pending({.count = 20'000}, *parent);
+    SharedLinksStarted pending({.count = 20'000}, *parent);
     parent.reset();
     use(made);
     pending.expect_correct();
@@ -166,7 +166,7 @@ TEST_P(SharedLinks, CountersAreACommunicatorsOwn) {
     };
     const std::uint64_t before = operations(parent);
     for (int call = 0; call < 5; ++call) expect_result(barrier(made), HOCKET_OK);
-    Started({.count = 100}, made).expect_correct();
+    SharedLinksStarted({.count = 100}, made).expect_correct();
     EXPECT_EQ(operations(made), 6U);
     EXPECT_EQ(operations(parent), before);
   });

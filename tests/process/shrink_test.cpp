@@ -40,7 +40,7 @@ hocket_result ask_members(hocket_comm* comm, int self, bool ends, Members& membe
 
 // Calls until all ranks that are left have been told to end, and shrinks whenever the communicator breaks. Returns who
 // is left; nobody: shrinking failed.
-std::int32_t survive(Child& child, hocket_comm* comm, const hocket_shrink_options* options = nullptr) {
+std::int32_t shrink_survive(Child& child, hocket_comm* comm, const hocket_shrink_options* options = nullptr) {
   std::vector<std::unique_ptr<Comm>> made;
   for (bool ends = false;;) {
     ends = ends || child.parent.has_news();
@@ -78,7 +78,7 @@ class Shrinking : public OverTransports {
         ASSERT_EQ(ask_members(comm.get(), child.index, false, members), HOCKET_OK);
       }
       child.say("looping");
-      child.say(std::to_string(survive(child, comm.get())));
+      child.say(std::to_string(shrink_survive(child, comm.get())));
       while (child.hear() != "leave") continue;  // not before all have been asked
     });
     group.hear_from_all("looping");
@@ -140,16 +140,16 @@ TEST_P(Shrinking, GoesOnWhoeverDiesMeanwhile) {
   }
 }
 
-std::string name_of_shrink(const testing::TestParamInfo<std::tuple<Ranks, std::string>>& of) {
+std::string name_of_shrink_case(const testing::TestParamInfo<std::tuple<Ranks, std::string>>& of) {
   return std::get<1>(of.param) + "_" + testing::PrintToString(std::get<0>(of.param));
 }
 INSTANTIATE_TEST_SUITE_P(Over, Shrinking,
                          testing::Combine(testing::Values(Ranks(3), Ranks(4), Ranks(7)),
                                           testing::Values("auto", "tcp")),
-                         name_of_shrink);
+                         name_of_shrink_case);
 INSTANTIATE_TEST_SUITE_P(OverHosts, Shrinking,
                          testing::Combine(testing::Values(Ranks("0011"), Ranks("00112")), testing::Values("auto")),
-                         name_of_shrink);
+                         name_of_shrink_case);
 
 TEST(Shrink, KeepsTheOrderOfRanksAndKnowsThePreviousOnes) {
   run_when_all_have_met(4, [](Child& child, const Comm& comm) {

@@ -38,9 +38,9 @@ std::string words_of_a_rank() {
 }
 
 // Somebody who has connected, and has more words than he says.
-class Stranger {
+class SlowStranger {
  public:
-  explicit Stranger(int port, std::string words)
+  explicit SlowStranger(int port, std::string words)
       : socket_(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)), words_(std::move(words)) {
     sockaddr_in to{};
     to.sin_family = AF_INET;
@@ -49,7 +49,7 @@ class Stranger {
     EXPECT_EQ(::connect(socket_.get(), reinterpret_cast<const sockaddr*>(&to), sizeof to), 0) << port;
   }
   // At a Unix socket of this name (abstract), whose packets have one byte each.
-  explicit Stranger(const std::string& name)
+  explicit SlowStranger(const std::string& name)
       : socket_(::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0)), words_(1000, 'h') {
     sockaddr_un to{};
     to.sun_family = AF_UNIX;
@@ -131,7 +131,7 @@ TEST_P(SlowStrangers, AreShownOutWhileRanksWorkAndMeet) {
   });
   int store = 0;
   for (int rank = 0; rank < asked_size; ++rank) store = std::stoi("0" + group.hear(rank));
-  std::vector<Stranger> strangers;
+  std::vector<SlowStranger> strangers;
   std::vector<int> descriptors;
   for (int rank = 0; rank < asked_size; ++rank) {
     descriptors.push_back(descriptors_of(group.process(rank)));
@@ -153,9 +153,9 @@ TEST_P(SlowStrangers, AreShownOutWhileRanksWorkAndMeet) {
   const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(60);
   std::ptrdiff_t out = 0;
   while (out < to_be_out && std::chrono::steady_clock::now() < deadline) {
-    for (Stranger& stranger : strangers) stranger.say_a_byte();
+    for (SlowStranger& stranger : strangers) stranger.say_a_byte();
     std::this_thread::sleep_for(std::chrono::milliseconds(500));
-    out = std::ranges::count_if(strangers, [](Stranger& stranger) { return stranger.is_out(); });
+    out = std::ranges::count_if(strangers, [](SlowStranger& stranger) { return stranger.is_out(); });
     for (int rank = 1; rank < asked_size; ++rank) {
       constexpr int for_its_own_work = 64;
       EXPECT_LE(descriptors_of(group.process(rank)),

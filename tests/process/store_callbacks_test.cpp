@@ -11,7 +11,7 @@
 namespace hocket::process_testing {
 namespace {
 
-constexpr Rank size = 3;
+constexpr Rank store_callbacks_size = 3;
 
 // What a program has of its own: here, a file, with a name for each job.
 std::unique_ptr<Store> open_file() {
@@ -23,7 +23,7 @@ std::unique_ptr<Store> open_file() {
 }
 
 TEST(StoreCallbacks, AreWhereRanksMeet) {
-  run_ranks(size, [](Child& child) {
+  run_ranks(store_callbacks_size, [](Child& child) {
     const auto store = open_file();
     hocket_store_callbacks callbacks = callbacks_on(*store);
     if (child.index == 1) callbacks.list = nullptr;
@@ -33,7 +33,7 @@ TEST(StoreCallbacks, AreWhereRanksMeet) {
       hocket_comm* made = nullptr;
       expect_result(hocket_comm_create(&made, &options), HOCKET_OK);
       ASSERT_NE(made, nullptr);
-      Call({.count = 1000}, child.index, size).run(made);
+      Call({.count = 1000}, child.index, store_callbacks_size).run(made);
       EXPECT_EQ(hocket_comm_destroy(made), HOCKET_OK);
     }
     std::filesystem::remove(store->url().substr(std::string("file://").size()));
@@ -47,7 +47,7 @@ TEST(StoreCallbacks, ThatNobodyElseUsesLeaveATimeoutWhichNamesTheMissing) {
     hocket_store_callbacks callbacks = callbacks_on(*store);
     for (int round = 0; round < 2; ++round) {
       hocket_comm_options options = HOCKET_COMM_OPTIONS_INIT;
-      options.world_size = size;
+      options.world_size = store_callbacks_size;
       options.timeout_ms = 300;
       options.store_callbacks = &callbacks;
       hocket_comm* made = nullptr;
@@ -70,7 +70,7 @@ TEST(StoreCallbacks, ThatFailEndTheCreationAtOnce) {
     hocket_store_callbacks callbacks = callbacks_on(*store);
     callbacks.compare_and_set = refuse;
     hocket_comm_options options = HOCKET_COMM_OPTIONS_INIT;
-    options.world_size = size;
+    options.world_size = store_callbacks_size;
     options.store_callbacks = &callbacks;
     hocket_comm* made = nullptr;
     expect_result(hocket_comm_create(&made, &options), HOCKET_STORE_UNREACHABLE);

@@ -79,12 +79,13 @@ TEST_P(RedisLosses, EndNoCreation) {
   }
 }
 
-std::string name_of(const testing::TestParamInfo<std::tuple<Moment, bool>>& parameters) {
+std::string store_losses_name_of(const testing::TestParamInfo<std::tuple<Moment, bool>>& parameters) {
   const auto [moment, snapshot] = parameters.param;
   return std::string(moment == Moment::request ? "Request" : "Answer") + (snapshot ? "WithSnapshot" : "");
 }
 INSTANTIATE_TEST_SUITE_P(Of, StoreLosses,
-                         testing::Combine(testing::Values(Moment::request, Moment::answer), testing::Bool()), name_of);
+                         testing::Combine(testing::Values(Moment::request, Moment::answer), testing::Bool()),
+                         store_losses_name_of);
 INSTANTIATE_TEST_SUITE_P(Of, RedisLosses, testing::Values(Moment::request, Moment::answer), [](const auto& of) {
   return std::string(of.param == Moment::request ? "Request" : "Answer");
 });

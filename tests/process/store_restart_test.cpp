@@ -14,7 +14,7 @@
 namespace hocket::process_testing {
 namespace {
 
-Deadline patience() {
+Deadline store_restart_patience() {
   return Deadline::after(std::chrono::seconds(30));
 }
 
@@ -40,9 +40,10 @@ void bring_back(const std::string& url, const Variables& where, const std::funct
   });
   group.hear_from_all("here");
   {
-    const auto store = open_store(url, patience(), {}, {.secret = "what the ranks of this job know"}).value();
+    const auto store =
+        open_store(url, store_restart_patience(), {}, {.secret = "what the ranks of this job know"}).value();
     for (const char* place : {"default/1/place/0", "default/1/place/1"}) {
-      EXPECT_TRUE(store->get(place, patience()).ok()) << place;
+      EXPECT_TRUE(store->get(place, store_restart_patience()).ok()) << place;
     }
   }
   end();

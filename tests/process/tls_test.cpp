@@ -22,7 +22,7 @@ using hocket::testing_support::Authority;
 using hocket::testing_support::CertificateFiles;
 using ::testing::HasSubstr;
 
-void use(const CertificateFiles& files) {
+void tls_use(const CertificateFiles& files) {
   ::setenv("HOCKET_TLS_CERT", files.certificate.c_str(), 1);
   ::setenv("HOCKET_TLS_KEY", files.key.c_str(), 1);
   ::setenv("HOCKET_TLS_CA", files.authority.c_str(), 1);
@@ -51,7 +51,7 @@ class Tls : public ::testing::Test {
   // What a rank of a group that works does; `then` while the communicator stands.
   void create_and_sum(
       const Child& child, const std::function<void(hocket_comm*)>& then = [](hocket_comm*) {}) const {
-    use(files(child.index));
+    tls_use(files(child.index));
     hocket_comm* comm = nullptr;
     ASSERT_EQ(create(&comm, 60'000), HOCKET_OK) << hocket_last_error();
     expect_sums(comm, child.size);
@@ -88,7 +88,7 @@ TEST_F(Tls, HostsNeedNoSecretBesideIt) {
 
 TEST_F(Tls, ARankWithoutItIsToldWhatToSet) {
   ProcessGroup group(2, [&](Child& child) {
-    if (child.index == 0) use(files(0));
+    if (child.index == 0) tls_use(files(0));
     hocket_comm* comm = nullptr;
     EXPECT_NE(create(&comm, 5'000), HOCKET_OK);
     if (child.index == 1) {
@@ -103,7 +103,7 @@ TEST_F(Tls, ARankOfAnotherAuthorityIsKeptOut) {
   ProcessGroup group(2, [&](Child& child) {
     CertificateFiles mine = child.index == 0 ? files(0) : foreign.sign("stranger");
     mine.authority = authority_.file();
-    use(mine);
+    tls_use(mine);
     hocket_comm* comm = nullptr;
     EXPECT_NE(create(&comm, 5'000), HOCKET_OK);
     if (child.index == 1) {
@@ -133,7 +133,7 @@ TEST_F(Tls, FilesThatChangeMeanwhileCountForTheNextCreation) {
   const std::vector<CertificateFiles> own = {files(0), files(1)};
   ProcessGroup group(2, [&](Child& child) {
     const CertificateFiles& mine = own[static_cast<std::size_t>(child.index)];
-    use(mine);
+    tls_use(mine);
     ::setenv("HOCKET_TRANSPORT", "tcp", 1);
     if (child.index == 1) {
       EXPECT_EQ(child.hear(), "come");

@@ -18,7 +18,7 @@ namespace {
 
 using ::testing::HasSubstr;
 
-constexpr char secret[] = "what the ranks of this job know";
+constexpr char trust_secret[] = "what the ranks of this job know";
 
 hocket_comm_options within(std::int64_t timeout_ms) {
   hocket_comm_options options = HOCKET_COMM_OPTIONS_INIT;
@@ -33,7 +33,7 @@ void expect_sum(hocket_comm* comm, int ranks) {
   EXPECT_EQ(value, static_cast<float>(ranks));
 }
 
-hocket_result create(hocket_comm** comm, const hocket_comm_options& options) {
+hocket_result trust_create(hocket_comm** comm, const hocket_comm_options& options) {
   *comm = nullptr;
   return hocket_comm_create(comm, &options);
 }
@@ -42,16 +42,16 @@ TEST(Trust, ASecretOfTheOptionsOrOfAFileServesAsWell) {
   const TemporaryFolder folder;
   ProcessGroup group(3, [&](Child& child) {
     hocket_comm_options options = within(60'000);
-    if (child.index == 0) options.secret = secret;
-    if (child.index == 1) ::setenv("HOCKET_SECRET", secret, 1);
+    if (child.index == 0) options.secret = trust_secret;
+    if (child.index == 1) ::setenv("HOCKET_SECRET", trust_secret, 1);
     if (child.index == 2) {
       const std::string path = folder.file("secret");
-      std::ofstream(path) << secret << "\n";
+      std::ofstream(path) << trust_secret << "\n";
       ::chmod(path.c_str(), 0600);
       ::setenv("HOCKET_SECRET_FILE", path.c_str(), 1);
     }
     hocket_comm* comm = nullptr;
-    ASSERT_EQ(create(&comm, options), HOCKET_OK) << hocket_last_error();
+    ASSERT_EQ(trust_create(&comm, options), HOCKET_OK) << hocket_last_error();
     expect_sum(comm, 3);
     hocket_comm_destroy(comm);
   });
@@ -63,10 +63,10 @@ TEST(Trust, AWrongSecretIsNamedAndAShortOneRefused) {
     hocket_comm_options options = within(5'000);
     hocket_comm* comm = nullptr;
     options.secret = "short";
-    EXPECT_EQ(create(&comm, options), HOCKET_INVALID_ARGUMENT);
+    EXPECT_EQ(trust_create(&comm, options), HOCKET_INVALID_ARGUMENT);
     EXPECT_THAT(hocket_last_error(), HasSubstr("options.secret has 5 characters"));
-    options.secret = child.index == 0 ? secret : "what the ranks of others know";
-    EXPECT_NE(create(&comm, options), HOCKET_OK);
+    options.secret = child.index == 0 ? trust_secret : "what the ranks of others know";
+    EXPECT_NE(trust_create(&comm, options), HOCKET_OK);
     if (child.index == 1) {
       EXPECT_THAT(hocket_last_error(),
                   HasSubstr("it does not know this process's secret: give all processes of the job "
@@ -89,7 +89,7 @@ TEST(Trust, RanksOfOneHostMakeASecret) {
     hocket_comm_options options = within(60'000);
     options.store = url.c_str();
     hocket_comm* comm = nullptr;
-    ASSERT_EQ(create(&comm, options), HOCKET_OK) << hocket_last_error();
+    ASSERT_EQ(trust_create(&comm, options), HOCKET_OK) << hocket_last_error();
     expect_sum(comm, 2);
     if (child.index == 0) {
       const auto store = TcpStore::connect("127.0.0.1", server->port(), Deadline::after(std::chrono::seconds(60)));
@@ -109,7 +109,7 @@ TEST(Trust, AStoreFileThatOthersMayUseKeepsNoSecret) {
       hocket_comm_options options = within(60'000);
       options.store = url.c_str();
       hocket_comm* comm = nullptr;
-      EXPECT_EQ(create(&comm, options), expected) << hocket_last_error();
+      EXPECT_EQ(trust_create(&comm, options), expected) << hocket_last_error();
       if (comm == nullptr) {
         EXPECT_THAT(hocket_last_error(), HasSubstr(words));
       }
@@ -127,7 +127,7 @@ TEST(Trust, AnotherUserCannotJoin) {
   ProcessGroup group(2, [](Child& child) {
     if (child.index == 1 && (::setgid(65534) != 0 || ::setuid(65534) != 0)) return;
     hocket_comm* comm = nullptr;
-    EXPECT_NE(create(&comm, within(4'000)), HOCKET_OK);
+    EXPECT_NE(trust_create(&comm, within(4'000)), HOCKET_OK);
     if (child.index == 1) {
       EXPECT_THAT(hocket_last_error(), HasSubstr("belongs to another user"));
     }
@@ -144,7 +144,7 @@ TEST(Trust, SeveralHostsNeedASecretAndTheErrorSaysSo) {
       ::unsetenv("HOCKET_SECRET");
       if (variable != nullptr) ::setenv(variable, value, 1);
       hocket_comm* comm = nullptr;
-      const hocket_result result = create(&comm, within(works ? 60'000 : 5'000));
+      const hocket_result result = trust_create(&comm, within(works ? 60'000 : 5'000));
       if (works) {
         ASSERT_EQ(result, HOCKET_OK) << hocket_last_error();
         expect_sum(comm, 2);
@@ -158,7 +158,7 @@ TEST(Trust, SeveralHostsNeedASecretAndTheErrorSaysSo) {
   };
   job(nullptr, nullptr, false);
   job("LOCAL_WORLD_SIZE", "1", false);  // as torchrun says it: then every rank fails at once
-  job("HOCKET_SECRET", secret, true);
+  job("HOCKET_SECRET", trust_secret, true);
   job("HOCKET_INSECURE", "1", true);
 }
 

@@ -20,7 +20,7 @@ using Wait = std::function<hocket_result(hocket_comm*, int victim)>;
 
 // What each rank does with its communicator. The neighbours leave, the victim dies, and the rank that waits for it
 // hears so.
-void be_rank(Child& child, int waiting, const Wait& wait) {
+void unseen_peers_be_rank(Child& child, int waiting, const Wait& wait) {
   {
     const Comm comm;
     ASSERT_TRUE(comm);
@@ -51,7 +51,7 @@ class UnseenPeers : public OverTransports {
   static void expect_noticed(const Wait& wait) {
     for (const int waiting : {1, 3}) {
       SCOPED_TRACE(waiting);
-      ProcessGroup group(ranks(), [&](Child& child) { be_rank(child, waiting, wait); });
+      ProcessGroup group(ranks(), [&](Child& child) { unseen_peers_be_rank(child, waiting, wait); });
       expect_notice(group, waiting);
       const std::vector<Outcome> outcomes = group.wait();
       for (int rank = 0; rank < group.size(); ++rank) {
@@ -61,13 +61,13 @@ class UnseenPeers : public OverTransports {
   }
 };
 
-hocket_result receive(hocket_comm* comm, int from) {
+hocket_result unseen_peers_receive(hocket_comm* comm, int from) {
   std::int32_t value = 0;
   return hocket_recv(&value, 1, HOCKET_INT32, from, comm, nullptr, nullptr);
 }
 
 TEST_P(UnseenPeers, AMessageIsNotWaitedForWhoseSenderHasDied) {
-  expect_noticed(receive);
+  expect_noticed(unseen_peers_receive);
 }
 
 TEST_P(UnseenPeers, AReceiveFromAnyRankEndsWhereTheLastSenderHasDied) {
@@ -85,7 +85,8 @@ TEST(UnseenPeersOutOfSight, AMessageIsNotWaitedForWhoseSenderHasDied) {
   if (!may_hide()) GTEST_SKIP() << "this user may make no namespaces";
   for (const int waiting : {1, 3}) {
     SCOPED_TRACE(waiting);
-    ProcessGroup group(4, [&](Child& child) { hide(child, [&] { be_rank(child, waiting, receive); }); });
+    ProcessGroup group(
+        4, [&](Child& child) { hide(child, [&] { unseen_peers_be_rank(child, waiting, unseen_peers_receive); }); });
     expect_notice(group, waiting);
     group.expect_success(4 - waiting);
   }

@@ -22,32 +22,34 @@ std::uint32_t bits(std::int32_t number) {
   return static_cast<std::uint32_t>(number);
 }
 
-Map after(const Map& left, const Map& right) {
+Map user_reduction_after(const Map& left, const Map& right) {
   return {static_cast<std::int32_t>(bits(left.value) * bits(right.value)),
           static_cast<std::int32_t>(bits(left.value) * bits(right.index) + bits(left.index))};
 }
 
 // The context counts calls.
-void compose(void* to, const void* left, const void* right, size_t count, hocket_dtype dtype, void* context) {
+void user_reduction_compose(void* to, const void* left, const void* right, size_t count, hocket_dtype dtype,
+                            void* context) {
   EXPECT_EQ(dtype, HOCKET_INT32_INT32);
   for (const void* operand : {static_cast<const void*>(to), left, right}) {
     EXPECT_EQ(reinterpret_cast<std::uintptr_t>(operand) % alignof(Map), 0U);
   }
   ++*static_cast<int*>(context);
   for (size_t i = 0; i < count; ++i) {
-    static_cast<Map*>(to)[i] = after(static_cast<const Map*>(left)[i], static_cast<const Map*>(right)[i]);
+    static_cast<Map*>(to)[i] =
+        user_reduction_after(static_cast<const Map*>(left)[i], static_cast<const Map*>(right)[i]);
   }
 }
 
 // Of element `i`; odd, so that nothing is lost.
-Map input_at(Rank rank, std::size_t i) {
+Map user_reduction_input_at(Rank rank, std::size_t i) {
   return {static_cast<std::int32_t>(2 * (static_cast<std::size_t>(rank) + i) + 3),
           static_cast<std::int32_t>(7 * static_cast<std::size_t>(rank) + i + 1)};
 }
 
 Map output_at(Rank size, std::size_t i) {
-  Map all = input_at(0, i);
-  for (Rank rank = 1; rank < size; ++rank) all = after(all, input_at(rank, i));
+  Map all = user_reduction_input_at(0, i);
+  for (Rank rank = 1; rank < size; ++rank) all = user_reduction_after(all, user_reduction_input_at(rank, i));
   return all;
 }
 
@@ -71,15 +73,16 @@ class Maps {
   std::size_t misalignment_;
 };
 
-void expect_in_rank_order(Collective collective, const Comm& comm, Rank rank, Rank size, std::size_t count, Rank root) {
+void user_reduction_expect_in_rank_order(Collective collective, const Comm& comm, Rank rank, Rank size,
+                                         std::size_t count, Rank root) {
   const bool by_block = collective == Collective::reduce_scatter;
   const std::size_t sent = by_block ? count * static_cast<std::size_t>(size) : count;
   const std::size_t first = by_block ? count * static_cast<std::size_t>(rank) : 0;
   Maps send(sent, count % 16), recv(count, count % 7);
-  for (std::size_t i = 0; i < sent; ++i) send.set(i, input_at(rank, i));
+  for (std::size_t i = 0; i < sent; ++i) send.set(i, user_reduction_input_at(rank, i));
   int calls = 0;
   hocket_call_options options = HOCKET_CALL_OPTIONS_INIT;
-  options.function = compose;
+  options.function = user_reduction_compose;
   options.context = &calls;
   const auto issue = [&] {
     switch (collective) {
@@ -118,7 +121,7 @@ TEST_P(UserReduction, OperandsKeepTheOrderOfRanks) {
     for (const std::size_t count : {1, 100, 20011}) {
       for (const Collective collective : {Collective::allreduce, Collective::reduce, Collective::reduce_scatter}) {
         for (Rank root = 0; root < (collective == Collective::reduce ? child.size : 1); ++root) {
-          expect_in_rank_order(collective, comm, child.index, child.size, count, root);
+          user_reduction_expect_in_rank_order(collective, comm, child.index, child.size, count, root);
           if (testing::Test::HasFailure()) return;
         }
       }
@@ -126,7 +129,7 @@ TEST_P(UserReduction, OperandsKeepTheOrderOfRanks) {
   });
 }
 
-void add_floats(void* to, const void* left, const void* right, size_t count, hocket_dtype, void*) {
+void user_reduction_add_floats(void* to, const void* left, const void* right, size_t count, hocket_dtype, void*) {
   for (size_t i = 0; i < count; ++i) {
     static_cast<float*>(to)[i] = static_cast<const float*>(left)[i] + static_cast<const float*>(right)[i];
   }
@@ -137,7 +140,7 @@ TEST_P(UserReduction, CommutativeOnesTakeAnyAlgorithm) {
     const Comm comm;
     ASSERT_TRUE(comm);
     hocket_call_options options = HOCKET_CALL_OPTIONS_INIT;
-    options.function = add_floats;
+    options.function = user_reduction_add_floats;
     options.commutative = 1;
     for (const std::size_t count : {1, 5000, 300007}) {
       const std::vector<float> send(count, static_cast<float>(child.index + 1));
@@ -165,7 +168,7 @@ TEST(UserFunctions, OneThatThrowsBreaksTheCommunicatorOnEveryRank) {
       ASSERT_TRUE(comm);
       ASSERT_EQ(hocket_barrier(comm.get(), nullptr, nullptr), HOCKET_OK);  // nobody is still creating it
       hocket_call_options options = HOCKET_CALL_OPTIONS_INIT;
-      options.function = child.index == 0 ? throw_always : add_floats;
+      options.function = child.index == 0 ? throw_always : user_reduction_add_floats;
       const std::vector<float> send(count, 1.0F);
       std::vector<float> recv(count);
       expect_result(
@@ -185,7 +188,7 @@ TEST(UserFunctions, RanksThatChooseOtherAlgorithmsFindOut) {
     ASSERT_TRUE(comm);
     ASSERT_EQ(hocket_barrier(comm.get(), nullptr, nullptr), HOCKET_OK);  // nobody is still creating it
     hocket_call_options options = HOCKET_CALL_OPTIONS_INIT;
-    options.function = add_floats;
+    options.function = user_reduction_add_floats;
     options.commutative = child.index == 0 ? 1 : 0;
     options.timeout_ms = 20000;
     const std::vector<float> send(count, 1.0F);

@@ -18,13 +18,13 @@ class WaitAny : public OverTransport {};
 
 INSTANTIATE_TEST_SUITE_P(Over, WaitAny, testing::Values("shm", "tcp"), [](const auto& of) { return of.param; });
 
-hocket_work* receive(int& value, Rank from, const Comm& comm) {
+hocket_work* wait_any_receive(int& value, Rank from, const Comm& comm) {
   hocket_work* work = nullptr;
   expect_result(hocket_recv(&value, 1, HOCKET_INT32, from, comm.get(), nullptr, &work), HOCKET_OK);
   return work;
 }
 
-void send(int value, Rank to, const Comm& comm) {
+void wait_any_send(int value, Rank to, const Comm& comm) {
   expect_result(hocket_send(&value, 1, HOCKET_INT32, to, comm.get(), nullptr, nullptr), HOCKET_OK);
 }
 
@@ -34,7 +34,7 @@ void take_in_this_order(const std::vector<Rank>& order, Child& child, const std:
   std::vector<hocket_work*> works(order.size() + 1, nullptr);
   for (Rank from = 1; from < child.size; ++from) {
     const auto at = static_cast<std::size_t>(from);
-    works[at] = receive(values[at], from, *comms[at % comms.size()]);
+    works[at] = wait_any_receive(values[at], from, *comms[at % comms.size()]);
   }
   child.say("ready");
   for (const Rank sender : order) {
@@ -66,7 +66,7 @@ void run_in_this_order(const std::vector<Rank>& order, bool several_communicator
       take_in_this_order(order, child, comms);
     } else {
       EXPECT_EQ(child.hear(), "send");
-      send(child.index, 0, *comms[static_cast<std::size_t>(child.index) % comms.size()]);
+      wait_any_send(child.index, 0, *comms[static_cast<std::size_t>(child.index) % comms.size()]);
     }
     expect_result(barrier(comm), HOCKET_OK);
   });
@@ -92,19 +92,20 @@ TEST_P(WaitAny, EndsWithWhatBreaksACommunicator) {
       const Comm other(duplicate(comm));
       int values[2] = {};
       if (child.index == 0) {
-        hocket_work* works[] = {receive(values[0], 1, comm), receive(values[1], 1, several ? other : comm)};
-        send(1, 1, comm);
+        hocket_work* works[] = {wait_any_receive(values[0], 1, comm),
+                                wait_any_receive(values[1], 1, several ? other : comm)};
+        wait_any_send(1, 1, comm);
         std::size_t index = 99;
         expect_result(hocket_work_wait_any(2, works, 0, &index), HOCKET_ABORTED);
         EXPECT_EQ(index, 0U);
-        send(1, 1, other);  // until then the other rank stays
+        wait_any_send(1, 1, other);  // until then the other rank stays
         expect_result(hocket_work_wait(works[1], 0), several ? HOCKET_OK : HOCKET_ABORTED);
         for (hocket_work* work : works) hocket_work_release(work);
       } else {
-        wait_and_release(receive(values[0], 0, comm));
+        wait_and_release(wait_any_receive(values[0], 0, comm));
         hocket_comm_abort(comm.get(), "enough");
-        wait_and_release(receive(values[1], 0, other));
-        if (several) send(2, 0, other);
+        wait_and_release(wait_any_receive(values[1], 0, other));
+        if (several) wait_any_send(2, 0, other);
       }
     });
   }
@@ -114,11 +115,12 @@ TEST_P(WaitAny, WakesAThreadThatWaitsWhileAnotherProgresses) {
   run_when_all_have_met(2, [](Child& child, const Comm& comm) {
     int values[2] = {};
     if (child.index == 1) {
-      send(7, 0, comm);
+      wait_any_send(7, 0, comm);
       expect_result(barrier(comm), HOCKET_OK);
       return;
     }
-    hocket_work* works[] = {nullptr, receive(values[1], 1, comm)};  // which the other rank's calls begin with, too
+    hocket_work* works[] = {nullptr,
+                            wait_any_receive(values[1], 1, comm)};  // which the other rank's calls begin with, too
     std::thread progresses([&] { expect_result(barrier(comm), HOCKET_OK); });
     std::size_t index = 99;
     expect_result(hocket_work_wait_any(2, works, 0, &index), HOCKET_OK);
@@ -154,7 +156,7 @@ TEST_P(WaitAny, IsRefusedInsideACompletionFunction) {
     const Comm other(duplicate(comm));  // a barrier's messages would meet the receive that waits
     static int never = 0;
     static hocket_work* pending = nullptr;
-    pending = child.index == 0 ? receive(never, 1, comm) : nullptr;
+    pending = child.index == 0 ? wait_any_receive(never, 1, comm) : nullptr;
     hocket_work* work = nullptr;
     Call call({.collective = Collective::barrier}, child.index, child.size);
     expect_result(call.issue(other.get(), &work), HOCKET_OK);
@@ -167,10 +169,10 @@ TEST_P(WaitAny, IsRefusedInsideACompletionFunction) {
     };
     expect_result(hocket_work_on_complete(work, ask, nullptr), HOCKET_OK);
     wait_and_release(work);
-    if (child.index == 0) send(1, 1, comm);  // from now on the other rank may send
+    if (child.index == 0) wait_any_send(1, 1, comm);  // from now on the other rank may send
     if (child.index == 1) {
-      wait_and_release(receive(never, 0, comm));
-      send(1, 0, comm);
+      wait_and_release(wait_any_receive(never, 0, comm));
+      wait_any_send(1, 0, comm);
     }
     if (pending != nullptr) wait_and_release(pending);
   });

@@ -34,7 +34,7 @@ void await_stop(pid_t process) {
   EXPECT_EQ(info.si_code, CLD_STOPPED);
 }
 
-hocket_comm_options patient() {
+hocket_comm_options window_stops_patient() {
   hocket_comm_options options = HOCKET_COMM_OPTIONS_INIT;
   options.timeout_ms = 30'000;
   options.transport = "shm";
@@ -52,7 +52,7 @@ void give_up_when_told(Child& child, hocket_creation* creation) {
 TEST(StopInWindow, DoesNotKeepACreationFromBeingGivenUp) {
   constexpr int size = 3, stops = 2;
   ProcessGroup group(size, [&](Child& child) {
-    const hocket_comm_options options = patient();
+    const hocket_comm_options options = window_stops_patient();
     if (child.index == 0) {
       hocket_creation* creation = nullptr;
       ASSERT_EQ(hocket_comm_create_start(&creation, &options), HOCKET_OK) << hocket_last_error();
@@ -73,7 +73,7 @@ TEST(StopInWindow, DoesNotKeepACreationFromBeingGivenUp) {
 TEST(StopInWindow, DoesNotKeepAShrinkingFromBeingGivenUp) {
   constexpr int size = 4, stops = 2, dies = 3;
   ProcessGroup group(size, [&](Child& child) {
-    const hocket_comm_options options = patient();
+    const hocket_comm_options options = window_stops_patient();
     hocket_comm* handle = nullptr;
     ASSERT_EQ(hocket_comm_create(&handle, &options), HOCKET_OK) << hocket_last_error();
     const Comm comm(handle);

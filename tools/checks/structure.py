@@ -203,48 +203,53 @@ def scattered_classes(root):
 
 # ---- names of one source ---------------------------------------------------------------------------------------------
 
-# Which of the library's sources are compiled together depends on options and on what is installed.
-LIBRARY_FOLDERS = ("src/", "transports/", "algorithms/")
-COMPILED_ALONE = "src/exec/kernels/"
-OWN_NAME = re.compile(r"(?:inline |constexpr |const |thread_local |alignas\(.*?\) )*"
-                      r"(?:(?:class|struct|enum class|enum) (\w+)|[\w:<>,&*\s\[\]]+?[\s&*](\w+)(\([^)]*\))?\s*[({=\[;])")
+# Which sources of a target are compiled together depends on options and on what is installed. Where two of them give a name to
+# different things, the compiler stops, or, worse, takes an overload that the source did not mean.
+TARGETS = [("src/", "transports/", "algorithms/", "include/"), ("tests/unit/",), ("tests/process/",), ("bindings/torch/src/",),
+           ("tools/doctor/",), ("tools/plan/",), ("tools/sgd/",)]
+COMPILED_ALONE = ("src/exec/kernels/", "src/exec/encode.cpp", "tests/process/support/", "tools/plan/commands/")
+FOUND_BY_TYPE = {"PrintTo", "to_json"}  # by GoogleTest and nlohmann-json
+NAME = re.compile(r"(?:inline |constexpr |const |thread_local |alignas\(.*?\) )*"
+                  r"(?:(?:class|struct|enum class|enum) (\w+)|[\w:<>,&*\s\[\]]+?[\s&*](\w+)\s*[({=\[;])")
 NO_NAME = ("using ", "template", "namespace", " ", "}", "/", "#", ")")
 
 
-def declaration(lines, at):
-    """The line, with those that complete its parameters."""
-    whole = lines[at]
-    while "(" in whole and ")" not in whole:
-        at += 1
-        whole += lines[at].strip()
-    return whole
-
-
-def own_names(text):
-    """Of each name in the anonymous namespaces of a source: the number of its line, and the name with its namespace and,
-    where it is a function's, with the types of its parameters."""
-    outer, own = "", False
-    lines = text.splitlines()
-    for number, line in enumerate(lines, 1):
+def names_of(text, own):
+    """Of each name that a file gives to something in a namespace: the number of its line, and the name with its namespace.
+    `own`: those in anonymous namespaces, else the others."""
+    outer, anonymous = "", False
+    for number, line in enumerate(text.splitlines(), 1):
         if named := re.match(r"namespace ([\w:]+) \{", line):
             outer = named[1]
         elif line == "namespace {":
-            own = True
+            anonymous = True
         elif line.startswith("}  // namespace"):
-            own = False
-        elif own and line and not line.startswith(NO_NAME) and (name := OWN_NAME.match(declaration(lines, number - 1))):
-            parameters = re.sub(r" *\b\w+(?=[,)])|(?<=,) ", "", name[3] or "")
-            yield number, f"{outer}::{name[1] or name[2]}{parameters}"
+            anonymous = False
+        elif anonymous == own and outer and line and not line.startswith(NO_NAME) and (name := NAME.match(line)):
+            yield number, f"{outer}::{name[1] or name[2]}"
 
 
 def shared_names(root):
-    """What two sources of the library each call their own."""
-    first = {}
-    for file in sources(root):
-        if file.endswith(".cpp") and file.startswith(LIBRARY_FOLDERS) and not file.startswith(COMPILED_ALONE):
-            for number, name in own_names((root / file).read_text()):
-                if first.setdefault(name, file) != file:
-                    yield f"{file}:{number}: {name} is a name of {first[name]}, too, and both may be compiled together"
+    """What a source calls its own, and another one of its target too, or a header there in the same namespace or one around."""
+    for folders in TARGETS:
+        yield from shared_names_of(root, [file for file in sources(root) if file.startswith(folders)])
+
+
+def shared_names_of(root, files):
+    headers, first = {}, {}
+    for file in files:
+        if file.endswith(".hpp"):
+            for _, name in names_of((root / file).read_text(), own=False):
+                headers.setdefault(name, file)
+    for file in files:
+        if file.endswith(".cpp") and not file.startswith(COMPILED_ALONE):
+            for number, name in names_of((root / file).read_text(), own=True):
+                *namespaces, last = name.split("::")
+                if last in FOUND_BY_TYPE:
+                    continue
+                around = [headers.get("::".join([*namespaces[:depth], last])) for depth in range(1, len(namespaces) + 1)]
+                for other in sorted({*around, first.setdefault(name, file)} - {None, file}):
+                    yield f"{file}:{number}: {name} is a name in {other}, too, and both may be compiled together"
 
 
 # ---- suppressions ----------------------------------------------------------------------------------------------------

@@ -25,7 +25,7 @@ constexpr auto store_patience = 10s;
 // Asked at once: the store holds so many records, of up to a megabyte each.
 constexpr std::size_t asked_at_once = 32;
 
-std::uint64_t number_of(const std::string& hexadecimal) {
+std::uint64_t job_number_of(const std::string& hexadecimal) {
   std::uint64_t number = 0;
   (void)std::from_chars(hexadecimal.data(), hexadecimal.data() + hexadecimal.size(), number, 16);
   return number;
@@ -107,7 +107,7 @@ Result<std::vector<Group>> read_job(Store& store, const std::string& job, std::c
   if (!reports.ok()) return reports.status();
   std::vector<store::ReportKeys> ranks;
   for (const store::RankReport& report : *reports) {
-    ranks.push_back({.job = job, .group = number_of(report.group), .rank = report.rank});
+    ranks.push_back({.job = job, .group = job_number_of(report.group), .rank = report.rank});
   }
   Groups groups;
   for (std::size_t first = 0; first < ranks.size(); first += asked_at_once) {

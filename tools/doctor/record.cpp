@@ -27,7 +27,7 @@ std::string text_of(const PlainJson& json) {
 }
 
 // A whole number within these bounds.
-std::int64_t number_of(const PlainJson& json, std::int64_t least, std::int64_t most) {
+std::int64_t record_number_of(const PlainJson& json, std::int64_t least, std::int64_t most) {
   const bool whole =
       json.is_number_unsigned() ? json.get<std::uint64_t>() <= std::uint64_t{INT64_MAX} : json.is_number_integer();
   const std::int64_t number = whole ? json.get<std::int64_t>() : 0;
@@ -38,7 +38,7 @@ std::int64_t number_of(const PlainJson& json, std::int64_t least, std::int64_t m
 }
 
 Rank rank_of(const PlainJson& json, Rank least = 0) {
-  return static_cast<Rank>(number_of(json, least, group_ranks_max - 1));
+  return static_cast<Rank>(record_number_of(json, least, group_ranks_max - 1));
 }
 
 std::vector<Rank> ranks_of(const PlainJson& json) {
@@ -48,11 +48,11 @@ std::vector<Rank> ranks_of(const PlainJson& json) {
 }
 
 std::int64_t time_of(const PlainJson& json) {
-  return number_of(json, -time_max, time_max);
+  return record_number_of(json, -time_max, time_max);
 }
 
 std::uint32_t count_of(const PlainJson& json) {
-  return static_cast<std::uint32_t>(number_of(json, 0, UINT32_MAX));
+  return static_cast<std::uint32_t>(record_number_of(json, 0, UINT32_MAX));
 }
 
 Call read_call(const PlainJson& json) {
@@ -102,10 +102,10 @@ Record read_record(const PlainJson& json) {
                 .group = text_of(json.at("group")),
                 .reason = text_of(json.at("reason")),
                 .rank = rank_of(json.at("rank")),
-                .size = static_cast<Rank>(number_of(json.at("size"), 1, group_ranks_max)),
+                .size = static_cast<Rank>(record_number_of(json.at("size"), 1, group_ranks_max)),
                 .kernel = text_of(json.at("clock").at("kernel")),
                 .steady = time_of(json.at("clock").at("steady_ns")),
-                .date = number_of(json.at("clock").at("date_ns"), INT64_MIN, INT64_MAX)};
+                .date = record_number_of(json.at("clock").at("date_ns"), INT64_MIN, INT64_MAX)};
   if (record.rank >= record.size) throw std::invalid_argument("its rank is not one of its group");
   for (const PlainJson& process : json.at("processes")) record.processes.push_back(text_of(process));
   if (const PlainJson& cause = json.at("cause"); !cause.is_null()) {

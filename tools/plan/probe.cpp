@@ -97,7 +97,7 @@ std::vector<std::string> notes_on(const ProbeFigures& figures, const std::vector
 }
 
 // The exit code. A good table is worth more than a new one.
-int save(const ProbeArguments& given, const ProbeFigures& figures, const std::vector<std::string>& unsteady) {
+int probe_save(const ProbeArguments& given, const ProbeFigures& figures, const std::vector<std::string>& unsteady) {
   if (!unsteady.empty() && !given.force && std::filesystem::exists(given.save)) {
     fmt::print("{} stays as it is. Measure again when the machine is quiet, or overwrite it with --force.\n",
                given.save);
@@ -130,7 +130,7 @@ int run_rank(const ProbeArguments& given) {
   const std::vector<std::string> unsteady = disturbed(*measured);
   for (const std::string& what : unsteady) fmt::print("\nDISTURBED: {}", what);
   if (!unsteady.empty()) fmt::print("\nSomething else was at work here, so these figures are uncertain.\n");
-  return given.save.empty() ? 0 : save(given, *measured, unsteady);
+  return given.save.empty() ? 0 : probe_save(given, *measured, unsteady);
 }
 
 // Scaled so that both together take what a byte each way takes when both ranks are at it.

@@ -26,7 +26,7 @@ namespace {
 using nlohmann::ordered_json;
 
 // The words of a file's first line, between single spaces; empty where it cannot be read.
-std::string line_of(const std::string& path) {
+std::string settings_line_of(const std::string& path) {
   std::ifstream file(path);
   std::string line, word, words;
   std::getline(file, line);
@@ -128,7 +128,7 @@ ordered_json interfaces() {
   auto rows = ordered_json::array();
   for (const auto& [name, of_this] : addresses) {
     const std::string folder = "/sys/class/net/" + name + "/";
-    const std::string speed = line_of(folder + "speed"), mtu = line_of(folder + "mtu");
+    const std::string speed = settings_line_of(folder + "speed"), mtu = settings_line_of(folder + "mtu");
     ordered_json row{{"name", name}, {"addresses", of_this}};
     // Virtual interfaces have none, or -1.
     row["mbit_per_s"] = speed.empty() || speed.front() == '-' ? ordered_json() : ordered_json::parse(speed);
@@ -141,18 +141,18 @@ ordered_json interfaces() {
 
 ordered_json host() {
   const std::string ipv4 = "/proc/sys/net/ipv4/", core = "/proc/sys/net/core/";
-  const std::string default_of_host = line_of(ipv4 + "tcp_congestion_control");
+  const std::string default_of_host = settings_line_of(ipv4 + "tcp_congestion_control");
   return {{"congestion_control",
            {{"in_force", congestion_in_force(default_of_host)},
             {"default_of_host", default_of_host},
             {"allowed", tcp::usable_congestion()},
-            {"available", line_of(ipv4 + "tcp_available_congestion_control")}}},
+            {"available", settings_line_of(ipv4 + "tcp_available_congestion_control")}}},
           {"streams", streams_in_force()},
           {"limits",
-           {{"net.core.wmem_max", line_of(core + "wmem_max")},
-            {"net.core.rmem_max", line_of(core + "rmem_max")},
-            {"net.ipv4.tcp_wmem", line_of(ipv4 + "tcp_wmem")},
-            {"net.ipv4.tcp_rmem", line_of(ipv4 + "tcp_rmem")}}},
+           {{"net.core.wmem_max", settings_line_of(core + "wmem_max")},
+            {"net.core.rmem_max", settings_line_of(core + "rmem_max")},
+            {"net.ipv4.tcp_wmem", settings_line_of(ipv4 + "tcp_wmem")},
+            {"net.ipv4.tcp_rmem", settings_line_of(ipv4 + "tcp_rmem")}}},
           {"interfaces", interfaces()}};
 }
 

@@ -99,7 +99,7 @@ void print_critical_path(const Simulation& run) {
 
 // What drawings leave out.
 void print_selection(const Simulation& run) {
-  const Selection selection = select(run);
+  const DrawnPart selection = select(run);
   if (run.ranks > timeline_ranks_max) {
     fmt::print("  drawn: {} of {} ranks, of those that the critical path visits\n", selection.ranks.size(), run.ranks);
   }

@@ -43,7 +43,7 @@ struct Drawing {
   };
 
   explicit Drawing(const Simulation& run) {
-    const Selection selection = select(run);
+    const DrawnPart selection = select(run);
     for (const Rank rank : selection.ranks) rows.push_back({.rank = rank});
     selection.whole ? add_all(run) : add_critical(run, selection.every);
     std::ranges::stable_sort(parts, {}, [](const Part& part) { return part.activity.begin; });
@@ -116,8 +116,8 @@ std::string name_of_activity(const Activity& activity) {
   return {};
 }
 
-Selection select(const Simulation& run) {
-  Selection made;
+DrawnPart select(const Simulation& run) {
+  DrawnPart made;
   if (run.ranks <= timeline_ranks_max) {
     made.ranks.resize(static_cast<std::size_t>(run.ranks));
     std::iota(made.ranks.begin(), made.ranks.end(), 0);

@@ -17,12 +17,12 @@ inline constexpr Rank timeline_ranks_max = 256;
 inline constexpr std::size_t timeline_parts_max = 100'000;  // about 25 MB of a drawing
 
 // What of a run is drawn, so that drawings are of bounded size.
-struct Selection {
+struct DrawnPart {
   std::vector<Rank> ranks;  // rising: all, or so many of those that the critical path comes by, evenly chosen
   bool whole = true;        // all that these ranks do, else only the critical path
   std::size_t every = 1;    // and of that, one of so many parts
 };
-Selection select(const Simulation& run);
+DrawnPart select(const Simulation& run);
 
 // In the format of Chrome's tracing, which https://ui.perfetto.dev shows: a process for each host, a thread for each
 // rank's processor, and others for what it has on the way: as many as messages are on their way at once.

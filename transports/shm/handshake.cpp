@@ -55,7 +55,7 @@ std::string other_user(uid_t uid) {
   return fmt::format("it belongs to user {}, not {}", uid, ::geteuid());
 }
 
-Packet packet_of(PacketKind kind, const Hello& hello, std::string_view text = {}) {
+Packet greeting_packet(PacketKind kind, const Hello& hello, std::string_view text = {}) {
   return {.kind = kind,
           .words = {hello.group, static_cast<std::uint64_t>(hello.from), static_cast<std::uint64_t>(hello.to)},
           .text = std::string(text)};
@@ -65,7 +65,7 @@ Hello hello_of(const Packet& packet) {
   return {packet.words[0], static_cast<Rank>(packet.words[1]), static_cast<Rank>(packet.words[2])};
 }
 
-Packet packet_of(Distrust why) {
+Packet greeting_packet(Distrust why) {
   return {.kind = PacketKind::distrust, .words = {static_cast<std::uint64_t>(why)}};
 }
 
@@ -139,10 +139,10 @@ Handshake Dial::begin() {
   connection_.channel = Channel(std::move(fd));
   connection_.pid = peer.pid;
   if (secret_.empty()) {
-    connection_.channel.send(packet_of(PacketKind::hello, hello_), {&wake_event_, 1});
+    connection_.channel.send(greeting_packet(PacketKind::hello, hello_), {&wake_event_, 1});
   } else {
     challenge_.emplace(secret_, Challenge::Side::dials, context_of(hello_));
-    connection_.channel.send(packet_of(PacketKind::hello, hello_, challenge_->nonce()));
+    connection_.channel.send(greeting_packet(PacketKind::hello, hello_, challenge_->nonce()));
   }
   return Handshake::waiting;
 }
@@ -200,11 +200,12 @@ Handshake Dial::prove(Packet& packet) {
   if (packet.kind != PacketKind::challenge) return fail(said_by_us(Distrust::needs_secret));
   const std::string nonce = packet.text.substr(0, Challenge::nonce_bytes);
   if (!challenge_->accepts(std::string_view(packet.text).substr(nonce.size()), nonce)) {
-    connection_.channel.send(packet_of(Distrust::other_secret));
+    connection_.channel.send(greeting_packet(Distrust::other_secret));
     return fail(said_by_us(Distrust::other_secret));
   }
   if (!take_wake_event(packet)) return Handshake::failed;
-  connection_.channel.send(packet_of(PacketKind::proof, hello_, text_of(challenge_->proof(nonce))), {&wake_event_, 1});
+  connection_.channel.send(greeting_packet(PacketKind::proof, hello_, text_of(challenge_->proof(nonce))),
+                           {&wake_event_, 1});
   proven_ = true;
   return Handshake::waiting;
 }
@@ -226,7 +227,7 @@ Handshake Greeting::fail(std::string problem) {
 
 // Says so to the other side, too, which may be a rank that was started wrongly.
 Handshake Greeting::distrust(Distrust why) {
-  connection_.channel.send(packet_of(why));
+  connection_.channel.send(greeting_packet(why));
   return fail(said_by_us(why));
 }
 
@@ -273,7 +274,7 @@ Handshake Greeting::take_hello(Packet& packet) {
   challenge_.emplace(guard_->secret(), Challenge::Side::answers, context_of(hello_));
   std::string text(challenge_->nonce());
   text += text_of(challenge_->proof(their_nonce_));
-  connection_.channel.send(packet_of(PacketKind::challenge, {hello_.group, hello_.to, hello_.from}, text),
+  connection_.channel.send(greeting_packet(PacketKind::challenge, {hello_.group, hello_.to, hello_.from}, text),
                            {&own_wake_event_, 1});
   return Handshake::waiting;
 }
@@ -289,7 +290,7 @@ Handshake Greeting::take_proof(Packet& packet) {
 Connection Greeting::welcome() && {
   const Hello answer{hello_.group, hello_.to, hello_.from};
   const std::size_t events = challenge_ ? 0 : 1;  // the challenge has brought it
-  connection_.channel.send(packet_of(PacketKind::welcome, answer), std::span(&own_wake_event_, events));
+  connection_.channel.send(greeting_packet(PacketKind::welcome, answer), std::span(&own_wake_event_, events));
   return std::move(connection_);
 }
 

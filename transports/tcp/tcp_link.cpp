@@ -10,7 +10,7 @@
 namespace hocket::tcp {
 namespace {
 
-constexpr std::size_t message_bytes_max = UINT32_MAX;
+constexpr std::size_t frame_bytes_max = UINT32_MAX;
 
 Status too_long(std::size_t bytes) {
   return Status(Code::internal, fmt::format("a message of {} bytes is too long for the wire", bytes));
@@ -36,7 +36,7 @@ void TcpLink::send(const Tag& tag, ConstBuffer from, Completion& completion) {
     completion.done(*ended_with_);
     return;
   }
-  if (from.bytes > message_bytes_max) {
+  if (from.bytes > frame_bytes_max) {
     completion.done(too_long(from.bytes));
     return;
   }
@@ -71,7 +71,7 @@ void TcpLink::post(const Tag& tag, PostedReceive receive) {
     receive.completion->done(*ended_with_);
     return;
   }
-  if (receive.to.bytes > message_bytes_max) {
+  if (receive.to.bytes > frame_bytes_max) {
     receive.completion->done(too_long(receive.to.bytes));
     return;
   }

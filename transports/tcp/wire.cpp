@@ -22,7 +22,7 @@ Status malformed(std::string message) {
 }
 
 // Whether the fields of a call hold what they can hold.
-Status check(const Signature& call) {
+Status check_signature(const Signature& call) {
   if (static_cast<std::uint8_t>(call.kind) >= signature_kinds)
     return malformed("a frame names an unknown kind of call");
   if (!is_known(call.collective)) return malformed("a frame names an unknown collective");
@@ -110,7 +110,7 @@ Result<Header> parse_header(std::span<const std::byte, header_bytes> bytes) {
     case FrameKind::waiting: break;
     default: return malformed(fmt::format("a frame has the unknown kind {}", static_cast<int>(header.kind)));
   }
-  if (Status sound = check(header.tag.call); !sound.ok()) return sound;
+  if (Status sound = check_signature(header.tag.call); !sound.ok()) return sound;
   return header;
 }
 

@@ -9,7 +9,7 @@ namespace hocket_torch {
 namespace {
 
 // torch's C++ interface has no function for this that holds without CUDA's headers in all versions; Python's has.
-void* handle_of(const c10::Stream& stream) {
+void* side_stream_handle_of(const c10::Stream& stream) {
   const c10::StreamGuard current(stream);
   const pybind11::gil_scoped_acquire gil;
   try {
@@ -25,7 +25,7 @@ void* handle_of(const c10::Stream& stream) {
 SideStream::SideStream(c10::Device device)
     : device_type_(device.type()),
       stream_(device_type_.getStreamFromGlobalPool(device)),
-      handle_(handle_of(stream_)),
+      handle_(side_stream_handle_of(stream_)),
       ready_(device.type()) {}
 
 void SideStream::follow_current() {

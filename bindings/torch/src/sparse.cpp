@@ -12,7 +12,7 @@ struct Counts {
 };
 
 // In elements: how many each rank has, `each` for every value that it holds.
-Counts counts_of(const at::Tensor& numbers, std::size_t each) {
+Counts sparse_counts_of(const at::Tensor& numbers, std::size_t each) {
   Counts counts;
   for (std::int64_t rank = 0; rank < numbers.numel(); ++rank) {
     counts.offsets.push_back(counts.total);
@@ -38,8 +38,8 @@ Handle allreduce_sparse(Group& group, const at::Tensor& tensor, const c10d::Allr
   const std::int64_t number = input._nnz();
   const at::Tensor numbers = at::empty({group.size()}, at::kLong);
   check(hocket_allgather(&number, numbers.data_ptr(), 1, HOCKET_INT64, group.comm().get(), nullptr, nullptr));
-  const Counts index_counts = counts_of(numbers, static_cast<std::size_t>(dims));
-  const Counts value_counts = counts_of(numbers, static_cast<std::size_t>(values_each));
+  const Counts index_counts = sparse_counts_of(numbers, static_cast<std::size_t>(dims));
+  const Counts value_counts = sparse_counts_of(numbers, static_cast<std::size_t>(values_each));
   const std::int64_t all = numbers.sum().item<std::int64_t>();
   // One row for each value, so that those of one rank lie together.
   const at::Tensor all_indices = at::empty({all, dims}, at::kLong);

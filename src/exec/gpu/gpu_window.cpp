@@ -17,7 +17,7 @@ constexpr std::chrono::seconds window_patience{1};
 constexpr std::size_t words_per_control_line = sizeof(ControlLine) / sizeof(std::uint64_t);
 constexpr std::size_t reach_words = direct::reach_lines * words_per_control_line;
 
-std::uint64_t hash_of(const std::string& text) {
+std::uint64_t identity_hash(const std::string& text) {
   Hash hash;
   for (const char byte : text) hash.add(static_cast<unsigned char>(byte));
   return hash.value();
@@ -30,7 +30,7 @@ Result<bool> GpuWindow::open(Window& window, Gpu& gpu) {
   if (stream_ != nullptr) return gpu_ == &gpu;
   window_ = &window;
   gpu_ = &gpu;
-  identity_ = hash_of(gpu.identity());
+  identity_ = identity_hash(gpu.identity());
   if (unusable_ = share_words(); !unusable_.ok()) {
     forget_words(gpu);
     return unusable_;
@@ -60,7 +60,7 @@ Status GpuWindow::tell_reach() {
   reached->insert(reached->begin(), gpu_->identity());
   ControlLine* const lines = &window_->control_lines(window_->self())[direct::reach_line];
   for (std::size_t i = 0; i < std::min(reached->size(), reach_words); ++i) {
-    lines[i / words_per_control_line].words[i % words_per_control_line].store(hash_of((*reached)[i]),
+    lines[i / words_per_control_line].words[i % words_per_control_line].store(identity_hash((*reached)[i]),
                                                                               std::memory_order_relaxed);
   }
   return {};

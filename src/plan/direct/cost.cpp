@@ -56,7 +56,7 @@ double copied_out(const CallShape& shape, const Side& side) {
 // ---- the paths ------------------------------------------------------------------------------------------------------
 
 // Waits for the announcements, then for each stage.
-double waits_of(DirectPath path, const CallShape& shape) {
+double waits_on(DirectPath path, const CallShape& shape) {
   return 1 + static_cast<double>(stages_of(path, shape.combines).size());
 }
 
@@ -86,7 +86,7 @@ DirectTerms one_shot(const Exchange& exchange, const CallShape& shape, const Sid
     return terms;
   }
   terms.root.lines = terms.other.lines = others * std::max(lines_of(root), lines_of(other));
-  terms.flags = waits_of(DirectPath::one_shot, shape);
+  terms.flags = waits_on(DirectPath::one_shot, shape);
   terms.time_slices = 1;
   if (shape.collective.has_root()) {
     const bool down = shape.collective.is_from_root();
@@ -101,7 +101,7 @@ DirectTerms pooled(const CallShape& shape, const Side& root, const Side& other) 
   const DirectWork common{.lines = announcement_lines_of(DirectPath::pooled, shape) + counters_per_part * shape.rounds,
                           .combined = (shape.ranks - 1) * shape.part};
   const auto work = [&](const Side& side) { return common + DirectWork{.copied = side.input + side.output}; };
-  return {.root = work(root), .other = work(other), .flags = waits_of(DirectPath::pooled, shape), .time_slices = 1};
+  return {.root = work(root), .other = work(other), .flags = waits_on(DirectPath::pooled, shape), .time_slices = 1};
 }
 
 // Parts are shared out, and each goes from all inputs to all outputs at once.
@@ -115,7 +115,7 @@ DirectTerms mapped(const CallShape& shape, const Side& root, const Side& other, 
   } else {
     work.copied = (copied_out(shape, root) + others * copied_out(shape, other)) / shape.ranks;
   }
-  return {.root = work, .other = work, .flags = waits_of(DirectPath::mapped, shape), .time_slices = 1};
+  return {.root = work, .other = work, .flags = waits_on(DirectPath::mapped, shape), .time_slices = 1};
 }
 
 // What a rank takes of parts that others have combined.
@@ -148,7 +148,7 @@ DirectTerms single_copy(const CallShape& shape, const Side& root, const Side& ot
     }
     return made;
   };
-  const double waits = waits_of(DirectPath::single_copy, shape);
+  const double waits = waits_on(DirectPath::single_copy, shape);
   return {.root = work(root),
           .other = work(other),
           .flags = waits,
@@ -177,7 +177,7 @@ DirectTerms staged(const CallShape& shape, const Side& root, const Side& other) 
   DirectTerms terms{.root = work(root),
                     .other = work(other),
                     .rounds = shape.rounds,
-                    .flags = waits_of(DirectPath::staged, shape),
+                    .flags = waits_on(DirectPath::staged, shape),
                     .time_slices = 2 * windows + (shape.combines ? 1 : 0)};
   if (shape.collective.has_root() && !shape.combines) {
     const bool down = shape.collective.is_from_root();

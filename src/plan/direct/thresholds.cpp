@@ -65,7 +65,7 @@ std::string parse_one_shot(std::string_view text, DirectThresholds& into) {
 }
 
 // Null: nothing is called that.
-ByteRange* range_of(std::string_view name, DirectThresholds& of) {
+ByteRange* read_range(std::string_view name, DirectThresholds& of) {
   auto collective = find_by_name(all_collectives, name);
   if (!collective) collective = find_by_name(unequal_collectives, name);
   return collective ? &of.single_copy[static_cast<std::size_t>(*collective)] : nullptr;
@@ -78,7 +78,7 @@ std::string parse_single_copy(std::string_view text, DirectThresholds& into) {
   while (!text.empty()) {
     std::string_view range = trimmed(take_until(text, ','));
     const std::string_view name = take_until(range, ':');
-    ByteRange* const of_that = range_of(name, into);
+    ByteRange* const of_that = read_range(name, into);
     const auto bytes = parse_range(range);
     if (of_that == nullptr || !bytes) return fmt::format("\"{}:{}\" is not a range, as in allgather:64K+", name, range);
     *of_that = *bytes;

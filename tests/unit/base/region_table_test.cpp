@@ -13,7 +13,7 @@ namespace {
 
 using ::testing::HasSubstr;
 
-constexpr std::size_t page = 4096;
+constexpr std::size_t region_table_page = 4096;
 
 struct Memory {
   explicit Memory(std::size_t bytes, int protection = PROT_READ | PROT_WRITE, int flags = MAP_SHARED)
@@ -32,17 +32,17 @@ struct Memory {
 
 TEST(RegionTable, FindsWhatLiesWithinOneRegion) {
   RegionTable table;
-  Memory a(4 * page), b(page);
-  const auto id_a = table.add(a.fd.get(), a.data, 4 * page);
-  const auto id_b = table.add(b.fd.get(), b.data, page);
+  Memory a(4 * region_table_page), b(region_table_page);
+  const auto id_a = table.add(a.fd.get(), a.data, 4 * region_table_page);
+  const auto id_b = table.add(b.fd.get(), b.data, region_table_page);
   ASSERT_TRUE(id_a.ok() && id_b.ok());
   EXPECT_NE(*id_a, 0u);
   EXPECT_NE(*id_a, *id_b);
-  EXPECT_EQ(table.find(a.data, 4 * page)->id, *id_a);
+  EXPECT_EQ(table.find(a.data, 4 * region_table_page)->id, *id_a);
   EXPECT_EQ(table.find(a.data + 100, 1)->id, *id_a);
-  EXPECT_EQ(table.find(a.data + 4 * page - 1, 1)->id, *id_a);
-  EXPECT_EQ(table.find(b.data, page)->id, *id_b);
-  EXPECT_FALSE(table.find(a.data + 1, 4 * page));
+  EXPECT_EQ(table.find(a.data + 4 * region_table_page - 1, 1)->id, *id_a);
+  EXPECT_EQ(table.find(b.data, region_table_page)->id, *id_b);
+  EXPECT_FALSE(table.find(a.data + 1, 4 * region_table_page));
   EXPECT_FALSE(table.find(a.data, SIZE_MAX));
   EXPECT_FALSE(table.find(&table, 1));
   const auto all = table.snapshot();
@@ -52,17 +52,17 @@ TEST(RegionTable, FindsWhatLiesWithinOneRegion) {
 
 TEST(RegionTable, KnowsWhereInTheFileAPartLies) {
   RegionTable table;
-  Memory memory(8 * page);
-  const auto id = table.add(memory.fd.get(), memory.data + 2 * page + 64, page);
+  Memory memory(8 * region_table_page);
+  const auto id = table.add(memory.fd.get(), memory.data + 2 * region_table_page + 64, region_table_page);
   ASSERT_TRUE(id.ok()) << id.status().message();
-  EXPECT_EQ(table.snapshot().front().file_offset, 2 * page + 64);
+  EXPECT_EQ(table.snapshot().front().file_offset, 2 * region_table_page + 64);
 }
 
 TEST(RegionTable, IsGoneAfterRemovalAndNumbersAreNotUsedAgain) {
   RegionTable table;
-  Memory memory(page);
+  Memory memory(region_table_page);
   const auto before = table.version();
-  const auto id = table.add(memory.fd.get(), memory.data, page);
+  const auto id = table.add(memory.fd.get(), memory.data, region_table_page);
   ASSERT_TRUE(id.ok());
   EXPECT_NE(table.version(), before);
   const auto kept = table.snapshot().front();
@@ -73,15 +73,15 @@ TEST(RegionTable, IsGoneAfterRemovalAndNumbersAreNotUsedAgain) {
   EXPECT_EQ(kept.fd.lock(), nullptr) << "the descriptor must not keep the memory";
   EXPECT_FALSE(table.remove(memory.data));
   EXPECT_FALSE(table.find(memory.data, 1));
-  const auto again = table.add(memory.fd.get(), memory.data, page);
+  const auto again = table.add(memory.fd.get(), memory.data, region_table_page);
   ASSERT_TRUE(again.ok());
   EXPECT_NE(*again, *id);
 }
 
 TEST(RegionTable, OutlivesTheCallersDescriptor) {
   RegionTable table;
-  Memory memory(page);
-  ASSERT_TRUE(table.add(memory.fd.get(), memory.data, page).ok());
+  Memory memory(region_table_page);
+  ASSERT_TRUE(table.add(memory.fd.get(), memory.data, region_table_page).ok());
   memory.fd.reset();
   const auto fd = table.snapshot().front().fd.lock();
   ASSERT_NE(fd, nullptr);
@@ -98,55 +98,55 @@ void expect_refused(RegionTable& table, int fd, void* address, std::size_t bytes
 
 TEST(RegionTable, RefusesWhatPeersCouldNotMapAlike) {
   RegionTable table;
-  Memory right(2 * page), other(2 * page);
-  Memory copied(page, PROT_READ | PROT_WRITE, MAP_PRIVATE), read_only(page, PROT_READ);
-  std::vector<std::byte> heap(page);
-  expect_refused(table, right.fd.get(), other.data, page, "another file's");
-  expect_refused(table, copied.fd.get(), copied.data, page, "not mapped shared");
-  expect_refused(table, read_only.fd.get(), read_only.data, page, "not mapped shared");
-  expect_refused(table, right.fd.get(), heap.data(), page, "not");
-  expect_refused(table, -1, right.data, page, "Bad file descriptor");
-  expect_refused(table, right.fd.get(), nullptr, page, "null");
+  Memory right(2 * region_table_page), other(2 * region_table_page);
+  Memory copied(region_table_page, PROT_READ | PROT_WRITE, MAP_PRIVATE), read_only(region_table_page, PROT_READ);
+  std::vector<std::byte> heap(region_table_page);
+  expect_refused(table, right.fd.get(), other.data, region_table_page, "another file's");
+  expect_refused(table, copied.fd.get(), copied.data, region_table_page, "not mapped shared");
+  expect_refused(table, read_only.fd.get(), read_only.data, region_table_page, "not mapped shared");
+  expect_refused(table, right.fd.get(), heap.data(), region_table_page, "not");
+  expect_refused(table, -1, right.data, region_table_page, "Bad file descriptor");
+  expect_refused(table, right.fd.get(), nullptr, region_table_page, "null");
   expect_refused(table, right.fd.get(), right.data, 0, "empty");
   expect_refused(table, right.fd.get(), right.data, SIZE_MAX, "empty");
-  ASSERT_EQ(::ftruncate(right.fd.get(), page), 0);  // the second page would be SIGBUS
-  expect_refused(table, right.fd.get(), right.data, 2 * page, "ftruncate");
+  ASSERT_EQ(::ftruncate(right.fd.get(), region_table_page), 0);  // the second page would be SIGBUS
+  expect_refused(table, right.fd.get(), right.data, 2 * region_table_page, "ftruncate");
 }
 
 TEST(RegionTable, SealsFilesAgainstShrinkingOrSaysThatItCannot) {
   for (const unsigned flags : {unsigned{MFD_ALLOW_SEALING}, 0U}) {
     RegionTable table;
     const UniqueFd fd(::memfd_create("test", MFD_CLOEXEC | flags));
-    ASSERT_EQ(::ftruncate(fd.get(), page), 0);
-    void* const memory = ::mmap(nullptr, page, PROT_READ | PROT_WRITE, MAP_SHARED, fd.get(), 0);
-    ASSERT_TRUE(table.add(fd.get(), memory, page).ok());
-    EXPECT_EQ(table.find(memory, page)->may_shrink, flags == 0);
+    ASSERT_EQ(::ftruncate(fd.get(), region_table_page), 0);
+    void* const memory = ::mmap(nullptr, region_table_page, PROT_READ | PROT_WRITE, MAP_SHARED, fd.get(), 0);
+    ASSERT_TRUE(table.add(fd.get(), memory, region_table_page).ok());
+    EXPECT_EQ(table.find(memory, region_table_page)->may_shrink, flags == 0);
     EXPECT_EQ(::ftruncate(fd.get(), 0) != 0, flags != 0);
-    ::munmap(memory, page);
+    ::munmap(memory, region_table_page);
   }
 }
 
 TEST(RegionTable, RefusesOverlaps) {
   RegionTable table;
-  Memory memory(4 * page);
-  ASSERT_TRUE(table.add(memory.fd.get(), memory.data + page, 2 * page).ok());
+  Memory memory(4 * region_table_page);
+  ASSERT_TRUE(table.add(memory.fd.get(), memory.data + region_table_page, 2 * region_table_page).ok());
   for (const auto& [first, pages] : {std::pair{0, 2}, {1, 2}, {2, 1}, {2, 2}, {0, 4}}) {
-    const auto refused = table.add(memory.fd.get(), memory.data + first * page, pages * page);
+    const auto refused = table.add(memory.fd.get(), memory.data + first * region_table_page, pages * region_table_page);
     ASSERT_FALSE(refused.ok()) << first << " " << pages;
     EXPECT_EQ(refused.status().code(), Code::invalid_argument);
   }
-  EXPECT_TRUE(table.add(memory.fd.get(), memory.data, page).ok());
-  EXPECT_TRUE(table.add(memory.fd.get(), memory.data + 3 * page, page).ok());
+  EXPECT_TRUE(table.add(memory.fd.get(), memory.data, region_table_page).ok());
+  EXPECT_TRUE(table.add(memory.fd.get(), memory.data + 3 * region_table_page, region_table_page).ok());
 }
 
 TEST(RegionTable, OnlyItsOwnerRemovesARegion) {
   RegionTable table;
-  Memory memory(page);
-  ASSERT_TRUE(table.add(memory.fd.get(), memory.data, page).ok());
+  Memory memory(region_table_page);
+  ASSERT_TRUE(table.add(memory.fd.get(), memory.data, region_table_page).ok());
   EXPECT_FALSE(table.remove(memory.data, RegionOwner::hocket)) << "or freeing it would unmap a caller's memory";
   EXPECT_FALSE(table.remove(memory.data + 1));
   EXPECT_TRUE(table.remove(memory.data));
-  ASSERT_TRUE(table.add(memory.fd.get(), memory.data, page, RegionOwner::hocket).ok());
+  ASSERT_TRUE(table.add(memory.fd.get(), memory.data, region_table_page, RegionOwner::hocket).ok());
   EXPECT_FALSE(table.remove(memory.data));
   EXPECT_TRUE(table.remove(memory.data, RegionOwner::hocket));
 }
@@ -157,10 +157,10 @@ TEST(RegionTable, ManyThreadsAtOnce) {
   std::vector<std::thread> threads;
   for (int i = 0; i < 4; ++i) {
     threads.emplace_back([&] {
-      Memory memory(page);
+      Memory memory(region_table_page);
       for (int round = 0; round < 50; ++round) {
-        const auto id = table.add(memory.fd.get(), memory.data, page);
-        if (!id.ok() || table.find(memory.data, page)->id != *id || !table.remove(memory.data)) return;
+        const auto id = table.add(memory.fd.get(), memory.data, region_table_page);
+        if (!id.ok() || table.find(memory.data, region_table_page)->id != *id || !table.remove(memory.data)) return;
       }
       ++good;
     });

@@ -34,7 +34,7 @@ enum class LeftOut {
 
 };
 
-struct Event {
+struct AgreementEvent {
   enum class Kind { hear, die, notice };
   Kind kind;
   Rank rank;            // to whom it happens
@@ -42,9 +42,9 @@ struct Event {
 };
 
 // Ranks that agree, and what is on the way between them. Rank r's flag lacks bit r alone.
-class World {
+class AgreementWorld {
  public:
-  World(Rank size, int deaths, LeftOut left_out = LeftOut::nothing)
+  AgreementWorld(Rank size, int deaths, LeftOut left_out = LeftOut::nothing)
       : deaths_(deaths), left_out_(left_out), ranks_(static_cast<std::size_t>(size)), gone_(ranks_.size()) {
     Ranks all;
     for (Rank rank = 0; rank < size; ++rank) all.insert(rank);
@@ -62,30 +62,31 @@ class World {
   // What contradicts what all must be able to rely on; "": nothing.
   const std::string& wrong() const { return wrong_; }
 
-  std::vector<Event> events() const {
-    std::vector<Event> events;
+  std::vector<AgreementEvent> events() const {
+    std::vector<AgreementEvent> events;
     for (Rank rank = 0; rank < size(); ++rank) {
       if (!lives(rank)) continue;
-      if (deaths_ > 0) events.push_back({Event::Kind::die, rank});
+      if (deaths_ > 0) events.push_back({AgreementEvent::Kind::die, rank});
       if (has_returned(rank)) continue;
       for (Rank peer = 0; peer < size(); ++peer) {
         const auto lane = lanes_.find({peer, rank});
-        if (lane != lanes_.end() && !lane->second.empty()) events.push_back({Event::Kind::hear, rank, peer});
-        if (!lives(peer) && !noticed_.contains({rank, peer})) events.push_back({Event::Kind::notice, rank, peer});
+        if (lane != lanes_.end() && !lane->second.empty()) events.push_back({AgreementEvent::Kind::hear, rank, peer});
+        if (!lives(peer) && !noticed_.contains({rank, peer}))
+          events.push_back({AgreementEvent::Kind::notice, rank, peer});
       }
     }
     return events;
   }
 
-  void apply(const Event& event) {
-    if (event.kind == Event::Kind::die) {
+  void apply(const AgreementEvent& event) {
+    if (event.kind == AgreementEvent::Kind::die) {
       gone_[index(event.rank)] = true;
       --deaths_;
       return;
     }
     Agreement next = rank(event.rank);
     auto& lane = lanes_[{event.peer, event.rank}];
-    if (event.kind == Event::Kind::hear) {
+    if (event.kind == AgreementEvent::Kind::hear) {
       const Word word = lane.front();
       lane.pop_front();
       next.heard(event.peer, word);
@@ -165,17 +166,19 @@ struct Found {
   bool left_alone = false;    // some rank, at an end
 };
 
-bool is_stuck(const World& world, Rank rank) {
+bool is_stuck(const AgreementWorld& world, Rank rank) {
   const Agreement& one = world.rank(rank);
   return world.lives(rank) && !one.outcome();
 }
 
-Found explore(const World& from, std::size_t worlds_max = 1'000'000) {
+Found explore(const AgreementWorld& from, std::size_t worlds_max = 1'000'000) {
   Found found;
-  const auto look = [&](const World& world, const std::vector<Event>& events) {
+  const auto look = [&](const AgreementWorld& world, const std::vector<AgreementEvent>& events) {
     if (!world.wrong().empty()) found.wrong.insert(world.wrong());
     if (world.outcome()) found.dead.insert(world.outcome()->dead);
-    if (std::ranges::any_of(events, [](const Event& event) { return event.kind != Event::Kind::die; })) return;
+    if (std::ranges::any_of(events,
+                            [](const AgreementEvent& event) { return event.kind != AgreementEvent::Kind::die; }))
+      return;
     ++found.ends;
     for (Rank rank = 0; rank < world.size(); ++rank) {
       if (is_stuck(world, rank)) ++found.stuck;
@@ -188,7 +191,7 @@ Found explore(const World& from, std::size_t worlds_max = 1'000'000) {
 
 void expect_agreement(Rank size, int deaths, std::size_t worlds_max = 2'000'000) {
   SCOPED_TRACE(fmt::format("{} ranks, {} deaths", size, deaths));
-  const Found found = explore(World(size, deaths), worlds_max);
+  const Found found = explore(AgreementWorld(size, deaths), worlds_max);
   EXPECT_THAT(found.wrong, testing::IsEmpty());
   EXPECT_GE(found.ends, 1U);
   EXPECT_EQ(found.stuck, 0U);
@@ -197,7 +200,7 @@ void expect_agreement(Rank size, int deaths, std::size_t worlds_max = 2'000'000)
 TEST(AgreementModel, WithoutDeathsAllReturnTheAndOfTheirFlags) {
   for (const Rank size : {1, 2, 3, 4}) {
     expect_agreement(size, 0);
-    EXPECT_THAT(explore(World(size, 0)).dead, testing::ElementsAre(Ranks{}));
+    EXPECT_THAT(explore(AgreementWorld(size, 0)).dead, testing::ElementsAre(Ranks{}));
   }
 }
 
@@ -209,16 +212,16 @@ TEST(AgreementModel, WhoeverDiesTheOthersAgree) {
 
 // A leader that dies while it releases leaves some who know that they are needed no more, and some who do not.
 TEST(AgreementModel, ARankMayBeLeftAlone) {
-  EXPECT_FALSE(explore(World(3, 0)).left_alone);
-  EXPECT_TRUE(explore(World(3, 1)).left_alone);
+  EXPECT_FALSE(explore(AgreementWorld(3, 0)).left_alone);
+  EXPECT_TRUE(explore(AgreementWorld(3, 1)).left_alone);
 }
 
 // What each part of the protocol is for: without it, a model as small as this one finds two outcomes, or a rank that
 // waits for ever.
 TEST(AgreementModel, NoPhaseCanBeLeftOut) {
-  EXPECT_THAT(explore(World(3, 2, LeftOut::proposing)).wrong, testing::Contains("two outcomes"));
-  EXPECT_THAT(explore(World(3, 2, LeftOut::acceptances)).wrong, testing::Contains("two outcomes"));
-  EXPECT_GT(explore(World(3, 1, LeftOut::answering)).stuck, 0U);
+  EXPECT_THAT(explore(AgreementWorld(3, 2, LeftOut::proposing)).wrong, testing::Contains("two outcomes"));
+  EXPECT_THAT(explore(AgreementWorld(3, 2, LeftOut::acceptances)).wrong, testing::Contains("two outcomes"));
+  EXPECT_GT(explore(AgreementWorld(3, 1, LeftOut::answering)).stuck, 0U);
 }
 
 // What a leader says comes from outside, and may name ranks of the standby that an earlier shrink has left out.

@@ -12,7 +12,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-Deadline generous() {
+Deadline in_a_minute() {
   return Deadline::after(60s);
 }
 
@@ -25,13 +25,13 @@ struct Left {
 Left leave(const std::string& point) {
   auto server = StoreServer::start("127.0.0.1", 0).value();
   const std::uint16_t port = server->port();
-  auto reader = TcpStore::connect("127.0.0.1", port, generous()).value();
-  leave_server(point, std::move(server), 2, generous());
+  auto reader = TcpStore::connect("127.0.0.1", port, in_a_minute()).value();
+  leave_server(point, std::move(server), 2, in_a_minute());
   return {std::move(reader), port};
 }
 
 bool ends(std::uint16_t port) {
-  for (const Deadline deadline = generous(); !deadline.passed();) {
+  for (const Deadline deadline = in_a_minute(); !deadline.passed();) {
     if (store::is_refused("127.0.0.1", port, deadline)) return true;
   }
   return false;
@@ -39,11 +39,11 @@ bool ends(std::uint16_t port) {
 
 TEST(LeftServer, ServesUntilAllHaveReadAndGone) {
   Left left = leave("here");
-  EXPECT_TRUE(left.reader->set("key", "why", generous()).ok());
+  EXPECT_TRUE(left.reader->set("key", "why", in_a_minute()).ok());
   left.reader.reset();
-  auto late = TcpStore::connect("127.0.0.1", left.port, generous()).value();
-  EXPECT_EQ(late->get("key", generous()).value(), "why");
-  EXPECT_FALSE(late->is_refused(generous()));
+  auto late = TcpStore::connect("127.0.0.1", left.port, in_a_minute()).value();
+  EXPECT_EQ(late->get("key", in_a_minute()).value(), "why");
+  EXPECT_FALSE(late->is_refused(in_a_minute()));
   late.reset();
   EXPECT_TRUE(ends(left.port));
 }
@@ -51,10 +51,10 @@ TEST(LeftServer, ServesUntilAllHaveReadAndGone) {
 TEST(LeftServer, EndsWhereRank0ServesThereAgain) {
   const Left here = leave("here"), there = leave("there");
   end_left_servers("here");
-  EXPECT_TRUE(here.reader->is_refused(generous()));
-  EXPECT_FALSE(there.reader->is_refused(generous()));
+  EXPECT_TRUE(here.reader->is_refused(in_a_minute()));
+  EXPECT_FALSE(there.reader->is_refused(in_a_minute()));
   end_left_servers("there");
-  EXPECT_TRUE(there.reader->is_refused(generous()));
+  EXPECT_TRUE(there.reader->is_refused(in_a_minute()));
 }
 
 }  // namespace

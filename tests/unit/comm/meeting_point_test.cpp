@@ -27,8 +27,8 @@ std::uint16_t free_port() {
   return server_of("")->port();
 }
 
-Result<std::unique_ptr<Store>> meet(const MeetingPoint& point, bool serves, std::unique_ptr<StoreServer>& server,
-                                    std::chrono::milliseconds limit = 20s) {
+Result<std::unique_ptr<Store>> meet_at(const MeetingPoint& point, bool serves, std::unique_ptr<StoreServer>& server,
+                                       std::chrono::milliseconds limit = 20s) {
   return meet_at(point, serves, server, Deadline::after(limit), {});
 }
 
@@ -54,7 +54,7 @@ TEST(MeetingPoint, WhereTheRangeIsUsedUpSaysSo) {
   const MeetingPoint point{
       .host = "127.0.0.1", .ports = {other->port()}, .name = "mine", .ports_limited_by = "HOCKET_TCP_PORTS"};
   std::unique_ptr<StoreServer> server;
-  const Status status = meet(point, true, server).status();
+  const Status status = meet_at(point, true, server).status();
   EXPECT_EQ(status.code(), Code::address_in_use);
   EXPECT_THAT(status.message(), HasSubstr("HOCKET_TCP_PORTS allows no others"));
 }
@@ -62,10 +62,10 @@ TEST(MeetingPoint, WhereTheRangeIsUsedUpSaysSo) {
 TEST(MeetingPoint, IsServedAtSeveralAddresses) {
   const MeetingPoint served{.host = "127.0.0.1", .ports = {free_port()}, .name = "mine", .besides = {"127.0.0.2"}};
   std::unique_ptr<StoreServer> server, none;
-  ASSERT_TRUE(meet(served, true, server).ok());
+  ASSERT_TRUE(meet_at(served, true, server).ok());
   for (const char* address : {"127.0.0.2", "127.0.0.3"}) {
     const MeetingPoint looked{.host = address, .ports = served.ports, .name = "mine"};
-    EXPECT_EQ(meet(looked, false, none, 1s).ok(), address == served.besides.front()) << address;
+    EXPECT_EQ(meet_at(looked, false, none, 1s).ok(), address == served.besides.front()) << address;
   }
 }
 
@@ -81,10 +81,10 @@ TEST(MeetingPoint, IsOnTheNextPortWhereOneIsTakenByAnotherJob) {
   const auto other = server_of("another");
   const MeetingPoint point{.host = "127.0.0.1", .ports = {other->port(), free_port()}, .name = "mine"};
   std::unique_ptr<StoreServer> server, none;
-  const auto served = meet(point, true, server);
+  const auto served = meet_at(point, true, server);
   ASSERT_TRUE(served.ok()) << served.status().message();
   EXPECT_EQ(server->port(), point.ports[1]);
-  const auto found = meet(point, false, none);
+  const auto found = meet_at(point, false, none);
   ASSERT_TRUE(found.ok()) << found.status().message();
   EXPECT_EQ((*found)->url(), (*served)->url());
   EXPECT_EQ(none, nullptr);
@@ -93,7 +93,7 @@ TEST(MeetingPoint, IsOnTheNextPortWhereOneIsTakenByAnotherJob) {
 TEST(MeetingPoint, SaysWhoServesThereAndForWhat) {
   const MeetingPoint point{.host = "127.0.0.1", .ports = {free_port()}, .name = "mine", .job = "first"};
   std::unique_ptr<StoreServer> server;
-  const auto store = meet(point, true, server);
+  const auto store = meet_at(point, true, server);
   ASSERT_TRUE(store.ok()) << store.status().message();
   const auto text = (*store)->peek(meeting_point_key, Deadline::after(20s));
   ASSERT_TRUE(text.ok() && *text);
@@ -106,8 +106,8 @@ TEST(MeetingPoint, SaysWhoServesThereAndForWhat) {
 TEST(MeetingPoint, IsTheSameForASecondCommunicator) {
   const MeetingPoint point{.host = "127.0.0.1", .ports = {free_port()}, .name = "mine"};
   std::unique_ptr<StoreServer> server, second;
-  ASSERT_TRUE(meet(point, true, server).ok());
-  EXPECT_TRUE(meet(point, true, second).ok());
+  ASSERT_TRUE(meet_at(point, true, server).ok());
+  EXPECT_TRUE(meet_at(point, true, second).ok());
   EXPECT_EQ(second, nullptr);
 }
 
@@ -115,19 +115,19 @@ TEST(MeetingPoint, MayBeADaemonOnTheFirstPortAlone) {
   const auto daemon = server_of("");
   std::unique_ptr<StoreServer> server;
   MeetingPoint point{.host = "127.0.0.1", .ports = {daemon->port()}, .name = "mine", .daemon_possible = true};
-  EXPECT_TRUE(meet(point, true, server).ok());
-  EXPECT_TRUE(meet(point, false, server).ok());
+  EXPECT_TRUE(meet_at(point, true, server).ok());
+  EXPECT_TRUE(meet_at(point, false, server).ok());
   EXPECT_EQ(server, nullptr);
   point.daemon_possible = false;
-  EXPECT_EQ(meet(point, true, server).status().code(), Code::address_in_use);
+  EXPECT_EQ(meet_at(point, true, server).status().code(), Code::address_in_use);
 }
 
 TEST(MeetingPoint, OfAnotherJobIsNotTakenForOnesOwn) {
   const auto other = server_of("another");
   const MeetingPoint point{.host = "127.0.0.1", .ports = {other->port()}, .name = "mine", .daemon_possible = true};
   std::unique_ptr<StoreServer> server;
-  EXPECT_EQ(meet(point, true, server).status().code(), Code::address_in_use);
-  const Status status = meet(point, false, server, 3s).status();
+  EXPECT_EQ(meet_at(point, true, server).status().code(), Code::address_in_use);
+  const Status status = meet_at(point, false, server, 3s).status();
   EXPECT_EQ(status.code(), Code::protocol_error);
   EXPECT_THAT(status.message(), HasSubstr("another job"));
 }
@@ -135,10 +135,10 @@ TEST(MeetingPoint, OfAnotherJobIsNotTakenForOnesOwn) {
 TEST(MeetingPoint, IsWaitedFor) {
   const MeetingPoint point{.host = "127.0.0.1", .ports = {free_port()}, .name = "mine"};
   std::unique_ptr<StoreServer> none, server;
-  EXPECT_EQ(meet(point, false, none, 1s).status().code(), Code::store_unreachable);
+  EXPECT_EQ(meet_at(point, false, none, 1s).status().code(), Code::store_unreachable);
   Result<std::unique_ptr<Store>> found = Status(Code::internal, "not yet");
-  std::jthread other([&] { found = meet(point, false, none); });
-  EXPECT_TRUE(meet(point, true, server).ok());
+  std::jthread other([&] { found = meet_at(point, false, none); });
+  EXPECT_TRUE(meet_at(point, true, server).ok());
   other.join();
   EXPECT_TRUE(found.ok()) << found.status().message();
 }

@@ -26,13 +26,13 @@ PeerInfo on(std::string host, const CoreSet& its_cores) {
   return info;
 }
 
-Result<Membership> membership(Rank rank, std::vector<PeerInfo> peers) {
+Result<Membership> make_membership(Rank rank, std::vector<PeerInfo> peers) {
   const Options options{.rank = rank, .size = static_cast<Rank>(peers.size()), .name = "job"};
   return Membership::make(options, std::make_shared<const std::vector<PeerInfo>>(std::move(peers)));
 }
 
 TEST(Membership, KnowsWhereTheRanksRun) {
-  const auto made = membership(2, {on("a", cores({0})), on("b", cores({0})), on("a", cores({1}))});
+  const auto made = make_membership(2, {on("a", cores({0})), on("b", cores({0})), on("a", cores({1}))});
   ASSERT_TRUE(made.ok());
   EXPECT_EQ(made->rank(), 2);
   EXPECT_EQ(made->size(), 3);
@@ -45,13 +45,13 @@ TEST(Membership, KnowsWhereTheRanksRun) {
 
 TEST(Membership, KnowsThatRanksOutnumberCores) {
   const auto crowded =
-      membership(0, {on("a", cores({0, 1})), on("a", cores({1, 2})), on("a", cores({0})), on("a", cores({0}))});
+      make_membership(0, {on("a", cores({0, 1})), on("a", cores({1, 2})), on("a", cores({0})), on("a", cores({0}))});
   ASSERT_TRUE(crowded.ok());
   EXPECT_EQ(crowded->scarce_cores(), 3) << "of all ranks together";
-  const auto bound = membership(0, {on("a", cores({0})), on("a", cores({1}))});
+  const auto bound = make_membership(0, {on("a", cores({0})), on("a", cores({1}))});
   ASSERT_TRUE(bound.ok());
   EXPECT_EQ(bound->scarce_cores(), 0);
-  const auto two_hosts = membership(0, {on("a", cores({0})), on("a", cores({0})), on("b", cores({0}))});
+  const auto two_hosts = make_membership(0, {on("a", cores({0})), on("a", cores({0})), on("b", cores({0}))});
   ASSERT_TRUE(two_hosts.ok());
   EXPECT_EQ(two_hosts->scarce_cores(), 0) << "which is of one host";
   EXPECT_EQ(two_hosts->wait_budget().pauses, 0) << "but these two ranks share a core";
@@ -63,9 +63,9 @@ TEST(Membership, TakesTheSlowestNetworkOfAnyRank) {
   peers[0].speed = NetworkSpeed::gbit_100;
   peers[1].speed = NetworkSpeed::gbit_10;
   peers[2].speed = NetworkSpeed::gbit_25;
-  for (const Rank rank : {0, 1, 2}) EXPECT_EQ(membership(rank, peers)->machine().name, "several-hosts-10g");
+  for (const Rank rank : {0, 1, 2}) EXPECT_EQ(make_membership(rank, peers)->machine().name, "several-hosts-10g");
   peers[0].speed = NetworkSpeed::unknown;
-  for (const Rank rank : {0, 1, 2}) EXPECT_EQ(membership(rank, peers)->machine().name, "several-hosts");
+  for (const Rank rank : {0, 1, 2}) EXPECT_EQ(make_membership(rank, peers)->machine().name, "several-hosts");
 }
 
 TEST(Membership, RefusesARankWithOtherOptions) {
@@ -76,7 +76,7 @@ TEST(Membership, RefusesARankWithOtherOptions) {
   deterministic.deterministic = true;
   for (const auto& [other, named] : {std::pair(algorithm, "HOCKET_ALGORITHM"), std::pair(tuning, "HOCKET_TUNING"),
                                      std::pair(deterministic, "HOCKET_DETERMINISTIC")}) {
-    const auto made = membership(0, {own, own, other});
+    const auto made = make_membership(0, {own, own, other});
     ASSERT_FALSE(made.ok());
     EXPECT_EQ(made.status().code(), Code::mismatch);
     EXPECT_EQ(made.status().cause().peer, 2);
@@ -97,7 +97,7 @@ TEST(Membership, RefusesARankOfAnotherBuildAndSaysWhatDiffers) {
     PeerInfo other = own;
     other.build.*part ^= 1;
     other.algorithm = "another";  // what another build says about its options means nothing here
-    const auto made = membership(0, {own, own, other});
+    const auto made = make_membership(0, {own, own, other});
     ASSERT_FALSE(made.ok());
     EXPECT_EQ(made.status().code(), Code::mismatch);
     EXPECT_EQ(made.status().cause().peer, 2);

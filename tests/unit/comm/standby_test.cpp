@@ -15,11 +15,11 @@
 namespace hocket::comm {
 namespace {
 
-constexpr Rank size = 13;
+constexpr Rank standby_size = 13;
 
 std::vector<std::byte> written(const Note& note) {
-  std::vector<std::byte> bytes(note_bytes(size));
-  EXPECT_TRUE(write_note(note, size, bytes).ok());
+  std::vector<std::byte> bytes(note_bytes(standby_size));
+  EXPECT_TRUE(write_note(note, standby_size, bytes).ok());
   return bytes;
 }
 
@@ -30,22 +30,22 @@ TEST(Note, OfEveryKindTravelsAsBytes) {
                     .ranks = {0, 7, 8, 12},
                     .attempts = {{0, 1}, {2, 3, 12}},
                     .cards = {std::string("\0one", 4), std::string(peer_info_bytes_max, 'x')}};
-    EXPECT_EQ(read_note(written(note), size), note) << kind;
+    EXPECT_EQ(read_note(written(note), standby_size), note) << kind;
   }
 }
 
 TEST(Note, OfMoreAttemptsThanItHasRoomForSaysSo) {
   Note note;
-  for (Rank rank = 0; rank < size; ++rank) note.attempts.insert({rank});
-  const auto read = read_note(written(note), size);
+  for (Rank rank = 0; rank < standby_size; ++rank) note.attempts.insert({rank});
+  const auto read = read_note(written(note), standby_size);
   ASSERT_TRUE(read);
   EXPECT_GT(read->attempts.size(), Note::attempts_max);
 }
 
 TEST(Note, WithACardThatIsTooLongIsNotWritten) {
-  std::vector<std::byte> bytes(note_bytes(size));
+  std::vector<std::byte> bytes(note_bytes(standby_size));
   const Note note{.cards = {std::string(peer_info_bytes_max + 1, 'x'), ""}};
-  EXPECT_EQ(write_note(note, size, bytes).code(), Code::internal);
+  EXPECT_EQ(write_note(note, standby_size, bytes).code(), Code::internal);
 }
 
 TEST(Note, ThatIsDamagedIsNoNote) {
@@ -53,12 +53,12 @@ TEST(Note, ThatIsDamagedIsNoNote) {
   for (const std::byte kind : {std::byte{0}, std::byte{9}, std::byte{255}}) {
     auto damaged = bytes;
     damaged[0] = kind;
-    EXPECT_FALSE(read_note(damaged, size)) << static_cast<int>(kind);
+    EXPECT_FALSE(read_note(damaged, standby_size)) << static_cast<int>(kind);
   }
   auto damaged = bytes;
   damaged[2 + sizeof(std::uint64_t) + 5 * 2 + 1] = std::byte{0xff};  // the upper half of a card's length
-  EXPECT_FALSE(read_note(damaged, size));
-  EXPECT_FALSE(read_note({bytes.data(), 5}, size));
+  EXPECT_FALSE(read_note(damaged, standby_size));
+  EXPECT_FALSE(read_note({bytes.data(), 5}, standby_size));
 }
 
 TEST(Word, OfEveryKindTravelsAsBytesAndIsNoNote) {
@@ -73,23 +73,23 @@ TEST(Word, OfEveryKindTravelsAsBytesAndIsNoNote) {
                     .outcome = {.flag = 5, .dead = {1, 12}},
                     .shrinks = true,
                     .generation = 6};
-    std::vector<std::byte> bytes(note_bytes(size));
-    write_word(word, size, bytes);
-    EXPECT_EQ(read_word(bytes, size), word) << kind;
-    EXPECT_FALSE(read_note(bytes, size));
+    std::vector<std::byte> bytes(note_bytes(standby_size));
+    write_word(word, standby_size, bytes);
+    EXPECT_EQ(read_word(bytes, standby_size), word) << kind;
+    EXPECT_FALSE(read_note(bytes, standby_size));
   }
-  EXPECT_FALSE(read_word(written({.kind = Note::Kind::come}), size));
+  EXPECT_FALSE(read_word(written({.kind = Note::Kind::come}), standby_size));
 }
 
 TEST(Word, ThatIsDamagedIsNoWord) {
-  std::vector<std::byte> bytes(note_bytes(size));
-  write_word({}, size, bytes);
+  std::vector<std::byte> bytes(note_bytes(standby_size));
+  write_word({}, standby_size, bytes);
   for (const std::byte kind : {std::byte{0x40}, std::byte{0x4c}, std::byte{0x01}, std::byte{0xff}}) {
     auto damaged = bytes;
     damaged[0] = kind;
-    EXPECT_FALSE(read_word(damaged, size)) << static_cast<int>(kind);
+    EXPECT_FALSE(read_word(damaged, standby_size)) << static_cast<int>(kind);
   }
-  EXPECT_FALSE(read_word({bytes.data(), 12}, size));
+  EXPECT_FALSE(read_word({bytes.data(), 12}, standby_size));
 }
 
 Result<std::shared_ptr<Standby>> open_one_of_two(Rank rank) {

@@ -20,10 +20,27 @@ using testing_support::SharedMemory;
 
 static_assert(direct::usual_staging_bytes == shm::window_staging_bytes);
 
-constexpr std::size_t kib = 1024, mib = 1024 * kib;
-constexpr std::size_t sizes[] = {0,         4,         32,       36,       4 * kib - 4, 4 * kib,   8 * kib,
-                                 16 * kib,  20 * kib,  64 * kib, 80 * kib, 128 * kib,   132 * kib, 256 * kib,
-                                 260 * kib, 512 * kib, 1 * mib,  4 * mib,  16 * mib,    20 * mib};
+constexpr std::size_t direct_path_kib = 1024, mib = 1024 * direct_path_kib;
+constexpr std::size_t sizes[] = {0,
+                                 4,
+                                 32,
+                                 36,
+                                 4 * direct_path_kib - 4,
+                                 4 * direct_path_kib,
+                                 8 * direct_path_kib,
+                                 16 * direct_path_kib,
+                                 20 * direct_path_kib,
+                                 64 * direct_path_kib,
+                                 80 * direct_path_kib,
+                                 128 * direct_path_kib,
+                                 132 * direct_path_kib,
+                                 256 * direct_path_kib,
+                                 260 * direct_path_kib,
+                                 512 * direct_path_kib,
+                                 1 * mib,
+                                 4 * mib,
+                                 16 * mib,
+                                 20 * mib};
 
 // What the members of a window come to: they begin, and nobody works.
 std::set<std::string_view> paths_taken(const Signature& call, std::uint32_t members, bool shares_work, bool registered,
@@ -58,7 +75,7 @@ std::set<std::string_view> paths_taken(const Signature& call, std::uint32_t memb
 }
 
 TEST(DirectPathRule, IsTheExecutors) {
-  std::vector<std::byte> buffer(20 * mib + kib);
+  std::vector<std::byte> buffer(20 * mib + direct_path_kib);
   std::set<DirectPath> seen;
   for (const Collective collective : all_collectives) {
     if (!info_of(collective).direct_paths) continue;
@@ -89,7 +106,7 @@ TEST(DirectPathRule, IsTheExecutors) {
 
 // Larger ones go over links, as do those whose work would hold up ranks that share cores.
 TEST(DirectPathRule, HasOneShotForPrefixesThatGoOneWay) {
-  std::vector<std::byte> buffer(64 * kib);
+  std::vector<std::byte> buffer(64 * direct_path_kib);
   const auto runs = [&](Collective collective, Rank ranks, std::size_t bytes, bool shares_work) {
     const DirectSetting setting{.staging_bytes = direct::usual_staging_bytes, .shares_work = shares_work};
     const Exchange exchange = DirectCall{.collective = collective, .ranks = ranks, .count = bytes / 4}.exchange();
@@ -104,13 +121,13 @@ TEST(DirectPathRule, HasOneShotForPrefixesThatGoOneWay) {
   };
   for (const Collective prefix : {Collective::scan, Collective::exscan}) {
     EXPECT_TRUE(runs(prefix, 2, 0, false));
-    EXPECT_TRUE(runs(prefix, 2, 16 * kib, false));
-    EXPECT_FALSE(runs(prefix, 2, 16 * kib + 4, false));
+    EXPECT_TRUE(runs(prefix, 2, 16 * direct_path_kib, false));
+    EXPECT_FALSE(runs(prefix, 2, 16 * direct_path_kib + 4, false));
     EXPECT_TRUE(runs(prefix, 4, 1364, true));
     EXPECT_FALSE(runs(prefix, 4, 1368, true)) << "4 ranks with 3 others each";
     EXPECT_TRUE(runs(prefix, 8, 288, true));
     EXPECT_FALSE(runs(prefix, 8, 296, true));
-    EXPECT_TRUE(runs(prefix, 8, 16 * kib, false));
+    EXPECT_TRUE(runs(prefix, 8, 16 * direct_path_kib, false));
   }
   EXPECT_TRUE(runs(Collective::barrier, 8, 0, true));
   EXPECT_FALSE(runs(Collective::send, 2, 4, false));

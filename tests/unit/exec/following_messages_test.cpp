@@ -24,7 +24,8 @@ using Entry = OperationQueue::Entry;
 constexpr Rank peers = 4;
 constexpr Direction from_1{.peer = 1, .outgoing = false};
 
-std::shared_ptr<FakeOperation> receive(bool follows = true, std::chrono::hours timeout = std::chrono::hours(1)) {
+std::shared_ptr<FakeOperation> following_receive(bool follows = true,
+                                                 std::chrono::hours timeout = std::chrono::hours(1)) {
   auto message = std::make_shared<FakeOperation>(
       std::vector<Direction>{from_1},
       Binding{.signature = {.kind = SignatureKind::send}, .reduction = {}, .timeout = timeout});
@@ -35,15 +36,16 @@ std::shared_ptr<FakeOperation> receive(bool follows = true, std::chrono::hours t
 
 TEST(FollowingMessages, ShortReceivesFollowOneThatRuns) {
   OperationQueue queue;
-  const auto first = receive(), second = receive(), third = receive(), large = receive(false);
+  const auto first = following_receive(), second = following_receive(), third = following_receive(),
+             large = following_receive(false);
   queue.add_begun(first, peers);
   EXPECT_TRUE(queue.add_follower(*second));
   EXPECT_FALSE(queue.may_begin(from_1)) << "it would overtake the follower";
   EXPECT_FALSE(queue.add_follower(*large));
-  EXPECT_FALSE(queue.add_follower(*receive(true, std::chrono::hours(2)))) << "another timeout";
+  EXPECT_FALSE(queue.add_follower(*following_receive(true, std::chrono::hours(2)))) << "another timeout";
   EXPECT_TRUE(queue.add_follower(*third));
   queue.add(large, peers);
-  EXPECT_FALSE(queue.add_follower(*receive())) << "it would overtake the one that waits";
+  EXPECT_FALSE(queue.add_follower(*following_receive())) << "it would overtake the one that waits";
   EXPECT_EQ(queue.running().size(), 1U);
   Entry& entry = queue.running().front();
   queue.replace(entry);
@@ -54,7 +56,7 @@ TEST(FollowingMessages, ShortReceivesFollowOneThatRuns) {
   EXPECT_THAT(started(queue), IsEmpty());
   EXPECT_EQ(queue.remove(entry), third);
   EXPECT_THAT(started(queue), ElementsAre(large.get()));
-  EXPECT_FALSE(queue.add_follower(*receive())) << "what runs is no short receive";
+  EXPECT_FALSE(queue.add_follower(*following_receive())) << "what runs is no short receive";
 }
 
 // A handle's.
@@ -65,7 +67,7 @@ struct End final : RunEnd {
 
 TEST(FollowingMessages, OneOperationRunsForSeveralEnds) {
   OperationQueue queue;
-  const auto message = receive(), other = receive();
+  const auto message = following_receive(), other = following_receive();
   End first, second, third;
   message->tell(first);
   queue.add_begun(message, peers);
@@ -94,7 +96,7 @@ TEST(FollowingMessages, OneOperationRunsForSeveralEnds) {
 
 TEST(FollowingMessages, ARowEndsWhereSomethingElseHasItsPlaceBehindIt) {
   OperationQueue queue;
-  const auto message = receive(), large = receive(false);
+  const auto message = following_receive(), large = following_receive(false);
   End end;
   message->tell(end);
   queue.add_begun(message, peers);
@@ -107,7 +109,7 @@ TEST(FollowingMessages, ARowEndsWhereSomethingElseHasItsPlaceBehindIt) {
 
 TEST(FollowingMessages, FollowOperationsAsOperations) {
   OperationQueue queue;
-  const auto message = receive(), other = receive();
+  const auto message = following_receive(), other = following_receive();
   EXPECT_EQ(queue.row_of(*message), nullptr) << "it does not run";
   queue.add_begun(message, peers);
   EXPECT_EQ(queue.row_of(*message), nullptr) << "its caller looks at it";
@@ -121,7 +123,7 @@ TEST(FollowingMessages, FollowOperationsAsOperations) {
 
 TEST(FollowingMessages, WaitForOneThatHasBegunAndWaitsForItsData) {
   OperationQueue queue;
-  const auto plain = receive(false), waits_for_data = receive(false);
+  const auto plain = following_receive(false), waits_for_data = following_receive(false);
   waits_for_data->for_links_alone = false;
   queue.add_begun(plain, peers);
   EXPECT_TRUE(queue.may_begin(from_1));
@@ -135,7 +137,7 @@ TEST(FollowingMessages, WaitForOneThatHasBegunAndWaitsForItsData) {
 
 TEST(FollowingMessages, TimeOfFollowersCountsFromTheFirstLook) {
   OperationQueue queue;
-  const auto first = receive(), second = receive(), third = receive();
+  const auto first = following_receive(), second = following_receive(), third = following_receive();
   queue.add_begun(first, peers);
   EXPECT_TRUE(queue.add_follower(*second));
   queue.begin_clocks_of_followers();

@@ -61,7 +61,7 @@ struct Case {
 };
 
 // What each rank hands to its links in an operation with blocks of `count` elements.
-std::deque<CountingPeers> run(const Case& what, std::size_t count) {
+std::deque<CountingPeers> long_message_run(const Case& what, std::size_t count) {
   std::deque<CountingPeers> all(members);
   for (Rank rank = 0; rank < members; ++rank) {
     const PlanKey key{.algorithm = find_algorithm(what.collective, what.algorithm),
@@ -117,7 +117,7 @@ void expect_whole(Messages pieces, std::size_t block_bytes) {
 
 TEST_P(LongMessages, AreCutAlikeAtBothEnds) {
   const std::size_t element_bytes = GetParam().element_bytes, count = 5 * gigabyte / element_bytes + 1;
-  auto all = run(GetParam(), count);
+  auto all = long_message_run(GetParam(), count);
   for (Rank rank = 0; rank < members; ++rank) {
     Messages received;
     for (auto& [peer, link] : all[static_cast<std::size_t>(rank)].links) {

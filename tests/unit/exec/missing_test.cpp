@@ -24,9 +24,9 @@ struct Path {
   bool registered = false;
 };
 
-class Member {
+class MissingMember {
  public:
-  Member(SharedMemory& shared, std::uint32_t self, const Path& path, const Signature& call)
+  MissingMember(SharedMemory& shared, std::uint32_t self, const Path& path, const Signature& call)
       : window_(shared, self),
         use_{.window = &window_, .setting = {.shares_work = path.shares_work, .single_copy = path.single_copy}},
         operation_(use_) {
@@ -85,7 +85,7 @@ TEST_P(MissingOf, WhoStopsIsNamedByAllWhoWait) {
                          .count = 1 + below(is_small ? 100 : 60'000)};
     SCOPED_TRACE("seed " + std::to_string(seed));
     SharedMemory shared(size, direct::payload_bytes + (std::size_t{96} << 10));  // little, for many rounds
-    std::deque<Member> members;
+    std::deque<MissingMember> members;
     for (std::uint32_t self = 0; self < size; ++self) members.emplace_back(shared, self, path, call);
     const std::uint32_t victim = static_cast<std::uint32_t>(below(size));
     std::size_t steps_left = below(12);
@@ -131,7 +131,7 @@ TEST(Missing, IsWhoHoldsUpTheOneThatIsNeeded) {
   std::vector<std::byte> memory(64);
   NoPeers nobody;
   Counters counters;
-  Member root(shared, 0, {}, gather);
+  MissingMember root(shared, 0, {}, gather);
   root.step();
   EXPECT_EQ(root.blame().missing, 1) << "nobody has said anything yet";
   DirectOperation first(use_of_1), second(use_of_1);

@@ -19,20 +19,20 @@ using testing_support::FakeOperation;
 using testing_support::started;
 using Entry = OperationQueue::Entry;
 
-constexpr Rank peers = 4;
+constexpr Rank peer_count = 4;
 constexpr Direction to_1{.peer = 1, .outgoing = true}, from_1{.peer = 1, .outgoing = false},
     from_2{.peer = 2, .outgoing = false};
 
-std::shared_ptr<FakeOperation> add(OperationQueue& queue, std::vector<Direction> directions) {
+std::shared_ptr<FakeOperation> added(OperationQueue& queue, std::vector<Direction> directions) {
   auto operation = std::make_shared<FakeOperation>(std::move(directions));
-  queue.add(operation, peers);
+  queue.add(operation, peer_count);
   return operation;
 }
 
 std::shared_ptr<FakeOperation> add_any_source(OperationQueue& queue) {
   auto operation = std::make_shared<FakeOperation>(std::vector<Direction>{});
   operation->searches = true;
-  queue.add(operation, peers);
+  queue.add(operation, peer_count);
   return operation;
 }
 
@@ -51,7 +51,7 @@ using ::testing::IsEmpty;
 
 TEST(OperationQueue, MessagesOfOneDirectionFollowEachOther) {
   OperationQueue queue;
-  const auto first = add(queue, {to_1}), second = add(queue, {to_1}), third = add(queue, {to_1});
+  const auto first = added(queue, {to_1}), second = added(queue, {to_1}), third = added(queue, {to_1});
   EXPECT_THAT(started(queue), ElementsAre(first.get()));
   finish(queue, first);
   EXPECT_THAT(started(queue), ElementsAre(second.get()));
@@ -66,7 +66,7 @@ std::shared_ptr<FakeOperation> add_begun_send(OperationQueue& queue) {
       std::vector<Direction>{to_1},
       Binding{.signature = {.kind = SignatureKind::send}, .reduction = {}, .timeout = std::chrono::hours(1)});
   message->for_links_alone = true;
-  queue.add_begun(message, peers);
+  queue.add_begun(message, peer_count);
   return message;
 }
 
@@ -76,7 +76,7 @@ TEST(OperationQueue, MessagesThatHaveBegunRunSideBySideAndOthersWaitForAll) {
   const auto first = add_begun_send(queue);
   EXPECT_TRUE(queue.may_begin(to_1));
   const auto second = add_begun_send(queue);
-  const auto collective = add(queue, {to_1, from_2});
+  const auto collective = added(queue, {to_1, from_2});
   EXPECT_FALSE(queue.may_begin(to_1)) << "it would overtake the collective";
   EXPECT_TRUE(queue.may_begin(from_1));
   EXPECT_FALSE(queue.may_begin(from_2));
@@ -97,10 +97,10 @@ TEST(OperationQueue, KnowsWhetherLinksDoEverything) {
   EXPECT_FALSE(queue.must_advance());
   const auto message = std::make_shared<FakeOperation>(std::vector<Direction>{to_1});
   message->for_links_alone = true;
-  queue.add(message, peers);
+  queue.add(message, peer_count);
   EXPECT_THAT(started(queue), ElementsAre(message.get()));
   EXPECT_FALSE(queue.must_advance());
-  const auto collective = add(queue, {from_2});
+  const auto collective = added(queue, {from_2});
   EXPECT_FALSE(queue.must_advance()) << "it has not begun";
   EXPECT_THAT(started(queue), ElementsAre(collective.get()));
   EXPECT_TRUE(queue.must_advance());
@@ -123,8 +123,8 @@ TEST(OperationQueue, AMessageThatHasBegunStartsOnce) {
 
 TEST(OperationQueue, DirectionsDoNotWaitForEachOther) {
   OperationQueue queue;
-  const auto sends = add(queue, {to_1}), receives = add(queue, {from_1}), blocked = add(queue, {to_1, from_2}),
-             behind = add(queue, {from_2}), nothing = add(queue, {});
+  const auto sends = added(queue, {to_1}), receives = added(queue, {from_1}), blocked = added(queue, {to_1, from_2}),
+             behind = added(queue, {from_2}), nothing = added(queue, {});
   EXPECT_THAT(started(queue), ElementsAre(sends.get(), receives.get(), nothing.get()));
   finish(queue, sends);
   EXPECT_THAT(started(queue), ElementsAre(blocked.get()));
@@ -134,7 +134,7 @@ TEST(OperationQueue, DirectionsDoNotWaitForEachOther) {
 
 TEST(OperationQueue, AnOperationMayNameADirectionTwice) {
   OperationQueue queue;
-  const auto twice = add(queue, {to_1, to_1}), next = add(queue, {to_1});
+  const auto twice = added(queue, {to_1, to_1}), next = added(queue, {to_1});
   EXPECT_THAT(started(queue), ElementsAre(twice.get()));
   finish(queue, twice);
   EXPECT_THAT(started(queue), ElementsAre(next.get()));
@@ -142,9 +142,9 @@ TEST(OperationQueue, AnOperationMayNameADirectionTwice) {
 
 TEST(OperationQueue, AReceiveFromAnyTakesTheFirstThatIsFree) {
   OperationQueue queue;
-  const auto before = add(queue, {from_1});
+  const auto before = added(queue, {from_1});
   const auto any = add_any_source(queue), other = add_any_source(queue);
-  const auto after = add(queue, {from_2});
+  const auto after = added(queue, {from_2});
   EXPECT_THAT(started(queue), ElementsAre(before.get()));
   ASSERT_EQ(queue.searching().size(), 1U) << "the second is first for nobody";
   Entry& receive = searching(queue, any);
@@ -172,10 +172,10 @@ class OverWindow final : public Operation {
   std::string_view algorithm() const override { return "fake"; }
 };
 
-std::shared_ptr<OverWindow> add(OperationQueue& queue, Window& window) {
+std::shared_ptr<OverWindow> added(OperationQueue& queue, Window& window) {
   auto operation = std::make_shared<OverWindow>(window);
   operation->bind(FakeOperation::ordinary());
-  queue.add(operation, peers);
+  queue.add(operation, peer_count);
   return operation;
 }
 
@@ -183,10 +183,10 @@ TEST(OperationQueue, AWindowIsForOneAtATime) {
   testing_support::SharedMemory shared(2, 64);
   testing_support::MemoryWindow window(shared, 0);
   OperationQueue queue;
-  const auto first = add(queue, window), second = add(queue, window);
+  const auto first = added(queue, window), second = added(queue, window);
   EXPECT_THAT(started(queue), ElementsAre(first.get()));
   EXPECT_TRUE(queue.only_window());
-  const auto message = add(queue, {to_1});
+  const auto message = added(queue, {to_1});
   EXPECT_THAT(started(queue), ElementsAre(message.get()));
   EXPECT_FALSE(queue.only_window());
   finish(queue, message);
@@ -199,10 +199,10 @@ TEST(OperationQueue, WindowsDoNotWaitForEachOther) {
   testing_support::SharedMemory some(2, 64), others(2, 64), more(2, 64);
   testing_support::MemoryWindow one(some, 0), another(others, 0), third(more, 0);
   OperationQueue queue;
-  const auto first = add(queue, one), second = add(queue, one);
-  const auto beside = add(queue, another), behind = add(queue, another);
-  const auto alone = add(queue, third);
-  const auto message = add(queue, {{.peer = peers - 1, .outgoing = true}});
+  const auto first = added(queue, one), second = added(queue, one);
+  const auto beside = added(queue, another), behind = added(queue, another);
+  const auto alone = added(queue, third);
+  const auto message = added(queue, {{.peer = peer_count - 1, .outgoing = true}});
   EXPECT_THAT(started(queue), ElementsAre(first.get(), beside.get(), alone.get(), message.get()));
   queue.remove(*std::ranges::find(queue.running(), beside, &Entry::operation));
   EXPECT_THAT(started(queue), ElementsAre(behind.get()));
@@ -212,14 +212,14 @@ TEST(OperationQueue, WindowsDoNotWaitForEachOther) {
 
 TEST(OperationQueue, TakesAllOutInTheEnd) {
   OperationQueue queue;
-  add(queue, {to_1});
+  added(queue, {to_1});
   started(queue);
-  add(queue, {to_1});
+  added(queue, {to_1});
   add_any_source(queue);
-  add(queue, {from_1, to_1});
+  added(queue, {from_1, to_1});
   EXPECT_EQ(queue.take_all().size(), 4U);
   EXPECT_TRUE(queue.empty());
-  const auto later = add(queue, {to_1});
+  const auto later = added(queue, {to_1});
   EXPECT_THAT(started(queue), ElementsAre(later.get()));
 }
 
@@ -230,7 +230,7 @@ TEST(OperationQueue, GivesUpFirstWhatHasTheEarliestDeadline) {
     binding.timeout = timeout;
     auto operation = std::make_shared<FakeOperation>(any ? std::vector<Direction>{} : std::vector{to_1}, binding);
     operation->searches = any;
-    queue.add(operation, peers);
+    queue.add(operation, peer_count);
     return operation;
   };
   const auto running = with_timeout(std::chrono::seconds(1), false);
@@ -256,10 +256,10 @@ TEST(OperationQueue, StartsWhatTheDefinitionSays) {
     for (int step = 0; step < 200; ++step) {
       if (random() % 2 == 0) {
         std::vector<Direction> directions;
-        for (Rank peer = 0; peer < peers; ++peer) {
+        for (Rank peer = 0; peer < peer_count; ++peer) {
           if (random() % 4 == 0) directions.push_back({.peer = peer, .outgoing = random() % 2 == 0});
         }
-        present.push_back(add(queue, directions));
+        present.push_back(added(queue, directions));
       } else if (!running.empty()) {
         const auto chosen = std::next(running.begin(), static_cast<std::ptrdiff_t>(random() % running.size()));
         const auto operation = std::ranges::find(present, *chosen, &std::shared_ptr<FakeOperation>::get);
@@ -287,7 +287,7 @@ TEST(OperationQueue, TheEndOfOneCostsTheSameHoweverManyWait) {
   constexpr std::size_t count = 10'000;
   OperationQueue queue;
   std::size_t looks = 0;
-  for (std::size_t i = 0; i < count; ++i) add(queue, {to_1})->looked_at = &looks;
+  for (std::size_t i = 0; i < count; ++i) added(queue, {to_1})->looked_at = &looks;
   for (std::size_t ended = 0; ended < count; ++ended) {
     ASSERT_EQ(started(queue).size(), 1U);
     queue.remove(queue.running().front());

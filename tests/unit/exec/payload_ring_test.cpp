@@ -15,7 +15,7 @@ struct Taken {
 };
 
 // Numbers that look random and are the same in every run.
-class Draw {
+class PayloadDraw {
  public:
   std::size_t below(std::size_t limit) {
     state_ = state_ * 6364136223846793005U + 1442695040888963407U;
@@ -29,7 +29,7 @@ class Draw {
 TEST(PayloadRing, GivesNoPlaceThatIsInUse) {
   constexpr std::size_t from = 640, to = 10'240;
   PayloadRing ring(from, to);
-  Draw draw;
+  PayloadDraw draw;
   std::deque<Taken> in_use;
   std::uint64_t left_until = 0;
   int refused = 0;

@@ -18,7 +18,7 @@ namespace {
 using testing_support::MemoryWindow;
 using testing_support::SharedMemory;
 
-constexpr Rank ranks = 6;
+constexpr Rank wait_chains_ranks = 6;
 
 // Ranks that tell each other over links what they know, as long as that changes anything.
 class Talk {
@@ -73,9 +73,9 @@ TEST(ToldChains, BlameNobodyWhoCouldNotSayThatHeWaits) {
   ToldChains heard(2);
   EXPECT_EQ(blame_for({}, 2, heard, unheard).missing, no_rank);
   EXPECT_EQ(blame_for({}, 2, heard, unheard).through, 4);
-  heard.hear(3, {.tag = {}, .missing = no_rank, .witness = no_rank}, ranks);
+  heard.hear(3, {.tag = {}, .missing = no_rank, .witness = no_rank}, wait_chains_ranks);
   EXPECT_EQ(blame_for({}, 2, heard, unheard).missing, no_rank) << "nor does rank 3 know more";
-  heard.hear(1, {.tag = {}, .missing = 5, .witness = 1}, ranks);
+  heard.hear(1, {.tag = {}, .missing = 5, .witness = 1}, wait_chains_ranks);
   EXPECT_EQ(blame_for({}, 2, heard, unheard).missing, 5);
   EXPECT_EQ(blame_for({}, 2, heard, unheard).witness, 1);
   EXPECT_EQ(blame_for(std::vector<Rank>{0}, 2, heard, unheard).missing, 0) << "with rank 0 it is connected";
@@ -85,7 +85,7 @@ TEST(ToldChains, BlameNobodyWhoCouldNotSayThatHeWaits) {
 TEST(ToldChains, GoByWhatIsKnownOnTheSameCommunicator) {
   const std::vector<Rank> unheard{4};
   ToldChains heard(2);
-  heard.hear(1, {.tag = {.communicator = 7}, .missing = 3, .witness = 1}, ranks);
+  heard.hear(1, {.tag = {.communicator = 7}, .missing = 3, .witness = 1}, wait_chains_ranks);
   EXPECT_EQ(heard.some_end(0), no_rank);
   EXPECT_EQ(heard.some_end(7), 3);
   EXPECT_EQ(blame_for({}, 2, heard, unheard, 0).missing, no_rank);
@@ -95,13 +95,13 @@ TEST(ToldChains, GoByWhatIsKnownOnTheSameCommunicator) {
 // Rank 2 waits for rank 3, too, far from here; rank 0, which passes that on, does not wait.
 TEST(ToldChains, KnowByHearsayWhoElseWaits) {
   ToldChains heard(4);
-  heard.hear(0, hearsay_of({.tag = {}, .missing = 3, .witness = 2}), ranks);
+  heard.hear(0, hearsay_of({.tag = {}, .missing = 3, .witness = 2}), wait_chains_ranks);
   const Rank missing = 3;
   EXPECT_EQ(blame_for({&missing, 1}, 4, heard).witness, 2);
   EXPECT_FALSE(heard.waits(0));
-  heard.hear(0, hearsay_of({.tag = {}, .missing = 3, .witness = 4}), ranks);
+  heard.hear(0, hearsay_of({.tag = {}, .missing = 3, .witness = 4}), wait_chains_ranks);
   EXPECT_EQ(blame_for({&missing, 1}, 4, heard).witness, 4) << "itself";
-  heard.hear(0, hearsay_of({.tag = {}, .missing = 300, .witness = -7}), ranks);  // makes no sense
+  heard.hear(0, hearsay_of({.tag = {}, .missing = 300, .witness = -7}), wait_chains_ranks);  // makes no sense
   EXPECT_EQ(blame_for({&missing, 1}, 4, heard).missing, 3);
 }
 
@@ -120,17 +120,17 @@ TEST(ToldChains, OfACircleHaveNoEnd) {
 
 TEST(ToldChains, BelieveNobodyWhoWaitsNoMore) {
   ToldChains heard(1);
-  heard.hear(0, {.tag = {}, .missing = 3, .witness = 0}, ranks);
+  heard.hear(0, {.tag = {}, .missing = 3, .witness = 0}, wait_chains_ranks);
   EXPECT_EQ(blame_for(std::vector<Rank>{0}, 1, heard).missing, 3);
-  heard.hear(0, {.tag = {}, .missing = 0}, ranks);
+  heard.hear(0, {.tag = {}, .missing = 0}, wait_chains_ranks);
   EXPECT_EQ(blame_for(std::vector<Rank>{0}, 1, heard).missing, 0);
   EXPECT_EQ(heard.told_by(0), nullptr);
 }
 
 TEST(ToldChains, TakeNoRankThatDoesNotExist) {
   ToldChains heard(1);
-  for (const Rank rank : {ranks, ranks + 5, -2, std::numeric_limits<Rank>::min()}) {
-    heard.hear(0, {.tag = {}, .missing = rank, .witness = rank}, ranks);
+  for (const Rank rank : {wait_chains_ranks, wait_chains_ranks + 5, -2, std::numeric_limits<Rank>::min()}) {
+    heard.hear(0, {.tag = {}, .missing = rank, .witness = rank}, wait_chains_ranks);
     ASSERT_NE(heard.told_by(0), nullptr);
     EXPECT_EQ(heard.told_by(0)->missing, no_rank) << rank;
     EXPECT_EQ(heard.told_by(0)->witness, no_rank) << rank;
@@ -155,9 +155,9 @@ class LinesOf {
 };
 
 TEST(LifeLines, LeadAllToTheRankThatDoesNotWait) {
-  LinesOf lines(ranks);
-  for (Rank rank = 1; rank < ranks; ++rank) lines[rank].show(rank - 1);
-  for (Rank rank = 1; rank < ranks; ++rank) {
+  LinesOf lines(wait_chains_ranks);
+  for (Rank rank = 1; rank < wait_chains_ranks; ++rank) lines[rank].show(rank - 1);
+  for (Rank rank = 1; rank < wait_chains_ranks; ++rank) {
     const std::vector<Rank> awaited{rank - 1};
     const Blame blame = blame_for(awaited, rank, lines[rank]);
     EXPECT_EQ(blame.missing, 0) << rank;
@@ -169,15 +169,15 @@ TEST(LifeLines, LeadAllToTheRankThatDoesNotWait) {
 }
 
 TEST(LifeLines, OfACircleHaveNoEnd) {
-  LinesOf lines(ranks);
-  for (Rank rank = 0; rank < ranks; ++rank) lines[rank].show((rank + 1) % 3);
-  for (Rank rank = 3; rank < ranks; ++rank) {
+  LinesOf lines(wait_chains_ranks);
+  for (Rank rank = 0; rank < wait_chains_ranks; ++rank) lines[rank].show((rank + 1) % 3);
+  for (Rank rank = 3; rank < wait_chains_ranks; ++rank) {
     EXPECT_EQ(blame_for(std::vector<Rank>{(rank + 1) % 3}, rank, lines[rank]).missing, no_rank) << rank;
   }
 }
 
 TEST(LifeLines, LeadNowhereThroughNonsense) {
-  LinesOf lines(ranks);
+  LinesOf lines(wait_chains_ranks);
   lines[0].show(1);
   lines.shared().members[0].lines[direct::life_line].words[1] = 1'000'000;
   EXPECT_EQ(blame_for(std::vector<Rank>{0}, 2, lines[2]).missing, no_rank);

@@ -14,14 +14,14 @@ namespace {
 
 using namespace reduce_testing;
 
-struct Kernel {
+struct WideKernel {
   ReduceKernel WideKernels::*which;
   const char* name;
   bool left_is_wide, to_is_wide;
 };
-constexpr Kernel kernels_of[] = {{&WideKernels::begin, "begin", false, true},
-                                 {&WideKernels::add, "add", true, true},
-                                 {&WideKernels::end, "end", true, false}};
+constexpr WideKernel kernels_of[] = {{&WideKernels::begin, "begin", false, true},
+                                     {&WideKernels::add, "add", true, true},
+                                     {&WideKernels::end, "end", true, false}};
 constexpr ReduceOp ops[] = {ReduceOp::sum, ReduceOp::prod};
 
 std::vector<DataType> narrow_types() {
@@ -37,7 +37,7 @@ class WideKernelsTest : public testing::TestWithParam<DataType> {
   void TearDown() override { hwy::GetChosenTarget().Update(hwy::SupportedTargets()); }
 
   template <class T>
-  void check(const Kernel& kernel, ReduceOp op, std::size_t count) {
+  void check(const WideKernel& kernel, ReduceOp op, std::size_t count) {
     const std::size_t left_bytes = kernel.left_is_wide ? wide_element_bytes : sizeof(T);
     const std::size_t to_bytes = kernel.to_is_wide ? wide_element_bytes : sizeof(T);
     const Bytes left = kernel.left_is_wide ? any_values<float>(random_, count) : any_values<T>(random_, count);
@@ -66,7 +66,7 @@ TEST_P(WideKernelsTest, AreAsPlainlyDefined) {
     elements::visit(GetParam(), [&]<class T>(T) {
       if constexpr (elements::Narrow<T>) {
         for (const ReduceOp op : ops) {
-          for (const Kernel& kernel : kernels_of) {
+          for (const WideKernel& kernel : kernels_of) {
             for (std::size_t count = 0; count < 140; ++count) {
               check<T>(kernel, op, count);
               if (HasFatalFailure()) return;

@@ -41,7 +41,7 @@ class SleepersPeers final : public testing_support::FakePeers {
   SleepersLink sleepers;
 };
 
-struct End final : RunEnd {
+struct WokenEnd final : RunEnd {
   void release_itself() noexcept override {}
 };
 
@@ -89,7 +89,7 @@ class WokenReceivers : public ::testing::Test {
   std::array<std::byte, 8> data_{};
   SleepersPeers peers_;
   SleepersLink& link_ = peers_.sleepers;
-  End end_;
+  WokenEnd end_;
   std::shared_ptr<Operation> other_ =
       std::make_shared<testing_support::FakeOperation>(std::vector<Direction>{{.peer = 1}});
   std::unique_ptr<Executor> executor_;

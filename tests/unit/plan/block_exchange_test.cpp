@@ -20,7 +20,7 @@ Signature call_of(Collective collective, Rank root = 0) {
 }
 
 // Counts of an alltoall_v, by source and target; of gather_v and scatter_v: those with the root.
-struct Case {
+struct BlockExchangeCase {
   Collective collective;
   std::uint32_t root;
   std::vector<Counts> counts;
@@ -36,7 +36,7 @@ struct Case {
 };
 
 // As validation makes it: blocks lie in descending order with gaps of one element.
-UnequalBlocks blocks_of(const Case& what, std::uint32_t self) {
+UnequalBlocks blocks_of(const BlockExchangeCase& what, std::uint32_t self) {
   const CollectiveInfo& info = info_of(what.collective);
   const std::uint32_t members = what.members();
   UnequalBlocks blocks{.input = std::vector<UnequalBlocks::Block>(members),
@@ -61,7 +61,7 @@ std::byte value(std::uint32_t source, std::uint32_t target, std::size_t i) {
   return static_cast<std::byte>(1 + source * 31 + target * 7 + i % 50);
 }
 
-struct Member {
+struct BlockExchangeMember {
   UnequalBlocks blocks;
   BlockExchange exchange;
   Bytes input, payload, output, expected;
@@ -73,7 +73,7 @@ std::size_t end_of(const std::vector<UnequalBlocks::Block>& table) {
   return end * element_bytes;
 }
 
-void fill(Member& member, const Case& what, std::uint32_t self) {
+void fill(BlockExchangeMember& member, const BlockExchangeCase& what, std::uint32_t self) {
   const CollectiveInfo& info = info_of(what.collective);
   member.input.assign(end_of(member.blocks.input), std::byte{0});
   member.output.assign(end_of(member.blocks.output), std::byte{0});
@@ -94,8 +94,8 @@ void fill(Member& member, const Case& what, std::uint32_t self) {
   member.exchange.pack(member.input.data(), member.payload.data());
 }
 
-std::vector<Member> members_of(const Case& what) {
-  std::vector<Member> members(what.members());
+std::vector<BlockExchangeMember> members_of(const BlockExchangeCase& what) {
+  std::vector<BlockExchangeMember> members(what.members());
   for (std::uint32_t self = 0; self < what.members(); ++self) {
     members[self].blocks = blocks_of(what, self);
     members[self].exchange = BlockExchange(call_of(what.collective, static_cast<Rank>(what.root)), members[self].blocks,
@@ -105,7 +105,7 @@ std::vector<Member> members_of(const Case& what) {
   return members;
 }
 
-void take(std::vector<Member>& members, Member& member) {
+void take(std::vector<BlockExchangeMember>& members, BlockExchangeMember& member) {
   for (const Part& part : member.exchange.parts()) {
     std::memcpy(member.output.data() + part.target_offset, member.input.data() + part.source_offset, part.bytes);
   }
@@ -117,10 +117,10 @@ void take(std::vector<Member>& members, Member& member) {
   }
 }
 
-void expect_all_move(const Case& what) {
+void expect_all_move(const BlockExchangeCase& what) {
   SCOPED_TRACE(std::string(name_of(what.collective)) + " of " + std::to_string(what.members()) + ", root " +
                std::to_string(what.root));
-  std::vector<Member> members = members_of(what);
+  std::vector<BlockExchangeMember> members = members_of(what);
   for (std::uint32_t self = 0; self < what.members(); ++self) {
     take(members, members[self]);
     EXPECT_TRUE(members[self].output == members[self].expected) << "member " << self;
@@ -134,7 +134,7 @@ TEST(BlockExchange, MovesEachBlockOnceAndLeavesGapsAlone) {
   for (const Collective collective : packed) {
     for (const std::uint32_t members : {1U, 2U, 3U, 5U, 7U}) {
       for (const std::uint32_t root : {0U, members - 1}) {
-        Case what{collective, root, std::vector<Counts>(members, Counts(members))};
+        BlockExchangeCase what{collective, root, std::vector<Counts>(members, Counts(members))};
         for (std::uint32_t i = 0; i < members; ++i) {
           for (std::uint32_t j = 0; j < members; ++j) what.counts[i][j] = (i * 5 + j * 3) % 4 * (i + j);
         }
@@ -148,7 +148,7 @@ TEST(BlockExchange, MovesEachBlockOnceAndLeavesGapsAlone) {
 TEST(BlockExchange, LeavesToLinksWhatIsTooLarge) {
   for (const Collective collective : packed) {
     const std::size_t most = BlockExchange::block_bytes_max(3) / element_bytes;
-    const Case what{collective, 1, {{1, most, 2}, {most + 1, most + 1, most}, {3, most + 1, 0}}};
+    const BlockExchangeCase what{collective, 1, {{1, most, 2}, {most + 1, most + 1, most}, {3, most + 1, 0}}};
     expect_all_move(what);
     for (std::uint32_t self = 0; self < 3; ++self) {
       const UnequalBlocks blocks = blocks_of(what, self);
@@ -175,7 +175,7 @@ TEST(BlockExchange, FitsPayloadsOfManyMembers) {
   for (const std::uint32_t members : {2U, 16U, 64U, 256U, 1024U}) {
     const std::size_t block = BlockExchange::block_bytes_max(members) / element_bytes;
     ASSERT_GT(block, 0U);
-    const Case what{Collective::alltoall_v, 0, std::vector<Counts>(members, Counts(members, block))};
+    const BlockExchangeCase what{Collective::alltoall_v, 0, std::vector<Counts>(members, Counts(members, block))};
     const BlockExchange exchange(call_of(Collective::alltoall_v), blocks_of(what, 1), {1, 0, members});
     EXPECT_LE(exchange.payload_bytes(), direct::payload_bytes_max);
     EXPECT_EQ(exchange.block_bytes(), (members - 1) * block * element_bytes);
@@ -183,10 +183,11 @@ TEST(BlockExchange, FitsPayloadsOfManyMembers) {
 }
 
 TEST(BlockExchange, TellsASizeThatTheOtherEndDoesNotMean) {
-  std::vector<Member> members = members_of({Collective::alltoall_v, 0, {{1, 2, 3}, {4, 5, 6}, {7, 8, 9}}});
+  std::vector<BlockExchangeMember> members = members_of({Collective::alltoall_v, 0, {{1, 2, 3}, {4, 5, 6}, {7, 8, 9}}});
   EXPECT_EQ(members[1].exchange.size_in(members[0].payload.data()), 2U);
   EXPECT_EQ(members[2].exchange.size_in(members[1].payload.data()), 6U);
-  const std::vector<Member> other = members_of({Collective::alltoall_v, 0, {{1, 99'999, 3}, {4, 5, 6}, {7, 8, 9}}});
+  const std::vector<BlockExchangeMember> other =
+      members_of({Collective::alltoall_v, 0, {{1, 99'999, 3}, {4, 5, 6}, {7, 8, 9}}});
   EXPECT_EQ(members[1].exchange.size_in(other[0].payload.data()), 99'999U) << "also of one that goes over links";
 }
 

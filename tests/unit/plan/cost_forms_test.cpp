@@ -27,12 +27,12 @@ double ratio(const Algorithm& algorithm, Rank ranks, const CostTerms& terms) {
 }
 
 // How far the simulated time may be from the formula's, as factors.
-struct Agreement {
+struct CostFormsAgreement {
   double least, most;
 };
 
 // Rounds of equal messages on all ranks wait for each other; then the two say the same.
-Agreement agreement_of(const Algorithm& algorithm, Rank ranks) {
+CostFormsAgreement agreement_of(const Algorithm& algorithm, Rank ranks) {
   const bool allreduces = algorithm.collective == Collective::allreduce;
   // Where a rank's blocks pass the last chunk it receives two messages, and reduces the first while the second comes.
   // So some ranks are ahead, by more than a short round takes in the middle, and get in the others' way.
@@ -58,7 +58,7 @@ TEST(Cost, ClosedFormsAgreeWithTheSimulator) {
       if (!terms) continue;
       ++compared;
       const double got = ratio(algorithm, ranks, *terms);
-      const Agreement agreement = agreement_of(algorithm, ranks);
+      const CostFormsAgreement agreement = agreement_of(algorithm, ranks);
       EXPECT_GE(got, agreement.least) << name_of(algorithm.collective) << " " << algorithm.name << " on " << ranks;
       EXPECT_LE(got, agreement.most) << name_of(algorithm.collective) << " " << algorithm.name << " on " << ranks;
     }

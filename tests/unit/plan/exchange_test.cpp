@@ -16,11 +16,11 @@ namespace {
 using Buffer32 = std::vector<std::int32_t>;
 constexpr std::int32_t untouched = -77;
 
-struct Memory {
+struct ExchangeMemory {
   std::vector<Buffer32> inputs, outputs;
 };
 
-Signature call_of(Collective collective, std::size_t count) {
+Signature exchange_call_of(Collective collective, std::size_t count) {
   return {.collective = collective, .dtype = DataType::int32, .op = ReduceOp::sum, .root = 0, .count = count};
 }
 
@@ -28,7 +28,7 @@ Signature call_of(Collective collective, std::size_t count) {
 TEST(Exchange, MembersBeginWithWhatDifferentOnesGive) {
   for (const Collective collective : {Collective::allgather, Collective::alltoall}) {
     for (std::uint32_t members = 2; members <= 9; ++members) {
-      const Exchange exchange(call_of(collective, 100), 0, members, 64);
+      const Exchange exchange(exchange_call_of(collective, 100), 0, members, 64);
       std::set<std::uint32_t> begun_with;
       for (std::uint32_t member = 0; member < members; ++member) {
         begun_with.insert(exchange.part(0, exchange.index_in_turn(member, 0)).source);
@@ -44,8 +44,8 @@ TEST(Exchange, MembersBeginWithWhatDifferentOnesGive) {
   }
 }
 
-Memory fill(const Exchange& exchange, std::uint32_t members) {
-  Memory memory;
+ExchangeMemory exchange_fill(const Exchange& exchange, std::uint32_t members) {
+  ExchangeMemory memory;
   for (std::uint32_t member = 0; member < members; ++member) {
     Buffer32 input(exchange.input_bytes(member) / 4);
     for (std::size_t i = 0; i < input.size(); ++i) input[i] = static_cast<std::int32_t>(1000 * (member + 1) + i);
@@ -55,7 +55,7 @@ Memory fill(const Exchange& exchange, std::uint32_t members) {
   return memory;
 }
 
-void apply(const Exchange& exchange, std::uint32_t members, Memory& memory, Stores stores) {
+void apply(const Exchange& exchange, std::uint32_t members, ExchangeMemory& memory, Stores stores) {
   const Reduction sum = reduction_for(DataType::int32, ReduceOp::sum, 4);
   for (std::size_t round = 0; round < exchange.rounds(); ++round) {
     for (std::uint32_t index = 0; index < exchange.parts(); ++index) {
@@ -81,8 +81,8 @@ void apply(const Exchange& exchange, std::uint32_t members, Memory& memory, Stor
   }
 }
 
-std::int32_t expected(Collective collective, const Memory& memory, std::uint32_t root, std::uint32_t member,
-                      std::size_t i, std::size_t count) {
+std::int32_t exchange_expected(Collective collective, const ExchangeMemory& memory, std::uint32_t root,
+                               std::uint32_t member, std::size_t i, std::size_t count) {
   const auto& in = memory.inputs;
   const std::size_t block = count == 0 ? 0 : i / count, at = count == 0 ? 0 : i % count;
   std::int32_t sum = 0;
@@ -118,13 +118,13 @@ TEST(Exchange, AppliedToMemoryIsTheCollective) {
       const std::size_t grain = 1 + random() % 2000;
       SCOPED_TRACE(testing::Message() << name_of(collective) << " of " << count << " on " << members << ", root "
                                       << root << ", grain " << grain);
-      const Exchange exchange(call_of(collective, count), root, members, grain);
-      Memory memory = fill(exchange, members);
+      const Exchange exchange(exchange_call_of(collective, count), root, members, grain);
+      ExchangeMemory memory = exchange_fill(exchange, members);
       apply(exchange, members, memory, trial % 2 == 0 ? Stores::ordinary : Stores::streaming);
       if (HasFatalFailure()) return;
       for (std::uint32_t member = 0; member < members; ++member) {
         for (std::size_t i = 0; i < memory.outputs[member].size(); ++i) {
-          ASSERT_EQ(memory.outputs[member][i], expected(collective, memory, root, member, i, count))
+          ASSERT_EQ(memory.outputs[member][i], exchange_expected(collective, memory, root, member, i, count))
               << "element " << i << " of member " << member;
         }
       }
@@ -134,7 +134,7 @@ TEST(Exchange, AppliedToMemoryIsTheCollective) {
 
 TEST(Exchange, SaysWhoseInputsAMemberNeeds) {
   const auto needed = [](Collective collective, std::uint32_t member) {
-    const Members members = Exchange(call_of(collective, 1), 1, 4, 64).needed_by(member);
+    const Members members = Exchange(exchange_call_of(collective, 1), 1, 4, 64).needed_by(member);
     return std::pair(members.from, members.until);
   };
   EXPECT_EQ(needed(Collective::allreduce, 2), std::pair(0U, 4U));
@@ -152,14 +152,14 @@ TEST(Exchange, SaysWhoseInputsAMemberNeeds) {
 }
 
 TEST(Exchange, RoundsAreNoLargerThanTheGrain) {
-  const Exchange exchange(call_of(Collective::allreduce, 1'000'000), 0, 3, 10'000);
+  const Exchange exchange(exchange_call_of(Collective::allreduce, 1'000'000), 0, 3, 10'000);
   EXPECT_LE(exchange.grain(), 10'048u) << "rounded up to cache lines";
   EXPECT_EQ(exchange.rounds(), (4'000'000 / 3 + exchange.grain()) / exchange.grain());
 }
 
 TEST(Exchange, SharesOfAVectorMakeItWhole) {
   for (const std::size_t count : {std::size_t{1}, std::size_t{15}, std::size_t{17}, std::size_t{1000}}) {
-    const Exchange exchange(call_of(Collective::broadcast, count), 1, 4, std::size_t{1} << 30);
+    const Exchange exchange(exchange_call_of(Collective::broadcast, count), 1, 4, std::size_t{1} << 30);
     for (std::size_t shares = 1; shares <= 7; ++shares) {
       std::size_t end = 0;
       for (std::size_t index = 0; index < shares; ++index) {

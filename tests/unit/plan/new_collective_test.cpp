@@ -97,7 +97,7 @@ TEST(NewCollective, IsSimulated) {
   EXPECT_EQ(run->bytes_max, 5U * 4000U);
 }
 
-class Member : public exec_testing::LoopbackMember {
+class NewCollectiveMember : public exec_testing::LoopbackMember {
  public:
   using LoopbackMember::LoopbackMember;
   Status run(const std::vector<std::int64_t>& input, std::int64_t* output, std::size_t count, Placement placement) {
@@ -119,14 +119,14 @@ class Member : public exec_testing::LoopbackMember {
   }
 };
 
-std::int64_t value(Rank rank, std::size_t index) {
+std::int64_t new_collective_value(Rank rank, std::size_t index) {
   return static_cast<std::int64_t>(index) * 1000 + rank * rank;
 }
 
 TEST(NewCollective, RunsOverLoopback) {
   constexpr Rank size = 5;
   const auto hub = std::make_shared<LoopbackHub>(size);
-  const auto members = exec_testing::members_of<Member>(*hub);
+  const auto members = exec_testing::members_of<NewCollectiveMember>(*hub);
   for (const std::size_t count : {0U, 1U, 700U, 10'001U}) {
     for (const Placement placement : {Placement::out_of_place, Placement::in_place}) {
       std::vector<std::thread> threads;
@@ -134,13 +134,13 @@ TEST(NewCollective, RunsOverLoopback) {
         threads.emplace_back([&, rank] {
           const std::size_t own = static_cast<std::size_t>(rank) * count;
           std::vector<std::int64_t> input(size * count), apart(count, -1);
-          for (std::size_t i = 0; i < input.size(); ++i) input[i] = value(rank, i);
+          for (std::size_t i = 0; i < input.size(); ++i) input[i] = new_collective_value(rank, i);
           std::int64_t* const output = placement == Placement::in_place ? input.data() + own : apart.data();
           const Status status = members[static_cast<std::size_t>(rank)]->run(input, output, count, placement);
           ASSERT_TRUE(status.ok()) << status.message();
           for (std::size_t i = 0; i < count; ++i) {
             std::int64_t sum = 0;
-            for (Rank from = 0; from <= rank; ++from) sum += value(from, own + i);
+            for (Rank from = 0; from <= rank; ++from) sum += new_collective_value(from, own + i);
             ASSERT_EQ(output[i], sum) << "element " << i << " of " << count << " at rank " << rank;
           }
         });

@@ -12,9 +12,9 @@
 namespace hocket {
 namespace {
 
-constexpr std::size_t sizes[] = {3, 7, 24, 100, 1000, 4096};
+constexpr std::size_t opaque_element_sizes[] = {3, 7, 24, 100, 1000, 4096};
 
-Signature call_of(Collective collective, std::size_t count, std::size_t element) {
+Signature opaque_element_call_of(Collective collective, std::size_t count, std::size_t element) {
   Signature call{.collective = collective, .dtype = DataType::opaque, .count = count};
   call.opaque_bytes = static_cast<std::uint16_t>(element);
   return call;
@@ -22,7 +22,8 @@ Signature call_of(Collective collective, std::size_t count, std::size_t element)
 
 class OpaqueElement : public testing::TestWithParam<std::size_t> {};
 
-INSTANTIATE_TEST_SUITE_P(OfBytes, OpaqueElement, testing::ValuesIn(sizes), testing::PrintToStringParamName());
+INSTANTIATE_TEST_SUITE_P(OfBytes, OpaqueElement, testing::ValuesIn(opaque_element_sizes),
+                         testing::PrintToStringParamName());
 
 // Every step of every algorithm, in slices of about four kibibytes.
 TEST_P(OpaqueElement, IsWholeInEveryStep) {
@@ -84,7 +85,7 @@ TEST_P(OpaqueElement, IsWholeInEveryPart) {
     for (int trial = 0; trial < 200; ++trial) {
       const auto members = static_cast<std::uint32_t>(1 + random() % 6);
       const std::size_t count = random() % 3000, grain = trial % 2 == 0 ? 65536 : 4096 + random() % 60000;
-      const Signature call = call_of(row.collective, count, element);
+      const Signature call = opaque_element_call_of(row.collective, count, element);
       const Exchange exchange(call, 0, members, grain);
       SCOPED_TRACE(testing::Message() << row.name << " of " << count << " on " << members << ", grain " << grain);
       std::size_t moved = 0;
@@ -109,7 +110,7 @@ TEST(OpaqueElements, FitIntoEveryPathOrTakeNone) {
   constexpr std::size_t staging = direct::usual_staging_bytes;
   EXPECT_TRUE(has_room_for(element_bytes_max, 64, staging));
   for (std::uint32_t members = 2; members < 2000; members += 7) {
-    const Exchange exchange(call_of(Collective::alltoall, 10, 4095), 0, members, first_grain_bytes);
+    const Exchange exchange(opaque_element_call_of(Collective::alltoall, 10, 4095), 0, members, first_grain_bytes);
     const std::size_t least = grain_of(DirectPath::staged, exchange, staging);
     ASSERT_EQ(has_room_for(4095, members, staging), least >= 4095) << members << " members";
   }

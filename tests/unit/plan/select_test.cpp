@@ -22,7 +22,7 @@ using testing::StartsWith;
 constexpr std::size_t most_bytes = std::size_t{64} << 20;
 
 // 4, 6, 8, 12, 16 … bytes.
-std::vector<std::size_t> sizes() {
+std::vector<std::size_t> select_sizes() {
   std::vector<std::size_t> made;
   for (std::size_t bytes = 4; bytes <= most_bytes; bytes *= 2) {
     made.push_back(bytes);
@@ -142,7 +142,7 @@ TEST(Selection, IsWhatItWasWhereThatHadBeenMeasured) {
       if (place == "shared-hosts") call.topology = hosts_of(ranks, 2);
       if (place == "one-host-1-core") call.cores = 1;
       if (place == "one-host-2-cores") call.cores = 2;
-      for (const std::size_t bytes : sizes()) {
+      for (const std::size_t bytes : select_sizes()) {
         call.bytes = bytes;
         ASSERT_EQ(select(call).algorithm->name, frozen_at(bytes, *frozen, collective))
             << place << ", " << collective_name << " of " << bytes << " bytes on " << ranks << " ranks " << kind;

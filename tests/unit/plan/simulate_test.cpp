@@ -12,7 +12,7 @@
 namespace hocket {
 namespace {
 
-constexpr std::size_t elements = 48'000;  // divisible by all the numbers of ranks below
+constexpr std::size_t simulate_elements = 48'000;  // divisible by all the numbers of ranks below
 
 Network flat(Rank ranks, const LinkCost& link) {
   auto made = Network::make({.ranks = ranks, .link = link});
@@ -20,13 +20,13 @@ Network flat(Rank ranks, const LinkCost& link) {
   return *made;
 }
 
-Simulation run(const Network& network, SimulatedCall call) {
+Simulation simulate_run(const Network& network, SimulatedCall call) {
   auto result = simulate(network, call);
   EXPECT_TRUE(result.ok()) << result.status().message();
   return result.ok() ? *result : Simulation{};
 }
 
-SimulatedCall allreduce(std::string_view algorithm, std::size_t count) {
+SimulatedCall simulate_allreduce(std::string_view algorithm, std::size_t count) {
   return {.algorithm = find_algorithm(Collective::allreduce, algorithm), .count = count};
 }
 
@@ -35,7 +35,7 @@ TEST(Simulate, RingTakesExactlyTheTimeOfItsFormula) {
   for (const Rank ranks : {2, 3, 4, 7, 16, 33}) {
     const Network network = flat(ranks, {.latency = latency, .wire_per_byte = per_byte});
     const std::size_t chunk = 1000;  // elements
-    const Simulation got = run(network, allreduce("ring", chunk * static_cast<std::size_t>(ranks)));
+    const Simulation got = simulate_run(network, simulate_allreduce("ring", chunk * static_cast<std::size_t>(ranks)));
     const Picoseconds step = picoseconds(latency) + picoseconds(4 * chunk * per_byte);
     EXPECT_EQ(got.time, 2 * (ranks - 1) * step) << ranks;
     EXPECT_EQ(got.messages_max, 2u * (static_cast<unsigned>(ranks) - 1));
@@ -46,25 +46,25 @@ TEST(Simulate, RingTakesExactlyTheTimeOfItsFormula) {
 
 TEST(Simulate, EveryByteIsCounted) {
   const Network network = flat(8, {.wire_per_byte = nanosecond});
-  const Simulation even = run(network, allreduce("ring", 8000));
+  const Simulation even = simulate_run(network, simulate_allreduce("ring", 8000));
   EXPECT_EQ(even.bytes, 2u * 7 * 8000 * 4);
   EXPECT_EQ(even.bytes_max, 2u * 7 * 1000 * 4);
   // Chunks of unequal size: 1,001 elements each, the last 994. Still every chunk travels seven times, twice.
-  const Simulation unequal = run(network, allreduce("ring", 8001));
+  const Simulation unequal = simulate_run(network, simulate_allreduce("ring", 8001));
   EXPECT_EQ(unequal.bytes, 2u * 7 * 8001 * 4);
   // Fewer elements than ranks: empty chunks do not travel.
-  const Simulation few = run(network, allreduce("ring", 3));
+  const Simulation few = simulate_run(network, simulate_allreduce("ring", 3));
   EXPECT_EQ(few.bytes, 2u * 7 * 3 * 4);
   EXPECT_EQ(few.messages, 2u * 7 * 3);
-  EXPECT_EQ(run(network, allreduce("ring", 0)).messages, 0u);
+  EXPECT_EQ(simulate_run(network, simulate_allreduce("ring", 0)).messages, 0u);
 }
 
 TEST(Simulate, SlicesMoveTheSameBytesInMoreMessages) {
   const Network network = flat(4, {.latency = microsecond, .wire_per_byte = nanosecond});
-  SimulatedCall call = allreduce("ring", 1 << 16);
-  const Simulation whole = run(network, call);
+  SimulatedCall call = simulate_allreduce("ring", 1 << 16);
+  const Simulation whole = simulate_run(network, call);
   call.slice_bytes = 4096;
-  const Simulation sliced = run(network, call);
+  const Simulation sliced = simulate_run(network, call);
   EXPECT_EQ(sliced.bytes, whole.bytes);
   EXPECT_EQ(sliced.messages, 16 * whole.messages);
   EXPECT_LT(sliced.critical_path.latency, 16 * whole.critical_path.latency);  // slices hide each other's latency
@@ -75,18 +75,18 @@ TEST(Simulate, CallsInARowBeginOnEachRankAsSoonAsItIsDone) {
   const Picoseconds wire = picoseconds(4000 * nanosecond);
   // The root of a chain sends one after the other, and they follow each other along it.
   SimulatedCall broadcast{.algorithm = find_algorithm(Collective::broadcast, "chain"), .count = 1000, .calls = 6};
-  const Simulation chain = run(network, broadcast);
+  const Simulation chain = simulate_run(network, broadcast);
   EXPECT_EQ(chain.time, 4 * (picoseconds(3 * microsecond) + wire) + 5 * wire);
   EXPECT_EQ(chain.messages, 6 * 4u);
   EXPECT_EQ(chain.critical_path.sum(), chain.time);
   // Slices or not: what flows in a pipeline takes as long.
   broadcast.slice_bytes = 1000;
-  EXPECT_EQ(run(network, broadcast).bytes, chain.bytes);
+  EXPECT_EQ(simulate_run(network, broadcast).bytes, chain.bytes);
   // In a ring, nobody is done before the others.
-  SimulatedCall ring = allreduce("ring", 5000);
-  const Simulation once = run(network, ring);
+  SimulatedCall ring = simulate_allreduce("ring", 5000);
+  const Simulation once = simulate_run(network, ring);
   ring.calls = 6;
-  EXPECT_EQ(run(network, ring).time, 6 * once.time);
+  EXPECT_EQ(simulate_run(network, ring).time, 6 * once.time);
 }
 
 TEST(Simulate, SharesOfTheCriticalPathAddUpToItsTime) {
@@ -107,7 +107,7 @@ TEST(Simulate, SharesOfTheCriticalPathAddUpToItsTime) {
   for (const Algorithm& algorithm : catalog()) {
     if (algorithm.collective == Collective::send || algorithm.collective == Collective::recv || algorithm.encoded)
       continue;
-    const Simulation got = run(*network, {.algorithm = &algorithm, .count = 12'000, .record = true});
+    const Simulation got = simulate_run(*network, {.algorithm = &algorithm, .count = 12'000, .record = true});
     EXPECT_EQ(got.time, got.critical_path.sum()) << algorithm.name;
     EXPECT_GE(got.time, got.processor_bound) << algorithm.name << " " << name_of(algorithm.collective);
     ASSERT_FALSE(got.critical.empty());
@@ -127,10 +127,10 @@ TEST(Simulate, RanksThatShareACoreWaitForIt) {
                                  .ranks_per_host = 8,
                                  .cores_per_host = 8,
                                  .local = {.send = microsecond, .receive = microsecond}};
-  const Simulation roomy = run(*Network::make(description), allreduce("recursive_doubling", 1000));
+  const Simulation roomy = simulate_run(*Network::make(description), simulate_allreduce("recursive_doubling", 1000));
   EXPECT_EQ(roomy.time, 3 * picoseconds(2 * microsecond));
   description.cores_per_host = 2;
-  const Simulation crowded = run(*Network::make(description), allreduce("recursive_doubling", 1000));
+  const Simulation crowded = simulate_run(*Network::make(description), simulate_allreduce("recursive_doubling", 1000));
   EXPECT_EQ(crowded.processor_bound, 4 * roomy.time);  // the work of eight on two
   EXPECT_GE(crowded.time, crowded.processor_bound);
   EXPECT_GT(crowded.critical_path.processor_wait, 0);
@@ -138,11 +138,11 @@ TEST(Simulate, RanksThatShareACoreWaitForIt) {
 
 TEST(Simulate, ASlowLinkSlowsTheRingAndIsOnTheCriticalPath) {
   NetworkDescription description{.ranks = 8, .link = {.latency = microsecond, .wire_per_byte = nanosecond}};
-  SimulatedCall call = allreduce("ring", 8000);
-  const Picoseconds before = run(*Network::make(description), call).time;
+  SimulatedCall call = simulate_allreduce("ring", 8000);
+  const Picoseconds before = simulate_run(*Network::make(description), call).time;
   description.slow = {{.from = 3, .to = 4, .factor = 10}};
   call.record = true;
-  const Simulation slowed = run(*Network::make(description), call);
+  const Simulation slowed = simulate_run(*Network::make(description), call);
   EXPECT_GT(slowed.time, 2 * before);
   std::size_t over_slow = 0;
   for (const ActivityRef& ref : slowed.critical) {
@@ -152,25 +152,25 @@ TEST(Simulate, ASlowLinkSlowsTheRingAndIsOnTheCriticalPath) {
   EXPECT_GE(over_slow, 1u);
   // Where nothing goes that way, nothing changes.
   description.slow = {{.from = 3, .to = 5, .factor = 10}};
-  EXPECT_EQ(run(*Network::make(description), call).time, before);
+  EXPECT_EQ(simulate_run(*Network::make(description), call).time, before);
 }
 
 TEST(Simulate, ASlowRankSlowsAll) {
   NetworkDescription description{.ranks = 8, .link = {.send = microsecond, .wire_per_byte = nanosecond}};
-  const Picoseconds before = run(*Network::make(description), allreduce("ring", 8000)).time;
+  const Picoseconds before = simulate_run(*Network::make(description), simulate_allreduce("ring", 8000)).time;
   description.slow = {{.rank = 5, .factor = 4}};
-  EXPECT_GT(run(*Network::make(description), allreduce("ring", 8000)).time, 2 * before);
+  EXPECT_GT(simulate_run(*Network::make(description), simulate_allreduce("ring", 8000)).time, 2 * before);
 }
 
 TEST(Simulate, OversubscriptionHurtsWhoCrossesTheTree) {
   NetworkDescription description{
       .kind = NetworkKind::fat_tree, .ranks = 16, .ranks_per_leaf = 4, .link = {.wire_per_byte = nanosecond}};
-  const Picoseconds full = run(*Network::make(description), allreduce("rabenseifner", 16'000)).time;
-  const Picoseconds ring = run(*Network::make(description), allreduce("ring", 16'000)).time;
+  const Picoseconds full = simulate_run(*Network::make(description), simulate_allreduce("rabenseifner", 16'000)).time;
+  const Picoseconds ring = simulate_run(*Network::make(description), simulate_allreduce("ring", 16'000)).time;
   description.oversubscription = 4;
-  EXPECT_GT(run(*Network::make(description), allreduce("rabenseifner", 16'000)).time, full);
+  EXPECT_GT(simulate_run(*Network::make(description), simulate_allreduce("rabenseifner", 16'000)).time, full);
   // The ring crosses with one message a switch at a time, which even the narrow way carries.
-  EXPECT_EQ(run(*Network::make(description), allreduce("ring", 16'000)).time, ring);
+  EXPECT_EQ(simulate_run(*Network::make(description), simulate_allreduce("ring", 16'000)).time, ring);
 }
 
 TEST(Simulate, ATorusTakesMoreHopsForFartherRanks) {
@@ -203,7 +203,7 @@ TEST(Simulate, AMessageThatWaitsForALinkDoesNotHoldTheNextOne) {
                            .chunking = Chunking::one_per_rank,
                            .function = function,
                            .summary = ""};
-  const Simulation got = run(flat(4, {.wire_per_byte = nanosecond}), {.algorithm = &crossing, .count = 1000});
+  const Simulation got = simulate_run(flat(4, {.wire_per_byte = nanosecond}), {.algorithm = &crossing, .count = 1000});
   EXPECT_EQ(got.time, 2 * picoseconds(4000 * nanosecond));
 }
 
@@ -222,7 +222,7 @@ TEST(Simulate, AgreesWithTheVerifierOnMessagesAndRounds) {
       const Network network = flat(ranks, {.latency = microsecond});
       const auto verified = verify(algorithm, ranks, 0, {.topology = network.topology()});
       ASSERT_TRUE(verified.ok()) << verified.status().message();
-      const Simulation got = run(network, {.algorithm = &algorithm, .count = 40});
+      const Simulation got = simulate_run(network, {.algorithm = &algorithm, .count = 40});
       const std::string name = fmt::format("{} {} on {}", algorithm.name, name_of(algorithm.collective), ranks);
       EXPECT_EQ(got.messages_max, verified->sends_max) << name;
       // Only latency takes time here. To the verifier, what a rank receives one after the other are rounds, too; a
@@ -264,7 +264,7 @@ TEST(Simulate, SaysWhatWouldNotFitIntoMemory) {
 }
 
 TEST(Simulate, SaysWhereThereWouldBeTooManyMessages) {
-  SimulatedCall call = allreduce("ring", std::size_t{64} << 17);
+  SimulatedCall call = simulate_allreduce("ring", std::size_t{64} << 17);
   call.slice_bytes = 4;  // one element of each chunk
   call.every_rank = true;
   const auto result = simulate(flat(64, {}), call);
@@ -277,7 +277,7 @@ TEST(Simulate, SaysWhereThereWouldBeTooManyMessages) {
 
 TEST(Simulate, HundredsOfRanksShareOneProgram) {
   const Network network = flat(512, {.latency = microsecond, .wire_per_byte = nanosecond});
-  const Simulation got = run(network, allreduce("ring", 512 * 16));
+  const Simulation got = simulate_run(network, simulate_allreduce("ring", 512 * 16));
   EXPECT_EQ(got.messages, 512u * 2 * 511);
   EXPECT_EQ(got.time, 2 * 511 * (picoseconds(microsecond) + picoseconds(64 * nanosecond)));
 }

@@ -120,7 +120,7 @@ std::vector<std::string> split(const std::string& text, char separator) {
 }
 
 // "direct one-shot:1023,direct mapped"
-std::string frozen_at(std::size_t count, const std::string& paths) {
+std::string thresholds_frozen_at(std::size_t count, const std::string& paths) {
   for (const std::string& part : split(paths, ',')) {
     const std::size_t colon = part.find(':');
     if (colon == std::string::npos || count <= std::stoull(part.substr(colon + 1))) return part.substr(0, colon);
@@ -147,7 +147,8 @@ TEST(DirectThresholds, OfTheMeasuredClassesTakeThePathsOfBefore) {
                               .ranks = std::stoi(ranks),
                               .count = count,
                               .registered = registered};
-        ASSERT_EQ(name_of(foreseen_path(call.exchange(), setting, registered, true)), frozen_at(count, fields[4]))
+        ASSERT_EQ(name_of(foreseen_path(call.exchange(), setting, registered, true)),
+                  thresholds_frozen_at(count, fields[4]))
             << line << ": " << count << " elements on " << ranks << " ranks";
         ++compared;
       }

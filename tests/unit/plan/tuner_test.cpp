@@ -13,7 +13,7 @@ Network network_of(const NetworkDescription& description) {
   return *made;
 }
 
-Network flat(Rank ranks, const LinkCost& link) {
+Network tuner_flat(Rank ranks, const LinkCost& link) {
   return network_of({.ranks = ranks, .link = link});
 }
 
@@ -24,8 +24,8 @@ std::string_view chosen(const Comparison& one) {
 // Where only latency costs, few rounds win; where only bytes cost, few bytes do.
 TEST(Tuner, FollowsWhatTheNetworkCharges) {
   const std::vector<std::size_t> sizes = tuning_sizes(Collective::allreduce, 8);
-  const auto latency = compare_algorithms(flat(8, {.latency = 1e-3}), Collective::allreduce, sizes);
-  const auto bytes = compare_algorithms(flat(8, {.wire_per_byte = 1e-6}), Collective::allreduce, sizes);
+  const auto latency = compare_algorithms(tuner_flat(8, {.latency = 1e-3}), Collective::allreduce, sizes);
+  const auto bytes = compare_algorithms(tuner_flat(8, {.wire_per_byte = 1e-6}), Collective::allreduce, sizes);
   ASSERT_TRUE(latency.ok() && bytes.ok());
   for (const Comparison& one : *latency) {
     for (const Candidate& candidate : one.candidates) {
@@ -41,7 +41,7 @@ TEST(Tuner, FollowsWhatTheNetworkCharges) {
 }
 
 TEST(Tuner, IsATableThatHoldsForAllSizes) {
-  const Network network = flat(4, {.latency = 10e-6, .send = 2e-6, .receive = 2e-6, .wire_per_byte = 1e-9});
+  const Network network = tuner_flat(4, {.latency = 10e-6, .send = 2e-6, .receive = 2e-6, .wire_per_byte = 1e-9});
   const std::vector<std::size_t> sizes = tuning_sizes(Collective::allreduce, 4);
   EXPECT_EQ(sizes.front(), 64U);
   EXPECT_EQ(sizes.back(), std::size_t{64} << 20);
@@ -58,7 +58,8 @@ TEST(Tuner, IsATableThatHoldsForAllSizes) {
 }
 
 TEST(Tuner, KeepsToWhatIsBuiltInWhereItIsAsGood) {
-  const auto all_alike = compare_algorithms(flat(4, {}), Collective::allreduce, std::vector<std::size_t>{64, 1 << 20});
+  const auto all_alike =
+      compare_algorithms(tuner_flat(4, {}), Collective::allreduce, std::vector<std::size_t>{64, 1 << 20});
   ASSERT_TRUE(all_alike.ok());
   EXPECT_EQ(all_alike->front().chosen, all_alike->front().built_in);
   EXPECT_EQ(all_alike->back().chosen, all_alike->front().chosen);
@@ -69,7 +70,7 @@ TEST(Tuner, LeavesOutWhatCannotBeChosenAndChoosesTheSame) {
   const NetworkDescription torus{.kind = NetworkKind::torus, .ranks = 12, .rows = 3, .columns = 4, .link = link};
   const NetworkDescription hosts{
       .kind = NetworkKind::hosts, .ranks = 12, .ranks_per_host = 4, .link = link, .local = {.send = 1e-6}};
-  for (const Network& network : {flat(13, link), network_of(torus), network_of(hosts)}) {
+  for (const Network& network : {tuner_flat(13, link), network_of(torus), network_of(hosts)}) {
     for (const Collective collective : {Collective::allreduce, Collective::broadcast, Collective::alltoall}) {
       const std::vector<std::size_t> sizes = tuning_sizes(collective, network.size());
       std::size_t tried = 0, left_out = 0;
@@ -96,7 +97,7 @@ TEST(Tuner, LeavesOutWhatCannotBeChosenAndChoosesTheSame) {
 }
 
 TEST(Tuner, ExpectsTimeOfABarrier) {
-  const Network network = flat(8, {.latency = 1e-6});
+  const Network network = tuner_flat(8, {.latency = 1e-6});
   const auto expected = expected_seconds(network, *find_algorithm(Collective::barrier, "dissemination"), 0);
   ASSERT_TRUE(expected.ok()) << expected.status().message();
   EXPECT_NEAR(*expected, 3e-6, 1e-9);

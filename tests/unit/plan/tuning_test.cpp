@@ -13,7 +13,7 @@ namespace {
 
 using testing::HasSubstr;
 
-Choices choices(std::string_view text) {
+Choices tuning_choices(std::string_view text) {
   const auto made = Choices::parse(text);
   EXPECT_TRUE(made.ok()) << text << ": " << made.status().message();
   return made.ok() ? *made : Choices();
@@ -26,8 +26,8 @@ Tuning tuning(std::string_view text) {
 }
 
 // What the tables say, by name; "auto" for nothing.
-std::string_view wanted(const Tuning& made, Rank ranks, Rank hosts, Collective collective, std::size_t bytes,
-                        CallKind kind = CallKind::usual) {
+std::string_view tuning_wanted(const Tuning& made, Rank ranks, Rank hosts, Collective collective, std::size_t bytes,
+                               CallKind kind = CallKind::usual) {
   const Algorithm* algorithm = made.find(ranks, hosts, kind, collective, bytes).algorithm;
   return algorithm == nullptr ? automatic_algorithm : algorithm->name;
 }
@@ -82,15 +82,16 @@ TEST(Tuning, FindsTheNarrowestTableInWhateverOrderTheyStand) {
     std::string text;
     for (const std::size_t index : order) text += tables[index];
     const Tuning made = tuning(text);
-    EXPECT_EQ(wanted(made, 64, 1, Collective::allreduce, 4), "ring");
-    EXPECT_EQ(wanted(made, 7, 1, Collective::allreduce, 4), "linear");
-    EXPECT_EQ(wanted(made, 8, 1, Collective::allreduce, 4), "rabenseifner");
-    EXPECT_EQ(wanted(made, 4, 1, Collective::allreduce, 4), "circulant");
-    EXPECT_EQ(wanted(made, 4, 1, Collective::allreduce, 65), "rabenseifner") << "the next one that says something";
-    EXPECT_EQ(wanted(made, 6, 2, Collective::allreduce, 4), "two_level");
-    EXPECT_EQ(wanted(made, 4, 2, Collective::allreduce, 4), "ring");
-    EXPECT_EQ(wanted(made, 4, 1, Collective::broadcast, 4), "chain");
-    EXPECT_EQ(wanted(made, 4, 1, Collective::reduce, 4), "auto");
+    EXPECT_EQ(tuning_wanted(made, 64, 1, Collective::allreduce, 4), "ring");
+    EXPECT_EQ(tuning_wanted(made, 7, 1, Collective::allreduce, 4), "linear");
+    EXPECT_EQ(tuning_wanted(made, 8, 1, Collective::allreduce, 4), "rabenseifner");
+    EXPECT_EQ(tuning_wanted(made, 4, 1, Collective::allreduce, 4), "circulant");
+    EXPECT_EQ(tuning_wanted(made, 4, 1, Collective::allreduce, 65), "rabenseifner")
+        << "the next one that says something";
+    EXPECT_EQ(tuning_wanted(made, 6, 2, Collective::allreduce, 4), "two_level");
+    EXPECT_EQ(tuning_wanted(made, 4, 2, Collective::allreduce, 4), "ring");
+    EXPECT_EQ(tuning_wanted(made, 4, 1, Collective::broadcast, 4), "chain");
+    EXPECT_EQ(tuning_wanted(made, 4, 1, Collective::reduce, 4), "auto");
     EXPECT_TRUE(digest.empty() || made.digest() == digest);
     digest = made.digest();
   } while (std::ranges::next_permutation(order).found);
@@ -98,9 +99,9 @@ TEST(Tuning, FindsTheNarrowestTableInWhateverOrderTheyStand) {
 
 TEST(Tuning, KeepsKindsOfCallsApart) {
   const Tuning made = tuning("[any ranks]\nallreduce=ring\n[any ranks, in rank order]\nallreduce=ordered_chain\n");
-  EXPECT_EQ(wanted(made, 4, 1, Collective::allreduce, 4), "ring");
-  EXPECT_EQ(wanted(made, 4, 1, Collective::allreduce, 4, CallKind::in_rank_order), "ordered_chain");
-  EXPECT_EQ(wanted(made, 4, 1, Collective::allreduce, 4, CallKind::lower_precision), "auto");
+  EXPECT_EQ(tuning_wanted(made, 4, 1, Collective::allreduce, 4), "ring");
+  EXPECT_EQ(tuning_wanted(made, 4, 1, Collective::allreduce, 4, CallKind::in_rank_order), "ordered_chain");
+  EXPECT_EQ(tuning_wanted(made, 4, 1, Collective::allreduce, 4, CallKind::lower_precision), "auto");
 }
 
 constexpr const char* two_tables =
@@ -114,12 +115,12 @@ constexpr const char* two_tables =
 
 TEST(Tuning, GoesByTheShapeOfTheGroup) {
   const Tuning made = tuning(two_tables);
-  EXPECT_EQ(wanted(made, 4, 1, Collective::allreduce, 4), "linear");
-  EXPECT_EQ(wanted(made, 4, 1, Collective::broadcast, 4), "chain");
-  EXPECT_EQ(wanted(made, 8, 2, Collective::allreduce, 4), "two_level");
-  EXPECT_EQ(wanted(made, 8, 2, Collective::broadcast, 4), "auto");
-  EXPECT_EQ(wanted(made, 8, 1, Collective::allreduce, 4), "auto");
-  EXPECT_EQ(wanted(Tuning(), 8, 1, Collective::allreduce, 4), "auto");
+  EXPECT_EQ(tuning_wanted(made, 4, 1, Collective::allreduce, 4), "linear");
+  EXPECT_EQ(tuning_wanted(made, 4, 1, Collective::broadcast, 4), "chain");
+  EXPECT_EQ(tuning_wanted(made, 8, 2, Collective::allreduce, 4), "two_level");
+  EXPECT_EQ(tuning_wanted(made, 8, 2, Collective::broadcast, 4), "auto");
+  EXPECT_EQ(tuning_wanted(made, 8, 1, Collective::allreduce, 4), "auto");
+  EXPECT_EQ(tuning_wanted(Tuning(), 8, 1, Collective::allreduce, 4), "auto");
 }
 
 TEST(Tuning, IsWrittenAsItIsRead) {
@@ -129,8 +130,8 @@ TEST(Tuning, IsWrittenAsItIsRead) {
   EXPECT_EQ(made.text(), text);
   EXPECT_EQ(tuning(text).digest(), made.digest());
   EXPECT_EQ(made.digest().size(), 16U);
-  made.set({.first = 4, .last = 4, .hosts = 1}, choices("allreduce=ring"));
-  made.set({.first = 1, .last = 1, .hosts = 1}, choices("allreduce=ring"));
+  made.set({.first = 4, .last = 4, .hosts = 1}, tuning_choices("allreduce=ring"));
+  made.set({.first = 1, .last = 1, .hosts = 1}, tuning_choices("allreduce=ring"));
   EXPECT_EQ(made.text(),
             "[1 rank on 1 host]\nallreduce=ring\n[4 ranks on 1 host]\nallreduce=ring\n[8 ranks on 2 hosts]\n"
             "allreduce=two_level\n");

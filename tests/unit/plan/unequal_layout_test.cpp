@@ -9,7 +9,7 @@
 namespace hocket {
 namespace {
 
-Shape shape_of(Collective collective, std::uint32_t chunks, Rank rank = 0) {
+Shape unequal_shape_of(Collective collective, std::uint32_t chunks, Rank rank = 0) {
   return {.collective = collective, .rank = rank, .size = static_cast<Rank>(chunks), .root = 0, .chunks = chunks};
 }
 
@@ -27,8 +27,8 @@ constexpr Range output(std::uint32_t chunk) {
 
 // Three ranks gather 3, 0 and 20 elements of 4 bytes, displaced; slices of 8 elements.
 Layout gathered() {
-  return Layout(shape_of(Collective::allgather, 3, 2), blocks({{0, 3}, {0, 0}, {0, 20}}, {{50, 3}, {7, 0}, {10, 20}}),
-                4, 32);
+  return Layout(unequal_shape_of(Collective::allgather, 3, 2),
+                blocks({{0, 3}, {0, 0}, {0, 20}}, {{50, 3}, {7, 0}, {10, 20}}), 4, 32);
 }
 
 TEST(UnequalLayout, PutsBlocksWhereTheyAre) {
@@ -51,13 +51,14 @@ TEST(UnequalLayout, CutsEveryBlockByItself) {
 TEST(UnequalLayout, GivesScratchTheSizeOfTheLargestPiece) {
   EXPECT_EQ(gathered().cell_bytes(), 32u);
   EXPECT_EQ(gathered().extent({Space::scratch, 3, 2, 1}, 2), (Extent{96, 16}));
-  const Layout whole(shape_of(Collective::allgather, 2), blocks({{0, 3}, {0, 5}}, {{0, 3}, {3, 5}}), 8, 0);
+  const Layout whole(unequal_shape_of(Collective::allgather, 2), blocks({{0, 3}, {0, 5}}, {{0, 3}, {3, 5}}), 8, 0);
   EXPECT_EQ(whole.slices(), 1u);
   EXPECT_EQ(whole.cell_bytes(), 40u);
 }
 
 TEST(UnequalLayout, EncodesWholeBlocksOfTheWireFormat) {
-  const Layout layout(shape_of(Collective::allgather, 2), blocks({{0, 200}, {0, 10}}, {{0, 200}, {200, 10}}), 4, 300,
+  const Layout layout(unequal_shape_of(Collective::allgather, 2), blocks({{0, 200}, {0, 10}}, {{0, 200}, {200, 10}}), 4,
+                      300,
                       WireFormat::bfloat16);  // slices of 64 elements
   EXPECT_EQ(layout.slices(), 4u);
   EXPECT_EQ(layout.encoded_cell_bytes(), 128u);
@@ -67,14 +68,14 @@ TEST(UnequalLayout, EncodesWholeBlocksOfTheWireFormat) {
 
 TEST(UnequalLayout, HasNoSlicesWhereAllKnowThatThereIsNothing) {
   const auto nothing = blocks({{0, 0}, {0, 0}}, {{0, 0}, {0, 0}});
-  EXPECT_EQ(Layout(shape_of(Collective::allgather, 2), nothing, 4, 32).slices(), 0u);
-  EXPECT_EQ(Layout(shape_of(Collective::reduce_scatter, 2), nothing, 4, 0).slices(), 0u);
+  EXPECT_EQ(Layout(unequal_shape_of(Collective::allgather, 2), nothing, 4, 32).slices(), 0u);
+  EXPECT_EQ(Layout(unequal_shape_of(Collective::reduce_scatter, 2), nothing, 4, 0).slices(), 0u);
 }
 
 TEST(UnequalLayout, HasASliceOfNothingWhereOnlyTheEndsKnow) {
   const auto nothing = blocks({{0, 0}, {0, 0}}, {{0, 0}, {0, 0}});
   for (const Collective collective : {Collective::scatter, Collective::gather, Collective::alltoall}) {
-    const Layout layout(shape_of(collective, 2), nothing, 4, 0);
+    const Layout layout(unequal_shape_of(collective, 2), nothing, 4, 0);
     EXPECT_TRUE(layout.sizes_travel());
     EXPECT_EQ(layout.slices(), 1u);
     EXPECT_EQ(layout.extent(output(1), 0).bytes, 0u);
@@ -83,7 +84,7 @@ TEST(UnequalLayout, HasASliceOfNothingWhereOnlyTheEndsKnow) {
 }
 
 TEST(UnequalLayout, KnowsInputsFromOutputsOfAlltoall) {
-  const Layout layout(shape_of(Collective::alltoall, 2), blocks({{0, 1}, {1, 2}}, {{9, 1}, {4, 5}}), 2, 0);
+  const Layout layout(unequal_shape_of(Collective::alltoall, 2), blocks({{0, 1}, {1, 2}}, {{9, 1}, {4, 5}}), 2, 0);
   EXPECT_EQ(layout.extent(input(1), 0), (Extent{2, 4}));
   EXPECT_EQ(layout.extent(output(1), 0), (Extent{8, 10}));
   EXPECT_EQ(layout.block_elements(input(1)), 2u);
@@ -105,7 +106,8 @@ TEST(UnequalLayout, CoversEveryElementOnce) {
       table.push_back({wanted.size() / element_bytes, count});
       wanted.resize(wanted.size() + count * element_bytes, 1);
     }
-    const Layout layout(shape_of(Collective::allgather, chunks), blocks(table, table), element_bytes, slice_bytes);
+    const Layout layout(unequal_shape_of(Collective::allgather, chunks), blocks(table, table), element_bytes,
+                        slice_bytes);
     std::vector<int> covered(wanted.size());
     for (std::size_t slice = 0; slice < layout.slices(); ++slice) {
       for (std::uint32_t chunk = 0; chunk < chunks; ++chunk) {
@@ -132,7 +134,7 @@ TEST(UnequalPlans, AreKeptByTheirSizesAndPlaces) {
 }
 
 TEST(InSingleChunks, SplitsStepsInOrder) {
-  ScheduleBuilder builder(shape_of(Collective::reduce_scatter, 4));
+  ScheduleBuilder builder(unequal_shape_of(Collective::reduce_scatter, 4));
   const Range cells = builder.scratch(builder.input(1u, 2u));
   builder.recv_reduce(1, builder.input(1u, 2u), cells);
   builder.copy(builder.input(0), builder.output(0));

@@ -14,7 +14,7 @@
 namespace hocket {
 namespace {
 
-constexpr Rank ranks = 4, root = 2;
+constexpr Rank collectives_ranks = 4, root = 2;
 
 // Of the four ranks, where rank 2 is the root or the peer; a message's other end is rank 0.
 struct Stated {
@@ -48,9 +48,9 @@ const std::vector<Stated> stated = {
 std::string result_of(const CollectiveInfo& row, Rank rank) {
   const Shape shape{.collective = row.collective,
                     .rank = rank,
-                    .size = ranks,
+                    .size = collectives_ranks,
                     .root = root,
-                    .chunks = row.is_vector() ? 1 : static_cast<std::uint32_t>(ranks)};
+                    .chunks = row.is_vector() ? 1 : static_cast<std::uint32_t>(collectives_ranks)};
   std::string words;
   for (std::uint32_t chunk = 0; chunk < shape.chunks; ++chunk) {
     const std::optional<Wanted> wanted = wanted_output(shape, chunk);
@@ -66,10 +66,12 @@ TEST(CollectiveTable, SaysWhatTheHeaderSays) {
   for (const Stated& expected : stated) {
     const CollectiveInfo& row = info_of(expected.collective);
     SCOPED_TRACE(row.name);
-    for (Rank rank = 0; rank < ranks; ++rank) {
+    for (Rank rank = 0; rank < collectives_ranks; ++rank) {
       const auto index = static_cast<std::size_t>(rank);
-      EXPECT_EQ(row.blocks_in(row.input, rank, root, ranks), expected.input_blocks[index]) << "rank " << rank;
-      EXPECT_EQ(row.blocks_in(row.output, rank, root, ranks), expected.output_blocks[index]) << "rank " << rank;
+      EXPECT_EQ(row.blocks_in(row.input, rank, root, collectives_ranks), expected.input_blocks[index])
+          << "rank " << rank;
+      EXPECT_EQ(row.blocks_in(row.output, rank, root, collectives_ranks), expected.output_blocks[index])
+          << "rank " << rank;
     }
     EXPECT_EQ(result_of(row, expected.output_blocks[0] != 0 ? 0 : root), expected.result);
   }

@@ -14,7 +14,7 @@
 namespace hocket {
 namespace {
 
-constexpr Rank members = 200;
+constexpr Rank store_members = 200;
 constexpr std::chrono::milliseconds request_takes{2};  // so that all of them take longer than one look around
 
 Status goes_on() {
@@ -25,7 +25,7 @@ Status goes_on() {
 class SlowStoreTest : public testing::Test {
  protected:
   void SetUp() override {
-    for (Rank member = 1; member < members; ++member) come(member, "early");
+    for (Rank member = 1; member < store_members; ++member) come(member, "early");
   }
   void come(Rank member, const std::string& value) {
     ASSERT_TRUE(file_->set("m/" + std::to_string(member), value, deadline_).ok());
@@ -33,7 +33,7 @@ class SlowStoreTest : public testing::Test {
   Result<Allgathered> meet(const LookAround& look_around, const Store::Sound& sound) {
     const Allgather zero{.prefix = "m/",
                          .member = 0,
-                         .members = members,
+                         .members = store_members,
                          .value = "zero",
                          .outcome = "outcome",
                          .complete = "all there",
@@ -59,7 +59,7 @@ TEST_F(SlowStoreTest, AnAllgatherCompletesThatTakesLongerThanALookAround) {
 TEST_F(SlowStoreTest, AnAllgatherReadsAgainWhatWasNotSound) {
   std::vector<std::string> seen;
   const auto met = meet(goes_on, [&](const std::vector<std::string>& values) {
-    EXPECT_EQ(values.size(), static_cast<std::size_t>(members));
+    EXPECT_EQ(values.size(), static_cast<std::size_t>(store_members));
     seen.push_back(values[7]);
     if (seen.size() > 1) return Status();
     come(7, "late");

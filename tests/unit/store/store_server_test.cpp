@@ -24,7 +24,7 @@ std::unique_ptr<StoreServer> serve(const std::string& host = "127.0.0.1", const 
   return server.ok() ? std::move(*server) : nullptr;
 }
 
-std::unique_ptr<TcpStore> connect(const std::string& host, std::uint16_t port) {
+std::unique_ptr<TcpStore> store_server_connect(const std::string& host, std::uint16_t port) {
   auto store = TcpStore::connect(host, port, generous());
   EXPECT_TRUE(store.ok()) << store.status().message();
   return store.ok() ? std::move(*store) : nullptr;
@@ -47,7 +47,7 @@ TEST(StoreServer, ATakenPortIsExplained) {
 TEST(StoreServer, APortIsFreeAgainAfterTheServer) {
   auto server = serve();
   const std::uint16_t port = server->port();
-  const auto store = connect("127.0.0.1", port);
+  const auto store = store_server_connect("127.0.0.1", port);
   server.reset();  // closes first, so that its side of the connection lingers
   const auto again = StoreServer::start("127.0.0.1", port);
   EXPECT_TRUE(again.ok()) << again.status().message();
@@ -66,7 +66,7 @@ TEST(StoreServer, ServesNamesAndAllInterfaces) {
   for (const char* host : {"localhost", "0.0.0.0"}) {
     const auto server = serve(host);
     for (const char* way : {"localhost", "127.0.0.1"}) {
-      EXPECT_TRUE(connect(way, server->port())->set("key", way, generous()).ok()) << host << " " << way;
+      EXPECT_TRUE(store_server_connect(way, server->port())->set("key", way, generous()).ok()) << host << " " << way;
     }
   }
 }
@@ -76,10 +76,10 @@ TEST(StoreServer, ServesIpv6) {
     GTEST_SKIP() << "no IPv6 here: " << probe.status().message();
   const auto loopback = serve("::1");
   EXPECT_EQ(loopback->url(), "tcp://[::1]:" + std::to_string(loopback->port()));
-  EXPECT_TRUE(connect("::1", loopback->port())->set("key", "value", generous()).ok());
+  EXPECT_TRUE(store_server_connect("::1", loopback->port())->set("key", "value", generous()).ok());
   const auto all = serve("::");
   for (const char* way : {"::1", "127.0.0.1"}) {
-    EXPECT_TRUE(connect(way, all->port())->set("key", way, generous()).ok()) << way;
+    EXPECT_TRUE(store_server_connect(way, all->port())->set("key", way, generous()).ok()) << way;
   }
 }
 
@@ -87,8 +87,8 @@ TEST(StoreServer, CountsItsClients) {
   const auto server = serve();
   EXPECT_EQ(server->clients(), 0u);
   EXPECT_TRUE(server->wait_until_no_clients(generous()));
-  auto one = connect("127.0.0.1", server->port());
-  auto two = connect("127.0.0.1", server->port());
+  auto one = store_server_connect("127.0.0.1", server->port());
+  auto two = store_server_connect("127.0.0.1", server->port());
   const RawClient stranger(server->port());  // connected, but it has not greeted
   EXPECT_EQ(server->clients(), 2u);
   EXPECT_FALSE(server->wait_until_no_clients(Deadline::after(std::chrono::milliseconds(20))));
@@ -110,7 +110,7 @@ TEST(StoreServer, CountsItsClients) {
 TEST(StoreServer, GarbageIsRefusedAndLoggedOnce) {
   testing::internal::CaptureStderr();
   const auto server = serve("127.0.0.1", {.greeting_timeout = std::chrono::milliseconds(200)});
-  const auto store = connect("127.0.0.1", server->port());
+  const auto store = store_server_connect("127.0.0.1", server->port());
   Result<std::string> got = std::string();
   std::thread waiter([&] { got = store->get("key", generous()); });
 
@@ -141,7 +141,7 @@ TEST(StoreServer, GarbageIsRefusedAndLoggedOnce) {
     const bool greeted = garbage[i].starts_with(greeting);
     EXPECT_LE(answer->size(), greeted ? store::wire::greeting_bytes : 0) << "kind " << i;
   }
-  EXPECT_TRUE(connect("127.0.0.1", server->port())->set("key", "unharmed", generous()).ok());
+  EXPECT_TRUE(store_server_connect("127.0.0.1", server->port())->set("key", "unharmed", generous()).ok());
   waiter.join();
   const std::string log = testing::internal::GetCapturedStderr();
   ASSERT_TRUE(got.ok()) << got.status().message();
@@ -183,7 +183,7 @@ TEST(StoreServer, RequestsMayArriveByteByByte) {
 // It asks for far more than anyone should keep for it. The server answers others meanwhile, and it too once it reads.
 TEST(StoreServer, AClientThatDoesNotReadHarmsNobody) {
   const auto server = serve();
-  const auto store = connect("127.0.0.1", server->port());
+  const auto store = store_server_connect("127.0.0.1", server->port());
   ASSERT_TRUE(store->set("large", std::string(store_value_bytes_max, 'x'), generous()).ok());
   RawClient greedy(server->port());
   greedy.greet();
@@ -216,7 +216,7 @@ TEST(StoreServer, WaitingClientsAreManyAndMayVanish) {
     }
     EXPECT_EQ(server->clients(), waiters);
     for (std::size_t i = 0; i < waiters; i += 2) clients[i].reset();
-    const auto store = connect("127.0.0.1", server->port());
+    const auto store = store_server_connect("127.0.0.1", server->port());
     ASSERT_TRUE(store->set("go", "now", generous()).ok());
     for (std::size_t i = 1; i < waiters; i += 2) {
       const std::string expected = store::wire::encode_response_head(i, Code::ok, 3) + "now";

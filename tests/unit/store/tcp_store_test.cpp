@@ -29,7 +29,7 @@ std::unique_ptr<StoreServer> serve_at(std::uint16_t port = 0) {
   return server.ok() ? std::move(*server) : nullptr;
 }
 
-std::unique_ptr<TcpStore> connect(std::uint16_t port) {
+std::unique_ptr<TcpStore> tcp_store_connect(std::uint16_t port) {
   auto store = TcpStore::connect("127.0.0.1", port, generous());
   EXPECT_TRUE(store.ok()) << store.status().message();
   return store.ok() ? std::move(*store) : nullptr;
@@ -37,7 +37,7 @@ std::unique_ptr<TcpStore> connect(std::uint16_t port) {
 
 TEST(TcpStore, KnowsWhetherItsHostRefuses) {
   auto server = serve_at();
-  const auto store = connect(server->port());
+  const auto store = tcp_store_connect(server->port());
   EXPECT_FALSE(store->is_refused(generous()));
   server.reset();
   EXPECT_TRUE(store->is_refused(generous()));
@@ -77,7 +77,7 @@ TEST(TcpStore, TheServerMayStartLater) {
 // The answer comes when nobody waits for it any more.
 TEST(TcpStore, AnExceptionWhileItLooksAroundEndsTheWaitAlone) {
   const auto server = serve_at();
-  const auto store = connect(server->port()), other = connect(server->port());
+  const auto store = tcp_store_connect(server->port()), other = tcp_store_connect(server->port());
   const auto fails = []() -> Status { throw std::bad_alloc(); };
   EXPECT_THROW((void)store->await("late", generous(), fails), std::bad_alloc);
   ASSERT_TRUE(other->set("late", std::string(100'000, 'x'), generous()).ok());
@@ -87,7 +87,7 @@ TEST(TcpStore, AnExceptionWhileItLooksAroundEndsTheWaitAlone) {
 
 TEST(TcpStore, ADyingServerEndsWaitsAndLaterCalls) {
   auto server = serve_at();
-  const auto store = connect(server->port());
+  const auto store = tcp_store_connect(server->port());
   std::vector<Result<std::string>> got(3, std::string());
   std::vector<std::thread> waiters;
   for (auto& result : got) waiters.emplace_back([&] { result = store->get("never", generous()); });
@@ -145,7 +145,7 @@ TEST(TcpStore, RefusalsOfTheServerArePassedOn) {
 }
 
 // A client whose server answers as `answer` says, once greeted and asked.
-Status ask(const std::string& answer, Deadline deadline) {
+Status tcp_store_ask(const std::string& answer, Deadline deadline) {
   RawListener listener;
   listener.listen();
   std::thread other([&] {
@@ -158,7 +158,7 @@ Status ask(const std::string& answer, Deadline deadline) {
   });
   Status status;
   {
-    const auto store = connect(listener.port());
+    const auto store = tcp_store_connect(listener.port());
     status = store->peek("k", deadline).status();
   }
   other.join();
@@ -166,19 +166,19 @@ Status ask(const std::string& answer, Deadline deadline) {
 }
 
 TEST(TcpStore, NonsenseFromTheServerEndsTheConnection) {
-  EXPECT_EQ(ask(std::string("\xff\xff\xff\xff", 4), generous()).code(), Code::store_unreachable);
-  EXPECT_EQ(ask(std::string("\0\0\0\0", 4), generous()).code(), Code::store_unreachable);
-  EXPECT_EQ(ask(std::string("\1\0\0\0x", 5), generous()).code(), Code::store_unreachable);
-  EXPECT_EQ(ask(store::wire::encode_response_head(1, static_cast<Code>(99), 0), generous()).code(),
+  EXPECT_EQ(tcp_store_ask(std::string("\xff\xff\xff\xff", 4), generous()).code(), Code::store_unreachable);
+  EXPECT_EQ(tcp_store_ask(std::string("\0\0\0\0", 4), generous()).code(), Code::store_unreachable);
+  EXPECT_EQ(tcp_store_ask(std::string("\1\0\0\0x", 5), generous()).code(), Code::store_unreachable);
+  EXPECT_EQ(tcp_store_ask(store::wire::encode_response_head(1, static_cast<Code>(99), 0), generous()).code(),
             Code::store_unreachable);
 }
 
 TEST(TcpStore, AServerThatDoesNotAnswerIsUnreachable) {
-  const Status status = ask("", soon());
+  const Status status = tcp_store_ask("", soon());
   EXPECT_EQ(status.code(), Code::store_unreachable);
   EXPECT_THAT(status.message(), HasSubstr("\"k\""));
   // An answer to another question is none.
-  EXPECT_EQ(ask(store::wire::encode_response_head(777, Code::ok, 0), soon()).code(), Code::store_unreachable);
+  EXPECT_EQ(tcp_store_ask(store::wire::encode_response_head(777, Code::ok, 0), soon()).code(), Code::store_unreachable);
 }
 
 // The deadline passes in the middle of a frame: nothing that is sent later could be understood.
@@ -192,7 +192,7 @@ TEST(TcpStore, AServerThatDoesNotReadIsUnreachable) {
     peer->receive(store::wire::greeting_bytes);
     peer->send(store::wire::encode_greeting(store::wire::server_magic, {}));
   });
-  const auto store = connect(listener.port());
+  const auto store = tcp_store_connect(listener.port());
   other.join();
   const std::string value(store_value_bytes_max, 'v');
   Status status = store->set("key", value, soon());
@@ -206,7 +206,7 @@ TEST(TcpStore, AServerThatDoesNotReadIsUnreachable) {
 
 TEST(TcpStore, GetsThatWereGivenUpDoNotPileUp) {
   const auto server = serve_at();
-  const auto store = connect(server->port());
+  const auto store = tcp_store_connect(server->port());
   for (int round = 0; round < 20; ++round) {
     EXPECT_EQ(store->get("key", Deadline::after(std::chrono::milliseconds(1))).status().code(), Code::timeout);
   }

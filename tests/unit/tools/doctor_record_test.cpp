@@ -17,13 +17,13 @@ using nlohmann::json;
 using testing::HasSubstr;
 using testing::Not;
 
-json call_of(const std::string& text) {
+json doctor_record_call_of(const std::string& text) {
   return {{"communicator", 0}, {"number", 6},     {"kind", "collective"}, {"collective", text}, {"call", text},
           {"type", "int32"},   {"algorithm", ""}, {"began_ns", 1'000},    {"count", 4},         {"bytes", 16}};
 }
 
 json record_of(int rank, int size) {
-  json wait = call_of("allreduce");
+  json wait = doctor_record_call_of("allreduce");
   wait.update({{"begun", true}, {"seconds", 1.0}, {"awaited", json::array({1})}, {"text", "waiting for rank 1"}});
   return {
       {"hocket_record", 1},
@@ -36,7 +36,7 @@ json record_of(int rank, int size) {
       {"clock", {{"kernel", "k"}, {"steady_ns", 2'000}, {"date_ns", 3'000}}},
       {"cause", nullptr},
       {"communicators", json::array({{{"number", 0}, {"name", "default"}, {"ranks", json::array()}, {"calls", 6}}})},
-      {"operations", json::array({call_of("allreduce")})},
+      {"operations", json::array({doctor_record_call_of("allreduce")})},
       {"waits", json::array({wait})}};
 }
 

@@ -17,7 +17,7 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
-in6_addr ip(const std::string& text) {
+in6_addr interfaces_ip(const std::string& text) {
   in6_addr address{};
   const std::string whole = text.find(':') == std::string::npos ? "::ffff:" + text : text;
   EXPECT_EQ(::inet_pton(AF_INET6, whole.c_str(), &address), 1) << text;
@@ -27,9 +27,10 @@ in6_addr ip(const std::string& text) {
 // ---- HOCKET_SOCKET_IFNAME and HOCKET_SOCKET_FAMILY
 
 std::vector<LocalAddress> four_interfaces() {
-  return {{"lo", 1, ip("127.0.0.1"), 104},      {"lo", 1, ip("::1"), 128},         {"eth0", 2, ip("10.0.0.1"), 120},
-          {"eth0", 2, ip("fd00::1"), 64},       {"eth01", 3, ip("10.0.1.1"), 120}, {"eth1", 4, ip("10.0.2.1"), 120},
-          {"docker0", 5, ip("172.17.0.1"), 112}};
+  return {{"lo", 1, interfaces_ip("127.0.0.1"), 104},      {"lo", 1, interfaces_ip("::1"), 128},
+          {"eth0", 2, interfaces_ip("10.0.0.1"), 120},     {"eth0", 2, interfaces_ip("fd00::1"), 64},
+          {"eth01", 3, interfaces_ip("10.0.1.1"), 120},    {"eth1", 4, interfaces_ip("10.0.2.1"), 120},
+          {"docker0", 5, interfaces_ip("172.17.0.1"), 112}};
 }
 
 std::vector<std::string> chosen(const std::string& names, const std::string& family = "") {
@@ -106,14 +107,14 @@ TEST(AddressChoice, AHostWithoutNetworkIsNoErrorByItself) {
 
 std::vector<std::string> dialled(const LocalHost& host, const std::vector<const char*>& theirs) {
   Reachability reachability{.host = 2, .port = 80, .ips = {}};
-  for (const char* one : theirs) reachability.ips.push_back(ip(one));
+  for (const char* one : theirs) reachability.ips.push_back(interfaces_ip(one));
   std::vector<std::string> texts;
   for (const Endpoint& endpoint : host.candidates(reachability)) texts.push_back(endpoint.text());
   return texts;
 }
 
 TEST(LocalHost, OneHostMeetsOnLoopback) {
-  const Reachability theirs{.host = 1, .port = 81, .ips = {ip("10.0.0.1"), ip("fd00::1")}};
+  const Reachability theirs{.host = 1, .port = 81, .ips = {interfaces_ip("10.0.0.1"), interfaces_ip("fd00::1")}};
   const auto first = [&](Family family) { return LocalHost(1, family, four_interfaces()).candidates(theirs); };
   ASSERT_EQ(first(Family::any).size(), 1u);
   EXPECT_EQ(first(Family::any)[0].text(), "127.0.0.1:81");
@@ -131,7 +132,7 @@ TEST(LocalHost, OurNetworksComeFirstAndOurOwnAddressesLast) {
 TEST(LocalHost, OnlyTheirOwnAddressesTellThatNobodyListens) {
   const auto asked = [](const std::vector<const char*>& theirs) {
     Reachability reachability{.host = 2, .port = 80, .ips = {}};
-    for (const char* one : theirs) reachability.ips.push_back(ip(one));
+    for (const char* one : theirs) reachability.ips.push_back(interfaces_ip(one));
     std::vector<std::string> texts;
     for (const Endpoint& endpoint : LocalHost(1, Family::any, four_interfaces()).doors(reachability)) {
       texts.push_back(endpoint.text());
@@ -153,7 +154,7 @@ TEST(LocalHost, OneFamilyIsDialledOnlyWhereOneIsAllowed) {
 TEST(LocalHost, LinkLocalAddressesAreTriedThroughEachInterfaceThatHasOne) {
   auto addresses = four_interfaces();
   const std::uint32_t loopback = ::if_nametoindex("lo");  // a name that every host has
-  addresses.push_back({"lo", loopback, ip("fe80::1"), 64});
+  addresses.push_back({"lo", loopback, interfaces_ip("fe80::1"), 64});
   EXPECT_THAT(dialled(LocalHost(1, Family::any, addresses), {"fe80::9", "10.0.0.7"}),
               ElementsAre("10.0.0.7:80", "[fe80::9%lo]:80"));
   EXPECT_TRUE(dialled(LocalHost(1, Family::any, four_interfaces()), {"fe80::9"}).empty());
@@ -161,7 +162,7 @@ TEST(LocalHost, LinkLocalAddressesAreTriedThroughEachInterfaceThatHasOne) {
 
 TEST(LocalHost, AdvertisesAllInOrder) {
   auto addresses = four_interfaces();
-  addresses.insert(addresses.begin(), {"eth0", 2, ip("fe80::1"), 64});
+  addresses.insert(addresses.begin(), {"eth0", 2, interfaces_ip("fe80::1"), 64});
   std::vector<std::string> texts;
   for (const in6_addr& one : LocalHost(1, Family::any, addresses).advertise(9).ips) {
     texts.push_back(Endpoint{one, 0}.ip_text());
@@ -171,7 +172,7 @@ TEST(LocalHost, AdvertisesAllInOrder) {
 }
 
 TEST(LocalHost, AsManyAsFit) {
-  const std::vector<LocalAddress> many(100, {"eth0", 2, ip("10.0.0.1"), 120});
+  const std::vector<LocalAddress> many(100, {"eth0", 2, interfaces_ip("10.0.0.1"), 120});
   ::testing::internal::CaptureStderr();
   EXPECT_EQ(LocalHost(1, Family::any, many).advertise(9).ips.size(), ips_max);
   EXPECT_THAT(::testing::internal::GetCapturedStderr(),
@@ -186,17 +187,17 @@ std::vector<std::string> texts_of(const std::vector<Endpoint>& endpoints) {
 
 TEST(LocalHost, ListensWhereItAdvertisesAndOnLoopback) {
   EXPECT_TRUE(LocalHost(1, Family::any, four_interfaces()).listening_endpoints().empty()) << "everywhere";
-  const std::vector<LocalAddress> one{{"eth0", 2, ip("::ffff:10.0.0.1"), 120}};
+  const std::vector<LocalAddress> one{{"eth0", 2, interfaces_ip("::ffff:10.0.0.1"), 120}};
   EXPECT_THAT(texts_of(LocalHost(1, Family::any, one, {.narrowed = true}).listening_endpoints()),
               ElementsAre("127.0.0.1", "10.0.0.1"));
-  const std::vector<LocalAddress> two{{"lo", 1, ip("::1"), 128}, {"eth0", 2, ip("fd00::1"), 64}};
+  const std::vector<LocalAddress> two{{"lo", 1, interfaces_ip("::1"), 128}, {"eth0", 2, interfaces_ip("fd00::1"), 64}};
   EXPECT_THAT(texts_of(LocalHost(1, Family::ipv6, two, {.narrowed = true}).listening_endpoints()),
               ElementsAre("::1", "fd00::1"));
 }
 
 TEST(LocalHost, ExternalAddressesComeFirst) {
-  const std::vector<LocalAddress> own{{"eth0", 2, ip("::ffff:172.17.0.2"), 112}};
-  const LocalHost host(1, Family::any, own, {.external = {ip("::ffff:203.0.113.7")}});
+  const std::vector<LocalAddress> own{{"eth0", 2, interfaces_ip("::ffff:172.17.0.2"), 112}};
+  const LocalHost host(1, Family::any, own, {.external = {interfaces_ip("::ffff:203.0.113.7")}});
   const Reachability told = host.advertise(9);
   ASSERT_EQ(told.ips.size(), 2u);
   EXPECT_EQ(Endpoint{told.ips[0]}.ip_text(), "203.0.113.7");

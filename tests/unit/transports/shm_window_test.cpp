@@ -47,17 +47,17 @@ void barrier(Window& window, std::size_t line, std::uint64_t value) {
   barrier(window, line, value, window.size());
 }
 
-std::byte pattern(std::uint32_t member, std::size_t i) {
+std::byte shm_window_pattern(std::uint32_t member, std::size_t i) {
   return static_cast<std::byte>(member * 31 + i * 7);
 }
 
-void fill(std::byte* data, std::size_t bytes, std::uint32_t member) {
-  for (std::size_t i = 0; i < bytes; ++i) data[i] = pattern(member, i);
+void shm_window_fill(std::byte* data, std::size_t bytes, std::uint32_t member) {
+  for (std::size_t i = 0; i < bytes; ++i) data[i] = shm_window_pattern(member, i);
 }
 
-bool holds(const std::byte* data, std::size_t bytes, std::uint32_t member) {
+bool shm_window_holds(const std::byte* data, std::size_t bytes, std::uint32_t member) {
   for (std::size_t i = 0; i < bytes; ++i) {
-    if (data[i] != pattern(member, i)) return false;
+    if (data[i] != shm_window_pattern(member, i)) return false;
   }
   return true;
 }
@@ -75,14 +75,14 @@ TEST_P(ShmWindowOf, MembersSeeBoardsAndStagingOfAll) {
     for (std::uint32_t member = 0; member < window.size(); ++member) {
       EXPECT_EQ(window.rank_of(member), static_cast<Rank>(member));
     }
-    fill(window.staging(window.self()), window.staging_bytes(), window.self());
+    shm_window_fill(window.staging(window.self()), window.staging_bytes(), window.self());
     for (std::size_t line = 1; line < Window::lines_per_member; ++line) {
       EXPECT_EQ(word(window, window.self(), line).load(), 0u);
       word(window, window.self(), line).store(line * 100 + window.self());
     }
     barrier(window, 0, 1);
     for (std::uint32_t member = 0; member < window.size(); ++member) {
-      EXPECT_TRUE(holds(window.staging(member), window.staging_bytes(), member)) << member;
+      EXPECT_TRUE(shm_window_holds(window.staging(member), window.staging_bytes(), member)) << member;
       for (std::size_t line = 1; line < Window::lines_per_member; ++line) {
         EXPECT_EQ(word(window, member, line).load(), line * 100 + member);
       }
@@ -152,7 +152,7 @@ TEST_P(ShmWindowOf, RegisteredMemoryIsMappedByTheOthers) {
     auto id = party.regions.add(fd->get(), memory->data(), bytes);
     ASSERT_TRUE(id.ok()) << id.status().message();
     fd->reset();
-    fill(memory->data(), bytes, window.self());
+    shm_window_fill(memory->data(), bytes, window.self());
 
     RegionRef ref;  // of many members, once all are connected
     party.until([&] {
@@ -173,7 +173,7 @@ TEST_P(ShmWindowOf, RegisteredMemoryIsMappedByTheOthers) {
       const RegionRef there{static_cast<std::uint32_t>(theirs.words[0]), theirs.words[1]};
       std::byte* const data = window.map(member, there, bytes - 1000);
       ASSERT_NE(data, nullptr);
-      EXPECT_TRUE(holds(data - 1000, bytes, member));
+      EXPECT_TRUE(shm_window_holds(data - 1000, bytes, member));
       EXPECT_EQ(window.map(member, there, bytes - 1000), data) << "mapped once";
       EXPECT_EQ(window.map(member, there, bytes), nullptr) << "beyond the end";
       EXPECT_EQ(window.map(member, {there.region + 1, 0}, 1), nullptr) << "no such region";
