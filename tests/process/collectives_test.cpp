@@ -15,10 +15,6 @@
 namespace hocket::process_testing {
 namespace {
 
-bool is_point_to_point(Collective collective) {
-  return collective == Collective::send || collective == Collective::recv;
-}
-
 std::vector<bool> placements(Collective collective) {
   if (collective == Collective::barrier) return {false};
   return {false, true};

@@ -28,12 +28,8 @@ void PrintTo(const MatrixPlace& place, std::ostream* out) {
   *out << "_" << place.transport;
 }
 
-bool matrix_is_point_to_point(Collective collective) {
-  return collective == Collective::send || collective == Collective::recv;
-}
-
 bool has_in_place(Collective collective) {
-  return collective != Collective::barrier && !matrix_is_point_to_point(collective);
+  return collective != Collective::barrier && !is_point_to_point(collective);
 }
 
 // Starts what a cell of the matrix is about, with the next counts and roots: all of them meet all cells in some place.
@@ -104,7 +100,7 @@ TEST_P(Matrix, OfCollectivesTypesReductionsAndPlacements) {
     ASSERT_TRUE(comm);
     Cells cells(comm.get(), child.index, child.size);
     for (const Collective collective : all_collectives) {
-      if (matrix_is_point_to_point(collective)) continue;
+      if (is_point_to_point(collective)) continue;
       for (const DataType dtype : all_data_types) {
         for (const ReduceOpInfo& row : reduce_op_table) {
           const ReduceOp op = row.op;

@@ -1,7 +1,6 @@
 #include "tools/plan/model.hpp"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <filesystem>
 #include <fstream>
@@ -12,6 +11,7 @@
 #include "src/plan/tuner.hpp"
 #include "tools/plan/class_model.hpp"
 #include "tools/plan/network_file.hpp"
+#include "tools/plan/progress.hpp"
 #include "tools/plan/usage.hpp"
 
 namespace hocket {
@@ -47,19 +47,14 @@ std::vector<std::size_t> sizes_of(const ModelArguments& given, Collective collec
   return sizes;
 }
 
-// Rewrites one line of standard error where a person watches.
-void model_show_progress(const std::string& text) {
-  if (isatty(STDERR_FILENO)) fmt::print(stderr, "\r\033[K{}", text);
-}
-
 std::vector<Comparison> compare(const Network& network, Collective collective, const std::vector<std::size_t>& sizes,
                                 bool leave_out_hopeless) {
   const auto progress = [&](const Algorithm& algorithm, std::size_t bytes) {
-    model_show_progress(fmt::format("{} of {}: {} ...", name_of(collective), text_of_size(bytes), algorithm.name));
+    show_progress(fmt::format("{} of {}: {} ...", name_of(collective), text_of_size(bytes), algorithm.name));
   };
   auto made =
       compare_algorithms(network, collective, sizes, {.leave_out_hopeless = leave_out_hopeless, .progress = progress});
-  model_show_progress("");
+  show_progress("");
   if (!made) throw UsageError{made.status().message() + "."};
   return std::move(*made);
 }
@@ -197,9 +192,9 @@ int write_class_table(const ModelArguments& given) {
   const auto figures = open_network(given.topology, 2, 0);
   if (!figures) throw UsageError{figures.status().message() + "."};
   const auto text = class_text(machine, figures->description(), [&](const ClassRow& row) {
-    model_show_progress(fmt::format("{}: {} ranks ...", machine.name, row.simulated));
+    show_progress(fmt::format("{}: {} ranks ...", machine.name, row.simulated));
   });
-  model_show_progress("");
+  show_progress("");
   if (!text) throw UsageError{text.status().message() + "."};
   if (given.save.empty()) {
     fmt::print("{}", *text);

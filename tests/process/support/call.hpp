@@ -13,6 +13,10 @@
 
 namespace hocket::process_testing {
 
+inline bool is_point_to_point(Collective collective) {
+  return collective == Collective::send || collective == Collective::recv;
+}
+
 enum class Values : std::uint8_t {
   exact,     // every sum and product of a few of them is exact, so the order of operations cannot matter
   rounding,  // floats and complex numbers of which another order of operations makes other bits

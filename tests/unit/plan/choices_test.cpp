@@ -6,17 +6,12 @@
 #include <gtest/gtest.h>
 
 #include "src/base/hash.hpp"
+#include "tests/unit/plan/parsed_choices.hpp"
 
 namespace hocket {
 namespace {
 
 using testing::HasSubstr;
-
-Choices choices(std::string_view text) {
-  const auto made = Choices::parse(text);
-  EXPECT_TRUE(made.ok()) << text << ": " << made.status().message();
-  return made.ok() ? *made : Choices();
-}
 
 // What is wanted, by name.
 std::string_view wanted(const Choices& made, Collective collective, std::size_t bytes) {

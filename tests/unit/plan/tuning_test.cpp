@@ -8,16 +8,12 @@
 #include <string>
 #include <vector>
 
+#include "tests/unit/plan/parsed_choices.hpp"
+
 namespace hocket {
 namespace {
 
 using testing::HasSubstr;
-
-Choices tuning_choices(std::string_view text) {
-  const auto made = Choices::parse(text);
-  EXPECT_TRUE(made.ok()) << text << ": " << made.status().message();
-  return made.ok() ? *made : Choices();
-}
 
 Tuning tuning(std::string_view text) {
   const auto made = Tuning::parse(text, "table");
@@ -130,8 +126,8 @@ TEST(Tuning, IsWrittenAsItIsRead) {
   EXPECT_EQ(made.text(), text);
   EXPECT_EQ(tuning(text).digest(), made.digest());
   EXPECT_EQ(made.digest().size(), 16U);
-  made.set({.first = 4, .last = 4, .hosts = 1}, tuning_choices("allreduce=ring"));
-  made.set({.first = 1, .last = 1, .hosts = 1}, tuning_choices("allreduce=ring"));
+  made.set({.first = 4, .last = 4, .hosts = 1}, choices("allreduce=ring"));
+  made.set({.first = 1, .last = 1, .hosts = 1}, choices("allreduce=ring"));
   EXPECT_EQ(made.text(),
             "[1 rank on 1 host]\nallreduce=ring\n[4 ranks on 1 host]\nallreduce=ring\n[8 ranks on 2 hosts]\n"
             "allreduce=two_level\n");

@@ -1,7 +1,6 @@
 #include "src/plan/verify.hpp"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
@@ -14,6 +13,7 @@
 #include "src/plan/select.hpp"
 #include "tools/plan/commands/commands.hpp"
 #include "tools/plan/commands/group.hpp"
+#include "tools/plan/progress.hpp"
 
 namespace hocket {
 namespace {
@@ -41,11 +41,6 @@ std::vector<Rank> parse_rank_list(const std::string& text) {
     begin = end + 1;
   }
   return sizes;
-}
-
-// Rewrites one line of standard error where a person watches.
-void show_progress(const std::string& text) {
-  if (isatty(STDERR_FILENO)) fmt::print(stderr, "\r\033[K{}", text);
 }
 
 // Whether all passed. Costs are those of the largest number of ranks.
