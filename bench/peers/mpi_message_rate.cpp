@@ -13,6 +13,7 @@
 namespace {
 
 constexpr int in_flight = 64;
+constexpr std::uint64_t last_row = std::uint64_t{1} << 63;  // added to the numbers of a pair's last row
 
 // Each message has a cache line of its own.
 struct alignas(64) Message {
@@ -29,22 +30,22 @@ void pass(std::vector<Message>& messages, std::vector<MPI_Request>& requests, in
 }
 
 // Millions of messages a second of this pair.
-double measure(int rank, long rows) {
+double measure(int rank, std::chrono::milliseconds duration) {
   const int peer = rank ^ 1;
   const bool sends = rank < peer;
   std::vector<Message> messages(in_flight);
   std::vector<MPI_Request> requests(in_flight);
-  std::uint64_t number = 0, wrong = 0;
+  std::uint64_t number = 0, wrong = 0, last = 0;
   MPI_Barrier(MPI_COMM_WORLD);
   const auto began = std::chrono::steady_clock::now();
-  for (long row = 0; row < rows; ++row) {
-    const std::uint64_t first = number;
+  while (last == 0) {
     if (sends) {
-      for (Message& message : messages) message.number = ++number;
+      last = std::chrono::steady_clock::now() - began < duration ? 0 : last_row;
+      for (int i = 0; i < in_flight; ++i) messages[i].number = (number + i + 1) | last;
     }
     pass(messages, requests, peer, sends);
-    number = first + in_flight;
-    for (int i = 0; i < in_flight; ++i) wrong += messages[i].number != first + i + 1 ? 1 : 0;
+    last = messages[0].number & last_row;
+    for (const Message& message : messages) wrong += message.number != (++number | last) ? 1 : 0;
     std::uint64_t heard = number;  // so that no more than a row is under way
     sends ? MPI_Recv(&heard, 1, MPI_UINT64_T, peer, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE)
           : MPI_Send(&heard, 1, MPI_UINT64_T, peer, 0, MPI_COMM_WORLD);
@@ -54,22 +55,22 @@ double measure(int rank, long rows) {
     std::fprintf(stderr, "%llu messages were not what had been sent\n", static_cast<unsigned long long>(wrong));
     MPI_Abort(MPI_COMM_WORLD, 1);
   }
-  return static_cast<double>(rows * in_flight) / seconds.count() / 1e6;
+  return static_cast<double>(number) / seconds.count() / 1e6;
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
   MPI_Init(&argc, &argv);
-  const long thousands = argc > 1 ? std::atol(argv[1]) : 2000;
+  const long duration = argc > 1 ? std::atol(argv[1]) : 1000;
   int rank = 0, size = 0;
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   MPI_Comm_size(MPI_COMM_WORLD, &size);
-  if (thousands < 1 || size % 2 != 0) {
-    if (rank == 0) std::fprintf(stderr, "start an even number of ranks, with a number of thousands of messages\n");
+  if (duration < 1 || size % 2 != 0) {
+    if (rank == 0) std::fprintf(stderr, "start an even number of ranks, with a number of milliseconds\n");
     MPI_Abort(MPI_COMM_WORLD, 2);
   }
-  const double measured = measure(rank, (thousands * 1000 + in_flight - 1) / in_flight);
+  const double measured = measure(rank, std::chrono::milliseconds(duration));
   const double rate = rank % 2 == 0 ? measured : 0;  // each pair once
   double all = 0;
   MPI_Reduce(&rate, &all, 1, MPI_DOUBLE, MPI_SUM, 0, MPI_COMM_WORLD);

@@ -12,7 +12,7 @@ PROGRAMS = Path(os.environ.get("PROGRAMS_FOLDER", ROOT / "build/release/bin"))
 
 
 def run(*arguments):
-    command = [ROOT / "bench/message-rate", "--no-build", "--build", "/nonexistent", "--thousands", "1", "--rounds", "2"]
+    command = [ROOT / "bench/message-rate", "--no-build", "--build", "/nonexistent", "--seconds", "0.001", "--rounds", "2"]
     return subprocess.run([*command, "--programs", PROGRAMS, *arguments], text=True, capture_output=True, timeout=100,
                           check=False)
 
@@ -35,6 +35,13 @@ class MessageRate(unittest.TestCase):
                 ran = run("--ranks", ranks)
                 self.assertEqual(ran.returncode, 2, ran.stdout)
                 self.assertIn("--ranks", ran.stderr)
+
+    def test_of_no_time_is_refused(self):
+        for seconds in ("0", "-1", "1e9"):
+            with self.subTest(seconds):
+                ran = run("--seconds", seconds)
+                self.assertEqual(ran.returncode, 2, ran.stdout)
+                self.assertIn("--seconds", ran.stderr)
 
     def test_without_the_program_says_so(self):
         ran = run("--programs", "/nonexistent")

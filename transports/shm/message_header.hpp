@@ -26,8 +26,8 @@ struct MessageHeader {
   static constexpr std::uint64_t whole = std::uint64_t{1} << 61;     // and all of it at once, in one piece
   static constexpr std::uint64_t untagged = std::uint64_t{1} << 60;  // the payload follows this word
   static constexpr std::uint64_t flags = in_place | present | whole | untagged;
-  // In place of a message: the next one begins in the next line.
-  static constexpr std::uint64_t rest_is_empty = 1;
+  // In place of a message: the next one begins in the next line, or at the ring's front.
+  static constexpr std::uint64_t rest_is_empty = 1, front_is_next = 2;
 
   // The first word of a message that has come at once.
   static constexpr std::uint64_t word_of_whole(std::uint64_t bytes) { return bytes | present | whole; }

@@ -85,8 +85,9 @@ Outbox::Flushed Outbox::flush(int wake_event) {
 }
 
 bool Outbox::write_at_once(const Tag& tag, std::span<const std::byte> data) {
-  const std::size_t room = ring_.room();
-  return queue_.empty() && room <= ring_room_max && write_whole(tag, data, room);
+  if (!queue_.empty()) return false;
+  const std::size_t room = ring_.room_before(data.size());
+  return room <= ring_room_max && write_whole(tag, data, room);
 }
 
 // Where a message with this tag begins, and its first `bytes` are to be written.

@@ -1,5 +1,6 @@
 #include "transports/shm/ring.hpp"
 
+#include <algorithm>
 #include <utility>
 
 namespace hocket::shm {
@@ -32,6 +33,24 @@ std::size_t RingWriter::room() {
   if (!mapping_) return 0;
   if (written_ - taken_ >= ring_data_bytes / 2) look_at_taken();
   return ring_room_max - (written_ - taken_);
+}
+
+std::size_t RingWriter::room_behind_stretch(std::size_t message) {
+  if (!mapping_) return 0;
+  look_at_taken();
+  const std::uint64_t unread = written_ - taken_, offset = written_ % ring_data_bytes;
+  if (unread > ring_room_max) return ring_room_max - unread;
+  const bool front_is_free = offset >= ring_stretch_bytes && unread + ring_stretch_bytes <= offset;
+  if (front_is_free && message <= short_message_bytes) go_to_front();
+  const std::size_t room = ring_room_max - (written_ - taken_);
+  looks_at_ = written_ + std::min<std::size_t>(ring_stretch_bytes - written_ % ring_stretch_bytes, room / 2);
+  return room;
+}
+
+void RingWriter::go_to_front() {
+  std::byte* const here = at();
+  publish(ring_data_bytes - written_ % ring_data_bytes);
+  show(here, MessageHeader::front_is_next);
 }
 
 bool RingWriter::is_taken(std::uint64_t end) {

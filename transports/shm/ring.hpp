@@ -8,6 +8,9 @@
 // A message has come when the first word of its header is not 0: the writer clears the word behind the latest message
 // before it shows that message. So the reader looks where the next message will lie. The word that says how far all is
 // written is for those that come in pieces.
+//
+// As long as messages are short and the reader keeps up, they stay in the front of the ring: so they remain in the
+// nearest caches, also where several processes share these, and a ring without long messages takes little memory.
 #pragma once
 
 #include <atomic>
@@ -40,9 +43,12 @@ inline constexpr std::size_t ring_data_bytes = std::size_t{288} << 10;
 inline constexpr std::size_t ring_bytes = ring_front_bytes + ring_data_bytes;
 // All that a writer may have written before the reader gives something back: one line stays its own.
 inline constexpr std::size_t ring_room_max = ring_data_bytes - cache_line_bytes;
+// Where short messages pass such a boundary, they may go back to the front.
+inline constexpr std::size_t ring_stretch_bytes = std::size_t{8} << 10;
+inline constexpr std::size_t short_message_bytes = std::size_t{1} << 10;
 // Long messages are written and taken in pieces of so many bytes, then the other side may go on.
 inline constexpr std::size_t piece_bytes = std::size_t{32} << 10;
-static_assert(sizeof(RingControl) <= ring_front_bytes);
+static_assert(sizeof(RingControl) <= ring_front_bytes && ring_data_bytes % ring_stretch_bytes == 0);
 
 // Both ends begin without memory; then there is neither room nor data.
 class RingWriter {
@@ -55,6 +61,10 @@ class RingWriter {
   // Bytes that may be written now; more than ring_room_max where the reader has written nonsense. A line behind them is
   // the writer's, too.
   std::size_t room();
+  // The same before a message with so many bytes, which may have come to lie at the front; looks more seldom.
+  std::size_t room_before(std::size_t message) {
+    return written_ < looks_at_ ? ring_room_max - (written_ - taken_) : room_behind_stretch(message);
+  }
   std::byte* at() const { return mapping_.data() + ring_front_bytes + written_ % ring_data_bytes; }
   // The next `bytes`, to write the beginning of a message to, which the reader has once that is shown. The word
   // behind them is cleared now, so that nothing comes between what is written to the line in which they begin.
@@ -88,6 +98,8 @@ class RingWriter {
   static constexpr std::size_t long_bytes = 4096;
 
   void look_at_taken();
+  [[gnu::noinline]] std::size_t room_behind_stretch(std::size_t message);
+  void go_to_front();
   // Has the kernel enter all pages that pieces are written to, which takes a small part of the time of a fault for
   // each. Rings that carry nothing long do without.
   void enter();
@@ -95,7 +107,8 @@ class RingWriter {
   Mapping mapping_;
   bool entered_ = false;
   std::uint64_t written_ = 0;
-  std::uint64_t taken_ = 0;  // as last seen; more than written_ where that is nonsense
+  std::uint64_t taken_ = 0;     // as last seen; more than written_ where that is nonsense
+  std::uint64_t looks_at_ = 0;  // from there on, again, before a message
 };
 
 class RingReader {
@@ -108,7 +121,7 @@ class RingReader {
   std::uint64_t arrival() {
     if (!mapping_) return 0;
     const std::uint64_t word = arrival_at(place()).load(std::memory_order_acquire);
-    return word != MessageHeader::rest_is_empty ? word : arrival_in_next_line();
+    return is_message_or_none(word) ? word : arrival_behind(word);
   }
   // Bytes that may be read now; more than the ring holds where the writer has written nonsense. Looks again only where
   // fewer than `wanted` are known.
@@ -129,9 +142,14 @@ class RingReader {
 
  private:
   std::byte* place() const { return mapping_.data() + ring_front_bytes + position_ % ring_data_bytes; }
-  [[gnu::noinline]] std::uint64_t arrival_in_next_line() {
-    if (position_ % cache_line_bytes == 0) return MessageHeader::rest_is_empty;  // nonsense
-    align(cache_line_bytes);
+  static bool is_message_or_none(std::uint64_t word) {
+    static_assert(MessageHeader::rest_is_empty == 1 && MessageHeader::front_is_next == 2);
+    return word - 1 > 1;
+  }
+  [[gnu::noinline]] std::uint64_t arrival_behind(std::uint64_t mark) {
+    const std::size_t unit = mark == MessageHeader::rest_is_empty ? cache_line_bytes : ring_data_bytes;
+    if (position_ % unit == 0) return mark;  // nonsense
+    align(unit);
     return arrival_at(place()).load(std::memory_order_acquire);
   }
 

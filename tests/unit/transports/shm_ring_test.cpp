@@ -128,6 +128,7 @@ INSTANTIATE_TEST_SUITE_P(Words, ShmRingFromNonsense,
                                            Nonsense{good | MessageHeader::whole, 0}, Nonsense{good, ~std::uint64_t{0}},
                                            Nonsense{good | MessageHeader::untagged, 15},
                                            Nonsense{MessageHeader::rest_is_empty, 64},
+                                           Nonsense{MessageHeader::front_is_next, 64},
                                            Nonsense{std::uint64_t{4} << 20, 64}));
 
 }  // namespace
