@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "src/base/thread_number.hpp"
 #include "src/comm/call_key.hpp"
 #include "src/comm/call_tables.hpp"
 #include "src/comm/host_buffers.hpp"
@@ -17,11 +18,13 @@
 
 namespace hocket::comm {
 
-// Thread rule: any thread. Nobody waits for another: a call that comes while another thread looks at the latest one is
-// prepared as if it were the first of its kind. Its size is a power of two, so that its place is found by one shift.
+// Thread rule: of one thread, which may come here again from inside a call; or of any. Nobody waits for another: a call
+// that comes while another one looks at the latest is prepared as if it were the first of its kind. Its size is a power
+// of two, so that its place is found by one shift.
 class alignas(256) LatestCall {
  public:
-  explicit LatestCall(HostBuffers& host_buffers) : host_buffers_(host_buffers) {}
+  LatestCall(HostBuffers& host_buffers, bool of_one_thread)
+      : host_buffers_(host_buffers), of_one_thread_(of_one_thread) {}
 
   // The operation of the latest call, bound to the buffers of this one. Null: this one is another, which forgets the
   // latest, or that one runs.
@@ -133,8 +136,13 @@ class alignas(256) LatestCall {
   static constexpr std::size_t others_max = 127;
   static constexpr long owners = 2;  // of an idle operation: the list of idle ones, which does not drop it, and this
 
-  // One thread's at a time; nobody waits for it. What takes it gives it back.
-  bool take_turn() { return !busy_.exchange(true, std::memory_order_acquire); }
+  // One call's at a time; nobody waits for it. What takes it gives it back.
+  bool take_turn() {
+    if (!of_one_thread_) return !busy_.exchange(true, std::memory_order_acquire);
+    if (busy_.load(std::memory_order_relaxed)) return false;
+    busy_.store(true, std::memory_order_relaxed);
+    return true;
+  }
   class EndOfTurn {
    public:
     explicit EndOfTurn(std::atomic<bool>& busy) : busy_(busy) {}
@@ -177,7 +185,8 @@ class alignas(256) LatestCall {
   }
 
   HostBuffers& host_buffers_;
-  std::atomic<bool> busy_{false};  // a thread has its turn, which guards the rest
+  const bool of_one_thread_;
+  std::atomic<bool> busy_{false};  // a call has its turn, which guards the rest
   CallKey key_;                    // no call's: there is no operation
   CallTables tables_;
   std::shared_ptr<Operation> operation_;
@@ -190,15 +199,21 @@ class alignas(256) LatestCall {
 };
 
 // The latest call of each kind: a program that sends and receives in turns, or to several ranks, repeats itself, too.
+// The first thread that calls has latest calls of its own, since taking turns costs a small call a tenth of its time;
+// mostly it is the only one.
+//
+// Thread rule: any thread.
 class LatestCalls {
  public:
   // `gpus`: whose memory buffers may be; null: none's.
-  explicit LatestCalls(Gpus* gpus) : LatestCalls(gpus, std::make_index_sequence<places>()) {}
+  explicit LatestCalls(Gpus* gpus) : LatestCalls(gpus, std::make_index_sequence<2 * places>()) {}
 
-  // The latest that may be like this one.
-  LatestCall& like(const CallArguments& call) { return calls_[place_of(call)]; }
+  // The latest of the calling thread's that may be like this one.
+  LatestCall& like(const CallArguments& call) { return calls_[place_of(call) + (is_first() ? 0 : places)]; }
+  // All of the calling thread's.
   void forget() {
-    for (LatestCall& call : calls_) call.forget();
+    const std::size_t begin = is_first() ? 0 : places;
+    for (std::size_t i = 0; i < places; ++i) calls_[begin + i].forget();
   }
 
  private:
@@ -206,7 +221,17 @@ class LatestCalls {
 
   template <std::size_t... index>
   LatestCalls(Gpus* gpus, std::index_sequence<index...>)
-      : host_buffers_(gpus), calls_{((void)index, LatestCall(host_buffers_))...} {}
+      : host_buffers_(gpus), calls_{LatestCall(host_buffers_, index < places)...} {}
+
+  bool is_first() {
+    const ThreadNumber self = this_thread_number();
+    const ThreadNumber first = first_.load(std::memory_order_relaxed);
+    return first == self || (first == no_thread && becomes_first(self));
+  }
+  [[gnu::noinline]] bool becomes_first(ThreadNumber self) {
+    ThreadNumber none = no_thread;
+    return first_.compare_exchange_strong(none, self, std::memory_order_relaxed);
+  }
 
   // By collective: its place, and which bits of its root tell the places behind that apart. Every call passes here.
   struct Place {
@@ -227,7 +252,8 @@ class LatestCalls {
   }
 
   HostBuffers host_buffers_;
-  std::array<LatestCall, places> calls_;
+  std::atomic<ThreadNumber> first_{no_thread};
+  std::array<LatestCall, 2 * places> calls_;  // the first thread's, then those of all others
 };
 
 }  // namespace hocket::comm

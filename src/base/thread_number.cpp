@@ -1,0 +1,16 @@
+#include "src/base/thread_number.hpp"
+
+namespace hocket::detail {
+namespace {
+
+constinit std::atomic<ThreadNumber> latest{no_thread};
+
+}  // namespace
+
+constinit thread_local ThreadNumber thread_number = no_thread;
+
+ThreadNumber number_thread() {
+  return thread_number = ++latest;
+}
+
+}  // namespace hocket::detail

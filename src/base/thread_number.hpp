@@ -1,0 +1,23 @@
+// A number for each thread of the process, which no other thread has had or will have.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+
+namespace hocket {
+
+using ThreadNumber = std::uint64_t;
+inline constexpr ThreadNumber no_thread = 0;
+
+namespace detail {
+extern constinit thread_local ThreadNumber thread_number;
+ThreadNumber number_thread();
+}  // namespace detail
+
+// One load of memory, but for the first time.
+inline ThreadNumber this_thread_number() {
+  const ThreadNumber number = detail::thread_number;
+  return number != no_thread ? number : detail::number_thread();
+}
+
+}  // namespace hocket
