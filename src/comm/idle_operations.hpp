@@ -41,8 +41,8 @@ class IdleOperations {
 
  private:
   static constexpr std::size_t plans_kept = 256;
-  static constexpr std::size_t operations_kept = 16;
-  static constexpr std::size_t messages_kept = 512;  // of which many are under way at once
+  static constexpr std::size_t operations_kept = 64;  // more than the latest calls of two threads hold
+  static constexpr std::size_t messages_kept = 512;   // of which many are under way at once
 
   const CommunicatorParts& parts_;
   PlanCache plans_;

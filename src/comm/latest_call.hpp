@@ -199,8 +199,8 @@ class alignas(256) LatestCall {
 };
 
 // The latest call of each kind: a program that sends and receives in turns, or to several ranks, repeats itself, too.
-// The first thread that calls has latest calls of its own, since taking turns costs a small call a tenth of its time;
-// mostly it is the only one.
+// The first thread that calls has latest calls of its own, since taking turns costs a locked instruction; mostly it is
+// the only one.
 //
 // Thread rule: any thread.
 class LatestCalls {

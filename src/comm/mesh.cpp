@@ -118,6 +118,12 @@ std::size_t Mesh::progress() {
   return happened;
 }
 
+bool Mesh::awaits_another_core() {
+  bool awaits = false;
+  for (const auto& transport : transports_) awaits = transport->awaits_another_core() || awaits;
+  return awaits;
+}
+
 bool Mesh::arm(std::vector<pollfd>& interests) {
   for (std::size_t i = 0; i < transports_.size(); ++i) {
     if (transports_[i]->arm(interests)) continue;

@@ -53,6 +53,7 @@ class Mesh final : public Peers {
   void close(const Status& why) override;
 
   std::size_t progress() override;
+  bool awaits_another_core() override;
   void listen(bool on) override;
   bool arm(std::vector<pollfd>& interests) override;
   void disarm() override;

@@ -153,13 +153,13 @@ class BackgroundCall {
   std::optional<Value> value_;
 };
 
-using Exchange = BackgroundCall<Result<std::string>>;
+using BackgroundExchange = BackgroundCall<Result<std::string>>;
 
 // PMIx_Init after the last PMIx_Finalize fails, and MPI_Init may come any time. So leave is taken when the process
 // exits; the launcher takes a process that does not do so for one that has failed. Where the exchange has not returned,
 // its thread is inside the library still, and the library is left alone.
 struct Farewell {
-  const std::shared_ptr<Exchange> exchange;
+  const std::shared_ptr<BackgroundExchange> exchange;
   const pid_t owner = ::getpid();
 
   ~Farewell() {
@@ -183,9 +183,9 @@ Status pmix_usable() {
 Result<std::string> tell_all_by_pmix(Rank rank, const std::string& words, Deadline deadline,
                                      const std::stop_token& stop) {
   if (Status usable = pmix_usable(); !usable.ok()) return usable;
-  std::shared_ptr<Exchange> call;
+  std::shared_ptr<BackgroundExchange> call;
   try {
-    call = Exchange::start([rank, words] { return exchange(rank, words); });
+    call = BackgroundExchange::start([rank, words] { return exchange(rank, words); });
   } catch (const std::system_error& error) {
     return Status(Code::out_of_resources,
                   fmt::format("cannot start a thread for the launcher's PMIx: {}", error.what()));

@@ -62,7 +62,7 @@ void ProgressEngine::run_rounds(const Goal& goal, Deadline deadline) {
     }
     if (happened) {
       wait_no_more();
-    } else if (!wait_on(queue_, queue_.only_window() || in_memory_)) {
+    } else if (!wait_on(queue_, queue_.only_window() || in_memory_, !queue_.only_window())) {
       check_deadlines();
       if (goal.reached(*this) || deadline.passed()) return;
       sleep(deadline);
@@ -176,7 +176,7 @@ bool ProgressEngine::runs_to_its_end(Operation& operation) {
   waiter_.set(budget_.load());
   bool happened = false;
   for (unsigned rounds = 0; rounds < rounds_between_deadline_checks; ++rounds) {
-    if (progress::must_look(lock_.state()) || (!happened && !wait_on(operation, true))) return false;
+    if (progress::must_look(lock_.state()) || (!happened && !wait_on(operation, true, false))) return false;
     if (happened) wait_no_more();
     happened = operation.advance(operation.context().counters());
     if (operation.complete()) {

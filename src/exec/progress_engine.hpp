@@ -223,7 +223,8 @@ class ProgressEngine final : public TransportListener {
   }
   // Nothing has happened, and `waiting`, an operation or the queue, waits. False: it is time to sleep.
   template <class Waiting>
-  bool wait_on(const Waiting& waiting, bool cheap) {
+  bool wait_on(const Waiting& waiting, bool cheap, bool over_links) {
+    if (waiter_.asks()) waiter_.tell(over_links && peers_->awaits_another_core());
     if (!idle_time_.runs() && waiter_.waits_long()) idle_time_.begin(waiting);
     return waiter_.spin(cheap);
   }

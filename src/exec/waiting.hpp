@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstdint>
 #include <ctime>
 
 #include "src/spi/types.hpp"
@@ -21,16 +22,18 @@ inline timespec span_until(Deadline deadline) {
 }
 
 struct WaitBudget {
-  int pauses = 0;  // polls with a pause between them
-  int yields = 0;  // then polls with a yield between them; then sleep
+  int pauses = 0;             // polls with a pause between them
+  std::int16_t yields = 0;    // then polls with a yield between them; then sleep
+  bool shares_cores = false;  // ranks outnumber them: it pauses only for a rank that may run meanwhile
 
   static WaitBudget for_ranks(int ranks_on_host, int cores) {
     // Measured on two cores: 2 ranks over a window take 0.6 µs with pauses and 3 µs without; 4 ranks are fastest with 1
     // to 10 yields; beyond 20 a waiter now and then keeps its core for a whole slice of the scheduler (4 ms).
     if (ranks_on_host <= cores) return {.pauses = 200, .yields = 100};
-    return {.pauses = 0, .yields = 5};
+    return {.pauses = 200, .yields = 5, .shares_cores = true};
   }
 };
+static_assert(sizeof(WaitBudget) == 8, "it is set and read at once");
 
 // Leaves the core to others for a moment. False: they kept it for longer than ranks do that wait themselves.
 struct OwnCore {
@@ -47,19 +50,36 @@ struct OwnCore {
 // makes the next ones begin with these. Or a program that never waits is on it, to which each yield leaves the core for
 // a slice of the scheduler (4 ms), a thousand times what a small call takes: the next waits that would yield pause for
 // longer instead, as long as a rank takes to wake up that slept meanwhile.
+//
+// Where ranks share cores, the one that is waited for runs meanwhile if it has another core now, which nobody can see;
+// that it had another one last can be told. Then a wait pauses first, for longer the more waits before have been spared
+// their yields by that; the next ones do not where it was in vain.
 template <class Core>
 class BasicWaiter {
  public:
   static constexpr int pauses_in_a_call = 25;
   static constexpr int longer = 20;  // times as many pauses, in place of yields
+  // On shared cores. A wait that a pause ends is spared two changes of processes, the time of so many pauses.
+  static constexpr int spared_pauses = 100, longest_patience = 4000;
+  static constexpr int least_between_trials = 8, most_between_trials = 512;  // twice as many after each in vain
 
-  void set(const WaitBudget& budget) { budget_ = budget; }
+  void set(const WaitBudget& budget) {
+    if (budget.shares_cores != budget_.shares_cores) *this = BasicWaiter();  // what was learnt holds no more
+    budget_ = budget;
+    if (polls_ == 0) tell(!budget.shares_cores);
+  }
+  // Whether a wait begins, and what it is for is to be told.
+  bool asks() const { return budget_.shares_cores && polls_ == 0; }
+  // Whether the rank that is waited for may run while this one does.
+  void tell(bool may_run) { pauses_ = may_run ? budget_.pauses + patience_ : 0; }
 
   // What was waited for has happened, at least in part.
   void reset() {
-    const int yields = polls_ - budget_.pauses;
-    if (yields > 0 && waits_without_yields_ > 0) {
-      const bool in_vain = polls_ >= longer * budget_.pauses;  // as where the rank that is waited for wants this core
+    const int yields = polls_ - pauses_;
+    if (budget_.shares_cores) {
+      if (paused_) judge_pauses(yields > 0);
+    } else if (yields > 0 && waits_without_yields_ > 0) {
+      const bool in_vain = polls_ >= longer * pauses_;  // as where the rank that is waited for wants this core
       waits_without_yields_ = std::max(waits_without_yields_ - (in_vain ? waits_between_trials / 4 : 1), 0);
     } else if (lost_core_) {
       waits_without_yields_ = waits_between_trials;
@@ -71,35 +91,44 @@ class BasicWaiter {
     paused_ = lost_core_ = false;
   }
   // Whether this wait has lasted for so many polls that it is worth a look at the clock.
-  bool waits_long() const { return polls_ >= std::min(budget_.pauses, short_pauses); }
+  bool waits_long() const { return polls_ >= std::min(pauses_, short_pauses); }
   // Call once for each poll that found nothing. False when it is time to sleep. `cheap`: a poll is a look at memory,
   // not a system call, which takes as long as many pauses.
   bool spin(bool cheap) {
-    const bool yields = waits_without_yields_ == 0 || budget_.pauses == 0;
-    if (polls_ == 0 && yields && waits_without_pauses_ > 0) {
+    const bool yields = waits_without_yields_ == 0;
+    if (polls_ == 0 && pauses_ > 0 && yields && waits_without_pauses_ > 0) {
       --waits_without_pauses_;
-      polls_ = budget_.pauses;
+      polls_ = pauses_;
     }
-    const int pauses = yields ? budget_.pauses : longer * budget_.pauses;
+    const int pauses = yields ? pauses_ : longer * pauses_;
     if (polls_ < pauses) {
       polls_ = cheap ? polls_ + 1 : std::min(polls_ + pauses_in_a_call, pauses);
       paused_ = true;
       _mm_pause();
       return true;
     }
-    if (!yields || polls_ >= budget_.pauses + budget_.yields) return false;
+    if (!yields || polls_ >= pauses_ + budget_.yields) return false;
     lost_core_ = !Core::yield();
     // Who has slept gets a core that others want sooner than who yields again and again.
-    polls_ = lost_core_ ? budget_.pauses + budget_.yields : polls_ + 1;
+    polls_ = lost_core_ ? pauses_ + budget_.yields : polls_ + 1;
     return true;
   }
 
  private:
+  void judge_pauses(bool in_vain) {
+    patience_ = in_vain ? 0 : std::min(patience_ + spared_pauses, longest_patience);
+    waits_without_pauses_ = in_vain ? between_trials_ : 0;
+    between_trials_ = in_vain ? std::min(2 * between_trials_, most_between_trials) : least_between_trials;
+  }
+
   static constexpr int telling_yields = 3;
   static constexpr int short_pauses = 16;
   static constexpr int waits_between_trials = 64;
 
   WaitBudget budget_;
+  int pauses_ = 0;    // of this wait
+  int patience_ = 0;  // on a shared core: so many more
+  int between_trials_ = least_between_trials;
   int polls_ = 0;
   bool paused_ = false, lost_core_ = false;  // in this wait
   int waits_without_pauses_ = 0, waits_without_yields_ = 0;

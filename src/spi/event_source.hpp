@@ -20,6 +20,9 @@ class EventSource {
 
   // Moves what can be moved without waiting; returns the number of things that happened (0: nothing to do now).
   virtual std::size_t progress() = 0;
+  // Where ranks share cores, as a wait begins: whether a peer whose short message this thread awaits may be running
+  // now, as it waited on another core last. Tells the peers which core this is. A transport may leave it out.
+  virtual bool awaits_another_core() { return false; }
   // Whether to look also at links on which no receive is posted, so that Link::probe() finds what has come, and a
   // sleeper is woken for it: once for each message, as one that probe() has told stays where it is. Off at first.
   virtual void listen(bool on) = 0;

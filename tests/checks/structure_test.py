@@ -141,8 +141,15 @@ class StructureTest(unittest.TestCase):
                                             "}"))
         self.write("src/exec/kernels/a.cpp", source("constexpr int limit = 3;"))  # is compiled alone
         self.write("tools/a.cpp", source("constexpr int limit = 3;"))  # is no source of the library
-        self.write("src/comm/b.cpp", source("int least(int one) {", "}", "using Side = int;", "int sides = 2;"))
+        self.write("src/comm/b.cpp", source("int least(int one) {", "}", "using enum Kind;", "int sides = 2;"))
+        self.write("src/comm/c.cpp", source("using Text = std::string;"))
+        self.write("src/comm/d.cpp", source("using Text = std::string;"))  # is the same
         self.assertEqual(list(structure.shared_names(self.root)), [])
+        self.write("src/comm/d.cpp", source("using Text = std::string_view;", "using Link = int;"))
+        self.assertEqual([found.split(", too,")[0] for found in structure.shared_names(self.root)],
+                         ["src/comm/d.cpp:3: hocket::comm::Text is a name in src/comm/c.cpp",
+                          "src/comm/d.cpp:4: hocket::comm::Link is a name in src/comm/a.hpp"])
+        self.write("src/comm/d.cpp", "")
         self.write("src/comm/b.cpp", source("int most(long one) {", "}", "class Side {", "};", "const int limit{2};", "int sum() {", "}"))
         self.assertEqual([found.split(", too,")[0] for found in structure.shared_names(self.root)],
                          ["src/comm/b.cpp:3: hocket::comm::most is a name in src/comm/a.hpp",

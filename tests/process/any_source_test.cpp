@@ -17,31 +17,31 @@
 namespace hocket::process_testing {
 namespace {
 
-using Values = std::vector<int>;
+using Integers = std::vector<int>;
 
 // What rank `from` sends as its number-th message.
-Values message(std::size_t count, Rank from, int number) {
-  Values values(count, 1000 * from);
+Integers message(std::size_t count, Rank from, int number) {
+  Integers values(count, 1000 * from);
   for (std::size_t i = 0; i < count; ++i) values[i] += number + static_cast<int>(i);
   return values;
 }
 
-void send(const Values& values, Rank to, hocket_comm* comm, hocket_work** work = nullptr) {
+void send(const Integers& values, Rank to, hocket_comm* comm, hocket_work** work = nullptr) {
   expect_result(hocket_send(values.data(), values.size(), HOCKET_INT32, to, comm, nullptr, work), HOCKET_OK);
 }
 
-void receive(Values& values, Rank from, hocket_comm* comm, hocket_work** work = nullptr) {
+void receive(Integers& values, Rank from, hocket_comm* comm, hocket_work** work = nullptr) {
   expect_result(hocket_recv(values.data(), values.size(), HOCKET_INT32, from, comm, nullptr, work), HOCKET_OK);
 }
 
-void receive_any(Values& values, std::int32_t& source, hocket_comm* comm, hocket_work** work = nullptr) {
+void receive_any(Integers& values, std::int32_t& source, hocket_comm* comm, hocket_work** work = nullptr) {
   expect_result(hocket_recv_any(values.data(), values.size(), HOCKET_INT32, &source, comm, nullptr, work), HOCKET_OK);
 }
 
 // One receive from any rank that may still be going on.
 struct Pending {
   explicit Pending(std::size_t count) : values(count, -1) {}
-  Values values;
+  Integers values;
   std::int32_t source = no_rank;
   hocket_work* work = nullptr;
 };
@@ -109,7 +109,7 @@ TEST_P(AnySource, FromEveryoneToEveryoneInAGroup) {
     for (int round = 0; round < 8; ++round) {
       const std::size_t count = round == 3 ? 200'000 : 50;
       std::deque<Pending> receives;
-      std::deque<Values> sends;
+      std::deque<Integers> sends;
       EXPECT_EQ(hocket_group_start(), HOCKET_OK);
       for (Rank peer = 0; peer < child.size; ++peer) {
         Pending& one = receives.emplace_back(count);
@@ -178,7 +178,7 @@ TEST_P(AnySource, AmongReceivesFromNamedRanks) {
     ASSERT_TRUE(comm);
     constexpr std::size_t count = 40;
     if (child.index == 1) {
-      Values answer(1);
+      Integers answer(1);
       if (child.size > 2) receive(answer, 0, comm.get());  // so rank 0 has received from another one before
       for (int number = 0; number < 4; ++number) send(message(count, 1, number), 0, comm.get());
     } else if (child.index == 2) {
@@ -250,7 +250,7 @@ TEST_P(AnySource, SendersTakeTurns) {
   ProcessGroup group(ranks(), [&](Child& child) {
     const Comm comm;
     ASSERT_TRUE(comm);
-    Values connecting = message(4, child.index, 0);
+    Integers connecting = message(4, child.index, 0);
     for (Rank rank = 1; child.index == 0 && rank < child.size; ++rank) receive(connecting, rank, comm.get());
     if (child.index > 0) send(connecting, 0, comm.get());
     for (int number = 0; child.index > 0 && number < each; ++number) {

@@ -72,7 +72,7 @@ TEST(BenchCreationParts, MeasuresWhatTheSlowestRankTakes) {
 }
 
 TEST(BenchMessageRate, CountsWhatAllPairsSend) {
-  const Ran ran = run_bench("bench-message-rate", 4, "1");
+  const Ran ran = run_bench("bench-message-rate", 4, "50");
   ASSERT_EQ(ran.status, 0) << ran.error;
   double rate = 0;
   const std::string row = ran.out.substr(std::min(ran.out.size(), ran.out.find("| 4 |")));
@@ -81,7 +81,7 @@ TEST(BenchMessageRate, CountsWhatAllPairsSend) {
 }
 
 TEST(BenchMessageRate, RefusesARankWithoutAPartner) {
-  const Ran ran = run_bench("bench-message-rate", 3, "1");
+  const Ran ran = run_bench("bench-message-rate", 3, "50");
   EXPECT_EQ(ran.status, 1);
   EXPECT_THAT(ran.error, HasSubstr("start an even number of ranks"));
 }

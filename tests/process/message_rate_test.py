@@ -12,7 +12,7 @@ PROGRAMS = Path(os.environ.get("PROGRAMS_FOLDER", ROOT / "build/release/bin"))
 
 
 def run(*arguments):
-    command = [ROOT / "bench/message-rate", "--no-build", "--build", "/nonexistent", "--seconds", "0.001", "--rounds", "2"]
+    command = [ROOT / "bench/message-rate", "--no-build", "--build", "/nonexistent", "--seconds", "0.05", "--rounds", "2"]
     return subprocess.run([*command, "--programs", PROGRAMS, *arguments], text=True, capture_output=True, timeout=100,
                           check=False)
 

@@ -19,7 +19,7 @@
 namespace hocket::process_testing {
 namespace {
 
-using Bytes = std::vector<std::uint8_t>;
+using OpaqueBytes = std::vector<std::uint8_t>;
 
 std::uint8_t check_of(const std::uint8_t* element, std::size_t bytes) {
   return std::accumulate(element, element + bytes - 1, std::uint8_t{0x5A}, [](std::uint8_t sum, std::uint8_t byte) {
@@ -29,8 +29,8 @@ std::uint8_t check_of(const std::uint8_t* element, std::size_t bytes) {
 
 // At least three bytes. The first is the left operand's, the second the right one's, the others are sums, and the last
 // is the check: associative, and not commutative.
-Bytes input_element(Rank rank, std::size_t index, std::size_t bytes) {
-  Bytes element(bytes);
+OpaqueBytes input_element(Rank rank, std::size_t index, std::size_t bytes) {
+  OpaqueBytes element(bytes);
   for (std::size_t i = 0; i + 1 < bytes; ++i) {
     element[i] = static_cast<std::uint8_t>(mix(static_cast<std::uint64_t>(rank) << 40 ^ index << 13 ^ i));
   }
@@ -70,18 +70,18 @@ hocket_call_options options_for(std::size_t& bytes) {
   return options;
 }
 
-Bytes input(Rank rank, std::size_t count, std::size_t bytes) {
-  Bytes all;
+OpaqueBytes input(Rank rank, std::size_t count, std::size_t bytes) {
+  OpaqueBytes all;
   for (std::size_t index = 0; index < count; ++index) {
-    const Bytes element = input_element(rank, index, bytes);
+    const OpaqueBytes element = input_element(rank, index, bytes);
     all.insert(all.end(), element.begin(), element.end());
   }
   return all;
 }
 
 // Of the ranks 0 … last.
-Bytes reduced_element(Rank last, std::size_t index, std::size_t bytes) {
-  Bytes all = input_element(0, index, bytes);
+OpaqueBytes reduced_element(Rank last, std::size_t index, std::size_t bytes) {
+  OpaqueBytes all = input_element(0, index, bytes);
   for (Rank rank = 1; rank <= last; ++rank) {
     combine_into(all.data(), all.data(), input_element(rank, index, bytes).data(), bytes);
   }
@@ -94,7 +94,7 @@ struct What {
   Rank root;
 };
 
-Bytes output_element(const What& what, Rank rank, Rank size, std::size_t index) {
+OpaqueBytes output_element(const What& what, Rank rank, Rank size, std::size_t index) {
   const CollectiveInfo& row = info_of(what.collective);
   const std::size_t own_block = static_cast<std::size_t>(rank) * what.count;
   const bool own_only = !row.is_vector() && row.output.held == Held::own_chunk;
@@ -114,8 +114,8 @@ void expect_moved(const What& what, const Comm& comm, Rank rank, Rank size, bool
   const std::size_t received = row.blocks_in(row.output, rank, what.root, size) * what.count;
   const std::size_t own_block = row.block_in_place(rank) * what.count * what.bytes;
   constexpr std::size_t misalignment = 1;
-  Bytes send = input(rank, sent, what.bytes);
-  Bytes recv(std::max(sent, received) * what.bytes + misalignment);
+  OpaqueBytes send = input(rank, sent, what.bytes);
+  OpaqueBytes recv(std::max(sent, received) * what.bytes + misalignment);
   std::uint8_t* from = send.data();
   std::uint8_t* to = recv.data() + misalignment;
   if (in_place) {
@@ -130,8 +130,8 @@ void expect_moved(const What& what, const Comm& comm, Rank rank, Rank size, bool
                             &options, nullptr),
                 HOCKET_OK);
   for (std::size_t index = 0; index < received; ++index) {
-    const Bytes expected = output_element(what, rank, size, index);
-    ASSERT_EQ(Bytes(to + index * bytes, to + (index + 1) * bytes), expected)
+    const OpaqueBytes expected = output_element(what, rank, size, index);
+    ASSERT_EQ(OpaqueBytes(to + index * bytes, to + (index + 1) * bytes), expected)
         << name_of(what.collective) << " of " << what.count << " elements of " << bytes << " bytes, rank " << rank
         << ", element " << index << (in_place ? ", in place" : "");
   }
@@ -165,8 +165,8 @@ TEST_P(OpaqueElements, TravelAsMessages) {
       const hocket_call_options options = options_for(bytes);
       const std::size_t count = 200'000 / bytes;
       const Rank next = (child.index + 1) % child.size, previous = (child.index + child.size - 1) % child.size;
-      const Bytes send = input(child.index, count, bytes);
-      Bytes recv(send.size());
+      const OpaqueBytes send = input(child.index, count, bytes);
+      OpaqueBytes recv(send.size());
       expect_result(hocket_sendrecv(send.data(), count, next, recv.data(), count, previous, HOCKET_OPAQUE, comm.get(),
                                     &options, nullptr),
                     HOCKET_OK);
@@ -185,24 +185,24 @@ TEST_P(OpaqueElements, TravelInBlocksOfUnequalSize) {
       const std::size_t total = std::accumulate(counts.begin(), counts.end(), std::size_t{0});
       const std::size_t before = std::accumulate(counts.begin(), counts.begin() + child.index, std::size_t{0});
 
-      Bytes all(total * bytes), gathered;
-      const Bytes mine = input(child.index, counts[own], bytes);
+      OpaqueBytes all(total * bytes), gathered;
+      const OpaqueBytes mine = input(child.index, counts[own], bytes);
       expect_result(hocket_allgather_v(mine.data(), counts[own], all.data(), counts.data(), nullptr, HOCKET_OPAQUE,
                                        comm.get(), &options, nullptr),
                     HOCKET_OK);
       for (Rank rank = 0; rank < child.size; ++rank) {
-        const Bytes block = input(rank, counts[static_cast<std::size_t>(rank)], bytes);
+        const OpaqueBytes block = input(rank, counts[static_cast<std::size_t>(rank)], bytes);
         gathered.insert(gathered.end(), block.begin(), block.end());
       }
       EXPECT_EQ(all, gathered);
 
-      const Bytes send = input(child.index, total, bytes);
-      Bytes sums(counts[own] * bytes), expected;
+      const OpaqueBytes send = input(child.index, total, bytes);
+      OpaqueBytes sums(counts[own] * bytes), expected;
       expect_result(hocket_reduce_scatter_v(send.data(), sums.data(), counts.data(), HOCKET_OPAQUE, HOCKET_USER,
                                             comm.get(), &options, nullptr),
                     HOCKET_OK);
       for (std::size_t index = 0; index < counts[own]; ++index) {
-        const Bytes element = reduced_element(child.size - 1, before + index, bytes);
+        const OpaqueBytes element = reduced_element(child.size - 1, before + index, bytes);
         expected.insert(expected.end(), element.begin(), element.end());
       }
       EXPECT_EQ(sums, expected);
@@ -214,24 +214,25 @@ TEST_P(OpaqueElements, TravelInListsAndPersistentCalls) {
   run_ranks_with_comm(ranks(), [](Child& child, const Comm& comm) {
     std::size_t bytes = 24;
     hocket_call_options options = options_for(bytes);
-    std::vector<Bytes> tensors = {input(child.index, 3, bytes), input(child.index, 1, bytes),
-                                  input(child.index, 5000, bytes)};
+    std::vector<OpaqueBytes> tensors = {input(child.index, 3, bytes), input(child.index, 1, bytes),
+                                        input(child.index, 5000, bytes)};
     std::vector<hocket_tensor> list;
-    for (Bytes& tensor : tensors) {
+    for (OpaqueBytes& tensor : tensors) {
       list.push_back({tensor.data(), tensor.data(), tensor.size() / bytes, HOCKET_OPAQUE});
     }
     expect_result(hocket_allreduce_list(list.data(), list.size(), HOCKET_USER, comm.get(), &options, nullptr),
                   HOCKET_OK);
-    for (const Bytes& tensor : tensors) {
+    for (const OpaqueBytes& tensor : tensors) {
       for (std::size_t index = 0; index < tensor.size() / bytes; ++index) {
         const auto at = tensor.begin() + static_cast<std::ptrdiff_t>(index * bytes);
-        ASSERT_EQ(Bytes(at, at + static_cast<std::ptrdiff_t>(bytes)), reduced_element(child.size - 1, index, bytes));
+        ASSERT_EQ(OpaqueBytes(at, at + static_cast<std::ptrdiff_t>(bytes)),
+                  reduced_element(child.size - 1, index, bytes));
       }
     }
 
     options.persistent = 1;
-    const Bytes send = input(child.index, 9, bytes);
-    Bytes recv(send.size());
+    const OpaqueBytes send = input(child.index, 9, bytes);
+    OpaqueBytes recv(send.size());
     Handle work;
     expect_result(
         hocket_allreduce(send.data(), recv.data(), 9, HOCKET_OPAQUE, HOCKET_USER, comm.get(), &options, work.out()),
@@ -239,8 +240,8 @@ TEST_P(OpaqueElements, TravelInListsAndPersistentCalls) {
     for (int run = 0; run < 3; ++run) {
       recv.assign(recv.size(), 0);
       expect_result(hocket_work_run(work.get()), HOCKET_OK);
-      ASSERT_EQ(Bytes(recv.begin(), recv.begin() + 24), reduced_element(child.size - 1, 0, bytes));
-      ASSERT_EQ(Bytes(recv.end() - 24, recv.end()), reduced_element(child.size - 1, 8, bytes));
+      ASSERT_EQ(OpaqueBytes(recv.begin(), recv.begin() + 24), reduced_element(child.size - 1, 0, bytes));
+      ASSERT_EQ(OpaqueBytes(recv.end() - 24, recv.end()), reduced_element(child.size - 1, 8, bytes));
     }
   });
 }
@@ -250,8 +251,8 @@ TEST_P(OpaqueElements, OfDifferentSizesAreAMismatchThatNamesBoth) {
     run_when_all_have_met(ranks(), [collective](Child& child, const Comm& comm) {
       std::size_t bytes = child.index == 1 ? 32 : 24;
       const hocket_call_options options = options_for(bytes);
-      const Bytes send = input(child.index, 10, bytes);
-      Bytes recv(static_cast<std::size_t>(child.size) * send.size());
+      const OpaqueBytes send = input(child.index, 10, bytes);
+      OpaqueBytes recv(static_cast<std::size_t>(child.size) * send.size());
       expect_result(hocket_call(collective, send.data(), recv.data(), 10, HOCKET_OPAQUE, HOCKET_USER, 0, comm.get(),
                                 &options, nullptr),
                     HOCKET_MISMATCH);
@@ -263,8 +264,8 @@ TEST_P(OpaqueElements, OfDifferentSizesAreAMismatchThatNamesBoth) {
 
 TEST(OpaqueElementCalls, AreRefusedWithoutASizeAndForOtherReductions) {
   run_ranks_with_comm(1, [](Child&, const Comm& comm) {
-    const Bytes send = input(0, 1, 24);
-    Bytes recv(24);
+    const OpaqueBytes send = input(0, 1, 24);
+    OpaqueBytes recv(24);
     std::size_t bytes = 24;
     hocket_call_options options = options_for(bytes);
     const auto allreduce = [&](hocket_op op, const hocket_call_options* given) {

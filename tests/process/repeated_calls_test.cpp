@@ -22,7 +22,7 @@ using testing::HasSubstr;
 
 constexpr std::size_t count = 300;
 constexpr Rank size = 3;
-using Numbers = std::vector<float>;
+using Floats = std::vector<float>;
 
 class RepeatedCalls : public testing::TestWithParam<const char*> {
  protected:
@@ -44,10 +44,10 @@ class RepeatedCalls : public testing::TestWithParam<const char*> {
 TEST_P(RepeatedCalls, TakeTheirOwnBuffers) {
   run([](hocket_comm* comm, float mine) {
     for (int round = 0; round < 20; ++round) {
-      Numbers in_place(count, mine + static_cast<float>(round)), elsewhere(count, -1);
+      Floats in_place(count, mine + static_cast<float>(round)), elsewhere(count, -1);
       ASSERT_EQ(sum(comm, in_place.data(), in_place.data()), HOCKET_OK) << hocket_last_error();
       EXPECT_THAT(in_place, Each(6.0F + 3 * static_cast<float>(round)));
-      const Numbers send(count, mine);
+      const Floats send(count, mine);
       ASSERT_EQ(sum(comm, send.data(), elsewhere.data()), HOCKET_OK) << hocket_last_error();
       EXPECT_THAT(elsewhere, Each(6.0F));
       EXPECT_THAT(send, Each(mine));
@@ -57,7 +57,7 @@ TEST_P(RepeatedCalls, TakeTheirOwnBuffers) {
 
 TEST_P(RepeatedCalls, AreCheckedWhereTheyDiffer) {
   run([](hocket_comm* comm, float mine) {
-    Numbers data(2 * count, mine);
+    Floats data(2 * count, mine);
     ASSERT_EQ(sum(comm, data.data(), data.data()), HOCKET_OK) << hocket_last_error();
     EXPECT_EQ(sum(comm, nullptr, nullptr), HOCKET_INVALID_ARGUMENT);
     EXPECT_THAT(hocket_last_error(), HasSubstr("send is null"));
@@ -65,14 +65,14 @@ TEST_P(RepeatedCalls, AreCheckedWhereTheyDiffer) {
     EXPECT_EQ(sum(comm, data.data(), data.data() + 1), HOCKET_INVALID_ARGUMENT);
     EXPECT_THAT(hocket_last_error(), HasSubstr("overlap"));
     ASSERT_EQ(sum(comm, data.data(), data.data() + count), HOCKET_OK) << hocket_last_error();
-    EXPECT_THAT(Numbers(data.begin() + count, data.end()), Each(18.0F));
+    EXPECT_THAT(Floats(data.begin() + count, data.end()), Each(18.0F));
   });
 }
 
 TEST_P(RepeatedCalls, AreAnotherPlanWhereCountOpOrRootDiffer) {
   run([](hocket_comm* comm, float mine) {
     for (int round = 0; round < 5; ++round) {
-      Numbers all(count, mine), first(count, mine), most(count, mine);
+      Floats all(count, mine), first(count, mine), most(count, mine);
       ASSERT_EQ(sum(comm, all.data(), all.data()), HOCKET_OK) << hocket_last_error();
       ASSERT_EQ(sum(comm, first.data(), first.data(), 1), HOCKET_OK) << hocket_last_error();
       ASSERT_EQ(sum(comm, most.data(), most.data(), count, HOCKET_MAX), HOCKET_OK) << hocket_last_error();
@@ -81,7 +81,7 @@ TEST_P(RepeatedCalls, AreAnotherPlanWhereCountOpOrRootDiffer) {
       EXPECT_EQ(first[1], mine);
       EXPECT_THAT(most, Each(3.0F));
       for (int root = 0; root < size; ++root) {
-        Numbers told(count, mine);
+        Floats told(count, mine);
         ASSERT_EQ(hocket_broadcast(told.data(), told.data(), count, HOCKET_FLOAT32, root, comm, nullptr, nullptr),
                   HOCKET_OK)
             << hocket_last_error();
@@ -93,7 +93,7 @@ TEST_P(RepeatedCalls, AreAnotherPlanWhereCountOpOrRootDiffer) {
 
 TEST_P(RepeatedCalls, LeaveThoseInFlightAlone) {
   run([](hocket_comm* comm, float mine) {
-    std::array<Numbers, 8> data;
+    std::array<Floats, 8> data;
     std::array<hocket_work*, 8> works{};
     for (std::size_t i = 0; i < data.size(); ++i) {
       data[i].assign(count, mine + static_cast<float>(i));
@@ -105,7 +105,7 @@ TEST_P(RepeatedCalls, LeaveThoseInFlightAlone) {
     for (std::size_t i = 0; i < data.size(); ++i) {
       ASSERT_EQ(hocket_work_wait(works[i], 0), HOCKET_OK) << hocket_last_error();
       EXPECT_THAT(data[i], Each(6.0F + 3 * static_cast<float>(i)));
-      Numbers meanwhile(count, mine);  // while the handle of a finished call is still held
+      Floats meanwhile(count, mine);  // while the handle of a finished call is still held
       ASSERT_EQ(sum(comm, meanwhile.data(), meanwhile.data()), HOCKET_OK) << hocket_last_error();
       EXPECT_THAT(meanwhile, Each(6.0F));
       EXPECT_EQ(hocket_work_test(works[i]), HOCKET_OK);
@@ -224,8 +224,8 @@ TEST_P(RepeatedCalls, AReceiveFromAnyRankIsNoneFromRank0) {
 void expect_gathered(hocket_comm* comm, int rank, float value, const std::array<std::size_t, size>& counts,
                      const std::size_t* at) {
   const auto own = static_cast<std::size_t>(rank);
-  const Numbers mine(counts[own], value + static_cast<float>(rank));
-  Numbers all(9 * count, -1), expected = all;
+  const Floats mine(counts[own], value + static_cast<float>(rank));
+  Floats all(9 * count, -1), expected = all;
   std::size_t next = 0;
   for (std::size_t r = 0; r < counts.size(); ++r) {
     std::fill_n(expected.begin() + static_cast<std::ptrdiff_t>(at == nullptr ? next : at[r]), counts[r],
@@ -257,7 +257,7 @@ TEST_P(RepeatedCalls, AreCheckedWhereCountsChange) {
     std::array<std::size_t, size> counts{2, 2, 2};
     std::array<std::size_t, size> at{0, 10, 20};
     const auto own = static_cast<std::size_t>(mine) - 1;
-    Numbers send(2, mine), recv(40, -1);
+    Floats send(2, mine), recv(40, -1);
     const auto gather = [&] {
       return hocket_allgather_v(send.data(), counts[own], recv.data(), counts.data(), at.data(), HOCKET_FLOAT32, comm,
                                 nullptr, nullptr);

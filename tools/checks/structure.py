@@ -210,13 +210,13 @@ TARGETS = [("src/", "transports/", "algorithms/", "include/"), ("tests/unit/",),
 COMPILED_ALONE = ("src/exec/kernels/", "src/exec/encode.cpp", "tests/process/support/", "tools/plan/commands/")
 FOUND_BY_TYPE = {"PrintTo", "to_json"}  # by GoogleTest and nlohmann-json
 NAME = re.compile(r"(?:inline |constexpr |const |thread_local |alignas\(.*?\) )*"
-                  r"(?:(?:class|struct|enum class|enum) (\w+)|[\w:<>,&*\s\[\]]+?[\s&*](\w+)\s*[({=\[;])")
-NO_NAME = ("using ", "template", "namespace", " ", "}", "/", "#", ")")
+                  r"(?:(?:class|struct|enum class|enum) (\w+)|using (\w+) =|[\w:<>,&*\s\[\]]+?[\s&*](\w+)\s*[({=\[;])")
+NO_NAME = ("using namespace ", "using enum ", "template", "namespace", " ", "}", "/", "#", ")")
 
 
 def names_of(text, own):
-    """Of each name that a file gives to something in a namespace: the number of its line, and the name with its namespace.
-    `own`: those in anonymous namespaces, else the others."""
+    """Of each name that a file gives to something in a namespace: the number of its line, the name with its namespace, and
+    for a type that has another name, which. `own`: those in anonymous namespaces, else the others."""
     outer, anonymous = "", False
     for number, line in enumerate(text.splitlines(), 1):
         if named := re.match(r"namespace ([\w:]+) \{", line):
@@ -226,7 +226,7 @@ def names_of(text, own):
         elif line.startswith("}  // namespace"):
             anonymous = False
         elif anonymous == own and outer and line and not line.startswith(NO_NAME) and (name := NAME.match(line)):
-            yield number, f"{outer}::{name[1] or name[2]}"
+            yield number, f"{outer}::{name[1] or name[2] or name[3]}", line if name[2] else None
 
 
 def shared_names(root):
@@ -239,16 +239,18 @@ def shared_names_of(root, files):
     headers, first = {}, {}
     for file in files:
         if file.endswith(".hpp"):
-            for _, name in names_of((root / file).read_text(), own=False):
-                headers.setdefault(name, file)
+            for _, name, alias in names_of((root / file).read_text(), own=False):
+                headers.setdefault(name, (file, alias))
     for file in files:
         if file.endswith(".cpp") and not file.startswith(COMPILED_ALONE):
-            for number, name in names_of((root / file).read_text(), own=True):
+            for number, name, alias in names_of((root / file).read_text(), own=True):
                 *namespaces, last = name.split("::")
                 if last in FOUND_BY_TYPE:
                     continue
                 around = [headers.get("::".join([*namespaces[:depth], last])) for depth in range(1, len(namespaces) + 1)]
-                for other in sorted({*around, first.setdefault(name, file)} - {None, file}):
+                found = {*around, first.setdefault(name, (file, alias))} - {None}
+                # One type may have one more name twice.
+                for other in sorted(other for other, same in found if other != file and (same is None or same != alias)):
                     yield f"{file}:{number}: {name} is a name in {other}, too, and both may be compiled together"
 
 

@@ -76,6 +76,12 @@ class Inbox {
   // Delivers what has come. Wakes the writer through its eventfd when there is much room.
   Received advance(int wake_event);
 
+  // Whether a short message is wanted whose writer waited last on another core than this one; both are counted from 1.
+  bool awaits_another_core(std::uint32_t core) const {
+    if (posted_.empty() || posted_.front().to.bytes > short_message_bytes || !ring_) return false;
+    const std::uint32_t writers = ring_.control().writer_core.load(std::memory_order_relaxed);
+    return writers != 0 && writers != core;
+  }
   // The writer's process has ended: its plain memory is gone.
   void forget_writer() { can_read_writer_ = false; }
   // After Event::unreadable.

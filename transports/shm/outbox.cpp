@@ -111,6 +111,7 @@ bool Outbox::write_tagged(const Tag& tag, std::span<const std::byte> data, std::
   }
   ::new (line + offsetof(MessageHeader, tag)) Tag(tag);
   RingWriter::show(line, MessageHeader::word_of_whole(data.size()));
+  if (data.size() > short_message_bytes) ring_.long_message();
   // What the next message clears if it is like this one; the reader has read that a round ago.
   prefetch_to_write(line + 2 * bytes);
   return true;
@@ -129,6 +130,7 @@ bool Outbox::write_piece(const Message& message, std::size_t room) {
     copy_payload(message, ring_.at(), sent_ - sizeof(MessageHeader), bytes);
     ring_.publish(bytes);
   }
+  ring_.long_message();
   sent_ += bytes;
   if (sent_ < whole) return false;
   sent_ = 0;

@@ -55,6 +55,12 @@ class Outbox {
   // Wakes the reader through its eventfd.
   Flushed flush(int wake_event);
 
+  // Tells the peer on which core this side waits, counted from 1.
+  void tell_core(std::uint32_t core) {
+    if (core == told_core_ || !ring_) return;
+    told_core_ = core;
+    ring_.control().writer_core.store(core, std::memory_order_relaxed);
+  }
   // Says that this side sleeps until there is room, or does not any more.
   void announce_sleep(bool asleep);
 
@@ -87,7 +93,8 @@ class Outbox {
 
   Fifo<Message> queue_;
   Fifo<InPlace> in_place_;
-  bool asked_ = false;    // whether the peer can read plain memory
+  bool asked_ = false;  // whether the peer can read plain memory
+  std::uint32_t told_core_ = 0;
   NextTag next_tag_;      // of what is written next
   std::size_t sent_ = 0;  // of the front message, header and padding included
   RingWriter ring_;

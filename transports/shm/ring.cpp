@@ -40,8 +40,9 @@ std::size_t RingWriter::room_behind_stretch(std::size_t message) {
   look_at_taken();
   const std::uint64_t unread = written_ - taken_, offset = written_ % ring_data_bytes;
   if (unread > ring_room_max) return ring_room_max - unread;
-  const bool front_is_free = offset >= ring_stretch_bytes && unread + ring_stretch_bytes <= offset;
-  if (front_is_free && message <= short_message_bytes) go_to_front();
+  const bool front_is_free = unread + ring_stretch_bytes <= offset;
+  const bool are_short = message <= short_message_bytes && written_ - short_from_ >= ring_stretch_bytes;
+  if (front_is_free && are_short) go_to_front();
   const std::size_t room = ring_room_max - (written_ - taken_);
   looks_at_ = written_ + std::min<std::size_t>(ring_stretch_bytes - written_ % ring_stretch_bytes, room / 2);
   return room;

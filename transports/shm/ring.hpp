@@ -9,7 +9,7 @@
 // before it shows that message. So the reader looks where the next message will lie. The word that says how far all is
 // written is for those that come in pieces.
 //
-// As long as messages are short and the reader keeps up, they stay in the front of the ring: so they remain in the
+// As long as all messages are short and the reader keeps up, they stay in the front of the ring: so they remain in the
 // nearest caches, also where several processes share these, and a ring without long messages takes little memory.
 #pragma once
 
@@ -26,12 +26,13 @@
 
 namespace hocket::shm {
 
-// What lies before the data. Each word has a line of its own, written by one side.
+// What lies before the data. What is written for messages has a line of its own, written by one side.
 struct RingControl {
   alignas(cache_line_bytes) std::atomic<std::uint64_t> written;        // bytes ever; the writer's
   std::atomic<std::uint32_t> withdrawn;                                // 1: payloads are not in their places any more
   alignas(cache_line_bytes) std::atomic<std::uint64_t> taken;          // bytes ever; the reader's
   alignas(cache_line_bytes) std::atomic<std::uint32_t> writer_sleeps;  // until there is room
+  std::atomic<std::uint32_t> writer_core;  // on which its thread began to wait last, counted from 1; 0: none yet
   alignas(cache_line_bytes) std::atomic<std::uint32_t> reader_sleeps;  // until something comes
   alignas(cache_line_bytes) std::atomic<std::uint32_t> reader_reads;   // 1: plain memory of the writer, where it lies
   alignas(cache_line_bytes) PlainMemoryInfo writer;                    // zeros until it would have that read
@@ -43,7 +44,7 @@ inline constexpr std::size_t ring_data_bytes = std::size_t{288} << 10;
 inline constexpr std::size_t ring_bytes = ring_front_bytes + ring_data_bytes;
 // All that a writer may have written before the reader gives something back: one line stays its own.
 inline constexpr std::size_t ring_room_max = ring_data_bytes - cache_line_bytes;
-// Where short messages pass such a boundary, they may go back to the front.
+// Where short messages that follow as many bytes of short ones pass such a boundary, they may go back to the front.
 inline constexpr std::size_t ring_stretch_bytes = std::size_t{8} << 10;
 inline constexpr std::size_t short_message_bytes = std::size_t{1} << 10;
 // Long messages are written and taken in pieces of so many bytes, then the other side may go on.
@@ -90,6 +91,8 @@ class RingWriter {
     if (begun != 0) [[unlikely]]
       show(begin(cache_line_bytes - begun), MessageHeader::rest_is_empty);
   }
+  // What was written last is of a message that is not short.
+  void long_message() { short_from_ = written_; }
   std::uint64_t written() const { return written_; }  // bytes ever
   // Whether the reader has given back all up to there.
   bool is_taken(std::uint64_t end);
@@ -107,8 +110,9 @@ class RingWriter {
   Mapping mapping_;
   bool entered_ = false;
   std::uint64_t written_ = 0;
-  std::uint64_t taken_ = 0;     // as last seen; more than written_ where that is nonsense
-  std::uint64_t looks_at_ = 0;  // from there on, again, before a message
+  std::uint64_t taken_ = 0;       // as last seen; more than written_ where that is nonsense
+  std::uint64_t looks_at_ = 0;    // from there on, again, before a message
+  std::uint64_t short_from_ = 0;  // all messages behind this are short
 };
 
 class RingReader {

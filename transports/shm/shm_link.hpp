@@ -83,6 +83,12 @@ class ShmLink final : public Link {
   std::size_t listen(bool died = false);
 
   bool busy() const { return attached() && (!outbox_.empty() || (up() && inbox_.wanted())); }
+  // Tells the peer that this thread waits on that core, counted from 1. Whether it awaits a short message of the
+  // peer's, which waited last on another one.
+  bool awaits_another_core(std::uint32_t core) {
+    outbox_.tell_core(core);
+    return inbox_.awaits_another_core(core);
+  }
   // Whether messages are wanted whose memory the peer has still to hand over.
   bool awaits_ring(bool listening) const { return up() && (listening || inbox_.wanted()) && !inbox_.open(); }
   // Whether advance() has something to do or, for one who listens, probe() would find what it has not told yet.

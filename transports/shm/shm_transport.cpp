@@ -1,6 +1,7 @@
 #include "transports/shm/shm_transport.hpp"
 
 #include <fmt/format.h>
+#include <sched.h>
 #include <sys/eventfd.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -94,6 +95,13 @@ std::size_t ShmTransport::progress() {
   calls_ += happened > 0 ? idle_calls_of_a_busy_one : 1;
   if ((look_ && happened == 0) || connector_.unsettled() || calls_ >= idle_calls_per_look) happened += look_round();
   return happened;
+}
+
+bool ShmTransport::awaits_another_core() {
+  const auto core = static_cast<std::uint32_t>(::sched_getcpu() + 1);
+  bool awaits = false;
+  for (ShmLink* const link : connector_.links()) awaits = link->awaits_another_core(core) || awaits;
+  return awaits;
 }
 
 // Asks the kernel once about all sockets.

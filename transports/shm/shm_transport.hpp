@@ -37,6 +37,7 @@ class ShmTransport final : public Transport {
                                               Deadline deadline) override;
   void leave_in_place(const PlainMessages& messages) override { context_.plain_messages = messages; }
   std::size_t progress() override;
+  bool awaits_another_core() override;
   void listen(bool on) override { listening_ = on; }
   bool arm(std::vector<pollfd>& interests) override;
   void disarm() override;

@@ -18,7 +18,7 @@ namespace hocket {
 namespace {
 
 using Handshake = TlsStream::Handshake;
-using Side = TlsStream::Side;
+using TlsSide = TlsStream::Side;
 using testing_support::Authority;
 using testing_support::CertificateFiles;
 
@@ -31,7 +31,7 @@ TlsIdentity load(const CertificateFiles& files) {
 // Both ends of a connection between two ranks, in one thread.
 struct Ends {
   Ends(const TlsIdentity& dials, const TlsIdentity& accepts)
-      : dialled(dials, Side::dialled), accepted(accepts, Side::accepted) {
+      : dialled(dials, TlsSide::dialled), accepted(accepts, TlsSide::accepted) {
     std::array<int, 2> pair{};
     EXPECT_EQ(socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0, pair.data()), 0);
     one = UniqueFd(pair[0]);

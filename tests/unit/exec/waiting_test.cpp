@@ -14,6 +14,7 @@ struct FakeCore {
 using Waiter = BasicWaiter<FakeCore>;
 
 constexpr WaitBudget budget{.pauses = 30, .yields = 7};
+constexpr WaitBudget shared{.pauses = 40, .yields = 5, .shares_cores = true};
 
 // How many polls a wait has until it should sleep; then what was waited for happens.
 int polls_until_sleep(Waiter& waiter) {
@@ -78,12 +79,92 @@ TEST(Waiter, PausesForLongerOnlyWhileThatHelps) {
 
 // Ranks that outnumber cores yield to each other, and one that computes keeps its core.
 TEST(Waiter, GoesOnToYieldWhereRanksOutnumberCores) {
-  constexpr WaitBudget shared{.pauses = 0, .yields = 5};
   Waiter waiter;
   waiter.set(shared);
   FakeCore::contended = true;
   EXPECT_EQ(polls_until_sleep(waiter), 1);
   FakeCore::contended = false;
+  EXPECT_EQ(polls_until_sleep(waiter), shared.yields);
+}
+
+TEST(Waiter, PausesOnASharedCoreOnlyForARankThatMayRun) {
+  Waiter waiter;
+  waiter.set(shared);
+  for (const bool may_run : {true, false, true}) {
+    EXPECT_TRUE(waiter.asks());
+    waiter.tell(may_run);
+    if (may_run) {
+      wait_for(waiter, shared.pauses);
+    } else {
+      EXPECT_EQ(polls_until_sleep(waiter), shared.yields);
+    }
+  }
+  waiter.tell(true);
+  ASSERT_TRUE(waiter.spin(true));
+  EXPECT_FALSE(waiter.asks()) << "in the middle of a wait";
+}
+
+TEST(Waiter, PausesOnASharedCoreOnlyWhileThatHelps) {
+  Waiter waiter;
+  waiter.set(shared);
+  for (const int between : {8, 16, 32, 64, 128, 256, 512, 512}) {
+    waiter.tell(true);
+    EXPECT_EQ(polls_until_sleep(waiter), shared.pauses + shared.yields) << "before " << between;
+    for (int i = 0; i < between; ++i) {
+      waiter.tell(true);
+      EXPECT_EQ(polls_until_sleep(waiter), shared.yields) << "wait " << i << " of " << between;
+    }
+  }
+  waiter.tell(true);
+  wait_for(waiter, shared.pauses);
+  waiter.tell(true);
+  polls_until_sleep(waiter);
+  for (int i = 0; i < Waiter::least_between_trials; ++i) {
+    waiter.tell(true);
+    EXPECT_EQ(polls_until_sleep(waiter), shared.yields) << "wait " << i;
+  }
+  waiter.tell(true);
+  EXPECT_EQ(polls_until_sleep(waiter), shared.pauses + shared.yields) << "a trial that helped changes nothing";
+}
+
+TEST(Waiter, PausesOnASharedCoreForLongerTheMoreThatHasSpared) {
+  Waiter waiter;
+  waiter.set(shared);
+  for (int waits = 0; waits < 100; ++waits) {
+    waiter.tell(true);
+    wait_for(waiter, 1);
+  }
+  waiter.tell(true);
+  FakeCore::contended = true;
+  EXPECT_EQ(polls_until_sleep(waiter), shared.pauses + Waiter::longest_patience + 1);
+  FakeCore::contended = false;
+  for (int i = 0; i < Waiter::least_between_trials; ++i) {
+    waiter.tell(true);
+    wait_for(waiter, 1);
+  }
+  waiter.tell(true);
+  wait_for(waiter, shared.pauses);
+  waiter.tell(true);
+  EXPECT_EQ(polls_until_sleep(waiter), shared.pauses + Waiter::spared_pauses + shared.yields) << "it has begun anew";
+}
+
+TEST(Waiter, ForgetsWhatItLearntWhenRanksShareCoresOrDoNotAnyMore) {
+  Waiter waiter;
+  waiter.set(shared);
+  for (int waits = 0; waits < 100; ++waits) {
+    waiter.tell(true);
+    wait_for(waiter, 1);
+  }
+  waiter.tell(true);
+  ASSERT_TRUE(waiter.spin(true));
+  waiter.set(budget);  // in the middle of a wait
+  EXPECT_FALSE(waiter.asks());
+  EXPECT_EQ(polls_until_sleep(waiter), budget.pauses + budget.yields);
+  FakeCore::contended = true;
+  wait_for(waiter, budget.pauses + 1);
+  FakeCore::contended = false;
+  waiter.set(shared);
+  EXPECT_TRUE(waiter.asks());
   EXPECT_EQ(polls_until_sleep(waiter), shared.yields);
 }
 

@@ -94,16 +94,16 @@ TEST(Symmetry, ThatIsNoneIsRefused) {
 auto as_tuple(const Activity& part) {
   return std::tuple(part.begin, part.end, part.rank, part.step, part.kind, part.on_wire, part.peer, part.bytes);
 }
-using Part = decltype(as_tuple({}));
+using PathPart = decltype(as_tuple({}));
 
-std::vector<Part> critical_of(const Simulation& run) {
-  std::vector<Part> parts;
+std::vector<PathPart> critical_of(const Simulation& run) {
+  std::vector<PathPart> parts;
   for (const ActivityRef& ref : run.critical) parts.push_back(as_tuple(run.activity(ref)));
   return parts;
 }
 
-std::vector<Part> activities_of(const Simulation& run) {
-  std::vector<Part> parts;
+std::vector<PathPart> activities_of(const Simulation& run) {
+  std::vector<PathPart> parts;
   for (std::uint32_t index = 0; index < run.activities.size(); ++index) {
     for (Rank turn = 0; turn < run.ranks; turn += run.period) parts.push_back(as_tuple(run.activity({index, turn})));
   }
@@ -248,10 +248,10 @@ TEST(Symmetry, LongPathsAreThinnedOutEvenly) {
     EXPECT_GE(thinned->every, 8U);
     EXPECT_LE(thinned->activities.size(), call.activities_max + 24 * 8);
     // Those recorded after the last thinning are all there, those before evenly: all of them in their order.
-    const std::vector<Part> long_path = critical_of(*whole), short_path = critical_of(*thinned);
+    const std::vector<PathPart> long_path = critical_of(*whole), short_path = critical_of(*thinned);
     EXPECT_GE(short_path.size(), long_path.size() / thinned->every);
     auto at = long_path.begin();
-    for (const Part& part : short_path) {
+    for (const PathPart& part : short_path) {
       at = std::find(at, long_path.end(), part);
       ASSERT_NE(at, long_path.end());
     }

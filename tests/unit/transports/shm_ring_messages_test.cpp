@@ -1,5 +1,4 @@
 // That messages of all lengths, with their tags and without, come through a ring as they were written.
-#include <algorithm>
 #include <atomic>
 #include <deque>
 #include <random>
@@ -9,9 +8,7 @@
 #include <vector>
 
 #include "src/exec/reduce.hpp"
-#include "tests/conformance/transport_ranks.hpp"
-#include "transports/shm/inbox.hpp"
-#include "transports/shm/outbox.hpp"
+#include "tests/unit/transports/shm_ring_ends.hpp"
 
 namespace hocket::shm {
 namespace {
@@ -19,30 +16,6 @@ namespace {
 using testing_support::Bytes;
 using testing_support::Outcome;
 using testing_support::tag;
-
-constexpr int no_sleeper = -1;
-
-// Both ends of a ring.
-class ShmRingEnds : public ::testing::Test {
- protected:
-  void SetUp() override {
-    const auto memory = outbox_.ring().create();
-    ASSERT_TRUE(memory.ok());
-    ASSERT_TRUE(inbox_.ring().open(memory->get()).ok());
-  }
-  // What that has taken of the ring; 0: it was not written.
-  std::uint64_t write(const Tag& tag, std::span<const std::byte> data) {
-    const std::uint64_t before = outbox_.ring().written();
-    return outbox_.write_at_once(tag, data) ? outbox_.ring().written() - before : 0;
-  }
-  bool comes(const Tag& tag, const Bytes& data) {
-    Bytes got(data.size());
-    return inbox_.take_at_once(tag, got, no_sleeper) && got == data;
-  }
-
-  Outbox outbox_;
-  Inbox inbox_{1, nullptr};
-};
 
 TEST_F(ShmRingEnds, FourShortMessagesOfARowTakeOneLine) {
   const Bytes data = testing_support::pattern(8, 1);
@@ -82,63 +55,9 @@ TEST_F(ShmRingEnds, AMessageWithoutATagIsNotAnyOther) {
   Outcome receive;
   inbox_.post(
       {.expected = {.bytes = data.size(), .tag = tag(5)}, .to = testing_support::whole(got), .completion = &receive});
-  EXPECT_EQ(inbox_.advance(no_sleeper).event, Inbox::Event::mismatch);
+  EXPECT_EQ(inbox_.advance(nobody).event, Inbox::Event::mismatch);
   EXPECT_EQ(inbox_.got().tag, tag(2));
   inbox_.abandon(Status(Code::mismatch, "the test is over"));
-}
-
-// Where in the ring the next message will lie.
-class ShmRingFront : public ShmRingEnds {
- protected:
-  std::size_t offset() { return outbox_.ring().written() % ring_data_bytes; }
-  void write_next(const Bytes& data) { ASSERT_TRUE(outbox_.write_at_once(tag(written_++), data)); }
-  void take_next(const Bytes& data) { ASSERT_TRUE(comes(tag(taken_++), data)) << taken_; }
-
-  std::uint32_t written_ = 0, taken_ = 0;
-};
-
-TEST_F(ShmRingFront, IsWhereShortMessagesStayThatAreTaken) {
-  const Bytes data = testing_support::pattern(8, 5);
-  std::size_t furthest = 0;
-  for (int row = 0; row < 1000; ++row) {
-    for (int i = 0; i < 64; ++i) {
-      write_next(data);
-      furthest = std::max(furthest, offset());
-    }
-    for (int i = 0; i < 64; ++i) take_next(data);
-  }
-  EXPECT_LE(furthest, 2 * ring_stretch_bytes);
-  EXPECT_GT(outbox_.ring().written(), 4 * ring_data_bytes) << "it has never gone back";
-}
-
-TEST_F(ShmRingFront, IsNotGoneBackToBeforeItIsRead) {
-  const Bytes data = testing_support::pattern(8, 6);
-  while (offset() < 3 * ring_stretch_bytes) write_next(data);
-  EXPECT_EQ(outbox_.ring().written(), 3 * ring_stretch_bytes);
-  while (taken_ < written_) take_next(data);
-  write_next(data);
-  EXPECT_LE(offset(), cache_line_bytes) << "where a stretch ends, all has been read";
-  take_next(data);
-}
-
-TEST_F(ShmRingFront, IsGoneBackToAsFarAsItIsRead) {
-  const Bytes data = testing_support::pattern(8, 7);
-  while (offset() < 3 * ring_stretch_bytes) write_next(data);
-  while (inbox_.ring().position() < ring_stretch_bytes) take_next(data);
-  // Two stretches wait behind the first, which is free. More than that is not written over them.
-  std::uint32_t more = 0;
-  for (; outbox_.write_at_once(tag(written_), data); ++more) ++written_;
-  EXPECT_LT(offset(), ring_stretch_bytes);
-  EXPECT_GE(more, (ring_stretch_bytes - cache_line_bytes) / slot_bytes);
-  while (taken_ < written_) take_next(data);
-}
-
-TEST_F(ShmRingFront, IsNotForLongMessages) {
-  const Bytes data = testing_support::pattern(short_message_bytes + 1, 8);
-  for (int i = 0; i < 1000; ++i) {
-    EXPECT_EQ(write(tag(written_++), data), bytes_in_ring(data.size()));
-    take_next(data);
-  }
 }
 
 // Messages of many kinds, written and taken in all ways, often round the ring. The sender is ahead by a few messages,
@@ -153,7 +72,7 @@ class ShmRingMessages : public ShmRingEnds {
 
   std::uint32_t below(std::uint32_t end) { return static_cast<std::uint32_t>(random_() % end); }
   std::size_t any_size() {
-    const std::uint32_t kind = below(100);
+    const std::uint32_t kind = only_short_ ? 100 : below(100);
     return kind == 0 ? below(100'000) : kind < 8 ? below(3000) : below(130);
   }
   void send() {
@@ -174,7 +93,7 @@ class ShmRingMessages : public ShmRingEnds {
   // Who is ready does something; else nobody could sleep until the next message goes.
   void flush() {
     const bool ready = outbox_.ready();
-    const Outbox::Flushed flushed = outbox_.flush(no_sleeper);
+    const Outbox::Flushed flushed = outbox_.flush(nobody);
     ASSERT_FALSE(flushed.malformed);
     ASSERT_TRUE(!ready || flushed.bytes + flushed.completed > 0);
     full_ += outbox_.empty() ? 0 : 1;
@@ -187,14 +106,14 @@ class ShmRingMessages : public ShmRingEnds {
       ASSERT_EQ(found.bytes, next.data.size());
     }
     Bytes got(next.data.size());
-    if (below(2) == 0 || !inbox_.take_at_once(next.tag, got, no_sleeper)) {
+    if (below(2) == 0 || !inbox_.take_at_once(next.tag, got, nobody)) {
       Outcome receive;
       inbox_.post({.expected = {.bytes = got.size(), .tag = next.tag},
                    .to = testing_support::whole(got),
                    .completion = &receive});
       while (!receive.done()) {
         flush();
-        ASSERT_GT(inbox_.advance(no_sleeper).happened(), 0u);
+        ASSERT_GT(inbox_.advance(nobody).happened(), 0u);
       }
     }
     ASSERT_EQ(got, next.data);
@@ -204,6 +123,7 @@ class ShmRingMessages : public ShmRingEnds {
   }
 
   std::mt19937 random_{17};
+  bool only_short_ = false;
   std::deque<Sent> under_way_;
   std::uint32_t number_ = UINT32_MAX - 1000;  // which begins again
   std::uint64_t bytes_with_tags_ = 0, passed_over_ = 0, fronts_ = 0, full_ = 0, taken_ = 0;
@@ -211,7 +131,8 @@ class ShmRingMessages : public ShmRingEnds {
 
 TEST_F(ShmRingMessages, AreReadAsTheyWereWritten) {
   constexpr std::uint32_t ahead[] = {10, 400, 6000};
-  while (taken_ < 50'000) {
+  while (taken_ < 200'000) {
+    only_short_ = below(2) == 0;
     for (std::uint32_t left = below(ahead[below(3)]); left > 0; --left) send();
     flush();
     for (std::uint32_t left = below(3) == 0 ? 10'000 : below(3000); left > 0 && !under_way_.empty(); --left) {
@@ -242,7 +163,7 @@ TEST_F(ShmRingEnds, MayBeUsedAtOnce) {
       outbox_.push({.bytes = data.size(), .tag = tag_of(number)}, data.data(), sent);
       while (!sent.done()) {
         if (given_up) return outbox_.abandon(Status(Code::aborted, "the reader has given up"));
-        outbox_.flush(no_sleeper);
+        outbox_.flush(nobody);
         std::this_thread::yield();
       }
     }
@@ -252,11 +173,11 @@ TEST_F(ShmRingEnds, MayBeUsedAtOnce) {
     const Bytes expected = data_of(number);
     Bytes got(expected.size());
     Outcome receive;
-    if (number % 3 == 0 || !inbox_.take_at_once(tag_of(number), got, no_sleeper)) {
+    if (number % 3 == 0 || !inbox_.take_at_once(tag_of(number), got, nobody)) {
       inbox_.post({.expected = {.bytes = got.size(), .tag = tag_of(number)},
                    .to = testing_support::whole(got),
                    .completion = &receive});
-      while (inbox_.wanted() && inbox_.advance(no_sleeper).event == Inbox::Event::none) std::this_thread::yield();
+      while (inbox_.wanted() && inbox_.advance(nobody).event == Inbox::Event::none) std::this_thread::yield();
       given_up = inbox_.wanted();
       if (given_up) inbox_.abandon(Status(Code::mismatch, "the test is over"));
       EXPECT_TRUE(receive.good()) << number;
@@ -280,7 +201,7 @@ TEST_F(ShmRingEnds, WhatIsCombinedNeedsNoTag) {
                  .mine = reinterpret_cast<const std::byte*>(&mine),
                  .reduction = reduction_for(DataType::int32, ReduceOp::sum, 2),
                  .completion = &receive});
-    EXPECT_EQ(inbox_.advance(no_sleeper).completed, 1u);
+    EXPECT_EQ(inbox_.advance(nobody).completed, 1u);
     EXPECT_EQ(std::exchange(sum, 0), 42);
   }
 }

@@ -39,6 +39,19 @@ TEST(ShmRing, WhatAReaderCannotHaveTakenIsFoundOut) {
   }
 }
 
+TEST(ShmRing, WhatAReaderCannotHaveTakenFreesNoFront) {
+  const Bytes data(8);
+  Outbox outbox;
+  const auto memory = outbox.ring().create();
+  ASSERT_TRUE(memory.ok());
+  std::uint32_t number = 0;
+  while (outbox.ring().written() < ring_stretch_bytes && outbox.write_at_once(tag(number), data)) ++number;
+  ASSERT_EQ(outbox.ring().written(), ring_stretch_bytes);
+  outbox.ring().control().taken = ring_stretch_bytes + cache_line_bytes;
+  EXPECT_FALSE(outbox.write_at_once(tag(number), data));
+  EXPECT_EQ(outbox.ring().written(), ring_stretch_bytes);
+}
+
 TEST(ShmRing, OneLineStaysTheWriters) {
   const Bytes data(2 * ring_data_bytes);
   Outcome sent;
