@@ -30,6 +30,15 @@ void wait_for(Waiter& waiter, int polls) {
   waiter.reset();
 }
 
+// Until its patience on a shared core is the longest.
+void learn_that_pauses_help(Waiter& waiter) {
+  waiter.set(shared);
+  for (int waits = 0; waits < 100; ++waits) {
+    waiter.tell(true);
+    wait_for(waiter, 1);
+  }
+}
+
 TEST(Waiter, PausesThenYieldsThenSleeps) {
   Waiter waiter;
   waiter.set(budget);
@@ -129,11 +138,7 @@ TEST(Waiter, PausesOnASharedCoreOnlyWhileThatHelps) {
 
 TEST(Waiter, PausesOnASharedCoreForLongerTheMoreThatHasSpared) {
   Waiter waiter;
-  waiter.set(shared);
-  for (int waits = 0; waits < 100; ++waits) {
-    waiter.tell(true);
-    wait_for(waiter, 1);
-  }
+  learn_that_pauses_help(waiter);
   waiter.tell(true);
   FakeCore::contended = true;
   EXPECT_EQ(polls_until_sleep(waiter), shared.pauses + Waiter::longest_patience + 1);
@@ -150,11 +155,7 @@ TEST(Waiter, PausesOnASharedCoreForLongerTheMoreThatHasSpared) {
 
 TEST(Waiter, ForgetsWhatItLearntWhenRanksShareCoresOrDoNotAnyMore) {
   Waiter waiter;
-  waiter.set(shared);
-  for (int waits = 0; waits < 100; ++waits) {
-    waiter.tell(true);
-    wait_for(waiter, 1);
-  }
+  learn_that_pauses_help(waiter);
   waiter.tell(true);
   ASSERT_TRUE(waiter.spin(true));
   waiter.set(budget);  // in the middle of a wait
