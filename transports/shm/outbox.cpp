@@ -5,7 +5,6 @@
 #include <new>
 
 #include "src/base/arithmetic.hpp"
-#include "src/base/copy_bytes.hpp"
 #include "src/base/copy_small.hpp"
 #include "src/base/fence.hpp"
 #include "src/base/prefetch.hpp"
@@ -106,7 +105,7 @@ bool Outbox::write_tagged(const Tag& tag, std::span<const std::byte> data, std::
   if (data.size() <= in_first) [[likely]] {
     copy_small(line + sizeof(MessageHeader), data.data(), data.size());
   } else {
-    copy_other(line + cache_line_bytes, data.data() + in_first, data.size() - in_first);
+    copy_.copy(line + cache_line_bytes, data.data() + in_first, data.size() - in_first, traffic());
     std::memcpy(line + sizeof(MessageHeader), data.data(), in_first);
   }
   ::new (line + offsetof(MessageHeader, tag)) Tag(tag);
@@ -150,7 +149,7 @@ void Outbox::copy_beginning(const Message& message, std::byte* to, std::size_t b
 
 // The next `bytes` of payload and padding.
 void Outbox::copy_payload(const Message& message, std::byte* to, std::size_t from, std::size_t bytes) {
-  copy_bytes(to, message.data + from, std::min<std::size_t>(bytes, message.header.bytes - from));
+  copy_.copy(to, message.data + from, std::min<std::size_t>(bytes, message.header.bytes - from), traffic());
 }
 
 void Outbox::announce_sleep(bool asleep) {

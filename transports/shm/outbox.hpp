@@ -7,6 +7,7 @@
 #include <span>
 
 #include "src/base/fifo.hpp"
+#include "src/base/shared_copy.hpp"
 #include "transports/shm/ring.hpp"
 #include "transports/shm/wake_word.hpp"
 
@@ -61,6 +62,10 @@ class Outbox {
     told_core_ = core;
     ring_.control().writer_core.store(core, std::memory_order_relaxed);
   }
+  // Of what is written into the ring. Ranks that share cores tell theirs; one of these may read on this core next.
+  SharedCopy::Traffic traffic() const {
+    return told_core_ == 0 ? SharedCopy::Traffic::one_way : SharedCopy::Traffic::both_ways;
+  }
   // Says that this side sleeps until there is room, or does not any more.
   void announce_sleep(bool asleep);
 
@@ -88,8 +93,8 @@ class Outbox {
   std::byte* begin_tagged(const Tag& tag, std::size_t bytes);
   bool write_piece(const Message& message, std::size_t room);
   bool next_is_taken() { return !in_place_.empty() && ring_.is_taken(in_place_.front().end); }
-  static void copy_beginning(const Message& message, std::byte* to, std::size_t bytes);
-  static void copy_payload(const Message& message, std::byte* to, std::size_t from, std::size_t bytes);
+  void copy_beginning(const Message& message, std::byte* to, std::size_t bytes);
+  void copy_payload(const Message& message, std::byte* to, std::size_t from, std::size_t bytes);
 
   Fifo<Message> queue_;
   Fifo<InPlace> in_place_;
@@ -97,6 +102,7 @@ class Outbox {
   std::uint32_t told_core_ = 0;
   NextTag next_tag_;      // of what is written next
   std::size_t sent_ = 0;  // of the front message, header and padding included
+  SharedCopy copy_;       // of payloads into the ring
   RingWriter ring_;
 };
 

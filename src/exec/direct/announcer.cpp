@@ -4,7 +4,6 @@
 
 #include <algorithm>
 
-#include "src/base/copy_small.hpp"
 #include "src/exec/direct/gpu_path.hpp"
 
 namespace hocket {
@@ -120,10 +119,10 @@ bool Announcer::put_payload(Announcement& own, Counters& counters) {
   own.payload_at = *room;
   std::byte* const payload = puts ? run_.window().staging(run_.self) + *room : nullptr;
   if (run_.blocks.packs()) {
-    run_.blocks.pack(run_.binding.input, payload);
+    run_.blocks.pack(payload, [this](std::byte* to, std::size_t from, std::size_t n) { run_.put(to, from, n); });
   } else if (puts) {
-    copy_small(payload, run_.binding.input, kept.from);
-    copy_small(payload + kept.until, run_.binding.input + kept.until, bytes - kept.until);
+    run_.put(payload, 0, kept.from);
+    run_.put(payload + kept.until, kept.until, bytes - kept.until);
   }
   if (puts) prefetch_to_write(payload + round_up(bytes, cache_line_bytes));  // mostly the next one lies behind
   count_payload(counters);

@@ -120,7 +120,9 @@ class Announcer {
     const Announcement::Written to = run_.announcement_of(run_.self, run_.turn);
     std::byte* const payload = Announcement::payload_in(to);
     if (run_.blocks.packs()) {
-      run_.blocks.pack(run_.binding.input, payload);
+      run_.blocks.pack(payload, [this](std::byte* block, std::size_t from, std::size_t n) {
+        copy_small(block, run_.binding.input + from, n);
+      });
     } else {
       copy_small(payload, run_.binding.input, run_.payload_bytes);
     }

@@ -82,6 +82,12 @@ struct DirectRun {
   Part part(std::size_t number) const {
     return exchange.part(number / exchange.parts(), static_cast<std::uint32_t>(number % exchange.parts()));
   }
+  // Copies so much of the input into this member's staging area.
+  void put(std::byte* to, std::size_t input_offset, std::size_t bytes) const {
+    use.copy.copy(to, binding.input + input_offset, bytes, traffic());
+  }
+  // Whether that much is stored past the caches into a staging area.
+  bool streams(std::size_t bytes) const { return use.copy.streams(bytes, traffic()); }
   // What the members give each other, on whatever path.
   [[gnu::always_inline]] void count_exchanged() const {
     for (const Exchanged& with_one : exchanged) with_one.peer->carried(with_one.given, with_one.taken);
@@ -139,6 +145,14 @@ struct DirectRun {
     PeerCounters* peer = nullptr;
     std::uint64_t given = 0, taken = 0;  // bytes
   };
+
+  // That of what this member puts into its staging area. Where several read it, each reads it from memory.
+  SharedCopy::Traffic traffic() const {
+    const bool one_way =
+        !use.setting.shares_work && (exchange.only_root_gives() ? members == 2 || !exchange.cuts_vector()
+                                                                : exchange.only_root_takes() && !exchange.combines());
+    return one_way ? SharedCopy::Traffic::one_way : SharedCopy::Traffic::both_ways;
+  }
 
   void make_exchange_and_rule() {
     const auto root = static_cast<std::uint32_t>(binding.root);

@@ -62,7 +62,7 @@ void MappedPath::move(const Part& part, Counters& counters) {
     return std::find(sources.begin(), sources.end(), target) != sources.end();
   });
   const bool stream = !in_place && run_.exchange.output_bytes(run_.exchange.root()) >= streaming_bytes_min;
-  combine(run_.binding.reduction, sources, targets, part.bytes, stream ? Stores::streaming : Stores::ordinary);
+  combine(run_.binding.reduction, sources, targets, part.bytes, stream ? targets.size() : 0);
   counters.steps += 1;
 }
 

@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "src/base/shared_copy.hpp"
 #include "src/exec/direct/payload_ring.hpp"
 #include "src/plan/direct/path.hpp"
 #include "src/plan/direct/staging.hpp"
@@ -29,6 +30,7 @@ struct WindowUse {
   std::vector<std::uint64_t> heard = {};  // by member: up to which turn its calls have been checked
   std::uint64_t everyone_heard = 0;       // at most the least of these
   Payloads payloads = {};                 // own ones
+  SharedCopy copy = {};                   // of own data into the staging area
   std::uint32_t digest = 0;               // of all own calls
   std::array<std::uint32_t, direct::announcements> sequences =
       {};  // own calls' numbers in their communicators, by turn

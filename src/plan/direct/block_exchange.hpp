@@ -60,12 +60,13 @@ class BlockExchange {
   bool packs() const { return packs_; }
   std::size_t payload_bytes() const { return sizes_bytes_ + block_bytes_; }
   std::size_t block_bytes() const { return block_bytes_; }  // of the blocks in it
-  // Requires packs().
-  [[gnu::always_inline]] void pack(const std::byte* input, std::byte* payload) const {
+  // `copy` takes to where, the offset in the input and how many bytes. Requires packs().
+  template <class Copy>
+  [[gnu::always_inline]] void pack(std::byte* payload, const Copy& copy) const {
     copy_small(payload, reinterpret_cast<const std::byte*>(sizes_.data()), sizes_bytes_);
     payload += sizes_bytes_;
     for (const Stretch& stretch : packed_) {
-      copy_small(payload, input + stretch.offset, stretch.bytes);
+      copy(payload, stretch.offset, stretch.bytes);
       payload += stretch.bytes;
     }
   }

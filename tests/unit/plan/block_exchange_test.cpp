@@ -91,7 +91,9 @@ void fill(BlockExchangeMember& member, const BlockExchangeCase& what, std::uint3
     }
   }
   member.payload.resize(member.exchange.payload_bytes());
-  member.exchange.pack(member.input.data(), member.payload.data());
+  member.exchange.pack(member.payload.data(), [&](std::byte* to, std::size_t from, std::size_t bytes) {
+    std::copy_n(member.input.data() + from, bytes, to);
+  });
 }
 
 std::vector<BlockExchangeMember> members_of(const BlockExchangeCase& what) {

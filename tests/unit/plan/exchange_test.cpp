@@ -55,7 +55,7 @@ ExchangeMemory exchange_fill(const Exchange& exchange, std::uint32_t members) {
   return memory;
 }
 
-void apply(const Exchange& exchange, std::uint32_t members, ExchangeMemory& memory, Stores stores) {
+void apply(const Exchange& exchange, std::uint32_t members, ExchangeMemory& memory, std::mt19937& random) {
   const Reduction sum = reduction_for(DataType::int32, ReduceOp::sum, 4);
   for (std::size_t round = 0; round < exchange.rounds(); ++round) {
     for (std::uint32_t index = 0; index < exchange.parts(); ++index) {
@@ -76,7 +76,7 @@ void apply(const Exchange& exchange, std::uint32_t members, ExchangeMemory& memo
           }
         }
       }
-      combine(sum, sources, targets, part.bytes, stores);
+      combine(sum, sources, targets, part.bytes, random() % (targets.size() + 1));
     }
   }
 }
@@ -120,7 +120,7 @@ TEST(Exchange, AppliedToMemoryIsTheCollective) {
                                       << root << ", grain " << grain);
       const Exchange exchange(exchange_call_of(collective, count), root, members, grain);
       ExchangeMemory memory = exchange_fill(exchange, members);
-      apply(exchange, members, memory, trial % 2 == 0 ? Stores::ordinary : Stores::streaming);
+      apply(exchange, members, memory, random);
       if (HasFatalFailure()) return;
       for (std::uint32_t member = 0; member < members; ++member) {
         for (std::size_t i = 0; i < memory.outputs[member].size(); ++i) {

@@ -1,0 +1,49 @@
+// Copies into memory that is read on other cores.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+
+#include "src/base/copy_small.hpp"
+
+namespace hocket {
+
+// Copies with ordinary stores or with streaming ones, as its own copies found to be better. An ordinary store first
+// has to get the line from the core that has read it; from one with caches of its own that takes up to 30 times as long
+// as a streaming store, which goes to memory. Where both cores share a cache it is the other way round. Which core a
+// reader runs on changes, so it is measured again and again. One thread at a time.
+class SharedCopy {
+ public:
+  // How much faster streaming stores have to be. The reader then reads from memory, which matters less if it does so
+  // while the writer writes than if both write and then read.
+  enum class Traffic { one_way, both_ways };
+
+  // The places do not overlap. The bytes are there for whoever sees what the caller stores behind them with release.
+  void copy(std::byte* to, const std::byte* from, std::size_t bytes, Traffic traffic) {
+    if (bytes < long_copy_min) return copy_small(to, from, bytes);
+    copy_long(to, from, bytes, traffic);
+  }
+  // Whether so many bytes get streaming stores.
+  bool streams(std::size_t bytes, Traffic traffic) const {
+    return bytes >= long_copy_min && gain_ >= gain_min(bytes, traffic);
+  }
+  // Takes in how much faster these have been.
+  void learn(float gain);
+
+ private:
+  static constexpr std::size_t long_copy_min = 2048, very_long_copy_min = 8192;
+
+  static float gain_min(std::size_t bytes, Traffic traffic) {
+    if (bytes < very_long_copy_min) return 2;
+    return traffic == Traffic::one_way ? 1.2F : 3;
+  }
+  void copy_long(std::byte* to, const std::byte* from, std::size_t bytes, Traffic traffic);
+
+  std::array<float, 3> gains_ = {};              // of the latest measurements, by turns
+  std::size_t next_ = 0;                         // of these to be replaced
+  float gain_ = 0;                               // the middle one
+  std::uint8_t interval_ = 1, copies_left_ = 0;  // from measurement to measurement; until the next one
+};
+
+}  // namespace hocket

@@ -1,0 +1,62 @@
+#include "src/base/shared_copy.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cstddef>
+#include <random>
+#include <vector>
+
+namespace hocket {
+namespace {
+
+using Traffic = SharedCopy::Traffic;
+
+constexpr std::size_t long_copy = std::size_t{64} << 10;
+
+// Neither too little nor too much, whether it measures or not and whatever it has learnt.
+TEST(SharedCopy, CopiesJustTheBytes) {
+  std::mt19937 random(3);
+  std::vector<std::byte> from(long_copy + 256);
+  for (std::byte& byte : from) byte = static_cast<std::byte>(random());
+  SharedCopy copy;
+  for (int trial = 0; trial < 2000; ++trial) {
+    const std::size_t bytes = random() % (trial % 4 == 0 ? long_copy : 9000), at = random() % 128, to = random() % 128;
+    std::vector<std::byte> target(from.size(), std::byte{0xA5}), expected = target;
+    std::copy_n(from.begin() + static_cast<std::ptrdiff_t>(at), bytes,
+                expected.begin() + static_cast<std::ptrdiff_t>(to));
+    copy.learn(trial % 2 == 0 ? 100 : 0.01F);
+    copy.copy(target.data() + to, from.data() + at, bytes, trial % 3 == 0 ? Traffic::one_way : Traffic::both_ways);
+    ASSERT_EQ(target, expected) << bytes << " bytes from " << at << " to " << to;
+  }
+}
+
+TEST(SharedCopy, StreamsWhereMostMeasurementsFoundThatFaster) {
+  SharedCopy copy;
+  EXPECT_FALSE(copy.streams(long_copy, Traffic::one_way));
+  copy.learn(30);
+  EXPECT_FALSE(copy.streams(long_copy, Traffic::one_way)) << "one measurement may be of a process that lost its core";
+  copy.learn(30);
+  EXPECT_TRUE(copy.streams(long_copy, Traffic::one_way));
+  copy.learn(0.1F);
+  EXPECT_TRUE(copy.streams(long_copy, Traffic::one_way));
+  copy.learn(0.1F);
+  EXPECT_FALSE(copy.streams(long_copy, Traffic::one_way));
+}
+
+TEST(SharedCopy, StreamsSoonerToOneReader) {
+  SharedCopy copy;
+  copy.learn(1.5F);
+  copy.learn(1.5F);
+  EXPECT_TRUE(copy.streams(long_copy, Traffic::one_way));
+  EXPECT_FALSE(copy.streams(long_copy, Traffic::both_ways));
+}
+
+TEST(SharedCopy, StreamsNothingShort) {
+  SharedCopy copy;
+  for (int i = 0; i < 3; ++i) copy.learn(1000);
+  EXPECT_FALSE(copy.streams(1024, Traffic::one_way));
+  EXPECT_TRUE(copy.streams(4096, Traffic::one_way));
+}
+
+}  // namespace
+}  // namespace hocket
