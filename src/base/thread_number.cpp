@@ -1,5 +1,7 @@
 #include "src/base/thread_number.hpp"
 
+#include <atomic>
+
 namespace hocket::detail {
 namespace {
 

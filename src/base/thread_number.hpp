@@ -1,7 +1,6 @@
 // A number for each thread of the process, which no other thread has had or will have.
 #pragma once
 
-#include <atomic>
 #include <cstdint>
 
 namespace hocket {
