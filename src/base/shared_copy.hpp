@@ -35,7 +35,7 @@ class SharedCopy {
   static constexpr std::size_t long_copy_min = 2048, very_long_copy_min = 8192;
 
   static float gain_min(std::size_t bytes, Traffic traffic) {
-    if (bytes < very_long_copy_min) return 2;
+    if (bytes < very_long_copy_min) return 1.5F;
     return traffic == Traffic::one_way ? 1.2F : 3;
   }
   void copy_long(std::byte* to, const std::byte* from, std::size_t bytes, Traffic traffic);
