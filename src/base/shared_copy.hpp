@@ -11,12 +11,13 @@ namespace hocket {
 
 // Copies with ordinary stores or with streaming ones, as its own copies found to be better. An ordinary store first
 // has to get the line from the core that has read it; from one with caches of its own that takes up to 30 times as long
-// as a streaming store, which goes to memory. Where both cores share a cache it is the other way round. Which core a
-// reader runs on changes, so it is measured again and again. One thread at a time.
+// as a streaming store, which goes to memory. Between cores of one cache both are about as fast, and on one core
+// ordinary stores are faster. Which core a reader runs on changes, so it is measured again and again. One thread at a
+// time.
 class SharedCopy {
  public:
-  // How much faster streaming stores have to be. The reader then reads from memory, which matters less if it does so
-  // while the writer writes than if both write and then read.
+  // Whether the reader reads while the writer writes, or both write and then read. What was streamed is read from
+  // memory, so in the second case streaming has to be faster by more.
   enum class Traffic { one_way, both_ways };
 
   // The places do not overlap. The bytes are there for whoever sees what the caller stores behind them with release.

@@ -62,10 +62,6 @@ class Outbox {
     told_core_ = core;
     ring_.control().writer_core.store(core, std::memory_order_relaxed);
   }
-  // Of what is written into the ring. Ranks that share cores tell theirs; one of these may read on this core next.
-  SharedCopy::Traffic traffic() const {
-    return told_core_ == 0 ? SharedCopy::Traffic::one_way : SharedCopy::Traffic::both_ways;
-  }
   // Says that this side sleeps until there is room, or does not any more.
   void announce_sleep(bool asleep);
 
@@ -93,6 +89,10 @@ class Outbox {
   std::byte* begin_tagged(const Tag& tag, std::size_t bytes);
   bool write_piece(const Message& message, std::size_t room);
   bool next_is_taken() { return !in_place_.empty() && ring_.is_taken(in_place_.front().end); }
+  // Of what is written into the ring. Ranks that share cores tell theirs; one of these may read on this core next.
+  SharedCopy::Traffic traffic() const {
+    return told_core_ == 0 ? SharedCopy::Traffic::one_way : SharedCopy::Traffic::both_ways;
+  }
   void copy_beginning(const Message& message, std::byte* to, std::size_t bytes);
   void copy_payload(const Message& message, std::byte* to, std::size_t from, std::size_t bytes);
 
