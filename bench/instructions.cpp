@@ -1,8 +1,9 @@
 // One of the two ranks of bench/instructions, over shared memory. Rank 0 runs below callgrind, which collects during
 // the measured calls alone, each into a file of its own. Rank 1 comes first to every call and then stands still, so
 // rank 0 finds what it needs and waits for nobody: where rank 1 has to wait, it stops at the first yield of its waiting
-// loop, when its part has been announced and it does not sleep yet, until rank 0 has come through. Nothing here depends
-// on time.
+// loop, when its part has been announced and it does not sleep yet, until rank 0 has come through. Its clock stands
+// still as well: a yield that takes long tells a waiter to sleep instead of yielding (src/exec/waiting.hpp). So nothing
+// here depends on time.
 //
 //     bench-instructions RANK STORE SOCKET CALLS   (started by bench/instructions; SOCKET leads to the other rank)
 //     bench-instructions --built                   (says by what the library was built)
@@ -13,8 +14,10 @@
 #include <unistd.h>
 #include <valgrind/callgrind.h>
 
+#include <atomic>
 #include <chrono>
 #include <cstdlib>
+#include <ctime>
 #include <iterator>
 #include <string>
 #include <utility>
@@ -58,10 +61,30 @@ class Partner {
 // Whom this thread tells when it first waits, and where it then stands still.
 thread_local const Partner* stands_still_for = nullptr;
 
+std::chrono::nanoseconds span_of(const timespec& time) {
+  return std::chrono::seconds(time.tv_sec) + std::chrono::nanoseconds(time.tv_nsec);
+}
+
+// The kernel's.
+int read_clock(clockid_t clock, timespec* time) {
+  return static_cast<int>(::syscall(SYS_clock_gettime, clock, time));
+}
+
+std::chrono::nanoseconds monotonic_time() {
+  timespec time{};
+  read_clock(CLOCK_MONOTONIC, &time);
+  return span_of(time);
+}
+
+// For how long this process has stood still in all. Its monotonic clock is late by so much.
+std::atomic<std::chrono::nanoseconds> stood_still{};
+
 void stand_still() {
   if (const Partner* partner = std::exchange(stands_still_for, nullptr)) {
+    const std::chrono::nanoseconds before = monotonic_time();
     partner->tell();
     partner->hear();
+    stood_still = stood_still.load() + (monotonic_time() - before);
   }
 }
 
@@ -225,13 +248,24 @@ void other_rank(Rank& rank, const Partner& partner, int repetitions) {
 
 }  // namespace
 
-// In place of the C library's, for this process alone: the one place of a waiting loop that a program can reach.
+// In place of the C library's, for this process alone.
+//
+// The one place of a waiting loop that a program can reach.
 extern "C" __attribute__((visibility("default"))) int sched_yield() noexcept {
   if (stands_still_for != nullptr) {
     stand_still();
     return 0;
   }
   return static_cast<int>(::syscall(SYS_sched_yield));
+}
+
+extern "C" __attribute__((visibility("default"))) int clock_gettime(clockid_t clock, timespec* time) noexcept {
+  const int result = read_clock(clock, time);
+  if (result != 0 || clock != CLOCK_MONOTONIC) return result;
+  const std::chrono::nanoseconds shown = span_of(*time) - stood_still.load();
+  const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(shown);
+  *time = {.tv_sec = seconds.count(), .tv_nsec = (shown - seconds).count()};
+  return result;
 }
 
 int main(int argc, char** argv) {

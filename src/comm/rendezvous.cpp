@@ -44,7 +44,7 @@ Result<Epoch> Rendezvous::current_epoch(Deadline deadline) const {
   if (auto epoch = Epoch::parse(**text)) return *epoch;
   return Status(Code::protocol_error, fmt::format("the store {} holds {} as the epoch of job \"{}\": something else "
                                                   "writes there; use a store of Hocket's alone",
-                                                  store_.url(), store::quoted(**text), options_.name));
+                                                  store_.url(), store::in_quotes(**text), options_.name));
 }
 
 Result<std::optional<Verdict>> Rendezvous::verdict_of(std::uint64_t epoch) const {

@@ -39,8 +39,8 @@ std::int64_t milliseconds_to(Deadline deadline) {
 Status callback_failure(hocket_result result, std::string_view call, std::string_view key) {
   const bool known = is_failure(result) && result != HOCKET_NOT_FOUND;
   return {known ? static_cast<Code>(result) : Code::store_unreachable,
-          fmt::format("the caller's store failed to {} the key {}: its function returned {}", call, store::quoted(key),
-                      hocket_result_name(result))};
+          fmt::format("the caller's store failed to {} the key {}: its function returned {}", call,
+                      store::in_quotes(key), hocket_result_name(result))};
 }
 
 // What every call checks before the caller's function is called.

@@ -67,7 +67,7 @@ Result<Connection::Reply> Connection::exchange(wire::Request request, Deadline d
   }
   return Status(Code::store_unreachable,
                 fmt::format("the store {} did not answer {} {} before the deadline; see whether its process is stopped",
-                            url_, name_of(request.operation), quoted(request.key)));
+                            url_, name_of(request.operation), in_quotes(request.key)));
 }
 
 Status Connection::state() {

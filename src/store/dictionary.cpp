@@ -55,14 +55,14 @@ Result<std::int64_t> Dictionary::add(std::string_view key, std::int64_t delta) {
     const auto [stop, error] = std::from_chars(value->data(), end, number);
     if (error != std::errc() || stop != end) {
       return Status(Code::invalid_argument,
-                    fmt::format("cannot add to the store key {}: its value {} is no decimal number", quoted(key),
-                                quoted(*value)));
+                    fmt::format("cannot add to the store key {}: its value {} is no decimal number", in_quotes(key),
+                                in_quotes(*value)));
     }
   }
   std::int64_t sum = 0;
   if (__builtin_add_overflow(number, delta, &sum)) {
     return Status(Code::invalid_argument, fmt::format("adding {} to the store key {}, which is {}, passes 64 bits",
-                                                      delta, quoted(key), number));
+                                                      delta, in_quotes(key), number));
   }
   if (Status status = set(key, fmt::format_int(sum).str()); !status) return status;
   return sum;

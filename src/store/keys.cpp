@@ -12,7 +12,7 @@ Status check_key(std::string_view key) {
 Status check_prefix(std::string_view prefix) {
   if (prefix.size() <= store_key_bytes_max) return {};
   return {Code::invalid_argument, fmt::format("the store key {} has {} bytes, but {} is the most; shorten it",
-                                              quoted(prefix), prefix.size(), store_key_bytes_max)};
+                                              in_quotes(prefix), prefix.size(), store_key_bytes_max)};
 }
 
 Status check_value(std::string_view value) {
@@ -22,7 +22,7 @@ Status check_value(std::string_view value) {
                       store_value_bytes_max)};
 }
 
-std::string quoted(std::string_view key) {
+std::string in_quotes(std::string_view key) {
   constexpr std::size_t shown_max = 64;
   std::string text = "\"";
   for (const char letter : key.substr(0, shown_max)) {
@@ -39,7 +39,7 @@ std::string quoted(std::string_view key) {
 
 Status call_timed_out(std::string_view call, std::string_view key, std::string_view url) {
   return {Code::timeout, fmt::format("the deadline of {} {} passed before the store {} could do it; allow more time",
-                                     call, quoted(key), url)};
+                                     call, in_quotes(key), url)};
 }
 
 Status get_timed_out(std::string_view key, std::string_view url, Deadline::Clock::time_point began) {
@@ -47,7 +47,7 @@ Status get_timed_out(std::string_view key, std::string_view url, Deadline::Clock
   return {Code::timeout,
           fmt::format("nobody set the key {} in the store {} within {:.3f} s; see whether its owner is alive, or allow "
                       "more time",
-                      quoted(key), url, waited.count())};
+                      in_quotes(key), url, waited.count())};
 }
 
 }  // namespace hocket::store

@@ -15,7 +15,7 @@ Status check_value(std::string_view value);
 Status check_prefix(std::string_view prefix);
 
 // In quotes, with what cannot be printed as \xNN, cut after 64 bytes.
-std::string quoted(std::string_view key);
+std::string in_quotes(std::string_view key);
 
 // Code::timeout: a call whose deadline passed before it took effect.
 Status call_timed_out(std::string_view call, std::string_view key, std::string_view url);

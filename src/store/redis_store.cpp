@@ -200,7 +200,7 @@ Result<RedisReply> RedisStore::ask(std::string_view call, std::string_view key, 
   if (said.starts_with("OOM") || said.starts_with("MISCONF")) code = Code::out_of_resources;
   if (said.starts_with("NOAUTH") || said.starts_with("NOPERM")) code = Code::mismatch;
   return Status(code,
-                fmt::format("the store {} could not {} {}: {}", url(), call, store::quoted(key), printable(said)));
+                fmt::format("the store {} could not {} {}: {}", url(), call, store::in_quotes(key), printable(said)));
 }
 
 void RedisStore::renew_now_and_then(const std::stop_token& stop) {

@@ -18,7 +18,7 @@ Status malformed(std::string_view url, std::string_view why) {
       Code::invalid_environment,
       fmt::format("the store URL {} {}; write it like tcp://node0:29500, tcp://[::1]:29500, file:///shared/job42 or "
                   "redis://node0:6379",
-                  quoted(without_password(url)), why)};
+                  in_quotes(without_password(url)), why)};
 }
 
 // "host:port" or "[v6]:port".

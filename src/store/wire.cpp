@@ -170,7 +170,7 @@ Result<std::optional<Greeting>> parse_greeting(std::string_view bytes, std::stri
   const std::size_t seen = std::min(bytes.size(), magic.size());
   if (bytes.substr(0, seen) != magic.substr(0, seen)) {
     return Status(Code::protocol_error, fmt::format("its first bytes {} are not those of Hocket's store protocol",
-                                                    quoted(bytes.substr(0, 16))));
+                                                    in_quotes(bytes.substr(0, 16))));
   }
   if (bytes.size() < greeting_bytes) return std::optional<Greeting>();
   ByteReader reader(bytes.substr(magic.size()));
