@@ -30,31 +30,31 @@ class Comparison:
         self.options, self.networks, self.contenders = options, networks, found
         self.results = measured.Results()
         self.versions, self.loads, self.failures = {}, [], []
-        self.given_up = set()  # (ranks, run, title)
+        self.given_up = set()  # (ranks, size, title)
         self.begin, self.done = time.monotonic(), 0
-        self.total = sum(options.rounds * len(self.runs(ranks)) * len(found) for ranks in options.ranks)
+        self.total = sum(options.rounds * len(self.sizes(ranks)) * len(found) for ranks in options.ranks)
 
     def sizes(self, ranks):
         return sizes.possible(self.options.collective, ranks, self.options.sizes)
-
-    def runs(self, ranks):
-        return sizes.geometric_runs(self.sizes(ranks))
 
     def measure_ranks(self, ranks):
         for one in self.contenders:
             one.algorithms = []
         for round_number in range(self.options.rounds):
             self.loads.append(os.getloadavg()[0])
-            turn = round_number % len(self.contenders)
-            for run in self.runs(ranks):
-                for one in self.contenders[turn:] + self.contenders[:turn]:
-                    self.measure(ranks, round_number, run, one)
+            for size in self.sizes(ranks):
+                for one in self.in_turn(round_number):
+                    self.measure(ranks, round_number, size, one)
             if round_number == 0:
                 self.drop_slow_algorithms(ranks)
                 if self.options.all:
                     self.drop_hopeless(ranks)
         self.measure_what_is_open(ranks)
         say("", last=True)
+
+    def in_turn(self, round_number):
+        turn = round_number % len(self.contenders)
+        return self.contenders[turn:] + self.contenders[:turn]
 
     def is_open(self, ranks, size):
         """Whether rounds do not agree on which side of the floor Hocket is."""
@@ -67,15 +67,11 @@ class Comparison:
             if not still_open:
                 return
             self.loads.append(os.getloadavg()[0])
-            turn = round_number % len(self.contenders)
             for size in still_open:
                 say(f"{self.label}{ranks} ranks, round {round_number + 1}, {report.size_text(size)}: rounds disagree")
-                for one in self.contenders[turn:] + self.contenders[:turn]:
-                    if not self.has_given_up(ranks, size, one):
-                        self.note(ranks, (size, size, 2), one)
-
-    def has_given_up(self, ranks, size, one):
-        return any((ranks, run, one.title) in self.given_up for run in self.runs(ranks) if run[0] <= size <= run[1])
+                for one in self.in_turn(round_number):
+                    if (ranks, size, one.title) not in self.given_up:
+                        self.note(ranks, size, one)
 
     def drop_slow_algorithms(self, ranks):
         for one in self.contenders:
@@ -84,8 +80,8 @@ class Comparison:
                 if one.algorithms == ["none"]:
                     self.leave_out(ranks, one)
 
-    def leave_out(self, ranks, one):
-        self.given_up.update((ranks, run, one.title) for run in self.runs(ranks))
+    def leave_out(self, ranks, one, least=0):
+        self.given_up.update((ranks, size, one.title) for size in self.sizes(ranks) if size >= least)
 
     def drop_hopeless(self, ranks):
         """Those that are far behind another peer at every size keep the one sample that they have."""
@@ -98,21 +94,21 @@ class Comparison:
             if not any(time and time <= HOPELESS * best[size].time_us for size, time in times.items()):
                 self.leave_out(ranks, one)
 
-    def measure(self, ranks, round_number, run, one):
+    def measure(self, ranks, round_number, size, one):
         self.done += 1
-        if (ranks, run, one.title) in self.given_up:
+        if (ranks, size, one.title) in self.given_up:
             return
         spent = time.monotonic() - self.begin
         left = spent / max(self.done - 1, 1) * (self.total - self.done + 1)
-        say(f"{self.label}{ranks} ranks, round {round_number + 1}/{self.options.rounds}, {one.title}, from "
-            f"{report.size_text(run[0])} ({100 * self.done // self.total} %, about {left / 60:.1f} min left)")
-        self.note(ranks, run, one)
+        say(f"{self.label}{ranks} ranks, round {round_number + 1}/{self.options.rounds}, {one.title}, "
+            f"{report.size_text(size)} ({100 * self.done // self.total} %, about {left / 60:.1f} min left)")
+        self.note(ranks, size, one)
 
-    def note(self, ranks, run, one):
-        problem = self.run_once(ranks, run, one)
+    def note(self, ranks, size, one):
+        problem = self.run_once(ranks, size, one)
         if problem:
-            self.given_up.add((ranks, run, one.title))
-            where = f"{one.title}, {ranks} ranks, from {report.size_text(run[0])}"
+            self.leave_out(ranks, one, least=size)  # more takes longer
+            where = f"{one.title}, {ranks} ranks, from {report.size_text(size)}"
             self.failures.append((one.library, f"{where}: {problem}"))
 
     def bypasses_tcp(self, rows):
@@ -121,21 +117,19 @@ class Comparison:
             return 0.9 * machine.bytes_on_wire(self.options.collective, row["ranks"], row["bytes"]) / row["ranks"]
         return any(row["bytes_sent_per_rank"] < least(row) for row in rows)
 
-    def run_once(self, ranks, run, one):
+    def run_once(self, ranks, size, one):
         """Adds what one program measures, also when it is ended before it is through. Returns what went wrong, or None."""
-        of_run = [each for each in self.sizes(ranks) if run[0] <= each <= run[1]]
-        low, high = (run[0], run[1]) if run[0] else (4, 4)
         with tempfile.TemporaryDirectory() as folder, tempfile.NamedTemporaryFile(dir=IN_MEMORY) as pacer:
             json_file = os.path.join(folder, "rows.json")
             pacer.truncate(4096)  # zeros
-            command = one.command(self.options, ranks, (low, high, run[2]), self.options.seconds, json_file, pacer.name)
+            command = one.command(self.options, ranks, size or 4, self.options.seconds, json_file, pacer.name)
             enter = self.networks.enter(one.control)
             status, words = programs.execute(command, one.environment, enter, self.options.timeout)
             version, rows = measured.read_rows(json_file)
         if self.options.transport == "tcp" and one.library != "hocket" and self.bypasses_tcp(rows):
             return "what it must send did not pass the loopback interface, so it does not use TCP"
         self.versions[one.library] = version
-        complete = self.results.add(ranks, of_run, one, rows)
+        complete = self.results.add(ranks, size, one, rows)
         if status is None:
             return f"no end within {self.options.timeout:g} s"
         if status not in (0, 1):

@@ -24,11 +24,10 @@ class Contender:
     def title(self):
         return TITLES[self.library] + (f" ({self.control})" if self.control else "")
 
-    def command(self, options, ranks, sizes, seconds, json_file, pacer):
-        low, high, factor = sizes
+    def command(self, options, ranks, size, seconds, json_file, pacer):
         numbers = {"ranks": ranks, "per_host": ranks // options.hosts}
         command = [part.format(**numbers) for part in self.launcher] + [self.program, options.collective]
-        command += ["-b", str(low), "-e", str(high), "-f", str(factor), "--seconds", str(seconds)]
+        command += ["-b", str(size), "-e", str(size), "--seconds", str(seconds)]
         command += ["--placement", options.placement, "--transport", options.transport, "--json", json_file]
         command += ["--offset", str(options.offset)]
         command += ["-w", str(options.warmup)] + self.flags

@@ -58,7 +58,8 @@ def table(results, options, ranks, libraries, limit):
         line += [number(cells[library].time_us if cells[library] else None) for library in libraries]
         if with_hocket:
             hocket = cells["hocket"]
-            line.append(f"{best.time_us / hocket.time_us:.2f}" if best and hocket else "–")
+            ratio = results.ratio(ranks, size)
+            line.append(f"{ratio:.2f}" if ratio else "–")
             line.append(number(hocket.cpu_us if hocket else None))
         line.append(f"{number(best.cpu_us)} ({contenders.TITLES[best_peer]})" if best else "–")
         line.append(number(machine.limit_us(limit, options.transport, options.collective, ranks, size)))
@@ -102,7 +103,8 @@ def best_cells(results, options, libraries):
                 if cell:
                     cells.append({"ranks": ranks, "bytes": size, "library": library, "time_us": cell.time_us,
                                   "cpu_us_per_op": cell.cpu_us, "congestion_control": cell.control,
-                                  "transport": cell.transport, "algorithm": cell.algorithm, "rounds": cell.rounds})
+                                  "transport": cell.transport, "algorithm": cell.algorithm, "rounds": cell.rounds,
+                                  **({"ratio": results.ratio(ranks, size)} if library == "hocket" else {})})
     return cells
 
 

@@ -48,18 +48,15 @@ class Results:
         self.rows = defaultdict(list)  # (ranks, size, library, control, algorithm) -> rows of all rounds
         self.wrong = []  # sentences
 
-    def add(self, ranks, sizes, contender, rows):
-        """Rows come by ascending size, and for each size by algorithm. Matched by their place, since a size that cannot
-        be divided among the ranks is measured as the nearest one that can. Returns whether every size has its row."""
-        by_algorithm = defaultdict(list)
+    def add(self, ranks, size, contender, rows):
+        """Rows of one size, one for each algorithm; a size that cannot be divided among the ranks is measured as the
+        nearest one that can. Returns whether there is any."""
         for row in rows:
-            by_algorithm[row["algorithm"] if contender.library != "hocket" else ""].append(row)
-        for algorithm, of_algorithm in by_algorithm.items():
-            for size, row in zip(sizes, of_algorithm):
-                self.rows[ranks, size, contender.library, contender.control, algorithm].append(row)
-                if row["wrong"]:
-                    self.wrong.append(f"{contender.title}, {ranks} ranks, {size} bytes: {row['wrong']} wrong elements")
-        return all(len(of_algorithm) == len(sizes) for of_algorithm in by_algorithm.values())
+            algorithm = row["algorithm"] if contender.library != "hocket" else ""
+            self.rows[ranks, size, contender.library, contender.control, algorithm].append(row)
+            if row["wrong"]:
+                self.wrong.append(f"{contender.title}, {ranks} ranks, {size} bytes: {row['wrong']} wrong elements")
+        return bool(rows)
 
     def best(self, ranks, size, library):
         """The library's best setting at this point, or None."""
@@ -89,6 +86,12 @@ class Results:
                 own, peers = (times, peers) if library == "hocket" else (own, peers + [times])
         rounds = [(mine, [times[at] for times in peers if at < len(times)]) for at, mine in enumerate(own)]
         return [min(theirs) / mine for mine, theirs in rounds if theirs]
+
+    def ratio(self, ranks, size):
+        """The median of the rounds' ratios, or None. In a round the libraries run within seconds of each other, so that
+        a machine whose speed changes from round to round does not move it."""
+        found = self.ratios(ranks, size)
+        return statistics.median(found) if found else None
 
     def best_of(self, ranks, size, libraries):
         """(library, cell) of the best one, or (None, None)."""

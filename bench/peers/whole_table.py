@@ -97,10 +97,7 @@ class Cell:
     peer: str  # the fastest
     peer_time_us: float
     peer_cpu_us: float
-
-    @property
-    def ratio(self):
-        return self.peer_time_us / self.time_us
+    ratio: float  # the median of the rounds' ratios of the fastest peer's time to Hocket's
 
     @property
     def cpu_ratio(self):
@@ -119,7 +116,7 @@ def cells_of(setting, ranks, entry):
             continue
         best = min(figures.values(), key=lambda figure: figure["time_us"])
         cells.append(Cell(setting, ranks, size, own["time_us"], own["cpu_us_per_op"], best["library"], best["time_us"],
-                          best["cpu_us_per_op"]))
+                          best["cpu_us_per_op"], own.get("ratio") or best["time_us"] / own["time_us"]))
     return cells
 
 
