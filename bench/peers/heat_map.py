@@ -103,7 +103,7 @@ def page(cells, picture, facts):
     """The page in Markdown; `facts` are sentences on where and how it was measured."""
     return "\n".join([
         "# Every collective beside its peers", "", *facts, "",
-        "Float32 sum. A ratio is the fastest peer's time over Hocket's, in the median of all rounds. Processor time is compared with that of the "
-        "fastest peer, from 4 KiB on.", "",
+        "Float32 sum. A ratio is the fastest peer's time over Hocket's, in the median of all rounds. Processor time is "
+        "compared with that of the fastest peer, from 4 KiB on.", "",
         f"![Ratios of all cells by collective, ranks and size]({picture})", "", summary_table(cells), "",
         "## Cells below 0.95", "", short_cells(cells), ""])
