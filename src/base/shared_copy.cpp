@@ -22,30 +22,34 @@ float seconds_of(const Move& move) {
   return std::chrono::duration<float>(std::chrono::steady_clock::now() - began).count();
 }
 
-// How much faster streaming stores move the first `bytes` than ordinary ones the next.
-float measured_gain(std::byte* to, const std::byte* from, std::size_t bytes) {
+// Moves the first `bytes` with streaming stores and the next with ordinary ones.
+SharedCopy::Measured measure(std::byte* to, const std::byte* from, std::size_t bytes) {
   full_fence();
   const float streaming = seconds_of([&] { copy_streaming(to, from, bytes); });
-  return seconds_of([&] { copy_bytes(to + bytes, from + bytes, bytes); }) / streaming;
+  const float ordinary = seconds_of([&] { copy_bytes(to + bytes, from + bytes, bytes); });
+  return {.gain = ordinary / streaming, .ordinary = ordinary / static_cast<float>(bytes)};
 }
 
 }  // namespace
 
 // The middle one of three counts, as a process that loses its core meanwhile may find anything.
-void SharedCopy::learn(float gain) {
+void SharedCopy::learn(Measured measured) {
   constexpr float clear_gain = 2;
-  const bool as_before = (gain >= clear_gain) == (gain_ >= clear_gain);
+  const bool as_before = (measured.gain >= clear_gain) == (latest_.gain >= clear_gain);
   interval_ = as_before ? std::min<std::uint8_t>(2 * interval_, interval_max) : 1;
-  gains_[next_] = gain;
-  next_ = (next_ + 1) % gains_.size();
-  gain_ = std::max(std::min(gains_[0], gains_[1]), std::min(std::max(gains_[0], gains_[1]), gains_[2]));
+  measured_[next_] = measured;
+  next_ = (next_ + 1) % measured_.size();
+  const auto by_gain = [](const Measured& one, const Measured& other) { return one.gain < other.gain; };
+  const auto& [first, second, third] = measured_;
+  latest_ =
+      std::max(std::min(first, second, by_gain), std::min(std::max(first, second, by_gain), third, by_gain), by_gain);
 }
 
 void SharedCopy::copy_long(std::byte* to, const std::byte* from, std::size_t bytes, Traffic traffic) {
   const bool streaming = streams(bytes, traffic);
   if (copies_left_ == 0) {
     const std::size_t each = std::min(bytes / 2, measured_bytes_max) & ~std::size_t{63};
-    learn(measured_gain(to, from, each));
+    learn(measure(to, from, each));
     copies_left_ = interval_;
     to += 2 * each, from += 2 * each, bytes -= 2 * each;
   }

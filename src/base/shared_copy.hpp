@@ -27,10 +27,18 @@ class SharedCopy {
   }
   // Whether so many bytes get streaming stores.
   bool streams(std::size_t bytes, Traffic traffic) const {
-    return bytes >= long_copy_min && gain_ >= gain_min(bytes, traffic);
+    return bytes >= long_copy_min && latest_.gain >= gain_min(bytes, traffic);
   }
-  // Takes in how much faster these have been.
-  void learn(float gain);
+  // What such a copy takes by the latest measurements; 0: there are none yet.
+  double seconds_per_byte(std::size_t bytes, Traffic traffic) const {
+    return streams(bytes, traffic) ? latest_.ordinary / latest_.gain : latest_.ordinary;
+  }
+
+  struct Measured {
+    float gain = 0;      // how much faster streaming stores are
+    float ordinary = 0;  // seconds per byte, of ordinary stores
+  };
+  void learn(Measured measured);
 
  private:
   static constexpr std::size_t long_copy_min = 2048, very_long_copy_min = 8192;
@@ -41,9 +49,9 @@ class SharedCopy {
   }
   void copy_long(std::byte* to, const std::byte* from, std::size_t bytes, Traffic traffic);
 
-  std::array<float, 3> gains_ = {};              // of the latest measurements, by turns
+  std::array<Measured, 3> measured_ = {};        // the latest ones, by turns
   std::size_t next_ = 0;                         // of these to be replaced
-  float gain_ = 0;                               // the middle one
+  Measured latest_ = {};                         // the middle one by its gain
   std::uint8_t interval_ = 1, copies_left_ = 0;  // from measurement to measurement; until the next one
 };
 

@@ -16,6 +16,7 @@
 #include <optional>
 
 #include "src/spi/buffer.hpp"
+#include "src/spi/plain_reads.hpp"
 #include "src/spi/status.hpp"
 
 namespace hocket {
@@ -69,10 +70,9 @@ class Window {
   virtual std::byte* map(std::uint32_t member, const RegionRef& ref, std::size_t bytes) = 0;
   // Whether every member's plain memory can be read by this one: found out at the first question, constant since.
   virtual bool reads_plain_memory() = 0;
-  // How many times as long such a read takes as a copy of as many bytes, which stay in the caches: as the first member
-  // has measured when the window was opened, in less than a millisecond. Equal on all members. Infinite where
-  // nothing could be read, or was to be.
-  virtual double plain_read_ratio() = 0;
+  // What such a read takes: as the first member has measured when the window was opened, in less than a millisecond.
+  // Equal on all members. Infinite where nothing could be read, or was to be.
+  virtual PlainReads plain_reads() = 0;
   // Copies bytes that another member has at an address of its own. Requires reads_plain_memory(). Errors name the
   // member: Code::peer_lost where it has ended, Code::invalid_argument where it has no memory there.
   virtual Status read(std::uint32_t member, std::uintptr_t from, std::byte* to, std::size_t bytes) = 0;

@@ -23,7 +23,7 @@
 namespace hocket::shm {
 
 // Of packets, and of what lies in rings and windows.
-inline constexpr std::uint32_t channel_version = 14;
+inline constexpr std::uint32_t channel_version = 15;
 
 enum class PacketKind : std::uint32_t {
   hello = 1,    // words: group, from, to; where there is a secret, the sender's number as text, else its wake event

@@ -27,7 +27,7 @@ bool is_beginning(std::uint64_t arrival, RingReader& ring) {
 }  // namespace
 
 void Inbox::abandon(const Status& why) {
-  for (; !posted_.empty(); posted_.pop_front()) posted_.front().completion->done(why);
+  while (!posted_.empty()) take_posted().done(why);
 }
 
 // The writer is woken when a payload is not needed in its place any more, too.
@@ -99,12 +99,19 @@ Inbox::Received Inbox::advance(int wake_event) {
   return received;
 }
 
+// The completion of the front receive, which is posted no more.
+Completion& Inbox::take_posted() {
+  const PostedReceive& front = posted_.front();
+  Completion& completion = *front.completion;
+  if (front.to.bytes >= long_receive_bytes) --long_receives_;
+  posted_.pop_front();
+  return completion;
+}
+
 // The front receive has what it wants.
 void Inbox::complete(Received& received) {
-  Completion* const completion = posted_.front().completion;
-  posted_.pop_front();
   ++received.completed;
-  completion->done(Status());
+  take_posted().done(Status());
 }
 
 // Takes the next header. False: there is none, or it is not the one that must come.

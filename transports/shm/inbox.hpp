@@ -21,6 +21,10 @@ struct PostedReceive {
   Completion* completion = nullptr;
 };
 
+// How many long receives are posted on all links of this rank.
+using LongReceives = std::size_t;
+inline constexpr std::size_t long_receive_bytes = std::size_t{64} << 10;
+
 // The memory of peers in which payloads may lie.
 class Payloads {
  public:
@@ -33,7 +37,8 @@ class Payloads {
 class Inbox {
  public:
   // `payloads` may be null where none lies elsewhere. `may_read`: plain memory of the writer, where that asks.
-  Inbox(Rank peer, Payloads* payloads, bool may_read = false) : peer_(peer), payloads_(payloads), may_read_(may_read) {}
+  Inbox(Rank peer, Payloads* payloads, LongReceives& long_receives, bool may_read = false)
+      : peer_(peer), payloads_(payloads), long_receives_(long_receives), may_read_(may_read) {}
 
   enum class Event {
     none,       // nothing but messages that fit their receives
@@ -50,7 +55,10 @@ class Inbox {
     std::size_t happened() const { return completed + (bytes > 0 ? 1 : 0); }
   };
 
-  void post(const PostedReceive& receive) { posted_.push_back(receive); }
+  void post(const PostedReceive& receive) {
+    posted_.push_back(receive);
+    if (receive.to.bytes >= long_receive_bytes) ++long_receives_;
+  }
   // Ends all receives with `why`.
   void abandon(const Status& why);
   bool wanted() const { return !posted_.empty(); }
@@ -98,6 +106,7 @@ class Inbox {
   // Of these there must be so many, at least, for the front receive to go on with its message.
   std::size_t element_bytes() const { return posted_.front().reduction.element_bytes; }
   [[gnu::always_inline]] inline bool take_whole(const Tag& tag, std::span<std::byte> to);
+  Completion& take_posted();
   void complete(Received& received);
   bool begin(Received& received);
   std::size_t read_header(std::uint64_t arrival, MessageHeader& header) const;
@@ -114,6 +123,7 @@ class Inbox {
 
   const Rank peer_;
   Payloads* const payloads_;
+  LongReceives& long_receives_;
   const bool may_read_;
 
   Fifo<PostedReceive> posted_;

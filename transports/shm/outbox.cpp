@@ -25,6 +25,21 @@ void Outbox::abandon(const Status& why) {
   for (; !queue_.empty(); queue_.pop_front()) queue_.front().completion->done(why);
 }
 
+bool Outbox::leaves_in_place(const PlainMessages& messages, const Signature& call, std::span<const std::byte> payload,
+                             const PlainMemoryOwner& own) {
+  if (!messages.include(call, payload.size()) || !open()) return false;
+  const double copy = copy_.seconds_per_byte(payload.size(), SharedCopy::Traffic::both_ways);
+  if (!messages.pay(copy) || is_trial(messages)) return false;
+  return ask_to_read(own) && kernel_reads(payload);
+}
+
+// Whether a message that need not passes through the ring, so that it is measured again what that takes.
+bool Outbox::is_trial(const PlainMessages& messages) {
+  constexpr std::uint32_t messages_between_trials = 64;
+  return !messages.always && ++left_in_place_ % messages_between_trials == 0;
+}
+
+// Whether the peer has shown that it can read plain memory of this process; asks it to. Requires open().
 bool Outbox::ask_to_read(const PlainMemoryOwner& own) {
   if (!asked_) own.show(ring_.control().writer, false);
   asked_ = true;

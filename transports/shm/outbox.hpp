@@ -8,6 +8,7 @@
 
 #include "src/base/fifo.hpp"
 #include "src/base/shared_copy.hpp"
+#include "src/spi/plain_messages.hpp"
 #include "transports/shm/ring.hpp"
 #include "transports/shm/wake_word.hpp"
 
@@ -38,8 +39,11 @@ class Outbox {
   // Whether ring() has been given memory.
   bool open() const { return static_cast<bool>(ring_); }
   RingWriter& ring() { return ring_; }
-  // Whether the peer has shown that it can read plain memory of this process; asks it to. Requires open().
-  bool ask_to_read(const PlainMemoryOwner& own);
+  // Whether these bytes of plain memory stay where they lie: where their call's messages may, the peer can read them,
+  // and that pays. The first such message that finds a ring asks the peer whether it can. Until it has begun with a
+  // message behind that, they all pass through the ring.
+  bool leaves_in_place(const PlainMessages& messages, const Signature& call, std::span<const std::byte> payload,
+                       const PlainMemoryOwner& own);
   // Whether flush() has something to do; with less room than a line it may have nothing.
   bool ready() { return (!queue_.empty() && ring_.room() >= cache_line_bytes) || next_is_taken(); }
   // Writes a short message for which there is room, and none waits before it; then the reader is to be woken. False: it
@@ -88,6 +92,8 @@ class Outbox {
   [[gnu::noinline]] bool write_tagged(const Tag& tag, std::span<const std::byte> data, std::size_t room);
   std::byte* begin_tagged(const Tag& tag, std::size_t bytes);
   bool write_piece(const Message& message, std::size_t room);
+  bool ask_to_read(const PlainMemoryOwner& own);
+  bool is_trial(const PlainMessages& messages);
   bool next_is_taken() { return !in_place_.empty() && ring_.is_taken(in_place_.front().end); }
   // Of what is written into the ring. Ranks that share cores tell theirs; one of these may read on this core next.
   SharedCopy::Traffic traffic() const {
@@ -98,7 +104,8 @@ class Outbox {
 
   Fifo<Message> queue_;
   Fifo<InPlace> in_place_;
-  bool asked_ = false;  // whether the peer can read plain memory
+  bool asked_ = false;               // whether the peer can read plain memory
+  std::uint32_t left_in_place_ = 0;  // messages that were to be
   std::uint32_t told_core_ = 0;
   NextTag next_tag_;      // of what is written next
   std::size_t sent_ = 0;  // of the front message, header and padding included

@@ -34,7 +34,7 @@ double shortest_seconds(const Move& move) {
 }
 
 // As much as one read of a direct path; it stays in the caches, as what another rank has just written does.
-double measured_ratio() try {
+PlainReads measure_reads() try {
   constexpr std::size_t bytes = std::size_t{512} << 10;
   std::vector<std::byte> from(bytes, std::byte{1}), to(bytes);
   const double read = shortest_seconds([&] {
@@ -45,9 +45,9 @@ double measured_ratio() try {
     std::memcpy(to.data(), from.data(), bytes);
     return to.back() == from.back();
   });
-  return read / copy;
+  return {.read = read / bytes, .copy = copy / bytes};
 } catch (const std::bad_alloc&) {
-  return std::numeric_limits<double>::infinity();
+  return {};
 }
 
 }  // namespace
@@ -67,9 +67,9 @@ bool kernel_reads(std::span<const std::byte> memory) {
   return ::process_vm_readv(::getpid(), &here, 1, there, std::size(there), 0) == std::ssize(ends);
 }
 
-double plain_read_ratio() {
-  static const double ratio = may_read_plain_memory() ? measured_ratio() : std::numeric_limits<double>::infinity();
-  return ratio;
+PlainReads measured_plain_reads() {
+  static const PlainReads reads = may_read_plain_memory() ? measure_reads() : PlainReads();
+  return reads;
 }
 
 PlainMemoryOwner::PlainMemoryOwner() {
@@ -81,7 +81,9 @@ void PlainMemoryOwner::show(PlainMemoryInfo& info, bool measures) const {
   info.process = static_cast<std::uint64_t>(::getpid());
   info.secret_at = reinterpret_cast<std::uintptr_t>(secret_.get());
   info.secret = *secret_;
-  info.read_ratio = measures ? plain_read_ratio() : 0;
+  const PlainReads reads = measures ? measured_plain_reads() : PlainReads{.read = 0};
+  info.read = reads.read;
+  info.copy = reads.copy;
 }
 
 bool PlainMemory::probe(const PlainMemoryInfo& info) {

@@ -11,6 +11,7 @@
 #include <memory>
 #include <span>
 
+#include "src/spi/plain_reads.hpp"
 #include "src/spi/status.hpp"
 
 namespace hocket::shm {
@@ -20,7 +21,7 @@ struct PlainMemoryInfo {
   std::atomic<std::uint64_t> process{0};
   std::atomic<std::uint64_t> secret_at{0};
   std::atomic<std::uint64_t> secret{0};
-  std::atomic<double> read_ratio{0};  // plain_read_ratio() of this process, where it was to find out; else 0
+  std::atomic<double> read{0}, copy{0};  // measured_plain_reads() of this process, where it was to find out; else 0
 };
 
 // This process's side: what the info tells of.
@@ -39,9 +40,9 @@ class PlainMemoryOwner {
 bool may_read_plain_memory();
 // Whether the kernel can read the first and the last of these bytes of this process, as it cannot in memory of devices.
 bool kernel_reads(std::span<const std::byte> memory);
-// How many times as long as a copy this kernel takes to read memory of a process. Found out once in this process, with
-// memory of its own; infinite where it may not read even that, or memory has run out.
-double plain_read_ratio();
+// What this kernel takes to read memory of a process. Found out once in this process, with memory of its own; infinite
+// where it may not read even that, or memory has run out.
+PlainReads measured_plain_reads();
 
 // Another process's memory.
 class PlainMemory {

@@ -17,7 +17,6 @@ namespace {
 
 constexpr std::size_t unread_max = std::size_t{16} << 10;
 // Shorter payloads pass through the ring, where their sender need not wait for the receiver.
-constexpr std::size_t in_place_from = std::size_t{64} << 10;
 
 static_assert(sizeof(Waiting) == sizeof(Packet::words));
 
@@ -71,17 +70,15 @@ void ShmLink::send(const Tag& tag, ConstBuffer from, Completion& completion) {
 
 // Where the peer finds a payload that need not pass through the ring.
 std::optional<PayloadPlace> ShmLink::place_of(const Tag& tag, ConstBuffer payload) {
-  if (payload.bytes < in_place_from || !attached()) return std::nullopt;
+  if (payload.bytes < long_receive_bytes || !attached()) return std::nullopt;
   const auto place = context_.windows->place_of(peer_, payload.data, payload.bytes);
-  if (place || !leaves_in_place(tag, {payload.data, payload.bytes})) return place;
+  // What goes one way is written and read side by side in a ring; a send goes both ways where its rank waits for long
+  // data, too.
+  const PlainMessages& plain = context_.plain_messages;
+  const bool may_stay = plain.always || tag.call.kind != SignatureKind::send || context_.long_receives > 0;
+  const std::span bytes{payload.data, payload.bytes};
+  if (place || !may_stay || !outbox_.leaves_in_place(plain, tag.call, bytes, context_.plain_memory)) return place;
   return PayloadPlace{.offset = std::bit_cast<std::uintptr_t>(payload.data)};
-}
-
-// The first such message that finds a ring asks the peer whether it can read this process's memory. Until it has begun
-// with a message behind that, they all pass through the ring.
-bool ShmLink::leaves_in_place(const Tag& tag, std::span<const std::byte> payload) {
-  const bool may_stay = context_.plain_messages.include(tag.call, payload.size()) && outbox_.open();
-  return may_stay && outbox_.ask_to_read(context_.plain_memory) && kernel_reads(payload);
 }
 
 bool ShmLink::send_now(const Tag& tag, std::span<const std::byte> from) noexcept {
@@ -110,8 +107,10 @@ void ShmLink::post(const Tag& tag, PostedReceive receive) {
     return;
   }
   receive.expected = {.bytes = receive.to.bytes, .tag = tag};
-  // It may have come before. What is to be combined takes time, in which the peers would wait for what is sent next.
-  const bool at_once = !inbox_.wanted() && !receive.reduction.combines() && attached() && inbox_.open();
+  // It may have come before. What is to be combined, or is long, takes time, in which the peers would wait for what is
+  // sent next.
+  const bool takes_time = receive.reduction.combines() || receive.to.bytes >= long_receive_bytes;
+  const bool at_once = !inbox_.wanted() && !takes_time && attached() && inbox_.open();
   inbox_.post(receive);
   if (at_once) this->receive();
 }

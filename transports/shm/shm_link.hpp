@@ -35,12 +35,15 @@ struct LinkContext {
   PlainMemoryOwner plain_memory = {};  // of this process
   bool may_read_plain_memory = false;  // of peers
   PlainMessages plain_messages = {};
+  mutable LongReceives long_receives = 0;  // which the links count
 };
 
 class ShmLink final : public Link {
  public:
   ShmLink(const LinkContext& context, Rank peer)
-      : context_(context), peer_(peer), inbox_(peer, context.windows, context.may_read_plain_memory) {}
+      : context_(context),
+        peer_(peer),
+        inbox_(peer, context.windows, context.long_receives, context.may_read_plain_memory) {}
 
   void send(const Tag& tag, ConstBuffer from, Completion& completion) override;
   void recv(const Tag& tag, Buffer to, Completion& completion) override;
@@ -108,7 +111,6 @@ class ShmLink final : public Link {
   std::size_t take_packets(bool died);
   bool open_outbox();
   std::optional<PayloadPlace> place_of(const Tag& tag, ConstBuffer payload);
-  bool leaves_in_place(const Tag& tag, std::span<const std::byte> payload);
   void act_on(Packet& packet);
   void hear_last_word(const Packet& packet);
   void leave_if_drained();

@@ -71,9 +71,9 @@ bool ShmWindow::reads_plain_memory() {
   return *reads_plain_memory_;
 }
 
-double ShmWindow::plain_read_ratio() {
-  const double ratio = group_.members[0].board->plain_memory.read_ratio;
-  return ratio > 0 ? ratio : std::numeric_limits<double>::infinity();
+PlainReads ShmWindow::plain_reads() {
+  const PlainMemoryInfo& first = group_.members[0].board->plain_memory;
+  return first.read > 0 ? PlainReads{.read = first.read, .copy = first.copy} : PlainReads();
 }
 
 Status ShmWindow::read(std::uint32_t member, std::uintptr_t from, std::byte* to, std::size_t bytes) {

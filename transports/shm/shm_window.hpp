@@ -46,7 +46,7 @@ class ShmWindow final : public Window {
     return regions_.map(member, ref, bytes);
   }
   bool reads_plain_memory() override;
-  double plain_read_ratio() override;
+  PlainReads plain_reads() override;
   Status read(std::uint32_t member, std::uintptr_t from, std::byte* to, std::size_t bytes) override;
   void tidy() override { regions_.tidy(); }
   std::uint32_t prepare_sleep(MemberSet awaited) override { return waking_.own_flag().prepare(awaited); }

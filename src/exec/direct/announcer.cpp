@@ -96,11 +96,11 @@ bool Announcer::describe_data(Announcement& own, Counters& counters) {
   }
   const bool located = (in == 0 || own.input.region != 0) && (out == 0 || own.output.region != 0);
   if (worth_mapping && located) own.flags |= Announcement::mapped;
-  if (run_.rule.plain) {
+  if (run_.makes_single_copies()) {
     own.flags |= Announcement::plain;
     own.input_at = reinterpret_cast<std::uintptr_t>(run_.binding.input);
     own.output_at = reinterpret_cast<std::uintptr_t>(run_.binding.output);
-  } else if (run_.rule.has_payload() && (own.flags & Announcement::mapped) == 0) {
+  } else if (run_.rule.fits && (own.flags & Announcement::mapped) == 0) {
     return put_payload(own, counters);
   }
   return true;

@@ -87,6 +87,11 @@ struct DirectRun {
     use.copy.copy(to, binding.input + input_offset, bytes, traffic());
   }
   // Whether that much is stored past the caches into a staging area.
+  // Whether this member wants to read plain memory in this turn.
+  bool makes_single_copies() const {
+    const std::size_t bytes = std::max(exchange.input_bytes(self), exchange.output_bytes(self));
+    return rule.plain && use.makes_single_copies(turn, bytes, traffic());
+  }
   bool streams(std::size_t bytes) const { return use.copy.streams(bytes, traffic()); }
   // What the members give each other, on whatever path.
   [[gnu::always_inline]] void count_exchanged() const {
@@ -177,7 +182,7 @@ struct DirectRun {
     exchange = Exchange(binding.signature, root, members, first_grain_bytes);
     blocks = BlockExchange();
     rule = use.rule_of(exchange);
-    rule.plain = rule.plain && use.makes_single_copies();
+    rule.plain = rule.plain && use.window->reads_plain_memory();
     payload_bytes = payload_input_bytes = exchange.input_bytes(self);
   }
 

@@ -39,10 +39,13 @@ struct WindowUse {
     in_this_window.staging_bytes = window->staging_bytes();
     return direct_rule(exchange, in_this_window);
   }
-  // Whether a call that would make single copies does: all members must agree, and announce so.
-  bool makes_single_copies() const {
-    return window->reads_plain_memory() && (setting.single_copy == SingleCopy::always ||
-                                            window->plain_read_ratio() <= thresholds_of(setting).read_ratio_max);
+  // Whether a call that may make single copies of so many bytes does in this turn: all members must agree, and announce
+  // so. Now and then it does not, so that `copy` measures again.
+  bool makes_single_copies(std::uint64_t of_turn, std::size_t bytes, SharedCopy::Traffic traffic) const {
+    constexpr std::uint64_t turns_between_trials = 64;
+    if (setting.single_copy == SingleCopy::always) return true;
+    return of_turn % turns_between_trials != 0 &&
+           window->plain_reads().pay(thresholds_of(setting).read_ratio_max, copy.seconds_per_byte(bytes, traffic));
   }
   std::uint32_t& sequence(std::uint64_t of_turn) { return sequences[of_turn % direct::announcements]; }
 };

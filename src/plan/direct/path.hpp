@@ -46,9 +46,8 @@ struct DirectSetting {
 // Those of its machine class, or as usual for two ranks on one host.
 const DirectThresholds& thresholds_of(const DirectSetting& setting);
 
-// Which messages between them stay in plain memory of their sender, where a read of it takes `read_ratio` times as long
-// as a copy.
-PlainMessages plain_messages(const DirectSetting& setting, double read_ratio);
+// Which messages between them stay in plain memory of their sender.
+PlainMessages plain_messages(const DirectSetting& setting, const PlainReads& reads);
 
 // How a member announces its data.
 struct DirectRule {

@@ -24,7 +24,7 @@ TEST(SharedCopy, CopiesJustTheBytes) {
     std::vector<std::byte> target(from.size(), std::byte{0xA5}), expected = target;
     std::copy_n(from.begin() + static_cast<std::ptrdiff_t>(at), bytes,
                 expected.begin() + static_cast<std::ptrdiff_t>(to));
-    copy.learn(trial % 2 == 0 ? 100 : 0.01F);
+    copy.learn({.gain = trial % 2 == 0 ? 100 : 0.01F, .ordinary = 1e-9F});
     copy.copy(target.data() + to, from.data() + at, bytes, trial % 3 == 0 ? Traffic::one_way : Traffic::both_ways);
     ASSERT_EQ(target, expected) << bytes << " bytes from " << at << " to " << to;
   }
@@ -33,29 +33,38 @@ TEST(SharedCopy, CopiesJustTheBytes) {
 TEST(SharedCopy, StreamsWhereMostMeasurementsFoundThatFaster) {
   SharedCopy copy;
   EXPECT_FALSE(copy.streams(long_copy, Traffic::one_way));
-  copy.learn(30);
+  copy.learn({.gain = 30});
   EXPECT_FALSE(copy.streams(long_copy, Traffic::one_way)) << "one measurement may be of a process that lost its core";
-  copy.learn(30);
+  copy.learn({.gain = 30});
   EXPECT_TRUE(copy.streams(long_copy, Traffic::one_way));
-  copy.learn(0.1F);
+  copy.learn({.gain = 0.1F});
   EXPECT_TRUE(copy.streams(long_copy, Traffic::one_way));
-  copy.learn(0.1F);
+  copy.learn({.gain = 0.1F});
   EXPECT_FALSE(copy.streams(long_copy, Traffic::one_way));
 }
 
 TEST(SharedCopy, StreamsSoonerToOneReader) {
   SharedCopy copy;
-  copy.learn(1.5F);
-  copy.learn(1.5F);
+  copy.learn({.gain = 1.5F});
+  copy.learn({.gain = 1.5F});
   EXPECT_TRUE(copy.streams(long_copy, Traffic::one_way));
   EXPECT_FALSE(copy.streams(long_copy, Traffic::both_ways));
 }
 
 TEST(SharedCopy, StreamsNothingShort) {
   SharedCopy copy;
-  for (int i = 0; i < 3; ++i) copy.learn(1000);
+  for (int i = 0; i < 3; ++i) copy.learn({.gain = 1000});
   EXPECT_FALSE(copy.streams(1024, Traffic::one_way));
   EXPECT_TRUE(copy.streams(4096, Traffic::one_way));
+}
+
+TEST(SharedCopy, TellsWhatItsCopiesTake) {
+  SharedCopy copy;
+  EXPECT_EQ(copy.seconds_per_byte(long_copy, Traffic::one_way), 0) << "nothing has been measured";
+  for (int i = 0; i < 2; ++i) copy.learn({.gain = 2, .ordinary = 1e-10F});
+  copy.learn({.gain = 1000, .ordinary = 1});  // of a process that lost its core
+  EXPECT_FLOAT_EQ(static_cast<float>(copy.seconds_per_byte(long_copy, Traffic::both_ways)), 1e-10F);
+  EXPECT_FLOAT_EQ(static_cast<float>(copy.seconds_per_byte(long_copy, Traffic::one_way)), 0.5e-10F) << "they stream";
 }
 
 }  // namespace

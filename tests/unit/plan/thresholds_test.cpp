@@ -224,15 +224,15 @@ TEST(PlainMessages, StayInPlaceWhereTheTableSaysSoAndReadsAreFast) {
     return DirectSetting{.thresholds = &direct_thresholds_on_one_host(false, ranks), .single_copy = single_copy};
   };
   constexpr std::size_t kib = 1024;
-  const auto made = [&](std::size_t ranks, double ratio) {
-    return plain_messages(setting(ranks, SingleCopy::automatic), ratio);
+  const auto made = [&](std::size_t ranks) {
+    return plain_messages(setting(ranks, SingleCopy::automatic), {.read = 2.5, .copy = 1});
   };
   const Signature send{.kind = SignatureKind::send}, list{.kind = SignatureKind::list};
   const Signature block{.collective = Collective::scatter_v}, equal{.collective = Collective::scatter};
-  EXPECT_EQ(made(2, 1), PlainMessages());
-  EXPECT_EQ(made(3, 2.6), PlainMessages());
+  EXPECT_TRUE(made(2).include(send, 64 * kib));
+  EXPECT_FALSE(made(2).include(block, 1024 * kib));
   for (const std::size_t ranks : {3, 8}) {
-    const PlainMessages messages = made(ranks, 2.5);
+    const PlainMessages messages = made(ranks);
     EXPECT_TRUE(messages.include(send, 256 * kib) && messages.include(send, 1024 * kib));
     EXPECT_FALSE(messages.include(send, 256 * kib - 1) || messages.include(send, 1024 * kib + 1));
     EXPECT_TRUE(messages.include(block, 512 * kib) && messages.include(block, SIZE_MAX));
@@ -240,8 +240,20 @@ TEST(PlainMessages, StayInPlaceWhereTheTableSaysSoAndReadsAreFast) {
     EXPECT_FALSE(messages.include(equal, 1024 * kib)) << "which has a direct path";
     EXPECT_FALSE(messages.include(list, 1024 * kib));
   }
-  EXPECT_TRUE(plain_messages(setting(2, SingleCopy::always), 100).include(equal, 1));
-  EXPECT_EQ(plain_messages(setting(3, SingleCopy::never), 1), PlainMessages());
+  const PlainMessages always = plain_messages(setting(2, SingleCopy::always), {});
+  EXPECT_TRUE(always.include(equal, 1) && always.pay(0));
+  EXPECT_FALSE(plain_messages(setting(3, SingleCopy::never), {.read = 0}).include(send, 256 * kib));
+}
+
+TEST(PlainMessages, StayWhereAReadTakesNoMuchLongerThanACopyTakesNow) {
+  const DirectSetting setting{.thresholds = &direct_thresholds_on_one_host(false, 2)};
+  const PlainMessages messages = plain_messages(setting, {.read = 2.5, .copy = 1});
+  EXPECT_TRUE(messages.pay(0)) << "nothing has been measured: as a copy of one's own";
+  EXPECT_TRUE(messages.pay(1));
+  EXPECT_FALSE(messages.pay(0.99));
+  EXPECT_FALSE(plain_messages(setting, {.read = 2.6, .copy = 1}).pay(0));
+  EXPECT_TRUE(plain_messages(setting, {.read = 2.6, .copy = 1}).pay(1.1));
+  EXPECT_FALSE(plain_messages(setting, {}).pay(1)) << "nothing can be read";
 }
 
 }  // namespace

@@ -32,7 +32,8 @@ class ShmRingEnds : public ::testing::Test {
   }
 
   Outbox outbox_;
-  Inbox inbox_{1, nullptr};
+  LongReceives long_receives_ = 0;
+  Inbox inbox_{1, nullptr, long_receives_};
 };
 
 }  // namespace hocket::shm

@@ -113,7 +113,8 @@ class ShmRingFromNonsense : public ::testing::TestWithParam<Nonsense> {
   static constexpr std::size_t bytes = std::size_t{4} << 20;
 
   RingWriter writer_;
-  Inbox inbox_{1, nullptr};
+  LongReceives long_receives_ = 0;
+  Inbox inbox_{1, nullptr, long_receives_};
   Bytes received_ = Bytes(bytes);
   Outcome receive_;
 };
