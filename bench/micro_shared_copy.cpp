@@ -1,7 +1,8 @@
 // Copies from one core to another through a ring in memory, as messages and staging areas make them: with ordinary
 // stores, with streaming ones, and as SharedCopy chooses. Bytes per second count what has been read at the other end.
-// `line`: how long it takes to pass one cache line to the other core and back. The two are the first two cores that
-// this process may run on.
+// `line`: how long it takes to pass one cache line to the other core and back. `lines_ahead`: a line for each message
+// of 8 bytes, the number of the message in it, and the writer up to a ring of lines ahead: the limit of a small call
+// that goes one way. The two are the first two cores that this process may run on.
 #include <benchmark/benchmark.h>
 #include <emmintrin.h>
 #include <pthread.h>
@@ -11,6 +12,7 @@
 #include <cstddef>
 #include <memory>
 #include <new>
+#include <stop_token>
 #include <thread>
 #include <vector>
 
@@ -112,11 +114,48 @@ void line(benchmark::State& state) {
   }
 }
 
+// As control lines and rings have it: who reads a line sees by its number that it has come, and says now and then how
+// far it has read.
+void lines_ahead(benchmark::State& state) {
+  run_on(0);
+  constexpr std::size_t lines = 64, lines_between_words = lines / 4;
+  struct alignas(64) Line {
+    std::atomic<std::size_t> number{0};
+    std::size_t payload = 0;
+  };
+  const auto ring = std::make_unique<Line[]>(lines);
+  Count read;
+  std::jthread reader([&](const std::stop_token& over) {
+    run_on(1);
+    for (std::size_t number = 1, sum = 0;; ++number) {
+      const Line& line = ring[number % lines];
+      while (line.number.load(std::memory_order_acquire) != number) {
+        if (over.stop_requested()) return;
+        _mm_pause();
+      }
+      benchmark::DoNotOptimize(sum += line.payload);
+      if (number % lines_between_words == 0) read.value.store(number, std::memory_order_release);
+    }
+  });
+  std::size_t number = 0, known = 0;
+  for (auto _ : state) {
+    ++number;
+    if (number > known + lines) {
+      read.wait_for(number - lines);
+      known = read.value.load(std::memory_order_acquire);
+    }
+    Line& line = ring[number % lines];
+    line.payload = number;
+    line.number.store(number, std::memory_order_release);
+  }
+}
+
 void through_ring(benchmark::internal::Benchmark* benchmark) {
   benchmark->RangeMultiplier(4)->Range(1 << 10, 64 << 10)->UseRealTime();
 }
 
 BENCHMARK(line)->UseRealTime();
+BENCHMARK(lines_ahead)->UseRealTime();
 BENCHMARK_CAPTURE(copy_through_ring, ordinary, copy_bytes)->Apply(through_ring);
 BENCHMARK_CAPTURE(copy_through_ring, streaming, copy_streaming)->Apply(through_ring);
 BENCHMARK_CAPTURE(copy_through_ring, chosen,

@@ -11,7 +11,7 @@ namespace hocket {
 namespace {
 
 constexpr std::uint8_t interval_max = 64;
-constexpr std::size_t measured_bytes_max = 8192;
+constexpr std::size_t measured_bytes_max = 8192;  // with each kind of stores
 
 // Until others can see what `move` has stored.
 template <class Move>
@@ -27,7 +27,9 @@ SharedCopy::Measured measure(std::byte* to, const std::byte* from, std::size_t b
   full_fence();
   const float streaming = seconds_of([&] { copy_streaming(to, from, bytes); });
   const float ordinary = seconds_of([&] { copy_bytes(to + bytes, from + bytes, bytes); });
-  return {.gain = ordinary / streaming, .ordinary = ordinary / static_cast<float>(bytes)};
+  // A clock takes as long as a few lines.
+  return {.gain = ordinary / streaming,
+          .ordinary = bytes < measured_bytes_max ? 0 : ordinary / static_cast<float>(bytes)};
 }
 
 }  // namespace
@@ -37,7 +39,7 @@ void SharedCopy::learn(Measured measured) {
   constexpr float clear_gain = 2;
   const bool as_before = (measured.gain >= clear_gain) == (latest_.gain >= clear_gain);
   interval_ = as_before ? std::min<std::uint8_t>(2 * interval_, interval_max) : 1;
-  measured_[next_] = measured;
+  measured_[next_] = {.gain = measured.gain, .ordinary = measured.ordinary > 0 ? measured.ordinary : latest_.ordinary};
   next_ = (next_ + 1) % measured_.size();
   const auto by_gain = [](const Measured& one, const Measured& other) { return one.gain < other.gain; };
   const auto& [first, second, third] = measured_;

@@ -34,9 +34,12 @@ class SharedCopy {
     return streams(bytes, traffic) ? latest_.ordinary / latest_.gain : latest_.ordinary;
   }
 
+  // The next long copy is measured.
+  void measure_next() { copies_left_ = 0; }
+
   struct Measured {
     float gain = 0;      // how much faster streaming stores are
-    float ordinary = 0;  // seconds per byte, of ordinary stores
+    float ordinary = 0;  // seconds per byte, of ordinary stores; 0: too few bytes to tell
   };
   void learn(Measured measured);
 

@@ -9,6 +9,7 @@
 #include "src/comm/validate.hpp"
 #include "src/exec/executor.hpp"
 #include "src/exec/operation.hpp"
+#include "src/spi/plain_messages.hpp"
 
 namespace hocket::comm {
 namespace {
@@ -80,8 +81,13 @@ Status CallGroup::add_sendrecv(Communicator& communicator, const CallArguments& 
     return {Code::invalid_argument, fmt::format("sendrecv: {} is {}; with {} ranks it must be 0 … {}", name, peer,
                                                 communicator.size(), communicator.size() - 1)};
   }
+  const std::size_t before = prepared_.size();
   if (Status status = add(communicator, send); !status.ok()) return status;
   if (Status status = add(communicator, recv); !status.ok()) return status;
+  const bool both_prepared = prepared_.size() == before + 2;
+  if (both_prepared && receive_begins_first(prepared_.back().operation->signature())) {
+    std::swap(prepared_[before], prepared_.back());
+  }
   if (!overlap(send, recv)) return {};
   return {Code::invalid_argument, "sendrecv: send and recv overlap; it has no in-place form"};
 }

@@ -221,7 +221,7 @@ Result<WindowUse*> LinkSet::open_first_window(std::span<const Rank> members, con
     if (!use.ok()) return use.status();
     (*use)->gpu = gpu_;
     executor_->use_window(*(*use)->window);
-    transport->leave_in_place(plain_messages(setting, (*use)->window->plain_reads()));
+    transport->leave_in_place(plain_messages(setting, (*use)->window->plain_reads(), members.size()));
     return Status();
   });
   if (use.ok() && !seen.ok()) executor_->abort(seen, *executor_->first());  // a peer is lost: the cause, as it is

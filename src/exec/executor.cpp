@@ -1,10 +1,12 @@
 #include "src/exec/executor.hpp"
 
 #include <algorithm>
+#include <array>
 #include <utility>
 
 #include "src/exec/executor_parts.hpp"
 #include "src/exec/recording.hpp"
+#include "src/spi/plain_messages.hpp"
 
 namespace hocket {
 namespace {
@@ -172,7 +174,9 @@ bool Executor::run_again(Operations pair, const std::byte* input, std::byte* out
   if (!parts_->engine.needs_no_places(pair) || !parts_->lock.take_from_rest()) return false;
   pair[0]->bind_again(input, nullptr);
   pair[1]->bind_again(nullptr, output);
-  if (parts_->engine.run_messages(pair) && parts_->lock.return_to_rest()) return true;
+  const auto runs_now = [&](Operations in_order) { return parts_->engine.run_messages(in_order); };
+  const bool now = receive_begins_first(pair[1]->signature()) ? runs_now(std::array{pair[1], pair[0]}) : runs_now(pair);
+  if (now && parts_->lock.return_to_rest()) return true;
   const ProgressGuard progress(*parts_);
   if (!all_finished(pair)) parts_->engine.run({.operations = pair}, Deadline::never());
   return true;

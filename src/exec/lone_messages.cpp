@@ -1,7 +1,6 @@
 #include "src/exec/lone_messages.hpp"
 
 #include <algorithm>
-#include <array>
 
 #include "src/exec/progress_engine.hpp"
 
@@ -13,14 +12,6 @@ bool may_be_overtaken(const Operation& message) {
   return !message.is_for_links_alone() && !message.directions().empty();
 }
 
-// So long that a link may leave it where it lies, while its rank waits for such data itself.
-bool is_long_receive(const Operation& message) {
-  constexpr std::size_t long_bytes = std::size_t{64} << 10;
-  const Signature& call = message.signature();
-  const auto directions = message.directions();
-  return call.count * size_of(call) >= long_bytes && !directions.empty() && !directions.front().outgoing;
-}
-
 }  // namespace
 
 bool LoneMessages::may_run(Messages operations) const {
@@ -30,14 +21,7 @@ bool LoneMessages::may_run(Messages operations) const {
   return operations.size() <= max && std::ranges::all_of(operations, may);
 }
 
-// A long receive begins before the send with it: see is_long_receive().
 bool LoneMessages::run(Messages messages) {
-  if (messages.size() != 2 || !is_long_receive(*messages[1])) return run_in_order(messages);
-  const std::array swapped{messages[1], messages[0]};
-  return run_in_order(swapped);
-}
-
-bool LoneMessages::run_in_order(Messages messages) {
   std::size_t begun = 0;
   bool all_over = true, kept_links = true;
   try {

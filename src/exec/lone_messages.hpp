@@ -48,7 +48,6 @@ class LoneMessages {
   static constexpr unsigned rounds_alone = 256;  // before what waits gets its place
   static constexpr unsigned behind_others_per_look = 16;
 
-  bool run_in_order(Messages messages);
   bool ends_well(Operation& message);
   bool runs_in_row(Operation& message);
   bool runs_in_row(OperationQueue::Entry& entry);

@@ -11,22 +11,32 @@
 
 namespace hocket {
 
+// What is shorter passes through a ring, where its sender need not wait for the receiver.
+inline constexpr std::size_t in_place_bytes_min = std::size_t{64} << 10;
+
 // Which messages may stay in the plain memory of their sender until the receiver has read them there: of a collective,
 // by number, those of so many bytes, and of ranks that send and receive as of Collective::send.
 struct PlainMessages {
   std::array<ByteRange, std::size(collective_table)> of{};
   PlainReads reads = {};
-  double read_ratio_max = 0;  // they do where a read takes at most so many times as long as a copy
-  bool always = false;        // or whatever it takes
+  double read_ratio_max = 0;  // where a read takes at most so many times as long as a copy
+  bool weigh_copies = false;  // which is the one that the sender would make, else that of `reads`
+  bool always = false;        // whatever a read takes, and whichever way the data goes
 
   bool include(const Signature& call, std::size_t bytes) const {
     const bool sends = call.kind == SignatureKind::send;
     if (!sends && (call.kind != SignatureKind::collective || !is_known(call.collective))) return false;
     return of[static_cast<std::size_t>(sends ? Collective::send : call.collective)].holds(bytes);
   }
-  // `copy_now`: see PlainReads.
-  bool pay(double copy_now) const { return always || reads.pay(read_ratio_max, copy_now); }
+  // Whether staying pays a sender; `copy_now`: see PlainReads.
+  bool pay(double copy_now) const { return always || reads.pay(read_ratio_max, weigh_copies ? copy_now : 0); }
 };
+
+// Whether the receive of a sendrecv begins before the send: a link leaves a send in its place only while its rank waits
+// for long data, too.
+inline bool receive_begins_first(const Signature& receive) {
+  return receive.count * size_of(receive) >= in_place_bytes_min;
+}
 
 inline PlainMessages all_plain_messages() {
   PlainMessages all;

@@ -1,6 +1,7 @@
-// Long messages that stay in plain memory of their senders, HOCKET_SINGLE_COPY=on.
+// Long messages that stay in plain memory of their senders, mostly with HOCKET_SINGLE_COPY=on.
 #include <algorithm>
 #include <cstdint>
+#include <utility>
 #include <vector>
 
 #include "tests/process/support/children.hpp"
@@ -68,6 +69,31 @@ TEST(PlainMessages, ArriveWholeAndInOrder) {
     std::size_t round = 0;
     for (const std::size_t words : {20'000, 3, 70'001, 1'300'003, 16'384, 600'000}) {
       for (int time = 0; time < 3; ++time) pass_around(comm.get(), child.index, child.size, ++round, words);
+    }
+  });
+}
+
+// Two receives from one rank stay in their order; so do a send and a receive that start together, as a sendrecv does.
+TEST(PlainMessages, OfAGroupArriveInTheOrderOfItsCalls) {
+  run_ranks(2, [](Child& child) {
+    const Comm comm;
+    ASSERT_TRUE(comm);
+    constexpr std::size_t words = 40'000;
+    for (std::size_t round = 0; round < 200; ++round) {
+      const Words first = words_of(0, 2 * round, words), second = words_of(0, 2 * round + 1, words);
+      Words got_first(words), got_second(words);
+      expect_result(hocket_group_start(), HOCKET_OK);
+      for (const auto& [sent, got] : {std::pair{&first, &got_first}, {&second, &got_second}}) {
+        expect_result(child.index == 0
+                          ? hocket_send(sent->data(), words, HOCKET_UINT32, 1, comm.get(), nullptr, nullptr)
+                          : hocket_recv(got->data(), words, HOCKET_UINT32, 0, comm.get(), nullptr, nullptr),
+                      HOCKET_OK);
+      }
+      expect_result(hocket_group_end(nullptr), HOCKET_OK);
+      if (child.index == 1) {
+        ASSERT_TRUE(got_first == first && got_second == second) << round;
+      }
+      pass_around(comm.get(), child.index, 2, round, words);  // of which most stay in place
     }
   });
 }

@@ -103,7 +103,7 @@ Inbox::Received Inbox::advance(int wake_event) {
 Completion& Inbox::take_posted() {
   const PostedReceive& front = posted_.front();
   Completion& completion = *front.completion;
-  if (front.to.bytes >= long_receive_bytes) --long_receives_;
+  if (front.to.bytes >= in_place_bytes_min) --long_receives_;
   posted_.pop_front();
   return completion;
 }

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "src/base/fifo.hpp"
+#include "src/spi/plain_messages.hpp"
 #include "transports/shm/ring.hpp"
 
 namespace hocket::shm {
@@ -21,9 +22,8 @@ struct PostedReceive {
   Completion* completion = nullptr;
 };
 
-// How many long receives are posted on all links of this rank.
+// How many receives of messages that may stay in their place are posted on all links of this rank.
 using LongReceives = std::size_t;
-inline constexpr std::size_t long_receive_bytes = std::size_t{64} << 10;
 
 // The memory of peers in which payloads may lie.
 class Payloads {
@@ -57,7 +57,7 @@ class Inbox {
 
   void post(const PostedReceive& receive) {
     posted_.push_back(receive);
-    if (receive.to.bytes >= long_receive_bytes) ++long_receives_;
+    if (receive.to.bytes >= in_place_bytes_min) ++long_receives_;
   }
   // Ends all receives with `why`.
   void abandon(const Status& why);

@@ -28,15 +28,19 @@ void Outbox::abandon(const Status& why) {
 bool Outbox::leaves_in_place(const PlainMessages& messages, const Signature& call, std::span<const std::byte> payload,
                              const PlainMemoryOwner& own) {
   if (!messages.include(call, payload.size()) || !open()) return false;
+  // As of what goes both ways, though the ring streams what goes one way sooner: the peer sends as much meanwhile.
   const double copy = copy_.seconds_per_byte(payload.size(), SharedCopy::Traffic::both_ways);
-  if (!messages.pay(copy) || is_trial(messages)) return false;
+  if (!messages.pay(copy) || tries_copy(messages)) return false;
   return ask_to_read(own) && kernel_reads(payload);
 }
 
-// Whether a message that need not passes through the ring, so that it is measured again what that takes.
-bool Outbox::is_trial(const PlainMessages& messages) {
+// Whether a message passes through the ring that need not, so that `copy_` measures again: one of 64.
+bool Outbox::tries_copy(const PlainMessages& messages) {
   constexpr std::uint32_t messages_between_trials = 64;
-  return !messages.always && ++left_in_place_ % messages_between_trials == 0;
+  if (messages.always || !messages.weigh_copies || ++since_trial_ < messages_between_trials) return false;
+  since_trial_ = 0;
+  copy_.measure_next();
+  return true;
 }
 
 // Whether the peer has shown that it can read plain memory of this process; asks it to. Requires open().

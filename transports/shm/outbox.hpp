@@ -93,7 +93,7 @@ class Outbox {
   std::byte* begin_tagged(const Tag& tag, std::size_t bytes);
   bool write_piece(const Message& message, std::size_t room);
   bool ask_to_read(const PlainMemoryOwner& own);
-  bool is_trial(const PlainMessages& messages);
+  bool tries_copy(const PlainMessages& messages);
   bool next_is_taken() { return !in_place_.empty() && ring_.is_taken(in_place_.front().end); }
   // Of what is written into the ring. Ranks that share cores tell theirs; one of these may read on this core next.
   SharedCopy::Traffic traffic() const {
@@ -104,8 +104,8 @@ class Outbox {
 
   Fifo<Message> queue_;
   Fifo<InPlace> in_place_;
-  bool asked_ = false;               // whether the peer can read plain memory
-  std::uint32_t left_in_place_ = 0;  // messages that were to be
+  bool asked_ = false;             // whether the peer can read plain memory
+  std::uint32_t since_trial_ = 0;  // messages that might stay where they lie
   std::uint32_t told_core_ = 0;
   NextTag next_tag_;      // of what is written next
   std::size_t sent_ = 0;  // of the front message, header and padding included

@@ -16,7 +16,6 @@ namespace hocket::shm {
 namespace {
 
 constexpr std::size_t unread_max = std::size_t{16} << 10;
-// Shorter payloads pass through the ring, where their sender need not wait for the receiver.
 
 static_assert(sizeof(Waiting) == sizeof(Packet::words));
 
@@ -70,7 +69,7 @@ void ShmLink::send(const Tag& tag, ConstBuffer from, Completion& completion) {
 
 // Where the peer finds a payload that need not pass through the ring.
 std::optional<PayloadPlace> ShmLink::place_of(const Tag& tag, ConstBuffer payload) {
-  if (payload.bytes < long_receive_bytes || !attached()) return std::nullopt;
+  if (payload.bytes < in_place_bytes_min || !attached()) return std::nullopt;
   const auto place = context_.windows->place_of(peer_, payload.data, payload.bytes);
   // What goes one way is written and read side by side in a ring; a send goes both ways where its rank waits for long
   // data, too.
@@ -109,7 +108,7 @@ void ShmLink::post(const Tag& tag, PostedReceive receive) {
   receive.expected = {.bytes = receive.to.bytes, .tag = tag};
   // It may have come before. What is to be combined, or is long, takes time, in which the peers would wait for what is
   // sent next.
-  const bool takes_time = receive.reduction.combines() || receive.to.bytes >= long_receive_bytes;
+  const bool takes_time = receive.reduction.combines() || receive.to.bytes >= in_place_bytes_min;
   const bool at_once = !inbox_.wanted() && !takes_time && attached() && inbox_.open();
   inbox_.post(receive);
   if (at_once) this->receive();

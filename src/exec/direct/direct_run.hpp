@@ -86,12 +86,14 @@ struct DirectRun {
   void put(std::byte* to, std::size_t input_offset, std::size_t bytes) const {
     use.copy.copy(to, binding.input + input_offset, bytes, traffic());
   }
-  // Whether that much is stored past the caches into a staging area.
   // Whether this member wants to read plain memory in this turn.
   bool makes_single_copies() const {
-    const std::size_t bytes = std::max(exchange.input_bytes(self), exchange.output_bytes(self));
-    return rule.plain && use.makes_single_copies(turn, bytes, traffic());
+    if (!rule.plain) return false;
+    if (!use.tries_copies(turn)) return use.makes_single_copies(exchange.input_bytes(self), traffic());
+    use.copy.measure_next();
+    return false;
   }
+  // Whether that much is stored past the caches into a staging area.
   bool streams(std::size_t bytes) const { return use.copy.streams(bytes, traffic()); }
   // What the members give each other, on whatever path.
   [[gnu::always_inline]] void count_exchanged() const {

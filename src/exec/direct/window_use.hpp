@@ -39,13 +39,20 @@ struct WindowUse {
     in_this_window.staging_bytes = window->staging_bytes();
     return direct_rule(exchange, in_this_window);
   }
-  // Whether a call that may make single copies of so many bytes does in this turn: all members must agree, and announce
-  // so. Now and then it does not, so that `copy` measures again.
-  bool makes_single_copies(std::uint64_t of_turn, std::size_t bytes, SharedCopy::Traffic traffic) const {
-    constexpr std::uint64_t turns_between_trials = 64;
-    if (setting.single_copy == SingleCopy::always) return true;
-    return of_turn % turns_between_trials != 0 &&
-           window->plain_reads().pay(thresholds_of(setting).read_ratio_max, copy.seconds_per_byte(bytes, traffic));
+  // Whether a member with so many bytes to give wants to make single copies in a call that may: all must agree, and
+  // announce so. Who gives nothing saves no copy, and goes along.
+  bool makes_single_copies(std::size_t bytes, SharedCopy::Traffic traffic) const {
+    if (bytes == 0 || setting.single_copy == SingleCopy::always) return true;
+    const double copy_now = weighs_copies(window->size()) ? copy.seconds_per_byte(bytes, traffic) : 0;
+    return window->plain_reads().pay(thresholds_of(setting).read_ratio_max, copy_now);
+  }
+  // Whether a call makes none in this turn even if they pay, so that `copy` measures again: one of 64, on all members
+  // alike, and whatever the rhythm of a program's calls.
+  bool tries_copies(std::uint64_t of_turn) const {
+    constexpr std::uint64_t golden_ratio = 0x9e3779b97f4a7c15;
+    constexpr unsigned bits_of_64 = 6;
+    return setting.single_copy != SingleCopy::always && weighs_copies(window->size()) &&
+           of_turn * golden_ratio >> (64 - bits_of_64) == 0;
   }
   std::uint32_t& sequence(std::uint64_t of_turn) { return sequences[of_turn % direct::announcements]; }
 };

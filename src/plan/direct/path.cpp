@@ -28,11 +28,12 @@ const DirectThresholds& thresholds_of(const DirectSetting& setting) {
   return setting.thresholds != nullptr ? *setting.thresholds : direct_thresholds_on_one_host(setting.shares_work, 2);
 }
 
-PlainMessages plain_messages(const DirectSetting& setting, const PlainReads& reads) {
+PlainMessages plain_messages(const DirectSetting& setting, const PlainReads& reads, std::size_t ranks) {
   const DirectThresholds& thresholds = thresholds_of(setting);
   if (setting.single_copy == SingleCopy::always) return all_plain_messages();
   if (setting.single_copy == SingleCopy::never) return {};
-  PlainMessages messages{.reads = reads, .read_ratio_max = thresholds.read_ratio_max};
+  PlainMessages messages{
+      .reads = reads, .read_ratio_max = thresholds.read_ratio_max, .weigh_copies = weighs_copies(ranks)};
   for (std::size_t at = 0; at < std::size(collective_table); ++at) {
     const CollectiveInfo& row = collective_table[at];
     if (row.collective == Collective::send || has_unequal_blocks(row)) messages.of[at] = thresholds.single_copy[at];

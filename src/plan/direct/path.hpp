@@ -46,8 +46,14 @@ struct DirectSetting {
 // Those of its machine class, or as usual for two ranks on one host.
 const DirectThresholds& thresholds_of(const DirectSetting& setting);
 
-// Which messages between them stay in plain memory of their sender.
-PlainMessages plain_messages(const DirectSetting& setting, const PlainReads& reads);
+// Which messages between so many ranks stay in plain memory of their sender.
+PlainMessages plain_messages(const DirectSetting& setting, const PlainReads& reads, std::size_t ranks);
+
+// Whether that many ranks weigh a read against the copy for another core that it saves; else against one that stays in
+// the caches. Not measured with more.
+constexpr bool weighs_copies(std::size_t ranks) {
+  return ranks == 2;
+}
 
 // How a member announces its data.
 struct DirectRule {
@@ -55,9 +61,9 @@ struct DirectRule {
   bool fits = false;                 // inputs may go with the announcements
   bool pools_work = false;
   bool one_way = false;  // only some members need others' data, and the rest need not wait
-  bool plain = false;    // single copy, if all can; a member that cannot sets it to false
+  bool plain = false;    // single copy, if all can and want it; a member that cannot sets it to false
 
-  // Inputs go with the announcements, unless they are mapped.
+  // Inputs go with the announcements, unless they are mapped, or all want single copies.
   bool has_payload() const { return fits && !plain; }
   // Whether buffers of this size are announced as mapped where they are registered.
   bool worth_mapping(std::size_t input_bytes, std::size_t output_bytes) const;
@@ -72,7 +78,7 @@ bool has_direct_path(const Exchange& exchange, const DirectRule& rule);
 struct Announced {
   bool payloads = true;  // everyone's input lies in its announcement or staging
   bool mapped = true;    // everyone's buffers are registered
-  bool plain = true;     // everyone can read everyone's plain memory
+  bool plain = true;     // everyone can read everyone's plain memory, and wants to
   bool gpu = false;      // everyone's buffers lie on GPUs that reach each other
 };
 // One-shot also where nothing is to be moved, or data goes one way: whose data lies on a GPU then brings it to the

@@ -67,5 +67,20 @@ TEST(SharedCopy, TellsWhatItsCopiesTake) {
   EXPECT_FLOAT_EQ(static_cast<float>(copy.seconds_per_byte(long_copy, Traffic::one_way)), 0.5e-10F) << "they stream";
 }
 
+TEST(SharedCopy, TellsNothingFromAFewLines) {
+  SharedCopy copy;
+  std::vector<std::byte> from(long_copy), to(long_copy);
+  for (int i = 0; i < 8; ++i) {
+    copy.measure_next();
+    copy.copy(to.data(), from.data(), 4096, Traffic::one_way);
+  }
+  EXPECT_EQ(copy.seconds_per_byte(long_copy, Traffic::one_way), 0);
+  for (int i = 0; i < 3; ++i) {
+    copy.measure_next();
+    copy.copy(to.data(), from.data(), long_copy, Traffic::one_way);
+  }
+  EXPECT_GT(copy.seconds_per_byte(long_copy, Traffic::one_way), 0);
+}
+
 }  // namespace
 }  // namespace hocket

@@ -64,7 +64,7 @@ class MemoryWindow final : public Window {
     return start == nullptr || ref.offset + bytes > length ? nullptr : start + ref.offset;
   }
   bool reads_plain_memory() override { return true; }
-  PlainReads plain_reads() override { return {.read = 1e-10, .copy = 1e-10}; }
+  PlainReads plain_reads() override { return reads; }
   Status read(std::uint32_t, std::uintptr_t from, std::byte* to, std::size_t bytes) override {
     if (before_read) before_read();
     std::memcpy(to, reinterpret_cast<const std::byte*>(from), bytes);
@@ -90,6 +90,7 @@ class MemoryWindow final : public Window {
   bool sleeps() const { return shared_.members[self_].asleep; }
 
   std::function<void()> before_read;
+  PlainReads reads{.read = 1e-10, .copy = 1e-10};
 
  private:
   SharedMemory& shared_;

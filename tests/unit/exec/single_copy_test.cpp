@@ -29,6 +29,29 @@ class Member final : public DirectMember {
   MemoryWindow& window() { return window_; }
 };
 
+// What a member wants, and how often it tries copies instead.
+TEST(SingleCopies, AreWantedWhereAReadPays) {
+  constexpr auto traffic = SharedCopy::Traffic::both_ways;
+  constexpr std::size_t bytes = 1 << 20;
+  for (const std::uint32_t members : {2U, 3U}) {
+    SharedMemory shared(members, direct::payload_bytes + (std::size_t{1} << 18));
+    MemoryWindow window(shared, 0);
+    WindowUse use{.window = &window};
+    window.reads = {.read = 3, .copy = 1};  // 2.5 is the limit
+    EXPECT_FALSE(use.makes_single_copies(bytes, traffic));
+    EXPECT_TRUE(use.makes_single_copies(0, traffic)) << "a member that gives nothing saves no copy";
+    for (int i = 0; i < 3; ++i) use.copy.learn({.gain = 1, .ordinary = 2});
+    EXPECT_EQ(use.makes_single_copies(bytes, traffic), members == 2);
+    int trials = 0;
+    for (std::uint64_t turn = 2; turn < 2 + 2 * 6400; turn += 2) trials += use.tries_copies(turn) ? 1 : 0;
+    EXPECT_NEAR(trials, members == 2 ? 100 : 0, 10) << "whatever the rhythm of calls";
+    use.setting.single_copy = SingleCopy::always;
+    window.reads.read = 1000;
+    EXPECT_TRUE(use.makes_single_copies(bytes, traffic));
+    EXPECT_FALSE(use.tries_copies(0));
+  }
+}
+
 constexpr std::size_t count = 1'200'000;  // more than two pieces
 constexpr std::byte sent{1}, later{2};
 

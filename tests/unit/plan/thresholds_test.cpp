@@ -219,13 +219,13 @@ TEST(DirectThresholds, AreThoseOfOneHostWhereNothingIsSaid) {
   }
 }
 
-TEST(PlainMessages, StayInPlaceWhereTheTableSaysSoAndReadsAreFast) {
+TEST(PlainMessages, StayInPlaceWhereTheTableSaysSo) {
   const auto setting = [](std::size_t ranks, SingleCopy single_copy) {
     return DirectSetting{.thresholds = &direct_thresholds_on_one_host(false, ranks), .single_copy = single_copy};
   };
   constexpr std::size_t kib = 1024;
   const auto made = [&](std::size_t ranks) {
-    return plain_messages(setting(ranks, SingleCopy::automatic), {.read = 2.5, .copy = 1});
+    return plain_messages(setting(ranks, SingleCopy::automatic), {.read = 2.5, .copy = 1}, ranks);
   };
   const Signature send{.kind = SignatureKind::send}, list{.kind = SignatureKind::list};
   const Signature block{.collective = Collective::scatter_v}, equal{.collective = Collective::scatter};
@@ -240,20 +240,21 @@ TEST(PlainMessages, StayInPlaceWhereTheTableSaysSoAndReadsAreFast) {
     EXPECT_FALSE(messages.include(equal, 1024 * kib)) << "which has a direct path";
     EXPECT_FALSE(messages.include(list, 1024 * kib));
   }
-  const PlainMessages always = plain_messages(setting(2, SingleCopy::always), {});
+  const PlainMessages always = plain_messages(setting(2, SingleCopy::always), {}, 2);
   EXPECT_TRUE(always.include(equal, 1) && always.pay(0));
-  EXPECT_FALSE(plain_messages(setting(3, SingleCopy::never), {.read = 0}).include(send, 256 * kib));
+  EXPECT_FALSE(plain_messages(setting(3, SingleCopy::never), {.read = 0}, 3).include(send, 256 * kib));
 }
 
-TEST(PlainMessages, StayWhereAReadTakesNoMuchLongerThanACopyTakesNow) {
+TEST(PlainMessages, StayWhereAReadTakesNotMuchLongerThanACopyTakesNow) {
   const DirectSetting setting{.thresholds = &direct_thresholds_on_one_host(false, 2)};
-  const PlainMessages messages = plain_messages(setting, {.read = 2.5, .copy = 1});
+  const PlainMessages messages = plain_messages(setting, {.read = 2.5, .copy = 1}, 2);
   EXPECT_TRUE(messages.pay(0)) << "nothing has been measured: as a copy of one's own";
   EXPECT_TRUE(messages.pay(1));
   EXPECT_FALSE(messages.pay(0.99));
-  EXPECT_FALSE(plain_messages(setting, {.read = 2.6, .copy = 1}).pay(0));
-  EXPECT_TRUE(plain_messages(setting, {.read = 2.6, .copy = 1}).pay(1.1));
-  EXPECT_FALSE(plain_messages(setting, {}).pay(1)) << "nothing can be read";
+  EXPECT_FALSE(plain_messages(setting, {.read = 2.6, .copy = 1}, 2).pay(0));
+  EXPECT_TRUE(plain_messages(setting, {.read = 2.6, .copy = 1}, 2).pay(1.1));
+  EXPECT_FALSE(plain_messages(setting, {.read = 2.6, .copy = 1}, 3).pay(1.1)) << "which weigh a copy of their own";
+  EXPECT_FALSE(plain_messages(setting, {}, 2).pay(1)) << "nothing can be read";
 }
 
 }  // namespace

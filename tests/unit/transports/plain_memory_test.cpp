@@ -63,7 +63,7 @@ TEST_F(PlainMemoryTest, IsReadFromAnotherProcess) {
 TEST_F(PlainMemoryTest, HowFastItIsReadIsFoundOutOnce) {
   const PlainReads reads = measured_plain_reads();
   EXPECT_GT(reads.read, 0);
-  EXPECT_GT(reads.copy, 0);
+  EXPECT_EQ(reads.copy > 0, may_read_plain_memory());
   for (int i = 0; i < 100; ++i) EXPECT_EQ(measured_plain_reads().read, reads.read);
   PlainMemoryInfo asked, not_asked;
   const PlainMemoryOwner owner;

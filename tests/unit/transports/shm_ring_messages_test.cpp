@@ -24,6 +24,50 @@ TEST_F(ShmRingEnds, FourShortMessagesOfARowTakeOneLine) {
   for (std::uint32_t i = 7; i < 100; ++i) EXPECT_TRUE(comes(tag(i), data)) << i;
 }
 
+TEST_F(ShmRingEnds, LongReceivesAreCountedWhileTheyArePosted) {
+  const Bytes data = testing_support::pattern(in_place_bytes_min, 5);
+  Bytes got(data.size()), others(in_place_bytes_min - 1);
+  Outcome receive, rest;
+  inbox_.post(
+      {.expected = {.bytes = data.size(), .tag = tag(1)}, .to = testing_support::whole(got), .completion = &receive});
+  inbox_.post(
+      {.expected = {.bytes = others.size(), .tag = tag(2)}, .to = testing_support::whole(others), .completion = &rest});
+  inbox_.post(
+      {.expected = {.bytes = data.size(), .tag = tag(3)}, .to = testing_support::whole(got), .completion = &rest});
+  EXPECT_EQ(long_receives_, 2U);
+  Outcome sent;
+  outbox_.push({.bytes = data.size(), .tag = tag(1)}, data.data(), sent);
+  while (!receive.done()) {
+    outbox_.flush(nobody);
+    ASSERT_EQ(inbox_.advance(nobody).event, Inbox::Event::none);
+  }
+  EXPECT_EQ(long_receives_, 1U);
+  inbox_.abandon(Status(Code::aborted, "the test is over"));
+  EXPECT_EQ(long_receives_, 0U);
+}
+
+TEST_F(ShmRingEnds, OneOf64MessagesThatMayStayPassesThrough) {
+  const Bytes data = testing_support::pattern(in_place_bytes_min, 6);
+  const Signature call = tag(1).call;
+  PlainMessages messages = all_plain_messages();
+  const PlainMemoryOwner own;
+  outbox_.ring().control().reader_reads = 1;
+  const auto stayed = [&] {
+    int count = 0;
+    for (int i = 0; i < 640; ++i) count += outbox_.leaves_in_place(messages, call, data, own) ? 1 : 0;
+    return count;
+  };
+  EXPECT_EQ(stayed(), 640);
+  messages.always = false;
+  messages.reads = {.read = 2, .copy = 1};
+  messages.read_ratio_max = 2;
+  EXPECT_EQ(stayed(), 640) << "copies are not weighed";
+  messages.weigh_copies = true;
+  EXPECT_EQ(stayed(), 630);
+  messages.read_ratio_max = 1.9;
+  EXPECT_EQ(stayed(), 0);
+}
+
 TEST_F(ShmRingEnds, ARowEndsWithAnotherCallAndBeginsAnew) {
   const Bytes data = testing_support::pattern(8, 2), long_data = testing_support::pattern(untagged_max + 1, 3);
   const std::pair<Tag, const Bytes&> messages[] = {
