@@ -7,7 +7,8 @@
 //   mapped=4K                           # from here on registered buffers are read where they lie
 //   single_copy=allgather:64K+,send:64K-1M   # where plain memory is read where it lies; or never. The size of send
 //                                       # and of collectives of unequal blocks is that of each message
-//   read_ratio=2.5                      # if a read takes at most so many times as long as a copy (2.5)
+//   read_ratio=2.5                      # if a read takes at most so many times as long as a copy (2.5): with 2 ranks,
+//                                       # one for another core, measured as they go; else one that stays in the caches
 //
 // Below a line "[3+ ranks]" stands what is different where so many ranks meet, or more; below "[5+ ranks]", what
 // changes once more.
@@ -35,8 +36,8 @@ struct DirectThresholds {
   std::size_t mapped_min = 0;
   // By number. For send and for collectives of unequal blocks it is the size of each message.
   std::array<ByteRange, std::size(collective_table)> single_copy{};
-  // Where a read of others' plain memory takes more times as long as a copy of as many bytes, which stay in the caches,
-  // two copies are faster, by two members at the same time, through areas that do not stay there: with 2 ranks.
+  // Where a read of others' plain memory takes more times as long as a copy, two copies are faster, by two members at
+  // the same time.
   double read_ratio_max = 2.5;
 
   std::size_t one_shot_work_max_for(Collective collective) const {
