@@ -259,6 +259,7 @@ extern "C" __attribute__((visibility("default"))) int sched_yield() noexcept {
   return static_cast<int>(::syscall(SYS_sched_yield));
 }
 
+// NOLINTNEXTLINE(readability-inconsistent-declaration-parameter-name): the C library's begin with underscores
 extern "C" __attribute__((visibility("default"))) int clock_gettime(clockid_t clock, timespec* time) noexcept {
   const int result = read_clock(clock, time);
   if (result != 0 || clock != CLOCK_MONOTONIC) return result;
