@@ -24,16 +24,21 @@ void copy_ends(std::byte* to, const std::byte* from, std::size_t bytes) {
   copy_bytes(to, from, bytes);
 }
 
-// copy_bytes() without a call where there is one number, or two. `bytes` may be 0, and then the places null.
-[[gnu::always_inline]] inline void copy_small(std::byte* to, const std::byte* from, std::size_t bytes) {
+// Copies one number, or two. False: these bytes are not so many, and nothing has happened.
+[[gnu::always_inline]] inline bool copy_numbers(std::byte* to, const std::byte* from, std::size_t bytes) {
   constexpr std::size_t word = sizeof(std::uint64_t), half = sizeof(std::uint32_t);
   if (bytes - word <= word) [[likely]] {  // of fewer than one word, too large a number
     copy_ends<std::uint64_t>(to, from, bytes);
-  } else if (bytes - half < half) {
-    copy_ends<std::uint32_t>(to, from, bytes);
-  } else {
-    copy_other(to, from, bytes);
+    return true;
   }
+  if (bytes - half >= half) return false;
+  copy_ends<std::uint32_t>(to, from, bytes);
+  return true;
+}
+
+// copy_bytes() without a call where there is one number, or two. `bytes` may be 0, and then the places null.
+[[gnu::always_inline]] inline void copy_small(std::byte* to, const std::byte* from, std::size_t bytes) {
+  if (!copy_numbers(to, from, bytes)) copy_other(to, from, bytes);
 }
 
 }  // namespace hocket

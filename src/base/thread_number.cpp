@@ -9,7 +9,7 @@ constinit std::atomic<ThreadNumber> latest{no_thread};
 
 }  // namespace
 
-constinit thread_local ThreadNumber thread_number = no_thread;
+constinit thread_local ThreadNumber thread_number = unnumbered;
 
 ThreadNumber number_thread() {
   return thread_number = ++latest;

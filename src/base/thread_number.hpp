@@ -9,6 +9,7 @@ using ThreadNumber = std::uint64_t;
 inline constexpr ThreadNumber no_thread = 0;
 
 namespace detail {
+inline constexpr ThreadNumber unnumbered = ~ThreadNumber{0};
 extern constinit thread_local ThreadNumber thread_number;
 ThreadNumber number_thread();
 }  // namespace detail
@@ -16,7 +17,11 @@ ThreadNumber number_thread();
 // One load of memory, but for the first time.
 inline ThreadNumber this_thread_number() {
   const ThreadNumber number = detail::thread_number;
-  return number != no_thread ? number : detail::number_thread();
+  return number != detail::unnumbered ? number : detail::number_thread();
+}
+// Whether this thread has it, as far as it has been asked for its number.
+inline bool is_this_thread(ThreadNumber number) {
+  return number == detail::thread_number;
 }
 
 }  // namespace hocket

@@ -42,8 +42,8 @@ Status latest_status();
 void remember(const Operation& operation);
 // What is known of it, but for its number, which is this.
 void remember(const comm::CallFacts& facts, std::uint64_t sequence);
-// The same of a call that was like the one before; where it has failed, keeps the failure.
-void remember_again(const Operation& operation);
+// The same of a call that was like the one before; where it has failed, keeps the failure. Its result.
+Code remember_again(const Operation& operation);
 // The same for the last one of a work, if all have succeeded.
 Status remember(Status status, const hocket_work& work);
 

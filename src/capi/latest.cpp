@@ -41,10 +41,11 @@ void remember(const comm::CallFacts& facts, std::uint64_t sequence) {
   latest_call.sequence = sequence;
 }
 
-void remember_again(const Operation& operation) {
+Code remember_again(const Operation& operation) {
   if (const Status& end = comm::end_of(operation); !end.ok()) [[unlikely]]
-    return (void)report(end);
+    return static_cast<Code>(report(end));
   comm::tell_facts_again(operation, latest_call);
+  return Code::ok;
 }
 
 Status remember(Status status, const hocket_work& work) {

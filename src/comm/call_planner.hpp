@@ -30,12 +30,12 @@ class CallPlanner {
   Result<std::shared_ptr<Operation>> prepare(const CallArguments& call);
   // See LatestCall.
   template <class Ended>
-  Code run_again(const CallArguments& call, const Ended& ended) {
+  Code run_again(const CallArguments& call, Ended ended) {
     return latest_calls_.like(call).run_again(call, executor_, ended);
   }
   // The same of a send and a receive that start together.
   template <class Ended>
-  Code run_again(const CallArguments& send, const CallArguments& recv, const Ended& ended) {
+  Code run_again(const CallArguments& send, const CallArguments& recv, Ended ended) {
     return LatestCall::run_again(latest_calls_.like(send), send, latest_calls_.like(recv), recv, executor_, ended);
   }
   template <class Show>

@@ -72,8 +72,8 @@ class Communicator {
   Result<Rank> previous_rank(Rank rank) const;
 
   // Carries out a blocking call that is like the one before, where nothing else is to be done: `ended` is shown the
-  // operation, and its result is returned. another_call: it is to be prepared and run.
-  using Ended = void (*)(const Operation&);
+  // operation, and returns its result. another_call: it is to be prepared and run.
+  using Ended = Code (*)(const Operation&);
   Code run_again(const CallArguments& call, Ended ended);
   // The same of a send and a receive that start together; `ended` is shown the receive, or what has failed.
   Code run_again(const CallArguments& send, const CallArguments& recv, Ended ended);

@@ -19,8 +19,10 @@ class HostBuffers {
 
   // Whether those that were found stay what they are: no driver was seen that hands out memory.
   bool stay() const { return gpus_ == nullptr || !gpus_->seen(); }
-  static bool in_one_page(const void* data, const void* other) {
-    return (reinterpret_cast<std::uintptr_t>(data) ^ reinterpret_cast<std::uintptr_t>(other)) < page_bytes;
+  static bool in_one_page(const void* data, const void* other) { return difference(data, other) < page_bytes; }
+  // Whether both are, each with its own other one.
+  static bool in_one_page(const void* data, const void* other, const void* more, const void* other_of_more) {
+    return (difference(data, other) | difference(more, other_of_more)) < page_bytes;
   }
   // Whether it is known that `data` is one of them; null is. Where it was one, it is, unless there is a driver that
   // hands out memory; that is looked for again and again.
@@ -36,6 +38,9 @@ class HostBuffers {
   static constexpr std::size_t places = 256, page_bytes = 4096;
   static constexpr std::uint32_t calls_per_look = 256;
 
+  static std::uintptr_t difference(const void* data, const void* other) {
+    return reinterpret_cast<std::uintptr_t>(data) ^ reinterpret_cast<std::uintptr_t>(other);
+  }
   // Of its page.
   static std::uintptr_t number_of(const void* data) { return reinterpret_cast<std::uintptr_t>(data) / page_bytes; }
   // Most programs send from the same few pages again and again, which may lie side by side.

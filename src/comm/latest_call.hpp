@@ -39,25 +39,23 @@ class alignas(256) LatestCall {
     operation_->bind_again(static_cast<const std::byte*>(call.send), static_cast<std::byte*>(call.recv));
     return operation_;
   }
-  // Runs that operation, bound to the buffers of this call, to its end, and returns its result. It is shown to `ended`
-  // before anybody else may run it. another_call: it is another one, or not the only one that is to be run now, and
-  // nothing has happened.
+  // Runs that operation, bound to the buffers of this call, to its end, shows it to `ended` before anybody else may run
+  // it, and returns what that does. another_call: it is another one, or not the only one that is to be run now, and
+  // nothing has happened. A function of its own, so that those that only lead to it leave nothing to come back to.
   template <class Ended>
-  [[gnu::always_inline]] Code run_again(const CallArguments& call, Executor& executor, const Ended& ended) {
+  [[gnu::noinline]] Code run_again(const CallArguments& call, Executor& executor, Ended ended) {
     if (!take_turn()) return another_call;
     const EndOfTurn end(busy_);
     if (!fits(call)) return another_call;
     const auto* const input = static_cast<const std::byte*>(call.send);
     if (!executor.run_again(operation_, input, static_cast<std::byte*>(call.recv))) return another_call;
-    const Operation& operation = *operation_;
-    ended(operation);
-    return operation.status().code();
+    return ended(*operation_);
   }
   // The same of a send that is like one latest call and a receive that is like another one; `ended` is shown the
   // receive, or the send where only that has failed.
   template <class Ended>
   static Code run_again(LatestCall& like_send, const CallArguments& send, LatestCall& like_recv,
-                        const CallArguments& recv, Executor& executor, const Ended& ended) {
+                        const CallArguments& recv, Executor& executor, Ended ended) {
     if (!like_send.take_turn()) return another_call;
     const EndOfTurn first(like_send.busy_);
     if (!like_recv.take_turn()) return another_call;
@@ -66,9 +64,7 @@ class alignas(256) LatestCall {
     const std::array<std::shared_ptr<Operation>, 2> pair{like_send.operation_, like_recv.operation_};
     const auto* const input = static_cast<const std::byte*>(send.send);
     if (!executor.run_again(pair, input, static_cast<std::byte*>(recv.recv))) return another_call;
-    const Operation& told = pair.front()->status().ok() ? *pair.back() : *pair.front();
-    ended(told);
-    return told.status().code();
+    return ended(pair.front()->status().ok() ? *pair.back() : *pair.front());
   }
   // Starts a message that is like the latest one, whatever else is under way, and shows its operation to `show`, which
   // is told whether it is over; if not, `end` is told when it is. Requires is_message(call). No: it is another one, or
@@ -108,7 +104,7 @@ class alignas(256) LatestCall {
   // What a new call may do with memory of a device is for the checks of a new call to say. A device's memory lies in
   // pages of its own, the first of which is asked for and shows the driver.
   [[gnu::always_inline]] bool is_in_host_memory(const CallArguments& call) {
-    const bool known = HostBuffers::in_one_page(call.send, send_) && HostBuffers::in_one_page(call.recv, recv_);
+    const bool known = HostBuffers::in_one_page(call.send, send_, call.recv, recv_);
     return (known && host_buffers_.stay()) || finds_host_memory(call);
   }
   // Starts the latest message again, or another one like it, which is the latest then.
@@ -138,7 +134,8 @@ class alignas(256) LatestCall {
 
   // One call's at a time; nobody waits for it. What takes it gives it back.
   bool take_turn() {
-    if (!of_one_thread_) return !busy_.exchange(true, std::memory_order_acquire);
+    if (!of_one_thread_) [[unlikely]]
+      return !busy_.exchange(true, std::memory_order_acquire);
     if (busy_.load(std::memory_order_relaxed)) return false;
     busy_.store(true, std::memory_order_relaxed);
     return true;
@@ -224,18 +221,17 @@ class LatestCalls {
       : host_buffers_(gpus), calls_{LatestCall(host_buffers_, index < places)...} {}
 
   bool is_first() {
-    const ThreadNumber self = this_thread_number();
     const ThreadNumber first = first_.load(std::memory_order_relaxed);
-    return first == self || (first == no_thread && becomes_first(self));
+    return is_this_thread(first) || (first == no_thread && becomes_first());
   }
-  [[gnu::noinline]] bool becomes_first(ThreadNumber self) {
+  [[gnu::noinline]] bool becomes_first() {
     ThreadNumber none = no_thread;
-    return first_.compare_exchange_strong(none, self, std::memory_order_relaxed);
+    return first_.compare_exchange_strong(none, this_thread_number(), std::memory_order_relaxed);
   }
 
   // By collective: its place, and which bits of its root tell the places behind that apart. Every call passes here.
   struct Place {
-    std::uint8_t first, root_bits;
+    std::uint32_t first, root_bits;
   };
   static_assert((of_messages & (of_messages - 1)) == 0);
   static constexpr std::array<Place, 256> places_of_all = [] {
@@ -248,7 +244,7 @@ class LatestCalls {
   }();
   static std::size_t place_of(const CallArguments& call) {
     const Place place = places_of_all[static_cast<std::size_t>(call.collective)];
-    return place.first + (static_cast<std::size_t>(call.root) & place.root_bits);
+    return place.first + (static_cast<std::uint32_t>(call.root) & place.root_bits);
   }
 
   HostBuffers host_buffers_;

@@ -46,7 +46,7 @@ void Inbox::wake_writer(int wake_event) {
 // Takes the message that must come next, where all of it has come at once.
 inline bool Inbox::take_whole(const Tag& tag, std::span<std::byte> to) {
   if (to.size() > piece_bytes) return false;
-  const std::uint64_t arrival = ring_.arrival();
+  const auto [arrival, header] = ring_.next();
   std::size_t header_bytes = sizeof(MessageHeader), bytes = bytes_in_ring(to.size());
   if (arrival == MessageHeader::word_of_untagged(to.size())) {
     if (!next_tag_.is(tag)) return false;
@@ -55,10 +55,10 @@ inline bool Inbox::take_whole(const Tag& tag, std::span<std::byte> to) {
     bytes = untagged_bytes_in_ring(to.size());
   } else {
     if (arrival != MessageHeader::word_of_whole(to.size())) return false;
-    if (!is_tag(ring_.at() + offsetof(MessageHeader, tag), tag)) return false;
+    if (!is_tag(header + offsetof(MessageHeader, tag), tag)) return false;
     next_tag_.pass(tag);
   }
-  copy_small(to.data(), ring_.at() + header_bytes, to.size());
+  copy_small(to.data(), header + header_bytes, to.size());
   ring_.skip(bytes);
   return true;
 }

@@ -14,6 +14,19 @@ namespace {
 
 constexpr std::size_t bytes_per_flush = std::size_t{1} << 20;  // then others have their turn
 
+// The payload of an untagged message lies behind this word.
+[[gnu::always_inline]] inline bool show_untagged(std::byte* word, std::size_t payload) {
+  RingWriter::show(word, MessageHeader::word_of_untagged(payload));
+  // What one of the next messages clears; the reader has read that a round ago.
+  prefetch_to_write(word + untagged_bytes_in_ring(payload) + cache_line_bytes);
+  return true;
+}
+
+[[gnu::noinline]] bool copy_untagged(std::byte* word, std::span<const std::byte> payload) {
+  copy_bytes(word + sizeof(std::uint64_t), payload.data(), payload.size());
+  return show_untagged(word, payload.size());
+}
+
 }  // namespace
 
 void Outbox::abandon(const Status& why) {
@@ -50,18 +63,16 @@ bool Outbox::ask_to_read(const PlainMemoryOwner& own) {
   return ring_.control().reader_reads.load(std::memory_order_relaxed) != 0;
 }
 
-// Writes a message in one piece. False: it is too long for that, or for the room.
+// Writes a message in one piece. False: it is too long for that, or for the room. What is seldom done is a function's
+// last step, so that all others leave nothing to come back to.
 inline bool Outbox::write_whole(const Tag& tag, std::span<const std::byte> data, std::size_t room) {
   if (data.size() > untagged_max || !next_tag_.is(tag)) return write_tagged(tag, data, room);
   const std::size_t bytes = untagged_bytes_in_ring(data.size());
   if (bytes > room) return false;
   next_tag_.pass();
   std::byte* const word = ring_.begin(bytes);
-  copy_small(word + sizeof(std::uint64_t), data.data(), data.size());
-  RingWriter::show(word, MessageHeader::word_of_untagged(data.size()));
-  // What one of the next messages clears; the reader has read that a round ago.
-  prefetch_to_write(word + bytes + cache_line_bytes);
-  return true;
+  const bool is_copied = copy_numbers(word + sizeof(std::uint64_t), data.data(), data.size());
+  return is_copied ? show_untagged(word, data.size()) : copy_untagged(word, data);
 }
 
 Outbox::Flushed Outbox::flush(int wake_event) {
@@ -102,8 +113,12 @@ Outbox::Flushed Outbox::flush(int wake_event) {
   return flushed;
 }
 
-bool Outbox::write_at_once(const Tag& tag, std::span<const std::byte> data) {
+bool Outbox::write_at_once(const Tag& tag, std::span<const std::byte> data) noexcept {
   if (!queue_.empty()) return false;
+  return ring_.knows_room() ? write_whole(tag, data, ring_.known_room()) : look_and_write(tag, data);
+}
+
+bool Outbox::look_and_write(const Tag& tag, std::span<const std::byte> data) noexcept {
   const std::size_t room = ring_.room_before(data.size());
   return room <= ring_room_max && write_whole(tag, data, room);
 }

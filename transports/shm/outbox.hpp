@@ -48,7 +48,7 @@ class Outbox {
   bool ready() { return (!queue_.empty() && ring_.room() >= cache_line_bytes) || next_is_taken(); }
   // Writes a short message for which there is room, and none waits before it; then the reader is to be woken. False: it
   // is to be pushed. Requires open().
-  bool write_at_once(const Tag& tag, std::span<const std::byte> data);
+  bool write_at_once(const Tag& tag, std::span<const std::byte> data) noexcept;
   // Wakes the reader through its eventfd, if it sleeps. What it waits for has been published before a full fence that
   // the caller has passed: either the reader sees it, or we see that the reader sleeps. Any thread, once open().
   void wake_reader(int wake_event) const {
@@ -88,6 +88,7 @@ class Outbox {
     Completion* completion;
   };
 
+  [[gnu::noinline]] bool look_and_write(const Tag& tag, std::span<const std::byte> data) noexcept;
   [[gnu::always_inline]] inline bool write_whole(const Tag& tag, std::span<const std::byte> data, std::size_t room);
   [[gnu::noinline]] bool write_tagged(const Tag& tag, std::span<const std::byte> data, std::size_t room);
   std::byte* begin_tagged(const Tag& tag, std::size_t bytes);

@@ -27,15 +27,16 @@ void RingWriter::enter() {
 void RingWriter::look_at_taken() {
   taken_ = control().taken.load(std::memory_order_acquire);
   if (taken_ % cache_line_bytes != 0) taken_ = written_ + cache_line_bytes;
+  if (written_ - taken_ > ring_room_max) looks_at_ = 0;
 }
 
 std::size_t RingWriter::room() {
   if (!mapping_) return 0;
   if (written_ - taken_ >= ring_data_bytes / 2) look_at_taken();
-  return ring_room_max - (written_ - taken_);
+  return known_room();
 }
 
-std::size_t RingWriter::room_behind_stretch(std::size_t message) {
+std::size_t RingWriter::room_before(std::size_t message) {
   if (!mapping_) return 0;
   look_at_taken();
   const std::uint64_t unread = written_ - taken_, offset = written_ % ring_data_bytes;
@@ -43,7 +44,7 @@ std::size_t RingWriter::room_behind_stretch(std::size_t message) {
   const bool front_is_free = unread + ring_stretch_bytes <= offset;
   const bool are_short = message <= short_message_bytes && written_ - short_from_ >= ring_stretch_bytes;
   if (front_is_free && are_short) go_to_front();
-  const std::size_t room = ring_room_max - (written_ - taken_);
+  const std::size_t room = known_room();
   looks_at_ = written_ + std::min<std::size_t>(ring_stretch_bytes - written_ % ring_stretch_bytes, room / 2);
   return room;
 }
@@ -67,10 +68,9 @@ Status RingReader::open(int fd) {
   return {};
 }
 
-bool RingReader::give_back() {
+bool RingReader::give_back_to(std::uint64_t whole) {
   constexpr std::size_t stretch = ring_data_bytes / 16;
-  const std::uint64_t whole = round_down(position_, cache_line_bytes), before = std::exchange(given_, whole);
-  if (whole == before) return false;
+  const std::uint64_t before = std::exchange(given_, whole);
   control().taken.store(whole, std::memory_order_release);
   if (whole / stretch == before / stretch) return false;
   written_ = control().written.load(std::memory_order_acquire);

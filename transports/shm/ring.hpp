@@ -62,10 +62,11 @@ class RingWriter {
   // Bytes that may be written now; more than ring_room_max where the reader has written nonsense. A line behind them is
   // the writer's, too.
   std::size_t room();
-  // The same before a message with so many bytes, which may have come to lie at the front; looks more seldom.
-  std::size_t room_before(std::size_t message) {
-    return written_ < looks_at_ ? ring_room_max - (written_ - taken_) : room_behind_stretch(message);
-  }
+  // The same before a message with so many bytes, which may come to lie at the front.
+  std::size_t room_before(std::size_t message);
+  // Whether before a message there is no need to look for room again, and what there is at least, which is no nonsense.
+  bool knows_room() const { return written_ < looks_at_; }
+  std::size_t known_room() const { return ring_room_max - (written_ - taken_); }
   std::byte* at() const { return mapping_.data() + ring_front_bytes + written_ % ring_data_bytes; }
   // The next `bytes`, to write the beginning of a message to, which the reader has once that is shown. The word
   // behind them is cleared now, so that nothing comes between what is written to the line in which they begin.
@@ -73,18 +74,14 @@ class RingWriter {
     if (bytes > long_bytes && !entered_) [[unlikely]]
       enter();
     std::byte* const header = at();
-    publish(bytes);
+    publish(header, bytes);
     return header;
   }
   // Shows a message that has been written there, but for the first word of its header, which is this.
   static void show(std::byte* header, std::uint64_t word) { arrival_at(header).store(word, std::memory_order_release); }
   // Lets the reader have whole slots that have been written, of a message that has been shown; behind them nothing has
   // come yet.
-  void publish(std::size_t bytes) {
-    arrival_at(at() + bytes).store(0, std::memory_order_relaxed);
-    written_ += bytes;
-    control().written.store(written_, std::memory_order_release);
-  }
+  void publish(std::size_t bytes) { publish(at(), bytes); }
   // Goes on to the next cache line. What is left of this one is what room() has beside whole lines.
   void align() {
     const std::size_t begun = written_ % cache_line_bytes;
@@ -100,8 +97,15 @@ class RingWriter {
  private:
   static constexpr std::size_t long_bytes = 4096;
 
+  // The same of what lies there, at().
+  void publish(std::byte* here, std::size_t bytes) {
+    RingControl& shown = control();
+    const std::uint64_t written = written_ + bytes;
+    arrival_at(here + bytes).store(0, std::memory_order_relaxed);
+    written_ = written;
+    shown.written.store(written, std::memory_order_release);
+  }
   void look_at_taken();
-  [[gnu::noinline]] std::size_t room_behind_stretch(std::size_t message);
   void go_to_front();
   // Has the kernel enter all pages that pieces are written to, which takes a small part of the time of a fault for
   // each. Rings that carry nothing long do without.
@@ -111,7 +115,7 @@ class RingWriter {
   bool entered_ = false;
   std::uint64_t written_ = 0;
   std::uint64_t taken_ = 0;       // as last seen; more than written_ where that is nonsense
-  std::uint64_t looks_at_ = 0;    // from there on, again, before a message
+  std::uint64_t looks_at_ = 0;    // from there on, again, before a message; 0 where `taken_` is nonsense
   std::uint64_t short_from_ = 0;  // all messages behind this are short
 };
 
@@ -121,12 +125,19 @@ class RingReader {
   explicit operator bool() const { return static_cast<bool>(mapping_); }
   RingControl& control() const { return *reinterpret_cast<RingControl*>(mapping_.data()); }
 
-  // Of the next message, where all that came before it has been read: the first word of its header; 0: it has not come.
-  std::uint64_t arrival() {
-    if (!mapping_) return 0;
-    const std::uint64_t word = arrival_at(place()).load(std::memory_order_acquire);
-    return is_message_or_none(word) ? word : arrival_behind(word);
+  // The next message, where all that came before it has been read: the first word of its header, 0 if it has not come,
+  // and where that lies, at().
+  struct Next {
+    std::uint64_t arrival = 0;
+    const std::byte* header = nullptr;
+  };
+  Next next() {
+    if (!mapping_) return {};
+    std::byte* const here = place();
+    const std::uint64_t word = arrival_at(here).load(std::memory_order_acquire);
+    return is_message_or_none(word) ? Next{word, here} : next_behind(word);
   }
+  std::uint64_t arrival() { return next().arrival; }
   // Bytes that may be read now; more than the ring holds where the writer has written nonsense. Looks again only where
   // fewer than `wanted` are known.
   std::size_t available(std::size_t wanted = 1) {
@@ -142,19 +153,23 @@ class RingReader {
   // Gives back what was skipped. Whether a writer that sleeps is to be woken for it: there is room for half a ring (it
   // would fill less at once and sleep again), and the reader has come into another stretch of it, so that not every
   // message asks. A writer that sleeps has filled the ring, so a yes comes before all of that is read.
-  bool give_back();
+  bool give_back() {
+    const std::uint64_t whole = round_down(position_, cache_line_bytes);
+    return whole != given_ && give_back_to(whole);
+  }
 
  private:
+  [[gnu::noinline]] bool give_back_to(std::uint64_t whole);
   std::byte* place() const { return mapping_.data() + ring_front_bytes + position_ % ring_data_bytes; }
   static bool is_message_or_none(std::uint64_t word) {
     static_assert(MessageHeader::rest_is_empty == 1 && MessageHeader::front_is_next == 2);
     return word - 1 > 1;
   }
-  [[gnu::noinline]] std::uint64_t arrival_behind(std::uint64_t mark) {
+  [[gnu::noinline]] Next next_behind(std::uint64_t mark) {
     const std::size_t unit = mark == MessageHeader::rest_is_empty ? cache_line_bytes : ring_data_bytes;
-    if (position_ % unit == 0) return mark;  // nonsense
+    if (position_ % unit == 0) return {mark, place()};  // nonsense
     align(unit);
-    return arrival_at(place()).load(std::memory_order_acquire);
+    return {arrival_at(place()).load(std::memory_order_acquire), place()};
   }
 
   Mapping mapping_;
