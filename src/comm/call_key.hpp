@@ -2,11 +2,12 @@
 // differ in their buffers alone.
 #pragma once
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <type_traits>
 
+#include "src/base/load_alone.hpp"
 #include "src/comm/call_arguments.hpp"
 
 namespace hocket::comm {
@@ -21,41 +22,45 @@ class CallKey {
     CallKey key;
     key.collective_ = call.collective;
     key.distance_ = distance_in(call);
-    key.flags_ = read<Flags>(call, offsetof(CallArguments, of_split));
-    for (std::size_t i = 0; i < words; ++i) key.words_[i] = word_in(call, i);
+    key.manner_ = manner_of(call);
+    key.count_ = call.count;
+    key.dtype_ = call.dtype;
+    key.op_ = call.op;
+    key.root_ = call.root;
+    key.timeout_ms_ = call.timeout_ms;
+    key.opaque_bytes_ = call.opaque_bytes;
     return key;
   }
   // Whether it is the call's. Every call passes here, so there is one decision, at the end.
   [[gnu::always_inline]] bool fits(const CallArguments& call) const {
-    std::uint64_t differences = distance_in(call) ^ distance_;
-    differences |= read<Flags>(call, offsetof(CallArguments, of_split)) ^ flags_;
-    for (std::size_t i = 0; i < words; ++i) differences |= word_in(call, i) ^ words_[i];
-    return call.collective == collective_ && differences == 0;
+    return call.collective == collective_ && ((distance_in(call) ^ distance_) | differences(call)) == 0;
   }
   // The same of the key of a send and a call that is a send, or of two receives, which have one buffer.
   [[gnu::always_inline]] bool fits_message(const CallArguments& call) const {
-    std::uint64_t differences = std::uint64_t{buffer_of(call) == nullptr} ^ std::uint64_t{distance_ == no_buffers};
-    differences |= read<Flags>(call, offsetof(CallArguments, of_split)) ^ flags_;
-    for (std::size_t i = 0; i < words; ++i) differences |= word_in(call, i) ^ words_[i];
-    return differences == 0;
+    const bool has_no_buffer = buffer_of(call) == nullptr;
+    return has_no_buffer == (distance_ == no_buffers) && differences(call) == 0;
   }
 
  private:
   using Word = std::uint64_t;
-  using Flags = std::uint32_t;
-  // From the count on, with nothing between them; then come the flags.
-  static constexpr std::size_t words = 5;
-  static_assert(offsetof(CallArguments, of_split) == offsetof(CallArguments, count) + words * sizeof(Word));
-  static_assert(offsetof(CallArguments, from_any) + sizeof(bool) == offsetof(CallArguments, of_split) + sizeof(Flags));
+  static_assert(offsetof(CallArguments, of_split) == offsetof(CallArguments, wire) + sizeof(std::uint32_t));
+  static_assert(offsetof(CallArguments, from_any) + sizeof(bool) == offsetof(CallArguments, wire) + sizeof(Word));
 
-  template <class Number>
-  static Number read(const CallArguments& call, std::size_t offset) {
-    Number number = 0;
-    std::memcpy(&number, reinterpret_cast<const std::byte*>(&call) + offset, sizeof number);
-    return number;
+  // The wire format, and four truth values behind it. Mostly all of that was cleared together.
+  static Word manner_of(const CallArguments& call) {
+    Word manner = 0;
+    std::memcpy(&manner, &call.wire, sizeof manner);
+    return manner;
   }
-  static Word word_in(const CallArguments& call, std::size_t index) {
-    return read<Word>(call, offsetof(CallArguments, count) + index * sizeof(Word));
+  // The bits in which a number that the caller has just written differs.
+  template <class Number>
+  [[gnu::always_inline]] static Word difference(const Number& given, Number kept) {
+    return static_cast<std::make_unsigned_t<Number>>(load_alone(given) ^ kept);
+  }
+  [[gnu::always_inline]] Word differences(const CallArguments& call) const {
+    return difference(call.count, count_) | difference(call.dtype, dtype_) | difference(call.op, op_) |
+           difference(call.root, root_) | difference(call.timeout_ms, timeout_ms_) |
+           difference(call.opaque_bytes, opaque_bytes_) | difference(manner_of(call), manner_);
   }
   static constexpr Word no_buffers = Word{1} << 63;
   // Buffers that keep theirs overlap, or do not, as they did. One buffer alone keeps every distance; none that two have
@@ -67,9 +72,13 @@ class CallKey {
   }
 
   Collective collective_ = Collective::barrier;
+  Word manner_ = ~Word{0};  // no call's
   Word distance_ = 0;
-  Flags flags_ = ~Flags{0};  // no call's: they are truth values
-  std::array<Word, words> words_{};
+  std::size_t count_ = 0;
+  int dtype_ = 0, op_ = 0;
+  Rank root_ = 0;
+  std::int64_t timeout_ms_ = 0;
+  std::size_t opaque_bytes_ = 0;
 };
 
 }  // namespace hocket::comm

@@ -15,10 +15,10 @@ namespace hocket::comm {
 class HostBuffers {
  public:
   // `gpus`: whose memory buffers may be; null: none's.
-  explicit HostBuffers(Gpus* gpus) : gpus_(gpus) {}
+  explicit HostBuffers(Gpus* gpus) : gpus_(gpus), seen_(gpus == nullptr ? never_ : gpus->seen_flag()) {}
 
   // Whether those that were found stay what they are: no driver was seen that hands out memory.
-  bool stay() const { return gpus_ == nullptr || !gpus_->seen(); }
+  bool stay() const { return !seen_.load(std::memory_order_relaxed); }
   static bool in_one_page(const void* data, const void* other) { return difference(data, other) < page_bytes; }
   // Whether both are, each with its own other one.
   static bool in_one_page(const void* data, const void* other, const void* more, const void* other_of_more) {
@@ -55,7 +55,10 @@ class HostBuffers {
     return true;
   }
 
+  static constexpr std::atomic<bool> never_{false};
+
   Gpus* const gpus_;
+  const std::atomic<bool>& seen_;  // a driver
   std::atomic<std::uint32_t> calls_{0};
   std::array<std::atomic<std::uintptr_t>, places> latest_{};  // no data lies in page 0
 };

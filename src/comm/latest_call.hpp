@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "src/base/load_alone.hpp"
 #include "src/base/thread_number.hpp"
 #include "src/comm/call_key.hpp"
 #include "src/comm/call_tables.hpp"
@@ -47,8 +48,8 @@ class alignas(256) LatestCall {
     if (!take_turn()) return another_call;
     const EndOfTurn end(busy_);
     if (!fits(call)) return another_call;
-    const auto* const input = static_cast<const std::byte*>(call.send);
-    if (!executor.run_again(operation_, input, static_cast<std::byte*>(call.recv))) return another_call;
+    const auto* const input = static_cast<const std::byte*>(load_alone(call.send));
+    if (!executor.run_again(operation_, input, static_cast<std::byte*>(load_alone(call.recv)))) return another_call;
     return ended(*operation_);
   }
   // The same of a send that is like one latest call and a receive that is like another one; `ended` is shown the

@@ -155,19 +155,30 @@ Status Executor::run(Operations operations) {
 }
 
 // Mostly it is over at once, and then there is nothing else to be done. Progress is given back with a locked
-// instruction; behind that, the receiver is woken.
+// instruction; behind that, the others are woken.
 bool Executor::run_again(const std::shared_ptr<Operation>& operation, const std::byte* input, std::byte* output) {
   Parts& parts = *parts_;
   if (!parts.engine.needs_no_place_again(*operation) || !parts.lock.take_from_rest())
     return false;  // nothing is queued
-  if (parts.engine.run_again(operation, input, output) && parts.lock.return_to_rest()) {
-    if (Link* const link = operation->link_to_wake(); link != nullptr) link->wake_receiver();
-    return true;
+  const RanNow ran = parts.engine.begin_again(operation, input, output);
+  if (ran == RanNow::over && parts.lock.return_to_rest()) [[likely]] {
+    operation->wake_behind_fence();
+  } else {
+    finish_again(operation, input, output, ran);
   }
-  operation->wake_receiver();
+  return true;
+}
+
+void Executor::finish_again(const std::shared_ptr<Operation>& operation, const std::byte* input, std::byte* output,
+                            RanNow ran) {
+  Parts& parts = *parts_;
+  if (ran == RanNow::over) {
+    operation->wake();
+  } else if (parts.engine.go_on(operation, input, output, ran) && parts.lock.return_to_rest()) {
+    return;
+  }
   const ProgressGuard progress(parts);
   if (!operation->finished()) parts.engine.run({.operations = {&operation, 1}}, Deadline::never());
-  return true;
 }
 
 bool Executor::run_again(Operations pair, const std::byte* input, std::byte* output) {

@@ -121,6 +121,9 @@ class Executor {
   [[gnu::noinline]] StartedAgain start_taken(const std::shared_ptr<Operation>* latest,
                                              const std::shared_ptr<Operation>* idle, const std::byte* input,
                                              std::byte* output, RunEnd& end);
+  // What run_again() has begun; progress is taken, and is given back.
+  [[gnu::noinline]] void finish_again(const std::shared_ptr<Operation>& operation, const std::byte* input,
+                                      std::byte* output, RanNow ran);
   bool may_start_here() const;
   bool starts_here(Operations operations);
   bool submit(Operations operations);

@@ -16,7 +16,9 @@
 #include "src/exec/peers.hpp"
 #include "src/exec/run_end.hpp"
 #include "src/exec/run_state.hpp"
+#include "src/exec/started.hpp"
 #include "src/spi/transport.hpp"
+#include "src/spi/window.hpp"
 
 namespace hocket {
 
@@ -93,8 +95,8 @@ class Operation : public RunEnd, public std::enable_shared_from_this<Operation> 
     return status;
   }
   // In place of being numbered, recorded, begun and advanced until it is complete: all of that, where nobody is waited
-  // for. Requires can_move(). `begun`: it is to be advanced; `over`: it has ended well.
-  enum class Ran : std::uint8_t { nothing, begun, over };
+  // for. Requires can_move().
+  using Ran = RanNow;
   virtual Ran run_now(Recorder& recorder) {
     (void)recorder;
     return Ran::nothing;
@@ -102,11 +104,20 @@ class Operation : public RunEnd, public std::enable_shared_from_this<Operation> 
   // The link to which a run_now() that has ended has handed its message: behind that, and a full fence, the receiver is
   // to be woken. Null: nobody is. Constant once the operation has run.
   Link* link_to_wake() const { return link_to_wake_; }
+  // All who may wait for what a run_now() that has ended has done: that receiver, or the other members of the window.
+  // Behind a full fence.
+  void wake_behind_fence() const {
+    if (link_to_wake_ != nullptr) {
+      link_to_wake_->wake_receiver();
+    } else if (window_ != nullptr) {
+      window_->wake_sleepers();
+    }
+  }
   // The same here and now.
-  void wake_receiver() const {
-    if (link_to_wake_ == nullptr) return;
+  void wake() const {
+    if (link_to_wake_ == nullptr && window_ == nullptr) return;
     full_fence();
-    link_to_wake_->wake_receiver();
+    wake_behind_fence();
   }
   // `tag` is tag().
   virtual Status start(const Tag& tag, Peers& peers) = 0;

@@ -146,6 +146,7 @@ bool ProgressEngine::run_here(const std::shared_ptr<Operation>& operation, Opera
   try {
     if (ran == Operation::Ran::nothing && operation->can_move()) ran = operation->run_now(recorder_);
     if (ran == Operation::Ran::over) {
+      operation->wake();
       end_well(*operation);
       return true;
     }

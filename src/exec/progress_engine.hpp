@@ -81,32 +81,34 @@ class ProgressEngine final : public TransportListener {
     if (operation->uses_links() && !alone_) return messages_.run({&operation, 1});
     return run_here(operation, Operation::Ran::nothing);
   }
-  // The same of one that runs again, bound to these buffers: mostly nothing else of it changes. The receiver of what it
-  // has sent is still to be woken, see Operation::link_to_wake().
-  [[gnu::always_inline]] bool run_again(const std::shared_ptr<Operation>& operation, const std::byte* input,
-                                        std::byte* output) {
-    Operation::Ran ran = Operation::Ran::nothing;
+  // Begins one that runs again, bound to these buffers: mostly nothing else of it changes. `over`: it has ended well,
+  // and Operation::wake() is due. Else go_on() does the rest; `broken`: everything is.
+  [[gnu::always_inline]] Operation::Ran begin_again(const std::shared_ptr<Operation>& operation, const std::byte* input,
+                                                    std::byte* output) {
+    if (!nothing_came_to_light()) return Operation::Ran::nothing;
     Operation& running = *operation;
-    if (nothing_came_to_light()) {
-      running.move_on(input, output);
-      try {
-        ran = running.run_now(recorder_);
-      } catch (...) {
-        running.take_longer();
-        unqueued_.assign(1, operation);  // there is room
-        break_down_for_exception();
-        return false;
-      }
+    running.move_on(input, output);
+    try {
+      const Operation::Ran ran = running.run_now(recorder_);
+      if (ran == Operation::Ran::over) [[likely]]
+        ++running.context().counters().operations;
+      return ran;
+    } catch (...) {
+      running.take_longer();
+      unqueued_.assign(1, operation);  // there is room
+      break_down_for_exception();
+      return Operation::Ran::broken;
     }
-    if (ran == Operation::Ran::over) [[likely]] {
-      ++running.context().counters().operations;
-      return true;
-    }
+  }
+  // As run_alone().
+  bool go_on(const std::shared_ptr<Operation>& operation, const std::byte* input, std::byte* output,
+             Operation::Ran ran) {
+    if (ran == Operation::Ran::broken) return false;
     if (ran == Operation::Ran::nothing) {
-      running.bind_again(input, output);
+      operation->bind_again(input, output);
       return run_alone(operation);
     }
-    running.take_longer();
+    operation->take_longer();
     return run_here(operation, ran);
   }
   // Whether nothing that peers tell over links meanwhile is compared with the operation; with a collective over links
@@ -197,7 +199,7 @@ class ProgressEngine final : public TransportListener {
   // Whether a message has been run here and now.
   bool runs_now(Operation& message) {
     if (!takes_now(message)) return false;
-    message.wake_receiver();
+    message.wake();
     message.finish_well();
     return true;
   }

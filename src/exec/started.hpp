@@ -1,4 +1,4 @@
-// What became of a message that was to start.
+// What became of a message that was to start, and of an operation that was to run.
 #pragma once
 
 #include <cstdint>
@@ -11,8 +11,16 @@ enum class Started : std::uint8_t {
   over        // it has ended well
 };
 
-// The same of one that starts again, and how. In one number: what is written as several bytes and then read at once
-// comes late, and every message would wait for that.
+// How far an operation has come that was run here and now.
+enum class RanNow : std::uint8_t {
+  nothing,  // nothing has happened
+  begun,    // it is to be advanced
+  over,     // it has ended well, and Operation::wake() is due
+  broken    // everything broke
+};
+
+// What became of a message that was to start again, and how. In one number: what is written as several bytes and then
+// read at once comes late, and every message would wait for that.
 class StartedAgain {
  public:
   using Number = std::uint32_t;

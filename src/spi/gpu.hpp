@@ -137,6 +137,8 @@ class Gpus {
 
   // Whether this process may have had memory of a GPU when gpu_at() was called last. Once true, always true.
   bool seen() const { return seen_.load(std::memory_order_relaxed); }
+  // The same for whoever asks again and again.
+  const std::atomic<bool>& seen_flag() const { return seen_; }
   // The GPU in whose memory `data` lies. Null: memory that the host reads and writes; that is also pinned and managed
   // memory. Code::unsupported where it is memory of a GPU that cannot be used; the message begins with what it is:
   // "device memory of GPU 3". Cheap as long as there is no GPU in this process.

@@ -4,7 +4,7 @@
 // area (likewise) and any number of registered regions. Everything here is plain memory: a writer uses release stores
 // on the words of the lines, a reader acquire loads.
 //
-// Thread rule: as Transport (one thread at a time), except wake_others() and interrupt(), which any thread may call.
+// Thread rule: as Transport (one thread at a time), except wake_others(), wake_sleepers() and interrupt(), which any thread may call.
 // map() may find a peer's end and tell the TransportListener.
 #pragma once
 
@@ -15,6 +15,7 @@
 #include <memory>
 #include <optional>
 
+#include "src/base/fence.hpp"
 #include "src/spi/buffer.hpp"
 #include "src/spi/plain_reads.hpp"
 #include "src/spi/status.hpp"
@@ -90,7 +91,12 @@ class Window {
   // In place of prepare_sleep(), where links are waited for too: until cancel_sleep(), another member's wake_others()
   // ends the poll(2) of a member that has armed the window's transport.
   virtual void prepare_poll() = 0;
-  virtual void wake_others() = 0;
+  void wake_others() {
+    full_fence();
+    wake_sleepers();
+  }
+  // The same behind a full fence that the caller has passed since it wrote what they wait for.
+  virtual void wake_sleepers() = 0;
   // Ends this process's own sleep(), from any of its threads.
   virtual void interrupt() = 0;
 };

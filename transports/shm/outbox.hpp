@@ -47,7 +47,7 @@ class Outbox {
   // Whether flush() has something to do; with less room than a line it may have nothing.
   bool ready() { return (!queue_.empty() && ring_.room() >= cache_line_bytes) || next_is_taken(); }
   // Writes a short message for which there is room, and none waits before it; then the reader is to be woken. False: it
-  // is to be pushed. Requires open().
+  // is to be pushed; so always before it is open().
   bool write_at_once(const Tag& tag, std::span<const std::byte> data) noexcept;
   // Wakes the reader through its eventfd, if it sleeps. What it waits for has been published before a full fence that
   // the caller has passed: either the reader sees it, or we see that the reader sleeps. Any thread, once open().

@@ -81,8 +81,7 @@ std::optional<PayloadPlace> ShmLink::place_of(const Tag& tag, ConstBuffer payloa
 }
 
 bool ShmLink::send_now(const Tag& tag, std::span<const std::byte> from) noexcept {
-  if (ended_with_ || !outbox_.open()) return false;
-  return outbox_.write_at_once(tag, from);
+  return !ended_with_ && outbox_.write_at_once(tag, from);
 }
 
 // Behind the last message before a goodbye there is more to do.

@@ -53,7 +53,7 @@ class ShmWindow final : public Window {
   void sleep(std::uint32_t ticket, Deadline deadline) override { waking_.own_flag().sleep(ticket, deadline); }
   void cancel_sleep() override { waking_.own_flag().cancel(); }
   void prepare_poll() override { waking_.own_flag().prepare_poll(); }
-  void wake_others() override { waking_.wake_others(); }
+  void wake_sleepers() override { waking_.wake_sleepers(); }
   void interrupt() override { waking_.own_flag().interrupt(); }
 
  private:

@@ -3,7 +3,6 @@
 
 #include <cstddef>
 
-#include "src/base/fence.hpp"
 #include "transports/shm/window_group.hpp"
 
 namespace hocket::shm {
@@ -15,8 +14,8 @@ class WindowWaking {
   // This member's own sleep.
   WakeFlag& own_flag() { return group_.own().board->wake_flag; }
 
-  void wake_others() {
-    full_fence();
+  // See Window.
+  void wake_sleepers() {
     MemberBoard* const boards = group_.members.front().board;  // side by side
     const MemberSet self = set_of(group_.self);
     const auto wake = [&](std::size_t first, std::size_t end) {

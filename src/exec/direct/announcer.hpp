@@ -53,7 +53,8 @@ class Announcer {
     return true;
   }
   bool announced() const { return state_ != State::waits; }
-  // Reads what everyone whom this member needs has announced. False: somebody has not, or something was wrong.
+  // Reads what everyone whom this member needs has announced; then settle_waking() or leave_waking() is due. False:
+  // somebody has not, or something was wrong.
   [[gnu::always_inline]] bool hear_all() {
     const DirectRun& run = run_;
     const std::uint32_t until = run.needed.until;
@@ -66,7 +67,6 @@ class Announcer {
       }
     }
     if (!run_.rule.one_way) run_.use.everyone_heard = run_.turn;
-    settle_waking();
     state_ = State::heard_all;
     return true;
   }
@@ -80,6 +80,8 @@ class Announcer {
     if (polls_to_waking_ >= 0) run_.window().wake_others();
     polls_to_waking_ = -1;
   }
+  // The caller wakes them.
+  void leave_waking() { polls_to_waking_ = -1; }
   // The look that follows is the last one.
   void before_sleep() {
     settle_waking();

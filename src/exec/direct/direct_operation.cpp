@@ -31,6 +31,7 @@ Status DirectOperation::mark_streams() {
 }
 
 void DirectOperation::choose_longer_path(Counters& counters) {
+  announcer_.settle_waking();
   const DirectPath path = announcer_.path();
   set_path(1 + static_cast<std::uint32_t>(path));
   if (run_.may_meet_links) {
@@ -50,6 +51,7 @@ void DirectOperation::choose_longer_path(Counters& counters) {
   begin_path(path, counters);
 }
 
+// Where it is over then, waking the others may be left to do.
 [[gnu::always_inline]] inline bool DirectOperation::meet(Counters& counters) {
   bool announced = false;  // something happened: a member that is about to sleep owes the others a waking
   if (!announcer_.announced()) {
@@ -59,6 +61,12 @@ void DirectOperation::choose_longer_path(Counters& counters) {
   if (!announcer_.hear_all()) return announced;
   choose_path(counters);
   return true;
+}
+
+bool DirectOperation::meet_and_wake(Counters& counters) {
+  const bool happened = meet(counters);
+  if (phase_ != Phase::meet) announcer_.settle_waking();
+  return happened;
 }
 
 // Few calls come here, and the others are not to pay for it.
@@ -77,9 +85,11 @@ Operation::Ran DirectOperation::run_now(Recorder& recorder) {
   phase_ = Phase::meet;
   meet(context().counters());
   if (phase_ == Phase::done) [[likely]] {
+    announcer_.leave_waking();
     recorder.add(*this, tag());
     return Ran::over;
   }
+  if (phase_ == Phase::failed) announcer_.settle_waking();
   keep_links(true);
   if (!run_.failure.ok()) fail(run_.failure);
   recorder.begin(*this, tag());
@@ -95,14 +105,14 @@ Status DirectOperation::start(const Tag& tag, Peers&) {
   phase_ = Phase::meet;
   keep_links(run_.is_small && !binding().device);
   if (run_.puts_in_line) {  // mostly it is over at once
-    meet(context().counters());
+    meet_and_wake(context().counters());
     if (!run_.failure.ok()) fail(run_.failure);
   }
   return {};
 }
 
 bool DirectOperation::advance(Counters& counters) {
-  bool happened = phase_ == Phase::meet && meet(counters);
+  bool happened = phase_ == Phase::meet && meet_and_wake(counters);
   if (phase_ == Phase::move && run_.failure.ok()) happened |= move(counters);
   if (!run_.failure.ok()) fail(run_.failure);
   return happened;

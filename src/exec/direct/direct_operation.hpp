@@ -50,6 +50,7 @@ class DirectOperation final : public Operation {
   enum class Phase { meet, move, done, failed };  // failed: by what was moved at once
 
   bool meet(Counters& counters);
+  bool meet_and_wake(Counters& counters);
   void choose_path(Counters& counters);
   [[gnu::noinline]] void choose_longer_path(Counters& counters);
   void begin_path(DirectPath path, Counters& counters);

@@ -1,4 +1,5 @@
-// Whoever is sent a message that is over at once is woken, on every way that such a message takes.
+// Whoever is sent a message that is over at once is woken, on every way that such a message takes; and the members of a
+// window by a call that is.
 #include <gtest/gtest.h>
 
 #include <array>
@@ -9,9 +10,11 @@
 #include <thread>
 #include <vector>
 
+#include "src/exec/direct/direct_operation.hpp"
 #include "src/exec/executor.hpp"
 #include "src/exec/message_operation.hpp"
 #include "tests/unit/exec/fake_peers.hpp"
+#include "tests/unit/exec/memory_window.hpp"
 
 namespace hocket {
 namespace {
@@ -130,6 +133,29 @@ TEST_F(WokenReceivers, OfSeveralThatAreStarted) {
   ASSERT_TRUE(executor_->start(sends).ok());
   ASSERT_TRUE(executor_->wait(sends, Deadline::after(std::chrono::minutes(5))).ok());
   EXPECT_FALSE(link_.asleep);
+}
+
+// A small broadcast is over for its root when that has announced it; the other member sleeps.
+TEST_F(WokenReceivers, OfABroadcastOverAWindow) {
+  testing_support::SharedMemory shared(2, 4096);
+  testing_support::MemoryWindow window(shared, 0), of_sleeper(shared, 1);
+  WindowUse use{.window = &window, .heard = std::vector<std::uint64_t>(2)};
+  std::shared_ptr<Operation> broadcast = std::make_shared<DirectOperation>(use, executor_->first());
+  broadcast->bind({.input = data_.data(),
+                   .output = data_.data(),
+                   .signature = {.collective = Collective::broadcast, .count = data_.size()},
+                   .reduction = {},
+                   .timeout = std::chrono::hours(1)});
+  const auto wakes = [&](const auto& run) {
+    (void)of_sleeper.prepare_sleep(set_of(0));
+    run();
+    return !of_sleeper.sleeps();
+  };
+  const auto in_turn = [&] { EXPECT_TRUE(executor_->run({&broadcast, 1}).ok()); };
+  EXPECT_TRUE(wakes(in_turn));
+  broadcast->bind_again(data_.data(), data_.data());
+  EXPECT_TRUE(wakes(in_turn));
+  EXPECT_TRUE(wakes([&] { until([&] { return executor_->run_again(broadcast, data_.data(), data_.data()); }); }));
 }
 
 }  // namespace
