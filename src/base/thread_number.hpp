@@ -19,7 +19,7 @@ inline ThreadNumber this_thread_number() {
   const ThreadNumber number = detail::thread_number;
   return number != detail::unnumbered ? number : detail::number_thread();
 }
-// Whether this thread has it, as far as it has been asked for its number.
+// Whether this thread has it. False where it has not asked for its number yet.
 inline bool is_this_thread(ThreadNumber number) {
   return number == detail::thread_number;
 }

@@ -20,7 +20,7 @@ class HostBuffers {
   // Whether those that were found stay what they are: no driver was seen that hands out memory.
   bool stay() const { return !seen_.load(std::memory_order_relaxed); }
   static bool in_one_page(const void* data, const void* other) { return difference(data, other) < page_bytes; }
-  // Whether both are, each with its own other one.
+  // The same of two pairs.
   static bool in_one_page(const void* data, const void* other, const void* more, const void* other_of_more) {
     return (difference(data, other) | difference(more, other_of_more)) < page_bytes;
   }
@@ -58,7 +58,7 @@ class HostBuffers {
   static constexpr std::atomic<bool> never_{false};
 
   Gpus* const gpus_;
-  const std::atomic<bool>& seen_;  // a driver
+  const std::atomic<bool>& seen_;  // whether there is a driver that hands out memory
   std::atomic<std::uint32_t> calls_{0};
   std::array<std::atomic<std::uintptr_t>, places> latest_{};  // no data lies in page 0
 };

@@ -42,7 +42,7 @@ class alignas(256) LatestCall {
   }
   // Runs that operation, bound to the buffers of this call, to its end, shows it to `ended` before anybody else may run
   // it, and returns what that does. another_call: it is another one, or not the only one that is to be run now, and
-  // nothing has happened. A function of its own, so that those that only lead to it leave nothing to come back to.
+  // nothing has happened. A function of its own, to which others jump.
   template <class Ended>
   [[gnu::noinline]] Code run_again(const CallArguments& call, Executor& executor, Ended ended) {
     if (!take_turn()) return another_call;

@@ -56,7 +56,7 @@ class ProgressLock {
 
   // The same where no operations are left and none has ended but the holder's own. False: somebody waits, or something
   // is to be done, and nothing has happened. Mostly neither is so: then release() wakes nobody and leaves no flag.
-  // True: by a locked instruction, behind which Executor wakes receivers; so is release_started(), always.
+  // True: by a locked instruction, behind which Executor wakes whoever waits; so is release_started(), always.
   [[gnu::always_inline]] bool return_to_rest() { return apply_once(progress::return_to_rest); }
 
   // ---- any thread: what is to be done ----

@@ -4,8 +4,8 @@
 // area (likewise) and any number of registered regions. Everything here is plain memory: a writer uses release stores
 // on the words of the lines, a reader acquire loads.
 //
-// Thread rule: as Transport (one thread at a time), except wake_others(), wake_sleepers() and interrupt(), which any thread may call.
-// map() may find a peer's end and tell the TransportListener.
+// Thread rule: as Transport (one thread at a time), except wake_others(), wake_sleepers() and interrupt(), which any
+// thread may call. map() may find a peer's end and tell the TransportListener.
 #pragma once
 
 #include <atomic>

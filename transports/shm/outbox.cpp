@@ -63,8 +63,8 @@ bool Outbox::ask_to_read(const PlainMemoryOwner& own) {
   return ring_.control().reader_reads.load(std::memory_order_relaxed) != 0;
 }
 
-// Writes a message in one piece. False: it is too long for that, or for the room. What is seldom done is a function's
-// last step, so that all others leave nothing to come back to.
+// Writes a message in one piece. False: it is too long for that, or for the room. What is seldom done is a tail
+// call, so that all other messages need no registers saved.
 inline bool Outbox::write_whole(const Tag& tag, std::span<const std::byte> data, std::size_t room) {
   if (data.size() > untagged_max || !next_tag_.is(tag)) return write_tagged(tag, data, room);
   const std::size_t bytes = untagged_bytes_in_ring(data.size());

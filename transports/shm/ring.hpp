@@ -64,8 +64,9 @@ class RingWriter {
   std::size_t room();
   // The same before a message with so many bytes, which may come to lie at the front.
   std::size_t room_before(std::size_t message);
-  // Whether before a message there is no need to look for room again, and what there is at least, which is no nonsense.
+  // Whether there is no need for that: known_room() is enough to go on, and is no nonsense.
   bool knows_room() const { return written_ < looks_at_; }
+  // As last seen.
   std::size_t known_room() const { return ring_room_max - (written_ - taken_); }
   std::byte* at() const { return mapping_.data() + ring_front_bytes + written_ % ring_data_bytes; }
   // The next `bytes`, to write the beginning of a message to, which the reader has once that is shown. The word
@@ -97,7 +98,7 @@ class RingWriter {
  private:
   static constexpr std::size_t long_bytes = 4096;
 
-  // The same of what lies there, at().
+  // The same; `here` is at().
   void publish(std::byte* here, std::size_t bytes) {
     RingControl& shown = control();
     const std::uint64_t written = written_ + bytes;

@@ -31,7 +31,6 @@ Status DirectOperation::mark_streams() {
 }
 
 void DirectOperation::choose_longer_path(Counters& counters) {
-  announcer_.settle_waking();
   const DirectPath path = announcer_.path();
   set_path(1 + static_cast<std::uint32_t>(path));
   if (run_.may_meet_links) {
@@ -48,10 +47,11 @@ void DirectOperation::choose_longer_path(Counters& counters) {
     phase_ = move_at_once(run_) ? Phase::done : Phase::failed;
     return;
   }
+  announcer_.settle_waking();
   begin_path(path, counters);
 }
 
-// Where it is over then, waking the others may be left to do.
+// Where it is over then, waking the others may still be due.
 [[gnu::always_inline]] inline bool DirectOperation::meet(Counters& counters) {
   bool announced = false;  // something happened: a member that is about to sleep owes the others a waking
   if (!announcer_.announced()) {
@@ -89,7 +89,7 @@ Operation::Ran DirectOperation::run_now(Recorder& recorder) {
     recorder.add(*this, tag());
     return Ran::over;
   }
-  if (phase_ == Phase::failed) announcer_.settle_waking();
+  if (phase_ != Phase::meet) announcer_.settle_waking();
   keep_links(true);
   if (!run_.failure.ok()) fail(run_.failure);
   recorder.begin(*this, tag());

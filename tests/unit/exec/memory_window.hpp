@@ -70,7 +70,9 @@ class MemoryWindow final : public Window {
     std::memcpy(to, reinterpret_cast<const std::byte*>(from), bytes);
     return {};
   }
-  void tidy() override {}
+  void tidy() override {
+    if (in_tidy) in_tidy();
+  }
   // Who sleeps is not run until it is awake again.
   std::uint32_t prepare_sleep(MemberSet awaited) override {
     shared_.members[self_].asleep = true;
@@ -89,7 +91,7 @@ class MemoryWindow final : public Window {
 
   bool sleeps() const { return shared_.members[self_].asleep; }
 
-  std::function<void()> before_read;
+  std::function<void()> before_read, in_tidy;
   PlainReads reads{.read = 1e-10, .copy = 1e-10};
 
  private:

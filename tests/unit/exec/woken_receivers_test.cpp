@@ -155,7 +155,17 @@ TEST_F(WokenReceivers, OfABroadcastOverAWindow) {
   EXPECT_TRUE(wakes(in_turn));
   broadcast->bind_again(data_.data(), data_.data());
   EXPECT_TRUE(wakes(in_turn));
-  EXPECT_TRUE(wakes([&] { until([&] { return executor_->run_again(broadcast, data_.data(), data_.data()); }); }));
+  const auto again = [&] { until([&] { return executor_->run_again(broadcast, data_.data(), data_.data()); }); };
+  EXPECT_TRUE(wakes(again));
+  // Now and then a call tidies the window; what is submitted then keeps progress from returning to rest.
+  bool submitted = false;
+  window.in_tidy = [&] {
+    submitted = true;
+    EXPECT_TRUE(executor_->start({&other_, 1}).ok());
+    window.in_tidy = nullptr;
+  };
+  for (int i = 0; i < 64 && !submitted; ++i) EXPECT_TRUE(wakes(again));
+  EXPECT_TRUE(submitted);
 }
 
 }  // namespace
