@@ -28,7 +28,7 @@ void add(Hash& hash, Numbers... numbers) {
 std::uint64_t digest_of_protocol() {
   Hash hash;
   add(hash, HOCKET_PROTOCOL_VERSION, sizeof(Tag), call_slice_bytes, slices_in_group(1), slices_in_group(2),
-      message_bytes_max);
+      message_bytes_max, block_slice_bytes);
   add(hash, wire_block_elements, direct::announcements, direct::run_ahead_max, direct::inline_bytes_max,
       direct::second_lines, direct::payload_bytes, direct::near_payload_bytes, direct::payload_bytes_max,
       direct::one_way_bytes_max, direct::usual_staging_bytes);

@@ -7,6 +7,7 @@
 #include "src/exec/gpu/mirrored_operation.hpp"
 #include "src/exec/reduce.hpp"
 #include "src/plan/algorithm_id.hpp"
+#include "src/plan/direct/path.hpp"
 #include "src/plan/slicing.hpp"
 
 namespace hocket::comm {
@@ -139,6 +140,8 @@ std::shared_ptr<Operation> CallPlanner::plan_over_window(const CallArguments& ca
       const auto [algorithm, id] = algorithm_for(key_of(call, checked, membership().options()));
       binding.signature.algorithm = id;
       PlanKey key = plan_key(call, checked, *algorithm, binding);
+      const bool is_exchange = call.collective == Collective::alltoall_v;
+      if (is_exchange && weighs_copies(place.members)) key.slice_bytes = block_slice_bytes;
       key.blocks = {std::make_shared<const UnequalBlocks>(std::move(*large))};
       return operations_.over_window_and_links(key, checked.blocks, call.persistent);
     }
