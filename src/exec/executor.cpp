@@ -162,7 +162,7 @@ bool Executor::run_again(const std::shared_ptr<Operation>& operation, const std:
     return false;  // nothing is queued
   const RanNow ran = parts.engine.begin_again(operation, input, output);
   if (ran == RanNow::over && parts.lock.return_to_rest()) [[likely]] {
-    operation->wake_behind_fence();
+    wake_behind_fence(*operation);
   } else {
     finish_again(operation, input, output, ran);
   }
@@ -173,7 +173,7 @@ void Executor::finish_again(const std::shared_ptr<Operation>& operation, const s
                             RanNow ran) {
   Parts& parts = *parts_;
   if (ran == RanNow::over) {
-    operation->wake();
+    wake(*operation);
   } else if (parts.engine.go_on(operation, input, output, ran) && parts.lock.return_to_rest()) {
     return;
   }

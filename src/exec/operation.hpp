@@ -8,7 +8,6 @@
 #include <span>
 #include <string_view>
 
-#include "src/base/fence.hpp"
 #include "src/exec/binding.hpp"
 #include "src/exec/context.hpp"
 #include "src/exec/manner.hpp"
@@ -18,7 +17,6 @@
 #include "src/exec/run_state.hpp"
 #include "src/exec/started.hpp"
 #include "src/spi/transport.hpp"
-#include "src/spi/window.hpp"
 
 namespace hocket {
 
@@ -104,21 +102,6 @@ class Operation : public RunEnd, public std::enable_shared_from_this<Operation> 
   // The link to which a run_now() that has ended has handed its message: behind that, and a full fence, the receiver is
   // to be woken. Null: nobody is. Constant once the operation has run.
   Link* link_to_wake() const { return link_to_wake_; }
-  // All who may wait for what a run_now() that has ended has done: that receiver, or the other members of the window.
-  // Behind a full fence.
-  void wake_behind_fence() const {
-    if (link_to_wake_ != nullptr) {
-      link_to_wake_->wake_receiver();
-    } else if (window_ != nullptr) {
-      window_->wake_sleepers();
-    }
-  }
-  // The same here and now.
-  void wake() const {
-    if (link_to_wake_ == nullptr && window_ == nullptr) return;
-    full_fence();
-    wake_behind_fence();
-  }
   // `tag` is tag().
   virtual Status start(const Tag& tag, Peers& peers) = 0;
   // Whether that is all, and links, which keep its order, do the rest; it counts its end (Context::Shared), and

@@ -1,6 +1,5 @@
 #include "src/exec/progress_engine.hpp"
 
-#include <algorithm>
 #include <utility>
 
 #include "src/base/wake_event.hpp"
@@ -146,7 +145,7 @@ bool ProgressEngine::run_here(const std::shared_ptr<Operation>& operation, Opera
   try {
     if (ran == Operation::Ran::nothing && operation->can_move()) ran = operation->run_now(recorder_);
     if (ran == Operation::Ran::over) {
-      operation->wake();
+      wake(*operation);
       end_well(*operation);
       return true;
     }

@@ -24,6 +24,7 @@
 #include "src/exec/source_search.hpp"
 #include "src/exec/unseen_peers.hpp"
 #include "src/exec/waiting.hpp"
+#include "src/exec/waking.hpp"
 #include "src/exec/watcher.hpp"
 
 namespace hocket {
@@ -82,7 +83,7 @@ class ProgressEngine final : public TransportListener {
     return run_here(operation, Operation::Ran::nothing);
   }
   // Begins one that runs again, bound to these buffers: mostly nothing else of it changes. `over`: it has ended well,
-  // and Operation::wake() is due. Else go_on() does the rest; `broken`: everything is.
+  // and wake() is due. Else go_on() does the rest; `broken`: everything is.
   [[gnu::always_inline]] Operation::Ran begin_again(const std::shared_ptr<Operation>& operation, const std::byte* input,
                                                     std::byte* output) {
     if (!nothing_came_to_light()) return Operation::Ran::nothing;
@@ -199,7 +200,7 @@ class ProgressEngine final : public TransportListener {
   // Whether a message has been run here and now.
   bool runs_now(Operation& message) {
     if (!takes_now(message)) return false;
-    message.wake();
+    wake(message);
     message.finish_well();
     return true;
   }

@@ -15,7 +15,7 @@ enum class Started : std::uint8_t {
 enum class RanNow : std::uint8_t {
   nothing,  // nothing has happened
   begun,    // it is to be advanced
-  over,     // it has ended well, and Operation::wake() is due
+  over,     // it has ended well, and wake() is due
   broken    // everything broke
 };
 

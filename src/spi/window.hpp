@@ -15,7 +15,6 @@
 #include <memory>
 #include <optional>
 
-#include "src/base/fence.hpp"
 #include "src/spi/buffer.hpp"
 #include "src/spi/plain_reads.hpp"
 #include "src/spi/status.hpp"
@@ -91,10 +90,7 @@ class Window {
   // In place of prepare_sleep(), where links are waited for too: until cancel_sleep(), another member's wake_others()
   // ends the poll(2) of a member that has armed the window's transport.
   virtual void prepare_poll() = 0;
-  void wake_others() {
-    full_fence();
-    wake_sleepers();
-  }
+  virtual void wake_others() = 0;
   // The same behind a full fence that the caller has passed since it wrote what they wait for.
   virtual void wake_sleepers() = 0;
   // Ends this process's own sleep(), from any of its threads.

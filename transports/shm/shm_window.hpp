@@ -5,6 +5,7 @@
 #include <span>
 #include <string>
 
+#include "src/base/fence.hpp"
 #include "src/base/region_table.hpp"
 #include "src/spi/window.hpp"
 #include "transports/shm/window_group.hpp"
@@ -53,6 +54,10 @@ class ShmWindow final : public Window {
   void sleep(std::uint32_t ticket, Deadline deadline) override { waking_.own_flag().sleep(ticket, deadline); }
   void cancel_sleep() override { waking_.own_flag().cancel(); }
   void prepare_poll() override { waking_.own_flag().prepare_poll(); }
+  void wake_others() override {
+    full_fence();
+    wake_sleepers();
+  }
   void wake_sleepers() override { waking_.wake_sleepers(); }
   void interrupt() override { waking_.own_flag().interrupt(); }
 

@@ -25,6 +25,8 @@ class WakeFlag {
   // In place of prepare(): the sleep is a poll(2), and ends with cancel().
   void prepare_poll() { prepare(asleep | polls, all_members); }
 
+  // Whether the sleeper may be asleep. Behind a full_fence(), as wake().
+  bool sleeps() const { return (word_.load(std::memory_order_relaxed) & asleep) != 0; }
   // Anybody's, `waker`, after having written what the sleeper waits for, and a full_fence(): so the sleeper sees it, or
   // is woken if it waits for this one. True: the sleeper polls, so the caller must wake it as such a one is woken.
   bool wake(MemberSet waker) {

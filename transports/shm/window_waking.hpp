@@ -14,21 +14,25 @@ class WindowWaking {
   // This member's own sleep.
   WakeFlag& own_flag() { return group_.own().board->wake_flag; }
 
-  // See Window.
+  // See Window. Mostly nobody sleeps, and then this is all.
   void wake_sleepers() {
-    MemberBoard* const boards = group_.members.front().board;  // side by side
-    const MemberSet self = set_of(group_.self);
-    const auto wake = [&](std::size_t first, std::size_t end) {
-      for (std::size_t member = first; member < end; ++member) {
-        if (boards[member].wake_flag.wake(self)) [[unlikely]]
-          group_.wake(member);
-      }
-    };
-    wake(0, self_);
-    wake(self_ + 1, size_);
+    const MemberBoard* const boards = boards_of_all();
+    for (std::size_t member = 0; member < size_; ++member) {
+      if (member != self_ && boards[member].wake_flag.sleeps()) [[unlikely]]
+        return wake_each();
+    }
   }
 
  private:
+  MemberBoard* boards_of_all() { return group_.members.front().board; }  // side by side
+  [[gnu::noinline]] void wake_each() {
+    MemberBoard* const boards = boards_of_all();
+    const MemberSet self = set_of(group_.self);
+    for (std::size_t member = 0; member < size_; ++member) {
+      if (member != self_ && boards[member].wake_flag.wake(self)) group_.wake(member);
+    }
+  }
+
   WindowGroup& group_;
   const std::size_t self_, size_;
 };

@@ -82,6 +82,7 @@ class MemoryWindow final : public Window {
   void sleep(std::uint32_t, Deadline) override {}
   void cancel_sleep() override { shared_.members[self_].asleep = false; }
   void prepare_poll() override { prepare_sleep(all_members); }
+  void wake_others() override { wake_sleepers(); }
   void wake_sleepers() override {
     for (SharedMemory::Member& member : shared_.members) {
       if ((member.awaited & set_of(self_)) != 0) member.asleep = false;
