@@ -24,7 +24,7 @@ void copy_ends(std::byte* to, const std::byte* from, std::size_t bytes) {
   copy_bytes(to, from, bytes);
 }
 
-// Copies one number, or two. False: these bytes are another number of them, and nothing has happened.
+// Copies one number, or two. False: the bytes are fewer than one has, or more than two, and nothing has happened.
 [[gnu::always_inline]] inline bool copy_numbers(std::byte* to, const std::byte* from, std::size_t bytes) {
   constexpr std::size_t word = sizeof(std::uint64_t), half = sizeof(std::uint32_t);
   if (bytes - word <= word) [[likely]] {  // of fewer than one word, too large a number
