@@ -10,8 +10,11 @@
 namespace hocket {
 namespace {
 
-constexpr std::uint8_t interval_max = 64;
-constexpr std::size_t measured_bytes_max = 8192;  // with each kind of stores
+constexpr int interval_max = 128;
+// With each kind of stores. Streaming ones are waited for once they are all on their way, and a clock takes as long as
+// a few lines: of 8 KiB that is a third of the time.
+constexpr std::size_t measured_bytes_max = std::size_t{16} << 10;
+constexpr std::size_t telling_bytes_min = std::size_t{8} << 10;
 
 // Until others can see what `move` has stored.
 template <class Move>
@@ -27,18 +30,18 @@ SharedCopy::Measured measure(std::byte* to, const std::byte* from, std::size_t b
   full_fence();
   const float streaming = seconds_of([&] { copy_streaming(to, from, bytes); });
   const float ordinary = seconds_of([&] { copy_bytes(to + bytes, from + bytes, bytes); });
-  // A clock takes as long as a few lines.
   return {.gain = ordinary / streaming,
-          .ordinary = bytes < measured_bytes_max ? 0 : ordinary / static_cast<float>(bytes)};
+          .ordinary = bytes < telling_bytes_min ? 0 : ordinary / static_cast<float>(bytes)};
 }
 
 }  // namespace
 
 // The middle one of three counts, as a process that loses its core meanwhile may find anything.
 void SharedCopy::learn(Measured measured) {
-  constexpr float clear_gain = 2;
-  const bool as_before = (measured.gain >= clear_gain) == (latest_.gain >= clear_gain);
-  interval_ = as_before ? std::min<std::uint8_t>(2 * interval_, interval_max) : 1;
+  constexpr float clear_change = 2;
+  const auto [less, more] = std::minmax(measured.gain, latest_.gain);
+  const bool as_before = more < clear_change * less;
+  interval_ = static_cast<std::uint8_t>(as_before ? std::min(2 * interval_, interval_max) : 1);
   measured_[next_] = {.gain = measured.gain, .ordinary = measured.ordinary > 0 ? measured.ordinary : latest_.ordinary};
   next_ = (next_ + 1) % measured_.size();
   const auto by_gain = [](const Measured& one, const Measured& other) { return one.gain < other.gain; };

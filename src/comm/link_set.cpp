@@ -48,7 +48,7 @@ Result<std::shared_ptr<LinkSet>> LinkSet::open(const Options& options, const Con
        .let_go = [gpu] { gpu->let_go(); },
        .on_break = [records](const Recording& recording) { (void)records->write(recording, RecordReason::broken); }});
   if (!executor.ok()) return executor.status();
-  (*executor)->set_wait_budget(WaitBudget::for_ranks(options.size, CoreSet::own().count()));
+  (*executor)->set_wait_budget(WaitBudget::until_placed(options.size, CoreSet::own().count()));
   std::vector<std::unique_ptr<Transport>> transports;
   if (!alone) {
     auto opened = open_transports(config.transport.empty() ? options.transport : config.transport,

@@ -51,24 +51,24 @@ void MessageOperation::on_done(Completion& completion, const Status& status) {
 }
 
 // As a run before has prepared it, if one has. Steps are recorded of messages that take longer, too.
-Operation::Ran MessageOperation::run_now(Recorder& recorder) noexcept {
-  if (!runs_at_once_ || is_bound_anew()) return Ran::nothing;
+RanNow MessageOperation::run_now(Recorder& recorder) noexcept {
+  if (!runs_at_once_ || is_bound_anew()) return RanNow::nothing;
   const std::uint64_t number = *latest_ + 1;
   renumber(sent_tag_, static_cast<std::uint32_t>(number));
   Counters& counters = context().counters();
   if (sends()) {
-    if (!link_->send_now(sent_tag_, {binding().input, bytes_})) return Ran::nothing;
+    if (!link_->send_now(sent_tag_, {binding().input, bytes_})) return RanNow::nothing;
     ++counters.steps;
     count_sent(counters, bytes_);
   } else {
-    if (!link_->recv_now(sent_tag_, {binding().output, bytes_})) return Ran::nothing;
+    if (!link_->recv_now(sent_tag_, {binding().output, bytes_})) return RanNow::nothing;
     count_received(counters, bytes_);
   }
   *latest_ = number;
   set_number(number);
   recorder.add_message(*this, sent_tag_);
   keep_links(true);
-  return Ran::over;
+  return RanNow::over;
 }
 
 Status MessageOperation::start(const Tag& tag, Peers& peers) {

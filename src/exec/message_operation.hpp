@@ -20,7 +20,7 @@ class MessageOperation final : public Operation {
   Rank rank() const { return rank_; }
   bool sends() const { return direction_.front().outgoing; }
 
-  Ran run_now(Recorder& recorder) noexcept override;
+  RanNow run_now(Recorder& recorder) noexcept override;
   Status start(const Tag& tag, Peers& peers) override;
   // The link does it all.
   bool is_for_links_alone() const override { return true; }

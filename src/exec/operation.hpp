@@ -94,10 +94,9 @@ class Operation : public RunEnd, public std::enable_shared_from_this<Operation> 
   }
   // In place of being numbered, recorded, begun and advanced until it is complete: all of that, where nobody is waited
   // for. Requires can_move().
-  using Ran = RanNow;
-  virtual Ran run_now(Recorder& recorder) {
+  virtual RanNow run_now(Recorder& recorder) {
     (void)recorder;
-    return Ran::nothing;
+    return RanNow::nothing;
   }
   // The link to which a run_now() that has ended has handed its message: behind that, and a full fence, the receiver is
   // to be woken. Null: nobody is. Constant once the operation has run.

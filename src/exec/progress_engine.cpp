@@ -141,15 +141,15 @@ void ProgressEngine::add_calls(std::span<const std::shared_ptr<Operation>> opera
 }
 
 // Over the window, or on the only rank. `ran`: how far it has come already.
-bool ProgressEngine::run_here(const std::shared_ptr<Operation>& operation, Operation::Ran ran) {
+bool ProgressEngine::run_here(const std::shared_ptr<Operation>& operation, RanNow ran) {
   try {
-    if (ran == Operation::Ran::nothing && operation->can_move()) ran = operation->run_now(recorder_);
-    if (ran == Operation::Ran::over) {
+    if (ran == RanNow::nothing && operation->can_move()) ran = operation->run_now(recorder_);
+    if (ran == RanNow::over) {
       wake(*operation);
       end_well(*operation);
       return true;
     }
-    const Status begun = ran == Operation::Ran::begun ? Status() : begin(*operation);
+    const Status begun = ran == RanNow::begun ? Status() : begin(*operation);
     if (begun.ok() && runs_to_its_end(*operation)) {
       operation->record()->end();
       end_well(*operation);

@@ -80,32 +80,31 @@ class ProgressEngine final : public TransportListener {
   // it has ended well, and there is nothing to rest() for.
   bool run_alone(const std::shared_ptr<Operation>& operation) {
     if (operation->uses_links() && !alone_) return messages_.run({&operation, 1});
-    return run_here(operation, Operation::Ran::nothing);
+    return run_here(operation, RanNow::nothing);
   }
   // Begins one that runs again, bound to these buffers: mostly nothing else of it changes. `over`: it has ended well,
   // and wake() is due. Else go_on() does the rest; `broken`: everything is.
-  [[gnu::always_inline]] Operation::Ran begin_again(const std::shared_ptr<Operation>& operation, const std::byte* input,
-                                                    std::byte* output) {
-    if (!nothing_came_to_light()) return Operation::Ran::nothing;
+  [[gnu::always_inline]] RanNow begin_again(const std::shared_ptr<Operation>& operation, const std::byte* input,
+                                            std::byte* output) {
+    if (!nothing_came_to_light()) return RanNow::nothing;
     Operation& running = *operation;
     running.move_on(input, output);
     try {
-      const Operation::Ran ran = running.run_now(recorder_);
-      if (ran == Operation::Ran::over) [[likely]]
+      const RanNow ran = running.run_now(recorder_);
+      if (ran == RanNow::over) [[likely]]
         ++running.context().counters().operations;
       return ran;
     } catch (...) {
       running.take_longer();
       unqueued_.assign(1, operation);  // there is room
       break_down_for_exception();
-      return Operation::Ran::broken;
+      return RanNow::broken;
     }
   }
   // As run_alone().
-  bool go_on(const std::shared_ptr<Operation>& operation, const std::byte* input, std::byte* output,
-             Operation::Ran ran) {
-    if (ran == Operation::Ran::broken) return false;
-    if (ran == Operation::Ran::nothing) {
+  bool go_on(const std::shared_ptr<Operation>& operation, const std::byte* input, std::byte* output, RanNow ran) {
+    if (ran == RanNow::broken) return false;
+    if (ran == RanNow::nothing) {
       operation->bind_again(input, output);
       return run_alone(operation);
     }
@@ -207,11 +206,11 @@ class ProgressEngine final : public TransportListener {
   // The same, but it is neither finished nor its receiver woken.
   bool takes_now(Operation& message) {
     if (!nothing_came_to_light() || !message.can_move()) return false;
-    if (message.run_now(recorder_) != Operation::Ran::over) return false;
+    if (message.run_now(recorder_) != RanNow::over) return false;
     ++message.context().counters().operations;
     return true;
   }
-  bool run_here(const std::shared_ptr<Operation>& operation, Operation::Ran ran);
+  bool run_here(const std::shared_ptr<Operation>& operation, RanNow ran);
   Status begin(Operation& operation) {
     operation.number();
     const Tag tag = operation.tag();

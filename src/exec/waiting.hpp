@@ -32,6 +32,12 @@ struct WaitBudget {
     if (ranks_on_host <= cores) return {.pauses = 200, .yields = 100};
     return {.pauses = 200, .yields = 5, .shares_cores = true};
   }
+  // Until it is known which cores they have together: as if they shared this process's own. But nobody is told which
+  // core a rank is on, since that would stay said where each has one of its own.
+  static WaitBudget until_placed(int ranks, int own_cores) {
+    const WaitBudget budget = for_ranks(ranks, own_cores);
+    return budget.shares_cores ? WaitBudget{.yields = budget.yields} : budget;
+  }
 };
 static_assert(sizeof(WaitBudget) == 8, "it is set and read at once");
 

@@ -75,8 +75,8 @@ bool DirectOperation::meet_and_wake(Counters& counters) {
 }
 
 // Where the call is like the one before, and small. What is over then is recorded as one moment.
-Operation::Ran DirectOperation::run_now(Recorder& recorder) {
-  if (is_bound_anew() || !run_.is_small) return Ran::nothing;
+RanNow DirectOperation::run_now(Recorder& recorder) {
+  if (is_bound_anew() || !run_.is_small) return RanNow::nothing;
   number_collective();
   if (sequence() % calls_per_tidying == 0) [[unlikely]]
     tidy();  // it uses nobody's region itself
@@ -87,13 +87,13 @@ Operation::Ran DirectOperation::run_now(Recorder& recorder) {
   if (phase_ == Phase::done) [[likely]] {
     announcer_.leave_waking();
     recorder.add(*this, tag());
-    return Ran::over;
+    return RanNow::over;
   }
   if (phase_ != Phase::meet) announcer_.settle_waking();
   keep_links(true);
   if (!run_.failure.ok()) fail(run_.failure);
   recorder.begin(*this, tag());
-  return Ran::begun;
+  return RanNow::begun;
 }
 
 Status DirectOperation::start(const Tag& tag, Peers&) {

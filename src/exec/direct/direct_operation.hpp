@@ -30,7 +30,7 @@ class DirectOperation final : public Operation {
   // Those of a call whose blocks vary; null: they are equal. Before every bind().
   void set_blocks(std::shared_ptr<const UnequalBlocks> blocks) { run_.given_blocks = std::move(blocks); }
   Status mark_streams() override;
-  Ran run_now(Recorder& recorder) override;
+  RanNow run_now(Recorder& recorder) override;
   Status start(const Tag& tag, Peers& peers) override;
   bool advance(Counters& counters) override;
   bool complete() const override { return phase_ == Phase::done || !failure().ok(); }

@@ -14,8 +14,9 @@ constexpr std::size_t kib = 1024;
 constexpr std::size_t pooled_grain_bytes = 16 * kib;
 constexpr std::size_t staged_grain_bytes = 64 * kib;
 constexpr std::size_t single_copy_grain_bytes = 512 * kib;
-constexpr std::size_t gpu_grain_bytes = std::size_t{1} << 62;  // parts are not cut: each is a launch
-constexpr std::size_t fetch_block_bytes_max = 128 * kib;       // one for each member stays in the cache
+constexpr std::size_t single_copy_grain_bytes_of_two = 2048 * kib;  // no other member's piece waits behind one
+constexpr std::size_t gpu_grain_bytes = std::size_t{1} << 62;       // parts are not cut: each is a launch
+constexpr std::size_t fetch_block_bytes_max = 128 * kib;            // one for each member stays in the cache
 
 bool wants_single_copy(const Exchange& exchange, const DirectSetting& setting) {
   if (setting.single_copy != SingleCopy::automatic) return setting.single_copy == SingleCopy::always;
@@ -110,7 +111,9 @@ std::size_t grain_of(DirectPath path, const Exchange& exchange, std::size_t stag
     case DirectPath::gpu: return gpu_grain_bytes;
     case DirectPath::pooled: return pooled_grain_bytes;
     case DirectPath::single_copy:
-      if (!exchange.combines()) return single_copy_grain_bytes;  // nothing goes through the staging areas
+      if (!exchange.combines()) {  // nothing goes through the staging areas
+        return exchange.members() == 2 ? single_copy_grain_bytes_of_two : single_copy_grain_bytes;
+      }
       return round_down(std::min(single_copy_grain_bytes, room / 2), cache_line_bytes);
     case DirectPath::staged:
       return round_down(std::min(staged_grain_bytes, room / (exchange.parts_per_source() + 1)), cache_line_bytes);

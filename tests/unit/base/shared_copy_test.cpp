@@ -49,6 +49,8 @@ TEST(SharedCopy, StreamsSoonerToOneReader) {
   copy.learn({.gain = 1.5F});
   EXPECT_TRUE(copy.streams(long_copy, Traffic::one_way));
   EXPECT_FALSE(copy.streams(long_copy, Traffic::both_ways));
+  for (int i = 0; i < 2; ++i) copy.learn({.gain = 5});
+  EXPECT_TRUE(copy.streams(long_copy, Traffic::both_ways));
 }
 
 TEST(SharedCopy, StreamsNothingShort) {

@@ -52,7 +52,7 @@ TEST(SingleCopies, AreWantedWhereAReadPays) {
   }
 }
 
-constexpr std::size_t count = 1'200'000;  // more than two pieces
+constexpr std::size_t count = 2'200'000;  // more than a piece, of two members as well
 constexpr std::byte sent{1}, later{2};
 
 // The caller of member 0 has its buffers back during a read of member 1, which counts from 1 on, and uses them for

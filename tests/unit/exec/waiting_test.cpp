@@ -53,6 +53,19 @@ TEST(Waiter, PausesThenYieldsThenSleeps) {
   EXPECT_EQ(polls, calls + budget.yields) << "a poll that is a system call is as long as many pauses";
 }
 
+// Ranks that are each bound to a core come to know only later that they have more of them together.
+TEST(Waiter, TellsNoCoreUntilRanksArePlaced) {
+  Waiter waiter;
+  waiter.set(WaitBudget::until_placed(2, 1));
+  EXPECT_FALSE(waiter.asks());
+  EXPECT_EQ(polls_until_sleep(waiter), WaitBudget::for_ranks(2, 1).yields)
+      << "nor does it pause on a core that they share";
+  waiter.set(WaitBudget::for_ranks(2, 1));
+  EXPECT_TRUE(waiter.asks());
+  waiter.set(WaitBudget::until_placed(2, 2));
+  EXPECT_EQ(polls_until_sleep(waiter), 300) << "as with a core each";
+}
+
 TEST(Waiter, SleepsWhereOthersKeepTheCore) {
   Waiter waiter;
   waiter.set(budget);

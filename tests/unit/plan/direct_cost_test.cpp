@@ -83,10 +83,10 @@ TEST(DirectCost, LongAllreducesAreSharedOut) {
 
 TEST(DirectCost, SingleCopyReads) {
   const DirectCost cost{.copy_per_byte = 50, .far_copy_per_byte = 1, .read = 1000, .read_per_byte = 100};
-  const DirectCall call{.collective = Collective::allgather, .ranks = 2, .count = 256 * kib};
+  const DirectCall call{.collective = Collective::allgather, .ranks = 2, .count = mib};
   const DirectExpectation made = expected(host(2, 0, cost), call);
   EXPECT_EQ(made.path, DirectPath::single_copy);
-  EXPECT_DOUBLE_EQ(made.seconds, mib + 100.0 * mib + 1000 * 2) << "its own block, the other one, in two parts";
+  EXPECT_DOUBLE_EQ(made.seconds, 4 * mib + 100.0 * 4 * mib + 1000 * 2) << "its own block, the other one, in two parts";
   DirectCost slow = cost;
   slow.read_per_byte = 126;
   EXPECT_EQ(expected(host(2, 0, slow), call).path, DirectPath::staged) << "two copies are faster";
