@@ -12,7 +12,7 @@
 namespace hocket {
 
 // What is shorter passes through a ring, where its sender need not wait for the receiver.
-inline constexpr std::size_t in_place_bytes_min = std::size_t{64} << 10;
+inline constexpr std::size_t in_place_bytes_min = std::size_t{32} << 10;
 
 // Which messages may stay in the plain memory of their sender until the receiver has read them there: of a collective,
 // by number, those of so many bytes, and of ranks that send and receive as of Collective::send.

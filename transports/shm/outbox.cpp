@@ -44,7 +44,7 @@ bool Outbox::leaves_in_place(const PlainMessages& messages, const Signature& cal
   // As of what goes both ways, though the ring streams what goes one way sooner: the peer sends as much meanwhile.
   const double copy = copy_.seconds_per_byte(payload.size(), SharedCopy::Traffic::both_ways);
   if (!messages.pay(copy) || tries_copy(messages)) return false;
-  return ask_to_read(own) && kernel_reads(payload);
+  return ask_to_read(own) && readable_.holds(payload);
 }
 
 // Whether a message passes through the ring that need not, so that `copy_` measures again: one of 64.

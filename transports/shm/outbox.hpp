@@ -105,6 +105,7 @@ class Outbox {
 
   Fifo<Message> queue_;
   Fifo<InPlace> in_place_;
+  ReadableMemory readable_;
   bool asked_ = false;             // whether the peer can read plain memory
   std::uint32_t since_trial_ = 0;  // messages that might stay where they lie
   std::uint32_t told_core_ = 0;

@@ -6,7 +6,10 @@
 // its owner uses for something else by then.
 #pragma once
 
+#include <array>
 #include <atomic>
+#include <chrono>
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <span>
@@ -40,6 +43,25 @@ class PlainMemoryOwner {
 bool may_read_plain_memory();
 // Whether the kernel can read the first and the last of these bytes of this process, as it cannot in memory of devices.
 bool kernel_reads(std::span<const std::byte> memory);
+// What kernel_reads() has found out lately. A system call takes as long as copying 16 to 32 KiB, which is much of a
+// message of 64. One thread at a time.
+class ReadableMemory {
+ public:
+  // kernel_reads(), unless that was asked of these bytes a moment ago and the answer was yes. A program that unmaps them
+  // and maps memory of a device there within that moment finds that its message cannot be read.
+  bool holds(std::span<const std::byte> memory);
+
+ private:
+  static constexpr std::chrono::milliseconds moment{1};
+
+  struct Known {
+    const std::byte* data = nullptr;
+    std::size_t bytes = 0;
+    std::chrono::steady_clock::time_point until;
+  };
+  std::array<Known, 8> known_;  // by address
+};
+
 // What this kernel takes to read memory of a process. Found out once in this process, with memory of its own; infinite
 // where it may not read even that, or memory has run out.
 PlainReads measured_plain_reads();

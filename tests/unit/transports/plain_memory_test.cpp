@@ -6,7 +6,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <chrono>
 #include <cstring>
+#include <span>
+#include <thread>
 #include <vector>
 
 namespace hocket::shm {
@@ -110,4 +113,22 @@ TEST(PlainMemoryOf, ThisProcessIsLookedAtAtBothEnds) {
 }
 
 }  // namespace
+TEST(PlainMemoryOf, ThisProcessIsLookedAtAgainBehindAMoment) {
+  constexpr std::size_t bytes = 1 << 16;
+  void* const mapped = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  ASSERT_NE(mapped, MAP_FAILED);
+  const std::span memory(static_cast<std::byte*>(mapped), bytes);
+  if (!kernel_reads(memory)) GTEST_SKIP() << "a process may not read even its own memory here";
+  ReadableMemory readable;
+  EXPECT_TRUE(readable.holds(memory));
+  EXPECT_TRUE(readable.holds(memory.first(bytes / 2)));
+  EXPECT_TRUE(readable.holds(memory));
+  ASSERT_EQ(::mprotect(mapped, bytes, PROT_NONE), 0);
+  EXPECT_FALSE(readable.holds(memory.last(bytes / 2))) << "of other bytes nothing is known";
+  EXPECT_FALSE(readable.holds(memory.first(bytes / 4))) << "of other bytes nothing is known";
+  std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  EXPECT_FALSE(readable.holds(memory));
+  ::munmap(mapped, bytes);
+}
+
 }  // namespace hocket::shm
