@@ -11,8 +11,8 @@ namespace hocket {
 namespace {
 
 constexpr int interval_max = 128;
-// With each kind of stores. Streaming ones are waited for once they are all on their way, and a clock takes as long as
-// a few lines: of 8 KiB that is a third of the time.
+// With each kind of stores. Waiting for the last streaming store and reading the clock take a third of the time that 8
+// KiB take.
 constexpr std::size_t measured_bytes_max = std::size_t{16} << 10;
 constexpr std::size_t telling_bytes_min = std::size_t{8} << 10;
 

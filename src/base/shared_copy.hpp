@@ -9,11 +9,11 @@
 
 namespace hocket {
 
-// Copies with ordinary stores or with streaming ones, as its own copies found to be better. An ordinary store first
-// has to get the line from the core that has read it; from one with caches of its own that takes up to 30 times as long
-// as a streaming store, which goes to memory. Between cores of one cache both are about as fast, and on one core
-// ordinary stores are faster. Which core a reader runs on changes, so it is measured again and again. One thread at a
-// time.
+// Copies with ordinary stores or with streaming ones, as its own copies found to be better. An ordinary store first has
+// to get the line from the core that has read it; from one with caches of its own that takes up to 30 times as long as
+// a streaming store, which goes to memory. Between cores of one cache streaming stores are up to twice as fast, and on
+// one core ordinary stores are faster. Which core a reader runs on changes, so it is measured again and again. One
+// thread at a time.
 class SharedCopy {
  public:
   // Whether the reader reads while the writer writes, or both write and then read. What was streamed is read from

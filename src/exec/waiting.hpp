@@ -33,10 +33,13 @@ struct WaitBudget {
     return {.pauses = 200, .yields = 5, .shares_cores = true};
   }
   // Until it is known which cores they have together: as if they shared this process's own. But nobody is told which
-  // core a rank is on, since that would stay said where each has one of its own.
+  // core a rank is on, since that would still stand in the rings if each turns out to have one of its own.
   static WaitBudget until_placed(int ranks, int own_cores) {
     const WaitBudget budget = for_ranks(ranks, own_cores);
     return budget.shares_cores ? WaitBudget{.yields = budget.yields} : budget;
+  }
+  bool waits_like(const WaitBudget& other) const {
+    return pauses == other.pauses && shares_cores == other.shares_cores;
   }
 };
 static_assert(sizeof(WaitBudget) == 8, "it is set and read at once");
@@ -70,7 +73,7 @@ class BasicWaiter {
   static constexpr int least_between_trials = 8, most_between_trials = 512;  // twice as many after each in vain
 
   void set(const WaitBudget& budget) {
-    if (budget.shares_cores != budget_.shares_cores) *this = BasicWaiter();  // what was learnt holds no more
+    if (!budget.waits_like(budget_)) *this = BasicWaiter();  // what was learnt holds no more
     budget_ = budget;
     if (polls_ == 0) tell(!budget.shares_cores);
   }

@@ -12,16 +12,19 @@
 namespace hocket {
 
 // What is shorter passes through a ring, where its sender need not wait for the receiver.
-inline constexpr std::size_t in_place_bytes_min = std::size_t{32} << 10;
+inline constexpr std::size_t in_place_bytes_min = std::size_t{64} << 10;
+// The same between two ranks with a core each.
+inline constexpr std::size_t in_place_bytes_min_of_two = std::size_t{32} << 10;
 
 // Which messages may stay in the plain memory of their sender until the receiver has read them there: of a collective,
 // by number, those of so many bytes, and of ranks that send and receive as of Collective::send.
 struct PlainMessages {
   std::array<ByteRange, std::size(collective_table)> of{};
   PlainReads reads = {};
-  double read_ratio_max = 0;  // where a read takes at most so many times as long as a copy
-  bool weigh_copies = false;  // which is the one that the sender would make, else that of `reads`
-  bool always = false;        // whatever a read takes, and whichever way the data goes
+  double read_ratio_max = 0;                   // where a read takes at most so many times as long as a copy
+  bool weigh_copies = false;                   // which is the one that the sender would make, else that of `reads`
+  std::size_t bytes_min = in_place_bytes_min;  // of any message, from registered memory as well
+  bool always = false;                         // whatever a read takes, and whichever way the data goes
 
   bool include(const Signature& call, std::size_t bytes) const {
     const bool sends = call.kind == SignatureKind::send;

@@ -136,7 +136,7 @@ bool Inbox::begin(Received& received) {
     received.event = Event::malformed;
     return false;
   }
-  if (!in_place_ && header_.bytes > piece_bytes) answer_writer();
+  if (!in_place_ && header_.bytes >= in_place_bytes_min_of_two) answer_writer();
   received.bytes += header_bytes;
   in_message_ = true;
   return true;

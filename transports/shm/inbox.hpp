@@ -71,6 +71,8 @@ class Inbox {
     if (in_place_) return !is_withdrawn() && (!place_.is_plain() || can_read_writer_);
     return ring_.available(element_bytes()) >= element_bytes();
   }
+  // Whether a message has come that is taken from where its sender has left it.
+  bool next_lies_in_its_place() { return !in_message_ && (ring_.arrival() & MessageHeader::in_place) != 0; }
   // The next message's header, if no receive is posted.
   enum class Probe { none, message, malformed };
   Probe probe(MessageHeader& header);

@@ -1,6 +1,7 @@
 #include "transports/shm/outbox.hpp"
 
 #include <algorithm>
+#include <chrono>
 #include <cstring>
 #include <new>
 
@@ -44,7 +45,7 @@ bool Outbox::leaves_in_place(const PlainMessages& messages, const Signature& cal
   // As of what goes both ways, though the ring streams what goes one way sooner: the peer sends as much meanwhile.
   const double copy = copy_.seconds_per_byte(payload.size(), SharedCopy::Traffic::both_ways);
   if (!messages.pay(copy) || tries_copy(messages)) return false;
-  return ask_to_read(own) && readable_.holds(payload);
+  return ask_to_read(own) && readable_.holds(payload, std::chrono::steady_clock::now());
 }
 
 // Whether a message passes through the ring that need not, so that `copy_` measures again: one of 64.

@@ -18,6 +18,8 @@ class Outbox {
  public:
   // Messages of so many bytes may be written at once: in one piece, with their header.
   static constexpr std::size_t at_once_max = piece_bytes - cache_line_bytes;
+  static_assert(at_once_max < in_place_bytes_min_of_two,
+                "what may stay in its place is no message that is written at once");
 
   struct Flushed {
     std::size_t completed = 0;  // messages

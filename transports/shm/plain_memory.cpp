@@ -68,9 +68,8 @@ bool kernel_reads(std::span<const std::byte> memory) {
   return ::process_vm_readv(::getpid(), &here, 1, there, std::size(there), 0) == std::ssize(ends);
 }
 
-bool ReadableMemory::holds(std::span<const std::byte> memory) {
+bool ReadableMemory::holds(std::span<const std::byte> memory, Time now) {
   Known& known = known_[Hash().add(std::bit_cast<std::uintptr_t>(memory.data())).value() % known_.size()];
-  const auto now = std::chrono::steady_clock::now();
   if (known.data == memory.data() && known.bytes == memory.size() && now < known.until) return true;
   if (!kernel_reads(memory)) return false;
   known = {.data = memory.data(), .bytes = memory.size(), .until = now + moment};

@@ -47,17 +47,18 @@ bool kernel_reads(std::span<const std::byte> memory);
 // message of 64. One thread at a time.
 class ReadableMemory {
  public:
-  // kernel_reads(), unless that was asked of these bytes a moment ago and the answer was yes. A program that unmaps them
-  // and maps memory of a device there within that moment finds that its message cannot be read.
-  bool holds(std::span<const std::byte> memory);
-
- private:
+  using Time = std::chrono::steady_clock::time_point;
   static constexpr std::chrono::milliseconds moment{1};
 
+  // kernel_reads(), unless that was asked of these bytes a moment ago and the answer was yes. A program that unmaps
+  // them and maps memory of a device there within that moment finds that its message cannot be read.
+  bool holds(std::span<const std::byte> memory, Time now);
+
+ private:
   struct Known {
     const std::byte* data = nullptr;
     std::size_t bytes = 0;
-    std::chrono::steady_clock::time_point until;
+    Time until;
   };
   std::array<Known, 8> known_;  // by address
 };

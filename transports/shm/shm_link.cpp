@@ -69,7 +69,7 @@ void ShmLink::send(const Tag& tag, ConstBuffer from, Completion& completion) {
 
 // Where the peer finds a payload that need not pass through the ring.
 std::optional<PayloadPlace> ShmLink::place_of(const Tag& tag, ConstBuffer payload) {
-  if (payload.bytes < in_place_bytes_min || !attached()) return std::nullopt;
+  if (payload.bytes < context_.plain_messages.bytes_min || !attached()) return std::nullopt;
   const auto place = context_.windows->place_of(peer_, payload.data, payload.bytes);
   // What goes one way is written and read side by side in a ring; a send goes both ways where its rank waits for long
   // data, too.
@@ -105,9 +105,10 @@ void ShmLink::post(const Tag& tag, PostedReceive receive) {
     return;
   }
   receive.expected = {.bytes = receive.to.bytes, .tag = tag};
-  // It may have come before. What is to be combined, or is long, takes time, in which the peers would wait for what is
-  // sent next.
-  const bool takes_time = receive.reduction.combines() || receive.to.bytes >= in_place_bytes_min;
+  // It may have come before. What is to be combined, is long, or lies elsewhere takes time, in which the peers would
+  // wait for what is sent next.
+  const bool is_long = receive.to.bytes >= in_place_bytes_min || inbox_.next_lies_in_its_place();
+  const bool takes_time = receive.reduction.combines() || is_long;
   const bool at_once = !inbox_.wanted() && !takes_time && attached() && inbox_.open();
   inbox_.post(receive);
   if (at_once) this->receive();

@@ -41,8 +41,9 @@ std::byte* SingleCopyPath::result_slot(std::uint32_t member, std::size_t round) 
 // something else meanwhile.
 bool SingleCopyPath::fetch(std::uint32_t member, std::uintptr_t from, std::byte* to, std::size_t bytes) {
   const Status status = run_.window().read(member, from, to, bytes);
+  if (announcer_.someone_has_withdrawn()) return false;  // the memory may be gone for that reason
   if (!status.ok()) run_.fail(status);
-  return status.ok() && !announcer_.someone_has_withdrawn();
+  return status.ok();
 }
 
 // ---- the stages -----------------------------------------------------------------------------------------------------

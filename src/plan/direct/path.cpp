@@ -35,6 +35,7 @@ PlainMessages plain_messages(const DirectSetting& setting, const PlainReads& rea
   if (setting.single_copy == SingleCopy::never) return {};
   PlainMessages messages{
       .reads = reads, .read_ratio_max = thresholds.read_ratio_max, .weigh_copies = weighs_copies(ranks)};
+  if (ranks == 2 && !setting.shares_work) messages.bytes_min = in_place_bytes_min_of_two;
   for (std::size_t at = 0; at < std::size(collective_table); ++at) {
     const CollectiveInfo& row = collective_table[at];
     if (row.collective == Collective::send || has_unequal_blocks(row)) messages.of[at] = thresholds.single_copy[at];

@@ -33,7 +33,7 @@ class ShmRingEnds : public ::testing::Test {
 
   Outbox outbox_;
   LongReceives long_receives_ = 0;
-  Inbox inbox_{1, nullptr, long_receives_};
+  Inbox inbox_{1, nullptr, long_receives_, true};
 };
 
 }  // namespace hocket::shm

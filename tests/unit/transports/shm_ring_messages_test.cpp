@@ -46,6 +46,24 @@ TEST_F(ShmRingEnds, LongReceivesAreCountedWhileTheyArePosted) {
   EXPECT_EQ(long_receives_, 0U);
 }
 
+TEST_F(ShmRingEnds, TheShortestMessageThatMayStayIsAnsweredAsOthers) {
+  const Bytes data = testing_support::pattern(in_place_bytes_min_of_two, 7);
+  const PlainMemoryOwner own;
+  const auto stays = [&] { return outbox_.leaves_in_place(all_plain_messages(), tag(1).call, data, own); };
+  if (!kernel_reads(data)) GTEST_SKIP() << "a process may not read even its own memory here";
+  EXPECT_FALSE(stays()) << "the reader is only asked";
+  Bytes got(data.size());
+  Outcome sent, receive;
+  inbox_.post(
+      {.expected = {.bytes = data.size(), .tag = tag(1)}, .to = testing_support::whole(got), .completion = &receive});
+  outbox_.push({.bytes = data.size(), .tag = tag(1)}, data.data(), sent);
+  while (!receive.done()) {
+    outbox_.flush(nobody);
+    ASSERT_EQ(inbox_.advance(nobody).event, Inbox::Event::none);
+  }
+  EXPECT_TRUE(stays());
+}
+
 TEST_F(ShmRingEnds, OneOf64MessagesThatMayStayPassesThrough) {
   const Bytes data = testing_support::pattern(in_place_bytes_min, 6);
   const Signature call = tag(1).call;
