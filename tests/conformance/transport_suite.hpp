@@ -24,7 +24,8 @@ TYPED_TEST_P(TransportSuite, HasTheNameByWhichTheRegistryHasIt) {
 TYPED_TEST_P(TransportSuite, DeliversEverySizeInOrder) {
   Ranks<TypeParam> ranks(2);
   auto [from, to] = ranks.connect_both(0, 1);
-  const std::size_t sizes[] = {0, 1, 7, 4095, 4096, 4097, 32767, 32768, 32769, 65535, 65536, 65537, std::size_t{5} << 20, 0, 3};
+  const std::size_t sizes[] = {
+      0, 1, 7, 4095, 4096, 4097, 32767, 32768, 32769, 65535, 65536, 65537, std::size_t{5} << 20, 0, 3};
   std::vector<Bytes> sent, received;
   std::vector<Outcome> sends(std::size(sizes)), receives(std::size(sizes));
   for (std::size_t i = 0; i < std::size(sizes); ++i) {
