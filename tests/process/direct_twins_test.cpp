@@ -53,14 +53,14 @@ bool is_blockwise(Collective collective) {
 // Small, middling, large, and beside the sizes at which the direct paths change.
 std::size_t draw_count(Dice& dice, Collective collective, std::size_t element_bytes, std::size_t size) {
   const std::size_t blocks = is_blockwise(collective) ? size : 1;
-  const std::size_t largest = (std::size_t{5} << 20) / element_bytes / blocks;
+  const std::size_t largest = (std::size_t{2} << 20) / element_bytes / blocks;
   switch (dice.below(8)) {
     case 0:
     case 1: return dice.below(3 * size);
     case 2:
     case 3:
     case 4: {
-      constexpr std::size_t turning_points[] = {32, 4 << 10, 32 << 10, 64 << 10, 128 << 10, 256 << 10, 512 << 10};
+      constexpr std::size_t turning_points[] = {32, 4 << 10, 64 << 10, 128 << 10, 256 << 10, 512 << 10};
       const std::size_t divisors[] = {1, size};
       const std::size_t count = dice.one_of(turning_points) / element_bytes / dice.one_of(divisors);
       return std::min(count + dice.below(5), largest + 2) - std::min<std::size_t>(count, 2);
