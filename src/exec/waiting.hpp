@@ -38,9 +38,7 @@ struct WaitBudget {
     const WaitBudget budget = for_ranks(ranks, own_cores);
     return budget.shares_cores ? WaitBudget{.yields = budget.yields} : budget;
   }
-  bool waits_like(const WaitBudget& other) const {
-    return pauses == other.pauses && shares_cores == other.shares_cores;
-  }
+  friend bool operator==(const WaitBudget&, const WaitBudget&) = default;
 };
 static_assert(sizeof(WaitBudget) == 8, "it is set and read at once");
 
@@ -73,7 +71,7 @@ class BasicWaiter {
   static constexpr int least_between_trials = 8, most_between_trials = 512;  // twice as many after each in vain
 
   void set(const WaitBudget& budget) {
-    if (!budget.waits_like(budget_)) *this = BasicWaiter();  // what was learnt holds no more
+    if (budget != budget_) *this = BasicWaiter();  // what was learnt holds no more
     budget_ = budget;
     if (polls_ == 0) tell(!budget.shares_cores);
   }
