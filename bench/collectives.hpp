@@ -32,8 +32,9 @@ struct Benchmark {
   }
   // Whether it consists of messages between ranks, which need more than one.
   bool is_message() const { return pattern == CallPattern::neighbours || pattern == CallPattern::any_source; }
-  // Whether some ranks need not wait for all others: then they run ahead, and operations come in bursts.
-  bool comes_in_bursts() const { return row->runs_ahead() || is_message(); }
+  // Whether some ranks may not need to wait for all others: then they run ahead, and operations come in bursts. Blocks
+  // that vary may be empty.
+  bool comes_in_bursts() const { return row->runs_ahead() || row->has_unequal_blocks() || is_message(); }
   // Whether it is a group of calls, which cannot be persistent.
   bool is_grouped() const { return pattern == CallPattern::any_source || pattern == CallPattern::group; }
 };

@@ -262,7 +262,7 @@ Parsed parse_options(int argc, const char* const* argv) {
   CLI::App app(
       "Measures one collective and checks its results element by element.\n"
       "A size is the larger of a rank's two buffers. A time is the slowest rank's for one operation; rows show the\n"
-      "median; rooted collectives and scans show the mean, because senders may run ahead (not with --fresh).\n"
+      "median; those with a root or unequal blocks, and scans, show the mean: ranks may run ahead (not with --fresh).\n"
       "Exit status: 0, 1 on a wrong element, 2 on wrong usage, 3 when communication failed.",
       "hocket-bench");
   const CLI::Option* max = add_subject(app, written, options);

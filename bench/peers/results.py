@@ -34,8 +34,9 @@ def read_rows(json_file):
 
 
 # Where some ranks need not wait for all others, those who only send above all, they run ahead, so that operations come in
-# bursts: most of them take no time at all, and the rest all of it.
-BURSTS = ("broadcast", "scatter", "gather", "reduce", "scatter_v", "gather_v", "scan", "exscan", "sendrecv")
+# bursts: most of them take no time at all, and the rest all of it. Blocks that vary may be empty.
+BURSTS = ("broadcast", "scatter", "gather", "reduce", "reduce_scatter_v", "allgather_v", "scatter_v", "gather_v", "alltoall_v",
+          "scan", "exscan", "sendrecv")
 
 
 def time_of(row):

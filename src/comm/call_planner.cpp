@@ -16,12 +16,13 @@ namespace {
 
 constexpr std::string_view over_window = "direct paths over shared memory";
 
-// Whether the call is small enough for the window: its elements, and all of a prefix, or of blocks that vary where all
-// ranks know them. Others of these are each asked for itself.
+// Whether the call is small enough for the window: its elements, and all of a prefix. Of blocks of which only two ranks
+// know how large they are each is asked for itself.
 bool fits(const CheckedCall& call, const WindowUse& use, Rank size) {
   const Signature& signature = call.signature;
   const CollectiveInfo& collective = info_of(signature.collective);
-  if (call.blocks) return !collective.all_know_blocks() || goes_at_once(call.bytes, use.setting);
+  if (!collective.all_know_blocks()) return true;
+  if (call.blocks && goes_over_links(call.bytes, static_cast<std::size_t>(size), use.setting)) return false;
   const auto members = static_cast<std::uint32_t>(size);
   const bool has_room =
       signature.dtype != DataType::opaque || has_room_for(size_of(signature), members, use.window->staging_bytes());

@@ -21,7 +21,8 @@ Stretch kept_of_input(const Exchange& exchange, std::uint32_t member) {
     return {0, exchange.input_bytes(member)};
   }
   if (collective.is_vector() || collective.input.held == Held::own_chunk) return {};
-  return {member * exchange.block_bytes(), (member + 1) * exchange.block_bytes()};
+  const std::size_t from = exchange.input_offset(member);
+  return {from, from + exchange.block_bytes(member)};
 }
 
 }  // namespace
@@ -110,7 +111,7 @@ bool Announcer::describe_data(Announcement& own, Counters& counters) {
 bool Announcer::put_payload(Announcement& own, Counters& counters) {
   const std::size_t bytes = run_.payload_bytes;
   const bool all_take = run_.path_of_payloads != DirectPath::one_shot;  // whoever is awake combines for all
-  const bool is_whole = all_take || run_.given_blocks != nullptr;
+  const bool is_whole = all_take || run_.blocks.packs();
   const Stretch kept = is_whole ? Stretch{} : kept_of_input(run_.exchange, run_.self);
   const bool puts = kept.until - kept.from < bytes;
   const auto room = puts ? room_for(bytes) : 0;

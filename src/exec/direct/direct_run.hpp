@@ -74,7 +74,7 @@ struct DirectRun {
   void cut_for(DirectPath path) {
     const std::size_t grain = grain_of(path, exchange, window().staging_bytes());
     if (grain == first_grain_bytes) return;
-    exchange = Exchange(binding.signature, exchange.root(), members, grain);
+    exchange = Exchange(binding.signature, exchange.root(), members, grain, known_blocks());
     begins_like_latest = false;
   }
   // The parts of all rounds, counted through.
@@ -112,8 +112,8 @@ struct DirectRun {
   std::vector<ControlLine*> lines{};  // by member
   std::uint64_t turn = 0;             // the number of the operation on this window
   DirectRule rule{};
-  Exchange exchange{};                                 // where blocks vary: who gives whom, but not how much
-  BlockExchange blocks{};                              // where blocks vary
+  Exchange exchange{};                                 // where not all know all blocks: who gives whom, not how much
+  BlockExchange blocks{};                              // where not all know all blocks
   ComparedCall compared{};                             // the call that is announced
   DirectPath path_of_payloads = DirectPath::one_shot;  // where everyone's input goes with its announcement
   Members needed{};                                    // those whose data, or word that they have begun, this one needs
@@ -163,7 +163,7 @@ struct DirectRun {
 
   void make_exchange_and_rule() {
     const auto root = static_cast<std::uint32_t>(binding.root);
-    given_blocks ? take_blocks(root) : take_call(root);
+    packs_blocks() ? take_blocks(root) : take_call(root);
     const std::size_t in = exchange.input_bytes(self), out = exchange.output_bytes(self);
     const bool goes_with_announcement = rule.has_payload() && !rule.worth_mapping(in, out);
     goes_in_line = goes_with_announcement && payload_bytes <= Announcement::inline_bytes_max;
@@ -180,11 +180,18 @@ struct DirectRun {
     find_exchanged(root);
   }
 
+  // Whether blocks vary, and only their two ends know how large they are.
+  bool packs_blocks() const { return given_blocks && !info_of(binding.signature.collective).all_know_blocks(); }
+  // Where all members know them.
+  std::shared_ptr<const UnequalBlocks> known_blocks() const { return packs_blocks() ? nullptr : given_blocks; }
+
   void take_call(std::uint32_t root) {
-    exchange = Exchange(binding.signature, root, members, first_grain_bytes);
+    exchange = Exchange(binding.signature, root, members, first_grain_bytes, known_blocks());
     blocks = BlockExchange();
     rule = use.rule_of(exchange);
     rule.plain = rule.plain && use.window->reads_plain_memory();
+    if (!exchange.blocks_adjoin())
+      rule.mapped_bytes_min = SIZE_MAX;  // another member would write as its own blocks lie
     payload_bytes = payload_input_bytes = exchange.input_bytes(self);
   }
 
@@ -206,9 +213,10 @@ struct DirectRun {
     if (given_blocks || exchange.collective().is_prefix()) {
       for (std::uint32_t member = 0; member < members; ++member) {
         if (member == self) continue;
-        const auto [given, taken] = given_blocks ? blocks.traffic()[member]
-                                                 : BlockExchange::Traffic{.given = member > self ? bytes : 0,
-                                                                          .taken = member < self ? bytes : 0};
+        const auto [given, taken] = blocks.packs()
+                                        ? blocks.traffic()[member]
+                                        : BlockExchange::Traffic{.given = exchange.bytes_given(self, member),
+                                                                 .taken = exchange.bytes_given(member, self)};
         exchanged.push_back({&context.with(static_cast<Rank>(member)), given, taken});
       }
       return;
@@ -220,7 +228,7 @@ struct DirectRun {
 
   void list_parts() {
     at_once.clear();
-    if (given_blocks) {
+    if (blocks.packs()) {
       for (const Part& part : blocks.parts()) at_once.push_back({part, pairs_of(part)});
       return;
     }

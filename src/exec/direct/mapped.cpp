@@ -61,7 +61,7 @@ void MappedPath::move(const Part& part, Counters& counters) {
   const bool in_place = std::any_of(targets.begin(), targets.end(), [&](const std::byte* target) {
     return std::find(sources.begin(), sources.end(), target) != sources.end();
   });
-  const bool stream = !in_place && run_.exchange.output_bytes(run_.exchange.root()) >= streaming_bytes_min;
+  const bool stream = !in_place && run_.exchange.output_bytes_max() >= streaming_bytes_min;
   combine(run_.binding.reduction, sources, targets, part.bytes, stream ? targets.size() : 0);
   counters.steps += 1;
 }

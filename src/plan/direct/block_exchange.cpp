@@ -3,10 +3,6 @@
 namespace hocket {
 namespace {
 
-// Measured on two cores: beyond, the schedules of links are as fast, which cut the data into slices.
-constexpr std::size_t known_bytes_max = std::size_t{64} << 10;
-static_assert(known_bytes_max <= direct::payload_bytes_max);
-
 BlockExchange::Size size_max_of(std::size_t element_bytes, std::uint32_t members) {
   return BlockExchange::block_bytes_max(members) / std::max<std::size_t>(element_bytes, 1);
 }
@@ -20,44 +16,14 @@ bool gives(const CollectiveInfo& collective, std::uint32_t source, std::uint32_t
 
 }  // namespace
 
-// Each member combines its own block alone, so sums are no more work than what is gathered.
-bool goes_at_once(std::size_t bytes, const DirectSetting& setting) {
-  return bytes <= std::min(known_bytes_max, thresholds_of(setting).one_shot_work_max);
-}
-
 BlockExchange::BlockExchange(const Signature& call, const UnequalBlocks& blocks, const Place& place)
     : place_(place),
       element_bytes_(size_of(call)),
       size_max_(size_max_of(element_bytes_, place.members)),
-      packs_(!info_of(call.collective).all_know_blocks()),
+      packs_(true),
       traffic_(place.members) {
-  const CollectiveInfo& collective = info_of(call.collective);
-  packs_ ? list_packed(collective, blocks) : list_parts(collective, blocks);
+  list_packed(info_of(call.collective), blocks);
 }
-
-// ---- where all know all sizes ---------------------------------------------------------------------------------------
-
-void BlockExchange::list_parts(const CollectiveInfo& collective, const UnequalBlocks& blocks) {
-  const bool combines = collective.reduces();
-  const std::size_t own = blocks.output[place_.self].count * element_bytes_;
-  for (std::uint32_t member = 0; member < place_.members; ++member) {
-    const std::size_t bytes = blocks.output[member].count * element_bytes_;
-    traffic_[member] = combines ? Traffic{.given = bytes, .taken = own} : Traffic{.given = own, .taken = bytes};
-    if (combines || member == place_.self) block_bytes_ += bytes;
-    if (combines || bytes == 0) continue;
-    parts_.push_back({.source = member,
-                      .target = place_.self,
-                      .target_offset = blocks.output[member].offset * element_bytes_,
-                      .bytes = bytes});
-  }
-  if (!combines || own == 0) return;
-  parts_.push_back({.source = everyone,
-                    .target = place_.self,
-                    .source_offset = blocks.input[place_.self].offset * element_bytes_,
-                    .bytes = own});
-}
-
-// ---- where payloads begin with sizes --------------------------------------------------------------------------------
 
 void BlockExchange::list_packed(const CollectiveInfo& collective, const UnequalBlocks& blocks) {
   const auto& [self, root, members] = place_;

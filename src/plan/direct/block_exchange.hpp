@@ -1,11 +1,11 @@
-// BlockExchange: what a collective whose blocks vary does over a window, as one member sees it. Each announces what the
-// others need of its input, its payload, and takes what it needs of theirs, so all of it is small.
+// BlockExchange: what scatter_v, gather_v and alltoall_v do over a window, as one member sees it. Only the two ends of
+// a block know how large it is. (Of allgather_v and reduce_scatter_v all members know all sizes; an Exchange has
+// these.)
 //
-// Of allgather_v and reduce_scatter_v all members know all sizes, and a payload is the input as it lies. Of scatter_v,
-// gather_v and alltoall_v only the two ends of a block know how large it is. There a payload begins with the sizes of
-// the blocks that its member gives, by which the other end finds its own block and finds out whether both mean the same
-// size; then come these blocks, one behind the other. A block that is too large travels over links. Both its ends know
-// that, and a payload has its size nevertheless.
+// Each member announces what the others need of its input, its payload, and takes what it needs of theirs, so all of it
+// is small. A payload begins with the sizes of the blocks that its member gives, by which the other end finds its own
+// block and finds out whether both mean the same size; then come these blocks, one behind the other. A block that is
+// too large travels over links. Both its ends know that, and a payload has its size nevertheless.
 #pragma once
 
 #include <algorithm>
@@ -24,10 +24,6 @@
 
 namespace hocket {
 
-// Whether a collective whose blocks all members know goes over the window; `bytes`: of all blocks. Else it goes over
-// links.
-bool goes_at_once(std::size_t bytes, const DirectSetting& setting);
-
 class BlockExchange {
  public:
   using Size = std::uint64_t;  // of a block, in elements, as payloads have it
@@ -40,7 +36,7 @@ class BlockExchange {
   struct Traffic {
     std::size_t given = 0, taken = 0;
   };
-  // What this member takes out of another one's payload, which begins with sizes.
+  // What this member takes out of another one's payload.
   struct Taken {
     std::uint32_t source = 0;
     Size size = 0;           // that it must have
@@ -48,7 +44,7 @@ class BlockExchange {
     std::size_t bytes = 0;   // 0: it travels over links, or is empty
   };
 
-  // The largest block that goes with an announcement where its two ends alone know it: so many fit into one payload.
+  // The largest block that goes with an announcement: so many fit into one payload.
   static constexpr std::size_t block_bytes_max(std::uint32_t members) {
     return std::min(direct::one_way_bytes_max, direct::payload_bytes_max / members - sizeof(Size));
   }
@@ -56,7 +52,7 @@ class BlockExchange {
   BlockExchange() = default;
   BlockExchange(const Signature& call, const UnequalBlocks& blocks, const Place& place);
 
-  // Whether payloads begin with sizes.
+  // False: there is no such call.
   bool packs() const { return packs_; }
   std::size_t payload_bytes() const { return sizes_bytes_ + block_bytes_; }
   std::size_t block_bytes() const { return block_bytes_; }  // of the blocks in it
@@ -71,7 +67,7 @@ class BlockExchange {
     }
   }
 
-  // What this member takes of inputs: of all, where payloads are inputs as they lie; else of its own.
+  // What this member takes of its own input.
   std::span<const Part> parts() const { return parts_; }
   std::span<const Taken> taken() const { return taken_; }
   // The size that another one's payload has for this member's block, and where that lies.
@@ -95,7 +91,6 @@ class BlockExchange {
     std::size_t offset = 0, bytes = 0;
   };
 
-  void list_parts(const CollectiveInfo& collective, const UnequalBlocks& blocks);
   void list_packed(const CollectiveInfo& collective, const UnequalBlocks& blocks);
   void give(std::uint32_t target, const UnequalBlocks::Block& block);
   void take(std::uint32_t source, const UnequalBlocks::Block& block);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 #include <numeric>
+#include <utility>
 
 #include "src/base/arithmetic.hpp"
 
@@ -21,20 +22,37 @@ std::size_t unit_of(std::size_t element_bytes, std::size_t grain) {
 
 }  // namespace
 
-Exchange::Exchange(const Signature& call, std::uint32_t root, std::uint32_t members, std::size_t grain)
-    : collective_(&info_of(call.collective)),
+Exchange::Exchange(const Signature& call, std::uint32_t root, std::uint32_t members, std::size_t grain,
+                   std::shared_ptr<const UnequalBlocks> blocks)
+    : collective_(&info_of(info_of(call.collective).equal_blocks)),
       root_(collective_->has_root() ? root : 0),
       members_(members),
       parts_(collective_->transposes() ? members * members : members),
+      element_bytes_(std::max<std::size_t>(size_of(call), 1)),
       block_bytes_(collective_->chunks == Chunks::token ? 0 : call.count * size_of(call)) {
   root_bytes_ = bytes_of(root_);
   other_bytes_ = bytes_of(root_ + 1);
-  cut(cuts_vector() ? divide_up(block_bytes_, members_) : block_bytes_, std::max<std::size_t>(size_of(call), 1), grain);
+  if (blocks) take_blocks(std::move(blocks));
+  cut(cuts_vector() ? divide_up(block_bytes_, members_) : block_bytes_, grain);
 }
 
-void Exchange::cut(std::size_t bytes, std::size_t element_bytes, std::size_t grain) {
+void Exchange::take_blocks(std::shared_ptr<const UnequalBlocks> blocks) {
+  blocks_ = std::move(blocks);
+  std::size_t sum = 0;
+  block_bytes_ = 0;
+  for (std::uint32_t block = 0; block < members_; ++block) {
+    sum += block_bytes(block);
+    block_bytes_ = std::max(block_bytes_, block_bytes(block));
+    some_block_is_empty_ |= block_bytes(block) == 0;
+  }
+  if (sum == 0) some_block_is_empty_ = false;
+  const auto most = [&](const BufferShape& buffer) { return buffer.held == Held::own_chunk ? block_bytes_ : sum; };
+  root_bytes_ = other_bytes_ = {.in = most(collective_->input), .out = most(collective_->output)};
+}
+
+void Exchange::cut(std::size_t bytes, std::size_t grain) {
   if (bytes == 0) return;
-  const std::size_t unit = unit_ = unit_of(element_bytes, grain);
+  const std::size_t unit = unit_ = unit_of(element_bytes_, grain);
   const std::size_t most = unit == line ? std::max(grain, line) : std::max(grain / unit, std::size_t{1}) * unit;
   rounds_ = bytes <= most ? 1 : divide_up(bytes, most);
   // Equal rounds: a short last one would leave most members idle.
@@ -61,18 +79,18 @@ Part Exchange::share(std::size_t index, std::size_t of) const {
 
 Part Exchange::part(std::size_t round, std::uint32_t index) const {
   Part part = whole();
-  const auto take = [&](std::size_t begin) {
-    part.bytes = begin < block_bytes_ ? std::min(grain_, block_bytes_ - begin) : 0;
+  const auto take = [&](std::size_t begin, std::size_t of) {
+    part.bytes = begin < of ? std::min(grain_, of - begin) : 0;
   };
   if (cuts_vector()) {
     const std::size_t begin = (round * members_ + index) * grain_;
-    take(begin);
+    take(begin, block_bytes_);
     part.source_offset = part.target_offset = begin;
     return part;
   }
   const BufferShape &input = collective_->input, &output = collective_->output;
   const std::size_t begin = round * grain_;
-  take(begin);
+  take(begin, block_bytes(index % members_));
   if (collective_->is_prefix()) {
     part.target = index;
     part.operands = operands_of(index);
@@ -89,8 +107,8 @@ Part Exchange::part(std::size_t round, std::uint32_t index) const {
   }
   const std::uint32_t source_block = collective_->transposes() ? part.target : index;
   const std::uint32_t target_block = collective_->transposes() ? part.source : index;
-  part.source_offset = begin + (input.held == Held::own_chunk ? 0 : source_block * block_bytes_);
-  part.target_offset = begin + (output.held == Held::own_chunk ? 0 : target_block * block_bytes_);
+  part.source_offset = begin + (input.held == Held::own_chunk ? 0 : input_offset(source_block));
+  part.target_offset = begin + (output.held == Held::own_chunk ? 0 : output_offset(target_block));
   return part;
 }
 
@@ -103,7 +121,15 @@ Members Exchange::needed_by(std::uint32_t member) const {
   if (collective_->is_prefix()) return {0, member};
   if (only_root_gives()) return {root_, member == root_ ? root_ : root_ + 1};
   if (only_root_takes() && member != root_) return {};
-  return {0, members_};
+  return some_block_is_empty_ ? needed_by_blocks(member) : Members{0, members_};
+}
+
+Members Exchange::needed_by_blocks(std::uint32_t member) const {
+  if (combines()) return {0, block_bytes(member) == 0 ? 0 : members_};
+  Members givers{0, members_};
+  while (block_bytes(givers.from) == 0) ++givers.from;
+  while (block_bytes(givers.until - 1) == 0) --givers.until;
+  return givers;
 }
 
 std::uint32_t Exchange::parts_per_source() const {
@@ -121,7 +147,27 @@ Exchange::Bytes Exchange::bytes_of(std::uint32_t member) const {
 }
 
 std::size_t Exchange::buffer_bytes_max() const {
+  if (blocks_ != nullptr) return std::max(root_bytes_.in, root_bytes_.out);
   return collective_->is_vector() ? block_bytes_ : block_bytes_ * members_;
+}
+
+bool Exchange::blocks_adjoin() const {
+  std::size_t at = 0;
+  for (std::uint32_t block = 0; blocks_ != nullptr && block < members_; ++block) {
+    const bool has_place = collective_->output.held == Held::all_chunks && block_bytes(block) != 0;
+    if (has_place && output_offset(block) != at) return false;
+    at += block_bytes(block);
+  }
+  return true;
+}
+
+// Of a prefix, the former of the two gives; else a block is the taker's where each has one alone, or the giver's.
+std::size_t Exchange::bytes_given(std::uint32_t source, std::uint32_t target) const {
+  if (collective_->is_prefix()) return source < target ? block_bytes_ : 0;
+  const bool gives = collective_->input.is_on(static_cast<Rank>(source), static_cast<Rank>(root_));
+  const bool takes = collective_->output.is_on(static_cast<Rank>(target), static_cast<Rank>(root_));
+  if (!gives || !takes) return 0;
+  return block_bytes(collective_->input.held == Held::own_chunk ? source : target);
 }
 
 }  // namespace hocket

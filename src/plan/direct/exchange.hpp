@@ -4,9 +4,12 @@
 // one-shot alone runs these.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 
+#include "src/plan/layout.hpp"
 #include "src/spi/transport.hpp"
 
 namespace hocket {
@@ -36,8 +39,10 @@ struct Members {
 class Exchange {
  public:
   Exchange() = default;
-  // `root` is a member's number. A part is at most about `grain` bytes, rounded to whole cache lines.
-  Exchange(const Signature& call, std::uint32_t root, std::uint32_t members, std::size_t grain);
+  // `root` is a member's number. A part is at most about `grain` bytes, rounded to whole cache lines. `blocks`: as this
+  // member has them, where they vary and all members know them all; null: they are equal.
+  Exchange(const Signature& call, std::uint32_t root, std::uint32_t members, std::size_t grain,
+           std::shared_ptr<const UnequalBlocks> blocks = nullptr);
 
   // Parts come in rounds of parts() each; the same part of every round lies in the same block, one behind the other.
   std::size_t rounds() const { return rounds_; }
@@ -58,8 +63,11 @@ class Exchange {
   bool combines() const { return collective_->reduces(); }
   // How many members' inputs a member's output combines.
   std::uint32_t operands_of(std::uint32_t member) const;
+  // Whether some members need not wait for all others: those who only give, and where some give nothing.
+  bool runs_ahead() const { return collective_->runs_ahead() || some_block_is_empty_; }
   // Whose inputs a member takes, and perhaps its own.
   Members needed_by(std::uint32_t member) const;
+  // With equal blocks, also where they vary.
   const CollectiveInfo& collective() const { return *collective_; }
   std::uint32_t members() const { return members_; }
   std::uint32_t root() const { return root_; }  // member 0 where the collective has none
@@ -69,10 +77,38 @@ class Exchange {
   std::uint32_t place_at_source(std::uint32_t index) const;
 
   // Bytes of a member's input and output; 0 where it has none.
-  std::size_t input_bytes(std::uint32_t member) const { return member == root_ ? root_bytes_.in : other_bytes_.in; }
-  std::size_t output_bytes(std::uint32_t member) const { return member == root_ ? root_bytes_.out : other_bytes_.out; }
-  // What the output of one member takes of another one's input, where that gives and this takes.
+  std::size_t input_bytes(std::uint32_t member) const {
+    if (blocks_ != nullptr && collective_->input.held == Held::own_chunk) return block_bytes(member);
+    return member == root_ ? root_bytes_.in : other_bytes_.in;
+  }
+  std::size_t output_bytes(std::uint32_t member) const {
+    if (blocks_ != nullptr && collective_->output.held == Held::own_chunk) return block_bytes(member);
+    return member == root_ ? root_bytes_.out : other_bytes_.out;
+  }
+  // The most that any member has.
+  std::size_t input_bytes_max() const {
+    return members_ == 1 ? root_bytes_.in : std::max(root_bytes_.in, other_bytes_.in);
+  }
+  std::size_t output_bytes_max() const {
+    return members_ == 1 ? root_bytes_.out : std::max(root_bytes_.out, other_bytes_.out);
+  }
+  // What the output of one member takes of another one's input, where that gives and this takes; the most, where blocks
+  // vary.
   std::size_t block_bytes() const { return block_bytes_; }
+  // That of one block, and where it begins in a buffer that holds them all.
+  std::size_t block_bytes(std::uint32_t block) const {
+    return blocks_ != nullptr ? blocks_->input[block].count * element_bytes_ : block_bytes_;
+  }
+  std::size_t input_offset(std::uint32_t block) const {
+    return blocks_ != nullptr ? blocks_->input[block].offset * element_bytes_ : block * block_bytes_;
+  }
+  std::size_t output_offset(std::uint32_t block) const {
+    return blocks_ != nullptr ? blocks_->output[block].offset * element_bytes_ : block * block_bytes_;
+  }
+  // Whether the blocks of this member's output lie as on all members whose blocks adjoin.
+  bool blocks_adjoin() const;
+  // What one member gives another one.
+  std::size_t bytes_given(std::uint32_t source, std::uint32_t target) const;
   bool only_root_gives() const { return collective_->input.holders == Holders::root; }
   bool only_root_takes() const { return collective_->output.holders == Holders::root; }
   // The largest buffer that any member has.
@@ -84,12 +120,17 @@ class Exchange {
     std::size_t in = 0, out = 0;
   };
   Bytes bytes_of(std::uint32_t member) const;
-  void cut(std::size_t bytes, std::size_t element_bytes, std::size_t grain);
+  void take_blocks(std::shared_ptr<const UnequalBlocks> blocks);
+  Members needed_by_blocks(std::uint32_t member) const;  // where some are empty, but not all
+  void cut(std::size_t bytes, std::size_t grain);
 
   const CollectiveInfo* collective_ = &info_of(Collective::barrier);
   std::uint32_t root_ = 0, members_ = 1, parts_ = 1;
-  std::size_t block_bytes_ = 0;  // of the vector, or of one block
-  Bytes root_bytes_, other_bytes_;
+  std::size_t element_bytes_ = 1;
+  std::size_t block_bytes_ = 0;                            // of the vector, or of one block
+  std::shared_ptr<const UnequalBlocks> blocks_ = nullptr;  // where they vary
+  bool some_block_is_empty_ = false;                       // but not all
+  Bytes root_bytes_, other_bytes_;                         // the most, where blocks vary
   std::size_t unit_ = 1, grain_ = 0, rounds_ = 0;
 };
 

@@ -49,24 +49,21 @@ bool DirectRule::worth_mapping(std::size_t input_bytes, std::size_t output_bytes
 
 // A function of the call alone, so that all members choose alike.
 DirectRule direct_rule(const Exchange& exchange, const DirectSetting& setting) {
-  const std::uint32_t members = exchange.members(), root = exchange.root();
-  std::size_t largest = 0, produced = 0;
-  for (const std::uint32_t member : {0U, members - 1, root}) {
-    largest = std::max(largest, exchange.input_bytes(member));
-    produced = std::max(produced, exchange.output_bytes(member));
-  }
-  // What one member combines or copies; ranks that share cores do it one after the other.
-  std::size_t work = exchange.combines() ? (setting.shares_work ? largest : produced) * members : produced;
+  const std::uint32_t members = exchange.members();
+  const std::size_t largest = exchange.input_bytes_max(), produced = exchange.output_bytes_max();
+  // What one member combines or copies.
+  std::size_t work = exchange.combines() ? produced * members : produced;
   // No part of a prefix is another rank's as well.
   if (exchange.collective().is_prefix() && setting.shares_work) work *= members - 1;
   const DirectThresholds& thresholds = thresholds_of(setting);
   const std::size_t one_shot_work_max = thresholds.one_shot_work_max_for(exchange.collective().collective);
   DirectRule rule{.mapped_bytes_min = thresholds.mapped_min};
-  rule.pools_work = exchange.combines() && setting.shares_work && work > thresholds.alone_work_max;
+  // Where each member combines its own block, nobody repeats the work of another one.
+  const bool repeats_work = exchange.combines() && (exchange.cuts_vector() || exchange.collective().is_prefix());
+  rule.pools_work = repeats_work && setting.shares_work && work > thresholds.alone_work_max;
   const std::size_t pool = std::min(thresholds.pool_input_max, setting.staging_bytes - direct::payload_bytes);
   rule.fits = rule.pools_work ? largest <= pool : largest <= direct::payload_bytes_max && work <= one_shot_work_max;
-  rule.one_way =
-      exchange.collective().runs_ahead() && rule.fits && largest <= direct::one_way_bytes_max && !rule.pools_work;
+  rule.one_way = exchange.runs_ahead() && rule.fits && largest <= direct::one_way_bytes_max && !rule.pools_work;
   rule.plain = !rule.one_way && wants_single_copy(exchange, setting);
   return rule;
 }
@@ -74,6 +71,13 @@ DirectRule direct_rule(const Exchange& exchange, const DirectSetting& setting) {
 bool has_direct_path(const Exchange& exchange, const DirectRule& rule) {
   const CollectiveInfo& collective = exchange.collective();
   return collective.direct_paths || (collective.is_prefix() && rule.one_way);
+}
+
+// Of two members with a core each the one with the larger block holds up every round, while messages go both ways by
+// themselves (docs/decisions/0079).
+bool goes_over_links(std::size_t bytes, std::size_t ranks, const DirectSetting& setting) {
+  constexpr ByteRange faster_over_links{1024 * kib, 8192 * kib};
+  return ranks == 2 && !setting.shares_work && faster_over_links.holds(bytes);
 }
 
 DirectPath direct_path(const Exchange& exchange, const DirectRule& rule, const Announced& announced) {

@@ -74,6 +74,10 @@ DirectRule direct_rule(const Exchange& exchange, const DirectSetting& setting);
 // combine, too, that pays for small data only; the rule of the call says where.
 bool has_direct_path(const Exchange& exchange, const DirectRule& rule);
 
+// Whether a collective whose blocks vary, and which has a direct path, goes over links all the same. All ranks know its
+// blocks; `bytes`: of all of these.
+bool goes_over_links(std::size_t bytes, std::size_t ranks, const DirectSetting& setting);
+
 // What all members announced.
 struct Announced {
   bool payloads = true;  // everyone's input lies in its announcement or staging

@@ -117,8 +117,9 @@ std::vector<Pattern> call_patterns() {
       repeated("scatter_v", UnequalCase{.collective = scatter_v, .scale = 500, .root = 1}),
       repeated("gather_v", UnequalCase{.collective = gather_v, .scale = 500, .root = 1}),
   };
-  const std::set<std::string> ahead{"chain", "broadcast", "reduce",    "scatter", "gather",
-                                    "scan",  "exscan",    "scatter_v", "gather_v"};
+  // Blocks that all know may be empty.
+  const std::set<std::string> ahead{"chain",  "broadcast",   "reduce",           "scatter",   "gather",  "scan",
+                                    "exscan", "allgather_v", "reduce_scatter_v", "scatter_v", "gather_v"};
   for (Pattern& pattern : all) pattern.runs_ahead = ahead.contains(pattern.name);
   return all;
 }

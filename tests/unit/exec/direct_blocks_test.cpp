@@ -25,7 +25,8 @@ std::uint32_t mix(std::uint32_t a, std::uint32_t b, std::uint32_t c) {
 struct Shape {
   Collective collective;
   std::uint32_t root, number;
-  std::size_t most;  // elements of a block
+  std::size_t most;      // elements of a block
+  bool adjoins = false;  // whether the blocks of all members do; else what is not reduced leaves gaps
 
   // The two ends of a block in a member's buffer, both the same where it is one rank's and goes to all or comes from
   // all.
@@ -78,9 +79,15 @@ class BlocksMember : public DirectMember {
   }
   const Status& failure() const { return operation_.failure(); }
 
-  void end() {
+  // So that the others may write into it. Until it begins another call.
+  void enroll_buffers(SharedMemory& shared) {
+    shared.enroll(self_, reinterpret_cast<std::byte*>(input_.data()), input_.size() * 4);
+    shared.enroll(self_, reinterpret_cast<std::byte*>(output_.data()), output_.size() * 4);
+  }
+
+  void end(std::string_view path = "direct one-shot") {
     ASSERT_TRUE(failure().ok()) << failure().message();
-    EXPECT_EQ(operation_.algorithm(), "direct one-shot");
+    EXPECT_EQ(operation_.algorithm(), path);
     finish();
     std::vector<std::int32_t> expected(output_.size(), -1);
     const CollectiveInfo& info = info_of(shape_.collective);
@@ -103,14 +110,14 @@ class BlocksMember : public DirectMember {
   std::size_t lay_out(const BufferShape& buffer, bool output, std::vector<UnequalBlocks::Block>& table) const {
     const CollectiveInfo& info = info_of(shape_.collective);
     const bool knows_all = info.all_know_blocks() || info.transposes() || self_ == shape_.root;
-    std::size_t end = 0;
+    const bool leaves_gaps = buffer.held == Held::all_chunks && !info.reduces() && !shape_.adjoins;
+    std::size_t end = leaves_gaps ? 1 : 0;
     table.resize(window_.size());
     for (std::uint32_t block = 0; block < window_.size(); ++block) {
       if (knows_all || block == self_) table[block].count = shape_.count(shape_.ends(output, self_, block));
       if (!buffer.has(block, static_cast<Rank>(self_), static_cast<Rank>(shape_.root))) continue;
-      const bool alone = buffer.held == Held::own_chunk;
-      table[block].offset = alone ? 0 : end;
-      end += table[block].count + (info.reduces() || alone ? 0 : 1 + block % 3);
+      table[block].offset = buffer.held == Held::own_chunk ? 0 : end;
+      end += table[block].count + (leaves_gaps ? 1 + block % 3 : 0);
     }
     return end;
   }
@@ -156,6 +163,53 @@ TEST_P(DirectBlocks, AreRightInWhateverOrderMembersRun) {
         if (HasFatalFailure()) return;
       }
       ASSERT_LT(idle, 1'000'000U) << "nobody can go on";
+    }
+  }
+}
+
+// Large ones that all members know take the longer paths.
+struct LargeBlocks {
+  std::string_view path;
+  bool shares_work = false, registered = false, adjoins = true;
+  SingleCopy single_copy = SingleCopy::never;
+};
+
+constexpr LargeBlocks large_blocks[] = {
+    {.path = "direct staged"},
+    {.path = "direct staged", .shares_work = true},
+    {.path = "direct staged", .registered = true, .adjoins = false},
+    {.path = "direct mapped", .registered = true},
+    {.path = "direct mapped", .shares_work = true, .registered = true},
+    {.path = "direct single copy", .adjoins = false, .single_copy = SingleCopy::always},
+};
+
+TEST_P(DirectBlocks, OfWhichAllKnowAllTakeEveryPath) {
+  std::mt19937 random(5);
+  for (const LargeBlocks& kind : large_blocks) {
+    for (const Collective collective : {Collective::allgather_v, Collective::reduce_scatter_v}) {
+      if (!kind.adjoins && kind.registered && info_of(collective).reduces()) continue;  // its blocks always adjoin
+      SharedMemory shared(size_, direct::payload_bytes + (std::size_t{512} << 10));
+      const DirectSetting setting{.shares_work = kind.shares_work, .single_copy = kind.single_copy};
+      std::vector<std::unique_ptr<BlocksMember>> members;
+      for (std::uint32_t self = 0; self < size_; ++self) {
+        members.push_back(std::make_unique<BlocksMember>(shared, self, setting));
+      }
+      for (std::uint32_t number = 0; number < 3; ++number) {
+        SCOPED_TRACE(std::string(name_of(collective)) + ", " + std::string(kind.path));
+        const Shape shape{collective, 0, 40 + number, 400'000, kind.adjoins};
+        for (const auto& member : members) {
+          member->begin(shape);
+          if (kind.registered) member->enroll_buffers(shared);
+        }
+        for (std::size_t idle = 0; idle < 100'000; ++idle) {
+          if (members[random() % size_]->step()) idle = 0;
+        }
+        for (const auto& member : members) {
+          ASSERT_TRUE(member->complete());
+          member->end(kind.path);
+          if (HasFatalFailure()) return;
+        }
+      }
     }
   }
 }

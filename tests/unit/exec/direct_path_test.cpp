@@ -133,5 +133,16 @@ TEST(DirectPathRule, HasOneShotForPrefixesThatGoOneWay) {
   EXPECT_FALSE(runs(Collective::send, 2, 4, false));
 }
 
+// Blocks that vary, where one of two members would hold up the other.
+TEST(DirectPathRule, LeavesLargeBlocksOfTwoMembersToLinks) {
+  const DirectSetting own_cores, shared_cores{.shares_work = true};
+  EXPECT_FALSE(goes_over_links(mib - 1, 2, own_cores));
+  EXPECT_TRUE(goes_over_links(mib, 2, own_cores));
+  EXPECT_TRUE(goes_over_links(8 * mib, 2, own_cores));
+  EXPECT_FALSE(goes_over_links(8 * mib + 1, 2, own_cores));
+  EXPECT_FALSE(goes_over_links(4 * mib, 2, shared_cores));
+  EXPECT_FALSE(goes_over_links(4 * mib, 3, own_cores));
+}
+
 }  // namespace
 }  // namespace hocket

@@ -201,54 +201,5 @@ TEST(BlockExchange, CountsWhatEachGivesAndTakes) {
   EXPECT_EQ(members[1].exchange.block_bytes(), 4 * element_bytes);
 }
 
-// ---- where all know all sizes
-
-UnequalBlocks known(const Counts& counts, std::uint32_t self, bool all_in_input) {
-  UnequalBlocks blocks{.input = std::vector<UnequalBlocks::Block>(counts.size()),
-                       .output = std::vector<UnequalBlocks::Block>(counts.size())};
-  std::size_t at = 0;
-  for (std::size_t i = 0; i < counts.size(); ++i) {
-    blocks.input[i] = {all_in_input ? at : 0, counts[i]};
-    blocks.output[i] = {all_in_input ? 0 : 2 * at, counts[i]};
-    at += counts[i];
-  }
-  (void)self;
-  return blocks;
-}
-
-TEST(BlockExchange, TakesInputsAsTheyLieWhereAllKnowAllSizes) {
-  const Counts counts{3, 0, 5};
-  const BlockExchange gather(call_of(Collective::allgather_v), known(counts, 2, false), {2, 0, 3});
-  EXPECT_FALSE(gather.packs());
-  EXPECT_EQ(gather.payload_bytes(), 5 * element_bytes);
-  ASSERT_EQ(gather.parts().size(), 2U) << "what is empty is none";
-  EXPECT_EQ(gather.parts()[1].source, 2U);
-  EXPECT_EQ(gather.parts()[1].source_offset, 0U);
-  EXPECT_EQ(gather.parts()[1].target_offset, 6 * element_bytes);
-  EXPECT_EQ(gather.traffic()[0].given, 5 * element_bytes);
-  EXPECT_EQ(gather.traffic()[0].taken, 3 * element_bytes);
-
-  const BlockExchange sum(call_of(Collective::reduce_scatter_v), known(counts, 2, true), {2, 0, 3});
-  EXPECT_EQ(sum.payload_bytes(), 8 * element_bytes);
-  ASSERT_EQ(sum.parts().size(), 1U);
-  EXPECT_EQ(sum.parts()[0].source, everyone);
-  EXPECT_EQ(sum.parts()[0].source_offset, 3 * element_bytes);
-  EXPECT_EQ(sum.parts()[0].target_offset, 0U);
-  EXPECT_EQ(sum.traffic()[0].given, 3 * element_bytes);
-  EXPECT_EQ(sum.traffic()[0].taken, 5 * element_bytes);
-  const BlockExchange nothing(call_of(Collective::reduce_scatter_v), known(counts, 1, true), {1, 0, 3});
-  EXPECT_TRUE(nothing.parts().empty());
-  EXPECT_EQ(nothing.payload_bytes(), 8 * element_bytes) << "the others need it";
-}
-
-TEST(GoesAtOnce, UpToTheThresholdOfOneShotAndNoMoreThanAPayloadHolds) {
-  const DirectThresholds some{.one_shot_work_max = 40'000}, any{.one_shot_work_max = SIZE_MAX};
-  EXPECT_TRUE(goes_at_once(0, {.thresholds = &some}));
-  EXPECT_TRUE(goes_at_once(40'000, {.thresholds = &some}));
-  EXPECT_FALSE(goes_at_once(40'001, {.thresholds = &some}));
-  EXPECT_TRUE(goes_at_once(65'536, {.thresholds = &any}));
-  EXPECT_FALSE(goes_at_once(direct::payload_bytes_max + 1, {.thresholds = &any}));
-}
-
 }  // namespace
 }  // namespace hocket

@@ -132,6 +132,19 @@ TEST(Exchange, AppliedToMemoryIsTheCollective) {
   }
 }
 
+TEST(Exchange, SaysWhatOneMemberGivesAnother) {
+  const auto given = [](Collective collective, std::uint32_t source, std::uint32_t target) {
+    return Exchange(exchange_call_of(collective, 2), 1, 4, 64).bytes_given(source, target);
+  };
+  EXPECT_EQ(given(Collective::alltoall, 2, 3), 8U);
+  EXPECT_EQ(given(Collective::scatter, 1, 3), 8U);
+  EXPECT_EQ(given(Collective::scatter, 0, 3), 0U);
+  EXPECT_EQ(given(Collective::gather, 0, 1), 8U);
+  EXPECT_EQ(given(Collective::gather, 1, 0), 0U);
+  EXPECT_EQ(given(Collective::scan, 0, 1), 8U);
+  EXPECT_EQ(given(Collective::exscan, 1, 0), 0U);
+}
+
 TEST(Exchange, SaysWhoseInputsAMemberNeeds) {
   const auto needed = [](Collective collective, std::uint32_t member) {
     const Members members = Exchange(exchange_call_of(collective, 1), 1, 4, 64).needed_by(member);
