@@ -21,8 +21,9 @@
  *  **Order.** All ranks make the same collective calls on a communicator in the same order. A rank that calls something else
  *  is detected: all ranks involved get HOCKET_MISMATCH with both calls in the message. A message that meets a collective is
  *  also a mismatch, or a TIMEOUT if neither rank has sent anything yet. A rank that only sends (the root of a broadcast or
- *  scatter, the other ranks of a reduce or gather) may return early, and then gets such an error, or the news of a peer's
- *  death, from a later call. Nothing hangs, and no sum is wrong.
+ *  scatter, the other ranks of a reduce or gather), or that needs nothing of some ranks (in a scan, or where a block is
+ *  empty), may return early, and then gets such an error, or the news of a peer's death, from a later call. Nothing hangs,
+ *  and no sum is wrong.
  *
  *  **Threads.** A communicator may be used from several threads. Calls take effect in the order in which they enter the
  *  library, and that order must be the same on all ranks.

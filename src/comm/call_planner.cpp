@@ -16,21 +16,6 @@ namespace {
 
 constexpr std::string_view over_window = "direct paths over shared memory";
 
-// Whether the call is small enough for the window: its elements, and all of a prefix. Of blocks of which only two ranks
-// know how large they are each is asked for itself.
-bool fits(const CheckedCall& call, const WindowUse& use, Rank size) {
-  const Signature& signature = call.signature;
-  const CollectiveInfo& collective = info_of(signature.collective);
-  if (!collective.all_know_blocks()) return true;
-  if (call.blocks && goes_over_links(call.bytes, static_cast<std::size_t>(size), use.setting)) return false;
-  const auto members = static_cast<std::uint32_t>(size);
-  const bool has_room =
-      signature.dtype != DataType::opaque || has_room_for(size_of(signature), members, use.window->staging_bytes());
-  if (!has_room || !collective.is_prefix()) return has_room;
-  const Exchange exchange(signature, 0, members, first_grain_bytes);
-  return has_direct_path(exchange, use.rule_of(exchange));
-}
-
 }  // namespace
 
 Result<std::shared_ptr<Operation>> CallPlanner::prepare(const CallArguments& call) {
@@ -59,7 +44,8 @@ Result<std::shared_ptr<Operation>> CallPlanner::plan_where_data_is(const CallArg
 }
 
 CallRoute CallPlanner::route_for(const CallArguments& call, const CheckedCall& checked) const {
-  const bool has_window = parts_.window_use != nullptr && fits(checked, *parts_.window_use, membership().size());
+  const bool has_window =
+      parts_.window_use != nullptr && fits_window(checked, parts_.window_use->setting_of_window(), membership().size());
   const SharedMemory shared = has_window                 ? SharedMemory::of_all
                               : parts_.levels != nullptr ? SharedMemory::of_hosts
                                                          : SharedMemory::none;

@@ -61,6 +61,19 @@ CallRoute route_of(const CallArguments& call, const CheckedCall& checked, const 
   return shared == SharedMemory::of_all ? CallRoute::window : CallRoute::host_windows;
 }
 
+bool fits_window(const CheckedCall& call, const DirectSetting& setting, Rank size) {
+  const Signature& signature = call.signature;
+  const CollectiveInfo& collective = info_of(signature.collective);
+  const auto members = static_cast<std::uint32_t>(size);
+  if (call.blocks && !collective.all_know_blocks()) return true;
+  if (call.blocks && goes_over_links(call.bytes, members, setting)) return false;
+  const bool has_room =
+      signature.dtype != DataType::opaque || has_room_for(size_of(signature), members, setting.staging_bytes);
+  if (!has_room || !collective.is_prefix()) return has_room;
+  const Exchange exchange(signature, 0, members, first_grain_bytes);
+  return has_direct_path(exchange, direct_rule(exchange, setting));
+}
+
 bool is_in_rank_order(const CallArguments& call, const CheckedCall& checked, const Options& options) {
   return options.deterministic || (info_of(checked.signature.op).takes == Takes::function && !call.commutative);
 }

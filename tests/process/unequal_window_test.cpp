@@ -1,5 +1,5 @@
-// Blocks that vary over shared memory: small ones go with announcements, larger ones over links, and a call may have
-// both.
+// Blocks that vary over shared memory. Those that all ranks know take the direct paths. Of others small ones go with
+// announcements and larger ones over links, and a call may have both.
 #include <gtest/gtest.h>
 
 #include <array>
@@ -18,7 +18,7 @@
 namespace hocket::process_testing {
 namespace {
 
-// A third of blocks of up to this many floats are small, wherever ranks share memory.
+// A third of blocks of up to this many floats go with announcements, wherever ranks share memory.
 constexpr std::size_t mixed = 6000;
 
 class UnequalWindow : public testing::TestWithParam<int> {
@@ -75,8 +75,11 @@ TEST_P(UnequalWindow, SendersRunAheadOfSleepingRanks) {
   run_ranks(size_, [this](Child& child) {
     const Comm comm;
     ASSERT_TRUE(comm);
-    for (const Collective collective : {Collective::gather_v, Collective::scatter_v}) {
-      const bool sends = (collective == Collective::scatter_v) == (child.index == 0);
+    for (const Collective collective :
+         {Collective::gather_v, Collective::scatter_v, Collective::allgather_v, Collective::reduce_scatter_v}) {
+      // Of the last two those run ahead whose blocks happen to be empty.
+      const bool sends = info_of(collective).has_root() ? (collective == Collective::scatter_v) == (child.index == 0)
+                                                        : child.index % 2 == 0;
       for (std::uint64_t number = 0; number < 1500; ++number) {
         if (!sends && number % 500 == 0) std::this_thread::sleep_for(std::chrono::milliseconds(20));
         UnequalCall({.collective = collective, .scale = number % 5 == 0 ? 3000U : 9U, .salt = number}, child.index,
@@ -157,6 +160,44 @@ TEST(UnequalWindows, TellWhichWayBlocksTook) {
       }
     }
   });
+}
+
+TEST(UnequalWindows, OfWhichAllKnowAllTakeDirectPaths) {
+  run_ranks(3, [](Child& child) {
+    const Comm comm;
+    ASSERT_TRUE(comm);
+    for (const Collective collective : {Collective::allgather_v, Collective::reduce_scatter_v}) {
+      UnequalCall({.collective = collective, .scale = 400'000}, child.index, child.size).run(comm.get());
+      const std::string algorithm(algorithm_of_last_call());
+      EXPECT_TRUE(algorithm == "direct staged" || algorithm == "direct single copy") << algorithm;
+    }
+  });
+}
+
+// Where one rank's block is empty it runs ahead, and has left the window when the other one, which means a size that
+// goes over links, waits for it there.
+TEST(UnequalWindows, OtherCountsAreAMismatchAlsoForWhoRanAhead) {
+  for (const auto& [odd, collective] :
+       {std::pair(0, Collective::allgather_v), std::pair(1, Collective::allgather_v),
+        std::pair(0, Collective::reduce_scatter_v), std::pair(1, Collective::reduce_scatter_v)}) {
+    SCOPED_TRACE(std::string(name_of(collective)) + ", rank " + std::to_string(odd) + " with less");
+    run_when_all_have_met(2, [&](Child& child, const Comm& comm) {
+      const bool gathers = collective == Collective::allgather_v;
+      const std::size_t count = child.index == odd ? 3 : 500'000;
+      const bool first_is_empty = (odd == 1) == gathers;
+      const std::array<std::size_t, 2> counts =
+          first_is_empty ? std::array<std::size_t, 2>{0, count} : std::array<std::size_t, 2>{count, 0};
+      std::vector<float> send(count), recv(count);
+      hocket_result result =
+          gathers ? hocket_allgather_v(send.data(), counts[static_cast<std::size_t>(child.index)], recv.data(),
+                                       counts.data(), nullptr, HOCKET_FLOAT32, comm.get(), nullptr, nullptr)
+                  : hocket_reduce_scatter_v(send.data(), recv.data(), counts.data(), HOCKET_FLOAT32, HOCKET_SUM,
+                                            comm.get(), nullptr, nullptr);
+      for (int i = 0; i < 2 && result == HOCKET_OK; ++i) result = hocket_barrier(comm.get(), nullptr, nullptr);
+      expect_result(result, HOCKET_MISMATCH);
+      expect_message_names(std::string(name_of(collective)) + " of 3 ");
+    });
+  }
 }
 
 // ---- sizes that no longer match

@@ -1,7 +1,7 @@
 // DirectOperation: a collective over a window, without messages. Its members announce the call and hear each other
 // (Announcer); then it takes one of the paths (docs/internals/direct-paths.md), which follows from what all announced.
-// Small data that goes one way (broadcast, scatter, gather, reduce) does not make its senders wait: they run ahead, up
-// to direct::run_ahead_max operations.
+// Small data that goes one way (broadcast, scatter, gather, reduce, a prefix, or where a block is empty) does not make
+// its senders wait: they run ahead, up to direct::run_ahead_max operations.
 #pragma once
 
 #include <cstdint>

@@ -175,7 +175,8 @@ struct DirectRun {
     const bool takes_second_line = compared.has_digest || rule.plain;
     runs_ahead = takes_second_line ? direct::run_ahead_max_with_second_line : direct::run_ahead_max;
     list_parts();
-    may_meet_links = exchange.collective().is_prefix();
+    may_meet_links = exchange.collective().is_prefix() ||
+                     (known_blocks() && rule.one_way && may_go_over_links(members, use.setting));
     is_over_at_once = path_of_payloads == DirectPath::one_shot && !may_meet_links;
     find_exchanged(root);
   }

@@ -34,11 +34,13 @@ struct WindowUse {
   std::uint32_t digest = 0;               // of all own calls
   std::array<std::uint32_t, direct::announcements> sequences =
       {};  // own calls' numbers in their communicators, by turn
-  DirectRule rule_of(const Exchange& exchange) const {
+
+  DirectSetting setting_of_window() const {
     DirectSetting in_this_window = setting;
     in_this_window.staging_bytes = window->staging_bytes();
-    return direct_rule(exchange, in_this_window);
+    return in_this_window;
   }
+  DirectRule rule_of(const Exchange& exchange) const { return direct_rule(exchange, setting_of_window()); }
   // Whether a member with so many bytes to give wants to make single copies in a call that may: all must agree, and
   // announce so. Who gives nothing saves no copy, and goes along.
   bool makes_single_copies(std::size_t bytes, SharedCopy::Traffic traffic) const {

@@ -58,9 +58,9 @@ DirectRule direct_rule(const Exchange& exchange, const DirectSetting& setting) {
   const DirectThresholds& thresholds = thresholds_of(setting);
   const std::size_t one_shot_work_max = thresholds.one_shot_work_max_for(exchange.collective().collective);
   DirectRule rule{.mapped_bytes_min = thresholds.mapped_min};
-  // Where each member combines its own block, nobody repeats the work of another one.
-  const bool repeats_work = exchange.combines() && (exchange.cuts_vector() || exchange.collective().is_prefix());
-  rule.pools_work = repeats_work && setting.shares_work && work > thresholds.alone_work_max;
+  // Where each member combines a block of its own alone, they share the work already.
+  const bool shared_by_blocks = !exchange.collective().is_vector();
+  rule.pools_work = exchange.combines() && !shared_by_blocks && setting.shares_work && work > thresholds.alone_work_max;
   const std::size_t pool = std::min(thresholds.pool_input_max, setting.staging_bytes - direct::payload_bytes);
   rule.fits = rule.pools_work ? largest <= pool : largest <= direct::payload_bytes_max && work <= one_shot_work_max;
   rule.one_way = exchange.runs_ahead() && rule.fits && largest <= direct::one_way_bytes_max && !rule.pools_work;
@@ -75,9 +75,13 @@ bool has_direct_path(const Exchange& exchange, const DirectRule& rule) {
 
 // Of two members with a core each the one with the larger block holds up every round, while messages go both ways by
 // themselves (docs/decisions/0079).
+bool may_go_over_links(std::size_t ranks, const DirectSetting& setting) {
+  return ranks == 2 && !setting.shares_work;
+}
+
 bool goes_over_links(std::size_t bytes, std::size_t ranks, const DirectSetting& setting) {
   constexpr ByteRange faster_over_links{1024 * kib, 8192 * kib};
-  return ranks == 2 && !setting.shares_work && faster_over_links.holds(bytes);
+  return may_go_over_links(ranks, setting) && faster_over_links.holds(bytes);
 }
 
 DirectPath direct_path(const Exchange& exchange, const DirectRule& rule, const Announced& announced) {

@@ -74,8 +74,9 @@ DirectRule direct_rule(const Exchange& exchange, const DirectSetting& setting);
 // combine, too, that pays for small data only; the rule of the call says where.
 bool has_direct_path(const Exchange& exchange, const DirectRule& rule);
 
-// Whether a collective whose blocks vary, and which has a direct path, goes over links all the same. All ranks know its
-// blocks; `bytes`: of all of these.
+// Whether collectives whose blocks vary, and whose blocks all ranks know, go over links at some sizes in spite of their
+// direct paths, and whether one does; `bytes`: of all its blocks.
+bool may_go_over_links(std::size_t ranks, const DirectSetting& setting);
 bool goes_over_links(std::size_t bytes, std::size_t ranks, const DirectSetting& setting);
 
 // What all members announced.

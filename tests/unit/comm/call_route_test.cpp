@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "src/plan/algorithm_id.hpp"
+#include "src/plan/direct/staging.hpp"
 
 namespace hocket::comm {
 namespace {
@@ -54,6 +55,36 @@ TEST(CallRoute, IsDirectWhereAllRanksShareMemory) {
     EXPECT_EQ(route(call), CallRoute::window) << name_of(collective);
     EXPECT_EQ(route(call, "auto", false), CallRoute::links) << name_of(collective);
   }
+}
+
+// With enough ranks there is no room for a large element of each, in whatever collective that cuts blocks for all.
+TEST(FitsWindow, WhatHasRoomForAnElement) {
+  const DirectSetting setting{.staging_bytes = direct::usual_staging_bytes, .shares_work = true};
+  for (const Collective collective : {Collective::allgather, Collective::scatter, Collective::gather,
+                                      Collective::alltoall, Collective::allgather_v, Collective::scatter_v}) {
+    const bool only_ends_know = collective == Collective::scatter_v;
+    CheckedCall call{
+        .signature = {.collective = collective, .dtype = DataType::opaque, .opaque_bytes = 4096, .count = 3}};
+    if (info_of(collective).has_unequal_blocks()) call.blocks = {std::make_shared<const UnequalBlocks>()};
+    EXPECT_TRUE(fits_window(call, setting, 212)) << name_of(collective);
+    EXPECT_EQ(fits_window(call, setting, 213), only_ends_know) << name_of(collective);
+    call.signature.dtype = DataType::float32;
+    EXPECT_TRUE(fits_window(call, setting, 213)) << name_of(collective);
+  }
+}
+
+TEST(FitsWindow, LargeBlocksOfTwoThatAllKnowGoOverLinks) {
+  CheckedCall call{.signature = {.collective = Collective::allgather_v, .dtype = DataType::float32, .count = 1'000'000},
+                   .bytes = 4'000'000,
+                   .blocks = {std::make_shared<const UnequalBlocks>()}};
+  const DirectSetting setting{.staging_bytes = direct::usual_staging_bytes};
+  EXPECT_FALSE(fits_window(call, setting, 2));
+  EXPECT_TRUE(fits_window(call, setting, 3));
+  call.bytes = 400'000;
+  EXPECT_TRUE(fits_window(call, setting, 2));
+  call.signature.collective = Collective::alltoall_v;
+  call.bytes = 0;
+  EXPECT_TRUE(fits_window(call, setting, 2));
 }
 
 TEST(CallRoute, IsOverTheWindowsOfHostsForSmallDataThatIsExactAndInNoOrder) {

@@ -26,7 +26,7 @@ struct Shape {
   Collective collective;
   std::uint32_t root, number;
   std::size_t most;      // elements of a block
-  bool adjoins = false;  // whether the blocks of all members do; else what is not reduced leaves gaps
+  bool adjoins = false;  // whether this member's blocks do; else what is not reduced leaves gaps
 
   // The two ends of a block in a member's buffer, both the same where it is one rank's and goes to all or comes from
   // all.
@@ -170,24 +170,27 @@ TEST_P(DirectBlocks, AreRightInWhateverOrderMembersRun) {
 // Large ones that all members know take the longer paths.
 struct LargeBlocks {
   std::string_view path;
-  bool shares_work = false, registered = false, adjoins = true;
+  bool shares_work = false, registered = false;
+  std::uint32_t adjoin_before = UINT32_MAX;  // of the members before that
   SingleCopy single_copy = SingleCopy::never;
 };
 
 constexpr LargeBlocks large_blocks[] = {
     {.path = "direct staged"},
     {.path = "direct staged", .shares_work = true},
-    {.path = "direct staged", .registered = true, .adjoins = false},
+    {.path = "direct staged", .registered = true, .adjoin_before = 0},
+    {.path = "direct staged", .registered = true, .adjoin_before = 1},
     {.path = "direct mapped", .registered = true},
     {.path = "direct mapped", .shares_work = true, .registered = true},
-    {.path = "direct single copy", .adjoins = false, .single_copy = SingleCopy::always},
+    {.path = "direct single copy", .adjoin_before = 1, .single_copy = SingleCopy::always},
 };
 
 TEST_P(DirectBlocks, OfWhichAllKnowAllTakeEveryPath) {
   std::mt19937 random(5);
   for (const LargeBlocks& kind : large_blocks) {
     for (const Collective collective : {Collective::allgather_v, Collective::reduce_scatter_v}) {
-      if (!kind.adjoins && kind.registered && info_of(collective).reduces()) continue;  // its blocks always adjoin
+      const bool adjoin = info_of(collective).reduces() || kind.adjoin_before >= size_;
+      if (kind.registered && adjoin != (kind.path == "direct mapped")) continue;  // blocks of what is reduced adjoin
       SharedMemory shared(size_, direct::payload_bytes + (std::size_t{512} << 10));
       const DirectSetting setting{.shares_work = kind.shares_work, .single_copy = kind.single_copy};
       std::vector<std::unique_ptr<BlocksMember>> members;
@@ -196,10 +199,9 @@ TEST_P(DirectBlocks, OfWhichAllKnowAllTakeEveryPath) {
       }
       for (std::uint32_t number = 0; number < 3; ++number) {
         SCOPED_TRACE(std::string(name_of(collective)) + ", " + std::string(kind.path));
-        const Shape shape{collective, 0, 40 + number, 400'000, kind.adjoins};
-        for (const auto& member : members) {
-          member->begin(shape);
-          if (kind.registered) member->enroll_buffers(shared);
+        for (std::uint32_t self = 0; self < size_; ++self) {
+          members[self]->begin({collective, 0, 40 + number, 400'000, self < kind.adjoin_before});
+          if (kind.registered) members[self]->enroll_buffers(shared);
         }
         for (std::size_t idle = 0; idle < 100'000; ++idle) {
           if (members[random() % size_]->step()) idle = 0;
