@@ -25,8 +25,8 @@ extern "C" {
  *  - Displacements are in elements from the start of the buffer. NULL means that each block follows the previous one.
  *    Displacements may leave gaps, which stay unchanged, and need not ascend. Blocks of `recv` may not overlap.
  *  - In place, this rank's block has the same address in both buffers. Nothing else may overlap.
- *  - Between ranks that share memory large blocks of scatter_v, gather_v and alltoall_v travel over links, and no block
- *    of the other two but in some calls of two ranks.
+ *  - Between ranks that share memory, large blocks of scatter_v, gather_v and alltoall_v travel as messages. The other two
+ *    need no messages, but between two ranks some of their calls are faster with them.
  *
  *  Errors: those of the other collectives; INVALID_ARGUMENT also if the counts add up to more than fits in memory.
  *  docs/reference/unequal-blocks.md.

@@ -24,8 +24,9 @@ CallRoute route_of(const CallArguments& call, const CheckedCall& checked, const 
 // Whether what is reduced must be combined in the order of the ranks.
 bool is_in_rank_order(const CallArguments& call, const CheckedCall& checked, const Options& options);
 
-// Whether a window of all ranks takes the call, if it has a direct path at all: elements are not cut, large prefixes
-// and some blocks that vary are faster over links. Of blocks that only two ranks know each is asked for itself.
+// Whether a window of all ranks takes the call, if it has a direct path at all: elements are not cut, and large
+// prefixes and some blocks that vary are faster over links. Of blocks whose sizes only two ranks know each goes its own
+// way.
 bool fits_window(const CheckedCall& call, const DirectSetting& setting, Rank size);
 
 // What an algorithm is chosen by; the rest is the same for all calls of a communicator.
