@@ -39,11 +39,6 @@ std::vector<std::string> names_for(const Benchmark& benchmark) {
   return names;
 }
 
-// Where a rank runs ahead.
-bool hides_how_long_it_takes(const CollectiveInfo& collective) {
-  return collective.runs_ahead() || collective.has_unequal_blocks();
-}
-
 double median(std::vector<double> values) {
   return values.empty() ? 0 : summarize(std::move(values)).p50;
 }
@@ -106,11 +101,12 @@ class BestFixed {
   }
 
   void measure_once(Contender& contender, const Case& what, int round, Findings& findings) {
-    const Method method{.iterations = options_.iterations,
-                        .seconds = options_.seconds / options_.rounds,
-                        .warmup = options_.warmup,
-                        .checks = round == 0 ? options_.checks : 0,
-                        .fresh = options_.fresh || hides_how_long_it_takes(*what.collective->row)};
+    const Method method{
+        .iterations = options_.iterations,
+        .seconds = options_.seconds / options_.rounds,
+        .warmup = options_.warmup,
+        .checks = round == 0 ? options_.checks : 0,
+        .fresh = options_.fresh || what.collective->may_run_ahead()};  // a rank that runs ahead hides how long it takes
     if (rank() == 0) {
       progress_.set_subject(fmt::format("{} {}, {}, round {} of {}", what.collective->name(),
                                         size_text(bytes_of(what, size())), contender.named, round + 1,

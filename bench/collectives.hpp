@@ -32,9 +32,10 @@ struct Benchmark {
   }
   // Whether it consists of messages between ranks, which need more than one.
   bool is_message() const { return pattern == CallPattern::neighbours || pattern == CallPattern::any_source; }
-  // Whether some ranks may not need to wait for all others: then they run ahead, and operations come in bursts. Blocks
-  // that vary may be empty.
-  bool comes_in_bursts() const { return row->runs_ahead() || row->has_unequal_blocks() || is_message(); }
+  // Whether some ranks of a collective may not need to wait for all others. Blocks that vary may be empty.
+  bool may_run_ahead() const { return row->runs_ahead() || row->has_unequal_blocks(); }
+  // Whether operations may come in bursts, as ranks that run ahead make them.
+  bool comes_in_bursts() const { return may_run_ahead() || is_message(); }
   // Whether it is a group of calls, which cannot be persistent.
   bool is_grouped() const { return pattern == CallPattern::any_source || pattern == CallPattern::group; }
 };

@@ -147,8 +147,7 @@ Exchange::Bytes Exchange::bytes_of(std::uint32_t member) const {
 }
 
 std::size_t Exchange::buffer_bytes_max() const {
-  if (blocks_ != nullptr) return std::max(root_bytes_.in, root_bytes_.out);
-  return collective_->is_vector() ? block_bytes_ : block_bytes_ * members_;
+  return std::max(input_bytes_max(), output_bytes_max());
 }
 
 bool Exchange::blocks_adjoin() const {
