@@ -105,6 +105,7 @@ class BestFixed {
         .iterations = options_.iterations,
         .seconds = options_.seconds / options_.rounds,
         .warmup = options_.warmup,
+        .warmup_seconds = options_.warmup_seconds,
         .checks = round == 0 ? options_.checks : 0,
         .fresh = options_.fresh || what.collective->may_run_ahead()};  // a rank that runs ahead hides how long it takes
     if (rank() == 0) {

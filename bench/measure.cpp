@@ -43,10 +43,7 @@ class Run {
     use_pattern(0);
     buffers_.poison_output();
     buffers_.write_input(*pattern_);
-    for (int i = 0; i < method_.warmup; ++i) {
-      report("warm-up", i, method_.warmup);
-      operate();
-    }
+    warm_up();
     const std::size_t iterations = method_.iterations > 0 ? static_cast<std::size_t>(method_.iterations) : calibrate();
     Timed timed = time_operations(iterations);
     const hocket_call_info last = last_call();
@@ -105,6 +102,22 @@ class Run {
     }
     barrier();
     return std::max(microseconds(Clock::now() - begin), 0.1);
+  }
+
+  // The operations first, then batches of a tenth of the time, until rank 0 finds it spent: where ranks share cores,
+  // the system moves them apart in tens of milliseconds, and until then a small operation takes twice as long.
+  void warm_up() {
+    for (int i = 0; i < method_.warmup; ++i) {
+      report("warm-up", static_cast<std::size_t>(i), static_cast<std::size_t>(method_.warmup));
+      operate();
+    }
+    const double wanted_us = method_.warmup_seconds * 1e6;
+    const auto begin = Clock::now();
+    for (std::size_t batch = wanted_us > 0 ? 1 : 0; batch > 0;) {
+      report("warm-up", 0, 0);
+      const bool longer = time_batch(batch) * 10 < wanted_us && batch < iterations_max;
+      batch = agree(microseconds(Clock::now() - begin) >= wanted_us ? 0 : longer ? batch * 2 : batch);
+    }
   }
 
   // Times ever larger batches until one takes a tenth of the time that there is, and returns the count that fits. Each

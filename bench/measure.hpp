@@ -19,7 +19,8 @@ class Killing;
 struct Method {
   int iterations = 0;  // 0: as many as fit into `seconds`
   double seconds = 0.25;
-  int warmup = 2;
+  int warmup = 2;             // operations
+  double warmup_seconds = 0;  // and after them, so long
   int checks = 1;
   bool fresh = false;
 };

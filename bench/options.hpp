@@ -36,6 +36,7 @@ struct Options {
   int iterations = 0;           // 0: as many as fit into `seconds`
   double seconds = 0.25;
   int warmup = 2;
+  double warmup_seconds = 0;
   int checks = 1;
   int ranks = 0;                 // 0: this process is one rank, started by a launcher
   double timeout_seconds = 0;    // 0: from the environment

@@ -78,7 +78,8 @@ std::string model_text(const std::vector<Row>& rows) {
 std::string method_text(const Options& options) {
   const std::string amount = options.iterations > 0 ? fmt::format("{} operations", options.iterations)
                                                     : fmt::format("{} s (5 to 100000 operations)", options.seconds);
-  return fmt::format("{} for each size after {} to warm up, {}, {} checked", amount, options.warmup,
+  const std::string time = options.warmup_seconds > 0 ? fmt::format(" and {} s", options.warmup_seconds) : "";
+  return fmt::format("{} for each size after {}{} to warm up, {}, {} checked", amount, options.warmup, time,
                      options.fresh                           ? "one by one on fresh input"
                      : options.collective->comes_in_bursts() ? "back to back (times are means)"
                                                              : "back to back",

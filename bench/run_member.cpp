@@ -87,7 +87,8 @@ class MemberRun {
     what.in_place = in_place;
     measured_ = subject(what);
     progress_.set_subject(measured_);
-    const Method method{options_.iterations, options_.seconds, options_.warmup, options_.checks, options_.fresh};
+    const Method method{options_.iterations,     options_.seconds, options_.warmup,
+                        options_.warmup_seconds, options_.checks,  options_.fresh};
     Row row{what, measure(member_, what, method), member_.place.size};
     if (model_) row.model_us = model_->expected_us(what, row.measured, options_.fresh);
     return row;

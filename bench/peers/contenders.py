@@ -30,7 +30,7 @@ class Contender:
         command += ["-b", str(size), "-e", str(size), "--seconds", str(seconds)]
         command += ["--placement", options.placement, "--transport", options.transport, "--json", json_file]
         command += ["--offset", str(options.offset)]
-        command += ["-w", str(options.warmup)] + self.flags
+        command += ["-w", str(options.warmup), "--warmup-seconds", str(options.warmup_seconds)] + self.flags
         if options.fresh:
             command += ["--fresh", "--pacer", pacer]
         if self.library in ("hocket", "gloo") and not self.launcher:

@@ -16,6 +16,7 @@
 #include <utility>
 
 #include "bench/pacer.hpp"
+#include "bench/peers/rows.hpp"
 #include "bench/peers/semantics.hpp"
 
 namespace peers {
@@ -66,20 +67,6 @@ class Buffer {
   std::unique_ptr<float[], Free> memory_;
 };
 
-struct Row {
-  std::string algorithm;
-  std::size_t bytes = 0, count = 0, iterations = 0;
-  std::vector<double> times;  // sorted, microseconds
-  double mean = 0;            // of the rank that took longest for all together
-  double cpu_us_per_op = 0, bytes_sent_per_rank = 0;
-  std::size_t wrong = 0;
-
-  double percentile(double fraction) const {
-    const auto nearest = static_cast<std::size_t>(std::ceil(fraction * static_cast<double>(times.size())));
-    return times[std::max<std::size_t>(nearest, 1) - 1];
-  }
-};
-
 // One case on one rank.
 class Run {
  public:
@@ -101,7 +88,7 @@ class Run {
     operation_.run();
     std::size_t wrong = count_wrong();
     write_input();
-    for (std::size_t i = 0; i < options_.warmup; ++i) operation_.run();
+    warm_up();
     row.iterations = options_.iterations > 0 ? options_.iterations : calibrate();
     peer_.barrier();
     const double before = loopback_bytes();
@@ -163,6 +150,19 @@ class Run {
     return std::max(microseconds(Clock::now() - begin), 0.1);
   }
 
+  // As hocket-bench does.
+  void warm_up() {
+    for (std::size_t i = 0; i < options_.warmup; ++i) operation_.run();
+    const double wanted_us = options_.warmup_seconds * 1e6;
+    double spent_us = 0;
+    for (std::size_t batch = 1; spent_us < wanted_us;) {
+      double last_us = time_batch(batch);
+      peer_.maximize({&last_us, 1});
+      spent_us += last_us;
+      if (last_us * 10 < wanted_us && batch < iterations_max) batch *= 2;
+    }
+  }
+
   // Times ever larger batches until one takes a tenth of the time that there is, and returns the count that fits. Each
   // is timed twice, as hocket-bench does.
   std::size_t calibrate() {
@@ -221,35 +221,6 @@ class Run {
   std::optional<pacing::Pacer> pacer_;
   double used_cpu_us_ = 0;
 };
-
-std::string quoted(const std::string& text) {
-  std::string out = "\"";
-  for (const char c : text) {
-    if (c == '"' || c == '\\') out += '\\';
-    out += static_cast<unsigned char>(c) < 0x20 ? ' ' : c;
-  }
-  return out + "\"";
-}
-
-void write_row(std::FILE* file, const Peer& peer, const Options& options, const Row& row, bool first) {
-  const double algbw = static_cast<double>(row.bytes) / row.percentile(0.5) / 1e3;
-  std::fprintf(file, "%s\n  {\"collective\":%s,\"ranks\":%d,\"transport\":%s,\"algorithm\":%s,\"dtype\":\"float32\",",
-               first ? "" : ",", quoted(options.collective_name).c_str(), peer.size(),
-               quoted(options.transport).c_str(), quoted(row.algorithm).c_str());
-  std::fprintf(file, "\"op\":\"sum\",\"root\":0,\"bytes\":%zu,\"count\":%zu,\"placement\":\"%s\",\"memory\":\"plain\",",
-               row.bytes, row.count, options.in_place ? "in_place" : "out_of_place");
-  std::fprintf(file, "\"fresh\":%s,\"iterations\":%zu,\"time_us\":{\"min\":%.3f,\"p50\":%.3f,\"p90\":%.3f,",
-               options.fresh ? "true" : "false", row.iterations, row.times.front(), row.percentile(0.5),
-               row.percentile(0.9));
-  std::fprintf(
-      file, "\"p99\":%.3f,\"max\":%.3f,\"mean\":%.3f},\"algbw_GBps\":%.4f,\"busbw_GBps\":%.4f,\"cpu_us_per_op\":%.3f,",
-      row.percentile(0.99), row.times.back(), row.mean, algbw, algbw * bus_factor(options.collective, peer.size()),
-      row.cpu_us_per_op);
-  // Steps are not known here; bytes are those of the loopback interface, headers and acknowledgements among them.
-  std::fprintf(file, "\"steps_per_rank\":null,\"bytes_sent_per_rank\":%.0f,\"wrong\":%zu}", row.bytes_sent_per_rank,
-               row.wrong);
-  std::fflush(file);  // what there is counts even if a later size takes too long
-}
 
 }  // namespace
 

@@ -42,6 +42,7 @@ struct Options {
   std::size_t iterations = 0;  // 0: as many as fit into `seconds`
   double seconds = 0.25;
   std::size_t warmup = 2;
+  double warmup_seconds = 0;
   bool in_place = false;
   std::size_t offset = 0;               // from the beginning of a page to that of each buffer
   bool fresh = false;                   // every rank rewrites its input before every operation, outside the clock

@@ -53,6 +53,8 @@ void set_value(Options& options, std::string_view flag, std::string_view value) 
     options.iterations = number<std::size_t>(flag, value);
   } else if (flag == "-w") {
     options.warmup = number<std::size_t>(flag, value);
+  } else if (flag == "--warmup-seconds") {
+    options.warmup_seconds = number<double>(flag, value);
   } else if (flag == "--seconds") {
     options.seconds = number<double>(flag, value);
   } else if (flag == "--ranks") {

@@ -47,6 +47,7 @@ TEST(HocketBench, RefusesWrongUsage) {
     expect_refusal("allreduce --ranks 2 --seconds " + std::string(seconds),
                    "--seconds: '" + std::string(seconds) + "' is not a number from 0 to 86400");
   }
+  expect_refusal("allreduce --ranks 2 --warmup-seconds -1", "--warmup-seconds: '-1' is not a number from 0 to 3600");
   expect_refusal("allreduce --transport pigeon", "pigeon");
   expect_refusal("allreduce --memory pinned", "--memory");
   expect_refusal("allreduce --transport loopback", "say how many with --ranks N");

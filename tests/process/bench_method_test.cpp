@@ -1,9 +1,11 @@
-// hocket-bench --pacer: ranks meet in a file before each operation on fresh inputs.
+// How hocket-bench measures: what it does before operations that are timed.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <cstdint>
 #include <fstream>
+#include <nlohmann/json.hpp>
 #include <string>
 
 #include "tests/process/program.hpp"
@@ -13,7 +15,18 @@ namespace {
 
 using testing::HasSubstr;
 
-TEST(BenchPacer, RanksMeetInAFileOfZerosBeforeFreshOperations) {
+TEST(BenchMethod, WarmsUpForATime) {
+  const auto begin = std::chrono::steady_clock::now();
+  const Ran ran = run_command(
+      "$BENCH allgather --ranks 3 --transport shm -b 64 -e 64 -n 4 --warmup-seconds 0.5 "
+      "--placement out --fresh --json -");
+  EXPECT_GE(std::chrono::steady_clock::now() - begin, std::chrono::milliseconds(500));
+  EXPECT_EQ(ran.status, 0) << ran.error;
+  EXPECT_EQ(nlohmann::json::parse(ran.out)["rows"][0]["iterations"], 4);
+  EXPECT_THAT(ran.error, HasSubstr("4 operations for each size after 2 and 0.5 s to warm up"));
+}
+
+TEST(BenchMethod, RanksMeetInAFileOfZerosBeforeFreshOperations) {
   const TemporaryFolder folder;
   const auto zeros = [&](const std::string& name, std::size_t bytes) {
     const std::string file = folder.file(name);
