@@ -75,7 +75,7 @@ bool LoneMessages::wait_for(Messages messages) {
     if (happened || waiting == nullptr) engine_.wait_no_more();
     if (waiting == nullptr) return true;
     if (!engine_.peer_failure_.ok() || progress::must_look(engine_.lock_.state())) return false;
-    if (!happened && !engine_.wait_on(*waiting, engine_.in_memory_, true)) return false;
+    if (!happened && !engine_.wait_on(*waiting, Awaits::links)) return false;
   }
   return false;
 }

@@ -61,7 +61,7 @@ void ProgressEngine::run_rounds(const Goal& goal, Deadline deadline) {
     }
     if (happened) {
       wait_no_more();
-    } else if (!wait_on(queue_, queue_.only_window() || in_memory_, !queue_.only_window())) {
+    } else if (!wait_on(queue_, queue_.only_window() ? Awaits::window : Awaits::links)) {
       check_deadlines();
       if (goal.reached(*this) || deadline.passed()) return;
       sleep(deadline);
@@ -174,9 +174,10 @@ bool ProgressEngine::runs_to_its_end(Operation& operation) {
 // The same of one that has begun to wait; most small calls do not come here.
 [[gnu::noinline]] bool ProgressEngine::waits_to_its_end(Operation& operation) {
   waiter_.set(budget_.load());
+  const Awaits what = operation.kept_links() ? Awaits::window_for_little : Awaits::window;
   bool happened = false;
   for (unsigned rounds = 0; rounds < rounds_between_deadline_checks; ++rounds) {
-    if (progress::must_look(lock_.state()) || (!happened && !wait_on(operation, true, false))) return false;
+    if (progress::must_look(lock_.state()) || (!happened && !wait_on(operation, what))) return false;
     if (happened) wait_no_more();
     happened = operation.advance(operation.context().counters());
     if (operation.complete()) {
@@ -203,9 +204,8 @@ void ProgressEngine::start_operations() {
   while (Entry* const entry = queue_.start_next()) {
     Operation& operation = *entry->operation;
     operation.number_if_message();
-    const Tag tag = operation.tag();
-    recorder_.begin(operation, tag);
-    const Status started = operation.begin(tag, *peers_);
+    recorder_.begin(operation, operation.tag());
+    const Status started = operation.begin(operation.tag(), *peers_);
     if (!started.ok()) return break_down_for(operation, started);
   }
   const bool searches = !queue_.searching().empty();

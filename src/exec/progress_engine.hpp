@@ -225,10 +225,13 @@ class ProgressEngine final : public TransportListener {
   }
   // Nothing has happened, and `waiting`, an operation or the queue, waits. False: it is time to sleep.
   template <class Waiting>
-  bool wait_on(const Waiting& waiting, bool cheap, bool over_links) {
-    if (waiter_.asks()) waiter_.tell(over_links && peers_->awaits_another_core());
+  bool wait_on(const Waiting& waiting, Awaits what) {
+    if (waiter_.asks()) {
+      const bool another_core = what == Awaits::links && peers_->awaits_another_core();
+      waiter_.tell(another_core, another_core || what == Awaits::window_for_little);
+    }
     if (!idle_time_.runs() && waiter_.waits_long()) idle_time_.begin(waiting);
-    return waiter_.spin(cheap);
+    return waiter_.spin(what != Awaits::links || in_memory_);
   }
   bool may_skip_links();
   // Returns how many things happened.

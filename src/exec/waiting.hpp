@@ -22,15 +22,17 @@ inline timespec span_until(Deadline deadline) {
 }
 
 struct WaitBudget {
-  int pauses = 0;             // polls with a pause between them
-  std::int16_t yields = 0;    // then polls with a yield between them; then sleep
-  bool shares_cores = false;  // ranks outnumber them: it pauses only for a rank that may run meanwhile
+  int pauses = 0;                // polls with a pause between them
+  std::int16_t yields = 0;       // then polls with a yield between them; then sleep
+  bool shares_cores = false;     // ranks outnumber them: it pauses only for a rank that may run meanwhile
+  std::uint8_t lone_yields = 0;  // before those, of a rank that is alone on its core
 
   static WaitBudget for_ranks(int ranks_on_host, int cores) {
     // Measured on two cores: 2 ranks over a window take 0.6 µs with pauses and 3 µs without; 4 ranks are fastest with 1
     // to 10 yields; beyond 20 a waiter now and then keeps its core for a whole slice of the scheduler (4 ms).
     if (ranks_on_host <= cores) return {.pauses = 200, .yields = 100};
-    return {.pauses = 200, .yields = 5, .shares_cores = true};
+    const auto lone_yields = static_cast<std::uint8_t>(ranks_on_host <= 2 * cores ? 24 : 0);
+    return {.pauses = 200, .yields = 5, .shares_cores = true, .lone_yields = lone_yields};
   }
   // Until it is known which cores they have together: as if they shared this process's own. But nobody is told which
   // core a rank is on, since that would still stand in the rings if each turns out to have one of its own.
@@ -42,13 +44,29 @@ struct WaitBudget {
 };
 static_assert(sizeof(WaitBudget) == 8, "it is set and read at once");
 
-// Leaves the core to others for a moment. False: they kept it for longer than ranks do that wait themselves.
+// Where what is waited for will be seen.
+enum class Awaits : std::uint8_t {
+  links,
+  window,
+  window_for_little,  // for small data, which takes nobody long
+};
+
+// Who took the core that was left to others for a moment.
+enum class Yielded : std::uint8_t {
+  to_nobody,
+  for_a_moment,  // somebody, for as long as ranks do that wait themselves
+  for_long,
+};
+
 struct OwnCore {
-  static bool yield() {
+  static Yielded yield() {
+    constexpr std::chrono::nanoseconds shortest{700};  // two changes of processes take more
     constexpr std::chrono::milliseconds longest{1};
     const auto before = std::chrono::steady_clock::now();
     ::sched_yield();
-    return std::chrono::steady_clock::now() - before <= longest;
+    const auto took = std::chrono::steady_clock::now() - before;
+    if (took > longest) return Yielded::for_long;
+    return took < shortest ? Yielded::to_nobody : Yielded::for_a_moment;
   }
 };
 
@@ -61,6 +79,10 @@ struct OwnCore {
 // Where ranks share cores, the one that is waited for runs meanwhile if it has another core now, which nobody can see;
 // that it had another one last can be told. Then a wait pauses first, for longer the more waits before have been spared
 // their yields by that; the next ones do not where it was in vain.
+//
+// A rank may be alone on its core though ranks outnumber them, as one of four where the others are three on the second
+// of two cores: nobody takes what it yields. Then it goes on for longer before it sleeps, if the wait is a short one,
+// since those who wake it would have to do so in each small call (decision 80).
 template <class Core>
 class BasicWaiter {
  public:
@@ -73,12 +95,15 @@ class BasicWaiter {
   void set(const WaitBudget& budget) {
     if (budget != budget_) *this = BasicWaiter();  // what was learnt holds no more
     budget_ = budget;
-    if (polls_ == 0) tell(!budget.shares_cores);
+    if (polls_ == 0) tell(!budget.shares_cores, false);
   }
   // Whether a wait begins, and what it is for is to be told.
   bool asks() const { return budget_.shares_cores && polls_ == 0; }
-  // Whether the rank that is waited for may run while this one does.
-  void tell(bool may_run) { pauses_ = may_run ? budget_.pauses + patience_ : 0; }
+  // Whether the rank that is waited for may run while this one does, and whether the wait is short if it does.
+  void tell(bool may_run, bool is_short) {
+    pauses_ = may_run ? budget_.pauses + patience_ : 0;
+    lone_yields_ = is_short ? budget_.lone_yields : 0;
+  }
 
   // What was waited for has happened, at least in part.
   void reset() {
@@ -115,7 +140,12 @@ class BasicWaiter {
       return true;
     }
     if (!yields || polls_ >= pauses_ + budget_.yields) return false;
-    lost_core_ = !Core::yield();
+    const Yielded yielded = Core::yield();
+    if (yielded == Yielded::to_nobody && lone_yields_ > 0 && polls_ > pauses_) {
+      --lone_yields_;
+      return true;
+    }
+    lost_core_ = yielded == Yielded::for_long;
     // Who has slept gets a core that others want sooner than who yields again and again.
     polls_ = lost_core_ ? pauses_ + budget_.yields : polls_ + 1;
     return true;
@@ -133,7 +163,8 @@ class BasicWaiter {
   static constexpr int waits_between_trials = 64;
 
   WaitBudget budget_;
-  int pauses_ = 0;    // of this wait
+  int pauses_ = 0;  // of this wait
+  int lone_yields_ = 0;
   int patience_ = 0;  // on a shared core: so many more
   int between_trials_ = least_between_trials;
   int polls_ = 0;

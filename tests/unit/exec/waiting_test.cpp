@@ -5,10 +5,12 @@
 namespace hocket {
 namespace {
 
-// Yields that last as long as the test says.
+// Yields that meet whom the test says.
 struct FakeCore {
-  static bool yield() { return !contended; }
-  static inline bool contended = false;
+  static Yielded yield() {
+    return contended ? Yielded::for_long : deserted ? Yielded::to_nobody : Yielded::for_a_moment;
+  }
+  static inline bool contended = false, deserted = false;
 };
 
 using Waiter = BasicWaiter<FakeCore>;
@@ -34,7 +36,7 @@ void wait_for(Waiter& waiter, int polls) {
 void learn_that_pauses_help(Waiter& waiter) {
   waiter.set(shared);
   for (int waits = 0; waits < 100; ++waits) {
-    waiter.tell(true);
+    waiter.tell(true, false);
     wait_for(waiter, 1);
   }
 }
@@ -64,6 +66,13 @@ TEST(Waiter, TellsNoCoreUntilRanksArePlaced) {
   EXPECT_TRUE(waiter.asks());
   waiter.set(WaitBudget::until_placed(2, 2));
   EXPECT_EQ(polls_until_sleep(waiter), 300) << "as with a core each";
+}
+
+TEST(Waiter, MayBeAloneOnACoreWhereThereAreTwoRanksForEachAtMost) {
+  EXPECT_EQ(WaitBudget::for_ranks(2, 2).lone_yields, 0);
+  EXPECT_GT(WaitBudget::for_ranks(3, 2).lone_yields, 0);
+  EXPECT_GT(WaitBudget::for_ranks(4, 2).lone_yields, 0);
+  EXPECT_EQ(WaitBudget::for_ranks(5, 2).lone_yields, 0);
 }
 
 TEST(Waiter, SleepsWhereOthersKeepTheCore) {
@@ -114,14 +123,14 @@ TEST(Waiter, PausesOnASharedCoreOnlyForARankThatMayRun) {
   waiter.set(shared);
   for (const bool may_run : {true, false, true}) {
     EXPECT_TRUE(waiter.asks());
-    waiter.tell(may_run);
+    waiter.tell(may_run, false);
     if (may_run) {
       wait_for(waiter, shared.pauses);
     } else {
       EXPECT_EQ(polls_until_sleep(waiter), shared.yields);
     }
   }
-  waiter.tell(true);
+  waiter.tell(true, false);
   ASSERT_TRUE(waiter.spin(true));
   EXPECT_FALSE(waiter.asks()) << "in the middle of a wait";
 }
@@ -130,46 +139,80 @@ TEST(Waiter, PausesOnASharedCoreOnlyWhileThatHelps) {
   Waiter waiter;
   waiter.set(shared);
   for (const int between : {8, 16, 32, 64, 128, 256, 512, 512}) {
-    waiter.tell(true);
+    waiter.tell(true, false);
     EXPECT_EQ(polls_until_sleep(waiter), shared.pauses + shared.yields) << "before " << between;
     for (int i = 0; i < between; ++i) {
-      waiter.tell(true);
+      waiter.tell(true, false);
       EXPECT_EQ(polls_until_sleep(waiter), shared.yields) << "wait " << i << " of " << between;
     }
   }
-  waiter.tell(true);
+  waiter.tell(true, false);
   wait_for(waiter, shared.pauses);
-  waiter.tell(true);
+  waiter.tell(true, false);
   polls_until_sleep(waiter);
   for (int i = 0; i < Waiter::least_between_trials; ++i) {
-    waiter.tell(true);
+    waiter.tell(true, false);
     EXPECT_EQ(polls_until_sleep(waiter), shared.yields) << "wait " << i;
   }
-  waiter.tell(true);
+  waiter.tell(true, false);
   EXPECT_EQ(polls_until_sleep(waiter), shared.pauses + shared.yields) << "a trial that helped changes nothing";
+}
+
+constexpr WaitBudget alone{.pauses = 40, .yields = 5, .shares_cores = true, .lone_yields = 9};
+
+// As one of four ranks where the others are three on the second of two cores.
+TEST(Waiter, YieldsForLongerWhereItIsAloneOnItsCoreAndTheWaitIsShort) {
+  for (const bool deserted : {true, false}) {
+    FakeCore::deserted = deserted;
+    for (const bool is_short : {true, false}) {
+      const int yields = deserted && is_short ? alone.yields + alone.lone_yields : alone.yields;
+      Waiter waiter;
+      waiter.set(alone);
+      for (int i = 0; i < 2; ++i) {
+        waiter.tell(false, is_short);
+        EXPECT_EQ(polls_until_sleep(waiter), yields) << deserted << is_short << i;
+      }
+      waiter.tell(true, is_short);
+      EXPECT_EQ(polls_until_sleep(waiter), alone.pauses + yields) << deserted << is_short;
+    }
+  }
+  FakeCore::deserted = false;
+}
+
+TEST(Waiter, LeavesItsCoreAtOnceToWhoComesWhileItWasAlone) {
+  Waiter waiter;
+  waiter.set(alone);
+  waiter.tell(false, true);
+  FakeCore::deserted = true;
+  for (int i = 0; i < 4; ++i) ASSERT_TRUE(waiter.spin(true));
+  FakeCore::deserted = false;
+  int polls = 0;
+  while (waiter.spin(true)) ++polls;
+  EXPECT_EQ(polls, alone.yields - 1) << "the first one tells nothing, and counts";
+  waiter.reset();
 }
 
 TEST(Waiter, PausesOnASharedCoreForLongerTheMoreThatHasSpared) {
   Waiter waiter;
   learn_that_pauses_help(waiter);
-  waiter.tell(true);
+  waiter.tell(true, false);
   FakeCore::contended = true;
   EXPECT_EQ(polls_until_sleep(waiter), shared.pauses + Waiter::longest_patience + 1);
   FakeCore::contended = false;
   for (int i = 0; i < Waiter::least_between_trials; ++i) {
-    waiter.tell(true);
+    waiter.tell(true, false);
     wait_for(waiter, 1);
   }
-  waiter.tell(true);
+  waiter.tell(true, false);
   wait_for(waiter, shared.pauses);
-  waiter.tell(true);
+  waiter.tell(true, false);
   EXPECT_EQ(polls_until_sleep(waiter), shared.pauses + Waiter::spared_pauses + shared.yields) << "it has begun anew";
 }
 
 TEST(Waiter, ForgetsWhatItLearntWhenRanksShareCoresOrDoNotAnyMore) {
   Waiter waiter;
   learn_that_pauses_help(waiter);
-  waiter.tell(true);
+  waiter.tell(true, false);
   ASSERT_TRUE(waiter.spin(true));
   waiter.set(budget);  // in the middle of a wait
   EXPECT_FALSE(waiter.asks());
