@@ -95,7 +95,7 @@ void add_method(CLI::App& app, Written& written, Options& options) {
   app.add_option("-w,--warmup_iters", options.warmup, "operations before those that are timed (2)")
       ->check(CLI::Range(0, 1'000'000));
   app.add_option("--warmup-seconds", options.warmup_seconds,
-                 "time to go on with that, in which the system spreads ranks over cores (0)")
+                 "seconds to go on warming up after those, while the system spreads the ranks over the cores (0)")
       ->check(arguments::number(0, 3600));
   app.add_option("-c,--check", options.checks, "operations to check for each size; 0: none (1)")
       ->check(CLI::Range(0, 1'000'000));

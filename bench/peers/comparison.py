@@ -139,6 +139,7 @@ class Comparison:
     def entry(self):
         """What the whole table keeps of it."""
         libraries = list(dict.fromkeys(one.library for one in self.contenders))
-        return {"rounds": self.options.rounds, "seconds": self.options.seconds, "loads": self.loads,
+        return {"rounds": self.options.rounds, "seconds": self.options.seconds,
+                "warmup_seconds": self.options.warmup_seconds, "loads": self.loads,
                 "versions": self.versions, "given_up": [sentence for _, sentence in self.failures],
                 "best": report.best_cells(self.results, self.options, libraries)}

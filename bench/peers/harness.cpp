@@ -150,7 +150,7 @@ class Run {
     return std::max(microseconds(Clock::now() - begin), 0.1);
   }
 
-  // As hocket-bench does.
+  // Much as hocket-bench does.
   void warm_up() {
     for (std::size_t i = 0; i < options_.warmup; ++i) operation_.run();
     const double wanted_us = options_.warmup_seconds * 1e6;

@@ -123,6 +123,8 @@ class Operation : public RunEnd, public std::enable_shared_from_this<Operation> 
     (void)peer;
     return true;
   }
+  // Of a run over a window: whether it moves so little that no member takes long.
+  virtual bool is_small() const { return false; }
   // Does what advance() put off in the hope that nobody needs it; before every sleep.
   virtual void before_sleep() {}
   // When advance() may find something of which nobody tells this process; asked before every sleep.

@@ -174,7 +174,7 @@ bool ProgressEngine::runs_to_its_end(Operation& operation) {
 // The same of one that has begun to wait; most small calls do not come here.
 [[gnu::noinline]] bool ProgressEngine::waits_to_its_end(Operation& operation) {
   waiter_.set(budget_.load());
-  const Awaits what = operation.kept_links() ? Awaits::window_for_little : Awaits::window;
+  const Awaits what = operation.is_small() ? Awaits::window_for_small_data : Awaits::window;
   bool happened = false;
   for (unsigned rounds = 0; rounds < rounds_between_deadline_checks; ++rounds) {
     if (progress::must_look(lock_.state()) || (!happened && !wait_on(operation, what))) return false;
@@ -204,8 +204,7 @@ void ProgressEngine::start_operations() {
   while (Entry* const entry = queue_.start_next()) {
     Operation& operation = *entry->operation;
     operation.number_if_message();
-    recorder_.begin(operation, operation.tag());
-    const Status started = operation.begin(operation.tag(), *peers_);
+    const Status started = begin_numbered(operation);
     if (!started.ok()) return break_down_for(operation, started);
   }
   const bool searches = !queue_.searching().empty();

@@ -213,6 +213,9 @@ class ProgressEngine final : public TransportListener {
   bool run_here(const std::shared_ptr<Operation>& operation, RanNow ran);
   Status begin(Operation& operation) {
     operation.number();
+    return begin_numbered(operation);
+  }
+  Status begin_numbered(Operation& operation) {
     const Tag tag = operation.tag();
     recorder_.begin(operation, tag);
     return operation.begin(tag, *peers_);
@@ -226,10 +229,7 @@ class ProgressEngine final : public TransportListener {
   // Nothing has happened, and `waiting`, an operation or the queue, waits. False: it is time to sleep.
   template <class Waiting>
   bool wait_on(const Waiting& waiting, Awaits what) {
-    if (waiter_.asks()) {
-      const bool another_core = what == Awaits::links && peers_->awaits_another_core();
-      waiter_.tell(another_core, another_core || what == Awaits::window_for_little);
-    }
+    if (waiter_.asks()) waiter_.tell(what, what == Awaits::links && peers_->awaits_another_core());
     if (!idle_time_.runs() && waiter_.waits_long()) idle_time_.begin(waiting);
     return waiter_.spin(what != Awaits::links || in_memory_);
   }

@@ -25,13 +25,14 @@ struct WaitBudget {
   int pauses = 0;                // polls with a pause between them
   std::int16_t yields = 0;       // then polls with a yield between them; then sleep
   bool shares_cores = false;     // ranks outnumber them: it pauses only for a rank that may run meanwhile
-  std::uint8_t lone_yields = 0;  // before those, of a rank that is alone on its core
+  std::uint8_t lone_yields = 0;  // so many more, in a short wait of a rank that is alone on its core
 
   static WaitBudget for_ranks(int ranks_on_host, int cores) {
     // Measured on two cores: 2 ranks over a window take 0.6 µs with pauses and 3 µs without; 4 ranks are fastest with 1
-    // to 10 yields; beyond 20 a waiter now and then keeps its core for a whole slice of the scheduler (4 ms).
+    // to 10 yields; of 20 that all count, a waiter now and then keeps its core for a whole slice of the scheduler (4
+    // ms).
     if (ranks_on_host <= cores) return {.pauses = 200, .yields = 100};
-    const auto lone_yields = static_cast<std::uint8_t>(ranks_on_host <= 2 * cores ? 24 : 0);
+    const auto lone_yields = static_cast<std::uint8_t>(cores > 1 && ranks_on_host <= 2 * cores ? 24 : 0);
     return {.pauses = 200, .yields = 5, .shares_cores = true, .lone_yields = lone_yields};
   }
   // Until it is known which cores they have together: as if they shared this process's own. But nobody is told which
@@ -48,7 +49,7 @@ static_assert(sizeof(WaitBudget) == 8, "it is set and read at once");
 enum class Awaits : std::uint8_t {
   links,
   window,
-  window_for_little,  // for small data, which takes nobody long
+  window_for_small_data,  // which takes nobody long
 };
 
 // Who took the core that was left to others for a moment.
@@ -60,7 +61,7 @@ enum class Yielded : std::uint8_t {
 
 struct OwnCore {
   static Yielded yield() {
-    constexpr std::chrono::nanoseconds shortest{700};  // two changes of processes take more
+    constexpr std::chrono::nanoseconds shortest{700};  // two changes of processes took 2 µs and more where measured
     constexpr std::chrono::milliseconds longest{1};
     const auto before = std::chrono::steady_clock::now();
     ::sched_yield();
@@ -81,8 +82,8 @@ struct OwnCore {
 // their yields by that; the next ones do not where it was in vain.
 //
 // A rank may be alone on its core though ranks outnumber them, as one of four where the others are three on the second
-// of two cores: nobody takes what it yields. Then it goes on for longer before it sleeps, if the wait is a short one,
-// since those who wake it would have to do so in each small call (decision 80).
+// of two cores: nobody takes what it yields. Then it goes on for longer before it sleeps, if the wait is a short one;
+// otherwise others would have to wake it in each small call (decision 80).
 template <class Core>
 class BasicWaiter {
  public:
@@ -95,14 +96,14 @@ class BasicWaiter {
   void set(const WaitBudget& budget) {
     if (budget != budget_) *this = BasicWaiter();  // what was learnt holds no more
     budget_ = budget;
-    if (polls_ == 0) tell(!budget.shares_cores, false);
+    if (polls_ == 0) pauses_ = budget.shares_cores ? 0 : budget.pauses + patience_;
   }
   // Whether a wait begins, and what it is for is to be told.
   bool asks() const { return budget_.shares_cores && polls_ == 0; }
-  // Whether the rank that is waited for may run while this one does, and whether the wait is short if it does.
-  void tell(bool may_run, bool is_short) {
-    pauses_ = may_run ? budget_.pauses + patience_ : 0;
-    lone_yields_ = is_short ? budget_.lone_yields : 0;
+  // `another_core`: over links, for a short message whose sender may run while this rank does.
+  void tell(Awaits what, bool another_core) {
+    pauses_ = another_core ? budget_.pauses + patience_ : 0;
+    lone_yields_ = another_core || what == Awaits::window_for_small_data ? budget_.lone_yields : 0;
   }
 
   // What was waited for has happened, at least in part.

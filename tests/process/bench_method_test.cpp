@@ -2,7 +2,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <chrono>
 #include <cstdint>
 #include <fstream>
 #include <nlohmann/json.hpp>
@@ -15,15 +14,39 @@ namespace {
 
 using testing::HasSubstr;
 
+// 4096 zeros, in which ranks meet.
+class PacerFile {
+ public:
+  PacerFile() { std::ofstream(name()) << std::string(4096, '\0'); }
+  std::string name() const { return folder_.file("pacer"); }
+  std::uint32_t meetings() const {
+    std::uint32_t words[17] = {};
+    std::ifstream(name()).read(reinterpret_cast<char*>(words), sizeof words);
+    return words[16];
+  }
+
+ private:
+  TemporaryFolder folder_;
+};
+
 TEST(BenchMethod, WarmsUpForATime) {
-  const auto begin = std::chrono::steady_clock::now();
-  const Ran ran = run_command(
-      "$BENCH allgather --ranks 3 --transport shm -b 64 -e 64 -n 4 --warmup-seconds 0.5 "
-      "--placement out --fresh --json -");
-  EXPECT_GE(std::chrono::steady_clock::now() - begin, std::chrono::milliseconds(500));
-  EXPECT_EQ(ran.status, 0) << ran.error;
-  EXPECT_EQ(nlohmann::json::parse(ran.out)["rows"][0]["iterations"], 4);
-  EXPECT_THAT(ran.error, HasSubstr("4 operations for each size after 2 and 0.5 s to warm up"));
+  for (const char* transport : {"shm", "loopback"}) {
+    for (const bool warms_up : {false, true}) {
+      const PacerFile pacer;
+      const Ran ran =
+          run_command(std::string("$BENCH allgather --ranks 3 -b 64 -e 64 -n 4 -c 0 --placement out --fresh") +
+                      " --json - --transport " + transport + " --pacer " + pacer.name() +
+                      (warms_up ? " --warmup-seconds 0.2" : ""));
+      EXPECT_EQ(ran.status, 0) << ran.error;
+      EXPECT_EQ(nlohmann::json::parse(ran.out)["rows"][0]["iterations"], 4);
+      if (warms_up) {
+        EXPECT_GT(pacer.meetings(), 4U);
+        EXPECT_THAT(ran.error, HasSubstr("4 operations for each size after 2 and 0.2 s to warm up"));
+      } else {
+        EXPECT_EQ(pacer.meetings(), 4U);
+      }
+    }
+  }
 }
 
 TEST(BenchMethod, RanksMeetInAFileOfZerosBeforeFreshOperations) {
@@ -34,13 +57,11 @@ TEST(BenchMethod, RanksMeetInAFileOfZerosBeforeFreshOperations) {
     return file;
   };
   for (const char* transport : {"shm", "loopback"}) {
-    const std::string file = zeros(transport, 4096);
+    const PacerFile pacer;
     const Ran ran = run_command(std::string("$BENCH scatter --ranks 3 -n 20 -e 4K --fresh --transport ") + transport +
-                                " --pacer " + file);
+                                " --pacer " + pacer.name());
     EXPECT_EQ(ran.status, 0) << ran.error;
-    std::uint32_t meetings[17] = {};
-    std::ifstream(file).read(reinterpret_cast<char*>(meetings), sizeof meetings);
-    EXPECT_GE(meetings[16], 20U) << "all ranks have met in it before each operation";
+    EXPECT_GE(pacer.meetings(), 20U) << "all ranks have met in it before each operation";
   }
   const auto refusal = [&](const std::string& options) {
     const Ran ran = run_command("$BENCH scatter --ranks 2 --transport shm -n 2 " + options);

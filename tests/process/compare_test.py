@@ -189,6 +189,7 @@ class Programs(unittest.TestCase):
             fresh, back_to_back = self.fakes.calls(name)[0], self.fakes.calls(name)[-1]
             self.assertRegex(fresh, "--fresh --pacer /", name)
             self.assertNotIn("--pacer", back_to_back, name)
+            self.assertIn("-w 2 --warmup-seconds 0.1", back_to_back, name)
 
     def test_the_whole_table_goes_on_where_it_was_stopped(self):
         self.fakes.reporter("hocket-bench", {"auto": 10.0})

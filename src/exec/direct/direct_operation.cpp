@@ -103,7 +103,7 @@ Status DirectOperation::start(const Tag& tag, Peers&) {
   run_.settle_place_of_payload();
   announcer_.begin(tag.sequence);
   phase_ = Phase::meet;
-  keep_links(run_.is_small && !binding().device);
+  keep_links(is_small());
   if (run_.puts_in_line) {  // mostly it is over at once
     meet_and_wake(context().counters());
     if (!run_.failure.ok()) fail(run_.failure);

@@ -38,6 +38,7 @@ class DirectOperation final : public Operation {
   bool can_do_without(Rank peer) const override { return announcer_.has_come(peer); }
   // Whether the peer has begun the next run over the window. Of one that is no member: true.
   bool has_gone_on(Rank peer) const { return announcer_.has_come(peer, 1); }
+  bool is_small() const override { return run_.is_small && !binding().device; }
   void before_sleep() override { announcer_.before_sleep(); }
   Deadline next_look() const override;
   MemberSet awaited_members() const override;

@@ -36,7 +36,7 @@ void wait_for(Waiter& waiter, int polls) {
 void learn_that_pauses_help(Waiter& waiter) {
   waiter.set(shared);
   for (int waits = 0; waits < 100; ++waits) {
-    waiter.tell(true, false);
+    waiter.tell(Awaits::links, true);
     wait_for(waiter, 1);
   }
 }
@@ -68,11 +68,12 @@ TEST(Waiter, TellsNoCoreUntilRanksArePlaced) {
   EXPECT_EQ(polls_until_sleep(waiter), 300) << "as with a core each";
 }
 
-TEST(Waiter, MayBeAloneOnACoreWhereThereAreTwoRanksForEachAtMost) {
+TEST(Waiter, MayBeAloneOnOneOfSeveralCoresWithTwoRanksForEachAtMost) {
   EXPECT_EQ(WaitBudget::for_ranks(2, 2).lone_yields, 0);
   EXPECT_GT(WaitBudget::for_ranks(3, 2).lone_yields, 0);
   EXPECT_GT(WaitBudget::for_ranks(4, 2).lone_yields, 0);
   EXPECT_EQ(WaitBudget::for_ranks(5, 2).lone_yields, 0);
+  EXPECT_EQ(WaitBudget::for_ranks(2, 1).lone_yields, 0) << "nobody is anywhere else";
 }
 
 TEST(Waiter, SleepsWhereOthersKeepTheCore) {
@@ -123,14 +124,14 @@ TEST(Waiter, PausesOnASharedCoreOnlyForARankThatMayRun) {
   waiter.set(shared);
   for (const bool may_run : {true, false, true}) {
     EXPECT_TRUE(waiter.asks());
-    waiter.tell(may_run, false);
+    waiter.tell(Awaits::links, may_run);
     if (may_run) {
       wait_for(waiter, shared.pauses);
     } else {
       EXPECT_EQ(polls_until_sleep(waiter), shared.yields);
     }
   }
-  waiter.tell(true, false);
+  waiter.tell(Awaits::links, true);
   ASSERT_TRUE(waiter.spin(true));
   EXPECT_FALSE(waiter.asks()) << "in the middle of a wait";
 }
@@ -139,22 +140,22 @@ TEST(Waiter, PausesOnASharedCoreOnlyWhileThatHelps) {
   Waiter waiter;
   waiter.set(shared);
   for (const int between : {8, 16, 32, 64, 128, 256, 512, 512}) {
-    waiter.tell(true, false);
+    waiter.tell(Awaits::links, true);
     EXPECT_EQ(polls_until_sleep(waiter), shared.pauses + shared.yields) << "before " << between;
     for (int i = 0; i < between; ++i) {
-      waiter.tell(true, false);
+      waiter.tell(Awaits::links, true);
       EXPECT_EQ(polls_until_sleep(waiter), shared.yields) << "wait " << i << " of " << between;
     }
   }
-  waiter.tell(true, false);
+  waiter.tell(Awaits::links, true);
   wait_for(waiter, shared.pauses);
-  waiter.tell(true, false);
+  waiter.tell(Awaits::links, true);
   polls_until_sleep(waiter);
   for (int i = 0; i < Waiter::least_between_trials; ++i) {
-    waiter.tell(true, false);
+    waiter.tell(Awaits::links, true);
     EXPECT_EQ(polls_until_sleep(waiter), shared.yields) << "wait " << i;
   }
-  waiter.tell(true, false);
+  waiter.tell(Awaits::links, true);
   EXPECT_EQ(polls_until_sleep(waiter), shared.pauses + shared.yields) << "a trial that helped changes nothing";
 }
 
@@ -164,17 +165,19 @@ constexpr WaitBudget alone{.pauses = 40, .yields = 5, .shares_cores = true, .lon
 TEST(Waiter, YieldsForLongerWhereItIsAloneOnItsCoreAndTheWaitIsShort) {
   for (const bool deserted : {true, false}) {
     FakeCore::deserted = deserted;
-    for (const bool is_short : {true, false}) {
-      const int yields = deserted && is_short ? alone.yields + alone.lone_yields : alone.yields;
-      Waiter waiter;
-      waiter.set(alone);
-      for (int i = 0; i < 2; ++i) {
-        waiter.tell(false, is_short);
-        EXPECT_EQ(polls_until_sleep(waiter), yields) << deserted << is_short << i;
-      }
-      waiter.tell(true, is_short);
-      EXPECT_EQ(polls_until_sleep(waiter), alone.pauses + yields) << deserted << is_short;
+    const int longer = deserted ? alone.yields + alone.lone_yields : alone.yields;
+    Waiter waiter;
+    waiter.set(alone);
+    for (int i = 0; i < 2; ++i) {
+      waiter.tell(Awaits::window_for_small_data, false);
+      EXPECT_EQ(polls_until_sleep(waiter), longer) << deserted;
+      waiter.tell(Awaits::window, false);
+      EXPECT_EQ(polls_until_sleep(waiter), alone.yields) << deserted;
+      waiter.tell(Awaits::links, false);
+      EXPECT_EQ(polls_until_sleep(waiter), alone.yields) << deserted;
     }
+    waiter.tell(Awaits::links, true);
+    EXPECT_EQ(polls_until_sleep(waiter), alone.pauses + longer) << deserted;
   }
   FakeCore::deserted = false;
 }
@@ -182,9 +185,9 @@ TEST(Waiter, YieldsForLongerWhereItIsAloneOnItsCoreAndTheWaitIsShort) {
 TEST(Waiter, LeavesItsCoreAtOnceToWhoComesWhileItWasAlone) {
   Waiter waiter;
   waiter.set(alone);
-  waiter.tell(false, true);
+  waiter.tell(Awaits::window_for_small_data, false);
   FakeCore::deserted = true;
-  for (int i = 0; i < 4; ++i) ASSERT_TRUE(waiter.spin(true));
+  for (int i = 0; i < 4; ++i) EXPECT_TRUE(waiter.spin(true));
   FakeCore::deserted = false;
   int polls = 0;
   while (waiter.spin(true)) ++polls;
@@ -195,24 +198,24 @@ TEST(Waiter, LeavesItsCoreAtOnceToWhoComesWhileItWasAlone) {
 TEST(Waiter, PausesOnASharedCoreForLongerTheMoreThatHasSpared) {
   Waiter waiter;
   learn_that_pauses_help(waiter);
-  waiter.tell(true, false);
+  waiter.tell(Awaits::links, true);
   FakeCore::contended = true;
   EXPECT_EQ(polls_until_sleep(waiter), shared.pauses + Waiter::longest_patience + 1);
   FakeCore::contended = false;
   for (int i = 0; i < Waiter::least_between_trials; ++i) {
-    waiter.tell(true, false);
+    waiter.tell(Awaits::links, true);
     wait_for(waiter, 1);
   }
-  waiter.tell(true, false);
+  waiter.tell(Awaits::links, true);
   wait_for(waiter, shared.pauses);
-  waiter.tell(true, false);
+  waiter.tell(Awaits::links, true);
   EXPECT_EQ(polls_until_sleep(waiter), shared.pauses + Waiter::spared_pauses + shared.yields) << "it has begun anew";
 }
 
 TEST(Waiter, ForgetsWhatItLearntWhenRanksShareCoresOrDoNotAnyMore) {
   Waiter waiter;
   learn_that_pauses_help(waiter);
-  waiter.tell(true, false);
+  waiter.tell(Awaits::links, true);
   ASSERT_TRUE(waiter.spin(true));
   waiter.set(budget);  // in the middle of a wait
   EXPECT_FALSE(waiter.asks());
