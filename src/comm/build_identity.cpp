@@ -13,7 +13,7 @@
 // Raised when what ranks tell each other, or derive alike, changes and nothing below shows it: peer information,
 // announcements, how lists are packed. A test builds another one.
 #ifndef HOCKET_PROTOCOL_VERSION
-#define HOCKET_PROTOCOL_VERSION 10
+#define HOCKET_PROTOCOL_VERSION 11
 #endif
 
 namespace hocket::comm {

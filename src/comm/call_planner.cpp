@@ -127,8 +127,7 @@ std::shared_ptr<Operation> CallPlanner::plan_over_window(const CallArguments& ca
       const auto [algorithm, id] = algorithm_for(key_of(call, checked, membership().options()));
       binding.signature.algorithm = id;
       PlanKey key = plan_key(call, checked, *algorithm, binding);
-      const bool is_exchange = call.collective == Collective::alltoall_v;
-      if (is_exchange && weighs_copies(place.members)) key.slice_bytes = block_slice_bytes;
+      key.slice_bytes = block_slice_bytes;
       key.blocks = {std::make_shared<const UnequalBlocks>(std::move(*large))};
       return operations_.over_window_and_links(key, checked.blocks, call.persistent);
     }
