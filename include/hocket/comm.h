@@ -107,7 +107,7 @@ HOCKET_API hocket_result hocket_comm_size(const hocket_comm* comm, int32_t* worl
  *  Errors: INVALID_ARGUMENT (null, or the file cannot be written), OUT_OF_RESOURCES. */
 HOCKET_API hocket_result hocket_comm_record(hocket_comm* comm, const char* path);
 
-/** What a communicator has done so far on this rank, counted as it happened. */
+/** What a communicator has done so far on this rank, counted as it happened; a message when it is handed to its link. */
 typedef struct hocket_counters {
   size_t struct_size;      /**< sizeof(hocket_counters), set by #HOCKET_COUNTERS_INIT. */
   uint64_t operations;     /**< Completed operations. */

@@ -7,7 +7,6 @@
 #include "src/exec/gpu/mirrored_operation.hpp"
 #include "src/exec/reduce.hpp"
 #include "src/plan/algorithm_id.hpp"
-#include "src/plan/direct/path.hpp"
 #include "src/plan/slicing.hpp"
 
 namespace hocket::comm {

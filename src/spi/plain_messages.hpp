@@ -17,7 +17,8 @@ inline constexpr std::size_t in_place_bytes_min = std::size_t{64} << 10;
 inline constexpr std::size_t in_place_bytes_min_of_two = std::size_t{32} << 10;
 
 // Which messages may stay in the plain memory of their sender until the receiver has read them there: of a collective,
-// by number, those of so many bytes, and of ranks that send and receive as of Collective::send.
+// by number, those of so many bytes, or of blocks of so many, where only two ranks know a block, which may travel as
+// several messages; and of ranks that send and receive as of Collective::send.
 struct PlainMessages {
   std::array<ByteRange, std::size(collective_table)> of{};
   PlainReads reads = {};
@@ -29,7 +30,10 @@ struct PlainMessages {
   bool include(const Signature& call, std::size_t bytes) const {
     const bool sends = call.kind == SignatureKind::send;
     if (!sends && (call.kind != SignatureKind::collective || !is_known(call.collective))) return false;
-    return of[static_cast<std::size_t>(sends ? Collective::send : call.collective)].holds(bytes);
+    if (sends) return of[static_cast<std::size_t>(Collective::send)].holds(bytes);
+    const CollectiveInfo& info = info_of(call.collective);
+    const bool is_of_block = info.has_unequal_blocks() && !info.all_know_blocks();
+    return of[static_cast<std::size_t>(call.collective)].holds(is_of_block ? call.count * size_of(call) : bytes);
   }
   // Whether staying pays a sender; `copy_now`: see PlainReads.
   bool pay(double copy_now) const { return always || reads.pay(read_ratio_max, weigh_copies ? copy_now : 0); }

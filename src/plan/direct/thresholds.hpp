@@ -6,7 +6,7 @@
 //   pool=128K                           # up to this much input, ranks that share cores take parts from a pool
 //   mapped=4K                           # from here on registered buffers are read where they lie
 //   single_copy=allgather:64K+,send:64K-1M   # where plain memory is read where it lies; or never. The size of send
-//                                       # and of collectives of unequal blocks is that of each message
+//                                       # is that of each message, of scatter_v, gather_v and alltoall_v of each block
 //   read_ratio=2.5                      # if a read takes at most so many times as long as a copy (2.5): with 2 ranks,
 //                                       # one for another core, measured as they go; else one that stays in the caches
 //
@@ -34,7 +34,7 @@ struct DirectThresholds {
   std::size_t alone_work_max = 0;
   std::size_t pool_input_max = 0;
   std::size_t mapped_min = 0;
-  // By number. For send and for collectives of unequal blocks it is the size of each message.
+  // By number. For send it is the size of each message, for scatter_v, gather_v and alltoall_v of each block.
   std::array<ByteRange, std::size(collective_table)> single_copy{};
   // Where a read of others' plain memory takes more times as long as a copy, two copies are faster, by two members at
   // the same time.

@@ -60,6 +60,22 @@ struct Case {
   std::size_t element_bytes;
 };
 
+// Runs the plan of a rank, which hands everything to its links.
+void run_plan(const PlanKey& key, const Signature& signature, std::byte* input, CountingPeers& peers) {
+  ScheduleOperation operation(make_plan(key), std::make_shared<Context>());
+  operation.bind(
+      {.input = input, .output = nowhere, .signature = signature, .reduction = {}, .timeout = std::chrono::hours(1)});
+  EXPECT_TRUE(operation.start({}, peers).ok());
+  Counters counters;
+  while (operation.advance(counters)) {
+  }
+  EXPECT_TRUE(operation.complete());
+  EXPECT_TRUE(operation.failure().ok()) << operation.failure().message();
+  std::uint64_t sent = 0;
+  for (const auto& [peer, link] : peers.links) sent += link.sent.size();
+  EXPECT_EQ(counters.messages_sent, sent);
+}
+
 // What each rank hands to its links in an operation with blocks of `count` elements.
 std::deque<CountingPeers> long_message_run(const Case& what, std::size_t count) {
   std::deque<CountingPeers> all(members);
@@ -71,22 +87,9 @@ std::deque<CountingPeers> long_message_run(const Case& what, std::size_t count) 
                       .element_bytes = what.element_bytes,
                       .slice_bytes = call_slice_bytes,
                       .placement = Placement::in_place};
-    ScheduleOperation operation(make_plan(key), std::make_shared<Context>());
-    operation.bind({.input = nowhere + static_cast<std::size_t>(rank) * count * what.element_bytes,
-                    .output = nowhere,
-                    .signature = {.collective = what.collective, .count = count},
-                    .reduction = {},
-                    .timeout = std::chrono::hours(1)});
-    CountingPeers& peers = all[static_cast<std::size_t>(rank)];
-    EXPECT_TRUE(operation.start({}, peers).ok());
-    Counters counters;
-    while (operation.advance(counters)) {
-    }
-    EXPECT_TRUE(operation.complete());
-    EXPECT_TRUE(operation.failure().ok()) << operation.failure().message();
-    std::uint64_t sent = 0;
-    for (const auto& [peer, link] : peers.links) sent += link.sent.size();
-    EXPECT_EQ(counters.messages_sent, sent);
+    run_plan(key, {.collective = what.collective, .count = count},
+             nowhere + static_cast<std::size_t>(rank) * count * what.element_bytes,
+             all[static_cast<std::size_t>(rank)]);
   }
   return all;
 }
@@ -126,6 +129,41 @@ TEST_P(LongMessages, AreCutAlikeAtBothEnds) {
     }
     if (HasFailure()) return;
     expect_whole(received, count * element_bytes);
+  }
+}
+
+// Blocks that only the root and one other rank know.
+TEST(LongMessage, OfABlockOfItsOwnSizeIsCutAlike) {
+  constexpr std::size_t element_bytes = 4;
+  const std::vector<std::size_t> counts = {7, 5 * gigabyte / element_bytes + 1, 0, gigabyte / element_bytes};
+  std::deque<CountingPeers> all(members);
+  for (Rank rank = 0; rank < members; ++rank) {
+    UnequalBlocks blocks;
+    blocks.input.resize(members);
+    blocks.output.resize(members);
+    const auto self = static_cast<std::size_t>(rank);
+    blocks.output[self].count = counts[self];
+    for (std::size_t of = 0, offset = 0; rank == 0 && of < counts.size(); offset += counts[of++]) {
+      blocks.input[of] = {.offset = offset, .count = counts[of]};
+    }
+    PlanKey key{.algorithm = find_algorithm(Collective::scatter, "linear"),
+                .rank = rank,
+                .size = members,
+                .element_bytes = element_bytes,
+                .slice_bytes = block_slice_bytes,
+                .placement = Placement::in_place};
+    key.blocks = {std::make_shared<const UnequalBlocks>(blocks)};
+    run_plan(key, {.collective = Collective::scatter_v, .count = Signature::unknown_count}, nowhere, all[self]);
+  }
+  const std::vector<std::size_t> messages = {0, 6, 1, 1};  // one tells that a block is empty
+  for (Rank rank = 1; rank < members; ++rank) {
+    const auto self = static_cast<std::size_t>(rank);
+    const Messages& received = all[self].links[0].received;
+    expect_cut_alike(all[0].links[rank].sent, received, element_bytes);
+    EXPECT_EQ(received.size(), messages[self]);
+    std::size_t bytes = 0;
+    for (const Message& message : received) bytes += message.bytes;
+    EXPECT_EQ(bytes, counts[self] * element_bytes);
   }
 }
 

@@ -219,6 +219,33 @@ TEST(DirectThresholds, AreThoseOfOneHostWhereNothingIsSaid) {
   }
 }
 
+Signature block_of(std::uint64_t bytes) {
+  return {.collective = Collective::scatter_v, .dtype = DataType::uint8, .count = bytes};
+}
+
+// A block may travel as several messages; then each of these is judged as the whole.
+TEST(PlainMessages, StayInPlaceWhereFourRanksShareCoresByTheSizeOfTheirBlock) {
+  constexpr std::size_t kib = 1024;
+  for (const char* machine : {"one-host-2-cores", "one-host-4-cores", "one-host-16-cores"}) {
+    for (const std::size_t ranks : {3, 4, 5}) {
+      const DirectSetting setting{.thresholds = &direct_thresholds(*find_machine_class(machine), ranks)};
+      const PlainMessages messages = plain_messages(setting, {.read = 7, .copy = 1}, ranks);
+      const Signature send{.kind = SignatureKind::send};
+      EXPECT_EQ(messages.include(send, 768 * kib), ranks == 4) << machine << ranks;
+      EXPECT_FALSE(messages.include(send, 768 * kib - 1)) << machine << ranks;
+      EXPECT_EQ(messages.include(send, SIZE_MAX), ranks >= 4) << machine << ranks;
+      EXPECT_EQ(messages.include(block_of(512 * kib), 512 * kib), ranks >= 4) << machine << ranks;
+      EXPECT_EQ(messages.include(block_of(2048 * kib), 2048 * kib), ranks >= 4) << machine << ranks;
+      EXPECT_EQ(messages.include(block_of(1024 * kib), 100 * kib), ranks >= 4) << machine << ranks;
+      EXPECT_FALSE(messages.include(block_of(512 * kib - 1), 512 * kib - 1)) << machine << ranks;
+      EXPECT_FALSE(messages.include(block_of(16384 * kib), 512 * kib)) << machine << ranks;
+      if (ranks < 4) continue;
+      EXPECT_TRUE(messages.pay(0)) << machine << ranks;
+      EXPECT_FALSE(plain_messages(setting, {.read = 9, .copy = 1}, ranks).pay(0)) << machine << ranks;
+    }
+  }
+}
+
 TEST(PlainMessages, StayInPlaceWhereTheTableSaysSo) {
   const auto setting = [](std::size_t ranks, SingleCopy single_copy) {
     return DirectSetting{.thresholds = &direct_thresholds_on_one_host(false, ranks), .single_copy = single_copy};
@@ -228,15 +255,15 @@ TEST(PlainMessages, StayInPlaceWhereTheTableSaysSo) {
     return plain_messages(setting(ranks, SingleCopy::automatic), {.read = 2.5, .copy = 1}, ranks);
   };
   const Signature send{.kind = SignatureKind::send}, list{.kind = SignatureKind::list};
-  const Signature block{.collective = Collective::scatter_v}, equal{.collective = Collective::scatter};
+  const Signature equal{.collective = Collective::scatter};
   EXPECT_TRUE(made(2).include(send, 64 * kib));
-  EXPECT_FALSE(made(2).include(block, 1024 * kib));
+  EXPECT_FALSE(made(2).include(block_of(1024 * kib), 1024 * kib));
   for (const std::size_t ranks : {3, 8}) {
     const PlainMessages messages = made(ranks);
     EXPECT_TRUE(messages.include(send, 256 * kib) && messages.include(send, 1024 * kib));
     EXPECT_FALSE(messages.include(send, 256 * kib - 1) || messages.include(send, 1024 * kib + 1));
-    EXPECT_TRUE(messages.include(block, 512 * kib) && messages.include(block, SIZE_MAX));
-    EXPECT_FALSE(messages.include(block, 512 * kib - 1));
+    EXPECT_TRUE(messages.include(block_of(512 * kib), 512 * kib) && messages.include(block_of(SIZE_MAX), 512 * kib));
+    EXPECT_FALSE(messages.include(block_of(512 * kib - 1), 512 * kib - 1));
     EXPECT_FALSE(messages.include(equal, 1024 * kib)) << "which has a direct path";
     EXPECT_FALSE(messages.include(list, 1024 * kib));
   }
