@@ -59,7 +59,7 @@ TEST_P(UnequalCollectives, EverySizeRootAndPlacement) {
     ASSERT_TRUE(comm);
     run_every_collective(comm.get(), child, {.scale = 50});
     run_every_collective(comm.get(), child, {.scale = 3, .dtype = DataType::uint8, .salt = 1000});
-    run_every_collective(comm.get(), child, {.scale = 300'000, .dtype = DataType::int16, .salt = 2000});  // two slices, or one block
+    run_every_collective(comm.get(), child, {.scale = 300'000, .dtype = DataType::int16, .salt = 2000});  // two slices
   });
 }
 
