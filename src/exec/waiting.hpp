@@ -29,8 +29,7 @@ struct WaitBudget {
 
   static WaitBudget for_ranks(int ranks_on_host, int cores) {
     // Measured on two cores: 2 ranks over a window take 0.6 µs with pauses and 3 µs without; 4 ranks are fastest with 1
-    // to 10 yields; of 20 that all count, a waiter now and then keeps its core for a whole slice of the scheduler (4
-    // ms).
+    // to 10 yields; with 20 that all count, a waiter now and then keeps its core for a slice of the scheduler (4 ms).
     if (ranks_on_host <= cores) return {.pauses = 200, .yields = 100};
     const auto lone_yields = static_cast<std::uint8_t>(cores > 1 && ranks_on_host <= 2 * cores ? 24 : 0);
     return {.pauses = 200, .yields = 5, .shares_cores = true, .lone_yields = lone_yields};
@@ -164,9 +163,9 @@ class BasicWaiter {
   static constexpr int waits_between_trials = 64;
 
   WaitBudget budget_;
-  int pauses_ = 0;  // of this wait
-  int lone_yields_ = 0;
-  int patience_ = 0;  // on a shared core: so many more
+  int pauses_ = 0;       // of this wait
+  int lone_yields_ = 0;  // left to it
+  int patience_ = 0;     // on a shared core: so many more
   int between_trials_ = least_between_trials;
   int polls_ = 0;
   bool paused_ = false, lost_core_ = false;  // in this wait

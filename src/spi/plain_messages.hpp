@@ -28,9 +28,8 @@ struct PlainMessages {
   bool always = false;                         // whatever a read takes, and whichever way the data goes
 
   bool include(const Signature& call, std::size_t bytes) const {
-    const bool sends = call.kind == SignatureKind::send;
-    if (!sends && (call.kind != SignatureKind::collective || !is_known(call.collective))) return false;
-    if (sends) return of[static_cast<std::size_t>(Collective::send)].holds(bytes);
+    if (call.kind == SignatureKind::send) return of[static_cast<std::size_t>(Collective::send)].holds(bytes);
+    if (call.kind != SignatureKind::collective || !is_known(call.collective)) return false;
     const CollectiveInfo& info = info_of(call.collective);
     const bool is_of_block = info.has_unequal_blocks() && !info.all_know_blocks();
     return of[static_cast<std::size_t>(call.collective)].holds(is_of_block ? call.count * size_of(call) : bytes);
