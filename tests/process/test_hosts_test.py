@@ -5,6 +5,7 @@ import json
 import os
 import subprocess
 import sys
+import tempfile
 import time
 import unittest
 from pathlib import Path
@@ -26,6 +27,19 @@ def namespaces_are_possible():
     """Whether a person could make by hand what the tool makes."""
     by_hand = "unshare --map-root-user --net ip link add name one type veth peer name two"
     return subprocess.run(by_hand.split(), capture_output=True, check=False).returncode == 0
+
+
+class Sets(unittest.TestCase):
+    def test_one_taken_down_while_others_are_looked_for_is_none(self):
+        """Its file is there when the folder is listed, and gone when it is read: as a link to nothing."""
+        with tempfile.TemporaryDirectory() as runtime:
+            sets = Path(runtime) / f"hocket-test-hosts-{os.geteuid()}"
+            sets.mkdir(mode=0o700)
+            (sets / "gone.json").symlink_to(sets / "nothing")
+            environment = os.environ | {"XDG_RUNTIME_DIR": runtime}
+            listed = subprocess.run([TOOL, "list"], text=True, capture_output=True, env=environment, check=False)
+        self.assertEqual(listed.returncode, 0, listed.stderr)
+        self.assertNotIn("gone", listed.stdout)
 
 
 class TestHosts(unittest.TestCase):

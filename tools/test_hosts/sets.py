@@ -36,7 +36,10 @@ def known_sets():
     """All sets whose holders live; forgets the others."""
     found = {}
     for path in sorted(folder().glob("*.json")):
-        state = json.loads(path.read_text())
+        try:
+            state = json.loads(path.read_text())
+        except FileNotFoundError:
+            continue  # its hosts were just taken down
         if start_time(state["holder"]) == state["holder_started"]:
             found[path.stem] = state
         else:
