@@ -38,8 +38,9 @@ SharedCopy::Measured measure(std::byte* to, const std::byte* from, std::size_t b
 
 // The middle one of three counts, as a process that loses its core meanwhile may find anything.
 void SharedCopy::learn(Measured measured) {
-  constexpr float clear_change = 2;
-  const auto [less, more] = std::minmax(measured.gain, latest_.gain);
+  constexpr float clear_change = 2, gain_of_none = 0.6F, gain_of_all = 8;  // beyond these no other stores are chosen
+  const auto [less, more] = std::minmax(std::clamp(measured.gain, gain_of_none, gain_of_all),
+                                        std::clamp(latest_.gain, gain_of_none, gain_of_all));
   const bool as_before = more < clear_change * less;
   interval_ = static_cast<std::uint8_t>(as_before ? std::min(2 * interval_, interval_max) : 1);
   measured_[next_] = {.gain = measured.gain, .ordinary = measured.ordinary > 0 ? measured.ordinary : latest_.ordinary};

@@ -19,6 +19,8 @@ class SharedCopy {
   // Whether the reader reads while the writer writes, or both write and then read. What was streamed is read from
   // memory, so in the second case streaming has to be faster by more.
   enum class Traffic { one_way, both_ways };
+  // Shorter ones are always ordinary stores.
+  static constexpr std::size_t long_copy_min = 2048;
 
   // The places do not overlap. The bytes are there for whoever sees what the caller stores behind them with release.
   void copy(std::byte* to, const std::byte* from, std::size_t bytes, Traffic traffic) {
@@ -26,9 +28,12 @@ class SharedCopy {
     copy_long(to, from, bytes, traffic);
   }
   // Whether so many bytes get streaming stores.
-  bool streams(std::size_t bytes, Traffic traffic) const {
-    return bytes >= long_copy_min && latest_.gain >= gain_min(bytes, traffic);
+  bool streams(std::size_t bytes, Traffic traffic) const { return streams(bytes, traffic, latest_.gain); }
+  // And whether they would if streaming stores were so much faster.
+  static bool streams(std::size_t bytes, Traffic traffic, float gain) {
+    return bytes >= long_copy_min && gain >= gain_min(bytes, traffic);
   }
+  float gain() const { return latest_.gain; }  // 0: not known yet
   // What such a copy takes by the latest measurements; 0: there are none yet.
   double seconds_per_byte(std::size_t bytes, Traffic traffic) const {
     return streams(bytes, traffic) ? latest_.ordinary / latest_.gain : latest_.ordinary;
@@ -44,7 +49,7 @@ class SharedCopy {
   void learn(Measured measured);
 
  private:
-  static constexpr std::size_t long_copy_min = 2048, very_long_copy_min = 8192;
+  static constexpr std::size_t very_long_copy_min = 8192;
 
   static float gain_min(std::size_t bytes, Traffic traffic) {
     if (bytes < very_long_copy_min) return 1.5F;

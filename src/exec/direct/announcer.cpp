@@ -25,6 +25,13 @@ Stretch kept_of_input(const Exchange& exchange, std::uint32_t member) {
   return {from, from + exchange.block_bytes(member)};
 }
 
+// Whether each member alone reads a block of an input, of a size that may be stored past the caches.
+bool gives_long_blocks(const Exchange& exchange) {
+  const CollectiveInfo& collective = exchange.collective();
+  return !collective.is_vector() && collective.input.held != Held::own_chunk &&
+         exchange.block_bytes() >= SharedCopy::long_copy_min;
+}
+
 }  // namespace
 
 std::optional<std::uint32_t> ComparedCall::number_behind(std::uint32_t digest, std::uint32_t before,
@@ -120,14 +127,28 @@ bool Announcer::put_payload(Announcement& own, Counters& counters) {
   own.payload_at = *room;
   std::byte* const payload = puts ? run_.window().staging(run_.self) + *room : nullptr;
   if (run_.blocks.packs()) {
-    run_.blocks.pack(payload, [this](std::byte* to, std::size_t from, std::size_t n) { run_.put(to, from, n); });
+    run_.blocks.pack(payload,
+                     [this](std::byte* to, std::size_t from, std::size_t n) { run_.put(to, from, n, everyone); });
+  } else if (puts && !all_take && gives_long_blocks(run_.exchange)) {
+    put_blocks(payload);
   } else if (puts) {
-    run_.put(payload, 0, kept.from);
-    run_.put(payload + kept.until, kept.until, bytes - kept.until);
+    const std::uint32_t reader = run_.exchange.only_root_takes() ? run_.exchange.root() : everyone;
+    run_.put(payload, 0, kept.from, reader);
+    run_.put(payload + kept.until, kept.until, bytes - kept.until, reader);
   }
   if (puts) prefetch_to_write(payload + round_up(bytes, cache_line_bytes));  // mostly the next one lies behind
   count_payload(counters);
   return true;
+}
+
+// Each for its reader, as some may share a core with this member and others be far from it.
+void Announcer::put_blocks(std::byte* payload) {
+  const Exchange& exchange = run_.exchange;
+  for (std::uint32_t reader = 0; reader < run_.members; ++reader) {
+    if (reader == run_.self) continue;
+    const std::size_t offset = exchange.input_offset(reader);
+    run_.put(payload + offset, offset, exchange.block_bytes(reader), reader);
+  }
 }
 
 // Who runs ahead does not hear of the others, so it looks now and then whether it is far ahead.

@@ -139,6 +139,7 @@ class Announcer {
   bool announce_data(Counters& counters);
   bool describe_data(Announcement& own, Counters& counters);
   bool put_payload(Announcement& own, Counters& counters);
+  void put_blocks(std::byte* payload);
   std::optional<std::size_t> room_for(std::size_t bytes);
   [[gnu::always_inline]] void count_payload(Counters& counters) const {
     counters.steps += 1;

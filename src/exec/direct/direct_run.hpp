@@ -82,19 +82,19 @@ struct DirectRun {
   Part part(std::size_t number) const {
     return exchange.part(number / exchange.parts(), static_cast<std::uint32_t>(number % exchange.parts()));
   }
-  // Copies so much of the input into this member's staging area.
-  void put(std::byte* to, std::size_t input_offset, std::size_t bytes) const {
-    use.copy.copy(to, binding.input + input_offset, bytes, traffic());
+  // Copies so much of the input into this member's staging area, where `reader` reads it, or everyone.
+  void put(std::byte* to, std::size_t input_offset, std::size_t bytes, std::uint32_t reader) const {
+    use.copy_for(reader).copy(to, binding.input + input_offset, bytes, traffic());
   }
   // Whether this member wants to read plain memory in this turn.
   bool makes_single_copies() const {
     if (!rule.plain) return false;
     if (!use.tries_copies(turn)) return use.makes_single_copies(exchange.input_bytes(self), traffic());
-    use.copy.measure_next();
+    use.copy_for(everyone).measure_next();
     return false;
   }
-  // Whether that much is stored past the caches into a staging area.
-  bool streams(std::size_t bytes) const { return use.copy.streams(bytes, traffic()); }
+  // Whether that much is stored past the caches into a staging area, where `reader` reads it, or everyone.
+  bool streams(std::size_t bytes, std::uint32_t reader) const { return use.streams_for(reader, bytes, traffic()); }
   // What the members give each other, on whatever path.
   [[gnu::always_inline]] void count_exchanged() const {
     for (const Exchanged& with_one : exchanged) with_one.peer->carried(with_one.given, with_one.taken);

@@ -36,7 +36,8 @@ void PooledPath::combine_part(std::size_t number) {
     run_.sources.push_back(run_.payload_of(member) + part.source_offset);
   }
   std::byte* const target = results_ + part.source_offset;
-  combine(run_.binding.reduction, run_.sources, {&target, 1}, part.bytes, run_.streams(part.bytes) ? 1 : 0);
+  combine(run_.binding.reduction, run_.sources, {&target, 1}, part.bytes,
+          run_.streams(part.bytes, part.target) ? 1 : 0);
 }
 
 void PooledPath::copy_out() {

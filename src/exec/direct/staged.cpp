@@ -69,7 +69,8 @@ bool StagedPath::copy_in(Counters& counters) {
     const Part part = exchange.part(copied_in_, index);
     const bool for_others = exchange.combines() ? index != run_.self : part.target != run_.self;
     if (part.bytes == 0 || !part.comes_from(run_.self) || !for_others) continue;
-    run_.put(input_slot(run_.self, copied_in_, index), part.source_offset, part.bytes);
+    run_.put(input_slot(run_.self, copied_in_, index), part.source_offset, part.bytes,
+             exchange.combines() ? index : part.target);
     counters.bytes_sent += part.bytes;
     if (copied_in_ == 0) ++counters.steps;
   }
@@ -89,7 +90,7 @@ bool StagedPath::combine_own() {
     }
     if (part.goes_to(run_.self)) run_.targets.push_back(run_.binding.output + part.target_offset);
     if (part.target != run_.self) run_.targets.push_back(result_slot(run_.self, combined_));
-    const bool streams_result = part.target != run_.self && run_.streams(part.bytes);
+    const bool streams_result = part.target != run_.self && run_.streams(part.bytes, part.target);
     combine(run_.binding.reduction, run_.sources, run_.targets, part.bytes, streams_result ? 1 : 0);
   }
   stage_counts_.publish(Stage::combined, ++combined_);

@@ -40,7 +40,7 @@ TEST(SingleCopies, AreWantedWhereAReadPays) {
     window.reads = {.read = 3, .copy = 1};  // 2.5 is the limit
     EXPECT_FALSE(use.makes_single_copies(bytes, traffic));
     EXPECT_TRUE(use.makes_single_copies(0, traffic)) << "a member that gives nothing saves no copy";
-    for (int i = 0; i < 3; ++i) use.copy.learn({.gain = 1, .ordinary = 2});
+    for (int i = 0; i < 3; ++i) use.copy_for(everyone).learn({.gain = 1, .ordinary = 2});
     EXPECT_EQ(use.makes_single_copies(bytes, traffic), members == 2);
     int trials = 0;
     for (std::uint64_t turn = 2; turn < 2 + 2 * 6400; turn += 2) trials += use.tries_copies(turn) ? 1 : 0;
