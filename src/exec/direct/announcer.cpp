@@ -13,23 +13,25 @@ struct Stretch {
   std::size_t from = 0, until = 0;
 };
 
+// Whether an input is cut into blocks, each for one member.
+bool gives_blocks(const Exchange& exchange) {
+  return !exchange.collective().is_vector() && exchange.collective().input.held != Held::own_chunk;
+}
+
+// Whether these may be stored past the caches.
+bool gives_long_blocks(const Exchange& exchange) {
+  return gives_blocks(exchange) && exchange.block_bytes() >= SharedCopy::long_copy_min;
+}
+
 // What of its input a member alone takes on the one-shot path.
 Stretch kept_of_input(const Exchange& exchange, std::uint32_t member) {
-  const CollectiveInfo& collective = exchange.collective();
-  const bool is_last_of_prefix = collective.is_prefix() && member + 1 == exchange.members();
+  const bool is_last_of_prefix = exchange.collective().is_prefix() && member + 1 == exchange.members();
   if (is_last_of_prefix || (exchange.only_root_takes() && member == exchange.root())) {
     return {0, exchange.input_bytes(member)};
   }
-  if (collective.is_vector() || collective.input.held == Held::own_chunk) return {};
+  if (!gives_blocks(exchange)) return {};
   const std::size_t from = exchange.input_offset(member);
   return {from, from + exchange.block_bytes(member)};
-}
-
-// Whether each member alone reads a block of an input, of a size that may be stored past the caches.
-bool gives_long_blocks(const Exchange& exchange) {
-  const CollectiveInfo& collective = exchange.collective();
-  return !collective.is_vector() && collective.input.held != Held::own_chunk &&
-         exchange.block_bytes() >= SharedCopy::long_copy_min;
 }
 
 }  // namespace
@@ -129,7 +131,7 @@ bool Announcer::put_payload(Announcement& own, Counters& counters) {
   if (run_.blocks.packs()) {
     run_.blocks.pack(payload,
                      [this](std::byte* to, std::size_t from, std::size_t n) { run_.put(to, from, n, everyone); });
-  } else if (puts && !all_take && gives_long_blocks(run_.exchange)) {
+  } else if (puts && gives_long_blocks(run_.exchange)) {
     put_blocks(payload);
   } else if (puts) {
     const std::uint32_t reader = run_.exchange.only_root_takes() ? run_.exchange.root() : everyone;

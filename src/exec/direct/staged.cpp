@@ -67,10 +67,9 @@ bool StagedPath::copy_in(Counters& counters) {
   if (awaited_to_copy_in() != nobody_awaited) return false;
   for (std::uint32_t index = 0; index < exchange.parts(); ++index) {
     const Part part = exchange.part(copied_in_, index);
-    const bool for_others = exchange.combines() ? index != run_.self : part.target != run_.self;
-    if (part.bytes == 0 || !part.comes_from(run_.self) || !for_others) continue;
-    run_.put(input_slot(run_.self, copied_in_, index), part.source_offset, part.bytes,
-             exchange.combines() ? index : part.target);
+    const std::uint32_t reader = exchange.combines() ? index : part.target;
+    if (part.bytes == 0 || !part.comes_from(run_.self) || reader == run_.self) continue;
+    run_.put(input_slot(run_.self, copied_in_, index), part.source_offset, part.bytes, reader);
     counters.bytes_sent += part.bytes;
     if (copied_in_ == 0) ++counters.steps;
   }

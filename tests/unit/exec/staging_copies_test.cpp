@@ -3,9 +3,8 @@
 
 #include <cstddef>
 
-#include "tests/unit/exec/memory_window.hpp"
-
 #include "src/exec/direct/window_use.hpp"
+#include "tests/unit/exec/memory_window.hpp"
 
 namespace hocket::testing_support {
 namespace {
