@@ -14,6 +14,7 @@ COLLECTIVES = ["allreduce", "reduce", "broadcast", "reduce_scatter", "allgather"
                "reduce_scatter_v", "allgather_v", "gather_v", "scatter_v", "alltoall_v", "scan", "exscan", "sendrecv",
                "barrier"]
 ONE_PLACEMENT = ("alltoall", "alltoall_v", "sendrecv", "barrier")  # without in-place form, here or elsewhere
+PROTOCOL = ("rounds", "seconds", "warmup_seconds")  # flags that an entry keeps, as what they measure cannot be compared
 SIZES = [8, 64, 512, 4 << 10, 32 << 10, 256 << 10, 4 << 20, 64 << 20]
 
 
@@ -81,6 +82,17 @@ class Table:
 
     def versions(self):
         return {version for entry in self.entries.values() for version in entry["versions"].values() if version}
+
+    def measured_otherwise(self, options):
+        """Sentences on the entries that were measured with other flags than these."""
+        counts = {}
+        for entry in self.entries.values():
+            other = " ".join(f"--{name.replace('_', '-')} {entry[name]}" for name in PROTOCOL
+                             if name in entry and entry[name] != getattr(options, name))
+            if other:
+                counts[other] = counts.get(other, 0) + 1
+        return [f"{count} of {len(self.entries)} settings in {self.path} were measured with {flags}."
+                for flags, count in sorted(counts.items())]
 
     def cells(self):
         """All cells that have both Hocket's figure and a peer's."""

@@ -53,7 +53,7 @@ class SharedCopy {
 
   static float gain_min(std::size_t bytes, Traffic traffic) {
     if (bytes < very_long_copy_min) return 1.5F;
-    return traffic == Traffic::one_way ? 1.2F : 4;
+    return traffic == Traffic::one_way ? 1.2F : 2.5F;
   }
   void copy_long(std::byte* to, const std::byte* from, std::size_t bytes, Traffic traffic);
 

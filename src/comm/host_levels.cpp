@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "src/base/last_cache.hpp"
 #include "src/comm/communicator_parts.hpp"
 
 namespace hocket::comm {
@@ -63,7 +64,8 @@ Result<HostWindow> open_window_here(const CommunicatorParts& parts, Deadline dea
   for (const Rank rank : membership.ranks_here()) members.push_back(context.peer_of(rank));
   const DirectSetting setting{.thresholds = &direct_thresholds(membership.machine_here(), members.size()),
                               .shares_work = membership.scarce_cores_here() != 0,
-                              .single_copy = membership.options().single_copy};
+                              .single_copy = membership.options().single_copy,
+                              .cache_bytes = LastCache::here().bytes_of_all(members.size())};
   const auto use = context.number() == 0 ? parts.link_set->open_first_window(members, setting, deadline)
                                          : parts.link_set->open_window(context, members, setting, deadline);
   if (!use.ok()) return use.status();

@@ -221,6 +221,7 @@ Result<WindowUse*> LinkSet::open_first_window(std::span<const Rank> members, con
     if (!use.ok()) return use.status();
     (*use)->gpu = gpu_;
     executor_->use_window(*(*use)->window);
+    transport->store_past_caches(exceeding_message_bytes(setting, members.size()));
     transport->leave_in_place(plain_messages(setting, (*use)->window->plain_reads(), members.size()));
     return Status();
   });

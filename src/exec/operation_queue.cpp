@@ -207,6 +207,12 @@ void OperationQueue::list_windows(std::vector<Window*>& windows) const {
   }
 }
 
+Awaits OperationQueue::awaits() const {
+  if (!only_window()) return Awaits::links;
+  const bool small = std::ranges::all_of(running_, [](const Entry& entry) { return entry.operation->is_small(); });
+  return small ? Awaits::window_for_small_data : Awaits::window;
+}
+
 // ---- deadlines ------------------------------------------------------------------------------------------------------
 
 Deadline OperationQueue::verdict_for(const Operation& operation) {

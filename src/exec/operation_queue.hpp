@@ -23,6 +23,7 @@
 
 #include "src/base/fifo.hpp"
 #include "src/exec/operation.hpp"
+#include "src/exec/waiting.hpp"
 
 namespace hocket {
 
@@ -111,6 +112,8 @@ class OperationQueue {
   bool empty() const { return size_ == 0; }
   // Whether something runs, over windows, and none of it over links.
   bool only_window() const { return running_over_links_ == 0 && !running_.empty(); }
+  // Where the next that happens to what runs will be seen.
+  Awaits awaits() const;
 
   // The windows of what runs, each once.
   void list_windows(std::vector<Window*>& windows) const;

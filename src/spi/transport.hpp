@@ -198,6 +198,10 @@ class Transport : public EventSource {
   // transports that do not know how.
   virtual void leave_in_place(const PlainMessages& messages) { (void)messages; }
 
+  // From now on, messages of so many bytes and more, which are copied to where their receives want them, may be stored
+  // there past the caches. Without this none is.
+  virtual void store_past_caches(std::size_t bytes_min) { (void)bytes_min; }
+
   // No peer will dial this rank from now on: lets nobody in any more. Links go on.
   virtual void close_door() {}
 

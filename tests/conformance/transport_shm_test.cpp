@@ -39,8 +39,19 @@ struct InPlaceShmMaker : ShmMaker {
   }
 };
 
+// The same where messages are stored past the caches, however short they are.
+struct PastCachesShmMaker : ShmMaker {
+  using ShmMaker::ShmMaker;
+  Result<std::unique_ptr<Transport>> make(TransportConfig config) {
+    auto made = ShmMaker::make(config);
+    if (made.ok()) (*made)->store_past_caches(1);
+    return made;
+  }
+};
+
 HOCKET_INSTANTIATE_TRANSPORT_SUITES(Shm, ShmMaker);
 HOCKET_INSTANTIATE_TRANSPORT_SUITES(InPlaceShm, InPlaceShmMaker);
+HOCKET_INSTANTIATE_TRANSPORT_SUITES(PastCachesShm, PastCachesShmMaker);
 HOCKET_INSTANTIATE_TRANSPORT_SUITES(SecretShm, SecretShmMaker);
 
 }  // namespace hocket::testing_support

@@ -202,7 +202,7 @@ class Programs(unittest.TestCase):
         last = next(at for at in reversed(range(len(settings))) if settings[at].transport == "tcp")
         done_before = whole_table.Table(file)
         for setting in settings[:last]:  # what earlier runs measured
-            done_before.add(setting, 2, {"best": [], "versions": {}})
+            done_before.add(setting, 2, {"best": [], "versions": {}, "rounds": 1, "warmup_seconds": 0})
         done = subprocess.run([str(part) for part in command], capture_output=True, text=True, timeout=200)
         self.assertEqual(done.returncode, 0, done.stderr)
         table = whole_table.Table(file)
@@ -211,7 +211,10 @@ class Programs(unittest.TestCase):
         cells = table.cells()  # of the one over TCP: Gloo has no shared memory
         self.assertEqual([(cell.size, cell.ratio, cell.peer) for cell in cells],
                          [(4 * KIB, 0.5, "gloo"), (32 * KIB, 0.5, "gloo")])
+        otherwise = f"{last} of {last} settings in {file} were measured with --warmup-seconds 0."
+        self.assertIn(otherwise + " They stay as they are; name another file", done.stdout)
         page = file.with_suffix(".md").read_text()
+        self.assertIn(otherwise.replace(f"of {last}", f"of {len(settings)}"), page)
         self.assertIn("0.50", page.split("## Cells below 0.95")[1])
         self.assertIn(heat_map.colour(0.5), file.with_suffix(".svg").read_text())
         calls = len(self.fakes.calls("hocket-bench"))

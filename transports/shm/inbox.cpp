@@ -7,6 +7,7 @@
 #include "src/base/arithmetic.hpp"
 #include "src/base/copy_bytes.hpp"
 #include "src/base/copy_small.hpp"
+#include "src/base/copy_streaming.hpp"
 #include "src/base/fence.hpp"
 #include "transports/shm/wake_word.hpp"
 
@@ -234,7 +235,8 @@ void Inbox::answer_writer() {
 void Inbox::put(const std::byte* from, std::size_t bytes) {
   const PostedReceive& front = posted_.front();
   if (!front.reduction.combines()) {
-    copy_bytes(front.to.data + got_, from, bytes);
+    std::byte* const to = front.to.data + got_;
+    front.past_caches ? copy_streaming(to, from, bytes) : copy_bytes(to, from, bytes);
   } else {
     front.reduction.combine_part(front.to.data, front.mine, got_, from, bytes);
   }

@@ -20,6 +20,7 @@ struct PostedReceive {
   const std::byte* mine = nullptr;  // for a reduction
   Reduction reduction{};            // no kernel: the bytes just land in `to`
   Completion* completion = nullptr;
+  bool past_caches = false;  // it is stored so, where it is copied
 };
 
 // How many receives of messages that may stay in their place are posted on all links of this rank.

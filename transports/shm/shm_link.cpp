@@ -105,6 +105,7 @@ void ShmLink::post(const Tag& tag, PostedReceive receive) {
     return;
   }
   receive.expected = {.bytes = receive.to.bytes, .tag = tag};
+  receive.past_caches = receive.to.bytes >= context_.bytes_past_caches_min;
   // It may have come before. What is to be combined, is long, or lies elsewhere takes time, in which the peers would
   // wait for what is sent next.
   const bool is_long = receive.to.bytes >= in_place_bytes_min || inbox_.next_lies_in_its_place();

@@ -35,6 +35,7 @@ struct LinkContext {
   PlainMemoryOwner plain_memory = {};  // of this process
   bool may_read_plain_memory = false;  // of peers
   PlainMessages plain_messages = {};
+  std::size_t bytes_past_caches_min = SIZE_MAX;
   mutable LongReceives long_receives = 0;  // which the links count
 };
 

@@ -35,6 +35,7 @@ class ShmTransport final : public Transport {
                                                       Deadline deadline, const Status& unfit) override;
   Result<std::unique_ptr<Window>> open_window(std::uint32_t number, std::span<const Rank> members,
                                               Deadline deadline) override;
+  void store_past_caches(std::size_t bytes_min) override { context_.bytes_past_caches_min = bytes_min; }
   void leave_in_place(const PlainMessages& messages) override { context_.plain_messages = messages; }
   std::size_t progress() override;
   bool awaits_another_core() override;

@@ -95,6 +95,13 @@ struct DirectRun {
   }
   // Whether that much is stored past the caches into a staging area, where `reader` reads it, or everyone.
   bool streams(std::size_t bytes, std::uint32_t reader) const { return use.streams_for(reader, bytes, traffic()); }
+  // Whether what is copied to the output is stored past the caches. What is combined in place lies in them, since it
+  // was just read.
+  bool output_exceeds_caches() const {
+    const std::size_t in = exchange.input_bytes(self), out = exchange.output_bytes(self);
+    const bool apart = in != 0 && (binding.input + in <= binding.output || binding.output + out <= binding.input);
+    return (apart || !exchange.combines()) && exceeds_caches(exchange, !apart, use.setting);
+  }
   // What the members give each other, on whatever path.
   [[gnu::always_inline]] void count_exchanged() const {
     for (const Exchanged& with_one : exchanged) with_one.peer->carried(with_one.given, with_one.taken);

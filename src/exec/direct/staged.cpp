@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "src/base/copy_bytes.hpp"
+#include "src/base/copy_streaming.hpp"
 #include "src/exec/direct/combine.hpp"
 
 namespace hocket {
@@ -10,7 +11,8 @@ namespace hocket {
 StagedPath::StagedPath(DirectRun& run)
     : run_(run),
       stage_counts_(run),
-      before_copying_out_(stages_of(DirectPath::staged, run.exchange.combines()).back()) {}
+      before_copying_out_(stages_of(DirectPath::staged, run.exchange.combines()).back()),
+      streams_output_(run.output_exceeds_caches()) {}
 
 // ---- the staging areas ----------------------------------------------------------------------------------------------
 
@@ -87,10 +89,15 @@ bool StagedPath::combine_own() {
       run_.sources.push_back(member == run_.self ? run_.binding.input + part.source_offset
                                                  : input_slot(member, combined_, run_.self));
     }
-    if (part.goes_to(run_.self)) run_.targets.push_back(run_.binding.output + part.target_offset);
-    if (part.target != run_.self) run_.targets.push_back(result_slot(run_.self, combined_));
-    const bool streams_result = part.target != run_.self && run_.streams(part.bytes, part.target);
-    combine(run_.binding.reduction, run_.sources, run_.targets, part.bytes, streams_result ? 1 : 0);
+    std::size_t streamed = 0;
+    const auto add = [&](std::byte* target, bool streams) {
+      run_.targets.insert(streams ? run_.targets.end() : run_.targets.begin(), target);
+      streamed += streams ? 1 : 0;
+    };
+    // Of two operands the sum goes straight to where it belongs: streaming it would be a pass of its own.
+    if (part.goes_to(run_.self)) add(run_.binding.output + part.target_offset, streams_output_ && run_.members > 2);
+    if (part.target != run_.self) add(result_slot(run_.self, combined_), run_.streams(part.bytes, part.target));
+    combine(run_.binding.reduction, run_.sources, run_.targets, part.bytes, streamed);
   }
   stage_counts_.publish(Stage::combined, ++combined_);
   return true;
@@ -108,7 +115,7 @@ bool StagedPath::copy_out() {
     const std::byte* const from = combines                   ? result_slot(index, copied_out_)
                                   : part.source == run_.self ? run_.binding.input + part.source_offset
                                                              : input_slot(part.source, copied_out_, index);
-    if (from != to) copy_bytes(to, from, part.bytes);
+    if (from != to) streams_output_ ? copy_streaming(to, from, part.bytes) : copy_bytes(to, from, part.bytes);
   }
   stage_counts_.publish(Stage::copied_out, ++copied_out_);
   return true;

@@ -38,6 +38,7 @@ class StagedPath {
   DirectRun& run_;
   StageCounts stage_counts_;
   const Stage before_copying_out_;
+  const bool streams_output_;
   std::size_t copied_in_ = 0, combined_ = 0, copied_out_ = 0;  // rounds
 };
 

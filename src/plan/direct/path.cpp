@@ -43,6 +43,21 @@ PlainMessages plain_messages(const DirectSetting& setting, const PlainReads& rea
   return messages;
 }
 
+bool exceeds_caches(const Exchange& exchange, bool in_place, const DirectSetting& setting) {
+  if (setting.cache_bytes == 0) return false;
+  std::size_t bytes = 0;
+  for (std::uint32_t member = 0; member < exchange.members(); ++member) {
+    const std::size_t in = exchange.input_bytes(member), out = exchange.output_bytes(member);
+    bytes += in_place ? std::max(in, out) : in + out;
+  }
+  return bytes > setting.cache_bytes;
+}
+
+std::size_t exceeding_message_bytes(const DirectSetting& setting, std::size_t ranks) {
+  constexpr std::size_t least = 4096 * kib;  // where some of many ranks have messages, and the others have not
+  return setting.cache_bytes == 0 ? SIZE_MAX : std::max(setting.cache_bytes / (2 * ranks) + 1, least);
+}
+
 bool DirectRule::worth_mapping(std::size_t input_bytes, std::size_t output_bytes) const {
   return std::max(input_bytes, output_bytes) >= mapped_bytes_min && !one_way;
 }

@@ -41,6 +41,7 @@ struct DirectSetting {
   std::size_t staging_bytes = 0;                 // of each member
   bool shares_work = false;                      // members outnumber cores: any that is awake takes the next part
   SingleCopy single_copy = SingleCopy::automatic;
+  std::size_t cache_bytes = 0;  // what the last caches of all members hold together; 0: not known
 };
 
 // Those of its machine class, or as usual for two ranks on one host.
@@ -48,6 +49,12 @@ const DirectThresholds& thresholds_of(const DirectSetting& setting);
 
 // Which messages between so many ranks stay in plain memory of their sender.
 PlainMessages plain_messages(const DirectSetting& setting, const PlainReads& reads, std::size_t ranks);
+
+// Whether all members' buffers are more than their caches hold: what a member is given is gone from these before it
+// reads it. `in_place`: the two buffers of a member are one.
+bool exceeds_caches(const Exchange& exchange, bool in_place, const DirectSetting& setting);
+// The same of messages of so many bytes, while every rank sends and receives one.
+std::size_t exceeding_message_bytes(const DirectSetting& setting, std::size_t ranks);
 
 // Whether that many ranks weigh a read against the copy for another core that it saves; else against one that stays in
 // the caches. Not measured with more.

@@ -36,10 +36,10 @@ TEST(StagingCopies, ForEveryoneGoByAllThatIsKnown) {
   SharedMemory shared(4, direct::payload_bytes + (std::size_t{1} << 18));
   MemoryWindow window(shared, 1);
   WindowUse use{.window = &window};
-  learn(use.copy_for(everyone), 5);
+  learn(use.copy_for(everyone), 4);
   EXPECT_TRUE(use.streams_for(everyone, bytes, traffic));
-  learn(use.copy_for(3), 1);
-  EXPECT_FALSE(use.streams_for(everyone, bytes, traffic)) << "3 times as fast on average";
+  learn(use.copy_for(3), 0.8F);
+  EXPECT_FALSE(use.streams_for(everyone, bytes, traffic)) << "2.4 times as fast on average";
 }
 
 TEST(StagingCopies, OfTwoMembersAreForTheOtherOne) {

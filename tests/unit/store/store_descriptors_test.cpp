@@ -19,7 +19,7 @@ namespace hocket {
 namespace {
 
 using store::RawClient;
-using store::wire::Operation;
+namespace wire = store::wire;
 using ::testing::HasSubstr;
 
 std::unique_ptr<StoreServer> serve_with(const StoreServerOptions& options = {}) {
@@ -79,7 +79,7 @@ TEST(StoreWithoutDescriptors, LetsStrangersMakeRoom) {
   EXPECT_EQ(client.receive(8), store::wire::server_magic);
   EXPECT_EQ(stranger.receive_all(), "");
   EXPECT_TRUE(server->starved().ok());
-  store.send(store::wire::encode_request({.id = 1, .operation = Operation::set, .key = "still", .value = "here"}));
+  store.send(wire::encode_request({.id = 1, .operation = wire::Operation::set, .key = "still", .value = "here"}));
   const std::string welcome = "open to all", done = store::wire::encode_response_head(1, Code::ok, 0);
   EXPECT_EQ(store.receive(welcome.size() + done.size()), welcome + done);
   EXPECT_EQ(::testing::internal::GetCapturedStderr(), "");

@@ -16,7 +16,7 @@ namespace hocket {
 namespace {
 
 using store::RawClient;
-using store::wire::Operation;
+namespace wire = store::wire;
 using testing::HasSubstr;
 
 std::unique_ptr<StoreServer> serve_within(const store::ServerLimits& limits) {
@@ -62,7 +62,7 @@ TEST(StoreLimits, WaitsBeyondTheQuotaAreRefused) {
   RawClient client(server->port());
   client.greet();
   for (std::uint64_t id = 1; id <= 100; ++id) {
-    client.send(store::wire::encode_request({.id = id, .operation = Operation::get, .key = "never"}));
+    client.send(wire::encode_request({.id = id, .operation = wire::Operation::get, .key = "never"}));
   }
   const std::string head = client.receive(store::wire::frame_head_bytes + 9);
   EXPECT_EQ(static_cast<Code>(head.back()), Code::out_of_resources);
@@ -77,7 +77,7 @@ TEST(StoreLimits, RequestsThatNeverEndTakeBoundedMemory) {
   const auto server = serve_within({.input_bytes = std::size_t{2} << 20});
   const std::string value(store_value_bytes_max, 'v');
   const std::string request =
-      store::wire::encode_request({.id = 1, .operation = Operation::set, .key = "k", .value = value});
+      wire::encode_request({.id = 1, .operation = wire::Operation::set, .key = "k", .value = value});
   std::vector<std::unique_ptr<RawClient>> clients;
   for (int i = 0; i < 3; ++i) {
     clients.push_back(std::make_unique<RawClient>(server->port()));

@@ -15,7 +15,7 @@ namespace hocket {
 namespace {
 
 using store::RawClient;
-using store::wire::Operation;
+namespace wire = store::wire;
 using testing::HasSubstr;
 
 std::unique_ptr<StoreServer> serve(const std::string& host = "127.0.0.1", const StoreServerOptions& options = {}) {
@@ -115,7 +115,7 @@ TEST(StoreServer, GarbageIsRefusedAndLoggedOnce) {
   std::thread waiter([&] { got = store->get("key", generous()); });
 
   const std::string greeting = store::wire::encode_greeting(store::wire::client_magic, {});
-  const std::string request = store::wire::encode_request({.id = 1, .operation = Operation::get, .key = "k"});
+  const std::string request = wire::encode_request({.id = 1, .operation = wire::Operation::get, .key = "k"});
   std::string random_bytes(100'000, '\0');
   std::mt19937 random(20260105);
   for (char& byte : random_bytes) byte = static_cast<char>(random());
@@ -174,7 +174,7 @@ TEST(StoreServer, RequestsMayArriveByteByByte) {
   const auto server = serve();
   RawClient client(server->port());
   const std::string bytes = store::wire::encode_greeting(store::wire::client_magic, {}) +
-                            store::wire::encode_request({.id = 5, .operation = Operation::add, .key = "n", .delta = 3});
+                            wire::encode_request({.id = 5, .operation = wire::Operation::add, .key = "n", .delta = 3});
   for (const char byte : bytes) client.send({&byte, 1});
   EXPECT_EQ(client.receive(store::wire::greeting_bytes).substr(0, 8), store::wire::server_magic);
   EXPECT_EQ(client.receive(13 + 8), store::wire::encode_response_head(5, Code::ok, 8) + store::wire::encode_sum(3));
@@ -189,7 +189,7 @@ TEST(StoreServer, AClientThatDoesNotReadHarmsNobody) {
   greedy.greet();
   constexpr std::uint64_t requests = 200;
   for (std::uint64_t id = 0; id < requests; ++id) {
-    greedy.send(store::wire::encode_request({.id = id, .operation = Operation::peek, .key = "large"}));
+    greedy.send(wire::encode_request({.id = id, .operation = wire::Operation::peek, .key = "large"}));
   }
   for (int round = 0; round < 100; ++round) EXPECT_TRUE(store->add("n", 1, generous()).ok());
   for (std::uint64_t id = 0; id < requests; ++id) {
@@ -212,7 +212,7 @@ TEST(StoreServer, WaitingClientsAreManyAndMayVanish) {
       clients.push_back(std::make_unique<RawClient>(server->port()));
       ASSERT_TRUE(clients.back()->connected()) << i;
       clients.back()->greet();
-      clients.back()->send(store::wire::encode_request({.id = i, .operation = Operation::get, .key = "go"}));
+      clients.back()->send(wire::encode_request({.id = i, .operation = wire::Operation::get, .key = "go"}));
     }
     EXPECT_EQ(server->clients(), waiters);
     for (std::size_t i = 0; i < waiters; i += 2) clients[i].reset();
