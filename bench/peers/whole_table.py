@@ -14,7 +14,7 @@ COLLECTIVES = ["allreduce", "reduce", "broadcast", "reduce_scatter", "allgather"
                "reduce_scatter_v", "allgather_v", "gather_v", "scatter_v", "alltoall_v", "scan", "exscan", "sendrecv",
                "barrier"]
 ONE_PLACEMENT = ("alltoall", "alltoall_v", "sendrecv", "barrier")  # without in-place form, here or elsewhere
-PROTOCOL = ("rounds", "seconds", "warmup_seconds")  # flags that an entry keeps, as what they measure cannot be compared
+PROTOCOL = ("rounds", "seconds", "warmup_seconds")  # flags that an entry keeps: figures of others cannot be compared
 SIZES = [8, 64, 512, 4 << 10, 32 << 10, 256 << 10, 4 << 20, 64 << 20]
 
 
@@ -58,6 +58,10 @@ def all_settings(only=None):
             if exists(setting) and all(getattr(setting, name) == value for name, value in (only or {}).items())]
 
 
+def flags(values):
+    return " ".join(f"--{name.replace('_', '-')} {value}" for name, value in values.items())
+
+
 class Table:
     """What the file holds."""
 
@@ -87,12 +91,13 @@ class Table:
         """Sentences on the entries that were measured with other flags than these."""
         counts = {}
         for entry in self.entries.values():
-            other = " ".join(f"--{name.replace('_', '-')} {entry[name]}" for name in PROTOCOL
-                             if name in entry and entry[name] != getattr(options, name))
+            with_flags = {"warmup_seconds": 0, **entry}  # the first ones had no such flag
+            other = {name: with_flags[name] for name in PROTOCOL
+                     if with_flags.get(name, getattr(options, name)) != getattr(options, name)}
             if other:
-                counts[other] = counts.get(other, 0) + 1
-        return [f"{count} of {len(self.entries)} settings in {self.path} were measured with {flags}."
-                for flags, count in sorted(counts.items())]
+                counts[flags(other)] = counts.get(flags(other), 0) + 1
+        return [f"Measured with {other}: {count} of {len(self.entries)} settings in {self.path}."
+                for other, count in sorted(counts.items())]
 
     def cells(self):
         """All cells that have both Hocket's figure and a peer's."""

@@ -35,16 +35,17 @@ std::size_t cores_in(std::string_view mask) {
 
 }  // namespace
 
-LastCache LastCache::here() {
-  const long cores = ::sysconf(_SC_NPROCESSORS_ONLN);
-  return of(fmt::format("/sys/devices/system/cpu/cpu{}/cache", std::max(::sched_getcpu(), 0)),
-            static_cast<std::size_t>(std::max(cores, 1L)));
+const LastCache& LastCache::here() {
+  static const LastCache found = of(fmt::format("/sys/devices/system/cpu/cpu{}/cache", std::max(::sched_getcpu(), 0)),
+                                    static_cast<std::size_t>(std::max(::sysconf(_SC_NPROCESSORS_ONLN), 1L)));
+  return found;
 }
 
 LastCache LastCache::of(const std::string& folder, std::size_t cores_of_host) {
   constexpr std::size_t kib = 1024;
+  constexpr std::size_t least_level = 3;  // a machine whose last one does not tell has more than its second
   LastCache last;
-  std::size_t level_of_last = 0;
+  std::size_t level_of_last = least_level - 1;
   for (int index = 0;; ++index) {
     const std::string cache = fmt::format("{}/index{}/", folder, index);
     const auto level = number_in(cache + "level"), size_in_kib = number_in(cache + "size");

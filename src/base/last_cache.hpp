@@ -11,8 +11,8 @@ struct LastCache {
   std::size_t bytes = std::size_t{32} << 20;
   std::size_t on_host = 1;  // how many of them
 
-  // That of the core which this thread runs on; as above where the system does not tell.
-  static LastCache here();
+  // That of a core of this process, found once; as above where the system does not tell.
+  static const LastCache& here();
   // From such a folder of a core, "/sys/devices/system/cpu/cpu0/cache", of a host that has so many.
   static LastCache of(const std::string& folder, std::size_t cores_of_host);
 

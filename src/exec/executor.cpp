@@ -199,15 +199,16 @@ bool Executor::may_start_here() const {
   return (parts_->lock.state() & in_the_way) == 0;
 }
 
-// Messages begin on this thread where nobody progresses: mostly those of small data are over then.
+// Messages begin on this thread where nobody progresses: mostly those of small data are over then. So do small calls
+// over a window, as others may wait for what they announce.
 bool Executor::starts_here(Operations operations) {
   Parts& parts = *parts_;
-  const auto is_plain = [&](const auto& operation) {
-    return operation->is_message() && parts.engine.needs_no_place(*operation);
+  const auto takes_no_time = [&](const auto& operation) {
+    return operation->is_message() ? parts.engine.needs_no_place(*operation) : operation->is_small();
   };
-  if (parts.config.alone || !std::ranges::all_of(operations, is_plain) || !parts.lock.try_take()) return false;
+  if (parts.config.alone || !std::ranges::all_of(operations, takes_no_time) || !parts.lock.try_take()) return false;
   const bool starts = may_start_here();
-  if (starts) parts.engine.start_messages(operations);
+  if (starts) parts.engine.start_here(operations);
   parts.lock.release_started(parts.engine.rest());
   return starts;
 }

@@ -203,10 +203,20 @@ void LoneMessages::look_at_those_before() {
 
 // False: it could not.
 bool LoneMessages::start_one(const std::shared_ptr<Operation>& message) {
+  if (!message->is_message()) return start_call(message);
   if (!is_free(*message)) return begin_behind(message, false);
   if (!engine_.runs_now(*message)) return begin_now(message);
   engine_.lock_.completed();
   return true;
+}
+
+// Of a collective, which has its place in any case.
+bool LoneMessages::start_call(const std::shared_ptr<Operation>& call) {
+  call->number_if_collective();
+  engine_.queue_.add(call, engine_.peers_->size());
+  engine_.start_operations();
+  engine_.advance_operations();
+  return !engine_.is_broken();
 }
 
 // Behind others in its direction it follows, begins at once where nothing but messages is under way there, or waits.

@@ -25,7 +25,8 @@ class LoneMessages {
   bool may_run(Messages operations) const;
   // Runs messages over links, see ProgressEngine::run_alone().
   bool run(Messages messages);
-  // Begins messages behind all that was submitted before, and ends those that need not wait.
+  // Begins messages behind all that was submitted before, and ends those that need not wait; or small calls over a
+  // window.
   void start(Messages messages);
   // Messages of one kind that have run before: the latest one, where that is under way, and one that is idle; null:
   // there is none.
@@ -54,6 +55,7 @@ class LoneMessages {
   bool wait_for(Messages messages);
   void take_in();
   bool start_one(const std::shared_ptr<Operation>& message);
+  bool start_call(const std::shared_ptr<Operation>& call);
   bool begin_behind(const std::shared_ptr<Operation>& message, bool keeps_links);
   bool begin_now(const std::shared_ptr<Operation>& message);
   bool is_free(const Operation& message) const;

@@ -207,10 +207,8 @@ void OperationQueue::list_windows(std::vector<Window*>& windows) const {
   }
 }
 
-Awaits OperationQueue::awaits() const {
-  if (!only_window()) return Awaits::links;
-  const bool small = std::ranges::all_of(running_, [](const Entry& entry) { return entry.operation->is_small(); });
-  return small ? Awaits::window_for_small_data : Awaits::window;
+bool OperationQueue::runs_small_data() const {
+  return std::ranges::all_of(running_, [](const Entry& entry) { return entry.operation->is_small(); });
 }
 
 // ---- deadlines ------------------------------------------------------------------------------------------------------

@@ -112,8 +112,11 @@ class OperationQueue {
   bool empty() const { return size_ == 0; }
   // Whether something runs, over windows, and none of it over links.
   bool only_window() const { return running_over_links_ == 0 && !running_.empty(); }
-  // Where the next that happens to what runs will be seen.
-  Awaits awaits() const;
+  // Where the next that happens to what runs will be seen. `exactly`: whether that is little is to be found out, too.
+  Awaits awaits(bool exactly) const {
+    if (!only_window()) return Awaits::links;
+    return exactly && runs_small_data() ? Awaits::window_for_small_data : Awaits::window;
+  }
 
   // The windows of what runs, each once.
   void list_windows(std::vector<Window*>& windows) const;
@@ -153,6 +156,7 @@ class OperationQueue {
   static void move(Entry& entry, Entries& to);
   void count_running(const Operation& operation, bool begins);
   void move_if_first(Entry& entry);
+  bool runs_small_data() const;
   Entry* find_row(const Operation& message);
 
   // Of both directions of each peer, then of each window.

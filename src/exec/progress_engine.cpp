@@ -61,7 +61,7 @@ void ProgressEngine::run_rounds(const Goal& goal, Deadline deadline) {
     }
     if (happened) {
       wait_no_more();
-    } else if (!wait_on(queue_, queue_.awaits())) {
+    } else if (!wait_on(queue_, queue_.awaits(waiter_.asks()))) {
       check_deadlines();
       if (goal.reached(*this) || deadline.passed()) return;
       sleep(deadline);

@@ -137,9 +137,9 @@ class ProgressEngine final : public TransportListener {
     end.begin_for_others();
     return true;
   }
-  // Begins messages that a caller brings itself, behind all that was submitted before, and ends those that need not
-  // wait. Requires that nothing broke.
-  void start_messages(LoneMessages::Messages messages) { messages_.start(messages); }
+  // Begins messages, or small calls over a window, that a caller brings itself, behind all that was submitted before,
+  // and ends those that need not wait. Requires that nothing broke.
+  void start_here(LoneMessages::Messages operations) { messages_.start(operations); }
   // Starts one of these again, bound to these buffers; see LoneMessages. Requires that nothing broke.
   StartedAgain start_again(const LoneMessages::Like& like, const std::byte* input, std::byte* output, RunEnd& end) {
     return messages_.start_again(like, input, output, end);

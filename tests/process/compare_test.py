@@ -211,9 +211,10 @@ class Programs(unittest.TestCase):
         cells = table.cells()  # of the one over TCP: Gloo has no shared memory
         self.assertEqual([(cell.size, cell.ratio, cell.peer) for cell in cells],
                          [(4 * KIB, 0.5, "gloo"), (32 * KIB, 0.5, "gloo")])
-        otherwise = f"{last} of {last} settings in {file} were measured with --warmup-seconds 0."
+        otherwise = f"Measured with --warmup-seconds 0: {last} of {last} settings in {file}."
         self.assertIn(otherwise + " They stay as they are; name another file", done.stdout)
         page = file.with_suffix(".md").read_text()
+        self.assertIn("Measured with --rounds 1 --seconds 0.2 --warmup-seconds 0.1, but for some:", page)
         self.assertIn(otherwise.replace(f"of {last}", f"of {len(settings)}"), page)
         self.assertIn("0.50", page.split("## Cells below 0.95")[1])
         self.assertIn(heat_map.colour(0.5), file.with_suffix(".svg").read_text())

@@ -95,12 +95,12 @@ struct DirectRun {
   }
   // Whether that much is stored past the caches into a staging area, where `reader` reads it, or everyone.
   bool streams(std::size_t bytes, std::uint32_t reader) const { return use.streams_for(reader, bytes, traffic()); }
-  // Whether what is copied to the output is stored past the caches. What is combined in place lies in them, since it
-  // was just read.
+  // Whether what is copied to the output is stored past the caches. Blocks that vary may overlap where they have gaps.
   bool output_exceeds_caches() const {
     const std::size_t in = exchange.input_bytes(self), out = exchange.output_bytes(self);
-    const bool apart = in != 0 && (binding.input + in <= binding.output || binding.output + out <= binding.input);
-    return (apart || !exchange.combines()) && exceeds_caches(exchange, !apart, use.setting);
+    const bool apart = binding.input + in <= binding.output || binding.output + out <= binding.input;
+    const bool in_place = given_blocks != nullptr || (in != 0 && out != 0 && !apart);
+    return exceeds_caches(exchange, in_place, use.setting);
   }
   // What the members give each other, on whatever path.
   [[gnu::always_inline]] void count_exchanged() const {

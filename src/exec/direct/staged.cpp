@@ -91,7 +91,8 @@ bool StagedPath::combine_own() {
     }
     std::size_t streamed = 0;
     const auto add = [&](std::byte* target, bool streams) {
-      run_.targets.insert(streams ? run_.targets.end() : run_.targets.begin(), target);
+      const std::size_t behind = streams ? 0 : streamed;
+      run_.targets.insert(run_.targets.end() - static_cast<std::ptrdiff_t>(behind), target);
       streamed += streams ? 1 : 0;
     };
     // Of two operands the sum goes straight to where it belongs: streaming it would be a pass of its own.

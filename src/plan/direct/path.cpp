@@ -16,6 +16,7 @@ constexpr std::size_t staged_grain_bytes = 64 * kib;
 constexpr std::size_t single_copy_grain_bytes = 512 * kib;
 constexpr std::size_t single_copy_grain_bytes_of_two = 2048 * kib;  // no other member's piece waits behind one
 constexpr std::size_t gpu_grain_bytes = std::size_t{1} << 62;       // parts are not cut: each is a launch
+constexpr std::size_t caches_exceeded = 2;                          // half of what a call moves is gone at its end
 constexpr std::size_t fetch_block_bytes_max = 128 * kib;            // one for each member stays in the cache
 
 bool wants_single_copy(const Exchange& exchange, const DirectSetting& setting) {
@@ -44,18 +45,19 @@ PlainMessages plain_messages(const DirectSetting& setting, const PlainReads& rea
 }
 
 bool exceeds_caches(const Exchange& exchange, bool in_place, const DirectSetting& setting) {
-  if (setting.cache_bytes == 0) return false;
+  const bool was_just_read = exchange.combines() && in_place;
+  if (setting.cache_bytes == 0 || was_just_read) return false;
   std::size_t bytes = 0;
   for (std::uint32_t member = 0; member < exchange.members(); ++member) {
     const std::size_t in = exchange.input_bytes(member), out = exchange.output_bytes(member);
     bytes += in_place ? std::max(in, out) : in + out;
   }
-  return bytes > setting.cache_bytes;
+  return bytes >= caches_exceeded * setting.cache_bytes;
 }
 
 std::size_t exceeding_message_bytes(const DirectSetting& setting, std::size_t ranks) {
   constexpr std::size_t least = 4096 * kib;  // where some of many ranks have messages, and the others have not
-  return setting.cache_bytes == 0 ? SIZE_MAX : std::max(setting.cache_bytes / (2 * ranks) + 1, least);
+  return setting.cache_bytes == 0 ? SIZE_MAX : std::max(caches_exceeded * setting.cache_bytes / (2 * ranks), least);
 }
 
 bool DirectRule::worth_mapping(std::size_t input_bytes, std::size_t output_bytes) const {

@@ -50,8 +50,8 @@ const DirectThresholds& thresholds_of(const DirectSetting& setting);
 // Which messages between so many ranks stay in plain memory of their sender.
 PlainMessages plain_messages(const DirectSetting& setting, const PlainReads& reads, std::size_t ranks);
 
-// Whether all members' buffers are more than their caches hold: what a member is given is gone from these before it
-// reads it. `in_place`: the two buffers of a member are one.
+// Whether an output is better stored past the caches: all members' buffers are so much more than these hold that most
+// of it would be gone before anybody reads it, and nothing of it was just read. `in_place`: a member's buffers overlap.
 bool exceeds_caches(const Exchange& exchange, bool in_place, const DirectSetting& setting);
 // The same of messages of so many bytes, while every rank sends and receives one.
 std::size_t exceeding_message_bytes(const DirectSetting& setting, std::size_t ranks);

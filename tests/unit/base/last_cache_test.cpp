@@ -45,6 +45,8 @@ TEST(LastCache, IsThatOfTheHighestLevel) {
 TEST(LastCache, IsAsUsualWhereNothingTells) {
   Core core;
   EXPECT_EQ(core.last().bytes, LastCache().bytes);
+  core.add("2", "1024K", "3");
+  EXPECT_EQ(core.last().bytes, LastCache().bytes);
   core.add("3", "", "3");
   EXPECT_EQ(core.last().bytes, LastCache().bytes);
   core.add("3", "8192K", "");

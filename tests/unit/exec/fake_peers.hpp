@@ -44,6 +44,7 @@ class FakeOperation final : public Operation {
   std::string_view algorithm() const override { return "fake"; }
   bool is_for_links_alone() const override { return for_links_alone; }
   bool may_follow() const override { return follows; }
+  bool is_small() const override { return small; }
   bool needs_source() const override {
     if (looked_at != nullptr) ++*looked_at;
     return searches;
@@ -58,6 +59,7 @@ class FakeOperation final : public Operation {
   bool searches = false;  // it receives from any
   bool for_links_alone = false;
   bool follows = false;  // others of its direction, before it begins
+  bool small = false;
   Rank source = no_rank;
   std::size_t* looked_at = nullptr;  // counts how often
 

@@ -43,11 +43,10 @@ class Member final : public DirectMember {
            .timeout = std::chrono::hours(1),
            .root = 0});
   }
-  std::size_t wrong(const Exchange& exchange, bool in_place) const {
-    const bool own_is_output = in_place && exchange.collective().collective == Collective::broadcast && self_ == 0;
+  std::size_t wrong(const Exchange& exchange) const {
     std::size_t wrong = 0;
     for (std::size_t at = 0; at < exchange.output_bytes(self_); ++at) {
-      wrong += output_[at] != (own_is_output ? element(0, at) : expected(exchange, at)) ? 1 : 0;
+      wrong += output_[at] != expected(exchange, at) ? 1 : 0;
     }
     return wrong;
   }
@@ -97,7 +96,7 @@ void check(Collective collective, std::uint32_t members, bool in_place) {
     ASSERT_TRUE(member.complete());
     EXPECT_TRUE(member.failure().ok());
     EXPECT_EQ(member.path(), "direct staged");
-    EXPECT_EQ(member.wrong(exchange, in_place), 0U);
+    EXPECT_EQ(member.wrong(exchange), 0U);
   }
 }
 
@@ -115,26 +114,27 @@ DirectSetting with_caches(std::size_t bytes) {
 }
 
 TEST(PastCaches, BuffersOfAllMembersCount) {
-  const auto of = [](Collective collective, std::uint32_t members) {
-    return Exchange({.collective = collective, .dtype = DataType::uint8, .count = 100}, 0, members, first_grain_bytes);
+  const auto exceed = [](Collective collective, bool in_place, std::size_t cache_bytes) {
+    const Signature call{.collective = collective, .dtype = DataType::uint8, .count = 100};
+    return exceeds_caches(Exchange(call, 0, 3, first_grain_bytes), in_place, with_caches(cache_bytes));
   };
-  EXPECT_FALSE(exceeds_caches(of(Collective::allreduce, 3), false, with_caches(600)));
-  EXPECT_TRUE(exceeds_caches(of(Collective::allreduce, 3), false, with_caches(599)));
-  EXPECT_FALSE(exceeds_caches(of(Collective::allreduce, 3), true, with_caches(300)));
-  EXPECT_TRUE(exceeds_caches(of(Collective::allreduce, 3), true, with_caches(299)));
-  EXPECT_FALSE(exceeds_caches(of(Collective::gather, 3), false, with_caches(600)))
-      << "three blocks, and 300 at the root";
-  EXPECT_TRUE(exceeds_caches(of(Collective::gather, 3), false, with_caches(599)));
-  EXPECT_TRUE(exceeds_caches(of(Collective::gather, 3), true, with_caches(499)));
-  EXPECT_FALSE(exceeds_caches(of(Collective::gather, 3), true, with_caches(500))) << "the root's block is in its 300";
-  EXPECT_FALSE(exceeds_caches(of(Collective::allreduce, 3), false, {})) << "nobody knows the caches";
+  EXPECT_TRUE(exceed(Collective::allreduce, false, 300)) << "twice what they hold";
+  EXPECT_FALSE(exceed(Collective::allreduce, false, 301));
+  EXPECT_FALSE(exceed(Collective::allreduce, true, 1)) << "it was just read";
+  EXPECT_TRUE(exceed(Collective::broadcast, true, 150));
+  EXPECT_FALSE(exceed(Collective::broadcast, true, 151));
+  EXPECT_TRUE(exceed(Collective::gather, false, 300)) << "three blocks, and 300 at the root";
+  EXPECT_FALSE(exceed(Collective::gather, false, 301));
+  EXPECT_TRUE(exceed(Collective::gather, true, 250)) << "the root's block is in its 300";
+  EXPECT_FALSE(exceed(Collective::gather, true, 251));
+  EXPECT_FALSE(exceed(Collective::allgather, false, 0)) << "nobody knows the caches";
 }
 
 TEST(PastCaches, MessagesCountForEveryRankAndBothWays) {
   constexpr std::size_t mib = std::size_t{1} << 20;
-  EXPECT_EQ(exceeding_message_bytes(with_caches(32 * mib), 2), 8 * mib + 1);
-  EXPECT_EQ(exceeding_message_bytes(with_caches(64 * mib), 2), 16 * mib + 1);
-  EXPECT_EQ(exceeding_message_bytes(with_caches(32 * mib), 8), 4 * mib) << "others may have none";
+  EXPECT_EQ(exceeding_message_bytes(with_caches(32 * mib), 2), 16 * mib);
+  EXPECT_EQ(exceeding_message_bytes(with_caches(64 * mib), 2), 32 * mib);
+  EXPECT_EQ(exceeding_message_bytes(with_caches(32 * mib), 16), 4 * mib) << "others may have none";
   EXPECT_EQ(exceeding_message_bytes({}, 2), SIZE_MAX);
 }
 

@@ -36,9 +36,9 @@ TEST(StagingCopies, ForEveryoneGoByAllThatIsKnown) {
   SharedMemory shared(4, direct::payload_bytes + (std::size_t{1} << 18));
   MemoryWindow window(shared, 1);
   WindowUse use{.window = &window};
-  learn(use.copy_for(everyone), 4);
+  learn(use.copy_for(everyone), 2.6F);
   EXPECT_TRUE(use.streams_for(everyone, bytes, traffic));
-  learn(use.copy_for(3), 0.8F);
+  learn(use.copy_for(3), 2.2F);
   EXPECT_FALSE(use.streams_for(everyone, bytes, traffic)) << "2.4 times as fast on average";
 }
 
