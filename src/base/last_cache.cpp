@@ -15,7 +15,7 @@ namespace hocket {
 namespace {
 
 // The number that a file begins with, as in "32768K\n".
-std::optional<std::size_t> number_in(const std::string& path) {
+std::optional<std::size_t> leading_number(const std::string& path) {
   const std::string text = file_contents(path).value_or("");
   std::size_t number = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
@@ -48,7 +48,7 @@ LastCache LastCache::of(const std::string& folder, std::size_t cores_of_host) {
   std::size_t level_of_last = least_level - 1;
   for (int index = 0;; ++index) {
     const std::string cache = fmt::format("{}/index{}/", folder, index);
-    const auto level = number_in(cache + "level"), size_in_kib = number_in(cache + "size");
+    const auto level = leading_number(cache + "level"), size_in_kib = leading_number(cache + "size");
     if (!level) return last;
     const std::size_t cores = cores_in(file_contents(cache + "shared_cpu_map").value_or(""));
     if (*level <= level_of_last || size_in_kib.value_or(0) == 0 || cores == 0) continue;

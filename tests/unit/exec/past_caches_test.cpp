@@ -13,7 +13,7 @@
 namespace hocket::testing_support {
 namespace {
 
-constexpr std::size_t count = (std::size_t{300} << 10) + 13;  // of a vector or a block: more than one-shot takes
+constexpr std::size_t elements = (std::size_t{300} << 10) + 13;  // of a vector or a block: more than one-shot takes
 constexpr Collective collectives[] = {Collective::allreduce, Collective::reduce,        Collective::broadcast,
                                       Collective::gather,    Collective::scatter,       Collective::allgather,
                                       Collective::alltoall,  Collective::reduce_scatter};
@@ -22,16 +22,16 @@ std::byte element(std::uint32_t member, std::size_t at) {
   return static_cast<std::byte>(at * 7 + at / 251 + member * 31 + 1);
 }
 
-class Member final : public DirectMember {
+class StreamingMember final : public DirectMember {
  public:
-  Member(SharedMemory& shared, std::uint32_t self)
+  StreamingMember(SharedMemory& shared, std::uint32_t self)
       : DirectMember(shared, self,
                      {.staging_bytes = shared.staging_bytes, .single_copy = SingleCopy::never, .cache_bytes = 1}) {}
 
   // Buffers begin one byte behind a boundary, so that their first and last stores are short ones.
   void begin(const Signature& call, const Exchange& exchange, bool in_place) {
     const std::size_t in = exchange.input_bytes(self_), out = exchange.output_bytes(self_);
-    const std::size_t block = info_of(call.collective).block_in_place(static_cast<Rank>(self_)) * count;
+    const std::size_t block = info_of(call.collective).block_in_place(static_cast<Rank>(self_)) * elements;
     memory_.assign(in_place ? std::max(in, out) + 1 : in + out + 1, std::byte{0});
     output_ = memory_.data() + 1 + (in_place && in > out ? block : 0);
     std::byte* const input = memory_.data() + 1 + (!in_place ? out : in > out ? 0 : block);
@@ -62,14 +62,14 @@ class Member final : public DirectMember {
         all += std::to_integer<unsigned>(element(member, place));
       return static_cast<std::byte>(all);
     };
-    const auto block = static_cast<std::uint32_t>(at / count);
+    const auto block = static_cast<std::uint32_t>(at / elements);
     switch (exchange.collective().collective) {
       case Collective::broadcast: return element(0, at);
-      case Collective::scatter: return element(0, self_ * count + at);
+      case Collective::scatter: return element(0, self_ * elements + at);
       case Collective::gather:
-      case Collective::allgather: return element(block, at % count);
-      case Collective::alltoall: return element(block, self_ * count + at % count);
-      case Collective::reduce_scatter: return sum(self_ * count + at);
+      case Collective::allgather: return element(block, at % elements);
+      case Collective::alltoall: return element(block, self_ * elements + at % elements);
+      case Collective::reduce_scatter: return sum(self_ * elements + at);
       default: return sum(at);
     }
   }
@@ -82,17 +82,17 @@ void check(Collective collective, std::uint32_t members, bool in_place) {
   SCOPED_TRACE(testing::Message() << name_of(collective) << ", " << members << " members, in place: " << in_place);
   SharedMemory shared(members, direct::payload_bytes + (std::size_t{1} << 18));
   const Signature call{
-      .collective = collective, .dtype = DataType::uint8, .op = ReduceOp::sum, .root = 0, .count = count};
+      .collective = collective, .dtype = DataType::uint8, .op = ReduceOp::sum, .root = 0, .count = elements};
   const Exchange exchange(call, 0, members, first_grain_bytes);
-  std::deque<Member> all;
+  std::deque<StreamingMember> all;
   for (std::uint32_t member = 0; member < members; ++member) {
     all.emplace_back(shared, member).begin(call, exchange, in_place);
   }
   for (bool happened = true; happened;) {
     happened = false;
-    for (Member& member : all) happened |= !member.complete() && member.step();
+    for (StreamingMember& member : all) happened |= !member.complete() && member.step();
   }
-  for (const Member& member : all) {
+  for (const StreamingMember& member : all) {
     ASSERT_TRUE(member.complete());
     EXPECT_TRUE(member.failure().ok());
     EXPECT_EQ(member.path(), "direct staged");
