@@ -68,6 +68,25 @@ class FakeOperation final : public Operation {
   bool complete_ = false;
 };
 
+// One over a window, which never ends by itself.
+class OverWindow final : public Operation {
+ public:
+  explicit OverWindow(Window& window, bool small = false)
+      : Operation(std::make_shared<Context>(), &window), small_(small) {
+    bind(FakeOperation::ordinary());
+  }
+  Status start(const Tag&, Peers&) override { return {}; }
+  bool advance(Counters&) override { return false; }
+  bool complete() const override { return false; }
+  std::span<const Direction> directions() const override { return {}; }
+  Missing missing() const override { return {}; }
+  std::string_view algorithm() const override { return "fake"; }
+  bool is_small() const override { return small_; }
+
+ private:
+  const bool small_;
+};
+
 // A link over which nothing comes.
 class FakeLink : public Link {
  public:

@@ -12,23 +12,6 @@
 namespace hocket::testing_support {
 namespace {
 
-class OverWindow final : public Operation {
- public:
-  OverWindow(Window& window, bool small) : Operation(std::make_shared<Context>(), &window), small_(small) {
-    bind(FakeOperation::ordinary());
-  }
-  Status start(const Tag&, Peers&) override { return {}; }
-  bool advance(Counters&) override { return false; }
-  bool complete() const override { return false; }
-  std::span<const Direction> directions() const override { return {}; }
-  Missing missing() const override { return {}; }
-  std::string_view algorithm() const override { return "none"; }
-  bool is_small() const override { return small_; }
-
- private:
-  const bool small_;
-};
-
 class OperationQueueAwaits : public ::testing::Test {
  protected:
   void run(std::shared_ptr<Operation> operation) {

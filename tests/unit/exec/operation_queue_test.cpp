@@ -16,6 +16,7 @@ namespace hocket {
 namespace {
 
 using testing_support::FakeOperation;
+using testing_support::OverWindow;
 using testing_support::started;
 using Entry = OperationQueue::Entry;
 
@@ -161,20 +162,8 @@ TEST(OperationQueue, AReceiveFromAnyTakesTheFirstThatIsFree) {
   EXPECT_THAT(started(queue), ElementsAre(after.get()));
 }
 
-class OverWindow final : public Operation {
- public:
-  explicit OverWindow(Window& window) : Operation(std::make_shared<Context>(), &window) {}
-  Status start(const Tag&, Peers&) override { return {}; }
-  bool advance(Counters&) override { return false; }
-  bool complete() const override { return false; }
-  std::span<const Direction> directions() const override { return {}; }
-  Missing missing() const override { return {}; }
-  std::string_view algorithm() const override { return "fake"; }
-};
-
 std::shared_ptr<OverWindow> added(OperationQueue& queue, Window& window) {
   auto operation = std::make_shared<OverWindow>(window);
-  operation->bind(FakeOperation::ordinary());
   queue.add(operation, peer_count);
   return operation;
 }
